@@ -1,0 +1,94 @@
+// Value: one typed scalar, as it travels from a decoder to a cell and back. 16 bytes, trivially
+// copyable, owns nothing: strings and bytes are views whose owner (a request body, an arena, a row
+// buffer) must outlive the Value.
+//
+// A float64 is held either as a raw double or, when it was read from at most 15 decimal digits, as
+// a decimal (mantissa / 10^scale). Both are the same float64: the decimal is exact because mantissa
+// and 10^scale are exactly representable and IEEE division rounds correctly. The decimal form saves
+// the parse, and 5 to 6 bytes on disk.
+//
+// As text (in keys, qualifiers, filters, CSV) a float is its shortest round-trip spelling, with
+// ".0" when it is integral.
+#ifndef TALLYD_CONFIG_VALUE_H_
+#define TALLYD_CONFIG_VALUE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tallyd {
+
+enum class ValueType : uint8_t { kNull = 0, kInt64, kFloat64, kBool, kString, kBytes };
+
+std::string_view ToString(ValueType type);  // "int64", "float64", ...
+
+class Value {
+ public:
+  static constexpr uint8_t kRawDouble = 255;
+  static constexpr uint8_t kMaxScale =
+      22;  // 10^22 is the last power of ten a double holds exactly.
+  static constexpr int64_t kMaxMantissa =
+      999'999'999'999'999;  // 15 digits: any such decimal is a distinct double.
+
+  constexpr Value() : int_(0) {}  // kNull: an absent field.
+  static Value Int(int64_t v);
+  static Value Double(double v);  // Finite. Chooses the raw form.
+  // |mantissa| <= kMaxMantissa, scale <= kMaxScale. Negative zero has no decimal form: use
+  // Double(-0.0).
+  static Value Decimal(int64_t mantissa, uint8_t scale);
+  static Value Bool(bool v);
+  static Value String(std::string_view v);  // UTF-8. Viewed, not copied. At most 4 GiB.
+  static Value Bytes(std::string_view v);
+
+  ValueType type() const { return type_; }
+  bool is_null() const { return type_ == ValueType::kNull; }
+  bool is_number() const { return type_ == ValueType::kInt64 || type_ == ValueType::kFloat64; }
+
+  // Each requires its type.
+  int64_t AsInt() const { return int_; }
+  bool AsBool() const { return int_ != 0; }
+  double AsDouble() const;                                    // Also of an int64 (then rounded).
+  std::string_view AsView() const { return {data_, size_}; }  // Of strings and bytes.
+
+  // Of a float64: whether it is held as a decimal, and its parts.
+  bool is_decimal() const { return type_ == ValueType::kFloat64 && scale_ != kRawDouble; }
+  int64_t mantissa() const { return int_; }
+  uint8_t scale() const { return scale_; }
+
+  // Same type and same value; floats by their bits (so 0.0 != -0.0), whatever form holds them.
+  friend bool operator==(const Value& a, const Value& b);
+
+ private:
+  union {
+    int64_t int_;
+    double double_;
+    const char* data_;
+  };
+  uint32_t size_ = 0;
+  ValueType type_ = ValueType::kNull;
+  uint8_t scale_ = kRawDouble;
+};
+
+static_assert(sizeof(Value) == 16);
+
+// Appends the text of a value; null appends nothing.
+void AppendText(const Value& value, std::string* out);
+std::string ToText(const Value& value);
+
+// Appends the shortest round-trip spelling of a finite double, with ".0" when it has neither point
+// nor exponent.
+void AppendDouble(double v, std::string* out);
+
+// A number where `text` is exactly that number's text as AppendText spells it, else a string (a
+// view of `text`).
+Value ValueFromText(std::string_view text);
+
+// Reads a JSON number token (no surrounding space): an int64 when it has neither point nor
+// exponent, else a float64. Empty when it is not a JSON number, an integer beyond int64, or a float
+// beyond the finite doubles.
+std::optional<Value> ParseNumber(std::string_view token);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_VALUE_H_

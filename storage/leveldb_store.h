@@ -1,0 +1,39 @@
+// The LevelDB engine. One database for everything, so that what a batch touches commits as one. Its
+// layout on disk is storage/FORMAT.md.
+//
+// Writes: Submit queues; the committer's own thread takes all that waits, makes one WriteBatch, one
+// synced Write, then tells every waiter. It is LevelDB's only writer. Any failed write latches the
+// engine: everything in flight fails, the database is closed and reopened (which rotates the log;
+// RELIABILITY.md finding 1), then writing goes on by itself.
+#ifndef TALLYD_STORAGE_LEVELDB_STORE_H_
+#define TALLYD_STORAGE_LEVELDB_STORE_H_
+
+#include <memory>
+
+#include "config/config.h"
+#include "storage/store.h"
+
+namespace leveldb {
+class Env;
+}
+
+namespace prometheus {
+class Registry;
+}
+
+namespace tallyd {
+
+struct LevelDbStoreOptions {
+  StorageConfig storage;
+  const Clock* clock = nullptr;              // Required; outlives the store.
+  prometheus::Registry* registry = nullptr;  // Required; outlives the store.
+  leveldb::Env* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
+};
+
+// Opens or creates. Errors: kConflict when another process has it open, kCorruption naming what is
+// damaged, an unknown format version, kIo. Returns only when recovery is complete.
+Result<std::unique_ptr<Store>> OpenLevelDbStore(const LevelDbStoreOptions& options);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_STORE_H_

@@ -1,0 +1,83 @@
+// Reading rows: what to read (ScanSpec), one row (Row), the cursor over them (RowScan).
+//
+//   auto scan = store.Scan(spec);
+//   while (true) { Result<bool> more = scan->Next(); if (!more) ...; if (!*more) break;
+//   Use(scan->row()); }
+//
+// GC rules and deletes are applied: an expired or deleted cell is never returned. A scan sees one
+// state of the store, that of its creation; it must not be kept for long (it holds back space and a
+// reopen) and must be destroyed before the Store. Not thread-safe; may move between threads. Blocks
+// on the disk: never on an I/O thread.
+#ifndef TALLYD_STORAGE_ROW_SCAN_H_
+#define TALLYD_STORAGE_ROW_SCAN_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/key_ranges.h"
+#include "config/result.h"
+#include "config/time.h"
+#include "config/value.h"
+#include "storage/column_set.h"
+
+namespace tallyd {
+
+// Selects columns by globs over family name and qualifier.
+struct ColumnPattern {
+  std::string family = "*";
+  std::string qualifier = "*";
+};
+
+struct ScanSpec {
+  KeyRange range;
+  TimeRange cells;                     // Only cells whose time lies in it.
+  std::vector<ColumnPattern> columns;  // Any of these; empty: all.
+  uint32_t versions = 0;   // The newest so many cells of each column (within `cells`); 0: all.
+  bool reverse = false;    // Rows in descending key order. Parts stay newest first.
+  bool keys_only = false;  // Each row brings only its newest part.
+  TimeUs now = 0;          // For GC by age.
+};
+
+// The cells of a row that share one time: what one event wrote, after later writes to the same
+// columns and time.
+struct RowPart {
+  TimeUs time = 0;
+  uint32_t begin = 0;  // Into Row::cells.
+  uint32_t end = 0;
+  const ColumnSet* set = nullptr;  // Where all cells come from one set; else null.
+};
+
+struct CellView {
+  ColumnRef column;
+  uint32_t set_index = 0;  // With RowPart::set: the column's place in it.
+  Value value;
+};
+
+// Valid until the scan moves. Parts are newest first; a part's cells are in read order.
+struct Row {
+  std::string_view key;
+  std::vector<RowPart> parts;
+  std::vector<CellView> cells;
+
+  std::span<const CellView> CellsOf(const RowPart& part) const {
+    return std::span(cells).subspan(part.begin, part.end - part.begin);
+  }
+};
+
+class RowScan {
+ public:
+  virtual ~RowScan() = default;
+  // Moves to the next row that has a cell to return; false at the end.
+  virtual Result<bool> Next() = 0;
+  // The next row returned is the first at or after `key` (reverse: at or before). Only forward in
+  // the scan's direction.
+  virtual void SkipTo(std::string_view key) = 0;
+  virtual const Row& row() const = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_ROW_SCAN_H_
