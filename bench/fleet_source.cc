@@ -1,0 +1,128 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include "bench/random.h"
+#include "bench/workload.h"
+
+namespace tallyd::bench {
+namespace {
+
+constexpr int kMachines = 1000;
+constexpr int kGauges = 50;
+constexpr int kCounters = 50;
+constexpr std::int64_t kTickMs = 5000;
+constexpr std::int64_t kGaugeMax = 10000;  // 100.00
+constexpr std::int64_t kGaugeStep = 50;    // 0.50
+constexpr std::int64_t kCounterStep = 199;
+
+std::vector<std::string> GaugeNames() {
+  std::vector<std::string> names;
+  for (int cpu = 1; cpu <= 8; ++cpu) {
+    for (const char* kind : {"USR", "NICE", "SYS", "IOWAIT", "IDLE"}) {
+      names.push_back("CPU/CPU" + std::to_string(cpu) + "_" + kind);
+    }
+  }
+  for (const char* name :
+       {"MEM/USED_PCT", "MEM/CACHE_PCT", "MEM/SWAP_PCT", "LOAD/AVG_1M", "LOAD/AVG_5M",
+        "LOAD/AVG_15M", "DISK/ROOT_PCT", "DISK/DATA_PCT", "TEMP/CPU", "TEMP/BOARD"}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> CounterNames() {
+  std::vector<std::string> names;
+  for (const char* disk : {"SDA", "SDB", "SDC", "SDD"}) {
+    for (const char* kind : {"READ", "WRITE", "READ_OPS", "WRITE_OPS", "BUSY_MS"}) {
+      names.push_back(std::string("IO/") + disk + "_" + kind);
+    }
+  }
+  for (const char* port : {"ETH0", "ETH1", "ETH2", "ETH3"}) {
+    for (const char* kind : {"RX_BYTES", "TX_BYTES", "RX_PKTS", "TX_PKTS", "DROPS"}) {
+      names.push_back(std::string("NET/") + port + "_" + kind);
+    }
+  }
+  for (const char* name : {"VM/PGIN", "VM/PGOUT", "VM/SWAPIN", "VM/SWAPOUT", "VM/FAULTS",
+                           "VM/MAJFAULTS", "SYS/CTXT", "SYS/INTR", "SYS/FORKS", "TCP/RETRANS"}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+struct Machine {
+  Machine(std::uint64_t seed, int number)
+      : hostname("server" + std::to_string(number) + ".bbb.com"),
+        random(seed, static_cast<std::uint64_t>(number)),
+        phase_ms(number * kTickMs / kMachines % kTickMs) {
+    for (auto& gauge : gauges) gauge = random.Between(0, kGaugeMax);
+    for (auto& counter : counters) counter = random.Between(0, 400'000'000);
+  }
+
+  // A step that would leave the scale is turned round, so that every step carries the same
+  // information.
+  void Advance() {
+    for (auto& gauge : gauges) {
+      const std::int64_t step = random.Between(-kGaugeStep, kGaugeStep);
+      const std::int64_t moved = gauge + step;
+      gauge = moved < 0 || moved > kGaugeMax ? gauge - step : moved;
+    }
+    for (auto& counter : counters) counter += random.Between(0, kCounterStep);
+  }
+
+  std::string hostname;
+  Random random;
+  std::int64_t phase_ms;  // agents do not all wake in the same millisecond
+  std::array<std::int64_t, kGauges> gauges;
+  std::array<std::int64_t, kCounters> counters;
+};
+
+class FleetSource : public EventSource {
+ public:
+  explicit FleetSource(const SourceOptions& options)
+      : EventSource(EventWriter(options.format, "server", "ts")),
+        tick_ms_(options.start_ms),
+        gauge_names_(GaugeNames()),
+        counter_names_(CounterNames()) {
+    for (int number = 1 + options.connection; number <= kMachines; number += options.connections) {
+      machines_.emplace_back(options.seed, number);
+    }
+  }
+
+  std::string_view Stream() const override { return "server"; }
+  int SamplesPerEvent() const override { return kGauges + kCounters; }
+
+ protected:
+  void WriteEvent(EventWriter* writer) override {
+    Machine& machine = machines_[next_];
+    machine.Advance();
+    writer->BeginEvent(tick_ms_ + machine.phase_ms);
+    writer->Tag("hostname", machine.hostname);
+    for (std::size_t i = 0; i < kGauges; ++i) {
+      writer->Hundredths(gauge_names_[i], machine.gauges[i]);
+    }
+    for (std::size_t i = 0; i < kCounters; ++i) {
+      writer->Integer(counter_names_[i], machine.counters[i]);
+    }
+    writer->EndEvent();
+    if (++next_ == machines_.size()) {
+      next_ = 0;
+      tick_ms_ += kTickMs;
+    }
+  }
+
+ private:
+  std::int64_t tick_ms_;
+  std::size_t next_ = 0;
+  std::vector<Machine> machines_;
+  const std::vector<std::string> gauge_names_;
+  const std::vector<std::string> counter_names_;
+};
+
+}  // namespace
+
+std::unique_ptr<EventSource> MakeFleetSource(const SourceOptions& options) {
+  return std::make_unique<FleetSource>(options);
+}
+
+}  // namespace tallyd::bench

@@ -1,0 +1,201 @@
+#include "bench/http_client.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <stdexcept>
+
+namespace tallyd::bench {
+namespace {
+
+constexpr int kTimeoutSeconds = 120;
+constexpr std::size_t kReceiveBytes = 256 * 1024;
+
+[[noreturn]] void Fail(const std::string& what) {
+  throw std::runtime_error(what + ": " + std::strerror(errno));
+}
+
+bool StartsWithNoCase(std::string_view text, std::string_view prefix) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  return text.size() >= prefix.size() &&
+         std::equal(prefix.begin(), prefix.end(), text.begin(), same);
+}
+
+std::size_t ParseSize(std::string_view text, int base) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  std::size_t size = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), size, base);
+  if (parsed.ec != std::errc()) throw std::runtime_error("bad length in answer");
+  return size;
+}
+
+}  // namespace
+
+Endpoint ParseUrl(std::string_view url) {
+  constexpr std::string_view kScheme = "http://";
+  const std::size_t colon = url.rfind(':');
+  if (!url.starts_with(kScheme) || colon == std::string_view::npos || colon < kScheme.size()) {
+    throw std::invalid_argument("expected http://HOST:PORT, got " + std::string(url));
+  }
+  while (url.ends_with('/')) url.remove_suffix(1);
+  return {std::string(url.substr(kScheme.size(), colon - kScheme.size())),
+          std::string(url.substr(colon + 1))};
+}
+
+HttpClient::HttpClient(const Endpoint& endpoint) : endpoint_(endpoint) { Connect(); }
+
+HttpClient::~HttpClient() {
+  if (socket_ >= 0) close(socket_);
+}
+
+void HttpClient::Connect() {
+  if (socket_ >= 0) close(socket_);
+  socket_ = -1;
+  received_.clear();
+  taken_ = 0;
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(endpoint_.host.c_str(), endpoint_.port.c_str(), &hints, &found) != 0) {
+    throw std::runtime_error("cannot resolve " + endpoint_.host);
+  }
+  for (addrinfo* at = found; at != nullptr && socket_ < 0; at = at->ai_next) {
+    const int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+    if (fd < 0) continue;
+    if (connect(fd, at->ai_addr, at->ai_addrlen) == 0) {
+      socket_ = fd;
+    } else {
+      close(fd);
+    }
+  }
+  freeaddrinfo(found);
+  if (socket_ < 0) Fail("cannot connect to " + endpoint_.host + ":" + endpoint_.port);
+  const int on = 1;
+  const timeval timeout{.tv_sec = kTimeoutSeconds, .tv_usec = 0};
+  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+}
+
+const Response& HttpClient::Get(std::string_view target) {
+  std::string head = "GET ";
+  head.append(target).append(" HTTP/1.1\r\nHost: ").append(endpoint_.host).append("\r\n\r\n");
+  return Exchange(head, {});
+}
+
+const Response& HttpClient::Post(std::string_view target, std::string_view content_type,
+                                 std::string_view body) {
+  std::string head = "POST ";
+  head.append(target).append(" HTTP/1.1\r\nHost: ").append(endpoint_.host);
+  head.append("\r\nContent-Type: ").append(content_type);
+  head.append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
+  return Exchange(head, body);
+}
+
+const Response& HttpClient::Exchange(std::string_view head, std::string_view body) {
+  if (close_after_) Connect();
+  close_after_ = false;
+  Send(head, body);
+  ReadResponse();
+  return response_;
+}
+
+void HttpClient::Send(std::string_view head, std::string_view body) {
+  while (!head.empty() || !body.empty()) {
+    iovec parts[2] = {{const_cast<char*>(head.data()), head.size()},
+                      {const_cast<char*>(body.data()), body.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) Fail("send");
+    const std::size_t of_head = std::min(head.size(), static_cast<std::size_t>(sent));
+    head.remove_prefix(of_head);
+    body.remove_prefix(static_cast<std::size_t>(sent) - of_head);
+  }
+}
+
+void HttpClient::ReadResponse() {
+  received_.erase(0, taken_);
+  taken_ = 0;
+  response_.body.clear();
+  const std::string_view status_line = TakeLine();
+  if (!status_line.starts_with("HTTP/1.") || status_line.size() < 12) {
+    throw std::runtime_error("not an HTTP answer: " + std::string(status_line));
+  }
+  response_.status = static_cast<int>(ParseSize(status_line.substr(9, 3), 10));
+  std::size_t length = 0;
+  bool chunked = false;
+  for (std::string_view line = TakeLine(); !line.empty(); line = TakeLine()) {
+    if (StartsWithNoCase(line, "content-length:")) length = ParseSize(line.substr(15), 10);
+    if (StartsWithNoCase(line, "transfer-encoding: chunked")) chunked = true;
+    if (StartsWithNoCase(line, "connection: close")) close_after_ = true;
+  }
+  if (chunked) {
+    ReadChunks();
+  } else {
+    TakeBody(length);
+  }
+}
+
+void HttpClient::ReadChunks() {
+  for (;;) {
+    const std::size_t size = ParseSize(TakeLine(), 16);
+    if (size == 0) break;
+    TakeBody(size);
+    TakeLine();
+  }
+  while (!TakeLine().empty()) {
+  }
+}
+
+void HttpClient::TakeBody(std::size_t bytes) {
+  while (bytes > 0) {
+    if (taken_ == received_.size()) Receive();
+    const std::size_t part = std::min(bytes, received_.size() - taken_);
+    response_.body.append(received_, taken_, part);
+    taken_ += part;
+    bytes -= part;
+  }
+}
+
+std::string_view HttpClient::TakeLine() {
+  std::size_t end = received_.find("\r\n", taken_);
+  while (end == std::string::npos) {
+    Receive();
+    end = received_.find("\r\n", taken_);
+  }
+  const std::string_view line = std::string_view(received_).substr(taken_, end - taken_);
+  taken_ = end + 2;
+  return line;
+}
+
+void HttpClient::Receive() {
+  received_.erase(0, taken_);
+  taken_ = 0;
+  const std::size_t held = received_.size();
+  received_.resize(held + kReceiveBytes);
+  ssize_t count = 0;
+  do {
+    count = recv(socket_, received_.data() + held, kReceiveBytes, 0);
+  } while (count < 0 && errno == EINTR);
+  received_.resize(held + (count > 0 ? static_cast<std::size_t>(count) : 0));
+  if (count < 0) Fail("receive");
+  if (count == 0) throw std::runtime_error("the server closed the connection before its answer");
+}
+
+}  // namespace tallyd::bench

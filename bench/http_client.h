@@ -1,0 +1,64 @@
+#ifndef TALLYD_BENCH_HTTP_CLIENT_H_
+#define TALLYD_BENCH_HTTP_CLIENT_H_
+
+// HttpClient: one keep-alive connection over a blocking socket, made to cost little beside the
+// server it measures. Bodies are sent from where they lie, answers are read into a buffer that is
+// kept.
+//
+// One thread per client. Failures of the connection throw std::runtime_error: a benchmark that lost
+// requests has no result. It understands just what its servers send: HTTP/1.1 with Content-Length
+// or chunked.
+
+#include <string>
+#include <string_view>
+
+namespace tallyd::bench {
+
+struct Endpoint {
+  std::string host;
+  std::string port;
+};
+
+// Parses "http://127.0.0.1:8780". Throws std::invalid_argument.
+Endpoint ParseUrl(std::string_view url);
+
+struct Response {
+  int status = 0;
+  std::string body;
+};
+
+class HttpClient {
+ public:
+  explicit HttpClient(const Endpoint& endpoint);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // The answer is valid until the next call.
+  const Response& Get(std::string_view target);
+  const Response& Post(std::string_view target, std::string_view content_type,
+                       std::string_view body);
+
+ private:
+  void Connect();
+  const Response& Exchange(std::string_view head, std::string_view body);
+  void Send(std::string_view head, std::string_view body);
+  void ReadResponse();
+  void ReadChunks();
+  // Moves `bytes` of what was received into the body, reading on as needed.
+  void TakeBody(std::size_t bytes);
+  // Returns the next line without its CRLF; valid until more is received.
+  std::string_view TakeLine();
+  void Receive();
+
+  const Endpoint endpoint_;
+  int socket_ = -1;
+  bool close_after_ = false;
+  std::string received_;
+  std::size_t taken_ = 0;
+  Response response_;
+};
+
+}  // namespace tallyd::bench
+
+#endif  // TALLYD_BENCH_HTTP_CLIENT_H_

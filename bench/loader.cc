@@ -1,0 +1,128 @@
+#include "bench/loader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+namespace tallyd::bench {
+namespace {
+
+constexpr int kRetriesMax = 1000;
+constexpr auto kRetryPause = std::chrono::milliseconds(20);
+constexpr double kQuerySecondsMax = 20;
+
+bool Succeeded(const Response& response) { return response.status / 100 == 2; }
+
+std::string Describe(const Response& response) {
+  return "HTTP " + std::to_string(response.status) + ": " + response.body.substr(0, 500);
+}
+
+}  // namespace
+
+Loader::Loader(LoadOptions options) : options_(std::move(options)) {
+  const auto source = MakeSource(options_.workload, {});
+  stream_ = source->Stream();
+  samples_per_event_ = source->SamplesPerEvent();
+  if (options_.target.empty()) {
+    options_.target = options_.format == Format::kNative ? "/v1/streams/" + stream_ + "/events"
+                                                         : "/write?db=bench&precision=ms";
+  }
+  lanes_.resize(static_cast<std::size_t>(options_.connections));
+}
+
+void Loader::Prepare() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < options_.connections; ++i) threads.emplace_back([this, i] { FillLane(i); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+void Loader::FillLane(int connection) {
+  const auto source = MakeSource(options_.workload, {.format = options_.format,
+                                                     .seed = options_.seed,
+                                                     .start_ms = options_.start_ms,
+                                                     .connection = connection,
+                                                     .connections = options_.connections});
+  Lane& lane = lanes_[static_cast<std::size_t>(connection)];
+  std::size_t longest = 0;
+  for (std::int64_t i = connection; i < options_.requests; i += options_.connections) {
+    std::string& body = lane.bodies.emplace_back();
+    body.reserve(longest + longest / 64);
+    source->FillBody(options_.events_per_request, &body);
+    longest = std::max(longest, body.size());
+  }
+}
+
+LoadResult Loader::Send(const Endpoint& endpoint) {
+  // Everyone connects before the clock starts, so that it measures requests alone.
+  std::vector<std::unique_ptr<HttpClient>> clients;
+  for (int i = 0; i < options_.connections; ++i) {
+    clients.push_back(std::make_unique<HttpClient>(endpoint));
+  }
+  std::latch start(1);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    threads.emplace_back([this, &start, client = clients[i].get(), lane = &lanes_[i]] {
+      start.wait();
+      try {
+        RunLane(client, lane);
+      } catch (const std::exception& error) {
+        lane->failure = error.what();
+      }
+    });
+  }
+  const auto began = Clock::now();
+  start.count_down();
+  for (std::thread& thread : threads) thread.join();
+  LoadResult result;
+  result.wall_seconds = SecondsBetween(began, Clock::now());
+  for (const Lane& lane : lanes_) {
+    if (!lane.failure.empty()) throw std::runtime_error(lane.failure);
+    result.requests += std::ssize(lane.bodies);
+    for (const std::string& body : lane.bodies) result.body_bytes += body.size();
+    result.retries += lane.retries;
+    result.latency.Merge(lane.latency);
+  }
+  result.events = result.requests * options_.events_per_request;
+  result.samples = result.events * samples_per_event_;
+  return result;
+}
+
+void Loader::RunLane(HttpClient* client, Lane* lane) const {
+  const std::string_view type =
+      options_.format == Format::kNative ? "application/json" : "text/plain";
+  for (const std::string& body : lane->bodies) {
+    const auto began = Clock::now();
+    const Response* response = &client->Post(options_.target, type, body);
+    for (int tries = 0; (response->status == 503 || response->status == 429) && tries < kRetriesMax;
+         ++tries) {
+      // The pause counts into the request's time: pushing back is no way to a better figure.
+      std::this_thread::sleep_for(kRetryPause);
+      ++lane->retries;
+      response = &client->Post(options_.target, type, body);
+    }
+    lane->latency.Add(Clock::now() - began);
+    if (!Succeeded(*response)) throw std::runtime_error(Describe(*response));
+  }
+}
+
+QueryResult TimeQuery(HttpClient* client, std::string_view target, int repeat) {
+  QueryResult result;
+  Latency latency;
+  const auto first = Clock::now();
+  for (int i = 0; i <= 1 || (i <= repeat && SecondsBetween(first, Clock::now()) < kQuerySecondsMax);
+       ++i) {
+    const auto began = Clock::now();
+    const Response& response = client->Get(target);
+    if (i > 0) latency.Add(Clock::now() - began);
+    if (!Succeeded(response)) throw std::runtime_error(Describe(response));
+    result.answer_bytes = response.body.size();
+  }
+  result.median_ms = latency.Milliseconds(0.5);
+  result.max_ms = latency.Milliseconds(1);
+  return result;
+}
+
+}  // namespace tallyd::bench

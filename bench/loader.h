@@ -1,0 +1,80 @@
+#ifndef TALLYD_BENCH_LOADER_H_
+#define TALLYD_BENCH_LOADER_H_
+
+// The load: every body is made before the clock starts, then each connection sends its own as fast
+// as the server acknowledges them, one at a time.
+//
+// Use: Prepare(), then Send() once; QueryLatencies() is independent of both. Throw
+// std::runtime_error on any answer that is not a success: a benchmark that dropped data has no
+// result.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/http_client.h"
+#include "bench/latency.h"
+#include "bench/workload.h"
+
+namespace tallyd::bench {
+
+struct LoadOptions {
+  WorkloadKind workload = WorkloadKind::kFleet;
+  Format format = Format::kNative;
+  std::int64_t requests = 720;
+  int connections = 4;
+  int events_per_request = 100;
+  std::uint64_t seed = 1;
+  std::int64_t start_ms = 0;
+  std::string target;  // empty: the format's own
+};
+
+struct LoadResult {
+  std::int64_t requests = 0;
+  std::int64_t events = 0;
+  std::int64_t samples = 0;
+  std::uint64_t body_bytes = 0;
+  std::int64_t retries = 0;
+  double wall_seconds = 0;
+  Latency latency;
+};
+
+class Loader {
+ public:
+  explicit Loader(LoadOptions options);
+
+  // Makes all bodies, one thread per connection.
+  void Prepare();
+  LoadResult Send(const Endpoint& endpoint);
+
+ private:
+  // What one connection sends, and what came of it.
+  struct Lane {
+    std::vector<std::string> bodies;
+    std::int64_t retries = 0;
+    Latency latency;
+    std::string failure;
+  };
+
+  void FillLane(int connection);
+  void RunLane(HttpClient* client, Lane* lane) const;
+
+  LoadOptions options_;
+  std::string stream_;
+  int samples_per_event_ = 0;
+  std::vector<Lane> lanes_;
+};
+
+// Median time of `repeat` GETs of `target`, after one that is not counted; and the bytes of its
+// answer.
+struct QueryResult {
+  double median_ms = 0;
+  double max_ms = 0;
+  std::size_t answer_bytes = 0;
+};
+QueryResult TimeQuery(HttpClient* client, std::string_view target, int repeat);
+
+}  // namespace tallyd::bench
+
+#endif  // TALLYD_BENCH_LOADER_H_
