@@ -1,0 +1,85 @@
+// EventBatch: the events of one request, decoded. Values view the request's body or the batch's own
+// arena, so the body must outlive the batch. Reused from request to request (Clear keeps the
+// memory).
+#ifndef TALLYD_INGEST_EVENT_BATCH_H_
+#define TALLYD_INGEST_EVENT_BATCH_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/value.h"
+#include "ingest/shape.h"
+
+namespace tallyd {
+
+// Why one event of a batch was refused. `field` may be empty.
+struct EventError {
+  size_t index = 0;  // Of the event in the batch, from 0; of lines, blank ones are not counted.
+  std::string field;
+  std::string detail;
+};
+
+// All refused events are counted, the first kMaxKept are kept.
+class EventErrors {
+ public:
+  static constexpr size_t kMaxKept = 100;
+  void Add(size_t index, std::string_view field, std::string detail);
+  void Clear();
+  size_t count() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const std::vector<EventError>& kept() const { return kept_; }
+
+ private:
+  size_t count_ = 0;
+  std::vector<EventError> kept_;
+};
+
+struct Event {
+  size_t index = 0;  // In the batch, bad events counted.
+  const Shape* shape = nullptr;
+  std::span<const Value> values;  // One per field of the shape; none is null.
+};
+
+class EventBatch {
+ public:
+  void Clear();
+
+  // Decoders: Begin, Add per field, then End (keeps the event) or Drop. Strings passed as `copy` go
+  // to the arena.
+  void BeginEvent();
+  std::string_view Copy(std::string_view text);
+  void AddValue(const Value& value) { values_.push_back(value); }
+  void EndEvent(const Shape* shape);
+  // An event whose shape is not interned.
+  void EndEvent(std::unique_ptr<const Shape> shape);
+  void DropEvent(std::string_view field,
+                 std::string detail);  // Records the error at this event's index.
+
+  size_t size() const { return events_.size(); }  // Good events.
+  size_t seen() const { return next_index_; }     // Good and bad.
+  Event event(size_t i) const;
+  const EventErrors& errors() const { return errors_; }
+
+ private:
+  struct Stored {
+    size_t index;
+    const Shape* shape;
+    size_t first;
+  };
+  std::vector<Stored> events_;
+  std::vector<Value> values_;
+  size_t event_begin_ = 0;
+  size_t next_index_ = 0;
+  std::deque<std::string> arena_;  // Chunks whose addresses stay.
+  std::vector<std::unique_ptr<const Shape>> owned_shapes_;
+  EventErrors errors_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_EVENT_BATCH_H_
