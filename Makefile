@@ -1,0 +1,57 @@
+# The commands of README.md. Each sets up what it needs: Debian packages, CMake, the build.
+JOBS ?= $(shell nproc)
+BUILD = build
+ASAN = build/asan
+
+.PHONY: help run build test asan-test demo bench format clean
+
+help:
+	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
+	@echo 'make test       build everything and run all tests'
+	@echo 'make build      build/tallyd alone, optimised'
+	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
+	@echo 'make bench      measure the fleet workload'
+	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make format     clang-format over the sources'
+	@echo 'make clean      remove build/'
+
+run: build
+	@cat examples/first-steps.sh
+	@exec $(BUILD)/tallyd serve --config config/example.toml
+
+build: $(BUILD)/build.ninja
+	@.ci/setup build
+	@ninja -C $(BUILD) -j $(JOBS) tallyd
+
+test: $(BUILD)/build.ninja
+	@.ci/setup test
+	@ninja -C $(BUILD) -j $(JOBS)
+	@ctest --preset release -j $(JOBS)
+
+asan-test: $(ASAN)/build.ninja
+	@.ci/setup test
+	@ninja -C $(ASAN) -j $(JOBS)
+	@ctest --preset asan -j $(JOBS)
+
+demo: build
+	@exec examples/demo
+
+bench: $(BUILD)/build.ninja
+	@.ci/setup test
+	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench
+	@exec bench/run
+
+$(BUILD)/build.ninja:
+	@.ci/setup test
+	@cmake --preset release
+
+$(ASAN)/build.ninja:
+	@.ci/setup test
+	@cmake --preset asan
+
+format:
+	@.ci/setup format
+	@git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD)
