@@ -1,0 +1,45 @@
+// The handlers of every route that may block: they run on query threads. Each takes the request and
+// gives the answer; an answer's source may outlive the call, and holds what it needs (the schema
+// snapshot, a scan). The routes are listed in api/router.cc. Writing events (POST .../events) is
+// not here: it never blocks a query thread (api/routes/ingest.h).
+#ifndef TALLYD_API_HANDLERS_H_
+#define TALLYD_API_HANDLERS_H_
+
+#include "api/context.h"
+#include "api/request.h"
+#include "api/response.h"
+
+namespace tallyd {
+
+using Handler = Response (*)(const Request&, ApiContext&);
+
+// Reading events (api/query/).
+Response GetEvents(const Request& request, ApiContext& context);  // {stream}
+Response GetPlan(const Request& request, ApiContext& context);    // {stream}
+Response GetLatest(const Request& request, ApiContext& context);  // {stream}
+Response ListStreams(const Request& request, ApiContext& context);
+Response ListFields(const Request& request, ApiContext& context);  // {stream}
+Response ListValues(const Request& request, ApiContext& context);  // {stream}
+
+// Reading rows (api/rows/).
+Response GetRows(const Request& request, ApiContext& context);  // {table}
+Response GetRow(const Request& request, ApiContext& context);   // {table} {key}
+Response ListTables(const Request& request, ApiContext& context);
+Response GetTable(const Request& request, ApiContext& context);  // {table}
+
+// Removing (api/removal/).
+Response DeleteEvents(const Request& request, ApiContext& context);  // {stream}
+Response DeleteRows(const Request& request, ApiContext& context);    // {table}
+Response DeleteRow(const Request& request, ApiContext& context);     // {table} {key}
+Response DeleteCells(const Request& request,
+                     ApiContext& context);  // {table} {key} {family:qualifier}
+Response DropTable(const Request& request, ApiContext& context);  // {table}
+
+// Operating (api/routes/operation.cc).
+Response GetMetrics(const Request& request, ApiContext& context);
+Response GetStatus(const Request& request, ApiContext& context);
+Response PostReload(const Request& request, ApiContext& context);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_HANDLERS_H_

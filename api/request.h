@@ -1,0 +1,57 @@
+// A request as handlers see it: no sockets, no Beast. Built by the session after routing; views are
+// valid until the answer is complete.
+#ifndef TALLYD_API_REQUEST_H_
+#define TALLYD_API_REQUEST_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/result.h"
+
+namespace tallyd {
+
+enum class Method : uint8_t { kGet, kPost, kDelete, kOther };
+
+// The parameters of a query string, decoded, in order. '+' is a space; an invalid escape is an
+// error when they are parsed.
+class Params {
+ public:
+  static Result<Params> Parse(std::string_view query);
+
+  bool Has(std::string_view name) const;
+  // The last value; empty if absent.
+  std::optional<std::string_view> Get(std::string_view name) const;
+  // Every value of a list parameter: commas and repetition both separate.
+  std::vector<std::string> List(std::string_view name) const;
+  // "1", "true" or nothing after the name are true; "0", "false" are false; anything else is an
+  // error.
+  Result<bool> Flag(std::string_view name) const;
+  // A decimal integer of [min, max].
+  Result<std::optional<uint64_t>> Number(std::string_view name, uint64_t min, uint64_t max) const;
+  const std::vector<std::pair<std::string, std::string>>& all() const { return all_; }
+  // An error that names the first parameter that is not in `known` and the nearest of them.
+  Status RefuseUnknown(const std::vector<std::string>& known) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_;
+};
+
+struct Request {
+  Method method = Method::kGet;
+  std::string path;  // As sent, still encoded.
+  std::vector<std::string>
+      arguments;  // What the route's {placeholders} matched, percent-decoded once.
+  Params params;
+  std::string query;  // As sent.
+  std::string accept;
+  std::string content_type;
+  std::string content_encoding;
+  std::string idempotency_key;
+  std::string_view body;  // With kBodyPadding readable bytes behind it.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_REQUEST_H_

@@ -1,0 +1,45 @@
+// An answer as handlers give it: whole, or a source of chunks that the session pulls while the
+// client takes them.
+#ifndef TALLYD_API_RESPONSE_H_
+#define TALLYD_API_RESPONSE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/result.h"
+
+namespace tallyd {
+
+inline constexpr size_t kChunkBytes = 128u << 10;  // What a source aims for.
+
+// Called on a query thread, one call at a time. Appends about kChunkBytes to *chunk and returns
+// true, or false when nothing is left (what was appended still goes out). An error after the first
+// chunk cuts the connection: the client sees a truncated answer, never a wrong one.
+class BodySource {
+ public:
+  virtual ~BodySource() = default;
+  virtual Result<bool> Next(std::string* chunk) = 0;
+};
+
+struct Response {
+  unsigned status = 200;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;                    // Whole, or ...
+  std::unique_ptr<BodySource> source;  // ... streamed.
+
+  static Response Json(unsigned status, std::string body);
+};
+
+// application/problem+json (RFC 9457) of an Error; the one place where codes become statuses.
+Response ProblemOf(const Error& error);
+// `extra_members_json` (", \"errors\": [...]") goes behind the standard members.
+Response Problem(unsigned status, std::string_view detail, std::string extra_members_json = {});
+unsigned HttpStatus(ErrorCode code);
+std::string_view ReasonPhrase(unsigned status);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_RESPONSE_H_
