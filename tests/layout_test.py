@@ -1,0 +1,155 @@
+"""Checks what a reader relies on without looking: the folder order, file and function sizes, line lengths.
+
+    python3 tests/layout_test.py
+"""
+
+import pathlib
+import re
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = ["config", "storage", "ingest", "api", "daemon"]
+FILE_LINES = 400
+FUNCTION_LINES = 70
+COLUMNS = 100
+SCOPES = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^()]*$")
+
+
+def sources(*suffixes, folders=FOLDERS):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in suffixes:
+                yield path
+
+
+def tracked_text():
+    """The files that git knows or would add; all of them where there is no git."""
+    listing = subprocess.run(
+        ["git", "-c", f"safe.directory={ROOT}", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True)
+    names = listing.stdout.splitlines() if listing.returncode == 0 else []
+    paths = [ROOT / name for name in names] or [p for p in ROOT.rglob("*") if "build" not in p.parts]
+    return [p for p in paths if p.is_file()]
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if match:
+            yield number, match.group(1)
+
+
+def without_text(code):
+    """The code with comments, strings and characters blanked; line numbers stay."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(
+        r'R"([^()\s]*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"'
+        r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:\\\n|[^\n])*",
+        blank, code, flags=re.S | re.M)
+
+
+def functions(code):
+    """Yields (first line, lines) of every function body outside of functions."""
+    code = without_text(code)
+    header, line, header_line, stack = "", 1, 1, []
+    for at, char in enumerate(code):
+        if char == "\n":
+            line += 1
+        if char == "{":
+            inside = any(kind == "function" for kind, _ in stack)
+            if SCOPES.search(header.strip()):
+                kind = "scope"
+            elif "(" in header and not inside:
+                kind = "function"
+            else:
+                kind = "other"
+            stack.append((kind, header_line))
+            if kind != "other":
+                header = ""
+        elif char == "}" and stack:
+            kind, first = stack.pop()
+            nested = any(kind == "function" for kind, _ in stack)
+            # A braced member initialiser, "a_{1}, b_{2} {", closes before its function opens.
+            rest = code[at + 1:at + 80].lstrip()
+            if kind == "function" and not nested and rest[:1] in (",", "{"):
+                header = "("
+                header_line = first
+            elif kind == "function":
+                yield first, line - first + 1
+                header = ""
+            elif kind == "scope":
+                header = ""
+        elif char == ";" or header.strip() in ("public", "private", "protected"):
+            header = ""
+        else:
+            if not header.strip() and not char.isspace():
+                header_line = line
+            header += char
+
+
+class LayoutTest(unittest.TestCase):
+    def test_a_folder_includes_only_itself_and_those_to_its_left(self):
+        for path in sources(".h", ".cc"):
+            own = FOLDERS.index(path.relative_to(ROOT).parts[0])
+            for number, target in includes(path):
+                where = f"{path.relative_to(ROOT)}:{number}"
+                folder = target.split("/")[0]
+                self.assertIn(folder, FOLDERS, f'{where} includes "{target}", not from the root')
+                self.assertLessEqual(FOLDERS.index(folder), own,
+                                     f'{where} includes "{target}", which stands to its right')
+
+    def test_a_library_test_includes_nothing_to_the_right_of_its_folder(self):
+        for own, folder in enumerate(FOLDERS):
+            for path in sources(".h", ".cc", folders=[f"tests/{folder}"]):
+                for number, target in includes(path):
+                    right = target.split("/")[0] in FOLDERS[own + 1:]
+                    where = f"{path.relative_to(ROOT)}:{number}"
+                    self.assertFalse(right, f'{where} includes "{target}", which stands to its right')
+
+    def test_include_guards_are_the_path(self):
+        for path in sources(".h"):
+            name = re.sub(r"[^A-Z0-9]", "_", str(path.relative_to(ROOT)).upper())
+            self.assertIn(f"#ifndef TALLYD_{name}_\n", path.read_text(), path.relative_to(ROOT))
+
+    def test_files_are_short(self):
+        for path in sources(".h", ".cc"):
+            lines = len(path.read_text().splitlines())
+            self.assertLessEqual(lines, FILE_LINES, path.relative_to(ROOT))
+
+    def test_functions_are_short(self):
+        for path in sources(".h", ".cc"):
+            for first, lines in functions(path.read_text()):
+                self.assertLessEqual(lines, FUNCTION_LINES, f"{path.relative_to(ROOT)}:{first}")
+
+    def test_lines_fit(self):
+        for path in tracked_text():
+            if path.suffix in {".h", ".cc", ".cmake", ".proto"} or path.name == "CMakeLists.txt":
+                for number, line in enumerate(path.read_text().splitlines(), 1):
+                    self.assertLessEqual(len(line), COLUMNS, f"{path.relative_to(ROOT)}:{number}")
+
+
+class FunctionsTest(unittest.TestCase):
+    """The measure itself."""
+
+    def lengths(self, code):
+        return [lines for _, lines in functions(code)]
+
+    def test_counts_from_the_signature_to_the_brace(self):
+        self.assertEqual(self.lengths("namespace n {\nint F(int a,\n      int b) {\n  return a;\n}\n}\n"), [4])
+
+    def test_finds_methods_and_skips_initialisers(self):
+        code = "class A : public B {\n public:\n  A() : a_{1}, b_{2} {\n    F();\n  }\n  int a_ = {1};\n};\n"
+        self.assertEqual(self.lengths(code), [3])
+
+    def test_blocks_and_lambdas_belong_to_their_function(self):
+        code = "void F() {\n  if (x) {\n    G([&](int i) {\n      H();\n    });\n  }\n}\nvoid G() {}\n"
+        self.assertEqual(self.lengths(code), [7, 1])
+
+    def test_braces_in_text_do_not_count(self):
+        self.assertEqual(self.lengths('void F() {\n  G("{", \'{\', R"({{{)"); // {\n}\n'), [3])
+
+
+if __name__ == "__main__":
+    unittest.main()
