@@ -8,10 +8,11 @@
 // the parse, and 5 to 6 bytes on disk.
 //
 // As text (in keys, qualifiers, filters, CSV) a float is its shortest round-trip spelling, with
-// ".0" when it is integral.
+// ".0" when it is integral; below 0.0001 and from 1e16 on it has an exponent ("1e-05", "1e+16").
 #ifndef TALLYD_CONFIG_VALUE_H_
 #define TALLYD_CONFIG_VALUE_H_
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,12 +73,57 @@ class Value {
 
 static_assert(sizeof(Value) == 16);
 
+inline Value Value::Int(int64_t v) {
+  Value value;
+  value.int_ = v;
+  value.type_ = ValueType::kInt64;
+  return value;
+}
+
+inline Value Value::Double(double v) {
+  Value value;
+  value.double_ = v;
+  value.type_ = ValueType::kFloat64;
+  return value;
+}
+
+inline Value Value::Decimal(int64_t mantissa, uint8_t scale) {
+  assert(mantissa >= -kMaxMantissa && mantissa <= kMaxMantissa);
+  assert(scale <= kMaxScale);
+  Value value;
+  value.int_ = mantissa;
+  value.type_ = ValueType::kFloat64;
+  value.scale_ = scale;
+  return value;
+}
+
+inline Value Value::Bool(bool v) {
+  Value value;
+  value.int_ = v ? 1 : 0;
+  value.type_ = ValueType::kBool;
+  return value;
+}
+
+inline Value Value::String(std::string_view v) {
+  Value value;
+  value.data_ = v.data();
+  value.size_ = static_cast<uint32_t>(v.size());
+  value.type_ = ValueType::kString;
+  return value;
+}
+
+inline Value Value::Bytes(std::string_view v) {
+  Value value = String(v);
+  value.type_ = ValueType::kBytes;
+  return value;
+}
+
 // Appends the text of a value; null appends nothing.
 void AppendText(const Value& value, std::string* out);
 std::string ToText(const Value& value);
 
 // Appends the shortest round-trip spelling of a finite double, with ".0" when it has neither point
-// nor exponent.
+// nor exponent. What repr() of Python prints.
 void AppendDouble(double v, std::string* out);
 
 // A number where `text` is exactly that number's text as AppendText spells it, else a string (a
