@@ -3,16 +3,19 @@
     TALLYD=build/tallyd python3 -m unittest tests.packaging_test
 """
 
+import json
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("TALLYD", ROOT / "build" / "tallyd")).resolve()
+SLOW = int(os.environ.get("TALLYD_SLOW", "1"))
 # systemd's exposure level times ten; chrony's unit, for comparison, stands at 37.
 EXPOSURE = 10
 
@@ -67,6 +70,52 @@ class FilesTest(unittest.TestCase):
         result = run(BINARY, "--version")
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout, r"\b\d+\.\d+\.\d+\b")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class FirstStepsTest(unittest.TestCase):
+    """What `make run` starts, and the lines that it prints, on a port of the test's own."""
+
+    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+    def test_every_printed_line_answers_what_its_comment_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            port = free_port()
+            config = pathlib.Path(folder) / "example.toml"
+            text = (ROOT / "config" / "example.toml").read_text()
+            self.assertEqual(text.count("127.0.0.1:8780"), 1)
+            config.write_text(text.replace("127.0.0.1:8780", f"127.0.0.1:{port}"))
+            with open(pathlib.Path(folder) / "log", "w+") as log:
+                daemon = subprocess.Popen([BINARY, "serve", "--config", config], stdout=log, stderr=log)
+                try:
+                    answers = self.first_steps(port)
+                finally:
+                    daemon.terminate()
+                    status = daemon.wait(60 * SLOW)
+                log.seek(0)
+                self.assertEqual(status, 0, log.read())
+        dry_run, stored, rows, events, latest = answers
+        self.assertEqual(len(dry_run["tables"]["METRIC"]), 2)
+        self.assertEqual(stored, {"events": 2, "rows": 3, "cells": 9})
+        self.assertEqual([row["key"] for row in rows["rows"]],
+                         ["server1.bbb.com#1426535612045", "server1.bbb.com#1426535617045"])
+        self.assertEqual(events["columns"], ["ts", "hostname", "CPU/CPU1_NICE", "CPU/CPU1_USR"])
+        self.assertEqual(events["rows"], [[1426535612045, "server1.bbb.com", 0.0, 0.02]])
+        self.assertEqual(len(latest["rows"]), 1)
+        self.assertEqual(dict(zip(latest["columns"], latest["rows"][0]))["CPU/CPU1_USR"], 0.03)
+
+    def first_steps(self, port):
+        url = f"http://127.0.0.1:{port}"
+        self.assertEqual(run("curl", "-fsS", "-o", "/dev/null", "--retry", 50, "--retry-connrefused",
+                             "--retry-delay", 1, "--retry-max-time", 60 * SLOW, f"{url}/readyz").returncode, 0)
+        script = (ROOT / "examples" / "first-steps.sh").read_text()
+        result = run("sh", "-eu", input=script.replace("http://127.0.0.1:8780", url))
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        return [json.loads(line) for line in result.stdout.splitlines() if line]
 
 
 class ImageTest(unittest.TestCase):
