@@ -1,0 +1,118 @@
+#include "storage/preview_batch.h"
+
+#include <algorithm>
+
+namespace tallyd {
+namespace {
+
+bool Covers(const DeleteSpec& what, std::string_view key) {
+  return key >= what.rows.start && (what.rows.end.empty() || key < what.rows.end);
+}
+
+bool Covers(const DeleteSpec& what, const ColumnRef& column, TimeUs time) {
+  return what.cells.Contains(time) && (!what.family || *what.family == column.family) &&
+         (!what.qualifier || *what.qualifier == column.qualifier);
+}
+
+}  // namespace
+
+PreviewBatch::Entry& PreviewBatch::Find(const TableInfo& table) {
+  for (const auto& entry : tables_) {
+    if (entry->table.id == table.id) return *entry;
+  }
+  tables_.push_back(std::make_unique<Entry>(Entry{table, {}}));
+  return *tables_.back();
+}
+
+void PreviewBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+                       const ColumnSet& set, std::span<const Value> values) {
+  std::vector<ColumnRef> columns;
+  for (const Column& column : set.columns) columns.push_back(column.ref());
+  PutCells(&Find(table), row_key, time, columns, values);
+}
+
+void PreviewBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+                       std::span<const ColumnRef> columns, std::span<const Value> values) {
+  PutCells(&Find(table), row_key, time, columns, values);
+}
+
+void PreviewBatch::PutCells(Entry* entry, std::string_view row_key, TimeUs time,
+                            std::span<const ColumnRef> columns, std::span<const Value> values) {
+  if (std::all_of(values.begin(), values.end(), [](const Value& v) { return v.is_null(); })) return;
+  std::vector<Cell>& cells = entry->rows[std::string(row_key)];
+  if (entry->table.mode == TableMode::kLatestRow) {
+    if (!cells.empty() && cells.front().time > time) return;
+    cells.clear();
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_null()) continue;
+    Cell cell{{columns[i].family, arena_.Copy(columns[i].qualifier)}, time, values[i]};
+    if (values[i].type() == ValueType::kString) {
+      cell.value = Value::String(arena_.Copy(values[i].AsView()));
+    } else if (values[i].type() == ValueType::kBytes) {
+      cell.value = Value::Bytes(arena_.Copy(values[i].AsView()));
+    }
+    cells.push_back(cell);
+  }
+}
+
+// In a row's order: newest first, then read order. Of the same cell the last put stays.
+void PreviewBatch::Merge(const TableInfo& table, std::vector<Cell>* cells) {
+  const auto by_column = [&](const Cell& a, const Cell& b) {
+    if (a.column.family != b.column.family) {
+      return table.family_rank[a.column.family] < table.family_rank[b.column.family];
+    }
+    return a.column.qualifier < b.column.qualifier;
+  };
+  std::reverse(cells->begin(), cells->end());
+  if (table.mode == TableMode::kLatestCell) {
+    std::stable_sort(cells->begin(), cells->end(),
+                     [](const Cell& a, const Cell& b) { return a.time > b.time; });
+    std::stable_sort(cells->begin(), cells->end(), by_column);
+    cells->erase(std::unique(cells->begin(), cells->end(),
+                             [](const Cell& a, const Cell& b) { return a.column == b.column; }),
+                 cells->end());
+  }
+  std::stable_sort(cells->begin(), cells->end(), [&](const Cell& a, const Cell& b) {
+    return a.time != b.time ? a.time > b.time : by_column(a, b);
+  });
+  cells->erase(std::unique(cells->begin(), cells->end(),
+                           [](const Cell& a, const Cell& b) {
+                             return a.time == b.time && a.column == b.column;
+                           }),
+               cells->end());
+}
+
+void PreviewBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
+  Rows& rows = Find(table).rows;
+  for (auto row = rows.lower_bound(what.rows.start);
+       row != rows.end() && Covers(what, row->first);) {
+    std::erase_if(row->second, [&](const Cell& c) { return Covers(what, c.column, c.time); });
+    row = row->second.empty() ? rows.erase(row) : std::next(row);
+  }
+}
+
+std::vector<PreviewTable> PreviewBatch::Tables() const {
+  std::vector<PreviewTable> tables;
+  for (const auto& entry : tables_) {
+    PreviewTable& table = tables.emplace_back();
+    table.table = entry->table;
+    for (const auto& [key, stored] : entry->rows) {
+      std::vector<Cell> cells = stored;
+      Merge(entry->table, &cells);
+      Row& row = table.rows.emplace_back();
+      row.key = key;
+      for (const Cell& cell : cells) {
+        const auto at = static_cast<uint32_t>(row.cells.size());
+        if (row.parts.empty() || row.parts.back().time != cell.time) {
+          row.parts.push_back({cell.time, at, at, nullptr});
+        }
+        row.cells.push_back({cell.column, 0, cell.value});
+        row.parts.back().end = at + 1;
+      }
+    }
+  }
+  return tables;
+}
+
+}  // namespace tallyd
