@@ -27,7 +27,7 @@ families.measurements = {}
 stream = "balloon"
 pattern = "new-cell"
 row_key = "{location}#{balloon}#{week}"
-families.measurements = { max_versions = 20000 }
+families.measurements = {}
 
 [tables.BLOB]
 stream = "balloon"
@@ -256,7 +256,7 @@ class SeedsPatternsTest(E2eTest):
             pattern = "new-cell"
             row_key = "{location}#{balloon}#{week}"
             columns = [{ family = "measurements", name = "measurements_blob", serialize = "protobuf" }]
-            families.measurements = { max_versions = 10080 }
+            families.measurements = {}
             """)
         tallyd.write("balloon", [balloon(minute, week="week1", **READINGS[minute]) for minute in range(4)])
         self.assertEqual(["us-west2#3698#week1"], tallyd.keys("BLOBS"))
