@@ -98,7 +98,7 @@ void RunLoad(const Options& options, const Endpoint& endpoint) {
   std::fprintf(stderr, "sent in %.1f s; waiting for the server to settle\n", load.wall_seconds);
   const auto answered = Clock::now();
   Settle(options, endpoint);
-  cost.idle = WaitUntilIdle(options.pid, options.settle_seconds);
+  cost.idle = WaitUntilIdle(options.pid, options.idle_seconds, options.settle_seconds);
   cost.settle_seconds = SecondsBetween(answered, Clock::now());
   cost.cpu_settled = CpuSeconds(options.pid) - server_before;
   cost.peak_bytes = PeakMemoryBytes(options.pid);

@@ -66,8 +66,10 @@ void SetOption(std::string_view name, const char* value, Options* options) {
     load.target = value;
   } else if (name == "--settle") {
     options->settle.emplace_back(value);
+  } else if (name == "--idle-seconds") {
+    options->idle_seconds = static_cast<int>(number(1, 60));
   } else if (name == "--settle-seconds") {
-    options->settle_seconds = static_cast<double>(number(0, 3600));
+    options->settle_seconds = static_cast<int>(number(0, 3600));
   } else if (name == "--get") {
     options->gets.emplace_back(value);
   } else if (name == "--repeat") {
@@ -116,7 +118,8 @@ const char* HelpText() {
   --start-ms MS          time of the first event (2025-01-01)
   --target PATH          where to POST, if not the format's own
   --settle "METHOD PATH" asked after the last answer, may repeat; 404 is ignored (POST /-/settle)
-  --settle-seconds N     how long to wait for the server to come to rest (120)
+  --idle-seconds N       it has come to rest when it is idle for so long (2)
+  --settle-seconds N     how long to wait for that (120)
   --json                 one line of JSON instead of text
 
   --get PATH             times this query instead of loading; may repeat

@@ -18,7 +18,8 @@ struct Options {
   std::string data_dir;
   LoadOptions load;
   std::vector<std::string> settle = {"POST /-/settle"};
-  double settle_seconds = 120;
+  int idle_seconds = 2;
+  int settle_seconds = 120;
   std::vector<std::string> gets;
   int repeat = 15;
   bool json = false;

@@ -56,16 +56,15 @@ std::uint64_t DiskBytes(const std::string& path) {
   return bytes;
 }
 
-bool WaitUntilIdle(pid_t pid, double seconds_max) {
+bool WaitUntilIdle(pid_t pid, int idle_seconds, int seconds_max) {
   constexpr double kIdleShare = 0.03;
-  constexpr int kIdleSeconds = 2;
   if (pid <= 0) return true;
   int idle = 0;
   for (int second = 0; second < seconds_max; ++second) {
     const double before = CpuSeconds(pid);
     std::this_thread::sleep_for(std::chrono::seconds(1));
     idle = CpuSeconds(pid) - before <= kIdleShare ? idle + 1 : 0;
-    if (idle == kIdleSeconds) return true;
+    if (idle == idle_seconds) return true;
   }
   return false;
 }

@@ -22,9 +22,10 @@ std::uint64_t PeakMemoryBytes(pid_t pid);
 // disk.
 std::uint64_t DiskBytes(const std::string& path);
 
-// Returns once `pid` has used next to no processor time for a second, or after `seconds_max`:
-// servers go on merging after they have answered. Returns whether it came to rest.
-bool WaitUntilIdle(pid_t pid, double seconds_max);
+// Returns once `pid` has used next to no processor time for `idle_seconds` on end, or after
+// `seconds_max`: servers go on merging after they have answered, some after a pause. Returns
+// whether it came to rest.
+bool WaitUntilIdle(pid_t pid, int idle_seconds, int seconds_max);
 
 }  // namespace tallyd::bench
 

@@ -1,0 +1,112 @@
+"""One table of what bench/run measured, a column per server; beside each figure how many times
+better than VictoriaMetrics it is."""
+
+import pathlib
+import platform
+import subprocess
+import time
+
+BASELINE = "victoria-metrics"
+
+
+def _millions(value):
+    return f"{value / 1e6:.2f} M"
+
+
+def _milliseconds(value):
+    return f"{value:.1f} ms" if value >= 10 else f"{value:.2f} ms"
+
+
+def _megabytes(value):
+    return f"{value / 1e6:.0f} MB"
+
+
+def _load_rows():
+    """(label, how to read it from a result, how to print it, whether more is better)."""
+    return [
+        ("samples per CPU-second, settled",
+         lambda load: load["samples"] / max(load["cpu_settled_s"], 0.01), _millions, True),
+        ("samples/s, wall", lambda load: load["samples"] / load["wall_s"], _millions, True),
+        ("request p50", lambda load: load["p50_ms"], _milliseconds, False),
+        ("request p99", lambda load: load["p99_ms"], _milliseconds, False),
+        ("request max", lambda load: load["max_ms"], _milliseconds, False),
+        ("bytes per sample, settled", lambda load: load["disk_bytes"] / load["samples"],
+         lambda value: f"{value:.2f}", False),
+        ("peak memory", lambda load: load["peak_bytes"], _megabytes, False),
+    ]
+
+
+def _query_label(name, minutes):
+    values = minutes * 60 // 5 * 100
+    return {
+        "one_machine": f"one machine, {minutes} min, 100 metrics ({values:,} values)",
+        "latest": "latest of 1,000 machines x 100 metrics",
+        "max_of_eight": f"max per minute, 1 metric, 8 machines, {minutes} min",
+        "max_of_all": f"max per minute, 1 metric, 1,000 machines, {minutes} min",
+    }[name]
+
+
+def _cell(value, baseline, spell, more_is_better, is_baseline):
+    if value is None:
+        return "-"
+    if is_baseline or not baseline or not value:
+        return spell(value)
+    ratio = value / baseline if more_is_better else baseline / value
+    return f"{spell(value)} ({ratio:.1f}x)" if ratio < 100 else f"{spell(value)} ({ratio:.0f}x)"
+
+
+def build_table(results, minutes):
+    """`results` maps a server's name to {"title", "durability", "load", "queries"}."""
+    names = list(results)
+    rows = [
+        ["figure (times better than VictoriaMetrics)"] + [results[name]["title"] for name in names],
+        ["an acknowledged request is"] + [results[name]["durability"] for name in names],
+    ]
+
+    def add(label, read, spell, more_is_better):
+        values = {name: read(results[name]) for name in names}
+        rows.append([label] + [_cell(values[name], values.get(BASELINE), spell, more_is_better,
+                                     name == BASELINE) for name in names])
+
+    for label, read, spell, more_is_better in _load_rows():
+        add(label, lambda result, read=read: read(result["load"]), spell, more_is_better)
+    asked = next((result["queries"] for result in results.values() if result["queries"]), {})
+    for query in asked:
+        add(_query_label(query, minutes),
+            lambda result, query=query: result["queries"].get(query), _milliseconds, False)
+    return _aligned(rows)
+
+
+def _aligned(rows):
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+
+    def line(cells):
+        return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths)) + " |"
+
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([line(rows[0]), rule] + [line(row) for row in rows[1:]])
+
+
+def describe_machine(cpus):
+    model = platform.machine()
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    return f"{model}, {cpus} CPUs shared with the loader, Linux {platform.release()}"
+
+
+def describe_commit(root):
+    def git(*arguments):
+        return subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True,
+                              timeout=30).stdout.strip()
+
+    commit = git("rev-parse", "--short=12", "HEAD") or "unknown"
+    return commit + (" with changes" if git("status", "--porcelain", "-uno") else "")
+
+
+def save(path, headline, table, notes, machine, commit, command):
+    text = [f"# Measured {time.strftime('%Y-%m-%d', time.gmtime())}", "", headline, "", table, ""]
+    text += [f"{note}" for note in notes] + ([""] if notes else [])
+    text += [f"- commit: {commit}", f"- machine: {machine}", f"- command: `{command}`", ""]
+    pathlib.Path(path).write_text("\n".join(text))
