@@ -34,7 +34,10 @@ double OwnCpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void Settle(const Options& options, const Endpoint& endpoint) {
+// Comes to rest after each step: what is being merged when VictoriaMetrics is told to merge is left
+// out of that merge. Returns whether it did.
+bool Settle(const Options& options, const Endpoint& endpoint) {
+  bool idle = WaitUntilIdle(options.pid, options.idle_seconds, options.settle_seconds);
   for (const std::string& step : options.settle) {
     const std::size_t blank = step.find(' ');
     if (blank == std::string::npos) throw std::invalid_argument("--settle takes \"METHOD PATH\"");
@@ -42,10 +45,13 @@ void Settle(const Options& options, const Endpoint& endpoint) {
     HttpClient client(endpoint);
     const Response& response =
         step.starts_with("GET ") ? client.Get(path) : client.Post(path, "text/plain", "");
-    if (response.status / 100 != 2 && response.status != 404) {
+    if (response.status == 404) continue;
+    if (response.status / 100 != 2) {
       throw std::runtime_error(step + ": HTTP " + std::to_string(response.status));
     }
+    idle = WaitUntilIdle(options.pid, options.idle_seconds, options.settle_seconds);
   }
+  return idle;
 }
 
 void PrintLoadJson(const LoadResult& load, const Cost& cost, double own_cpu) {
@@ -97,8 +103,7 @@ void RunLoad(const Options& options, const Endpoint& endpoint) {
   const double own_cpu = OwnCpuSeconds() - own_before;
   std::fprintf(stderr, "sent in %.1f s; waiting for the server to settle\n", load.wall_seconds);
   const auto answered = Clock::now();
-  Settle(options, endpoint);
-  cost.idle = WaitUntilIdle(options.pid, options.idle_seconds, options.settle_seconds);
+  cost.idle = Settle(options, endpoint);
   cost.settle_seconds = SecondsBetween(answered, Clock::now());
   cost.cpu_settled = CpuSeconds(options.pid) - server_before;
   cost.peak_bytes = PeakMemoryBytes(options.pid);
