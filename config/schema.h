@@ -49,7 +49,7 @@ struct ColumnRule {
   bool compact_names = false;                               // "Bid size" -> BIDSIZE
   Serialization serialize =
       Serialization::kNone;  // Other than kNone: the rule's fields in one cell, `name` is constant.
-  bool per_field = true;
+  bool per_field = true;     // Also of serialized rules, which take fields in the same way.
 };
 
 struct Table {

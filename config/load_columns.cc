@@ -1,0 +1,219 @@
+// Column rules: `columns` of a table, with its pattern's own name and value where a rule leaves
+// them out.
+#include <algorithm>
+
+#include "config/glob.h"
+#include "config/load.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kBlobName = "measurements_blob";
+
+struct PatternRule {
+  std::string_view name;
+  std::string_view value;
+  Serialization serialize;
+};
+
+PatternRule RuleOf(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::kSingleTimestamp:
+    case Pattern::kNewCell:
+    case Pattern::kLatest:
+      return {"{field}", "{value}", Serialization::kNone};
+    case Pattern::kSingleTimestampSerialized:
+      return {kBlobName, "", Serialization::kProtobuf};
+    case Pattern::kNewColumn:
+      return {"{value}", "", Serialization::kNone};
+  }
+  return {};
+}
+
+void ParseTemplate(const TomlReader& reader, std::string_view key, const std::string& text,
+                   const Table& table, ValueTemplate* out) {
+  Result<ValueTemplate> parsed = ValueTemplate::Parse(text, table.time_field);
+  if (parsed) {
+    *out = std::move(*parsed);
+  } else {
+    reader.Mistake(key, parsed.error().message());
+  }
+}
+
+void ReadFields(TomlReader* reader, ColumnRule* rule) {
+  if (!reader->Strings("fields", &rule->fields)) return;
+  if (rule->fields.empty()) {
+    reader->Mistake("fields", "is empty; accepted: names or globs of event fields, or no fields");
+  }
+  std::vector<std::string> sorted = rule->fields;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    reader->Mistake("fields", "names \"" + *twice + "\" twice; accepted: each field once");
+  }
+}
+
+// Whether the rule takes this measured field.
+bool Takes(const ColumnRule& rule, const Table& table, std::string_view field) {
+  if (rule.fields.empty()) return field != table.time_field && !table.row_key.UsesField(field);
+  return std::any_of(rule.fields.begin(), rule.fields.end(),
+                     [field](const std::string& glob) { return GlobMatches(glob, field); });
+}
+
+void ReadRename(TomlReader* reader, const Table& table, ColumnRule* rule) {
+  for (TomlReader& rename : reader->Table("rename")) {
+    for (auto& [field, qualifier] : rename.StringMembers()) {
+      if (!Takes(*rule, table, field)) {
+        rename.Mistake(field, "the rule does not take this field; accepted: fields that it takes" +
+                                  std::string(rule->fields.empty()
+                                                  ? " (those that the row key or the time uses "
+                                                    "only where `fields` names them)"
+                                                  : ": " + Listed(rule->fields)));
+      }
+      const auto same =
+          std::find_if(rule->rename.begin(), rule->rename.end(),
+                       [&q = qualifier](const auto& other) { return other.second == q; });
+      if (same != rule->rename.end()) {
+        rename.Mistake(field, "\"" + qualifier + "\" is also the new name of \"" + same->first +
+                                  "\"; accepted: a qualifier of its own for each field");
+      }
+      rule->rename.emplace_back(field, qualifier);
+    }
+  }
+}
+
+// A serialized rule is one cell: what shapes single columns contradicts it.
+void CheckSerialized(const TomlReader& reader, const Table& table, const ColumnRule& rule) {
+  if (!rule.name.is_constant()) {
+    reader.Mistake("name",
+                   "holds a placeholder, but `serialize` makes one cell of all fields; "
+                   "accepted: text without placeholders");
+  }
+  for (const char* key : {"value", "rename", "names"}) {
+    if (reader.Has(key)) {
+      reader.Mistake(key,
+                     "has no meaning where `serialize` makes one cell of all fields; "
+                     "accepted: family, fields, name, serialize");
+    }
+  }
+  if (table.row_key.names_measured_field()) {
+    reader.Mistake("serialize",
+                   "makes one cell of all fields, but the row key names {field}, one row per "
+                   "field; accepted: no serialize, or a row key without {field}");
+  }
+}
+
+void CheckPerEvent(const TomlReader& reader) {
+  for (const char* key : {"rename", "names"}) {
+    if (reader.Has(key)) {
+      reader.Mistake(key,
+                     "is for the names of fields, but this rule runs once per event; "
+                     "accepted: family, fields, name, value; with `fields` or {field} it runs "
+                     "once per field");
+    }
+  }
+}
+
+void ReadFamilyName(TomlReader* reader, const Table& table, ColumnRule* rule) {
+  std::vector<std::string> declared;
+  for (const Family& family : table.families) declared.push_back(family.name);
+  if (!reader->Has("family")) {
+    reader->Mistake("family", "is needed; accepted: " + Listed(declared));
+  }
+  if (!reader->String("family", &rule->family) || declared.empty()) return;
+  if (table.FindFamily(rule->family) == nullptr) {
+    reader->Mistake("family",
+                    "\"" + rule->family +
+                        "\" is not one of the table's families; accepted: " + Listed(declared));
+  }
+}
+
+ColumnRule ReadRule(TomlReader reader, const Table& table) {
+  ColumnRule rule;
+  const PatternRule own = RuleOf(table.pattern);
+  ReadFamilyName(&reader, table, &rule);
+  ReadFields(&reader, &rule);
+  // A rule that says what its cells hold is not the serialized pattern's own.
+  if (!reader.Has("value")) rule.serialize = own.serialize;
+  reader.Choice<Serialization>("serialize",
+                               {{"protobuf", Serialization::kProtobuf},
+                                {"json", Serialization::kJson},
+                                {"cbor", Serialization::kCbor}},
+                               &rule.serialize);
+  const bool serialized = rule.serialize != Serialization::kNone;
+  const bool unlike_own = own.serialize != Serialization::kNone && !serialized;
+  std::string name(serialized ? kBlobName : unlike_own ? "{field}" : own.name);
+  std::string value(serialized ? "" : own.value);
+  reader.String("name", &name);
+  reader.String("value", &value);
+  ParseTemplate(reader, "name", name, table, &rule.name);
+  ParseTemplate(reader, "value", value, table, &rule.value);
+  ReadRename(&reader, table, &rule);
+  bool compact = false;
+  reader.Choice<bool>("names", {{"compact", true}}, &compact);
+  rule.compact_names = compact;
+  rule.per_field = serialized || !rule.fields.empty() || rule.name.Names("field") ||
+                   rule.value.Names("field") || (name == own.name && value == own.value) ||
+                   table.row_key.names_measured_field();
+  if (serialized) {
+    CheckSerialized(reader, table, rule);
+  } else if (!rule.per_field) {
+    CheckPerEvent(reader);
+  }
+  reader.Finish();
+  return rule;
+}
+
+ColumnRule DefaultRule(const Table& table) {
+  const PatternRule own = RuleOf(table.pattern);
+  ColumnRule rule;
+  rule.family = table.families[0].name;
+  rule.serialize = own.serialize;
+  // The patterns' own templates parse.
+  if (auto name = ValueTemplate::Parse(own.name, table.time_field)) rule.name = std::move(*name);
+  if (auto value = ValueTemplate::Parse(own.value, table.time_field)) {
+    rule.value = std::move(*value);
+  }
+  return rule;
+}
+
+// Two rules that write the same column of the same event contradict each other.
+void CheckDistinct(const std::vector<TomlReader>& readers, const std::vector<ColumnRule>& rules) {
+  const auto is_fixed = [](const ColumnRule& rule) {
+    const bool one_cell = !rule.per_field || rule.serialize != Serialization::kNone;
+    return one_cell && rule.name.is_constant();
+  };
+  for (size_t i = 0; i < rules.size(); ++i) {
+    for (size_t j = 0; is_fixed(rules[i]) && j < i; ++j) {
+      if (is_fixed(rules[j]) && rules[j].family == rules[i].family &&
+          rules[j].name.text() == rules[i].name.text()) {
+        readers[i].Mistake("name", "\"" + rules[i].name.text() + "\" is also the column of rule " +
+                                       std::to_string(j) +
+                                       "; accepted: a qualifier of its own for each rule");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void ReadColumns(TomlReader* table_reader, Table* table) {
+  const std::vector<TomlReader> readers = table_reader->TablesOf("columns");
+  for (const TomlReader& reader : readers) table->columns.push_back(ReadRule(reader, *table));
+  CheckDistinct(readers, table->columns);
+  if (!table->columns.empty() || table->families.empty()) return;
+  if (table_reader->Has("columns")) {
+    // Of another type, which is a mistake already, or empty.
+    table_reader->Mistake("columns",
+                          "has no rule; accepted: tables with family and, where wanted, "
+                          "fields, name, value, rename, names, serialize");
+  } else if (table->families.size() > 1) {
+    table_reader->Mistake("columns",
+                          "is needed, since the table has several families; accepted: an array of "
+                          "tables, each with its family");
+  } else {
+    table->columns.push_back(DefaultRule(*table));
+  }
+}
+
+}  // namespace tallyd
