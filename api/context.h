@@ -8,9 +8,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 
 #include "api/metrics.h"
+#include "api/store_gauges.h"
 #include "config/config.h"
 #include "ingest/mapper.h"
 #include "storage/store.h"
@@ -22,11 +25,23 @@ struct SchemaSnapshot {
   std::map<std::string, std::unique_ptr<Mapper>, std::less<>> mappers;  // By stream.
 };
 
+// The shapes of every stream that was ever configured: they outlive reloads, as connections keep
+// pointers to them.
+class StreamShapes {
+ public:
+  ShapeRegistry& Of(std::string_view stream);  // Thread-safe.
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<ShapeRegistry>, std::less<>> registries_;
+};
+
 struct ApiContext {
   Store& store;
   const Clock& clock;
   ApiMetrics& metrics;
   prometheus::Registry& registry;
+  StoreGauges& gauges;
   const ServerConfig& server;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
@@ -34,6 +49,9 @@ struct ApiContext {
     std::atomic_store(&snapshot_, std::move(s));
   }
 
+  ShapeRegistry& ShapesOf(std::string_view stream) { return shapes.Of(stream); }
+
+  StreamShapes shapes;
   std::atomic<bool> ready{false};
   std::function<Status()> reload;  // Set by the daemon.
   std::string version;

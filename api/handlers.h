@@ -35,7 +35,9 @@ Response DeleteCells(const Request& request,
                      ApiContext& context);  // {table} {key} {family:qualifier}
 Response DropTable(const Request& request, ApiContext& context);  // {table}
 
-// Operating (api/routes/operation.cc).
+// Operating (api/routes/operation.cc). The first two never block.
+Response GetHealth(const Request& request, ApiContext& context);
+Response GetReady(const Request& request, ApiContext& context);
 Response GetMetrics(const Request& request, ApiContext& context);
 Response GetStatus(const Request& request, ApiContext& context);
 Response PostReload(const Request& request, ApiContext& context);

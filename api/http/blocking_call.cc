@@ -1,0 +1,73 @@
+#include "api/http/blocking_call.h"
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace tallyd {
+
+namespace asio = boost::asio;
+
+namespace {
+
+// Initiations are named types and not lambdas: g++ 12 destroys the captures of a lambda inside a
+// co_await expression twice.
+struct JobInitiation {
+  asio::thread_pool* pool;
+  std::function<void()> job;
+
+  template <class Handler>
+  void operator()(Handler&& handler) {
+    auto executor = asio::get_associated_executor(handler);
+    asio::post(*pool, [work = asio::make_work_guard(executor), executor, run = std::move(job),
+                       resume = std::forward<Handler>(handler)]() mutable {
+      run();
+      asio::post(executor, std::move(resume));
+    });
+  }
+};
+
+template <class Handler>
+struct ResumeWithStatus {
+  Handler handler;
+  Status status;
+  void operator()() { std::move(handler)(std::move(status)); }
+};
+
+struct CommitInitiation {
+  Store* store;
+  std::unique_ptr<Batch> batch;
+
+  template <class Handler>
+  void operator()(Handler&& handler) {
+    using Plain = std::decay_t<Handler>;
+    auto executor = asio::get_associated_executor(handler);
+    // std::function must be copyable, the handler is not.
+    auto shared = std::make_shared<Plain>(std::forward<Handler>(handler));
+    store->Submit(std::move(batch), [shared, executor, work = asio::make_work_guard(executor)](
+                                        Status status) mutable {
+      asio::post(executor, ResumeWithStatus<Plain>{std::move(*shared), std::move(status)});
+    });
+  }
+};
+
+}  // namespace
+
+asio::awaitable<void> RunBlocking(asio::thread_pool& pool, std::function<void()> job) {
+  JobInitiation initiation{&pool, std::move(job)};
+  co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(initiation),
+                                                                       asio::use_awaitable);
+}
+
+asio::awaitable<Status> AwaitCommit(Store& store, std::unique_ptr<Batch> batch) {
+  CommitInitiation initiation{&store, std::move(batch)};
+  Status status = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Status)>(
+      std::move(initiation), asio::use_awaitable);
+  co_return status;
+}
+
+}  // namespace tallyd

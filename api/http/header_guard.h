@@ -1,0 +1,36 @@
+// What Beast 1.81 lets through and a careful server must not (RELIABILITY.md finding 4): ambiguous
+// framing that a proxy in front could read differently, and header tricks. Pure functions over
+// bytes and a parsed header.
+#ifndef TALLYD_API_HTTP_HEADER_GUARD_H_
+#define TALLYD_API_HTTP_HEADER_GUARD_H_
+
+#include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
+#include <optional>
+#include <string_view>
+
+#include "config/result.h"
+
+namespace tallyd {
+
+inline constexpr size_t kMaxTargetBytes = 16u << 10;
+inline constexpr size_t kMaxHeaderBytes = 64u << 10;
+
+// The raw header, its last CRLF CRLF included: refuses folded lines, bare CR or LF, NUL, white
+// space before a colon.
+Status CheckRawHeader(std::string_view raw);
+
+using RequestHeader = boost::beast::http::request_header<boost::beast::http::fields>;
+
+// Refuses: any Transfer-Encoding but exactly one "chunked", Transfer-Encoding with Content-Length
+// or on HTTP/1.0, more than one Content-Length, not exactly one valid Host (HTTP/1.0 may have
+// none), an absolute or asterisk target.
+Status CheckHeader(const RequestHeader& header);
+
+// The declared length of the body: empty when it is chunked.
+std::optional<uint64_t> DeclaredLength(const RequestHeader& header);
+bool IsChunked(const RequestHeader& header);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_HTTP_HEADER_GUARD_H_

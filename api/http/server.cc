@@ -1,0 +1,174 @@
+#include "api/http/server.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <charconv>
+#include <chrono>
+
+#include "api/http/session.h"
+
+namespace tallyd {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto kAcceptBackOff = std::chrono::milliseconds(100);
+constexpr auto kDrainPoll = std::chrono::milliseconds(5);
+
+size_t IoThreads(const ServerConfig& config) {
+  return config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
+}
+
+size_t QueryThreads(const ServerConfig& config) {
+  return config.query_threads > 0 ? config.query_threads
+                                  : std::max(2u, std::thread::hardware_concurrency());
+}
+
+std::vector<std::unique_ptr<IoShard>> MakeShards(size_t count) {
+  std::vector<std::unique_ptr<IoShard>> shards;
+  for (size_t i = 0; i < count; ++i) shards.push_back(std::make_unique<IoShard>());
+  return shards;
+}
+
+// "127.0.0.1:8780", "[::1]:8780" or "localhost:8780"; that it is loopback was checked with the
+// configuration.
+Result<tcp::endpoint> ParseEndpoint(const std::string& listen) {
+  const size_t colon = listen.rfind(':');
+  if (colon == std::string::npos) return Invalid("server.listen: expected host:port");
+  std::string host = listen.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host == "localhost") host = "127.0.0.1";
+  boost::system::error_code ec;
+  const auto address = asio::ip::make_address(host, ec);
+  unsigned short port = 0;
+  const auto [end, number_ec] =
+      std::from_chars(listen.data() + colon + 1, listen.data() + listen.size(), port);
+  if (ec || number_ec != std::errc() || end != listen.data() + listen.size()) {
+    return Invalid("server.listen: expected an address and a port, as in 127.0.0.1:8780");
+  }
+  return tcp::endpoint(address, port);
+}
+
+}  // namespace
+
+std::unique_ptr<IoShard::Workspace> IoShard::TakeWorkspace() {
+  if (idle_.empty()) return std::make_unique<Workspace>();
+  std::unique_ptr<Workspace> workspace = std::move(idle_.back());
+  idle_.pop_back();
+  return workspace;
+}
+
+void IoShard::GiveBack(std::unique_ptr<Workspace> workspace) {
+  if (idle_.size() >= kIdleWorkspaces || workspace->body.capacity() > kKeptBytes ||
+      workspace->ingest.decoded.capacity() > kKeptBytes) {
+    return;
+  }
+  idle_.push_back(std::move(workspace));
+}
+
+HttpServer::HttpServer(ApiContext& context)
+    : context_(context),
+      shards_(MakeShards(IoThreads(context.server))),
+      acceptor_(shards_[0]->io),
+      query_pool_(QueryThreads(context.server)) {}
+
+HttpServer::~HttpServer() {
+  if (!threads_.empty()) Drain();
+}
+
+Status HttpServer::Listen() {
+  Result<tcp::endpoint> endpoint = ParseEndpoint(context_.server.listen);
+  if (!endpoint) return endpoint.error();
+  boost::system::error_code ec;
+  acceptor_.open(endpoint->protocol(), ec);
+  if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
+  if (!ec) acceptor_.bind(*endpoint, ec);
+  if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+  if (ec) {
+    return Error(ErrorCode::kIo, "listening on " + context_.server.listen + ": " + ec.message());
+  }
+  port_ = acceptor_.local_endpoint().port();
+  return {};
+}
+
+void HttpServer::Start() {
+  asio::co_spawn(shards_[0]->io, AcceptLoop(), asio::detached);
+  for (const auto& shard : shards_) {
+    threads_.emplace_back([io = &shard->io] { io->run(); });
+  }
+}
+
+asio::awaitable<void> HttpServer::AcceptLoop() {
+  asio::steady_timer back_off(acceptor_.get_executor());
+  size_t next = 0;
+  while (!draining()) {
+    IoShard& shard = *shards_[next++ % shards_.size()];
+    auto [ec, socket] =
+        co_await acceptor_.async_accept(shard.io, asio::as_tuple(asio::use_awaitable));
+    if (ec == asio::error::operation_aborted || draining()) co_return;
+    if (ec) {
+      // Without a pause, "too many open files" would spin: the connection stays in the backlog.
+      spdlog::warn("accepting a connection: {}", ec.message());
+      back_off.expires_after(kAcceptBackOff);
+      co_await back_off.async_wait(asio::as_tuple(asio::use_awaitable));
+      continue;
+    }
+    if (open_connections_ >= context_.server.max_connections) {
+      socket.close(ec);
+      continue;
+    }
+    StartSession(std::move(socket), shard);
+  }
+}
+
+void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  ++open_connections_;
+  context_.metrics.connections.Increment();
+  auto session = std::make_shared<Session>(std::move(socket), *this, shard);
+  asio::co_spawn(shard.io, Session::Run(session), SessionEnd{});
+}
+
+void HttpServer::CloseIdleSessions() {
+  for (const auto& shard : shards_) {
+    asio::post(shard->io, [sessions = &shard->sessions] {
+      for (Session* session : *sessions) session->CloseIfIdle();
+    });
+  }
+}
+
+void HttpServer::Drain() {
+  draining_ = true;
+  asio::post(acceptor_.get_executor(), [this] {
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+  });
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::microseconds(context_.server.drain_timeout_us);
+  CloseIdleSessions();
+  while (open_connections_ > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(kDrainPoll);
+    CloseIdleSessions();
+  }
+  if (open_connections_ > 0) {
+    spdlog::warn("{} connections did not finish in time and are cut", open_connections_.load());
+  }
+  query_pool_.join();
+  for (const auto& shard : shards_) {
+    shard->work.reset();
+    shard->io.stop();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+}  // namespace tallyd

@@ -1,0 +1,91 @@
+// HttpServer: listens, accepts, and runs sessions: one io_context and one thread per I/O core, a
+// connection stays on its own; a pool of query threads for whatever may block.
+//
+//   HttpServer server(context);  server.Listen();  server.Start();  ...  server.Drain();  // then
+//   the store may close
+//
+// Start returns at once. Drain stops accepting, closes idle connections, lets requests in flight
+// finish for at most drain_timeout, then ends all threads. Not thread-safe: used by the daemon's
+// main thread.
+#ifndef TALLYD_API_HTTP_SERVER_H_
+#define TALLYD_API_HTTP_SERVER_H_
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "api/context.h"
+#include "api/routes/ingest.h"
+
+namespace tallyd {
+
+class Session;
+
+// What the connections of one I/O thread share. Touched on that thread only.
+class IoShard {
+ public:
+  static constexpr size_t kIdleWorkspaces = 8;
+  static constexpr size_t kKeptBytes = 4u << 20;  // A workspace that grew beyond this is not kept.
+
+  IoShard() : io(1), work(io.get_executor()) {}
+
+  struct Workspace {
+    std::string body;
+    IngestWorkspace ingest;
+  };
+  std::unique_ptr<Workspace> TakeWorkspace();
+  void GiveBack(std::unique_ptr<Workspace> workspace);
+
+  boost::asio::io_context io;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
+  std::set<Session*> sessions;
+
+ private:
+  std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+class HttpServer {
+ public:
+  explicit HttpServer(ApiContext& context);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  Status Listen();  // Binds; the port is known from then on.
+  unsigned short port() const { return port_; }
+  void Start();
+  void Drain();
+
+  // For sessions.
+  ApiContext& context() { return context_; }
+  boost::asio::thread_pool& query_pool() { return query_pool_; }
+  bool draining() const { return draining_.load(std::memory_order_relaxed); }
+  std::atomic<size_t>& open_connections() { return open_connections_; }
+  std::atomic<size_t>& waiting_queries() { return waiting_queries_; }
+
+ private:
+  boost::asio::awaitable<void> AcceptLoop();
+  void StartSession(boost::asio::ip::tcp::socket socket, IoShard& shard);
+  void CloseIdleSessions();
+
+  ApiContext& context_;
+  std::vector<std::unique_ptr<IoShard>> shards_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::thread_pool query_pool_;
+  std::vector<std::thread> threads_;
+  unsigned short port_ = 0;
+  std::atomic<bool> draining_{false};
+  std::atomic<size_t> open_connections_{0};
+  std::atomic<size_t> waiting_queries_{0};
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_HTTP_SERVER_H_

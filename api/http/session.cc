@@ -1,0 +1,245 @@
+#include "api/http/session.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "api/http/blocking_call.h"
+#include "api/http/header_guard.h"
+#include "api/http/wire.h"
+
+namespace tallyd {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr size_t kBufferBytes = kMaxHeaderBytes + (128u << 10);
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+void SessionEnd::operator()(std::exception_ptr error) const {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    spdlog::error("a connection ended by an exception: {}", e.what());
+  }
+}
+
+Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard)
+    : server_(server),
+      context_(server.context()),
+      shard_(shard),
+      stream_(std::move(socket)),
+      buffer_(kBufferBytes) {}
+
+Session::~Session() {
+  if (workspace_) shard_.GiveBack(std::move(workspace_));
+  shard_.sessions.erase(this);
+  --server_.open_connections();
+  context_.metrics.connections.Decrement();
+}
+
+asio::awaitable<void> Session::Run(std::shared_ptr<Session> self) {
+  self->shard_.sessions.insert(self.get());
+  while (co_await self->ServeOne()) {
+  }
+}
+
+void Session::CloseIfIdle() {
+  if (idle_) stream_.close();
+}
+
+asio::awaitable<bool> Session::ServeOne() {
+  keep_alive_ = true;
+  head_only_ = http10_ = expects_continue_ = unread_body_ = false;
+  response_ = Response();
+  request_ = Request();
+  match_ = Match();
+  match_.route = UnmatchedRoute();
+
+  Step step = co_await ReadHeader();
+  if (step == Step::kGoOn) {
+    FillRequest();
+    step = co_await ReadBody();
+  }
+  if (step == Step::kClose) co_return false;
+  handling_begin_ = std::chrono::steady_clock::now();
+  if (step == Step::kGoOn) co_await Handle();
+  const bool written = co_await WriteAnswer();
+  CountAnswer();
+  if (workspace_) shard_.GiveBack(std::move(workspace_));
+  if (!written) co_return false;
+  if (!keep_alive_) {
+    co_await LingerAndClose();
+    co_return false;
+  }
+  co_return true;
+}
+
+void Session::Refuse(Response response) {
+  response_ = std::move(response);
+  keep_alive_ = false;
+  unread_body_ = true;
+  context_.metrics.CountReject(RejectReason::kHttp);
+}
+
+asio::awaitable<void> Session::Handle() {
+  if (match_.route == UnmatchedRoute()) {
+    if (match_.allow.empty()) {
+      response_ = Problem(404, "there is nothing at this path; docs/http.md lists the routes");
+    } else {
+      response_ = Problem(405, "this path answers " + match_.allow);
+      response_.headers.emplace_back("Allow", match_.allow);
+    }
+    co_return;
+  }
+  if (match_.malformed) {
+    response_ = Problem(400, "a '%' in the path must be followed by two hexadecimal digits");
+    co_return;
+  }
+  Result<Params> params = Params::Parse(request_.query);
+  if (!params) {
+    response_ = ProblemOf(params.error());
+    co_return;
+  }
+  request_.params = std::move(*params);
+  request_.arguments = std::move(match_.arguments);
+  switch (Routes()[match_.route].runs_on) {
+    case RunsOn::kInline:
+      response_ = Routes()[match_.route].handler(request_, context_);
+      break;
+    case RunsOn::kIngest:
+      co_await HandleIngest();
+      break;
+    case RunsOn::kQuery:
+      co_await HandleQuery();
+      break;
+  }
+}
+
+asio::awaitable<void> Session::HandleIngest() {
+  IngestPlan plan = PrepareIngest(request_, context_, workspace_->ingest);
+  if (plan.response) {
+    response_ = std::move(*plan.response);
+    co_return;
+  }
+  const Status committed = co_await AwaitCommit(context_.store, std::move(plan.batch));
+  response_ = AnswerIngest(plan, committed, context_);
+}
+
+namespace {
+
+constexpr size_t kMaxWaitingQueries = 1024;
+
+// Runs the handler and the first step of its source: what fails until then is a problem answer, and
+// an answer of one chunk is sent whole.
+Response RunHandler(Handler handler, const Request& request, ApiContext& context,
+                    AcceptedEncoding encoding) {
+  try {
+    Response response = handler(request, context);
+    CompressResponse(encoding, &response);
+    if (response.source) {
+      Result<bool> more = response.source->Next(&response.body);
+      if (!more) return ProblemOf(more.error());
+      if (!*more) response.source.reset();
+    }
+    return response;
+  } catch (const std::exception& e) {
+    spdlog::error("a handler threw: {}", e.what());
+    return Problem(500, "internal error");
+  }
+}
+
+}  // namespace
+
+asio::awaitable<void> Session::HandleQuery() {
+  if (server_.waiting_queries() >= kMaxWaitingQueries) {
+    response_ = Problem(503, "too many queries wait already");
+    co_return;
+  }
+  ++server_.waiting_queries();
+  std::function<void()> job = [this] {
+    response_ = RunHandler(Routes()[match_.route].handler, request_, context_, encoding_);
+  };
+  co_await RunBlocking(server_.query_pool(), std::move(job));
+  --server_.waiting_queries();
+}
+
+void Session::CountAnswer() {
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - handling_begin_;
+  context_.metrics.CountRequest(match_.route, response_.status, seconds.count());
+}
+
+asio::awaitable<bool> Session::Write(asio::const_buffer head, std::string_view body) {
+  stream_.expires_after(std::chrono::microseconds(context_.server.write_timeout_us));
+  const std::array<asio::const_buffer, 2> buffers = {head, asio::buffer(body)};
+  auto [ec, n] = co_await asio::async_write(stream_, buffers, kAwait);
+  context_.metrics.sent_bytes.Increment(static_cast<double>(n));
+  co_return !ec;
+}
+
+asio::awaitable<bool> Session::WriteAnswer() {
+  if (server_.draining()) keep_alive_ = false;
+  HeadOptions options;
+  options.keep_alive = keep_alive_;
+  options.http10 = http10_;
+  std::string head;
+  if (response_.source) {
+    options.chunked = !http10_;
+    options.has_length = false;
+    if (http10_) options.keep_alive = keep_alive_ = false;
+    AppendHead(response_, options, &head);
+    if (head_only_) co_return co_await Write(asio::buffer(head), {});
+    co_return co_await WriteChunks(std::move(head));
+  }
+  AppendHead(response_, options, &head);
+  co_return co_await Write(asio::buffer(head), head_only_ ? std::string_view() : response_.body);
+}
+
+namespace {
+
+void PullNext(BodySource* source, std::string* chunk, Result<bool>* more) {
+  try {
+    *more = source->Next(chunk);
+  } catch (const std::exception& e) {
+    *more = Error(ErrorCode::kIo, e.what());
+  }
+}
+
+}  // namespace
+
+asio::awaitable<bool> Session::WriteChunks(std::string head) {
+  std::string& chunk = response_.body;
+  Result<bool> more = true;
+  while (true) {
+    if (!chunk.empty()) {
+      if (!http10_) {
+        fmt::format_to(std::back_inserter(head), "{:x}\r\n", chunk.size());
+        chunk += "\r\n";
+      }
+      if (!co_await Write(asio::buffer(head), chunk)) co_return false;
+      head.clear();
+      chunk.clear();
+    }
+    if (!*more) break;
+    std::function<void()> job = [source = response_.source.get(), &chunk, &more] {
+      PullNext(source, &chunk, &more);
+    };
+    co_await RunBlocking(server_.query_pool(), std::move(job));
+    if (!more) {
+      spdlog::warn("an answer was cut: {}", more.error().message());
+      co_return false;
+    }
+  }
+  if (!http10_) head += "0\r\n\r\n";
+  co_return co_await Write(asio::buffer(head), {});
+}
+
+}  // namespace tallyd

@@ -1,0 +1,91 @@
+// Session: one connection, from its first byte to its last. A coroutine of small steps on the
+// connection's own I/O thread: header, guard, body, handler, answer; then the next request, which
+// may have arrived already (pipelining is served in order, one at a time, so nothing queues up).
+//
+// Every wait has a deadline: idle between requests, header from its first byte, body by a minimum
+// rate, answer per chunk.
+#ifndef TALLYD_API_HTTP_SESSION_H_
+#define TALLYD_API_HTTP_SESSION_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/http/compress.h"
+#include "api/http/server.h"
+#include "api/request.h"
+#include "api/router.h"
+
+namespace tallyd {
+
+class Session {
+ public:
+  Session(boost::asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  static boost::asio::awaitable<void> Run(std::shared_ptr<Session> self);
+  void CloseIfIdle();
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
+  enum class Step { kGoOn, kAnswered, kClose };
+
+  boost::asio::awaitable<bool> ServeOne();  // False: the connection ends.
+  boost::asio::awaitable<Step> ReadHeader();
+  Step ParseHeader(size_t header_bytes);
+  void FillRequest();
+  boost::asio::awaitable<Step> ReadBody();
+  boost::asio::awaitable<Step> ReadSizedBody(uint64_t length);
+  boost::asio::awaitable<Step> ReadChunkedBody();
+  Step PutChunked();
+  boost::asio::awaitable<void> SendContinue();
+  boost::asio::awaitable<void> Handle();
+  boost::asio::awaitable<void> HandleIngest();
+  boost::asio::awaitable<void> HandleQuery();
+  boost::asio::awaitable<bool> WriteAnswer();
+  boost::asio::awaitable<bool> WriteChunks(std::string head);
+  boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);
+  boost::asio::awaitable<void> LingerAndClose();
+  void SetBodyDeadline(uint64_t received);
+  void Refuse(Response response);  // Answers, then closes: framing can no longer be trusted.
+  void CountAnswer();
+
+  HttpServer& server_;
+  ApiContext& context_;
+  IoShard& shard_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  std::unique_ptr<IoShard::Workspace> workspace_;
+  Request request_;
+  Match match_;
+  Response response_;
+  AcceptedEncoding encoding_ = AcceptedEncoding::kIdentity;
+  std::chrono::steady_clock::time_point body_begin_;
+  std::chrono::steady_clock::time_point handling_begin_;
+  bool idle_ = true;
+  bool keep_alive_ = true;
+  bool head_only_ = false;
+  bool http10_ = false;
+  bool expects_continue_ = false;
+  bool unread_body_ = false;
+};
+
+// The end of a session's coroutine: what it threw, if anything, is logged and ends that connection
+// only.
+struct SessionEnd {
+  void operator()(std::exception_ptr error) const;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_HTTP_SESSION_H_

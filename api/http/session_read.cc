@@ -1,0 +1,275 @@
+// The reading half of a session: header and body off the wire, every byte bounded in number and
+// time.
+#include <fmt/format.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+
+#include "api/http/header_guard.h"
+#include "api/http/session.h"
+
+namespace tallyd {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr size_t kReadBytes = 64u << 10;
+constexpr size_t kFramingBytes =
+    64u << 10;  // What chunk sizes, extensions and trailers may take in all.
+constexpr size_t kMaxChunkExtension = 256;
+constexpr size_t kMaxTrailers = 16;
+constexpr uint64_t kLingerBytes = 64u << 20;
+constexpr auto kLingerTime = std::chrono::seconds(5);
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+std::string Text(beast::string_view view) { return {view.data(), view.size()}; }
+
+std::string_view BufferedText(const beast::flat_buffer& buffer) {
+  return {static_cast<const char*>(buffer.data().data()), buffer.size()};
+}
+
+Method MethodOf(http::verb verb) {
+  switch (verb) {
+    case http::verb::get:
+    case http::verb::head:
+      return Method::kGet;
+    case http::verb::post:
+      return Method::kPost;
+    case http::verb::delete_:
+      return Method::kDelete;
+    default:
+      return Method::kOther;
+  }
+}
+
+}  // namespace
+
+asio::awaitable<Session::Step> Session::ReadHeader() {
+  // Bytes that are here already belong to a pipelined request: its header's time has begun.
+  idle_ = buffer_.size() == 0;
+  const auto deadline = [this](int64_t us) {
+    stream_.expires_after(std::chrono::microseconds(us));
+  };
+  deadline(idle_ ? context_.server.idle_timeout_us : context_.server.header_timeout_us);
+  size_t searched = 0;
+  while (true) {
+    while (BufferedText(buffer_).starts_with("\r\n")) buffer_.consume(2);
+    const std::string_view text = BufferedText(buffer_);
+    const size_t end = text.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
+    if (end != std::string_view::npos) {
+      idle_ = false;
+      co_return ParseHeader(end + 4);
+    }
+    searched = text.size();
+    if (searched > kMaxHeaderBytes) {
+      Refuse(Problem(431, "the header is larger than 64 KiB"));
+      co_return Step::kAnswered;
+    }
+    if (idle_ && server_.draining()) co_return Step::kClose;
+    auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
+    if (ec) co_return Step::kClose;
+    buffer_.commit(n);
+    if (idle_) {
+      idle_ = false;
+      deadline(context_.server.header_timeout_us);
+    }
+  }
+}
+
+Session::Step Session::ParseHeader(size_t header_bytes) {
+  const std::string_view raw = BufferedText(buffer_).substr(0, header_bytes);
+  if (Status ok = CheckRawHeader(raw); !ok) {
+    Refuse(ProblemOf(ok.error()));
+    return Step::kAnswered;
+  }
+  parser_.emplace();
+  parser_->header_limit(kMaxHeaderBytes + 1);
+  parser_->body_limit(context_.server.max_body);
+  beast::error_code ec;
+  parser_->put(asio::buffer(raw.data(), raw.size()), ec);
+  if (ec == http::error::body_limit) {
+    Refuse(Problem(413, fmt::format("the body is larger than server.max_body, {} bytes",
+                                    context_.server.max_body)));
+    return Step::kAnswered;
+  }
+  if ((ec && ec != http::error::need_more && ec != http::error::need_buffer) ||
+      !parser_->is_header_done()) {
+    Refuse(Problem(400, "the header is not HTTP/1.1: " + ec.message()));
+    return Step::kAnswered;
+  }
+  buffer_.consume(header_bytes);
+  http10_ = parser_->get().version() == 10;
+  keep_alive_ = parser_->get().keep_alive();
+  if (Status ok = CheckHeader(parser_->get()); !ok) {
+    Refuse(ProblemOf(ok.error()));
+    return Step::kAnswered;
+  }
+  if (parser_->get().target().size() > kMaxTargetBytes) {
+    Refuse(Problem(414, "the request target is longer than 16 KiB"));
+    return Step::kAnswered;
+  }
+  return Step::kGoOn;
+}
+
+void Session::FillRequest() {
+  const auto& header = parser_->get();
+  const std::string target = Text(header.target());
+  const size_t question = target.find('?');
+  request_.method = MethodOf(header.method());
+  request_.path = target.substr(0, question);
+  if (question != std::string::npos) request_.query = target.substr(question + 1);
+  request_.accept = Text(header[http::field::accept]);
+  request_.content_type = Text(header[http::field::content_type]);
+  request_.content_encoding = Text(header[http::field::content_encoding]);
+  request_.idempotency_key = Text(header["Idempotency-Key"]);
+  head_only_ = header.method() == http::verb::head;
+  expects_continue_ = beast::iequals(header[http::field::expect], "100-continue");
+  encoding_ = NegotiateEncoding(Text(header[http::field::accept_encoding]));
+  match_ = FindRoute(request_.method, request_.path);
+}
+
+void Session::SetBodyDeadline(uint64_t received) {
+  const uint64_t granted_us = static_cast<uint64_t>(context_.server.body_timeout_us) +
+                              received * static_cast<uint64_t>(kUsPerSecond) /
+                                  std::max<uint64_t>(1, context_.server.body_min_rate);
+  stream_.expires_at(body_begin_ + std::chrono::microseconds(granted_us));
+}
+
+asio::awaitable<Session::Step> Session::ReadBody() {
+  body_begin_ = std::chrono::steady_clock::now();
+  const std::optional<uint64_t> length = DeclaredLength(parser_->get());
+  if (length == 0) {
+    workspace_ = shard_.TakeWorkspace();
+    workspace_->body.clear();
+    workspace_->body.reserve(kBodyPadding);
+    request_.body = workspace_->body;
+    co_return Step::kGoOn;
+  }
+  if (length && *length > context_.server.max_body) {
+    Refuse(Problem(413, fmt::format("the body has {} bytes; server.max_body is {}", *length,
+                                    context_.server.max_body)));
+    co_return Step::kAnswered;
+  }
+  workspace_ = shard_.TakeWorkspace();
+  workspace_->body.clear();
+  if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
+  const Step step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
+  workspace_->body.reserve(workspace_->body.size() + kBodyPadding);
+  request_.body = workspace_->body;
+  context_.metrics.received_bytes.Increment(static_cast<double>(workspace_->body.size()));
+  co_return step;
+}
+
+asio::awaitable<void> Session::SendContinue() {
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  stream_.expires_after(std::chrono::microseconds(context_.server.write_timeout_us));
+  co_await asio::async_write(stream_, asio::buffer(kContinue), kAwait);
+}
+
+asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
+  std::string& body = workspace_->body;
+  const size_t buffered = std::min<size_t>(buffer_.size(), length);
+  body.append(BufferedText(buffer_).substr(0, buffered));
+  buffer_.consume(buffered);
+  size_t received = buffered;
+  while (received < length) {
+    // The body grows with what has arrived, never with what was promised.
+    if (received == body.size()) {
+      const size_t kept = std::max(body.capacity(), kBodyPadding) - kBodyPadding;
+      body.resize(std::min<size_t>(length, std::max({kReadBytes, 2 * received, kept})));
+    }
+    SetBodyDeadline(received);
+    auto [ec, n] = co_await stream_.async_read_some(
+        asio::buffer(body.data() + received, body.size() - received), kAwait);
+    if (ec) co_return Step::kClose;
+    received += n;
+  }
+  body.resize(length);
+  co_return Step::kGoOn;
+}
+
+asio::awaitable<Session::Step> Session::ReadChunkedBody() {
+  uint64_t wire = buffer_.size();
+  size_t extension_bytes = 0;
+  auto on_header = [&extension_bytes](uint64_t, beast::string_view extensions,
+                                      beast::error_code& ec) {
+    extension_bytes = std::max(extension_bytes, extensions.size());
+    if (extension_bytes > kMaxChunkExtension) ec = http::error::bad_chunk_extension;
+  };
+  parser_->on_chunk_header(on_header);
+  const auto fields =
+      static_cast<size_t>(std::distance(parser_->get().begin(), parser_->get().end()));
+  while (true) {
+    if (const Step step = PutChunked(); step != Step::kGoOn) co_return step;
+    if (parser_->is_done()) break;
+    if (wire > context_.server.max_body + kFramingBytes || buffer_.size() > kFramingBytes) {
+      Refuse(Problem(413, "the chunked body takes more bytes than server.max_body allows"));
+      co_return Step::kAnswered;
+    }
+    SetBodyDeadline(wire);
+    auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
+    if (ec) co_return Step::kClose;
+    buffer_.commit(n);
+    wire += n;
+  }
+  const auto trailers =
+      static_cast<size_t>(std::distance(parser_->get().begin(), parser_->get().end())) - fields;
+  if (trailers > kMaxTrailers) {
+    Refuse(Problem(400, "more than 16 trailers"));
+    co_return Step::kAnswered;
+  }
+  co_return Step::kGoOn;
+}
+
+// Feeds what is buffered to the parser, whose data goes behind the body.
+Session::Step Session::PutChunked() {
+  std::string& body = workspace_->body;
+  while (!parser_->is_done() && buffer_.size() > 0) {
+    const size_t before = body.size();
+    body.resize(before + buffer_.size());
+    parser_->get().body().data = body.data() + before;
+    parser_->get().body().size = body.size() - before;
+    parser_->get().body().more = true;
+    beast::error_code ec;
+    const size_t used = parser_->put(buffer_.data(), ec);
+    body.resize(body.size() - parser_->get().body().size);
+    buffer_.consume(used);
+    if (ec == http::error::need_more) break;
+    if (ec == http::error::body_limit) {
+      Refuse(Problem(413, fmt::format("the body is larger than server.max_body, {} bytes",
+                                      context_.server.max_body)));
+      return Step::kAnswered;
+    }
+    if (ec && ec != http::error::need_buffer) {
+      Refuse(Problem(400, "the chunked body is malformed: " + ec.message()));
+      return Step::kAnswered;
+    }
+    if (used == 0) break;
+  }
+  return Step::kGoOn;
+}
+
+// A close with unread bytes resets the connection, and the client might never see the answer: stop
+// sending, then read what still comes, for a while.
+asio::awaitable<void> Session::LingerAndClose() {
+  beast::error_code ignored;
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  if (unread_body_) {
+    stream_.expires_after(kLingerTime);
+    buffer_.clear();
+    uint64_t discarded = 0;
+    while (discarded < kLingerBytes) {
+      auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
+      if (ec) break;
+      discarded += n;
+    }
+  }
+  stream_.close();
+}
+
+}  // namespace tallyd

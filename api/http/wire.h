@@ -1,0 +1,25 @@
+// The head of an answer as bytes. Written by hand because Beast's prepare_payload throws on answers
+// without a body and its serializer allocates per header; the framing rules of RFC 9112 are these
+// few lines.
+#ifndef TALLYD_API_HTTP_WIRE_H_
+#define TALLYD_API_HTTP_WIRE_H_
+
+#include <string>
+
+#include "api/response.h"
+
+namespace tallyd {
+
+struct HeadOptions {
+  bool keep_alive = true;
+  bool chunked =
+      false;  // Otherwise Content-Length of the body, or, without `has_length`, until close.
+  bool has_length = true;
+  bool http10 = false;
+};
+
+void AppendHead(const Response& response, const HeadOptions& options, std::string* out);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_HTTP_WIRE_H_

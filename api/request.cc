@@ -1,0 +1,87 @@
+#include "api/request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/percent.h"
+#include "config/glob.h"
+
+namespace tallyd {
+
+Result<Params> Params::Parse(std::string_view query) {
+  Params params;
+  while (!query.empty()) {
+    const size_t amp = query.find('&');
+    const std::string_view pair = query.substr(0, amp);
+    query = amp == std::string_view::npos ? std::string_view() : query.substr(amp + 1);
+    if (pair.empty()) continue;
+    const size_t equals = pair.find('=');
+    std::optional<std::string> name = DecodePercent(pair.substr(0, equals), PlusIs::kSpace);
+    std::optional<std::string> value = equals == std::string_view::npos
+                                           ? std::string()
+                                           : DecodePercent(pair.substr(equals + 1), PlusIs::kSpace);
+    if (!name || !value) {
+      return Invalid(fmt::format(
+          "parameter {}: a '%' must be followed by two hexadecimal digits; a literal one is %25",
+          params.all_.size() + 1));
+    }
+    params.all_.emplace_back(std::move(*name), std::move(*value));
+  }
+  return params;
+}
+
+bool Params::Has(std::string_view name) const { return Get(name).has_value(); }
+
+std::optional<std::string_view> Params::Get(std::string_view name) const {
+  std::optional<std::string_view> found;
+  for (const auto& [key, value] : all_) {
+    if (key == name) found = value;
+  }
+  return found;
+}
+
+std::vector<std::string> Params::List(std::string_view name) const {
+  std::vector<std::string> list;
+  for (const auto& [key, value] : all_) {
+    if (key != name) continue;
+    std::string_view rest = value;
+    while (!rest.empty()) {
+      const size_t comma = rest.find(',');
+      if (comma != 0) list.emplace_back(rest.substr(0, comma));
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+  }
+  return list;
+}
+
+Result<bool> Params::Flag(std::string_view name) const {
+  const auto value = Get(name);
+  if (!value || *value == "0" || *value == "false") return false;
+  if (value->empty() || *value == "1" || *value == "true") return true;
+  return Invalid(fmt::format("{}={}: expected 1, true, 0 or false", name, *value));
+}
+
+Result<std::optional<uint64_t>> Params::Number(std::string_view name, uint64_t min,
+                                               uint64_t max) const {
+  const auto text = Get(name);
+  if (!text) return std::optional<uint64_t>();
+  uint64_t number = 0;
+  const auto [end, ec] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (ec != std::errc() || end != text->data() + text->size() || number < min || number > max) {
+    return Invalid(fmt::format("{}={}: expected an integer from {} to {}", name, *text, min, max));
+  }
+  return std::optional<uint64_t>(number);
+}
+
+Status Params::RefuseUnknown(const std::vector<std::string>& known) const {
+  for (const auto& [name, value] : all_) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return Invalid(
+        fmt::format("unknown parameter \"{}\"; accepted here: {}", name, fmt::join(known, ", ")));
+  }
+  return {};
+}
+
+}  // namespace tallyd

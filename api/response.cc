@@ -1,0 +1,100 @@
+#include "api/response.h"
+
+#include <fmt/format.h>
+
+#include "api/cell_json.h"
+
+namespace tallyd {
+
+Response Response::Json(unsigned status, std::string body) {
+  Response response;
+  response.status = status;
+  response.body = std::move(body);
+  response.body.push_back('\n');
+  return response;
+}
+
+unsigned HttpStatus(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return 400;
+    case ErrorCode::kUnprocessable:
+      return 422;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kConflict:
+      return 409;
+    case ErrorCode::kTooLarge:
+      return 413;
+    case ErrorCode::kUnsupported:
+      return 415;
+    case ErrorCode::kOverloaded:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kCancelled:
+      return 503;
+    case ErrorCode::kNoSpace:
+      return 507;
+    case ErrorCode::kCorruption:
+    case ErrorCode::kIo:
+      return 500;
+  }
+  return 500;
+}
+
+std::string_view ReasonPhrase(unsigned status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 422:
+      return "Unprocessable Content";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
+    case 507:
+      return "Insufficient Storage";
+    default:
+      return "Unknown";
+  }
+}
+
+Response Problem(unsigned status, std::string_view detail, std::string extra_members_json) {
+  Response response;
+  response.status = status;
+  response.content_type = "application/problem+json";
+  response.body = "{\"title\":";
+  AppendJsonString(ReasonPhrase(status), &response.body);
+  fmt::format_to(std::back_inserter(response.body), ",\"status\":{},\"detail\":", status);
+  AppendJsonString(detail, &response.body);
+  response.body += extra_members_json;
+  response.body += "}\n";
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  if (status == 507) response.headers.emplace_back("Retry-After", "5");
+  return response;
+}
+
+Response ProblemOf(const Error& error) {
+  return Problem(HttpStatus(error.code()), error.message());
+}
+
+}  // namespace tallyd

@@ -1,0 +1,46 @@
+// The one list of routes: method, path, name, handler. Everything that speaks of routes (matching,
+// 405's Allow, metrics, the test that compares docs/openapi.yaml) reads it.
+#ifndef TALLYD_API_ROUTER_H_
+#define TALLYD_API_ROUTER_H_
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/handlers.h"
+#include "api/request.h"
+
+namespace tallyd {
+
+// How a route runs. Inline: on the I/O thread, it never blocks. Ingest: the asynchronous write
+// path. Query: on a query thread.
+enum class RunsOn : uint8_t { kInline, kIngest, kQuery };
+
+struct Route {
+  Method method;
+  std::string_view
+      path;  // "/v1/tables/{table}/rows"; {key} takes one segment, which may hold encoded slashes.
+  RunsOn runs_on;
+  Handler handler;  // Null for kIngest.
+};
+
+std::span<const Route> Routes();
+// The index in Routes() of requests that match none.
+size_t UnmatchedRoute();
+// A label for each route and, last, for what matches none: "GET /v1/streams".
+std::vector<std::string> RouteNames();
+
+struct Match {
+  size_t route = 0;                    // UnmatchedRoute() if none.
+  std::vector<std::string> arguments;  // Decoded.
+  std::string allow;       // Of an unmatched method on a known path: "GET, POST". Else empty.
+  bool malformed = false;  // The path has a broken percent escape.
+};
+
+Match FindRoute(Method method, std::string_view path);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_ROUTER_H_

@@ -1,0 +1,47 @@
+#include "api/store_gauges.h"
+
+#include <string>
+
+namespace tallyd {
+
+namespace {
+
+// LevelDB 1.23 delays every write by 1 ms from 8 files in level 0 on, and stops at 12.
+constexpr int kSlowdownFiles = 8;
+constexpr int kStopFiles = 12;
+
+prometheus::Gauge& Gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
+}  // namespace
+
+StoreGauges::StoreGauges(prometheus::Registry& registry)
+    : disk_bytes_(Gauge(registry, "tallyd_store_disk_bytes", "Bytes of data, ballast left out.")),
+      free_bytes_(Gauge(registry, "tallyd_store_free_bytes", "Free bytes of the data's volume.")),
+      pending_deletes_(Gauge(registry, "tallyd_store_pending_deletes",
+                             "Deleted ranges whose bytes are still on the disk.")),
+      slowdown_(
+          Gauge(registry, "tallyd_leveldb_slowdown",
+                "0: none; 1: LevelDB delays writes (8 files in level 0); 2: it stops them.")) {
+  auto& family = prometheus::BuildGauge()
+                     .Name("tallyd_leveldb_files")
+                     .Help("LevelDB's files, by level.")
+                     .Register(registry);
+  for (size_t level = 0; level < kLevels; ++level) {
+    level_files_[level] = &family.Add({{"level", std::to_string(level)}});
+  }
+}
+
+void StoreGauges::Update(const StoreState& state) {
+  disk_bytes_.Set(static_cast<double>(state.disk_bytes));
+  free_bytes_.Set(static_cast<double>(state.free_bytes));
+  pending_deletes_.Set(static_cast<double>(state.pending_deletes));
+  for (size_t level = 0; level < kLevels && level < state.level_files.size(); ++level) {
+    level_files_[level]->Set(state.level_files[level]);
+  }
+  const int files = state.level_files.empty() ? 0 : state.level_files[0];
+  slowdown_.Set(files >= kStopFiles ? 2 : files >= kSlowdownFiles ? 1 : 0);
+}
+
+}  // namespace tallyd
