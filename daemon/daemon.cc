@@ -1,0 +1,149 @@
+#include "daemon/daemon.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <time.h>
+
+#include "daemon/logging.h"
+#include "daemon/reload_check.h"
+#include "daemon/version.h"
+#include "storage/leveldb_store.h"
+
+namespace tallyd {
+
+namespace {
+
+sigset_t DaemonSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+// The signal that came, or 0 after the interval (no interval: waits).
+int WaitForSignal(uint64_t interval_us) {
+  const sigset_t signals = DaemonSignals();
+  if (interval_us == 0) {
+    const int signal = sigwaitinfo(&signals, nullptr);
+    return signal > 0 ? signal : 0;
+  }
+  timespec wait{};
+  wait.tv_sec = static_cast<time_t>(interval_us / 1'000'000);
+  wait.tv_nsec = static_cast<long>(interval_us % 1'000'000) * 1000;
+  const int signal = sigtimedwait(&signals, nullptr, &wait);
+  return signal > 0 ? signal : 0;
+}
+
+void LogLines(spdlog::level::level_enum level, std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    spdlog::log(level, "{}", text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+}
+
+}  // namespace
+
+void BlockSignals() {
+  const sigset_t signals = DaemonSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+Daemon::Daemon(Config config)
+    : config_(std::move(config)),
+      metrics_(std::make_unique<ApiMetrics>(registry_)),
+      gauges_(std::make_unique<StoreGauges>(registry_)) {
+  const std::vector<std::string> names = RouteNames();
+  metrics_->AddRoutes({names.begin(), names.end()});
+  prometheus::BuildGauge()
+      .Name("tallyd_build_info")
+      .Help("Always 1; its label tells the version.")
+      .Register(registry_)
+      .Add({{"version", std::string(kVersion)}})
+      .Set(1);
+}
+
+Daemon::~Daemon() { Stop(); }
+
+std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema) {
+  auto snapshot = std::make_shared<SchemaSnapshot>();
+  snapshot->schema = schema;
+  for (const Stream& stream : schema->streams) {
+    snapshot->mappers.emplace(
+        stream.name,
+        std::make_unique<Mapper>(schema, stream, *store_, context_->ShapesOf(stream.name)));
+  }
+  return snapshot;
+}
+
+Status Daemon::Start() {
+  LevelDbStoreOptions options;
+  options.storage = config_.storage;
+  options.clock = &clock_;
+  options.registry = &registry_;
+  Result<std::unique_ptr<Store>> store = OpenLevelDbStore(options);
+  if (!store) return store.error().Prefixed(config_.storage.path);
+  store_ = std::move(*store);
+  if (Status adopted = store_->Adopt(*config_.schema); !adopted) {
+    return adopted.error().Prefixed(config_.file);
+  }
+  context_.reset(new ApiContext{*store_, clock_, *metrics_, registry_, *gauges_, config_.server});
+  context_->version = kVersion;
+  context_->started = clock_.Now();
+  context_->reload = [this] { return Reload(); };
+  context_->set_snapshot(Compile(config_.schema));
+  server_ = std::make_unique<HttpServer>(*context_);
+  if (Status listening = server_->Listen(); !listening) return listening;
+  context_->ready = true;
+  server_->Start();
+  spdlog::info("tallyd {} listens on {} (port {}), data in {}", kVersion, config_.server.listen,
+               server_->port(), config_.storage.path);
+  service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
+  return {};
+}
+
+void Daemon::WaitForStop() {
+  while (true) {
+    const int signal = WaitForSignal(service_manager_.alive_interval_us());
+    service_manager_.Alive();
+    if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == SIGHUP) {
+      if (Status reloaded = Reload(); !reloaded) {
+        LogLines(spdlog::level::err, reloaded.error().message());
+      }
+    }
+  }
+}
+
+Status Daemon::Reload() {
+  const std::lock_guard lock(reload_mutex_);
+  service_manager_.Reloading();
+  Result<Config> loaded = LoadConfig(config_.file);
+  Status result = loaded ? CheckReload(config_, *loaded) : Status(loaded.error());
+  if (result) result = store_->Adopt(*loaded->schema);
+  if (result) {
+    context_->set_snapshot(Compile(loaded->schema));
+    config_.schema = loaded->schema;
+    config_.log = loaded->log;
+    ConfigureLogging(config_.log);
+    spdlog::info("reloaded {}", config_.file);
+  }
+  service_manager_.Ready(result ? "serving" : "serving; the last reload was refused");
+  return result;
+}
+
+void Daemon::Stop() {
+  if (!server_) return;
+  service_manager_.Stopping();
+  spdlog::info("stopping: no new connections, requests in flight finish");
+  context_->ready = false;
+  server_->Drain();
+  server_.reset();
+  context_->set_snapshot(nullptr);
+  store_->Close();
+  spdlog::info("stopped");
+}
+
+}  // namespace tallyd

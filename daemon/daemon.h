@@ -1,0 +1,58 @@
+// Daemon: everything wired together. Members stand in the order of their lives: metrics, store, API
+// context, server.
+//
+//   Daemon daemon(std::move(config));  Status s = daemon.Start();  daemon.WaitForStop();
+//   daemon.Stop();
+//
+// Signals are blocked in every thread and taken by WaitForStop: SIGTERM and SIGINT end it, SIGHUP
+// reloads. Reload may also come from a query thread (POST /-/reload); it is serialised.
+#ifndef TALLYD_DAEMON_DAEMON_H_
+#define TALLYD_DAEMON_DAEMON_H_
+
+#include <prometheus/registry.h>
+
+#include <memory>
+#include <mutex>
+
+#include "api/http/server.h"
+#include "config/config.h"
+#include "daemon/service_manager.h"
+
+namespace tallyd {
+
+class Daemon {
+ public:
+  explicit Daemon(Config config);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Opens the store (recovery included), adopts the schema, listens.
+  Status Start();
+  void WaitForStop();
+  // Drains connections, then the store. Nothing acknowledged is lost.
+  void Stop();
+  Status Reload();
+
+ private:
+  std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema);
+
+  Config config_;
+  SystemClock clock_;
+  prometheus::Registry registry_;
+  ServiceManager service_manager_;
+  std::unique_ptr<ApiMetrics> metrics_;
+  std::unique_ptr<StoreGauges> gauges_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<ApiContext> context_;
+  std::unique_ptr<HttpServer> server_;
+  std::mutex reload_mutex_;
+};
+
+// Blocks SIGTERM, SIGINT and SIGHUP for this thread and all it starts; ignores SIGPIPE. Call first
+// in main.
+void BlockSignals();
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_DAEMON_H_

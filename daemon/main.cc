@@ -1,0 +1,82 @@
+// The command line: tallyd serve, tallyd check. Exit status 0: done; 1: it failed while running; 2:
+// the command line or the configuration is wrong.
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "config/config.h"
+#include "daemon/daemon.h"
+#include "daemon/logging.h"
+#include "daemon/version.h"
+
+namespace tallyd {
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kMisused = 2;
+
+int Check(const std::string& file) {
+  Result<Config> config = LoadConfig(file);
+  if (!config) {
+    std::fprintf(stderr, "%s\n", config.error().message().c_str());
+    return kMisused;
+  }
+  std::printf("%s: ok, %zu streams, %zu tables\n", file.c_str(), config->schema->streams.size(),
+              config->schema->tables.size());
+  return 0;
+}
+
+int Serve(const std::string& file) {
+  BlockSignals();
+  Result<Config> config = LoadConfig(file);
+  if (!config) {
+    std::fprintf(stderr, "%s\n", config.error().message().c_str());
+    return kMisused;
+  }
+  ConfigureLogging(config->log);
+  Daemon daemon(std::move(*config));
+  if (Status started = daemon.Start(); !started) {
+    spdlog::error("{}", started.error().message());
+    return started.error().code() == ErrorCode::kConflict ||
+                   started.error().code() == ErrorCode::kInvalid
+               ? kMisused
+               : kFailed;
+  }
+  daemon.WaitForStop();
+  daemon.Stop();
+  return 0;
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app{"tallyd: time series into Bigtable-style rows, durably, over HTTP", "tallyd"};
+  app.set_version_flag("--version", "tallyd " + std::string(kVersion));
+  app.require_subcommand(1);
+  std::string file;
+  CLI::App* serve = app.add_subcommand("serve", "Run the daemon in the foreground");
+  serve->add_option("--config", file, "The configuration, a TOML file")->required();
+  CLI::App* check = app.add_subcommand("check", "Read the configuration and say what is wrong");
+  check->add_option("--config", file, "The configuration, a TOML file")->required();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kMisused;
+  }
+  return serve->parsed() ? Serve(file) : Check(file);
+}
+
+}  // namespace
+
+}  // namespace tallyd
+
+int main(int argc, char** argv) {
+  try {
+    return tallyd::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tallyd: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,14 @@
+// What a reload cannot change: the sections of the file that only a start applies.
+#ifndef TALLYD_DAEMON_RELOAD_CHECK_H_
+#define TALLYD_DAEMON_RELOAD_CHECK_H_
+
+#include "config/config.h"
+
+namespace tallyd {
+
+// Refuses (kConflict) when [server] or [storage] differ, naming every key that does.
+Status CheckReload(const Config& in_force, const Config& loaded);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_RELOAD_CHECK_H_

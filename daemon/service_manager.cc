@@ -1,0 +1,28 @@
+#include "daemon/service_manager.h"
+
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+namespace tallyd {
+
+ServiceManager::ServiceManager() {
+  uint64_t interval_us = 0;
+  if (sd_watchdog_enabled(0, &interval_us) > 0) alive_interval_us_ = interval_us / 2;
+}
+
+void ServiceManager::Ready(const std::string& status) {
+  sd_notifyf(0, "READY=1\nSTATUS=%s", status.c_str());
+}
+
+void ServiceManager::Reloading() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const long long us = static_cast<long long>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
+  sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", us);
+}
+
+void ServiceManager::Stopping() { sd_notify(0, "STOPPING=1"); }
+
+void ServiceManager::Alive() { sd_notify(0, "WATCHDOG=1"); }
+
+}  // namespace tallyd
