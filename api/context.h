@@ -37,6 +37,18 @@ class StreamShapes {
 };
 
 struct ApiContext {
+  ApiContext(Store& the_store, const Clock& the_clock, ApiMetrics& the_metrics,
+             prometheus::Registry& the_registry, StoreGauges& the_gauges,
+             const ServerConfig& server_config)
+      : store(the_store),
+        clock(the_clock),
+        metrics(the_metrics),
+        registry(the_registry),
+        gauges(the_gauges),
+        server(server_config) {}
+  ApiContext(const ApiContext&) = delete;
+  ApiContext& operator=(const ApiContext&) = delete;
+
   Store& store;
   const Clock& clock;
   ApiMetrics& metrics;

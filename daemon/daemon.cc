@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <time.h>
 
+#include "api/router.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/version.h"
@@ -89,7 +90,8 @@ Status Daemon::Start() {
   if (Status adopted = store_->Adopt(*config_.schema); !adopted) {
     return adopted.error().Prefixed(config_.file);
   }
-  context_.reset(new ApiContext{*store_, clock_, *metrics_, registry_, *gauges_, config_.server});
+  context_ =
+      std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, *gauges_, config_.server);
   context_->version = kVersion;
   context_->started = clock_.Now();
   context_->reload = [this] { return Reload(); };
