@@ -1,0 +1,171 @@
+"""Kills: every acknowledged batch is there whole, no batch is there in part, the latest equals its history."""
+
+import http.client
+import json
+import os
+import random
+import signal
+import threading
+
+from tests.e2e.tallyd import E2eTest, SEED, STOP_SECONDS, as_dicts, in_threads
+
+KILLS = int(os.environ.get("TALLYD_KILLS", "20"))
+WRITERS = 4
+SIZES = (1, 2, 10, 50, 300)
+TABLES = """
+[tables.HISTORY]
+stream = "load"
+pattern = "single-timestamp"
+row_key = "{writer}#{ts:ms}"
+families.F = {}
+
+[tables.BUCKET]
+stream = "load"
+pattern = "new-cell"
+row_key = "{writer}#{ts:minute}"
+families.F = {}
+
+[tables.LATEST]
+stream = "load"
+pattern = "latest"
+row_key = "{writer}"
+families.F = {}
+"""
+
+
+class Writer:
+    """Sends batches until it is told to stop or the daemon dies, and remembers what was acknowledged."""
+
+    def __init__(self, name):
+        self.name, self.random = name, random.Random(f"{SEED} {name}")
+        self.clock, self.batches, self.acknowledged = 0, {}, set()
+
+    def run(self, daemon, stop, on_ack):
+        while not stop.is_set():
+            number, events = self.next_batch()
+            try:
+                answer = daemon.post("load", events)
+            except (OSError, http.client.HTTPException):
+                return
+            if answer.status == 200:
+                self.acknowledged.add(number)
+                on_ack()
+            elif answer.status != 503:
+                answer.expect(200, 503)
+
+    def next_batch(self):
+        number, size = len(self.batches), self.random.choice(SIZES)
+        first, self.clock = self.clock, self.clock + size
+        self.batches[number] = range(first, first + size)
+        return number, [{"ts": at, "writer": self.name, "batch": number, "value": at * 3 + 1}
+                        for at in self.batches[number]]
+
+
+class CrashTest(E2eTest):
+    def check(self, daemon, writers, since):
+        """Compares what each table holds with what the writers sent, from their batch since[name] on."""
+        for writer in writers:
+            first = writer.batches[since[writer.name]].start if since[writer.name] in writer.batches else 0
+            stored = self.read(daemon, writer, "HISTORY", first)
+            self.assertEqual(stored, self.read(daemon, writer, "BUCKET", first), "BUCKET differs from HISTORY")
+            for number, times in writer.batches.items():
+                if number >= since[writer.name]:
+                    there = [at for at in times if stored.get(at) == (number, at * 3 + 1)]
+                    whole = len(times) if number in writer.acknowledged or there else 0
+                    self.assertEqual(whole, len(there), f"batch {number} of {writer.name}, seed {SEED}")
+            self.assertLessEqual(set(stored), set(range(first, writer.clock)), "what was never sent")
+            self.check_latest(daemon, writer, stored)
+
+    def read(self, daemon, writer, table, first):
+        answer = daemon.get("/v1/streams/load/events", writer=writer.name, table=table, from_=first, format="ndjson")
+        events = answer.expect(200).lines
+        stored = {event["ts"]: (event["batch"], event["value"]) for event in events}
+        self.assertEqual(len(events), len(stored), f"an event twice in {table}")
+        return stored
+
+    def check_latest(self, daemon, writer, stored):
+        latest = daemon.latest("load", writer=writer.name)
+        if stored:
+            newest = max(stored)
+            self.assertEqual([(newest, *stored[newest])],
+                             [(event["ts"], event["batch"], event["value"]) for event in latest], "LATEST")
+
+    def test_no_kill_loses_an_acknowledged_batch_or_keeps_a_part_of_one(self):
+        daemon = self.start(TABLES)
+        writers = [Writer(f"w{number}") for number in range(WRITERS)]
+        chance = random.Random(SEED)
+        for round_number in range(KILLS):
+            since = {writer.name: len(writer.batches) for writer in writers}
+            self.write_until_killed(daemon, writers, chance)
+            daemon.start()
+            with self.subTest(kill=round_number):
+                self.check(daemon, writers, since)
+        self.check(daemon, writers, {writer.name: 0 for writer in writers})
+        self.assertGreater(sum(len(writer.acknowledged) for writer in writers), KILLS)
+
+    def write_until_killed(self, daemon, writers, chance):
+        """Kills in the midst of writing: after some acknowledgements and a moment more."""
+        enough, stop = threading.Semaphore(0), threading.Event()
+        wanted, moment = chance.randint(1, 40), chance.random() * 0.05
+
+        def killer():
+            for _ in range(wanted):
+                if not enough.acquire(timeout=60):
+                    break
+            stop.wait(moment)
+            daemon.process.send_signal(signal.SIGKILL)
+            daemon.process.wait()
+            stop.set()
+
+        def work(number):
+            killer() if number == WRITERS else writers[number].run(daemon, stop, enough.release)
+
+        in_threads(WRITERS + 1, work)
+
+    def test_sigterm_answers_what_it_took_and_exits_with_0(self):
+        daemon = self.start(TABLES)
+        writers = [Writer(f"w{number}") for number in range(WRITERS)]
+        for _ in range(5):
+            enough, stop = threading.Semaphore(0), threading.Event()
+
+            def work(number):
+                if number < WRITERS:
+                    writers[number].run(daemon, stop, enough.release)
+                else:
+                    for _ in range(20):
+                        enough.acquire(timeout=60)
+                    daemon.stop()
+                    stop.set()
+
+            in_threads(WRITERS + 1, work)
+            daemon.start()
+        self.check(daemon, writers, {writer.name: 0 for writer in writers})
+
+    def test_sigterm_lets_a_request_that_is_under_way_finish(self):
+        daemon = self.start(TABLES)
+        body = json.dumps({"ts": 1, "writer": "late", "batch": 0, "value": 4}).encode()
+        head = b"POST /v1/streams/load/events HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+        with daemon.raw(head % len(body)) as connection:
+            connection.answer().expect(100)
+            daemon.process.send_signal(signal.SIGTERM)
+            connection.send(body).answer().expect(200)
+        self.assertEqual(0, daemon.process.wait(STOP_SECONDS))
+        daemon.start()
+        self.assertEqual([4], [event["value"] for event in daemon.events("load", writer="late", table="HISTORY")])
+
+    def test_a_restart_keeps_everything_as_it_was(self):
+        daemon = self.start(TABLES)
+        for at in range(0, 500, 50):
+            daemon.write("load", [{"ts": at + step, "writer": "w", "batch": 0, "value": step} for step in range(50)])
+        before = [daemon.rows(table, limit=1000, versions=1000) for table in ("HISTORY", "BUCKET", "LATEST")]
+        daemon.restart()
+        self.assertEqual(before, [daemon.rows(table, limit=1000, versions=1000)
+                                  for table in ("HISTORY", "BUCKET", "LATEST")])
+
+    def test_a_cursor_survives_a_restart(self):
+        daemon = self.start(TABLES)
+        daemon.write("load", [{"ts": at, "writer": "w", "batch": 0, "value": at} for at in range(100)])
+        page = daemon.query("load", writer="w", table="HISTORY", limit=40)
+        daemon.restart()
+        rest = daemon.query("load", writer="w", table="HISTORY", cursor=page["next"])
+        self.assertEqual(list(range(100)), [event["value"] for event in as_dicts(page) + as_dicts(rest)])

@@ -1,0 +1,293 @@
+"""HTTP itself: what may not be smuggled, what may not flood, and what a client may rely on."""
+
+import json
+
+from tests.e2e.bodies import chunked
+from tests.e2e.tallyd import E2eTest, RawConnection
+
+TABLES = """
+[tables.ROWS]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{k}#{ts:ms}"
+families.F = {}
+"""
+DEADLINES = 'header_timeout = "1s"\nbody_timeout = "1s"\nidle_timeout = "2s"'
+EVENT = b'{"ts":1,"k":"a","v":1}'
+HIDDEN = b'POST /v1/streams/s/events HTTP/1.1\r\nHost: a\r\nContent-Length: 29\r\n\r\n{"ts":2,"k":"smuggled","v":1}'
+TARGET = b"POST /v1/streams/s/events "
+
+
+def post(body=EVENT, *headers, version=b"HTTP/1.1", host=(b"Host: localhost",), length=True):
+    lines = [TARGET + version, *host, *headers]
+    if length:
+        lines.append(b"Content-Length: %d" % len(body))
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def get(path=b"/healthz", *headers):
+    return b"\r\n".join([b"GET " + path + b" HTTP/1.1", b"Host: localhost", *headers]) + b"\r\n\r\n"
+
+
+CHUNKED = b"16\r\n" + EVENT + b"\r\n0\r\n\r\n"
+TE = b"Transfer-Encoding: "
+CL = b"Content-Length: %d" % len(EVENT)
+
+# Requests of which two parsers could read two things: each is 400, and the connection is closed.
+SMUGGLING = {
+    "an encoding that does not end in chunked": post(EVENT, TE + b"gzip", length=False),
+    "an encoding before chunked": post(CHUNKED, TE + b"gzip, chunked", length=False),
+    "identity": post(CHUNKED, TE + b"identity", length=False),
+    "chunked twice": post(CHUNKED, TE + b"chunked, chunked", length=False),
+    "two encodings": post(CHUNKED, TE + b"chunked", TE + b"gzip", length=False),
+    "two encodings, chunked last": post(CHUNKED, TE + b"gzip", TE + b"chunked", length=False),
+    "chunked that is not last": post(CHUNKED, TE + b"chunked, gzip", length=False),
+    "a misspelt encoding": post(CHUNKED, TE + b"xchunked", length=False),
+    "an empty encoding": post(EVENT, TE, length=False),
+    "length after encoding": post(CHUNKED, TE + b"chunked", CL, length=False),
+    "length before encoding": post(CHUNKED, CL, TE + b"chunked", length=False),
+    "length before another encoding": post(EVENT, CL, TE + b"gzip", length=False),
+    "length after another encoding": post(EVENT, TE + b"gzip", CL, length=False),
+    "an encoding on HTTP/1.0": post(CHUNKED, TE + b"chunked", version=b"HTTP/1.0", length=False),
+    "no host": post(host=()),
+    "two hosts": post(host=(b"Host: a", b"Host: b")),
+    "the same host twice": post(host=(b"Host: a", b"Host: a")),
+    "a host that is none": post(host=(b"Host: a b",)),
+    "a folded header": post(EVENT, b"X-Long: one\r\n two"),
+    "a folded header by tab": post(EVENT, b"X-Long: one\r\n\ttwo"),
+    "two lengths": post(EVENT, b"Content-Length: 1"),
+    "a length that is none": post(EVENT, b"Content-Length: 2x", length=False),
+    "a negative length": post(EVENT, b"Content-Length: -1", length=False),
+    "a length with a sign": post(EVENT, b"Content-Length: +22", length=False),
+    "a list of lengths": post(EVENT, b"Content-Length: 22, 23", length=False),
+    "a space before the colon": post(EVENT, b"X-Header : a"),
+    "a name with a space": post(EVENT, b"X Header: a"),
+    "no name": post(EVENT, b": a"),
+    "a chunk size that is none": post(b"zz\r\nabc\r\n0\r\n\r\n", TE + b"chunked", length=False),
+    "a negative chunk size": post(b"-1\r\nabc\r\n0\r\n\r\n", TE + b"chunked", length=False),
+    "a chunk size beyond 64 bits": post(b"1" * 20 + b"\r\nabc\r\n0\r\n\r\n", TE + b"chunked", length=False),
+    "a chunk longer than its size": post(b"3\r\nabcdef\r\n0\r\n\r\n", TE + b"chunked", length=False),
+    "no request line": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(40) + b"\r\n\r\n",
+    "an unknown version": get().replace(b"HTTP/1.1", b"HTTP/9.9"),
+    "no version": b"GET /healthz\r\nHost: localhost\r\n\r\n",
+}
+
+
+class SmugglingTest(E2eTest):
+    def test_ambiguous_requests_are_400_and_close_the_connection(self):
+        tallyd = self.start(TABLES)
+        for what, request in SMUGGLING.items():
+            with self.subTest(what), tallyd.raw(request + HIDDEN) as connection:
+                answer = connection.answer()
+                self.assertIsNotNone(answer, "closed without an answer")
+                answer.expect(*((400, 505) if "version" in what else (400,)))
+                self.assertTrue(connection.closed(), "still open")
+        self.assertEqual([], tallyd.keys("ROWS"))
+        tallyd.get("/healthz").expect(200)
+
+    def test_nothing_hidden_in_a_body_is_taken_for_a_request(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(post(EVENT + HIDDEN)) as connection:
+            connection.answer().expect(400)
+        self.assertEqual([], tallyd.keys("ROWS"))
+
+    def test_chunked_in_any_case_is_chunked(self):
+        tallyd = self.start(TABLES)
+        for name in b"chunked", b"Chunked", b"  chunked  ":
+            with tallyd.raw(post(CHUNKED, TE + name, length=False)) as connection:
+                connection.answer().expect(200)
+
+
+class FloodTest(E2eTest):
+    def assert_refused(self, connection, *statuses):
+        """A 4xx answer, or a plain close where the sender would not stop."""
+        answer = connection.answer()
+        if answer is not None:
+            answer.expect(*statuses)
+        self.assertTrue(connection.closed())
+
+    def test_chunk_extensions_are_bounded(self):
+        tallyd = self.start(TABLES)
+        head = post(b"", TE + b"chunked", length=False)
+        long = b"16;" + b"x" * 1_000_000 + b"\r\n" + EVENT + b"\r\n0\r\n\r\n"
+        many = b"1;%s\r\n{\r\n" % (b"x" * 200) + b"1;%s\r\n \r\n" % (b"x" * 200) * 200_000 + b"0\r\n\r\n"
+        for body in long, many:
+            with tallyd.raw(head + body) as connection:
+                answer = connection.answer()
+                if answer is not None:
+                    answer.expect(400, 413, 431)
+        self.assertEqual([], tallyd.keys("ROWS"))
+
+    def test_trailers_are_bounded(self):
+        tallyd = self.start(TABLES)
+        body = CHUNKED[:-2] + b"".join(b"X-%d: %s\r\n" % (number, b"x" * 100) for number in range(5000)) + b"\r\n"
+        with tallyd.raw(post(body, TE + b"chunked", length=False)) as connection:
+            self.assert_refused(connection, 400, 413, 431)
+        self.assertEqual([], tallyd.keys("ROWS"))
+
+    def test_a_header_is_bounded(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(get(b"/healthz", b"X-Long: " + b"x" * 1_000_000)) as connection:
+            self.assert_refused(connection, 400, 413, 431)
+        with tallyd.raw(get(b"/healthz", *(b"X-%d: x" % number for number in range(100_000)))) as connection:
+            self.assert_refused(connection, 400, 413, 431)
+        with tallyd.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Endless: " + b"x" * 10_000_000) as connection:
+            self.assert_refused(connection, 400, 413, 431)
+
+    def test_a_target_may_be_16_kib_long(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(EVENT))
+        path = b"/v1/streams/s/events?k=a"
+        longest = path + b"&k=b" * ((16 * 1024 - len(path)) // 4)
+        with tallyd.raw(get(longest)) as connection:
+            self.assertEqual(1, len(connection.answer().expect(200).json["rows"]))
+        with tallyd.raw(get(longest + b"&k=b&k=b")) as connection:
+            connection.answer().expect(400, 414, 431)
+
+    def test_a_body_over_max_body_is_413_by_length_and_in_chunks(self):
+        tallyd = self.start(TABLES, server='max_body = "64KiB"')
+        for size, status in (65536, 200), (65537, 413):
+            body = EVENT[:-1] + b" " * (size - len(EVENT)) + b"}"
+            with tallyd.raw(post(body)) as connection:
+                connection.answer().expect(status)
+            with tallyd.raw(post(b"", TE + b"chunked", length=False), *chunked(body)) as connection:
+                connection.answer().expect(status)
+        with tallyd.raw(post(b"", b"Content-Length: 99999999999999", length=False)) as connection:
+            connection.answer().expect(413)
+
+    def test_an_endless_chunked_body_is_cut(self):
+        tallyd = self.start(TABLES, server='max_body = "64KiB"')
+        with tallyd.raw(post(b"", TE + b"chunked", length=False), b"400\r\n" + b" " * 1024 + b"\r\n") as connection:
+            for _ in range(300):
+                connection.send(b"400\r\n" + b" " * 1024 + b"\r\n")
+            self.assert_refused(connection, 413)
+
+
+class SlowTest(E2eTest):
+    """Deadlines are set to a second or two; each connection must be cut, however long that takes."""
+
+    def test_a_header_that_does_not_end_is_cut(self):
+        tallyd = self.start(TABLES, server=DEADLINES)
+        for start in b"G", b"GET /healthz HTTP/1.1\r\n", b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ":
+            with tallyd.raw(start) as connection:
+                answer = connection.answer()
+                if answer is not None:
+                    answer.expect(400, 408)
+                self.assertTrue(connection.closed())
+
+    def test_a_header_that_trickles_is_cut(self):
+        tallyd = self.start(TABLES, server=DEADLINES)
+        with tallyd.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ") as connection:
+            connection.socket.settimeout(0.1)
+            for _ in range(600):
+                connection.send(b"x")
+                try:
+                    got = connection.socket.recv(1000)
+                except TimeoutError:
+                    continue
+                except ConnectionResetError:
+                    break
+                self.assertIn(got[:12], (b"", b"HTTP/1.1 408", b"HTTP/1.1 400"))
+                break
+            else:
+                self.fail("still open after 600 bytes of trickle")
+
+    def test_a_body_that_stalls_is_cut_and_nothing_is_stored(self):
+        tallyd = self.start(TABLES, server=DEADLINES)
+        for request in post(EVENT)[:-1], post(CHUNKED[:-3], TE + b"chunked", length=False):
+            with tallyd.raw(request) as connection:
+                answer = connection.answer()
+                if answer is not None:
+                    answer.expect(400, 408)
+                self.assertTrue(connection.closed())
+        self.assertEqual([], tallyd.keys("ROWS"))
+
+    def test_an_idle_connection_is_cut_and_others_are_served_meanwhile(self):
+        tallyd = self.start(TABLES, server=DEADLINES)
+        idle = [RawConnection(tallyd.port) for _ in range(200)]
+        tallyd.write("s", json.loads(EVENT))
+        with tallyd.raw(get()) as used:
+            used.answer().expect(200)
+            for connection in idle:
+                self.assertTrue(connection.closed())
+                connection.__exit__()
+            self.assertTrue(used.closed())
+
+
+class ConnectionTest(E2eTest):
+    def test_a_connection_is_kept_alive(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw() as connection:
+            for request, status in ((post(), 200), (get(), 200), (get(b"/none"), 404), (post(b"{"), 400),
+                                    (get(), 200)):
+                connection.send(request).answer().expect(status)
+
+    def test_the_client_may_close(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(get(b"/healthz", b"Connection: close")) as connection:
+            connection.answer().expect(200)
+            self.assertTrue(connection.closed())
+        with tallyd.raw(b"GET /healthz HTTP/1.0\r\nHost: a\r\n\r\n") as connection:
+            connection.answer().expect(200)
+            self.assertTrue(connection.closed())
+
+    def test_pipelined_requests_are_answered_in_order(self):
+        tallyd = self.start(TABLES)
+        bodies = [b'{"ts":%d,"k":"a","v":%d}' % (at, at) for at in range(1, 7)]
+        path = b"/v1/streams/s/events?k=a"
+        with tallyd.raw(b"".join(post(body) + get(path) for body in bodies)) as connection:
+            for stored in range(1, 7):
+                self.assertEqual(1, connection.answer().expect(200).json["events"])
+                self.assertEqual(stored, len(connection.answer().expect(200).json["rows"]))
+
+    def test_more_requests_than_the_pipeline_holds_are_all_answered(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(get() * 200) as connection:
+            for _ in range(200):
+                connection.answer().expect(200)
+
+    def test_a_request_may_come_byte_by_byte(self):
+        tallyd = self.start(TABLES)
+        request = post(CHUNKED, TE + b"chunked", length=False)
+        with tallyd.raw(*(request[at:at + 1] for at in range(len(request)))) as connection:
+            connection.answer().expect(200)
+        self.assertEqual(["a#0000000000001"], tallyd.keys("ROWS"))
+
+    def test_expect_100_continue_is_answered_before_the_body(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(post(b"", b"Expect: 100-continue", CL, length=False)) as connection:
+            connection.answer().expect(100)
+            connection.send(EVENT).answer().expect(200)
+
+    def test_expect_100_continue_of_a_body_too_large_is_413_at_once(self):
+        tallyd = self.start(TABLES, server='max_body = "64KiB"')
+        with tallyd.raw(post(b"", b"Expect: 100-continue", b"Content-Length: 99999999", length=False)) as connection:
+            connection.answer().expect(413)
+
+    def test_head_has_the_header_of_get_and_no_body_or_is_405(self):
+        tallyd = self.start(TABLES)
+        answer = tallyd.request("HEAD", "/healthz")
+        answer.expect(200, 405)
+        self.assertEqual(b"", answer.body)
+
+    def test_a_client_that_leaves_harms_nobody(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", [{"ts": at, "k": "a", "v": "x" * 1000} for at in range(5000)])
+        for _ in range(20):
+            with tallyd.raw(get(b"/v1/streams/s/events?k=a&format=ndjson")) as connection:
+                connection.file.readline()
+        with tallyd.raw(post(EVENT)[:-5]):
+            pass
+        self.assertEqual(5000, len(tallyd.events("s", k="a")))
+
+    def test_health_and_readiness_need_nothing_and_metrics_are_text(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(EVENT))
+        tallyd.get("/healthz").expect(200)
+        tallyd.get("/readyz").expect(200)
+        tallyd.get("/v1/status").expect(200)
+        metrics = tallyd.get("/metrics").expect(200)
+        self.assertTrue(metrics.header("Content-Type").startswith("text/plain"))
+        names = {line.split("{")[0].split(" ")[0] for line in metrics.text.splitlines() if line[:1] not in ("#", "")}
+        self.assertTrue(names)
+        self.assertEqual(set(), {name for name in names if not name.startswith("tallyd_")})
