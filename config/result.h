@@ -44,7 +44,9 @@ class [[nodiscard]] Error {
 
   // The same error with "context: " in front of its sentence.
   Error Prefixed(std::string_view context) const {
-    return Error(code_, std::string(context) + ": " + message_);
+    std::string message(context);
+    message.append(": ").append(message_);
+    return Error(code_, std::move(message));
   }
 
  private:

@@ -1,0 +1,93 @@
+#include "api/http/compress.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ingest/decompress.h"
+
+namespace tallyd {
+namespace {
+
+std::string Text(size_t bytes) {
+  std::string text;
+  while (text.size() < bytes) text += "server" + std::to_string(text.size()) + ",";
+  return text;
+}
+
+std::string HeaderOf(const Response& response, std::string_view name) {
+  for (const auto& [key, value] : response.headers) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
+std::string Undo(ContentEncoding encoding, std::string_view wire) {
+  std::string plain;
+  EXPECT_TRUE(Decompress(encoding, wire, 64u << 20, &plain));
+  return plain;
+}
+
+// Gives its text in pieces.
+class PiecesSource final : public BodySource {
+ public:
+  explicit PiecesSource(std::string text) : text_(std::move(text)) {}
+  Result<bool> Next(std::string* chunk) override {
+    chunk->append(text_, at_, 1000);
+    at_ += 1000;
+    return at_ < text_.size();
+  }
+
+ private:
+  std::string text_;
+  size_t at_ = 0;
+};
+
+TEST(CompressTest, TheBestAcceptedEncodingIsChosen) {
+  EXPECT_EQ(NegotiateEncoding(""), AcceptedEncoding::kIdentity);
+  EXPECT_EQ(NegotiateEncoding("gzip, deflate, br, zstd"), AcceptedEncoding::kZstd);
+  EXPECT_EQ(NegotiateEncoding("gzip;q=1.0, zstd;q=0.5"), AcceptedEncoding::kGzip);
+  EXPECT_EQ(NegotiateEncoding("zstd;q=0, GZIP"), AcceptedEncoding::kGzip);
+  EXPECT_EQ(NegotiateEncoding("br"), AcceptedEncoding::kIdentity);
+  EXPECT_EQ(NegotiateEncoding("gzip;q=nonsense"), AcceptedEncoding::kIdentity);
+}
+
+TEST(CompressTest, WholeBodiesComeBackWhole) {
+  for (const auto& [encoding, undo] :
+       {std::pair(AcceptedEncoding::kGzip, ContentEncoding::kGzip),
+        std::pair(AcceptedEncoding::kZstd, ContentEncoding::kZstd)}) {
+    Response response = Response::Json(200, Text(50'000));
+    const std::string plain = response.body;
+    CompressResponse(encoding, &response);
+    EXPECT_LT(response.body.size(), plain.size());
+    EXPECT_EQ(Undo(undo, response.body), plain);
+  }
+}
+
+TEST(CompressTest, StreamsComeBackWhole) {
+  for (const auto& [encoding, undo] :
+       {std::pair(AcceptedEncoding::kGzip, ContentEncoding::kGzip),
+        std::pair(AcceptedEncoding::kZstd, ContentEncoding::kZstd)}) {
+    const std::string plain = Text(300'000);
+    Response response;
+    response.source = std::make_unique<PiecesSource>(plain);
+    CompressResponse(encoding, &response);
+    std::string wire;
+    while (true) {
+      const Result<bool> more = response.source->Next(&wire);
+      ASSERT_TRUE(more);
+      if (!*more) break;
+    }
+    EXPECT_EQ(Undo(undo, wire), plain);
+  }
+}
+
+TEST(CompressTest, SmallBodiesStayAsTheyAre) {
+  Response response = Response::Json(200, "{}");
+  CompressResponse(AcceptedEncoding::kGzip, &response);
+  EXPECT_EQ(response.body, "{}\n");
+  EXPECT_EQ(HeaderOf(response, "Content-Encoding"), "");
+}
+
+}  // namespace
+}  // namespace tallyd

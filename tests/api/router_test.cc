@@ -1,0 +1,74 @@
+#include "api/router.h"
+
+#include <gtest/gtest.h>
+
+#include "api/percent.h"
+
+namespace tallyd {
+namespace {
+
+std::string NameOf(const Match& match) { return RouteNames()[match.route]; }
+
+TEST(RouterTest, APathFindsItsRouteAndArguments) {
+  const Match match = FindRoute(Method::kGet, "/v1/tables/METRIC/rows/server1%231426535612045");
+  EXPECT_EQ(NameOf(match), "GET /v1/tables/{table}/rows/{key}");
+  EXPECT_EQ(match.arguments, (std::vector<std::string>{"METRIC", "server1#1426535612045"}));
+}
+
+TEST(RouterTest, AKeyIsDecodedOnceAndMayHoldSlashes) {
+  const Match match = FindRoute(Method::kGet, "/v1/tables/T/rows/a%2Fb%2523+c");
+  EXPECT_EQ(match.arguments[1], "a/b%23+c");
+}
+
+TEST(RouterTest, AnotherMethodOnAKnownPathTellsWhatIsAllowed) {
+  const Match match = FindRoute(Method::kPost, "/v1/tables/T/rows");
+  EXPECT_EQ(match.route, UnmatchedRoute());
+  EXPECT_EQ(match.allow, "GET, HEAD, DELETE");
+}
+
+TEST(RouterTest, UnknownPathsMatchNothing) {
+  for (const char* path : {"/", "", "/v1", "/v1/tables/", "/v1/tables//rows", "/v1/tables/T/rows/",
+                           "/v1/streams/s/events/x", "/healthz/", "*"}) {
+    const Match match = FindRoute(Method::kGet, path);
+    EXPECT_EQ(match.route, UnmatchedRoute()) << path;
+    EXPECT_TRUE(match.allow.empty()) << path;
+  }
+}
+
+TEST(RouterTest, ABrokenEscapeIsMalformed) {
+  EXPECT_TRUE(FindRoute(Method::kGet, "/v1/tables/T/rows/a%2").malformed);
+  EXPECT_TRUE(FindRoute(Method::kGet, "/v1/tables/T/rows/%zz").malformed);
+}
+
+TEST(PercentTest, EncodingAndDecodingAreInverse) {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
+  EXPECT_EQ(DecodePercent(EncodePercent(all), PlusIs::kSpace), all);
+}
+
+TEST(ParamsTest, ListsTakeCommasAndRepetition) {
+  const Result<Params> params = Params::Parse("fields=a,b&x=1&fields=c%2Cd&flag");
+  ASSERT_TRUE(params);
+  EXPECT_EQ(params->List("fields"), (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_TRUE(*params->Flag("flag"));
+  EXPECT_FALSE(*params->Flag("absent"));
+}
+
+TEST(ParamsTest, NumbersAndFlagsOutsideTheirDomainAreRefused) {
+  const Result<Params> params = Params::Parse("limit=0&n=12x&f=maybe&big=99999999999999999999");
+  ASSERT_TRUE(params);
+  EXPECT_FALSE(params->Number("limit", 1, 10));
+  EXPECT_FALSE(params->Number("n", 1, 100));
+  EXPECT_FALSE(params->Number("big", 1, 100));
+  EXPECT_FALSE(params->Flag("f"));
+  EXPECT_FALSE(*params->Number("absent", 1, 10));
+}
+
+TEST(ParamsTest, ABrokenEscapeIsAnError) {
+  EXPECT_FALSE(Params::Parse("a=%"));
+  EXPECT_FALSE(Params::Parse("a=%4"));
+  EXPECT_FALSE(Params::Parse("%GG=1"));
+}
+
+}  // namespace
+}  // namespace tallyd
