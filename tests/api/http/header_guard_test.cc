@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"SpaceBeforeColon", "Host: a\r\nContent-Length : 3\r\n"},
         RefusedCase{"LineWithoutColon", "Host: a\r\nnonsense\r\n"},
         RefusedCase{"BareLineFeed", "Host: a\nX: b\r\n"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(HeaderGuardTest, TargetsThatAreNoPathsAreRefused) {
   EXPECT_FALSE(Passes("GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n"));
