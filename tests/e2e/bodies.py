@@ -44,7 +44,7 @@ def zstd(data, declared=None):
 
 
 def zstd_rle(size):
-    """A zstd frame of spaces in run-length blocks, of no declared size: a few bytes that decode to size."""
+    """A zstd frame of run-length blocks, of no declared size: a few bytes that decode to many."""
     out = bytearray(b"\x28\xb5\x2f\xfd\x00\x50")  # A window of 1 MiB.
     while size:
         part = min(size, ZSTD_BLOCK)

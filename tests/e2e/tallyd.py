@@ -9,13 +9,13 @@ They need Python 3.11 and nothing else. These variables change what is run:
 
     TALLYD             the binary (default build/tallyd); an ASan or TSan build works, too
     TALLYD_SLOW        multiplies every time limit (default 1; 5 under valgrind)
-    TALLYD_TEST_DATA   the folder of nab/, json-test-suite/ and naughty-strings/ (default ../shared/data)
+    TALLYD_TEST_DATA   the folder of nab/, json-test-suite/, naughty-strings/ (../shared/data)
     TALLYD_KILLS       how often test_crash kills the daemon (default 20)
     TALLYD_SEED        the seed of the random tests, printed when one of them fails
 
-A test derives from E2eTest and starts daemons with self.start(TOML of streams and tables). Each has a fresh
-directory, a free port on 127.0.0.1 and its log in a file; at the end it gets SIGTERM and must exit with 0.
-A failed test prints the end of the log.
+A test derives from E2eTest and starts daemons with self.start(TOML of streams and tables). Each has
+a fresh directory, a free port on 127.0.0.1 and its log in a file; at the end it gets SIGTERM and
+must exit with 0. A failed test prints the end of the log.
 """
 
 import base64
@@ -35,6 +35,8 @@ import unittest
 from datetime import datetime, timezone
 from urllib.parse import quote, urlencode
 
+from tests.e2e.wire import Answer, Failure, RawConnection
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("TALLYD", ROOT / "build" / "tallyd")).resolve()
 DATA = pathlib.Path(os.environ.get("TALLYD_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -44,11 +46,6 @@ START_SECONDS = 60 * SLOW
 ANSWER_SECONDS = 60 * SLOW
 STOP_SECONDS = 60 * SLOW
 LOG_TAIL = 6000
-PROBLEM = "application/problem+json"
-
-
-class Failure(AssertionError):
-    """What the daemon did is not what the contract says."""
 
 
 def ms(text):
@@ -75,47 +72,6 @@ def mentions(value, text):
     return value == text
 
 
-class Answer:
-    """One HTTP answer: status, headers (any case), body."""
-
-    def __init__(self, status, headers, body):
-        self.status, self.headers, self.body = status, headers, body
-
-    @property
-    def json(self):
-        return json.loads(self.body)
-
-    @property
-    def text(self):
-        return self.body.decode("utf-8")
-
-    @property
-    def lines(self):
-        return [json.loads(line) for line in self.text.splitlines() if line]
-
-    @property
-    def errors(self):
-        return self.json["errors"]
-
-    def header(self, name):
-        return self.headers.get(name, "")
-
-    def expect(self, *statuses):
-        if self.status not in statuses:
-            raise Failure(f"status {self.status} instead of {statuses}: {self.body[:2000]!r}")
-        return self
-
-    def problem(self, *statuses):
-        """Asserts a problem+json of one of these statuses, and answers its JSON."""
-        self.expect(*statuses)
-        if not self.header("Content-Type").startswith(PROBLEM):
-            raise Failure(f"{self.status} came as {self.header('Content-Type')!r}: {self.body[:500]!r}")
-        said = self.json
-        if said.get("status") != self.status or not said.get("title") or not said.get("detail"):
-            raise Failure(f"problem lacks title, status or detail: {said}")
-        return said
-
-
 class Tallyd:
     """One daemon: its directory, its process and the verbs to talk to it."""
 
@@ -129,7 +85,7 @@ class Tallyd:
     # --- life ---
 
     def start(self):
-        """Starts the daemon and waits until it is ready; tries again where another took the port."""
+        """Starts the daemon, waits until it is ready; tries again where another took the port."""
         for _ in range(5):
             self.port = free_port()
             self.write_config()
@@ -263,65 +219,10 @@ class Tallyd:
 
     def raw(self, *pieces):
         """Sends bytes as they are on a connection of its own; see RawConnection."""
-        connection = RawConnection(self.port)
+        connection = RawConnection(self.port, ANSWER_SECONDS)
         for piece in pieces:
             connection.send(piece)
         return connection
-
-
-class RawConnection:
-    """A socket for requests that no HTTP library would send."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_SECONDS)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.file = self.socket.makefile("rb")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.file.close()
-        self.socket.close()
-
-    def send(self, data):
-        try:
-            self.socket.sendall(data)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # What it answered before is still to be read.
-        return self
-
-    def answer(self):
-        """The next answer, interim ones (100) included, or None where the daemon closed."""
-        try:
-            line = self.file.readline()
-            if not line:
-                return None
-            headers = http.client.parse_headers(self.file)
-            status = int(line.split()[1])
-            return Answer(status, headers, b"" if status < 200 else self._body(headers))
-        except ConnectionResetError:
-            return None
-
-    def _body(self, headers):
-        if "chunked" not in headers.get("Transfer-Encoding", ""):
-            return self.file.read(int(headers.get("Content-Length", "0")))
-        body = b""
-        while size := int(self.file.readline().split(b";")[0], 16):
-            body += self.file.read(size)
-            self.file.readline()
-        while self.file.readline().strip():
-            pass
-        return body
-
-    def closed(self):
-        """Whether nothing more comes and the daemon closes; waits for it."""
-        try:
-            return self.file.read(1) == b""
-        except ConnectionResetError:
-            return True
-        except TimeoutError:
-            return False
 
 
 def as_dicts(answer):
@@ -333,6 +234,12 @@ def as_dicts(answer):
     return [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
 
 
+def plain(cells):
+    """family -> column -> the newest value."""
+    return {family: {name: cell[0]["value"] for name, cell in columns.items()}
+            for family, columns in cells.items()}
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -342,7 +249,8 @@ def free_port():
 def run(*arguments, directory=None):
     """Runs tallyd to its end; answers exit status and all that it printed."""
     done = subprocess.run([str(BINARY), *map(str, arguments)], cwd=directory, timeout=START_SECONDS,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
@@ -399,7 +307,8 @@ class E2eTest(unittest.TestCase):
 
     def _finish(self, daemon):
         outcome = getattr(getattr(self, "_outcome", None), "result", None)
-        failed = [test for test, _ in getattr(outcome, "failures", []) + getattr(outcome, "errors", [])]
+        failed = [test
+                  for test, _ in getattr(outcome, "failures", []) + getattr(outcome, "errors", [])]
         try:
             daemon.stop()
         finally:

@@ -5,7 +5,7 @@ import json
 import zlib
 
 from tests.e2e.bodies import ENCODERS, ndjson, snappy_length, zstd, zstd_rle
-from tests.e2e.tallyd import E2eTest, data_folder
+from tests.e2e.tallyd import E2eTest
 
 TABLES = """
 [tables.ROWS]
@@ -30,13 +30,17 @@ GOOD = '{"ts":1,"k":"a","v":1}'
 
 # Bodies that are no events at all.
 UNREADABLE = {
-    "nothing": b"", "a space": b" ", "a number": b"1", "a string": b'"x"', "null": b"null", "true": b"true",
+    "nothing": b"", "a space": b" ", "a number": b"1", "a string": b'"x"', "null": b"null",
+    "true": b"true",
     "a truncated object": b'{"ts":1,"k":"a","v":', "a truncated array": b'[{"ts":1,"k":"a","v":1}',
     "a truncated string": b'{"ts":1,"k":"a","v":"x', "trailing text": b'{"ts":1,"k":"a","v":1} x',
     "a trailing comma": b'[{"ts":1,"k":"a","v":1},]', "two arrays": b"[" + GOOD.encode() + b"][]",
-    "single quotes": b"{'ts':1}", "no quotes": b"{ts:1}", "invalid UTF-8": b'{"ts":1,"k":"a","v":"\xff"}',
-    "invalid UTF-8 in a name": b'{"ts":1,"k":"a","\xc3\x28":1}', "an overlong UTF-8": b'{"ts":1,"k":"\xc0\xaf","v":1}',
-    "a UTF-8 surrogate": b'{"ts":1,"k":"a","v":"\xed\xa0\x80"}', "a control byte": b'{"ts":1,"k":"a\x01","v":1}',
+    "single quotes": b"{'ts':1}", "no quotes": b"{ts:1}",
+    "invalid UTF-8": b'{"ts":1,"k":"a","v":"\xff"}',
+    "invalid UTF-8 in a name": b'{"ts":1,"k":"a","\xc3\x28":1}',
+    "an overlong UTF-8": b'{"ts":1,"k":"\xc0\xaf","v":1}',
+    "a UTF-8 surrogate": b'{"ts":1,"k":"a","v":"\xed\xa0\x80"}',
+    "a control byte": b'{"ts":1,"k":"a\x01","v":1}',
     "NaN": b'{"ts":1,"k":"a","v":NaN}', "Infinity": b'{"ts":1,"k":"a","v":Infinity}',
     "a leading zero": b'{"ts":1,"k":"a","v":01}', "a plus": b'{"ts":1,"k":"a","v":+1}',
     "hex": b'{"ts":1,"k":"a","v":0x1}', "a comment": b'{"ts":1,"k":"a",/**/"v":1}',
@@ -48,7 +52,8 @@ UNREADABLE = {
 
 # Events of stream s that are refused, each with the field at fault (None: the contract names none).
 REFUSED = {
-    "an array": ('{"ts":1,"k":"a","v":[1]}', "v"), "an empty array": ('{"ts":1,"k":"a","v":[]}', "v"),
+    "an array": ('{"ts":1,"k":"a","v":[1]}', "v"),
+    "an empty array": ('{"ts":1,"k":"a","v":[]}', "v"),
     "a nested array": ('{"ts":1,"k":"a","v":{"w":[{}]}}', "v/w"),
     "a duplicate key": ('{"ts":1,"k":"a","v":1,"v":2}', "v"),
     "a duplicate key field": ('{"ts":1,"k":"a","k":"b","v":1}', "k"),
@@ -57,10 +62,12 @@ REFUSED = {
     "an integer beyond unsigned 64 bits": ('{"ts":1,"k":"a","v":18446744073709551616}', "v"),
     "an integer below 64 bits": ('{"ts":1,"k":"a","v":-9223372036854775809}', "v"),
     "a float beyond doubles": ('{"ts":1,"k":"a","v":1e999}', "v"),
-    "a missing key field": ('{"ts":1,"v":1}', "k"), "an empty key field": ('{"ts":1,"k":"","v":1}', "k"),
+    "a missing key field": ('{"ts":1,"v":1}', "k"),
+    "an empty key field": ('{"ts":1,"k":"","v":1}', "k"),
     "a null key field": ('{"ts":1,"k":null,"v":1}', "k"),
     "a key field that is an object": ('{"ts":1,"k":{"a":1},"v":1}', "k"),
-    "a time in words": ('{"ts":"yesterday","k":"a","v":1}', "ts"), "an empty time": ('{"ts":"","k":"a","v":1}', "ts"),
+    "a time in words": ('{"ts":"yesterday","k":"a","v":1}', "ts"),
+    "an empty time": ('{"ts":"","k":"a","v":1}', "ts"),
     "a time that is true": ('{"ts":true,"k":"a","v":1}', "ts"),
     "a day that is none": ('{"ts":"2021-02-29T00:00:00Z","k":"a","v":1}', "ts"),
     "an hour that is none": ('{"ts":"2021-02-28T24:01:00Z","k":"a","v":1}', "ts"),
@@ -101,7 +108,7 @@ class RefusalTest(E2eTest):
         self.assert_empty()
 
     def test_a_bad_line_of_ndjson_is_refused(self):
-        for line in b'{"ts":1', b'{"ts":1} x', b"x", b"[", b'{"ts":1,"k":"a","v":1}{"ts":2,"k":"a","v":1}':
+        for line in b'{"ts":1', b'{"ts":1} x', b"x", b"[", GOOD.encode() * 2:
             with self.subTest(line):
                 body = GOOD.encode() + b"\n" + line + b"\n" + GOOD.encode() + b"\n"
                 self.refused(self.tallyd.post_bytes("s", body, "application/x-ndjson"))
@@ -130,8 +137,10 @@ class RefusalTest(E2eTest):
         self.assertEqual([], tallyd.keys("ROWS"))
 
     def test_unknown_things_are_404(self):
-        for path in ("/v1/streams/none/events", "/v1/streams/none/latest", "/v1/streams/none/fields",
-                     "/v1/streams/none/plan", "/v1/tables/NONE", "/v1/tables/NONE/rows", "/v1/tables/NONE/rows/a",
+        for path in ("/v1/streams/none/events", "/v1/streams/none/latest",
+                     "/v1/streams/none/fields",
+                     "/v1/streams/none/plan", "/v1/tables/NONE", "/v1/tables/NONE/rows",
+                     "/v1/tables/NONE/rows/a",
                      "/v1/tables/ROWS/rows/none", "/v1/none", "/none", "/v1", "/v1/streams/s/none"):
             with self.subTest(path):
                 self.tallyd.get(path).problem(404)
@@ -139,8 +148,10 @@ class RefusalTest(E2eTest):
         self.tallyd.delete("/v1/tables/NONE/rows", prefix="a").problem(404)
 
     def test_wrong_methods_are_405_with_the_right_ones(self):
-        for method, path, right in (("PUT", "/v1/streams/s/events", "POST"), ("POST", "/v1/tables/ROWS/rows", "GET"),
-                                    ("POST", "/v1/streams/s/latest", "GET"), ("DELETE", "/healthz", "GET"),
+        for method, path, right in (("PUT", "/v1/streams/s/events", "POST"),
+                                    ("POST", "/v1/tables/ROWS/rows", "GET"),
+                                    ("POST", "/v1/streams/s/latest", "GET"),
+                                    ("DELETE", "/healthz", "GET"),
                                     ("GET", "/-/reload", "POST"), ("PATCH", "/v1/tables", "GET")):
             with self.subTest(f"{method} {path}"):
                 answer = self.tallyd.request(method, path, b"{}")
@@ -153,12 +164,13 @@ class RefusalTest(E2eTest):
                 self.tallyd.post_bytes("s", GOOD.encode(), kind).problem(415)
         for encoding in "br", "compress", "nonsense":
             with self.subTest(encoding):
-                self.tallyd.post_bytes("s", GOOD.encode(), headers={"Content-Encoding": encoding}).problem(415)
+                self.tallyd.post_bytes("s", GOOD.encode(),
+                                       headers={"Content-Encoding": encoding}).problem(415)
 
     def test_a_target_that_is_no_url_is_400(self):
-        for target in "/v1/streams/s/events?k=%zz", "/v1/tables/ROWS/rows/%", "/v1/tables/ROWS/rows/%f":
+        for target in "streams/s/events?k=%zz", "tables/ROWS/rows/%", "tables/ROWS/rows/%f":
             with self.subTest(target):
-                self.tallyd.get(target).problem(400)
+                self.tallyd.get(f"/v1/{target}").problem(400)
         self.tallyd.get("/v1/tables/ROWS/rows/%FF").problem(400, 404)
 
 
@@ -167,13 +179,17 @@ class LimitsTest(E2eTest):
         tallyd = self.start(TABLES)
         tallyd.write("s", json.loads(GOOD))
         tallyd.get("/v1/streams/s/events", k="a").expect(200)
-        for query in ({"limit": "x"}, {"limit": "-1"}, {"order": "up"}, {"from": "soon"}, {"to": "-x"},
-                      {"cursor": "%%%"}, {"cursor": "AAAA"}, {"step": "0s", "agg": "max"}, {"step": "x", "agg": "max"},
-                      {"step": "-1m", "agg": "max"}, {"step": "1m", "agg": "median"}, {"format": "xml"},
+        for query in ({"limit": "x"}, {"limit": "-1"}, {"order": "up"}, {"from": "soon"},
+                      {"to": "-x"},
+                      {"cursor": "%%%"}, {"cursor": "AAAA"}, {"step": "0s", "agg": "max"},
+                      {"step": "x", "agg": "max"},
+                      {"step": "-1m", "agg": "max"}, {"step": "1m", "agg": "median"},
+                      {"format": "xml"},
                       {"table": "NONE"}, {"limit": "99999999999999999999"}):
             with self.subTest(query):
                 tallyd.get("/v1/streams/s/events", {"k": "a", **query}).problem(400, 404, 406)
-        for query in ({"limit": "x"}, {"versions": "-1"}, {"versions": "x"}, {"from": "soon"}, {"cursor": "%%%"}):
+        for query in ({"limit": "x"}, {"versions": "-1"}, {"versions": "x"}, {"from": "soon"},
+                      {"cursor": "%%%"}):
             with self.subTest(query):
                 tallyd.get("/v1/tables/ROWS/rows", query).problem(400)
 
@@ -195,7 +211,7 @@ class LimitsTest(E2eTest):
         for extra, status in (-1000, 200), (0, 200), (1, 413), (100_000, 413):
             for encoding in None, *ENCODERS:
                 if extra == 0 and encoding in ("snappy", "zstd"):
-                    continue  # Longer on the wire than decoded; the bound of the wire is the daemon's choice.
+                    continue  # Longer on the wire than decoded, and that bound is the daemon's own.
                 with self.subTest(extra=extra, encoding=encoding):
                     body = GOOD.encode().replace(b"1", b"1" + b" " * (65536 + extra - len(GOOD)), 1)
                     if encoding:
@@ -208,7 +224,8 @@ class LimitsTest(E2eTest):
         tallyd = self.start(TABLES)
         for name, encode in ENCODERS.items():
             whole = encode(ndjson([json.loads(GOOD)] * 50))
-            cuts = {"cut": whole[:-1], "half": whole[:len(whole) // 2], "one byte": whole[:1], "nothing": b"",
+            cuts = {"cut": whole[:-1], "half": whole[:len(whole) // 2], "one byte": whole[:1],
+                    "nothing": b"",
                     "plain": GOOD.encode(), "zeros": bytes(100)}
             if name == "gzip":
                 cuts["bad sum"] = whole[:-8] + bytes(4) + whole[-4:]
@@ -216,7 +233,8 @@ class LimitsTest(E2eTest):
                 cuts["bad sum"] = whole[:-4] + bytes(4)
             for what, body in cuts.items():
                 with self.subTest(f"{name}: {what}"):
-                    answer = tallyd.post_bytes("s", body, "application/x-ndjson", headers={"Content-Encoding": name})
+                    answer = tallyd.post_bytes("s", body, "application/x-ndjson",
+                                               headers={"Content-Encoding": name})
                     answer.problem(400, 413)
         self.assertEqual([], tallyd.keys("ROWS"))
 
@@ -224,7 +242,8 @@ class LimitsTest(E2eTest):
         tallyd = self.start(TABLES)
         for name, encode in ENCODERS.items():
             with self.subTest(name):
-                tallyd.post_bytes("s", encode(GOOD.encode()) + b"junk", headers={"Content-Encoding": name}).problem(400)
+                tallyd.post_bytes("s", encode(GOOD.encode()) + b"junk",
+                                  headers={"Content-Encoding": name}).problem(400)
         self.assertEqual([], tallyd.keys("ROWS"))
 
     def test_decompression_bombs_are_413(self):
@@ -243,146 +262,18 @@ class LimitsTest(E2eTest):
 
     def test_a_declared_size_is_not_believed(self):
         tallyd = self.start(TABLES)
-        lies = {"snappy": [snappy_length(2**32 - 1) + b"\x00a", snappy_length(2**40) + b"\x00a", b"\xff" * 20],
-                "zstd": [zstd(GOOD.encode(), 2**40), zstd(GOOD.encode(), len(GOOD) - 1), zstd(GOOD.encode(), 2**63)]}
+        lies = {"snappy": [snappy_length(2**32 - 1) + b"\x00a", snappy_length(2**40) + b"\x00a",
+                           b"\xff" * 20],
+                "zstd": [zstd(GOOD.encode(), 2**40), zstd(GOOD.encode(), len(GOOD) - 1),
+                         zstd(GOOD.encode(), 2**63)]}
         for name, bodies in lies.items():
             for number, body in enumerate(bodies):
                 with self.subTest(f"{name} {number}"):
-                    tallyd.post_bytes("s", body, headers={"Content-Encoding": name}).problem(400, 413)
+                    tallyd.post_bytes("s", body, headers={"Content-Encoding": name}).problem(400,
+                                                                                             413)
         self.assertEqual([], tallyd.keys("ROWS"))
 
     def test_a_high_ratio_is_fine_below_a_mebibyte(self):
         tallyd = self.start(TABLES)
         body = gzip.compress(b" " * 900_000 + GOOD.encode())
         tallyd.post_bytes("s", body, headers={"Content-Encoding": "gzip"}).expect(200)
-
-
-class Number(str):
-    """The digits of a JSON number as they came."""
-
-
-class NaughtyTest(E2eTest):
-    """Strings that break programs, as values, names, key fields and parameters."""
-
-    def setUp(self):
-        file = data_folder("naughty-strings") / "blns.json"
-        self.strings = [one for one in dict.fromkeys(json.loads(file.read_text(encoding="utf-8"))) if one]
-        self.tallyd = self.start(TABLES)
-
-    def lexemes(self, path, params):
-        body = self.tallyd.get(path, params).expect(200).text
-        answer = json.loads(body, parse_int=Number, parse_float=Number)
-        return [dict(zip(answer["columns"], row)) for row in answer["rows"]]
-
-    def test_values_come_back_exactly(self):
-        self.tallyd.write("s", [{"ts": at, "k": "a", "v": text} for at, text in enumerate(self.strings)])
-        self.assertEqual(self.strings, [event["v"] for event in self.tallyd.events("s", k="a", table="ROWS")])
-        self.assertEqual(self.strings, [row["cells"]["F"]["v"][0]["value"]
-                                        for row in self.tallyd.rows("ROWS", limit=10_000)])
-        lines = self.tallyd.get("/v1/streams/s/events", k="a", format="ndjson").lines
-        self.assertEqual(self.strings, [event["v"] for event in lines])
-
-    def test_field_names_come_back_exactly(self):
-        names = [text for text in self.strings if text not in ("ts", "k")]
-        self.tallyd.write("s", {"ts": 1, "k": "a", **{name: at for at, name in enumerate(names)}})
-        cells = self.tallyd.cells("LATEST", "a")["F"]
-        self.assertEqual({name: at for at, name in enumerate(names)},
-                         {name: cell[0]["value"] for name, cell in cells.items()})
-        self.assertEqual(sorted(names, key=str.encode), list(cells))
-        event = self.tallyd.events("s", k="a", table="ROWS")[0]
-        self.assertEqual({"ts": 1, "k": "a", **{name: at for at, name in enumerate(names)}}, event)
-
-    def test_key_fields_come_back_exactly_and_are_found(self):
-        self.tallyd.write("s", [{"ts": 1, "k": text, "v": at} for at, text in enumerate(self.strings)])
-        self.assertEqual(len(self.strings), len(self.tallyd.keys("ROWS", limit=10_000)))
-        for at, text in enumerate(self.strings):
-            with self.subTest(text):
-                found = self.lexemes("/v1/streams/s/events", {"k": text, "table": "ROWS"})
-                self.assertEqual([{"ts": "1", "k": text, "v": str(at)}], found)
-        for row in self.tallyd.rows("ROWS", limit=10_000):
-            self.assertEqual(row, self.tallyd.row("ROWS", row["key"]).expect(200).json)
-
-    def test_parameters_are_taken_as_they_are(self):
-        self.tallyd.write("s", [{"ts": at, "k": "a", "v": text} for at, text in enumerate(self.strings)])
-        for at, text in enumerate(self.strings):
-            with self.subTest(text):
-                self.assertEqual([at], [event["ts"] for event in self.tallyd.events("s", k="a", v=text)])
-                self.tallyd.get("/v1/tables/ROWS/rows", {"prefix": text}).expect(200)
-                self.tallyd.get("/v1/streams/s/values", {"field": "k", "prefix": text}).expect(200)
-                self.assertLess(self.tallyd.get("/v1/streams/s/events", {"k": "a", "fields": text}).status, 500)
-                self.assertLess(self.tallyd.get("/v1/streams/s/events", {text: "1", "k": "a"}).status, 500)
-                for name in "from", "step", "order", "cursor", "table", "limit", "agg":
-                    self.assertLess(self.tallyd.get("/v1/streams/s/events", {"k": "a", name: text}).status, 500)
-
-
-class JsonSuiteTest(E2eTest):
-    """The JSON Parsing Test Suite: y_ must parse, n_ must be refused, i_ is free but never a 5xx."""
-
-    def setUp(self):
-        folder = data_folder("json-test-suite") / "test_parsing"
-        self.files = {file.name: file.read_bytes() for file in sorted(folder.glob("*.json"))}
-        self.tallyd = self.start(TABLES)
-
-    def of_kind(self, kind):
-        return {name: body for name, body in self.files.items() if name.startswith(kind)}
-
-    def test_what_must_not_parse_is_refused_as_a_body_and_as_a_value(self):
-        for name, body in self.of_kind("n_").items():
-            with self.subTest(name):
-                self.refused(self.tallyd.post_bytes("s", body))
-                if not parses(wrap(body)):
-                    self.refused(self.tallyd.post_bytes("s", wrap(body)))
-        self.assertEqual([], self.tallyd.keys("ROWS"))
-
-    def test_what_must_parse_is_taken_or_refused_for_its_shape(self):
-        for name, body in self.of_kind("y_").items():
-            with self.subTest(name):
-                self.assert_taken_or_explained(name, body)
-                if scalar := lone_scalar(body):
-                    self.assert_comes_back(name, scalar)
-
-    def assert_taken_or_explained(self, name, body):
-        answer = self.tallyd.post_bytes("s", wrap(body, name))
-        if answer.status == 200:
-            return
-        said = self.refused(answer, 0)
-        value = json.loads(body)
-        self.assertFalse(isinstance(value, (int, float, str)), (name, said))
-
-    def assert_comes_back(self, name, scalar):
-        value = json.loads(scalar)
-        if value is not None:
-            self.tallyd.post_bytes("s", wrap(scalar, name)).expect(200)
-            stored = self.tallyd.cells("LATEST", name)["F"]["v"][0]["value"]
-            self.assertEqual(value, stored)
-            self.assertEqual(type(value), type(stored))
-
-    def test_what_is_free_is_answered_without_a_failure(self):
-        for name, body in self.of_kind("i_").items():
-            with self.subTest(name):
-                for sent in body, wrap(body), wrap(body.strip()[1:-1]):
-                    self.tallyd.post_bytes("s", sent).expect(200, 400, 413)
-        for row in self.tallyd.rows("ROWS"):
-            json.dumps(row).encode("utf-8", "strict")
-
-
-def wrap(value, key="a"):
-    return b'{"ts":1,"k":"%s","v":%s}' % (key.encode(), value)
-
-
-def parses(body):
-    def refuse(word):
-        raise ValueError(word)
-    try:
-        json.loads(body.decode("utf-8"), parse_constant=refuse)
-        return True
-    except (ValueError, RecursionError):
-        return False
-
-
-def lone_scalar(body):
-    """The text of the only element of an array, where that is a scalar."""
-    value = json.loads(body)
-    if not isinstance(value, list) or len(value) != 1 or isinstance(value[0], (list, dict)):
-        return None
-    return body.strip()[1:-1].strip()

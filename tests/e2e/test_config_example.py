@@ -1,4 +1,4 @@
-"""The configuration: the shipped example, mistakes named, and what a start or a reload may change."""
+"""The configuration: the shipped example, mistakes, and what a start or a reload may change."""
 
 import re
 import signal
@@ -7,8 +7,9 @@ import tomllib
 import pathlib
 import unittest
 
-from tests.e2e.tallyd import E2eTest, ROOT, Tallyd, eventually, mentions, ms, run
-from tests.e2e.test_seeds_patterns import BALLOON_KEYS, METRICS, MESSAGE, NOON, MINUTE, READINGS, plain
+from tests.e2e.tallyd import E2eTest, ROOT, Tallyd, eventually, mentions, ms, plain, run
+from tests.e2e.test_seeds_patterns import BALLOON_KEYS, MINUTE, NOON, READINGS
+from tests.e2e.test_seeds_worlds import MESSAGE, METRICS
 
 EXAMPLE = ROOT / "config" / "example.toml"
 GOOD = """
@@ -33,25 +34,34 @@ MISTAKES = [
     ("an unknown storage key", '[storage]\npaths = "data" # HERE\n' + GOOD, "paths"),
     ("an unknown section", GOOD + "[sever] # HERE\nthreads = 1\n", "sever"),
     ("an unknown table key", GOOD + 'patern = "latest" # HERE\n', "patern"),
-    ("an unknown family key", GOOD + "families.M = { max_ages = \"30d\" } # HERE\n", "max_ages"),
-    ("an unknown column key", GOOD + 'columns = [{ family = "METRIC", nane = "x" }] # HERE\n', "nane"),
+    ("an unknown family key", GOOD.replace("max_versions = 5 }", "max_ages = 5 } # HERE"),
+     "max_ages"),
+    ("an unknown column key", GOOD + 'columns = [{ family = "METRIC", nane = "x" }] # HERE\n',
+     "nane"),
     ("an unknown stream key", GOOD + '[streams.server]\nunits = "ms" # HERE\n', "units"),
     ("a wrong type", '[server]\nthreads = "many" # HERE\n' + GOOD, "threads"),
     ("a size that is none", '[server]\nmax_body = "lots" # HERE\n' + GOOD, "max_body"),
     ("a negative number", '[server]\nthreads = -1 # HERE\n' + GOOD, "threads"),
     ("an engine that is none", '[storage]\nengine = "rocks" # HERE\n' + GOOD, "engine"),
     ("a sync mode that is none", '[storage]\nsync = "never" # HERE\n' + GOOD, "sync"),
-    ("a pattern that is none", GOOD.replace('pattern = "single-timestamp"', 'pattern = "wide" # HERE'), "pattern"),
+    ("a pattern that is none",
+     GOOD.replace('pattern = "single-timestamp"', 'pattern = "wide" # HERE'), "pattern"),
     ("a unit that is none", GOOD + '[streams.server]\nunit = "minutes" # HERE\n', "unit"),
-    ("an age that is none", GOOD + 'families.M = { max_age = "long" } # HERE\n', "max_age"),
-    ("a gc rule that is none", GOOD + 'families.M = { gc = "some", max_versions = 1 } # HERE\n', "gc"),
+    ("an age that is none", GOOD.replace("max_versions = 5 }", 'max_age = "long" } # HERE'),
+     "max_age"),
+    ("a gc rule that is none", GOOD.replace("max_versions = 5 }", 'gc = "some" } # HERE'), "gc"),
     ("a family that is not declared", GOOD + 'columns = [{ family = "NONE" }] # HERE\n', "NONE"),
     ("a template that does not end", GOOD.replace('{ts:ms}"', '{ts" # HERE'), "row_key"),
     ("a key spec that is none", GOOD.replace('{ts:ms}"', '{ts:fortnight}" # HERE'), "row_key"),
-    ("a bucket that divides no day", GOOD.replace('{ts:ms}"', '{ts:bucket(7h)}" # HERE'), "row_key"),
-    ("two fields of no fixed width", GOOD.replace('{hostname}#{ts:ms}"', '{hostname}{rack}" # HERE'), "row_key"),
-    ("bad TOML", GOOD + "pattern = = # HERE\n", ""),
+    ("a bucket that divides no day", GOOD.replace('{ts:ms}"', '{ts:bucket(7h)}" # HERE'),
+     "row_key"),
+    ("two fields of no fixed width",
+     GOOD.replace('{hostname}#{ts:ms}"', '{hostname}{rack}" # HERE'), "row_key"),
+    ("bad TOML", GOOD + "when = = # HERE\n", ""),
 ]
+
+
+PATTERNS = ("single-timestamp", "single-timestamp-serialized", "new-cell", "new-column", "latest")
 
 
 def write_file(folder, text):
@@ -69,8 +79,10 @@ class MistakesTest(unittest.TestCase):
     def test_check_names_file_line_and_key_of_each_mistake(self):
         for what, text, key in MISTAKES:
             with self.subTest(what):
-                line = next(number for number, one in enumerate(text.splitlines(), 1) if "# HERE" in one)
-                status, said = run("check", "--config", write_file(self.folder, text.replace(" # HERE", "")))
+                line = next(number for number, one in enumerate(text.splitlines(), 1)
+                            if "# HERE" in one)
+                status, said = run("check", "--config",
+                                   write_file(self.folder, text.replace(" # HERE", "")))
                 self.assertEqual(2, status, said)
                 self.assertIn("wrong.toml", said)
                 self.assertRegex(said, rf"(:|[Ll]ine ){line}\b")
@@ -86,7 +98,7 @@ class MistakesTest(unittest.TestCase):
     def test_the_message_says_what_is_accepted(self):
         text = GOOD.replace('"single-timestamp"', '"wide"')
         _, said = run("check", "--config", write_file(self.folder, text))
-        for pattern in "single-timestamp", "single-timestamp-serialized", "new-cell", "new-column", "latest":
+        for pattern in PATTERNS:
             self.assertIn(pattern, said)
 
     def test_every_mistake_is_told_at_once_or_at_least_the_first(self):
@@ -142,7 +154,8 @@ class ExampleTest(E2eTest):
 
     def test_the_balloon_flies_in_four_patterns_with_equal_answers(self):
         tables = self.of_stream("balloon")
-        self.assertLessEqual({"new-column", "new-cell", "single-timestamp-serialized", "single-timestamp"}, set(tables))
+        self.assertLessEqual({"new-column", "new-cell", "single-timestamp-serialized",
+                              "single-timestamp"}, set(tables))
         tallyd = self.start_example()
         sent = [{"ts": NOON + minute * MINUTE, "location": "us-west2", "balloon": 3698, **reading}
                 for minute, reading in enumerate(READINGS)]
@@ -150,7 +163,8 @@ class ExampleTest(E2eTest):
         for pattern, table in tables.items():
             if pattern != "latest":
                 got = tallyd.events("balloon", location="us-west2", balloon=3698, table=table)
-                self.assertEqual(sent, [{name: event.get(name) for name in sent[0]} for event in got], table)
+                self.assertEqual(sent, [{name: event.get(name) for name in sent[0]}
+                                        for event in got], table)
         self.assertEqual(BALLOON_KEYS, tallyd.keys(tables["single-timestamp"]))
 
     def test_the_market_has_quotes_and_trades(self):
@@ -164,8 +178,10 @@ class ExampleTest(E2eTest):
         tallyd = self.start_example()
         tallyd.write("server", EVENT)
         self.assertEqual(["server1.bbb.com#1426535612045"], tallyd.keys("METRIC"))
-        self.assertEqual({"METRIC": METRICS}, plain(tallyd.cells("CURRENT_METRIC", "server1.bbb.com")))
-        self.assertEqual(0.02, tallyd.latest("server", hostname="server1.bbb.com")[0]["CPU/CPU1_USR"])
+        self.assertEqual({"METRIC": METRICS},
+                         plain(tallyd.cells("CURRENT_METRIC", "server1.bbb.com")))
+        self.assertEqual(0.02,
+                         tallyd.latest("server", hostname="server1.bbb.com")[0]["CPU/CPU1_USR"])
 
     def test_the_meters_have_a_row_per_day(self):
         tallyd = self.start_example()
@@ -176,7 +192,7 @@ class ExampleTest(E2eTest):
 
 class ChangesTest(E2eTest):
     def refused_start(self, daemon, toml):
-        """Starts the stopped daemon on another file, which must be refused; answers what it said."""
+        """Starts the stopped daemon on a file that must be refused; answers what it said."""
         daemon.log_file.unlink()
         daemon.write_config(toml)
         daemon.spawn()
@@ -188,8 +204,10 @@ class ChangesTest(E2eTest):
         daemon.write("server", EVENT)
         daemon.stop()
         good = daemon.toml
-        for old, new in (("{hostname}#{ts:ms}", "{hostname}#{ts:s}"), ("single-timestamp", "new-cell"),
-                         ('stream = "server"', 'stream = "serverx"'), ('unit = "ms"', 'unit = "us"')):
+        for old, new in (("{hostname}#{ts:ms}", "{hostname}#{ts:s}"),
+                         ("single-timestamp", "new-cell"),
+                         ('stream = "server"', 'stream = "serverx"'),
+                         ('unit = "ms"', 'unit = "us"')):
             with self.subTest(new):
                 said = self.refused_start(daemon, good.replace(old, new))
                 for side in old, new:
@@ -205,13 +223,17 @@ class ChangesTest(E2eTest):
         self.assertIn("{hostname}#{ts:ms}", said)
         self.assertIn("{hostname}#{ts:s}", said)
         daemon.write("server", {**EVENT, "ts": EVENT["ts"] + 1})
-        self.assertEqual([f"server1.bbb.com#{EVENT['ts'] + step}" for step in (0, 1)], daemon.keys("METRIC"))
+        self.assertEqual([f"server1.bbb.com#{EVENT['ts'] + step}" for step in (0, 1)],
+                         daemon.keys("METRIC"))
 
     def test_versions_columns_families_and_tables_may_change_on_data(self):
         daemon = self.start(GOOD)
         daemon.write("server", EVENT)
         changed = GOOD.replace("max_versions = 5", "max_versions = 7") + """
-            columns = [{ family = "METRIC", fields = ["CPU/*"] }, { family = "DISK", fields = ["IO/*"] }]
+            columns = [
+              { family = "METRIC", fields = ["CPU/*"] },
+              { family = "DISK", fields = ["IO/*"] },
+            ]
             families.DISK = {}
             """ + OTHER
         daemon.reload(changed).expect(200, 204)
@@ -248,7 +270,8 @@ class ChangesTest(E2eTest):
         daemon.post("other", {"id": 1, "v": 1}).problem(404)
         daemon.write_config(GOOD + OTHER)
         daemon.process.send_signal(signal.SIGHUP)
-        eventually(lambda: daemon.post("other", {"id": 1, "v": 1}).status == 200, "the new table is there")
+        eventually(lambda: daemon.post("other", {"id": 1, "v": 1}).status == 200,
+                   "the new table is there")
 
     def test_a_table_taken_out_is_orphaned_and_goes_by_delete(self):
         daemon = self.start(GOOD + OTHER)
@@ -293,7 +316,8 @@ class DirectoryTest(E2eTest):
         first = self.start(GOOD)
         first.write("server", EVENT)
         second = Tallyd(GOOD, directory=first.directory)
-        second.config, second.log_file = first.directory / "second.toml", first.directory / "second.log"
+        second.config = first.directory / "second.toml"
+        second.log_file = first.directory / "second.log"
         second.port = 0
         second.write_config()
         second.spawn()

@@ -1,4 +1,4 @@
-"""Kills: every acknowledged batch is there whole, no batch is there in part, the latest equals its history."""
+"""Kills: every acknowledged batch is there whole, none in part, the latest equals its history."""
 
 import http.client
 import json
@@ -34,7 +34,7 @@ families.F = {}
 
 
 class Writer:
-    """Sends batches until it is told to stop or the daemon dies, and remembers what was acknowledged."""
+    """Sends batches until told to stop or the daemon dies, and remembers what was acknowledged."""
 
     def __init__(self, name):
         self.name, self.random = name, random.Random(f"{SEED} {name}")
@@ -63,21 +63,26 @@ class Writer:
 
 class CrashTest(E2eTest):
     def check(self, daemon, writers, since):
-        """Compares what each table holds with what the writers sent, from their batch since[name] on."""
+        """Compares what each table holds with what was sent, from the batch since[name] on."""
         for writer in writers:
-            first = writer.batches[since[writer.name]].start if since[writer.name] in writer.batches else 0
+            first = writer.batches[since[writer.name]].start if since[
+                writer.name] in writer.batches else 0
             stored = self.read(daemon, writer, "HISTORY", first)
-            self.assertEqual(stored, self.read(daemon, writer, "BUCKET", first), "BUCKET differs from HISTORY")
+            self.assertEqual(stored, self.read(daemon, writer, "BUCKET", first),
+                             "BUCKET differs from HISTORY")
             for number, times in writer.batches.items():
                 if number >= since[writer.name]:
                     there = [at for at in times if stored.get(at) == (number, at * 3 + 1)]
                     whole = len(times) if number in writer.acknowledged or there else 0
-                    self.assertEqual(whole, len(there), f"batch {number} of {writer.name}, seed {SEED}")
-            self.assertLessEqual(set(stored), set(range(first, writer.clock)), "what was never sent")
+                    self.assertEqual(whole, len(there),
+                                     f"batch {number} of {writer.name}, seed {SEED}")
+            self.assertLessEqual(set(stored), set(range(first, writer.clock)),
+                                 "what was never sent")
             self.check_latest(daemon, writer, stored)
 
     def read(self, daemon, writer, table, first):
-        answer = daemon.get("/v1/streams/load/events", writer=writer.name, table=table, from_=first, format="ndjson")
+        answer = daemon.get("/v1/streams/load/events", writer=writer.name, table=table, from_=first,
+                            format="ndjson")
         events = answer.expect(200).lines
         stored = {event["ts"]: (event["batch"], event["value"]) for event in events}
         self.assertEqual(len(events), len(stored), f"an event twice in {table}")
@@ -88,7 +93,8 @@ class CrashTest(E2eTest):
         if stored:
             newest = max(stored)
             self.assertEqual([(newest, *stored[newest])],
-                             [(event["ts"], event["batch"], event["value"]) for event in latest], "LATEST")
+                             [(event["ts"], event["batch"], event["value"]) for event in latest],
+                             "LATEST")
 
     def test_no_kill_loses_an_acknowledged_batch_or_keeps_a_part_of_one(self):
         daemon = self.start(TABLES)
@@ -144,28 +150,34 @@ class CrashTest(E2eTest):
     def test_sigterm_lets_a_request_that_is_under_way_finish(self):
         daemon = self.start(TABLES)
         body = json.dumps({"ts": 1, "writer": "late", "batch": 0, "value": 4}).encode()
-        head = b"POST /v1/streams/load/events HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+        head = (b"POST /v1/streams/load/events HTTP/1.1\r\nHost: a\r\n"
+                b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n")
         with daemon.raw(head % len(body)) as connection:
             connection.answer().expect(100)
             daemon.process.send_signal(signal.SIGTERM)
             connection.send(body).answer().expect(200)
         self.assertEqual(0, daemon.process.wait(STOP_SECONDS))
         daemon.start()
-        self.assertEqual([4], [event["value"] for event in daemon.events("load", writer="late", table="HISTORY")])
+        self.assertEqual([4], [event["value"]
+                               for event in daemon.events("load", writer="late", table="HISTORY")])
 
     def test_a_restart_keeps_everything_as_it_was(self):
         daemon = self.start(TABLES)
         for at in range(0, 500, 50):
-            daemon.write("load", [{"ts": at + step, "writer": "w", "batch": 0, "value": step} for step in range(50)])
-        before = [daemon.rows(table, limit=1000, versions=1000) for table in ("HISTORY", "BUCKET", "LATEST")]
+            daemon.write("load", [{"ts": at + step, "writer": "w", "batch": 0, "value": step}
+                                  for step in range(50)])
+        before = [daemon.rows(table, limit=1000, versions=1000)
+                  for table in ("HISTORY", "BUCKET", "LATEST")]
         daemon.restart()
         self.assertEqual(before, [daemon.rows(table, limit=1000, versions=1000)
                                   for table in ("HISTORY", "BUCKET", "LATEST")])
 
     def test_a_cursor_survives_a_restart(self):
         daemon = self.start(TABLES)
-        daemon.write("load", [{"ts": at, "writer": "w", "batch": 0, "value": at} for at in range(100)])
+        daemon.write("load",
+                     [{"ts": at, "writer": "w", "batch": 0, "value": at} for at in range(100)])
         page = daemon.query("load", writer="w", table="HISTORY", limit=40)
         daemon.restart()
         rest = daemon.query("load", writer="w", table="HISTORY", cursor=page["next"])
-        self.assertEqual(list(range(100)), [event["value"] for event in as_dicts(page) + as_dicts(rest)])
+        self.assertEqual(list(range(100)),
+                         [event["value"] for event in as_dicts(page) + as_dicts(rest)])

@@ -22,7 +22,8 @@ families.F = {{}}
     ("COLUMN", "new-column", "{host}#{field}#{ts:hour}"),
 ))
 NAMES = ("ROW", "BLOB", "CELL", "COLUMN")
-FUNCTIONS = {"avg": lambda values: sum(values) / len(values), "min": min, "max": max, "sum": sum, "count": len,
+FUNCTIONS = {"avg": lambda values: sum(values) / len(values), "min": min, "max": max, "sum": sum,
+             "count": len,
              "first": lambda values: values[0], "last": lambda values: values[-1]}
 
 
@@ -39,7 +40,8 @@ class Model:
     def matching(self, query):
         for event in self.events:
             if query.get("from", 0) <= event["ts"] < query.get("to", 2**63) and all(
-                    name in event and spelled(event[name]) in values for name, values in query["filters"].items()):
+                    name in event and spelled(event[name]) in values
+                for name, values in query["filters"].items()):
                 yield event
 
     def rows(self, query):
@@ -52,9 +54,11 @@ class Model:
         """(start, group...) -> function -> value, of the first field."""
         groups = {}
         for event in self.matching(query):
-            key = (event["ts"] - event["ts"] % query["step"], *(event[name] for name in query["by"]))
+            key = (event["ts"] - event["ts"] % query["step"],
+                   *(event[name] for name in query["by"]))
             groups.setdefault(key, []).append(event[query["fields"][0]])
-        return {key: {name: FUNCTIONS[name](values) for name in query["agg"]} for key, values in groups.items()}
+        return {key: {name: FUNCTIONS[name](values) for name in query["agg"]}
+                for key, values in groups.items()}
 
 
 def make_events(chance, count):
@@ -84,12 +88,14 @@ def make_query(chance):
     if chance.random() < 0.7:
         query["from"] = START + chance.randrange(SPAN)
     if chance.random() < 0.7:
-        query["to"] = query.get("from", START) + chance.randrange(SPAN // chance.choice((1, 10, 1000)))
+        query["to"] = query.get("from",
+                                START) + chance.randrange(SPAN // chance.choice((1, 10, 1000)))
     return query
 
 
 def parameters(query, table):
-    params = {**query["filters"], "table": table, "order": query["order"], "fields": ",".join(query["fields"])}
+    params = {**query["filters"], "table": table, "order": query["order"],
+              "fields": ",".join(query["fields"])}
     params.update({name: query[name] for name in ("from", "to") if name in query})
     return params if "host" in query["filters"] else {**params, "scan": 1}
 
@@ -106,7 +112,8 @@ class EqualAnswersTest(E2eTest):
             self.tallyd.write("s", batch)
 
     def rows(self, answer, query):
-        return [(row["ts"], row["host"], *(row.get(name) for name in query["fields"])) for row in as_dicts(answer)]
+        return [(row["ts"], row["host"], *(row.get(name) for name in query["fields"]))
+                for row in as_dicts(answer)]
 
     def test_events_are_the_same_from_every_table(self):
         for number in range(QUERIES):
@@ -126,7 +133,8 @@ class EqualAnswersTest(E2eTest):
                 with self.subTest(number=number, seed=SEED, table=table, query=query, limit=limit):
                     got, cursor = [], None
                     for _ in range(5):
-                        answer = self.tallyd.query("s", parameters(query, table), limit=limit, cursor=cursor)
+                        answer = self.tallyd.query("s", parameters(query, table), limit=limit,
+                                                   cursor=cursor)
                         got, cursor = got + self.rows(answer, query), answer["next"]
                         if cursor is None:
                             break
@@ -135,14 +143,16 @@ class EqualAnswersTest(E2eTest):
     def test_steps_are_the_same_from_every_table(self):
         for number in range(QUERIES):
             query = make_query(self.chance)
-            query.update(fields=[self.chance.choice("vw")], step=self.chance.choice((1000, 600_000, 3_600_000, 86_400_000)),
+            query.update(fields=[self.chance.choice("vw")],
+                         step=self.chance.choice((1000, 600_000, 3_600_000, 86_400_000)),
                          agg=self.chance.sample(sorted(FUNCTIONS), self.chance.randint(1, 3)),
                          by=self.chance.choice(([], ["host"])), order="asc")
             expected = self.model.steps(query)
             for table in NAMES:
                 with self.subTest(number=number, seed=SEED, table=table, query=query):
                     self.assert_steps(expected, self.tallyd.events(
-                        "s", parameters(query, table), step=f"{query['step'] // 1000}s", agg=query["agg"],
+                        "s", parameters(query, table), step=f"{query['step'] // 1000}s",
+                        agg=query["agg"],
                         by=query["by"], limit=1_000_000), query)
 
     def assert_steps(self, expected, rows, query):
@@ -153,7 +163,8 @@ class EqualAnswersTest(E2eTest):
         for key, values in expected.items():
             for name in names:
                 column = field if len(names) == 1 else f"{field}:{name}"
-                self.assertAlmostEqual(values[name], got[key][column], delta=1e-9, msg=f"{key} {column}")
+                self.assertAlmostEqual(values[name], got[key][column], delta=1e-9,
+                                       msg=f"{key} {column}")
 
     def test_whatever_table_the_planner_takes_the_answer_is_the_same(self):
         for _ in range(QUERIES // 5):
@@ -164,7 +175,9 @@ class EqualAnswersTest(E2eTest):
     def test_rare_fields_alone_are_the_same_but_for_events_that_lack_them(self):
         for fields in (["x"], ["y"], ["x", "y"]):
             query = {"filters": {"host": list(HOSTS)}, "order": "asc", "fields": fields}
-            expected = [row for row in self.model.rows(query) if any(value is not None for value in row[2:])]
+            expected = [row for row in self.model.rows(query)
+                        if any(value is not None for value in row[2:])]
             for table in NAMES:
                 got = self.rows(self.tallyd.query("s", parameters(query, table)), query)
-                self.assertEqual(expected, [row for row in got if any(value is not None for value in row[2:])], table)
+                self.assertEqual(expected, [row for row in got
+                                            if any(value is not None for value in row[2:])], table)

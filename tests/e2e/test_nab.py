@@ -73,7 +73,8 @@ class NabTest(E2eTest):
         for at, value in values.items():
             start = at - at % HOUR
             expected[start] = max(value, expected.get(start, value))
-        got = tallyd.events("nab", machine=machine, fields=metric, table=table, step="1h", agg="max")
+        got = tallyd.events("nab", machine=machine, fields=metric, table=table, step="1h",
+                            agg="max")
         self.assertEqual(expected, {row["ts"]: row[metric] for row in got})
         self.assertEqual(len(expected), len(got))
 

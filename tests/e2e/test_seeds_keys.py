@@ -2,7 +2,7 @@
 
 from tests.e2e.tallyd import E2eTest, ms
 from tests.e2e.test_seeds_model import DEVICES, device_events
-from tests.e2e.test_seeds_patterns import MARKET, MESSAGE, SENSOR
+from tests.e2e.test_seeds_worlds import MARKET, MESSAGE, SENSOR
 
 BATTERY = [("Corrie", 98), ("Jo", 54), ("Corrie", 96), ("Sam", 43), ("Sam", 38)]
 FIRST = ms("2015-03-01T12:45:01.001")
@@ -66,29 +66,34 @@ families.METRIC = {{}}
 class SeedsKeysTest(E2eTest):
     def test_S27_templates_join_segments_with_any_delimiter(self):
         tallyd = self.start("".join(
-            table(f"T{number}", "{type}D{device}D{ts:day}".replace("D", delimiter), stream="devices")
+            table(f"T{number}", "{type}D{device}D{ts:day}".replace("D", delimiter),
+                  stream="devices")
             for number, delimiter in enumerate("#:/|")))
         tallyd.write("devices", device_events())
         for number, delimiter in enumerate("#:/|"):
-            self.assertEqual([delimiter.join(device) for device in DEVICES], tallyd.keys(f"T{number}"))
+            self.assertEqual([delimiter.join(device) for device in DEVICES],
+                             tallyd.keys(f"T{number}"))
         self.assertEqual(["phone#4c410523#20200501", "phone#4c410523#20200502"],
                          tallyd.keys("T0", prefix="phone#4c410523#"))
 
     def test_S28_a_promoted_field_is_no_column_unless_it_is_named(self):
         key = "BATTERY#{USER}#{ts:%Y%m%d%H%M%S%L}"
         kept = 'columns = [{ family = "METRIC", fields = ["USER", "PERCENTAGE"] }]'
-        tallyd = self.start(table("BATTERY", key) + table("KEPT", key, columns=kept, stream="battery"))
+        tallyd = self.start(table("BATTERY", key)
+                            + table("KEPT", key, columns=kept, stream="battery"))
         tallyd.write("battery", battery_events())
         good = [("BATTERY#Corrie#20150301124501001", 98), ("BATTERY#Corrie#20150301124501003", 96),
                 ("BATTERY#Jo#20150301124501002", 54), ("BATTERY#Sam#20150301124501004", 43),
                 ("BATTERY#Sam#20150301124501005", 38)]
 
         def stored(name):
-            return [(row["key"], {column: cells[0]["value"] for column, cells in row["cells"]["METRIC"].items()})
+            return [(row["key"], {column: cells[0]["value"]
+                                  for column, cells in row["cells"]["METRIC"].items()})
                     for row in tallyd.rows(name)]
 
         self.assertEqual([(key, {"PERCENTAGE": value}) for key, value in good], stored("BATTERY"))
-        self.assertEqual([(key, {"PERCENTAGE": value, "USER": key.split("#")[1]}) for key, value in good],
+        self.assertEqual([(key, {"PERCENTAGE": value, "USER": key.split("#")[1]})
+                          for key, value in good],
                          stored("KEPT"))
 
     def test_S29_the_salt_is_one_plus_the_hash_of_the_time(self):
@@ -96,7 +101,8 @@ class SeedsKeysTest(E2eTest):
         tallyd = self.start(table("BATTERY", "BATTERY#{ts:salt(3)}#{ts:%Y%m%d%H%M%S%L}"))
         tallyd.write("battery", battery_events())
         salts = [1 + xxh64(str((FIRST + step) * 1000).encode()) % 3 for step in range(5)]
-        expected = sorted(f"BATTERY#{salt}#2015030112450100{step + 1}" for step, salt in enumerate(salts))
+        expected = sorted(f"BATTERY#{salt}#2015030112450100{step + 1}"
+                          for step, salt in enumerate(salts))
         self.assertEqual(expected, tallyd.keys("BATTERY"))
         for key in expected:
             self.assertRegex(key, r"^BATTERY#[1-3]#\d{17}$")
@@ -132,7 +138,8 @@ class SeedsKeysTest(E2eTest):
     def test_S30_reversed_timestamps_put_the_newest_first(self):
         tallyd = self.start(table("QUOTES", "{exchange}#{symbol}#{ts:reverse(ms)}"))
         times = (1426535612045, 1426535612156)
-        tallyd.write("quotes", [{"ts": at, "exchange": "NASDAQ", "symbol": "ZXZZT", "bid": 600.55} for at in times])
+        tallyd.write("quotes", [{"ts": at, "exchange": "NASDAQ", "symbol": "ZXZZT", "bid": 600.55}
+                                for at in times])
         self.assertEqual(["NASDAQ#ZXZZT#9223370610319163651", "NASDAQ#ZXZZT#9223370610319163762"],
                          tallyd.keys("QUOTES", prefix="NASDAQ#ZXZZT#"))
         self.assertEqual(["NASDAQ#ZXZZT#9223370610319163651"],
@@ -146,12 +153,14 @@ class SeedsKeysTest(E2eTest):
     def test_S31_integers_are_padded_with_zeros_on_the_left(self):
         tallyd = self.start(SENSOR)
         at = ms("2017-07-26")
-        tallyd.write("meter", [{"ts": at, "meter": meter, "value": 1.5} for meter in (987654, 20, 3, 9999999999)])
+        tallyd.write("meter", [{"ts": at, "meter": meter, "value": 1.5}
+                               for meter in (987654, 20, 3, 9999999999)])
         self.assertEqual(["0000000003", "0000000020", "0000987654", "9999999999"],
                          [key.split("#")[0] for key in tallyd.keys("SENSOR")])
         self.assertEqual([20], [event["meter"] for event in tallyd.events("meter", meter=20)])
         self.refused(tallyd.post("meter", [{"ts": at, "meter": 1, "value": 1.5},
-                                           {"ts": at, "meter": 98765432109, "value": 1.5}]), 1, "meter")
+                                           {"ts": at, "meter": 98765432109, "value": 1.5}]), 1,
+                     "meter")
         self.refused(tallyd.post("meter", {"ts": at, "meter": -1, "value": 1.5}), 0, "meter")
         self.refused(tallyd.post("meter", {"ts": at, "meter": "abc", "value": 1.5}), 0, "meter")
         self.assertEqual(4, len(tallyd.keys("SENSOR")))
@@ -159,8 +168,11 @@ class SeedsKeysTest(E2eTest):
     def test_S32_text_is_padded_with_spaces_on_the_right(self):
         tallyd = self.start(MARKET)
         tallyd.write("market", [MESSAGE, {**MESSAGE, "EXCHANGE": "NYSE", "SYMBOL": "IBM"}])
-        self.assertEqual(["NASDAQ#ZXZZT#1426535612156", "NYSE  #IBM  #1426535612156"], tallyd.keys("QUOTE"))
-        self.assertEqual("IBM", tallyd.cells("QUOTE", "NYSE  #IBM  #1426535612156")["MD"]["SYMBOL"][0]["value"])
+        self.assertEqual(["NASDAQ#ZXZZT#1426535612156", "NYSE  #IBM  #1426535612156"],
+                         tallyd.keys("QUOTE"))
+        self.assertEqual("IBM",
+                         tallyd.cells("QUOTE",
+                                      "NYSE  #IBM  #1426535612156")["MD"]["SYMBOL"][0]["value"])
         ibm = tallyd.events("market", EXCHANGE="NYSE", SYMBOL="IBM", table="QUOTE")
         self.assertEqual([("NYSE", "IBM")], [(event["EXCHANGE"], event["SYMBOL"]) for event in ibm])
         self.refused(tallyd.post("market", {**MESSAGE, "SYMBOL": "TOOLONG"}), 0, "SYMBOL")
@@ -170,24 +182,30 @@ class SeedsKeysTest(E2eTest):
         tallyd = self.start(table("SITES", "{domain:reverse_domain}", "latest"))
         domains = ("drive.google.com", "en.wikipedia.org", "maps.google.com")
         tallyd.write("sites", [{"ts": 1, "domain": domain, "hits": 1} for domain in domains])
-        self.assertEqual(["com.google.drive", "com.google.maps", "org.wikipedia.en"], tallyd.keys("SITES"))
-        self.assertEqual(["com.google.drive", "com.google.maps"], tallyd.keys("SITES", prefix="com.google."))
+        self.assertEqual(["com.google.drive", "com.google.maps", "org.wikipedia.en"],
+                         tallyd.keys("SITES"))
+        self.assertEqual(["com.google.drive", "com.google.maps"],
+                         tallyd.keys("SITES", prefix="com.google."))
         self.assertEqual(set(domains), {event["domain"] for event in tallyd.latest("sites")})
         self.assertEqual(["maps.google.com"], [
             event["domain"] for event in tallyd.latest("sites", domain="maps.google.com")])
 
     def test_S34_reversed_ids_are_read_back(self):
         tallyd = self.start(table("USERS", "{user:reverse_digits}", "latest"))
-        tallyd.write("users", [{"ts": 1, "user": user, "seen": 1} for user in (1234567, 1234568, 1200)])
+        tallyd.write("users",
+                     [{"ts": 1, "user": user, "seen": 1} for user in (1234567, 1234568, 1200)])
         self.assertEqual(["0021", "7654321", "8654321"], tallyd.keys("USERS"))
-        self.assertEqual({1234567, 1234568, 1200}, {event["user"] for event in tallyd.latest("users")})
-        self.assertEqual([1234567], [event["user"] for event in tallyd.latest("users", user=1234567)])
+        self.assertEqual({1234567, 1234568, 1200},
+                         {event["user"] for event in tallyd.latest("users")})
+        self.assertEqual([1234567],
+                         [event["user"] for event in tallyd.latest("users", user=1234567)])
 
     def test_S35_a_tenant_is_dropped_by_its_prefix(self):
         tallyd = self.start(table("DEVICES", "{tenant}#{type}#{device}#{ts:day}"))
         stored = ["altostrat#phone#4c410523#20190501", "altostrat#phone#4c410523#20190502",
                   "altostrat#tablet#a0b41f74#20190501", "examplepetstore#phone#4c410523#20190502",
-                  "examplepetstore#tablet#a0b81f79#20190502", "examplepetstore#tablet#a6b81f79#20190501"]
+                  "examplepetstore#tablet#a0b81f79#20190502",
+                  "examplepetstore#tablet#a6b81f79#20190501"]
         second = "altostrat2#phone#4c410523#20190501"
         for key in stored + [second]:
             tenant, kind, device, day = key.split("#")
@@ -209,13 +227,17 @@ class SeedsKeysTest(E2eTest):
 
     def test_S36_no_value_can_forge_the_key_of_another(self):
         tallyd = self.start(table("LOAD", "{machine}#{part}#{ts:ms}"))
-        pairs = [("a#b", "c"), ("a", "b#c"), ("a%23b", "c"), ("100%", "\t"), ("a/b", "ü §"), ("a\x00", "\n")]
+        pairs = [("a#b", "c"), ("a", "b#c"), ("a%23b", "c"), ("100%", "\t"), ("a/b", "ü §"),
+                 ("a\x00", "\n")]
         tallyd.write("load", [{"ts": 1000000000000, "machine": machine, "part": part, "cpu": index}
                               for index, (machine, part) in enumerate(pairs)])
-        self.assertEqual({"a%23b#c#1000000000000", "a#b%23c#1000000000000", "a%2523b#c#1000000000000",
-                          "100%25#%09#1000000000000", "a/b#ü §#1000000000000", "a%00#%0A#1000000000000"},
+        self.assertEqual({"a%23b#c#1000000000000", "a#b%23c#1000000000000",
+                          "a%2523b#c#1000000000000",
+                          "100%25#%09#1000000000000", "a/b#ü §#1000000000000",
+                          "a%00#%0A#1000000000000"},
                          {key.replace("%0a", "%0A") for key in tallyd.keys("LOAD")})
         for index, (machine, part) in enumerate(pairs):
-            self.assertEqual([{"ts": 1000000000000, "machine": machine, "part": part, "cpu": index}],
+            self.assertEqual([{"ts": 1000000000000, "machine": machine, "part": part,
+                               "cpu": index}],
                              tallyd.events("load", machine=machine, part=part))
         self.assertEqual([1], [event["cpu"] for event in tallyd.events("load", machine="a")])

@@ -1,4 +1,4 @@
-"""S1 to S7, S10, S11 of the seeds: what a sorted table of rows, families and timestamped cells does."""
+"""S1 to S7, S10, S11 of the seeds: a sorted table of rows, families and timestamped cells."""
 
 from tests.e2e.tallyd import E2eTest, ms
 

@@ -74,18 +74,21 @@ class FormsTest(E2eTest):
             events = [{**one, "hostname": name} for one in EVENTS]
             body = encode(json.dumps(events).encode()) if number % 2 else encode(ndjson(events))
             kind = "application/json" if number % 2 else "application/x-ndjson"
-            self.tallyd.post_bytes("server", body, kind, headers={"Content-Encoding": name}).expect(200)
+            self.tallyd.post_bytes("server", body, kind,
+                                   headers={"Content-Encoding": name}).expect(200)
             self.assertEqual(events, self.stored(name), name)
 
     def test_a_big_encoded_body_is_decoded(self):
-        events = [{"ts": AT + step, "hostname": "big", "text": f"{step:x}" * 50} for step in range(5000)]
+        events = [{"ts": AT + step, "hostname": "big", "text": f"{step:x}" * 50}
+                  for step in range(5000)]
         for name, encode in ENCODERS.items():
             self.tallyd.post_bytes("server", encode(json.dumps(events).encode()),
                                    headers={"Content-Encoding": name}).expect(200)
         self.assertEqual(events, self.stored("big"))
 
     def test_the_identity_encoding_is_no_encoding(self):
-        self.assert_takes(json.dumps(EVENTS).encode(), "application/json", headers={"Content-Encoding": "identity"})
+        self.assert_takes(json.dumps(EVENTS).encode(), "application/json",
+                          headers={"Content-Encoding": "identity"})
 
     def test_an_empty_array_is_taken(self):
         for body in b"[]", b'{"events": []}', b" [ ] ":
@@ -103,11 +106,14 @@ class FormsTest(E2eTest):
         counts = self.tallyd.write("server", event(usr=1, nice=None))
         self.assertEqual((1, 2, 2), (counts["events"], counts["rows"], counts["cells"]))
         self.assertEqual(["usr"], list(self.tallyd.rows("METRIC")[0]["cells"]["METRIC"]))
-        self.refused(self.tallyd.post("server", {"ts": AT, "hostname": None, "usr": 1}), 0, "hostname")
+        self.refused(self.tallyd.post("server", {"ts": AT, "hostname": None, "usr": 1}), 0,
+                     "hostname")
 
     def test_values_keep_their_types(self):
-        values = {"int": 7, "big": 2**63 - 1, "low": -2**63, "float": 0.1, "whole": 3.0, "tiny": 5e-324,
-                  "huge": 1.7976931348623157e308, "yes": True, "no": False, "text": "é\u0000\"\\ 𝄞", "empty": "",
+        values = {"int": 7, "big": 2**63 - 1, "low": -2**63, "float": 0.1, "whole": 3.0,
+                  "tiny": 5e-324,
+                  "huge": 1.7976931348623157e308, "yes": True, "no": False, "text": "é\u0000\"\\ 𝄞",
+                  "empty": "",
                   "numeral": "12", "neg": -0.0}
         self.tallyd.write("server", event(**values))
         cells = self.tallyd.rows("METRIC")[0]["cells"]["METRIC"]
@@ -118,14 +124,16 @@ class FormsTest(E2eTest):
         self.assertEqual([event(**values)], self.stored())
 
     def test_counts_are_of_distinct_rows_and_the_cells_in_them(self):
-        counts = self.tallyd.write("server", [event(usr=1, nice=2), event(1, usr=3), event(hostname="b", usr=4)])
+        counts = self.tallyd.write("server", [event(usr=1, nice=2), event(1, usr=3),
+                                              event(hostname="b", usr=4)])
         self.assertEqual((3, 3 + 2), (counts["events"], counts["rows"]))
         # Four cells of history; of the latest three, one is written twice.
         self.assertIn(counts["cells"], (4 + 3, 4 + 4))
 
     def test_what_is_sent_twice_is_stored_once(self):
         first = self.tallyd.write("server", EVENTS)
-        before = self.tallyd.rows("METRIC", versions=10), self.tallyd.rows("CURRENT_METRIC", versions=10)
+        before = self.tallyd.rows("METRIC", versions=10), self.tallyd.rows("CURRENT_METRIC",
+                                                                           versions=10)
         self.assertEqual(first, self.tallyd.write("server", EVENTS))
         self.assertEqual(before, (self.tallyd.rows("METRIC", versions=10),
                                   self.tallyd.rows("CURRENT_METRIC", versions=10)))
@@ -149,10 +157,12 @@ class FormsTest(E2eTest):
                 self.assertTrue(mentions(row["cells"], "usr") and mentions(row["cells"], 0.25), row)
 
     def test_a_dry_run_refuses_what_a_write_would_refuse(self):
-        self.refused(self.tallyd.post("server", [event(usr=1), {"ts": AT, "usr": 1}], dry_run=1), 1, "hostname")
+        self.refused(self.tallyd.post("server", [event(usr=1), {"ts": AT, "usr": 1}], dry_run=1), 1,
+                     "hostname")
 
     def test_a_batch_with_one_bad_event_is_refused_whole(self):
-        said = self.refused(self.tallyd.post("server", [event(usr=1), {"ts": AT, "usr": 1}]), 1, "hostname")
+        said = self.refused(self.tallyd.post("server", [event(usr=1), {"ts": AT, "usr": 1}]), 1,
+                            "hostname")
         self.assertEqual(1, len(said["errors"]))
         self.assertEqual([], self.tallyd.keys("METRIC") + self.tallyd.keys("CURRENT_METRIC"))
 
@@ -160,7 +170,8 @@ class FormsTest(E2eTest):
         batch = [event(usr=1), {"ts": AT, "usr": 1}, event(1, usr=2), event(2, usr=[1])]
         answer = self.tallyd.write("server", batch, partial=1)
         self.assertEqual(2, answer["events"])
-        self.assertEqual([(1, "hostname"), (3, "usr")], [(one["index"], one["field"]) for one in answer["errors"]])
+        self.assertEqual([(1, "hostname"), (3, "usr")],
+                         [(one["index"], one["field"]) for one in answer["errors"]])
         self.assertEqual([event(usr=1), event(1, usr=2)], self.stored())
 
     def test_the_first_hundred_errors_are_listed_and_all_are_counted(self):
@@ -179,7 +190,8 @@ class FormsTest(E2eTest):
             families.MD = {}
             """)
         tallyd.write("market", {"ts": 1, "symbol": "A", "bid": 1})
-        self.refused(tallyd.post("market", [{"ts": 2, "symbol": "A", "bid": 1}, {"ts": 2, "symbol": "A", "ask": 1}]), 1)
+        self.refused(tallyd.post("market", [{"ts": 2, "symbol": "A", "bid": 1},
+                                            {"ts": 2, "symbol": "A", "ask": 1}]), 1)
         self.assertEqual(["A#0000000000001"], tallyd.keys("QUOTE"))
 
 
@@ -197,10 +209,12 @@ class TimesTest(E2eTest):
 
     def test_integer_times_have_the_unit_of_their_stream(self):
         tallyd = self.units()
-        times = {"s": 1426535612, "ms": 1426535612045, "us": 1426535612045678, "ns": 1426535612045678999}
+        times = {"s": 1426535612, "ms": 1426535612045, "us": 1426535612045678,
+                 "ns": 1426535612045678999}
         stored = {"s": "1426535612000000", "ms": "1426535612045000", "us": "1426535612045678",
                   "ns": "1426535612045678"}
-        shown = {"s": 1426535612000, "ms": 1426535612045, "us": 1426535612045.678, "ns": 1426535612045.678}
+        shown = {"s": 1426535612000, "ms": 1426535612045, "us": 1426535612045.678,
+                 "ns": 1426535612045.678}
         for unit, at in times.items():
             tallyd.write(unit, {"ts": at, "k": "a", "v": 1})
             self.assertEqual([f"a#{stored[unit]}"], tallyd.keys(f"T{unit}"))
@@ -210,14 +224,18 @@ class TimesTest(E2eTest):
     def test_times_as_text_are_rfc_3339_in_every_stream(self):
         tallyd = self.units()
         texts = {
-            "2015-03-16T19:53:32.045Z": 1426535612045, "2015-03-16T12:53:32.046-07:00": 1426535612046,
-            "2015-03-16T20:53:32.047000+01:00": 1426535612047, "2015-03-16T19:53:32Z": 1426535612000,
-            "2015-03-16T19:53:32.0489999Z": 1426535612048.999, "2016-02-29T00:00:00Z": ms("2016-02-29"),
+            "2015-03-16T19:53:32.045Z": 1426535612045,
+            "2015-03-16T12:53:32.046-07:00": 1426535612046,
+            "2015-03-16T20:53:32.047000+01:00": 1426535612047,
+            "2015-03-16T19:53:32Z": 1426535612000,
+            "2015-03-16T19:53:32.0489999Z": 1426535612048.999,
+            "2016-02-29T00:00:00Z": ms("2016-02-29"),
             "1970-01-01T00:00:00Z": 0, "2286-11-20T17:46:39.999Z": 9999999999999,
         }
         for unit in "s", "ms", "us", "ns":
             tallyd.write(unit, [{"ts": text, "k": "a", "v": 1} for text in texts])
-            self.assertEqual(sorted(texts.values()), [one["ts"] for one in tallyd.events(unit, k="a")], unit)
+            self.assertEqual(sorted(texts.values()),
+                             [one["ts"] for one in tallyd.events(unit, k="a")], unit)
 
     def test_the_first_and_the_last_time_fit(self):
         tallyd = self.units()
@@ -231,7 +249,8 @@ class TimesTest(E2eTest):
         after = time.time() * 1000 + 5
         events = tallyd.events("server", hostname="a", table="METRIC")
         self.assertEqual(list(range(100)), [one["usr"] for one in events])
-        self.assertTrue(before <= events[0]["ts"] and events[-1]["ts"] <= after, (before, events[0], after))
+        self.assertTrue(before <= events[0]["ts"] and events[-1]["ts"] <= after,
+                        (before, events[0], after))
         keys = [int(key.split("#")[1]) for key in tallyd.keys("METRIC")]
         self.assertEqual(list(range(keys[0], keys[0] + 100)), keys)
 
@@ -268,7 +287,8 @@ class TimesTest(E2eTest):
 
 class ExpiredTest(E2eTest):
     def test_an_event_past_a_tables_age_is_not_stored_there_and_is_counted(self):
-        tallyd = self.start(TABLES.replace("families.METRIC = {}", 'families.METRIC = { max_age = "1h" }', 1))
+        tallyd = self.start(TABLES.replace("families.METRIC = {}",
+                                           'families.METRIC = { max_age = "1h" }', 1))
         now = round(time.time() * 1000)
         fresh = tallyd.write("server", {"ts": now - 60_000, "hostname": "a", "usr": 1})
         self.assertEqual((2, 0), (fresh["rows"], fresh.get("expired", 0)))
@@ -287,4 +307,5 @@ class ExpiredTest(E2eTest):
             families.TWO = { max_versions = 2 }
             """)
         tallyd.write("raw", [{"ts": at, "k": "a", "v": at} for at in range(1, 6)])
-        self.assertEqual([5, 4], [cell["value"] for cell in tallyd.cells("RAW", "a", versions=10)["TWO"]["v"]])
+        self.assertEqual([5, 4], [cell["value"]
+                                  for cell in tallyd.cells("RAW", "a", versions=10)["TWO"]["v"]])
