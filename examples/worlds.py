@@ -135,14 +135,18 @@ class Market(World):
         symbol, exchange = dice.choices(self.symbols, cum_weights=self.weights)[0]
         bid = self.cents[symbol] = max(100, self.cents[symbol] + dice.randrange(-6, 7))
         spread = dice.randrange(1, 9)
+        quote = (f'{{"SYMBOL":"{symbol}","EXCHANGE":"{exchange}","BID":{bid / 100:.2f},'
+                 f'"ASK":{(bid + spread) / 100:.2f},"BIDSIZE":{100 * dice.randrange(1, 20)},'
+                 f'"ASKSIZE":{100 * dice.randrange(1, 20)},"QUOTETIME":{ts}')
+        # One message in four is a quote alone, which makes no row in TRADE.
+        return quote + (self._trade(ts, symbol, bid, spread, dice) if dice.random() < 0.75 else "}")
+
+    def _trade(self, ts, symbol, bid, spread, dice):
         last_size = 100 * dice.randrange(1, 10)
         self.volume[symbol] += last_size
-        traded = ts - dice.randrange(0, 500)
-        return (f'{{"SYMBOL":"{symbol}","EXCHANGE":"{exchange}","BID":{bid / 100:.2f},'
-                f'"ASK":{(bid + spread) / 100:.2f},"BIDSIZE":{100 * dice.randrange(1, 20)},'
-                f'"ASKSIZE":{100 * dice.randrange(1, 20)},"QUOTETIME":{ts},'
-                f'"LASTSALE":{(bid + dice.randrange(0, spread + 1)) / 100:.2f},'
-                f'"LASTSIZE":{last_size},"TRADETIME":{traded},"VOLUME":{self.volume[symbol]}}}')
+        return (f',"LASTSALE":{(bid + dice.randrange(0, spread + 1)) / 100:.2f},'
+                f'"LASTSIZE":{last_size},"TRADETIME":{ts - dice.randrange(0, 500)},'
+                f'"VOLUME":{self.volume[symbol]}}}')
 
 
 def all_worlds(seed):
