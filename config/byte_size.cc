@@ -22,7 +22,7 @@ std::optional<uint64_t> ParseSize(std::string_view text) {
   const auto [rest, ec] = std::from_chars(text.data(), end, count);
   if (ec != std::errc()) return std::nullopt;
   std::string_view name(rest, static_cast<size_t>(end - rest));
-  if (name.starts_with(' ')) name.remove_prefix(1);
+  if (name.size() > 1 && name.front() == ' ') name.remove_prefix(1);
   const auto unit = std::find_if(kSizeUnits.begin(), kSizeUnits.end(),
                                  [name](const SizeUnit& u) { return u.name == name; });
   if (unit == kSizeUnits.end() || count > (UINT64_MAX >> unit->shift)) return std::nullopt;

@@ -202,11 +202,12 @@ void ReadColumns(TomlReader* table_reader, Table* table) {
   for (const TomlReader& reader : readers) table->columns.push_back(ReadRule(reader, *table));
   CheckDistinct(readers, table->columns);
   if (!table->columns.empty() || table->families.empty()) return;
-  if (table_reader->Has("columns")) {
-    // Of another type, which is a mistake already, or empty.
+  if (table_reader->IsEmptyArray("columns")) {
     table_reader->Mistake("columns",
-                          "has no rule; accepted: tables with family and, where wanted, "
-                          "fields, name, value, rename, names, serialize");
+                          "has no rule; accepted: tables with family and, where wanted, fields, "
+                          "name, value, rename, names, serialize");
+  } else if (table_reader->Has("columns")) {
+    return;  // Of another type, which is a mistake already.
   } else if (table->families.size() > 1) {
     table_reader->Mistake("columns",
                           "is needed, since the table has several families; accepted: an array of "

@@ -154,8 +154,9 @@ bool TomlReader::PositiveNumber(std::string_view key, double* out) {
 bool TomlReader::Size(std::string_view key, Bounds<uint64_t> bounds, uint64_t* out) {
   const toml::node* node = Find(key);
   if (node == nullptr) return false;
-  const std::string accepted = "a number of bytes or a size like \"64KiB\", \"32MiB\", \"1GiB\", " +
-                               Between(FormatSize(bounds.least), FormatSize(bounds.most));
+  const std::string accepted =
+      "a number of bytes or a size like \"64KiB\", \"32MiB\", \"1GiB\", from " +
+      Between(FormatSize(bounds.least), FormatSize(bounds.most));
   std::optional<uint64_t> size;
   std::string shown;
   if (const auto* number = node->as_integer()) {
@@ -257,6 +258,11 @@ std::vector<std::pair<std::string, std::string>> TomlReader::StringMembers() {
 void TomlReader::NotBuilt(std::string_view key, std::string_view what) {
   not_built_.emplace_back(key);
   if (Has(key)) Mistake(key, std::string(what) + " is not in this version; take the key out");
+}
+
+bool TomlReader::IsEmptyArray(std::string_view key) const {
+  const toml::node* node = table_->get(key);
+  return node != nullptr && node->is_array() && node->as_array()->empty();
 }
 
 void TomlReader::Mistake(std::string_view key, std::string_view text) const {

@@ -70,6 +70,7 @@ class TomlReader {
   void NotBuilt(std::string_view key, std::string_view what);
 
   bool Has(std::string_view key) const { return table_->contains(key); }
+  bool IsEmptyArray(std::string_view key) const;
   // Adds a mistake about one key (absent: about the table itself).
   void Mistake(std::string_view key, std::string_view text) const;
   // Adds a mistake about this table.
