@@ -53,22 +53,28 @@ void ReadFields(TomlReader* reader, ColumnRule* rule) {
   }
 }
 
-// Whether the rule takes this measured field.
+// Whether the rule takes this field, as the mapper does: by name any, by glob or default those that
+// neither the row key holds nor the time uses.
 bool Takes(const ColumnRule& rule, const Table& table, std::string_view field) {
-  if (rule.fields.empty()) return field != table.time_field && !table.row_key.UsesField(field);
-  return std::any_of(rule.fields.begin(), rule.fields.end(),
-                     [field](const std::string& glob) { return GlobMatches(glob, field); });
+  const std::vector<Segment>& segments = table.row_key.segments();
+  const bool in_key = std::any_of(segments.begin(), segments.end(), [field](const Segment& s) {
+    return !s.is_literal() && !s.is_salt() && s.field == field;
+  });
+  const bool is_free = field != table.time_field && !in_key;
+  if (rule.fields.empty()) return is_free;
+  return std::any_of(rule.fields.begin(), rule.fields.end(), [&](const std::string& wanted) {
+    return IsGlob(wanted) ? is_free && GlobMatches(wanted, field) : wanted == field;
+  });
 }
 
 void ReadRename(TomlReader* reader, const Table& table, ColumnRule* rule) {
   for (TomlReader& rename : reader->Table("rename")) {
     for (auto& [field, qualifier] : rename.StringMembers()) {
       if (!Takes(*rule, table, field)) {
-        rename.Mistake(field, "the rule does not take this field; accepted: fields that it takes" +
-                                  std::string(rule->fields.empty()
-                                                  ? " (those that the row key or the time uses "
-                                                    "only where `fields` names them)"
-                                                  : ": " + Listed(rule->fields)));
+        rename.Mistake(field,
+                       "the rule does not take this field; accepted: fields that it takes" +
+                           (rule->fields.empty() ? std::string() : ", " + Listed(rule->fields)) +
+                           "; those that the row key or the time uses only by their name");
       }
       const auto same =
           std::find_if(rule->rename.begin(), rule->rename.end(),
@@ -83,7 +89,7 @@ void ReadRename(TomlReader* reader, const Table& table, ColumnRule* rule) {
 }
 
 // A serialized rule is one cell: what shapes single columns contradicts it.
-void CheckSerialized(const TomlReader& reader, const Table& table, const ColumnRule& rule) {
+void CheckSerialized(const TomlReader& reader, const ColumnRule& rule) {
   if (!rule.name.is_constant()) {
     reader.Mistake("name",
                    "holds a placeholder, but `serialize` makes one cell of all fields; "
@@ -95,11 +101,6 @@ void CheckSerialized(const TomlReader& reader, const Table& table, const ColumnR
                      "has no meaning where `serialize` makes one cell of all fields; "
                      "accepted: family, fields, name, serialize");
     }
-  }
-  if (table.row_key.names_measured_field()) {
-    reader.Mistake("serialize",
-                   "makes one cell of all fields, but the row key names {field}, one row per "
-                   "field; accepted: no serialize, or a row key without {field}");
   }
 }
 
@@ -156,7 +157,7 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
                    rule.value.Names("field") || (name == own.name && value == own.value) ||
                    table.row_key.names_measured_field();
   if (serialized) {
-    CheckSerialized(reader, table, rule);
+    CheckSerialized(reader, rule);
   } else if (!rule.per_field) {
     CheckPerEvent(reader);
   }
@@ -177,30 +178,12 @@ ColumnRule DefaultRule(const Table& table) {
   return rule;
 }
 
-// Two rules that write the same column of the same event contradict each other.
-void CheckDistinct(const std::vector<TomlReader>& readers, const std::vector<ColumnRule>& rules) {
-  const auto is_fixed = [](const ColumnRule& rule) {
-    const bool one_cell = !rule.per_field || rule.serialize != Serialization::kNone;
-    return one_cell && rule.name.is_constant();
-  };
-  for (size_t i = 0; i < rules.size(); ++i) {
-    for (size_t j = 0; is_fixed(rules[i]) && j < i; ++j) {
-      if (is_fixed(rules[j]) && rules[j].family == rules[i].family &&
-          rules[j].name.text() == rules[i].name.text()) {
-        readers[i].Mistake("name", "\"" + rules[i].name.text() + "\" is also the column of rule " +
-                                       std::to_string(j) +
-                                       "; accepted: a qualifier of its own for each rule");
-      }
-    }
-  }
-}
-
 }  // namespace
 
 void ReadColumns(TomlReader* table_reader, Table* table) {
-  const std::vector<TomlReader> readers = table_reader->TablesOf("columns");
-  for (const TomlReader& reader : readers) table->columns.push_back(ReadRule(reader, *table));
-  CheckDistinct(readers, table->columns);
+  for (const TomlReader& reader : table_reader->TablesOf("columns")) {
+    table->columns.push_back(ReadRule(reader, *table));
+  }
   if (!table->columns.empty() || table->families.empty()) return;
   if (table_reader->IsEmptyArray("columns")) {
     table_reader->Mistake("columns",

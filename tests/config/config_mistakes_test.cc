@@ -291,15 +291,15 @@ INSTANTIATE_TEST_SUITE_P(
               ColumnsText("{ family = \"M\", rename = { a = \"b\" } }",
                           "single-timestamp-serialized"),
               "6: tables.T.columns[0].rename: has no meaning where `serialize`..."},
-        Wrong{"SerializedPerField",
-              ColumnsText("{ family = \"M\", serialize = \"json\" }", "new-cell",
-                          "{hostname}#{field}#{ts:week}"),
-              "6: tables.T.columns[0].serialize: makes one cell of all fields, but the row key "
-              "names {field}..."},
         Wrong{"RenameOfAFieldNotTaken",
               ColumnsText("{ family = \"M\", fields = [\"CPU/*\"], rename = { IO = \"i\" } }"),
               "6: tables.T.columns[0].rename.IO: the rule does not take this field; accepted: "
-              "fields that it takes: CPU/*"},
+              "fields that it takes, CPU/*; those that the row key or the time uses only by their "
+              "name"},
+        Wrong{
+            "RenameOfAKeyFieldByGlob",
+            ColumnsText("{ family = \"M\", fields = [\"host*\"], rename = { hostname = \"h\" } }"),
+            "6: tables.T.columns[0].rename.hostname: the rule does not take this field..."},
         Wrong{"RenameOfAKeyField", ColumnsText("{ family = \"M\", rename = { hostname = \"h\" } }"),
               "6: tables.T.columns[0].rename.hostname: the rule does not take this field..."},
         Wrong{"RenameOfTheTime", ColumnsText("{ family = \"M\", rename = { ts = \"t\" } }"),
@@ -313,11 +313,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"RenameOncePerEvent",
               ColumnsText("{ family = \"M\", name = \"ID\", rename = { a = \"b\" } }"),
               "6: tables.T.columns[0].rename: is for the names of fields, but this rule runs once "
-              "per event..."},
-        Wrong{"TwoRulesOneColumn",
-              ColumnsText("{ family = \"M\", name = \"ID\", value = \"{a}\" },\n"
-                          "{ family = \"M\", name = \"ID\", value = \"{b}\" }"),
-              "7: tables.T.columns[1].name: \"ID\" is also the column of rule 0..."}),
+              "per event..."}),
     NameOf);
 
 TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
