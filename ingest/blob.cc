@@ -1,0 +1,42 @@
+#include "ingest/blob.h"
+
+#include <fmt/format.h>
+
+#include "ingest/blob_codec.h"
+
+namespace tallyd {
+
+void EncodeBlob(Serialization how, std::span<const BlobField> fields, std::string* out) {
+  switch (how) {
+    case Serialization::kNone:
+      break;
+    case Serialization::kProtobuf:
+      return EncodeProtobuf(fields, out);
+    case Serialization::kJson:
+      return EncodeJson(fields, out);
+    case Serialization::kCbor:
+      return EncodeCbor(fields, out);
+  }
+}
+
+Status DecodeBlob(Serialization how, std::string_view blob, std::string* scratch,
+                  std::vector<BlobField>* fields) {
+  auto checked = [](bool decoded, std::string_view name) -> Status {
+    if (decoded) return {};
+    return Error(ErrorCode::kCorruption, fmt::format("a cell does not hold {}", name));
+  };
+  switch (how) {
+    case Serialization::kNone:
+      break;
+    case Serialization::kProtobuf:
+      return checked(DecodeProtobuf(blob, fields), "a Measurements message of protobuf");
+    case Serialization::kJson:
+      scratch->reserve(scratch->size() + blob.size());
+      return checked(DecodeJson(blob, scratch, fields), "a JSON object of scalars");
+    case Serialization::kCbor:
+      return checked(DecodeCbor(blob, fields), "a CBOR map of scalars");
+  }
+  return {};
+}
+
+}  // namespace tallyd
