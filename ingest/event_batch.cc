@@ -19,6 +19,15 @@ void EventErrors::Add(size_t index, std::string_view field, std::string detail) 
   }
 }
 
+void EventErrors::Merge(const EventErrors& other) {
+  std::vector<EventError> merged;
+  std::ranges::merge(kept_, other.kept_, std::back_inserter(merged), {}, &EventError::index,
+                     &EventError::index);
+  if (merged.size() > kMaxKept) merged.resize(kMaxKept);
+  kept_ = std::move(merged);
+  count_ += other.count_;
+}
+
 void EventErrors::Clear() {
   count_ = 0;
   kept_.clear();

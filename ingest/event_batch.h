@@ -29,6 +29,8 @@ class EventErrors {
  public:
   static constexpr size_t kMaxKept = 100;
   void Add(size_t index, std::string_view field, std::string detail);
+  // Adds those of `other`; both are in order of index, and so is the result.
+  void Merge(const EventErrors& other);
   void Clear();
   size_t count() const { return count_; }
   bool empty() const { return count_ == 0; }

@@ -350,7 +350,7 @@ void EventReader::Refuse(std::string_view name, std::string reason) {
   fault_field_.clear();
   if (name.empty()) return;
   fault_field_ = Shown(order_.PathOf(name));
-  fault_ = fmt::format("field {}: {}", fault_field_, fault_);
+  fault_ = fmt::format("field \"{}\": {}", fault_field_, fault_);
 }
 
 void EventReader::RefuseField(std::string_view raw_name, std::string reason) {

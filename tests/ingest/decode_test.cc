@@ -87,7 +87,7 @@ TEST_F(DecodeTest, AnArrayAndItsEnvelopeHoldTheSameEvents) {
 
 TEST_F(DecodeTest, EventsIsAnEnvelopeOnlyAlone) {
   EXPECT_EQ(Fault(R"({"events": [{"a":1}], "b": 2})"),
-            "0[events] field events: arrays are not stored; send one field per element\n");
+            "0[events] field \"events\": arrays are not stored; send one field per element\n");
   EXPECT_EQ(Decode(R"({"events": 3})"), "OK");
   EXPECT_EQ(Events(), "0{events=int64:3}");
 }
@@ -171,23 +171,23 @@ TEST_F(DecodeTest, ShapesBeyondTheRegistryBelongToTheirEvent) {
 TEST_F(DecodeTest, FaultsRefuseTheirEventAndNameTheField) {
   const std::pair<std::string, std::string> kCases[] = {
       {R"({"CPU":{"x":[1,{"a":2}]}})",
-       "0[CPU/x] field CPU/x: arrays are not stored; send one field per element\n"},
+       "0[CPU/x] field \"CPU/x\": arrays are not stored; send one field per element\n"},
       {R"({})", "0[] it has no fields\n"},
       {R"({"a":null})", "0[] it has no fields\n"},
-      {R"({"a":1,"a":2})", "0[a] field a: stands twice in the event\n"},
-      {R"({"a":1,"a":null})", "0[a] field a: stands twice in the event\n"},
-      {R"({"a":{"b":1},"a":{"c":1}})", "0[a] field a: stands twice in the event\n"},
-      {R"({"a/b":1,"a":{"b":2}})", "0[a/b] field a/b: stands twice in the event\n"},
-      {R"({"a":{"b":2},"a/b":1})", "0[a/b] field a/b: stands twice in the event\n"},
-      {R"({"a":1,"\u0061":2})", "0[a] field a: stands twice in the event\n"},
+      {R"({"a":1,"a":2})", "0[a] field \"a\": stands twice in the event\n"},
+      {R"({"a":1,"a":null})", "0[a] field \"a\": stands twice in the event\n"},
+      {R"({"a":{"b":1},"a":{"c":1}})", "0[a] field \"a\": stands twice in the event\n"},
+      {R"({"a/b":1,"a":{"b":2}})", "0[a/b] field \"a/b\": stands twice in the event\n"},
+      {R"({"a":{"b":2},"a/b":1})", "0[a/b] field \"a/b\": stands twice in the event\n"},
+      {R"({"a":1,"\u0061":2})", "0[a] field \"a\": stands twice in the event\n"},
       {R"({"":1})", "0[] a field's name is empty\n"},
       {R"({"v":9223372036854775808})",
-       "0[v] field v: integer 9223372036854775808 does not fit into 64 bits\n"},
+       "0[v] field \"v\": integer 9223372036854775808 does not fit into 64 bits\n"},
       {R"({"v":-9223372036854775809})",
-       "0[v] field v: integer -9223372036854775809 does not fit into 64 bits\n"},
-      {R"({"v":1e400})", "0[v] field v: number 1e400 is beyond the range of float64\n"},
+       "0[v] field \"v\": integer -9223372036854775809 does not fit into 64 bits\n"},
+      {R"({"v":1e400})", "0[v] field \"v\": number 1e400 is beyond the range of float64\n"},
       {R"({"v":"\ud800"})",
-       "0[v] field v: its text holds half of a surrogate pair, which is no character\n"},
+       "0[v] field \"v\": its text holds half of a surrogate pair, which is no character\n"},
       {R"({"\udc00":1})",
        "0[] a field's name holds half of a surrogate pair, which is no character\n"},
       {R"([7])", "0[] it is a number; an event is an object\n"},

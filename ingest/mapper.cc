@@ -1,0 +1,251 @@
+#include "ingest/mapper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "ingest/row_renderer.h"
+#include "ingest/seen_fields.h"
+#include "ingest/table_mapping.h"
+
+namespace tallyd {
+namespace {
+
+// An event that fits no table of a stream with many: so many are told why not.
+constexpr size_t kMaxReasons = 5;
+
+// What becomes of the events of one shape.
+struct ShapePlan {
+  std::vector<TableMapping> tables;  // Those that the events enter.
+  // What all events of the shape are refused for.
+  std::optional<std::pair<std::string, std::string>> refused;
+  // Per field, the types that the store is known to know.
+  std::unique_ptr<std::atomic<uint8_t>[]> known_types;
+};
+
+// What one call of Map works with.
+struct Job {
+  TimeUs arrival = 0;
+  TimeUs next_arrival = 0;  // Of the next event without a time.
+  Batch* batch = nullptr;
+  MapOutcome* outcome = nullptr;
+  RowRenderer renderer;
+  BatchCounts counts;
+  EventErrors errors;
+  // Types that this batch already remembers, per field of `learned_of`.
+  const ShapePlan* learned_of = nullptr;
+  std::vector<uint8_t> learned;
+};
+
+}  // namespace
+
+struct Mapper::Impl {
+  Impl(std::shared_ptr<const Schema> schema_in, const Stream& stream_in, Store& store_in)
+      : schema(std::move(schema_in)),
+        stream(stream_in),
+        store(store_in),
+        seen_fields(store_in, stream_in.name) {
+    for (const size_t index : stream.tables) {
+      const Table& table = schema->tables[index];
+      tables.emplace_back(&table, store.FindTable(table.name));
+    }
+  }
+
+  const ShapePlan& PlanOf(const Shape& shape);
+  std::unique_ptr<ShapePlan> Compile(const Shape& shape, Store* interner) const;
+  std::string WhyNowhere(const std::vector<TableMapping>& plans) const;
+  void MapEvent(const Event& event, const ShapePlan& plan, Job* job);
+  bool RenderTables(const Event& event, const ShapePlan& plan, Job* job, size_t* expired);
+  bool CheckValues(const Event& event, const ShapePlan& plan, Job* job, bool* new_types);
+  void PutRows(Job* job);
+  void LearnTypes(const Event& event, const ShapePlan& plan, Job* job);
+
+  const std::shared_ptr<const Schema> schema;
+  const Stream& stream;
+  Store& store;
+  SeenFields seen_fields;
+  std::vector<std::pair<const Table*, TablePtr>> tables;
+
+  std::shared_mutex mutex;
+  std::unordered_map<const Shape*, std::unique_ptr<const ShapePlan>> plans;  // Of interned shapes.
+};
+
+Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store,
+               ShapeRegistry&)
+    : impl_(std::make_unique<Impl>(std::move(schema), stream, store)) {}
+Mapper::~Mapper() = default;
+
+MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
+  impl_->seen_fields.Refresh(arrival);
+  MapOutcome outcome;
+  Job job;
+  job.arrival = arrival;
+  job.next_arrival = arrival;
+  job.batch = batch;
+  job.outcome = &outcome;
+  const Shape* shape = nullptr;
+  const ShapePlan* plan = nullptr;
+  std::unique_ptr<const ShapePlan> own_plan;  // Of a shape that does not recur.
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event event = events.event(i);
+    if (event.shape != shape) {
+      shape = event.shape;
+      if (shape->interned) {
+        plan = &impl_->PlanOf(*shape);
+      } else {
+        own_plan = impl_->Compile(*shape, nullptr);
+        plan = own_plan.get();
+        job.learned_of = nullptr;
+      }
+    }
+    impl_->MapEvent(event, *plan, &job);
+  }
+  outcome.rows = job.counts.rows();
+  outcome.cells = job.counts.cells();
+  outcome.errors = events.errors();
+  outcome.errors.Merge(job.errors);
+  return outcome;
+}
+
+const ShapePlan& Mapper::Impl::PlanOf(const Shape& shape) {
+  {
+    std::shared_lock lock(mutex);
+    if (const auto found = plans.find(&shape); found != plans.end()) return *found->second;
+  }
+  // Interning columns may wait for the disk: not under the lock. Two threads may do it twice.
+  std::unique_ptr<const ShapePlan> plan = Compile(shape, &store);
+  std::unique_lock lock(mutex);
+  return *plans.try_emplace(&shape, std::move(plan)).first->second;
+}
+
+std::unique_ptr<ShapePlan> Mapper::Impl::Compile(const Shape& shape, Store* interner) const {
+  auto plan = std::make_unique<ShapePlan>();
+  std::vector<TableMapping> all;
+  for (const auto& [table, info] : tables) {
+    all.push_back(CompileTableMapping(*table, info, shape, interner));
+    if (all.back().refused && !plan->refused) plan->refused = all.back().refused;
+  }
+  const bool nowhere =
+      std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
+  if (nowhere) plan->refused.emplace(std::string(), WhyNowhere(all));
+  std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
+  plan->tables = std::move(all);
+  plan->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
+  return plan;
+}
+
+std::string Mapper::Impl::WhyNowhere(const std::vector<TableMapping>& all) const {
+  if (all.empty()) return fmt::format("stream {} has no tables", stream.name);
+  std::string why = fmt::format("enters no table of stream {}", stream.name);
+  for (size_t i = 0; i < all.size() && i < kMaxReasons; ++i) {
+    why += fmt::format("{} {}: {}", i == 0 ? ":" : ";", all[i].table->name, all[i].stays_out);
+  }
+  if (all.size() > kMaxReasons) why += fmt::format("; and {} more", all.size() - kMaxReasons);
+  return why;
+}
+
+void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, Job* job) {
+  if (plan.refused) {
+    job->errors.Add(event.index, plan.refused->first, plan.refused->second);
+    return;
+  }
+  bool new_types = false;
+  size_t expired = 0;
+  if (!CheckValues(event, plan, job, &new_types)) return;
+  if (!RenderTables(event, plan, job, &expired)) return;
+  PutRows(job);
+  if (new_types && !job->renderer.rows().empty()) LearnTypes(event, plan, job);
+  ++job->outcome->events;
+  if (expired > 0) ++job->outcome->expired;
+}
+
+// One pass over the values: is one too large, and has one a type that is new to the stream?
+bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, Job* job,
+                               bool* new_types) {
+  for (size_t i = 0; i < event.values.size(); ++i) {
+    const Value& value = event.values[i];
+    const uint8_t known = plan.known_types[i].load(std::memory_order_relaxed);
+    if ((known & TypeBit(value.type())) == 0) *new_types = true;
+    if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
+      const std::string& field = event.shape->fields[i];
+      job->errors.Add(event.index, field,
+                      fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
+                                  field, value.AsView().size(), kMaxValueBytes));
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, Job* job,
+                                size_t* expired) {
+  job->renderer.Begin();
+  TimeUs given = -1;  // The time of arrival, once a table asked for it.
+  for (const TableMapping& table : plan.tables) {
+    EventTimes times{0, stream.unit, job->arrival};
+    if (table.time_value < 0) {
+      if (given < 0) given = std::min(job->next_arrival++, kMaxTimeUs);
+      times.time = given;
+    } else {
+      const Value& value = event.values[static_cast<size_t>(table.time_value)];
+      const Result<TimeUs> time = ParseEventTime(value, stream.unit);
+      if (!time) {
+        const std::string& field = table.table->time_field;
+        job->errors.Add(event.index, field,
+                        fmt::format("field \"{}\": {}", field, time.error().message()));
+        return false;
+      }
+      times.time = *time;
+    }
+    switch (job->renderer.Render(table, event, times)) {
+      case RowRenderer::Outcome::kRendered:
+        break;
+      case RowRenderer::Outcome::kExpired:
+        ++*expired;
+        break;
+      case RowRenderer::Outcome::kRefused:
+        job->errors.Add(event.index, job->renderer.fault().field, job->renderer.fault().detail);
+        return false;
+    }
+  }
+  return true;
+}
+
+void Mapper::Impl::PutRows(Job* job) {
+  const RowRenderer& renderer = job->renderer;
+  for (const PendingRow& row : renderer.rows()) {
+    const TableInfo& table = *row.plan->info;
+    const std::span<const Value> values = renderer.values(row);
+    if (row.set != nullptr) {
+      job->batch->Put(table, row.key, row.time, *row.set, values);
+      job->counts.Add(table, row.key, row.time, *row.set, values);
+    } else {
+      job->batch->Put(table, row.key, row.time, renderer.columns(row), values);
+      job->counts.Add(table, row.key, row.time, renderer.columns(row), values);
+    }
+  }
+}
+
+void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, Job* job) {
+  if (job->learned_of != &plan) {
+    job->learned_of = &plan;
+    job->learned.assign(event.values.size(), 0);
+  }
+  for (size_t i = 0; i < event.values.size(); ++i) {
+    const uint8_t type = TypeBit(event.values[i].type());
+    const uint8_t known = plan.known_types[i].load(std::memory_order_relaxed);
+    if (((known | job->learned[i]) & type) != 0) continue;
+    const uint8_t stored = seen_fields.KnownTypes(event.shape->fields[i]);
+    plan.known_types[i].fetch_or(stored, std::memory_order_relaxed);
+    if ((stored & type) != 0) continue;
+    job->learned[i] |= type;
+    job->batch->AddField(stream.name, event.shape->fields[i], type);
+    seen_fields.NoteMissing();
+  }
+}
+
+}  // namespace tallyd

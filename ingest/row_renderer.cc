@@ -1,0 +1,217 @@
+#include "ingest/row_renderer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "storage/batch.h"
+
+namespace tallyd {
+namespace {
+
+// Up to so many columns are compared one with another; more are sorted.
+constexpr size_t kFewColumns = 16;
+
+}  // namespace
+
+void RowRenderer::Begin() {
+  rows_.clear();
+  values_.clear();
+  columns_.clear();
+  arena_.Reset();
+}
+
+RowRenderer::Outcome RowRenderer::Render(const TableMapping& plan, const Event& event,
+                                         const EventTimes& times) {
+  expired_.clear();
+  for (const auto& [family, max_age] : plan.max_ages) {
+    if (times.time < times.now - max_age) expired_.push_back(family);
+  }
+  Outcome outcome = Outcome::kExpired;
+  for (const RowPlan& row : plan.rows) {
+    switch (RenderRow(plan, row, event, times)) {
+      case Outcome::kRendered:
+        outcome = Outcome::kRendered;
+        break;
+      case Outcome::kExpired:
+        break;
+      case Outcome::kRefused:
+        return Outcome::kRefused;
+    }
+  }
+  return outcome;
+}
+
+RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowPlan& row,
+                                            const Event& event, const EventTimes& times) {
+  if (!RenderKey(plan, row, event, times)) return Outcome::kRefused;
+  PendingRow pending{&plan, arena_.Copy(text_), times.time, row.set, values_.size(),
+                     0,     columns_.size()};
+  if (!row.gather.empty()) {
+    for (const uint32_t field : row.gather) values_.push_back(event.values[field]);
+  } else {
+    for (const CellPlan& cell : row.cells) {
+      if (!RenderCell(plan, cell, event, times)) return Outcome::kRefused;
+    }
+  }
+  pending.value_count = values_.size() - pending.first_value;
+  if (!expired_.empty() && !DropExpired(&pending)) {
+    values_.resize(pending.first_value);
+    columns_.resize(pending.first_column);
+    return Outcome::kExpired;
+  }
+  if (row.set == nullptr && pending.value_count > 1) DropOverwritten(&pending);
+  rows_.push_back(pending);
+  return Outcome::kRendered;
+}
+
+// Into text_.
+bool RowRenderer::RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
+                            const EventTimes& times) {
+  text_.clear();
+  for (const TextPart& part : row.key) {
+    if (part.segment == nullptr) {
+      text_ += part.text;
+      continue;
+    }
+    const Segment& segment = *part.segment;
+    Value value;
+    if (part.value >= 0) {
+      value = event.values[static_cast<size_t>(part.value)];
+    } else if (!part.text.empty()) {
+      value = Value::String(part.text);
+    }
+    Status status =
+        plan.table->row_key.AppendSegment(segment, value, times.time, times.unit, &text_);
+    if (!status) return Refuse(segment.field, status.error().message());
+  }
+  if (text_.size() > kMaxRowKeyBytes) {
+    return Refuse({}, fmt::format("its row key in {} would have {} bytes; at most {} are stored",
+                                  plan.table->name, text_.size(), kMaxRowKeyBytes));
+  }
+  return true;
+}
+
+bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
+                             const EventTimes& times) {
+  switch (cell.kind) {
+    case CellPlan::Kind::kField:
+      values_.push_back(event.values[cell.field]);
+      break;
+    case CellPlan::Kind::kText:
+      if (!RenderText(cell.text, event, times)) return false;
+      values_.push_back(Value::String(arena_.Copy(text_)));
+      break;
+    case CellPlan::Kind::kBlob:
+      RenderBlob(cell, event);
+      break;
+  }
+  const Value& value = values_.back();
+  if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
+    return Refuse({}, fmt::format("a value in {} would have {} bytes; at most {} are stored",
+                                  plan.table->name, value.AsView().size(), kMaxValueBytes));
+  }
+  if (cell.name.is_constant()) {
+    columns_.push_back({cell.family, cell.name.constant()});
+    return true;
+  }
+  if (!RenderText(cell.name, event, times)) return false;
+  if (text_.size() > kMaxQualifierBytes) {
+    return Refuse({},
+                  fmt::format("a column's name in {} would have {} bytes; at most {} are stored",
+                              plan.table->name, text_.size(), kMaxQualifierBytes));
+  }
+  columns_.push_back({cell.family, arena_.Copy(text_)});
+  return true;
+}
+
+// Into text_.
+bool RowRenderer::RenderText(const TextPlan& text, const Event& event, const EventTimes& times) {
+  static const ValueTemplate kRenderer;
+  text_.clear();
+  for (const TextPart& part : text.parts) {
+    if (part.segment == nullptr) {
+      text_ += part.text;
+      continue;
+    }
+    Value value;
+    if (part.value >= 0) {
+      value = event.values[static_cast<size_t>(part.value)];
+    } else if (!part.text.empty()) {
+      value = Value::String(part.text);
+    }
+    Status status = kRenderer.AppendSegment(*part.segment, value, times.time, times.unit, &text_);
+    if (!status) return Refuse(part.segment->field, status.error().message());
+  }
+  return true;
+}
+
+void RowRenderer::RenderBlob(const CellPlan& cell, const Event& event) {
+  blob_.clear();
+  for (const uint32_t field : cell.blob_fields) {
+    blob_.push_back({event.shape->fields[field], event.values[field]});
+  }
+  text_.clear();
+  EncodeBlob(cell.how, blob_, &text_);
+  const std::string_view bytes = arena_.Copy(text_);
+  values_.push_back(cell.how == Serialization::kJson ? Value::String(bytes) : Value::Bytes(bytes));
+}
+
+// Makes the cells of expired families absent. False: nothing is left.
+bool RowRenderer::DropExpired(PendingRow* row) {
+  bool any = false;
+  for (size_t i = 0; i < row->value_count; ++i) {
+    const FamilyId family =
+        row->set != nullptr ? row->set->columns[i].family : columns_[row->first_column + i].family;
+    if (std::ranges::count(expired_, family) > 0) {
+      values_[row->first_value + i] = Value();
+    } else {
+      any = true;
+    }
+  }
+  return any;
+}
+
+// Of two cells with the same column the later one stays.
+void RowRenderer::DropOverwritten(PendingRow* row) {
+  const auto columns = std::span(columns_).subspan(row->first_column, row->value_count);
+  const auto values = std::span(values_).subspan(row->first_value, row->value_count);
+  std::vector<bool> dropped(row->value_count);
+  bool any = false;
+  if (row->value_count <= kFewColumns) {
+    for (size_t i = 0; i + 1 < columns.size(); ++i) {
+      dropped[i] = std::ranges::count(columns.subspan(i + 1), columns[i]) > 0;
+      any |= dropped[i];
+    }
+  } else {
+    std::vector<size_t> order(columns.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    auto less = [&](size_t a, size_t b) {
+      return std::tie(columns[a].family, columns[a].qualifier, a) <
+             std::tie(columns[b].family, columns[b].qualifier, b);
+    };
+    std::ranges::sort(order, less);
+    for (size_t k = 0; k + 1 < order.size(); ++k) {
+      dropped[order[k]] = columns[order[k]] == columns[order[k + 1]];
+      any |= dropped[order[k]];
+    }
+  }
+  if (!any) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (dropped[i]) continue;
+    columns[kept] = columns[i];
+    values[kept] = values[i];
+    ++kept;
+  }
+  row->value_count = kept;
+  columns_.resize(row->first_column + kept);
+  values_.resize(row->first_value + kept);
+}
+
+bool RowRenderer::Refuse(std::string_view field, std::string detail) {
+  fault_ = {std::string(field), std::move(detail)};
+  return false;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,85 @@
+// The rows of one event, rendered before any of them is put into a batch, because an event enters
+// all of its tables or none.
+//
+//   renderer.Begin();
+//   for each table: if (renderer.Render(...) == kRefused) -> renderer.fault(), nothing is put;
+//   for (const PendingRow& row : renderer.rows()) ... renderer.values(row) ...
+//
+// Views are valid until the next Begin. Keeps its memory. Not thread-safe.
+#ifndef TALLYD_INGEST_ROW_RENDERER_H_
+#define TALLYD_INGEST_ROW_RENDERER_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingest/blob.h"
+#include "ingest/event_batch.h"
+#include "ingest/table_mapping.h"
+#include "storage/arena.h"
+
+namespace tallyd {
+
+struct PendingRow {
+  const TableMapping* plan = nullptr;
+  std::string_view key;
+  TimeUs time = 0;
+  const ColumnSet* set = nullptr;  // Null: see columns().
+  size_t first_value = 0;
+  size_t value_count = 0;
+  size_t first_column = 0;
+};
+
+struct EventTimes {
+  TimeUs time = 0;  // The event's, in this table.
+  TimeUnit unit = TimeUnit::kMilliseconds;
+  TimeUs now = 0;  // For what is expired already.
+};
+
+class RowRenderer {
+ public:
+  enum class Outcome : uint8_t { kRendered, kExpired, kRefused };
+  struct Fault {
+    std::string field;
+    std::string detail;
+  };
+
+  void Begin();
+  Outcome Render(const TableMapping& plan, const Event& event, const EventTimes& times);
+
+  std::span<const PendingRow> rows() const { return rows_; }
+  std::span<const Value> values(const PendingRow& row) const {
+    return std::span(values_).subspan(row.first_value, row.value_count);
+  }
+  std::span<const ColumnRef> columns(const PendingRow& row) const {
+    return std::span(columns_).subspan(row.first_column, row.value_count);
+  }
+  const Fault& fault() const { return fault_; }
+
+ private:
+  Outcome RenderRow(const TableMapping& plan, const RowPlan& row, const Event& event,
+                    const EventTimes& times);
+  bool RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
+                 const EventTimes& times);
+  bool RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
+                  const EventTimes& times);
+  bool RenderText(const TextPlan& text, const Event& event, const EventTimes& times);
+  void RenderBlob(const CellPlan& cell, const Event& event);
+  bool DropExpired(PendingRow* row);
+  void DropOverwritten(PendingRow* row);
+  bool Refuse(std::string_view field, std::string detail);
+
+  std::vector<PendingRow> rows_;
+  std::vector<Value> values_;
+  std::vector<ColumnRef> columns_;
+  std::vector<FamilyId> expired_;  // Families that would have forgotten the event already.
+  std::string text_;
+  std::vector<BlobField> blob_;
+  Arena arena_;
+  Fault fault_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_ROW_RENDERER_H_

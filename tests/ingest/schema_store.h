@@ -1,0 +1,88 @@
+// A Store that knows a schema's tables and columns and keeps nothing: what the mapper and the row
+// reader need of one.
+#ifndef TALLYD_TESTS_INGEST_SCHEMA_STORE_H_
+#define TALLYD_TESTS_INGEST_SCHEMA_STORE_H_
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+class SchemaStore final : public Store {
+ public:
+  explicit SchemaStore(const Schema& schema) {
+    for (const Table& table : schema.tables) {
+      auto info = std::make_shared<TableInfo>();
+      info->id = static_cast<TableId>(tables_.size() + 1);
+      info->name = table.name;
+      info->stream = table.stream;
+      info->pattern = ToString(table.pattern);
+      info->row_key = table.row_key.text();
+      if (table.pattern == Pattern::kLatest) {
+        info->mode = table.keep_row ? TableMode::kLatestRow : TableMode::kLatestCell;
+      }
+      for (const Family& family : table.families) {
+        info->family_rank.push_back(static_cast<uint16_t>(info->families.size()));
+        info->families.push_back({family.name, true, family});
+      }
+      tables_[table.name] = info;
+    }
+  }
+
+  TablePtr FindTable(std::string_view name) const override {
+    const auto found = tables_.find(std::string(name));
+    return found == tables_.end() ? nullptr : found->second;
+  }
+  const ColumnSet* InternColumns(const TableInfo& table,
+                                 std::span<const ColumnRef> columns) override {
+    std::lock_guard lock(mutex_);
+    if (sets_.size() >= max_sets) return nullptr;
+    ColumnSet set;
+    set.table = table.id;
+    for (const ColumnRef& column : columns) {
+      set.columns.push_back({column.family, std::string(column.qualifier)});
+    }
+    std::ranges::sort(set.columns, [](const Column& a, const Column& b) {
+      return std::tie(a.family, a.qualifier) < std::tie(b.family, b.qualifier);
+    });
+    for (const ColumnSet& known : sets_) {
+      if (known.table == set.table && known.columns == set.columns) return &known;
+    }
+    set.id = static_cast<uint32_t>(sets_.size());
+    return &sets_.emplace_back(std::move(set));
+  }
+  std::vector<FieldInfo> Fields(std::string_view) const override { return fields; }
+
+  Status Adopt(const Schema&) override { return {}; }
+  std::vector<TablePtr> Tables() const override { return {}; }
+  Status DropTable(std::string_view) override { return {}; }
+  std::unique_ptr<Batch> NewBatch() override { return nullptr; }
+  void Submit(std::unique_ptr<Batch>, CommitDone) override {}
+  std::unique_ptr<RowScan> Scan(const TablePtr&, const ScanSpec&) override { return nullptr; }
+  Result<uint64_t> EstimateRows(const TablePtr&, std::span<const KeyRange>, uint64_t) override {
+    return uint64_t{0};
+  }
+  TableStats Stats(const TablePtr&) override { return {}; }
+  StoreState State() override { return {}; }
+  void Close() override {}
+
+  size_t max_sets = 1000;
+  std::vector<FieldInfo> fields;
+
+ private:
+  std::map<std::string, TablePtr> tables_;
+  std::mutex mutex_;
+  std::deque<ColumnSet> sets_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_TESTS_INGEST_SCHEMA_STORE_H_
