@@ -78,8 +78,14 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def documented_metrics():
+    page = (ROOT / "docs" / "operations.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `tallyd_")]
+    return {name for row in rows for name in re.findall(r"`(tallyd_\w+)`", row)}
+
+
 class FirstStepsTest(unittest.TestCase):
-    """What `make run` starts, and the lines that it prints, on a port of the test's own."""
+    """What `make run` starts, the lines that it prints, and the metrics it then has."""
 
     @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
     def test_every_printed_line_answers_what_its_comment_says(self):
@@ -93,11 +99,13 @@ class FirstStepsTest(unittest.TestCase):
                 daemon = subprocess.Popen([BINARY, "serve", "--config", config], stdout=log, stderr=log)
                 try:
                     answers = self.first_steps(port)
+                    metrics = run("curl", "-fsS", f"http://127.0.0.1:{port}/metrics").stdout
                 finally:
                     daemon.terminate()
                     status = daemon.wait(60 * SLOW)
                 log.seek(0)
                 self.assertEqual(status, 0, log.read())
+        self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented_metrics())
         dry_run, stored, rows, events, latest = answers
         self.assertEqual(len(dry_run["tables"]["METRIC"]), 2)
         self.assertEqual(stored, {"events": 2, "rows": 3, "cells": 9})
