@@ -33,8 +33,8 @@ stream = "balloon"
 pattern = "single-timestamp-serialized"
 row_key = "{location}#{balloon}#{ts:%Y-%m-%d-%H%M}"
 columns = [
-  { family = "measurements", serialize = "protobuf",
-    fields = ["pressure", "temperature", "humidity", "altitude"] },
+  { family = "measurements", serialize = "protobuf", fields = [
+      "pressure", "temperature", "humidity", "altitude"] },
 ]
 families.measurements = {}
 

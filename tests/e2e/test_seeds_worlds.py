@@ -12,8 +12,8 @@ time = "QUOTETIME"
 when = ["BID", "ASK"]
 row_key = "{EXCHANGE:pad(6)}#{SYMBOL:pad(5)}#{QUOTETIME:ms}"
 columns = [
-  { family = "MD",
-    fields = ["SYMBOL", "BID", "ASK", "BIDSIZE", "ASKSIZE", "QUOTETIME", "EXCHANGE"] },
+  { family = "MD", fields = [
+      "SYMBOL", "BID", "ASK", "BIDSIZE", "ASKSIZE", "QUOTETIME", "EXCHANGE"] },
 ]
 families.MD = {}
 
@@ -24,8 +24,8 @@ time = "TRADETIME"
 when = ["LASTSALE"]
 row_key = "{EXCHANGE:pad(6)}#{SYMBOL:pad(5)}#{TRADETIME:ms}"
 columns = [
-  { family = "MD",
-    fields = ["SYMBOL", "LASTSALE", "LASTSIZE", "TRADETIME", "EXCHANGE", "VOLUME"] },
+  { family = "MD", fields = [
+      "SYMBOL", "LASTSALE", "LASTSIZE", "TRADETIME", "EXCHANGE", "VOLUME"] },
 ]
 families.MD = {}
 """
