@@ -1,0 +1,229 @@
+#include "storage/group_committer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <future>
+
+namespace tallyd {
+namespace {
+
+constexpr auto kFirstPause = std::chrono::milliseconds(50);
+constexpr auto kLongestPause = std::chrono::milliseconds(1000);
+
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What waiters are told of a failure that is not their fault.
+Error ForWaiters(const Error& error) {
+  if (error.code() == ErrorCode::kNoSpace) return error;
+  return Error(ErrorCode::kUnavailable,
+               "the store is recovering from a failed write (" + error.message() + "); try again");
+}
+
+}  // namespace
+
+GroupCommitter::GroupCommitter(const StorageConfig& config, CommitTarget* target,
+                               StoreMetrics* metrics)
+    : config_(config),
+      target_(target),
+      metrics_(metrics),
+      last_sync_(std::chrono::steady_clock::now()),
+      thread_([this] { Run(); }) {
+  metrics_->writable.Set(1);
+}
+
+GroupCommitter::~GroupCommitter() { Close(); }
+
+void GroupCommitter::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
+  Status admitted = target_->Admit();
+  const size_t bytes = target_->BytesOf(*batch);
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) {
+      admitted = Error(ErrorCode::kUnavailable, "the store is closed");
+    } else if (latched_) {
+      admitted = ForWaiters(*latched_);
+    } else if (admitted && !queue_.empty() && queued_bytes_ + bytes > config_.queue_bytes) {
+      metrics_->queue_full.Increment();
+      admitted = Error(ErrorCode::kOverloaded, "the write queue is full; try again");
+    }
+    if (admitted) {
+      queued_bytes_ += bytes;
+      queue_.push_back({std::move(batch), std::move(done), bytes});
+      metrics_->queue_bytes.Set(static_cast<double>(queued_bytes_));
+      metrics_->queue_batches.Set(static_cast<double>(queue_.size()));
+    }
+  }
+  if (admitted) {
+    changed_.notify_one();
+  } else {
+    done(admitted);
+  }
+}
+
+Status GroupCommitter::Commit(std::unique_ptr<Batch> batch) {
+  auto result = std::make_shared<std::promise<Status>>();
+  std::future<Status> committed = result->get_future();
+  Submit(std::move(batch), [result](Status status) { result->set_value(std::move(status)); });
+  return committed.get();
+}
+
+GroupCommitter::State GroupCommitter::GetState() const {
+  State state;
+  const Status admitted = target_->Admit();
+  const std::lock_guard lock(mutex_);
+  if (!admitted) state.reason = admitted.error().message();
+  if (latched_) state.reason = latched_->message();
+  if (closing_) state.reason = "the store is closed";
+  state.writable = admitted && !latched_ && !closing_;
+  state.queued_bytes = queued_bytes_;
+  state.queued_batches = queue_.size();
+  return state;
+}
+
+void GroupCommitter::Close() {
+  const std::lock_guard one(close_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void GroupCommitter::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    WaitForWork(&lock);
+    if (latched_) {
+      if (closing_) return;
+      TryRecover(&lock);
+    } else if (!queue_.empty()) {
+      std::deque<Request> group = TakeGroup();
+      lock.unlock();
+      CommitGroup(std::move(group));
+      lock.lock();
+    } else if (unsynced_ && (closing_ || SyncIsDue())) {
+      SyncIdle(&lock);
+    } else if (closing_) {
+      return;
+    }
+  }
+}
+
+void GroupCommitter::WaitForWork(std::unique_lock<std::mutex>* lock) {
+  const auto idle = [&] { return queue_.empty() && !closing_; };
+  if (!idle()) return;
+  if (latched_) {
+    changed_.wait_for(*lock, pause_, [&] { return closing_; });
+  } else if (unsynced_) {
+    const auto due = last_sync_ + std::chrono::microseconds(config_.sync_interval_us);
+    changed_.wait_until(*lock, due, [&] { return !idle(); });
+  } else {
+    changed_.wait(*lock, [&] { return !idle(); });
+  }
+}
+
+// REQUIRES: mutex_.
+std::deque<GroupCommitter::Request> GroupCommitter::TakeGroup() {
+  std::deque<Request> group;
+  size_t bytes = 0;
+  while (!queue_.empty() &&
+         (group.empty() || bytes + queue_.front().bytes <= config_.group_bytes)) {
+    bytes += queue_.front().bytes;
+    group.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  queued_bytes_ -= bytes;
+  metrics_->queue_bytes.Set(static_cast<double>(queued_bytes_));
+  metrics_->queue_batches.Set(static_cast<double>(queue_.size()));
+  return group;
+}
+
+void GroupCommitter::CommitGroup(std::deque<Request> group) {
+  std::vector<Batch*> batches;
+  std::erase_if(group, [&](Request& request) {
+    const Status checked = target_->Check(*request.batch);
+    if (checked) {
+      batches.push_back(request.batch.get());
+    } else {
+      request.done(checked);
+    }
+    return !checked;
+  });
+  if (batches.empty()) return;
+  const Status committed = Write(batches, config_.sync == Sync::kAlways || SyncIsDue());
+  Status answer = committed;
+  if (!committed) answer = ForWaiters(committed.error());
+  for (Request& request : group) request.done(answer);
+  if (!committed) Latch(committed.error());
+}
+
+Status GroupCommitter::Write(std::span<Batch* const> batches, bool sync) {
+  const Time start = std::chrono::steady_clock::now();
+  const Status committed = target_->Commit(batches, sync);
+  if (!committed) {
+    metrics_->commit_failures.Increment();
+    return committed;
+  }
+  unsynced_ = !sync;
+  if (sync) last_sync_ = std::chrono::steady_clock::now();
+  metrics_->commits.Increment();
+  metrics_->committed_bytes.Increment(static_cast<double>(target_->CommittedBytes()));
+  metrics_->commit_seconds.Observe(SecondsSince(start));
+  metrics_->group_batches.Observe(static_cast<double>(batches.size()));
+  return {};
+}
+
+bool GroupCommitter::SyncIsDue() const {
+  return std::chrono::steady_clock::now() - last_sync_ >=
+         std::chrono::microseconds(config_.sync_interval_us);
+}
+
+// REQUIRES: mutex_ is held by *lock.
+void GroupCommitter::SyncIdle(std::unique_lock<std::mutex>* lock) {
+  lock->unlock();
+  const Status synced = Write({}, true);
+  if (!synced) Latch(synced.error());
+  lock->lock();
+}
+
+// What is queued is answered, too: it would wait for nobody knows how long.
+void GroupCommitter::Latch(const Error& error) {
+  spdlog::error("store: a write failed, reopening: {}", error.message());
+  std::deque<Request> refused;
+  {
+    const std::lock_guard lock(mutex_);
+    latched_ = error;
+    unsynced_ = false;
+    pause_ = std::chrono::milliseconds(0);
+    refused.swap(queue_);
+    queued_bytes_ = 0;
+    metrics_->writable.Set(0);
+    metrics_->queue_bytes.Set(0);
+    metrics_->queue_batches.Set(0);
+  }
+  for (Request& request : refused) request.done(ForWaiters(error));
+}
+
+void GroupCommitter::TryRecover(std::unique_lock<std::mutex>* lock) {
+  lock->unlock();
+  const Status recovered = target_->Recover();
+  lock->lock();
+  if (recovered) {
+    latched_.reset();
+    last_sync_ = std::chrono::steady_clock::now();
+    metrics_->writable.Set(1);
+    spdlog::info("store: writing again");
+    return;
+  }
+  if (latched_->message() != recovered.error().message()) {
+    spdlog::warn("store: not writable yet: {}", recovered.error().message());
+  }
+  latched_ = recovered.error();
+  pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+}
+
+}  // namespace tallyd

@@ -1,0 +1,112 @@
+// GroupCommitter: requests that wait together commit together. Submit queues from any thread; one
+// thread takes all that waits (up to group_bytes), has the target commit it as one, then tells
+// every waiter. A lone request is not delayed; what arrives during a commit is the next group.
+//
+// A failed commit latches: everything in flight and queued is answered with why, new requests are
+// refused at once, and the thread has the target recover, with growing pauses, until it succeeds.
+// Then writing goes on by itself (RELIABILITY.md, findings 1 and 2).
+//
+// With sync = interval the answer comes before the fsync; a commit is synced when the last one was
+// sync_interval ago, and an idle target is synced by an empty commit.
+#ifndef TALLYD_STORAGE_GROUP_COMMITTER_H_
+#define TALLYD_STORAGE_GROUP_COMMITTER_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "config/config.h"
+#include "config/result.h"
+#include "storage/store.h"
+#include "storage/store_metrics.h"
+
+namespace tallyd {
+
+// What a committer drives; an engine. All calls come from the committer's thread, but Admit.
+class CommitTarget {
+ public:
+  virtual ~CommitTarget() = default;
+  // Whether new requests may queue (there is space on the disk). Of any thread; cheap.
+  virtual Status Admit() = 0;
+  // Whether this batch may be part of a group; an error refuses it alone.
+  virtual Status Check(const Batch& batch) = 0;
+  virtual size_t BytesOf(const Batch& batch) const = 0;
+  virtual Status Commit(std::span<Batch* const> group, bool sync) = 0;
+  virtual size_t CommittedBytes() const = 0;  // By the last Commit.
+  // After a failed Commit: OK when committing may resume; else why not, and it is called again.
+  virtual Status Recover() = 0;
+};
+
+class GroupCommitter {
+ public:
+  struct State {
+    bool writable = true;
+    std::string reason;
+    uint64_t queued_bytes = 0;
+    uint64_t queued_batches = 0;
+  };
+
+  // `target` and `metrics` outlive the committer. Starts its thread.
+  GroupCommitter(const StorageConfig& config, CommitTarget* target, StoreMetrics* metrics);
+  ~GroupCommitter();
+  GroupCommitter(const GroupCommitter&) = delete;
+  GroupCommitter& operator=(const GroupCommitter&) = delete;
+
+  void Submit(std::unique_ptr<Batch> batch, CommitDone done);
+  // Submits and waits. Not from a CommitDone.
+  Status Commit(std::unique_ptr<Batch> batch);
+  State GetState() const;
+  // Commits what is queued, refuses what comes later, joins the thread. Idempotent.
+  void Close();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Request {
+    std::unique_ptr<Batch> batch;
+    CommitDone done;
+    size_t bytes = 0;
+  };
+
+  void Run();
+  void WaitForWork(std::unique_lock<std::mutex>* lock);
+  std::deque<Request> TakeGroup();
+  void CommitGroup(std::deque<Request> group);
+  void SyncIdle(std::unique_lock<std::mutex>* lock);
+  void Latch(const Error& error);
+  void TryRecover(std::unique_lock<std::mutex>* lock);
+  Status Write(std::span<Batch* const> batches, bool sync);
+  bool SyncIsDue() const;
+
+  const StorageConfig config_;
+  CommitTarget* const target_;
+  StoreMetrics* const metrics_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Request> queue_;  // Guarded by mutex_, like the next four.
+  size_t queued_bytes_ = 0;
+  bool closing_ = false;
+  std::optional<Error> latched_;
+  uint64_t refused_since_latch_ = 0;
+
+  // Of the thread.
+  bool unsynced_ = false;
+  Time last_sync_;
+  std::chrono::milliseconds pause_{0};
+
+  std::mutex close_mutex_;
+  std::thread thread_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_GROUP_COMMITTER_H_

@@ -1,0 +1,50 @@
+#include "storage/leveldb/delete_ranges.h"
+
+#include "storage/leveldb/key_codec.h"
+
+namespace tallyd {
+
+DeleteRange::DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec)
+    : table(table_id),
+      sequence(number),
+      what(std::move(spec)),
+      database(DatabaseRange(KeySpace::kRows, table_id, what.rows)) {}
+
+DeleteList DeleteRanges::Of(TableId table) const {
+  const std::lock_guard lock(mutex_);
+  DeleteList list;
+  for (const auto& [sequence, range] : ranges_) {
+    if (range->table == table) list.push_back(range);
+  }
+  return list;
+}
+
+DeleteList DeleteRanges::All() const {
+  const std::lock_guard lock(mutex_);
+  DeleteList list;
+  for (const auto& [sequence, range] : ranges_) list.push_back(range);
+  return list;
+}
+
+size_t DeleteRanges::size() const {
+  const std::lock_guard lock(mutex_);
+  return ranges_.size();
+}
+
+void DeleteRanges::Publish(const DeleteList& added) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& range : added) ranges_[range->sequence] = range;
+}
+
+void DeleteRanges::Remove(const DeleteRange& range) {
+  const std::lock_guard lock(mutex_);
+  ranges_.erase(range.sequence);
+}
+
+void DeleteRanges::Replace(DeleteList ranges) {
+  const std::lock_guard lock(mutex_);
+  ranges_.clear();
+  for (const auto& range : ranges) ranges_[range->sequence] = range;
+}
+
+}  // namespace tallyd

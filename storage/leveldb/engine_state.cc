@@ -1,0 +1,211 @@
+#include "storage/leveldb/engine_state.h"
+
+#include <fmt/format.h>
+#include <leveldb/write_batch.h>
+
+#include "storage/leveldb/entry_cells.h"
+#include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/latest_codec.h"
+#include "storage/leveldb/meta_codec.h"
+#include "storage/leveldb/status.h"
+
+namespace tallyd {
+namespace {
+
+std::string Hex(std::string_view bytes) {
+  std::string hex;
+  for (const char c : bytes) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
+  return hex;
+}
+
+Error Unreadable(std::string_view key, std::string_view why) {
+  return Error(ErrorCode::kCorruption,
+               fmt::format("the stored record {} cannot be read: {}", Hex(key), why));
+}
+
+class Loader {
+ public:
+  Loader(Database* database, EngineState* state) : database_(database), state_(state) {}
+
+  Status Load() {
+    const Status format = CheckFormat();
+    if (!format) return format;
+    state_->sets.ForgetStored();
+    const auto iterator = database_->NewIterator();
+    for (iterator->SeekToFirst(); iterator->Valid();) {
+      const std::string_view key = ToView(iterator->key());
+      if (static_cast<uint8_t>(key[0]) == static_cast<uint8_t>(KeySpace::kRows)) {
+        iterator->Seek(ToSlice(PrefixEnd(key.substr(0, 1))));
+        continue;
+      }
+      const Status read = ReadRecord(key, ToView(iterator->value()));
+      if (!read) return read;
+      iterator->Next();
+    }
+    const Status read = FromLevelDb(iterator->status());
+    if (!read) return read;
+    state_->catalogue.Reload(std::move(catalogue_));
+    state_->fields.Replace(std::move(fields_));
+    state_->deletes.Replace(std::move(deletes_));
+    state_->latest.Replace(std::move(latest_));
+    state_->last_sequence = last_sequence_;
+    return {};
+  }
+
+ private:
+  Status CheckFormat() {
+    const std::string key = MetaKey(MetaKind::kFormat);
+    const Result<std::string> stored = database_->Get(key);
+    if (!stored && stored.error().code() != ErrorCode::kNotFound) return stored.error();
+    if (!stored) return WriteFormat(key);
+    const Result<uint32_t> version = DecodeFormat(*stored);
+    if (!version) return version.error();
+    if (*version != kFormatVersion) {
+      return Error(ErrorCode::kConflict,
+                   fmt::format("the data has format version {}; this tallyd reads version {} only. "
+                               "Use the tallyd that wrote it, or another storage.path",
+                               *version, kFormatVersion));
+    }
+    return {};
+  }
+
+  Status WriteFormat(const std::string& key) {
+    const auto iterator = database_->NewIterator();
+    iterator->SeekToFirst();
+    if (iterator->Valid()) {
+      return Error(ErrorCode::kConflict,
+                   "the database in storage.path was not made by tallyd; use another path");
+    }
+    leveldb::WriteBatch batch;
+    batch.Put(key, EncodeFormat(kFormatVersion));
+    return database_->Write(&batch, true);
+  }
+
+  Status ReadRecord(std::string_view key, std::string_view value) {
+    switch (static_cast<KeySpace>(key[0])) {
+      case KeySpace::kMeta:
+        return key.size() < 2 ? Status(Unreadable(key, "its key is too short"))
+                              : ReadMeta(key, value);
+      case KeySpace::kLatest:
+        return ReadLatest(key, value);
+      case KeySpace::kDeletes:
+        return ReadDelete(key, value);
+      case KeySpace::kRows:
+        break;
+    }
+    return {};
+  }
+
+  Status ReadMeta(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(2));
+    switch (static_cast<MetaKind>(key[1])) {
+      case MetaKind::kFormat:
+        return {};
+      case MetaKind::kLastSequence: {
+        ByteReader number(value);
+        if (!number.GetU64(&last_sequence_)) return Unreadable(key, "it is no number");
+        return {};
+      }
+      case MetaKind::kNextTable: {
+        ByteReader number(value);
+        if (!number.GetU32(&catalogue_.next_table)) return Unreadable(key, "it is no number");
+        return {};
+      }
+      case MetaKind::kStream: {
+        const Result<TimeUnit> unit = DecodeStream(value);
+        if (!unit) return Unreadable(key, unit.error().message());
+        catalogue_.streams[std::string(in.rest())] = *unit;
+        return {};
+      }
+      case MetaKind::kTable:
+        return ReadTable(key, value);
+      case MetaKind::kColumnSet:
+        return ReadColumnSet(key, value);
+      case MetaKind::kField:
+        return ReadField(key, value);
+    }
+    return {};
+  }
+
+  Status ReadTable(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(2));
+    Result<TableInfo> table = DecodeTable(value);
+    if (!table) return Unreadable(key, table.error().message());
+    if (!in.GetU32(&table->id)) return Unreadable(key, "its key is too short");
+    catalogue_.tables[table->id] = std::move(*table);
+    return {};
+  }
+
+  Status ReadColumnSet(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(2));
+    TableId table = 0;
+    uint32_t set = 0;
+    if (!in.GetU32(&table) || !in.GetU32(&set)) return Unreadable(key, "its key is too short");
+    Result<std::vector<Column>> columns = DecodeColumnSet(value);
+    if (!columns) return Unreadable(key, columns.error().message());
+    const auto known = catalogue_.tables.find(table);
+    if (known == catalogue_.tables.end()) return {};  // Of a table that was dropped meanwhile.
+    for (const Column& column : *columns) {
+      if (column.family >= known->second.families.size())
+        return Unreadable(key, "it names an unknown family");
+    }
+    return state_->sets.Load(table, set, std::move(*columns));
+  }
+
+  Status ReadField(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(2));
+    std::string stream;
+    if (!GetEscaped(&in, &stream)) return Unreadable(key, "its key names no stream");
+    const Result<uint8_t> types = DecodeField(value);
+    if (!types) return Unreadable(key, types.error().message());
+    fields_[stream][std::string(in.rest())] = *types;
+    return {};
+  }
+
+  Status ReadDelete(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(1));
+    TableId table = 0;
+    uint64_t sequence = 0;
+    if (!in.GetU32(&table) || !in.GetU64(&sequence)) {
+      return Unreadable(key, "its key is too short");
+    }
+    Result<DeleteSpec> what = DecodeDelete(value);
+    if (!what) return Unreadable(key, what.error().message());
+    deletes_.push_back(std::make_shared<const DeleteRange>(table, sequence, std::move(*what)));
+    return {};
+  }
+
+  // Whatever is read here is trusted later, on the commit path.
+  Status ReadLatest(std::string_view key, std::string_view value) {
+    std::string row_key;
+    if (!DecodeRowPrefix(key, &row_key)) return Unreadable(key, "its key is malformed");
+    const TableId table = DecodeU32(key.data() + 1);
+    std::vector<Layer> layers;
+    if (!DecodeLatest(value, &layers)) return Unreadable(key, "its layers are malformed");
+    EntryCells cells;
+    for (const Layer& layer : layers) {
+      if (!DecodeEntry(state_->sets, table, layer.entry, &cells)) {
+        return Unreadable(key, "a layer is malformed");
+      }
+    }
+    latest_.emplace_hint(latest_.end(), std::string(key),
+                         std::make_shared<const std::string>(value));
+    return {};
+  }
+
+  Database* const database_;
+  EngineState* const state_;
+  StoredCatalogue catalogue_;
+  FieldTypes fields_;
+  DeleteList deletes_;
+  LatestTables::Rows latest_;
+  uint64_t last_sequence_ = 0;
+};
+
+}  // namespace
+
+Status LoadEngineState(Database* database, EngineState* state) {
+  return Loader(database, state).Load();
+}
+
+}  // namespace tallyd

@@ -1,0 +1,32 @@
+// EngineState: what the engine keeps in memory of the database, and its loading at open and reopen.
+#ifndef TALLYD_STORAGE_LEVELDB_ENGINE_STATE_H_
+#define TALLYD_STORAGE_LEVELDB_ENGINE_STATE_H_
+
+#include <cstdint>
+
+#include "config/result.h"
+#include "storage/leveldb/catalogue.h"
+#include "storage/leveldb/column_registry.h"
+#include "storage/leveldb/database.h"
+#include "storage/leveldb/delete_ranges.h"
+#include "storage/leveldb/field_catalogue.h"
+#include "storage/leveldb/latest_tables.h"
+
+namespace tallyd {
+
+struct EngineState {
+  Catalogue catalogue;
+  ColumnRegistry sets;
+  FieldCatalogue fields;
+  DeleteRanges deletes;
+  LatestTables latest;
+  uint64_t last_sequence = 0;  // Of the committer's thread.
+};
+
+// Checks the format version (writing it to a new database) and reads everything anew. kCorruption
+// names the record that cannot be read. REQUIRES: the database is open.
+Status LoadEngineState(Database* database, EngineState* state);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_ENGINE_STATE_H_

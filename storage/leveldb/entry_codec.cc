@@ -1,0 +1,68 @@
+#include "storage/leveldb/entry_codec.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tallyd {
+
+bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer* out) {
+  size_t present = 0;
+  size_t room = 1 + kMaxVarintBytes;
+  for (const Value& value : values) {
+    if (!value.is_null()) ++present;
+    room += MaxValueBytes(value);
+  }
+  if (present == 0) return false;
+  char* to = out->Reserve(room);
+  const EntryTag tag = present == values.size() ? EntryTag::kBySet : EntryTag::kBySetSparse;
+  *to++ = static_cast<char>(tag);
+  to = EncodeVarint(to, set.id);
+  for (const Value& value : values) to = EncodeValue(to, value);
+  out->Finish(to);
+  return true;
+}
+
+bool AppendEntry(std::span<const ColumnRef> columns, std::span<const Value> values,
+                 ByteBuffer* out) {
+  size_t present = 0;
+  size_t room = 1 + kMaxVarintBytes;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_null()) continue;
+    ++present;
+    room += 2 * kMaxVarintBytes + columns[i].qualifier.size() + MaxValueBytes(values[i]);
+  }
+  if (present == 0) return false;
+  char* to = out->Reserve(room);
+  *to++ = static_cast<char>(EntryTag::kByName);
+  to = EncodeVarint(to, present);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_null()) continue;
+    const std::string_view qualifier = columns[i].qualifier;
+    to = EncodeVarint(to, columns[i].family);
+    to = EncodeVarint(to, qualifier.size());
+    if (!qualifier.empty()) std::memcpy(to, qualifier.data(), qualifier.size());
+    to = EncodeValue(to + qualifier.size(), values[i]);
+  }
+  out->Finish(to);
+  return true;
+}
+
+bool GetEntryHead(ByteReader* in, EntryHead* head) {
+  uint8_t tag = 0;
+  if (!in->GetByte(&tag)) return false;
+  if (tag < static_cast<uint8_t>(EntryTag::kBySet) ||
+      tag > static_cast<uint8_t>(EntryTag::kBySetSparse)) {
+    return false;
+  }
+  head->tag = static_cast<EntryTag>(tag);
+  if (!in->GetNumber(&head->number, std::numeric_limits<uint32_t>::max())) return false;
+  // A column by name takes at least three bytes.
+  return head->tag != EntryTag::kByName || head->number <= in->left() / 3;
+}
+
+bool GetColumn(ByteReader* in, ColumnRef* column) {
+  return in->GetNumber(&column->family, std::numeric_limits<FamilyId>::max()) &&
+         in->GetString(&column->qualifier);
+}
+
+}  // namespace tallyd

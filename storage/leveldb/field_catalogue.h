@@ -1,0 +1,35 @@
+// FieldCatalogue: the fields ever seen in each stream, with the types they had. Read from many
+// threads; changed by the committer's when a commit with new fields succeeded. Thread-safe.
+#ifndef TALLYD_STORAGE_LEVELDB_FIELD_CATALOGUE_H_
+#define TALLYD_STORAGE_LEVELDB_FIELD_CATALOGUE_H_
+
+#include <cstdint>
+#include <map>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/store.h"
+
+namespace tallyd {
+
+// stream -> field -> 1 << ValueType
+using FieldTypes = std::map<std::string, std::map<std::string, uint8_t, std::less<>>, std::less<>>;
+
+class FieldCatalogue {
+ public:
+  // The types known of a field; 0 if it is new.
+  uint8_t TypesOf(std::string_view stream, std::string_view field) const;
+  std::vector<FieldInfo> Fields(std::string_view stream) const;
+  void Add(const FieldTypes& fields);
+  void Replace(FieldTypes fields);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  FieldTypes fields_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_FIELD_CATALOGUE_H_

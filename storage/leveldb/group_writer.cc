@@ -1,0 +1,152 @@
+#include "storage/leveldb/group_writer.h"
+
+#include <algorithm>
+
+#include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/meta_codec.h"
+#include "storage/leveldb/status.h"
+
+namespace tallyd {
+
+GroupWriter::GroupWriter(Database* database, EngineState* state)
+    : database_(database), state_(state), merge_(state->sets) {}
+
+bool GroupWriter::MayCommit(const LevelDbBatch& batch) const {
+  return std::all_of(batch.tables().begin(), batch.tables().end(),
+                     [&](TableId table) { return state_->catalogue.Exists(table); });
+}
+
+Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
+  write_.Clear();
+  latest_.clear();
+  sets_.clear();
+  fields_.clear();
+  deletes_.clear();
+  sequence_ = state_->last_sequence;
+  for (LevelDbBatch* batch : group) {
+    const Status added = AddBatch(batch);
+    if (!added) return added;
+  }
+  AddGroupRecords();
+  committed_bytes_ = write_.ApproximateSize();
+  const Status written = Write(sync);
+  if (written) state_->last_sequence = sequence_;
+  return written;
+}
+
+Status GroupWriter::AddBatch(LevelDbBatch* batch) {
+  for (const LevelDbBatch::Op& op : batch->ops()) {
+    Status added;
+    switch (op.kind) {
+      case LevelDbBatch::OpKind::kEntry:
+        PatchSequence(batch->KeyOf(op), op.key_size, ++sequence_);
+        write_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        break;
+      case LevelDbBatch::OpKind::kLatest:
+        added = PutLatest(*batch, op);
+        break;
+      case LevelDbBatch::OpKind::kDelete:
+        if (op.mode == TableMode::kHistory) {
+          DeleteHistory(op.table, batch->deletes()[op.index]);
+        } else {
+          added = DeleteLatest(op.table, batch->deletes()[op.index]);
+        }
+        break;
+      case LevelDbBatch::OpKind::kPutRecord:
+        write_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        break;
+      case LevelDbBatch::OpKind::kDropRecord:
+        write_.Delete(ToSlice(batch->Key(op)));
+        break;
+    }
+    if (!added) return added;
+  }
+  AddRecords(*batch);
+  return {};
+}
+
+Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
+  scratch_key_.assign(batch.Key(op));
+  const auto [place, first] = latest_.try_emplace(scratch_key_);
+  if (first) place->second = state_->latest.Find(scratch_key_);
+  const std::string_view row = place->second ? std::string_view(*place->second) : "";
+  Result<std::string> merged =
+      merge_.Put(op.table, op.mode, row, {op.time, ++sequence_, batch.ValueOf(op)});
+  if (!merged) return merged.error();
+  place->second = std::make_shared<const std::string>(std::move(*merged));
+  return {};
+}
+
+Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
+  const KeyRange range = DatabaseRange(KeySpace::kLatest, table, what.rows);
+  const auto& rows = state_->latest.rows();
+  for (auto row = rows.lower_bound(range.start); row != rows.end() && row->first < range.end;
+       ++row) {
+    latest_.try_emplace(row->first, row->second);
+  }
+  for (auto& [key, row] : latest_) {
+    if (!row || key < range.start || key >= range.end) continue;
+    Result<std::string> left = merge_.Delete(table, *row, what);
+    if (!left) return left.error();
+    row = left->empty() ? nullptr : std::make_shared<const std::string>(std::move(*left));
+  }
+  return {};
+}
+
+void GroupWriter::DeleteHistory(TableId table, const DeleteSpec& what) {
+  auto range = std::make_shared<const DeleteRange>(table, ++sequence_, what);
+  if (range->database.start >= range->database.end || what.cells.is_empty()) return;
+  write_.Put(DeleteKey(table, sequence_), EncodeDelete(what));
+  deletes_.push_back(std::move(range));
+}
+
+void GroupWriter::AddRecords(const LevelDbBatch& batch) {
+  for (const ColumnSet* set : batch.new_sets()) {
+    if (ColumnRegistry::IsStored(*set)) continue;
+    if (std::find(sets_.begin(), sets_.end(), set) != sets_.end()) continue;
+    sets_.push_back(set);
+    write_.Put(ColumnSetKey(set->table, set->id), EncodeColumnSet(set->columns));
+  }
+  for (const auto& [stream, types] : batch.fields()) {
+    for (const auto& [field, type_bits] : types) {
+      uint8_t& known = fields_[stream][field];
+      known = static_cast<uint8_t>(known | type_bits | state_->fields.TypesOf(stream, field));
+    }
+  }
+}
+
+void GroupWriter::AddGroupRecords() {
+  for (const auto& [stream, types] : fields_) {
+    for (const auto& [field, type_bits] : types) {
+      write_.Put(FieldKey(stream, field), EncodeField(type_bits));
+    }
+  }
+  for (const auto& [key, row] : latest_) {
+    if (row) {
+      write_.Put(key, *row);
+    } else {
+      write_.Delete(key);
+    }
+  }
+  std::string last;
+  PutU64(&last, sequence_);
+  write_.Put(MetaKey(MetaKind::kLastSequence), last);
+}
+
+Status GroupWriter::Write(bool sync) {
+  // Readers must not see the write without its deletes, nor the reverse.
+  std::unique_lock<std::shared_mutex> change;
+  if (!deletes_.empty()) change = state_->deletes.BeginChange();
+  const Status written = database_->Write(&write_, sync);
+  if (written) Publish();
+  return written;
+}
+
+void GroupWriter::Publish() {
+  for (const ColumnSet* set : sets_) ColumnRegistry::SetStored(*set, true);
+  state_->fields.Add(fields_);
+  state_->deletes.Publish(deletes_);
+  state_->latest.Publish(latest_);
+}
+
+}  // namespace tallyd

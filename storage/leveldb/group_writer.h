@@ -1,0 +1,61 @@
+// GroupWriter: a group of batches -> one WriteBatch, one Write, then memory follows the disk.
+// Numbers the entries, merges latest rows (each written once per group), records new column sets,
+// fields and deletes, and publishes all of it only when the write succeeded. Of the committer's
+// thread.
+#ifndef TALLYD_STORAGE_LEVELDB_GROUP_WRITER_H_
+#define TALLYD_STORAGE_LEVELDB_GROUP_WRITER_H_
+
+#include <leveldb/write_batch.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/result.h"
+#include "storage/leveldb/engine_state.h"
+#include "storage/leveldb/latest_merge.h"
+#include "storage/leveldb/leveldb_batch.h"
+
+namespace tallyd {
+
+class GroupWriter {
+ public:
+  GroupWriter(Database* database, EngineState* state);
+
+  // False when a table that the batch writes to was dropped: it must not be committed.
+  bool MayCommit(const LevelDbBatch& batch) const;
+
+  // On failure nothing is published, and the database must be reopened before the next call.
+  Status Commit(std::span<LevelDbBatch* const> group, bool sync);
+  size_t committed_bytes() const { return committed_bytes_; }  // By the last Commit.
+
+ private:
+  Status AddBatch(LevelDbBatch* batch);
+  Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
+  Status DeleteLatest(TableId table, const DeleteSpec& what);
+  void DeleteHistory(TableId table, const DeleteSpec& what);
+  void AddRecords(const LevelDbBatch& batch);
+  void AddGroupRecords();
+  Status Write(bool sync);
+  void Publish();
+
+  Database* const database_;
+  EngineState* const state_;
+  LatestMerge merge_;
+
+  // Of the group at hand.
+  leveldb::WriteBatch write_;
+  uint64_t sequence_ = 0;
+  std::unordered_map<std::string, LatestRow> latest_;  // Rows as they will be.
+  std::vector<const ColumnSet*> sets_;
+  FieldTypes fields_;
+  DeleteList deletes_;
+  std::string scratch_key_;
+  size_t committed_bytes_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_GROUP_WRITER_H_

@@ -1,0 +1,38 @@
+#include "storage/leveldb/latest_codec.h"
+
+#include "storage/leveldb/coding.h"
+
+namespace tallyd {
+
+std::string EncodeLatest(std::span<const Layer> layers) {
+  size_t room = kMaxVarintBytes;
+  for (const Layer& layer : layers) room += 3 * kMaxVarintBytes + layer.entry.size();
+  std::string record;
+  record.reserve(room);
+  PutVarint(&record, layers.size());
+  for (const Layer& layer : layers) {
+    PutVarint(&record, static_cast<uint64_t>(layer.time));
+    PutVarint(&record, layer.sequence);
+    PutString(&record, layer.entry);
+  }
+  return record;
+}
+
+bool DecodeLatest(std::string_view record, std::vector<Layer>* layers) {
+  layers->clear();
+  ByteReader in(record);
+  uint64_t count = 0;
+  if (!in.GetVarint(&count)) return false;
+  for (; count > 0; --count) {
+    Layer layer;
+    if (!in.GetNumber(&layer.time, static_cast<uint64_t>(kMaxTimeUs)) ||
+        !in.GetVarint(&layer.sequence) || !in.GetString(&layer.entry)) {
+      return false;
+    }
+    if (!layers->empty() && !layers->back().IsNewerThan(layer)) return false;
+    layers->push_back(layer);
+  }
+  return in.done() && !layers->empty();
+}
+
+}  // namespace tallyd

@@ -1,0 +1,33 @@
+// A row of a latest table, as stored and as held in memory (storage/FORMAT.md, Latest): layers,
+// each what one event wrote, newest first.
+#ifndef TALLYD_STORAGE_LEVELDB_LATEST_CODEC_H_
+#define TALLYD_STORAGE_LEVELDB_LATEST_CODEC_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/time.h"
+
+namespace tallyd {
+
+struct Layer {
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+  std::string_view entry;
+
+  // Of two layers, which has the say.
+  bool IsNewerThan(const Layer& other) const {
+    return time != other.time ? time > other.time : sequence > other.sequence;
+  }
+};
+
+std::string EncodeLatest(std::span<const Layer> layers);
+// False if malformed, or not newest first. The entries view `record`; *layers is replaced.
+bool DecodeLatest(std::string_view record, std::vector<Layer>* layers);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_LATEST_CODEC_H_

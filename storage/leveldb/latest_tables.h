@@ -1,0 +1,51 @@
+// LatestTables: every row of every latest table, in memory, by database key. The committer changes
+// them: it reads rows without a lock (it is the only writer), gathers a group's new rows, and
+// publishes them here once their write succeeded. Readers copy rows out in chunks under a shared
+// lock: each row is one state, a scan need not be.
+#ifndef TALLYD_STORAGE_LEVELDB_LATEST_TABLES_H_
+#define TALLYD_STORAGE_LEVELDB_LATEST_TABLES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "config/key_ranges.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+// A row as LatestCodec encodes it; null: no such row.
+using LatestRow = std::shared_ptr<const std::string>;
+
+class LatestTables {
+ public:
+  using Rows = std::map<std::string, LatestRow, std::less<>>;
+
+  // Of any thread. Up to `limit` rows of the database range, in key order or from its end.
+  std::vector<std::pair<std::string, LatestRow>> Read(const KeyRange& database, bool reverse,
+                                                      size_t limit) const;
+  // How many rows the range holds; stops at `limit`.
+  uint64_t Count(const KeyRange& database, uint64_t limit) const;
+  uint64_t RowsOf(TableId table) const;
+
+  // Of the committer's thread.
+  LatestRow Find(std::string_view key) const;
+  const Rows& rows() const { return rows_; }
+  void Publish(const std::unordered_map<std::string, LatestRow>& changed);
+  void Replace(Rows rows);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  Rows rows_;
+  std::unordered_map<TableId, uint64_t> counts_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_LATEST_TABLES_H_

@@ -1,0 +1,252 @@
+#include "storage/leveldb_store.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <future>
+#include <limits>
+
+#include "storage/leveldb/engine.h"
+#include "storage/leveldb/history_scan.h"
+#include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/latest_scan.h"
+#include "storage/leveldb/purger.h"
+#include "storage/leveldb/row_estimate.h"
+
+namespace tallyd {
+namespace {
+
+constexpr uint64_t kStatsCountAtMost = 10'000;
+constexpr int kLevels = 7;
+constexpr mode_t kDirectoryMode = 0700;
+
+// A scan that could not begin.
+class FailedScan final : public RowScan {
+ public:
+  explicit FailedScan(Error error) : error_(std::move(error)) {}
+  Result<bool> Next() override { return error_; }
+  void SkipTo(std::string_view) override {}
+  const Row& row() const override { return row_; }
+
+ private:
+  const Error error_;
+  const Row row_;
+};
+
+class LevelDbStore final : public Store {
+ public:
+  explicit LevelDbStore(const LevelDbStoreOptions& options)
+      : metrics_(*options.registry), storage_(options.storage), engine_(options, &metrics_) {}
+  ~LevelDbStore() override { Close(); }
+
+  Status Open();
+
+  Status Adopt(const Schema& schema) override;
+  TablePtr FindTable(std::string_view name) const override { return catalogue().Find(name); }
+  std::vector<TablePtr> Tables() const override { return catalogue().Tables(); }
+  Status DropTable(std::string_view name) override;
+
+  const ColumnSet* InternColumns(const TableInfo& table,
+                                 std::span<const ColumnRef> columns) override {
+    return state().sets.Intern(table, columns);
+  }
+
+  std::unique_ptr<Batch> NewBatch() override { return NewLevelDbBatch(); }
+  void Submit(std::unique_ptr<Batch> batch, CommitDone done) override;
+
+  std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
+  Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
+                                uint64_t count_at_most) override;
+
+  std::vector<FieldInfo> Fields(std::string_view stream) const override {
+    return engine_.state().fields.Fields(stream);
+  }
+  TableStats Stats(const TablePtr& table) override;
+  StoreState State() override;
+  void Close() override;
+
+ private:
+  EngineState& state() { return engine_.state(); }
+  const Catalogue& catalogue() const { return engine_.state().catalogue; }
+  std::unique_ptr<LevelDbBatch> NewLevelDbBatch() {
+    return std::make_unique<LevelDbBatch>(state().fields);
+  }
+  Status Publish(Catalogue::Plan plan, std::unique_ptr<LevelDbBatch> batch);
+
+  StoreMetrics metrics_;
+  const StorageConfig storage_;
+  Engine engine_;
+  std::unique_ptr<GroupCommitter> committer_;
+  std::unique_ptr<Purger> purger_;
+  std::mutex adopt_mutex_;
+  std::mutex close_mutex_;
+};
+
+Status LevelDbStore::Open() {
+  const Status opened = engine_.Open();
+  if (!opened) return opened;
+  committer_ = std::make_unique<GroupCommitter>(storage_, &engine_, &metrics_);
+  purger_ = std::make_unique<Purger>(&engine_, committer_.get());
+  purger_->Wake();
+  return {};
+}
+
+Status LevelDbStore::Adopt(const Schema& schema) {
+  const std::lock_guard lock(adopt_mutex_);
+  Result<Catalogue::Plan> plan = catalogue().PlanAdopt(schema);
+  if (!plan) return plan.error();
+  if (plan->put.empty()) {
+    state().catalogue.Publish(std::move(*plan));
+    return {};
+  }
+  return Publish(std::move(*plan), NewLevelDbBatch());
+}
+
+Status LevelDbStore::DropTable(std::string_view name) {
+  const std::lock_guard lock(adopt_mutex_);
+  Result<Catalogue::Plan> plan = catalogue().PlanDrop(name);
+  if (!plan) return plan.error();
+  const TablePtr table = FindTable(name);
+  auto batch = NewLevelDbBatch();
+  batch->Delete(*table, DeleteSpec{});
+  for (const uint32_t set : state().sets.StoredSets(table->id)) {
+    batch->DropRecord(ColumnSetKey(table->id, set));
+  }
+  const Status dropped = Publish(std::move(*plan), std::move(batch));
+  if (dropped) purger_->Wake();
+  return dropped;
+}
+
+// Memory follows the disk on the committer's thread: before the next group, which may depend on it.
+Status LevelDbStore::Publish(Catalogue::Plan plan, std::unique_ptr<LevelDbBatch> batch) {
+  for (const auto& [key, value] : plan.put) batch->PutRecord(key, value);
+  for (const std::string& key : plan.drop) batch->DropRecord(key);
+  auto shared = std::make_shared<Catalogue::Plan>(std::move(plan));
+  auto result = std::make_shared<std::promise<Status>>();
+  std::future<Status> published = result->get_future();
+  committer_->Submit(std::move(batch), [this, shared, result](Status status) {
+    if (status) state().catalogue.Publish(std::move(*shared));
+    result->set_value(std::move(status));
+  });
+  return published.get();
+}
+
+void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
+  auto* own = dynamic_cast<LevelDbBatch*>(batch.get());
+  if (own == nullptr) return done(Invalid("the batch is not of this store"));
+  if (own->deletes().empty()) return committer_->Submit(std::move(batch), std::move(done));
+  committer_->Submit(std::move(batch), [this, done = std::move(done)](Status status) {
+    if (status) purger_->Wake();
+    done(std::move(status));
+  });
+}
+
+std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpec& spec) {
+  if (table->mode != TableMode::kHistory) {
+    return std::make_unique<LatestScan>(table, spec, state().sets, state().latest);
+  }
+  DeleteList deletes;
+  Result<std::unique_ptr<Lease>> lease = Invalid("");
+  {
+    const auto together = state().deletes.BeginRead();
+    deletes = state().deletes.Of(table->id);
+    lease = engine_.database().NewLease();
+  }
+  if (!lease) return std::make_unique<FailedScan>(lease.error());
+  return std::make_unique<HistoryScan>(table, spec, state().sets, std::move(*lease), deletes);
+}
+
+Result<uint64_t> LevelDbStore::EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
+                                            uint64_t count_at_most) {
+  if (table->mode != TableMode::kHistory) {
+    uint64_t rows = 0;
+    for (const KeyRange& range : ranges) {
+      rows += range == KeyRange{}
+                  ? state().latest.RowsOf(table->id)
+                  : state().latest.Count(DatabaseRange(KeySpace::kLatest, table->id, range),
+                                         std::numeric_limits<uint64_t>::max());
+    }
+    return rows;
+  }
+  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
+  if (!lease) return lease.error();
+  const Result<RowEstimate> estimate =
+      EstimateHistoryRows(lease->get(), table->id, ranges, count_at_most);
+  if (!estimate) return estimate.error();
+  return estimate->rows;
+}
+
+TableStats LevelDbStore::Stats(const TablePtr& table) {
+  TableStats stats;
+  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
+  if (!lease) return stats;
+  stats.disk_bytes = ApproximateDiskBytes(lease->get(), table->id);
+  if (table->mode != TableMode::kHistory) {
+    stats.rows = state().latest.RowsOf(table->id);
+    stats.rows_exact = true;
+    return stats;
+  }
+  const KeyRange everything;
+  const Result<RowEstimate> estimate =
+      EstimateHistoryRows(lease->get(), table->id, {&everything, 1}, kStatsCountAtMost);
+  if (estimate) {
+    stats.rows = estimate->rows;
+    stats.rows_exact = estimate->exact && state().deletes.Of(table->id).empty();
+  }
+  return stats;
+}
+
+StoreState LevelDbStore::State() {
+  StoreState result;
+  const GroupCommitter::State committing = committer_->GetState();
+  result.writable = committing.writable;
+  result.reason = committing.reason;
+  result.queued_bytes = committing.queued_bytes;
+  result.queued_batches = committing.queued_batches;
+  result.pending_deletes = state().deletes.size();
+  result.free_bytes = engine_.space().free_bytes();
+  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
+  if (!lease) return result;
+  const Access access(lease->get());
+  if (!access) return result;
+  access.db().GetProperty("leveldb.stats", &result.engine_stats);
+  for (int level = 0; level < kLevels; ++level) {
+    std::string files;
+    access.db().GetProperty("leveldb.num-files-at-level" + std::to_string(level), &files);
+    result.level_files.push_back(std::atoi(files.c_str()));
+  }
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(storage_.path, error)) {
+    std::error_code gone;
+    const uint64_t bytes = file.file_size(gone);
+    if (!gone && file.path().filename() != "ballast") result.disk_bytes += bytes;
+  }
+  return result;
+}
+
+void LevelDbStore::Close() {
+  const std::lock_guard lock(close_mutex_);
+  if (purger_) purger_->Stop();
+  if (committer_) committer_->Close();
+  engine_.Close();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenLevelDbStore(const LevelDbStoreOptions& options) {
+  std::error_code error;
+  if (std::filesystem::create_directories(options.storage.path, error)) {
+    ::chmod(options.storage.path.c_str(), kDirectoryMode);
+  }
+  if (error) {
+    return Error(ErrorCode::kIo,
+                 fmt::format("{} cannot be made: {}", options.storage.path, error.message()));
+  }
+  auto store = std::make_unique<LevelDbStore>(options);
+  const Status opened = store->Open();
+  if (!opened) return opened.error();
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace tallyd

@@ -1,0 +1,149 @@
+#include "storage/leveldb/purger.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+#include "storage/leveldb/entry_cells.h"
+#include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/status.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kBatchBytes = 256u << 10;
+constexpr size_t kEntriesPerStep = 1024;  // Under one Access.
+constexpr auto kPauseAfterFailure = std::chrono::seconds(1);
+
+Error Stopped() { return Error(ErrorCode::kCancelled, "the store is closing"); }
+
+}  // namespace
+
+Purger::Purger(Engine* engine, GroupCommitter* committer)
+    : engine_(engine), committer_(committer), thread_([this] { Run(); }) {}
+
+Purger::~Purger() { Stop(); }
+
+void Purger::Wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    awake_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Purger::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Purger::stopping() {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+void Purger::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return awake_ || stopping_; });
+    if (stopping_) return;
+    awake_ = false;
+    lock.unlock();
+    const Status purged = PurgeAll();
+    lock.lock();
+    if (purged) continue;
+    awake_ = true;
+    changed_.wait_for(lock, kPauseAfterFailure, [&] { return stopping_; });
+  }
+}
+
+Status Purger::PurgeAll() {
+  // The list first: everything that its ranges hide is then in the lease's snapshot.
+  const DeleteList ranges = engine_->state().deletes.All();
+  if (ranges.empty()) return {};
+  Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
+  if (!lease) return lease.error();
+  batch_ = std::make_unique<LevelDbBatch>(engine_->state().fields);
+  done_.clear();
+  removed_ = 0;
+  for (const auto& range : ranges) {
+    const Status purged = PurgeRange(*range, lease->get());
+    if (!purged) return purged;
+    batch_->DropRecord(DeleteKey(range->table, range->sequence));
+    done_.push_back(range);
+  }
+  const Status flushed = Flush();
+  if (flushed) spdlog::debug("store: purged {} entries of {} deletes", removed_, ranges.size());
+  return flushed;
+}
+
+Status Purger::PurgeRange(const DeleteRange& range, Lease* lease) {
+  std::string next = range.database.start;
+  while (!next.empty()) {
+    if (stopping()) return Stopped();
+    {
+      const Access access(lease);
+      if (!access) return Error(ErrorCode::kUnavailable, "the store reopened its files");
+      leveldb::Iterator& it = access.iterator();
+      it.Seek(ToSlice(next));
+      next.clear();
+      for (size_t step = 0; it.Valid() && ToView(it.key()) < range.database.end; it.Next()) {
+        if (++step > kEntriesPerStep || batch_->bytes() > kBatchBytes) {
+          next.assign(ToView(it.key()));
+          break;
+        }
+        const Status added = AddEntry(range, ToView(it.key()), ToView(it.value()));
+        if (!added) return added;
+      }
+      const Status status = FromLevelDb(it.status());
+      if (!status) return status;
+    }
+    if (batch_->bytes() > kBatchBytes) {
+      const Status flushed = Flush();
+      if (!flushed) return flushed;
+    }
+  }
+  return {};
+}
+
+Status Purger::AddEntry(const DeleteRange& range, std::string_view key, std::string_view value) {
+  EntryKey entry;
+  if (!ParseEntryKey(key, &entry)) return Error(ErrorCode::kCorruption, "a key is malformed");
+  if (!range.HidesTime(entry.time, entry.sequence)) return {};
+  if (range.HidesEntry(entry.time, entry.sequence)) {
+    batch_->DropRecord(key);
+    ++removed_;
+    return {};
+  }
+  EntryCells cells;
+  if (!DecodeEntry(engine_->state().sets, range.table, value, &cells)) {
+    return Error(ErrorCode::kCorruption, "a stored entry is malformed");
+  }
+  std::string left;
+  if (!FilterEntry(
+          &cells, [&](const ColumnRef& c) { return range.HidesColumn(c); }, &left)) {
+    return {};
+  }
+  ++removed_;
+  if (left.empty()) {
+    batch_->DropRecord(key);
+  } else {
+    batch_->PutRecord(key, left);
+  }
+  return {};
+}
+
+Status Purger::Flush() {
+  const Status committed = committer_->Commit(std::move(batch_));
+  batch_ = std::make_unique<LevelDbBatch>(engine_->state().fields);
+  if (!committed) return committed;
+  for (const auto& range : done_) engine_->state().deletes.Remove(*range);
+  done_.clear();
+  return {};
+}
+
+}  // namespace tallyd

@@ -1,0 +1,111 @@
+// One value as stored (storage/FORMAT.md, Values): exact to the bit and the type. In the header,
+// because both directions are the inner loop of ingest and of every scan.
+#ifndef TALLYD_STORAGE_LEVELDB_VALUE_CODEC_H_
+#define TALLYD_STORAGE_LEVELDB_VALUE_CODEC_H_
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "config/value.h"
+#include "storage/batch.h"
+#include "storage/leveldb/coding.h"
+
+namespace tallyd {
+
+// DO NOT CHANGE THESE VALUES: they are stored. Kinds from kDecimal on are kDecimal + scale.
+enum ValueKind : uint8_t {
+  kKindInt = 0,
+  kKindInt64 = 1,
+  kKindDouble = 2,
+  kKindFalse = 3,
+  kKindTrue = 4,
+  kKindString = 5,
+  kKindBytes = 6,
+  kKindAbsent = 7,
+  kKindDecimal = 8,
+};
+inline constexpr uint8_t kMaxStoredScale = 7;
+inline constexpr unsigned kKindBits = 4;
+inline constexpr int64_t kMaxShortInt = (int64_t{1} << 59) - 1;
+
+// The most bytes that a value takes.
+inline size_t MaxValueBytes(const Value& value) {
+  const bool viewed = value.type() == ValueType::kString || value.type() == ValueType::kBytes;
+  return kMaxVarintBytes + 1 + (viewed ? value.AsView().size() : 0);
+}
+
+inline char* EncodeFixedValue(char* to, ValueKind kind, uint64_t bits) {
+  *to++ = static_cast<char>(kind);
+  return EncodeU64(to, bits);
+}
+
+// REQUIRES: MaxValueBytes of room.
+inline char* EncodeValue(char* to, const Value& value) {
+  switch (value.type()) {
+    case ValueType::kNull:
+      *to++ = static_cast<char>(kKindAbsent);
+      return to;
+    case ValueType::kInt64: {
+      const int64_t n = value.AsInt();
+      if (n < -kMaxShortInt || n > kMaxShortInt) {
+        return EncodeFixedValue(to, kKindInt64, static_cast<uint64_t>(n));
+      }
+      return EncodeVarint(to, ZigZag(n) << kKindBits | kKindInt);
+    }
+    case ValueType::kFloat64:
+      if (value.is_decimal() && value.scale() <= kMaxStoredScale) {
+        const auto kind = static_cast<uint64_t>(kKindDecimal + value.scale());
+        return EncodeVarint(to, ZigZag(value.mantissa()) << kKindBits | kind);
+      }
+      return EncodeFixedValue(to, kKindDouble, std::bit_cast<uint64_t>(value.AsDouble()));
+    case ValueType::kBool:
+      *to++ = static_cast<char>(value.AsBool() ? kKindTrue : kKindFalse);
+      return to;
+    case ValueType::kString:
+    case ValueType::kBytes: {
+      const std::string_view view = value.AsView();
+      const uint64_t kind = value.type() == ValueType::kString ? kKindString : kKindBytes;
+      to = EncodeVarint(to, static_cast<uint64_t>(view.size()) << kKindBits | kind);
+      if (!view.empty()) std::memcpy(to, view.data(), view.size());
+      return to + view.size();
+    }
+  }
+  return to;
+}
+
+// Of the kinds that are not a short number; false if malformed.
+bool DecodeLongValue(ByteReader* in, ValueKind kind, uint64_t payload, Value* value);
+bool SkipLongValue(ByteReader* in, ValueKind kind, uint64_t payload);
+
+// Strings and bytes are views of what `in` reads. False if malformed.
+inline bool DecodeValue(ByteReader* in, Value* value) {
+  uint64_t header = 0;
+  if (!in->GetVarint(&header)) return false;
+  const auto kind = static_cast<uint8_t>(header & ((1u << kKindBits) - 1));
+  const uint64_t payload = header >> kKindBits;
+  if (kind >= kKindDecimal) {
+    const int64_t mantissa = UnZigZag(payload);
+    if (mantissa < -Value::kMaxMantissa || mantissa > Value::kMaxMantissa) return false;
+    *value = Value::Decimal(mantissa, static_cast<uint8_t>(kind - kKindDecimal));
+    return true;
+  }
+  if (kind == kKindInt) {
+    *value = Value::Int(UnZigZag(payload));
+    return true;
+  }
+  return DecodeLongValue(in, static_cast<ValueKind>(kind), payload, value);
+}
+
+inline bool SkipValue(ByteReader* in) {
+  uint64_t header = 0;
+  if (!in->GetVarint(&header)) return false;
+  const auto kind = static_cast<uint8_t>(header & ((1u << kKindBits) - 1));
+  if (kind >= kKindDecimal || kind == kKindInt) return true;
+  return SkipLongValue(in, static_cast<ValueKind>(kind), header >> kKindBits);
+}
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_VALUE_CODEC_H_

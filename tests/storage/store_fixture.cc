@@ -1,0 +1,178 @@
+#include "tests/storage/store_fixture.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <thread>
+
+namespace tallyd {
+
+TempDir::TempDir() {
+  std::string pattern = std::filesystem::temp_directory_path() / "tallyd-storage-XXXXXX";
+  path_ = ::mkdtemp(pattern.data());
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Table MakeTable(const std::string& name, Pattern pattern, bool keep_row) {
+  Table table;
+  table.name = name;
+  table.stream = "s";
+  table.pattern = pattern;
+  table.keep_row = keep_row;
+  for (const char* family : {"A", "B"}) table.families.emplace_back().name = family;
+  return table;
+}
+
+Schema MakeSchema(std::vector<Table> tables) {
+  Schema schema;
+  schema.streams.emplace_back().name = "s";
+  schema.tables = std::move(tables);
+  return schema;
+}
+
+DeleteSpec RowDelete(const std::string& start, const std::string& end) {
+  DeleteSpec what;
+  what.rows = {start, end};
+  return what;
+}
+
+KeyRange OneRow(const std::string& row) { return {row, row + std::string(1, '\0')}; }
+
+StoreHarness::StoreHarness(leveldb::Env* env) : env_(env) {
+  config_.path = dir_.path() + "/db";
+  config_.write_buffer = 256u << 10;
+  config_.block_cache = 1u << 20;
+  config_.ballast = 0;
+  config_.free_space_floor = 0;
+}
+
+StoreHarness::~StoreHarness() { Close(); }
+
+Status StoreHarness::TryOpen() {
+  store_.reset();
+  own_registry_ = std::make_unique<prometheus::Registry>();
+  LevelDbStoreOptions options;
+  options.storage = config_;
+  options.clock = &clock;
+  options.registry = own_registry_.get();
+  options.env = env_;
+  Result<std::unique_ptr<Store>> opened = OpenLevelDbStore(options);
+  if (!opened) return opened.error();
+  store_ = std::move(*opened);
+  return {};
+}
+
+void StoreHarness::Open() {
+  const Status opened = TryOpen();
+  ASSERT_TRUE(opened) << opened.error().message();
+}
+
+void StoreHarness::Reopen() {
+  Open();
+  if (!store_) return;
+  const Status adopted = store_->Adopt(adopted_);
+  ASSERT_TRUE(adopted) << adopted.error().message();
+}
+
+Status StoreHarness::Adopt(const Schema& schema) {
+  Status adopted = store_->Adopt(schema);
+  if (adopted) adopted_ = schema;
+  return adopted;
+}
+
+void StoreHarness::Put(Batch* batch, const std::string& table, const std::string& row, TimeUs time,
+                       const std::vector<TestCell>& cells, bool by_set) {
+  const TablePtr info = Find(table);
+  std::vector<ColumnRef> columns;
+  for (const TestCell& cell : cells) {
+    columns.push_back({*info->FindFamily(cell.family), cell.qualifier});
+  }
+  std::vector<Value> values;
+  if (!by_set) {
+    for (const TestCell& cell : cells) values.push_back(cell.value);
+    batch->Put(*info, row, time, columns, values);
+    return;
+  }
+  const ColumnSet* set = store_->InternColumns(*info, columns);
+  ASSERT_NE(set, nullptr);
+  for (const Column& column : set->columns) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i] == column.ref()) values.push_back(cells[i].value);
+    }
+  }
+  batch->Put(*info, row, time, *set, values);
+}
+
+void StoreHarness::Delete(Batch* batch, const std::string& table, const DeleteSpec& what) {
+  batch->Delete(*Find(table), what);
+}
+
+Status StoreHarness::Commit(std::unique_ptr<Batch> batch) {
+  std::promise<Status> done;
+  store_->Submit(std::move(batch), [&](Status status) { done.set_value(std::move(status)); });
+  return done.get_future().get();
+}
+
+Status StoreHarness::Write(const std::string& table, const std::string& row, TimeUs time,
+                           const std::vector<TestCell>& cells, bool by_set) {
+  auto batch = NewBatch();
+  Put(batch.get(), table, row, time, cells, by_set);
+  return Commit(std::move(batch));
+}
+
+Status StoreHarness::Erase(const std::string& table, const DeleteSpec& what) {
+  auto batch = NewBatch();
+  Delete(batch.get(), table, what);
+  return Commit(std::move(batch));
+}
+
+Result<Rows> StoreHarness::TryRead(const std::string& table, ScanSpec spec) {
+  if (spec.now == 0) spec.now = clock.Now();
+  const TablePtr info = Find(table);
+  const auto scan = store_->Scan(info, spec);
+  Rows rows;
+  while (true) {
+    const Result<bool> more = scan->Next();
+    if (!more) return more.error();
+    if (!*more) return rows;
+    const Row& row = scan->row();
+    auto& [key, cells] = rows.emplace_back(std::string(row.key), Cells());
+    TimeUs last = kMaxTimeUs + 1;
+    for (const RowPart& part : row.parts) {
+      EXPECT_LT(part.time, last) << "parts come newest first";
+      last = part.time;
+      EXPECT_LT(part.begin, part.end) << "no part is empty";
+      std::string previous;
+      for (const CellView& cell : row.CellsOf(part)) {
+        const std::string name =
+            info->families[cell.column.family].name + ":" + std::string(cell.column.qualifier);
+        EXPECT_LT(previous, name) << "cells come in read order";
+        previous = name;
+        if (part.set != nullptr) {
+          EXPECT_EQ(part.set->columns[cell.set_index].ref(), cell.column);
+        }
+        cells[name + "@" + std::to_string(part.time)] = ToText(cell.value);
+      }
+    }
+  }
+}
+
+Rows StoreHarness::Read(const std::string& table, ScanSpec spec) {
+  Result<Rows> rows = TryRead(table, std::move(spec));
+  if (rows) return *rows;
+  ADD_FAILURE() << rows.error().message();
+  return {};
+}
+
+void StoreHarness::AwaitPurge() {
+  for (int i = 0; i < 1000 && store_->State().pending_deletes > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(store_->State().pending_deletes, 0u);
+}
+
+}  // namespace tallyd
