@@ -31,7 +31,10 @@ Status DecodeBlob(Serialization how, std::string_view blob, std::string* scratch
     case Serialization::kProtobuf:
       return checked(DecodeProtobuf(blob, fields), "a Measurements message of protobuf");
     case Serialization::kJson:
-      scratch->reserve(scratch->size() + blob.size());
+      // Only escapes and bytes need room: everything else is viewed where it lies.
+      if (blob.find_first_of("\\{", 1) != std::string_view::npos) {
+        scratch->reserve(scratch->size() + blob.size());
+      }
       return checked(DecodeJson(blob, scratch, fields), "a JSON object of scalars");
     case Serialization::kCbor:
       return checked(DecodeCbor(blob, fields), "a CBOR map of scalars");

@@ -1,0 +1,330 @@
+#include "ingest/row_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "tests/ingest/world.h"
+
+namespace tallyd {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The events of a table as the last Map left it: "7 {host='a' v=1}", fields by name, a line each.
+// Fragments of one time and entity are merged, as queries do with keys that name {field}.
+class Reading {
+ public:
+  Reading(const World& world, std::string_view table, const std::vector<std::string>& globs = {})
+      : table_(*world.schema->FindTable(table)), stored_(world.store->FindTable(table)) {
+    std::set<std::string> names;
+    for (const auto& [name, types] : world.batch->fields) names.insert(name);
+    for (const FieldInfo& field : world.store->fields) names.insert(field.name);
+    RowReader reader(table_, stored_, {names.begin(), names.end()}, &fields_);
+    if (!globs.empty()) reader.SelectFields(globs);
+    patterns_ = reader.Columns();
+    std::vector<EventFragment> fragments;
+    for (const PreviewTable& preview : world.batch->preview.Tables()) {
+      if (preview.table.name != table) continue;
+      for (const Row& row : preview.rows) Read(reader, row, &fragments);
+    }
+    unreadable_ = reader.unreadable_rows();
+  }
+
+  std::string Events() const {
+    std::string all;
+    for (const auto& [key, event] : merged_) all += Line(key.first, event);
+    std::vector<std::string> lines = others_;
+    std::ranges::sort(lines);
+    for (const std::string& line : lines) all += line;
+    return all;
+  }
+  std::string Patterns() const {
+    std::string all;
+    for (const ColumnPattern& pattern : patterns_) {
+      all += fmt::format("{}:{} ", pattern.family, pattern.qualifier);
+    }
+    return all;
+  }
+  uint64_t unreadable() const { return unreadable_; }
+
+ private:
+  using Fields = std::map<std::string, std::string>;
+
+  void Read(RowReader& reader, const Row& row, std::vector<EventFragment>* fragments) {
+    if (!reader.BeginRow(row)) return;
+    for (const RowPart& part : row.parts) {
+      size_t count = 0;
+      reader.ReadPart(row, part, fragments, &count);
+      for (size_t i = 0; i < count; ++i) {
+        Fields fields;
+        for (const EventField& field : (*fragments)[i].fields) {
+          EXPECT_TRUE(fields.emplace(fields_.name(field.field), ShowValue(field.value)).second)
+              << "twice: " << fields_.name(field.field);
+        }
+        Merge({part.time, std::string((*fragments)[i].entity)}, fields);
+      }
+    }
+  }
+  void Merge(const std::pair<TimeUs, std::string>& key, const Fields& fields) {
+    Fields& known = merged_[key];
+    for (const auto& [name, value] : fields) {
+      if (known.contains(name) && known[name] != value) {
+        others_.push_back(Line(key.first, fields));
+        return;
+      }
+    }
+    known.insert(fields.begin(), fields.end());
+  }
+  static std::string Line(TimeUs time, const Fields& fields) {
+    std::string line;
+    AppendTime(time, TimeUnit::kMilliseconds, &line);
+    for (const auto& [name, value] : fields) line += fmt::format(" {}={}", name, value);
+    return line + "\n";
+  }
+
+  const Table& table_;
+  TablePtr stored_;
+  FieldTable fields_;
+  std::vector<ColumnPattern> patterns_;
+  std::map<std::pair<TimeUs, std::string>, Fields> merged_;
+  std::vector<std::string> others_;
+  uint64_t unreadable_ = 0;
+};
+
+std::string OneTable(const std::string& pattern, const std::string& row_key,
+                     const std::string& columns = "") {
+  return fmt::format(
+      "[tables.T]\nstream = \"s\"\npattern = \"{}\"\nrow_key = \"{}\"\n{}\n"
+      "families.f = {{}}\n",
+      pattern, row_key, columns.empty() ? "" : "columns = [" + columns + "]");
+}
+
+TEST(RowReaderTest, HistoryGivesTheEventsBack) {
+  World world(OneTable("single-timestamp", "{host}#{ts:ms}"));
+  world.Map(R"([{"host":"a","ts":2,"CPU":{"x":0.02,"y":1},"up":true,"s":"text"},
+                {"host":"b#%","ts":1,"CPU":{"x":3}}])");
+  EXPECT_EQ(Reading(world, "T").Events(),
+            "1 CPU/x=3 host='b#%'\n2 CPU/x=0.02 CPU/y=1 host='a' s='text' up=true\n");
+}
+
+TEST(RowReaderTest, KeyFieldsComeBackTyped) {
+  World world(OneTable("single-timestamp",
+                       "{n:zero(6)}#{p:pad(4)}#{d:reverse_domain}#{r:reverse_digits}#{x}#{ts:ms}"));
+  world.Map(R"({"n":42,"p":"ab","d":"drive.google.com","r":1230,"x":1.5,"ts":1,"v":1})");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 d='drive.google.com' n=42 p='ab' r=1230 v=1 x=1.5\n");
+}
+
+TEST(RowReaderTest, ACellGivesAPromotedFieldItsOwnType) {
+  World world(
+      OneTable("single-timestamp", "{k}#{ts:ms}", "{family = \"f\", fields = [\"k\", \"v\"]}"));
+  world.Map(R"({"k":"0042","ts":1,"v":1})");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 k='0042' v=1\n");
+  world.Map(R"({"k":"42","ts":1,"v":1})");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 k='42' v=1\n");
+}
+
+TEST(RowReaderTest, SaltsAndTimesOfTheKeyAreNoFields) {
+  World world(OneTable("single-timestamp", "{ts:salt(3)}#{u:salt(2)}#{k}#{ts:ms}"));
+  world.Map(R"([{"k":"a","u":"x","ts":1,"v":1},{"k":"a","u":"y","ts":2,"v":1}])");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 k='a' u='x' v=1\n2 k='a' u='y' v=1\n");
+}
+
+TEST(RowReaderTest, OneRowPerFieldGivesFragmentsOfOneEvent) {
+  World world(OneTable("new-column", "{location}#{balloon}#{field}#{ts:week}"));
+  world.Map(R"([{"location":"us","balloon":3698,"ts":60000,"pressure":94558,"temp":9.5},
+                {"location":"us","balloon":3698,"ts":120000,"pressure":94122,"temp":9.4}])");
+  EXPECT_EQ(Reading(world, "T").Events(),
+            "60000 balloon=3698 location='us' pressure=94558 temp=9.5\n"
+            "120000 balloon=3698 location='us' pressure=94122 temp=9.4\n");
+  EXPECT_EQ(Reading(world, "T", {"temp"}).Events(),
+            "60000 balloon=3698 location='us' temp=9.5\n"
+            "120000 balloon=3698 location='us' temp=9.4\n");
+}
+
+TEST(RowReaderTest, TwoReadingsAtOneTimeAreTwoEvents) {
+  World world(OneTable("new-column", "{k}#{field}#{ts:day}"));
+  world.Map(R"([{"k":"a","ts":1,"p":1},{"k":"a","ts":1,"p":2}])");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 k='a' p=1\n1 k='a' p=2\n");
+}
+
+TEST(RowReaderTest, ColumnsNamedByTimeGiveTheirReading) {
+  World world(OneTable("new-column", "{meter:zero(10)}#{ts:day}",
+                       "{family = \"f\", name = \"ID\", value = \"{meter}\"},"
+                       "{family = \"f\", name = \"{ts:%H%M}\", value = \"{value}\"}"));
+  world.Map(R"([{"meter":987654,"ts":"2017-07-26T00:00:00Z","value":12.34},
+                {"meter":987654,"ts":"2017-07-26T23:45:00Z","value":28.90}])");
+  EXPECT_EQ(Reading(world, "T").Events(),
+            "1501027200000 meter=987654 value=12.34\n1501112700000 meter=987654 value=28.9\n");
+  const Reading selected(world, "T", {"value"});
+  EXPECT_EQ(selected.Patterns(), "f:* ");
+  EXPECT_THAT(selected.Events(), HasSubstr("1501027200000 meter=987654 value=12.34\n"));
+}
+
+TEST(RowReaderTest, QualifiersThatAreDataGiveBothFields) {
+  World world(
+      OneTable("latest", "{person}", "{family = \"f\", name = \"{friend}\", value = \"{how}\"}"));
+  world.Map(R"([{"person":"José","ts":1,"friend":"Fred","how":"book club"},
+                {"person":"José","ts":1,"friend":"Gabriel","how":"work"}])");
+  EXPECT_EQ(Reading(world, "T").Events(),
+            "1 friend='Fred' how='book club' person='José'\n"
+            "1 friend='Gabriel' how='work' person='José'\n");
+}
+
+TEST(RowReaderTest, RenamesAreUndone) {
+  World world(OneTable(
+      "single-timestamp", "{k}#{ts:ms}",
+      "{family = \"f\", fields = [\"Bid size\", \"Ask*\"], names = \"compact\"},"
+      "{family = \"f\", fields = [\"CELLPHONE_NUMBER\"], rename = {CELLPHONE_NUMBER = \"CELL\"}}"));
+  world.Map(R"({"k":"a","ts":1,"Bid size":500,"Ask size":7,"CELLPHONE_NUMBER":"+34"})");
+  EXPECT_THAT(world.Rows(), HasSubstr("f:ASKSIZE=7@1 f:BIDSIZE=500@1 f:CELL='+34'@1"));
+  EXPECT_EQ(Reading(world, "T").Events(),
+            "1 Ask size=7 Bid size=500 CELLPHONE_NUMBER='+34' k='a'\n");
+  EXPECT_EQ(Reading(world, "T", {"CELL*", "Bid size"}).Patterns(), "f:BIDSIZE f:CELL ");
+}
+
+TEST(RowReaderTest, BlobsAreOpened) {
+  for (const char* how : {"protobuf", "json", "cbor"}) {
+    World world(OneTable("single-timestamp-serialized", "{k}#{ts:week}",
+                         fmt::format("{{family = \"f\", serialize = \"{}\"}}", how)));
+    world.Map(R"([{"k":"a","ts":1,"i":-3,"d":2.0,"b":false,"s":"q\"é"},{"k":"a","ts":2,"i":4}])");
+    EXPECT_EQ(Reading(world, "T").Events(), "1 b=false d=2.0 i=-3 k='a' s='q\"é'\n2 i=4 k='a'\n")
+        << how;
+    EXPECT_EQ(Reading(world, "T", {"d"}).Events(), "1 d=2.0 k='a'\n") << how;
+  }
+}
+
+TEST(RowReaderTest, TemplatesOfSeveralPartsAreTakenApart) {
+  World world(OneTable("single-timestamp", "{k}#{ts:ms}",
+                       "{family = \"f\", name = \"{a}-{b}\", value = \"{c}/{d}\"}"));
+  world.Map(R"({"k":"a","ts":1,"a":"x","b":7,"c":1.5,"d":"y"})");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 a='x' b=7 c=1.5 d='y' k='a'\n");
+}
+
+TEST(RowReaderTest, SelectedFieldsAndKeyFieldsComeBack) {
+  World world(OneTable("single-timestamp", "{host}#{ts:ms}"));
+  world.Map(R"([{"host":"a","ts":1,"CPU":{"x":1,"y":2},"IO":3},{"host":"a","ts":2,"IO":4}])");
+  const Reading cpu(world, "T", {"CPU/*"});
+  EXPECT_EQ(cpu.Events(), "1 CPU/x=1 CPU/y=2 host='a'\n");
+  EXPECT_EQ(cpu.Patterns(), "f:CPU/x f:CPU/y ");
+  const Reading host(world, "T", {"host"});
+  EXPECT_EQ(host.Patterns(), "");
+  EXPECT_EQ(host.Events(), "1 host='a'\n2 host='a'\n");
+}
+
+TEST(RowReaderTest, KeysThatTheTemplateCannotMakeAreCounted) {
+  World world(OneTable("single-timestamp", "{host}#{ts:ms}"));
+  const Table& table = *world.schema->FindTable("T");
+  FieldTable fields;
+  RowReader reader(table, world.store->FindTable("T"), {}, &fields);
+  Row row;
+  row.key = "no time";
+  EXPECT_FALSE(reader.BeginRow(row));
+  EXPECT_EQ(reader.unreadable_rows(), 1u);
+}
+
+TEST(RowReaderTest, EventsWithoutAFieldToTellAreStillEvents) {
+  World world(OneTable("new-column", "{k}#{ts:day}",
+                       "{family = \"f\", name = \"{ts:%H%M}\", value = \"x\"}"));
+  world.Map(R"({"k":"a","ts":60000})");
+  EXPECT_EQ(Reading(world, "T").Events(), "60000 k='a'\n");
+}
+
+TEST(TableHoldsTest, FieldsOfTheKeyAndOfTheRulesAreHeld) {
+  World world(OneTable("single-timestamp", "{k}#{s:salt(3)}#{ts:ms}",
+                       "{family = \"f\", fields = [\"a*\", \"b\"], rename = {b = \"x\"}},"
+                       "{family = \"f\", name = \"{c}\", value = \"{d}\"}"));
+  const Table& table = *world.schema->FindTable("T");
+  for (const char* held : {"k", "a1", "b", "c", "d"}) EXPECT_TRUE(TableHolds(table, held)) << held;
+  for (const char* lost : {"s", "x", "e", "ts"}) EXPECT_FALSE(TableHolds(table, lost)) << lost;
+}
+
+TEST(TableHoldsTest, AReadingWhoseFieldNothingTellsIsNotHeld) {
+  World lost(OneTable("new-column", "{k}#{ts:day}"));
+  EXPECT_FALSE(TableHolds(*lost.schema->FindTable("T"), "p"));
+  World only(OneTable("new-column", "{k}#{ts:day}", "{family = \"f\", fields = [\"p\"]}"));
+  EXPECT_TRUE(TableHolds(*only.schema->FindTable("T"), "p"));
+  only.Map(R"({"k":"a","ts":1,"p":5,"q":6})");
+  EXPECT_EQ(Reading(only, "T").Events(), "1 k='a' p=5\n");
+}
+
+// Random events through every pattern, and back.
+class PatternsTest : public ::testing::Test {
+ protected:
+  static std::string AllPatterns() {
+    auto table = [](const char* name, const char* pattern, const char* key, const char* columns) {
+      return fmt::format(
+          "[tables.{}]\nstream = \"s\"\npattern = \"{}\"\nrow_key = \"{}\"\n{}\n"
+          "families.f = {{}}\n",
+          name, pattern, key, columns);
+    };
+    const char* plain = "{place}#{n:zero(4)}#{ts:us}";
+    const char* week = "{place}#{n:zero(4)}#{ts:week}";
+    return table("PLAIN", "single-timestamp", plain, "") +
+           table("BLOB", "single-timestamp-serialized", plain, "") +
+           table("JSON", "single-timestamp-serialized", week,
+                 "columns = [{family = \"f\", serialize = \"json\"}]") +
+           table("CBOR", "single-timestamp-serialized", week,
+                 "columns = [{family = \"f\", serialize = \"cbor\"}]") +
+           table("CELL", "new-cell", week, "") +
+           table("COLUMN", "new-column", "{place}#{n:zero(4)}#{field}#{ts:week}", "") +
+           table("LATEST", "latest", plain, "");
+  }
+
+  std::string RandomText() {
+    constexpr std::string_view kLetters = "ab#%\x7f\"\\ é/=|";
+    std::string text = "t";  // Never the spelling of a number.
+    for (size_t i = 0, n = random_() % 6; i < n; ++i) text += kLetters[random_() % 7];
+    return text;
+  }
+  std::string Json(const std::string& text) {
+    std::string quoted = "\"";
+    for (const char c : text) quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    return quoted + "\"";
+  }
+  std::string RandomValue() {
+    switch (random_() % 5) {
+      case 0:
+        return std::to_string(static_cast<int64_t>(random_()) * (random_() % 2 ? 1 : -1));
+      case 1:
+        return fmt::format("{}.{:02}", random_() % 1000, random_() % 100);
+      case 2:
+        return fmt::format("{}e{}", random_() % 1000, static_cast<int>(random_() % 40) - 20);
+      case 3:
+        return Json(RandomText());
+      default:
+        return std::to_string(random_() % 10);
+    }
+  }
+
+  std::mt19937_64 random_{20211121};
+};
+
+TEST_F(PatternsTest, EveryPatternGivesEqualEventsBack) {
+  World world(AllPatterns());
+  for (int round = 0; round < 50; ++round) {
+    std::string body = "[";
+    for (int i = 0; i < 40; ++i) {
+      body += fmt::format("{}{{\"place\":{},\"n\":{},\"ts\":{}.{:03}", i == 0 ? "" : ",",
+                          Json(RandomText()), random_() % 3, 1'600'000'000'000 + i * 90'000'000L,
+                          random_() % 1000);
+      for (int f = 0; f < 6; ++f) {
+        if (random_() % 4 != 0) body += fmt::format(",\"m{}\":{}", f, RandomValue());
+      }
+      body += fmt::format(",\"x\":{{\"y\":{}}}}}", RandomValue());
+    }
+    const MapOutcome outcome = world.Map(body + "]");
+    ASSERT_TRUE(outcome.errors.empty()) << World::Errors(outcome);
+    const std::string want = Reading(world, "PLAIN").Events();
+    ASSERT_EQ(std::ranges::count(want, '\n'), 40);
+    for (const char* table : {"BLOB", "JSON", "CBOR", "CELL", "COLUMN", "LATEST"}) {
+      ASSERT_EQ(Reading(world, table).Events(), want) << table << " in round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tallyd
