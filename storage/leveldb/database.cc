@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "storage/leveldb/status.h"
+#include "storage/leveldb/wal_check.h"
 
 namespace tallyd {
 namespace {
@@ -64,7 +65,20 @@ Database::Database(const StorageConfig& config, leveldb::Env* env)
 
 Database::~Database() { Close(); }
 
+// Under the lock that LevelDB takes right after: another process may be writing.
+Status Database::CheckLogs() {
+  const std::string name = config_.path + "/LOCK";
+  leveldb::FileLock* lock = nullptr;
+  const Status locked = FromLevelDb(env_->LockFile(name, &lock));
+  if (!locked) return locked;
+  Status checked = CheckWriteAheadLogs(env_, config_.path, config_.sync);
+  const Status unlocked = FromLevelDb(env_->UnlockFile(lock));
+  return checked ? unlocked : checked;
+}
+
 Status Database::Open(size_t write_buffer) {
+  const Status checked = CheckLogs();
+  if (!checked) return checked;
   leveldb::Options options;
   options.create_if_missing = true;
   options.paranoid_checks = true;

@@ -92,6 +92,7 @@ class Database {
  private:
   friend class Lease;
   friend class Access;
+  Status CheckLogs();
 
   const StorageConfig config_;
   leveldb::Env* const env_;

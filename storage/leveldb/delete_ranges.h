@@ -31,6 +31,9 @@ struct DeleteRange {
   bool CoversRow(std::string_view row_prefix) const {
     return row_prefix >= database.start && row_prefix < database.end;
   }
+  bool Overlaps(const DeleteRange& other) const {
+    return database.start < other.database.end && other.database.start < database.end;
+  }
   // Whether it hides whatever an entry of a covered row holds at this time.
   bool HidesEntry(TimeUs time, uint64_t entry_sequence) const {
     return !what.family && HidesTime(time, entry_sequence);

@@ -1,6 +1,7 @@
 #include "storage/leveldb/latest_merge.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "storage/leveldb/entry_cells.h"
@@ -83,8 +84,8 @@ bool LatestMerge::NeedsCellMerge(TableId table) {
 
 bool LatestMerge::Overlap(const ColumnSet& a, const ColumnSet& b) {
   if (&a == &b) return true;
-  const auto pair = std::minmax(&a, &b);
-  const auto [known, added] = overlaps_.try_emplace({pair.first, pair.second}, false);
+  const auto pair = std::less<>()(&a, &b) ? std::pair(&a, &b) : std::pair(&b, &a);
+  const auto [known, added] = overlaps_.try_emplace(pair, false);
   if (added) {
     std::set<ColumnKey> columns;
     for (const Column& column : a.columns) columns.emplace(column.family, column.qualifier);

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "storage/leveldb/entry_cells.h"
@@ -12,6 +13,7 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kBatchBytes = 256u << 10;
+constexpr size_t kRangesPerPass = 256;
 constexpr size_t kEntriesPerStep = 1024;  // Under one Access.
 constexpr auto kPauseAfterFailure = std::chrono::seconds(1);
 
@@ -63,20 +65,27 @@ void Purger::Run() {
 
 Status Purger::PurgeAll() {
   // The list first: everything that its ranges hide is then in the lease's snapshot.
-  const DeleteList ranges = engine_->state().deletes.All();
+  DeleteList ranges = engine_->state().deletes.All();
   if (ranges.empty()) return {};
+  const bool all = ranges.size() <= kRangesPerPass;
+  if (!all) ranges.resize(kRangesPerPass);
   Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
   if (!lease) return lease.error();
   batch_ = std::make_unique<LevelDbBatch>(engine_->state().fields);
   done_.clear();
   removed_ = 0;
   for (const auto& range : ranges) {
+    overlapping_.clear();
+    for (const auto& other : ranges) {
+      if (other->Overlaps(*range)) overlapping_.push_back(other);
+    }
     const Status purged = PurgeRange(*range, lease->get());
     if (!purged) return purged;
     batch_->DropRecord(DeleteKey(range->table, range->sequence));
     done_.push_back(range);
   }
   const Status flushed = Flush();
+  if (!all) Wake();
   if (flushed) spdlog::debug("store: purged {} entries of {} deletes", removed_, ranges.size());
   return flushed;
 }
@@ -96,7 +105,7 @@ Status Purger::PurgeRange(const DeleteRange& range, Lease* lease) {
           next.assign(ToView(it.key()));
           break;
         }
-        const Status added = AddEntry(range, ToView(it.key()), ToView(it.value()));
+        const Status added = AddEntry(ToView(it.key()), ToView(it.value()));
         if (!added) return added;
       }
       const Status status = FromLevelDb(it.status());
@@ -110,24 +119,32 @@ Status Purger::PurgeRange(const DeleteRange& range, Lease* lease) {
   return {};
 }
 
-Status Purger::AddEntry(const DeleteRange& range, std::string_view key, std::string_view value) {
+// What is left of an entry after every range of this pass: several can cover it, and the snapshot
+// does not show what the pass has already done to it.
+Status Purger::AddEntry(std::string_view key, std::string_view value) {
   EntryKey entry;
   if (!ParseEntryKey(key, &entry)) return Error(ErrorCode::kCorruption, "a key is malformed");
-  if (!range.HidesTime(entry.time, entry.sequence)) return {};
-  if (range.HidesEntry(entry.time, entry.sequence)) {
-    batch_->DropRecord(key);
-    ++removed_;
-    return {};
+  DeleteList narrow;
+  for (const auto& range : overlapping_) {
+    if (!range->CoversRow(entry.row_prefix)) continue;
+    if (range->HidesEntry(entry.time, entry.sequence)) {
+      batch_->DropRecord(key);
+      ++removed_;
+      return {};
+    }
+    if (range->HidesTime(entry.time, entry.sequence)) narrow.push_back(range);
   }
+  if (narrow.empty()) return {};
   EntryCells cells;
-  if (!DecodeEntry(engine_->state().sets, range.table, value, &cells)) {
+  if (!DecodeEntry(engine_->state().sets, narrow.front()->table, value, &cells)) {
     return Error(ErrorCode::kCorruption, "a stored entry is malformed");
   }
+  const auto hidden = [&](const ColumnRef& column) {
+    return std::any_of(narrow.begin(), narrow.end(),
+                       [&](const auto& range) { return range->HidesColumn(column); });
+  };
   std::string left;
-  if (!FilterEntry(
-          &cells, [&](const ColumnRef& c) { return range.HidesColumn(c); }, &left)) {
-    return {};
-  }
+  if (!FilterEntry(&cells, hidden, &left)) return {};
   ++removed_;
   if (left.empty()) {
     batch_->DropRecord(key);

@@ -31,7 +31,7 @@ class Purger {
   void Run();
   Status PurgeAll();
   Status PurgeRange(const DeleteRange& range, Lease* lease);
-  Status AddEntry(const DeleteRange& range, std::string_view key, std::string_view value);
+  Status AddEntry(std::string_view key, std::string_view value);
   Status Flush();
   bool stopping();
 
@@ -41,6 +41,7 @@ class Purger {
   // Of the thread: what is to be committed, and the ranges that are done with it.
   std::unique_ptr<LevelDbBatch> batch_;
   DeleteList done_;
+  DeleteList overlapping_;  // With the range at hand, itself included.
   uint64_t removed_ = 0;
 
   std::mutex mutex_;
