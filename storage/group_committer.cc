@@ -155,10 +155,9 @@ void GroupCommitter::CommitGroup(std::deque<Request> group) {
   });
   if (batches.empty()) return;
   const Status committed = Write(batches, config_.sync == Sync::kAlways || SyncIsDue());
-  Status answer = committed;
-  if (!committed) answer = ForWaiters(committed.error());
-  for (Request& request : group) request.done(answer);
   if (!committed) Latch(committed.error());
+  const Status answer = committed ? committed : Status(ForWaiters(committed.error()));
+  for (Request& request : group) request.done(answer);
 }
 
 Status GroupCommitter::Write(std::span<Batch* const> batches, bool sync) {

@@ -209,6 +209,8 @@ leveldb::Status DurableEnv::RenameFile(const std::string& from, const std::strin
 leveldb::Status DurableEnv::LockFile(const std::string& name, leveldb::FileLock** lock) {
   const leveldb::Status locked = EnvWrapper::LockFile(name, lock);
   if (locked.ok()) ::chmod(name.c_str(), kFileMode);
+  // A database is being opened: it reads its logs anew, the failed one included.
+  log_close_failed_ = false;
   return locked;
 }
 

@@ -2,7 +2,8 @@
 // - names are as durable as data: the directory is synced after a log is created, after a rename,
 //   and before an old log or manifest is removed (RELIABILITY.md, finding 7);
 // - a log that is closed is synced first, so a synced write vouches for every write before it, also
-//   across a change of logs; a failure of that sync fails the next Sync of the new log;
+//   across a change of logs; a failure of that sync fails the next Sync of the new log, until the
+//   database is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
 // - reads are pread, never mmap: a failing disk is an error, not a SIGBUS (finding 8);
 // - files are 0600, directories 0700;
@@ -41,9 +42,6 @@ class DurableEnv final : public leveldb::EnvWrapper {
   leveldb::Status LockFile(const std::string& name, leveldb::FileLock** lock) override;
   leveldb::Status NewLogger(const std::string& name, leveldb::Logger** logger) override;
   void Schedule(void (*work)(void*), void* argument) override;
-
-  // Before a reopen, whose recovery reads the logs anew.
-  void ForgetFailedLog() { log_close_failed_ = false; }
 
  private:
   class File;

@@ -46,7 +46,6 @@ Status Engine::Open() {
 }
 
 Status Engine::OpenOnce() {
-  if (own_env_) own_env_->ForgetFailedLog();
   const Status opened = database_.Open(space_.budget().write_buffer);
   if (!opened && opened.error().code() == ErrorCode::kConflict) {
     return Error(ErrorCode::kConflict, fmt::format("{} is in use by another process: {}",

@@ -1,8 +1,9 @@
 #include "tests/storage/store_fixture.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
+#include <spdlog/spdlog.h>
 
+#include <cstdlib>
 #include <thread>
 
 namespace tallyd {
@@ -43,6 +44,8 @@ DeleteSpec RowDelete(const std::string& start, const std::string& end) {
 KeyRange OneRow(const std::string& row) { return {row, row + std::string(1, '\0')}; }
 
 StoreHarness::StoreHarness(leveldb::Env* env) : env_(env) {
+  // Tests fail writes by the hundred. TALLYD_TEST_LOG shows what the store says.
+  spdlog::set_level(std::getenv("TALLYD_TEST_LOG") ? spdlog::level::trace : spdlog::level::off);
   config_.path = dir_.path() + "/db";
   config_.write_buffer = 256u << 10;
   config_.block_cache = 1u << 20;

@@ -1,0 +1,145 @@
+#include "tests/storage/fault_env.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+namespace tallyd {
+
+class FaultEnv::File final : public leveldb::WritableFile {
+ public:
+  File(FaultEnv* env, std::string name, leveldb::WritableFile* file)
+      : env_(env), name_(std::move(name)), file_(file) {}
+  ~File() override { Close().ok(); }
+
+  leveldb::Status Append(const leveldb::Slice& data) override {
+    const leveldb::Status called = env_->Call(name_);
+    if (!called.ok()) return called;
+    const leveldb::Status done = file_->Append(data);
+    const std::lock_guard lock(env_->mutex_);
+    if (done.ok()) env_->files_[name_].written += data.size();
+    return done;
+  }
+  leveldb::Status Flush() override { return file_->Flush(); }
+  leveldb::Status Sync() override {
+    const leveldb::Status called = env_->Call(name_);
+    if (!called.ok()) return called;
+    const leveldb::Status done = file_->Sync();
+    const std::lock_guard lock(env_->mutex_);
+    Extent& extent = env_->files_[name_];
+    if (done.ok()) extent.synced = extent.written;
+    return done;
+  }
+  leveldb::Status Close() override {
+    if (!file_) return leveldb::Status::OK();
+    const leveldb::Status done = file_->Close();
+    file_.reset();
+    return done;
+  }
+
+ private:
+  FaultEnv* const env_;
+  const std::string name_;
+  std::unique_ptr<leveldb::WritableFile> file_;
+};
+
+FaultEnv::FaultEnv() : EnvWrapper(&durable_), durable_([](double) {}) {}
+
+void FaultEnv::FailAt(uint64_t call, Fault fault, bool until_healed) {
+  const std::lock_guard lock(mutex_);
+  fail_at_ = call;
+  fault_ = fault;
+  sticky_ = until_healed;
+  failed_ = false;
+}
+
+void FaultEnv::Heal() {
+  const std::lock_guard lock(mutex_);
+  fail_at_ = 0;
+}
+
+void FaultEnv::CutAt(uint64_t call) { FailAt(call, Fault::kIo, true); }
+
+uint64_t FaultEnv::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+bool FaultEnv::failed() const {
+  const std::lock_guard lock(mutex_);
+  return failed_;
+}
+
+leveldb::Status FaultEnv::Call(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  ++calls_;
+  if (fail_at_ == 0 || calls_ < fail_at_ || (calls_ > fail_at_ && !sticky_)) {
+    return leveldb::Status::OK();
+  }
+  failed_ = true;
+  return leveldb::Status::IOError(what, std::strerror(fault_ == Fault::kNoSpace ? ENOSPC : EIO));
+}
+
+leveldb::Status FaultEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** file) {
+  *file = nullptr;
+  leveldb::Status done = Call(name);
+  if (!done.ok()) return done;
+  leveldb::WritableFile* opened = nullptr;
+  done = EnvWrapper::NewWritableFile(name, &opened);
+  if (!done.ok()) return done;
+  *file = new File(this, name, opened);
+  const std::lock_guard lock(mutex_);
+  files_[name] = {};
+  return done;
+}
+
+leveldb::Status FaultEnv::RemoveFile(const std::string& name) {
+  leveldb::Status done = Call(name);
+  if (!done.ok()) return done;
+  done = EnvWrapper::RemoveFile(name);
+  const std::lock_guard lock(mutex_);
+  if (done.ok()) files_.erase(name);
+  return done;
+}
+
+leveldb::Status FaultEnv::RenameFile(const std::string& from, const std::string& to) {
+  leveldb::Status done = Call(from);
+  if (!done.ok()) return done;
+  done = EnvWrapper::RenameFile(from, to);
+  const std::lock_guard lock(mutex_);
+  const auto moved = files_.find(from);
+  if (done.ok() && moved != files_.end()) {
+    files_[to] = moved->second;
+    files_.erase(from);
+  }
+  return done;
+}
+
+void FaultEnv::LosePower(Loss loss, unsigned seed) {
+  constexpr uint64_t kSector = 512;
+  std::mt19937_64 random(seed);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, extent] : files_) {
+    if (extent.synced == extent.written || !std::filesystem::exists(name)) continue;
+    uint64_t kept = extent.synced;
+    if (loss != Loss::kAll) kept += random() % (extent.written - extent.synced + 1);
+    std::filesystem::resize_file(name, kept);
+    if (loss == Loss::kAll || loss == Loss::kRandomTail) continue;
+    std::fstream file(name, std::ios::in | std::ios::out | std::ios::binary);
+    for (uint64_t at = extent.synced; at < kept; at = (at / kSector + 1) * kSector) {
+      if (random() % 2 == 0) continue;
+      std::string bytes(std::min(kept, (at / kSector + 1) * kSector) - at, '\0');
+      if (loss == Loss::kRandomSectors) {
+        for (char& c : bytes) c = static_cast<char>(random());
+      }
+      file.seekp(static_cast<std::streamoff>(at));
+      file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    }
+  }
+  files_.clear();
+  fail_at_ = 0;
+}
+
+}  // namespace tallyd

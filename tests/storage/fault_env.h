@@ -1,0 +1,61 @@
+// FaultEnv: an Env whose calls can fail, and whose power can be cut.
+//
+// Every call that changes the disk has a number. FailAt makes one call fail, or all from there
+// until Heal. CutAt turns the power off at a call: from there on nothing reaches the disk; once the
+// database is closed, LosePower does to what was not synced what a power cut may do.
+#ifndef TALLYD_TESTS_STORAGE_FAULT_ENV_H_
+#define TALLYD_TESTS_STORAGE_FAULT_ENV_H_
+
+#include <leveldb/env.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+
+#include "storage/leveldb/durable_env.h"
+
+namespace tallyd {
+
+enum class Fault { kNoSpace, kIo };
+// What becomes of unsynced bytes.
+enum class Loss { kAll, kRandomTail, kRandomSectors, kZeroedSectors };
+
+class FaultEnv final : public leveldb::EnvWrapper {
+ public:
+  FaultEnv();
+
+  void FailAt(uint64_t call, Fault fault, bool until_healed);
+  void Heal();
+  void CutAt(uint64_t call);
+  void LosePower(Loss loss, unsigned seed);
+  uint64_t calls() const;
+  bool failed() const;  // Some call has, since FailAt or CutAt.
+
+  leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
+  leveldb::Status RemoveFile(const std::string& name) override;
+  leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
+
+ private:
+  class File;
+  struct Extent {
+    uint64_t written = 0;
+    uint64_t synced = 0;
+  };
+
+  leveldb::Status Call(const std::string& what);
+
+  DurableEnv durable_;
+  mutable std::mutex mutex_;
+  uint64_t calls_ = 0;
+  uint64_t fail_at_ = 0;  // 0: never.
+  bool sticky_ = false;
+  bool failed_ = false;
+  Fault fault_ = Fault::kIo;
+  std::map<std::string, Extent> files_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_TESTS_STORAGE_FAULT_ENV_H_

@@ -1,0 +1,171 @@
+// Power cuts and failing disks at every call that changes the disk: what was acknowledged is there,
+// batches are whole or absent, latest values are what the history implies.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "tests/storage/fault_env.h"
+#include "tests/storage/store_fixture.h"
+
+namespace tallyd {
+namespace {
+
+constexpr int kBatches = 24;
+constexpr int kRowsPerBatch = 3;
+constexpr int kMachines = 4;
+constexpr size_t kTextBytes = 3000;
+
+class CrashTest : public ::testing::Test {
+ protected:
+  // A fresh store in which the next call to the disk has number calls() + 1.
+  void Start() {
+    harness_.reset();
+    env_ = std::make_unique<FaultEnv>();
+    harness_ = std::make_unique<StoreHarness>(env_.get());
+    harness_->config().write_buffer = 64u << 10;
+    acknowledged_.clear();
+  }
+
+  bool OpenStore() {
+    return harness_->TryOpen() &&
+           harness_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)}));
+  }
+
+  static std::string RowOf(int batch, int row) {
+    return std::to_string(1000 + batch) + "#" + std::to_string(row);
+  }
+
+  std::unique_ptr<Batch> MakeBatch(int number) {
+    auto batch = harness_->NewBatch();
+    const std::string text(kTextBytes, static_cast<char>('a' + number));
+    for (int row = 0; row < kRowsPerBatch; ++row) {
+      harness_->Put(batch.get(), "H", RowOf(number, row), number,
+                    {{"A", "n", Value::Int(number)}, {"A", "text", Value::String(text)}});
+    }
+    harness_->Put(batch.get(), "L", "m" + std::to_string(number % kMachines), number,
+                  {{"A", "n", Value::Int(number)}});
+    return batch;
+  }
+
+  // Several wait at a time, so that they commit in groups.
+  void WriteBatches() {
+    for (int first = 0; first < kBatches; first += 3) {
+      std::vector<std::future<Status>> waiting;
+      for (int number = first; number < first + 3; ++number) {
+        auto done = std::make_shared<std::promise<Status>>();
+        waiting.push_back(done->get_future());
+        harness_->store().Submit(MakeBatch(number),
+                                 [done](Status status) { done->set_value(std::move(status)); });
+      }
+      for (int i = 0; i < 3; ++i) {
+        if (waiting[static_cast<size_t>(i)].get()) acknowledged_.insert(first + i);
+      }
+    }
+  }
+
+  void Check(const std::string& what) {
+    SCOPED_TRACE(what);
+    std::map<int, int> rows_of;
+    std::map<std::string, Cells> newest;
+    for (const auto& [key, cells] : harness_->Read("H")) {
+      const int number = std::stoi(key) - 1000;
+      ++rows_of[number];
+      const std::string time = std::to_string(number);
+      EXPECT_EQ(cells.at("A:text@" + time),
+                std::string(kTextBytes, static_cast<char>('a' + number)));
+      newest["m" + std::to_string(number % kMachines)] = {{"A:n@" + time, time}};
+    }
+    for (const int number : acknowledged_) EXPECT_EQ(rows_of[number], kRowsPerBatch) << number;
+    for (const auto& [number, rows] : rows_of) EXPECT_EQ(rows % kRowsPerBatch, 0) << number;
+    const Rows latest = harness_->Read("L");
+    EXPECT_EQ((std::map<std::string, Cells>(latest.begin(), latest.end())), newest);
+  }
+
+  std::unique_ptr<FaultEnv> env_;
+  std::unique_ptr<StoreHarness> harness_;
+  std::set<int> acknowledged_;
+};
+
+// TALLYD_TEST_SEEDS makes the steps between the calls that are tried smaller.
+uint64_t Stride(uint64_t usual) { return std::getenv("TALLYD_TEST_SEEDS") != nullptr ? 1 : usual; }
+
+TEST_F(CrashTest, NothingAcknowledgedIsLostInAPowerCut) {
+  int cuts = 0;
+  for (const Loss loss :
+       {Loss::kAll, Loss::kRandomTail, Loss::kRandomSectors, Loss::kZeroedSectors}) {
+    for (uint64_t call = 1 + static_cast<uint64_t>(loss);; call += Stride(3)) {
+      Start();
+      env_->CutAt(call);
+      if (OpenStore()) WriteBatches();
+      harness_->Close();
+      if (!env_->failed()) break;
+      ++cuts;
+      env_->LosePower(loss, static_cast<unsigned>(call));
+      ASSERT_TRUE(OpenStore()) << "call " << call;
+      Check("cut at call " + std::to_string(call) + ", loss " +
+            std::to_string(static_cast<int>(loss)));
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(cuts, 50);
+}
+
+TEST_F(CrashTest, AFaultNeverCostsWhatWasAcknowledged) {
+  int faults = 0;
+  for (const Fault fault : {Fault::kNoSpace, Fault::kIo}) {
+    for (uint64_t call = 1 + static_cast<uint64_t>(fault);; call += Stride(2)) {
+      Start();
+      env_->FailAt(call, fault, false);
+      if (!OpenStore()) {
+        ASSERT_TRUE(OpenStore()) << "without the fault it opens";
+      }
+      WriteBatches();
+      if (!env_->failed()) break;
+      ++faults;
+      const std::string what = "fault at call " + std::to_string(call);
+      // By itself it writes again.
+      Status written;
+      for (int i = 0; i < 500; ++i) {
+        written = harness_->Commit(MakeBatch(kBatches));
+        if (written) break;
+        EXPECT_TRUE(written.error().code() == ErrorCode::kNoSpace ||
+                    written.error().code() == ErrorCode::kUnavailable)
+            << written.error().message();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      ASSERT_TRUE(written) << what;
+      acknowledged_.insert(kBatches);
+      Check(what + ", before the reopen");
+      ASSERT_TRUE(OpenStore()) << what;
+      Check(what + ", after the reopen");
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(faults, 50);
+}
+
+TEST_F(CrashTest, AFullDiskRefusesWritesAndKeepsReading) {
+  Start();
+  ASSERT_TRUE(OpenStore());
+  WriteBatches();
+  ASSERT_EQ(acknowledged_.size(), size_t{kBatches});
+  env_->FailAt(env_->calls() + 1, Fault::kNoSpace, true);
+  const Status refused = harness_->Commit(MakeBatch(kBatches));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kNoSpace);
+  EXPECT_FALSE(harness_->store().State().writable);
+  env_->Heal();
+  const auto healed = std::chrono::steady_clock::now();
+  while (!harness_->Commit(MakeBatch(kBatches))) {
+    ASSERT_LT(std::chrono::steady_clock::now() - healed, std::chrono::seconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  acknowledged_.insert(kBatches);
+  Check("after the disk had room again");
+}
+
+}  // namespace
+}  // namespace tallyd
