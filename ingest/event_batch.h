@@ -56,6 +56,8 @@ class EventBatch {
   void BeginEvent();
   std::string_view Copy(std::string_view text);
   void AddValue(const Value& value) { values_.push_back(value); }
+  // A null to be filled in at once: what is written in place need not be copied.
+  Value* NewValue() { return &values_.emplace_back(); }
   void EndEvent(const Shape* shape);
   // An event whose shape is not interned.
   void EndEvent(std::unique_ptr<const Shape> shape);

@@ -21,6 +21,8 @@ std::string Shown(std::string_view text) {
   return std::string(text.substr(0, size)) + "...";
 }
 
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
 std::string_view KindName(char first) {
   switch (first) {
     case '[':
@@ -105,7 +107,9 @@ bool EventReader::ReadMember(size_t depth) {
   if (kind == FieldOrder::Kind::kObject && depth == kMaxDepth) {
     RefuseField(raw, fmt::format("nested deeper than {} levels", kMaxDepth));
   }
-  if (!ReadName(raw, kind)) return false;
+  const FieldOrder::Step step =
+      refused_ ? FieldOrder::Step::kEscaped : order_.Member(raw, /*raw=*/true, kind);
+  if (step != FieldOrder::Step::kOk && !ReadOtherName(raw, kind, step)) return false;
   if (refused_) return SkipValue();
   if (kind == FieldOrder::Kind::kObject) {
     ++next_;
@@ -122,12 +126,9 @@ FieldOrder::Kind EventReader::KindOfNext() const {
   return FieldOrder::Kind::kValue;
 }
 
-// False only if the name is no JSON string.
-bool EventReader::ReadName(std::string_view raw, FieldOrder::Kind kind) {
-  FieldOrder::Step step =
-      refused_ ? FieldOrder::Step::kEscaped : order_.Member(raw, /*raw=*/true, kind);
-  if (step == FieldOrder::Step::kOk) [[likely]]
-    return true;
+// A name that is not simply the next one. False only if it is no JSON string.
+bool EventReader::ReadOtherName(std::string_view raw, FieldOrder::Kind kind,
+                                FieldOrder::Step step) {
   std::string_view name = raw;
   if (step == FieldOrder::Step::kEscaped) {
     size_t at = 0;
@@ -178,18 +179,14 @@ bool EventReader::ReadScalar(std::string_view raw_name) {
     default:
       break;
   }
-  const char* const begin = text_.data() + *next_;
-  const char* at = begin;
-  Value value;
-  if (ReadShortNumber(&at, &value)) [[likely]] {
-    const char* const end = text_.data() + text_.size();
-    if (at >= end || IsJsonDelimiter(*at)) {
-      ++next_;
-      batch_->AddValue(value);
-      return true;
-    }
+  size_t end = next_[1];
+  while (IsSpace(text_[end - 1])) --end;
+  Value* const value = batch_->NewValue();
+  if (ReadShortNumber(text_.data() + *next_, end - *next_, value)) [[likely]] {
+    ++next_;
+    return true;
   }
-  return ReadLongNumber(raw_name);
+  return ReadLongNumber(raw_name, value);
 }
 
 bool EventReader::ReadString(std::string_view raw_name) {
@@ -212,12 +209,10 @@ bool EventReader::ReadString(std::string_view raw_name) {
   return true;
 }
 
-bool EventReader::ReadLongNumber(std::string_view raw_name) {
+bool EventReader::ReadLongNumber(std::string_view raw_name, Value* value) {
   const std::string_view token = WordAt(*next_);
-  Value value;
-  switch (ReadNumber(token, &value)) {
+  switch (ReadNumber(token, value)) {
     case NumberFault::kNone:
-      batch_->AddValue(value);
       break;
     case NumberFault::kMalformed:
       return Expected("a value");

@@ -43,10 +43,10 @@ class EventReader {
  private:
   bool ReadObject(size_t depth);
   bool ReadMember(size_t depth);
-  bool ReadName(std::string_view raw, FieldOrder::Kind kind);
+  bool ReadOtherName(std::string_view raw, FieldOrder::Kind kind, FieldOrder::Step step);
   bool ReadScalar(std::string_view raw_name);
   bool ReadString(std::string_view raw_name);
-  bool ReadLongNumber(std::string_view raw_name);
+  bool ReadLongNumber(std::string_view raw_name, Value* value);
   bool ReadWord(std::string_view word);
   bool SkipValue();
   bool SkipName();

@@ -10,6 +10,7 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
@@ -44,7 +45,7 @@ class FieldOrder {
     if (!collecting_) {
       for (uint32_t i = nodes_[at_].child; i != 0; i = nodes_[i].sibling) {
         const Node& child = nodes_[i];
-        if (child.name == name && child.kind == kind && (child.plain || !raw)) {
+        if (IsSame(child.name, name) && child.kind == kind && (child.plain || !raw)) {
           at_ = i;
           return Step::kOk;
         }
@@ -76,6 +77,27 @@ class FieldOrder {
     size_t operator()(std::string_view text) const;
   };
 
+  // Inline: a call for each short name would cost more than the comparison.
+  static bool IsSame(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    if (a.size() < sizeof(uint64_t)) {
+      for (size_t i = 0; i < a.size(); ++i) {
+        if (a[i] != b[i]) return false;
+      }
+      return true;
+    }
+    const auto differ_at = [&a, &b](size_t i) {
+      uint64_t x, y;
+      std::memcpy(&x, a.data() + i, sizeof(x));
+      std::memcpy(&y, b.data() + i, sizeof(y));
+      return x != y;
+    };
+    const size_t last = a.size() - sizeof(uint64_t);  // Overlaps the word before it.
+    for (size_t i = 0; i < last; i += sizeof(uint64_t)) {
+      if (differ_at(i)) return false;
+    }
+    return !differ_at(last);
+  }
   Step Differ(std::string_view name, bool raw, Kind kind);
   Step Collect(std::string_view name, Kind kind);
   void StartCollecting();
