@@ -3,97 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
-#include <set>
-
+#include "tests/ingest/reading.h"
 #include "tests/ingest/world.h"
 
 namespace tallyd {
 namespace {
 
 using ::testing::HasSubstr;
-
-// The events of a table as the last Map left it: "7 {host='a' v=1}", fields by name, a line each.
-// Fragments of one time and entity are merged, as queries do with keys that name {field}.
-class Reading {
- public:
-  Reading(const World& world, std::string_view table, const std::vector<std::string>& globs = {})
-      : table_(*world.schema->FindTable(table)), stored_(world.store->FindTable(table)) {
-    std::set<std::string> names;
-    for (const auto& [name, types] : world.batch->fields) names.insert(name);
-    for (const FieldInfo& field : world.store->fields) names.insert(field.name);
-    RowReader reader(table_, stored_, {names.begin(), names.end()}, &fields_);
-    if (!globs.empty()) reader.SelectFields(globs);
-    patterns_ = reader.Columns();
-    std::vector<EventFragment> fragments;
-    for (const PreviewTable& preview : world.batch->preview.Tables()) {
-      if (preview.table.name != table) continue;
-      for (const Row& row : preview.rows) Read(reader, row, &fragments);
-    }
-    unreadable_ = reader.unreadable_rows();
-  }
-
-  std::string Events() const {
-    std::string all;
-    for (const auto& [key, event] : merged_) all += Line(key.first, event);
-    std::vector<std::string> lines = others_;
-    std::ranges::sort(lines);
-    for (const std::string& line : lines) all += line;
-    return all;
-  }
-  std::string Patterns() const {
-    std::string all;
-    for (const ColumnPattern& pattern : patterns_) {
-      all += fmt::format("{}:{} ", pattern.family, pattern.qualifier);
-    }
-    return all;
-  }
-  uint64_t unreadable() const { return unreadable_; }
-
- private:
-  using Fields = std::map<std::string, std::string>;
-
-  void Read(RowReader& reader, const Row& row, std::vector<EventFragment>* fragments) {
-    if (!reader.BeginRow(row)) return;
-    for (const RowPart& part : row.parts) {
-      size_t count = 0;
-      reader.ReadPart(row, part, fragments, &count);
-      for (size_t i = 0; i < count; ++i) {
-        Fields fields;
-        for (const EventField& field : (*fragments)[i].fields) {
-          EXPECT_TRUE(fields.emplace(fields_.name(field.field), ShowValue(field.value)).second)
-              << "twice: " << fields_.name(field.field);
-        }
-        Merge({part.time, std::string((*fragments)[i].entity)}, fields);
-      }
-    }
-  }
-  void Merge(const std::pair<TimeUs, std::string>& key, const Fields& fields) {
-    Fields& known = merged_[key];
-    for (const auto& [name, value] : fields) {
-      if (known.contains(name) && known[name] != value) {
-        others_.push_back(Line(key.first, fields));
-        return;
-      }
-    }
-    known.insert(fields.begin(), fields.end());
-  }
-  static std::string Line(TimeUs time, const Fields& fields) {
-    std::string line;
-    AppendTime(time, TimeUnit::kMilliseconds, &line);
-    for (const auto& [name, value] : fields) line += fmt::format(" {}={}", name, value);
-    return line + "\n";
-  }
-
-  const Table& table_;
-  TablePtr stored_;
-  FieldTable fields_;
-  std::vector<ColumnPattern> patterns_;
-  std::map<std::pair<TimeUs, std::string>, Fields> merged_;
-  std::vector<std::string> others_;
-  uint64_t unreadable_ = 0;
-};
 
 std::string OneTable(const std::string& pattern, const std::string& row_key,
                      const std::string& columns = "") {
@@ -249,81 +165,6 @@ TEST(TableHoldsTest, AReadingWhoseFieldNothingTellsIsNotHeld) {
   EXPECT_TRUE(TableHolds(*only.schema->FindTable("T"), "p"));
   only.Map(R"({"k":"a","ts":1,"p":5,"q":6})");
   EXPECT_EQ(Reading(only, "T").Events(), "1 k='a' p=5\n");
-}
-
-// Random events through every pattern, and back.
-class PatternsTest : public ::testing::Test {
- protected:
-  static std::string AllPatterns() {
-    auto table = [](const char* name, const char* pattern, const char* key, const char* columns) {
-      return fmt::format(
-          "[tables.{}]\nstream = \"s\"\npattern = \"{}\"\nrow_key = \"{}\"\n{}\n"
-          "families.f = {{}}\n",
-          name, pattern, key, columns);
-    };
-    const char* plain = "{place}#{n:zero(4)}#{ts:us}";
-    const char* week = "{place}#{n:zero(4)}#{ts:week}";
-    return table("PLAIN", "single-timestamp", plain, "") +
-           table("BLOB", "single-timestamp-serialized", plain, "") +
-           table("JSON", "single-timestamp-serialized", week,
-                 "columns = [{family = \"f\", serialize = \"json\"}]") +
-           table("CBOR", "single-timestamp-serialized", week,
-                 "columns = [{family = \"f\", serialize = \"cbor\"}]") +
-           table("CELL", "new-cell", week, "") +
-           table("COLUMN", "new-column", "{place}#{n:zero(4)}#{field}#{ts:week}", "") +
-           table("LATEST", "latest", plain, "");
-  }
-
-  std::string RandomText() {
-    constexpr std::string_view kLetters = "ab#%\x7f\"\\ é/=|";
-    std::string text = "t";  // Never the spelling of a number.
-    for (size_t i = 0, n = random_() % 6; i < n; ++i) text += kLetters[random_() % 7];
-    return text;
-  }
-  std::string Json(const std::string& text) {
-    std::string quoted = "\"";
-    for (const char c : text) quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    return quoted + "\"";
-  }
-  std::string RandomValue() {
-    switch (random_() % 5) {
-      case 0:
-        return std::to_string(static_cast<int64_t>(random_()) * (random_() % 2 ? 1 : -1));
-      case 1:
-        return fmt::format("{}.{:02}", random_() % 1000, random_() % 100);
-      case 2:
-        return fmt::format("{}e{}", random_() % 1000, static_cast<int>(random_() % 40) - 20);
-      case 3:
-        return Json(RandomText());
-      default:
-        return std::to_string(random_() % 10);
-    }
-  }
-
-  std::mt19937_64 random_{20211121};
-};
-
-TEST_F(PatternsTest, EveryPatternGivesEqualEventsBack) {
-  World world(AllPatterns());
-  for (int round = 0; round < 50; ++round) {
-    std::string body = "[";
-    for (int i = 0; i < 40; ++i) {
-      body += fmt::format("{}{{\"place\":{},\"n\":{},\"ts\":{}.{:03}", i == 0 ? "" : ",",
-                          Json(RandomText()), random_() % 3, 1'600'000'000'000 + i * 90'000'000L,
-                          random_() % 1000);
-      for (int f = 0; f < 6; ++f) {
-        if (random_() % 4 != 0) body += fmt::format(",\"m{}\":{}", f, RandomValue());
-      }
-      body += fmt::format(",\"x\":{{\"y\":{}}}}}", RandomValue());
-    }
-    const MapOutcome outcome = world.Map(body + "]");
-    ASSERT_TRUE(outcome.errors.empty()) << World::Errors(outcome);
-    const std::string want = Reading(world, "PLAIN").Events();
-    ASSERT_EQ(std::ranges::count(want, '\n'), 40);
-    for (const char* table : {"BLOB", "JSON", "CBOR", "CELL", "COLUMN", "LATEST"}) {
-      ASSERT_EQ(Reading(world, table).Events(), want) << table << " in round " << round;
-    }
-  }
 }
 
 }  // namespace
