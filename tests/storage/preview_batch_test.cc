@@ -1,0 +1,42 @@
+#include "storage/preview_batch.h"
+
+#include <gtest/gtest.h>
+
+namespace tallyd {
+namespace {
+
+TEST(PreviewBatchTest, ShowsRowsAsTheStoreWould) {
+  TableInfo table;
+  table.id = 1;
+  table.name = "T";
+  table.families.resize(2);
+  table.family_rank = {1, 0};  // Family 1 comes first by name.
+  PreviewBatch preview;
+  EXPECT_TRUE(preview.empty());
+  {
+    const std::string text = "gone after Put";
+    const std::vector<ColumnRef> columns = {{0, "x"}, {1, "y"}};
+    preview.Put(table, "b", 1, columns, std::vector{Value::Int(1), Value::String(text)});
+    preview.Put(table, "a", 1, columns, std::vector{Value::Int(1), Value()});
+    preview.Put(table, "a", 2, columns, std::vector{Value::Int(2), Value()});
+    preview.Put(table, "a", 1, columns, std::vector{Value::Int(3), Value::Int(4)});
+  }
+  const std::vector<PreviewTable> tables = preview.Tables();
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].table.name, "T");
+  ASSERT_EQ(tables[0].rows.size(), 2u);
+  const Row& a = tables[0].rows[0];
+  EXPECT_EQ(a.key, "a");
+  ASSERT_EQ(a.parts.size(), 2u);
+  EXPECT_EQ(a.parts[0].time, 2);
+  EXPECT_EQ(a.parts[1].time, 1);
+  ASSERT_EQ(a.CellsOf(a.parts[1]).size(), 2u);
+  EXPECT_EQ(a.CellsOf(a.parts[1])[0].column.qualifier, "y");
+  EXPECT_EQ(a.CellsOf(a.parts[1])[0].value, Value::Int(4));
+  EXPECT_EQ(a.CellsOf(a.parts[1])[1].value, Value::Int(3));
+  const Row& b = tables[0].rows[1];
+  EXPECT_EQ(b.cells[0].value, Value::String("gone after Put"));
+}
+
+}  // namespace
+}  // namespace tallyd
