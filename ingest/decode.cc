@@ -99,7 +99,11 @@ bool EventDecoder::Impl::ReadBody() {
 }
 
 bool EventDecoder::Impl::ReadToTheEnd() {
-  return reader.AtEnd() || reader.Expected("nothing behind the last event");
+  if (reader.AtEnd()) return true;
+  return reader.Expected(reader.Peek() == '{'
+                             ? "nothing behind the event (one event per line is NDJSON: send "
+                               "Content-Type: application/x-ndjson)"
+                             : "nothing behind the last event");
 }
 
 bool EventDecoder::Impl::ReadArray() {

@@ -235,6 +235,9 @@ TEST_F(DecodeTest, SyntaxErrorsFailTheBodyAndSayWhere) {
       {"7", "byte 0 (event 0): expected an event, an array"},
       {R"({"a":1} x)", "byte 8 (event 0): expected nothing behind the last event, found 'x'"},
       {R"([{"a":1}]])", "byte 9"},
+      {"{\"a\":1}\n{\"a\":2}",
+       "byte 8 (event 0): expected nothing behind the event (one event per "
+       "line is NDJSON"},
       {R"({"events":[{"a":1}]}{)", "byte 20"},
       {R"([{"a":1},{"a" 2}])", "byte 14 (event 1): expected ':' after a field's name, found '2'"},
       {R"([{"a":1})", "byte 8 (event 0): expected ',' or ']' behind an event, found the end"},

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "ingest/seen_fields.h"
 #include "tests/ingest/world.h"
 
@@ -343,6 +346,31 @@ TEST(MapperTest, NewFieldsAreRememberedUntilTheStoreKnowsThem) {
   EXPECT_EQ(later.batch->added, 0u);
   later.Map(R"({"hostname":"a","ts":1,"v":"x"})");
   EXPECT_EQ(later.batch->added, 1u);
+}
+
+TEST(MapperTest, ThreadsShareAMapper) {
+  World world(kServer);
+  Mapper& mapper = *world.mappers.at("server");
+  std::vector<std::jthread> threads;
+  std::atomic<size_t> cells = 0;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      EventDecoder decoder;
+      EventBatch events;
+      for (int i = 0; i < 200; ++i) {
+        const Padded body(fmt::format(R"([{{"hostname":"a","ts":{0},"f{1}":1}},
+                                          {{"f{2}":1.5,"hostname":"b","ts":{0}}}])",
+                                      i, i % 7, i % 11));
+        RecordingBatch batch;
+        const bool decoded =
+            decoder.Decode(BodyFormat::kJson, body.view(), world.shapes, &events).has_value();
+        ASSERT_TRUE(decoded);
+        cells += mapper.Map(events, World::kArrival + i * 1'000'000, &batch).cells;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(cells, 4u * 200 * 4);
 }
 
 TEST(MapperTest, RefusedEventsTeachNoFields) {

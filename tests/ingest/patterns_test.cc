@@ -3,8 +3,11 @@
 #include <prometheus/registry.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "storage/leveldb_store.h"
@@ -91,6 +94,32 @@ TEST_F(PatternsTest, EveryPatternGivesEqualEventsBack) {
     ASSERT_EQ(std::ranges::count(want, '\n'), 40);
     for (const char* table : kOtherTables) {
       ASSERT_EQ(Reading(world, table).Events(), want) << table << " in round " << round;
+    }
+  }
+}
+
+TEST_F(PatternsTest, NaughtyStringsComeBackAsTheyWere) {
+  const char* data = std::getenv("TALLYD_TEST_DATA");
+  const auto file =
+      std::filesystem::path(data != nullptr ? data : TALLYD_SOURCE_DIR "/../shared/data") /
+      "naughty-strings/blns.json";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
+  const auto strings = nlohmann::json::parse(std::ifstream(file));
+  ASSERT_GT(strings.size(), 400u);
+  World world(AllPatterns());
+  int64_t ts = 0;
+  for (const std::string text : strings) {
+    const std::string key = text.empty() ? "empty" : text;
+    const nlohmann::json event = {
+        {"place", key}, {"n", 1}, {"ts", ++ts}, {"v", "." + text}, {"f" + text, true}};
+    const MapOutcome outcome = world.Map(event.dump());
+    ASSERT_TRUE(outcome.errors.empty()) << World::Errors(outcome);
+    const std::string want = Reading(world, "PLAIN").Events();
+    ASSERT_NE(want.find(" place=" + ShowValue(ValueFromText(key))), std::string::npos) << want;
+    ASSERT_NE(want.find(" v='." + text + "'\n"), std::string::npos) << want;
+    ASSERT_NE(want.find(" f" + text + "=true "), std::string::npos) << want;
+    for (const char* table : {"BLOB", "JSON", "CBOR", "CELL", "LATEST"}) {
+      ASSERT_EQ(Reading(world, table).Events(), want) << table;
     }
   }
 }
