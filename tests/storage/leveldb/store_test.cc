@@ -1,6 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <leveldb/db.h>
 
+#include <random>
+
+#include "storage/leveldb/column_registry.h"
+#include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/meta_codec.h"
+#include "storage/preview_batch.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -140,6 +147,133 @@ TEST_F(StoreTest, ASecondStoreOnTheSamePathIsRefused) {
   const auto second = OpenLevelDbStore(options);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), ErrorCode::kConflict) << second.error().message();
+}
+
+TEST_F(StoreTest, AnotherFormatVersionIsRefused) {
+  Close();
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), config().path, &opened).ok());
+  ASSERT_TRUE(opened->Put({}, MetaKey(MetaKind::kFormat), EncodeFormat(2)).ok());
+  delete opened;
+  const Status refused = TryOpen();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("format version 2"));
+}
+
+TEST_F(StoreTest, ADatabaseOfAnotherProgramIsRefused) {
+  Close();
+  std::filesystem::remove_all(config().path);
+  leveldb::DB* opened = nullptr;
+  leveldb::Options options;
+  options.create_if_missing = true;
+  ASSERT_TRUE(leveldb::DB::Open(options, config().path, &opened).ok());
+  ASSERT_TRUE(opened->Put({}, "key", "value").ok());
+  delete opened;
+  EXPECT_FALSE(TryOpen());
+}
+
+TEST_F(StoreTest, AMalformedEntryEndsTheScanWithItsRow) {
+  ASSERT_TRUE(Write("H", "bad", 5, {{"A", "x", Value::Int(1)}}));
+  const TableId table = Find("H")->id;
+  Close();
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), config().path, &opened).ok());
+  std::string key(MaxEntryKeyBytes(3), '\0');
+  key.resize(static_cast<size_t>(EncodeEntryKey(key.data(), table, "bad", 4) - key.data()));
+  ASSERT_TRUE(opened->Put({}, key, "\x09").ok());
+  delete opened;
+  Reopen();
+  for (const bool reverse : {false, true}) {
+    ScanSpec spec;
+    spec.reverse = reverse;
+    const Result<Rows> rows = TryRead("H", spec);
+    ASSERT_FALSE(rows);
+    EXPECT_EQ(rows.error().code(), ErrorCode::kCorruption);
+    EXPECT_THAT(rows.error().message(), ::testing::HasSubstr("bad"));
+  }
+}
+
+TEST_F(StoreTest, RowsAreCountedExactlyWhereTheyAreFew) {
+  for (int i = 0; i < 30; ++i) {
+    for (int t = 0; t < 3; ++t) {
+      ASSERT_TRUE(Write("H", std::to_string(100 + i), t, {{"A", "x", Value::Int(i)}}));
+      ASSERT_TRUE(Write("L", std::to_string(100 + i), t, {{"A", "x", Value::Int(i)}}));
+    }
+  }
+  const std::vector<KeyRange> ranges = {{"105", "110"}, {"120", ""}};
+  for (const char* table : {"H", "L"}) {
+    EXPECT_EQ(*store().EstimateRows(Find(table), ranges, 1000), 15u) << table;
+    EXPECT_EQ(store().Stats(Find(table)).rows, 30u) << table;
+    EXPECT_TRUE(store().Stats(Find(table)).rows_exact) << table;
+  }
+}
+
+TEST_F(StoreTest, ManyRowsAreEstimated) {
+  constexpr int kRows = 20'000;
+  std::mt19937_64 random(1);
+  for (int first = 0; first < kRows; first += 1000) {
+    auto batch = NewBatch();
+    for (int i = first; i < first + 1000; ++i) {
+      Put(batch.get(), "H", std::to_string(100'000 + i), 1,
+          {{"A", "x", Value::Int(static_cast<int64_t>(random() >> 2))}});
+    }
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  const std::vector<KeyRange> all = {{}};
+  const auto estimate = static_cast<double>(*store().EstimateRows(Find("H"), all, 2000));
+  EXPECT_GT(estimate, kRows * 0.5);
+  EXPECT_LT(estimate, kRows * 2.0);
+}
+
+TEST_F(StoreTest, ColumnsThatDoNotRecurAreNotInterned) {
+  const TablePtr table = Find("H");
+  const ColumnSet* first = nullptr;
+  for (size_t i = 0; i < ColumnRegistry::kMaxSets; ++i) {
+    const std::string name = std::to_string(i);
+    const ColumnRef column{0, name};
+    const ColumnSet* set = store().InternColumns(*table, {&column, 1});
+    ASSERT_NE(set, nullptr);
+    if (i == 0) first = set;
+  }
+  const ColumnRef new_column{0, "new"}, old_column{0, "0"};
+  EXPECT_EQ(store().InternColumns(*table, {&new_column, 1}), nullptr);
+  EXPECT_EQ(store().InternColumns(*table, {&old_column, 1}), first);
+}
+
+TEST_F(StoreTest, AColumnSetSurvivesWithItsEntries) {
+  ASSERT_TRUE(Write("H", "a", 1, {{"B", "y", Value::Int(1)}, {"A", "x", Value::Int(2)}}));
+  Reopen();
+  const TablePtr table = Find("H");
+  const std::vector<ColumnRef> columns = {{0, "x"}, {1, "y"}};
+  const ColumnSet* set = store().InternColumns(*table, columns);
+  const auto scan = store().Scan(table, ScanSpec{});
+  ASSERT_TRUE(*scan->Next());
+  EXPECT_EQ(scan->row().parts[0].set, set);
+}
+
+TEST_F(StoreTest, AfterCloseNothingIsTaken) {
+  auto batch = NewBatch();
+  Put(batch.get(), "H", "a", 1, {{"A", "x", Value::Int(1)}});
+  store().Close();
+  store().Close();
+  const Status committed = Commit(std::move(batch));
+  ASSERT_FALSE(committed);
+  EXPECT_EQ(committed.error().code(), ErrorCode::kUnavailable);
+}
+
+TEST_F(StoreTest, AForeignBatchIsRefused) {
+  EXPECT_FALSE(Commit(std::make_unique<PreviewBatch>()));
+}
+
+TEST_F(StoreTest, LargeValuesAndKeysFit) {
+  const std::string large(20u << 20, 'v');
+  const std::string key(kMaxRowKeyBytes, '\0');
+  ASSERT_TRUE(Write("H", key, 1, {{"A", std::string(kMaxQualifierBytes, 'q'), Value::Bytes(large)}},
+                    false));
+  const Rows rows = Read("H");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].first, key);
+  EXPECT_EQ(rows[0].second.begin()->second.size(), large.size());
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+// Readers, writers, deletes and reopens at once. What they must never see is checked here; that
+// they do not race is checked by running this under ThreadSanitizer.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/storage/fault_env.h"
+#include "tests/storage/store_fixture.h"
+
+namespace tallyd {
+namespace {
+
+class ConcurrencyTest : public ::testing::Test {
+ protected:
+  static constexpr int kRows = 40;
+
+  void SetUp() override {
+    harness_.config().write_buffer = 64u << 10;
+    harness_.Open();
+    ASSERT_TRUE(harness_.Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+  }
+
+  // A generation replaces all rows in one batch.
+  Status WriteGeneration(int generation) {
+    auto batch = harness_.NewBatch();
+    harness_.Delete(batch.get(), "H", RowDelete("r", "s"));
+    for (int row = 0; row < kRows; ++row) {
+      const std::string key = "r" + std::to_string(100 + row);
+      harness_.Put(batch.get(), "H", key, 1, {{"A", "g", Value::Int(generation)}});
+      harness_.Put(batch.get(), "L", key, generation, {{"A", "g", Value::Int(generation)}});
+    }
+    return harness_.Commit(std::move(batch));
+  }
+
+  FaultEnv env_;
+  StoreHarness harness_{&env_};
+};
+
+TEST_F(ConcurrencyTest, AScanSeesOneGenerationWholeWhileDeletesArePurged) {
+  ASSERT_TRUE(WriteGeneration(0));
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> readers;
+  std::atomic<int> reads{0};
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      int newest = 0;
+      while (!stop) {
+        const Rows rows = harness_.Read("H");
+        ASSERT_EQ(rows.size(), size_t{kRows});
+        const std::string generation = rows.front().second.at("A:g@1");
+        for (const auto& [key, cells] : rows) ASSERT_EQ(cells.at("A:g@1"), generation);
+        ASSERT_GE(std::stoi(generation), newest) << "what was deleted came back";
+        newest = std::stoi(generation);
+        ++reads;
+      }
+    });
+  }
+  for (int generation = 1; generation < 150 || reads < 50; ++generation) {
+    ASSERT_TRUE(WriteGeneration(generation));
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  harness_.AwaitPurge();
+  EXPECT_EQ(harness_.Read("H").size(), size_t{kRows});
+}
+
+TEST_F(ConcurrencyTest, ReadersSurviveReopens) {
+  ASSERT_TRUE(WriteGeneration(0));
+  std::atomic<bool> stop{false};
+  std::atomic<int> good{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        const auto scan = harness_.store().Scan(harness_.Find("H"), ScanSpec{});
+        Result<bool> more = true;
+        while (more && *more) more = scan->Next();
+        if (more) {
+          ++good;
+        } else {
+          ASSERT_EQ(more.error().code(), ErrorCode::kUnavailable) << more.error().message();
+        }
+        harness_.store().State();
+        harness_.store().Stats(harness_.Find("L"));
+      }
+    });
+  }
+  int generation = 1;
+  for (int fault = 0; fault < 8; ++fault) {
+    env_.FailAt(env_.calls() + 2, fault % 2 == 0 ? Fault::kIo : Fault::kNoSpace, false);
+    WriteGeneration(generation).has_value();
+    while (!WriteGeneration(++generation)) std::this_thread::yield();
+    const int before = good;
+    while (good == before) std::this_thread::yield();
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  const Rows latest = harness_.Read("L");
+  ASSERT_EQ(latest.size(), size_t{kRows});
+  const std::string last = std::to_string(generation);
+  for (const auto& [key, cells] : latest) EXPECT_EQ(cells.at("A:g@" + last), last);
+}
+
+TEST_F(ConcurrencyTest, ASlowReaderDoesNotHoldUpAReopen) {
+  ASSERT_TRUE(WriteGeneration(0));
+  const auto slow = harness_.store().Scan(harness_.Find("H"), ScanSpec{});
+  ASSERT_TRUE(*slow->Next());
+  env_.FailAt(env_.calls() + 1, Fault::kIo, false);
+  EXPECT_FALSE(WriteGeneration(1));
+  while (!WriteGeneration(2)) std::this_thread::yield();
+  const Result<bool> more = slow->Next();
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
+}
+
+TEST_F(ConcurrencyTest, WritersShareCommits) {
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; i < 50; ++i) {
+        const std::string row = std::to_string(writer) + "#" + std::to_string(i);
+        const std::string column = "c" + std::to_string(i % 7);
+        ASSERT_TRUE(harness_.Write("H", row, 1, {{"A", column, Value::Int(i)}}));
+        ASSERT_TRUE(harness_.Write("L", row, 1, {{"A", column, Value::Int(i)}}));
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(harness_.Read("H").size(), 200u);
+  harness_.Reopen();
+  EXPECT_EQ(harness_.Read("H"), harness_.Read("L"));
+}
+
+}  // namespace
+}  // namespace tallyd
