@@ -1,0 +1,42 @@
+// What the answers of rows and events have in common: the format that was asked for, how a source
+// becomes an answer, and the link to the next page.
+#ifndef TALLYD_API_ANSWER_H_
+#define TALLYD_API_ANSWER_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/request.h"
+#include "api/response.h"
+#include "config/result.h"
+
+namespace tallyd {
+
+enum class AnswerFormat : uint8_t { kJson, kNdjson, kCsv };
+
+// `format=` decides, then the first media type of Accept that is spoken here, then JSON.
+Result<AnswerFormat> ChooseFormat(const Request& request);
+std::string_view ContentTypeOf(AnswerFormat format);
+
+// Pages of answers without `limit`, and the most that one may ask for.
+inline constexpr uint64_t kDefaultLimit = 10'000;
+inline constexpr uint64_t kMaxLimit = 1'000'000;
+// A page that is held in memory ends early, with a cursor, where it would exceed this.
+inline constexpr size_t kPageBytes = 64u << 20;
+// A scan holds back space and the engine's reopening: a stream whose client is slow opens another.
+inline constexpr int64_t kMaxScanAgeUs = 5'000'000;
+
+// Pulls the first chunk, so that an error is an answer of its own; a source that ends with it
+// becomes a whole body.
+Response StartBody(std::string_view content_type, std::unique_ptr<BodySource> source);
+
+// The same request's path and query with another cursor, as the value of a Link header.
+std::string NextLink(const Request& request, std::string_view cursor);
+
+// A field of CSV (RFC 4180): quoted where it must be. An empty text is "" and absent is nothing.
+void AppendCsvText(std::string_view text, std::string* out);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_ANSWER_H_

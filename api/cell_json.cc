@@ -1,0 +1,152 @@
+#include "api/cell_json.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+
+#include "api/row_cells.h"
+
+namespace tallyd {
+namespace {
+
+void AppendEscaped(char c, std::string* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  switch (c) {
+    case '"':
+      *out += "\\\"";
+      return;
+    case '\\':
+      *out += "\\\\";
+      return;
+    case '\n':
+      *out += "\\n";
+      return;
+    case '\r':
+      *out += "\\r";
+      return;
+    case '\t':
+      *out += "\\t";
+      return;
+    default:
+      *out += "\\u00";
+      out->push_back(kHex[(c >> 4) & 0xf]);
+      out->push_back(kHex[c & 0xf]);
+  }
+}
+
+bool NeedsEscape(unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; }
+
+void AppendQuoted(std::string_view text, std::string* out) {
+  out->push_back('"');
+  size_t copied = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!NeedsEscape(static_cast<unsigned char>(text[i]))) continue;
+    out->append(text, copied, i - copied);
+    AppendEscaped(text[i], out);
+    copied = i + 1;
+  }
+  out->append(text, copied);
+  out->push_back('"');
+}
+
+bool IsUtf8(std::string_view text) {
+  const bool ascii = std::none_of(text.begin(), text.end(),
+                                  [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  return ascii || simdjson::validate_utf8(text.data(), text.size());
+}
+
+void AppendBase64Object(std::string_view bytes, std::string* out) {
+  *out += "{\"base64\":\"";
+  *out += EncodeBase64(bytes);
+  *out += "\"}";
+}
+
+}  // namespace
+
+void AppendJsonString(std::string_view text, std::string* out) {
+  if (IsUtf8(text)) {
+    AppendQuoted(text, out);
+  } else {
+    AppendBase64Object(text, out);
+  }
+}
+
+void AppendJsonValue(const Value& value, std::string* out) {
+  switch (value.type()) {
+    case ValueType::kNull:
+      *out += "null";
+      return;
+    case ValueType::kString:
+      AppendJsonString(value.AsView(), out);
+      return;
+    case ValueType::kBytes:
+      AppendBase64Object(value.AsView(), out);
+      return;
+    case ValueType::kInt64:
+    case ValueType::kFloat64:
+    case ValueType::kBool:
+      AppendText(value, out);
+      return;
+  }
+}
+
+void AppendJsonTime(TimeUs t, std::string* out) { AppendTime(t, TimeUnit::kMilliseconds, out); }
+
+std::string EncodeBase64(std::string_view bytes) {
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      out.push_back(i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63] : '=');
+    }
+  }
+  return out;
+}
+
+// A member's name cannot be an object: what is no text is named by its base64.
+void AppendJsonName(std::string_view name, std::string* out) {
+  if (IsUtf8(name)) {
+    AppendQuoted(name, out);
+  } else {
+    AppendQuoted("base64:" + EncodeBase64(name), out);
+  }
+}
+
+void AppendRowJson(const TableInfo& table, const Row& row, const RowJsonOptions& options,
+                   std::string* out) {
+  *out += "{\"key\":";
+  AppendJsonString(row.key, out);
+  *out += ",\"cells\":{";
+  const ColumnRef* before = nullptr;
+  for (const RowCell& cell : CellsInReadOrder(table, row)) {
+    const ColumnRef& column = cell.view->column;
+    const bool new_family = before == nullptr || before->family != column.family;
+    if (before != nullptr && new_family) *out += "]},";
+    if (new_family) {
+      AppendJsonName(table.families[column.family].name, out);
+      *out += ":{";
+    }
+    if (new_family || before->qualifier != column.qualifier) {
+      if (!new_family) *out += "],";
+      AppendJsonName(column.qualifier, out);
+      *out += ":[";
+    } else {
+      out->push_back(',');
+    }
+    *out += "{\"value\":";
+    AppendCellValueJson(table, cell, options, out);
+    *out += ",\"ts\":";
+    AppendJsonTime(cell.time, out);
+    out->push_back('}');
+    before = &column;
+  }
+  *out += before == nullptr ? "}}" : "]}}}";
+}
+
+}  // namespace tallyd

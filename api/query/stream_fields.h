@@ -1,0 +1,46 @@
+// The fields that a stream is known to have: those that events brought (the store's catalogue) and
+// those that the configuration names. What is in neither is a mistake of whoever asks.
+#ifndef TALLYD_API_QUERY_STREAM_FIELDS_H_
+#define TALLYD_API_QUERY_STREAM_FIELDS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+class StreamFields {
+ public:
+  StreamFields(const Schema& schema, const Stream& stream, const Store& store);
+
+  bool Knows(std::string_view name) const { return type_bits_.find(name) != type_bits_.end(); }
+  // Whether events brought it as an integer or a float.
+  bool IsNumber(std::string_view name) const;
+  const std::vector<std::string>& names() const { return names_; }  // In byte order.
+  // The known fields that a name or glob matches, in byte order.
+  std::vector<std::string> Matching(std::string_view pattern) const;
+  // 400 with the nearest names.
+  Error Unknown(std::string_view name) const;
+
+ private:
+  void AddTable(const Table& table);
+
+  std::string stream_;
+  std::map<std::string, uint8_t, std::less<>> type_bits_;
+  std::vector<std::string> names_;
+};
+
+// Whether a rule of the table's columns, per field or per event, uses this field of an event.
+bool RuleUses(const Table& table, const ColumnRule& rule, std::string_view field);
+// Whether any does: the field is measured, not only part of the key.
+bool IsMeasured(const Table& table, std::string_view field);
+// Whether the row key gives the field back: it stands there other than as a salt or as the time.
+bool IsKeyField(const Table& table, std::string_view field);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_STREAM_FIELDS_H_

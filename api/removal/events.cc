@@ -1,0 +1,155 @@
+// DELETE /v1/streams/{stream}/events: forgets a time range of an entity in every table of the
+// stream.
+//
+// 1. Every filter must be a key field of every table: a table that cannot tell the entity from its
+// keys would lose too
+//    much or too little, and the whole request is refused.
+// 2. Where the filters are the leading fields of the key, the plan's ranges hold that entity and
+// nothing else: one delete
+//    per range, however many rows it holds.
+// 3. Elsewhere the keys are read, and every row of the entity is deleted by its own key.
+// 4. All of it commits as one batch. Times are judged by the cells' own time.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/cell_json.h"
+#include "api/handlers.h"
+#include "api/query/event_query.h"
+#include "api/removal/commit.h"
+#include "api/rows/row_query.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kMaxSingleRows = 100'000;
+
+Error Unprocessable(std::string message) {
+  return Error(ErrorCode::kUnprocessable, std::move(message));
+}
+
+struct Removal {
+  const EventQuery& query;
+  const Table& table;
+  TablePtr stored;
+};
+
+Status CheckFilters(const EventQuery& query, const Table& table) {
+  for (const FieldFilter& filter : query.filters) {
+    if (IsKeyField(table, filter.field)) continue;
+    return Unprocessable(fmt::format(
+        "{}: the row key of table {} ({}) does not hold it, so its rows cannot be told apart; "
+        "delete by key fields, or from that table by prefix",
+        filter.field, table.name, table.row_key.text()));
+  }
+  return {};
+}
+
+KnownFields KnownEntity(const Removal& removal) {
+  KnownFields known;
+  known.time = removal.query.time;
+  for (const FieldFilter& filter : removal.query.filters) {
+    known.values[filter.field] = filter.values;
+  }
+  return known;
+}
+
+// Whether the key's leading placeholders are just the filtered fields (and salts of them).
+bool FiltersLead(const Removal& removal, const KnownFields& known) {
+  std::vector<std::string> seen;
+  for (const Segment& segment : removal.table.row_key.segments()) {
+    if (segment.is_literal()) continue;
+    if (segment.is_time || known.values.find(segment.field) == known.values.end()) break;
+    if (segment.spec.kind == SpecKind::kSalt) continue;
+    if (std::find(seen.begin(), seen.end(), segment.field) == seen.end()) {
+      seen.push_back(segment.field);
+    }
+  }
+  return seen.size() == known.values.size();
+}
+
+// Whether the key is of the entity: each filtered field reads back as one of its values' texts.
+bool IsOfEntity(const Removal& removal, const std::vector<KeyField>& fields) {
+  const auto& segments = removal.table.row_key.segments();
+  return std::ranges::all_of(removal.query.filters, [&](const FieldFilter& filter) {
+    return std::ranges::any_of(fields, [&](const KeyField& field) {
+      return segments[field.segment].field == filter.field && !field.value.is_null() &&
+             std::ranges::find(filter.values, ToText(field.value)) != filter.values.end();
+    });
+  });
+}
+
+Result<size_t> DeleteByKey(const Removal& removal, const RangePlan& plan, Store& store,
+                           Batch* batch) {
+  size_t rows = 0;
+  std::string scratch;
+  std::vector<KeyField> fields;
+  const std::vector<KeyRange> whole = {KeyRange{}};
+  for (const KeyRange& range : plan.bounded ? plan.ranges : whole) {
+    ScanSpec spec;
+    spec.range = range;
+    spec.cells = removal.query.time;
+    spec.keys_only = true;
+    spec.now = removal.query.now;
+    const std::unique_ptr<RowScan> scan = store.Scan(removal.stored, spec);
+    while (true) {
+      const Result<bool> more = scan->Next();
+      if (!more) return more.error();
+      if (!*more) break;
+      const std::string key(scan->row().key);
+      if (!removal.table.row_key.ReadBack(key, &scratch, &fields)) continue;
+      if (!IsOfEntity(removal, fields)) continue;
+      if (++rows > kMaxSingleRows) {
+        return Unprocessable(
+            fmt::format("table {}: more than {} rows would have to be deleted one by one; narrow "
+                        "the time range",
+                        removal.table.name, kMaxSingleRows));
+      }
+      batch->Delete(*removal.stored, {RangeOfKey(key), {}, {}, removal.query.time});
+    }
+  }
+  return rows;
+}
+
+// How many ranges or rows of the table are to be forgotten.
+Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch) {
+  const KnownFields known = KnownEntity(removal);
+  Result<RangePlan> plan = PlanRanges(removal.table.row_key, known, removal.query.stream->unit);
+  if (!plan) return plan.error();
+  if (!FiltersLead(removal, known)) return DeleteByKey(removal, *plan, store, batch);
+  for (const KeyRange& range : plan->ranges) {
+    batch->Delete(*removal.stored, {range, {}, {}, removal.query.time});
+  }
+  return plan->ranges.size();
+}
+
+}  // namespace
+
+Response DeleteEvents(const Request& request, ApiContext& context) {
+  Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kRemoval);
+  if (!query) return ProblemOf(query.error());
+  if (query->filters.empty()) {
+    return Problem(400, "say whose events: a key field, as in hostname=server1.bbb.com");
+  }
+  std::unique_ptr<Batch> batch = context.store.NewBatch();
+  std::string body = "{\"tables\":{";
+  for (const size_t index : query->stream->tables) {
+    const Table& table = query->schema().tables[index];
+    const Removal removal{*query, table, context.store.FindTable(table.name)};
+    Status usable = CheckFilters(*query, table);
+    if (!usable) return ProblemOf(usable.error());
+    Result<size_t> ranges = AddDeletes(removal, context.store, batch.get());
+    if (!ranges) return ProblemOf(ranges.error());
+    if (body.back() != '{') body.push_back(',');
+    AppendJsonString(table.name, &body);
+    fmt::format_to(std::back_inserter(body), ":{{\"ranges\":{}}}", *ranges);
+  }
+  if (!batch->empty()) {
+    if (Status done = CommitAndWait(context.store, std::move(batch)); !done) {
+      return ProblemOf(done.error());
+    }
+  }
+  return Response::Json(200, body + "}}");
+}
+
+}  // namespace tallyd

@@ -1,0 +1,100 @@
+// Deletes that name a table: rows by prefix, one row, the cells of one column, a whole orphaned
+// table. Each answers when it is durable.
+#include <fmt/format.h>
+
+#include "api/cell_json.h"
+#include "api/handlers.h"
+#include "api/removal/commit.h"
+#include "api/rows/row_query.h"
+
+namespace tallyd {
+namespace {
+
+Response Deleted(const std::string& what, std::string_view name) {
+  std::string body = "{\"deleted\":{\"" + what + "\":";
+  AppendJsonString(name, &body);
+  return Response::Json(200, body + "}}");
+}
+
+Status Forget(ApiContext& context, const TableInfo& table, const DeleteSpec& what) {
+  std::unique_ptr<Batch> batch = context.store.NewBatch();
+  batch->Delete(table, what);
+  return CommitAndWait(context.store, std::move(batch));
+}
+
+Result<TablePtr> FindForDelete(const Request& request, ApiContext& context,
+                               const std::vector<std::string>& parameters) {
+  Result<TablePtr> table = FindStoredTable(context.store, request.arguments[0]);
+  if (!table) return table;
+  if (Status known = request.params.RefuseUnknown(parameters); !known) return known.error();
+  return table;
+}
+
+struct ColumnName {
+  FamilyId family;
+  std::string qualifier;
+};
+
+Result<ColumnName> ParseColumn(const TableInfo& table, std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) {
+    return Invalid(fmt::format("\"{}\": a column is family:qualifier", text));
+  }
+  const std::optional<FamilyId> family = table.FindFamily(text.substr(0, colon));
+  if (!family) {
+    return Error(ErrorCode::kNotFound,
+                 fmt::format("table {} has no family \"{}\"", table.name, text.substr(0, colon)));
+  }
+  return ColumnName{*family, std::string(text.substr(colon + 1))};
+}
+
+}  // namespace
+
+Response DeleteRows(const Request& request, ApiContext& context) {
+  Result<TablePtr> table = FindForDelete(request, context, {"prefix"});
+  if (!table) return ProblemOf(table.error());
+  const std::string_view prefix = request.params.Get("prefix").value_or("");
+  if (prefix.empty()) {
+    return Problem(400, "prefix: say which rows, as in prefix=altostrat%23 with the delimiter");
+  }
+  DeleteSpec what;
+  what.rows = PrefixRange(prefix);
+  if (Status done = Forget(context, **table, what); !done) return ProblemOf(done.error());
+  return Deleted("prefix", prefix);
+}
+
+Response DeleteRow(const Request& request, ApiContext& context) {
+  Result<TablePtr> table = FindForDelete(request, context, {});
+  if (!table) return ProblemOf(table.error());
+  DeleteSpec what;
+  what.rows = RangeOfKey(request.arguments[1]);
+  if (Status done = Forget(context, **table, what); !done) return ProblemOf(done.error());
+  return Deleted("key", request.arguments[1]);
+}
+
+Response DeleteCells(const Request& request, ApiContext& context) {
+  Result<TablePtr> table = FindForDelete(request, context, {"from", "to"});
+  if (!table) return ProblemOf(table.error());
+  Result<ColumnName> column = ParseColumn(**table, request.arguments[2]);
+  if (!column) return ProblemOf(column.error());
+  Result<TimeRange> times = ParseCellTimes(request.params, context.clock.Now());
+  if (!times) return ProblemOf(times.error());
+  DeleteSpec what;
+  what.rows = RangeOfKey(request.arguments[1]);
+  what.family = column->family;
+  what.qualifier = column->qualifier;
+  what.cells = *times;
+  if (Status done = Forget(context, **table, what); !done) return ProblemOf(done.error());
+  return Deleted("column", request.arguments[2]);
+}
+
+Response DropTable(const Request& request, ApiContext& context) {
+  Result<TablePtr> table = FindForDelete(request, context, {});
+  if (!table) return ProblemOf(table.error());
+  if (Status dropped = context.store.DropTable((*table)->name); !dropped) {
+    return ProblemOf(dropped.error());
+  }
+  return Deleted("table", (*table)->name);
+}
+
+}  // namespace tallyd

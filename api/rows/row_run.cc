@@ -1,0 +1,105 @@
+#include "api/rows/row_run.h"
+
+#include <utility>
+
+#include "api/cell_json.h"
+#include "api/cursor.h"
+#include "api/row_cells.h"
+
+namespace tallyd {
+
+RowRun::RowRun(RowQuery query, ApiContext& context)
+    : query_(std::move(query)),
+      context_(context),
+      scan_(context.store.Scan(query_.stored, query_.spec)),
+      opened_(std::chrono::steady_clock::now()) {}
+
+RowRun::~RowRun() {
+  context_.metrics.rows_read.Increment(static_cast<double>(read_));
+  context_.metrics.rows_returned.Increment(static_cast<double>(returned_));
+}
+
+Result<bool> RowRun::Next() {
+  while (true) {
+    const Result<bool> more = scan_->Next();
+    if (!more || !*more) return more;
+    ++read_;
+    if (!query_.value || FilterByValue()) return true;
+  }
+}
+
+// Keeps the cells whose text is the one asked for.
+bool RowRun::FilterByValue() {
+  const Row& row = scan_->row();
+  filtered_.key = row.key;
+  filtered_.parts.clear();
+  filtered_.cells.clear();
+  for (const RowPart& part : row.parts) {
+    RowPart kept = part;
+    kept.begin = static_cast<uint32_t>(filtered_.cells.size());
+    for (const CellView& cell : row.CellsOf(part)) {
+      scratch_.clear();
+      AppendText(cell.value, &scratch_);
+      if (scratch_ == *query_.value) filtered_.cells.push_back(cell);
+    }
+    kept.end = static_cast<uint32_t>(filtered_.cells.size());
+    if (kept.end > kept.begin) filtered_.parts.push_back(kept);
+  }
+  return !filtered_.cells.empty();
+}
+
+void RowRun::Append(std::string* out) {
+  ++returned_;
+  last_key_ = row().key;
+  if (query_.format == AnswerFormat::kCsv) return AppendCsv(out);
+  AppendRowJson(*query_.stored, row(), {query_.table, query_.raw}, out);
+  if (query_.format == AnswerFormat::kNdjson) out->push_back('\n');
+}
+
+void RowRun::AppendCsv(std::string* out) const {
+  const TableInfo& table = *query_.stored;
+  std::string text;
+  for (const RowCell& cell : CellsInReadOrder(table, row())) {
+    const ColumnRef& column = cell.view->column;
+    AppendCsvText(row().key, out);
+    out->push_back(',');
+    AppendCsvText(table.families[column.family].name, out);
+    out->push_back(',');
+    AppendCsvText(column.qualifier, out);
+    out->push_back(',');
+    AppendJsonTime(cell.time, out);
+    out->push_back(',');
+    const Value& value = cell.view->value;
+    text.clear();
+    if (IsSerialized(table, column, query_.table) && !query_.raw) {
+      AppendCellValueJson(table, cell, {query_.table, false}, &text);
+    } else if (value.type() == ValueType::kBytes || query_.raw) {
+      AppendText(value, &text);
+      if (value.type() == ValueType::kBytes) text = EncodeBase64(text);
+    } else {
+      AppendText(value, &text);
+    }
+    AppendCsvText(text, out);
+    out->append("\r\n");
+  }
+}
+
+std::string RowRun::Cursor() const {
+  CursorWriter cursor(query_.hash);
+  cursor.AddText(last_key_);
+  return cursor.Finish();
+}
+
+void RowRun::Refresh() {
+  const auto age = std::chrono::steady_clock::now() - opened_;
+  if (last_key_.empty() || age < std::chrono::microseconds(kMaxScanAgeUs)) return;
+  if (query_.spec.reverse) {
+    query_.spec.range.end = last_key_;
+  } else {
+    query_.spec.range.start = last_key_ + '\0';
+  }
+  scan_ = context_.store.Scan(query_.stored, query_.spec);
+  opened_ = std::chrono::steady_clock::now();
+}
+
+}  // namespace tallyd

@@ -1,0 +1,48 @@
+// RowRun: a query for rows being answered: the rows, filtered, as text, and the cursor behind them.
+// It owns all that it needs but the store.
+#ifndef TALLYD_API_ROWS_ROW_RUN_H_
+#define TALLYD_API_ROWS_ROW_RUN_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "api/rows/row_query.h"
+
+namespace tallyd {
+
+class RowRun {
+ public:
+  RowRun(RowQuery query, ApiContext& context);
+  ~RowRun();  // Counts what was read and returned.
+  RowRun(const RowRun&) = delete;
+  RowRun& operator=(const RowRun&) = delete;
+
+  const RowQuery& query() const { return query_; }
+  // To the next row that has a cell to show.
+  Result<bool> Next();
+  // The row as an object, a line of NDJSON or records of CSV, as the format says.
+  void Append(std::string* out);
+  std::string Cursor() const;
+  // After a pause: gives up a scan that has been open for long and goes on behind the row.
+  void Refresh();
+
+ private:
+  const Row& row() const { return query_.value ? filtered_ : scan_->row(); }
+  bool FilterByValue();
+  void AppendCsv(std::string* out) const;
+
+  RowQuery query_;
+  ApiContext& context_;
+  std::unique_ptr<RowScan> scan_;
+  Row filtered_;
+  std::string last_key_;
+  std::string scratch_;
+  std::chrono::steady_clock::time_point opened_;
+  uint64_t read_ = 0;
+  uint64_t returned_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_ROWS_ROW_RUN_H_
