@@ -81,8 +81,13 @@ class PatternCollector {
       return;
     }
     const size_t before = patterns_.size();
+    const bool named_as_sent = rule.rename.empty() && !rule.compact_names;
     for (const std::string& field : stream_fields) {
       if (!Wants(field) || !RuleHolds(table_, rule, field)) continue;
+      if (named_as_sent) {
+        for (const std::string& glob : globs_) Add(rule, PatternOf(rule.name, true, glob));
+        break;
+      }
       const std::string* renamed = RenamedTo(rule, field);
       Add(rule,
           renamed != nullptr ? *renamed : PatternOf(rule.name, true, NameInRule(rule, field)));
