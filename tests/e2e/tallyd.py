@@ -167,7 +167,9 @@ class Tallyd:
             try:
                 connection.request(method, target, body, headers or {})
             except (BrokenPipeError, ConnectionResetError):
-                pass  # The daemon may answer (413) before it has read the whole body.
+                if connection.sock is None:
+                    raise  # There never was a connection.
+                # The daemon may answer (413) before it has read the whole body.
             answer = connection.getresponse()
             return Answer(answer.status, answer.headers, answer.read())
         finally:

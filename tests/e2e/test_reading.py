@@ -8,7 +8,7 @@ import math
 import re
 import time
 
-from tests.e2e.tallyd import E2eTest, mentions
+from tests.e2e.tallyd import E2eTest, as_dicts, mentions
 
 METRIC = """
 [tables.METRIC]
@@ -39,6 +39,11 @@ def make_events():
 
 
 EVENTS = make_events()
+
+
+def without_nulls(events):
+    """A page has the columns of its own events: those that the others have are null elsewhere."""
+    return [{name: value for name, value in event.items() if value is not None} for event in events]
 
 
 def of_host(number=0, events=None):
@@ -163,7 +168,7 @@ class EventsTest(StoredTest):
                        {"scan": 1, "rack": "r0"},
                        {"hostname": HOSTS[1], "fields": "CPU/*"}):
             for order in "asc", "desc":
-                whole = self.tallyd.query("server", params, order=order)["rows"]
+                whole = self.tallyd.events("server", params, order=order)
                 for limit in 1, 7, 20, 60:
                     with self.subTest(params=params, order=order, limit=limit):
                         self.assertEqual(whole, self.pages(params, order, limit))
@@ -173,7 +178,7 @@ class EventsTest(StoredTest):
         for _ in range(100):
             page = self.tallyd.query("server", params, order=order, limit=limit, cursor=cursor)
             self.assertLessEqual(len(page["rows"]), limit)
-            rows, cursor = rows + page["rows"], page["next"]
+            rows, cursor = rows + as_dicts(page), page["next"]
             if cursor is None:
                 return rows
         self.fail("the pages do not end")
@@ -182,9 +187,9 @@ class EventsTest(StoredTest):
         self.tallyd.write("server", [{"ts": FIRST, "hostname": f"h{number:03}", "v": number}
                                      for number in range(100)])
         for order in "asc", "desc":
-            whole = self.tallyd.query("server", scan=1, order=order)["rows"]
+            whole = self.tallyd.events("server", scan=1, order=order)
             self.assertEqual(160, len(whole))
-            self.assertEqual(whole, self.pages({"scan": 1}, order, 9))
+            self.assertEqual(*map(without_nulls, (whole, self.pages({"scan": 1}, order, 9))))
 
     def test_the_plan_is_told_without_the_rows(self):
         def plan(**params):

@@ -27,7 +27,7 @@ class Answer:
 
     @property
     def lines(self):
-        return [json.loads(line) for line in self.text.splitlines() if line]
+        return [json.loads(line) for line in self.text.split("\n") if line]
 
     @property
     def errors(self):
