@@ -135,7 +135,7 @@ void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
   ++open_connections_;
   context_.metrics.connections.Increment();
   auto session = std::make_shared<Session>(std::move(socket), *this, shard);
-  asio::co_spawn(shard.io, Session::Run(session), SessionEnd{});
+  asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
 }
 
 void HttpServer::CloseIdleSessions() {

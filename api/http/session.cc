@@ -46,10 +46,10 @@ Session::~Session() {
   context_.metrics.connections.Decrement();
 }
 
-asio::awaitable<void> Session::Run(std::shared_ptr<Session> self) {
-  self->shard_.sessions.insert(self.get());
-  while (co_await self->ServeOne()) {
-  }
+asio::awaitable<void> Session::Run() {
+  shard_.sessions.insert(this);
+  bool open = true;
+  while (open) open = co_await ServeOne();
 }
 
 void Session::CloseIfIdle() {

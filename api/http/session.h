@@ -32,7 +32,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  static boost::asio::awaitable<void> Run(std::shared_ptr<Session> self);
+  boost::asio::awaitable<void> Run();
   void CloseIfIdle();
 
  private:
@@ -82,7 +82,9 @@ class Session {
 
 // The end of a session's coroutine: what it threw, if anything, is logged and ends that connection
 // only.
+// It holds the session until then.
 struct SessionEnd {
+  std::shared_ptr<Session> session;
   void operator()(std::exception_ptr error) const;
 };
 
