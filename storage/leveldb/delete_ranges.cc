@@ -13,8 +13,8 @@ DeleteRange::DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec)
 DeleteList DeleteRanges::Of(TableId table) const {
   const std::lock_guard lock(mutex_);
   DeleteList list;
-  for (const auto& [sequence, range] : ranges_) {
-    if (range->table == table) list.push_back(range);
+  for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range) {
+    if (range->second->table == table) list.push_back(range->second);
   }
   return list;
 }

@@ -31,9 +31,6 @@ struct DeleteRange {
   bool CoversRow(std::string_view row_prefix) const {
     return row_prefix >= database.start && row_prefix < database.end;
   }
-  bool Overlaps(const DeleteRange& other) const {
-    return database.start < other.database.end && other.database.start < database.end;
-  }
   // Whether it hides whatever an entry of a covered row holds at this time.
   bool HidesEntry(TimeUs time, uint64_t entry_sequence) const {
     return !what.family && HidesTime(time, entry_sequence);
@@ -54,8 +51,8 @@ class DeleteRanges {
   std::shared_lock<std::shared_mutex> BeginRead() const { return std::shared_lock(change_); }
   std::unique_lock<std::shared_mutex> BeginChange() { return std::unique_lock(change_); }
 
-  DeleteList Of(TableId table) const;
-  DeleteList All() const;  // Oldest first.
+  DeleteList Of(TableId table) const;  // Newest first, as they are likeliest to hide an entry.
+  DeleteList All() const;              // Oldest first.
   size_t size() const;
 
   void Publish(const DeleteList& added);

@@ -74,15 +74,19 @@ Status Purger::PurgeAll() {
   batch_ = std::make_unique<LevelDbBatch>(engine_->state().fields);
   done_.clear();
   removed_ = 0;
-  for (const auto& range : ranges) {
-    overlapping_.clear();
-    for (const auto& other : ranges) {
-      if (other->Overlaps(*range)) overlapping_.push_back(other);
+  // Ranges that overlap go together: each entry is read once, whichever of them hides it.
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto& a, const auto& b) { return a->database.start < b->database.start; });
+  for (size_t first = 0; first < ranges.size();) {
+    KeyRange rows = ranges[first]->database;
+    cluster_.clear();
+    for (; first < ranges.size() && (cluster_.empty() || ranges[first]->database.start < rows.end);
+         ++first) {
+      rows.end = std::max(rows.end, ranges[first]->database.end);
+      cluster_.push_back(ranges[first]);
     }
-    const Status purged = PurgeRange(*range, lease->get());
+    const Status purged = PurgeCluster(rows, lease->get());
     if (!purged) return purged;
-    batch_->DropRecord(DeleteKey(range->table, range->sequence));
-    done_.push_back(range);
   }
   const Status flushed = Flush();
   if (!all) Wake();
@@ -90,8 +94,11 @@ Status Purger::PurgeAll() {
   return flushed;
 }
 
-Status Purger::PurgeRange(const DeleteRange& range, Lease* lease) {
-  std::string next = range.database.start;
+Status Purger::PurgeCluster(const KeyRange& rows, Lease* lease) {
+  // The newest first: it is the likeliest to hide an entry.
+  std::sort(cluster_.begin(), cluster_.end(),
+            [](const auto& a, const auto& b) { return a->sequence > b->sequence; });
+  std::string next = rows.start;
   while (!next.empty()) {
     if (stopping()) return Stopped();
     {
@@ -100,7 +107,7 @@ Status Purger::PurgeRange(const DeleteRange& range, Lease* lease) {
       leveldb::Iterator& it = access.iterator();
       it.Seek(ToSlice(next));
       next.clear();
-      for (size_t step = 0; it.Valid() && ToView(it.key()) < range.database.end; it.Next()) {
+      for (size_t step = 0; it.Valid() && ToView(it.key()) < rows.end; it.Next()) {
         if (++step > kEntriesPerStep || batch_->bytes() > kBatchBytes) {
           next.assign(ToView(it.key()));
           break;
@@ -116,6 +123,10 @@ Status Purger::PurgeRange(const DeleteRange& range, Lease* lease) {
       if (!flushed) return flushed;
     }
   }
+  for (const auto& range : cluster_) {
+    batch_->DropRecord(DeleteKey(range->table, range->sequence));
+    done_.push_back(range);
+  }
   return {};
 }
 
@@ -125,7 +136,7 @@ Status Purger::AddEntry(std::string_view key, std::string_view value) {
   EntryKey entry;
   if (!ParseEntryKey(key, &entry)) return Error(ErrorCode::kCorruption, "a key is malformed");
   DeleteList narrow;
-  for (const auto& range : overlapping_) {
+  for (const auto& range : cluster_) {
     if (!range->CoversRow(entry.row_prefix)) continue;
     if (range->HidesEntry(entry.time, entry.sequence)) {
       batch_->DropRecord(key);

@@ -30,7 +30,7 @@ class Purger {
  private:
   void Run();
   Status PurgeAll();
-  Status PurgeRange(const DeleteRange& range, Lease* lease);
+  Status PurgeCluster(const KeyRange& rows, Lease* lease);
   Status AddEntry(std::string_view key, std::string_view value);
   Status Flush();
   bool stopping();
@@ -41,7 +41,7 @@ class Purger {
   // Of the thread: what is to be committed, and the ranges that are done with it.
   std::unique_ptr<LevelDbBatch> batch_;
   DeleteList done_;
-  DeleteList overlapping_;  // With the range at hand, itself included.
+  DeleteList cluster_;  // Ranges that overlap, newest first.
   uint64_t removed_ = 0;
 
   std::mutex mutex_;

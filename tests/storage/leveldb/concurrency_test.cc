@@ -104,6 +104,7 @@ TEST_F(ConcurrencyTest, ReadersSurviveReopens) {
 
 TEST_F(ConcurrencyTest, ASlowReaderDoesNotHoldUpAReopen) {
   ASSERT_TRUE(WriteGeneration(0));
+  harness_.AwaitPurge();
   const auto slow = harness_.store().Scan(harness_.Find("H"), ScanSpec{});
   ASSERT_TRUE(*slow->Next());
   env_.FailAt(env_.calls() + 1, Fault::kIo, false);
