@@ -70,15 +70,14 @@ void Accumulators::AddSum(size_t index, const Value& value) {
   const double added = value.AsDouble();
   const double total = sum.floats + added;
   sum.compensation += std::fabs(sum.floats) >= std::fabs(added) ? (sum.floats - total) + added
-                                                                 : (added - total) + sum.floats;
+                                                                : (added - total) + sum.floats;
   sum.floats = total;
 }
 
 // Of events of one time the earlier in key order is the first, the later the last.
 void Accumulators::AddEnd(size_t index, TimeUs time, const Value& value, bool is_first) {
   End& end = is_first ? firsts_[index] : lasts_[index];
-  const bool replaces =
-      end.value.is_null() || (is_first ? time < end.time : time >= end.time);
+  const bool replaces = end.value.is_null() || (is_first ? time < end.time : time >= end.time);
   if (!replaces) return;
   end = {time, value};
   if (value.type() != ValueType::kString && value.type() != ValueType::kBytes) return;

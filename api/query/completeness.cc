@@ -31,15 +31,14 @@ bool Matters(const EventQuery& query, const Table& table, const std::vector<std:
 
 // What GC may have taken of the query's range.
 std::string MissingByGc(const EventQuery& query, const Table& table, const Family& family) {
-  const bool may_age =
-      family.max_age_us && query.time.from < query.now - *family.max_age_us;
+  const bool may_age = family.max_age_us && query.time.from < query.now - *family.max_age_us;
   const bool may_overflow = family.max_versions && !table.row_key.has_full_time();
   const std::string age =
       family.max_age_us ? "cells older than " + FormatDuration(*family.max_age_us) : "";
-  const std::string versions =
-      family.max_versions ? "all but the newest " + std::to_string(*family.max_versions) +
-                                " cells of a column and row"
-                          : "";
+  const std::string versions = family.max_versions
+                                   ? "all but the newest " + std::to_string(*family.max_versions) +
+                                         " cells of a column and row"
+                                   : "";
   const std::string where = "family " + family.name + " of " + table.name + " forgets ";
   if (family.expire_by_both && family.max_age_us && family.max_versions) {
     return may_age && may_overflow ? where + age + " beyond " + versions.substr(8) : "";

@@ -77,9 +77,10 @@ Result<size_t> Downsampler::SlotOf(const Slot& slot) {
   if (!is_new) return last_slot_;
   const size_t wanted = accumulators_.size() + spec_.fields.size();
   if (wanted > kMaxAccumulators || wanted * accumulators_.bytes_each() > kMaxAccumulatorBytes) {
-    return Error(ErrorCode::kUnprocessable,
-                 "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
-                 "fewer fields or fewer groups");
+    return Error(
+        ErrorCode::kUnprocessable,
+        "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
+        "fewer fields or fewer groups");
   }
   slots_.push_back(slot);
   accumulators_.Grow(spec_.fields.size());
@@ -118,8 +119,7 @@ void Downsampler::Finish() {
         !spec_.start || less(GroupKeyView{spec_.start->time, spec_.start->tie}, key(slot));
     if (behind_start) order_.push_back(slot);
   }
-  std::sort(order_.begin(), order_.end(),
-            [&](size_t a, size_t b) { return less(key(a), key(b)); });
+  std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return less(key(a), key(b)); });
 }
 
 Result<bool> Downsampler::Next() {

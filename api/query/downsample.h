@@ -56,7 +56,8 @@ class Downsampler final : public EventStream {
   };
   struct SlotHash {
     size_t operator()(const Slot& slot) const {
-      return static_cast<size_t>(slot.step) * 0x9e3779b97f4a7c15u ^ slot.group * 0xc2b2ae3d27d4eb4fu;
+      return static_cast<size_t>(slot.step) * 0x9e3779b97f4a7c15u ^
+             slot.group * 0xc2b2ae3d27d4eb4fu;
     }
   };
 

@@ -17,8 +17,9 @@ class ColumnList {
     const std::string& time = run_->query().stream->time_field;
     if (name == "ts" && (time == "ts" || run_->plan().table->time_field == "ts")) return;
     const uint32_t field = run_->fields().Add(name);
-    const bool known = std::any_of(columns_.begin(), columns_.end(),
-                                   [&](const EventColumn& column) { return column.field == field; });
+    const bool known =
+        std::any_of(columns_.begin(), columns_.end(),
+                    [&](const EventColumn& column) { return column.field == field; });
     if (!known) columns_.push_back({name == "ts" ? "field.ts" : name, field});
   }
   std::vector<EventColumn> Take() { return std::move(columns_); }

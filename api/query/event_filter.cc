@@ -35,9 +35,8 @@ EventFilter::Role EventFilter::RoleOf(uint32_t field) {
   if (IsKeyField(table_, name)) {
     role = Role::kKey;
   } else if (patterns.empty() ||
-             std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-               return GlobMatches(pattern, name);
-             })) {
+             std::any_of(patterns.begin(), patterns.end(),
+                         [&](const std::string& pattern) { return GlobMatches(pattern, name); })) {
     role = Role::kAsked;
   }
   return roles_[field] = role;

@@ -124,8 +124,8 @@ Result<bool> SequentialGroups::Next() {
   }
 }
 
-GatheredGroups::GatheredGroups(const ScanInput& input, RangesOf ranges,
-                               const GroupOptions& options, size_t max_groups)
+GatheredGroups::GatheredGroups(const ScanInput& input, RangesOf ranges, const GroupOptions& options,
+                               size_t max_groups)
     : input_(input),
       ranges_(std::move(ranges)),
       options_(options),

@@ -43,7 +43,9 @@ struct GroupLess {
     const GroupKeyView& high = descending ? a : b;
     return low.time != high.time ? low.time < high.time : low.tie < high.tie;
   }
-  bool operator()(const GroupKey& a, const GroupKey& b) const { return (*this)(a.view(), b.view()); }
+  bool operator()(const GroupKey& a, const GroupKey& b) const {
+    return (*this)(a.view(), b.view());
+  }
   bool operator()(const GroupKey& a, const GroupKeyView& b) const { return (*this)(a.view(), b); }
   bool operator()(const GroupKeyView& a, const GroupKey& b) const { return (*this)(a, b.view()); }
 };

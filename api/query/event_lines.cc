@@ -24,8 +24,7 @@ void AppendCsvValue(const Value& value, std::string* scratch, std::string* out) 
 
 }  // namespace
 
-EventLines::EventLines(EventRun* run)
-    : run_(run), csv_(run->query().format == AnswerFormat::kCsv) {
+EventLines::EventLines(EventRun* run) : run_(run), csv_(run->query().format == AnswerFormat::kCsv) {
   AppendJsonString(run->plan().table->time_field, &time_member_);
   time_member_.push_back(':');
   if (!csv_) return;

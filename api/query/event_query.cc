@@ -31,7 +31,8 @@ std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"
 
 Status CheckReserved(std::string_view name, QueryKind kind) {
   if (Contains(kLaterParameters, name)) {
-    return Invalid(std::string(name) + ": this version does not have it yet; a field of that name " +
+    return Invalid(std::string(name) +
+                   ": this version does not have it yet; a field of that name " +
                    "is given as field." + std::string(name));
   }
   const bool taken = kind == QueryKind::kEvents ||
@@ -54,8 +55,9 @@ Status ReadFilters(const Params& params, EventQuery* query) {
     const bool prefixed = name.starts_with(kPrefix) && !query->known->Knows(name);
     const std::string field = prefixed ? name.substr(kPrefix.size()) : name;
     if (!query->known->Knows(field)) return query->known->Unknown(field);
-    const auto same = std::find_if(query->filters.begin(), query->filters.end(),
-                                   [&](const FieldFilter& filter) { return filter.field == field; });
+    const auto same =
+        std::find_if(query->filters.begin(), query->filters.end(),
+                     [&](const FieldFilter& filter) { return filter.field == field; });
     if (same == query->filters.end()) {
       query->filters.push_back({field, {value}});
     } else if (std::find(same->values.begin(), same->values.end(), value) == same->values.end()) {
@@ -130,7 +132,8 @@ Status ReadDownsampling(const Params& params, EventQuery* query) {
     if (std::find(all.begin(), all.end(), *aggregation) == all.end()) all.push_back(*aggregation);
   }
   if (step && query->aggregations.empty()) {
-    return Invalid("step: it needs agg, for example agg=avg (also min, max, sum, count, first, last)");
+    return Invalid(
+        "step: it needs agg, for example agg=avg (also min, max, sum, count, first, last)");
   }
   if (!step && !query->aggregations.empty()) {
     return Invalid("agg: it needs step, for example step=1m");

@@ -136,7 +136,8 @@ Response AnswerJson(std::unique_ptr<EventRun> run) {
       if (!field.value.is_null() && run->IsAnswered(field.field)) page.Add(field);
     }
   };
-  const Status filled = FillPage(run.get(), take, [&] { return page.bytes(); }, &next);
+  const Status filled = FillPage(
+      run.get(), take, [&] { return page.bytes(); }, &next);
   if (!filled) return ProblemOf(filled.error());
   return StartBody(ContentTypeOf(AnswerFormat::kJson),
                    std::make_unique<JsonPage>(std::move(run), std::move(page), std::move(next)));
@@ -149,7 +150,8 @@ Response AnswerLimitedLines(const Request& request, std::unique_ptr<EventRun> ru
   lines.AppendHeader(&response.body);
   std::string next;
   const auto take = [&](const EventView& event) { lines.Append(event, &response.body); };
-  const Status filled = FillPage(run.get(), take, [&] { return response.body.size(); }, &next);
+  const Status filled = FillPage(
+      run.get(), take, [&] { return response.body.size(); }, &next);
   if (!filled) return ProblemOf(filled.error());
   if (!next.empty()) response.headers.emplace_back("Link", NextLink(request, next));
   return response;

@@ -15,8 +15,8 @@ Response GetEvents(const Request& request, ApiContext& context) {
   if (!plan) return ProblemOf(plan.error());
   if (plan->refusal) return ProblemOf(*plan->refusal);
   TablePlan chosen = std::move(plan->candidates[*plan->chosen]);
-  return AnswerEvents(request, std::make_unique<EventRun>(std::move(*query), std::move(chosen),
-                                                          context));
+  return AnswerEvents(request,
+                      std::make_unique<EventRun>(std::move(*query), std::move(chosen), context));
 }
 
 Response GetPlan(const Request& request, ApiContext& context) {
@@ -32,8 +32,8 @@ Response GetLatest(const Request& request, ApiContext& context) {
   if (!query) return ProblemOf(query.error());
   Result<TablePlan> plan = PlanLatest(*query, context.store);
   if (!plan) return ProblemOf(plan.error());
-  return AnswerEvents(request, std::make_unique<EventRun>(std::move(*query), std::move(*plan),
-                                                          context));
+  return AnswerEvents(request,
+                      std::make_unique<EventRun>(std::move(*query), std::move(*plan), context));
 }
 
 }  // namespace tallyd

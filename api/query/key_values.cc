@@ -83,7 +83,8 @@ class ValueScan {
 
   bool Append(const Segment& segment, const Value& value, std::string* key) const {
     const size_t before = key->size();
-    if (!value.is_null() && row_key_.AppendSegment(segment, value, 0, query_.unit, key)) return true;
+    if (!value.is_null() && row_key_.AppendSegment(segment, value, 0, query_.unit, key))
+      return true;
     key->resize(before);
     return false;
   }
@@ -131,9 +132,9 @@ class ValueScan {
   Value ValueOf(size_t segment) const {
     const std::vector<Segment>& segments = row_key_.segments();
     for (const KeyField& field : fields_) {
-      const bool same = field.segment == segment ||
-                        (segments[segment].is_salt() &&
-                         segments[field.segment].field == segments[segment].field);
+      const bool same =
+          field.segment == segment ||
+          (segments[segment].is_salt() && segments[field.segment].field == segments[segment].field);
       if (same && !field.value.is_null()) return field.value;
     }
     return Value();

@@ -22,7 +22,7 @@ struct KeyValuesQuery {
 };
 
 struct KeyValues {
-  std::vector<std::string> json;  // Each value as JSON.
+  std::vector<std::string> json;    // Each value as JSON.
   std::optional<std::string> last;  // When there are more: the text of the page's last.
   uint64_t rows_read = 0;
 };

@@ -64,8 +64,7 @@ bool PartScan::ReadNextPart() {
     in_row_ = false;
     return false;
   }
-  const size_t index =
-      direction_.oldest_first ? row.parts.size() - 1 - parts_read_ : parts_read_;
+  const size_t index = direction_.oldest_first ? row.parts.size() - 1 - parts_read_ : parts_read_;
   ++parts_read_;
   const RowPart& part = row.parts[index];
   size_t count = 0;

@@ -113,16 +113,17 @@ Status CheckPinned(const EventQuery& query) {
     for (const size_t index : query.stream->tables) {
       names.push_back(query.schema().tables[index].name);
     }
-    return Error(ErrorCode::kNotFound, "there is no table '" + query.table + "'; the stream's are " +
-                                           Joined(names, ", "));
+    return Error(ErrorCode::kNotFound, "there is no table '" + query.table +
+                                           "'; the stream's are " + Joined(names, ", "));
   }
   if (table->stream != query.stream->name) {
     return Invalid("table: " + query.table + " is fed by stream " + table->stream + ", not by " +
                    query.stream->name);
   }
   if (table->pattern == Pattern::kLatest) {
-    return Unprocessable("table: " + query.table + " keeps only the latest values; GET /v1/streams/" +
-                         query.stream->name + "/latest reads them");
+    return Unprocessable("table: " + query.table +
+                         " keeps only the latest values; GET /v1/streams/" + query.stream->name +
+                         "/latest reads them");
   }
   return {};
 }
@@ -239,8 +240,8 @@ Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates es
   Explain(&plan, fit);
   for (size_t i = 0; i < plan.candidates.size(); ++i) {
     const bool is_fit = std::find(fit.begin(), fit.end(), i) != fit.end();
-    const bool wanted = estimates == Estimates::kAll ? plan.candidates[i].planned
-                                                     : is_fit && fit.size() > 1;
+    const bool wanted =
+        estimates == Estimates::kAll ? plan.candidates[i].planned : is_fit && fit.size() > 1;
     if (!wanted) continue;
     if (Status status = Estimate(store, &plan.candidates[i]); !status) return status.error();
   }
@@ -265,10 +266,9 @@ Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store) {
     if (latest == nullptr && named && table.pattern == Pattern::kLatest) latest = &table;
   }
   if (latest == nullptr) {
-    return Error(ErrorCode::kNotFound,
-                 "stream " + query.stream->name + " has no latest table" +
-                     (query.table.empty() ? "" : " '" + query.table + "'") +
-                     ": none of its tables has pattern = \"latest\"");
+    return Error(ErrorCode::kNotFound, "stream " + query.stream->name + " has no latest table" +
+                                           (query.table.empty() ? "" : " '" + query.table + "'") +
+                                           ": none of its tables has pattern = \"latest\"");
   }
   TablePlan plan;
   plan.table = latest;

@@ -49,7 +49,8 @@ Status ReadVersions(const Params& params, uint32_t* versions) {
   if (!text || *text == "all") return {};
   const Result<std::optional<uint64_t>> number =
       params.Number("versions", 1, std::numeric_limits<uint32_t>::max());
-  if (!number) return Invalid("versions: an integer from 1, or all; not '" + std::string(*text) + "'");
+  if (!number)
+    return Invalid("versions: an integer from 1, or all; not '" + std::string(*text) + "'");
   *versions = static_cast<uint32_t>(**number);
   return {};
 }

@@ -105,7 +105,8 @@ Response GetRow(const Request& request, ApiContext& context) {
   const Result<bool> found = run.Next();
   if (!found) return ProblemOf(found.error());
   if (!*found) {
-    return Problem(404, "table " + request.arguments[0] + " has no such row, or none with such cells");
+    return Problem(404,
+                   "table " + request.arguments[0] + " has no such row, or none with such cells");
   }
   Response response;
   response.content_type = ContentTypeOf(run.query().format);

@@ -121,7 +121,8 @@ stream = "market"
 pattern = "single-timestamp"
 when = ["QUOTETIME"]
 row_key = "{EXCHANGE:pad(6)}#{SYMBOL:pad(5)}#{QUOTETIME:ms}"
-columns = [ { family = "MD", names = "compact", fields = ["SYMBOL", "EXCHANGE", "QUOTETIME", "Bid", "Bid size"] } ]
+columns = [ { family = "MD", names = "compact", fields = [
+  "SYMBOL", "EXCHANGE", "QUOTETIME", "Bid", "Bid size"] } ]
 families.MD = {}
 [tables.TRADE]
 stream = "market"
@@ -305,7 +306,8 @@ row_key = "{n:zero(2)}#{ts:ms}"
 families.f = {}
 )");
   const MapOutcome outcome = world.Map(
-      R"([{"k":"a","n":100,"ts":1,"v":1},{"k":"b","n":10,"ts":1,"v":1},[],{"k":"","n":1,"ts":1,"v":1}])");
+      R"([{"k":"a","n":100,"ts":1,"v":1},{"k":"b","n":10,"ts":1,"v":1},[],)"
+      R"({"k":"","n":1,"ts":1,"v":1}])");
   EXPECT_EQ(world.Rows(),
             "A b#0000000000001 | f:n=10@1 f:v=1@1\nB 10#0000000000001 | f:k='b'@1 f:v=1@1\n");
   ASSERT_EQ(outcome.errors.count(), 3u);
@@ -330,7 +332,8 @@ families.f = {}
 TEST(MapperTest, NewFieldsAreRememberedUntilTheStoreKnowsThem) {
   World world(kServer);
   world.Map(
-      R"([{"hostname":"a","ts":1,"v":1},{"hostname":"a","ts":2,"v":2},{"hostname":"a","ts":3,"v":0.5}])");
+      R"([{"hostname":"a","ts":1,"v":1},{"hostname":"a","ts":2,"v":2},)"
+      R"({"hostname":"a","ts":3,"v":0.5}])");
   EXPECT_EQ(world.batch->added, 4u);
   EXPECT_EQ(world.batch->fields.at("v"), TypeBit(ValueType::kInt64) | TypeBit(ValueType::kFloat64));
   world.Map(R"({"hostname":"a","ts":1,"v":1})");
