@@ -138,6 +138,10 @@ TEST(KeyRangesTest, SeveralValuesFanOutInKeyOrder) {
   EXPECT_EQ(Words(plan), "bounded ascending");
 }
 
+TEST(KeyRangesTest, NeighboursStayApart) {
+  EXPECT_THAT(Ranges(Plan("{a:zero(1)}{b}", {{"a", {"1", "2"}}})), ElementsAre("1..2", "2..3"));
+}
+
 TEST(KeyRangesTest, AnUnknownFieldEndsTheWalk) {
   const RangePlan plan =
       Plan("{a}#{b}#{c}#{ts:ms}", {{"a", {"x"}}, {"c", {"z"}}}, From("2020-01-01T00:00:00Z"));
@@ -196,6 +200,13 @@ TEST(KeyRangesTest, SaltsDoNotFanOutForNothing) {
   const RangePlan plan = Plan("{user}#{ts:salt(3)}#{place}", {{"user", {"Jo"}}});
   EXPECT_THAT(Ranges(plan), ElementsAre("Jo#..Jo$"));
   EXPECT_EQ(Words(plan), "bounded");
+}
+
+TEST(KeyRangesTest, SaltsOfTheTimeFanOutWhateverIsGiven) {
+  const RangePlan plan = Plan("{ts:salt(2)}#{ts:ms}", {{"ts", {"5"}}}, {5'000, 6'000});
+  EXPECT_THAT(Ranges(plan),
+              ElementsAre("1#0000000000005..1#0000000000006", "2#0000000000005..2#0000000000006"));
+  EXPECT_THAT(Ranges(Plan("{ts:salt(2)}#{ts:%H%M}", {}, {5'000, 6'000})), ElementsAre(".."));
 }
 
 // ---- Time ----

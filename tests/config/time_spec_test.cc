@@ -116,15 +116,16 @@ TEST(TimeSpecTest, TellsWhatSorts) {
     bool sorts, bounds;
   };
   constexpr Row kRows[] = {
-      {"ms", true, true},          {"reverse(ms)", true, true}, {"week", true, true},
-      {"bucket(30m)", true, true}, {"%Y%m%d", true, true},      {"%Y-%m-%d-%H%M", true, true},
-      {"%Y%j", true, true},        {"%G%V", true, true},        {"%Y%j%H", true, true},
-      {"%Y", true, true},          {"%Y%m%-d", false, true},    {"%d%m%Y", false, true},
-      {"%y%m%d", false, true},     {"%m/%Y", false, true},      {"%d %Y", false, false},
-      {"%H%M", false, false},      {"%Y%H", false, false},      {"%Y%m%d%M", false, false},
-      {"%Y%V", false, false},      {"%V", false, false},        {"%V%G", false, true},
-      {"%m", false, false},        {"%j", false, false},        {"%y", false, true},
-      {"%Y%m%d%G%V", false, true}, {"%L", false, false},        {"%S%M%H%d%m%Y", false, true},
+      {"ms", true, true},          {"reverse(ms)", true, true},   {"week", true, true},
+      {"bucket(30m)", true, true}, {"%Y%m%d", true, true},        {"%Y-%m-%d-%H%M", true, true},
+      {"%Y%j", true, true},        {"%G%V", true, true},          {"%Y%j%H", true, true},
+      {"%Y", true, true},          {"%Y%m%-d", false, true},      {"%d%m%Y", false, true},
+      {"%y%m%d", false, true},     {"%m/%Y", false, true},        {"%d %Y", false, false},
+      {"%H%M", false, false},      {"%Y%H", false, false},        {"%Y%m%d%M", false, false},
+      {"%Y%V", false, false},      {"%V", false, false},          {"%V%G", false, true},
+      {"%m", false, false},        {"%Y%d", false, false},        {"%d", false, false},
+      {"%j", false, false},        {"%y", false, true},           {"%Y%m%d%G%V", false, true},
+      {"%L", false, false},        {"%S%M%H%d%m%Y", false, true},
   };
   for (const Row& row : kRows) {
     EXPECT_EQ(SpecOf(row.spec).sorts_by_time, row.sorts) << row.spec;
