@@ -161,6 +161,20 @@ class CrashTest(E2eTest):
         self.assertEqual([4], [event["value"]
                                for event in daemon.events("load", writer="late", table="HISTORY")])
 
+    def test_sigterm_ends_connections_in_every_state(self):
+        daemon = self.start(TABLES, server='drain_timeout = "1s"')
+        head = b"POST /v1/streams/load/events HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n"
+        get = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+        states = [b"", get[:1], get[:-2], get, get + get[:9], head, head + b'{"ts":']
+        connections = [daemon.raw(sent) for sent in states for _ in range(4)]
+        for connection in connections[12:20]:
+            connection.answer().expect(200)
+        daemon.stop()
+        for connection in connections:
+            with connection:
+                while connection.answer() is not None:
+                    pass
+
     def test_a_restart_keeps_everything_as_it_was(self):
         daemon = self.start(TABLES)
         for at in range(0, 500, 50):
