@@ -35,6 +35,8 @@ class IoShard {
   static constexpr size_t kKeptBytes = 4u << 20;  // A workspace that grew beyond this is not kept.
 
   IoShard() : io(1), work(io.get_executor()) {}
+  IoShard(const IoShard&) = delete;
+  IoShard& operator=(const IoShard&) = delete;
 
   struct Workspace {
     std::string body;
@@ -43,12 +45,16 @@ class IoShard {
   std::unique_ptr<Workspace> TakeWorkspace();
   void GiveBack(std::unique_ptr<Workspace> workspace);
 
-  boost::asio::io_context io;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
   std::set<Session*> sessions;
 
  private:
   std::vector<std::unique_ptr<Workspace>> idle_;
+
+ public:
+  // Last, so that they go first: the end of an io_context destroys the sessions that are still
+  // suspended on it, and these use what stands above.
+  boost::asio::io_context io;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
 };
 
 class HttpServer {
