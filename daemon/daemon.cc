@@ -142,9 +142,10 @@ void Daemon::Stop() {
   spdlog::info("stopping: no new connections, requests in flight finish");
   context_->ready = false;
   server_->Drain();
+  // The store still answers to connections that were cut: their event loops outlive it.
+  store_->Close();
   server_.reset();
   context_->set_snapshot(nullptr);
-  store_->Close();
   spdlog::info("stopped");
 }
 
