@@ -1,0 +1,84 @@
+#include "tests/api/api_world.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+
+#include "config/config.h"
+#include "storage/leveldb_store.h"
+
+namespace tallyd {
+
+ApiWorld::ApiWorld(const std::string& tables) {
+  std::string pattern = std::filesystem::temp_directory_path() / "tallyd-api-XXXXXX";
+  path_ = mkdtemp(pattern.data());
+  Result<Config> config =
+      ParseConfig("[storage]\npath = \"" + path_ + "/data\"\nballast = 0\n" + tables, "test.toml");
+  EXPECT_TRUE(config) << config.error().message();
+  LevelDbStoreOptions options;
+  options.storage = config->storage;
+  options.clock = &clock_;
+  options.registry = &registry_;
+  store_ = std::move(*OpenLevelDbStore(options));
+  EXPECT_TRUE(store_->Adopt(*config->schema));
+  context_ = std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, gauges_, server_);
+  auto snapshot = std::make_shared<SchemaSnapshot>();
+  snapshot->schema = config->schema;
+  for (const Stream& stream : config->schema->streams) {
+    snapshot->mappers.emplace(
+        stream.name,
+        std::make_unique<Mapper>(config->schema, stream, *store_, context_->ShapesOf(stream.name)));
+  }
+  context_->set_snapshot(snapshot);
+}
+
+ApiWorld::~ApiWorld() {
+  context_.reset();
+  store_->Close();
+  store_.reset();
+  std::filesystem::remove_all(path_);
+}
+
+Response ApiWorld::Post(const std::string& stream, const std::string& json,
+                        const std::string& query) {
+  Request request;
+  request.method = Method::kPost;
+  request.arguments = {stream};
+  request.params = *Params::Parse(query);
+  std::string padded = json;
+  padded.reserve(json.size() + kBodyPadding);
+  request.body = padded;
+  IngestWorkspace workspace;
+  IngestPlan plan = PrepareIngest(request, *context_, workspace);
+  if (plan.response) return std::move(*plan.response);
+  std::promise<Status> committed;
+  store_->Submit(std::move(plan.batch),
+                 [&committed](Status status) { committed.set_value(std::move(status)); });
+  return AnswerIngest(plan, committed.get_future().get(), *context_);
+}
+
+Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
+                        const std::string& query, const std::string& accept) {
+  Request request;
+  request.path = "/path";
+  request.query = query;
+  request.arguments = std::move(arguments);
+  request.params = *Params::Parse(query);
+  request.accept = accept;
+  Response response = handler(request, *context_);
+  while (response.source) {
+    const Result<bool> more = response.source->Next(&response.body);
+    EXPECT_TRUE(more);
+    if (!more || !*more) response.source.reset();
+  }
+  return response;
+}
+
+std::string BodyOf(Response response) {
+  while (response.body.ends_with('\n')) response.body.pop_back();
+  return response.body;
+}
+
+}  // namespace tallyd

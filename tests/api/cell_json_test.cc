@@ -1,0 +1,58 @@
+#include "api/cell_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace tallyd {
+namespace {
+
+std::string Json(const Value& value) {
+  std::string out;
+  AppendJsonValue(value, &out);
+  return out;
+}
+
+TEST(CellJsonTest, ValuesKeepTheirTypes) {
+  EXPECT_EQ(Json(Value()), "null");
+  EXPECT_EQ(Json(Value::Int(-7)), "-7");
+  EXPECT_EQ(Json(Value::Double(7)), "7.0");
+  EXPECT_EQ(Json(Value::Decimal(2, 2)), "0.02");
+  EXPECT_EQ(Json(Value::Bool(true)), "true");
+  EXPECT_EQ(Json(Value::String("a\"\n\\é")), "\"a\\\"\\n\\\\é\"");
+  EXPECT_EQ(Json(Value::Bytes(std::string_view("\0\x01\xff", 3))), R"({"base64":"AAH/"})");
+}
+
+TEST(CellJsonTest, EveryByteOfTextIsValidJson) {
+  for (int byte = 0; byte < 128; ++byte) {
+    const std::string text = "<" + std::string(1, static_cast<char>(byte)) + ">";
+    std::string out;
+    AppendJsonString(text, &out);
+    EXPECT_EQ(nlohmann::json::parse(out).get<std::string>(), text) << byte;
+  }
+}
+
+TEST(CellJsonTest, TextThatIsNotUtf8BecomesBase64) {
+  std::string out;
+  AppendJsonString("\xff\xfe", &out);
+  EXPECT_EQ(nlohmann::json::parse(out)["base64"], "//4=");
+}
+
+TEST(CellJsonTest, TimesCarryDecimalsWhereTheyAreFiner) {
+  std::string out;
+  AppendJsonTime(1'426'535'612'045'000, &out);
+  out += " ";
+  AppendJsonTime(1'426'535'612'045'120, &out);
+  EXPECT_EQ(out, "1426535612045 1426535612045.12");
+}
+
+TEST(CellJsonTest, Base64PadsToFour) {
+  EXPECT_EQ(EncodeBase64(""), "");
+  EXPECT_EQ(EncodeBase64("f"), "Zg==");
+  EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
+  EXPECT_EQ(EncodeBase64("foo"), "Zm9v");
+}
+
+}  // namespace
+}  // namespace tallyd

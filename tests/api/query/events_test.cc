@@ -1,0 +1,171 @@
+// Events read back through the planner, the scan and the writers.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/api/api_world.h"
+
+namespace tallyd {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kTables[] = R"(
+[tables.METRIC]
+stream = "server"
+pattern = "single-timestamp"
+row_key = "{host}#{ts:ms}"
+families.F = {}
+
+[tables.BY_DAY]
+stream = "server"
+pattern = "new-cell"
+row_key = "{ts:day}#{host}"
+families.F = {}
+
+[tables.NOW]
+stream = "server"
+pattern = "latest"
+row_key = "{host}"
+families.F = {}
+)";
+
+class EventsTest : public testing::Test {
+ protected:
+  EventsTest() : world_(kTables) {
+    std::string events = "[";
+    for (int i = 0; i < 12; ++i) {
+      if (i > 0) events += ",";
+      events += R"({"host":")" + std::string(i % 2 == 0 ? "a" : "b") + R"(","ts":)" +
+                std::to_string(1000 * (i / 2)) + R"(,"n":)" + std::to_string(i) + R"(,"x":)" +
+                std::to_string(i) + ".5}";
+    }
+    EXPECT_EQ(world_.Post("server", events + "]").status, 200u);
+  }
+
+  json Events(const std::string& query, unsigned status = 200) {
+    const Response response = world_.Call(GetEvents, {"server"}, query);
+    EXPECT_EQ(response.status, status) << query << ": " << response.body;
+    return json::parse(response.body);
+  }
+
+  ApiWorld world_;
+};
+
+TEST_F(EventsTest, ComeInOrderOfTimeWithTheirKeyFieldsFirst) {
+  const json answer = Events("host=a&from=1000&to=3000");
+  EXPECT_EQ(answer["columns"], json::parse(R"(["ts","host","n","x"])"));
+  EXPECT_EQ(answer["rows"], json::parse(R"([[1000,"a",2,2.5],[2000,"a",4,4.5]])"));
+  EXPECT_EQ(answer["plan"]["table"], "BY_DAY");  // One row holds them all.
+  EXPECT_EQ(answer["plan"]["kind"], "range");
+  EXPECT_TRUE(answer["next"].is_null());
+}
+
+TEST_F(EventsTest, AreTheSameFromEveryTable) {
+  for (const char* query : {"host=a", "host=b&from=2000", "from=0&to=10000&fields=n",
+                            "host=a&host=b&n=3", "host=a&order=desc"}) {
+    const json metric = Events(std::string(query) + "&scan=1&table=METRIC");
+    const json by_day = Events(std::string(query) + "&scan=1&table=BY_DAY");
+    EXPECT_EQ(metric["columns"], by_day["columns"]) << query;
+    EXPECT_EQ(metric["rows"], by_day["rows"]) << query;
+    EXPECT_FALSE(metric["rows"].empty()) << query;
+  }
+}
+
+TEST_F(EventsTest, PagesJoinedAreTheWholeInBothOrders) {
+  for (const std::string order : {"asc", "desc"}) {
+    const std::string query = "scan=1&order=" + order;
+    const json whole = Events(query)["rows"];
+    for (const std::string limit : {"1", "3", "5", "12"}) {
+      json joined = json::array();
+      std::string cursor;
+      do {
+        const json page = Events(query + "&limit=" + limit + cursor);
+        for (const json& row : page["rows"]) joined.push_back(row);
+        cursor = page["next"].is_null() ? "" : "&cursor=" + page["next"].get<std::string>();
+      } while (!cursor.empty());
+      EXPECT_EQ(joined, whole) << order << " " << limit;
+    }
+  }
+}
+
+TEST_F(EventsTest, ACursorOfAnotherQueryIsRefused) {
+  const std::string next = Events("host=a&limit=1")["next"];
+  Events("host=b&limit=1&cursor=" + next, 400);
+  Events("host=a&limit=1&cursor=x" + next, 400);
+  Events("host=a&limit=1&cursor=!", 400);
+}
+
+TEST_F(EventsTest, AQueryThatWouldReadAWholeTableSaysWhatWouldNot) {
+  const json problem = Events("n=3", 422);
+  EXPECT_NE(problem["detail"].get<std::string>().find("host"), std::string::npos);
+  EXPECT_EQ(Events("n=3&scan=1")["plan"]["kind"], "scan");
+}
+
+TEST_F(EventsTest, ATimeRangeAloneIsARangeOfTheTableThatBeginsWithTime) {
+  EXPECT_EQ(Events("from=0&to=3000")["plan"]["table"], "BY_DAY");
+}
+
+struct RefusedQuery {
+  const char* query;
+  unsigned status;
+};
+
+TEST_F(EventsTest, MistakesAreNamed) {
+  for (const RefusedQuery& refused :
+       {RefusedQuery{"hots=a", 400}, RefusedQuery{"host=a&limit=0", 400},
+        RefusedQuery{"host=a&limit=1000001", 400}, RefusedQuery{"host=a&order=up", 400},
+        RefusedQuery{"host=a&from=yesterday", 400}, RefusedQuery{"host=a&step=1m", 400},
+        RefusedQuery{"host=a&agg=max", 400}, RefusedQuery{"host=a&step=1m&agg=p99", 400},
+        RefusedQuery{"host=a&where=n>1", 400}, RefusedQuery{"host=a&table=NONE", 404},
+        RefusedQuery{"host=a&table=NOW", 422}, RefusedQuery{"host=a&fields=nothing", 400},
+        RefusedQuery{"host=a&format=xml", 400}}) {
+    const json problem = Events(refused.query, refused.status);
+    EXPECT_EQ(problem["status"], refused.status) << refused.query;
+    EXPECT_FALSE(problem["detail"].get<std::string>().empty()) << refused.query;
+  }
+}
+
+TEST_F(EventsTest, StepsHoldWhatADirectComputationGives) {
+  const json answer =
+      Events("host=a&from=0&to=6000&step=2s&agg=min,max,sum,count,avg,first,last&fields=n");
+  EXPECT_EQ(answer["columns"],
+            json::parse(R"(["ts","n:min","n:max","n:sum","n:count","n:avg","n:first","n:last"])"));
+  EXPECT_EQ(answer["rows"], json::parse("[[0,0,2,2,2,1.0,0,2],[2000,4,6,10,2,5.0,4,6],"
+                                        "[4000,8,10,18,2,9.0,8,10]]"));
+}
+
+TEST_F(EventsTest, GroupsAreBesideEachOther) {
+  const json answer = Events("scan=1&step=1h&agg=max&fields=n&by=host");
+  EXPECT_EQ(answer["columns"], json::parse(R"(["ts","host","n"])"));
+  EXPECT_EQ(answer["rows"], json::parse(R"([[0,"a",10],[0,"b",11]])"));
+}
+
+TEST_F(EventsTest, NdjsonCanBePostedAgain) {
+  const std::string lines =
+      BodyOf(world_.Call(GetEvents, {"server"}, "host=a&to=1000&format=ndjson"));
+  EXPECT_EQ(json::parse(lines), json::parse(R"({"ts":0,"host":"a","n":0,"x":0.5})"));
+  EXPECT_EQ(world_.Post("server", lines).status, 200u);
+  EXPECT_EQ(Events("host=a")["rows"].size(), 6u);
+}
+
+TEST_F(EventsTest, CsvHasAHeaderLine) {
+  const Response response = world_.Call(GetEvents, {"server"}, "host=a&to=1000", "text/csv");
+  EXPECT_EQ(response.content_type.substr(0, 8), "text/csv");
+  EXPECT_EQ(response.body, "ts,host,n,x\r\n0,a,0,0.5\r\n");
+}
+
+TEST_F(EventsTest, TheLatestOfEveryHostComesInKeyOrder) {
+  const json answer = json::parse(world_.Call(GetLatest, {"server"}).body);
+  EXPECT_EQ(answer["rows"], json::parse(R"([[5000,"a",10,10.5],[5000,"b",11,11.5]])"));
+  EXPECT_EQ(world_.Call(GetLatest, {"nothing"}).status, 404u);
+}
+
+TEST_F(EventsTest, ThePlanTellsEveryCandidate) {
+  const json plan = json::parse(world_.Call(GetPlan, {"server"}, "host=a").body);
+  EXPECT_EQ(plan["table"], "METRIC");
+  EXPECT_EQ(plan["candidates"].size(), 3u);
+}
+
+}  // namespace
+}  // namespace tallyd

@@ -1,0 +1,115 @@
+// Deletes through their handlers: what goes, what stays, what is refused.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/api/api_world.h"
+
+namespace tallyd {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kTables[] = R"(
+[tables.PHONES]
+stream = "phones"
+pattern = "single-timestamp"
+row_key = "{tenant}#{id}#{ts:ms}"
+families.F = {}
+
+[tables.BY_ID]
+stream = "phones"
+pattern = "single-timestamp"
+row_key = "{id}#{tenant}#{ts:ms}"
+families.F = {}
+
+[tables.NOW]
+stream = "phones"
+pattern = "latest"
+row_key = "{tenant}#{id}"
+families.F = {}
+)";
+
+class RemovalTest : public testing::Test {
+ protected:
+  RemovalTest() : world_(kTables) { Write(); }
+
+  void Write() {
+    EXPECT_EQ(world_
+                  .Post("phones", R"([{"tenant":"a","id":"x","ts":1,"v":1,"w":1},
+                                        {"tenant":"a","id":"y","ts":2,"v":2},
+                                        {"tenant":"a2","id":"x","ts":3,"v":3}])")
+                  .status,
+              200u);
+  }
+
+  std::vector<std::string> KeysOf(const std::string& table) {
+    std::vector<std::string> keys;
+    const json answer = json::parse(world_.Call(GetRows, {table}).body);
+    for (const json& row : answer["rows"]) keys.push_back(row["key"]);
+    return keys;
+  }
+
+  ApiWorld world_;
+};
+
+using Keys = std::vector<std::string>;
+
+TEST_F(RemovalTest, APrefixGoesWithItsDelimiter) {
+  EXPECT_EQ(world_.Call(DeleteRows, {"PHONES"}, "prefix=a%23").status, 200u);
+  EXPECT_EQ(KeysOf("PHONES"), Keys{"a2#x#0000000000003"});
+  EXPECT_EQ(world_.Call(GetRow, {"PHONES", "a#x#0000000000001"}).status, 404u);
+}
+
+TEST_F(RemovalTest, WithoutAPrefixNothingGoes) {
+  EXPECT_EQ(world_.Call(DeleteRows, {"PHONES"}).status, 400u);
+  EXPECT_EQ(world_.Call(DeleteRows, {"PHONES"}, "prefix=").status, 400u);
+  EXPECT_EQ(world_.Call(DeleteRows, {"NONE"}, "prefix=a").status, 404u);
+  EXPECT_EQ(KeysOf("PHONES").size(), 3u);
+}
+
+TEST_F(RemovalTest, ARowAndACellGoAlone) {
+  EXPECT_EQ(world_.Call(DeleteRow, {"PHONES", "a#y#0000000000002"}).status, 200u);
+  EXPECT_EQ(world_.Call(DeleteCells, {"PHONES", "a#x#0000000000001", "F:v"}).status, 200u);
+  const json row = json::parse(world_.Call(GetRow, {"PHONES", "a#x#0000000000001"}).body);
+  EXPECT_EQ(row["cells"], json::parse(R"({"F":{"w":[{"value":1,"ts":1}]}})"));
+  EXPECT_EQ(KeysOf("PHONES").size(), 2u);
+  EXPECT_EQ(world_.Call(DeleteCells, {"PHONES", "k", "nofamily"}).status, 400u);
+  EXPECT_EQ(world_.Call(DeleteCells, {"PHONES", "k", "G:v"}).status, 404u);
+}
+
+TEST_F(RemovalTest, AnEntityGoesFromEveryTableOfItsStream) {
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a").status, 200u);
+  EXPECT_EQ(KeysOf("PHONES"), Keys{"a2#x#0000000000003"});
+  EXPECT_EQ(KeysOf("BY_ID"), Keys{"x#a2#0000000000003"});
+  EXPECT_EQ(KeysOf("NOW"), Keys{"a2#x"});
+}
+
+TEST_F(RemovalTest, ATimeRangeBoundsWhatGoes) {
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&from=2").status, 200u);
+  EXPECT_EQ(KeysOf("PHONES").size(), 2u);
+  EXPECT_EQ(KeysOf("BY_ID").size(), 2u);
+  EXPECT_EQ(KeysOf("NOW"), (Keys{"a#x", "a2#x"}));
+}
+
+TEST_F(RemovalTest, WhatIsWrittenLaterStaysHoweverOld) {
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a").status, 200u);
+  EXPECT_EQ(world_.Post("phones", R"({"tenant":"a","id":"x","ts":0,"v":9})").status, 200u);
+  EXPECT_EQ(KeysOf("PHONES"), (Keys{"a#x#0000000000000", "a2#x#0000000000003"}));
+  EXPECT_EQ(KeysOf("NOW"), (Keys{"a#x", "a2#x"}));
+}
+
+TEST_F(RemovalTest, AFieldThatIsInNoKeyIsRefused) {
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}).status, 400u);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "from=1").status, 400u);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "v=1").status, 422u);
+  EXPECT_EQ(KeysOf("PHONES").size(), 3u);
+}
+
+TEST_F(RemovalTest, AConfiguredTableIsNotDropped) {
+  EXPECT_EQ(world_.Call(DropTable, {"PHONES"}).status, 409u);
+  EXPECT_EQ(world_.Call(DropTable, {"NONE"}).status, 404u);
+}
+
+}  // namespace
+}  // namespace tallyd
