@@ -1,4 +1,4 @@
-"""Checks what the packages promise: the unit's hardening, the image's libraries, the shipped files.
+"""Checks what a newcomer relies on: the first steps, the unit's hardening, the image's libraries.
 
     TALLYD=build/tallyd python3 -m unittest tests.packaging_test
 """
@@ -78,35 +78,50 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def documented_metrics():
-    page = (ROOT / "docs" / "operations.md").read_text()
-    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `tallyd_")]
-    return {name for row in rows for name in re.findall(r"`(tallyd_\w+)`", row)}
+class Example:
+    """A daemon on config/example.toml, on a port and in a folder of its own."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.url = f"http://127.0.0.1:{free_port()}"
+        config = pathlib.Path(self.folder.name) / "example.toml"
+        text = (ROOT / "config" / "example.toml").read_text()
+        config.write_text(self.here(text.replace('"127.0.0.1:8780"', '"' + self.url[7:] + '"')))
+        self.log = open(pathlib.Path(self.folder.name) / "log", "w+")
+        self.process = subprocess.Popen([BINARY, "serve", "--config", config],
+                                        stdout=self.log, stderr=self.log)
+        ready = run("curl", "-fsS", "-o", "/dev/null", "--retry", 50, "--retry-connrefused",
+                    "--retry-delay", 1, "--retry-max-time", 60 * SLOW, f"{self.url}/readyz")
+        if ready.returncode != 0:
+            self.__exit__()
+            raise AssertionError(ready.stderr)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.status = self.process.wait(60 * SLOW)
+        self.log.close()
+        self.folder.cleanup()
+
+    def here(self, text):
+        return text.replace("http://127.0.0.1:8780", self.url)
+
+    def shell(self, script):
+        result = run("sh", "-eu", input=self.here(script))
+        if result.returncode != 0 or result.stderr:
+            raise AssertionError(f"{script}: {result.stdout}{result.stderr}")
+        return result.stdout
 
 
+@unittest.skipUnless(shutil.which("curl"), "curl is not installed")
 class FirstStepsTest(unittest.TestCase):
-    """What `make run` starts, the lines that it prints, and the metrics it then has."""
+    """What `make run` starts, and what is printed and written for a newcomer to paste."""
 
-    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
     def test_every_printed_line_answers_what_its_comment_says(self):
-        with tempfile.TemporaryDirectory() as folder:
-            port = free_port()
-            config = pathlib.Path(folder) / "example.toml"
-            text = (ROOT / "config" / "example.toml").read_text()
-            self.assertEqual(text.count("127.0.0.1:8780"), 1)
-            config.write_text(text.replace("127.0.0.1:8780", f"127.0.0.1:{port}"))
-            with open(pathlib.Path(folder) / "log", "w+") as log:
-                daemon = subprocess.Popen([BINARY, "serve", "--config", config], stdout=log, stderr=log)
-                try:
-                    answers = self.first_steps(port)
-                    metrics = run("curl", "-fsS", f"http://127.0.0.1:{port}/metrics").stdout
-                finally:
-                    daemon.terminate()
-                    status = daemon.wait(60 * SLOW)
-                log.seek(0)
-                self.assertEqual(status, 0, log.read())
-        self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented_metrics())
-        dry_run, stored, rows, events, latest = answers
+        with Example() as example:
+            printed = example.shell((ROOT / "examples" / "first-steps.sh").read_text())
+        self.assertEqual(example.status, 0)
+        dry_run, stored, rows, events, latest = (json.loads(line) for line in printed.splitlines())
         self.assertEqual(len(dry_run["tables"]["METRIC"]), 2)
         self.assertEqual(stored, {"events": 2, "rows": 3, "cells": 9})
         self.assertEqual([row["key"] for row in rows["rows"]],
@@ -116,14 +131,21 @@ class FirstStepsTest(unittest.TestCase):
         self.assertEqual(len(latest["rows"]), 1)
         self.assertEqual(dict(zip(latest["columns"], latest["rows"][0]))["CPU/CPU1_USR"], 0.03)
 
-    def first_steps(self, port):
-        url = f"http://127.0.0.1:{port}"
-        self.assertEqual(run("curl", "-fsS", "-o", "/dev/null", "--retry", 50, "--retry-connrefused",
-                             "--retry-delay", 1, "--retry-max-time", 60 * SLOW, f"{url}/readyz").returncode, 0)
-        script = (ROOT / "examples" / "first-steps.sh").read_text()
-        result = run("sh", "-eu", input=script.replace("http://127.0.0.1:8780", url))
-        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
-        return [json.loads(line) for line in result.stdout.splitlines() if line]
+    def test_the_readme_shows_the_real_answers(self):
+        page = (ROOT / "README.md").read_text()
+        pairs = re.findall(r"```\w*\n(curl .*?)```\s*```json\n(.*?)```", page, re.S)
+        self.assertGreaterEqual(len(pairs), 5)
+        with Example() as example:
+            for command, answer in pairs:
+                self.assertEqual(example.shell(command), answer, command)
+
+    def test_the_metrics_are_those_of_the_operations_page(self):
+        with Example() as example:
+            metrics = example.shell("curl -fsS http://127.0.0.1:8780/metrics")
+        page = (ROOT / "docs" / "operations.md").read_text()
+        rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `tallyd_")]
+        documented = {name for row in rows for name in re.findall(r"`(tallyd_\w+)`", row)}
+        self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented)
 
 
 class ImageTest(unittest.TestCase):
