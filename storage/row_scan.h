@@ -5,9 +5,10 @@
 //   Use(scan->row()); }
 //
 // GC rules and deletes are applied: an expired or deleted cell is never returned. A scan sees one
-// state of the store, that of its creation; it must not be kept for long (it holds back space and a
-// reopen) and must be destroyed before the Store. Not thread-safe; may move between threads. Blocks
-// on the disk: never on an I/O thread.
+// state of the store, that of its creation (of a latest table: one state of each row). It must not
+// be kept for long (it holds back space; a reopen ends it with kUnavailable) and must be destroyed
+// before the Store. Not thread-safe; may move between threads. Blocks on the disk: never on an I/O
+// thread.
 #ifndef TALLYD_STORAGE_ROW_SCAN_H_
 #define TALLYD_STORAGE_ROW_SCAN_H_
 

@@ -43,6 +43,8 @@ StoreMetrics::StoreMetrics(prometheus::Registry& registry)
       writable(MakeGauge(registry, "tallyd_store_writable",
                          "1 while writes are taken; 0 after a failed write or on a full disk.")),
       fsync_seconds(MakeCounter(registry, "tallyd_fsync_seconds_total", "Seconds spent in fsync.")),
-      fsyncs(MakeCounter(registry, "tallyd_fsyncs_total", "Calls of fsync.")) {}
+      fsyncs(MakeCounter(registry, "tallyd_fsyncs_total", "Calls of fsync.")),
+      stalls(MakeCounter(registry, "tallyd_store_stalls_total",
+                         "Writes that were held up because compaction did not keep up.")) {}
 
 }  // namespace tallyd

@@ -25,6 +25,7 @@ struct StoreMetrics {
   prometheus::Gauge& writable;            // tallyd_store_writable
   prometheus::Counter& fsync_seconds;     // tallyd_fsync_seconds_total
   prometheus::Counter& fsyncs;            // tallyd_fsyncs_total
+  prometheus::Counter& stalls;  // tallyd_store_stalls_total: writes that compaction held up
 };
 
 }  // namespace tallyd

@@ -7,7 +7,7 @@
 namespace tallyd {
 namespace {
 
-constexpr size_t kMaxNumbers = 65'536;
+constexpr size_t kMaxPicks = 65'536;
 
 GcRule RuleOf(const StoredFamily& family, TimeUs now) {
   GcRule rule;
@@ -62,7 +62,7 @@ const ColumnPlan::OfSet* ColumnPlan::Set(uint32_t number) {
     plan->set = set;
     plan->ageless_from = std::numeric_limits<TimeUs>::min();
     for (const Column& column : set->columns) {
-      const Pick pick = PickOf(column.ref());
+      const Pick& pick = Named(column.ref());
       plan->picks.push_back(pick);
       if (!pick.selected) continue;
       plan->end = static_cast<uint32_t>(plan->picks.size());
@@ -73,11 +73,16 @@ const ColumnPlan::OfSet* ColumnPlan::Set(uint32_t number) {
   return last_;
 }
 
-ColumnPlan::Pick ColumnPlan::Named(const ColumnRef& column) { return PickOf(column); }
+const ColumnPlan::Pick& ColumnPlan::Named(const ColumnRef& column) {
+  const auto known = picks_.find(column);
+  if (known != picks_.end()) return known->second;
+  const Column name{column.family, std::string(column.qualifier)};
+  return picks_.emplace(name, MakePick(column)).first->second;
+}
 
 void ColumnPlan::BeginRow() {
-  if (numbers_.size() <= kMaxNumbers) return;
-  numbers_.clear();
+  if (picks_.size() <= kMaxPicks) return;
+  picks_.clear();
   plans_.clear();
   last_ = nullptr;
   next_number_ = 0;
@@ -91,16 +96,12 @@ bool ColumnPlan::Selects(const ColumnRef& column) const {
   });
 }
 
-ColumnPlan::Pick ColumnPlan::PickOf(const ColumnRef& column) {
+ColumnPlan::Pick ColumnPlan::MakePick(const ColumnRef& column) {
   Pick pick;
   if (column.family >= rules_.size()) return pick;  // Added after this scan's TableInfo was made.
   pick.rule = &rules_[column.family];
-  if (!pick.rule->visible || !Selects(column)) return pick;
-  pick.selected = true;
-  const auto [number, added] =
-      numbers_.try_emplace({column.family, std::string(column.qualifier)}, next_number_);
-  if (added) ++next_number_;
-  pick.number = number->second;
+  pick.selected = pick.rule->visible && Selects(column);
+  if (pick.selected) pick.number = next_number_++;
   return pick;
 }
 

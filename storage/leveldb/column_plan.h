@@ -50,7 +50,7 @@ class ColumnPlan {
 
   // Null if there is no such set.
   const OfSet* Set(uint32_t number);
-  Pick Named(const ColumnRef& column);
+  const Pick& Named(const ColumnRef& column);
   // Before each row: names that do not recur must not pile up.
   void BeginRow();
   uint32_t columns() const { return next_number_; }
@@ -62,21 +62,29 @@ class ColumnPlan {
   TimeUs oldest() const;
 
  private:
-  using Name = std::pair<FamilyId, std::string>;
-  struct NameHash {
-    size_t operator()(const Name& name) const {
-      return std::hash<std::string>()(name.second) * 31 + name.first;
+  // Looked up by ColumnRef, without a copy of the name.
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const ColumnRef& c) const {
+      return std::hash<std::string_view>()(c.qualifier) * 31 + c.family;
     }
+    size_t operator()(const Column& c) const { return (*this)(c.ref()); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Column& a, const Column& b) const { return a == b; }
+    bool operator()(const ColumnRef& a, const Column& b) const { return a == b.ref(); }
+    bool operator()(const Column& a, const ColumnRef& b) const { return a.ref() == b; }
   };
 
   bool Selects(const ColumnRef& column) const;
-  Pick PickOf(const ColumnRef& column);
+  Pick MakePick(const ColumnRef& column);
 
   const TablePtr table_;
   const std::vector<ColumnPattern> patterns_;
   const ColumnRegistry& sets_;
   std::vector<GcRule> rules_;  // By FamilyId.
-  std::unordered_map<Name, uint32_t, NameHash> numbers_;
+  std::unordered_map<Column, Pick, Hash, Equal> picks_;
   uint32_t next_number_ = 0;
   std::unordered_map<uint32_t, std::unique_ptr<OfSet>> plans_;
   const OfSet* last_ = nullptr;

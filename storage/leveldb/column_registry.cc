@@ -15,6 +15,7 @@ struct ColumnRegistry::Registered : ColumnSet {
 struct ColumnRegistry::OfTable {
   std::unordered_map<uint32_t, std::unique_ptr<Registered>> by_number;
   std::unordered_map<std::string, Registered*> by_columns;  // Keys: the sets' records.
+  size_t bytes = 0;                                         // Of all records.
   uint32_t next = 1;
 };
 
@@ -38,6 +39,7 @@ const ColumnSet* ColumnRegistry::Intern(const TableInfo& table,
   const auto known = of_table->by_columns.find(record);
   if (known != of_table->by_columns.end()) return known->second;
   if (of_table->by_number.size() >= kMaxSets) return nullptr;
+  if (of_table->bytes + record.size() > kMaxBytes) return nullptr;
   return Add(of_table.get(), table.id, of_table->next, std::move(sorted));
 }
 
@@ -48,7 +50,9 @@ ColumnRegistry::Registered* ColumnRegistry::Add(OfTable* table, TableId table_id
   added->id = set;
   added->columns = std::move(columns);
   table->next = std::max(table->next, set + 1);
-  table->by_columns[EncodeColumnSet(added->columns)] = added.get();
+  std::string record = EncodeColumnSet(added->columns);
+  table->bytes += record.size();
+  table->by_columns[std::move(record)] = added.get();
   return (table->by_number[set] = std::move(added)).get();
 }
 

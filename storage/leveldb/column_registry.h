@@ -20,14 +20,17 @@ namespace tallyd {
 
 class ColumnRegistry {
  public:
-  static constexpr size_t kMaxSets = 16'384;  // Per table; beyond, columns do not recur.
+  // Per table; beyond, columns do not recur.
+  static constexpr size_t kMaxSets = 16'384;
+  static constexpr size_t kMaxBytes = 16u << 20;  // Of the sets' records.
 
   ColumnRegistry();
   ~ColumnRegistry();
   ColumnRegistry(const ColumnRegistry&) = delete;
   ColumnRegistry& operator=(const ColumnRegistry&) = delete;
 
-  // Null when the table has kMaxSets sets and this is none of them. REQUIRES: distinct columns.
+  // Null when the table has as many sets as it may have and this is none of them. REQUIRES:
+  // distinct columns.
   const ColumnSet* Intern(const TableInfo& table, std::span<const ColumnRef> columns);
   // Null if unknown.
   const ColumnSet* Find(TableId table, uint32_t set) const;

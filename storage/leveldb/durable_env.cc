@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace tallyd {
@@ -147,7 +148,24 @@ class DurableEnv::File final : public leveldb::WritableFile {
   leveldb::Status error_;
 };
 
-DurableEnv::DurableEnv(SyncObserver observer)
+// LevelDB tells that it waits for a compaction in its log of messages only.
+class DurableEnv::StallLogger final : public leveldb::Logger {
+ public:
+  StallLogger(const DurableEnv* env, leveldb::Logger* file) : env_(env), file_(file) {}
+
+  void Logv(const char* format, std::va_list arguments) override {
+    if (std::string_view(format).find("waiting") != std::string_view::npos) {
+      env_->observer_.on_stall();
+    }
+    file_->Logv(format, arguments);
+  }
+
+ private:
+  const DurableEnv* const env_;
+  const std::unique_ptr<leveldb::Logger> file_;
+};
+
+DurableEnv::DurableEnv(EnvObserver observer)
     : EnvWrapper(leveldb::Env::Default()),
       observer_(std::move(observer)),
       thread_([this] { RunBackground(); }) {}
@@ -216,7 +234,9 @@ leveldb::Status DurableEnv::LockFile(const std::string& name, leveldb::FileLock*
 
 leveldb::Status DurableEnv::NewLogger(const std::string& name, leveldb::Logger** logger) {
   const leveldb::Status opened = EnvWrapper::NewLogger(name, logger);
-  if (opened.ok()) ::chmod(name.c_str(), kFileMode);
+  if (!opened.ok()) return opened;
+  ::chmod(name.c_str(), kFileMode);
+  *logger = new StallLogger(this, *logger);
   return opened;
 }
 
@@ -224,7 +244,7 @@ leveldb::Status DurableEnv::SyncDescriptor(int descriptor, const std::string& na
   const auto start = std::chrono::steady_clock::now();
   const int failed = ::fdatasync(descriptor) == 0 ? 0 : errno;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  observer_(took.count());
+  observer_.on_sync(took.count());
   return failed == 0 ? leveldb::Status::OK() : FromErrno(name, failed);
 }
 
@@ -235,6 +255,11 @@ leveldb::Status DurableEnv::SyncDirectoryOf(const std::string& name) {
   const leveldb::Status synced = SyncDescriptor(descriptor, directory);
   ::close(descriptor);
   return synced;
+}
+
+void DurableEnv::SleepForMicroseconds(int micros) {
+  observer_.on_stall();
+  EnvWrapper::SleepForMicroseconds(micros);
 }
 
 void DurableEnv::Schedule(void (*work)(void*), void* argument) {

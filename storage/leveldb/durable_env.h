@@ -7,7 +7,7 @@
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
 // - reads are pread, never mmap: a failing disk is an error, not a SIGBUS (finding 8);
 // - files are 0600, directories 0700;
-// - background work has a thread of its own; fsyncs are counted.
+// - background work has a thread of its own; fsyncs and stalls are told to an observer.
 // Thread-safe. Outlives every database opened with it.
 #ifndef TALLYD_STORAGE_LEVELDB_DURABLE_ENV_H_
 #define TALLYD_STORAGE_LEVELDB_DURABLE_ENV_H_
@@ -24,12 +24,16 @@
 
 namespace tallyd {
 
-// Told of every fsync: how long it took, in seconds.
-using SyncObserver = std::function<void(double)>;
+struct EnvObserver {
+  std::function<void(double)> on_sync;  // Every fsync, with the seconds it took.
+  // LevelDB holds a write up, because compaction does not keep up: for a millisecond, or until a
+  // table is written.
+  std::function<void()> on_stall;
+};
 
 class DurableEnv final : public leveldb::EnvWrapper {
  public:
-  explicit DurableEnv(SyncObserver observer);
+  explicit DurableEnv(EnvObserver observer);
   ~DurableEnv() override;
 
   leveldb::Status NewRandomAccessFile(const std::string& name,
@@ -41,16 +45,18 @@ class DurableEnv final : public leveldb::EnvWrapper {
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status LockFile(const std::string& name, leveldb::FileLock** lock) override;
   leveldb::Status NewLogger(const std::string& name, leveldb::Logger** logger) override;
+  void SleepForMicroseconds(int micros) override;
   void Schedule(void (*work)(void*), void* argument) override;
 
  private:
   class File;
+  class StallLogger;
 
   leveldb::Status SyncDescriptor(int descriptor, const std::string& name);
   leveldb::Status SyncDirectoryOf(const std::string& name);
   void RunBackground();
 
-  const SyncObserver observer_;
+  const EnvObserver observer_;
   std::atomic<bool> log_close_failed_{false};
 
   std::mutex mutex_;

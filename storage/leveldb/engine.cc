@@ -10,10 +10,13 @@ namespace {
 
 std::unique_ptr<DurableEnv> MakeEnv(const LevelDbStoreOptions& options, StoreMetrics* metrics) {
   if (options.env != nullptr) return nullptr;
-  return std::make_unique<DurableEnv>([metrics](double seconds) {
+  EnvObserver observer;
+  observer.on_sync = [metrics](double seconds) {
     metrics->fsyncs.Increment();
     metrics->fsync_seconds.Increment(seconds);
-  });
+  };
+  observer.on_stall = [metrics] { metrics->stalls.Increment(); };
+  return std::make_unique<DurableEnv>(std::move(observer));
 }
 
 }  // namespace

@@ -21,20 +21,31 @@ std::vector<FieldInfo> FieldCatalogue::Fields(std::string_view stream) const {
   return fields;
 }
 
+bool FieldCatalogue::HasRoom(std::string_view stream) const {
+  const std::shared_lock lock(mutex_);
+  const auto bytes = name_bytes_.find(stream);
+  return bytes == name_bytes_.end() || bytes->second < kMaxNameBytes;
+}
+
 void FieldCatalogue::Add(const FieldTypes& fields) {
   if (fields.empty()) return;
   const std::unique_lock lock(mutex_);
   for (const auto& [stream, types] : fields) {
     for (const auto& [name, type_bits] : types) {
-      uint8_t& known = fields_[stream][name];
-      known = static_cast<uint8_t>(known | type_bits);
+      const auto [known, added] = fields_[stream].try_emplace(name, uint8_t{0});
+      known->second = static_cast<uint8_t>(known->second | type_bits);
+      if (added) name_bytes_[stream] += name.size();
     }
   }
 }
 
 void FieldCatalogue::Replace(FieldTypes fields) {
-  const std::unique_lock lock(mutex_);
-  fields_ = std::move(fields);
+  {
+    const std::unique_lock lock(mutex_);
+    fields_.clear();
+    name_bytes_.clear();
+  }
+  Add(fields);
 }
 
 }  // namespace tallyd

@@ -19,15 +19,20 @@ using FieldTypes = std::map<std::string, std::map<std::string, uint8_t, std::les
 
 class FieldCatalogue {
  public:
+  // Of the names of one stream; beyond, new fields are not remembered.
+  static constexpr size_t kMaxNameBytes = 16u << 20;
+
   // The types known of a field; 0 if it is new.
   uint8_t TypesOf(std::string_view stream, std::string_view field) const;
   std::vector<FieldInfo> Fields(std::string_view stream) const;
+  bool HasRoom(std::string_view stream) const;
   void Add(const FieldTypes& fields);
   void Replace(FieldTypes fields);
 
  private:
   mutable std::shared_mutex mutex_;
   FieldTypes fields_;
+  std::map<std::string, size_t, std::less<>> name_bytes_;  // By stream.
 };
 
 }  // namespace tallyd

@@ -109,8 +109,10 @@ void GroupWriter::AddRecords(const LevelDbBatch& batch) {
   }
   for (const auto& [stream, types] : batch.fields()) {
     for (const auto& [field, type_bits] : types) {
+      const uint8_t stored = state_->fields.TypesOf(stream, field);
+      if (stored == 0 && !state_->fields.HasRoom(stream)) continue;
       uint8_t& known = fields_[stream][field];
-      known = static_cast<uint8_t>(known | type_bits | state_->fields.TypesOf(stream, field));
+      known = static_cast<uint8_t>(known | type_bits | stored);
     }
   }
 }

@@ -206,6 +206,12 @@ StoreState LevelDbStore::State() {
   result.queued_batches = committing.queued_batches;
   result.pending_deletes = state().deletes.size();
   result.free_bytes = engine_.space().free_bytes();
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(storage_.path, error)) {
+    std::error_code gone;
+    const uint64_t bytes = file.file_size(gone);
+    if (!gone && file.path().filename() != "ballast") result.disk_bytes += bytes;
+  }
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return result;
   const Access access(lease->get());
@@ -215,12 +221,6 @@ StoreState LevelDbStore::State() {
     std::string files;
     access.db().GetProperty("leveldb.num-files-at-level" + std::to_string(level), &files);
     result.level_files.push_back(std::atoi(files.c_str()));
-  }
-  std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(storage_.path, error)) {
-    std::error_code gone;
-    const uint64_t bytes = file.file_size(gone);
-    if (!gone && file.path().filename() != "ballast") result.disk_bytes += bytes;
   }
   return result;
 }

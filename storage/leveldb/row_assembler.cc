@@ -95,7 +95,7 @@ bool RowAssembler::AddByName(uint32_t count, std::string_view cells) {
     if (!GetColumn(&in, &cell.column) || !DecodeValue(&in, &cell.value) || cell.value.is_null()) {
       return false;
     }
-    const ColumnPlan::Pick pick = plan_->Named(cell.column);
+    const ColumnPlan::Pick& pick = plan_->Named(cell.column);
     if (pick.selected) Consider(pick, cell);
   }
   return in.done();

@@ -34,8 +34,14 @@ class FaultEnv::File final : public leveldb::WritableFile {
   }
   leveldb::Status Close() override {
     if (!file_) return leveldb::Status::OK();
+    const leveldb::Status called = env_->Call(name_);
     const leveldb::Status done = file_->Close();
     file_.reset();
+    if (!called.ok()) return called;
+    // DurableEnv syncs a log that is closed.
+    const std::lock_guard lock(env_->mutex_);
+    Extent& extent = env_->files_[name_];
+    if (done.ok() && name_.ends_with(".log")) extent.synced = extent.written;
     return done;
   }
 
@@ -45,7 +51,7 @@ class FaultEnv::File final : public leveldb::WritableFile {
   std::unique_ptr<leveldb::WritableFile> file_;
 };
 
-FaultEnv::FaultEnv() : EnvWrapper(&durable_), durable_([](double) {}) {}
+FaultEnv::FaultEnv() : EnvWrapper(&durable_), durable_({[](double) {}, [] {}}) {}
 
 void FaultEnv::FailAt(uint64_t call, Fault fault, bool until_healed) {
   const std::lock_guard lock(mutex_);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdarg>
 #include <memory>
 
 #include "tests/storage/store_fixture.h"
@@ -10,9 +11,16 @@
 namespace tallyd {
 namespace {
 
+void Tell(leveldb::Logger* logger, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  logger->Logv(format, arguments);
+  va_end(arguments);
+}
+
 class DurableEnvTest : public ::testing::Test {
  protected:
-  DurableEnvTest() : env_([this](double) { ++syncs_; }) {}
+  DurableEnvTest() : env_({[this](double) { ++syncs_; }, [this] { ++stalls_; }}) {}
 
   std::unique_ptr<leveldb::WritableFile> Make(const std::string& name) {
     leveldb::WritableFile* file = nullptr;
@@ -28,6 +36,7 @@ class DurableEnvTest : public ::testing::Test {
 
   TempDir dir_;
   std::atomic<int> syncs_{0};
+  std::atomic<int> stalls_{0};
   DurableEnv env_;
 };
 
@@ -74,6 +83,17 @@ TEST_F(DurableEnvTest, AFileWhoseWriteFailedTakesNothingMore) {
   EXPECT_FALSE(file->Append("x").ok());
   EXPECT_FALSE(file->Sync().ok());
   EXPECT_FALSE(file->Close().ok());
+}
+
+TEST_F(DurableEnvTest, StallsAreCounted) {
+  env_.SleepForMicroseconds(1);
+  leveldb::Logger* opened = nullptr;
+  ASSERT_TRUE(env_.NewLogger(Path("LOG"), &opened).ok());
+  const std::unique_ptr<leveldb::Logger> logger(opened);
+  Tell(logger.get(), "Compacting");
+  EXPECT_EQ(stalls_, 1);
+  Tell(logger.get(), "Too many L0 files; waiting...");
+  EXPECT_EQ(stalls_, 2);
 }
 
 TEST_F(DurableEnvTest, ReadsPastTheEndComeShort) {

@@ -240,6 +240,26 @@ TEST_F(StoreTest, ColumnsThatDoNotRecurAreNotInterned) {
   EXPECT_EQ(store().InternColumns(*table, {&old_column, 1}), first);
 }
 
+TEST_F(StoreTest, WhatIsLearnedIsBoundedInBytes) {
+  const TablePtr table = Find("H");
+  const std::string long_name(kMaxQualifierBytes - 10, 'q');
+  size_t sets = 0;
+  for (;; ++sets) {
+    const std::string name = long_name + std::to_string(sets);
+    const ColumnRef column{0, name};
+    if (store().InternColumns(*table, {&column, 1}) == nullptr) break;
+  }
+  EXPECT_LE(sets * long_name.size(), ColumnRegistry::kMaxBytes);
+  for (int i = 0; i < 2; ++i) {
+    auto batch = NewBatch();
+    for (int field = 0; field < 1100; ++field) {
+      batch->AddField("s", long_name + std::to_string(i) + std::to_string(field), 2);
+    }
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  EXPECT_EQ(store().Fields("s").size(), 1100u);
+}
+
 TEST_F(StoreTest, AColumnSetSurvivesWithItsEntries) {
   ASSERT_TRUE(Write("H", "a", 1, {{"B", "y", Value::Int(1)}, {"A", "x", Value::Int(2)}}));
   Reopen();
