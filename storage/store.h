@@ -17,6 +17,7 @@
 #include "config/result.h"
 #include "storage/batch.h"
 #include "storage/row_scan.h"
+#include "storage/run_scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -44,6 +45,7 @@ struct StoreState {
   uint64_t queued_bytes = 0;
   uint64_t queued_batches = 0;
   uint64_t pending_deletes = 0;  // Ranges that are forgotten but not yet removed from the disk.
+  uint64_t unsealed_bytes = 0;   // Not yet in column blocks.
   uint64_t disk_bytes = 0;
   uint64_t free_bytes = 0;
   std::vector<int> level_files;  // LevelDB files per level.
@@ -75,6 +77,10 @@ class Store {
   virtual void Submit(std::unique_ptr<Batch> batch, CommitDone done) = 0;
 
   virtual std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) = 0;
+  virtual std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) = 0;
+  // Cuts a range into at most `parts` that follow each other and take about as long to scan.
+  virtual std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range,
+                                      size_t parts) = 0;
   // How many rows the ranges hold: counted up to `count_at_most`, extrapolated beyond.
   virtual Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
                                         uint64_t count_at_most) = 0;
@@ -82,6 +88,10 @@ class Store {
   virtual std::vector<FieldInfo> Fields(std::string_view stream) const = 0;  // By name.
   virtual TableStats Stats(const TablePtr& table) = 0;
   virtual StoreState State() = 0;
+
+  // Does now what the store would do later in the background (seal, merge, purge, compact), and
+  // returns when it is done. Blocks for as long as that takes.
+  virtual Status Settle() = 0;
 
   // Commits what is queued, refuses the rest, closes the files. Idempotent.
   virtual void Close() = 0;

@@ -56,6 +56,12 @@ class LevelDbStore final : public Store {
   void Submit(std::unique_ptr<Batch> batch, CommitDone done) override;
 
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
+  std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override {
+    return RunsOfRows(Scan(table, spec));
+  }
+  std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, size_t) override {
+    return {range};
+  }
   Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
                                 uint64_t count_at_most) override;
 
@@ -64,6 +70,7 @@ class LevelDbStore final : public Store {
   }
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
+  Status Settle() override;
   void Close() override;
 
  private:
@@ -223,6 +230,15 @@ StoreState LevelDbStore::State() {
     result.level_files.push_back(std::atoi(files.c_str()));
   }
   return result;
+}
+
+Status LevelDbStore::Settle() {
+  while (state().deletes.size() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
+  if (!lease) return lease.error();
+  const Access access(lease->get());
+  if (access) access.db().CompactRange(nullptr, nullptr);
+  return {};
 }
 
 void LevelDbStore::Close() {

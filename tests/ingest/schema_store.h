@@ -67,11 +67,16 @@ class SchemaStore final : public Store {
   std::unique_ptr<Batch> NewBatch() override { return nullptr; }
   void Submit(std::unique_ptr<Batch>, CommitDone) override {}
   std::unique_ptr<RowScan> Scan(const TablePtr&, const ScanSpec&) override { return nullptr; }
+  std::unique_ptr<RunScan> ScanRuns(const TablePtr&, const ScanSpec&) override { return nullptr; }
+  std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, size_t) override {
+    return {range};
+  }
   Result<uint64_t> EstimateRows(const TablePtr&, std::span<const KeyRange>, uint64_t) override {
     return uint64_t{0};
   }
   TableStats Stats(const TablePtr&) override { return {}; }
   StoreState State() override { return {}; }
+  Status Settle() override { return {}; }
   void Close() override {}
 
   size_t max_sets = 1000;

@@ -1,0 +1,64 @@
+// BlockBuilder: entries in order -> one column block (storage/FORMAT.md, Blocks): keys, times and
+// the values of each column apart from each other, exact to the bit and to the type.
+//
+//   BlockBuilder block;
+//   while (...) { if (block.IsFull()) Use(block.Finish()); block.Add(...); }
+//
+// Its buffers are kept from block to block. Not thread-safe.
+#ifndef TALLYD_STORAGE_BLOCKS_BLOCK_BUILDER_H_
+#define TALLYD_STORAGE_BLOCKS_BLOCK_BUILDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "config/time.h"
+#include "config/value.h"
+#include "storage/column_set.h"
+
+namespace tallyd {
+
+// A finished block. `bytes` is its head (keys, times, which columns) and then its columns' streams.
+struct BuiltBlock {
+  std::string_view bytes;  // Valid until the next Add.
+  uint32_t head_size = 0;
+  uint32_t entries = 0;
+  uint64_t cells = 0;
+  std::string first_key;
+  std::string last_key;
+  TimeUs min_time = 0;
+  TimeUs max_time = 0;
+};
+
+class BlockBuilder {
+ public:
+  BlockBuilder();
+  ~BlockBuilder();
+  BlockBuilder(const BlockBuilder&) = delete;
+  BlockBuilder& operator=(const BlockBuilder&) = delete;
+
+  // What one event wrote to one row. `values` in the order of `columns`; nulls are absent cells.
+  // Copied. `identity`, where not null, stands for this list of columns: the same pointer means
+  // the same columns until Finish, and costs no comparison of names.
+  // REQUIRES: !IsFull(); entries come by row key ascending, of one key newest first, no two with
+  // the same key and time; no column twice; at least one value that is not null.
+  void Add(std::string_view row_key, TimeUs time, std::span<const ColumnRef> columns,
+           std::span<const Value> values, const void* identity);
+  void Add(std::string_view row_key, TimeUs time, const ColumnSet& set,
+           std::span<const Value> values);
+
+  bool empty() const;
+  bool IsFull() const;
+  // REQUIRES: !empty(). Empties the builder.
+  BuiltBlock Finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BLOCKS_BLOCK_BUILDER_H_

@@ -1,0 +1,122 @@
+// ColumnBlock: a column block read back (storage/FORMAT.md, Blocks). Open takes the block's head
+// and gives its entries' keys, times and shapes; each column's stream is given and decoded when it
+// is asked for. Reads no files. Whatever the bytes are, the answer is right or kCorruption:
+// checksums guard the head and each stream, and nothing is sized by a number that was not checked.
+#ifndef TALLYD_STORAGE_BLOCKS_COLUMN_BLOCK_H_
+#define TALLYD_STORAGE_BLOCKS_COLUMN_BLOCK_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/result.h"
+#include "config/time.h"
+#include "config/value.h"
+#include "storage/column_set.h"
+
+namespace tallyd {
+
+// The columns that occur in a block and the shapes of its entries. Blocks that follow each other
+// mostly share one: compare the pointers.
+struct BlockSchema {
+  std::vector<Column> columns;                // In order of first occurrence.
+  std::vector<std::vector<uint32_t>> shapes;  // Each a list of columns, as the entries' order was.
+};
+
+// The values of one column, in the order of the entries that have it.
+struct ColumnData {
+  enum class Kind : uint8_t {
+    kInt,      // numbers
+    kDecimal,  // numbers / 10^scale
+    kDouble,   // doubles
+    kBool,     // numbers, 0 or 1
+    kString,   // texts
+    kBytes,    // texts
+    kMixed,    // values
+  };
+  Kind kind = Kind::kInt;
+  uint8_t scale = 0;
+  std::vector<int64_t> numbers;
+  std::vector<double> doubles;
+  std::vector<std::string_view> texts;  // Into `owned`.
+  std::vector<Value> values;            // Text is in `owned`.
+  std::string owned;
+
+  size_t size() const;
+  Value At(size_t index) const;
+};
+
+// How the keys of neighbouring entries differ by nothing but their time: the key of each is its
+// run's stem with the entry's time written into it at one place.
+enum class KeyTime : uint8_t {
+  kNone = 0,       // All entries of the run have one key: the stem.
+  kMs = 1,         // 13 digits
+  kS = 2,          // 10 digits
+  kUs = 3,         // 16 digits
+  kReverseMs = 4,  // 19 digits, 2^63 - 1 - ms
+};
+
+struct KeyRun {
+  uint32_t begin = 0;  // Entries.
+  uint32_t end = 0;
+  std::string_view stem;
+  KeyTime time = KeyTime::kNone;
+  uint32_t place = 0;  // Of the time in the key, in bytes.
+};
+
+class ColumnBlock {
+ public:
+  static constexpr uint32_t kAbsent = std::numeric_limits<uint32_t>::max();
+
+  // Where a column's stream is in the block's bytes.
+  struct Stream {
+    uint32_t offset = 0;
+    uint32_t size = 0;
+  };
+
+  ColumnBlock();
+  ~ColumnBlock();
+  ColumnBlock(ColumnBlock&&) noexcept;
+  ColumnBlock& operator=(ColumnBlock&&) noexcept;
+
+  // Replaces what was held; buffers are used again. `head` need not outlive the call. Keeps the
+  // schema object of the block before where the bytes of both are the same.
+  Status Open(std::string_view head);
+
+  uint32_t entries() const;
+  const std::shared_ptr<const BlockSchema>& schema() const;
+  std::span<const KeyRun> runs() const;
+  std::span<const TimeUs> times() const;
+  uint32_t shape_of(uint32_t entry) const;
+  bool has_one_shape() const;
+
+  // The row key of an entry; *key is replaced.
+  void GetKey(uint32_t entry, std::string* key) const;
+  // The run that the entry is in.
+  const KeyRun& RunOf(uint32_t entry) const;
+  // The first entry whose row key is at or after `key`; entries() if none is.
+  uint32_t LowerBound(std::string_view key) const;
+  // The first entry of the entry's row, and the first after it.
+  uint32_t RowBegin(uint32_t entry) const;
+  uint32_t RowEnd(uint32_t entry) const;
+
+  // By number of schema()->columns.
+  Stream StreamOf(uint32_t column) const;
+  // `stream` is StreamOf's part of the block's bytes, and need not outlive the call.
+  Status Decode(uint32_t column, std::string_view stream, ColumnData* data) const;
+  // Of each entry the index of its value in the column's data, or kAbsent. Not to be asked of a
+  // block with one shape: it is the entry itself. Worked out at the first call.
+  std::span<const uint32_t> IndexesOf(uint32_t column) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BLOCKS_COLUMN_BLOCK_H_
