@@ -1,0 +1,278 @@
+#include "storage/blocks/column_codec.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cmath>
+
+#include "storage/blocks/int_codec.h"
+#include "storage/blocks/text_codec.h"
+#include "storage/leveldb/value_codec.h"
+
+namespace tallyd {
+namespace {
+
+using Kind = ColumnData::Kind;
+
+// DO NOT CHANGE THESE VALUES: they are stored. Text columns by a dictionary, or one by one.
+enum TextForm : uint8_t { kOneByOne = 0, kDictionary = 1 };
+
+constexpr int64_t PowerOfTen(unsigned n) {
+  int64_t power = 1;
+  for (; n > 0; --n) power *= 10;
+  return power;
+}
+
+void PutKind(Kind kind, std::string* out) { out->push_back(static_cast<char>(kind)); }
+
+// Fills *data->texts with pieces of data->owned, one per length.
+bool CutTexts(std::span<const int64_t> lengths, ColumnData* data) {
+  size_t at = 0;
+  for (const int64_t length : lengths) {
+    if (length < 0 || static_cast<uint64_t>(length) > data->owned.size() - at) return false;
+    data->texts.emplace_back(data->owned.data() + at, static_cast<size_t>(length));
+    at += static_cast<size_t>(length);
+  }
+  return at == data->owned.size();
+}
+
+bool DecodeTexts(ByteReader* in, size_t count, ColumnData* data) {
+  uint8_t form = 0;
+  if (!in->GetByte(&form) || form > kDictionary) return false;
+  std::vector<int64_t>& numbers = data->numbers;
+  if (form == kOneByOne) {
+    numbers.resize(count);
+    return ReadInts(in, numbers) && ReadText(in, &data->owned) && CutTexts(numbers, data);
+  }
+  uint64_t distinct = 0;
+  if (!in->GetVarint(&distinct) || distinct > count) return false;
+  numbers.resize(distinct);
+  if (!ReadInts(in, numbers) || !ReadText(in, &data->owned) || !CutTexts(numbers, data)) {
+    return false;
+  }
+  std::vector<std::string_view> words;
+  words.swap(data->texts);
+  numbers.resize(count);
+  if (!ReadInts(in, numbers)) return false;
+  for (const int64_t word : numbers) {
+    if (word < 0 || static_cast<uint64_t>(word) >= words.size()) return false;
+    data->texts.push_back(words[static_cast<size_t>(word)]);
+  }
+  return true;
+}
+
+bool DecodeDoubles(ByteReader* in, size_t count, ColumnData* data) {
+  if (!ReadText(in, &data->owned) || data->owned.size() != count * sizeof(double)) return false;
+  data->doubles.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t bits = 0;
+    for (size_t byte = 0; byte < sizeof bits; ++byte) {
+      bits = bits << 8 | static_cast<uint8_t>(data->owned[byte * count + i]);
+    }
+    data->doubles[i] = std::bit_cast<double>(bits);
+    if (!std::isfinite(data->doubles[i])) return false;
+  }
+  return true;
+}
+
+bool DecodeDecimals(ByteReader* in, size_t count, ColumnData* data) {
+  if (!in->GetByte(&data->scale) || data->scale > Value::kMaxScale) return false;
+  data->numbers.resize(count);
+  if (!ReadInts(in, data->numbers)) return false;
+  return std::all_of(data->numbers.begin(), data->numbers.end(), [](int64_t n) {
+    return n >= -Value::kMaxMantissa && n <= Value::kMaxMantissa;
+  });
+}
+
+bool DecodeMixed(ByteReader* in, size_t count, ColumnData* data) {
+  if (!ReadText(in, &data->owned)) return false;
+  ByteReader values(data->owned);
+  Value value;
+  for (size_t i = 0; i < count; ++i) {
+    if (!DecodeValue(&values, &value) || value.is_null()) return false;
+    data->values.push_back(value);
+  }
+  return values.done();
+}
+
+}  // namespace
+
+size_t ColumnData::size() const {
+  switch (kind) {
+    case Kind::kDouble:
+      return doubles.size();
+    case Kind::kString:
+    case Kind::kBytes:
+      return texts.size();
+    case Kind::kMixed:
+      return values.size();
+    default:
+      return numbers.size();
+  }
+}
+
+void ColumnBuffer::Encode(std::string* out) const {
+  constexpr uint64_t kAnyDecimal = ~((uint64_t{1} << kDecimal) - 1);
+  if (Only(1u << kInt)) {
+    PutKind(Kind::kInt, out);
+    AppendInts(numbers_, out);
+  } else if (Only(kAnyDecimal) && EncodeDecimals(out)) {
+    return;
+  } else if (Only(kAnyDecimal | 1u << kDouble)) {
+    EncodeDoubles(out);
+  } else if (Only(1u << kBool)) {
+    PutKind(Kind::kBool, out);
+    AppendInts(numbers_, out);
+  } else if (Only(1u << kString)) {
+    EncodeTexts(Kind::kString, out);
+  } else if (Only(1u << kBytes)) {
+    EncodeTexts(Kind::kBytes, out);
+  } else {
+    EncodeMixed(out);
+  }
+}
+
+// False if there is no scale at which all of them are exact. It is the same float64 at any.
+bool ColumnBuffer::EncodeDecimals(std::string* out) const {
+  const auto scale =
+      static_cast<unsigned>(63 - std::countl_zero(seen_tags_)) - static_cast<unsigned>(kDecimal);
+  if (scale > Value::kMaxScale) return false;
+  if (std::has_single_bit(seen_tags_)) {
+    PutKind(Kind::kDecimal, out);
+    out->push_back(static_cast<char>(scale));
+    AppendInts(numbers_, out);
+    return true;
+  }
+  thread_local std::vector<int64_t> scaled;
+  scaled.clear();
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const unsigned missing = scale - (tags_[i] - static_cast<unsigned>(kDecimal));
+    if (missing > 15) return false;
+    const int64_t factor = PowerOfTen(missing);
+    if (std::abs(numbers_[i]) > Value::kMaxMantissa / factor) return false;
+    scaled.push_back(numbers_[i] * factor);
+  }
+  PutKind(Kind::kDecimal, out);
+  out->push_back(static_cast<char>(scale));
+  AppendInts(scaled, out);
+  return true;
+}
+
+// Byte by byte from the highest, so that signs and exponents, which vary little, stand together.
+void ColumnBuffer::EncodeDoubles(std::string* out) const {
+  PutKind(Kind::kDouble, out);
+  std::string planes(numbers_.size() * sizeof(double), '\0');
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    uint64_t bits = std::bit_cast<uint64_t>(ValueAt(i).AsDouble());
+    for (size_t byte = sizeof bits; byte-- > 0; bits >>= 8) {
+      planes[byte * numbers_.size() + i] = static_cast<char>(bits & 0xff);
+    }
+  }
+  AppendText(planes, out);
+}
+
+void ColumnBuffer::EncodeTexts(ColumnData::Kind kind, std::string* out) const {
+  PutKind(kind, out);
+  boost::unordered_flat_map<std::string_view, int64_t> places;
+  std::vector<int64_t> lengths;
+  std::vector<int64_t> words;
+  std::string dictionary;
+  for (size_t i = 0; i < numbers_.size() && places.size() <= numbers_.size() / 2; ++i) {
+    const std::string_view text = TextAt(i);
+    const auto [place, is_new] = places.try_emplace(text, static_cast<int64_t>(places.size()));
+    words.push_back(place->second);
+    if (!is_new) continue;
+    lengths.push_back(static_cast<int64_t>(text.size()));
+    dictionary.append(text);
+  }
+  if (words.size() == numbers_.size() && places.size() <= numbers_.size() / 2) {
+    out->push_back(static_cast<char>(kDictionary));
+    PutVarint(out, lengths.size());
+    AppendInts(lengths, out);
+    AppendText(dictionary, out);
+    AppendInts(words, out);
+    return;
+  }
+  lengths.clear();
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    lengths.push_back(static_cast<int64_t>(TextAt(i).size()));
+  }
+  out->push_back(static_cast<char>(kOneByOne));
+  AppendInts(lengths, out);
+  AppendText(text_, out);
+}
+
+void ColumnBuffer::EncodeMixed(std::string* out) const {
+  PutKind(Kind::kMixed, out);
+  ByteBuffer bytes;
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    const Value value = ValueAt(i);
+    bytes.Finish(EncodeValue(bytes.Reserve(MaxValueBytes(value)), value));
+  }
+  AppendText({bytes.data(), bytes.size()}, out);
+}
+
+// The text before it is that of the last value with text.
+std::string_view ColumnBuffer::TextAt(size_t index) const {
+  size_t begin = 0;
+  for (size_t i = index; i-- > 0;) {
+    if (tags_[i] != kString && tags_[i] != kBytes) continue;
+    begin = static_cast<size_t>(numbers_[i]);
+    break;
+  }
+  return std::string_view(text_).substr(begin, static_cast<size_t>(numbers_[index]) - begin);
+}
+
+Value ColumnBuffer::ValueAt(size_t index) const {
+  const int64_t number = numbers_[index];
+  switch (tags_[index]) {
+    case kInt:
+      return Value::Int(number);
+    case kDouble:
+      return Value::Double(std::bit_cast<double>(number));
+    case kBool:
+      return Value::Bool(number != 0);
+    case kString:
+      return Value::String(TextAt(index));
+    case kBytes:
+      return Value::Bytes(TextAt(index));
+    default:
+      return Value::Decimal(number, static_cast<uint8_t>(tags_[index] - kDecimal));
+  }
+}
+
+bool DecodeColumn(std::string_view bytes, size_t count, ColumnData* data) {
+  data->numbers.clear();
+  data->doubles.clear();
+  data->texts.clear();
+  data->values.clear();
+  data->owned.clear();
+  data->scale = 0;
+  ByteReader in(bytes);
+  uint8_t kind = 0;
+  if (!in.GetByte(&kind) || kind > static_cast<uint8_t>(Kind::kMixed)) return false;
+  data->kind = static_cast<Kind>(kind);
+  bool good = false;
+  switch (data->kind) {
+    case Kind::kInt:
+    case Kind::kBool:
+      data->numbers.resize(count);
+      good = ReadInts(&in, data->numbers);
+      break;
+    case Kind::kDecimal:
+      good = DecodeDecimals(&in, count, data);
+      break;
+    case Kind::kDouble:
+      good = DecodeDoubles(&in, count, data);
+      break;
+    case Kind::kString:
+    case Kind::kBytes:
+      good = DecodeTexts(&in, count, data);
+      break;
+    case Kind::kMixed:
+      good = DecodeMixed(&in, count, data);
+      break;
+  }
+  return good && in.done();
+}
+
+}  // namespace tallyd

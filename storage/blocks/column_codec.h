@@ -1,0 +1,81 @@
+// The values of one column of a block (storage/FORMAT.md, Columns): gathered as they come, then
+// encoded by what they have in common.
+#ifndef TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
+#define TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/value.h"
+#include "storage/blocks/column_block.h"
+
+namespace tallyd {
+
+class ColumnBuffer {
+ public:
+  void Clear() {
+    numbers_.clear();
+    tags_.clear();
+    text_.clear();
+    seen_tags_ = 0;
+  }
+  size_t size() const { return numbers_.size(); }
+  size_t text_bytes() const { return text_.size(); }
+
+  // Copied. Not null.
+  void Add(const Value& value) {
+    switch (value.type()) {
+      case ValueType::kInt64:
+        return Push(kInt, value.AsInt());
+      case ValueType::kFloat64:
+        if (value.is_decimal()) {
+          return Push(static_cast<uint8_t>(kDecimal + value.scale()), value.mantissa());
+        }
+        return Push(kDouble, std::bit_cast<int64_t>(value.AsDouble()));
+      case ValueType::kBool:
+        return Push(kBool, value.AsBool() ? 1 : 0);
+      case ValueType::kString:
+      case ValueType::kBytes:
+        text_.append(value.AsView());
+        return Push(value.type() == ValueType::kString ? kString : kBytes,
+                    static_cast<int64_t>(text_.size()));
+      case ValueType::kNull:
+        return;
+    }
+  }
+
+  // Appends the column's encoding, without a checksum.
+  void Encode(std::string* out) const;
+
+ private:
+  // Kinds from kDecimal on are kDecimal + scale.
+  enum Tag : uint8_t { kInt, kDouble, kBool, kString, kBytes, kDecimal };
+
+  void Push(uint8_t tag, int64_t number) {
+    numbers_.push_back(number);
+    tags_.push_back(tag);
+    seen_tags_ |= uint64_t{1} << tag;
+  }
+  bool Only(uint64_t tags) const { return (seen_tags_ & ~tags) == 0; }
+  bool EncodeDecimals(std::string* out) const;
+  void EncodeDoubles(std::string* out) const;
+  void EncodeTexts(ColumnData::Kind kind, std::string* out) const;
+  void EncodeMixed(std::string* out) const;
+  std::string_view TextAt(size_t index) const;
+  Value ValueAt(size_t index) const;
+
+  std::vector<int64_t> numbers_;  // Of text: where it ends in text_.
+  std::vector<uint8_t> tags_;
+  std::string text_;
+  uint64_t seen_tags_ = 0;
+};
+
+// Reads `count` values that Encode wrote; false if the bytes are malformed.
+bool DecodeColumn(std::string_view bytes, size_t count, ColumnData* data);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_

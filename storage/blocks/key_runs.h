@@ -1,0 +1,53 @@
+// The row keys of a block (storage/FORMAT.md, Key runs): neighbours that differ by nothing but the
+// time in them share a stem, so that a key costs nothing beside the time, which is stored anyway.
+#ifndef TALLYD_STORAGE_BLOCKS_KEY_RUNS_H_
+#define TALLYD_STORAGE_BLOCKS_KEY_RUNS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/time.h"
+#include "storage/blocks/column_block.h"
+#include "storage/leveldb/coding.h"
+
+namespace tallyd {
+
+// Writes the time as keys of this kind hold it; returns how many digits that are. REQUIRES: 19
+// bytes of room; kind is not kNone.
+size_t RenderKeyTime(KeyTime kind, TimeUs time, char* to);
+// The key of an entry of the run; *key is replaced.
+void RenderKey(const KeyRun& run, TimeUs time, std::string* key);
+// Whether two entries of one run, of these times, have the same key.
+bool SameKeyTime(KeyTime kind, TimeUs a, TimeUs b);
+
+// Finds the runs of keys that come one after the other.
+class KeyRunBuilder {
+ public:
+  void Clear();
+  void Add(std::string_view key, TimeUs time);
+  size_t bytes() const { return stem_bytes_; }
+  void Encode(std::string* out) const;
+
+ private:
+  struct Run {
+    std::string stem;
+    KeyTime time = KeyTime::kNone;
+    uint32_t place = 0;
+    uint32_t count = 0;
+  };
+
+  static bool Continues(const Run& run, std::string_view key, TimeUs time);
+  static Run Begin(std::string_view key, TimeUs time);
+
+  std::vector<Run> runs_;
+  size_t stem_bytes_ = 0;
+};
+
+// Reads the runs of `entries` entries. Their stems are views of *stems. False if malformed.
+bool ReadKeyRuns(ByteReader* in, uint32_t entries, std::vector<KeyRun>* runs, std::string* stems);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BLOCKS_KEY_RUNS_H_
