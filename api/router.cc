@@ -13,6 +13,7 @@ constexpr Route kRoutes[] = {
     {Method::kGet, "/readyz", RunsOn::kInline, GetReady},
     {Method::kGet, "/metrics", RunsOn::kQuery, GetMetrics},
     {Method::kPost, "/-/reload", RunsOn::kQuery, PostReload},
+    {Method::kPost, "/-/settle", RunsOn::kQuery, PostSettle},
     {Method::kGet, "/v1/status", RunsOn::kQuery, GetStatus},
     {Method::kGet, "/v1/streams", RunsOn::kQuery, ListStreams},
     {Method::kGet, "/v1/streams/{stream}/fields", RunsOn::kQuery, ListFields},

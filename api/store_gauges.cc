@@ -19,6 +19,9 @@ prometheus::Gauge& Gauge(prometheus::Registry& registry, const char* name, const
 StoreGauges::StoreGauges(prometheus::Registry& registry)
     : disk_bytes_(Gauge(registry, "tallyd_store_disk_bytes", "Bytes of data, ballast left out.")),
       free_bytes_(Gauge(registry, "tallyd_store_free_bytes", "Free bytes of the data's volume.")),
+      unsealed_bytes_(Gauge(registry, "tallyd_store_unsealed_bytes",
+                            "Bytes committed that are not in column blocks yet.")),
+      block_files_(Gauge(registry, "tallyd_store_block_files", "Files of column blocks.")),
       pending_deletes_(Gauge(registry, "tallyd_store_pending_deletes",
                              "Deleted ranges whose bytes are still on the disk.")),
       slowdown_(
@@ -36,6 +39,8 @@ StoreGauges::StoreGauges(prometheus::Registry& registry)
 void StoreGauges::Update(const StoreState& state) {
   disk_bytes_.Set(static_cast<double>(state.disk_bytes));
   free_bytes_.Set(static_cast<double>(state.free_bytes));
+  unsealed_bytes_.Set(static_cast<double>(state.unsealed_bytes));
+  block_files_.Set(static_cast<double>(state.block_files));
   pending_deletes_.Set(static_cast<double>(state.pending_deletes));
   for (size_t level = 0; level < kLevels && level < state.level_files.size(); ++level) {
     level_files_[level]->Set(state.level_files[level]);

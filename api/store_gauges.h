@@ -19,8 +19,10 @@ class StoreGauges {
   void Update(const StoreState& state);
 
  private:
-  prometheus::Gauge& disk_bytes_;       // tallyd_store_disk_bytes
-  prometheus::Gauge& free_bytes_;       // tallyd_store_free_bytes
+  prometheus::Gauge& disk_bytes_;  // tallyd_store_disk_bytes
+  prometheus::Gauge& free_bytes_;  // tallyd_store_free_bytes
+  prometheus::Gauge& unsealed_bytes_;
+  prometheus::Gauge& block_files_;
   prometheus::Gauge& pending_deletes_;  // tallyd_store_pending_deletes
   prometheus::Gauge& slowdown_;  // tallyd_leveldb_slowdown: 0, 1 from 8 files in level 0, 2 from 12
   std::array<prometheus::Gauge*, kLevels> level_files_;  // tallyd_leveldb_files{level}

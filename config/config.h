@@ -38,7 +38,7 @@ struct StorageConfig {
   Sync sync =
       Sync::kAlways;  // kInterval: acknowledges before the fsync, which comes within sync_interval.
   int64_t sync_interval_us = 1'000'000;
-  uint64_t write_buffer = 16u << 20;
+  uint64_t write_buffer = 32u << 20;  // What a head holds before it is sealed.
   uint64_t block_cache = 64u << 20;
   uint64_t max_file_size = 8u << 20;
   uint32_t bloom_bits = 10;

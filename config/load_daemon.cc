@@ -88,6 +88,11 @@ void ReadStorage(TomlReader storage, StorageConfig* config) {
                        &config->sync);
   storage.Duration("sync_interval", {kUsPerMs, 3600 * kUsPerSecond}, &config->sync_interval_us);
   storage.Size("write_buffer", {64 * kKiB, kGiB}, &config->write_buffer);
+  storage.Duration("seal_window", {60 * kUsPerSecond, 3650 * kUsPerDay}, &config->seal_window_us);
+  storage.Duration("seal_delay", {0, 30 * kUsPerDay}, &config->seal_delay_us);
+  if (storage.PositiveNumber("seal_cpu", &config->seal_cpu) && config->seal_cpu > 1) {
+    storage.Mistake("seal_cpu", "is more than one core; accepted: a number above 0, at most 1");
+  }
   storage.Size("block_cache", {0, 1024 * kGiB}, &config->block_cache);
   storage.Size("max_file_size", {kMiB, kGiB}, &config->max_file_size);
   storage.Integer("bloom_bits", Bounds<uint32_t>{0, 64}, &config->bloom_bits);

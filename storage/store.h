@@ -46,6 +46,7 @@ struct StoreState {
   uint64_t queued_batches = 0;
   uint64_t pending_deletes = 0;  // Ranges that are forgotten but not yet removed from the disk.
   uint64_t unsealed_bytes = 0;   // Not yet in column blocks.
+  uint64_t block_files = 0;
   uint64_t disk_bytes = 0;
   uint64_t free_bytes = 0;
   std::vector<int> level_files;  // LevelDB files per level.

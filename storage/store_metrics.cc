@@ -44,6 +44,12 @@ StoreMetrics::StoreMetrics(prometheus::Registry& registry)
                          "1 while writes are taken; 0 after a failed write or on a full disk.")),
       fsync_seconds(MakeCounter(registry, "tallyd_fsync_seconds_total", "Seconds spent in fsync.")),
       fsyncs(MakeCounter(registry, "tallyd_fsyncs_total", "Calls of fsync.")),
+      sealed_entries(MakeCounter(registry, "tallyd_store_sealed_entries_total",
+                                 "Entries moved from heads into column blocks.")),
+      sealed_heads(
+          MakeCounter(registry, "tallyd_store_sealed_heads_total", "Heads that were sealed.")),
+      merged_entries(MakeCounter(registry, "tallyd_store_merged_entries_total",
+                                 "Entries written again when block files were merged.")),
       stalls(MakeCounter(registry, "tallyd_store_stalls_total",
                          "Writes that were held up because compaction did not keep up.")) {}
 

@@ -25,6 +25,9 @@ struct StoreMetrics {
   prometheus::Gauge& writable;            // tallyd_store_writable
   prometheus::Counter& fsync_seconds;     // tallyd_fsync_seconds_total
   prometheus::Counter& fsyncs;            // tallyd_fsyncs_total
+  prometheus::Counter& sealed_entries;    // tallyd_store_sealed_entries_total
+  prometheus::Counter& sealed_heads;      // tallyd_store_sealed_heads_total
+  prometheus::Counter& merged_entries;    // tallyd_store_merged_entries_total
   prometheus::Counter& stalls;  // tallyd_store_stalls_total: writes that compaction held up
 };
 

@@ -20,9 +20,9 @@ void AppendStoreState(const StoreState& state, std::string* out) {
   AppendMember("reason", state.reason, out);
   fmt::format_to(std::back_inserter(*out),
                  ",\"queued_bytes\":{},\"queued_batches\":{},\"pending_deletes\":{},"
-                 "\"disk_bytes\":{},\"free_bytes\":{},\"level_files\":[{}]}}",
-                 state.queued_bytes, state.queued_batches, state.pending_deletes, state.disk_bytes,
-                 state.free_bytes, fmt::join(state.level_files, ","));
+                 "\"block_files\":{},\"disk_bytes\":{},\"free_bytes\":{},\"level_files\":[{}]}}",
+                 state.queued_bytes, state.queued_batches, state.pending_deletes, state.block_files,
+                 state.disk_bytes, state.free_bytes, fmt::join(state.level_files, ","));
 }
 
 }  // namespace
@@ -55,8 +55,10 @@ Response GetStatus(const Request& request, ApiContext& context) {
                  ",\"ready\":{},\"uptime_s\":{},\"now\":", context.ready.load(),
                  (now - context.started) / kUsPerSecond);
   AppendJsonTime(now, &body);
-  body += ",\"store\":";
-  AppendStoreState(context.store.State(), &body);
+  const StoreState state = context.store.State();
+  fmt::format_to(std::back_inserter(body),
+                 ",\"unsealed_bytes\":{},\"store\":", state.unsealed_bytes);
+  AppendStoreState(state, &body);
   body += ",\"orphaned_tables\":[";
   bool first = true;
   for (const TablePtr& table : context.store.Tables()) {
@@ -66,6 +68,16 @@ Response GetStatus(const Request& request, ApiContext& context) {
     AppendJsonString(table->name, &body);
   }
   return Response::Json(200, body + "]}");
+}
+
+Response PostSettle(const Request& request, ApiContext& context) {
+  if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
+  const TimeUs start = context.clock.Now();
+  if (Status settled = context.store.Settle(); !settled) return ProblemOf(settled.error());
+  const auto took = static_cast<double>(context.clock.Now() - start) / kUsPerSecond;
+  return Response::Json(200,
+                        fmt::format(R"({{"settled":true,"unsealed_bytes":{},"seconds":{:.3f}}})",
+                                    context.store.State().unsealed_bytes, took));
 }
 
 Response PostReload(const Request& request, ApiContext& context) {

@@ -62,6 +62,7 @@ struct BlockBuilder::Impl {
   std::vector<int64_t> entry_shapes;
   std::string first_key;
   std::string last_key;
+  uint32_t rows = 0;
   size_t cells = 0;
   size_t text_bytes = 0;
 
@@ -159,6 +160,7 @@ void BlockBuilder::Impl::Add(std::string_view row_key, TimeUs time, Known* list,
     list->shape = shape;
   }
   if (times.empty()) first_key.assign(row_key);
+  if (times.empty() || last_key != row_key) ++rows;
   last_key.assign(row_key);
   keys.Add(row_key, time);
   times.push_back(time);
@@ -242,6 +244,7 @@ void BlockBuilder::Impl::Clear() {
   keys.Clear();
   times.clear();
   entry_shapes.clear();
+  rows = 0;
   cells = 0;
   text_bytes = 0;
 }
@@ -252,6 +255,7 @@ BuiltBlock BlockBuilder::Finish() {
   built.bytes = impl_->bytes;
   built.head_size = static_cast<uint32_t>(impl_->head.size());
   built.entries = static_cast<uint32_t>(impl_->times.size());
+  built.rows = impl_->rows;
   built.cells = impl_->cells;
   built.first_key = impl_->first_key;
   built.last_key = impl_->last_key;

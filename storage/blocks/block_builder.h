@@ -25,6 +25,7 @@ struct BuiltBlock {
   std::string_view bytes;  // Valid until the next Add.
   uint32_t head_size = 0;
   uint32_t entries = 0;
+  uint32_t rows = 0;  // Distinct keys.
   uint64_t cells = 0;
   std::string first_key;
   std::string last_key;

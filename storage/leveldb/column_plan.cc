@@ -34,6 +34,13 @@ ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistr
   }
 }
 
+ColumnPlan::ColumnPlan(TablePtr table, const ColumnRegistry& sets)
+    : table_(std::move(table)), sets_(sets) {
+  GcRule rule;
+  rule.visible = true;
+  rules_.assign(table_->families.size(), rule);
+}
+
 bool ColumnPlan::any_visible() const {
   return std::any_of(rules_.begin(), rules_.end(), [](const GcRule& r) { return r.visible; });
 }
@@ -77,7 +84,9 @@ const ColumnPlan::Pick& ColumnPlan::Named(const ColumnRef& column) {
   const auto known = picks_.find(column);
   if (known != picks_.end()) return known->second;
   const Column name{column.family, std::string(column.qualifier)};
-  return picks_.emplace(name, MakePick(column)).first->second;
+  const auto added = picks_.emplace(name, MakePick(column)).first;
+  added->second.name = added->first.ref();
+  return added->second;
 }
 
 void ColumnPlan::BeginRow() {
@@ -86,6 +95,7 @@ void ColumnPlan::BeginRow() {
   plans_.clear();
   last_ = nullptr;
   next_number_ = 0;
+  ++generation_;
 }
 
 bool ColumnPlan::Selects(const ColumnRef& column) const {

@@ -38,6 +38,7 @@ class ColumnPlan {
     bool selected = false;
     uint32_t number = 0;  // Of selected columns.
     const GcRule* rule = nullptr;
+    ColumnRef name;  // Its bytes live as long as the pick does.
   };
   struct OfSet {
     const ColumnSet* set = nullptr;
@@ -47,6 +48,8 @@ class ColumnPlan {
   };
 
   ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets);
+  // Of every column, whatever is configured and however old its cells are.
+  ColumnPlan(TablePtr table, const ColumnRegistry& sets);
 
   // Null if there is no such set.
   const OfSet* Set(uint32_t number);
@@ -54,6 +57,9 @@ class ColumnPlan {
   // Before each row: names that do not recur must not pile up.
   void BeginRow();
   uint32_t columns() const { return next_number_; }
+  // Changes when BeginRow forgets picks: those that were given are then gone.
+  uint64_t generation() const { return generation_; }
+  const ColumnRegistry& sets() const { return sets_; }
 
   const TableInfo& table() const { return *table_; }
   bool any_visible() const;
@@ -86,6 +92,7 @@ class ColumnPlan {
   std::vector<GcRule> rules_;  // By FamilyId.
   std::unordered_map<Column, Pick, Hash, Equal> picks_;
   uint32_t next_number_ = 0;
+  uint64_t generation_ = 0;
   std::unordered_map<uint32_t, std::unique_ptr<OfSet>> plans_;
   const OfSet* last_ = nullptr;
 };

@@ -56,6 +56,16 @@ ColumnRegistry::Registered* ColumnRegistry::Add(OfTable* table, TableId table_id
   return (table->by_number[set] = std::move(added)).get();
 }
 
+const ColumnSet* ColumnRegistry::FindEqual(TableId table,
+                                           const std::vector<Column>& columns) const {
+  const std::string record = EncodeColumnSet(columns);
+  const std::shared_lock lock(mutex_);
+  const auto of_table = tables_.find(table);
+  if (of_table == tables_.end()) return nullptr;
+  const auto known = of_table->second->by_columns.find(record);
+  return known == of_table->second->by_columns.end() ? nullptr : known->second;
+}
+
 const ColumnSet* ColumnRegistry::Find(TableId table, uint32_t set) const {
   const std::shared_lock lock(mutex_);
   const auto of_table = tables_.find(table);

@@ -32,6 +32,8 @@ class ColumnRegistry {
   // Null when the table has as many sets as it may have and this is none of them. REQUIRES:
   // distinct columns.
   const ColumnSet* Intern(const TableInfo& table, std::span<const ColumnRef> columns);
+  // The set of these columns, which are in read order; null if there is none.
+  const ColumnSet* FindEqual(TableId table, const std::vector<Column>& columns) const;
   // Null if unknown.
   const ColumnSet* Find(TableId table, uint32_t set) const;
 

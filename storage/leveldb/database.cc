@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "storage/leveldb/coding.h"
+#include "storage/leveldb/key_codec.h"
 #include "storage/leveldb/status.h"
 #include "storage/leveldb/wal_check.h"
 
@@ -15,6 +17,8 @@ namespace {
 constexpr auto kReopenPatience = std::chrono::milliseconds(1000);
 constexpr int kMaxOpenFiles = 1000;
 constexpr size_t kBlockBytes = 16u << 10;
+// Base takes the latest rows of each head that is sealed, and little else.
+constexpr size_t kBaseWriteBuffer = 8u << 20;
 
 // A quarter of what the process may open is left to tables; the rest is for connections.
 int TableFiles() {
@@ -32,28 +36,28 @@ Lease::~Lease() {
 }
 
 void Lease::Release() {
-  for (auto& iterator : iterators_) iterator.reset();
-  if (db_ != nullptr && snapshot_ != nullptr) db_->ReleaseSnapshot(snapshot_);
-  snapshot_ = nullptr;
-  db_ = nullptr;
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    heads_[i].iterator.reset();
+    view_->heads[i]->db().ReleaseSnapshot(heads_[i].snapshot);
+  }
+  heads_.clear();
+  view_.reset();
 }
 
-leveldb::ReadOptions Access::read_options() const {
-  leveldb::ReadOptions options;
-  options.verify_checksums = true;
-  options.snapshot = lease_->snapshot_;
-  return options;
+leveldb::Iterator& Access::iterator(size_t head) const {
+  Lease::OfHead& held = lease_->heads_[head];
+  if (!held.iterator) {
+    leveldb::ReadOptions options;
+    options.verify_checksums = true;
+    options.snapshot = held.snapshot;
+    held.iterator.reset(lease_->view_->heads[head]->db().NewIterator(options));
+  }
+  return *held.iterator;
 }
 
-leveldb::Iterator& Access::iterator(size_t which) const {
-  auto& iterator = lease_->iterators_[which];
-  if (!iterator) iterator.reset(db().NewIterator(read_options()));
-  return *iterator;
-}
+leveldb::DB& Access::base() const { return *lease_->database_->base_; }
 
-bool Access::must_stop() const {
-  return lease_->database_->closing_.load(std::memory_order_relaxed);
-}
+bool Access::must_stop() const { return lease_->database_->closing(); }
 
 Database::Database(const StorageConfig& config, leveldb::Env* env)
     : config_(config),
@@ -71,19 +75,27 @@ Status Database::CheckLogs() {
   leveldb::FileLock* lock = nullptr;
   const Status locked = FromLevelDb(env_->LockFile(name, &lock));
   if (!locked) return locked;
-  Status checked = CheckWriteAheadLogs(env_, config_.path, config_.sync);
+  Status checked = CheckWriteAheadLogs(env_, config_.path, Sync::kAlways);
   const Status unlocked = FromLevelDb(env_->UnlockFile(lock));
   return checked ? unlocked : checked;
 }
 
-Status Database::Open(size_t write_buffer) {
-  const Status checked = CheckLogs();
-  if (!checked) return checked;
+Status Database::Open(size_t head_bytes) {
+  head_bytes_ = head_bytes;
+  write_failed_ = false;
+  Status opened = CheckLogs();
+  if (opened) opened = OpenBase();
+  if (opened) opened = OpenHeads();
+  if (!opened) Close();
+  return opened;
+}
+
+Status Database::OpenBase() {
   leveldb::Options options;
   options.create_if_missing = true;
   options.paranoid_checks = true;
   options.env = env_;
-  options.write_buffer_size = write_buffer;
+  options.write_buffer_size = std::min(head_bytes_, kBaseWriteBuffer);
   options.max_open_files = TableFiles();
   options.block_cache = cache_.get();
   options.block_size = kBlockBytes;
@@ -91,67 +103,166 @@ Status Database::Open(size_t write_buffer) {
   options.filter_policy = filter_.get();
   leveldb::DB* db = nullptr;
   const Status opened = FromLevelDb(leveldb::DB::Open(options, config_.path, &db));
-  if (!opened) return opened;
-  db_.reset(db);
+  if (opened) base_.reset(db);
+  return opened;
+}
+
+Result<std::shared_ptr<Head>> Database::OpenHead(uint64_t number) {
+  leveldb::Options options;
+  options.create_if_missing = true;
+  options.paranoid_checks = true;
+  options.env = env_;
+  options.max_open_files = TableFiles();
+  options.block_cache = cache_.get();
+  options.block_size = kBlockBytes;
+  options.max_file_size = config_.max_file_size;
+  return Head::Open(HeadsDirectory(config_.path), number, options, head_bytes_, config_.sync);
+}
+
+Status Database::OpenHeads() {
+  heads_.clear();
+  const std::string directory = HeadsDirectory(config_.path);
+  for (const std::string& made : {directory, BlockFilesDirectory(config_.path)}) {
+    if (env_->FileExists(made)) continue;
+    const Status done = FromLevelDb(env_->CreateDir(made));
+    if (!done) return done;
+  }
+  uint64_t sealed = 0;
+  const Result<std::string> record = Get(MetaKey(MetaKind::kSealedHead));
+  if (!record && record.error().code() != ErrorCode::kNotFound) return record.error();
+  if (record && !ByteReader(*record).GetU64(&sealed)) {
+    return Error(ErrorCode::kCorruption, "the record of the last sealed head is malformed");
+  }
+  Result<std::vector<uint64_t>> numbers = ListHeads(env_, directory);
+  if (!numbers) return numbers.error();
+  if (numbers->empty() || numbers->back() <= sealed) numbers->push_back(sealed + 1);
+  for (const uint64_t number : *numbers) {
+    if (number <= sealed) {
+      RemoveHead(env_, directory, number);
+      continue;
+    }
+    Result<std::shared_ptr<Head>> head = OpenHead(number);
+    if (!head) return head.error();
+    heads_.push_back(std::move(*head));
+  }
   return {};
 }
 
-void Database::AdmitReaders() {
+void Database::AdmitReaders(BlockFileMap files) {
+  auto view = std::make_shared<View>();
+  view->heads = heads_;
+  view->files = std::move(files);
   {
     const std::lock_guard lock(mutex_);
     closing_ = false;
-    readable_ = db_.get();
+    view_ = std::move(view);
   }
   opened_.notify_all();
 }
 
 void Database::Close() {
-  if (!db_) return;
+  if (!base_) return;
   closing_ = true;
+  const std::lock_guard writing(write_mutex_);
   {
     const std::lock_guard lock(mutex_);
-    readable_ = nullptr;
+    view_.reset();
     for (Lease* lease : leases_) {
       const std::lock_guard step(lease->mutex_);
       lease->Release();
     }
   }
-  db_.reset();
+  heads_.clear();
+  base_.reset();
 }
 
-Status Database::Write(leveldb::WriteBatch* batch, bool sync) {
+Status Database::WriteBase(leveldb::WriteBatch* batch) {
+  leveldb::WriteOptions options;
+  options.sync = true;
+  return FromLevelDb(base_->Write(options, batch));
+}
+
+Status Database::WriteHead(leveldb::WriteBatch* batch, bool sync) {
+  const std::lock_guard writing(write_mutex_);
+  if (write_failed_) return Error(ErrorCode::kIo, "a write to the head failed before");
   leveldb::WriteOptions options;
   options.sync = sync;
-  return FromLevelDb(db_->Write(options, batch));
+  Head& head = *heads_.back();
+  const Status written = FromLevelDb(head.db().Write(options, batch));
+  write_failed_ = !written;
+  static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
+  if (written && batch->ApproximateSize() > kEmpty) head.AddBytes(batch->ApproximateSize());
+  newest_bytes_ = head.bytes();
+  return written;
+}
+
+Result<bool> Database::BeginHead() {
+  const ViewPtr before = view();
+  if (!before) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+  const std::shared_ptr<Head>& last = before->heads.back();
+  if (last->bytes() == 0) return false;
+  // Opened before anybody waits for it.
+  Result<std::shared_ptr<Head>> next = OpenHead(last->number() + 1);
+  if (!next) return next.error();
+  const std::lock_guard writing(write_mutex_);
+  // After a failed write the end of the log is unknown: nothing may follow it before the reopen.
+  if (heads_.empty() || heads_.back() != last || write_failed_) {
+    return Error(ErrorCode::kUnavailable, "the store reopened its files");
+  }
+  leveldb::WriteOptions options;
+  options.sync = true;
+  leveldb::WriteBatch nothing;
+  const Status synced = FromLevelDb(last->db().Write(options, &nothing));
+  write_failed_ = !synced;
+  if (!synced) return synced.error();
+  heads_.assign(1, *next);
+  ChangeView([&](View* view) { view->heads.push_back(*next); });
+  return true;
 }
 
 Result<std::string> Database::Get(std::string_view key) const {
   leveldb::ReadOptions options;
   options.verify_checksums = true;
   std::string value;
-  const Status got = FromLevelDb(db_->Get(options, ToSlice(key), &value));
+  const Status got = FromLevelDb(base_->Get(options, ToSlice(key), &value));
   if (!got) return got.error();
   return value;
 }
 
-std::unique_ptr<leveldb::Iterator> Database::NewIterator() const {
+std::unique_ptr<leveldb::Iterator> Database::NewIterator(leveldb::DB* db) {
   leveldb::ReadOptions options;
   options.verify_checksums = true;
   options.fill_cache = false;
-  return std::unique_ptr<leveldb::Iterator>(db_ ? db_->NewIterator(options) : nullptr);
+  return std::unique_ptr<leveldb::Iterator>(db->NewIterator(options));
 }
 
 Result<std::unique_ptr<Lease>> Database::NewLease() {
   std::unique_ptr<Lease> lease(new Lease(this));
   std::unique_lock lock(mutex_);
-  if (!opened_.wait_for(lock, kReopenPatience, [&] { return readable_ != nullptr; })) {
+  if (!opened_.wait_for(lock, kReopenPatience, [&] { return view_ != nullptr; })) {
     lock.unlock();
     return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
   }
-  lease->db_ = readable_;
-  lease->snapshot_ = readable_->GetSnapshot();
+  lease->view_ = view_;
+  for (const auto& head : view_->heads) {
+    lease->heads_.push_back({head->db().GetSnapshot(), nullptr});
+  }
   leases_.push_back(lease.get());
   return lease;
+}
+
+ViewPtr Database::view() const {
+  const std::lock_guard lock(mutex_);
+  return view_;
+}
+
+void Database::ChangeView(const std::function<void(View*)>& change) {
+  ViewPtr before;  // Dropped files go without the lock.
+  const std::lock_guard lock(mutex_);
+  if (!view_) return;
+  auto view = std::make_shared<View>(*view_);
+  change(view.get());
+  before = std::exchange(view_, std::move(view));
 }
 
 }  // namespace tallyd

@@ -1,14 +1,9 @@
 #include "storage/leveldb/delete_ranges.h"
 
-#include "storage/leveldb/key_codec.h"
-
 namespace tallyd {
 
 DeleteRange::DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec)
-    : table(table_id),
-      sequence(number),
-      what(std::move(spec)),
-      database(DatabaseRange(KeySpace::kRows, table_id, what.rows)) {}
+    : table(table_id), sequence(number), what(std::move(spec)) {}
 
 DeleteList DeleteRanges::Of(TableId table) const {
   const std::lock_guard lock(mutex_);

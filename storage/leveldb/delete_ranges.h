@@ -25,11 +25,15 @@ struct DeleteRange {
   TableId table = 0;
   uint64_t sequence = 0;
   DeleteSpec what;
-  KeyRange database;  // The rows' range in the database.
 
   DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec);
-  bool CoversRow(std::string_view row_prefix) const {
-    return row_prefix >= database.start && row_prefix < database.end;
+  bool CoversRow(std::string_view row_key) const {
+    return row_key >= what.rows.start && (what.rows.end.empty() || row_key < what.rows.end);
+  }
+  // Whether it may hide anything of rows from `first` to `last` with entries up to this sequence.
+  bool Touches(std::string_view first, std::string_view last, uint64_t up_to) const {
+    return up_to < sequence && last >= what.rows.start &&
+           (what.rows.end.empty() || first < what.rows.end);
   }
   // Whether it hides whatever an entry of a covered row holds at this time.
   bool HidesEntry(TimeUs time, uint64_t entry_sequence) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace tallyd {
@@ -39,6 +40,7 @@ Status Engine::Open() {
     space_.Release();  // Recovery needs room, and that is what it is for.
     opened = OpenOnce();
   }
+  if (opened) opened = RemoveStrays();
   if (!opened) return opened;
   const Status room = space_.Admit();  // Makes the ballast; without room, writes are refused.
   if (!room) spdlog::warn("store: {}", room.error().message());
@@ -55,12 +57,25 @@ Status Engine::OpenOnce() {
                                                    config_.path, opened.error().message()));
   }
   if (!opened) return opened.error().Prefixed(config_.path);
-  const Status loaded = LoadEngineState(&database_, &state_);
-  if (!loaded) {
+  Result<BlockFileMap> files = LoadEngineState(&database_, &state_);
+  if (!files) {
     database_.Close();
-    return loaded.error().Prefixed(config_.path);
+    return files.error().Prefixed(config_.path);
   }
-  database_.AdmitReaders();
+  database_.AdmitReaders(std::move(*files));
+  return {};
+}
+
+// What a crash left of files that were being made. Only before anybody makes more.
+Status Engine::RemoveStrays() {
+  std::vector<uint64_t> known;
+  for (const auto& [table, files] : database_.view()->files) {
+    for (const BlockFilePtr& file : files) known.push_back(file->info().number);
+  }
+  std::sort(known.begin(), known.end());
+  const Result<uint64_t> last = RemoveStrayFiles(env_, BlockFilesDirectory(config_.path), known);
+  if (!last) return last.error();
+  state_.next_file = *last + 1;
   return {};
 }
 
@@ -83,6 +98,8 @@ Status Engine::Commit(std::span<Batch* const> group, bool sync) {
     // Whatever failed, what the log holds is no longer known (RELIABILITY.md, finding 1).
     must_reopen_ = true;
     if (committed.error().code() == ErrorCode::kNoSpace) space_.Release();
+  } else if (on_full_head_ && database_.newest_head_bytes() >= head_bytes()) {
+    on_full_head_();
   }
   return committed;
 }

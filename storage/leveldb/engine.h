@@ -5,6 +5,7 @@
 #ifndef TALLYD_STORAGE_LEVELDB_ENGINE_H_
 #define TALLYD_STORAGE_LEVELDB_ENGINE_H_
 
+#include <functional>
 #include <memory>
 
 #include "storage/group_committer.h"
@@ -24,6 +25,8 @@ class Engine final : public CommitTarget {
 
   // Before anything else.
   Status Open();
+  // Called by the committer's thread when the head is full. Before anybody commits.
+  void OnFullHead(std::function<void()> call) { on_full_head_ = std::move(call); }
   // When nobody commits any more.
   void Close();
 
@@ -39,9 +42,11 @@ class Engine final : public CommitTarget {
   const EngineState& state() const { return state_; }
   Database& database() { return database_; }
   SpaceGuard& space() { return space_; }
+  uint64_t head_bytes() const { return space_.budget().write_buffer; }
 
  private:
   Status OpenOnce();
+  Status RemoveStrays();
   Status Reopen();
 
   const StorageConfig config_;
@@ -52,6 +57,7 @@ class Engine final : public CommitTarget {
   EngineState state_;
   Database database_;
   GroupWriter writer_;
+  std::function<void()> on_full_head_;
   bool must_reopen_ = false;
 };
 

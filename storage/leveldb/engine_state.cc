@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <leveldb/write_batch.h>
 
+#include <algorithm>
+
 #include "storage/leveldb/entry_cells.h"
 #include "storage/leveldb/key_codec.h"
 #include "storage/leveldb/latest_codec.h"
@@ -27,11 +29,28 @@ class Loader {
  public:
   Loader(Database* database, EngineState* state) : database_(database), state_(state) {}
 
-  Status Load() {
+  Result<BlockFileMap> Load() {
     const Status format = CheckFormat();
-    if (!format) return format;
+    if (!format) return format.error();
     state_->sets.ForgetStored();
-    const auto iterator = database_->NewIterator();
+    const Status base = ReadAll(database_->base());
+    if (!base) return base.error();
+    state_->sealed_sequence = last_sequence_;
+    for (const auto& head : database_->opened_heads()) {
+      const Status read = ReadAll(&head->db());
+      if (!read) return read.error();
+    }
+    state_->catalogue.Reload(std::move(catalogue_));
+    state_->fields.Replace(std::move(fields_));
+    state_->deletes.Replace(std::move(deletes_));
+    state_->latest.Replace(std::move(latest_));
+    state_->last_sequence = last_sequence_;
+    return std::move(files_);
+  }
+
+ private:
+  Status ReadAll(leveldb::DB* db) {
+    const auto iterator = Database::NewIterator(db);
     for (iterator->SeekToFirst(); iterator->Valid();) {
       const std::string_view key = ToView(iterator->key());
       if (static_cast<uint8_t>(key[0]) == static_cast<uint8_t>(KeySpace::kRows)) {
@@ -42,17 +61,9 @@ class Loader {
       if (!read) return read;
       iterator->Next();
     }
-    const Status read = FromLevelDb(iterator->status());
-    if (!read) return read;
-    state_->catalogue.Reload(std::move(catalogue_));
-    state_->fields.Replace(std::move(fields_));
-    state_->deletes.Replace(std::move(deletes_));
-    state_->latest.Replace(std::move(latest_));
-    state_->last_sequence = last_sequence_;
-    return {};
+    return FromLevelDb(iterator->status());
   }
 
- private:
   Status CheckFormat() {
     const std::string key = MetaKey(MetaKind::kFormat);
     const Result<std::string> stored = database_->Get(key);
@@ -70,7 +81,7 @@ class Loader {
   }
 
   Status WriteFormat(const std::string& key) {
-    const auto iterator = database_->NewIterator();
+    const auto iterator = Database::NewIterator(database_->base());
     iterator->SeekToFirst();
     if (iterator->Valid()) {
       return Error(ErrorCode::kConflict,
@@ -78,7 +89,7 @@ class Loader {
     }
     leveldb::WriteBatch batch;
     batch.Put(key, EncodeFormat(kFormatVersion));
-    return database_->Write(&batch, true);
+    return database_->WriteBase(&batch);
   }
 
   Status ReadRecord(std::string_view key, std::string_view value) {
@@ -90,6 +101,8 @@ class Loader {
         return ReadLatest(key, value);
       case KeySpace::kDeletes:
         return ReadDelete(key, value);
+      case KeySpace::kBlockFiles:
+        return ReadBlockFile(key, value);
       case KeySpace::kRows:
         break;
     }
@@ -102,8 +115,9 @@ class Loader {
       case MetaKind::kFormat:
         return {};
       case MetaKind::kLastSequence: {
-        ByteReader number(value);
-        if (!number.GetU64(&last_sequence_)) return Unreadable(key, "it is no number");
+        uint64_t last = 0;
+        if (!ByteReader(value).GetU64(&last)) return Unreadable(key, "it is no number");
+        last_sequence_ = std::max(last_sequence_, last);
         return {};
       }
       case MetaKind::kNextTable: {
@@ -123,6 +137,8 @@ class Loader {
         return ReadColumnSet(key, value);
       case MetaKind::kField:
         return ReadField(key, value);
+      case MetaKind::kSealedHead:  // The database reads it itself.
+        return {};
     }
     return {};
   }
@@ -175,10 +191,24 @@ class Loader {
     return {};
   }
 
+  Status ReadBlockFile(std::string_view key, std::string_view value) {
+    const Result<BlockFileInfo> info = DecodeBlockFile(key, value);
+    if (!info) return Unreadable(key, info.error().message());
+    Result<BlockFilePtr> file =
+        BlockFile::Open(database_->env(), BlockFilesDirectory(database_->path()), *info);
+    if (!file) return file.error();
+    files_[info->table].push_back(std::move(*file));
+    return {};
+  }
+
   // Whatever is read here is trusted later, on the commit path.
   Status ReadLatest(std::string_view key, std::string_view value) {
     std::string row_key;
     if (!DecodeRowPrefix(key, &row_key)) return Unreadable(key, "its key is malformed");
+    if (value.empty()) {  // A head says that the row is gone.
+      latest_.erase(std::string(key));
+      return {};
+    }
     const TableId table = DecodeU32(key.data() + 1);
     std::vector<Layer> layers;
     if (!DecodeLatest(value, &layers)) return Unreadable(key, "its layers are malformed");
@@ -188,8 +218,7 @@ class Loader {
         return Unreadable(key, "a layer is malformed");
       }
     }
-    latest_.emplace_hint(latest_.end(), std::string(key),
-                         std::make_shared<const std::string>(value));
+    latest_.insert_or_assign(std::string(key), std::make_shared<const std::string>(value));
     return {};
   }
 
@@ -199,12 +228,13 @@ class Loader {
   FieldTypes fields_;
   DeleteList deletes_;
   LatestTables::Rows latest_;
+  BlockFileMap files_;
   uint64_t last_sequence_ = 0;
 };
 
 }  // namespace
 
-Status LoadEngineState(Database* database, EngineState* state) {
+Result<BlockFileMap> LoadEngineState(Database* database, EngineState* state) {
   return Loader(database, state).Load();
 }
 

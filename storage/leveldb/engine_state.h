@@ -2,6 +2,7 @@
 #ifndef TALLYD_STORAGE_LEVELDB_ENGINE_STATE_H_
 #define TALLYD_STORAGE_LEVELDB_ENGINE_STATE_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "config/result.h"
@@ -21,11 +22,15 @@ struct EngineState {
   DeleteRanges deletes;
   LatestTables latest;
   uint64_t last_sequence = 0;  // Of the committer's thread.
+  // Of what is in block files: deletes up to it hide nothing in heads.
+  std::atomic<uint64_t> sealed_sequence = 0;
+  std::atomic<uint64_t> next_file = 1;  // Numbers of block files are never given twice.
 };
 
-// Checks the format version (writing it to a new database) and reads everything anew. kCorruption
-// names the record that cannot be read. REQUIRES: the database is open.
-Status LoadEngineState(Database* database, EngineState* state);
+// Checks the format version (writing it to a new database) and reads everything anew, base first,
+// then the heads from the oldest on. Returns the block files. kCorruption names the record that
+// cannot be read. REQUIRES: the database is open.
+Result<BlockFileMap> LoadEngineState(Database* database, EngineState* state);
 
 }  // namespace tallyd
 

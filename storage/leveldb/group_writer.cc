@@ -17,7 +17,9 @@ bool GroupWriter::MayCommit(const LevelDbBatch& batch) const {
 }
 
 Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
-  write_.Clear();
+  head_.Clear();
+  base_.Clear();
+  any_base_ = false;
   latest_.clear();
   sets_.clear();
   fields_.clear();
@@ -28,7 +30,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
     if (!added) return added;
   }
   AddGroupRecords();
-  committed_bytes_ = write_.ApproximateSize();
+  committed_bytes_ = head_.ApproximateSize();
   const Status written = Write(sync);
   if (written) state_->last_sequence = sequence_;
   return written;
@@ -40,7 +42,7 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
     switch (op.kind) {
       case LevelDbBatch::OpKind::kEntry:
         PatchSequence(batch->KeyOf(op), op.key_size, ++sequence_);
-        write_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        head_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
         break;
       case LevelDbBatch::OpKind::kLatest:
         added = PutLatest(*batch, op);
@@ -53,10 +55,11 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
         }
         break;
       case LevelDbBatch::OpKind::kPutRecord:
-        write_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        PutBase(batch->Key(op), batch->ValueOf(op));
         break;
       case LevelDbBatch::OpKind::kDropRecord:
-        write_.Delete(ToSlice(batch->Key(op)));
+        base_.Delete(ToSlice(batch->Key(op)));
+        any_base_ = true;
         break;
     }
     if (!added) return added;
@@ -95,8 +98,9 @@ Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
 
 void GroupWriter::DeleteHistory(TableId table, const DeleteSpec& what) {
   auto range = std::make_shared<const DeleteRange>(table, ++sequence_, what);
-  if (range->database.start >= range->database.end || what.cells.is_empty()) return;
-  write_.Put(DeleteKey(table, sequence_), EncodeDelete(what));
+  const KeyRange& rows = what.rows;
+  if ((!rows.end.empty() && rows.start >= rows.end) || what.cells.is_empty()) return;
+  head_.Put(DeleteKey(table, sequence_), EncodeDelete(what));
   deletes_.push_back(std::move(range));
 }
 
@@ -105,7 +109,7 @@ void GroupWriter::AddRecords(const LevelDbBatch& batch) {
     if (ColumnRegistry::IsStored(*set)) continue;
     if (std::find(sets_.begin(), sets_.end(), set) != sets_.end()) continue;
     sets_.push_back(set);
-    write_.Put(ColumnSetKey(set->table, set->id), EncodeColumnSet(set->columns));
+    PutBase(ColumnSetKey(set->table, set->id), EncodeColumnSet(set->columns));
   }
   for (const auto& [stream, types] : batch.fields()) {
     for (const auto& [field, type_bits] : types) {
@@ -120,26 +124,31 @@ void GroupWriter::AddRecords(const LevelDbBatch& batch) {
 void GroupWriter::AddGroupRecords() {
   for (const auto& [stream, types] : fields_) {
     for (const auto& [field, type_bits] : types) {
-      write_.Put(FieldKey(stream, field), EncodeField(type_bits));
+      PutBase(FieldKey(stream, field), EncodeField(type_bits));
     }
   }
-  for (const auto& [key, row] : latest_) {
-    if (row) {
-      write_.Put(key, *row);
-    } else {
-      write_.Delete(key);
-    }
-  }
+  // Empty: the row is gone. A head remembers that until it is sealed.
+  for (const auto& [key, row] : latest_) head_.Put(key, row ? *row : std::string());
+  if (sequence_ == state_->last_sequence) return;
   std::string last;
   PutU64(&last, sequence_);
-  write_.Put(MetaKey(MetaKind::kLastSequence), last);
+  head_.Put(MetaKey(MetaKind::kLastSequence), last);
+}
+
+void GroupWriter::PutBase(std::string_view key, std::string_view value) {
+  base_.Put(ToSlice(key), ToSlice(value));
+  any_base_ = true;
 }
 
 Status GroupWriter::Write(bool sync) {
+  if (any_base_) {
+    const Status written = database_->WriteBase(&base_);
+    if (!written) return written;
+  }
   // Readers must not see the write without its deletes, nor the reverse.
   std::unique_lock<std::shared_mutex> change;
   if (!deletes_.empty()) change = state_->deletes.BeginChange();
-  const Status written = database_->Write(&write_, sync);
+  const Status written = database_->WriteHead(&head_, sync);
   if (written) Publish();
   return written;
 }

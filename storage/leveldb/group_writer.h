@@ -1,7 +1,8 @@
-// GroupWriter: a group of batches -> one WriteBatch, one Write, then memory follows the disk.
-// Numbers the entries, merges latest rows (each written once per group), records new column sets,
-// fields and deletes, and publishes all of it only when the write succeeded. Of the committer's
-// thread.
+// GroupWriter: a group of batches -> one write to the head, then memory follows the disk. Numbers
+// the entries, merges latest rows (each written once per group), records deletes, and publishes all
+// of it only when the write succeeded. What the head's entries build on (column sets, fields) and
+// other records are written to base before, which is rare: alone they tell nothing. Of the
+// committer's thread.
 #ifndef TALLYD_STORAGE_LEVELDB_GROUP_WRITER_H_
 #define TALLYD_STORAGE_LEVELDB_GROUP_WRITER_H_
 
@@ -38,6 +39,7 @@ class GroupWriter {
   void DeleteHistory(TableId table, const DeleteSpec& what);
   void AddRecords(const LevelDbBatch& batch);
   void AddGroupRecords();
+  void PutBase(std::string_view key, std::string_view value);
   Status Write(bool sync);
   void Publish();
 
@@ -46,7 +48,9 @@ class GroupWriter {
   LatestMerge merge_;
 
   // Of the group at hand.
-  leveldb::WriteBatch write_;
+  leveldb::WriteBatch head_;
+  leveldb::WriteBatch base_;
+  bool any_base_ = false;
   uint64_t sequence_ = 0;
   std::unordered_map<std::string, LatestRow> latest_;  // Rows as they will be.
   std::vector<const ColumnSet*> sets_;

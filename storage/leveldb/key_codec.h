@@ -17,11 +17,18 @@
 namespace tallyd {
 
 // DO NOT CHANGE THESE VALUES: they are stored.
-enum class KeySpace : uint8_t { kMeta = 0x00, kRows = 0x10, kLatest = 0x20, kDeletes = 0x30 };
+enum class KeySpace : uint8_t {
+  kMeta = 0x00,
+  kRows = 0x10,
+  kBlockFiles = 0x11,
+  kLatest = 0x20,
+  kDeletes = 0x30,
+};
 enum class MetaKind : uint8_t {
   kFormat = 0x00,
   kLastSequence = 0x01,
   kNextTable = 0x02,
+  kSealedHead = 0x03,
   kStream = 0x10,
   kTable = 0x11,
   kColumnSet = 0x12,

@@ -8,11 +8,12 @@
 #include <limits>
 
 #include "storage/leveldb/engine.h"
+#include "storage/leveldb/history_runs.h"
 #include "storage/leveldb/history_scan.h"
 #include "storage/leveldb/key_codec.h"
 #include "storage/leveldb/latest_scan.h"
-#include "storage/leveldb/purger.h"
 #include "storage/leveldb/row_estimate.h"
+#include "storage/leveldb/sealer.h"
 
 namespace tallyd {
 namespace {
@@ -34,10 +35,28 @@ class FailedScan final : public RowScan {
   const Row row_;
 };
 
+// Files come and go meanwhile.
+uint64_t BytesBelow(const std::string& path) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator file(path, error);
+  while (!error && file != std::filesystem::recursive_directory_iterator()) {
+    std::error_code gone;
+    const bool counts = file->is_regular_file(gone) && file->path().filename() != "ballast";
+    const uint64_t size = counts ? file->file_size(gone) : 0;
+    if (!gone) bytes += size;
+    file.increment(error);
+  }
+  return bytes;
+}
+
 class LevelDbStore final : public Store {
  public:
   explicit LevelDbStore(const LevelDbStoreOptions& options)
-      : metrics_(*options.registry), storage_(options.storage), engine_(options, &metrics_) {}
+      : metrics_(*options.registry),
+        storage_(options.storage),
+        clock_(*options.clock),
+        engine_(options, &metrics_) {}
   ~LevelDbStore() override { Close(); }
 
   Status Open();
@@ -56,12 +75,8 @@ class LevelDbStore final : public Store {
   void Submit(std::unique_ptr<Batch> batch, CommitDone done) override;
 
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
-  std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override {
-    return RunsOfRows(Scan(table, spec));
-  }
-  std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, size_t) override {
-    return {range};
-  }
+  std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
+  std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, size_t parts) override;
   Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
                                 uint64_t count_at_most) override;
 
@@ -80,12 +95,16 @@ class LevelDbStore final : public Store {
     return std::make_unique<LevelDbBatch>(state().fields);
   }
   Status Publish(Catalogue::Plan plan, std::unique_ptr<LevelDbBatch> batch);
+  // A lease, and the deletes that belong to it.
+  Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
+  uint64_t CountRows(const TablePtr& table, bool* all);
 
   StoreMetrics metrics_;
   const StorageConfig storage_;
+  const Clock& clock_;
   Engine engine_;
   std::unique_ptr<GroupCommitter> committer_;
-  std::unique_ptr<Purger> purger_;
+  std::unique_ptr<Sealer> sealer_;
   std::mutex adopt_mutex_;
   std::mutex close_mutex_;
 };
@@ -93,9 +112,11 @@ class LevelDbStore final : public Store {
 Status LevelDbStore::Open() {
   const Status opened = engine_.Open();
   if (!opened) return opened;
+  engine_.OnFullHead([this] {
+    if (sealer_) sealer_->Wake();
+  });
   committer_ = std::make_unique<GroupCommitter>(storage_, &engine_, &metrics_);
-  purger_ = std::make_unique<Purger>(&engine_, committer_.get());
-  purger_->Wake();
+  sealer_ = std::make_unique<Sealer>(storage_, clock_, &engine_, committer_.get(), &metrics_);
   return {};
 }
 
@@ -121,7 +142,7 @@ Status LevelDbStore::DropTable(std::string_view name) {
     batch->DropRecord(ColumnSetKey(table->id, set));
   }
   const Status dropped = Publish(std::move(*plan), std::move(batch));
-  if (dropped) purger_->Wake();
+  if (dropped) sealer_->Wake();
   return dropped;
 }
 
@@ -144,7 +165,7 @@ void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
   if (own == nullptr) return done(Invalid("the batch is not of this store"));
   if (own->deletes().empty()) return committer_->Submit(std::move(batch), std::move(done));
   committer_->Submit(std::move(batch), [this, done = std::move(done)](Status status) {
-    if (status) purger_->Wake();
+    if (status) sealer_->Wake();
     done(std::move(status));
   });
 }
@@ -154,14 +175,30 @@ std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpe
     return std::make_unique<LatestScan>(table, spec, state().sets, state().latest);
   }
   DeleteList deletes;
-  Result<std::unique_ptr<Lease>> lease = Invalid("");
-  {
-    const auto together = state().deletes.BeginRead();
-    deletes = state().deletes.Of(table->id);
-    lease = engine_.database().NewLease();
-  }
+  Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
   if (!lease) return std::make_unique<FailedScan>(lease.error());
   return std::make_unique<HistoryScan>(table, spec, state().sets, std::move(*lease), deletes);
+}
+
+std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const ScanSpec& spec) {
+  if (table->mode != TableMode::kHistory) return RunsOfRows(Scan(table, spec));
+  DeleteList deletes;
+  Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
+  if (!lease) return RunsOfRows(std::make_unique<FailedScan>(lease.error()));
+  return std::make_unique<HistoryRuns>(table, spec, state().sets, std::move(*lease), deletes);
+}
+
+Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(TableId table, DeleteList* deletes) {
+  const auto together = state().deletes.BeginRead();
+  *deletes = state().deletes.Of(table);
+  return engine_.database().NewLease();
+}
+
+std::vector<KeyRange> LevelDbStore::Split(const TablePtr& table, const KeyRange& range,
+                                          size_t parts) {
+  const ViewPtr view = engine_.database().view();
+  if (!view || table->mode != TableMode::kHistory) return {range};
+  return SplitRange(*view, table->id, range, parts);
 }
 
 Result<uint64_t> LevelDbStore::EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
@@ -178,29 +215,43 @@ Result<uint64_t> LevelDbStore::EstimateRows(const TablePtr& table, std::span<con
   }
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return lease.error();
-  const Result<RowEstimate> estimate =
-      EstimateHistoryRows(lease->get(), table->id, ranges, count_at_most);
-  if (!estimate) return estimate.error();
-  return estimate->rows;
+  return EstimateHistoryRows(lease->get(), table->id, ranges, count_at_most);
+}
+
+// One by one, as far as it is worth it.
+uint64_t LevelDbStore::CountRows(const TablePtr& table, bool* all) {
+  ScanSpec spec;
+  spec.keys_only = true;
+  spec.now = clock_.Now();
+  const auto scan = Scan(table, spec);
+  uint64_t rows = 0;
+  for (; rows < kStatsCountAtMost; ++rows) {
+    const Result<bool> more = scan->Next();
+    *all = more && !*more;
+    if (!more || !*more) break;
+  }
+  return rows;
 }
 
 TableStats LevelDbStore::Stats(const TablePtr& table) {
   TableStats stats;
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return stats;
-  stats.disk_bytes = ApproximateDiskBytes(lease->get(), table->id);
   if (table->mode != TableMode::kHistory) {
     stats.rows = state().latest.RowsOf(table->id);
     stats.rows_exact = true;
     return stats;
   }
-  const KeyRange everything;
-  const Result<RowEstimate> estimate =
-      EstimateHistoryRows(lease->get(), table->id, {&everything, 1}, kStatsCountAtMost);
-  if (estimate) {
-    stats.rows = estimate->rows;
-    stats.rows_exact = estimate->exact && state().deletes.Of(table->id).empty();
+  {
+    const Access access(lease->get());
+    if (access) stats.disk_bytes = DiskBytes(access.view(), table->id);
   }
+  const KeyRange everything;
+  const Result<uint64_t> estimate =
+      EstimateHistoryRows(lease->get(), table->id, {&everything, 1}, kStatsCountAtMost);
+  if (!estimate) return stats;
+  stats.rows = *estimate;
+  if (stats.rows < kStatsCountAtMost) stats.rows = CountRows(table, &stats.rows_exact);
   return stats;
 }
 
@@ -213,37 +264,27 @@ StoreState LevelDbStore::State() {
   result.queued_batches = committing.queued_batches;
   result.pending_deletes = state().deletes.size();
   result.free_bytes = engine_.space().free_bytes();
-  std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(storage_.path, error)) {
-    std::error_code gone;
-    const uint64_t bytes = file.file_size(gone);
-    if (!gone && file.path().filename() != "ballast") result.disk_bytes += bytes;
-  }
+  result.disk_bytes = BytesBelow(storage_.path);
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return result;
   const Access access(lease->get());
   if (!access) return result;
-  access.db().GetProperty("leveldb.stats", &result.engine_stats);
+  for (const auto& head : access.view().heads) result.unsealed_bytes += head->bytes();
+  for (const auto& [table, files] : access.view().files) result.block_files += files.size();
+  access.base().GetProperty("leveldb.stats", &result.engine_stats);
   for (int level = 0; level < kLevels; ++level) {
     std::string files;
-    access.db().GetProperty("leveldb.num-files-at-level" + std::to_string(level), &files);
+    access.base().GetProperty("leveldb.num-files-at-level" + std::to_string(level), &files);
     result.level_files.push_back(std::atoi(files.c_str()));
   }
   return result;
 }
 
-Status LevelDbStore::Settle() {
-  while (state().deletes.size() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
-  if (!lease) return lease.error();
-  const Access access(lease->get());
-  if (access) access.db().CompactRange(nullptr, nullptr);
-  return {};
-}
+Status LevelDbStore::Settle() { return sealer_->Settle(); }
 
 void LevelDbStore::Close() {
   const std::lock_guard lock(close_mutex_);
-  if (purger_) purger_->Stop();
+  if (sealer_) sealer_->Stop();
   if (committer_) committer_->Close();
   engine_.Close();
 }

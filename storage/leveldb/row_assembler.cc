@@ -24,10 +24,11 @@ void RowAssembler::Begin() {
   part_entries_ = 0;
 }
 
-bool RowAssembler::Add(TimeUs time, uint64_t sequence, std::string_view entry) {
+// False when the entry is hidden whole.
+bool RowAssembler::Begin(TimeUs time, uint64_t sequence) {
   cell_deletes_ = false;
   for (const DeleteRange* range : deletes_) {
-    if (range->HidesEntry(time, sequence)) return true;
+    if (range->HidesEntry(time, sequence)) return false;
     cell_deletes_ = cell_deletes_ || range->HidesTime(time, sequence);
   }
   if (time != time_) {
@@ -37,6 +38,17 @@ bool RowAssembler::Add(TimeUs time, uint64_t sequence, std::string_view entry) {
     MarkEmitted();
   }
   sequence_ = sequence;
+  return true;
+}
+
+void RowAssembler::End(size_t cells_before, uint32_t writers_before) {
+  if (row_.cells.size() == cells_before) return;
+  part_writers_ = writers_before + 1;
+  part_set_ = part_writers_ == 1 ? set_ : nullptr;
+}
+
+bool RowAssembler::Add(TimeUs time, uint64_t sequence, std::string_view entry) {
+  if (!Begin(time, sequence)) return true;
   ByteReader in(entry);
   EntryHead head;
   if (!GetEntryHead(&in, &head)) return false;
@@ -53,11 +65,34 @@ bool RowAssembler::Add(TimeUs time, uint64_t sequence, std::string_view entry) {
     set_ = plan->set;
     good = AddBySet(*plan, head.tag == EntryTag::kBySetSparse, arena_.Copy(in.rest()));
   }
-  if (row_.cells.size() > before) {
-    part_writers_ = written + 1;
-    part_set_ = part_writers_ == 1 ? set_ : nullptr;
-  }
+  End(before, written);
   return good;
+}
+
+void RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, uint32_t entry) {
+  if (!Begin(time, sequence)) return;
+  careful_ = counting_ || cell_deletes_ || part_entries_ > 1 || time < cells.ageless_from;
+  if (!careful_ && !cells_.Contains(time)) return;
+  set_ = cells.set;
+  const uint32_t written = part_writers_;
+  const size_t before = row_.cells.size();
+  CellView cell;
+  for (const ShapeCells::OfColumn& column : cells.columns) {
+    cell.column = column.pick->name;
+    cell.set_index = column.set_index;
+    cell.value = column.data->At(column.IndexOf(entry));
+    if (cell.value.type() == ValueType::kString) {
+      cell.value = Value::String(arena_.Copy(cell.value.AsView()));
+    } else if (cell.value.type() == ValueType::kBytes) {
+      cell.value = Value::Bytes(arena_.Copy(cell.value.AsView()));
+    }
+    if (careful_) {
+      Consider(*column.pick, cell);
+    } else {
+      row_.cells.push_back(cell);
+    }
+  }
+  End(before, written);
 }
 
 bool RowAssembler::AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values) {

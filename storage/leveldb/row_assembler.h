@@ -6,15 +6,33 @@
 #define TALLYD_STORAGE_LEVELDB_ROW_ASSEMBLER_H_
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "storage/arena.h"
+#include "storage/blocks/column_block.h"
 #include "storage/leveldb/column_plan.h"
 #include "storage/leveldb/delete_ranges.h"
 #include "storage/row_scan.h"
 
 namespace tallyd {
+
+// The cells of the entries of one shape in a column block, as far as they are selected.
+struct ShapeCells {
+  struct OfColumn {
+    const ColumnPlan::Pick* pick = nullptr;
+    uint32_t set_index = 0;
+    uint32_t number = 0;  // In the block.
+    const ColumnData* data = nullptr;
+    std::span<const uint32_t> indexes;  // By entry; empty: the entry itself.
+
+    size_t IndexOf(uint32_t entry) const { return indexes.empty() ? entry : indexes[entry]; }
+  };
+  std::vector<OfColumn> columns;
+  const ColumnSet* set = nullptr;  // Of all the shape's columns; null where there is none.
+  TimeUs ageless_from = 0;         // From here on no selected column is past its age.
+};
 
 class RowAssembler {
  public:
@@ -28,6 +46,8 @@ class RowAssembler {
   void Hide(const DeleteRange* range) { deletes_.push_back(range); }  // After Begin.
   // False if the entry is malformed. REQUIRES: in descending order of (time, sequence).
   bool Add(TimeUs time, uint64_t sequence, std::string_view entry);
+  // The same of an entry of a column block.
+  void Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, uint32_t entry);
   // Whether there is a cell to return that is newer than `time`.
   bool HasCellAfter(TimeUs time) const { return !row_.cells.empty() && time != time_; }
   // Completes row(), but for its key; false when there is no cell to return.
@@ -44,6 +64,8 @@ class RowAssembler {
     uint32_t returned = 0;
   };
 
+  bool Begin(TimeUs time, uint64_t sequence);
+  void End(size_t cells_before, uint32_t writers_before);
   bool AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values);
   bool AddByName(uint32_t count, std::string_view cells);
   void Consider(const ColumnPlan::Pick& pick, const CellView& cell);

@@ -2,26 +2,23 @@
 
 #include <algorithm>
 
+#include "storage/blocks/column_block.h"
 #include "storage/leveldb/key_codec.h"
 #include "storage/leveldb/status.h"
 
 namespace tallyd {
 namespace {
 
-// What is only in memory has no size on disk to extrapolate by: it is counted so much further.
-constexpr uint64_t kCountFurther = 16;
 constexpr int kStepsBeforeSeek = 4;
+// Blocks that a range cuts are opened to be counted; of many ranges, those of the first.
+constexpr size_t kBlocksOpened = 16;
+// The newest rows have no index to estimate by: they are counted so much further.
+constexpr uint64_t kCountFurther = 16;
+// Entries below which a part is not worth a thread.
+constexpr uint64_t kLeastPart = 8192;
 
-uint64_t SizeOnDisk(leveldb::DB* db, std::string_view start, std::string_view end) {
-  if (start >= end) return 0;
-  const leveldb::Range range(ToSlice(start), ToSlice(end));
-  uint64_t size = 0;
-  db->GetApproximateSizes(&range, 1, &size);
-  return size;
-}
-
-Error Reopening() {
-  return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
+bool Begins(const KeyRange& range, std::string_view first_key) {
+  return range.end.empty() || first_key < range.end;
 }
 
 // To the next row, by steps while the row is short.
@@ -33,62 +30,132 @@ void NextRow(leveldb::Iterator* it, const std::string& row_prefix) {
   it->Seek(ToSlice(AfterRow(row_prefix)));
 }
 
-}  // namespace
+class Estimator {
+ public:
+  Estimator(const Access& access, TableId table, uint64_t limit)
+      : access_(access), table_(table), limit_(limit) {}
 
-Result<RowEstimate> EstimateHistoryRows(Lease* lease, TableId table,
-                                        std::span<const KeyRange> ranges, uint64_t count_at_most) {
-  const Access access(lease);
-  if (!access) return Reopening();
-  leveldb::Iterator& it = access.iterator();
-  RowEstimate estimate;
-  uint64_t counted_size = 0;
-  uint64_t limit = count_at_most;
-  std::string row_prefix;
-  for (size_t r = 0; r < ranges.size(); ++r) {
-    const KeyRange range = DatabaseRange(KeySpace::kRows, table, ranges[r]);
-    if (range.start >= range.end) continue;
-    for (it.Seek(ToSlice(range.start)); it.Valid() && ToView(it.key()) < range.end;
-         NextRow(&it, row_prefix)) {
+  Result<uint64_t> Count(std::span<const KeyRange> ranges) {
+    for (const KeyRange& range : ranges) {
+      for (size_t head = 0; head < access_.view().heads.size(); ++head) {
+        const Status counted = CountHead(&access_.iterator(head), range);
+        if (!counted) return counted.error();
+      }
+      for (const BlockFilePtr& file : access_.view().FilesOf(table_)) {
+        const Status counted = CountFile(*file, range);
+        if (!counted) return counted.error();
+      }
+    }
+    return rows_;
+  }
+
+ private:
+  Status CountHead(leveldb::Iterator* it, const KeyRange& range) {
+    const KeyRange keys = DatabaseRange(KeySpace::kRows, table_, range);
+    if (keys.start >= keys.end) return {};
+    for (it->Seek(ToSlice(keys.start)); it->Valid() && ToView(it->key()) < keys.end;
+         NextRow(it, row_prefix_)) {
       EntryKey entry;
-      if (!ParseEntryKey(ToView(it.key()), &entry)) {
+      if (!ParseEntryKey(ToView(it->key()), &entry)) {
         return Error(ErrorCode::kCorruption, "a stored key is malformed");
       }
-      row_prefix.assign(entry.row_prefix);
-      ++estimate.rows;
-      if (estimate.rows < limit) continue;
-      if (access.must_stop()) return Reopening();
-      // The rest by its size, if what was counted has one.
-      const uint64_t seen = counted_size + SizeOnDisk(&access.db(), range.start, row_prefix);
-      uint64_t left = SizeOnDisk(&access.db(), row_prefix, range.end);
-      for (size_t later = r + 1; later < ranges.size(); ++later) {
-        const KeyRange next = DatabaseRange(KeySpace::kRows, table, ranges[later]);
-        left += SizeOnDisk(&access.db(), next.start, next.end);
-      }
-      if (seen == 0 && limit == count_at_most) {
-        limit *= kCountFurther;
+      row_prefix_.assign(entry.row_prefix);
+      ++rows_;
+      if (++counted_ >= limit_ * kCountFurther) return {};
+    }
+    return FromLevelDb(it->status());
+  }
+
+  Status CountFile(const BlockFile& file, const KeyRange& range) {
+    const auto& blocks = file.blocks();
+    for (size_t i = file.FindBlock(range.start); i < blocks.size(); ++i) {
+      const BlockPlace& block = blocks[i];
+      if (!Begins(range, block.first_key)) return {};
+      const bool whole = block.first_key >= range.start && Begins(range, block.last_key);
+      if (whole) {
+        rows_ += block.rows;
         continue;
       }
-      if (seen > 0) {
-        const double more = static_cast<double>(left) / static_cast<double>(seen);
-        estimate.rows += static_cast<uint64_t>(static_cast<double>(estimate.rows) * more);
+      if (opened_ == kBlocksOpened) {
+        rows_ += opened_rows_ / kBlocksOpened;
+        continue;
       }
-      return estimate;
+      const Status counted = CountBlock(file, block, range);
+      if (!counted) return counted;
     }
-    counted_size += SizeOnDisk(&access.db(), range.start, range.end);
+    return {};
   }
-  const Status status = FromLevelDb(it.status());
-  if (!status) return status.error();
-  estimate.exact = true;
-  return estimate;
+
+  Status CountBlock(const BlockFile& file, const BlockPlace& place, const KeyRange& range) {
+    Status done = file.Read(place, 0, place.head_size, &bytes_);
+    if (done) done = block_.Open(bytes_);
+    if (!done) return done;
+    const uint32_t begin = block_.LowerBound(range.start);
+    const uint32_t end = range.end.empty() ? block_.entries() : block_.LowerBound(range.end);
+    uint64_t rows = 0;
+    for (uint32_t entry = begin; entry < end; entry = block_.RowEnd(entry)) ++rows;
+    ++opened_;
+    opened_rows_ += rows;
+    rows_ += rows;
+    return {};
+  }
+
+  const Access& access_;
+  const TableId table_;
+  const uint64_t limit_;
+  uint64_t rows_ = 0;
+  uint64_t counted_ = 0;  // Of heads.
+  size_t opened_ = 0;
+  uint64_t opened_rows_ = 0;
+  std::string row_prefix_;
+  std::string bytes_;
+  ColumnBlock block_;
+};
+
+}  // namespace
+
+Result<uint64_t> EstimateHistoryRows(Lease* lease, TableId table, std::span<const KeyRange> ranges,
+                                     uint64_t count_at_most) {
+  const Access access(lease);
+  if (!access) {
+    return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
+  }
+  return Estimator(access, table, count_at_most).Count(ranges);
 }
 
-uint64_t ApproximateDiskBytes(Lease* lease, TableId table) {
-  const Access access(lease);
-  if (!access) return 0;
-  return SizeOnDisk(&access.db(), TablePrefix(KeySpace::kRows, table),
-                    TableEnd(KeySpace::kRows, table)) +
-         SizeOnDisk(&access.db(), TablePrefix(KeySpace::kLatest, table),
-                    TableEnd(KeySpace::kLatest, table));
+uint64_t DiskBytes(const View& view, TableId table) {
+  uint64_t bytes = 0;
+  for (const BlockFilePtr& file : view.FilesOf(table)) bytes += file->info().bytes;
+  return bytes;
+}
+
+std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange& range,
+                                 size_t parts) {
+  std::vector<std::pair<std::string_view, uint64_t>> blocks;  // First keys and entries.
+  uint64_t entries = 0;
+  for (const BlockFilePtr& file : view.FilesOf(table)) {
+    for (size_t i = file->FindBlock(range.start); i < file->blocks().size(); ++i) {
+      const BlockPlace& block = file->blocks()[i];
+      if (!Begins(range, block.first_key)) break;
+      blocks.emplace_back(block.first_key, block.entries);
+      entries += block.entries;
+    }
+  }
+  const size_t wanted = std::min<size_t>(parts, entries / kLeastPart);
+  if (wanted < 2) return {range};
+  std::sort(blocks.begin(), blocks.end());
+  std::vector<KeyRange> split;
+  std::string start = range.start;
+  uint64_t passed = 0;
+  for (const auto& [key, of_block] : blocks) {
+    const bool due = passed * wanted >= entries * (split.size() + 1);
+    if (due && key > start && split.size() + 1 < wanted) {
+      split.push_back({std::exchange(start, std::string(key)), std::string(key)});
+    }
+    passed += of_block;
+  }
+  split.push_back({start, range.end});
+  return split;
 }
 
 }  // namespace tallyd

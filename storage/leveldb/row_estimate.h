@@ -1,27 +1,27 @@
-// How many rows ranges of a history table hold: counted up to a limit, extrapolated by sizes
-// beyond.
+// How many rows ranges of a history table hold, and where to cut them, from the indexes of block
+// files and a count over the heads.
 #ifndef TALLYD_STORAGE_LEVELDB_ROW_ESTIMATE_H_
 #define TALLYD_STORAGE_LEVELDB_ROW_ESTIMATE_H_
 
-#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "config/key_ranges.h"
-#include "config/result.h"
 #include "storage/leveldb/database.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
 
-struct RowEstimate {
-  uint64_t rows = 0;
-  bool exact = false;
-};
+// Counts rows of heads up to about `count_at_most`. Rows in several places count in each.
+Result<uint64_t> EstimateHistoryRows(Lease* lease, TableId table, std::span<const KeyRange> ranges,
+                                     uint64_t count_at_most);
 
-// Rows that are deleted or expired but still stored count, too. Blocks on the disk.
-Result<RowEstimate> EstimateHistoryRows(Lease* lease, TableId table,
-                                        std::span<const KeyRange> ranges, uint64_t count_at_most);
-uint64_t ApproximateDiskBytes(Lease* lease, TableId table);
+// Of block files only.
+uint64_t DiskBytes(const View& view, TableId table);
+
+// Cuts a range into at most `parts` with about as many entries each, as far as blocks tell.
+std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange& range,
+                                 size_t parts);
 
 }  // namespace tallyd
 

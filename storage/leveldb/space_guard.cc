@@ -66,10 +66,10 @@ SpaceBudget PlanSpace(const StorageConfig& config, uint64_t volume_bytes) {
     budget.ballast = Scale(budget.ballast, wanted, limit);
   }
   if (budget.ballast > 0) {
-    // Recovery may write two buffers' worth of logs as tables, and a little.
+    // Recovery writes a head's log as a table before the log goes, one head after the other.
     const uint64_t slack = std::min(kMaxSlack, budget.ballast / 3);
     budget.write_buffer =
-        std::max(kMinWriteBuffer, std::min(budget.write_buffer, (budget.ballast - slack) / 2));
+        std::max(kMinWriteBuffer, std::min(budget.write_buffer, budget.ballast - slack));
   }
   return budget;
 }

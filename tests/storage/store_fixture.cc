@@ -186,9 +186,8 @@ Rows StoreHarness::Read(const std::string& table, ScanSpec spec) {
 }
 
 void StoreHarness::AwaitPurge() {
-  for (int i = 0; i < 1000 && store_->State().pending_deletes > 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  const Status settled = store_->Settle();
+  EXPECT_TRUE(settled) << settled.error().message();
   EXPECT_EQ(store_->State().pending_deletes, 0u);
 }
 

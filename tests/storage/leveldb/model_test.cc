@@ -65,7 +65,10 @@ class ModelTest : public ::testing::TestWithParam<unsigned>, public StoreHarness
   ModelTest() : random_(GetParam()) {}
 
   void SetUp() override {
-    config().write_buffer = 64u << 10;
+    // Heads of a few batches, windows of a few of the times.
+    config().write_buffer = 2u << 10;
+    config().seal_window_us = 5;
+    clock.now = 0;  // What a scan's `now` expires stays on the disk.
     Table aged = MakeTable("G");
     aged.families[0].max_versions = 2;
     aged.families[1].max_age_us = 6;
@@ -209,6 +212,9 @@ TEST_P(ModelTest, TheStoreAnswersLikeTheModel) {
     ASSERT_TRUE(committed) << committed.error().message();
     if (Random(60) == 0) Reopen();
     if (Random(40) == 0) AwaitPurge();
+    if (Random(30) == 0) {
+      ASSERT_TRUE(store().Settle());
+    }
     for (const Table& table : schema_.tables) {
       const ScanSpec spec = RandomSpec();
       ASSERT_EQ(Read(table.name, spec), Expect(table.name, spec))

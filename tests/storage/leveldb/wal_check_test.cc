@@ -37,7 +37,7 @@ class WalCheckTest : public ::testing::Test, public StoreHarness {
     }
     return newest;
   }
-  std::string config_path() const { return path() + "/db"; }
+  std::string config_path() const { return path() + "/db/heads/000001"; }
   static std::string Load(const std::string& name) {
     std::ifstream in(name, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};

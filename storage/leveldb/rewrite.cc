@@ -1,0 +1,248 @@
+#include "storage/leveldb/rewrite.h"
+
+#include <algorithm>
+
+#include "storage/leveldb/block_source.h"
+#include "storage/leveldb/entry_stream.h"
+#include "storage/leveldb/head_source.h"
+#include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/status.h"
+#include "storage/leveldb/window_writer.h"
+
+namespace tallyd {
+namespace {
+
+constexpr uint32_t kEntriesPerStep = 512;
+// A block that is at least so full is copied as it is, where that is possible.
+constexpr uint32_t kFullEnough = 1024;
+
+Error Reopening() { return Error(ErrorCode::kUnavailable, "the store reopened its files"); }
+Error Stopped() { return Error(ErrorCode::kCancelled, "the store is closing"); }
+
+Status MayGoOn(const RewriteInput& input) {
+  input.pacer->Pace();
+  return input.stopping() ? Status(Stopped()) : Status();
+}
+
+uint64_t LastOf(const DeleteList& deletes) {
+  uint64_t last = 0;
+  for (const auto& deleted : deletes) last = std::max(last, deleted->sequence);
+  return last;
+}
+
+class HeadSealer {
+ public:
+  HeadSealer(const RewriteInput& input, Lease* lease, int64_t window_us)
+      : input_(input), lease_(lease), window_us_(window_us) {}
+
+  Result<SealedHead> Seal() {
+    Status done = ReadRecords();
+    for (const TablePtr& table : input_.state->catalogue.Tables()) {
+      if (done && table->mode == TableMode::kHistory) done = SealTable(table);
+    }
+    if (!done) return done.error();
+    return std::move(sealed_);
+  }
+
+ private:
+  Status ReadRecords() {
+    const Access access(lease_);
+    if (!access) return Reopening();
+    leveldb::Iterator& it = access.iterator(0);
+    sealed_.head = access.view().heads.front()->number();
+    it.Seek(MetaKey(MetaKind::kLastSequence));
+    if (it.Valid() && ToView(it.key()) == MetaKey(MetaKind::kLastSequence)) {
+      ByteReader(ToView(it.value())).GetU64(&sealed_.last_sequence);
+    }
+    for (it.Seek(std::string(1, static_cast<char>(KeySpace::kLatest))); it.Valid(); it.Next()) {
+      sealed_.records.emplace_back(it.key().ToString(), it.value().ToString());
+    }
+    return FromLevelDb(it.status());
+  }
+
+  Status SealTable(const TablePtr& table) {
+    TimeRange times;
+    const Status found = FindTimes(table->id, &times);
+    if (!found || times.is_empty()) return found;
+    const DeleteList deletes = input_.state->deletes.Of(table->id);
+    BlockFileInfo info;
+    info.table = table->id;
+    info.sequence = sealed_.last_sequence;
+    info.deletes = std::max(info.sequence, LastOf(deletes));
+    WindowWriter writer(input_.database->env(), BlockFilesDirectory(input_.database->path()), info,
+                        times, window_us_, &input_.state->next_file);
+    HeadSource source(table->id, input_.state->sets);
+    EntryStream stream(table, deletes, input_.now);
+    stream.Add(&source);
+    for (bool begun = false, more = true; more; begun = true) {
+      Status done = MayGoOn(input_);
+      if (!done) return done;
+      const Access access(lease_);
+      if (!access) return Reopening();
+      source.Use(&access.iterator(0));
+      if (!begun) done = source.SeekRow({});
+      for (uint32_t step = 0; done && more && step < kEntriesPerStep; ++step) {
+        const Result<bool> next = stream.Next();
+        if (!next) return next.error();
+        more = *next;
+        if (more) done = writer.Add(stream.entry());
+        sealed_.entries += more ? 1 : 0;
+      }
+      if (!done) return done;
+    }
+    Result<std::vector<BlockFilePtr>> files = writer.Finish();
+    if (!files) return files.error();
+    sealed_.files.insert(sealed_.files.end(), files->begin(), files->end());
+    return {};
+  }
+
+  // Of the table's entries; empty if it has none.
+  Status FindTimes(TableId table, TimeRange* times) {
+    *times = {kMaxTimeUs + 1, 0};
+    const std::string end = TableEnd(KeySpace::kRows, table);
+    std::string next = TablePrefix(KeySpace::kRows, table);
+    while (!next.empty()) {
+      const Status go_on = MayGoOn(input_);
+      if (!go_on) return go_on;
+      const Access access(lease_);
+      if (!access) return Reopening();
+      leveldb::Iterator& it = access.iterator(0);
+      it.Seek(next);
+      next.clear();
+      for (uint32_t step = 0; it.Valid() && ToView(it.key()) < end; it.Next()) {
+        if (++step > kEntriesPerStep * 8) {
+          next = it.key().ToString();
+          break;
+        }
+        EntryKey entry;
+        if (!ParseEntryKey(ToView(it.key()), &entry)) {
+          return Error(ErrorCode::kCorruption, "a stored key is malformed");
+        }
+        times->from = std::min(times->from, entry.time);
+        times->to = std::max(times->to, entry.time + 1);
+      }
+      const Status read = FromLevelDb(it.status());
+      if (!read) return read;
+    }
+    return {};
+  }
+
+  const RewriteInput& input_;
+  Lease* const lease_;
+  const int64_t window_us_;
+  SealedHead sealed_;
+};
+
+class FileMerger {
+ public:
+  FileMerger(const RewriteInput& input, Lease* lease, std::vector<BlockFilePtr> from,
+             TablePtr table)
+      : input_(input),
+        lease_(lease),
+        from_(std::move(from)),
+        table_(std::move(table)),
+        deletes_(input.state->deletes.Of(table_->id)),
+        plan_(table_, input.state->sets) {}
+
+  Result<MergedFiles> Merge() {
+    BlockFileInfo info = from_.back()->info();
+    info.deletes = std::max(info.sequence, LastOf(deletes_));
+    info.entries = 0;
+    info.bytes = 0;
+    WindowWriter writer(input_.database->env(), BlockFilesDirectory(input_.database->path()), info,
+                        {info.window, info.window + 1}, info.width, &input_.state->next_file);
+    EntryStream stream(table_, deletes_, input_.now);
+    for (const BlockFilePtr& file : from_) {
+      sources_.push_back(std::make_unique<BlockSource>(file, &plan_, TimeRange{0, kMaxTimeUs + 1}));
+      stream.Add(sources_.back().get());
+    }
+    for (const auto& source : sources_) {
+      const Status begun = source->SeekRow({});
+      if (!begun) return begun.error();
+    }
+    for (bool more = true; more;) {
+      const Status go_on = MayGoOn(input_);
+      if (!go_on) return go_on.error();
+      const Access access(lease_);
+      if (!access) return Reopening();
+      for (uint32_t step = 0; more && step < kEntriesPerStep; ++step) {
+        const Result<bool> copied = CopyBlock(&stream, &writer);
+        if (!copied) return copied.error();
+        if (*copied) continue;
+        const Result<bool> next = stream.Next();
+        if (!next) return next.error();
+        more = *next;
+        if (!more) break;
+        const Status added = writer.Add(stream.entry());
+        if (!added) return added.error();
+        ++merged_.entries;
+      }
+      plan_.BeginRow();
+    }
+    Result<std::vector<BlockFilePtr>> files = writer.Finish();
+    if (!files) return files.error();
+    merged_.from = std::move(from_);
+    merged_.files = std::move(*files);
+    return std::move(merged_);
+  }
+
+ private:
+  // A block whose rows no other file shares and no delete touches stays as it is.
+  Result<bool> CopyBlock(EntryStream* stream, WindowWriter* writer) {
+    std::string bound;
+    bool bounded = false;
+    const auto at_begin = std::any_of(sources_.begin(), sources_.end(), [](const auto& source) {
+      return source->valid() && source->at_block_begin() && source->place().entries >= kFullEnough;
+    });
+    if (!at_begin) return false;
+    const EntrySource* alone = stream->Alone(&bound, &bounded);
+    const auto found = std::find_if(sources_.begin(), sources_.end(),
+                                    [&](const auto& source) { return source.get() == alone; });
+    if (found == sources_.end()) return false;
+    BlockSource& source = **found;
+    const BlockPlace& place = source.place();
+    if (!source.at_block_begin() || place.entries < kFullEnough ||
+        (bounded && place.last_key >= bound)) {
+      return false;
+    }
+    for (const auto& deleted : deletes_) {
+      if (deleted->Touches(place.first_key, place.last_key, source.file().info().deletes)) {
+        return false;
+      }
+    }
+    Status done = source.ReadBlock(&bytes_);
+    if (done) done = writer->only().AddBlock(place, bytes_);
+    if (done) done = source.SkipBlock();
+    if (!done) return done.error();
+    merged_.entries += place.entries;
+    return true;
+  }
+
+  const RewriteInput& input_;
+  Lease* const lease_;
+  std::vector<BlockFilePtr> from_;
+  const TablePtr table_;
+  const DeleteList deletes_;
+  ColumnPlan plan_;
+  std::vector<std::unique_ptr<BlockSource>> sources_;
+  std::string bytes_;
+  MergedFiles merged_;
+};
+
+}  // namespace
+
+Result<SealedHead> SealOldestHead(const RewriteInput& input, Lease* lease, int64_t window_us) {
+  return HeadSealer(input, lease, window_us).Seal();
+}
+
+Result<MergedFiles> MergeFiles(const RewriteInput& input, Lease* lease,
+                               std::vector<BlockFilePtr> from) {
+  TablePtr table;
+  for (const TablePtr& candidate : input.state->catalogue.Tables()) {
+    if (candidate->id == from.front()->info().table) table = candidate;
+  }
+  if (!table) return Error(ErrorCode::kNotFound, "the table was dropped meanwhile");
+  return FileMerger(input, lease, std::move(from), std::move(table)).Merge();
+}
+
+}  // namespace tallyd

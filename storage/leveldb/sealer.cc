@@ -1,0 +1,391 @@
+#include "storage/leveldb/sealer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <bit>
+#include <future>
+#include <map>
+
+#include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/status.h"
+
+namespace tallyd {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(50);
+constexpr auto kPauseAfterFailure = std::chrono::milliseconds(500);
+// A head with a delete is sealed soon: until then what it hides takes room and readers' time.
+constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
+// Closed heads that may wait. Beyond, the newest grows on, and LevelDB compacts it.
+constexpr size_t kMaxClosedHeads = 3;
+constexpr size_t kRecordBytes = 256u << 10;
+// So many files of about one size make one of the next size.
+constexpr size_t kFan = 6;
+constexpr size_t kManyFiles = 4 * kFan;
+constexpr uint64_t kLeastTierBytes = 64u << 10;
+constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
+
+// Files of one tier differ in size by less than four times.
+unsigned TierOf(const BlockFilePtr& file) {
+  return static_cast<unsigned>(std::bit_width(file->info().bytes / kLeastTierBytes) + 1) / 2;
+}
+
+uint64_t BytesOf(const std::vector<BlockFilePtr>& files) {
+  uint64_t bytes = 0;
+  for (const BlockFilePtr& file : files) bytes += file->info().bytes;
+  return bytes;
+}
+
+void Replace(View* view, const std::vector<BlockFilePtr>& from,
+             const std::vector<BlockFilePtr>& files) {
+  for (const BlockFilePtr& old : from) {
+    auto& of_table = view->files[old->info().table];
+    std::erase_if(of_table, [&](const BlockFilePtr& file) {
+      return file->info().number == old->info().number;
+    });
+    old->Drop();
+  }
+  for (const BlockFilePtr& file : files) view->files[file->info().table].push_back(file);
+}
+
+// Files whose commit failed may be on record all the same; those whose commit never began are not.
+void DropUnlessKept(const Status& published, const std::vector<BlockFilePtr>& files) {
+  if (published.error().code() != ErrorCode::kOverloaded) return;
+  for (const BlockFilePtr& file : files) file->Drop();
+}
+
+}  // namespace
+
+Sealer::Sealer(const StorageConfig& config, const Clock& clock, Engine* engine,
+               GroupCommitter* committer, StoreMetrics* metrics)
+    : config_(config),
+      clock_(clock),
+      engine_(engine),
+      committer_(committer),
+      metrics_(metrics),
+      pacer_(config.seal_cpu, [this] { return in_a_hurry(); }),
+      thread_([this] { Run(); }) {}
+
+Sealer::~Sealer() { Stop(); }
+
+void Sealer::Wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    awake_ = true;
+  }
+  changed_.notify_all();
+}
+
+Status Sealer::Settle() {
+  std::unique_lock lock(mutex_);
+  const uint64_t ticket = ++settle_asked_;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return stopping_ || settle_done_ >= ticket; });
+  if (settle_done_ < ticket) return Error(ErrorCode::kUnavailable, "the store is closing");
+  return settle_result_;
+}
+
+void Sealer::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Sealer::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+bool Sealer::settling() const {
+  const std::lock_guard lock(mutex_);
+  return settle_done_ < settle_asked_;
+}
+
+bool Sealer::in_a_hurry() const {
+  const ViewPtr view = engine_->database().view();
+  return settling() || stopping() || (view && view->heads.size() + 1 > kMaxClosedHeads);
+}
+
+void Sealer::Run() {
+  while (!stopping()) {
+    uint64_t ticket = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      ticket = settle_asked_;
+      awake_ = false;
+    }
+    bool did = false;
+    Status worked = Work(&did);
+    if (worked && did) continue;
+    std::unique_lock lock(mutex_);
+    if (ticket > settle_done_ && (worked || worked.error().code() != ErrorCode::kUnavailable)) {
+      settle_done_ = ticket;
+      settle_result_ = worked;
+      changed_.notify_all();
+    }
+    if (!worked && worked.error().code() != ErrorCode::kUnavailable) {
+      lock.unlock();
+      spdlog::warn("store: sealing waits: {}", worked.error().message());
+      lock.lock();
+    }
+    const auto pause = worked ? kLook : kPauseAfterFailure;
+    changed_.wait_for(lock, pause, [&] {
+      return stopping_ || (worked && (awake_ || settle_asked_ > settle_done_));
+    });
+  }
+}
+
+Status Sealer::Work(bool* did) {
+  const ViewPtr view = engine_->database().view();
+  if (!view) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+  Status worked = BeginHeadIfDue(*view, did);
+  if (worked && !*did && view->heads.size() > 1) worked = SealHead(did);
+  if (worked && !*did) worked = DropFiles(*view, did);
+  if (worked && !*did) worked = Purge(*view, did);
+  if (worked && !*did) worked = Merge(*view, did);
+  if (worked && !*did && settling()) worked = CompactBase();
+  return worked;
+}
+
+Status Sealer::BeginHeadIfDue(const View& view, bool* did) {
+  const Head& newest = *view.heads.back();
+  if (newest.bytes() == 0) return {};
+  const bool settle = settling() && view.heads.size() == 1;
+  const auto now = std::chrono::steady_clock::now();
+  const auto age =
+      newest.since() > now ? std::chrono::steady_clock::duration(0) : now - newest.since();
+  const bool full = newest.bytes() >= engine_->head_bytes() && view.heads.size() <= kMaxClosedHeads;
+  const bool old =
+      view.heads.size() == 1 && (age >= std::chrono::microseconds(config_.seal_delay_us) ||
+                                 (engine_->state().deletes.size() > 0 && age >= kDeleteDelay));
+  if (!settle && !full && !old) return {};
+  const Result<bool> begun = engine_->database().BeginHead();
+  if (!begun) return begun.error();
+  *did = *begun;
+  return {};
+}
+
+std::unique_ptr<LevelDbBatch> Sealer::NewBatch() const {
+  return std::make_unique<LevelDbBatch>(engine_->state().fields);
+}
+
+RewriteInput Sealer::Input() {
+  return {&engine_->database(), &engine_->state(), &pacer_, [this] { return stopping(); },
+          clock_.Now()};
+}
+
+Status Sealer::Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(View*)> change) {
+  auto result = std::make_shared<std::promise<Status>>();
+  std::future<Status> published = result->get_future();
+  Database& database = engine_->database();
+  committer_->Submit(std::move(batch), [&database, change, result](Status status) {
+    if (status) database.ChangeView(change);
+    result->set_value(std::move(status));
+  });
+  return published.get();
+}
+
+// In pieces, so that no request waits for all of it. They say what the head says, too: a crash
+// between them changes nothing.
+Status Sealer::CommitRecords(const std::vector<std::pair<std::string, std::string>>& records) {
+  auto batch = NewBatch();
+  for (const auto& [key, value] : records) {
+    if (value.empty()) {
+      batch->DropRecord(key);
+    } else {
+      batch->PutRecord(key, value);
+    }
+    if (batch->bytes() < kRecordBytes) continue;
+    const Status committed = committer_->Commit(std::exchange(batch, NewBatch()));
+    if (!committed) return committed;
+  }
+  return batch->empty() ? Status() : committer_->Commit(std::move(batch));
+}
+
+Status Sealer::SealHead(bool* did) {
+  const auto start = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
+  if (!lease) return lease.error();
+  Result<SealedHead> sealed = SealOldestHead(Input(), lease->get(), config_.seal_window_us);
+  lease->reset();
+  if (!sealed) return sealed.error();
+  const Status committed = CommitRecords(sealed->records);
+  if (!committed) return committed;
+  auto batch = NewBatch();
+  uint64_t bytes = 0;
+  for (const BlockFilePtr& file : sealed->files) {
+    batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
+                     EncodeBlockFile(file->info()));
+    bytes += file->info().bytes;
+  }
+  std::string number;
+  PutU64(&number, sealed->head);
+  batch->PutRecord(MetaKey(MetaKind::kSealedHead), number);
+  number.clear();
+  PutU64(&number, sealed->last_sequence);
+  batch->PutRecord(MetaKey(MetaKind::kLastSequence), number);
+  EngineState& state = engine_->state();
+  const Status published = Publish(std::move(batch), [sealed = *sealed, &state](View* view) {
+    std::erase_if(view->heads, [&](const std::shared_ptr<Head>& head) {
+      if (head->number() != sealed.head) return false;
+      head->Drop();
+      return true;
+    });
+    Replace(view, {}, sealed.files);
+    state.sealed_sequence = sealed.last_sequence;
+  });
+  if (!published) {
+    DropUnlessKept(published, sealed->files);
+    return published;
+  }
+  *did = true;
+  metrics_->sealed_entries.Increment(static_cast<double>(sealed->entries));
+  metrics_->sealed_heads.Increment();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  spdlog::debug("store: sealed head {}: {} entries into {} files, {} bytes, in {:.3f} s",
+                sealed->head, sealed->entries, sealed->files.size(), bytes, took.count());
+  return {};
+}
+
+bool Sealer::IsExpired(const BlockFile& file) const {
+  for (const TablePtr& table : engine_->state().catalogue.Tables()) {
+    if (table->id != file.info().table) continue;
+    const TimeUs now = clock_.Now();
+    return std::all_of(table->families.begin(), table->families.end(),
+                       [&](const StoredFamily& family) {
+                         const Family& rules = family.rules;
+                         return family.configured && rules.max_age_us &&
+                                !(rules.expire_by_both && rules.max_versions) &&
+                                file.info().max_time < now - *rules.max_age_us;
+                       });
+  }
+  return true;  // Of a table that was dropped.
+}
+
+// What has wholly expired goes file by file.
+Status Sealer::DropFiles(const View& view, bool* did) {
+  std::vector<BlockFilePtr> expired;
+  auto batch = NewBatch();
+  for (const auto& [table, files] : view.files) {
+    for (const BlockFilePtr& file : files) {
+      if (!IsExpired(*file)) continue;
+      batch->DropRecord(BlockFileKey(table, file->info().number));
+      expired.push_back(file);
+    }
+  }
+  if (expired.empty()) return {};
+  *did = true;
+  return Publish(std::move(batch), [expired](View* changed) { Replace(changed, expired, {}); });
+}
+
+Status Sealer::Purge(const View& view, bool* did) {
+  EngineState& state = engine_->state();
+  for (const auto& deleted : state.deletes.All()) {
+    if (deleted->sequence > state.sealed_sequence) continue;
+    for (const BlockFilePtr& file : view.FilesOf(deleted->table)) {
+      const bool touched =
+          deleted->Touches(file->first_key(), file->last_key(), file->info().deletes) &&
+          file->info().Overlaps(deleted->what.cells);
+      if (!touched) continue;
+      *did = true;
+      return Rewrite({file});
+    }
+    auto batch = NewBatch();
+    batch->DropRecord(DeleteKey(deleted->table, deleted->sequence));
+    const Status dropped = committer_->Commit(std::move(batch));
+    if (dropped) state.deletes.Remove(*deleted);
+    *did = true;
+    return dropped;
+  }
+  return {};
+}
+
+Status Sealer::Merge(const View& view, bool* did) {
+  for (const auto& [table, files] : view.files) {
+    std::map<std::pair<int64_t, TimeUs>, std::vector<BlockFilePtr>> windows;
+    for (const BlockFilePtr& file : files) {
+      windows[{file->info().width, file->info().window}].push_back(file);
+    }
+    for (auto& [window, of_window] : windows) {
+      std::sort(of_window.begin(), of_window.end(), [](const auto& a, const auto& b) {
+        return a->info().sequence < b->info().sequence;
+      });
+      std::vector<BlockFilePtr> chosen = ChooseMerge(of_window);
+      if (chosen.size() < 2) continue;
+      *did = true;
+      return Rewrite(std::move(chosen));
+    }
+  }
+  return {};
+}
+
+std::vector<BlockFilePtr> Sealer::ChooseMerge(const std::vector<BlockFilePtr>& window) const {
+  if (window.size() < 2) return {};
+  if (settling()) {
+    std::vector<BlockFilePtr> chosen;
+    for (const BlockFilePtr& file : window) {
+      if (BytesOf(chosen) + file->info().bytes > kMaxMergeBytes) {
+        if (chosen.size() > 1) break;
+        chosen.clear();
+      }
+      chosen.push_back(file);
+    }
+    return chosen;
+  }
+  for (size_t begin = 0; begin < window.size();) {
+    size_t end = begin + 1;
+    while (end < window.size() && TierOf(window[end]) == TierOf(window[begin])) ++end;
+    const std::vector<BlockFilePtr> alike(window.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          window.begin() + static_cast<std::ptrdiff_t>(end));
+    if (alike.size() >= kFan && BytesOf(alike) <= kMaxMergeBytes) return alike;
+    begin = end;
+  }
+  if (window.size() < kManyFiles) return {};
+  // Sizes that alternate never come to be alike: the cheapest neighbours then.
+  std::vector<BlockFilePtr> cheapest;
+  for (size_t begin = 0; begin + kFan <= window.size(); ++begin) {
+    const auto at = window.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::vector<BlockFilePtr> candidate(at, at + static_cast<std::ptrdiff_t>(kFan));
+    if (cheapest.empty() || BytesOf(candidate) < BytesOf(cheapest)) cheapest = candidate;
+  }
+  return BytesOf(cheapest) <= kMaxMergeBytes ? cheapest : std::vector<BlockFilePtr>();
+}
+
+Status Sealer::Rewrite(std::vector<BlockFilePtr> from) {
+  Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
+  if (!lease) return lease.error();
+  Result<MergedFiles> merged = MergeFiles(Input(), lease->get(), std::move(from));
+  lease->reset();
+  if (!merged) return merged.error();
+  auto batch = NewBatch();
+  for (const BlockFilePtr& file : merged->from) {
+    batch->DropRecord(BlockFileKey(file->info().table, file->info().number));
+  }
+  for (const BlockFilePtr& file : merged->files) {
+    batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
+                     EncodeBlockFile(file->info()));
+  }
+  const Status published = Publish(std::move(batch), [merged = *merged](View* view) {
+    Replace(view, merged.from, merged.files);
+  });
+  if (published) {
+    metrics_->merged_entries.Increment(static_cast<double>(merged->entries));
+  } else {
+    DropUnlessKept(published, merged->files);
+  }
+  return published;
+}
+
+Status Sealer::CompactBase() {
+  Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
+  if (!lease) return lease.error();
+  const Access access(lease->get());
+  if (access) access.base().CompactRange(nullptr, nullptr);
+  return {};
+}
+
+}  // namespace tallyd

@@ -1,0 +1,82 @@
+// Sealer: turns closed heads into block files in the background, merges block files of a window,
+// removes what deletes hide and what is past its age. One thread; what it makes is files first,
+// then one commit through the committer that puts them in the place of what they were made from, so
+// a crash at any point leaves each entry in one place.
+//
+// It keeps to its share of a core (storage.seal_cpu) unless heads pile up or Settle waits.
+#ifndef TALLYD_STORAGE_LEVELDB_SEALER_H_
+#define TALLYD_STORAGE_LEVELDB_SEALER_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "storage/group_committer.h"
+#include "storage/leveldb/engine.h"
+#include "storage/leveldb/leveldb_batch.h"
+#include "storage/leveldb/rewrite.h"
+
+namespace tallyd {
+
+class Sealer {
+ public:
+  // All outlive the sealer. Starts its thread.
+  Sealer(const StorageConfig& config, const Clock& clock, Engine* engine, GroupCommitter* committer,
+         StoreMetrics* metrics);
+  ~Sealer();
+  Sealer(const Sealer&) = delete;
+  Sealer& operator=(const Sealer&) = delete;
+
+  // There may be something to do. Of any thread.
+  void Wake();
+  // Seals, merges and purges all that there is when it is called; then returns, or when that
+  // failed. Of any thread.
+  Status Settle();
+  void Stop();  // Idempotent.
+
+ private:
+  void Run();
+  void Wait();
+  // One piece of work; *did tells whether there was any.
+  Status Work(bool* did);
+  Status BeginHeadIfDue(const View& view, bool* did);
+  Status SealHead(bool* did);
+  Status DropFiles(const View& view, bool* did);
+  Status Purge(const View& view, bool* did);
+  Status Merge(const View& view, bool* did);
+  Status Rewrite(std::vector<BlockFilePtr> from);
+  Status CompactBase();
+  bool IsExpired(const BlockFile& file) const;
+  std::vector<BlockFilePtr> ChooseMerge(const std::vector<BlockFilePtr>& window) const;
+  // Commits the records, then changes the view, as one.
+  Status Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(View*)> change);
+  Status CommitRecords(const std::vector<std::pair<std::string, std::string>>& records);
+  std::unique_ptr<LevelDbBatch> NewBatch() const;
+  RewriteInput Input();
+  bool stopping() const;
+  bool settling() const;
+  bool in_a_hurry() const;
+
+  const StorageConfig config_;
+  const Clock& clock_;
+  Engine* const engine_;
+  GroupCommitter* const committer_;
+  StoreMetrics* const metrics_;
+  Pacer pacer_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool awake_ = false;  // Guarded by mutex_, like the next ones.
+  bool stopping_ = false;
+  uint64_t settle_asked_ = 0;  // Tickets.
+  uint64_t settle_done_ = 0;
+  Status settle_result_;
+  std::thread thread_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_SEALER_H_
