@@ -60,10 +60,11 @@ class ColumnReader {
   // Of a column in no set. `scratch` holds the answer if the column is not remembered; the answer
   // then views the column's qualifier.
   const ReadColumn& Find(const ColumnRef& column, ReadColumn* scratch);
+  // As ReadSet::direct, of one column.
+  static int32_t Direct(const ReadColumn& column);
 
  private:
   void Compile(const ColumnRef& column, ReadColumn* read) const;
-  static int32_t Direct(const ReadColumn& column);
 
   const Table& table_;
   const TablePtr stored_;

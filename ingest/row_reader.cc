@@ -53,6 +53,9 @@ struct RowReader::Impl {
                          !segment.of_time_field && !segment.spec.is_time();
       key_ids.push_back(holds ? static_cast<int32_t>(fields->Add(segment.field)) : -1);
     }
+    runs_are_safe = std::ranges::none_of(table.row_key.segments(), [](const Segment& segment) {
+      return std::ranges::any_of(segment.literal, [](char c) { return c >= '0' && c <= '9'; });
+    });
   }
 
   bool ReadKey(std::string_view key);
@@ -65,6 +68,8 @@ struct RowReader::Impl {
   FieldTable* const fields;
   ColumnReader columns;
   FragmentBuilder builder;
+  bool runs_are_safe = false;  // No digit of a time in a key can be taken for a literal.
+  std::string run_entity;
   bool bare_events = true;  // A part that tells nothing but its key is an event, too.
 
   std::vector<int32_t> key_ids;  // Per segment of the key: its field, -1 if it holds none.
@@ -215,6 +220,23 @@ bool RowReader::BeginRow(const Row& row) {
   }
   impl_->builder.BeginRow(row.key, impl_->key_fields, impl_->entity);
   return true;
+}
+
+// The keys between have the first one's bytes but for the digits of their time, which come in
+// order: where the first and the last tell the same, all do.
+bool RowReader::BeginRun(const ColumnRun& run) {
+  Impl& impl = *impl_;
+  if (!impl.runs_are_safe || impl.table.row_key.names_measured_field()) return false;
+  if (!impl.ReadKey(run.last_key)) return false;
+  impl.run_entity = impl.entity;
+  return impl.ReadKey(run.first_key) && impl.entity == impl.run_entity;
+}
+
+const std::vector<EventField>& RowReader::key_fields() const { return impl_->key_fields; }
+
+int32_t RowReader::FieldOf(const ColumnRef& column) {
+  static_assert(kNoField == ReadSet::kSkip && kNotPlain == ReadSet::kGeneral);
+  return ColumnReader::Direct(impl_->columns.Find(column, &impl_->unremembered));
 }
 
 void RowReader::ReadPart(const Row& row, const RowPart& part, std::vector<EventFragment>* out,

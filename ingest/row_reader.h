@@ -20,6 +20,7 @@
 
 #include "config/schema.h"
 #include "storage/row_scan.h"
+#include "storage/run_scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -74,6 +75,16 @@ class RowReader {
   // how many are valid).
   void ReadPart(const Row& row, const RowPart& part, std::vector<EventFragment>* out,
                 size_t* count);
+
+  // For runs (storage/run_scan.h). Whether every key of the run tells the same fields, which
+  // key_fields() then are; where not, or where the template cannot have made the keys, rows tell.
+  bool BeginRun(const ColumnRun& run);
+  const std::vector<EventField>& key_fields() const;
+  // The field whose value the cells of a column hold. kNoField: none that is selected. kNotPlain:
+  // more than that, which takes ReadPart.
+  static constexpr int32_t kNoField = -1;
+  static constexpr int32_t kNotPlain = -2;
+  int32_t FieldOf(const ColumnRef& column);
 
   uint64_t unreadable_rows() const { return unreadable_rows_; }
 

@@ -1,5 +1,6 @@
 #include "api/query/accumulators.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,14 @@ namespace {
 long double Exactly(const Value& value) {
   return value.type() == ValueType::kInt64 ? static_cast<long double>(value.AsInt())
                                            : static_cast<long double>(value.AsDouble());
+}
+
+void Lower(Value* minimum, const Value& value) {
+  if (minimum->is_null() || Exactly(value) < Exactly(*minimum)) *minimum = value;
+}
+
+void Raise(Value* maximum, const Value& value) {
+  if (maximum->is_null() || Exactly(value) > Exactly(*maximum)) *maximum = value;
 }
 
 Value FiniteOrNull(double value) { return std::isfinite(value) ? Value::Double(value) : Value(); }
@@ -49,14 +58,29 @@ void Accumulators::Add(size_t index, TimeUs time, const Value& value) {
   if (!lasts_.empty()) AddEnd(index, time, value, false);
   if (!value.is_number()) return;
   if (!sums_.empty()) AddSum(index, value);
-  if (!minima_.empty()) {
-    Value& minimum = minima_[index];
-    if (minimum.is_null() || Exactly(value) < Exactly(minimum)) minimum = value;
+  if (!minima_.empty()) Lower(&minima_[index], value);
+  if (!maxima_.empty()) Raise(&maxima_[index], value);
+}
+
+// What compares numbers of one kind and scale needs only the extremes of them.
+void Accumulators::AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data,
+                          size_t begin) {
+  const bool by_extremes =
+      data.kind == ColumnData::Kind::kInt || data.kind == ColumnData::Kind::kDecimal;
+  const bool ends = !firsts_.empty() || !lasts_.empty();
+  if (!by_extremes || ends || !sums_.empty()) {
+    for (size_t i = 0; i < times.size(); ++i) Add(index, times[i], data.At(begin + i));
+    return;
   }
-  if (!maxima_.empty()) {
-    Value& maximum = maxima_[index];
-    if (maximum.is_null() || Exactly(value) > Exactly(maximum)) maximum = value;
-  }
+  if (!counts_.empty()) counts_[index] += times.size();
+  if (minima_.empty() && maxima_.empty()) return;
+  const auto numbers = std::span(data.numbers).subspan(begin, times.size());
+  const auto value_of = [&](int64_t number) {
+    return data.kind == ColumnData::Kind::kInt ? Value::Int(number)
+                                               : Value::Decimal(number, data.scale);
+  };
+  if (!minima_.empty()) Lower(&minima_[index], value_of(std::ranges::min(numbers)));
+  if (!maxima_.empty()) Raise(&maxima_[index], value_of(std::ranges::max(numbers)));
 }
 
 void Accumulators::AddSum(size_t index, const Value& value) {

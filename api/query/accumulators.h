@@ -3,12 +3,14 @@
 #define TALLYD_API_QUERY_ACCUMULATORS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "api/query/event_query.h"
 #include "config/value.h"
+#include "storage/blocks/column_block.h"
 
 namespace tallyd {
 
@@ -22,6 +24,8 @@ class Accumulators {
   void Grow(size_t count);  // By so many, empty.
 
   void Add(size_t index, TimeUs time, const Value& value);
+  // Of as many values as there are times, from `begin` on.
+  void AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data, size_t begin);
   // Null where nothing was added that counts.
   Value Get(size_t index, Aggregation aggregation) const;
 

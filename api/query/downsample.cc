@@ -102,6 +102,31 @@ Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
   return {};
 }
 
+Status Downsampler::AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
+                           uint32_t field, const RunColumn& column) {
+  const auto index = static_cast<size_t>(field_index_[field]);
+  const uint32_t group = GroupOf(key_fields);
+  for (size_t begin = 0; begin < times.size();) {
+    const int64_t step = times[begin] / spec_.step_us;
+    const TimeUs from = step * spec_.step_us;
+    size_t end = begin + 1;
+    while (end < times.size() && times[end] >= from && times[end] - from < spec_.step_us) ++end;
+    const Result<size_t> slot = SlotOf({step, group});
+    if (!slot) return slot.error();
+    accumulators_.AddRun(*slot * spec_.fields.size() + index, times.subspan(begin, end - begin),
+                         *column.data, column.begin + begin);
+    begin = end;
+  }
+  return {};
+}
+
+void Downsampler::Clear() {
+  slot_index_.clear();
+  slots_.clear();
+  last_slot_ = 0;
+  accumulators_ = Accumulators(spec_.aggregations);
+}
+
 void Downsampler::Finish() {
   for (const std::string& field : spec_.fields) {
     for (const Aggregation aggregation : spec_.aggregations) {

@@ -20,6 +20,7 @@
 #include "api/query/accumulators.h"
 #include "api/query/event_query.h"
 #include "api/query/event_stream.h"
+#include "storage/run_scan.h"
 
 namespace tallyd {
 
@@ -39,6 +40,15 @@ class Downsampler final : public EventStream {
 
   // kUnprocessable when there are too many steps, groups and fields to hold.
   Status Add(TimeUs time, std::span<const EventField> event);
+  // The values of one field in events that have the same key fields; their times ascend or descend
+  // for longer stretches.
+  Status AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
+                uint32_t field, const RunColumn& column);
+  bool Aggregates(uint32_t field) const {
+    return field < field_index_.size() && field_index_[field] >= 0;
+  }
+  // Forgets all that was added.
+  void Clear();
   void Finish();
 
   Result<bool> Next() override;

@@ -29,6 +29,9 @@ class EventFilter {
   bool AcceptsKey(std::span<const EventField> fields) { return Passes(key_filters_, fields); }
   bool AcceptsRest(std::span<const EventField> fields);
 
+  // Whether all filters are on key fields.
+  bool filters_keys_only() const { return rest_filters_.empty(); }
+
   // The globs of what has to be read; empty: everything.
   std::vector<std::string> ReadGlobs() const;
 

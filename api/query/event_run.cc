@@ -186,6 +186,17 @@ Status EventRun::Downsample() {
 Status EventRun::DownsampleParts(Downsampler* steps, const TimeRange& time) {
   const Result<std::vector<KeyRange>> ranges = RangesWithin(time);
   if (!ranges) return ranges.error();
+  const bool by_key = std::all_of(query_.by.begin(), query_.by.end(), [&](const auto& field) {
+    return IsKeyField(*plan_.table, field);
+  });
+  if (by_key && filter_.filters_keys_only() && !input_.whole_rows() && !input_.spreads_events()) {
+    const uint64_t rows_before = counters_.rows_read;
+    bool done = false;
+    Status added = DownsampleRuns(steps, *ranges, time, &done);
+    if (!added || done) return added;
+    steps->Clear();
+    counters_.rows_read = rows_before;
+  }
   PartScan scan(input_);
   for (const KeyRange& range : *ranges) {
     scan.Open(range, time, {});
@@ -199,6 +210,55 @@ Status EventRun::DownsampleParts(Downsampler* steps, const TimeRange& time) {
     }
   }
   return {};
+}
+
+Status EventRun::DownsampleRuns(Downsampler* steps, const std::vector<KeyRange>& ranges,
+                                const TimeRange& time, bool* done) {
+  PartScan scan(input_);
+  for (const KeyRange& range : ranges) {
+    scan.OpenRuns(range, time);
+    while (true) {
+      const Result<bool> more = scan.Next();
+      if (!more) return more.error();
+      if (!*more) break;
+      if (scan.run() != nullptr) {
+        const Result<bool> added = AddRun(steps, &scan);
+        if (!added) return added.error();
+        if (!*added) return {};
+        continue;
+      }
+      for (const EventFragment* fragment : scan.fragments()) {
+        if (Status status = steps->Add(scan.time(), fragment->fields); !status) return status;
+      }
+    }
+  }
+  *done = true;
+  return {};
+}
+
+// False where a column or the key tells more than one plain value.
+Result<bool> EventRun::AddRun(Downsampler* steps, PartScan* scan) {
+  const ColumnRun& run = *scan->run();
+  RowReader& reader = scan->reader();
+  if (!reader.BeginRun(run)) return false;
+  if (!filter_.AcceptsKey(reader.key_fields())) return true;
+  const bool aggregates_keys =
+      std::any_of(reader.key_fields().begin(), reader.key_fields().end(),
+                  [&](const EventField& field) { return steps->Aggregates(field.field); });
+  if (aggregates_keys) return false;
+  run_fields_.clear();
+  for (const RunColumn& column : run.columns) {
+    const int32_t field = reader.FieldOf(column.column);
+    if (field == RowReader::kNotPlain) return false;
+    if (field == RowReader::kNoField) continue;
+    const auto id = static_cast<uint32_t>(field);
+    if (std::find(run_fields_.begin(), run_fields_.end(), id) != run_fields_.end()) return false;
+    run_fields_.push_back(id);
+    if (!steps->Aggregates(id)) continue;
+    const Status added = steps->AddRun(reader.key_fields(), run.times, id, column);
+    if (!added) return added.error();
+  }
+  return true;
 }
 
 }  // namespace tallyd

@@ -51,6 +51,10 @@ class EventRun {
   std::unique_ptr<GroupSource> OpenGroups(const GroupOptions& options, size_t max_groups);
   Status Downsample();
   Status DownsampleParts(Downsampler* steps, const TimeRange& time);
+  // *done: false where some run takes rows to be read; then nothing was added.
+  Status DownsampleRuns(Downsampler* steps, const std::vector<KeyRange>& ranges,
+                        const TimeRange& time, bool* done);
+  Result<bool> AddRun(Downsampler* steps, PartScan* scan);
   std::vector<std::string> AggregatedFields() const;
   Result<std::vector<KeyRange>> RangesWithin(const TimeRange& time) const;
   // The query's time, as far as events behind `start` can lie.
@@ -71,6 +75,7 @@ class EventRun {
   bool has_event_ = false;
   std::chrono::steady_clock::time_point opened_;
   uint64_t returned_ = 0;
+  std::vector<uint32_t> run_fields_;  // Of the run at hand.
 };
 
 }  // namespace tallyd

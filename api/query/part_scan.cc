@@ -11,23 +11,38 @@ PartScan::PartScan(const ScanInput& input)
   columns_ = reader_.Columns();
 }
 
-void PartScan::Open(const KeyRange& range, const TimeRange& time, ScanDirection direction) {
+ScanSpec PartScan::SpecOf(const KeyRange& range, const TimeRange& time) const {
   ScanSpec spec;
   spec.range = range;
   spec.cells = time;
   spec.columns = columns_;
-  spec.reverse = direction.reverse_rows;
   spec.now = input_.now;
+  return spec;
+}
+
+void PartScan::Open(const KeyRange& range, const TimeRange& time, ScanDirection direction) {
+  Close();
+  ScanSpec spec = SpecOf(range, time);
+  spec.reverse = direction.reverse_rows;
   scan_ = input_.store->Scan(input_.stored, spec);
   direction_ = direction;
   in_row_ = false;
+  at_run_ = false;
+}
+
+void PartScan::OpenRuns(const KeyRange& range, const TimeRange& time) {
+  Close();
+  runs_ = input_.store->ScanRuns(input_.stored, SpecOf(range, time));
+  direction_ = {};
+  in_row_ = false;
+  at_run_ = false;
 }
 
 Result<bool> PartScan::Next() {
   while (true) {
     if (!in_row_) {
       const Result<bool> more = NextRow();
-      if (!more || !*more) return more;
+      if (!more || !*more || at_run_) return more;
     }
     if (input_.whole_rows()) {
       in_row_ = false;
@@ -42,10 +57,17 @@ Result<bool> PartScan::Next() {
 
 Result<bool> PartScan::NextRow() {
   while (true) {
-    const Result<bool> more = scan_->Next();
+    const Result<bool> more = runs_ ? runs_->Next() : scan_->Next();
+    at_run_ = false;
     if (!more || !*more) return more;
+    at_run_ = runs_ && runs_->run() != nullptr;
+    if (at_run_) {
+      const ColumnRun& found = *runs_->run();
+      input_.counters->rows_read += found.key_time == KeyTime::kNone ? 1 : found.times.size();
+      return true;
+    }
     ++input_.counters->rows_read;
-    if (!reader_.BeginRow(scan_->row())) {
+    if (!reader_.BeginRow(row())) {
       ++input_.counters->unreadable_rows;
       continue;
     }
@@ -59,7 +81,7 @@ Result<bool> PartScan::NextRow() {
 // Reads the row's next part; false when nothing of it is accepted. Leaves the row behind its last
 // part, or when its key is refused.
 bool PartScan::ReadNextPart() {
-  const Row& row = scan_->row();
+  const Row& row = this->row();
   if (parts_read_ == row.parts.size()) {
     in_row_ = false;
     return false;
@@ -75,7 +97,7 @@ bool PartScan::ReadNextPart() {
 }
 
 bool PartScan::ReadWholeRow() {
-  const Row& row = scan_->row();
+  const Row& row = this->row();
   size_t count = 0;
   for (const RowPart& part : row.parts) reader_.ReadPart(row, part, &fragments_, &count);
   time_ = row.parts.empty() ? 0 : row.parts.front().time;

@@ -50,18 +50,29 @@ class PartScan {
   explicit PartScan(const ScanInput& input);
 
   void Open(const KeyRange& range, const TimeRange& time, ScanDirection direction);
+  // For aggregation, oldest rows first: Next may stop at a run instead of a part.
+  void OpenRuns(const KeyRange& range, const TimeRange& time);
   // Gives up the store's snapshot; Open starts again.
-  void Close() { scan_.reset(); }
+  void Close() {
+    scan_.reset();
+    runs_.reset();
+  }
   // To the next part that has a fragment; false at the end.
   Result<bool> Next();
 
   // Of the part; views are valid until the next row, that is: until Next.
   TimeUs time() const { return time_; }
-  std::string_view row_key() const { return scan_->row().key; }
+  std::string_view row_key() const { return row().key; }
   std::string_view entity() const { return accepted_.front()->entity; }
   std::span<const EventFragment* const> fragments() const { return accepted_; }
 
+  // Null: here is a part. A run's fields are `reader()`'s to tell; it is counted, not filtered.
+  const ColumnRun* run() const { return at_run_ ? runs_->run() : nullptr; }
+  RowReader& reader() { return reader_; }
+
  private:
+  ScanSpec SpecOf(const KeyRange& range, const TimeRange& time) const;
+  const Row& row() const { return runs_ ? runs_->row() : scan_->row(); }
   Result<bool> NextRow();
   bool ReadNextPart();
   bool ReadWholeRow();
@@ -71,6 +82,8 @@ class PartScan {
   RowReader reader_;
   std::vector<ColumnPattern> columns_;
   std::unique_ptr<RowScan> scan_;
+  std::unique_ptr<RunScan> runs_;  // Instead.
+  bool at_run_ = false;
   ScanDirection direction_;
   bool in_row_ = false;
   bool key_accepted_ = false;  // The key's filters have passed for this row.
