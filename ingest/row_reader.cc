@@ -213,6 +213,11 @@ std::vector<ColumnPattern> RowReader::Columns() const {
   return PatternsOf(impl_->table, impl_->columns.stream_fields(), impl_->columns.globs());
 }
 
+std::vector<ColumnPattern> RowReader::MeasuredColumns() const {
+  if (impl_->columns.globs().empty()) return {};
+  return PatternsOf(impl_->table, impl_->columns.stream_fields(), impl_->columns.globs());
+}
+
 bool RowReader::BeginRow(const Row& row) {
   if (!impl_->ReadKey(row.key)) {
     ++unreadable_rows_;

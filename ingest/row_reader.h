@@ -68,6 +68,9 @@ class RowReader {
   // The columns that can hold the selected fields: for ScanSpec::columns (empty: all).
   std::vector<ColumnPattern> Columns() const;
 
+  // The same for those who want no events that tell nothing but their key.
+  std::vector<ColumnPattern> MeasuredColumns() const;
+
   // Starts a row. False: the template cannot have made this key (the row is left out of event reads
   // and counted).
   bool BeginRow(const Row& row);

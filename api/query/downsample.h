@@ -44,6 +44,7 @@ class Downsampler final : public EventStream {
   // for longer stretches.
   Status AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
                 uint32_t field, const RunColumn& column);
+  const std::vector<std::string>& fields() const { return spec_.fields; }
   bool Aggregates(uint32_t field) const {
     return field < field_index_.size() && field_index_[field] >= 0;
   }

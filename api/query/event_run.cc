@@ -189,7 +189,11 @@ Status EventRun::DownsampleParts(Downsampler* steps, const TimeRange& time) {
   const bool by_key = std::all_of(query_.by.begin(), query_.by.end(), [&](const auto& field) {
     return IsKeyField(*plan_.table, field);
   });
-  if (by_key && filter_.filters_keys_only() && !input_.whole_rows() && !input_.spreads_events()) {
+  const bool of_keys =
+      std::any_of(steps->fields().begin(), steps->fields().end(),
+                  [&](const auto& field) { return IsKeyField(*plan_.table, field); });
+  if (by_key && !of_keys && filter_.filters_keys_only() && !input_.whole_rows() &&
+      !input_.spreads_events()) {
     const uint64_t rows_before = counters_.rows_read;
     bool done = false;
     Status added = DownsampleRuns(steps, *ranges, time, &done);
@@ -242,10 +246,6 @@ Result<bool> EventRun::AddRun(Downsampler* steps, PartScan* scan) {
   RowReader& reader = scan->reader();
   if (!reader.BeginRun(run)) return false;
   if (!filter_.AcceptsKey(reader.key_fields())) return true;
-  const bool aggregates_keys =
-      std::any_of(reader.key_fields().begin(), reader.key_fields().end(),
-                  [&](const EventField& field) { return steps->Aggregates(field.field); });
-  if (aggregates_keys) return false;
   run_fields_.clear();
   for (const RunColumn& column : run.columns) {
     const int32_t field = reader.FieldOf(column.column);

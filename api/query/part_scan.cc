@@ -32,7 +32,9 @@ void PartScan::Open(const KeyRange& range, const TimeRange& time, ScanDirection 
 
 void PartScan::OpenRuns(const KeyRange& range, const TimeRange& time) {
   Close();
-  runs_ = input_.store->ScanRuns(input_.stored, SpecOf(range, time));
+  ScanSpec spec = SpecOf(range, time);
+  spec.columns = reader_.MeasuredColumns();
+  runs_ = input_.store->ScanRuns(input_.stored, spec);
   direction_ = {};
   in_row_ = false;
   at_run_ = false;

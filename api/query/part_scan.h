@@ -50,7 +50,8 @@ class PartScan {
   explicit PartScan(const ScanInput& input);
 
   void Open(const KeyRange& range, const TimeRange& time, ScanDirection direction);
-  // For aggregation, oldest rows first: Next may stop at a run instead of a part.
+  // For aggregation of measured fields, oldest rows first: Next may stop at a run instead of a
+  // part, and rows without a measured field that is asked for are left out.
   void OpenRuns(const KeyRange& range, const TimeRange& time);
   // Gives up the store's snapshot; Open starts again.
   void Close() {

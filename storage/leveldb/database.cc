@@ -209,15 +209,28 @@ Result<bool> Database::BeginHead() {
   if (heads_.empty() || heads_.back() != last || write_failed_) {
     return Error(ErrorCode::kUnavailable, "the store reopened its files");
   }
-  leveldb::WriteOptions options;
-  options.sync = true;
-  leveldb::WriteBatch nothing;
-  const Status synced = FromLevelDb(last->db().Write(options, &nothing));
-  write_failed_ = !synced;
+  const Status synced = SyncHead();
   if (!synced) return synced.error();
   heads_.assign(1, *next);
   ChangeView([&](View* view) { view->heads.push_back(*next); });
   return true;
+}
+
+Status Database::SyncNewestHead() {
+  const std::lock_guard writing(write_mutex_);
+  if (heads_.empty() || write_failed_) {
+    return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+  }
+  return SyncHead();
+}
+
+Status Database::SyncHead() {
+  leveldb::WriteOptions options;
+  options.sync = true;
+  leveldb::WriteBatch nothing;
+  const Status synced = FromLevelDb(heads_.back()->db().Write(options, &nothing));
+  write_failed_ = !synced;
+  return synced;
 }
 
 Result<std::string> Database::Get(std::string_view key) const {

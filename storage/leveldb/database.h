@@ -102,6 +102,7 @@ class Database {
   // Of the sealer's thread: a new head for what comes next. What is in the head before it is synced
   // first. False when the newest head is empty.
   Result<bool> BeginHead();
+  Status SyncNewestHead();
 
   // Of any thread.
   // kUnavailable when it is closed and stays so for a moment.
@@ -120,6 +121,7 @@ class Database {
   Status OpenBase();
   Status OpenHeads();
   Result<std::shared_ptr<Head>> OpenHead(uint64_t number);
+  Status SyncHead();  // REQUIRES: write_mutex_.
 
   const StorageConfig config_;
   leveldb::Env* const env_;

@@ -4,6 +4,7 @@
 #include <leveldb/write_batch.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "storage/leveldb/entry_cells.h"
 #include "storage/leveldb/key_codec.h"
@@ -61,7 +62,31 @@ class Loader {
       if (!read) return read;
       iterator->Next();
     }
-    return FromLevelDb(iterator->status());
+    const Status read = FromLevelDb(iterator->status());
+    return read && !twins_.empty() ? FindTwins(iterator.get()) : read;
+  }
+
+  // Latest rows that a head has by reference get their values from its history entries.
+  Status FindTwins(leveldb::Iterator* iterator) {
+    const std::string space(1, static_cast<char>(KeySpace::kRows));
+    const std::string end = PrefixEnd(space);
+    for (iterator->Seek(space); iterator->Valid() && !twins_.empty(); iterator->Next()) {
+      EntryKey entry;
+      if (ToView(iterator->key()) >= end || !ParseEntryKey(ToView(iterator->key()), &entry)) break;
+      const auto [begin, last] = twins_.equal_range(entry.sequence);
+      for (auto twin = begin; twin != last; ++twin) {
+        const auto& [key, of_row] = twin->second;
+        if (ValuesOfEntry(ToView(iterator->value())).empty()) continue;
+        const std::string values = WithSet(ToView(iterator->value()), of_row.set);
+        const Layer layer{of_row.time, of_row.sequence, values};
+        const Status read = ReadLatest(key, EncodeLatest({&layer, 1}));
+        if (!read) return read;
+      }
+      twins_.erase(begin, last);
+    }
+    const Status read = FromLevelDb(iterator->status());
+    if (!read || twins_.empty()) return read;
+    return Unreadable(twins_.begin()->second.first, "the entry that has its values is not there");
   }
 
   Status CheckFormat() {
@@ -209,6 +234,12 @@ class Loader {
       latest_.erase(std::string(key));
       return {};
     }
+    if (IsLatestTwin(value)) {
+      LatestTwin twin;
+      if (!DecodeLatestTwin(value, &twin)) return Unreadable(key, "its reference is malformed");
+      twins_.emplace(twin.entry, std::pair(std::string(key), twin));
+      return {};
+    }
     const TableId table = DecodeU32(key.data() + 1);
     std::vector<Layer> layers;
     if (!DecodeLatest(value, &layers)) return Unreadable(key, "its layers are malformed");
@@ -229,6 +260,8 @@ class Loader {
   DeleteList deletes_;
   LatestTables::Rows latest_;
   BlockFileMap files_;
+  // Of the head at hand: latest rows by the sequence of the entry that has their values.
+  std::unordered_multimap<uint64_t, std::pair<std::string, LatestTwin>> twins_;
   uint64_t last_sequence_ = 0;
 };
 

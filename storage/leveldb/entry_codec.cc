@@ -60,6 +60,19 @@ bool GetEntryHead(ByteReader* in, EntryHead* head) {
   return head->tag != EntryTag::kByName || head->number <= in->left() / 3;
 }
 
+std::string_view ValuesOfEntry(std::string_view entry) {
+  ByteReader in(entry);
+  EntryHead head;
+  if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return {};
+  return in.rest();
+}
+
+std::string WithSet(std::string_view entry, uint32_t set) {
+  std::string changed(1, entry[0]);
+  PutVarint(&changed, set);
+  return changed.append(ValuesOfEntry(entry));
+}
+
 bool GetColumn(ByteReader* in, ColumnRef* column) {
   return in->GetNumber(&column->family, std::numeric_limits<FamilyId>::max()) &&
          in->GetString(&column->qualifier);

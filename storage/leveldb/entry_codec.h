@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "config/value.h"
@@ -33,6 +34,10 @@ struct EntryHead {
   uint32_t number = 0;  // Of the set, or how many columns by name follow.
 };
 bool GetEntryHead(ByteReader* in, EntryHead* head);
+// The values of an entry by set, after its head; empty of others.
+std::string_view ValuesOfEntry(std::string_view entry);
+// The same entry with another set, of as many columns. REQUIRES: it is by set.
+std::string WithSet(std::string_view entry, uint32_t set);
 // One column of an entry by name; its value follows.
 bool GetColumn(ByteReader* in, ColumnRef* column);
 

@@ -2,11 +2,27 @@
 
 #include <algorithm>
 
+#include "storage/leveldb/entry_codec.h"
 #include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/latest_codec.h"
 #include "storage/leveldb/meta_codec.h"
 #include "storage/leveldb/status.h"
 
 namespace tallyd {
+
+namespace {
+
+// Whether the row, as it was made just now, is this layer and nothing else.
+bool IsOnlyLayer(std::string_view row, const Layer& layer) {
+  ByteReader in(row);
+  uint64_t count = 0;
+  uint64_t time = 0;
+  uint64_t sequence = 0;
+  return in.GetVarint(&count) && count == 1 && in.GetVarint(&time) && in.GetVarint(&sequence) &&
+         time == static_cast<uint64_t>(layer.time) && sequence == layer.sequence;
+}
+
+}  // namespace
 
 GroupWriter::GroupWriter(Database* database, EngineState* state)
     : database_(database), state_(state), merge_(state->sets) {}
@@ -37,6 +53,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
 }
 
 Status GroupWriter::AddBatch(LevelDbBatch* batch) {
+  sequences_.clear();
   for (const LevelDbBatch::Op& op : batch->ops()) {
     Status added;
     switch (op.kind) {
@@ -63,6 +80,7 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
         break;
     }
     if (!added) return added;
+    sequences_.push_back(sequence_);
   }
   AddRecords(*batch);
   return {};
@@ -71,12 +89,21 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
 Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
   scratch_key_.assign(batch.Key(op));
   const auto [place, first] = latest_.try_emplace(scratch_key_);
-  if (first) place->second = state_->latest.Find(scratch_key_);
-  const std::string_view row = place->second ? std::string_view(*place->second) : "";
-  Result<std::string> merged =
-      merge_.Put(op.table, op.mode, row, {op.time, ++sequence_, batch.ValueOf(op)});
+  LatestChange& change = place->second;
+  if (first) change.row = state_->latest.Find(scratch_key_);
+  const std::string_view row = change.row ? std::string_view(*change.row) : "";
+  const Layer layer{op.time, ++sequence_, batch.ValueOf(op)};
+  Result<std::string> merged = merge_.Put(op.table, op.mode, row, layer);
   if (!merged) return merged.error();
-  place->second = std::make_shared<const std::string>(std::move(*merged));
+  change.twin.clear();
+  if (op.twin >= 0 && IsOnlyLayer(*merged, layer)) {
+    EntryHead head;
+    ByteReader in(layer.entry);
+    GetEntryHead(&in, &head);
+    change.twin = EncodeLatestTwin(
+        {layer.time, layer.sequence, sequences_[static_cast<size_t>(op.twin)], head.number});
+  }
+  change.row = std::make_shared<const std::string>(std::move(*merged));
   return {};
 }
 
@@ -85,13 +112,14 @@ Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
   const auto& rows = state_->latest.rows();
   for (auto row = rows.lower_bound(range.start); row != rows.end() && row->first < range.end;
        ++row) {
-    latest_.try_emplace(row->first, row->second);
+    latest_.try_emplace(row->first, LatestChange{row->second, {}});
   }
-  for (auto& [key, row] : latest_) {
-    if (!row || key < range.start || key >= range.end) continue;
-    Result<std::string> left = merge_.Delete(table, *row, what);
+  for (auto& [key, change] : latest_) {
+    if (!change.row || key < range.start || key >= range.end) continue;
+    Result<std::string> left = merge_.Delete(table, *change.row, what);
     if (!left) return left.error();
-    row = left->empty() ? nullptr : std::make_shared<const std::string>(std::move(*left));
+    change.row = left->empty() ? nullptr : std::make_shared<const std::string>(std::move(*left));
+    change.twin.clear();
   }
   return {};
 }
@@ -128,7 +156,13 @@ void GroupWriter::AddGroupRecords() {
     }
   }
   // Empty: the row is gone. A head remembers that until it is sealed.
-  for (const auto& [key, row] : latest_) head_.Put(key, row ? *row : std::string());
+  for (const auto& [key, change] : latest_) {
+    if (!change.twin.empty()) {
+      head_.Put(key, change.twin);
+    } else {
+      head_.Put(key, change.row ? leveldb::Slice(*change.row) : leveldb::Slice());
+    }
+  }
   if (sequence_ == state_->last_sequence) return;
   std::string last;
   PutU64(&last, sequence_);

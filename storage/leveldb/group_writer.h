@@ -52,7 +52,8 @@ class GroupWriter {
   leveldb::WriteBatch base_;
   bool any_base_ = false;
   uint64_t sequence_ = 0;
-  std::unordered_map<std::string, LatestRow> latest_;  // Rows as they will be.
+  std::unordered_map<std::string, LatestChange> latest_;  // Rows as they will be.
+  std::vector<uint64_t> sequences_;                       // Of the batch's ops.
   std::vector<const ColumnSet*> sets_;
   FieldTypes fields_;
   DeleteList deletes_;

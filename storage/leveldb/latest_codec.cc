@@ -1,5 +1,7 @@
 #include "storage/leveldb/latest_codec.h"
 
+#include <limits>
+
 #include "storage/leveldb/coding.h"
 
 namespace tallyd {
@@ -33,6 +35,25 @@ bool DecodeLatest(std::string_view record, std::vector<Layer>* layers) {
     layers->push_back(layer);
   }
   return in.done() && !layers->empty();
+}
+
+// Begins with a count of no layers, which no other record has.
+std::string EncodeLatestTwin(const LatestTwin& twin) {
+  std::string record(1, '\0');
+  PutVarint(&record, static_cast<uint64_t>(twin.time));
+  PutVarint(&record, twin.sequence);
+  PutVarint(&record, twin.entry);
+  PutVarint(&record, twin.set);
+  return record;
+}
+
+bool IsLatestTwin(std::string_view record) { return !record.empty() && record[0] == '\0'; }
+
+bool DecodeLatestTwin(std::string_view record, LatestTwin* twin) {
+  ByteReader in(record.substr(1));
+  return in.GetNumber(&twin->time, static_cast<uint64_t>(kMaxTimeUs)) &&
+         in.GetVarint(&twin->sequence) && in.GetVarint(&twin->entry) &&
+         in.GetNumber(&twin->set, std::numeric_limits<uint32_t>::max()) && in.done();
 }
 
 }  // namespace tallyd

@@ -28,6 +28,17 @@ std::string EncodeLatest(std::span<const Layer> layers);
 // False if malformed, or not newest first. The entries view `record`; *layers is replaced.
 bool DecodeLatest(std::string_view record, std::vector<Layer>* layers);
 
+// A row in a head that has one layer, with the values of a history entry of the same head.
+struct LatestTwin {
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+  uint64_t entry = 0;  // The sequence of the history entry.
+  uint32_t set = 0;    // The latest table's set of columns.
+};
+std::string EncodeLatestTwin(const LatestTwin& twin);
+bool IsLatestTwin(std::string_view record);
+bool DecodeLatestTwin(std::string_view record, LatestTwin* twin);
+
 }  // namespace tallyd
 
 #endif  // TALLYD_STORAGE_LEVELDB_LATEST_CODEC_H_

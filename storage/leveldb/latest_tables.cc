@@ -48,12 +48,17 @@ LatestRow LatestTables::Find(std::string_view key) const {
   return row == rows_.end() ? nullptr : row->second;
 }
 
-void LatestTables::Publish(const std::unordered_map<std::string, LatestRow>& changed) {
+LatestRow LatestTables::Get(std::string_view key) const {
+  const std::shared_lock lock(mutex_);
+  return Find(key);
+}
+
+void LatestTables::Publish(const std::unordered_map<std::string, LatestChange>& changed) {
   if (changed.empty()) return;
   const std::unique_lock lock(mutex_);
-  for (const auto& [key, row] : changed) {
-    if (row) {
-      const auto [place, added] = rows_.insert_or_assign(key, row);
+  for (const auto& [key, change] : changed) {
+    if (change.row) {
+      const auto [place, added] = rows_.insert_or_assign(key, change.row);
       if (added) ++counts_[TableOf(key)];
     } else if (rows_.erase(key) > 0) {
       --counts_[TableOf(key)];

@@ -23,6 +23,12 @@ namespace tallyd {
 // A row as LatestCodec encodes it; null: no such row.
 using LatestRow = std::shared_ptr<const std::string>;
 
+// What a group makes of a row.
+struct LatestChange {
+  LatestRow row;
+  std::string twin;  // Its record in the head, where a history entry has the same values.
+};
+
 class LatestTables {
  public:
   using Rows = std::map<std::string, LatestRow, std::less<>>;
@@ -30,6 +36,7 @@ class LatestTables {
   // Of any thread. Up to `limit` rows of the database range, in key order or from its end.
   std::vector<std::pair<std::string, LatestRow>> Read(const KeyRange& database, bool reverse,
                                                       size_t limit) const;
+  LatestRow Get(std::string_view key) const;  // Null if there is none.
   // How many rows the range holds; stops at `limit`.
   uint64_t Count(const KeyRange& database, uint64_t limit) const;
   uint64_t RowsOf(TableId table) const;
@@ -37,7 +44,7 @@ class LatestTables {
   // Of the committer's thread.
   LatestRow Find(std::string_view key) const;
   const Rows& rows() const { return rows_; }
-  void Publish(const std::unordered_map<std::string, LatestRow>& changed);
+  void Publish(const std::unordered_map<std::string, LatestChange>& changed);
   void Replace(Rows rows);
 
  private:

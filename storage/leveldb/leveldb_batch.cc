@@ -7,6 +7,11 @@
 #include "storage/leveldb/key_codec.h"
 
 namespace tallyd {
+namespace {
+
+constexpr size_t kTwinsTried = 4;
+
+}  // namespace
 
 void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
                        const ColumnSet& set, std::span<const Value> values) {
@@ -68,8 +73,24 @@ void LevelDbBatch::FinishPut(Op op, bool any_value) {
     return;
   }
   op.value_size = bytes_.size() - op.offset - op.key_size;
+  if (op.kind == OpKind::kLatest) op.twin = FindTwin(op);
   ops_.push_back(op);
   Touch(op.table);
+}
+
+// An event mostly goes to a history table and to a latest one with the same values.
+int32_t LevelDbBatch::FindTwin(const Op& op) const {
+  const std::string_view values = ValuesOfEntry(ValueOf(op));
+  if (values.empty()) return -1;
+  const size_t first = ops_.size() > kTwinsTried ? ops_.size() - kTwinsTried : 0;
+  for (size_t i = ops_.size(); i-- > first;) {
+    const Op& other = ops_[i];
+    if (other.kind != OpKind::kEntry || other.time != op.time) continue;
+    const std::string_view entry = ValueOf(other);
+    if (entry[0] == ValueOf(op)[0] && ValuesOfEntry(entry) == values)
+      return static_cast<int32_t>(i);
+  }
+  return -1;
 }
 
 void LevelDbBatch::Delete(const TableInfo& table, const DeleteSpec& what) {

@@ -31,6 +31,7 @@ class LevelDbBatch final : public Batch {
     TableId table = 0;
     uint32_t key_size = 0;
     uint32_t index = 0;
+    int32_t twin = -1;  // Of kLatest: the entry before it that has the same values.
     size_t offset = 0;  // Of the key; the value follows it.
     size_t value_size = 0;
     TimeUs time = 0;
@@ -65,6 +66,7 @@ class LevelDbBatch final : public Batch {
  private:
   Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   void FinishPut(Op op, bool any_value);
+  int32_t FindTwin(const Op& op) const;
   void Touch(TableId table);
 
   const FieldCatalogue& known_fields_;

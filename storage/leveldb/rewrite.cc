@@ -55,7 +55,15 @@ class HeadSealer {
       ByteReader(ToView(it.value())).GetU64(&sealed_.last_sequence);
     }
     for (it.Seek(std::string(1, static_cast<char>(KeySpace::kLatest))); it.Valid(); it.Next()) {
-      sealed_.records.emplace_back(it.key().ToString(), it.value().ToString());
+      // Deletes as the head says it. Latest rows as they are now: what came to them since is in the
+      // next heads, which say it again.
+      std::string key = it.key().ToString();
+      std::string value = it.value().ToString();
+      if (static_cast<KeySpace>(key[0]) == KeySpace::kLatest) {
+        const LatestRow row = input_.state->latest.Get(key);
+        value = row ? *row : std::string();
+      }
+      sealed_.records.emplace_back(std::move(key), std::move(value));
     }
     return FromLevelDb(it.status());
   }

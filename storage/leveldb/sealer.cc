@@ -213,7 +213,10 @@ Status Sealer::SealHead(bool* did) {
   Result<SealedHead> sealed = SealOldestHead(Input(), lease->get(), config_.seal_window_us);
   lease->reset();
   if (!sealed) return sealed.error();
-  const Status committed = CommitRecords(sealed->records);
+  // Latest rows may tell of the newest head, which must then be there after a power cut, too.
+  Status committed =
+      config_.sync == Sync::kAlways ? Status() : engine_->database().SyncNewestHead();
+  if (committed) committed = CommitRecords(sealed->records);
   if (!committed) return committed;
   auto batch = NewBatch();
   uint64_t bytes = 0;
