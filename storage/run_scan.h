@@ -23,13 +23,6 @@
 
 namespace tallyd {
 
-// The values of one column in the entries of a run: data->At(begin + i) is that of entry i.
-struct RunColumn {
-  ColumnRef column;
-  const ColumnData* data = nullptr;
-  uint32_t begin = 0;
-};
-
 // Valid until the scan moves. Entry i has the time times[i] and a value in every column of
 // `columns`, which are those that the spec selects, in no particular order.
 struct ColumnRun {

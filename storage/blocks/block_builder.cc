@@ -168,6 +168,34 @@ void BlockBuilder::Impl::Add(std::string_view row_key, TimeUs time, Known* list,
   cells += values.size() - absent;
 }
 
+size_t BlockBuilder::room() const { return IsFull() ? 0 : kFullEntries - impl_->times.size(); }
+
+void BlockBuilder::AddRun(const KeyRun& run, std::span<const TimeUs> run_times,
+                          std::span<const RunColumn> columns) {
+  Impl& impl = *impl_;
+  std::vector<uint32_t>& shape = impl.present;
+  shape.clear();
+  for (const RunColumn& column : columns) {
+    shape.push_back(impl.ColumnOf(column.column));
+    ColumnBuffer& values = impl.columns[shape.back()].values;
+    const size_t before = values.text_bytes();
+    values.AddRange(*column.data, column.begin, run_times.size());
+    impl.text_bytes += values.text_bytes() - before;
+  }
+  std::string first;
+  RenderKey(run, run_times.front(), &first);
+  if (impl.times.empty()) impl.first_key = first;
+  if (impl.times.empty() || impl.last_key != first) ++impl.rows;
+  for (size_t i = 1; i < run_times.size(); ++i) {
+    if (!SameKeyTime(run.time, run_times[i - 1], run_times[i])) ++impl.rows;
+  }
+  RenderKey(run, run_times.back(), &impl.last_key);
+  impl.keys.AddRun(run, static_cast<uint32_t>(run_times.size()));
+  impl.times.insert(impl.times.end(), run_times.begin(), run_times.end());
+  impl.entry_shapes.insert(impl.entry_shapes.end(), run_times.size(), impl.ShapeOf(shape));
+  impl.cells += run_times.size() * columns.size();
+}
+
 std::string BlockBuilder::Impl::EncodeSchema() const {
   std::string text;
   for (uint32_t i = 0; i < column_count; ++i) {

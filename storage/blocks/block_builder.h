@@ -16,6 +16,7 @@
 
 #include "config/time.h"
 #include "config/value.h"
+#include "storage/blocks/column_block.h"
 #include "storage/column_set.h"
 
 namespace tallyd {
@@ -49,6 +50,12 @@ class BlockBuilder {
            std::span<const Value> values, const void* identity);
   void Add(std::string_view row_key, TimeUs time, const ColumnSet& set,
            std::span<const Value> values);
+
+  // Entries of another block that follow each other in one of its key runs and have these columns.
+  // REQUIRES: as for Add; at most room() of them.
+  void AddRun(const KeyRun& run, std::span<const TimeUs> times, std::span<const RunColumn> columns);
+  // How many entries may be added before the block is full, if nothing else fills it.
+  size_t room() const;
 
   bool empty() const;
   bool IsFull() const;

@@ -50,6 +50,13 @@ struct ColumnData {
   Value At(size_t index) const;
 };
 
+// The values of one column in the entries of a run: data->At(begin + i) is that of entry i.
+struct RunColumn {
+  ColumnRef column;
+  const ColumnData* data = nullptr;
+  uint32_t begin = 0;
+};
+
 // How the keys of neighbouring entries differ by nothing but their time: the key of each is its
 // run's stem with the entry's time written into it at one place.
 enum class KeyTime : uint8_t {

@@ -110,6 +110,29 @@ size_t ColumnData::size() const {
   }
 }
 
+void ColumnBuffer::MeetTag(uint8_t tag) {
+  if (!numbers_.empty() && !mixed_) {
+    tags_.assign(numbers_.size(), tag_);
+    mixed_ = true;
+  }
+  if (mixed_) tags_.push_back(tag);
+  tag_ = tag;
+  seen_tags_ |= uint64_t{1} << tag;
+}
+
+void ColumnBuffer::AddRange(const ColumnData& data, size_t begin, size_t count) {
+  const bool plain = data.kind == Kind::kInt || data.kind == Kind::kDecimal;
+  if (!plain || mixed_ || count == 0) {
+    for (size_t i = begin; i < begin + count; ++i) Add(data.At(i));
+    return;
+  }
+  Add(data.At(begin));
+  const auto tag = static_cast<uint8_t>(data.kind == Kind::kInt ? kInt : kDecimal + data.scale);
+  if (mixed_) tags_.resize(tags_.size() + count - 1, tag);
+  const auto first = data.numbers.begin() + static_cast<std::ptrdiff_t>(begin);
+  numbers_.insert(numbers_.end(), first + 1, first + static_cast<std::ptrdiff_t>(count));
+}
+
 void ColumnBuffer::Encode(std::string* out) const {
   constexpr uint64_t kAnyDecimal = ~((uint64_t{1} << kDecimal) - 1);
   if (Only(1u << kInt)) {
@@ -145,7 +168,7 @@ bool ColumnBuffer::EncodeDecimals(std::string* out) const {
   thread_local std::vector<int64_t> scaled;
   scaled.clear();
   for (size_t i = 0; i < numbers_.size(); ++i) {
-    const unsigned missing = scale - (tags_[i] - static_cast<unsigned>(kDecimal));
+    const unsigned missing = scale - (TagAt(i) - static_cast<unsigned>(kDecimal));
     if (missing > 15) return false;
     const int64_t factor = PowerOfTen(missing);
     if (std::abs(numbers_[i]) > Value::kMaxMantissa / factor) return false;
@@ -215,7 +238,7 @@ void ColumnBuffer::EncodeMixed(std::string* out) const {
 std::string_view ColumnBuffer::TextAt(size_t index) const {
   size_t begin = 0;
   for (size_t i = index; i-- > 0;) {
-    if (tags_[i] != kString && tags_[i] != kBytes) continue;
+    if (TagAt(i) != kString && TagAt(i) != kBytes) continue;
     begin = static_cast<size_t>(numbers_[i]);
     break;
   }
@@ -224,7 +247,7 @@ std::string_view ColumnBuffer::TextAt(size_t index) const {
 
 Value ColumnBuffer::ValueAt(size_t index) const {
   const int64_t number = numbers_[index];
-  switch (tags_[index]) {
+  switch (TagAt(index)) {
     case kInt:
       return Value::Int(number);
     case kDouble:
@@ -236,7 +259,7 @@ Value ColumnBuffer::ValueAt(size_t index) const {
     case kBytes:
       return Value::Bytes(TextAt(index));
     default:
-      return Value::Decimal(number, static_cast<uint8_t>(tags_[index] - kDecimal));
+      return Value::Decimal(number, static_cast<uint8_t>(TagAt(index) - kDecimal));
   }
 }
 

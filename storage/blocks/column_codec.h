@@ -21,6 +21,7 @@ class ColumnBuffer {
     tags_.clear();
     text_.clear();
     seen_tags_ = 0;
+    mixed_ = false;
   }
   size_t size() const { return numbers_.size(); }
   size_t text_bytes() const { return text_.size(); }
@@ -47,6 +48,9 @@ class ColumnBuffer {
     }
   }
 
+  // Copies `count` values from `begin` on.
+  void AddRange(const ColumnData& data, size_t begin, size_t count);
+
   // Appends the column's encoding, without a checksum.
   void Encode(std::string* out) const;
 
@@ -55,10 +59,15 @@ class ColumnBuffer {
   enum Tag : uint8_t { kInt, kDouble, kBool, kString, kBytes, kDecimal };
 
   void Push(uint8_t tag, int64_t number) {
+    if (tag != tag_ || numbers_.empty()) [[unlikely]] {
+      MeetTag(tag);
+    } else if (mixed_) {
+      tags_.push_back(tag);
+    }
     numbers_.push_back(number);
-    tags_.push_back(tag);
-    seen_tags_ |= uint64_t{1} << tag;
   }
+  void MeetTag(uint8_t tag);
+  uint8_t TagAt(size_t index) const { return mixed_ ? tags_[index] : tag_; }
   bool Only(uint64_t tags) const { return (seen_tags_ & ~tags) == 0; }
   bool EncodeDecimals(std::string* out) const;
   void EncodeDoubles(std::string* out) const;
@@ -68,7 +77,9 @@ class ColumnBuffer {
   Value ValueAt(size_t index) const;
 
   std::vector<int64_t> numbers_;  // Of text: where it ends in text_.
-  std::vector<uint8_t> tags_;
+  std::vector<uint8_t> tags_;     // Where they differ.
+  uint8_t tag_ = 0;               // The last.
+  bool mixed_ = false;
   std::string text_;
   uint64_t seen_tags_ = 0;
 };

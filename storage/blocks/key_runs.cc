@@ -97,6 +97,16 @@ void KeyRunBuilder::Add(std::string_view key, TimeUs time) {
   ++runs_.back().count;
 }
 
+void KeyRunBuilder::AddRun(const KeyRun& run, uint32_t count) {
+  const bool goes_on = !runs_.empty() && runs_.back().time == run.time &&
+                       runs_.back().place == run.place && runs_.back().stem == run.stem;
+  if (!goes_on) {
+    runs_.push_back({std::string(run.stem), run.time, run.place, 0});
+    stem_bytes_ += run.stem.size();
+  }
+  runs_.back().count += count;
+}
+
 // All numbers, then all that is not shared of the stems, so that each compresses by itself.
 void KeyRunBuilder::Encode(std::string* out) const {
   std::string numbers;

@@ -27,6 +27,8 @@ class KeyRunBuilder {
  public:
   void Clear();
   void Add(std::string_view key, TimeUs time);
+  // `count` entries whose keys another block's run has.
+  void AddRun(const KeyRun& run, uint32_t count);
   size_t bytes() const { return stem_bytes_; }
   void Encode(std::string* out) const;
 

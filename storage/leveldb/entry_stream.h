@@ -23,6 +23,9 @@ class EntryStream {
   Result<bool> Next();
   const WholeEntry& entry() const { return entry_; }
 
+  // Cells of a time before it are past their age.
+  TimeUs oldest() const { return oldest_of_any_; }
+
   // The source that alone has the rows up to `bound` (its own last, if there is no other); null if
   // several have the next row or all are at their ends. For those who copy blocks as they are.
   EntrySource* Alone(std::string* bound, bool* bounded);

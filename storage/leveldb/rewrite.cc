@@ -15,6 +15,8 @@ namespace {
 constexpr uint32_t kEntriesPerStep = 512;
 // A block that is at least so full is copied as it is, where that is possible.
 constexpr uint32_t kFullEnough = 1024;
+// Shorter runs are copied entry by entry.
+constexpr uint32_t kLeastRun = 4;
 
 Error Reopening() { return Error(ErrorCode::kUnavailable, "the store reopened its files"); }
 Error Stopped() { return Error(ErrorCode::kCancelled, "the store is closing"); }
@@ -174,7 +176,7 @@ class FileMerger {
       const Access access(lease_);
       if (!access) return Reopening();
       for (uint32_t step = 0; more && step < kEntriesPerStep; ++step) {
-        const Result<bool> copied = CopyBlock(&stream, &writer);
+        const Result<bool> copied = Copy(&stream, &writer);
         if (!copied) return copied.error();
         if (*copied) continue;
         const Result<bool> next = stream.Next();
@@ -195,34 +197,56 @@ class FileMerger {
   }
 
  private:
-  // A block whose rows no other file shares and no delete touches stays as it is.
-  Result<bool> CopyBlock(EntryStream* stream, WindowWriter* writer) {
-    std::string bound;
+  // What no other file shares the rows of, and no delete touches, needs no merging: a full block
+  // stays as it is, and of others the columns of a run are copied.
+  Result<bool> Copy(EntryStream* stream, WindowWriter* writer) {
     bool bounded = false;
-    const auto at_begin = std::any_of(sources_.begin(), sources_.end(), [](const auto& source) {
-      return source->valid() && source->at_block_begin() && source->place().entries >= kFullEnough;
-    });
-    if (!at_begin) return false;
-    const EntrySource* alone = stream->Alone(&bound, &bounded);
+    const EntrySource* alone = stream->Alone(&bound_, &bounded);
     const auto found = std::find_if(sources_.begin(), sources_.end(),
                                     [&](const auto& source) { return source.get() == alone; });
     if (found == sources_.end()) return false;
     BlockSource& source = **found;
     const BlockPlace& place = source.place();
-    if (!source.at_block_begin() || place.entries < kFullEnough ||
-        (bounded && place.last_key >= bound)) {
-      return false;
-    }
     for (const auto& deleted : deletes_) {
       if (deleted->Touches(place.first_key, place.last_key, source.file().info().deletes)) {
         return false;
       }
     }
-    Status done = source.ReadBlock(&bytes_);
+    const bool whole = source.at_block_begin() && place.entries >= kFullEnough &&
+                       !(bounded && place.last_key >= bound_);
+    return whole ? CopyBlock(&source, writer) : CopyRun(&source, bounded, *stream, writer);
+  }
+
+  Result<bool> CopyBlock(BlockSource* source, WindowWriter* writer) {
+    const BlockPlace place = source->place();
+    Status done = source->ReadBlock(&bytes_);
     if (done) done = writer->only().AddBlock(place, bytes_);
-    if (done) done = source.SkipBlock();
+    if (done) done = source->SkipBlock();
     if (!done) return done.error();
     merged_.entries += place.entries;
+    return true;
+  }
+
+  Result<bool> CopyRun(BlockSource* source, bool bounded, const EntryStream& stream,
+                       WindowWriter* writer) {
+    const TimeRange kept{std::max(stream.oldest(), TimeUs{0}), kMaxTimeUs + 1};
+    const uint32_t length =
+        source->RunLength(bounded ? std::string_view(bound_) : std::string_view(), kept);
+    if (length < kLeastRun) return false;
+    const Result<const ShapeCells*> cells = source->Cells();
+    if (!cells) return cells.error();
+    columns_.clear();
+    for (const ShapeCells::OfColumn& column : (*cells)->columns) {
+      columns_.push_back(
+          {column.pick->name, column.data, static_cast<uint32_t>(column.IndexOf(source->entry()))});
+    }
+    const ColumnBlock& block = source->block();
+    const Result<uint32_t> added = writer->AddRun(
+        block.RunOf(source->entry()), block.times().subspan(source->entry(), length), columns_);
+    if (!added) return added.error();
+    const Status skipped = source->Skip(*added);
+    if (!skipped) return skipped.error();
+    merged_.entries += *added;
     return true;
   }
 
@@ -234,6 +258,8 @@ class FileMerger {
   ColumnPlan plan_;
   std::vector<std::unique_ptr<BlockSource>> sources_;
   std::string bytes_;
+  std::string bound_;
+  std::vector<RunColumn> columns_;
   MergedFiles merged_;
 };
 

@@ -1,5 +1,7 @@
 #include "storage/leveldb/window_writer.h"
 
+#include <algorithm>
+
 namespace tallyd {
 namespace {
 
@@ -45,6 +47,16 @@ Status WindowWriter::Add(const WholeEntry& entry) {
     writer.builder().Add(entry.row_key, entry.time, entry.columns, entry.values, nullptr);
   }
   return {};
+}
+
+Result<uint32_t> WindowWriter::AddRun(const KeyRun& run, std::span<const TimeUs> times,
+                                      std::span<const RunColumn> columns) {
+  const Status flushed = only().FlushFull();
+  if (!flushed) return flushed.error();
+  BlockBuilder& builder = only().builder();
+  const size_t count = std::min(times.size(), builder.room());
+  builder.AddRun(run, times.first(count), columns);
+  return static_cast<uint32_t>(count);
 }
 
 Result<std::vector<BlockFilePtr>> WindowWriter::Finish() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "storage/leveldb/block_file_writer.h"
@@ -20,6 +21,9 @@ class WindowWriter {
                const TimeRange& times, int64_t window_us, std::atomic<uint64_t>* next_number);
 
   Status Add(const WholeEntry& entry);
+  // To the only window, as BlockBuilder::AddRun. Returns how many of the entries had room.
+  Result<uint32_t> AddRun(const KeyRun& run, std::span<const TimeUs> times,
+                          std::span<const RunColumn> columns);
   // Of the only window. REQUIRES: all times lie in one.
   BlockFileWriter& only();
   Result<std::vector<BlockFilePtr>> Finish();
