@@ -158,21 +158,57 @@ Result<Rows> StoreHarness::TryRead(const std::string& table, ScanSpec spec) {
     if (!*more) return rows;
     const Row& row = scan->row();
     auto& [key, cells] = rows.emplace_back(std::string(row.key), Cells());
-    TimeUs last = kMaxTimeUs + 1;
-    for (const RowPart& part : row.parts) {
-      EXPECT_LT(part.time, last) << "parts come newest first";
-      last = part.time;
-      EXPECT_LT(part.begin, part.end) << "no part is empty";
-      std::string previous;
-      for (const CellView& cell : row.CellsOf(part)) {
-        const std::string name =
-            info->families[cell.column.family].name + ":" + std::string(cell.column.qualifier);
-        EXPECT_LT(previous, name) << "cells come in read order";
-        previous = name;
-        if (part.set != nullptr) {
-          EXPECT_EQ(part.set->columns[cell.set_index].ref(), cell.column);
-        }
-        cells[name + "@" + std::to_string(part.time)] = ToText(cell.value);
+    AddRow(*info, row, &cells);
+  }
+}
+
+void StoreHarness::AddRow(const TableInfo& table, const Row& row, Cells* cells) {
+  TimeUs last = kMaxTimeUs + 1;
+  for (const RowPart& part : row.parts) {
+    EXPECT_LT(part.time, last) << "parts come newest first";
+    last = part.time;
+    EXPECT_LT(part.begin, part.end) << "no part is empty";
+    std::string previous;
+    for (const CellView& cell : row.CellsOf(part)) {
+      const std::string name =
+          table.families[cell.column.family].name + ":" + std::string(cell.column.qualifier);
+      EXPECT_LT(previous, name) << "cells come in read order";
+      previous = name;
+      if (part.set != nullptr) {
+        EXPECT_EQ(part.set->columns[cell.set_index].ref(), cell.column);
+      }
+      (*cells)[name + "@" + std::to_string(part.time)] = ToText(cell.value);
+    }
+  }
+}
+
+Rows StoreHarness::ReadRuns(const std::string& table, const ScanSpec& spec) {
+  const TablePtr info = Find(table);
+  const auto scan = store_->ScanRuns(info, spec);
+  Rows rows;
+  const auto cells_of = [&](std::string_view key) {
+    if (rows.empty() || rows.back().first != key) rows.emplace_back(std::string(key), Cells());
+    return &rows.back().second;
+  };
+  while (true) {
+    const Result<bool> more = scan->Next();
+    EXPECT_TRUE(more);
+    if (!more || !*more) return rows;
+    if (scan->run() == nullptr) {
+      AddRow(*info, scan->row(), cells_of(scan->row().key));
+      continue;
+    }
+    const ColumnRun& run = *scan->run();
+    EXPECT_EQ(run.key_time, KeyTime::kNone) << "keys of these tests hold no times";
+    EXPECT_EQ(run.first_key, run.last_key);
+    for (const RunColumn& column : run.columns) {
+      const std::string name = info->families[column.column.family].name + ":" +
+                               std::string(column.column.qualifier) + "@";
+      for (size_t i = 0; i < run.times.size(); ++i) {
+        const auto [place, added] = cells_of(run.first_key)
+                                        ->emplace(name + std::to_string(run.times[i]),
+                                                  ToText(column.data->At(column.begin + i)));
+        EXPECT_TRUE(added) << "each cell comes once";
       }
     }
   }

@@ -82,12 +82,15 @@ class StoreHarness {
 
   Rows Read(const std::string& table, ScanSpec spec = {});
   Result<Rows> TryRead(const std::string& table, ScanSpec spec = {});
+  Rows ReadRuns(const std::string& table, const ScanSpec& spec);  // By ScanRuns.
   // Until no delete waits to be purged.
   void AwaitPurge();
 
   ManualClock clock;
 
  private:
+  static void AddRow(const TableInfo& table, const Row& row, Cells* cells);
+
   TempDir dir_;
   StorageConfig config_;
   leveldb::Env* env_;

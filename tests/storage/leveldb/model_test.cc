@@ -219,6 +219,10 @@ TEST_P(ModelTest, TheStoreAnswersLikeTheModel) {
       const ScanSpec spec = RandomSpec();
       ASSERT_EQ(Read(table.name, spec), Expect(table.name, spec))
           << "seed " << GetParam() << " step " << step << " table " << table.name;
+      ScanSpec forward = spec;
+      forward.reverse = false;
+      ASSERT_EQ(ReadRuns(table.name, forward), Expect(table.name, forward))
+          << "seed " << GetParam() << " step " << step << " table " << table.name;
     }
   }
 }

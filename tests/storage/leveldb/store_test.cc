@@ -59,6 +59,46 @@ TEST_F(StoreTest, LatestKeepsTheNewestCellOfEachColumn) {
   EXPECT_EQ(Read("L"), expected);
 }
 
+// In the head a latest row refers to the history entry that has its values.
+TEST_F(StoreTest, LatestValuesAreRecoveredFromTheEntriesThatHaveThem) {
+  const std::vector<TestCell> cells = {{"A", "x", Value::Decimal(15, 1)},
+                                       {"A", "y", Value::String("up")}};
+  for (int i = 0; i < 3; ++i) {
+    auto batch = NewBatch();
+    const std::string machine = "m" + std::to_string(i);
+    Put(batch.get(), "H", machine + "#1", 5, cells);
+    Put(batch.get(), "L", machine, 5, cells);
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  ASSERT_TRUE(Erase("H", RowDelete("m1", "m2")));
+  ASSERT_TRUE(Erase("L", RowDelete("m2", "m3")));
+  const Rows expected = {{"m0", {{"A:x@5", "1.5"}, {"A:y@5", "up"}}},
+                         {"m1", {{"A:x@5", "1.5"}, {"A:y@5", "up"}}}};
+  EXPECT_EQ(Read("L"), expected);
+  Reopen();
+  EXPECT_EQ(Read("L"), expected) << "from the head";
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(store().State().unsealed_bytes, 0u);
+  Reopen();
+  EXPECT_EQ(Read("L"), expected) << "from base";
+}
+
+TEST_F(StoreTest, WhatHasExpiredLeavesTheDisk) {
+  Table aged = MakeTable("G");
+  aged.families[0].max_age_us = 1000;
+  aged.families[1].max_age_us = 2000;
+  ASSERT_TRUE(Adopt(MakeSchema({aged})));
+  clock.now = 10'000;
+  ASSERT_TRUE(Write("G", "row", 9500, {{"A", "x", Value::Int(1)}, {"B", "y", Value::Int(2)}}));
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(store().State().block_files, 1u);
+  clock.now = 11'000;
+  EXPECT_EQ(Read("G"), (Rows{{"row", {{"B:y@9500", "2"}}}}));
+  clock.now = 12'000;
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(store().State().block_files, 0u);
+}
+
 TEST_F(StoreTest, LatestRowKeepsTheNewestEvent) {
   ASSERT_TRUE(Write("R", "m", 10, {{"A", "x", Value::Int(10)}, {"A", "y", Value::Int(10)}}));
   ASSERT_TRUE(Write("R", "m", 5, {{"B", "z", Value::Int(5)}}));
