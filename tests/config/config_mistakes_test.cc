@@ -113,6 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"UnknownSync", "[storage]\nsync = \"never\"\n",
               "2: storage.sync: \"never\" is unknown; accepted: always, interval"},
         Wrong{"EmptyPath", "[storage]\npath = \"\"\n", "2: storage.path: is no path..."},
+        Wrong{"MoreThanOneCoreForSealing", "[storage]\nseal_cpu = 1.5\n",
+              "2: storage.seal_cpu: is more than one core; accepted: a number above 0, at most 1"},
         Wrong{"TooMuchReserve", "[storage]\nballast = \"60MiB\"\n",
               "2: storage.ballast: free_space_floor and ballast hold back more than 64MiB..."},
         Wrong{"UnknownLevel", "[log]\nlevel = \"loud\"\n",

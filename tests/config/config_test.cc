@@ -93,6 +93,9 @@ path = "/var/lib/tallyd"
 sync = "interval"
 sync_interval = "200ms"
 write_buffer = "4MiB"
+seal_window = "1h"
+seal_delay = "10s"
+seal_cpu = 0.25
 block_cache = 0
 max_file_size = "2MiB"
 bloom_bits = 12
@@ -108,6 +111,9 @@ format = "json"
   EXPECT_EQ(config.storage.sync, Sync::kInterval);
   EXPECT_EQ(config.storage.sync_interval_us, 200 * kUsPerMs);
   EXPECT_EQ(config.storage.write_buffer, 4u << 20);
+  EXPECT_EQ(config.storage.seal_window_us, 3600 * kUsPerSecond);
+  EXPECT_EQ(config.storage.seal_delay_us, 10 * kUsPerSecond);
+  EXPECT_EQ(config.storage.seal_cpu, 0.25);
   EXPECT_EQ(config.storage.block_cache, 0u);
   EXPECT_EQ(config.storage.max_file_size, 2u << 20);
   EXPECT_EQ(config.storage.bloom_bits, 12u);

@@ -97,7 +97,17 @@ class CrashTest(E2eTest):
                              "LATEST")
 
     def test_no_kill_loses_an_acknowledged_batch_or_keeps_a_part_of_one(self):
-        daemon = self.start(TABLES)
+        self.kill_often(self.start(TABLES))
+
+    def test_no_kill_during_sealing_loses_or_doubles_anything(self):
+        # Heads of a few batches, sealed and merged all the time.
+        self.kill_often(self.start(TABLES, storage="""
+            write_buffer = "64KiB"
+            seal_window = "1m"
+            seal_delay = "1ms"
+            seal_cpu = 1.0"""))
+
+    def kill_often(self, daemon):
         writers = [Writer(f"w{number}") for number in range(WRITERS)]
         chance = random.Random(SEED)
         for round_number in range(KILLS):
