@@ -38,8 +38,9 @@ demo: build
 
 bench: $(BUILD)/build.ninja
 	@.ci/setup test
-	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench
-	@exec bench/run
+	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench micro_bench
+	@bench/run
+	@cd $(BUILD) && ./micro_bench
 
 $(BUILD)/build.ninja:
 	@.ci/setup test

@@ -51,10 +51,10 @@ std::vector<std::string> CounterNames() {
 }
 
 struct Machine {
-  Machine(std::uint64_t seed, int number)
+  Machine(std::uint64_t seed, int number, int machines)
       : hostname("server" + std::to_string(number) + ".bbb.com"),
         random(seed, static_cast<std::uint64_t>(number)),
-        phase_ms(number * kTickMs / kMachines % kTickMs) {
+        phase_ms(number * kTickMs / machines % kTickMs) {
     for (auto& gauge : gauges) gauge = random.Between(0, kGaugeMax);
     for (auto& counter : counters) counter = random.Between(0, 400'000'000);
   }
@@ -84,8 +84,9 @@ class FleetSource : public EventSource {
         tick_ms_(options.start_ms),
         gauge_names_(GaugeNames()),
         counter_names_(CounterNames()) {
-    for (int number = 1 + options.connection; number <= kMachines; number += options.connections) {
-      machines_.emplace_back(options.seed, number);
+    const int machines = options.entities > 0 ? options.entities : kMachines;
+    for (int number = 1 + options.connection; number <= machines; number += options.connections) {
+      machines_.emplace_back(options.seed, number, machines);
     }
   }
 

@@ -2,7 +2,8 @@
 #define TALLYD_BENCH_LOADER_H_
 
 // The load: every body is made before the clock starts, then each connection sends its own as fast
-// as the server acknowledges them, one at a time.
+// as the server acknowledges them, one at a time. With a rate, bodies are made as they are sent,
+// each request has a moment at which it is due, and its time counts from there.
 //
 // Use: Prepare(), then Send() once; QueryLatencies() is independent of both. Throw
 // std::runtime_error on any answer that is not a success: a benchmark that dropped data has no
@@ -28,6 +29,8 @@ struct LoadOptions {
   std::uint64_t seed = 1;
   std::int64_t start_ms = 0;
   std::string target;  // empty: the format's own
+  int entities = 0;    // 0: the workload's own number
+  double rate = 0;     // events per second, over all connections; 0: as fast as it goes
 };
 
 struct LoadResult {
@@ -36,6 +39,7 @@ struct LoadResult {
   std::int64_t samples = 0;
   std::uint64_t body_bytes = 0;
   std::int64_t retries = 0;
+  std::int64_t late = 0;  // With a rate: sent more than a second after they were due.
   double wall_seconds = 0;
   Latency latency;
 };
@@ -52,13 +56,19 @@ class Loader {
   // What one connection sends, and what came of it.
   struct Lane {
     std::vector<std::string> bodies;
+    std::int64_t sent = 0;
+    std::uint64_t bytes = 0;
     std::int64_t retries = 0;
+    std::int64_t late = 0;
     Latency latency;
     std::string failure;
   };
 
   void FillLane(int connection);
   void RunLane(HttpClient* client, Lane* lane) const;
+  void RunPaced(HttpClient* client, int connection, Clock::time_point start, Lane* lane) const;
+  void Post(HttpClient* client, const std::string& body, Clock::time_point began, Lane* lane) const;
+  SourceOptions SourceOf(int connection) const;
 
   LoadOptions options_;
   std::string stream_;

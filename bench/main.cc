@@ -56,11 +56,11 @@ bool Settle(const Options& options, const Endpoint& endpoint) {
 
 void PrintLoadJson(const LoadResult& load, const Cost& cost, double own_cpu) {
   std::printf("{\"requests\":%" PRId64 ",\"events\":%" PRId64 ",\"samples\":%" PRId64
-              ",\"body_bytes\":%" PRIu64 ",\"retries\":%" PRId64
+              ",\"body_bytes\":%" PRIu64 ",\"retries\":%" PRId64 ",\"late\":%" PRId64
               ",\"wall_s\":%.4f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,"
               "\"cpu_answered_s\":%.2f,\"cpu_settled_s\":%.2f,\"settle_s\":%.2f,\"idle\":%s,"
               "\"peak_bytes\":%" PRIu64 ",\"disk_bytes\":%" PRIu64 ",\"loader_cpu_s\":%.2f}\n",
-              load.requests, load.events, load.samples, load.body_bytes, load.retries,
+              load.requests, load.events, load.samples, load.body_bytes, load.retries, load.late,
               load.wall_seconds, load.latency.Milliseconds(0.5), load.latency.Milliseconds(0.99),
               load.latency.Milliseconds(1), cost.cpu_answered, cost.cpu_settled,
               cost.settle_seconds, cost.idle ? "true" : "false", cost.peak_bytes, cost.disk_bytes,

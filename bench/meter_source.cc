@@ -26,7 +26,8 @@ class MeterSource : public EventSource {
  public:
   explicit MeterSource(const SourceOptions& options)
       : EventSource(EventWriter(options.format, "meter", "ts")), slot_ms_(options.start_ms) {
-    for (int i = options.connection; i < kMeters; i += options.connections) {
+    const int meters = options.entities > 0 ? options.entities : kMeters;
+    for (int i = options.connection; i < meters; i += options.connections) {
       meters_.emplace_back(options.seed, kFirstMeter + i);
     }
   }

@@ -62,6 +62,10 @@ void SetOption(std::string_view name, const char* value, Options* options) {
     load.seed = static_cast<std::uint64_t>(number(0, std::numeric_limits<std::int64_t>::max()));
   } else if (name == "--start-ms") {
     load.start_ms = number(0, 9'000'000'000'000);
+  } else if (name == "--entities") {
+    load.entities = static_cast<int>(number(1, 100'000'000));
+  } else if (name == "--rate") {
+    load.rate = static_cast<double>(number(1, 100'000'000));
   } else if (name == "--target") {
     load.target = value;
   } else if (name == "--settle") {
@@ -116,6 +120,9 @@ const char* HelpText() {
   --connections N        connections, one request under way on each (4)
   --seed N               of the data (1)
   --start-ms MS          time of the first event (2025-01-01)
+  --entities N           machines or meters, if not the workload's own number
+  --rate N               events per second: bodies are made as they are sent, and a request's time
+                         counts from the moment at which it was due
   --target PATH          where to POST, if not the format's own
   --settle "METHOD PATH" asked after the last answer, may repeat; 404 is ignored (POST /-/settle)
   --idle-seconds N       it has come to rest when it is idle for so long (2)

@@ -30,6 +30,7 @@ struct SourceOptions {
   std::int64_t start_ms = 0;
   int connection = 0;
   int connections = 1;
+  int entities = 0;  // Machines or meters; 0: as above.
 };
 
 // Yields the events of one connection.

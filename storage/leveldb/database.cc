@@ -82,7 +82,7 @@ Status Database::CheckLogs() {
 
 Status Database::Open(size_t head_bytes) {
   head_bytes_ = head_bytes;
-  write_failed_ = false;
+  head_status_ = {};
   Status opened = CheckLogs();
   if (opened) opened = OpenBase();
   if (opened) opened = OpenHeads();
@@ -182,17 +182,19 @@ Status Database::WriteBase(leveldb::WriteBatch* batch) {
   return FromLevelDb(base_->Write(options, batch));
 }
 
-Status Database::WriteHead(leveldb::WriteBatch* batch, bool sync) {
+Status Database::WriteHead(leveldb::WriteBatch* batch, bool sync,
+                           const std::function<void()>& publish) {
   const std::lock_guard writing(write_mutex_);
-  if (write_failed_) return Error(ErrorCode::kIo, "a write to the head failed before");
+  if (!head_status_) return head_status_;
   leveldb::WriteOptions options;
   options.sync = sync;
   Head& head = *heads_.back();
   const Status written = FromLevelDb(head.db().Write(options, batch));
-  write_failed_ = !written;
+  head_status_ = written;
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
   if (written && batch->ApproximateSize() > kEmpty) head.AddBytes(batch->ApproximateSize());
   newest_bytes_ = head.bytes();
+  if (written) publish();
   return written;
 }
 
@@ -206,7 +208,7 @@ Result<bool> Database::BeginHead() {
   if (!next) return next.error();
   const std::lock_guard writing(write_mutex_);
   // After a failed write the end of the log is unknown: nothing may follow it before the reopen.
-  if (heads_.empty() || heads_.back() != last || write_failed_) {
+  if (heads_.empty() || heads_.back() != last || !head_status_) {
     return Error(ErrorCode::kUnavailable, "the store reopened its files");
   }
   const Status synced = SyncHead();
@@ -218,7 +220,7 @@ Result<bool> Database::BeginHead() {
 
 Status Database::SyncNewestHead() {
   const std::lock_guard writing(write_mutex_);
-  if (heads_.empty() || write_failed_) {
+  if (heads_.empty() || !head_status_) {
     return Error(ErrorCode::kUnavailable, "the store is reopening its files");
   }
   return SyncHead();
@@ -228,9 +230,8 @@ Status Database::SyncHead() {
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch nothing;
-  const Status synced = FromLevelDb(heads_.back()->db().Write(options, &nothing));
-  write_failed_ = !synced;
-  return synced;
+  head_status_ = FromLevelDb(heads_.back()->db().Write(options, &nothing));
+  return head_status_;
 }
 
 Result<std::string> Database::Get(std::string_view key) const {

@@ -90,7 +90,9 @@ class Database {
   void Close();  // Revokes every lease.
   bool is_open() const { return base_ != nullptr; }
   Status WriteBase(leveldb::WriteBatch* batch);  // Synced.
-  Status WriteHead(leveldb::WriteBatch* batch, bool sync);
+  // Calls `publish` after success: before the head can be closed, so that whoever seals it finds in
+  // memory what it says.
+  Status WriteHead(leveldb::WriteBatch* batch, bool sync, const std::function<void()>& publish);
   // Of base; kNotFound if absent.
   Result<std::string> Get(std::string_view key) const;
   // Of base or an opened head, without a snapshot. Must be gone before Close.
@@ -133,7 +135,7 @@ class Database {
 
   std::mutex write_mutex_;                    // Between a write to a head and BeginHead.
   std::vector<std::shared_ptr<Head>> heads_;  // As opened, then the newest only.
-  bool write_failed_ = false;                 // To the newest, since it was opened.
+  Status head_status_;                        // Of the last write to the newest.
 
   std::atomic<uint64_t> newest_bytes_{0};
 

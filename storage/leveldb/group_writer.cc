@@ -182,9 +182,7 @@ Status GroupWriter::Write(bool sync) {
   // Readers must not see the write without its deletes, nor the reverse.
   std::unique_lock<std::shared_mutex> change;
   if (!deletes_.empty()) change = state_->deletes.BeginChange();
-  const Status written = database_->WriteHead(&head_, sync);
-  if (written) Publish();
-  return written;
+  return database_->WriteHead(&head_, sync, [this] { Publish(); });
 }
 
 void GroupWriter::Publish() {

@@ -115,6 +115,35 @@ TEST_F(ConcurrencyTest, ASlowReaderDoesNotHoldUpAReopen) {
   EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
 }
 
+// A head is closed, and its latest rows and deletes are taken from memory, between any two commits.
+TEST_F(ConcurrencyTest, WhatIsSealedHoldsTheLastCommitOfItsHead) {
+  std::string newest;
+  for (int round = 0; round < 5; ++round) {
+    std::atomic<bool> done = false;
+    std::thread settler([&] {
+      while (!done) EXPECT_TRUE(harness_.store().Settle());
+    });
+    for (int i = 0; i < 300; ++i) {
+      newest = std::to_string(round * 1000 + i);
+      ASSERT_TRUE(harness_.Write("L", "m", round * 1000 + i, {{"A", "n", Value::String(newest)}}));
+      if (i % 10 == 5) {
+        ASSERT_TRUE(harness_.Erase("H", RowDelete("a", "b")));
+      } else {
+        ASSERT_TRUE(harness_.Write("H", "a" + newest, i, {{"A", "n", Value::Int(i)}}));
+      }
+    }
+    ASSERT_TRUE(harness_.Erase("H", RowDelete("a", "b")));
+    done = true;
+    settler.join();
+    EXPECT_EQ(harness_.Read("H"), Rows());
+    harness_.Reopen();
+    EXPECT_EQ(harness_.Read("H"), Rows());
+    const Rows latest = harness_.Read("L");
+    ASSERT_EQ(latest.size(), 1u);
+    EXPECT_EQ(latest[0].second.begin()->second, newest);
+  }
+}
+
 TEST_F(ConcurrencyTest, WritersShareCommits) {
   std::vector<std::thread> writers;
   for (int writer = 0; writer < 4; ++writer) {
