@@ -1,9 +1,9 @@
-// The LevelDB engine. One database for everything, so that what a batch touches commits as one. Its
-// layout on disk is storage/FORMAT.md.
+// The LevelDB engine: what a batch touches commits as one, to the newest head; heads become column
+// blocks (docs/storage.md). Its layout on disk is storage/FORMAT.md.
 //
 // Writes: Submit queues; the committer's own thread takes all that waits, makes one WriteBatch, one
-// synced Write, then tells every waiter. It is LevelDB's only writer. Any failed write latches the
-// engine: everything in flight fails, the database is closed and reopened (which rotates the log;
+// synced Write, then tells every waiter. It is the only writer. Any failed write latches the
+// engine: everything in flight fails, the files are closed and reopened (which rotates the log;
 // RELIABILITY.md finding 1), then writing goes on by itself.
 #ifndef TALLYD_STORAGE_LEVELDB_STORE_H_
 #define TALLYD_STORAGE_LEVELDB_STORE_H_
