@@ -90,7 +90,8 @@ class Store {
   virtual TableStats Stats(const TablePtr& table) = 0;
   virtual StoreState State() = 0;
 
-  // Does now what the store would do later in the background (seal, merge, purge, compact), and
+  // Does now what the store would do later in the background (seal, merge, purge, compact) with
+  // what there is when it is called, and
   // returns when it is done. Blocks for as long as that takes.
   virtual Status Settle() = 0;
 

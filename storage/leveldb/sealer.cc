@@ -3,11 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <bit>
 #include <future>
 #include <map>
 
 #include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/merge_policy.h"
 #include "storage/leveldb/status.h"
 
 namespace tallyd {
@@ -20,23 +20,6 @@ constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 // Closed heads that may wait. Beyond, the newest grows on, and LevelDB compacts it.
 constexpr size_t kMaxClosedHeads = 3;
 constexpr size_t kRecordBytes = 256u << 10;
-// So many files of about one size make one of the next size.
-constexpr size_t kFan = 6;
-constexpr size_t kManyFiles = 4 * kFan;
-constexpr uint64_t kLeastTierBytes = 64u << 10;
-constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
-
-// Files of one tier differ in size by less than four times.
-unsigned TierOf(const BlockFilePtr& file) {
-  return static_cast<unsigned>(std::bit_width(file->info().bytes / kLeastTierBytes) + 1) / 2;
-}
-
-uint64_t BytesOf(const std::vector<BlockFilePtr>& files) {
-  uint64_t bytes = 0;
-  for (const BlockFilePtr& file : files) bytes += file->info().bytes;
-  return bytes;
-}
-
 void Replace(View* view, const std::vector<BlockFilePtr>& from,
              const std::vector<BlockFilePtr>& files) {
   for (const BlockFilePtr& old : from) {
@@ -112,18 +95,17 @@ bool Sealer::in_a_hurry() const {
 
 void Sealer::Run() {
   while (!stopping()) {
-    uint64_t ticket = 0;
     {
       const std::lock_guard lock(mutex_);
-      ticket = settle_asked_;
       awake_ = false;
     }
     bool did = false;
-    Status worked = Work(&did);
+    const Status worked = Work(&did);
     if (worked && did) continue;
     std::unique_lock lock(mutex_);
-    if (ticket > settle_done_ && (worked || worked.error().code() != ErrorCode::kUnavailable)) {
-      settle_done_ = ticket;
+    if (stopping_) return;
+    if (settle_ticket_ > 0 && (worked || worked.error().code() != ErrorCode::kUnavailable)) {
+      settle_done_ = std::exchange(settle_ticket_, 0);
       settle_result_ = worked;
       changed_.notify_all();
     }
@@ -132,29 +114,40 @@ void Sealer::Run() {
       spdlog::warn("store: sealing waits: {}", worked.error().message());
       lock.lock();
     }
-    const auto pause = worked ? kLook : kPauseAfterFailure;
-    changed_.wait_for(lock, pause, [&] {
+    changed_.wait_for(lock, worked ? kLook : kPauseAfterFailure, [&] {
       return stopping_ || (worked && (awake_ || settle_asked_ > settle_done_));
     });
   }
 }
 
+void Sealer::BeginSettle(const View& view) {
+  const std::lock_guard lock(mutex_);
+  settle_ticket_ = settle_asked_;
+  const Head& newest = *view.heads.back();
+  settle_head_ = newest.bytes() == 0 ? newest.number() - 1 : newest.number();
+  settle_sequence_ = 0;
+}
+
 Status Sealer::Work(bool* did) {
   const ViewPtr view = engine_->database().view();
   if (!view) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+  if (settle_ticket_ == 0 && settling()) BeginSettle(*view);
+  if (settle_sequence_ == 0 && view->heads.front()->number() > settle_head_) {
+    settle_sequence_ = engine_->state().sealed_sequence;
+  }
   Status worked = BeginHeadIfDue(*view, did);
   if (worked && !*did && view->heads.size() > 1) worked = SealHead(did);
   if (worked && !*did) worked = DropFiles(*view, did);
   if (worked && !*did) worked = Purge(*view, did);
   if (worked && !*did) worked = Merge(*view, did);
-  if (worked && !*did && settling()) worked = CompactBase();
+  if (worked && !*did && settle_ticket_ > 0) worked = CompactBase();
   return worked;
 }
 
 Status Sealer::BeginHeadIfDue(const View& view, bool* did) {
   const Head& newest = *view.heads.back();
   if (newest.bytes() == 0) return {};
-  const bool settle = settling() && view.heads.size() == 1;
+  const bool settle = settle_ticket_ > 0 && newest.number() <= settle_head_;
   const auto now = std::chrono::steady_clock::now();
   const auto age =
       newest.since() > now ? std::chrono::steady_clock::duration(0) : now - newest.since();
@@ -317,45 +310,15 @@ Status Sealer::Merge(const View& view, bool* did) {
       std::sort(of_window.begin(), of_window.end(), [](const auto& a, const auto& b) {
         return a->info().sequence < b->info().sequence;
       });
-      std::vector<BlockFilePtr> chosen = ChooseMerge(of_window);
+      std::vector<BlockFilePtr> chosen = settle_ticket_ > 0
+                                             ? ChooseWholeMerge(of_window, settle_sequence_)
+                                             : ChooseMerge(of_window);
       if (chosen.size() < 2) continue;
       *did = true;
       return Rewrite(std::move(chosen));
     }
   }
   return {};
-}
-
-std::vector<BlockFilePtr> Sealer::ChooseMerge(const std::vector<BlockFilePtr>& window) const {
-  if (window.size() < 2) return {};
-  if (settling()) {
-    std::vector<BlockFilePtr> chosen;
-    for (const BlockFilePtr& file : window) {
-      if (BytesOf(chosen) + file->info().bytes > kMaxMergeBytes) {
-        if (chosen.size() > 1) break;
-        chosen.clear();
-      }
-      chosen.push_back(file);
-    }
-    return chosen;
-  }
-  for (size_t begin = 0; begin < window.size();) {
-    size_t end = begin + 1;
-    while (end < window.size() && TierOf(window[end]) == TierOf(window[begin])) ++end;
-    const std::vector<BlockFilePtr> alike(window.begin() + static_cast<std::ptrdiff_t>(begin),
-                                          window.begin() + static_cast<std::ptrdiff_t>(end));
-    if (alike.size() >= kFan && BytesOf(alike) <= kMaxMergeBytes) return alike;
-    begin = end;
-  }
-  if (window.size() < kManyFiles) return {};
-  // Sizes that alternate never come to be alike: the cheapest neighbours then.
-  std::vector<BlockFilePtr> cheapest;
-  for (size_t begin = 0; begin + kFan <= window.size(); ++begin) {
-    const auto at = window.begin() + static_cast<std::ptrdiff_t>(begin);
-    std::vector<BlockFilePtr> candidate(at, at + static_cast<std::ptrdiff_t>(kFan));
-    if (cheapest.empty() || BytesOf(candidate) < BytesOf(cheapest)) cheapest = candidate;
-  }
-  return BytesOf(cheapest) <= kMaxMergeBytes ? cheapest : std::vector<BlockFilePtr>();
 }
 
 Status Sealer::Rewrite(std::vector<BlockFilePtr> from) {

@@ -42,6 +42,7 @@ class Sealer {
   void Wait();
   // One piece of work; *did tells whether there was any.
   Status Work(bool* did);
+  void BeginSettle(const View& view);
   Status BeginHeadIfDue(const View& view, bool* did);
   Status SealHead(bool* did);
   Status DropFiles(const View& view, bool* did);
@@ -50,7 +51,6 @@ class Sealer {
   Status Rewrite(std::vector<BlockFilePtr> from);
   Status CompactBase();
   bool IsExpired(const BlockFile& file) const;
-  std::vector<BlockFilePtr> ChooseMerge(const std::vector<BlockFilePtr>& window) const;
   // Commits the records, then changes the view, as one.
   Status Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(View*)> change);
   Status CommitRecords(const std::vector<std::pair<std::string, std::string>>& records);
@@ -74,6 +74,13 @@ class Sealer {
   uint64_t settle_asked_ = 0;  // Tickets.
   uint64_t settle_done_ = 0;
   Status settle_result_;
+
+  // Of the thread, while it settles: for which ticket, and what there was when it began. What comes
+  // meanwhile is not waited for.
+  uint64_t settle_ticket_ = 0;    // 0: it does not.
+  uint64_t settle_head_ = 0;      // The newest head to be sealed.
+  uint64_t settle_sequence_ = 0;  // Of the newest files to be merged; 0: not sealed yet.
+
   std::thread thread_;
 };
 

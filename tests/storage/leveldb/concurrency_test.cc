@@ -144,6 +144,21 @@ TEST_F(ConcurrencyTest, WhatIsSealedHoldsTheLastCommitOfItsHead) {
   }
 }
 
+TEST_F(ConcurrencyTest, SettlingDoesNotWaitForWhatComesMeanwhile) {
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int i = 0; !done; ++i) {
+      EXPECT_TRUE(harness_.Write("H", "r" + std::to_string(i % 50), i,
+                                 {{"A", "x", Value::String(std::string(2000, 'x'))}}));
+    }
+  });
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(harness_.store().Settle());
+  done = true;
+  writer.join();
+  EXPECT_TRUE(harness_.store().Settle());
+  EXPECT_EQ(harness_.store().State().unsealed_bytes, 0u);
+}
+
 TEST_F(ConcurrencyTest, WritersShareCommits) {
   std::vector<std::thread> writers;
   for (int writer = 0; writer < 4; ++writer) {
