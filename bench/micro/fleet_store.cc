@@ -1,5 +1,7 @@
 #include "bench/micro/fleet_store.h"
 
+#include <spdlog/spdlog.h>
+
 #include <filesystem>
 #include <future>
 #include <stdexcept>
@@ -44,6 +46,7 @@ std::vector<std::string> FleetBodies(int count) {
 }
 
 FleetStore::FleetStore() {
+  spdlog::set_level(spdlog::level::err);
   // Beside the working directory, not in /tmp, which may be memory: an fsync must cost what it
   // costs.
   path_ = (std::filesystem::current_path() / "micro_bench.XXXXXX").string();
