@@ -1,6 +1,7 @@
 // The command line: tallyd serve, tallyd check. Exit status 0: done; 1: it failed while running; 2:
 // the command line or the configuration is wrong.
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -30,6 +31,14 @@ int Check(const std::string& file) {
   return 0;
 }
 
+// Connections and block files need one each; the usual soft limit is for programs that use select.
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int Serve(const std::string& file) {
   BlockSignals();
   Result<Config> config = LoadConfig(file);
@@ -38,6 +47,7 @@ int Serve(const std::string& file) {
     return kMisused;
   }
   ConfigureLogging(config->log);
+  RaiseFileLimit();
   Daemon daemon(std::move(*config));
   if (Status started = daemon.Start(); !started) {
     spdlog::error("{}", started.error().message());
