@@ -253,16 +253,31 @@ std::unique_ptr<leveldb::Iterator> Database::NewIterator(leveldb::DB* db) {
 Result<std::unique_ptr<Lease>> Database::NewLease() {
   std::unique_ptr<Lease> lease(new Lease(this));
   std::unique_lock lock(mutex_);
-  if (!opened_.wait_for(lock, kReopenPatience, [&] { return view_ != nullptr; })) {
-    lock.unlock();
-    return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
-  }
+  if (const Status waited = WaitForView(&lock); !waited) return waited.error();
   lease->view_ = view_;
   for (const auto& head : view_->heads) {
     lease->heads_.push_back({head->db().GetSnapshot(), nullptr});
   }
   leases_.push_back(lease.get());
   return lease;
+}
+
+Result<std::unique_ptr<Lease>> Database::NewLeaseOfFiles() {
+  std::unique_ptr<Lease> lease(new Lease(this));
+  std::unique_lock lock(mutex_);
+  if (const Status waited = WaitForView(&lock); !waited) return waited.error();
+  auto files = std::make_shared<View>();
+  files->files = view_->files;
+  lease->view_ = std::move(files);
+  leases_.push_back(lease.get());
+  return lease;
+}
+
+// A lease that is not to be takes the lock itself when it goes.
+Status Database::WaitForView(std::unique_lock<std::mutex>* lock) {
+  if (opened_.wait_for(*lock, kReopenPatience, [&] { return view_ != nullptr; })) return {};
+  lock->unlock();
+  return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
 }
 
 ViewPtr Database::view() const {

@@ -109,6 +109,8 @@ class Database {
   // Of any thread.
   // kUnavailable when it is closed and stays so for a moment.
   Result<std::unique_ptr<Lease>> NewLease();
+  // Of base and the block files: the heads go while it is held.
+  Result<std::unique_ptr<Lease>> NewLeaseOfFiles();
   ViewPtr view() const;  // Null when closed.
   // Replaces the view by what `change` makes of a copy. Nothing when it was closed meanwhile.
   void ChangeView(const std::function<void(View*)>& change);
@@ -124,6 +126,8 @@ class Database {
   Status OpenHeads();
   Result<std::shared_ptr<Head>> OpenHead(uint64_t number);
   Status SyncHead();  // REQUIRES: write_mutex_.
+  // REQUIRES: `lock` holds mutex_; it does not when this fails.
+  Status WaitForView(std::unique_lock<std::mutex>* lock);
 
   const StorageConfig config_;
   leveldb::Env* const env_;

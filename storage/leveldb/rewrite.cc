@@ -23,7 +23,8 @@ Error Stopped() { return Error(ErrorCode::kCancelled, "the store is closing"); }
 
 Status MayGoOn(const RewriteInput& input) {
   input.pacer->Pace();
-  return input.stopping() ? Status(Stopped()) : Status();
+  if (input.stopping()) return Stopped();
+  return input.yield ? input.yield() : Status();
 }
 
 uint64_t LastOf(const DeleteList& deletes) {
@@ -175,10 +176,12 @@ class FileMerger {
       if (!go_on) return go_on.error();
       const Access access(lease_);
       if (!access) return Reopening();
-      for (uint32_t step = 0; more && step < kEntriesPerStep; ++step) {
-        const Result<bool> copied = Copy(&stream, &writer);
+      for (uint32_t step = 0; more && step < kEntriesPerStep;) {
+        const Result<uint32_t> copied = Copy(&stream, &writer);
         if (!copied) return copied.error();
-        if (*copied) continue;
+        merged_.entries += *copied;
+        step += std::max(*copied, 1u);
+        if (*copied > 0) continue;
         const Result<bool> next = stream.Next();
         if (!next) return next.error();
         more = *next;
@@ -198,18 +201,18 @@ class FileMerger {
 
  private:
   // What no other file shares the rows of, and no delete touches, needs no merging: a full block
-  // stays as it is, and of others the columns of a run are copied.
-  Result<bool> Copy(EntryStream* stream, WindowWriter* writer) {
+  // stays as it is, and of others the columns of a run are copied. How many entries were.
+  Result<uint32_t> Copy(EntryStream* stream, WindowWriter* writer) {
     bool bounded = false;
     const EntrySource* alone = stream->Alone(&bound_, &bounded);
     const auto found = std::find_if(sources_.begin(), sources_.end(),
                                     [&](const auto& source) { return source.get() == alone; });
-    if (found == sources_.end()) return false;
+    if (found == sources_.end()) return 0u;
     BlockSource& source = **found;
     const BlockPlace& place = source.place();
     for (const auto& deleted : deletes_) {
       if (deleted->Touches(place.first_key, place.last_key, source.file().info().deletes)) {
-        return false;
+        return 0u;
       }
     }
     const bool whole = source.at_block_begin() && place.entries >= kFullEnough &&
@@ -217,22 +220,21 @@ class FileMerger {
     return whole ? CopyBlock(&source, writer) : CopyRun(&source, bounded, *stream, writer);
   }
 
-  Result<bool> CopyBlock(BlockSource* source, WindowWriter* writer) {
+  Result<uint32_t> CopyBlock(BlockSource* source, WindowWriter* writer) {
     const BlockPlace place = source->place();
     Status done = source->ReadBlock(&bytes_);
     if (done) done = writer->only().AddBlock(place, bytes_);
     if (done) done = source->SkipBlock();
     if (!done) return done.error();
-    merged_.entries += place.entries;
-    return true;
+    return place.entries;
   }
 
-  Result<bool> CopyRun(BlockSource* source, bool bounded, const EntryStream& stream,
-                       WindowWriter* writer) {
+  Result<uint32_t> CopyRun(BlockSource* source, bool bounded, const EntryStream& stream,
+                           WindowWriter* writer) {
     const TimeRange kept{std::max(stream.oldest(), TimeUs{0}), kMaxTimeUs + 1};
     const uint32_t length =
         source->RunLength(bounded ? std::string_view(bound_) : std::string_view(), kept);
-    if (length < kLeastRun) return false;
+    if (length < kLeastRun) return 0u;
     const Result<const ShapeCells*> cells = source->Cells();
     if (!cells) return cells.error();
     columns_.clear();
@@ -246,8 +248,7 @@ class FileMerger {
     if (!added) return added.error();
     const Status skipped = source->Skip(*added);
     if (!skipped) return skipped.error();
-    merged_.entries += *added;
-    return true;
+    return *added;
   }
 
   const RewriteInput& input_;

@@ -19,6 +19,7 @@ struct RewriteInput {
   EngineState* state = nullptr;
   Pacer* pacer = nullptr;
   std::function<bool()> stopping;
+  std::function<Status()> yield;  // Called between steps, with nothing locked; its error ends all.
   TimeUs now = 0;
 };
 

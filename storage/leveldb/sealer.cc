@@ -129,19 +129,38 @@ void Sealer::BeginSettle(const View& view) {
 }
 
 Status Sealer::Work(bool* did) {
-  const ViewPtr view = engine_->database().view();
+  ViewPtr view = engine_->database().view();
   if (!view) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
   if (settle_ticket_ == 0 && settling()) BeginSettle(*view);
   if (settle_sequence_ == 0 && view->heads.front()->number() > settle_head_) {
     settle_sequence_ = engine_->state().sealed_sequence;
   }
-  Status worked = BeginHeadIfDue(*view, did);
-  if (worked && !*did && view->heads.size() > 1) worked = SealHead(did);
+  Status worked = SealIfDue(*view, did);
   if (worked && !*did) worked = DropFiles(*view, did);
   if (worked && !*did) worked = Purge(*view, did);
-  if (worked && !*did) worked = Merge(*view, did);
-  if (worked && !*did && settle_ticket_ > 0) worked = CompactBase();
-  return worked;
+  if (!worked || *did) return worked;
+  std::vector<BlockFilePtr> due = MergeDue(*view);
+  view.reset();  // Heads go while files are merged.
+  *did = due.size() > 1;
+  if (*did) return Rewrite(std::move(due));
+  return settle_ticket_ > 0 ? CompactBase() : Status();
+}
+
+Status Sealer::SealIfDue(const View& view, bool* did) {
+  const Status begun = BeginHeadIfDue(view, did);
+  return begun && !*did && view.heads.size() > 1 ? SealHead(did) : begun;
+}
+
+// Heads do not wait for the end of a merge, which may take minutes.
+Status Sealer::SealAllDue() {
+  for (bool did = true; did;) {
+    did = false;
+    const ViewPtr view = engine_->database().view();
+    if (!view) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+    const Status sealed = SealIfDue(*view, &did);
+    if (!sealed) return sealed;
+  }
+  return {};
 }
 
 Status Sealer::BeginHeadIfDue(const View& view, bool* did) {
@@ -167,8 +186,8 @@ std::unique_ptr<LevelDbBatch> Sealer::NewBatch() const {
 }
 
 RewriteInput Sealer::Input() {
-  return {&engine_->database(), &engine_->state(), &pacer_, [this] { return stopping(); },
-          clock_.Now()};
+  return {&engine_->database(),          &engine_->state(), &pacer_,
+          [this] { return stopping(); }, nullptr,           clock_.Now()};
 }
 
 Status Sealer::Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(View*)> change) {
@@ -300,7 +319,7 @@ Status Sealer::Purge(const View& view, bool* did) {
   return {};
 }
 
-Status Sealer::Merge(const View& view, bool* did) {
+std::vector<BlockFilePtr> Sealer::MergeDue(const View& view) const {
   for (const auto& [table, files] : view.files) {
     std::map<std::pair<int64_t, TimeUs>, std::vector<BlockFilePtr>> windows;
     for (const BlockFilePtr& file : files) {
@@ -313,18 +332,18 @@ Status Sealer::Merge(const View& view, bool* did) {
       std::vector<BlockFilePtr> chosen = settle_ticket_ > 0
                                              ? ChooseWholeMerge(of_window, settle_sequence_)
                                              : ChooseMerge(of_window);
-      if (chosen.size() < 2) continue;
-      *did = true;
-      return Rewrite(std::move(chosen));
+      if (chosen.size() > 1) return chosen;
     }
   }
   return {};
 }
 
 Status Sealer::Rewrite(std::vector<BlockFilePtr> from) {
-  Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
+  Result<std::unique_ptr<Lease>> lease = engine_->database().NewLeaseOfFiles();
   if (!lease) return lease.error();
-  Result<MergedFiles> merged = MergeFiles(Input(), lease->get(), std::move(from));
+  RewriteInput input = Input();
+  input.yield = [this] { return SealAllDue(); };
+  Result<MergedFiles> merged = MergeFiles(input, lease->get(), std::move(from));
   lease->reset();
   if (!merged) return merged.error();
   auto batch = NewBatch();

@@ -43,11 +43,13 @@ class Sealer {
   // One piece of work; *did tells whether there was any.
   Status Work(bool* did);
   void BeginSettle(const View& view);
+  Status SealIfDue(const View& view, bool* did);
+  Status SealAllDue();
   Status BeginHeadIfDue(const View& view, bool* did);
   Status SealHead(bool* did);
   Status DropFiles(const View& view, bool* did);
   Status Purge(const View& view, bool* did);
-  Status Merge(const View& view, bool* did);
+  std::vector<BlockFilePtr> MergeDue(const View& view) const;
   Status Rewrite(std::vector<BlockFilePtr> from);
   Status CompactBase();
   bool IsExpired(const BlockFile& file) const;
