@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/helpers.h"
 #include "api/metrics.h"
 #include "api/store_gauges.h"
 #include "config/config.h"
@@ -39,13 +40,14 @@ class StreamShapes {
 struct ApiContext {
   ApiContext(Store& the_store, const Clock& the_clock, ApiMetrics& the_metrics,
              prometheus::Registry& the_registry, StoreGauges& the_gauges,
-             const ServerConfig& server_config)
+             const ServerConfig& server_config, size_t helper_threads)
       : store(the_store),
         clock(the_clock),
         metrics(the_metrics),
         registry(the_registry),
         gauges(the_gauges),
-        server(server_config) {}
+        server(server_config),
+        helpers(helper_threads) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
 
@@ -55,6 +57,7 @@ struct ApiContext {
   prometheus::Registry& registry;
   StoreGauges& gauges;
   const ServerConfig& server;
+  Helpers helpers;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
   void set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {

@@ -5,6 +5,9 @@
 #include <spdlog/spdlog.h>
 #include <time.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "api/router.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
@@ -34,6 +37,14 @@ int WaitForSignal(uint64_t interval_us) {
   wait.tv_nsec = static_cast<long>(interval_us % 1'000'000) * 1000;
   const int signal = sigtimedwait(&signals, nullptr, &wait);
   return signal > 0 ? signal : 0;
+}
+
+// One query may use as many threads as all together have.
+size_t HelperThreads(const ServerConfig& server) {
+  constexpr size_t kMaxThreadsOfQuery = 8;
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const size_t threads = server.query_threads > 0 ? server.query_threads : cores;
+  return std::min({threads, cores, kMaxThreadsOfQuery}) - 1;
 }
 
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
@@ -90,8 +101,8 @@ Status Daemon::Start() {
   if (Status adopted = store_->Adopt(*config_.schema); !adopted) {
     return adopted.error().Prefixed(config_.file);
   }
-  context_ =
-      std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, *gauges_, config_.server);
+  context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, *gauges_,
+                                          config_.server, HelperThreads(config_.server));
   context_->version = kVersion;
   context_->started = clock_.Now();
   context_->reload = [this] { return Reload(); };

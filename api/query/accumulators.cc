@@ -90,12 +90,38 @@ void Accumulators::AddSum(size_t index, const Value& value) {
     sum.integers += value.AsInt();
     return;
   }
-  sum.has_float = true;
-  const double added = value.AsDouble();
-  const double total = sum.floats + added;
-  sum.compensation += std::fabs(sum.floats) >= std::fabs(added) ? (sum.floats - total) + added
-                                                                : (added - total) + sum.floats;
-  sum.floats = total;
+  AddFloat(value.AsDouble(), &sum);
+}
+
+void Accumulators::AddFloat(double added, Sum* sum) {
+  sum->has_float = true;
+  const double total = sum->floats + added;
+  sum->compensation += std::fabs(sum->floats) >= std::fabs(added) ? (sum->floats - total) + added
+                                                                  : (added - total) + sum->floats;
+  sum->floats = total;
+}
+
+void Accumulators::Absorb(size_t index, const Accumulators& later, size_t from) {
+  if (!counts_.empty()) counts_[index] += later.counts_[from];
+  if (!sums_.empty()) {
+    const Sum& sum = later.sums_[from];
+    sums_[index].integers += sum.integers;
+    sums_[index].numbers += sum.numbers;
+    if (sum.has_float) AddFloat(sum.floats, &sums_[index]);
+    sums_[index].compensation += sum.compensation;
+  }
+  if (!minima_.empty() && !later.minima_[from].is_null()) {
+    Lower(&minima_[index], later.minima_[from]);
+  }
+  if (!maxima_.empty() && !later.maxima_[from].is_null()) {
+    Raise(&maxima_[index], later.maxima_[from]);
+  }
+  if (!firsts_.empty() && !later.firsts_[from].value.is_null()) {
+    AddEnd(index, later.firsts_[from].time, later.firsts_[from].value, true);
+  }
+  if (!lasts_.empty() && !later.lasts_[from].value.is_null()) {
+    AddEnd(index, later.lasts_[from].time, later.lasts_[from].value, false);
+  }
 }
 
 // Of events of one time the earlier in key order is the first, the later the last.

@@ -26,6 +26,8 @@ class Accumulators {
   void Add(size_t index, TimeUs time, const Value& value);
   // Of as many values as there are times, from `begin` on.
   void AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data, size_t begin);
+  // What `later`, of the same aggregations, has at its `from`, of rows later in key order.
+  void Absorb(size_t index, const Accumulators& later, size_t from);
   // Null where nothing was added that counts.
   Value Get(size_t index, Aggregation aggregation) const;
 
@@ -43,6 +45,7 @@ class Accumulators {
   };
 
   void AddSum(size_t index, const Value& value);
+  static void AddFloat(double added, Sum* sum);
   void AddEnd(size_t index, TimeUs time, const Value& value, bool is_first);
 
   bool keeps_[7] = {};  // By Aggregation; avg keeps sums.

@@ -33,40 +33,36 @@ Downsampler::Downsampler(DownsampleSpec spec, FieldTable* fields)
 
 // Groups are told apart, and ordered, by the text of their values; a zero byte ends each.
 uint32_t Downsampler::GroupOf(std::span<const EventField> event) {
-  if (by_ids_.empty()) {
-    if (group_values_.empty()) {
-      group_values_.emplace_back();
-      group_texts_.push_back(&owned_.emplace_back());
-    }
-    return 0;
-  }
   group_text_.clear();
+  group_.clear();
   for (const uint32_t id : by_ids_) {
+    const Value* value = Find(event, id);
+    group_.push_back(value != nullptr ? *value : Value());
     const size_t before = group_text_.size();
-    if (const Value* value = Find(event, id)) AppendText(*value, &group_text_);
+    AppendText(group_.back(), &group_text_);
     for (size_t i = before; i < group_text_.size(); ++i) {
       if (group_text_[i] == '\0') group_text_[i] = '\1';
     }
     group_text_.push_back('\0');
   }
-  const auto it = groups_.find(group_text_);
+  return GroupOf(group_text_, group_);
+}
+
+uint32_t Downsampler::GroupOf(const std::string& text, std::span<const Value> values) {
+  if (by_ids_.empty() && !group_values_.empty()) return 0;
+  const auto it = groups_.find(text);
   if (it != groups_.end()) return it->second;
   const auto group = static_cast<uint32_t>(group_values_.size());
-  std::vector<Value>& values = group_values_.emplace_back();
-  for (const uint32_t id : by_ids_) {
-    const Value* value = Find(event, id);
-    if (value == nullptr) {
-      values.emplace_back();
-    } else if (value->type() == ValueType::kString) {
-      values.push_back(Value::String(owned_.emplace_back(value->AsView())));
-    } else if (value->type() == ValueType::kBytes) {
-      values.push_back(Value::Bytes(owned_.emplace_back(value->AsView())));
-    } else {
-      values.push_back(*value);
+  std::vector<Value>& kept = group_values_.emplace_back(values.begin(), values.end());
+  for (Value& value : kept) {
+    if (value.type() == ValueType::kString) {
+      value = Value::String(owned_.emplace_back(value.AsView()));
+    } else if (value.type() == ValueType::kBytes) {
+      value = Value::Bytes(owned_.emplace_back(value.AsView()));
     }
   }
-  group_texts_.push_back(&owned_.emplace_back(group_text_));
-  groups_.emplace(group_text_, group);
+  group_texts_.push_back(&owned_.emplace_back(text));
+  groups_.emplace(text, group);
   return group;
 }
 
@@ -116,6 +112,22 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, std::span<con
     accumulators_.AddRun(*slot * spec_.fields.size() + index, times.subspan(begin, end - begin),
                          *column.data, column.begin + begin);
     begin = end;
+  }
+  return {};
+}
+
+Status Downsampler::Absorb(const Downsampler& later) {
+  std::vector<uint32_t> groups;
+  for (size_t i = 0; i < later.group_values_.size(); ++i) {
+    groups.push_back(GroupOf(*later.group_texts_[i], later.group_values_[i]));
+  }
+  const size_t fields = spec_.fields.size();
+  for (size_t i = 0; i < later.slots_.size(); ++i) {
+    const Result<size_t> slot = SlotOf({later.slots_[i].step, groups[later.slots_[i].group]});
+    if (!slot) return slot.error();
+    for (size_t field = 0; field < fields; ++field) {
+      accumulators_.Absorb(*slot * fields + field, later.accumulators_, i * fields + field);
+    }
   }
   return {};
 }

@@ -35,7 +35,7 @@ struct DownsampleSpec {
 
 class Downsampler final : public EventStream {
  public:
-  // `fields` names the fields of the events that come, and outlives the downsampler.
+  // `fields` names the fields of the events that come.
   Downsampler(DownsampleSpec spec, FieldTable* fields);
 
   // kUnprocessable when there are too many steps, groups and fields to hold.
@@ -48,6 +48,8 @@ class Downsampler final : public EventStream {
   bool Aggregates(uint32_t field) const {
     return field < field_index_.size() && field_index_[field] >= 0;
   }
+  // Adds what another of the same spec has, of rows that come later in key order.
+  Status Absorb(const Downsampler& later);
   // Forgets all that was added.
   void Clear();
   void Finish();
@@ -73,6 +75,7 @@ class Downsampler final : public EventStream {
   };
 
   uint32_t GroupOf(std::span<const EventField> event);
+  uint32_t GroupOf(const std::string& text, std::span<const Value> values);
   Result<size_t> SlotOf(const Slot& slot);
   void FillRow(size_t index);
 
@@ -88,6 +91,7 @@ class Downsampler final : public EventStream {
   std::vector<const std::string*> group_texts_;
   std::deque<std::string> owned_;
   std::string group_text_;
+  std::vector<Value> group_;  // That it is the text of.
 
   boost::unordered_flat_map<Slot, size_t, SlotHash> slot_index_;
   std::vector<Slot> slots_;

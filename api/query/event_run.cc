@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "api/query/step_scan.h"
 #include "config/glob.h"
-#include "ingest/row_reader.h"
 
 namespace tallyd {
 namespace {
@@ -160,105 +160,74 @@ Status EventRun::Downsample() {
        std::any_of(spec.fields.begin(), spec.fields.end(), is_key) ||
        std::any_of(query_.filters.begin(), query_.filters.end(),
                    [&](const FieldFilter& filter) { return !is_key(filter.field); }));
-  TimeRange time = TimeBehind(spec.start, query_.step_us);
-  auto steps = std::make_unique<Downsampler>(std::move(spec), &fields_);
-  if (whole_events) {
-    const auto events = OpenEvents(std::nullopt, std::numeric_limits<size_t>::max());
-    while (true) {
-      const Result<bool> more = events->Next();
-      if (!more) return more.error();
-      if (!*more) break;
-      const EventView& event = events->event();
-      if (!time.Contains(event.time)) continue;
-      if (Status status = steps->Add(event.time, event.fields); !status) return status;
-    }
-  } else if (Status status = DownsampleParts(steps.get(), time); !status) {
-    return status;
-  }
-  steps->Finish();
-  step_columns_ = steps->columns();
-  downsampler_ = steps.get();
-  stream_ = std::move(steps);
+  const TimeRange time = TimeBehind(spec.start, query_.step_us);
+  auto steps = whole_events ? StepsOfEvents(spec, time) : StepsOfParts(spec, time);
+  if (!steps) return steps.error();
+  (*steps)->Finish();
+  step_columns_ = (*steps)->columns();
+  downsampler_ = steps->get();
+  stream_ = std::move(*steps);
   holds_scans_ = false;
   return {};
 }
 
-Status EventRun::DownsampleParts(Downsampler* steps, const TimeRange& time) {
+Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpec& spec,
+                                                             const TimeRange& time) {
+  auto steps = std::make_unique<Downsampler>(spec, &fields_);
+  const auto events = OpenEvents(std::nullopt, std::numeric_limits<size_t>::max());
+  while (true) {
+    const Result<bool> more = events->Next();
+    if (!more) return more.error();
+    if (!*more) return steps;
+    const EventView& event = events->event();
+    if (!time.Contains(event.time)) continue;
+    if (Status status = steps->Add(event.time, event.fields); !status) return status.error();
+  }
+}
+
+// As many pieces, one behind the other, as there are threads to take one each.
+std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges) const {
+  const size_t parts = input_.whole_rows() ? 1 : context_.helpers.threads() + 1;
+  if (parts == 1) return {ranges};
+  std::vector<std::vector<KeyRange>> pieces;
+  if (ranges.size() == 1) {
+    for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), parts)) {
+      pieces.push_back({std::move(piece)});
+    }
+    return pieces;
+  }
+  const size_t each = (ranges.size() + parts - 1) / parts;
+  for (size_t begin = 0; begin < ranges.size(); begin += each) {
+    const auto first = ranges.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto count = std::min(each, ranges.size() - begin);
+    pieces.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+  }
+  return pieces;
+}
+
+Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec& spec,
+                                                            const TimeRange& time) {
   const Result<std::vector<KeyRange>> ranges = RangesWithin(time);
   if (!ranges) return ranges.error();
-  const bool by_key = std::all_of(query_.by.begin(), query_.by.end(), [&](const auto& field) {
-    return IsKeyField(*plan_.table, field);
+  const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges);
+  std::vector<std::unique_ptr<StepScan>> scans(pieces.size());
+  std::vector<Status> results(pieces.size());
+  context_.helpers.Run(pieces.size(), [&](size_t i) {
+    scans[i] = std::make_unique<StepScan>(query_, input_, spec);
+    results[i] = scans[i]->Scan(pieces[i], time);
   });
-  const bool of_keys =
-      std::any_of(steps->fields().begin(), steps->fields().end(),
-                  [&](const auto& field) { return IsKeyField(*plan_.table, field); });
-  if (by_key && !of_keys && filter_.filters_keys_only() && !input_.whole_rows() &&
-      !input_.spreads_events()) {
-    const uint64_t rows_before = counters_.rows_read;
-    bool done = false;
-    Status added = DownsampleRuns(steps, *ranges, time, &done);
-    if (!added || done) return added;
-    steps->Clear();
-    counters_.rows_read = rows_before;
-  }
-  PartScan scan(input_);
-  for (const KeyRange& range : *ranges) {
-    scan.Open(range, time, {});
-    while (true) {
-      const Result<bool> more = scan.Next();
-      if (!more) return more.error();
-      if (!*more) break;
-      for (const EventFragment* fragment : scan.fragments()) {
-        if (Status status = steps->Add(scan.time(), fragment->fields); !status) return status;
-      }
+  std::unique_ptr<Downsampler> steps;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    counters_.rows_read += scans[i]->counters().rows_read;
+    counters_.unreadable_rows += scans[i]->counters().unreadable_rows;
+    if (!results[i]) return results[i].error();
+    if (i == 0) {
+      steps = scans[i]->TakeSteps();
+    } else if (Status status = steps->Absorb(scans[i]->steps()); !status) {
+      return status.error();
     }
   }
-  return {};
-}
-
-Status EventRun::DownsampleRuns(Downsampler* steps, const std::vector<KeyRange>& ranges,
-                                const TimeRange& time, bool* done) {
-  PartScan scan(input_);
-  for (const KeyRange& range : ranges) {
-    scan.OpenRuns(range, time);
-    while (true) {
-      const Result<bool> more = scan.Next();
-      if (!more) return more.error();
-      if (!*more) break;
-      if (scan.run() != nullptr) {
-        const Result<bool> added = AddRun(steps, &scan);
-        if (!added) return added.error();
-        if (!*added) return {};
-        continue;
-      }
-      for (const EventFragment* fragment : scan.fragments()) {
-        if (Status status = steps->Add(scan.time(), fragment->fields); !status) return status;
-      }
-    }
-  }
-  *done = true;
-  return {};
-}
-
-// False where a column or the key tells more than one plain value.
-Result<bool> EventRun::AddRun(Downsampler* steps, PartScan* scan) {
-  const ColumnRun& run = *scan->run();
-  RowReader& reader = scan->reader();
-  if (!reader.BeginRun(run)) return false;
-  if (!filter_.AcceptsKey(reader.key_fields())) return true;
-  run_fields_.clear();
-  for (const RunColumn& column : run.columns) {
-    const int32_t field = reader.FieldOf(column.column);
-    if (field == RowReader::kNotPlain) return false;
-    if (field == RowReader::kNoField) continue;
-    const auto id = static_cast<uint32_t>(field);
-    if (std::find(run_fields_.begin(), run_fields_.end(), id) != run_fields_.end()) return false;
-    run_fields_.push_back(id);
-    if (!steps->Aggregates(id)) continue;
-    const Status added = steps->AddRun(reader.key_fields(), run.times, id, column);
-    if (!added) return added.error();
-  }
-  return true;
+  return steps;
 }
 
 }  // namespace tallyd

@@ -50,11 +50,12 @@ class EventRun {
                                           size_t max_groups);
   std::unique_ptr<GroupSource> OpenGroups(const GroupOptions& options, size_t max_groups);
   Status Downsample();
-  Status DownsampleParts(Downsampler* steps, const TimeRange& time);
-  // *done: false where some run takes rows to be read; then nothing was added.
-  Status DownsampleRuns(Downsampler* steps, const std::vector<KeyRange>& ranges,
-                        const TimeRange& time, bool* done);
-  Result<bool> AddRun(Downsampler* steps, PartScan* scan);
+  // Of whole events, and of what single rows tell of them.
+  Result<std::unique_ptr<Downsampler>> StepsOfEvents(const DownsampleSpec& spec,
+                                                     const TimeRange& time);
+  Result<std::unique_ptr<Downsampler>> StepsOfParts(const DownsampleSpec& spec,
+                                                    const TimeRange& time);
+  std::vector<std::vector<KeyRange>> Divide(const std::vector<KeyRange>& ranges) const;
   std::vector<std::string> AggregatedFields() const;
   Result<std::vector<KeyRange>> RangesWithin(const TimeRange& time) const;
   // The query's time, as far as events behind `start` can lie.
@@ -75,7 +76,6 @@ class EventRun {
   bool has_event_ = false;
   std::chrono::steady_clock::time_point opened_;
   uint64_t returned_ = 0;
-  std::vector<uint32_t> run_fields_;  // Of the run at hand.
 };
 
 }  // namespace tallyd

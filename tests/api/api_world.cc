@@ -23,7 +23,8 @@ ApiWorld::ApiWorld(const std::string& tables) {
   options.registry = &registry_;
   store_ = std::move(*OpenLevelDbStore(options));
   EXPECT_TRUE(store_->Adopt(*config->schema));
-  context_ = std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, gauges_, server_);
+  context_ =
+      std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, gauges_, server_, 2);
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = config->schema;
   for (const Stream& stream : config->schema->streams) {

@@ -1,0 +1,55 @@
+// StepScan: ranges of a table -> steps. It has names, filter and counters of its own, so that
+// several can each take a part of one query's ranges at once; their steps are then put together
+// with Downsampler::Absorb.
+//
+// Where the store holds columns side by side it hands them over as runs (storage/run_scan.h);
+// elsewhere rows are read. Not thread-safe.
+#ifndef TALLYD_API_QUERY_STEP_SCAN_H_
+#define TALLYD_API_QUERY_STEP_SCAN_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "api/query/downsample.h"
+#include "api/query/event_filter.h"
+#include "api/query/event_query.h"
+#include "api/query/part_scan.h"
+
+namespace tallyd {
+
+class StepScan {
+ public:
+  // `like` is the query's own input; its store, table and globs are taken over. All outlive the
+  // scan.
+  StepScan(const EventQuery& query, const ScanInput& like, const DownsampleSpec& spec);
+  StepScan(const StepScan&) = delete;
+  StepScan& operator=(const StepScan&) = delete;
+
+  // Adds all that the ranges hold of that time.
+  Status Scan(std::span<const KeyRange> ranges, const TimeRange& time);
+
+  const ScanCounters& counters() const { return counters_; }
+  const Downsampler& steps() const { return *steps_; }
+  std::unique_ptr<Downsampler> TakeSteps() { return std::move(steps_); }
+
+ private:
+  bool TakesRuns() const;
+  Status AddRows(std::span<const KeyRange> ranges, const TimeRange& time);
+  // *done: false where some run takes rows to be read; then what was added is void.
+  Status AddRuns(std::span<const KeyRange> ranges, const TimeRange& time, bool* done);
+  Result<bool> AddRun(PartScan* scan);
+  Status AddPart(const PartScan& scan);
+
+  const EventQuery& query_;
+  FieldTable fields_;
+  EventFilter filter_;
+  ScanCounters counters_;
+  ScanInput input_;
+  std::unique_ptr<Downsampler> steps_;
+  std::vector<uint32_t> run_fields_;  // Of the run at hand.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_STEP_SCAN_H_
