@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "config/number_text.h"
+
 namespace tallyd {
 namespace {
 
@@ -12,51 +14,12 @@ constexpr std::array<double, Value::kMaxScale + 1> kPowersOfTen = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// Floats from here on, and below, are spelled with an exponent.
-constexpr double kFixedEnd = 1e16;
-constexpr double kFixedBegin = 1e-4;
-
 constexpr int kDigitsOfUint64 = 19;  // Any number of so many digits fits.
 constexpr int kDigitsOfInt64 = 18;
 constexpr int64_t kExponentCap =
     1'000'000;  // Beyond any double; keeps the sums below from overflow.
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-void AppendInt(int64_t v, std::string* out) {
-  char buffer[24];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
-  out->append(buffer, end);
-}
-
-// The digits of a decimal of at most 15 digits are those of its double's shortest spelling: any two
-// such decimals are different doubles, so no shorter one can stand for the same double.
-void AppendDecimal(const Value& value, std::string* out) {
-  int64_t mantissa = value.mantissa();
-  int scale = value.scale();
-  while (scale > 0 && mantissa % 10 == 0) {
-    mantissa /= 10;
-    --scale;
-  }
-  const double magnitude = std::fabs(value.AsDouble());
-  if (mantissa != 0 && (magnitude < kFixedBegin || magnitude >= kFixedEnd)) {
-    AppendDouble(value.AsDouble(), out);
-    return;
-  }
-  if (mantissa < 0) out->push_back('-');
-  char digits[24];
-  const uint64_t unsigned_mantissa = static_cast<uint64_t>(mantissa < 0 ? -mantissa : mantissa);
-  const auto end = std::to_chars(digits, digits + sizeof digits, unsigned_mantissa).ptr;
-  const int count = static_cast<int>(end - digits);
-  if (scale == 0) {
-    out->append(digits, end).append(".0");
-  } else if (count > scale) {
-    out->append(digits, end - scale).push_back('.');
-    out->append(end - scale, end);
-  } else {
-    out->append("0.").append(static_cast<size_t>(scale - count), '0').append(digits, end);
-  }
-}
 
 // What the digits of a number token say, before its value is known.
 struct Scanned {
@@ -180,19 +143,19 @@ std::string_view ToString(ValueType type) {
 }
 
 double Value::AsDouble() const {
-  if (type_ == ValueType::kInt64) return static_cast<double>(int_);
-  if (scale_ == kRawDouble) return double_;
-  return static_cast<double>(int_) / kPowersOfTen[scale_];
+  if (type() == ValueType::kInt64) return static_cast<double>(AsInt());
+  if (scale() == kRawDouble) return std::bit_cast<double>(bits_);
+  return static_cast<double>(mantissa()) / kPowersOfTen[scale()];
 }
 
 bool operator==(const Value& a, const Value& b) {
-  if (a.type_ != b.type_) return false;
-  switch (a.type_) {
+  if (a.type() != b.type()) return false;
+  switch (a.type()) {
     case ValueType::kNull:
       return true;
     case ValueType::kInt64:
     case ValueType::kBool:
-      return a.int_ == b.int_;
+      return a.bits_ == b.bits_;
     case ValueType::kFloat64:
       return std::bit_cast<uint64_t>(a.AsDouble()) == std::bit_cast<uint64_t>(b.AsDouble());
     case ValueType::kString:
@@ -207,15 +170,11 @@ void AppendText(const Value& value, std::string* out) {
     case ValueType::kNull:
       return;
     case ValueType::kInt64:
-      AppendInt(value.AsInt(), out);
+    case ValueType::kFloat64: {
+      char text[kMaxNumberText];
+      out->append(text, WriteNumber(value, text));
       return;
-    case ValueType::kFloat64:
-      if (value.is_decimal()) {
-        AppendDecimal(value, out);
-      } else {
-        AppendDouble(value.AsDouble(), out);
-      }
-      return;
+    }
     case ValueType::kBool:
       out->append(value.AsBool() ? "true" : "false");
       return;
@@ -230,18 +189,6 @@ std::string ToText(const Value& value) {
   std::string text;
   AppendText(value, &text);
   return text;
-}
-
-void AppendDouble(double v, std::string* out) {
-  const double magnitude = std::fabs(v);
-  const bool fixed = magnitude == 0 || (magnitude >= kFixedBegin && magnitude < kFixedEnd);
-  char buffer[40];  // 17 digits, a sign, a point, four zeros or an exponent.
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, v,
-                                 fixed ? std::chars_format::fixed : std::chars_format::scientific)
-                       .ptr;
-  out->append(buffer, end);
-  const std::string_view text(buffer, static_cast<size_t>(end - buffer));
-  if (fixed && text.find('.') == std::string_view::npos) out->append(".0");
 }
 
 Value ValueFromText(std::string_view text) {

@@ -12,6 +12,7 @@
 #ifndef TALLYD_CONFIG_VALUE_H_
 #define TALLYD_CONFIG_VALUE_H_
 
+#include <bit>
 #include <cassert>
 #include <cstdint>
 #include <optional>
@@ -32,7 +33,7 @@ class Value {
   static constexpr int64_t kMaxMantissa =
       999'999'999'999'999;  // 15 digits: any such decimal is a distinct double.
 
-  constexpr Value() : int_(0) {}  // kNull: an absent field.
+  constexpr Value() : Value(0, ValueType::kNull) {}  // An absent field.
   static Value Int(int64_t v);
   static Value Double(double v);  // Finite. Chooses the raw form.
   // |mantissa| <= kMaxMantissa, scale <= kMaxScale. Negative zero has no decimal form: use
@@ -42,89 +43,67 @@ class Value {
   static Value String(std::string_view v);  // UTF-8. Viewed, not copied. At most 4 GiB.
   static Value Bytes(std::string_view v);
 
-  ValueType type() const { return type_; }
-  bool is_null() const { return type_ == ValueType::kNull; }
-  bool is_number() const { return type_ == ValueType::kInt64 || type_ == ValueType::kFloat64; }
+  ValueType type() const { return static_cast<ValueType>(about_ >> kTypeShift & 0xff); }
+  bool is_null() const { return type() == ValueType::kNull; }
+  bool is_number() const { return type() == ValueType::kInt64 || type() == ValueType::kFloat64; }
 
   // Each requires its type.
-  int64_t AsInt() const { return int_; }
-  bool AsBool() const { return int_ != 0; }
-  double AsDouble() const;                                    // Also of an int64 (then rounded).
-  std::string_view AsView() const { return {data_, size_}; }  // Of strings and bytes.
+  int64_t AsInt() const { return static_cast<int64_t>(bits_); }
+  bool AsBool() const { return bits_ != 0; }
+  double AsDouble() const;           // Also of an int64 (then rounded).
+  std::string_view AsView() const {  // Of strings and bytes.
+    return {reinterpret_cast<const char*>(bits_), about_ & 0xffff'ffff};
+  }
 
   // Of a float64: whether it is held as a decimal, and its parts.
-  bool is_decimal() const { return type_ == ValueType::kFloat64 && scale_ != kRawDouble; }
-  int64_t mantissa() const { return int_; }
-  uint8_t scale() const { return scale_; }
+  bool is_decimal() const { return type() == ValueType::kFloat64 && scale() != kRawDouble; }
+  int64_t mantissa() const { return static_cast<int64_t>(bits_); }
+  uint8_t scale() const { return about_ >> kScaleShift & 0xff; }
 
   // Same type and same value; floats by their bits (so 0.0 != -0.0), whatever form holds them.
   friend bool operator==(const Value& a, const Value& b);
 
  private:
-  union {
-    int64_t int_;
-    double double_;
-    const char* data_;
-  };
-  uint32_t size_ = 0;
-  ValueType type_ = ValueType::kNull;
-  uint8_t scale_ = kRawDouble;
+  static constexpr int kTypeShift = 32;
+  static constexpr int kScaleShift = 40;
+
+  constexpr Value(uint64_t bits, ValueType type, uint32_t size = 0, uint8_t scale = kRawDouble)
+      : bits_(bits),
+        about_(size | uint64_t{static_cast<uint8_t>(type)} << kTypeShift |
+               uint64_t{scale} << kScaleShift) {}
+
+  // Two words and not a field for each part: parts that are stored one by one and then loaded
+  // together, as copies do, cost a stall each time.
+  uint64_t bits_;   // The integer, the mantissa, the double, the bool, or where the text is.
+  uint64_t about_;  // The text's size, 32 bits; type and scale above it.
 };
 
 static_assert(sizeof(Value) == 16);
 
-inline Value Value::Int(int64_t v) {
-  Value value;
-  value.int_ = v;
-  value.type_ = ValueType::kInt64;
-  return value;
-}
+inline Value Value::Int(int64_t v) { return {static_cast<uint64_t>(v), ValueType::kInt64}; }
 
-inline Value Value::Double(double v) {
-  Value value;
-  value.double_ = v;
-  value.type_ = ValueType::kFloat64;
-  return value;
-}
+inline Value Value::Double(double v) { return {std::bit_cast<uint64_t>(v), ValueType::kFloat64}; }
 
 inline Value Value::Decimal(int64_t mantissa, uint8_t scale) {
   assert(mantissa >= -kMaxMantissa && mantissa <= kMaxMantissa);
   assert(scale <= kMaxScale);
-  Value value;
-  value.int_ = mantissa;
-  value.type_ = ValueType::kFloat64;
-  value.scale_ = scale;
-  return value;
+  return {static_cast<uint64_t>(mantissa), ValueType::kFloat64, 0, scale};
 }
 
-inline Value Value::Bool(bool v) {
-  Value value;
-  value.int_ = v ? 1 : 0;
-  value.type_ = ValueType::kBool;
-  return value;
-}
+inline Value Value::Bool(bool v) { return {v ? 1u : 0u, ValueType::kBool}; }
 
 inline Value Value::String(std::string_view v) {
-  Value value;
-  value.data_ = v.data();
-  value.size_ = static_cast<uint32_t>(v.size());
-  value.type_ = ValueType::kString;
-  return value;
+  return {reinterpret_cast<uint64_t>(v.data()), ValueType::kString,
+          static_cast<uint32_t>(v.size())};
 }
 
 inline Value Value::Bytes(std::string_view v) {
-  Value value = String(v);
-  value.type_ = ValueType::kBytes;
-  return value;
+  return {reinterpret_cast<uint64_t>(v.data()), ValueType::kBytes, static_cast<uint32_t>(v.size())};
 }
 
 // Appends the text of a value; null appends nothing.
 void AppendText(const Value& value, std::string* out);
 std::string ToText(const Value& value);
-
-// Appends the shortest round-trip spelling of a finite double, with ".0" when it has neither point
-// nor exponent. What repr() of Python prints.
-void AppendDouble(double v, std::string* out);
 
 // A number where `text` is exactly that number's text as AppendText spells it, else a string (a
 // view of `text`).

@@ -24,6 +24,13 @@ ReadColumn::As HowToRead(const ColumnRule& rule) {
   return ReadColumn::As::kField;
 }
 
+bool IsPlain(std::vector<int32_t> direct) {
+  std::erase(direct, ReadSet::kSkip);
+  std::ranges::sort(direct);
+  return std::ranges::adjacent_find(direct) == direct.end() &&
+         (direct.empty() || direct.front() >= 0);
+}
+
 }  // namespace
 
 ColumnReader::ColumnReader(const Table& table, TablePtr stored,
@@ -56,6 +63,7 @@ const ReadSet& ColumnReader::Find(const ColumnSet& set) {
       Compile(set.columns[i].ref(), &known->columns[i]);
       known->direct.push_back(Direct(known->columns[i]));
     }
+    known->is_plain = IsPlain(known->direct);
   }
   last_set_ = &set;
   last_read_ = known.get();
@@ -64,9 +72,12 @@ const ReadSet& ColumnReader::Find(const ColumnSet& set) {
 
 int32_t ColumnReader::Direct(const ReadColumn& column) {
   if (column.rule == nullptr) return ReadSet::kSkip;
-  const bool is_direct = column.as == ReadColumn::As::kMeasured &&
-                         column.measured == ColumnMeaning::Measured::kFixed &&
-                         !column.value_in_name && column.named.empty();
+  if (column.value_in_name || !column.named.empty()) return ReadSet::kGeneral;
+  if (column.as == ReadColumn::As::kField) {
+    return column.whole_selected ? static_cast<int32_t>(column.whole_field) : ReadSet::kSkip;
+  }
+  const bool is_direct =
+      column.as == ReadColumn::As::kMeasured && column.measured == ColumnMeaning::Measured::kFixed;
   if (!is_direct) return ReadSet::kGeneral;
   return column.measured_selected ? static_cast<int32_t>(column.measured_field) : ReadSet::kSkip;
 }

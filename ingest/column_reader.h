@@ -43,6 +43,7 @@ struct ReadSet {
   static constexpr int32_t kGeneral = -2;  // See columns.
   std::vector<int32_t> direct;             // Per column: the field whose value its cells hold.
   std::vector<ReadColumn> columns;
+  bool is_plain = false;  // Every column is one field's, or skipped; no field is in two.
 };
 
 class ColumnReader {

@@ -63,6 +63,8 @@ struct RowReader::Impl {
   void ReadTemplate(const ReadColumn& column, const Value& value);
   void ReadBlob(const ColumnRule& rule, const Value& value);
   void AddPiece(uint32_t field, const Value& value, bool typed);
+  bool IsPlain(const ReadSet& set);
+  void ReadPlainPart(std::span<const CellView> cells, const ReadSet& set);
 
   const Table& table;
   FieldTable* const fields;
@@ -80,6 +82,7 @@ struct RowReader::Impl {
   bool measured_selected = false;  // Whether the field that {field} in the key says is ...
   uint32_t measured_field = 0;     // ... and which it is.
 
+  const ReadSet* plain_set = nullptr;  // The last that was found to be plain.
   ReadColumn unremembered;
   std::vector<Piece> pieces;  // Of one cell.
   std::vector<KeyField> matched;
@@ -109,6 +112,38 @@ bool RowReader::Impl::ReadKey(std::string_view key) {
     AppendDelimited(part.value, &entity);
   }
   return true;
+}
+
+// Whether no field of the set is the key's, either.
+bool RowReader::Impl::IsPlain(const ReadSet& set) {
+  if (!set.is_plain) return false;
+  if (&set == plain_set) return true;
+  const bool in_key = std::ranges::any_of(set.direct, [&](int32_t field) {
+    return field >= 0 && std::ranges::find(key_ids, field) != key_ids.end();
+  });
+  if (!in_key) plain_set = &set;
+  return !in_key;
+}
+
+void RowReader::Impl::ReadPlainPart(std::span<const CellView> cells, const ReadSet& set) {
+  std::vector<EventField>& fields_of_event = builder.AddFragment();
+  const size_t key_size = fields_of_event.size();
+  fields_of_event.resize(key_size + cells.size());
+  EventField* to = fields_of_event.data() + key_size;
+  bool told = false;
+  for (const CellView& cell : cells) {
+    const int32_t field = set.direct[cell.set_index];
+    if (field < 0) {
+      told = told || set.columns[cell.set_index].rule != nullptr;
+      continue;
+    }
+    to->field = static_cast<uint32_t>(field);
+    to->value = cell.value;
+    ++to;
+  }
+  const auto size = static_cast<size_t>(to - fields_of_event.data());
+  fields_of_event.resize(size);
+  if (size == key_size && !(told && bare_events)) builder.DropFragment();
 }
 
 void RowReader::Impl::AddPiece(uint32_t field, const Value& value, bool typed) {
@@ -199,6 +234,7 @@ RowReader::~RowReader() = default;
 void RowReader::SelectFields(const std::vector<std::string>& globs) {
   Impl& impl = *impl_;
   impl.columns.Select(globs);
+  impl.plain_set = nullptr;
   impl.blob_names.clear();
   auto asked_for = [&globs](const std::string& field) {
     return std::ranges::any_of(
@@ -249,6 +285,7 @@ void RowReader::ReadPart(const Row& row, const RowPart& part, std::vector<EventF
   Impl& impl = *impl_;
   const ReadSet* set = part.set == nullptr ? nullptr : &impl.columns.Find(*part.set);
   impl.builder.BeginPart(part.time, out, count);
+  if (set != nullptr && impl.IsPlain(*set)) return impl.ReadPlainPart(row.CellsOf(part), *set);
   bool told = false;  // Whether a rule made one of the cells.
   for (const CellView& cell : row.CellsOf(part)) {
     if (set != nullptr) {

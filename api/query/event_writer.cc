@@ -1,6 +1,7 @@
 #include "api/query/event_writer.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "api/answer.h"
@@ -8,6 +9,7 @@
 #include "api/query/event_columns.h"
 #include "api/query/event_lines.h"
 #include "api/query/event_page.h"
+#include "config/number_text.h"
 
 namespace tallyd {
 namespace {
@@ -18,11 +20,8 @@ class JsonPage final : public BodySource {
   JsonPage(std::unique_ptr<EventRun> run, EventPage page, std::string next)
       : run_(std::move(run)), page_(std::move(page)), next_(std::move(next)) {
     columns_ = ColumnsOfPage(run_.get(), page_.met());
-    column_of_.assign(run_->fields().size(), -1);
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      column_of_[columns_[i].field] = static_cast<int>(i);
-    }
-    row_.resize(columns_.size());
+    orders_.resize(page_.shapes());
+    numbers_.resize((columns_.size() + 1) * (kMaxNumberText + 1));
   }
 
   Result<bool> Next(std::string* chunk) override {
@@ -30,13 +29,15 @@ class JsonPage final : public BodySource {
     for (; next_row_ < page_.size(); ++next_row_) {
       if (chunk->size() >= kChunkBytes) return true;
       if (next_row_ > 0) chunk->push_back(',');
-      AppendRow(page_.event(next_row_), chunk);
+      AppendRow(next_row_, chunk);
     }
     AppendTail(chunk);
     return false;
   }
 
  private:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
   void AppendHead(std::string* out) const {
     out->append("{\"columns\":[\"ts\"");
     for (const EventColumn& column : columns_) {
@@ -46,19 +47,36 @@ class JsonPage final : public BodySource {
     out->append("],\"rows\":[");
   }
 
-  void AppendRow(const EventView& event, std::string* out) {
-    std::fill(row_.begin(), row_.end(), nullptr);
-    for (const EventField& field : event.fields) {
-      if (column_of_[field.field] >= 0) {
-        row_[static_cast<size_t>(column_of_[field.field])] = &field.value;
-      }
+  // By column: the place of its value in events of the shape; kNone where they have none.
+  const std::vector<uint32_t>& OrderOf(size_t shape) {
+    std::vector<uint32_t>& order = orders_[shape];
+    if (!order.empty()) return order;
+    const std::span<const uint32_t> fields = page_.FieldsOf(shape);
+    for (const EventColumn& column : columns_) {
+      const auto found = std::find(fields.begin(), fields.end(), column.field);
+      order.push_back(found == fields.end() ? kNone
+                                            : static_cast<uint32_t>(found - fields.begin()));
     }
+    return order;
+  }
+
+  // Numbers are written one after the other, and appended before what is none.
+  void AppendRow(size_t event, std::string* out) {
+    const Value* values = page_.ValuesOf(event);
     out->push_back('[');
-    AppendJsonTime(event.time, out);
-    for (const Value* value : row_) {
-      out->push_back(',');
-      AppendJsonValue(value == nullptr ? Value() : *value, out);
+    AppendJsonTime(page_.TimeOf(event), out);
+    char* to = numbers_.data();
+    for (const uint32_t place : OrderOf(page_.ShapeOf(event))) {
+      *to++ = ',';
+      if (place != kNone && values[place].is_number()) {
+        to = WriteNumber(values[place], to);
+        continue;
+      }
+      out->append(numbers_.data(), to);
+      to = numbers_.data();
+      AppendJsonValue(place == kNone ? Value() : values[place], out);
     }
+    out->append(numbers_.data(), to);
     out->push_back(']');
   }
 
@@ -79,8 +97,8 @@ class JsonPage final : public BodySource {
   EventPage page_;
   std::string next_;
   std::vector<EventColumn> columns_;
-  std::vector<int> column_of_;  // By field; -1: not in the answer.
-  std::vector<const Value*> row_;
+  std::vector<std::vector<uint32_t>> orders_;  // By shape; empty: not asked for yet.
+  std::vector<char> numbers_;
   bool begun_ = false;
   size_t next_row_ = 0;
 };
@@ -128,14 +146,9 @@ Status FillPage(EventRun* run, Take take, BytesTaken bytes_taken, std::string* n
 }
 
 Response AnswerJson(std::unique_ptr<EventRun> run) {
-  EventPage page;
+  EventPage page([run = run.get()](uint32_t field) { return run->IsAnswered(field); });
   std::string next;
-  const auto take = [&](const EventView& event) {
-    page.BeginEvent(event.time);
-    for (const EventField& field : event.fields) {
-      if (!field.value.is_null() && run->IsAnswered(field.field)) page.Add(field);
-    }
-  };
+  const auto take = [&](const EventView& event) { page.Add(event); };
   const Status filled = FillPage(
       run.get(), take, [&] { return page.bytes(); }, &next);
   if (!filled) return ProblemOf(filled.error());

@@ -68,7 +68,7 @@ uint32_t BlockChecksum(std::string_view bytes) {
   return static_cast<uint32_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-Value ColumnData::At(size_t index) const {
+Value ColumnData::OtherAt(size_t index) const {
   switch (kind) {
     case Kind::kInt:
       return Value::Int(numbers[index]);

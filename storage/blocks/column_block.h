@@ -47,7 +47,14 @@ struct ColumnData {
   std::string owned;
 
   size_t size() const;
-  Value At(size_t index) const;
+  Value At(size_t index) const {
+    if (kind == Kind::kDecimal) return Value::Decimal(numbers[index], scale);
+    if (kind == Kind::kInt) return Value::Int(numbers[index]);
+    return OtherAt(index);
+  }
+
+ private:
+  Value OtherAt(size_t index) const;
 };
 
 // The values of one column in the entries of a run: data->At(begin + i) is that of entry i.

@@ -157,6 +157,7 @@ ShapeCells* BlockSource::PlanShape(uint32_t shape) {
     columns.push_back(column);
     if (!pick.selected) continue;
     planned->columns.push_back({&pick, index, number, nullptr, {}});
+    planned->blank.push_back({pick.name, index, Value()});
     planned->ageless_from = std::max(planned->ageless_from, pick.rule->oldest);
   }
   planned->set = plan_->sets().FindEqual(table.id, columns);

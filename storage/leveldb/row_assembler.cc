@@ -76,23 +76,26 @@ void RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, 
   set_ = cells.set;
   const uint32_t written = part_writers_;
   const size_t before = row_.cells.size();
-  CellView cell;
-  for (const ShapeCells::OfColumn& column : cells.columns) {
-    cell.column = column.pick->name;
-    cell.set_index = column.set_index;
-    cell.value = column.data->At(column.IndexOf(entry));
-    if (cell.value.type() == ValueType::kString) {
-      cell.value = Value::String(arena_.Copy(cell.value.AsView()));
-    } else if (cell.value.type() == ValueType::kBytes) {
-      cell.value = Value::Bytes(arena_.Copy(cell.value.AsView()));
+  if (careful_) {
+    for (size_t i = 0; i < cells.columns.size(); ++i) {
+      CellView cell = cells.blank[i];
+      cell.value = ValueOf(cells.columns[i], entry);
+      Consider(*cells.columns[i].pick, cell);
     }
-    if (careful_) {
-      Consider(*column.pick, cell);
-    } else {
-      row_.cells.push_back(cell);
-    }
+  } else {
+    row_.cells.insert(row_.cells.end(), cells.blank.begin(), cells.blank.end());
+    CellView* to = row_.cells.data() + before;
+    for (const ShapeCells::OfColumn& column : cells.columns) (to++)->value = ValueOf(column, entry);
   }
   End(before, written);
+}
+
+// The block may go before the row does.
+Value RowAssembler::ValueOf(const ShapeCells::OfColumn& column, uint32_t entry) {
+  const Value value = column.data->At(column.IndexOf(entry));
+  if (value.type() == ValueType::kString) return Value::String(arena_.Copy(value.AsView()));
+  if (value.type() == ValueType::kBytes) return Value::Bytes(arena_.Copy(value.AsView()));
+  return value;
 }
 
 bool RowAssembler::AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values) {

@@ -30,6 +30,7 @@ struct ShapeCells {
     size_t IndexOf(uint32_t entry) const { return indexes.empty() ? entry : indexes[entry]; }
   };
   std::vector<OfColumn> columns;
+  std::vector<CellView> blank;     // By column; without values.
   const ColumnSet* set = nullptr;  // Of all the shape's columns; null where there is none.
   TimeUs ageless_from = 0;         // From here on no selected column is past its age.
 };
@@ -66,6 +67,7 @@ class RowAssembler {
 
   bool Begin(TimeUs time, uint64_t sequence);
   void End(size_t cells_before, uint32_t writers_before);
+  Value ValueOf(const ShapeCells::OfColumn& column, uint32_t entry);
   bool AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values);
   bool AddByName(uint32_t count, std::string_view cells);
   void Consider(const ColumnPlan::Pick& pick, const CellView& cell);

@@ -81,6 +81,33 @@ INSTANTIATE_TEST_SUITE_P(
         Spelling{"Empty", Value::String(""), ""}, Spelling{"Bytes", Value::Bytes("\xff"), "\xff"}),
     [](const auto& tested) { return tested.param.name; });
 
+TEST(AppendTextTest, EveryIntegerIsItsDigits) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto v = static_cast<int64_t>(random()) >> (random() % 64);
+    for (const int64_t each : {v, v - 1, -v})
+      EXPECT_EQ(ToText(Value::Int(each)), std::to_string(each));
+  }
+  int64_t power = 1;
+  for (int digits = 1; digits < 19; ++digits, power *= 10) {
+    EXPECT_EQ(ToText(Value::Int(power)), std::to_string(power));
+    EXPECT_EQ(ToText(Value::Int(power - 1)), std::to_string(power - 1));
+  }
+  EXPECT_EQ(ToText(Value::Int(INT64_MIN)), std::to_string(INT64_MIN));
+}
+
+TEST(AppendTextTest, ADecimalIsSpelledLikeTheDoubleThatItIs) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 50'000; ++i) {
+    const auto mantissa = static_cast<int64_t>(random()) >> (14 + random() % 50);
+    const auto scale = static_cast<uint8_t>(random() % (Value::kMaxScale + 1));
+    if (mantissa > Value::kMaxMantissa || mantissa < -Value::kMaxMantissa) continue;
+    const Value decimal = Value::Decimal(mantissa, scale);
+    EXPECT_EQ(ToText(decimal), ToText(Value::Double(decimal.AsDouble())))
+        << mantissa << " / 10^" << int{scale};
+  }
+}
+
 TEST(ValueFromTextTest, OnlyAPlainSpellingIsANumber) {
   for (const char* text :
        {"007", "+1", "1.", ".5", "1.50", "1e5", "0x10", "-0", "1e+5", " 1", "1 ", "NaN", "inf", "-",
