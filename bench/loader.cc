@@ -17,6 +17,10 @@ constexpr auto kPacedLead = std::chrono::seconds(3);
 
 bool Succeeded(const Response& response) { return response.status / 100 == 2; }
 
+bool IsAsExpected(const Response& response, int expected) {
+  return expected == 0 ? Succeeded(response) : response.status == expected;
+}
+
 std::string Describe(const Response& response) {
   return "HTTP " + std::to_string(response.status) + ": " + response.body.substr(0, 500);
 }
@@ -138,7 +142,9 @@ void Loader::Post(HttpClient* client, const std::string& body, Clock::time_point
     response = &client->Post(options_.target, type, body);
   }
   lane->latency.Add(Clock::now() - began);
-  if (!Succeeded(*response)) throw std::runtime_error(Describe(*response));
+  if (!IsAsExpected(*response, options_.expected_status)) {
+    throw std::runtime_error(Describe(*response));
+  }
   ++lane->sent;
   lane->bytes += body.size();
 }

@@ -68,6 +68,8 @@ void SetOption(std::string_view name, const char* value, Options* options) {
     load.rate = static_cast<double>(number(1, 100'000'000));
   } else if (name == "--target") {
     load.target = value;
+  } else if (name == "--expect") {
+    load.expected_status = static_cast<int>(number(100, 599));
   } else if (name == "--settle") {
     options->settle.emplace_back(value);
   } else if (name == "--idle-seconds") {
@@ -124,6 +126,7 @@ const char* HelpText() {
   --rate N               events per second: bodies are made as they are sent, and a request's time
                          counts from the moment at which it was due
   --target PATH          where to POST, if not the format's own
+  --expect STATUS        what every answer must be, if not any 2xx
   --settle "METHOD PATH" asked after the last answer, may repeat; 404 is ignored (POST /-/settle)
   --idle-seconds N       it has come to rest when it is idle for so long (2)
   --settle-seconds N     how long to wait for that (120)

@@ -3,6 +3,7 @@ better than VictoriaMetrics it is."""
 
 import pathlib
 import platform
+import re
 import subprocess
 import time
 
@@ -13,11 +14,11 @@ def _millions(value):
     return f"{value / 1e6:.2f} M"
 
 
-def _milliseconds(value):
+def milliseconds(value):
     return f"{value:.1f} ms" if value >= 10 else f"{value:.2f} ms"
 
 
-def _megabytes(value):
+def megabytes(value):
     return f"{value / 1e6:.0f} MB"
 
 
@@ -27,12 +28,12 @@ def _load_rows():
         ("samples per CPU-second, settled",
          lambda load: load["samples"] / max(load["cpu_settled_s"], 0.01), _millions, True),
         ("samples/s, wall", lambda load: load["samples"] / load["wall_s"], _millions, True),
-        ("request p50", lambda load: load["p50_ms"], _milliseconds, False),
-        ("request p99", lambda load: load["p99_ms"], _milliseconds, False),
-        ("request max", lambda load: load["max_ms"], _milliseconds, False),
+        ("request p50", lambda load: load["p50_ms"], milliseconds, False),
+        ("request p99", lambda load: load["p99_ms"], milliseconds, False),
+        ("request max", lambda load: load["max_ms"], milliseconds, False),
         ("bytes per sample, settled", lambda load: load["disk_bytes"] / load["samples"],
          lambda value: f"{value:.2f}", False),
-        ("peak memory", lambda load: load["peak_bytes"], _megabytes, False),
+        ("peak memory", lambda load: load["peak_bytes"], megabytes, False),
     ]
 
 
@@ -73,11 +74,11 @@ def build_table(results, minutes):
     asked = next((result["queries"] for result in results.values() if result["queries"]), {})
     for query in asked:
         add(_query_label(query, minutes),
-            lambda result, query=query: result["queries"].get(query), _milliseconds, False)
-    return _aligned(rows)
+            lambda result, query=query: result["queries"].get(query), milliseconds, False)
+    return aligned(rows)
 
 
-def _aligned(rows):
+def aligned(rows):
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
 
     def line(cells):
@@ -105,8 +106,18 @@ def describe_commit(root):
     return commit + (" with changes" if git("status", "--porcelain", "-uno") else "")
 
 
-def save(path, headline, table, notes, machine, commit, command):
-    text = [f"# Measured {time.strftime('%Y-%m-%d', time.gmtime())}", "", headline, "", table, ""]
-    text += [f"{note}" for note in notes] + ([""] if notes else [])
-    text += [f"- commit: {commit}", f"- machine: {machine}", f"- command: `{command}`", ""]
-    pathlib.Path(path).write_text("\n".join(text))
+def save(path, title, parts, machine, commit, command):
+    """Puts the section of that title in the place of the one that the file has, or at its end."""
+    section = "\n\n".join([f"## {title}", *parts, "\n".join(
+        [f"- measured: {time.strftime('%Y-%m-%d', time.gmtime())}, commit {commit}",
+         f"- machine: {machine}", f"- command: `{command}`"])]) + "\n"
+    path = pathlib.Path(path)
+    text = path.read_text() if path.exists() else "# Measured\n"
+    sections = re.split(r"(?m)^(?=## )", text)
+    place = next((i for i, old in enumerate(sections) if old.startswith(f"## {title}\n")), None)
+    if place is None:
+        sections[-1] = sections[-1].rstrip("\n") + "\n\n"
+        sections.append(section)
+    else:
+        sections[place] = section + ("\n" if place + 1 < len(sections) else "")
+    path.write_text("".join(sections))
