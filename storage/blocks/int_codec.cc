@@ -93,30 +93,14 @@ class Encoder {
   }
 
   void LeaveOutliersOut(std::span<const uint64_t> group) {
-    std::array<uint16_t, kMaxWidth + 1> with_bits{};
-    for (const uint64_t v : group) ++with_bits[BitsOf(ZigZag(static_cast<int64_t>(v)))];
-    size_t best_cost = group.size() * width_;
-    unsigned best = kMaxWidth;
-    size_t left_out = 0;
-    size_t left_out_bits = 0;
-    for (unsigned bits = kMaxWidth; bits > 0; --bits) {
-      // Values of `bits` bits become outliers: a place and a varint each.
-      left_out += with_bits[bits];
-      left_out_bits += with_bits[bits] * (8 + (bits + 6) / 7 * 8);
-      const size_t cost =
-          (group.size() - left_out > 0 ? group.size() * (bits - 1) : 0) + left_out_bits;
-      if (left_out > 0 && cost < best_cost) {
-        best_cost = cost;
-        best = bits - 1;
-      }
-    }
-    if (best == kMaxWidth) return;
+    const unsigned most = CheapestBits(group);
+    if (most == kMaxWidth) return;
     bool any = false;
     int64_t least = 0;
     int64_t greatest = 0;
     for (const uint64_t v : group) {
       const auto value = static_cast<int64_t>(v);
-      if (BitsOf(ZigZag(value)) > best) continue;
+      if (ZigZag(value) >> most != 0) continue;
       least = any ? std::min(least, value) : value;
       greatest = any ? std::max(greatest, value) : value;
       any = true;
@@ -124,6 +108,34 @@ class Encoder {
     base_ = least;
     width_ = BitsOf(Unsigned(greatest) - Unsigned(least));
     for (const uint64_t v : group) outliers_ += IsOutlier(v) ? 1 : 0;
+  }
+
+  // Values of more bits are better left out; kMaxWidth: none is.
+  unsigned CheapestBits(std::span<const uint64_t> group) const {
+    std::array<uint16_t, kMaxWidth + 1> with_bits{};
+    uint64_t met = 0;  // Bit n: some value has n + 1 bits.
+    for (const uint64_t v : group) {
+      const unsigned bits = BitsOf(ZigZag(static_cast<int64_t>(v)));
+      ++with_bits[bits];
+      met |= (uint64_t{1} << bits) >> 1;
+    }
+    size_t best_cost = group.size() * width_;
+    unsigned best = kMaxWidth;
+    size_t left_out = 0;
+    size_t left_out_bits = 0;
+    while (met != 0) {
+      // Values of so many bits become outliers: a place and a varint each.
+      const unsigned bits = BitsOf(met);
+      met ^= uint64_t{1} << (bits - 1);
+      left_out += with_bits[bits];
+      left_out_bits += with_bits[bits] * (8 + (bits + 6) / 7 * 8);
+      const unsigned left = BitsOf(met);
+      const size_t cost = group.size() * left + left_out_bits;
+      if (cost >= best_cost) continue;
+      best_cost = cost;
+      best = left;
+    }
+    return best;
   }
 
   bool IsOutlier(uint64_t v) const {
@@ -234,11 +246,8 @@ bool ReadGroup(ByteReader* in, std::span<int64_t> group) {
   return true;
 }
 
-}  // namespace
-
-void AppendInts(std::span<const int64_t> values, std::string* out) {
-  const Order order = ChooseOrder(values);
-  out->push_back(static_cast<char>(order));
+template <Order kOrder>
+void AppendGroups(std::span<const int64_t> values, std::string* out) {
   Encoder encoder(out);
   std::array<uint64_t, kGroup> group;
   uint64_t last = 0;
@@ -248,11 +257,26 @@ void AppendInts(std::span<const int64_t> values, std::string* out) {
     for (size_t i = 0; i < count; ++i) {
       const uint64_t value = Unsigned(values[begin + i]);
       const uint64_t delta = value - last;
-      group[i] = order == kPlain ? value : order == kDelta ? delta : delta - last_delta;
+      group[i] = kOrder == kPlain ? value : kOrder == kDelta ? delta : delta - last_delta;
       last = value;
       last_delta = delta;
     }
     encoder.Add({group.data(), count});
+  }
+}
+
+}  // namespace
+
+void AppendInts(std::span<const int64_t> values, std::string* out) {
+  const Order order = ChooseOrder(values);
+  out->push_back(static_cast<char>(order));
+  switch (order) {
+    case kPlain:
+      return AppendGroups<kPlain>(values, out);
+    case kDelta:
+      return AppendGroups<kDelta>(values, out);
+    case kDeltaOfDelta:
+      return AppendGroups<kDeltaOfDelta>(values, out);
   }
 }
 

@@ -138,9 +138,9 @@ Status HeadSource::Read(WholeEntry* entry) {
   }
   entry->set = last_set_;
   if (entry->set == nullptr) return Malformed(row_key_);
-  for (size_t i = 0; i < entry->set->columns.size(); ++i) {
-    if (!DecodeValue(&in, &value)) return Malformed(row_key_);
-    entry->values.push_back(value);
+  entry->values.resize(entry->set->columns.size());
+  for (Value& each : entry->values) {
+    if (!DecodeValue(&in, &each)) return Malformed(row_key_);
   }
   return in.done() ? Status() : Malformed(row_key_);
 }

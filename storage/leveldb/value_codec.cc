@@ -1,6 +1,38 @@
 #include "storage/leveldb/value_codec.h"
 
 namespace tallyd {
+namespace {
+
+char* EncodeFixedValue(char* to, ValueKind kind, uint64_t bits) {
+  *to++ = static_cast<char>(kind);
+  return EncodeU64(to, bits);
+}
+
+}  // namespace
+
+char* EncodeOtherValue(char* to, const Value& value) {
+  switch (value.type()) {
+    case ValueType::kNull:
+      *to++ = static_cast<char>(kKindAbsent);
+      return to;
+    case ValueType::kInt64:
+      return EncodeFixedValue(to, kKindInt64, static_cast<uint64_t>(value.AsInt()));
+    case ValueType::kFloat64:
+      return EncodeFixedValue(to, kKindDouble, std::bit_cast<uint64_t>(value.AsDouble()));
+    case ValueType::kBool:
+      *to++ = static_cast<char>(value.AsBool() ? kKindTrue : kKindFalse);
+      return to;
+    case ValueType::kString:
+    case ValueType::kBytes: {
+      const std::string_view view = value.AsView();
+      const uint64_t kind = value.type() == ValueType::kString ? kKindString : kKindBytes;
+      to = EncodeVarint(to, static_cast<uint64_t>(view.size()) << kKindBits | kind);
+      if (!view.empty()) std::memcpy(to, view.data(), view.size());
+      return to + view.size();
+    }
+  }
+  return to;
+}
 
 bool DecodeLongValue(ByteReader* in, ValueKind kind, uint64_t payload, Value* value) {
   uint64_t bits = 0;

@@ -36,43 +36,18 @@ inline size_t MaxValueBytes(const Value& value) {
   return kMaxVarintBytes + 1 + (viewed ? value.AsView().size() : 0);
 }
 
-inline char* EncodeFixedValue(char* to, ValueKind kind, uint64_t bits) {
-  *to++ = static_cast<char>(kind);
-  return EncodeU64(to, bits);
-}
-
-// REQUIRES: MaxValueBytes of room.
+// REQUIRES, both: MaxValueBytes of room.
+char* EncodeOtherValue(char* to, const Value& value);  // Of what is no short number.
 inline char* EncodeValue(char* to, const Value& value) {
-  switch (value.type()) {
-    case ValueType::kNull:
-      *to++ = static_cast<char>(kKindAbsent);
-      return to;
-    case ValueType::kInt64: {
-      const int64_t n = value.AsInt();
-      if (n < -kMaxShortInt || n > kMaxShortInt) {
-        return EncodeFixedValue(to, kKindInt64, static_cast<uint64_t>(n));
-      }
-      return EncodeVarint(to, ZigZag(n) << kKindBits | kKindInt);
-    }
-    case ValueType::kFloat64:
-      if (value.is_decimal() && value.scale() <= kMaxStoredScale) {
-        const auto kind = static_cast<uint64_t>(kKindDecimal + value.scale());
-        return EncodeVarint(to, ZigZag(value.mantissa()) << kKindBits | kind);
-      }
-      return EncodeFixedValue(to, kKindDouble, std::bit_cast<uint64_t>(value.AsDouble()));
-    case ValueType::kBool:
-      *to++ = static_cast<char>(value.AsBool() ? kKindTrue : kKindFalse);
-      return to;
-    case ValueType::kString:
-    case ValueType::kBytes: {
-      const std::string_view view = value.AsView();
-      const uint64_t kind = value.type() == ValueType::kString ? kKindString : kKindBytes;
-      to = EncodeVarint(to, static_cast<uint64_t>(view.size()) << kKindBits | kind);
-      if (!view.empty()) std::memcpy(to, view.data(), view.size());
-      return to + view.size();
+  const bool is_int = value.type() == ValueType::kInt64;
+  if (is_int || (value.is_decimal() && value.scale() <= kMaxStoredScale)) [[likely]] {
+    const int64_t n = is_int ? value.AsInt() : value.mantissa();
+    const auto kind = static_cast<uint64_t>(is_int ? kKindInt : kKindDecimal + value.scale());
+    if (n >= -kMaxShortInt && n <= kMaxShortInt) {
+      return EncodeVarint(to, ZigZag(n) << kKindBits | kind);
     }
   }
-  return to;
+  return EncodeOtherValue(to, value);
 }
 
 // Of the kinds that are not a short number; false if malformed.

@@ -34,6 +34,25 @@ std::string EntryKeyOf(TableId table, std::string_view row, TimeUs time, uint64_
   return key;
 }
 
+TEST(CodingTest, VarintsReadBackWhateverFollows) {
+  std::mt19937_64 random(kSeed);
+  for (int i = 0; i < 20'000; ++i) {
+    const uint64_t v = random() >> (random() % 64);
+    std::string bytes;
+    PutVarint(&bytes, v);
+    EXPECT_EQ(bytes.size(), std::max<size_t>(1, (static_cast<size_t>(std::bit_width(v)) + 6) / 7));
+    const size_t size = bytes.size();
+    bytes += RandomBytes(random, 12);
+    ByteReader in(bytes);
+    uint64_t read = 0;
+    ASSERT_TRUE(in.GetVarint(&read));
+    EXPECT_EQ(read, v);
+    EXPECT_EQ(in.left(), bytes.size() - size);
+    ByteReader cut(std::string_view(bytes).substr(0, size - 1));
+    EXPECT_FALSE(cut.GetVarint(&read));
+  }
+}
+
 TEST(KeyCodecTest, KeysSortByTableRowThenNewestFirst) {
   std::mt19937_64 random(kSeed);
   // (table, row, -time, -sequence) in ascending order is the order of keys.
