@@ -62,8 +62,26 @@ class Loader {
       if (!read) return read;
       iterator->Next();
     }
-    const Status read = FromLevelDb(iterator->status());
+    Status read = FromLevelDb(iterator->status());
+    for (const auto& [key, row] : changes_) {
+      if (read) read = ReadLatest(key, row);
+    }
+    changes_.clear();
     return read && !twins_.empty() ? FindTwins(iterator.get()) : read;
+  }
+
+  // Those of a head come by sequence: of one row the last counts.
+  Status ReadLatestChanges(std::string_view record_key, std::string_view record) {
+    ByteReader in(record);
+    std::string_view key;
+    std::string_view row;
+    while (!in.done()) {
+      if (!ReadLatestChange(&in, &key, &row)) {
+        return Unreadable(record_key, "its changes are malformed");
+      }
+      changes_[std::string(key)] = row;
+    }
+    return {};
   }
 
   // Latest rows that a head has by reference get their values from its history entries.
@@ -124,6 +142,8 @@ class Loader {
                               : ReadMeta(key, value);
       case KeySpace::kLatest:
         return ReadLatest(key, value);
+      case KeySpace::kLatestChanges:
+        return ReadLatestChanges(key, value);
       case KeySpace::kDeletes:
         return ReadDelete(key, value);
       case KeySpace::kBlockFiles:
@@ -260,7 +280,9 @@ class Loader {
   DeleteList deletes_;
   LatestTables::Rows latest_;
   BlockFileMap files_;
-  // Of the head at hand: latest rows by the sequence of the entry that has their values.
+  // Of the head at hand: latest rows as it leaves them, and those of them that are references, by
+  // the sequence of the entry that has their values.
+  std::unordered_map<std::string, std::string> changes_;
   std::unordered_multimap<uint64_t, std::pair<std::string, LatestTwin>> twins_;
   uint64_t last_sequence_ = 0;
 };

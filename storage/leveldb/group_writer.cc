@@ -155,15 +155,17 @@ void GroupWriter::AddGroupRecords() {
       PutBase(FieldKey(stream, field), EncodeField(type_bits));
     }
   }
-  // Empty: the row is gone. A head remembers that until it is sealed.
-  for (const auto& [key, change] : latest_) {
-    if (!change.twin.empty()) {
-      head_.Put(key, change.twin);
-    } else {
-      head_.Put(key, change.row ? leveldb::Slice(*change.row) : leveldb::Slice());
-    }
-  }
+  // Each record of changes has a key of its own, also where nothing was written but deletes of
+  // rows.
+  if (!latest_.empty() && sequence_ == state_->last_sequence) ++sequence_;
   if (sequence_ == state_->last_sequence) return;
+  latest_record_.clear();
+  for (const auto& [key, change] : latest_) {
+    // Empty: the row is gone. A head remembers that until it is sealed.
+    const std::string_view row = change.row ? std::string_view(*change.row) : "";
+    AppendLatestChange(key, change.twin.empty() ? row : change.twin, &latest_record_);
+  }
+  if (!latest_record_.empty()) head_.Put(LatestChangesKey(sequence_), latest_record_);
   std::string last;
   PutU64(&last, sequence_);
   head_.Put(MetaKey(MetaKind::kLastSequence), last);

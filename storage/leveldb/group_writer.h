@@ -58,6 +58,7 @@ class GroupWriter {
   FieldTypes fields_;
   DeleteList deletes_;
   std::string scratch_key_;
+  std::string latest_record_;
   size_t committed_bytes_ = 0;
 };
 

@@ -139,4 +139,10 @@ std::string DeleteKey(TableId table, uint64_t sequence) {
   return key;
 }
 
+std::string LatestChangesKey(uint64_t sequence) {
+  std::string key(1, static_cast<char>(KeySpace::kLatestChanges));
+  PutU64(&key, sequence);
+  return key;
+}
+
 }  // namespace tallyd

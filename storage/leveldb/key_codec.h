@@ -22,6 +22,7 @@ enum class KeySpace : uint8_t {
   kRows = 0x10,
   kBlockFiles = 0x11,
   kLatest = 0x20,
+  kLatestChanges = 0x21,
   kDeletes = 0x30,
 };
 enum class MetaKind : uint8_t {
@@ -79,6 +80,7 @@ std::string TableKey(TableId table);
 std::string ColumnSetKey(TableId table, uint32_t set);
 std::string FieldKey(std::string_view stream, std::string_view field);
 std::string DeleteKey(TableId table, uint64_t sequence);
+std::string LatestChangesKey(uint64_t sequence);
 
 // Reads an escaped string and its terminator.
 bool GetEscaped(ByteReader* in, std::string* out);

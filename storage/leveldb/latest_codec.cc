@@ -2,8 +2,6 @@
 
 #include <limits>
 
-#include "storage/leveldb/coding.h"
-
 namespace tallyd {
 
 std::string EncodeLatest(std::span<const Layer> layers) {
@@ -35,6 +33,15 @@ bool DecodeLatest(std::string_view record, std::vector<Layer>* layers) {
     layers->push_back(layer);
   }
   return in.done() && !layers->empty();
+}
+
+void AppendLatestChange(std::string_view key, std::string_view row, std::string* record) {
+  PutString(record, key);
+  PutString(record, row);
+}
+
+bool ReadLatestChange(ByteReader* in, std::string_view* key, std::string_view* row) {
+  return in->GetString(key) && in->GetString(row);
 }
 
 // Begins with a count of no layers, which no other record has.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/time.h"
+#include "storage/leveldb/coding.h"
 
 namespace tallyd {
 
@@ -27,6 +28,13 @@ struct Layer {
 std::string EncodeLatest(std::span<const Layer> layers);
 // False if malformed, or not newest first. The entries view `record`; *layers is replaced.
 bool DecodeLatest(std::string_view record, std::vector<Layer>* layers);
+
+// What a group of batches makes of latest rows, as a head has it: one record, so that it takes one
+// entry of the head and not one for each row.
+void AppendLatestChange(std::string_view key, std::string_view row, std::string* record);
+// Reads the next change of a record; false if it is malformed. `row` is empty (it is gone), a
+// LatestTwin, or layers.
+bool ReadLatestChange(ByteReader* in, std::string_view* key, std::string_view* row);
 
 // A row in a head that has one layer, with the values of a history entry of the same head.
 struct LatestTwin {

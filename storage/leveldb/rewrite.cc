@@ -1,11 +1,13 @@
 #include "storage/leveldb/rewrite.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "storage/leveldb/block_source.h"
 #include "storage/leveldb/entry_stream.h"
 #include "storage/leveldb/head_source.h"
 #include "storage/leveldb/key_codec.h"
+#include "storage/leveldb/latest_codec.h"
 #include "storage/leveldb/status.h"
 #include "storage/leveldb/window_writer.h"
 
@@ -57,16 +59,26 @@ class HeadSealer {
     if (it.Valid() && ToView(it.key()) == MetaKey(MetaKind::kLastSequence)) {
       ByteReader(ToView(it.value())).GetU64(&sealed_.last_sequence);
     }
-    for (it.Seek(std::string(1, static_cast<char>(KeySpace::kLatest))); it.Valid(); it.Next()) {
-      // Deletes as the head says it. Latest rows as they are now: what came to them since is in the
-      // next heads, which say it again.
-      std::string key = it.key().ToString();
-      std::string value = it.value().ToString();
-      if (static_cast<KeySpace>(key[0]) == KeySpace::kLatest) {
-        const LatestRow row = input_.state->latest.Get(key);
-        value = row ? *row : std::string();
+    std::unordered_set<std::string> latest;
+    for (it.Seek(LatestChangesKey(0)); it.Valid(); it.Next()) {
+      if (static_cast<KeySpace>(it.key()[0]) == KeySpace::kLatestChanges) {
+        ByteReader in(ToView(it.value()));
+        std::string_view key;
+        std::string_view row;
+        while (!in.done()) {
+          if (!ReadLatestChange(&in, &key, &row)) {
+            return Error(ErrorCode::kCorruption, "a record of latest rows is malformed");
+          }
+          latest.emplace(key);
+        }
+      } else {
+        sealed_.records.emplace_back(it.key().ToString(), it.value().ToString());
       }
-      sealed_.records.emplace_back(std::move(key), std::move(value));
+    }
+    // As they are now: what came to them since is in the next heads, which say it again.
+    for (const std::string& key : latest) {
+      const LatestRow row = input_.state->latest.Get(key);
+      sealed_.records.emplace_back(key, row ? *row : std::string());
     }
     return FromLevelDb(it.status());
   }

@@ -46,6 +46,15 @@ TEST(FormatTest, LatestRow) {
   EXPECT_EQ(Hex(EncodeLatest({&layer, 1})), "01050903010120");
 }
 
+TEST(FormatTest, LatestChanges) {
+  EXPECT_EQ(Hex(LatestChangesKey(9)), "210000000000000009");
+  std::string record;
+  AppendLatestChange("k", "row", &record);
+  AppendLatestChange("gone", "", &record);
+  EXPECT_EQ(Hex(record), "016b03726f7704676f6e6500");
+  EXPECT_EQ(Hex(EncodeLatestTwin({5, 9, 8, 2})), "0005090802");
+}
+
 TEST(FormatTest, Delete) {
   EXPECT_EQ(Hex(DeleteKey(3, 8)), "30000000030000000000000008");
   DeleteSpec what;
