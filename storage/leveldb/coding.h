@@ -66,7 +66,8 @@ inline uint64_t GatherVarint(uint64_t v) {
 inline char* EncodeVarint(char* to, uint64_t v) {
   if constexpr (std::endian::native == std::endian::little) {
     if (v <= kMaxWordVarint) {
-      const auto bytes = static_cast<unsigned>(std::bit_width(v | 1) + 6) / 7;
+      // ceil(bits / 7) for up to 64 bits.
+      const auto bytes = static_cast<unsigned>(std::bit_width(v | 1) * 9 + 64) / 64;
       const uint64_t before_last = (uint64_t{1} << (8 * (bytes - 1))) - 1;
       v = SpreadVarint(v) | (kGoesOn & before_last);
       std::memcpy(to, &v, sizeof v);

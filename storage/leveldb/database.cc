@@ -182,7 +182,7 @@ Status Database::WriteBase(leveldb::WriteBatch* batch) {
   return FromLevelDb(base_->Write(options, batch));
 }
 
-Status Database::WriteHead(leveldb::WriteBatch* batch, bool sync,
+Status Database::WriteHead(leveldb::WriteBatch* batch, const TableTimes& times, bool sync,
                            const std::function<void()>& publish) {
   const std::lock_guard writing(write_mutex_);
   if (!head_status_) return head_status_;
@@ -194,6 +194,7 @@ Status Database::WriteHead(leveldb::WriteBatch* batch, bool sync,
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
   if (written && batch->ApproximateSize() > kEmpty) head.AddBytes(batch->ApproximateSize());
   newest_bytes_ = head.bytes();
+  if (written) head.CoverTimes(times);
   if (written) publish();
   return written;
 }

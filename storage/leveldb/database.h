@@ -90,9 +90,10 @@ class Database {
   void Close();  // Revokes every lease.
   bool is_open() const { return base_ != nullptr; }
   Status WriteBase(leveldb::WriteBatch* batch);  // Synced.
-  // Calls `publish` after success: before the head can be closed, so that whoever seals it finds in
-  // memory what it says.
-  Status WriteHead(leveldb::WriteBatch* batch, bool sync, const std::function<void()>& publish);
+  // `times`: of the entries in it. Calls `publish` after success: before the head can be closed, so
+  // that whoever seals it finds in memory what it says.
+  Status WriteHead(leveldb::WriteBatch* batch, const TableTimes& times, bool sync,
+                   const std::function<void()>& publish);
   // Of base; kNotFound if absent.
   Result<std::string> Get(std::string_view key) const;
   // Of base or an opened head, without a snapshot. Must be gone before Close.

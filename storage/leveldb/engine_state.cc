@@ -250,6 +250,9 @@ class Loader {
   Status ReadLatest(std::string_view key, std::string_view value) {
     std::string row_key;
     if (!DecodeRowPrefix(key, &row_key)) return Unreadable(key, "its key is malformed");
+    const TableId table = DecodeU32(key.data() + 1);
+    // A table that was dropped has lost its columns already; its rows go when heads are sealed.
+    if (!catalogue_.tables.contains(table)) return {};
     if (value.empty()) {  // A head says that the row is gone.
       latest_.erase(std::string(key));
       return {};
@@ -260,7 +263,6 @@ class Loader {
       twins_.emplace(twin.entry, std::pair(std::string(key), twin));
       return {};
     }
-    const TableId table = DecodeU32(key.data() + 1);
     std::vector<Layer> layers;
     if (!DecodeLatest(value, &layers)) return Unreadable(key, "its layers are malformed");
     EntryCells cells;

@@ -6,20 +6,23 @@
 namespace tallyd {
 
 bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer* out) {
-  size_t present = 0;
-  size_t room = 1 + kMaxVarintBytes;
-  for (const Value& value : values) {
-    if (!value.is_null()) ++present;
-    room += MaxValueBytes(value);
+  const size_t begin = out->size();
+  size_t absent = 0;
+  char* to = out->Reserve(1 + kMaxVarintBytes + values.size() * kMaxNumberBytes);
+  to = EncodeVarint(to + 1, set.id);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value& value = values[i];
+    if (value.type() >= ValueType::kString) {
+      out->Finish(to);
+      to = out->Reserve(MaxValueBytes(value) + (values.size() - i - 1) * kMaxNumberBytes);
+    }
+    absent += value.is_null() ? 1 : 0;
+    to = EncodeValue(to, value);
   }
-  if (present == 0) return false;
-  char* to = out->Reserve(room);
-  const EntryTag tag = present == values.size() ? EntryTag::kBySet : EntryTag::kBySetSparse;
-  *to++ = static_cast<char>(tag);
-  to = EncodeVarint(to, set.id);
-  for (const Value& value : values) to = EncodeValue(to, value);
-  out->Finish(to);
-  return true;
+  const EntryTag tag = absent == 0 ? EntryTag::kBySet : EntryTag::kBySetSparse;
+  out->data()[begin] = static_cast<char>(tag);
+  out->Finish(absent == values.size() ? out->data() + begin : to);
+  return absent < values.size();
 }
 
 bool AppendEntry(std::span<const ColumnRef> columns, std::span<const Value> values,

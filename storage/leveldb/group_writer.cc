@@ -40,6 +40,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   sets_.clear();
   fields_.clear();
   deletes_.clear();
+  times_.clear();
   sequence_ = state_->last_sequence;
   for (LevelDbBatch* batch : group) {
     const Status added = AddBatch(batch);
@@ -60,6 +61,7 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
       case LevelDbBatch::OpKind::kEntry:
         PatchSequence(batch->KeyOf(op), op.key_size, ++sequence_);
         head_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        CoverTime(op.table, op.time);
         break;
       case LevelDbBatch::OpKind::kLatest:
         added = PutLatest(*batch, op);
@@ -86,11 +88,20 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
   return {};
 }
 
+void GroupWriter::CoverTime(TableId table, TimeUs time) {
+  TimeRange& range = times_.try_emplace(table, TimeRange{time, time + 1}).first->second;
+  range.from = std::min(range.from, time);
+  range.to = std::max(range.to, time + 1);
+}
+
 Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
   scratch_key_.assign(batch.Key(op));
   const auto [place, first] = latest_.try_emplace(scratch_key_);
   LatestChange& change = place->second;
-  if (first) change.row = state_->latest.Find(scratch_key_);
+  if (first) {
+    change.stored = state_->latest.Find(scratch_key_);
+    if (change.stored != nullptr) change.row = *change.stored;
+  }
   const std::string_view row = change.row ? std::string_view(*change.row) : "";
   const Layer layer{op.time, ++sequence_, batch.ValueOf(op)};
   Result<std::string> merged = merge_.Put(op.table, op.mode, row, layer);
@@ -109,10 +120,10 @@ Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op&
 
 Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
   const KeyRange range = DatabaseRange(KeySpace::kLatest, table, what.rows);
-  const auto& rows = state_->latest.rows();
+  LatestTables::Rows& rows = state_->latest.rows();
   for (auto row = rows.lower_bound(range.start); row != rows.end() && row->first < range.end;
        ++row) {
-    latest_.try_emplace(row->first, LatestChange{row->second, {}});
+    latest_.try_emplace(row->first, LatestChange{row->second, &row->second, {}});
   }
   for (auto& [key, change] : latest_) {
     if (!change.row || key < range.start || key >= range.end) continue;
@@ -184,14 +195,14 @@ Status GroupWriter::Write(bool sync) {
   // Readers must not see the write without its deletes, nor the reverse.
   std::unique_lock<std::shared_mutex> change;
   if (!deletes_.empty()) change = state_->deletes.BeginChange();
-  return database_->WriteHead(&head_, sync, [this] { Publish(); });
+  return database_->WriteHead(&head_, times_, sync, [this] { Publish(); });
 }
 
 void GroupWriter::Publish() {
   for (const ColumnSet* set : sets_) ColumnRegistry::SetStored(*set, true);
   state_->fields.Add(fields_);
   state_->deletes.Publish(deletes_);
-  state_->latest.Publish(latest_);
+  state_->latest.Publish(&latest_);
 }
 
 }  // namespace tallyd

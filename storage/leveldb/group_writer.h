@@ -34,6 +34,7 @@ class GroupWriter {
 
  private:
   Status AddBatch(LevelDbBatch* batch);
+  void CoverTime(TableId table, TimeUs time);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
   Status DeleteLatest(TableId table, const DeleteSpec& what);
   void DeleteHistory(TableId table, const DeleteSpec& what);
@@ -57,6 +58,7 @@ class GroupWriter {
   std::vector<const ColumnSet*> sets_;
   FieldTypes fields_;
   DeleteList deletes_;
+  TableTimes times_;
   std::string scratch_key_;
   std::string latest_record_;
   size_t committed_bytes_ = 0;

@@ -66,6 +66,7 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
   head->db_.reset(db);
   std::unique_ptr<leveldb::Iterator> first(db->NewIterator(leveldb::ReadOptions()));
   first->SeekToFirst();
+  head->knows_times_ = !first->Valid();
   if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
   return head;
 }
@@ -73,6 +74,21 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
 void Head::AddBytes(uint64_t bytes) {
   if (bytes_ == 0) since_ = std::chrono::steady_clock::now();
   bytes_ += bytes;
+}
+
+void Head::CoverTimes(const TableTimes& times) {
+  for (const auto& [table, range] : times) {
+    const auto [known, is_new] = times_.try_emplace(table, range);
+    if (is_new) continue;
+    known->second.from = std::min(known->second.from, range.from);
+    known->second.to = std::max(known->second.to, range.to);
+  }
+}
+
+std::optional<TimeRange> Head::TimesOf(TableId table) const {
+  if (!knows_times_) return std::nullopt;
+  const auto known = times_.find(table);
+  return known == times_.end() ? TimeRange{0, 0} : known->second;
 }
 
 std::string HeadsDirectory(const std::string& path) { return path + "/heads"; }

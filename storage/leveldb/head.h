@@ -13,14 +13,21 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
 #include "config/result.h"
+#include "config/time.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
+
+// By table: from the earliest to behind the latest.
+using TableTimes = std::map<TableId, TimeRange>;
 
 class Head {
  public:
@@ -42,6 +49,12 @@ class Head {
   // When it got its first bytes; the distant future while it is empty.
   std::chrono::steady_clock::time_point since() const { return since_.load(); }
 
+  // Of the committer's thread: the times of a table's entries.
+  void CoverTimes(const TableTimes& times);
+  // Of a head that is closed to writes: the times of a table's entries, empty if it has none. Null
+  // where nobody knows: it was not written by this process alone.
+  std::optional<TimeRange> TimesOf(TableId table) const;
+
   // Its contents are in block files, and base says so: its files may go.
   void Drop() { dropped_ = true; }
 
@@ -55,6 +68,8 @@ class Head {
   std::atomic<uint64_t> bytes_{0};
   std::atomic<std::chrono::steady_clock::time_point> since_;
   std::atomic<bool> dropped_{false};
+  bool knows_times_ = false;
+  TableTimes times_;
 };
 
 std::string HeadsDirectory(const std::string& path);

@@ -43,24 +43,28 @@ uint64_t LatestTables::RowsOf(TableId table) const {
   return count == counts_.end() ? 0 : count->second;
 }
 
-LatestRow LatestTables::Find(std::string_view key) const {
+LatestRow* LatestTables::Find(std::string_view key) {
   const auto row = rows_.find(key);
-  return row == rows_.end() ? nullptr : row->second;
+  return row == rows_.end() ? nullptr : &row->second;
 }
 
 LatestRow LatestTables::Get(std::string_view key) const {
   const std::shared_lock lock(mutex_);
-  return Find(key);
+  const auto row = rows_.find(key);
+  return row == rows_.end() ? nullptr : row->second;
 }
 
-void LatestTables::Publish(const std::unordered_map<std::string, LatestChange>& changed) {
-  if (changed.empty()) return;
+void LatestTables::Publish(std::unordered_map<std::string, LatestChange>* changed) {
+  if (changed->empty()) return;
   const std::unique_lock lock(mutex_);
-  for (const auto& [key, change] : changed) {
-    if (change.row) {
-      const auto [place, added] = rows_.insert_or_assign(key, change.row);
-      if (added) ++counts_[TableOf(key)];
-    } else if (rows_.erase(key) > 0) {
+  for (auto& [key, change] : *changed) {
+    if (change.row && change.stored != nullptr) {
+      std::swap(*change.stored, change.row);
+    } else if (change.row) {
+      rows_.emplace(key, std::move(change.row));
+      ++counts_[TableOf(key)];
+    } else if (change.stored != nullptr) {
+      rows_.erase(key);
       --counts_[TableOf(key)];
     }
   }

@@ -26,6 +26,7 @@ using LatestRow = std::shared_ptr<const std::string>;
 // What a group makes of a row.
 struct LatestChange {
   LatestRow row;
+  LatestRow* stored = nullptr;  // Where it is among the rows, if it was there before.
   std::string twin;  // Its record in the head, where a history entry has the same values.
 };
 
@@ -42,9 +43,10 @@ class LatestTables {
   uint64_t RowsOf(TableId table) const;
 
   // Of the committer's thread.
-  LatestRow Find(std::string_view key) const;
-  const Rows& rows() const { return rows_; }
-  void Publish(const std::unordered_map<std::string, LatestChange>& changed);
+  LatestRow* Find(std::string_view key);  // Null if there is none; stays where it is until erased.
+  Rows& rows() { return rows_; }
+  // The rows that were replaced are left in *changed: nobody waits while they are freed.
+  void Publish(std::unordered_map<std::string, LatestChange>* changed);
   void Replace(Rows rows);
 
  private:

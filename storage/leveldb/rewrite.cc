@@ -85,7 +85,7 @@ class HeadSealer {
 
   Status SealTable(const TablePtr& table) {
     TimeRange times;
-    const Status found = FindTimes(table->id, &times);
+    const Status found = TimesOf(table->id, &times);
     if (!found || times.is_empty()) return found;
     const DeleteList deletes = input_.state->deletes.Of(table->id);
     BlockFileInfo info;
@@ -120,6 +120,17 @@ class HeadSealer {
   }
 
   // Of the table's entries; empty if it has none.
+  Status TimesOf(TableId table, TimeRange* times) {
+    {
+      const Access access(lease_);
+      if (!access) return Reopening();
+      const std::optional<TimeRange> known = access.view().heads.front()->TimesOf(table);
+      if (known) *times = *known;
+      if (known) return {};
+    }
+    return FindTimes(table, times);
+  }
+
   Status FindTimes(TableId table, TimeRange* times) {
     *times = {kMaxTimeUs + 1, 0};
     const std::string end = TableEnd(KeySpace::kRows, table);

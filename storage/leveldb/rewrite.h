@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "storage/leveldb/base_compaction.h"
 #include "storage/leveldb/database.h"
 #include "storage/leveldb/engine_state.h"
 #include "storage/leveldb/pacer.h"
@@ -30,7 +31,7 @@ struct SealedHead {
   uint64_t entries = 0;
   std::vector<BlockFilePtr> files;
   // For base: latest rows (an empty value: the row is gone) and the deletes' records.
-  std::vector<std::pair<std::string, std::string>> records;
+  Records records;
 };
 
 // REQUIRES: the lease's view has a head that is older than another.

@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 
+#include "storage/leveldb/base_compaction.h"
 #include "storage/leveldb/key_codec.h"
 #include "storage/leveldb/merge_policy.h"
 #include "storage/leveldb/status.h"
@@ -203,7 +204,7 @@ Status Sealer::Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(V
 
 // In pieces, so that no request waits for all of it. They say what the head says, too: a crash
 // between them changes nothing.
-Status Sealer::CommitRecords(const std::vector<std::pair<std::string, std::string>>& records) {
+Status Sealer::CommitRecords(const Records& records) {
   auto batch = NewBatch();
   for (const auto& [key, value] : records) {
     if (value.empty()) {
@@ -366,11 +367,8 @@ Status Sealer::Rewrite(std::vector<BlockFilePtr> from) {
 }
 
 Status Sealer::CompactBase() {
-  Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
-  if (!lease) return lease.error();
-  const Access access(lease->get());
-  if (access) access.base().CompactRange(nullptr, nullptr);
-  return {};
+  return tallyd::CompactBase(&engine_->database(),
+                             [this](const Records& records) { return CommitRecords(records); });
 }
 
 }  // namespace tallyd

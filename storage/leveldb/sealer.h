@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "storage/group_committer.h"
+#include "storage/leveldb/base_compaction.h"
 #include "storage/leveldb/engine.h"
 #include "storage/leveldb/leveldb_batch.h"
 #include "storage/leveldb/rewrite.h"
@@ -55,7 +56,7 @@ class Sealer {
   bool IsExpired(const BlockFile& file) const;
   // Commits the records, then changes the view, as one.
   Status Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(View*)> change);
-  Status CommitRecords(const std::vector<std::pair<std::string, std::string>>& records);
+  Status CommitRecords(const Records& records);
   std::unique_ptr<LevelDbBatch> NewBatch() const;
   RewriteInput Input();
   bool stopping() const;

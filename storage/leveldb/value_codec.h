@@ -30,10 +30,11 @@ inline constexpr uint8_t kMaxStoredScale = 7;
 inline constexpr unsigned kKindBits = 4;
 inline constexpr int64_t kMaxShortInt = (int64_t{1} << 59) - 1;
 
-// The most bytes that a value takes.
+// The most bytes that a value takes, and one that is no text.
+inline constexpr size_t kMaxNumberBytes = kMaxVarintBytes + 1;
 inline size_t MaxValueBytes(const Value& value) {
   const bool viewed = value.type() == ValueType::kString || value.type() == ValueType::kBytes;
-  return kMaxVarintBytes + 1 + (viewed ? value.AsView().size() : 0);
+  return kMaxNumberBytes + (viewed ? value.AsView().size() : 0);
 }
 
 // REQUIRES, both: MaxValueBytes of room.

@@ -123,6 +123,22 @@ TEST_F(CatalogueTest, ATableOutOfTheFileIsOrphanedAndGoesOnlyWhenDropped) {
   EXPECT_GT(Find("H")->id, old) << "numbers are not given twice";
 }
 
+// Its columns are forgotten at once, its rows in base when the head that says so is sealed.
+TEST_F(CatalogueTest, ATableDroppedAfterItsRowsWereSealedDoesNotHinderTheNextStart) {
+  for (const char* table : {"H", "L"}) {
+    ASSERT_TRUE(Write(table, "r", 1, {{"A", "x", Value::Int(1)}}));
+  }
+  ASSERT_TRUE(store().Settle());
+  ASSERT_TRUE(Adopt(MakeSchema({})));
+  for (const char* table : {"H", "L"}) ASSERT_TRUE(store().DropTable(table));
+  Reopen();
+  EXPECT_TRUE(store().Tables().empty());
+  ASSERT_TRUE(store().Settle());
+  Reopen();
+  ASSERT_TRUE(Adopt(schema_));
+  EXPECT_TRUE(Read("L").empty());
+}
+
 TEST_F(CatalogueTest, ABatchForADroppedTableIsRefused) {
   auto batch = NewBatch();
   Put(batch.get(), "H", "r", 1, {{"A", "x", Value::Int(1)}});

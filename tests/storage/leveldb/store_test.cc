@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <leveldb/db.h>
 
+#include <filesystem>
 #include <random>
 
 #include "storage/leveldb/column_registry.h"
@@ -81,6 +82,35 @@ TEST_F(StoreTest, LatestValuesAreRecoveredFromTheEntriesThatHaveThem) {
   EXPECT_EQ(store().State().unsealed_bytes, 0u);
   Reopen();
   EXPECT_EQ(Read("L"), expected) << "from base";
+}
+
+TEST_F(StoreTest, LatestRowsDeletedOneByOneStayDeleted) {
+  for (const char* row : {"a", "b", "c"}) {
+    ASSERT_TRUE(Write("L", row, 5, {{"A", "x", Value::Int(1)}}));
+  }
+  ASSERT_TRUE(Erase("L", RowDelete("a", "b")));
+  ASSERT_TRUE(Erase("L", RowDelete("b", "c")));
+  Reopen();
+  EXPECT_EQ(Read("L"), (Rows{{"c", {{"A:x@5", "1"}}}}));
+}
+
+TEST_F(StoreTest, SettledLatestRowsAreOnTheDiskOnce) {
+  config().write_buffer = 4u << 10;  // Many heads, each of which leaves both rows in base.
+  Reopen();
+  std::mt19937 random(3);
+  std::string text(1000, ' ');
+  for (int i = 0; i < 100; ++i) {
+    for (char& c : text) c = static_cast<char>('!' + random() % 90);
+    ASSERT_TRUE(Write("L", i % 2 == 0 ? "a" : "b", i, {{"A", "x", Value::String(text)}}));
+  }
+  ASSERT_TRUE(store().Settle());
+  uint64_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(path())) {
+    if (file.path().extension() == ".ldb") bytes += file.file_size();
+  }
+  EXPECT_LT(bytes, 4000u);
+  Reopen();
+  EXPECT_EQ(Read("L").back(), (std::pair<std::string, Cells>{"b", {{"A:x@99", text}}}));
 }
 
 TEST_F(StoreTest, WhatHasExpiredLeavesTheDisk) {
