@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 
 namespace tallyd {
@@ -17,12 +18,19 @@ struct Job {
   std::atomic<size_t> next{0};
   std::mutex mutex;
   std::condition_variable changed;
-  size_t done = 0;  // Guarded by mutex.
+  size_t done = 0;  // Guarded by mutex, like the next one.
+  std::exception_ptr failure;
 
   void Work() {
     for (size_t i = next++; i < count; i = next++) {
-      (*task)(i);
+      std::exception_ptr failed;
+      try {
+        (*task)(i);
+      } catch (...) {
+        failed = std::current_exception();
+      }
       const std::lock_guard lock(mutex);
+      if (!failure) failure = failed;
       if (++done == count) changed.notify_all();
     }
   }
@@ -48,6 +56,7 @@ void Helpers::Run(size_t count, const std::function<void(size_t)>& task) {
   job->Work();
   std::unique_lock lock(job->mutex);
   job->changed.wait(lock, [&] { return job->done == count; });
+  if (job->failure) std::rethrow_exception(job->failure);
 }
 
 }  // namespace tallyd

@@ -24,7 +24,7 @@ class Helpers {
   size_t threads() const { return threads_; }
 
   // Calls task(0), ..., task(count - 1), each once and several at a time; returns when all have
-  // returned. Tasks must not throw.
+  // returned. Throws on what the first task that failed threw.
   void Run(size_t count, const std::function<void(size_t)>& task);
 
  private:

@@ -111,7 +111,7 @@ Status Daemon::Start() {
   if (Status listening = server_->Listen(); !listening) return listening;
   context_->ready = true;
   server_->Start();
-  spdlog::info("tallyd {} listens on {} (port {}), data in {}", kVersion, config_.server.listen,
+  spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
                server_->port(), config_.storage.path);
   service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
   return {};

@@ -63,7 +63,7 @@ int Serve(const std::string& file) {
 
 int Run(int argc, char** argv) {
   CLI::App app{"tallyd: time series into Bigtable-style rows, durably, over HTTP", "tallyd"};
-  app.set_version_flag("--version", "tallyd " + std::string(kVersion));
+  app.set_version_flag("--version", "tallyd " + std::string(kBuild));
   app.require_subcommand(1);
   std::string file;
   CLI::App* serve = app.add_subcommand("serve", "Run the daemon in the foreground");

@@ -16,6 +16,7 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr auto kPauseAfterFailure = std::chrono::milliseconds(500);
+constexpr auto kBetweenLogLines = std::chrono::minutes(1);
 // A head with a delete is sealed soon: until then what it hides takes room and readers' time.
 constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 // Closed heads that may wait. Beyond, the newest grows on, and LevelDB compacts it.
@@ -112,13 +113,22 @@ void Sealer::Run() {
     }
     if (!worked && worked.error().code() != ErrorCode::kUnavailable) {
       lock.unlock();
-      spdlog::warn("store: sealing waits: {}", worked.error().message());
+      LogFailure(worked.error().message());
       lock.lock();
     }
     changed_.wait_for(lock, worked ? kLook : kPauseAfterFailure, [&] {
       return stopping_ || (worked && (awake_ || settle_asked_ > settle_done_));
     });
   }
+}
+
+// It is tried again all the time; one line a minute tells of it, unless it fails in another way.
+void Sealer::LogFailure(const std::string& message) {
+  const auto now = std::chrono::steady_clock::now();
+  if (message == logged_failure_ && now - logged_at_ < kBetweenLogLines) return;
+  logged_failure_ = message;
+  logged_at_ = now;
+  spdlog::warn("store: sealing waits: {}", message);
 }
 
 void Sealer::BeginSettle(const View& view) {

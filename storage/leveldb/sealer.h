@@ -43,6 +43,7 @@ class Sealer {
   void Wait();
   // One piece of work; *did tells whether there was any.
   Status Work(bool* did);
+  void LogFailure(const std::string& message);
   void BeginSettle(const View& view);
   Status SealIfDue(const View& view, bool* did);
   Status SealAllDue();
@@ -83,6 +84,9 @@ class Sealer {
   uint64_t settle_ticket_ = 0;    // 0: it does not.
   uint64_t settle_head_ = 0;      // The newest head to be sealed.
   uint64_t settle_sequence_ = 0;  // Of the newest files to be merged; 0: not sealed yet.
+
+  std::string logged_failure_;  // Of the thread; the last line's.
+  std::chrono::steady_clock::time_point logged_at_;
 
   std::thread thread_;
 };

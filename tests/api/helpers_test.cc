@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <latch>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -43,6 +44,17 @@ TEST(HelpersTest, ACallerWhoseHelpersAreBusyDoesItAlone) {
   EXPECT_EQ(calls, 10);
   done.count_down();
   other.join();
+}
+
+TEST(HelpersTest, WhatATaskThrowsReachesTheCallerWhenAllAreDone) {
+  Helpers helpers(2);
+  std::atomic<int> calls = 0;
+  const auto task = [&](size_t i) {
+    ++calls;
+    if (i == 3) throw std::runtime_error("three");
+  };
+  EXPECT_THROW(helpers.Run(8, task), std::runtime_error);
+  EXPECT_EQ(calls, 8);
 }
 
 }  // namespace
