@@ -117,7 +117,7 @@ class Encoder {
     for (const uint64_t v : group) {
       const unsigned bits = BitsOf(ZigZag(static_cast<int64_t>(v)));
       ++with_bits[bits];
-      met |= (uint64_t{1} << bits) >> 1;
+      if (bits > 0) met |= uint64_t{1} << (bits - 1);
     }
     size_t best_cost = group.size() * width_;
     unsigned best = kMaxWidth;
