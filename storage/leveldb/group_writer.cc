@@ -95,24 +95,23 @@ void GroupWriter::CoverTime(TableId table, TimeUs time) {
 }
 
 Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
-  scratch_key_.assign(batch.Key(op));
-  const auto [place, first] = latest_.try_emplace(scratch_key_);
+  const auto [place, first] = latest_.try_emplace(batch.Key(op));
   LatestChange& change = place->second;
   if (first) {
-    change.stored = state_->latest.Find(scratch_key_);
+    change.stored = state_->latest.Find(place->first);
     if (change.stored != nullptr) change.row = *change.stored;
   }
   const std::string_view row = change.row ? std::string_view(*change.row) : "";
   const Layer layer{op.time, ++sequence_, batch.ValueOf(op)};
   Result<std::string> merged = merge_.Put(op.table, op.mode, row, layer);
   if (!merged) return merged.error();
-  change.twin.clear();
+  change.twin.reset();
   if (op.twin >= 0 && IsOnlyLayer(*merged, layer)) {
     EntryHead head;
     ByteReader in(layer.entry);
     GetEntryHead(&in, &head);
-    change.twin = EncodeLatestTwin(
-        {layer.time, layer.sequence, sequences_[static_cast<size_t>(op.twin)], head.number});
+    change.twin = LatestTwin{layer.time, layer.sequence, sequences_[static_cast<size_t>(op.twin)],
+                             head.number};
   }
   change.row = std::make_shared<const std::string>(std::move(*merged));
   return {};
@@ -130,7 +129,7 @@ Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
     Result<std::string> left = merge_.Delete(table, *change.row, what);
     if (!left) return left.error();
     change.row = left->empty() ? nullptr : std::make_shared<const std::string>(std::move(*left));
-    change.twin.clear();
+    change.twin.reset();
   }
   return {};
 }
@@ -173,8 +172,12 @@ void GroupWriter::AddGroupRecords() {
   latest_record_.clear();
   for (const auto& [key, change] : latest_) {
     // Empty: the row is gone. A head remembers that until it is sealed.
-    const std::string_view row = change.row ? std::string_view(*change.row) : "";
-    AppendLatestChange(key, change.twin.empty() ? row : change.twin, &latest_record_);
+    std::string_view row = change.row ? std::string_view(*change.row) : "";
+    if (change.twin) {
+      EncodeLatestTwin(*change.twin, &twin_);
+      row = twin_;
+    }
+    AppendLatestChange(key, row, &latest_record_);
   }
   if (!latest_record_.empty()) head_.Put(LatestChangesKey(sequence_), latest_record_);
   std::string last;

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "config/result.h"
@@ -53,14 +52,14 @@ class GroupWriter {
   leveldb::WriteBatch base_;
   bool any_base_ = false;
   uint64_t sequence_ = 0;
-  std::unordered_map<std::string, LatestChange> latest_;  // Rows as they will be.
-  std::vector<uint64_t> sequences_;                       // Of the batch's ops.
+  LatestChanges latest_;             // Rows as they will be.
+  std::vector<uint64_t> sequences_;  // Of the batch's ops.
   std::vector<const ColumnSet*> sets_;
   FieldTypes fields_;
   DeleteList deletes_;
   TableTimes times_;
-  std::string scratch_key_;
   std::string latest_record_;
+  std::string twin_;
   size_t committed_bytes_ = 0;
 };
 

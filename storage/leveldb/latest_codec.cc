@@ -45,13 +45,12 @@ bool ReadLatestChange(ByteReader* in, std::string_view* key, std::string_view* r
 }
 
 // Begins with a count of no layers, which no other record has.
-std::string EncodeLatestTwin(const LatestTwin& twin) {
-  std::string record(1, '\0');
-  PutVarint(&record, static_cast<uint64_t>(twin.time));
-  PutVarint(&record, twin.sequence);
-  PutVarint(&record, twin.entry);
-  PutVarint(&record, twin.set);
-  return record;
+void EncodeLatestTwin(const LatestTwin& twin, std::string* record) {
+  record->assign(1, '\0');
+  PutVarint(record, static_cast<uint64_t>(twin.time));
+  PutVarint(record, twin.sequence);
+  PutVarint(record, twin.entry);
+  PutVarint(record, twin.set);
 }
 
 bool IsLatestTwin(std::string_view record) { return !record.empty() && record[0] == '\0'; }

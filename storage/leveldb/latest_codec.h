@@ -43,7 +43,7 @@ struct LatestTwin {
   uint64_t entry = 0;  // The sequence of the history entry.
   uint32_t set = 0;    // The latest table's set of columns.
 };
-std::string EncodeLatestTwin(const LatestTwin& twin);
+void EncodeLatestTwin(const LatestTwin& twin, std::string* record);  // Replaced.
 bool IsLatestTwin(std::string_view record);
 bool DecodeLatestTwin(std::string_view record, LatestTwin* twin);
 

@@ -54,7 +54,7 @@ LatestRow LatestTables::Get(std::string_view key) const {
   return row == rows_.end() ? nullptr : row->second;
 }
 
-void LatestTables::Publish(std::unordered_map<std::string, LatestChange>* changed) {
+void LatestTables::Publish(LatestChanges* changed) {
   if (changed->empty()) return;
   const std::unique_lock lock(mutex_);
   for (auto& [key, change] : *changed) {
@@ -64,8 +64,8 @@ void LatestTables::Publish(std::unordered_map<std::string, LatestChange>* change
       rows_.emplace(key, std::move(change.row));
       ++counts_[TableOf(key)];
     } else if (change.stored != nullptr) {
-      rows_.erase(key);
       --counts_[TableOf(key)];
+      rows_.erase(rows_.find(key));
     }
   }
 }

@@ -5,9 +5,11 @@
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_TABLES_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_TABLES_H_
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "config/key_ranges.h"
+#include "storage/leveldb/latest_codec.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -27,8 +30,10 @@ using LatestRow = std::shared_ptr<const std::string>;
 struct LatestChange {
   LatestRow row;
   LatestRow* stored = nullptr;  // Where it is among the rows, if it was there before.
-  std::string twin;  // Its record in the head, where a history entry has the same values.
+  std::optional<LatestTwin> twin;
 };
+// By database key, which outlives the group: that of a batch's operation, or of a stored row.
+using LatestChanges = boost::unordered_flat_map<std::string_view, LatestChange>;
 
 class LatestTables {
  public:
@@ -46,7 +51,7 @@ class LatestTables {
   LatestRow* Find(std::string_view key);  // Null if there is none; stays where it is until erased.
   Rows& rows() { return rows_; }
   // The rows that were replaced are left in *changed: nobody waits while they are freed.
-  void Publish(std::unordered_map<std::string, LatestChange>* changed);
+  void Publish(LatestChanges* changed);
   void Replace(Rows rows);
 
  private:

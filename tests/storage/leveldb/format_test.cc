@@ -52,7 +52,8 @@ TEST(FormatTest, LatestChanges) {
   AppendLatestChange("k", "row", &record);
   AppendLatestChange("gone", "", &record);
   EXPECT_EQ(Hex(record), "016b03726f7704676f6e6500");
-  EXPECT_EQ(Hex(EncodeLatestTwin({5, 9, 8, 2})), "0005090802");
+  EncodeLatestTwin({5, 9, 8, 2}, &record);
+  EXPECT_EQ(Hex(record), "0005090802");
 }
 
 TEST(FormatTest, Delete) {
