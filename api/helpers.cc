@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 
 namespace tallyd {
 namespace {
@@ -50,8 +51,12 @@ void Helpers::Run(size_t count, const std::function<void(size_t)>& task) {
   auto job = std::make_shared<Job>();
   job->count = count;
   job->task = &task;
-  for (size_t i = 1; i < count && i <= threads_; ++i) {
-    boost::asio::post(*pool_, [job] { job->Work(); });
+  try {
+    for (size_t i = 1; i < count && i <= threads_; ++i) {
+      boost::asio::post(*pool_, [job] { job->Work(); });
+    }
+  } catch (const std::bad_alloc&) {
+    // Fewer helpers then.
   }
   job->Work();
   std::unique_lock lock(job->mutex);

@@ -72,7 +72,8 @@ Result<size_t> Downsampler::SlotOf(const Slot& slot) {
   last_slot_ = it->second;
   if (!is_new) return last_slot_;
   const size_t wanted = accumulators_.size() + spec_.fields.size();
-  if (wanted > kMaxAccumulators || wanted * accumulators_.bytes_each() > kMaxAccumulatorBytes) {
+  if (wanted > kMaxAccumulators / spec_.shares ||
+      wanted * accumulators_.bytes_each() > kMaxAccumulatorBytes / spec_.shares) {
     return Error(
         ErrorCode::kUnprocessable,
         "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
@@ -117,6 +118,7 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, std::span<con
 }
 
 Status Downsampler::Absorb(const Downsampler& later) {
+  spec_.shares = 1;
   std::vector<uint32_t> groups;
   for (size_t i = 0; i < later.group_values_.size(); ++i) {
     groups.push_back(GroupOf(*later.group_texts_[i], later.group_values_[i]));

@@ -31,6 +31,7 @@ struct DownsampleSpec {
   std::vector<std::string> by;
   bool descending = false;
   std::optional<EventPosition> start;  // Rows up to and with it are left out.
+  size_t shares = 1;                   // By which the memory that it may take is divided.
 };
 
 class Downsampler final : public EventStream {

@@ -188,7 +188,7 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpe
 // As many pieces, one behind the other, as there are threads to take one each.
 std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges) const {
   const size_t parts = input_.whole_rows() ? 1 : context_.helpers.threads() + 1;
-  if (parts == 1) return {ranges};
+  if (parts == 1 || ranges.empty()) return {ranges};
   std::vector<std::vector<KeyRange>> pieces;
   if (ranges.size() == 1) {
     for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), parts)) {
@@ -210,22 +210,39 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec
   const Result<std::vector<KeyRange>> ranges = RangesWithin(time);
   if (!ranges) return ranges.error();
   const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges);
-  std::vector<std::unique_ptr<StepScan>> scans(pieces.size());
-  std::vector<Status> results(pieces.size());
-  context_.helpers.Run(pieces.size(), [&](size_t i) {
-    scans[i] = std::make_unique<StepScan>(query_, input_, spec);
-    results[i] = scans[i]->Scan(pieces[i], time);
-  });
+  const ScanCounters before = counters_;
+  auto steps = StepsOfPieces(pieces, spec, time);
+  if (steps || steps.error().code() != ErrorCode::kUnprocessable || pieces.size() == 1) {
+    return steps;
+  }
+  // Steps that are in all pieces were held once for each: one alone may have room for them.
+  counters_ = before;
+  return StepsOfPieces({*ranges}, spec, time);
+}
+
+Result<std::unique_ptr<Downsampler>> EventRun::StepsOfPieces(
+    const std::vector<std::vector<KeyRange>>& pieces, DownsampleSpec spec, const TimeRange& time) {
+  spec.shares = pieces.size();
+  // Opened one right after the other, so that they see nearly the same state.
+  std::vector<std::unique_ptr<StepScan>> scans;
+  for (const std::vector<KeyRange>& piece : pieces) {
+    scans.push_back(std::make_unique<StepScan>(query_, input_, spec, piece, time));
+  }
+  std::vector<Status> results(scans.size());
+  context_.helpers.Run(scans.size(), [&](size_t i) { results[i] = scans[i]->Scan(); });
+  for (const auto& scan : scans) {
+    counters_.rows_read += scan->counters().rows_read;
+    counters_.unreadable_rows += scan->counters().unreadable_rows;
+  }
   std::unique_ptr<Downsampler> steps;
   for (size_t i = 0; i < scans.size(); ++i) {
-    counters_.rows_read += scans[i]->counters().rows_read;
-    counters_.unreadable_rows += scans[i]->counters().unreadable_rows;
     if (!results[i]) return results[i].error();
     if (i == 0) {
       steps = scans[i]->TakeSteps();
     } else if (Status status = steps->Absorb(scans[i]->steps()); !status) {
       return status.error();
     }
+    scans[i].reset();
   }
   return steps;
 }

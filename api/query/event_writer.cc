@@ -20,7 +20,10 @@ class JsonPage final : public BodySource {
   JsonPage(std::unique_ptr<EventRun> run, EventPage page, std::string next)
       : run_(std::move(run)), page_(std::move(page)), next_(std::move(next)) {
     columns_ = ColumnsOfPage(run_.get(), page_.met());
-    orders_.resize(page_.shapes());
+    column_of_.assign(run_->fields().size(), -1);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      column_of_[columns_[i].field] = static_cast<int>(i);
+    }
     numbers_.resize((columns_.size() + 1) * (kMaxNumberText + 1));
   }
 
@@ -49,15 +52,15 @@ class JsonPage final : public BodySource {
 
   // By column: the place of its value in events of the shape; kNone where they have none.
   const std::vector<uint32_t>& OrderOf(size_t shape) {
-    std::vector<uint32_t>& order = orders_[shape];
-    if (!order.empty()) return order;
+    if (shape == ordered_shape_) return order_;
+    ordered_shape_ = shape;
+    order_.assign(columns_.size(), kNone);
     const std::span<const uint32_t> fields = page_.FieldsOf(shape);
-    for (const EventColumn& column : columns_) {
-      const auto found = std::find(fields.begin(), fields.end(), column.field);
-      order.push_back(found == fields.end() ? kNone
-                                            : static_cast<uint32_t>(found - fields.begin()));
+    for (size_t place = 0; place < fields.size(); ++place) {
+      const int column = column_of_[fields[place]];
+      if (column >= 0) order_[static_cast<size_t>(column)] = static_cast<uint32_t>(place);
     }
-    return order;
+    return order_;
   }
 
   // Numbers are written one after the other, and appended before what is none.
@@ -97,7 +100,9 @@ class JsonPage final : public BodySource {
   EventPage page_;
   std::string next_;
   std::vector<EventColumn> columns_;
-  std::vector<std::vector<uint32_t>> orders_;  // By shape; empty: not asked for yet.
+  std::vector<int> column_of_;  // By field; -1: not in the answer.
+  size_t ordered_shape_ = kNone;
+  std::vector<uint32_t> order_;  // Of that shape.
   std::vector<char> numbers_;
   bool begun_ = false;
   size_t next_row_ = 0;

@@ -5,23 +5,50 @@
 
 namespace tallyd {
 
-StepScan::StepScan(const EventQuery& query, const ScanInput& like, const DownsampleSpec& spec)
-    : query_(query), filter_(query, *like.table, &fields_), input_(like) {
-  input_.fields = &fields_;
-  input_.filter = &filter_;
-  input_.counters = &counters_;
-  steps_ = std::make_unique<Downsampler>(spec, &fields_);
+namespace {
+
+ScanInput InputLike(ScanInput input, FieldTable* fields, EventFilter* filter,
+                    ScanCounters* counters) {
+  input.fields = fields;
+  input.filter = filter;
+  input.counters = counters;
+  return input;
 }
 
-Status StepScan::Scan(std::span<const KeyRange> ranges, const TimeRange& time) {
-  if (TakesRuns()) {
-    bool done = false;
-    Status added = AddRuns(ranges, time, &done);
-    if (!added || done) return added;
+}  // namespace
+
+StepScan::StepScan(const EventQuery& query, const ScanInput& like, const DownsampleSpec& spec,
+                   std::span<const KeyRange> ranges, const TimeRange& time)
+    : query_(query),
+      filter_(query, *like.table, &fields_),
+      input_(InputLike(like, &fields_, &filter_, &counters_)),
+      steps_(std::make_unique<Downsampler>(spec, &fields_)),
+      ranges_(ranges),
+      time_(time),
+      scan_(input_) {
+  by_runs_ = TakesRuns();
+  if (!ranges_.empty()) Open(ranges_.front());
+}
+
+Status StepScan::Scan() {
+  Result<bool> added = AddAll();
+  if (added && !*added) {
     steps_->Clear();
     counters_ = {};
+    by_runs_ = false;
+    if (!ranges_.empty()) Open(ranges_.front());
+    added = AddAll();
   }
-  return AddRows(ranges, time);
+  scan_.Close();
+  return added ? Status() : Status(added.error());
+}
+
+void StepScan::Open(const KeyRange& range) {
+  if (by_runs_) {
+    scan_.OpenRuns(range, time_);
+  } else {
+    scan_.Open(range, time_, {});
+  }
 }
 
 // Runs tell the key's fields and single measured ones, not whole events.
@@ -32,52 +59,35 @@ bool StepScan::TakesRuns() const {
          filter_.filters_keys_only() && !input_.whole_rows() && !input_.spreads_events();
 }
 
-Status StepScan::AddRows(std::span<const KeyRange> ranges, const TimeRange& time) {
-  PartScan scan(input_);
-  for (const KeyRange& range : ranges) {
-    scan.Open(range, time, {});
+Result<bool> StepScan::AddAll() {
+  for (const KeyRange& range : ranges_) {
+    if (&range != &ranges_.front()) Open(range);
     while (true) {
-      const Result<bool> more = scan.Next();
-      if (!more) return more.error();
+      const Result<bool> more = scan_.Next();
+      if (!more) return more;
       if (!*more) break;
-      if (Status status = AddPart(scan); !status) return status;
-    }
-  }
-  return {};
-}
-
-Status StepScan::AddRuns(std::span<const KeyRange> ranges, const TimeRange& time, bool* done) {
-  PartScan scan(input_);
-  for (const KeyRange& range : ranges) {
-    scan.OpenRuns(range, time);
-    while (true) {
-      const Result<bool> more = scan.Next();
-      if (!more) return more.error();
-      if (!*more) break;
-      if (scan.run() == nullptr) {
-        if (Status status = AddPart(scan); !status) return status;
+      if (scan_.run() == nullptr) {
+        if (Status status = AddPart(); !status) return status.error();
         continue;
       }
-      const Result<bool> added = AddRun(&scan);
-      if (!added) return added.error();
-      if (!*added) return {};
+      const Result<bool> added = AddRun();
+      if (!added || !*added) return added;
     }
   }
-  *done = true;
-  return {};
+  return true;
 }
 
-Status StepScan::AddPart(const PartScan& scan) {
-  for (const EventFragment* fragment : scan.fragments()) {
-    if (Status status = steps_->Add(scan.time(), fragment->fields); !status) return status;
+Status StepScan::AddPart() {
+  for (const EventFragment* fragment : scan_.fragments()) {
+    if (Status status = steps_->Add(scan_.time(), fragment->fields); !status) return status;
   }
   return {};
 }
 
 // False where a column or the key tells more than one plain value.
-Result<bool> StepScan::AddRun(PartScan* scan) {
-  const ColumnRun& run = *scan->run();
-  RowReader& reader = scan->reader();
+Result<bool> StepScan::AddRun() {
+  const ColumnRun& run = *scan_.run();
+  RowReader& reader = scan_.reader();
   if (!reader.BeginRun(run)) return false;
   if (!filter_.AcceptsKey(reader.key_fields())) return true;
   run_fields_.clear();

@@ -21,13 +21,14 @@ namespace tallyd {
 class StepScan {
  public:
   // `like` is the query's own input; its store, table and globs are taken over. All outlive the
-  // scan.
-  StepScan(const EventQuery& query, const ScanInput& like, const DownsampleSpec& spec);
+  // scan. Sees the first of the ranges, of which there may be none, as it is now.
+  StepScan(const EventQuery& query, const ScanInput& like, const DownsampleSpec& spec,
+           std::span<const KeyRange> ranges, const TimeRange& time);
   StepScan(const StepScan&) = delete;
   StepScan& operator=(const StepScan&) = delete;
 
-  // Adds all that the ranges hold of that time.
-  Status Scan(std::span<const KeyRange> ranges, const TimeRange& time);
+  // Adds all that the ranges hold of that time. Once.
+  Status Scan();
 
   const ScanCounters& counters() const { return counters_; }
   const Downsampler& steps() const { return *steps_; }
@@ -35,11 +36,11 @@ class StepScan {
 
  private:
   bool TakesRuns() const;
-  Status AddRows(std::span<const KeyRange> ranges, const TimeRange& time);
-  // *done: false where some run takes rows to be read; then what was added is void.
-  Status AddRuns(std::span<const KeyRange> ranges, const TimeRange& time, bool* done);
-  Result<bool> AddRun(PartScan* scan);
-  Status AddPart(const PartScan& scan);
+  void Open(const KeyRange& range);
+  // False: some run takes rows to be read; what was added is void.
+  Result<bool> AddAll();
+  Result<bool> AddRun();
+  Status AddPart();
 
   const EventQuery& query_;
   FieldTable fields_;
@@ -47,6 +48,10 @@ class StepScan {
   ScanCounters counters_;
   ScanInput input_;
   std::unique_ptr<Downsampler> steps_;
+  const std::span<const KeyRange> ranges_;
+  const TimeRange time_;
+  bool by_runs_ = false;
+  PartScan scan_;
   std::vector<uint32_t> run_fields_;  // Of the run at hand.
 };
 

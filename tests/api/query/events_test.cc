@@ -72,6 +72,14 @@ TEST_F(EventsTest, AreTheSameFromEveryTable) {
   }
 }
 
+TEST_F(EventsTest, StepsOfATimeThatIsEmptyAreNone) {
+  for (const char* table : {"METRIC", "BY_DAY"}) {
+    const json answer =
+        Events("host=a&from=3000&to=3000&step=1m&agg=max&table=" + std::string(table));
+    EXPECT_TRUE(answer["rows"].empty()) << table;
+  }
+}
+
 TEST_F(EventsTest, PagesJoinedAreTheWholeInBothOrders) {
   for (const std::string order : {"asc", "desc"}) {
     const std::string query = "scan=1&order=" + order;
