@@ -258,6 +258,18 @@ uint32_t BlockSource::RunLength(std::string_view end, const TimeRange& times) co
   const auto all = block_.times();
   uint32_t stop = entry_;
   while (stop < run.end && times.Contains(all[stop]) && block_.shape_of(stop) == shape) ++stop;
+  return LengthBefore(end, stop);
+}
+
+uint32_t BlockSource::LengthOutside(std::string_view end, const TimeRange& times) const {
+  const auto all = block_.times();
+  uint32_t stop = entry_;
+  while (stop < all.size() && !times.Contains(all[stop])) ++stop;
+  return LengthBefore(end, stop);
+}
+
+// Of the entries up to `stop`, how many are of rows before `end`.
+uint32_t BlockSource::LengthBefore(std::string_view end, uint32_t stop) const {
   if (end.empty() || stop == entry_) return stop - entry_;
   std::string key;
   block_.GetKey(stop - 1, &key);

@@ -46,10 +46,13 @@ class BlockSource final : public EntrySource {
   // How many entries from here on are of one key run and shape, with rows before `end` (empty: no
   // bound) and times in `times`.
   uint32_t RunLength(std::string_view end, const TimeRange& times) const;
+  // How many from here on have times outside of `times`, whatever their runs and shapes.
+  uint32_t LengthOutside(std::string_view end, const TimeRange& times) const;
   // Past `count` entries.
   Status Skip(uint32_t count);
 
  private:
+  uint32_t LengthBefore(std::string_view end, uint32_t stop) const;
   Status Open(size_t number);
   // To the first wanted block from `number` on, and its first entry.
   Status OpenFrom(size_t number);

@@ -26,6 +26,11 @@ size_t DeleteRanges::size() const {
   return ranges_.size();
 }
 
+uint64_t DeleteRanges::last() const {
+  const std::lock_guard lock(mutex_);
+  return ranges_.empty() ? 0 : ranges_.rbegin()->first;
+}
+
 void DeleteRanges::Publish(const DeleteList& added) {
   const std::lock_guard lock(mutex_);
   for (const auto& range : added) ranges_[range->sequence] = range;

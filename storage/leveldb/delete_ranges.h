@@ -58,6 +58,7 @@ class DeleteRanges {
   DeleteList Of(TableId table) const;  // Newest first, as they are likeliest to hide an entry.
   DeleteList All() const;              // Oldest first.
   size_t size() const;
+  uint64_t last() const;  // The latest one's sequence; 0 if there is none.
 
   void Publish(const DeleteList& added);
   void Remove(const DeleteRange& range);

@@ -251,7 +251,8 @@ class Loader {
     std::string row_key;
     if (!DecodeRowPrefix(key, &row_key)) return Unreadable(key, "its key is malformed");
     const TableId table = DecodeU32(key.data() + 1);
-    // A table that was dropped has lost its columns already; its rows go when heads are sealed.
+    // A table that was dropped has lost its columns already; its rows go when the head that says so
+    // is sealed, if the power did not go before that was written.
     if (!catalogue_.tables.contains(table)) return {};
     if (value.empty()) {  // A head says that the row is gone.
       latest_.erase(std::string(key));

@@ -12,6 +12,8 @@ namespace tallyd {
 
 namespace {
 
+constexpr size_t kManyChanges = 100'000;
+
 // Whether the row, as it was made just now, is this layer and nothing else.
 bool IsOnlyLayer(std::string_view row, const Layer& layer) {
   ByteReader in(row);
@@ -36,6 +38,8 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   head_.Clear();
   base_.Clear();
   any_base_ = false;
+  // A map keeps the room that a delete of very many rows took.
+  if (latest_.bucket_count() > kManyChanges) latest_ = LatestChanges();
   latest_.clear();
   sets_.clear();
   fields_.clear();

@@ -32,6 +32,13 @@ Result<bool> HistoryRuns::NextRun() {
     const Result<BlockSource*> source = merge_.RunSource(access, &end_);
     if (!source) return source.error();
     if (*source == nullptr) return false;
+    const uint32_t outside = (*source)->LengthOutside(end_, merge_.times());
+    if (outside > 0) {
+      const Status moved = (*source)->Skip(outside);
+      if (!moved) return moved.error();
+      if (access.must_stop()) return Error(ErrorCode::kUnavailable, "the store is closing");
+      continue;
+    }
     const uint32_t length = (*source)->RunLength(end_, merge_.times());
     if (length < kLeastRun) return false;
     const Result<const ShapeCells*> cells = (*source)->Cells();

@@ -45,8 +45,9 @@ class HeadSealer {
     for (const TablePtr& table : input_.state->catalogue.Tables()) {
       if (done && table->mode == TableMode::kHistory) done = SealTable(table);
     }
-    if (!done) return done.error();
-    return std::move(sealed_);
+    if (done) return std::move(sealed_);
+    for (const BlockFilePtr& file : sealed_.files) file->Drop();
+    return done.error();
   }
 
  private:

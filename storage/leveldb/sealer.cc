@@ -22,18 +22,6 @@ constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 // Closed heads that may wait. Beyond, the newest grows on, and LevelDB compacts it.
 constexpr size_t kMaxClosedHeads = 3;
 constexpr size_t kRecordBytes = 256u << 10;
-void Replace(View* view, const std::vector<BlockFilePtr>& from,
-             const std::vector<BlockFilePtr>& files) {
-  for (const BlockFilePtr& old : from) {
-    auto& of_table = view->files[old->info().table];
-    std::erase_if(of_table, [&](const BlockFilePtr& file) {
-      return file->info().number == old->info().number;
-    });
-    old->Drop();
-  }
-  for (const BlockFilePtr& file : files) view->files[file->info().table].push_back(file);
-}
-
 // Files whose commit failed may be on record all the same; those whose commit never began are not.
 void DropUnlessKept(const Status& published, const std::vector<BlockFilePtr>& files) {
   if (published.error().code() != ErrorCode::kOverloaded) return;
@@ -148,11 +136,12 @@ Status Sealer::Work(bool* did) {
   }
   Status worked = SealIfDue(*view, did);
   if (worked && !*did) worked = DropFiles(*view, did);
-  if (worked && !*did) worked = Purge(*view, did);
+  std::vector<BlockFilePtr> due;
+  if (worked && !*did) worked = Purge(*view, &due, did);
   if (!worked || *did) return worked;
-  std::vector<BlockFilePtr> due = MergeDue(*view);
-  view.reset();  // Heads go while files are merged.
-  *did = due.size() > 1;
+  if (due.empty()) due = MergeDue(*view);
+  view.reset();  // Heads go while files are written again.
+  *did = !due.empty();
   if (*did) return Rewrite(std::move(due));
   return settle_ticket_ > 0 ? CompactBase() : Status();
 }
@@ -162,14 +151,21 @@ Status Sealer::SealIfDue(const View& view, bool* did) {
   return begun && !*did && view.heads.size() > 1 ? SealHead(did) : begun;
 }
 
-// Heads do not wait for the end of a merge, which may take minutes.
+// Heads do not wait for the end of a merge, which may take minutes. A head that cannot be sealed
+// just now does not cost what is merged already.
 Status Sealer::SealAllDue() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < not_before_) return {};
   for (bool did = true; did;) {
     did = false;
     const ViewPtr view = engine_->database().view();
     if (!view) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
     const Status sealed = SealIfDue(*view, &did);
-    if (!sealed) return sealed;
+    if (sealed) continue;
+    const ErrorCode code = sealed.error().code();
+    if (code == ErrorCode::kUnavailable || code == ErrorCode::kCancelled) return sealed;
+    LogFailure(sealed.error().message());
+    not_before_ = now + kPauseAfterFailure;
   }
   return {};
 }
@@ -182,9 +178,11 @@ Status Sealer::BeginHeadIfDue(const View& view, bool* did) {
   const auto age =
       newest.since() > now ? std::chrono::steady_clock::duration(0) : now - newest.since();
   const bool full = newest.bytes() >= engine_->head_bytes() && view.heads.size() <= kMaxClosedHeads;
+  const EngineState& state = engine_->state();
+  const bool has_delete = state.deletes.last() > state.sealed_sequence;
   const bool old =
       view.heads.size() == 1 && (age >= std::chrono::microseconds(config_.seal_delay_us) ||
-                                 (engine_->state().deletes.size() > 0 && age >= kDeleteDelay));
+                                 (has_delete && age >= kDeleteDelay));
   if (!settle && !full && !old) return {};
   const Result<bool> begun = engine_->database().BeginHead();
   if (!begun) return begun.error();
@@ -240,7 +238,10 @@ Status Sealer::SealHead(bool* did) {
   Status committed =
       config_.sync == Sync::kAlways ? Status() : engine_->database().SyncNewestHead();
   if (committed) committed = CommitRecords(sealed->records);
-  if (!committed) return committed;
+  if (!committed) {
+    for (const BlockFilePtr& file : sealed->files) file->Drop();
+    return committed;
+  }
   auto batch = NewBatch();
   uint64_t bytes = 0;
   for (const BlockFilePtr& file : sealed->files) {
@@ -261,7 +262,7 @@ Status Sealer::SealHead(bool* did) {
       head->Drop();
       return true;
     });
-    Replace(view, {}, sealed.files);
+    view->Replace({}, sealed.files);
     state.sealed_sequence = sealed.last_sequence;
   });
   if (!published) {
@@ -305,10 +306,11 @@ Status Sealer::DropFiles(const View& view, bool* did) {
   }
   if (expired.empty()) return {};
   *did = true;
-  return Publish(std::move(batch), [expired](View* changed) { Replace(changed, expired, {}); });
+  return Publish(std::move(batch), [expired](View* changed) { changed->Replace(expired, {}); });
 }
 
-Status Sealer::Purge(const View& view, bool* did) {
+// *due: what has to be written again without what a delete hides. *did: a record of one went.
+Status Sealer::Purge(const View& view, std::vector<BlockFilePtr>* due, bool* did) {
   EngineState& state = engine_->state();
   for (const auto& deleted : state.deletes.All()) {
     if (deleted->sequence > state.sealed_sequence) continue;
@@ -317,8 +319,8 @@ Status Sealer::Purge(const View& view, bool* did) {
           deleted->Touches(file->first_key(), file->last_key(), file->info().deletes) &&
           file->info().Overlaps(deleted->what.cells);
       if (!touched) continue;
-      *did = true;
-      return Rewrite({file});
+      due->push_back(file);
+      return {};
     }
     auto batch = NewBatch();
     batch->DropRecord(DeleteKey(deleted->table, deleted->sequence));
@@ -357,6 +359,13 @@ Status Sealer::Rewrite(std::vector<BlockFilePtr> from) {
   Result<MergedFiles> merged = MergeFiles(input, lease->get(), std::move(from));
   lease->reset();
   if (!merged) return merged.error();
+  // Deletes of the newest head have been applied: a power cut must not undo them alone.
+  const Status synced =
+      config_.sync == Sync::kAlways ? Status() : engine_->database().SyncNewestHead();
+  if (!synced) {
+    for (const BlockFilePtr& file : merged->files) file->Drop();
+    return synced;
+  }
   auto batch = NewBatch();
   for (const BlockFilePtr& file : merged->from) {
     batch->DropRecord(BlockFileKey(file->info().table, file->info().number));
@@ -366,7 +375,7 @@ Status Sealer::Rewrite(std::vector<BlockFilePtr> from) {
                      EncodeBlockFile(file->info()));
   }
   const Status published = Publish(std::move(batch), [merged = *merged](View* view) {
-    Replace(view, merged.from, merged.files);
+    view->Replace(merged.from, merged.files);
   });
   if (published) {
     metrics_->merged_entries.Increment(static_cast<double>(merged->entries));

@@ -50,7 +50,7 @@ class Sealer {
   Status BeginHeadIfDue(const View& view, bool* did);
   Status SealHead(bool* did);
   Status DropFiles(const View& view, bool* did);
-  Status Purge(const View& view, bool* did);
+  Status Purge(const View& view, std::vector<BlockFilePtr>* due, bool* did);
   std::vector<BlockFilePtr> MergeDue(const View& view) const;
   Status Rewrite(std::vector<BlockFilePtr> from);
   Status CompactBase();
@@ -85,7 +85,8 @@ class Sealer {
   uint64_t settle_head_ = 0;      // The newest head to be sealed.
   uint64_t settle_sequence_ = 0;  // Of the newest files to be merged; 0: not sealed yet.
 
-  std::string logged_failure_;  // Of the thread; the last line's.
+  std::chrono::steady_clock::time_point not_before_;  // Heads are not sealed in a merge.
+  std::string logged_failure_;                        // Of the thread; the last line's.
   std::chrono::steady_clock::time_point logged_at_;
 
   std::thread thread_;

@@ -20,6 +20,17 @@ struct View {
     const auto found = files.find(table);
     return found == files.end() ? none : found->second;
   }
+
+  // `to` has what `from` had, or what is left of it; the files of `from` go.
+  void Replace(const std::vector<BlockFilePtr>& from, const std::vector<BlockFilePtr>& to) {
+    for (const BlockFilePtr& old : from) {
+      std::erase_if(files[old->info().table], [&](const BlockFilePtr& file) {
+        return file->info().number == old->info().number;
+      });
+      old->Drop();
+    }
+    for (const BlockFilePtr& file : to) files[file->info().table].push_back(file);
+  }
 };
 
 using ViewPtr = std::shared_ptr<const View>;

@@ -63,7 +63,10 @@ Result<std::vector<BlockFilePtr>> WindowWriter::Finish() {
   std::vector<BlockFilePtr> files;
   for (auto& [window, writer] : writers_) {
     Result<BlockFilePtr> file = writer->Finish();
-    if (!file) return file.error();
+    if (!file) {
+      for (const BlockFilePtr& finished : files) finished->Drop();
+      return file.error();
+    }
     if (*file) files.push_back(std::move(*file));
   }
   writers_.clear();
