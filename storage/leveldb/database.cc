@@ -82,10 +82,14 @@ Status Database::CheckLogs() {
 
 Status Database::Open(size_t head_bytes) {
   head_bytes_ = head_bytes;
-  head_status_ = {};
-  Status opened = CheckLogs();
-  if (opened) opened = OpenBase();
-  if (opened) opened = OpenHeads();
+  Status opened;
+  {
+    const std::lock_guard writing(write_mutex_);
+    head_status_ = {};
+    opened = CheckLogs();
+    if (opened) opened = OpenBase();
+    if (opened) opened = OpenHeads();
+  }
   if (!opened) Close();
   return opened;
 }
@@ -95,7 +99,7 @@ Status Database::OpenBase() {
   options.create_if_missing = true;
   options.paranoid_checks = true;
   options.env = env_;
-  options.write_buffer_size = std::min(head_bytes_, kBaseWriteBuffer);
+  options.write_buffer_size = std::min(head_bytes_.load(), kBaseWriteBuffer);
   options.max_open_files = TableFiles();
   options.block_cache = cache_.get();
   options.block_size = kBlockBytes;

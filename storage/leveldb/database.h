@@ -134,11 +134,11 @@ class Database {
   leveldb::Env* const env_;
   const std::unique_ptr<const leveldb::FilterPolicy> filter_;
   const std::unique_ptr<leveldb::Cache> cache_;
-  size_t head_bytes_ = 0;
+  std::atomic<size_t> head_bytes_{0};
   std::unique_ptr<leveldb::DB> base_;
   std::atomic<bool> closing_{false};
 
-  std::mutex write_mutex_;                    // Between a write to a head and BeginHead.
+  std::mutex write_mutex_;                    // Between opening, writes to a head, and BeginHead.
   std::vector<std::shared_ptr<Head>> heads_;  // As opened, then the newest only.
   Status head_status_;                        // Of the last write to the newest.
 
