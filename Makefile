@@ -10,7 +10,7 @@ help:
 	@echo 'make test       build everything and run all tests'
 	@echo 'make build      build/tallyd alone, optimised'
 	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
-	@echo 'make bench      measure the fleet workload'
+	@echo 'make bench      measure it and its peers: fleet, meters, market'
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove build/'
@@ -40,6 +40,9 @@ bench: $(BUILD)/build.ninja
 	@.ci/setup test
 	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench micro_bench
 	@bench/run
+	@bench/run --workload meters
+	@bench/run --workload market
+	@bench/ladder
 	@cd $(BUILD) && ./micro_bench
 
 $(BUILD)/build.ninja:
