@@ -43,6 +43,9 @@ void CompareStorage(const StorageConfig& a, const StorageConfig& b, Differences*
   found->Compare("storage.sync", a.sync, b.sync);
   found->Compare("storage.sync_interval", a.sync_interval_us, b.sync_interval_us);
   found->Compare("storage.write_buffer", a.write_buffer, b.write_buffer);
+  found->Compare("storage.seal_window", a.seal_window_us, b.seal_window_us);
+  found->Compare("storage.seal_delay", a.seal_delay_us, b.seal_delay_us);
+  found->Compare("storage.seal_cpu", a.seal_cpu, b.seal_cpu);
   found->Compare("storage.block_cache", a.block_cache, b.block_cache);
   found->Compare("storage.max_file_size", a.max_file_size, b.max_file_size);
   found->Compare("storage.bloom_bits", a.bloom_bits, b.bloom_bits);

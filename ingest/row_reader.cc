@@ -15,15 +15,18 @@ namespace {
 
 using Measured = ColumnMeaning::Measured;
 
-// Lengths keep values apart, whatever they hold.
-void AppendDelimited(const Value& value, std::string* out) {
-  const size_t begin = out->size();
-  out->append(sizeof(uint32_t), '\0');
-  AppendText(value, out);
-  auto size = static_cast<uint32_t>(out->size() - begin);
-  for (size_t i = 0; i < sizeof(uint32_t); ++i, size >>= 8) {
-    (*out)[begin + i] = static_cast<char>(size & 0xFF);
+// Entities compare as the keys do that they are read from: shorter values come first, zeros count.
+// A zero byte is followed by 255, the end of a value by 1, which keeps values apart.
+void AppendEntityPart(const Segment& segment, const Value& value, std::string* out) {
+  const std::string text = ToText(value);
+  if (segment.spec.kind == SpecKind::kZero && text.size() < segment.spec.n) {
+    out->append(segment.spec.n - text.size(), '0');
   }
+  for (const char c : text) {
+    out->push_back(c);
+    if (c == '\0') out->push_back('\xff');
+  }
+  out->append("\0\1", 2);
 }
 
 }  // namespace
@@ -109,7 +112,7 @@ bool RowReader::Impl::ReadKey(std::string_view key) {
     const auto field = static_cast<uint32_t>(id);
     if (std::ranges::count(key_fields, field, &EventField::field) > 0) continue;
     key_fields.push_back({field, part.value});
-    AppendDelimited(part.value, &entity);
+    AppendEntityPart(segment, part.value, &entity);
   }
   return true;
 }

@@ -96,6 +96,31 @@ TablePlan Examine(const EventQuery& query, const Store& store, const Table& tabl
   return plan;
 }
 
+// Where no field is asked for, all are: beside a table that holds whatever any of them does, one
+// that holds less is not complete.
+void NoteNarrowTables(const EventQuery& query, QueryPlan* plan) {
+  if (!query.fields.empty()) return;
+  std::vector<std::pair<TablePlan*, std::string>> planned;  // And a field that it lacks.
+  for (TablePlan& candidate : plan->candidates) {
+    if (candidate.planned) planned.emplace_back(&candidate, "");
+  }
+  if (planned.size() < 2) return;
+  for (const std::string& field : query.known->names()) {
+    const auto holds = [&](const auto& each) { return Holds(query, *each.first->table, field); };
+    if (std::none_of(planned.begin(), planned.end(), holds)) continue;
+    for (auto& each : planned) {
+      if (each.second.empty() && !holds(each)) each.second = field;
+    }
+  }
+  const bool any_whole = std::any_of(planned.begin(), planned.end(),
+                                     [](const auto& each) { return each.second.empty(); });
+  for (auto& [candidate, field] : planned) {
+    if (!any_whole || field.empty() || !candidate->complete) continue;
+    candidate->complete = false;
+    candidate->note = candidate->table->name + " does not hold " + field;
+  }
+}
+
 Status Estimate(Store& store, TablePlan* plan) {
   const std::span<const KeyRange> ranges =
       plan->bounded ? std::span<const KeyRange>(plan->ranges.ranges) : std::span(&kWholeTable, 1);
@@ -236,6 +261,7 @@ Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates es
   for (const size_t index : query.stream->tables) {
     plan.candidates.push_back(Examine(query, store, query.schema().tables[index]));
   }
+  NoteNarrowTables(query, &plan);
   const std::vector<size_t> fit = Fittest(plan);
   Explain(&plan, fit);
   for (size_t i = 0; i < plan.candidates.size(); ++i) {

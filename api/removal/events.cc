@@ -34,6 +34,16 @@ struct Removal {
   TablePtr stored;
 };
 
+// Whether a filter is on a field of some table's row key.
+bool NamesKeyField(const EventQuery& query) {
+  const auto in_some_key = [&](const FieldFilter& filter) {
+    return std::any_of(query.stream->tables.begin(), query.stream->tables.end(), [&](size_t table) {
+      return IsKeyField(query.schema().tables[table], filter.field);
+    });
+  };
+  return std::any_of(query.filters.begin(), query.filters.end(), in_some_key);
+}
+
 Status CheckFilters(const EventQuery& query, const Table& table) {
   for (const FieldFilter& filter : query.filters) {
     if (IsKeyField(table, filter.field)) continue;
@@ -128,7 +138,7 @@ Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch) {
 Response DeleteEvents(const Request& request, ApiContext& context) {
   Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kRemoval);
   if (!query) return ProblemOf(query.error());
-  if (query->filters.empty()) {
+  if (!NamesKeyField(*query)) {
     return Problem(400, "say whose events: a key field, as in hostname=server1.bbb.com");
   }
   std::unique_ptr<Batch> batch = context.store.NewBatch();

@@ -175,5 +175,57 @@ TEST_F(EventsTest, ThePlanTellsEveryCandidate) {
   EXPECT_EQ(plan["candidates"].size(), 3u);
 }
 
+TEST(PlannerTest, WithoutFieldsATableThatHoldsAllOfThemIsChosen) {
+  ApiWorld world(R"(
+[tables.CPU_ONLY]
+stream = "server"
+pattern = "single-timestamp"
+row_key = "{host}#{ts:ms}"
+columns = [{ family = "F", fields = ["CPU/*"] }]
+families.F = {}
+
+[tables.METRIC]
+stream = "server"
+pattern = "single-timestamp"
+row_key = "{host}#{ts:ms}"
+families.F = {}
+)");
+  ASSERT_EQ(world
+                .Post("server", R"([{"host":"a","ts":1,"CPU/A":1},
+                                     {"host":"a","ts":2,"IO/B":2}])")
+                .status,
+            200u);
+  const auto ask = [&](const std::string& query) {
+    return json::parse(BodyOf(world.Call(GetEvents, {"server"}, query)));
+  };
+  const json all = ask("host=a");
+  EXPECT_EQ(all["plan"]["table"], "METRIC");
+  EXPECT_EQ(all["rows"], json::parse(R"([[1,"a",1,null],[2,"a",null,2]])"));
+  EXPECT_EQ(ask("host=a&fields=CPU/A")["plan"]["table"], "CPU_ONLY") << "fewer rows";
+  EXPECT_EQ(ask("host=a&table=CPU_ONLY")["rows"].size(), 1u);
+}
+
+TEST(EventOrderTest, TiesComeInTheOrderOfTheirKeys) {
+  ApiWorld world(R"(
+[tables.WEATHER]
+stream = "server"
+pattern = "single-timestamp"
+row_key = "{region}#{station:zero(3)}#{field}#{ts:ms}"
+columns = [{ family = "F", name = "v", value = "{value}" }]
+families.F = {}
+)");
+  ASSERT_EQ(world
+                .Post("server", R"([{"region":"us-west2","station":10,"ts":1,"p":1},
+                                     {"region":"us-west2","station":9,"ts":1,"p":2},
+                                     {"region":"asia-south2","station":10,"ts":1,"p":3}])")
+                .status,
+            200u);
+  const json answer = json::parse(
+      BodyOf(world.Call(GetEvents, {"server"}, "region=us-west2&region=asia-south2&fields=p")));
+  std::vector<int> order;
+  for (const json& row : answer["rows"]) order.push_back(row.back());
+  EXPECT_EQ(order, (std::vector<int>{3, 2, 1}));
+}
+
 }  // namespace
 }  // namespace tallyd
