@@ -2,7 +2,7 @@
 // (storage/FORMAT.md, Deletes), and the moment at which a reader takes its list of them.
 //
 // A list and the snapshot it is applied to must belong together: with an older list a reader would
-// see what a batch deleted beside what the same batch wrote, with a newer one what the purger has
+// see what a batch deleted beside what the same batch wrote, with a newer one what the sealer has
 // removed in between would come back. So a commit that changes the list holds BeginChange's lock
 // from its write until Publish, and a reader takes list and snapshot under BeginRead's.
 #ifndef TALLYD_STORAGE_LEVELDB_DELETE_RANGES_H_

@@ -1,4 +1,4 @@
-// An entry as a list of cells, for the few who change stored entries (latest tables, the purger).
+// An entry as a list of cells, for latest tables, which change stored entries.
 // Scans do not use it: they decode in place (row_assembler.h).
 #ifndef TALLYD_STORAGE_LEVELDB_ENTRY_CELLS_H_
 #define TALLYD_STORAGE_LEVELDB_ENTRY_CELLS_H_

@@ -22,7 +22,7 @@ class LevelDbBatch final : public Batch {
     kEntry,       // An entry of a history table; the key's sequence is to be patched.
     kLatest,      // A layer of a latest table's row.
     kDelete,      // deletes()[index].
-    kPutRecord,   // A key and value as they are (meta, what the purger rewrites).
+    kPutRecord,   // A key and value as they are (meta, what the sealer records).
     kDropRecord,  // A key to remove.
   };
   struct Op {

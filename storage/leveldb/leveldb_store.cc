@@ -50,6 +50,16 @@ uint64_t BytesBelow(const std::string& path) {
   return bytes;
 }
 
+// Of base's table files: what memory and heads still hold does not count.
+uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
+  const std::string start = TablePrefix(KeySpace::kLatest, table);
+  const std::string end = TableEnd(KeySpace::kLatest, table);
+  const leveldb::Range range(start, end);
+  uint64_t bytes = 0;
+  base.GetApproximateSizes(&range, 1, &bytes);
+  return bytes;
+}
+
 class LevelDbStore final : public Store {
  public:
   explicit LevelDbStore(const LevelDbStoreOptions& options)
@@ -240,6 +250,8 @@ TableStats LevelDbStore::Stats(const TablePtr& table) {
   if (table->mode != TableMode::kHistory) {
     stats.rows = state().latest.RowsOf(table->id);
     stats.rows_exact = true;
+    const Access access(lease->get());
+    if (access) stats.disk_bytes = LatestDiskBytes(access.base(), table->id);
     return stats;
   }
   {

@@ -40,7 +40,6 @@ class Sealer {
 
  private:
   void Run();
-  void Wait();
   // One piece of work; *did tells whether there was any.
   Status Work(bool* did);
   void LogFailure(const std::string& message);

@@ -252,6 +252,13 @@ class ChangesTest(E2eTest):
         daemon.write("other", {"id": 1, "v": 1})
         self.assertEqual(["1"], daemon.keys("OTHER"))
 
+    def test_a_reload_that_changes_sealing_is_refused_and_not_ignored(self):
+        daemon = self.start(GOOD)
+        for key, value in (("seal_window", '"2d"'), ("seal_delay", '"7m"'), ("seal_cpu", "0.7")):
+            daemon.storage = f"{key} = {value}"
+            said = daemon.reload(GOOD).problem(409)["detail"]
+            self.assertIn(f"storage.{key}", said)
+
     def test_a_bad_reload_changes_nothing_and_says_why(self):
         daemon = self.start(GOOD)
         daemon.write("server", EVENT)

@@ -109,6 +109,7 @@ TEST_F(StoreTest, SettledLatestRowsAreOnTheDiskOnce) {
     if (file.path().extension() == ".ldb") bytes += file.file_size();
   }
   EXPECT_LT(bytes, 4000u);
+  EXPECT_GT(store().Stats(Find("L")).disk_bytes, 1000u);
   Reopen();
   EXPECT_EQ(Read("L").back(), (std::pair<std::string, Cells>{"b", {{"A:x@99", text}}}));
 }
