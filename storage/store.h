@@ -79,9 +79,10 @@ class Store {
 
   virtual std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) = 0;
   virtual std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) = 0;
-  // Cuts a range into at most `parts` that follow each other and take about as long to scan.
+  // Cuts a range into at most `parts` that follow each other and whose cells of that time take
+  // about as long to scan.
   virtual std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range,
-                                      size_t parts) = 0;
+                                      const TimeRange& time, size_t parts) = 0;
   // How many rows the ranges hold: counted up to `count_at_most`, extrapolated beyond.
   virtual Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
                                         uint64_t count_at_most) = 0;

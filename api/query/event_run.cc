@@ -186,12 +186,13 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpe
 }
 
 // As many pieces, one behind the other, as there are threads to take one each.
-std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges) const {
+std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges,
+                                                    const TimeRange& time) const {
   const size_t parts = input_.whole_rows() ? 1 : context_.helpers.threads() + 1;
   if (parts == 1 || ranges.empty()) return {ranges};
   std::vector<std::vector<KeyRange>> pieces;
   if (ranges.size() == 1) {
-    for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), parts)) {
+    for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), time, parts)) {
       pieces.push_back({std::move(piece)});
     }
     return pieces;
@@ -209,7 +210,7 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec
                                                             const TimeRange& time) {
   const Result<std::vector<KeyRange>> ranges = RangesWithin(time);
   if (!ranges) return ranges.error();
-  const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges);
+  const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges, time);
   const ScanCounters before = counters_;
   auto steps = StepsOfPieces(pieces, spec, time);
   if (steps || steps.error().code() != ErrorCode::kUnprocessable || pieces.size() == 1) {

@@ -57,7 +57,8 @@ class EventRun {
                                                     const TimeRange& time);
   Result<std::unique_ptr<Downsampler>> StepsOfPieces(
       const std::vector<std::vector<KeyRange>>& pieces, DownsampleSpec spec, const TimeRange& time);
-  std::vector<std::vector<KeyRange>> Divide(const std::vector<KeyRange>& ranges) const;
+  std::vector<std::vector<KeyRange>> Divide(const std::vector<KeyRange>& ranges,
+                                            const TimeRange& time) const;
   std::vector<std::string> AggregatedFields() const;
   Result<std::vector<KeyRange>> RangesWithin(const TimeRange& time) const;
   // The query's time, as far as events behind `start` can lie.

@@ -86,7 +86,8 @@ class LevelDbStore final : public Store {
 
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
-  std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, size_t parts) override;
+  std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
+                              size_t parts) override;
   Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
                                 uint64_t count_at_most) override;
 
@@ -205,10 +206,10 @@ Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(TableId table, DeleteList*
 }
 
 std::vector<KeyRange> LevelDbStore::Split(const TablePtr& table, const KeyRange& range,
-                                          size_t parts) {
+                                          const TimeRange& time, size_t parts) {
   const ViewPtr view = engine_.database().view();
   if (!view || table->mode != TableMode::kHistory) return {range};
-  return SplitRange(*view, table->id, range, parts);
+  return SplitRange(*view, table->id, range, time, parts);
 }
 
 Result<uint64_t> LevelDbStore::EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,

@@ -130,13 +130,15 @@ uint64_t DiskBytes(const View& view, TableId table) {
 }
 
 std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange& range,
-                                 size_t parts) {
+                                 const TimeRange& time, size_t parts) {
   std::vector<std::pair<std::string_view, uint64_t>> blocks;  // First keys and entries.
   uint64_t entries = 0;
   for (const BlockFilePtr& file : view.FilesOf(table)) {
+    if (!file->info().Overlaps(time)) continue;
     for (size_t i = file->FindBlock(range.start); i < file->blocks().size(); ++i) {
       const BlockPlace& block = file->blocks()[i];
       if (!Begins(range, block.first_key)) break;
+      if (block.min_time >= time.to || block.max_time < time.from) continue;
       blocks.emplace_back(block.first_key, block.entries);
       entries += block.entries;
     }

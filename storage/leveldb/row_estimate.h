@@ -19,9 +19,10 @@ Result<uint64_t> EstimateHistoryRows(Lease* lease, TableId table, std::span<cons
 // Of block files only.
 uint64_t DiskBytes(const View& view, TableId table);
 
-// Cuts a range into at most `parts` with about as many entries each, as far as blocks tell.
+// Cuts a range into at most `parts` with about as many entries each, as far as blocks tell that
+// have any of that time.
 std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange& range,
-                                 size_t parts);
+                                 const TimeRange& time, size_t parts);
 
 }  // namespace tallyd
 

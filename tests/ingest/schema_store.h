@@ -68,7 +68,8 @@ class SchemaStore final : public Store {
   void Submit(std::unique_ptr<Batch>, CommitDone) override {}
   std::unique_ptr<RowScan> Scan(const TablePtr&, const ScanSpec&) override { return nullptr; }
   std::unique_ptr<RunScan> ScanRuns(const TablePtr&, const ScanSpec&) override { return nullptr; }
-  std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, size_t) override {
+  std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, const TimeRange&,
+                              size_t) override {
     return {range};
   }
   Result<uint64_t> EstimateRows(const TablePtr&, std::span<const KeyRange>, uint64_t) override {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <leveldb/db.h>
@@ -295,6 +296,38 @@ TEST_F(StoreTest, ManyRowsAreEstimated) {
   const auto estimate = static_cast<double>(*store().EstimateRows(Find("H"), all, 2000));
   EXPECT_GT(estimate, kRows * 0.5);
   EXPECT_LT(estimate, kRows * 2.0);
+}
+
+TEST_F(StoreTest, ARangeIsCutWhereItsTimeHasBlocks) {
+  constexpr int kRows = 40'000;
+  for (int i = 0; i < kRows;) {
+    auto batch = NewBatch();
+    for (const int end = i + 4000; i < end; ++i) {
+      Put(batch.get(), "H", fmt::format("{:06}", i), 1000 + i, {{"A", "x", Value::Int(i)}});
+    }
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  ASSERT_TRUE(store().Settle());
+  const TablePtr table = Find("H");
+  const KeyRange range{"000100", "039000"};
+  const std::vector<KeyRange> pieces = store().Split(table, range, TimeRange{}, 4);
+  ASSERT_EQ(pieces.size(), 4u);
+  EXPECT_EQ(pieces.front().start, range.start);
+  EXPECT_EQ(pieces.back().end, range.end);
+  for (size_t i = 1; i < pieces.size(); ++i) EXPECT_EQ(pieces[i].start, pieces[i - 1].end);
+  for (const KeyRange& piece : pieces) {
+    ScanSpec spec;
+    spec.range = piece;
+    const size_t rows = Read("H", spec).size();
+    EXPECT_GT(rows, kRows / 8u);
+    EXPECT_LT(rows, kRows / 2u);
+  }
+  // Rows and times ascend together: all that is asked for is in the second half.
+  const std::vector<KeyRange> late =
+      store().Split(table, KeyRange{}, TimeRange{1000 + kRows / 2, kMaxTimeUs}, 2);
+  ASSERT_EQ(late.size(), 2u);
+  EXPECT_GT(late[0].end, "025000");
+  EXPECT_EQ(store().Split(table, KeyRange{}, TimeRange{0, 500}, 4).size(), 1u);
 }
 
 TEST_F(StoreTest, ColumnsThatDoNotRecurAreNotInterned) {
