@@ -78,8 +78,9 @@ Result<std::optional<uint64_t>> Params::Number(std::string_view name, uint64_t m
 Status Params::RefuseUnknown(const std::vector<std::string>& known) const {
   for (const auto& [name, value] : all_) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return Invalid(
-        fmt::format("unknown parameter \"{}\"; accepted here: {}", name, fmt::join(known, ", ")));
+    const std::string accepted = fmt::format("{}", fmt::join(known, ", "));
+    return Invalid(fmt::format("unknown parameter \"{}\"; accepted here: {}", name,
+                               known.empty() ? "none" : accepted));
   }
   return {};
 }

@@ -146,6 +146,11 @@ class SettleTest(E2eTest):
         in_threads(3, work)
         self.assertEqual(2000, len(daemon.events("load", table="HISTORY", scan=1, limit=5000)))
 
+    def test_it_takes_no_parameter_and_says_so(self):
+        daemon = self.start(TABLES)
+        said = daemon.request("POST", "/-/settle", params={"now": 1}).problem(400)["detail"]
+        self.assertEqual('unknown parameter "now"; accepted here: none', said)
+
     def test_the_example_worlds_read_the_same(self):
         daemon = self.start((ROOT / "config" / "example.toml").read_text()
                             .split("[storage]", 1)[1].split("\n[", 1)[1].join(["[", ""]))
