@@ -18,21 +18,10 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/blocks/column_block.h"
+#include "storage/column_run.h"
 #include "storage/row_scan.h"
 
 namespace tallyd {
-
-// Valid until the scan moves. Entry i has the time times[i] and a value in every column of
-// `columns`, which are those that the spec selects, in no particular order.
-struct ColumnRun {
-  std::string_view first_key;  // Of the first and the last entry. All keys between them differ from
-  std::string_view last_key;   // these in the digits of their time only (KeyTime).
-  KeyTime key_time = KeyTime::kNone;
-  uint32_t key_place = 0;  // Where the time is in the keys, in bytes.
-  std::span<const TimeUs> times;
-  std::span<const RunColumn> columns;
-};
 
 class RunScan {
  public:

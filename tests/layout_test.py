@@ -13,6 +13,7 @@ FOLDERS = ["config", "storage", "ingest", "api", "daemon"]
 FILE_LINES = 400
 FUNCTION_LINES = 70
 COLUMNS = 100
+ROOM_FILES = 30
 SCOPES = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^()]*$")
 
 
@@ -99,6 +100,29 @@ class LayoutTest(unittest.TestCase):
                 self.assertIn(folder, FOLDERS, f'{where} includes "{target}", not from the root')
                 self.assertLessEqual(FOLDERS.index(folder), own,
                                      f'{where} includes "{target}", which stands to its right')
+
+    def test_the_rooms_of_a_folder_have_no_circle(self):
+        for folder in FOLDERS:
+            rooms = {}
+            for path in sources(".h", ".cc", folders=[folder]):
+                room = rooms.setdefault(str(path.parent.relative_to(ROOT)), set())
+                for _, target in includes(path):
+                    if target.split("/")[0] == folder:
+                        room.add(target.rsplit("/", 1)[0])
+            for room, targets in rooms.items():
+                targets.discard(room)
+            left = dict(rooms)
+            while left:
+                free = [room for room, targets in left.items() if not targets & left.keys()]
+                self.assertTrue(free, f"these rooms include each other in a circle: {sorted(left)}")
+                for room in free:
+                    del left[room]
+
+    def test_no_room_is_crowded(self):
+        for folder in ["storage"]:
+            for room in {path.parent for path in sources(".h", ".cc", folders=[folder])}:
+                files = [p for p in room.iterdir() if p.suffix in (".h", ".cc")]
+                self.assertLessEqual(len(files), ROOM_FILES, room.relative_to(ROOT))
 
     def test_a_library_test_includes_nothing_to_the_right_of_its_folder(self):
         for own, folder in enumerate(FOLDERS):

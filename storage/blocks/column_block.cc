@@ -68,26 +68,6 @@ uint32_t BlockChecksum(std::string_view bytes) {
   return static_cast<uint32_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-Value ColumnData::OtherAt(size_t index) const {
-  switch (kind) {
-    case Kind::kInt:
-      return Value::Int(numbers[index]);
-    case Kind::kDecimal:
-      return Value::Decimal(numbers[index], scale);
-    case Kind::kDouble:
-      return Value::Double(doubles[index]);
-    case Kind::kBool:
-      return Value::Bool(numbers[index] != 0);
-    case Kind::kString:
-      return Value::String(texts[index]);
-    case Kind::kBytes:
-      return Value::Bytes(texts[index]);
-    case Kind::kMixed:
-      break;
-  }
-  return values[index];
-}
-
 struct ColumnBlock::Impl {
   bool Open(std::string_view head);
   // Of neighbours in different runs: a row's entries can be in several.

@@ -16,6 +16,7 @@
 #include "config/result.h"
 #include "config/time.h"
 #include "config/value.h"
+#include "storage/column_run.h"
 #include "storage/column_set.h"
 
 namespace tallyd {
@@ -27,53 +28,7 @@ struct BlockSchema {
   std::vector<std::vector<uint32_t>> shapes;  // Each a list of columns, as the entries' order was.
 };
 
-// The values of one column, in the order of the entries that have it.
-struct ColumnData {
-  enum class Kind : uint8_t {
-    kInt,      // numbers
-    kDecimal,  // numbers / 10^scale
-    kDouble,   // doubles
-    kBool,     // numbers, 0 or 1
-    kString,   // texts
-    kBytes,    // texts
-    kMixed,    // values
-  };
-  Kind kind = Kind::kInt;
-  uint8_t scale = 0;
-  std::vector<int64_t> numbers;
-  std::vector<double> doubles;
-  std::vector<std::string_view> texts;  // Into `owned`.
-  std::vector<Value> values;            // Text is in `owned`.
-  std::string owned;
-
-  size_t size() const;
-  Value At(size_t index) const {
-    if (kind == Kind::kDecimal) return Value::Decimal(numbers[index], scale);
-    if (kind == Kind::kInt) return Value::Int(numbers[index]);
-    return OtherAt(index);
-  }
-
- private:
-  Value OtherAt(size_t index) const;
-};
-
-// The values of one column in the entries of a run: data->At(begin + i) is that of entry i.
-struct RunColumn {
-  ColumnRef column;
-  const ColumnData* data = nullptr;
-  uint32_t begin = 0;
-};
-
-// How the keys of neighbouring entries differ by nothing but their time: the key of each is its
-// run's stem with the entry's time written into it at one place.
-enum class KeyTime : uint8_t {
-  kNone = 0,       // All entries of the run have one key: the stem.
-  kMs = 1,         // 13 digits
-  kS = 2,          // 10 digits
-  kUs = 3,         // 16 digits
-  kReverseMs = 4,  // 19 digits, 2^63 - 1 - ms
-};
-
+// Entries whose keys differ by nothing but their time (KeyTime).
 struct KeyRun {
   uint32_t begin = 0;  // Entries.
   uint32_t end = 0;

@@ -6,7 +6,7 @@
 
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/text_codec.h"
-#include "storage/leveldb/value_codec.h"
+#include "storage/bytes/value_codec.h"
 
 namespace tallyd {
 namespace {
@@ -95,20 +95,6 @@ bool DecodeMixed(ByteReader* in, size_t count, ColumnData* data) {
 }
 
 }  // namespace
-
-size_t ColumnData::size() const {
-  switch (kind) {
-    case Kind::kDouble:
-      return doubles.size();
-    case Kind::kString:
-    case Kind::kBytes:
-      return texts.size();
-    case Kind::kMixed:
-      return values.size();
-    default:
-      return numbers.size();
-  }
-}
 
 void ColumnBuffer::MeetTag(uint8_t tag) {
   if (!numbers_.empty() && !mixed_) {

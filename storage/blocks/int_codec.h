@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "storage/leveldb/coding.h"
+#include "storage/bytes/coding.h"
 
 namespace tallyd {
 

@@ -10,7 +10,7 @@
 
 #include "config/time.h"
 #include "storage/blocks/column_block.h"
-#include "storage/leveldb/coding.h"
+#include "storage/bytes/coding.h"
 
 namespace tallyd {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/leveldb/coding.h"
+#include "storage/bytes/coding.h"
 
 namespace tallyd {
 

@@ -7,13 +7,13 @@
 #include <future>
 #include <limits>
 
-#include "storage/leveldb/engine.h"
-#include "storage/leveldb/history_runs.h"
-#include "storage/leveldb/history_scan.h"
-#include "storage/leveldb/key_codec.h"
-#include "storage/leveldb/latest_scan.h"
-#include "storage/leveldb/row_estimate.h"
-#include "storage/leveldb/sealer.h"
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/commit/engine.h"
+#include "storage/leveldb/read/history_runs.h"
+#include "storage/leveldb/read/history_scan.h"
+#include "storage/leveldb/read/latest_scan.h"
+#include "storage/leveldb/read/row_estimate.h"
+#include "storage/leveldb/seal/sealer.h"
 
 namespace tallyd {
 namespace {

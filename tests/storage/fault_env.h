@@ -14,7 +14,7 @@
 #include <random>
 #include <string>
 
-#include "storage/leveldb/durable_env.h"
+#include "storage/leveldb/env/durable_env.h"
 
 namespace tallyd {
 

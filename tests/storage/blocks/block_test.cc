@@ -9,7 +9,7 @@
 
 #include "storage/blocks/block_builder.h"
 #include "storage/blocks/column_block.h"
-#include "storage/leveldb/coding.h"
+#include "storage/bytes/coding.h"
 
 namespace tallyd {
 namespace {

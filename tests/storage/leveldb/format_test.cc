@@ -4,11 +4,11 @@
 
 #include <iterator>
 
-#include "storage/leveldb/entry_codec.h"
-#include "storage/leveldb/key_codec.h"
-#include "storage/leveldb/latest_codec.h"
-#include "storage/leveldb/meta_codec.h"
-#include "storage/leveldb/value_codec.h"
+#include "storage/bytes/value_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <random>
 
-#include "storage/leveldb/column_registry.h"
-#include "storage/leveldb/key_codec.h"
-#include "storage/leveldb/meta_codec.h"
+#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/preview_batch.h"
 #include "tests/storage/store_fixture.h"
 

@@ -1,0 +1,224 @@
+// The building blocks of storage/FORMAT.md: fixed-width big-endian numbers, varints, zigzag,
+// strings; a growing buffer to write them to and a bounds-checked reader. Every Get* tells whether
+// it found what it sought; it never reads past the end.
+#ifndef TALLYD_STORAGE_BYTES_CODING_H_
+#define TALLYD_STORAGE_BYTES_CODING_H_
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tallyd {
+
+inline constexpr size_t kMaxVarintBytes = 10;
+
+inline uint64_t ZigZag(int64_t n) {
+  return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63);
+}
+inline int64_t UnZigZag(uint64_t n) {
+  return static_cast<int64_t>(n >> 1) ^ -static_cast<int64_t>(n & 1);
+}
+
+inline char* EncodeU32(char* to, uint32_t v) {
+  if constexpr (std::endian::native == std::endian::little) v = __builtin_bswap32(v);
+  std::memcpy(to, &v, sizeof v);
+  return to + sizeof v;
+}
+inline char* EncodeU64(char* to, uint64_t v) {
+  if constexpr (std::endian::native == std::endian::little) v = __builtin_bswap64(v);
+  std::memcpy(to, &v, sizeof v);
+  return to + sizeof v;
+}
+inline uint32_t DecodeU32(const char* from) {
+  uint32_t v;
+  std::memcpy(&v, from, sizeof v);
+  if constexpr (std::endian::native == std::endian::little) v = __builtin_bswap32(v);
+  return v;
+}
+inline uint64_t DecodeU64(const char* from) {
+  uint64_t v;
+  std::memcpy(&v, from, sizeof v);
+  if constexpr (std::endian::native == std::endian::little) v = __builtin_bswap64(v);
+  return v;
+}
+// Varints of up to 56 bits are spread to their bytes, and gathered again, without a loop: numbers
+// of several lengths, one after the other, would have it mispredicted. Steps of 28, 14 and 7 bits.
+inline constexpr uint64_t kMaxWordVarint = (uint64_t{1} << 56) - 1;
+inline constexpr uint64_t kGoesOn = 0x8080'8080'8080'8080;
+
+inline uint64_t SpreadVarint(uint64_t v) {
+  v = (v & 0x0000'0000'0fff'ffff) | (v & 0x00ff'ffff'f000'0000) << 4;
+  v = (v & 0x0000'3fff'0000'3fff) | (v & 0x0fff'c000'0fff'c000) << 2;
+  return (v & 0x007f'007f'007f'007f) | (v & 0x3f80'3f80'3f80'3f80) << 1;
+}
+inline uint64_t GatherVarint(uint64_t v) {
+  v = (v & 0x007f'007f'007f'007f) | (v & 0x7f00'7f00'7f00'7f00) >> 1;
+  v = (v & 0x0000'3fff'0000'3fff) | (v & 0x3fff'0000'3fff'0000) >> 2;
+  return (v & 0x0000'0000'0fff'ffff) | (v & 0x0fff'ffff'0000'0000) >> 4;
+}
+
+// REQUIRES: kMaxVarintBytes of room, which it may use whatever the length.
+inline char* EncodeVarint(char* to, uint64_t v) {
+  if constexpr (std::endian::native == std::endian::little) {
+    if (v <= kMaxWordVarint) {
+      // ceil(bits / 7) for up to 64 bits.
+      const auto bytes = static_cast<unsigned>(std::bit_width(v | 1) * 9 + 64) / 64;
+      const uint64_t before_last = (uint64_t{1} << (8 * (bytes - 1))) - 1;
+      v = SpreadVarint(v) | (kGoesOn & before_last);
+      std::memcpy(to, &v, sizeof v);
+      return to + bytes;
+    }
+  }
+  while (v >= 0x80) {
+    *to++ = static_cast<char>(v | 0x80);
+    v >>= 7;
+  }
+  *to++ = static_cast<char>(v);
+  return to;
+}
+
+inline void PutU32(std::string* out, uint32_t v) {
+  char bytes[sizeof v];
+  EncodeU32(bytes, v);
+  out->append(bytes, sizeof bytes);
+}
+inline void PutU64(std::string* out, uint64_t v) {
+  char bytes[sizeof v];
+  EncodeU64(bytes, v);
+  out->append(bytes, sizeof bytes);
+}
+inline void PutVarint(std::string* out, uint64_t v) {
+  char bytes[kMaxVarintBytes];
+  out->append(bytes, static_cast<size_t>(EncodeVarint(bytes, v) - bytes));
+}
+inline void PutString(std::string* out, std::string_view s) {
+  PutVarint(out, s.size());
+  out->append(s);
+}
+
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes)
+      : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
+
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+  bool done() const { return at_ == end_; }
+  std::string_view rest() const { return {at_, left()}; }
+
+  bool GetByte(uint8_t* v) {
+    if (done()) return false;
+    *v = static_cast<uint8_t>(*at_++);
+    return true;
+  }
+  bool GetVarint(uint64_t* v) {
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) {
+      *v = static_cast<uint8_t>(*at_++);
+      return true;
+    }
+    return GetLongVarint(v);
+  }
+  // A varint of at most `max`.
+  template <class T>
+  bool GetNumber(T* v, uint64_t max) {
+    uint64_t wide = 0;
+    if (!GetVarint(&wide) || wide > max) return false;
+    *v = static_cast<T>(wide);
+    return true;
+  }
+  bool GetU32(uint32_t* v) {
+    if (left() < sizeof *v) return false;
+    *v = DecodeU32(at_);
+    at_ += sizeof *v;
+    return true;
+  }
+  bool GetU64(uint64_t* v) {
+    if (left() < sizeof *v) return false;
+    *v = DecodeU64(at_);
+    at_ += sizeof *v;
+    return true;
+  }
+  bool GetBytes(uint64_t size, std::string_view* v) {
+    if (left() < size) return false;
+    *v = {at_, static_cast<size_t>(size)};
+    at_ += size;
+    return true;
+  }
+  bool GetString(std::string_view* v) {
+    uint64_t size = 0;
+    return GetVarint(&size) && GetBytes(size, v);
+  }
+
+ private:
+  bool GetLongVarint(uint64_t* v) {
+    if constexpr (std::endian::native == std::endian::little) {
+      if (left() >= sizeof *v) {
+        uint64_t word;
+        std::memcpy(&word, at_, sizeof word);
+        const uint64_t last = ~word & kGoesOn;
+        if (last != 0) {
+          *v = GatherVarint(word & (last ^ (last - 1)) & ~kGoesOn);
+          at_ += std::countr_zero(last) / 8 + 1;
+          return true;
+        }
+      }
+    }
+    uint64_t result = 0;
+    for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
+      const auto byte = static_cast<uint8_t>(*at_++);
+      if (shift == 63 && byte > 1) return false;
+      result |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        *v = result;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
+// Bytes that grow at the end, without the zero-filling of std::string::resize.
+class ByteBuffer {
+ public:
+  // Room for `extra` bytes after the end; write there, then Finish at the last byte written.
+  char* Reserve(size_t extra) {
+    if (capacity_ - size_ < extra) Grow(extra);
+    return bytes_.get() + size_;
+  }
+  void Finish(const char* end) { size_ = static_cast<size_t>(end - bytes_.get()); }
+
+  void Append(std::string_view s) {
+    if (s.empty()) return;
+    std::memcpy(Reserve(s.size()), s.data(), s.size());
+    size_ += s.size();
+  }
+  void Truncate(size_t size) { size_ = size; }
+  char* data() { return bytes_.get(); }
+  const char* data() const { return bytes_.get(); }
+  size_t size() const { return size_; }
+  std::string_view View(size_t offset, size_t size) const { return {bytes_.get() + offset, size}; }
+
+ private:
+  void Grow(size_t extra) {
+    const size_t wanted = std::max(size_ + extra, std::max<size_t>(4096, capacity_ * 2));
+    std::unique_ptr<char[]> bytes(new char[wanted]);
+    if (size_ > 0) std::memcpy(bytes.get(), bytes_.get(), size_);
+    bytes_ = std::move(bytes);
+    capacity_ = wanted;
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BYTES_CODING_H_

@@ -1,0 +1,89 @@
+#include "storage/bytes/value_codec.h"
+
+namespace tallyd {
+namespace {
+
+char* EncodeFixedValue(char* to, ValueKind kind, uint64_t bits) {
+  *to++ = static_cast<char>(kind);
+  return EncodeU64(to, bits);
+}
+
+}  // namespace
+
+char* EncodeOtherValue(char* to, const Value& value) {
+  switch (value.type()) {
+    case ValueType::kNull:
+      *to++ = static_cast<char>(kKindAbsent);
+      return to;
+    case ValueType::kInt64:
+      return EncodeFixedValue(to, kKindInt64, static_cast<uint64_t>(value.AsInt()));
+    case ValueType::kFloat64:
+      return EncodeFixedValue(to, kKindDouble, std::bit_cast<uint64_t>(value.AsDouble()));
+    case ValueType::kBool:
+      *to++ = static_cast<char>(value.AsBool() ? kKindTrue : kKindFalse);
+      return to;
+    case ValueType::kString:
+    case ValueType::kBytes: {
+      const std::string_view view = value.AsView();
+      const uint64_t kind = value.type() == ValueType::kString ? kKindString : kKindBytes;
+      to = EncodeVarint(to, static_cast<uint64_t>(view.size()) << kKindBits | kind);
+      if (!view.empty()) std::memcpy(to, view.data(), view.size());
+      return to + view.size();
+    }
+  }
+  return to;
+}
+
+bool DecodeLongValue(ByteReader* in, ValueKind kind, uint64_t payload, Value* value) {
+  uint64_t bits = 0;
+  std::string_view view;
+  const bool viewed = kind == kKindString || kind == kKindBytes;
+  if (!viewed && payload != 0) return false;
+  switch (kind) {
+    case kKindInt64:
+      if (!in->GetU64(&bits)) return false;
+      *value = Value::Int(static_cast<int64_t>(bits));
+      return true;
+    case kKindDouble: {
+      if (!in->GetU64(&bits)) return false;
+      const auto number = std::bit_cast<double>(bits);
+      if (!std::isfinite(number)) return false;
+      *value = Value::Double(number);
+      return true;
+    }
+    case kKindFalse:
+    case kKindTrue:
+      *value = Value::Bool(kind == kKindTrue);
+      return true;
+    case kKindString:
+    case kKindBytes:
+      if (payload > kMaxValueBytes || !in->GetBytes(payload, &view)) return false;
+      *value = kind == kKindString ? Value::String(view) : Value::Bytes(view);
+      return true;
+    case kKindAbsent:
+      *value = Value();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool SkipLongValue(ByteReader* in, ValueKind kind, uint64_t payload) {
+  std::string_view view;
+  switch (kind) {
+    case kKindInt64:
+    case kKindDouble:
+      return payload == 0 && in->GetBytes(sizeof(uint64_t), &view);
+    case kKindFalse:
+    case kKindTrue:
+    case kKindAbsent:
+      return payload == 0;
+    case kKindString:
+    case kKindBytes:
+      return in->GetBytes(payload, &view);
+    default:
+      return false;
+  }
+}
+
+}  // namespace tallyd

@@ -1,0 +1,64 @@
+// Catalogue: the streams and tables that are stored, and how the configuration in force sees them.
+//
+// Adopting a schema is two steps, so that memory follows the disk: PlanAdopt says which records are
+// to be written, or what contradicts what is stored; Publish makes the plan the truth once they
+// are. Numbers of tables and families are given once. Thread-safe; one adopter at a time.
+#ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
+#define TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/result.h"
+#include "config/schema.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+// What the database says.
+struct StoredCatalogue {
+  std::map<std::string, TimeUnit> streams;
+  std::map<TableId, TableInfo> tables;
+  TableId next_table = 1;
+};
+
+class Catalogue {
+ public:
+  struct Plan {
+    StoredCatalogue stored;
+    std::vector<std::pair<std::string, std::string>> put;  // Records, by key.
+    std::vector<std::string> drop;                         // Keys of records.
+    std::shared_ptr<const Schema> schema;                  // The configuration from then on.
+  };
+
+  // kConflict, naming what is stored and what is configured, when they contradict each other.
+  Result<Plan> PlanAdopt(const Schema& schema) const;
+  // kNotFound; kConflict when the table is configured.
+  Result<Plan> PlanDrop(std::string_view name) const;
+  void Publish(Plan plan);
+  // After a reopen: what is stored may have changed, the configuration has not.
+  void Reload(StoredCatalogue stored);
+
+  TablePtr Find(std::string_view name) const;
+  std::vector<TablePtr> Tables() const;  // By name.
+  bool Exists(TableId table) const;
+
+ private:
+  void Rebuild();  // REQUIRES: mutex_ exclusively.
+
+  mutable std::shared_mutex mutex_;
+  StoredCatalogue stored_;
+  std::shared_ptr<const Schema> schema_ = std::make_shared<const Schema>();
+  std::map<std::string, TablePtr, std::less<>> tables_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_

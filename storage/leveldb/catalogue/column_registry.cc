@@ -1,0 +1,120 @@
+#include "storage/leveldb/catalogue/column_registry.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "storage/leveldb/codec/meta_codec.h"
+
+namespace tallyd {
+
+struct ColumnRegistry::Registered : ColumnSet {
+  mutable std::atomic<bool> stored{false};
+};
+
+struct ColumnRegistry::OfTable {
+  std::unordered_map<uint32_t, std::unique_ptr<Registered>> by_number;
+  std::unordered_map<std::string, Registered*> by_columns;  // Keys: the sets' records.
+  size_t bytes = 0;                                         // Of all records.
+  uint32_t next = 1;
+};
+
+ColumnRegistry::ColumnRegistry() = default;
+ColumnRegistry::~ColumnRegistry() = default;
+
+const ColumnSet* ColumnRegistry::Intern(const TableInfo& table,
+                                        std::span<const ColumnRef> columns) {
+  std::vector<Column> sorted;
+  for (const ColumnRef& column : columns) {
+    sorted.push_back({column.family, std::string(column.qualifier)});
+  }
+  std::sort(sorted.begin(), sorted.end(), [&](const Column& a, const Column& b) {
+    if (a.family != b.family) return table.family_rank[a.family] < table.family_rank[b.family];
+    return a.qualifier < b.qualifier;
+  });
+  const std::string record = EncodeColumnSet(sorted);
+  const std::unique_lock lock(mutex_);
+  std::unique_ptr<OfTable>& of_table = tables_[table.id];
+  if (!of_table) of_table = std::make_unique<OfTable>();
+  const auto known = of_table->by_columns.find(record);
+  if (known != of_table->by_columns.end()) return known->second;
+  if (of_table->by_number.size() >= kMaxSets) return nullptr;
+  if (of_table->bytes + record.size() > kMaxBytes) return nullptr;
+  return Add(of_table.get(), table.id, of_table->next, std::move(sorted));
+}
+
+ColumnRegistry::Registered* ColumnRegistry::Add(OfTable* table, TableId table_id, uint32_t set,
+                                                std::vector<Column> columns) {
+  auto added = std::make_unique<Registered>();
+  added->table = table_id;
+  added->id = set;
+  added->columns = std::move(columns);
+  table->next = std::max(table->next, set + 1);
+  std::string record = EncodeColumnSet(added->columns);
+  table->bytes += record.size();
+  table->by_columns[std::move(record)] = added.get();
+  return (table->by_number[set] = std::move(added)).get();
+}
+
+const ColumnSet* ColumnRegistry::FindEqual(TableId table,
+                                           const std::vector<Column>& columns) const {
+  const std::string record = EncodeColumnSet(columns);
+  const std::shared_lock lock(mutex_);
+  const auto of_table = tables_.find(table);
+  if (of_table == tables_.end()) return nullptr;
+  const auto known = of_table->second->by_columns.find(record);
+  return known == of_table->second->by_columns.end() ? nullptr : known->second;
+}
+
+const ColumnSet* ColumnRegistry::Find(TableId table, uint32_t set) const {
+  const std::shared_lock lock(mutex_);
+  const auto of_table = tables_.find(table);
+  if (of_table == tables_.end()) return nullptr;
+  const auto found = of_table->second->by_number.find(set);
+  return found == of_table->second->by_number.end() ? nullptr : found->second.get();
+}
+
+Status ColumnRegistry::Load(TableId table, uint32_t set, std::vector<Column> columns) {
+  const std::unique_lock lock(mutex_);
+  std::unique_ptr<OfTable>& of_table = tables_[table];
+  if (!of_table) of_table = std::make_unique<OfTable>();
+  const auto known = of_table->by_number.find(set);
+  if (known == of_table->by_number.end()) {
+    Add(of_table.get(), table, set, std::move(columns))->stored = true;
+    return {};
+  }
+  if (known->second->columns != columns) {
+    return Error(ErrorCode::kCorruption, "column set " + std::to_string(set) + " of table " +
+                                             std::to_string(table) + " has changed on disk");
+  }
+  known->second->stored = true;
+  return {};
+}
+
+std::vector<uint32_t> ColumnRegistry::StoredSets(TableId table) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<uint32_t> sets;
+  const auto of_table = tables_.find(table);
+  if (of_table == tables_.end()) return sets;
+  for (const auto& [number, set] : of_table->second->by_number) {
+    if (set->stored) sets.push_back(number);
+  }
+  return sets;
+}
+
+bool ColumnRegistry::IsStored(const ColumnSet& set) {
+  return static_cast<const Registered&>(set).stored.load(std::memory_order_acquire);
+}
+
+void ColumnRegistry::SetStored(const ColumnSet& set, bool stored) {
+  static_cast<const Registered&>(set).stored.store(stored, std::memory_order_release);
+}
+
+void ColumnRegistry::ForgetStored() {
+  const std::unique_lock lock(mutex_);
+  for (const auto& [table, sets] : tables_) {
+    for (const auto& [number, set] : sets->by_number) set->stored = false;
+  }
+}
+
+}  // namespace tallyd

@@ -1,0 +1,51 @@
+#include "storage/leveldb/catalogue/field_catalogue.h"
+
+#include <mutex>
+
+namespace tallyd {
+
+uint8_t FieldCatalogue::TypesOf(std::string_view stream, std::string_view field) const {
+  const std::shared_lock lock(mutex_);
+  const auto of_stream = fields_.find(stream);
+  if (of_stream == fields_.end()) return 0;
+  const auto found = of_stream->second.find(field);
+  return found == of_stream->second.end() ? uint8_t{0} : found->second;
+}
+
+std::vector<FieldInfo> FieldCatalogue::Fields(std::string_view stream) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<FieldInfo> fields;
+  const auto of_stream = fields_.find(stream);
+  if (of_stream == fields_.end()) return fields;
+  for (const auto& [name, type_bits] : of_stream->second) fields.push_back({name, type_bits});
+  return fields;
+}
+
+bool FieldCatalogue::HasRoom(std::string_view stream) const {
+  const std::shared_lock lock(mutex_);
+  const auto bytes = name_bytes_.find(stream);
+  return bytes == name_bytes_.end() || bytes->second < kMaxNameBytes;
+}
+
+void FieldCatalogue::Add(const FieldTypes& fields) {
+  if (fields.empty()) return;
+  const std::unique_lock lock(mutex_);
+  for (const auto& [stream, types] : fields) {
+    for (const auto& [name, type_bits] : types) {
+      const auto [known, added] = fields_[stream].try_emplace(name, uint8_t{0});
+      known->second = static_cast<uint8_t>(known->second | type_bits);
+      if (added) name_bytes_[stream] += name.size();
+    }
+  }
+}
+
+void FieldCatalogue::Replace(FieldTypes fields) {
+  {
+    const std::unique_lock lock(mutex_);
+    fields_.clear();
+    name_bytes_.clear();
+  }
+  Add(fields);
+}
+
+}  // namespace tallyd

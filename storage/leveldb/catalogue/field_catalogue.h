@@ -1,0 +1,40 @@
+// FieldCatalogue: the fields ever seen in each stream, with the types they had. Read from many
+// threads; changed by the committer's when a commit with new fields succeeded. Thread-safe.
+#ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_FIELD_CATALOGUE_H_
+#define TALLYD_STORAGE_LEVELDB_CATALOGUE_FIELD_CATALOGUE_H_
+
+#include <cstdint>
+#include <map>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/store.h"
+
+namespace tallyd {
+
+// stream -> field -> 1 << ValueType
+using FieldTypes = std::map<std::string, std::map<std::string, uint8_t, std::less<>>, std::less<>>;
+
+class FieldCatalogue {
+ public:
+  // Of the names of one stream; beyond, new fields are not remembered.
+  static constexpr size_t kMaxNameBytes = 16u << 20;
+
+  // The types known of a field; 0 if it is new.
+  uint8_t TypesOf(std::string_view stream, std::string_view field) const;
+  std::vector<FieldInfo> Fields(std::string_view stream) const;
+  bool HasRoom(std::string_view stream) const;
+  void Add(const FieldTypes& fields);
+  void Replace(FieldTypes fields);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  FieldTypes fields_;
+  std::map<std::string, size_t, std::less<>> name_bytes_;  // By stream.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_CATALOGUE_FIELD_CATALOGUE_H_

@@ -1,0 +1,175 @@
+#include "storage/leveldb/codec/meta_codec.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "storage/bytes/coding.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kMagic = "tallyd";
+constexpr char kRecordVersion = 1;
+constexpr char kPlainFamily = 0;
+constexpr uint8_t kDeleteHasFamily = 1;
+constexpr uint8_t kDeleteHasQualifier = 2;
+constexpr uint64_t kMaxFamilies = std::numeric_limits<FamilyId>::max();
+
+Error Damaged(std::string_view what) {
+  return Error(ErrorCode::kCorruption, "the record of " + std::string(what) +
+                                           " is damaged, or was written by a newer tallyd");
+}
+
+bool GetRecordVersion(ByteReader* in) {
+  uint8_t version = 0;
+  return in->GetByte(&version) && version == kRecordVersion;
+}
+
+bool GetText(ByteReader* in, std::string* text) {
+  std::string_view view;
+  if (!in->GetString(&view)) return false;
+  *text = view;
+  return true;
+}
+
+}  // namespace
+
+std::string EncodeFormat(uint32_t version) {
+  std::string record(kMagic);
+  PutU32(&record, version);
+  return record;
+}
+
+Result<uint32_t> DecodeFormat(std::string_view record) {
+  if (!record.starts_with(kMagic) || record.size() != kMagic.size() + sizeof(uint32_t)) {
+    return Damaged("the format");
+  }
+  return DecodeU32(record.data() + kMagic.size());
+}
+
+std::string EncodeStream(TimeUnit unit) { return {kRecordVersion, static_cast<char>(unit)}; }
+
+Result<TimeUnit> DecodeStream(std::string_view record) {
+  ByteReader in(record);
+  uint8_t unit = 0;
+  if (!GetRecordVersion(&in) || !in.GetByte(&unit) || !in.done() ||
+      unit > static_cast<uint8_t>(TimeUnit::kNanoseconds)) {
+    return Damaged("a stream");
+  }
+  return static_cast<TimeUnit>(unit);
+}
+
+std::string EncodeTable(const TableInfo& table) {
+  std::string record{kRecordVersion, static_cast<char>(table.mode)};
+  PutString(&record, table.name);
+  PutString(&record, table.stream);
+  PutString(&record, table.pattern);
+  PutString(&record, table.row_key);
+  PutVarint(&record, table.families.size());
+  for (const StoredFamily& family : table.families) {
+    PutString(&record, family.name);
+    record.push_back(kPlainFamily);
+  }
+  return record;
+}
+
+Result<TableInfo> DecodeTable(std::string_view record) {
+  const Error damaged = Damaged("a table");
+  ByteReader in(record);
+  TableInfo table;
+  uint8_t mode = 0;
+  uint64_t families = 0;
+  if (!GetRecordVersion(&in) || !in.GetByte(&mode) ||
+      mode > static_cast<uint8_t>(TableMode::kLatestRow)) {
+    return damaged;
+  }
+  table.mode = static_cast<TableMode>(mode);
+  if (!GetText(&in, &table.name) || !GetText(&in, &table.stream) || !GetText(&in, &table.pattern) ||
+      !GetText(&in, &table.row_key) || !in.GetNumber(&families, kMaxFamilies)) {
+    return damaged;
+  }
+  for (; families > 0; --families) {
+    StoredFamily family;
+    uint8_t kind = 0;
+    if (!GetText(&in, &family.name) || !in.GetByte(&kind) || kind != kPlainFamily) return damaged;
+    table.families.push_back(std::move(family));
+  }
+  if (!in.done()) return damaged;
+  return table;
+}
+
+std::string EncodeColumnSet(const std::vector<Column>& columns) {
+  std::string record{kRecordVersion};
+  PutVarint(&record, columns.size());
+  for (const Column& column : columns) {
+    PutVarint(&record, column.family);
+    PutString(&record, column.qualifier);
+  }
+  return record;
+}
+
+Result<std::vector<Column>> DecodeColumnSet(std::string_view record) {
+  const Error damaged = Damaged("a column set");
+  ByteReader in(record);
+  std::vector<Column> columns;
+  uint64_t count = 0;
+  if (!GetRecordVersion(&in) || !in.GetVarint(&count)) return damaged;
+  for (; count > 0; --count) {
+    Column column;
+    if (!in.GetNumber(&column.family, kMaxFamilies) || !GetText(&in, &column.qualifier)) {
+      return damaged;
+    }
+    columns.push_back(std::move(column));
+  }
+  if (columns.empty() || !in.done()) return damaged;
+  return columns;
+}
+
+std::string EncodeField(uint8_t type_bits) {
+  return {kRecordVersion, static_cast<char>(type_bits)};
+}
+
+Result<uint8_t> DecodeField(std::string_view record) {
+  ByteReader in(record);
+  uint8_t type_bits = 0;
+  if (!GetRecordVersion(&in) || !in.GetByte(&type_bits) || !in.done()) return Damaged("a field");
+  return type_bits;
+}
+
+std::string EncodeDelete(const DeleteSpec& what) {
+  const int flags =
+      (what.family ? kDeleteHasFamily : 0) | (what.qualifier ? kDeleteHasQualifier : 0);
+  std::string record{kRecordVersion, static_cast<char>(flags)};
+  PutString(&record, what.rows.start);
+  PutString(&record, what.rows.end);
+  PutVarint(&record, static_cast<uint64_t>(std::max<TimeUs>(what.cells.from, 0)));
+  PutVarint(&record, static_cast<uint64_t>(std::clamp<TimeUs>(what.cells.to, 0, kMaxTimeUs + 1)));
+  if (what.family) PutVarint(&record, *what.family);
+  if (what.qualifier) PutString(&record, *what.qualifier);
+  return record;
+}
+
+Result<DeleteSpec> DecodeDelete(std::string_view record) {
+  const Error damaged = Damaged("a delete");
+  ByteReader in(record);
+  DeleteSpec what;
+  uint8_t flags = 0;
+  constexpr auto kLatest = static_cast<uint64_t>(kMaxTimeUs + 1);
+  if (!GetRecordVersion(&in) || !in.GetByte(&flags) ||
+      (flags & ~(kDeleteHasFamily | kDeleteHasQualifier)) != 0 || !GetText(&in, &what.rows.start) ||
+      !GetText(&in, &what.rows.end) || !in.GetNumber(&what.cells.from, kLatest) ||
+      !in.GetNumber(&what.cells.to, kLatest)) {
+    return damaged;
+  }
+  if ((flags & kDeleteHasFamily) != 0 && !in.GetNumber(&what.family.emplace(), kMaxFamilies)) {
+    return damaged;
+  }
+  if ((flags & kDeleteHasQualifier) != 0 && !GetText(&in, &what.qualifier.emplace())) {
+    return damaged;
+  }
+  if (!in.done()) return damaged;
+  return what;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,43 @@
+// The small records of the database (storage/FORMAT.md, Meta and Deletes), as values. Decode* fail
+// with kCorruption on a record that a newer tallyd wrote or that is damaged.
+#ifndef TALLYD_STORAGE_LEVELDB_CODEC_META_CODEC_H_
+#define TALLYD_STORAGE_LEVELDB_CODEC_META_CODEC_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/result.h"
+#include "config/time.h"
+#include "storage/batch.h"
+#include "storage/column_set.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+inline constexpr uint32_t kFormatVersion = 3;
+
+std::string EncodeFormat(uint32_t version);
+Result<uint32_t> DecodeFormat(std::string_view record);
+
+std::string EncodeStream(TimeUnit unit);
+Result<TimeUnit> DecodeStream(std::string_view record);
+
+// What of a TableInfo is stored: not its number (the key has it) nor anything that is
+// configuration.
+std::string EncodeTable(const TableInfo& table);
+Result<TableInfo> DecodeTable(std::string_view record);
+
+std::string EncodeColumnSet(const std::vector<Column>& columns);
+Result<std::vector<Column>> DecodeColumnSet(std::string_view record);
+
+std::string EncodeField(uint8_t type_bits);
+Result<uint8_t> DecodeField(std::string_view record);
+
+std::string EncodeDelete(const DeleteSpec& what);
+Result<DeleteSpec> DecodeDelete(std::string_view record);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_CODEC_META_CODEC_H_

@@ -1,0 +1,133 @@
+#include "storage/leveldb/commit/engine.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace tallyd {
+namespace {
+
+std::unique_ptr<DurableEnv> MakeEnv(const LevelDbStoreOptions& options, StoreMetrics* metrics) {
+  if (options.env != nullptr) return nullptr;
+  EnvObserver observer;
+  observer.on_sync = [metrics](double seconds) {
+    metrics->fsyncs.Increment();
+    metrics->fsync_seconds.Increment(seconds);
+  };
+  observer.on_stall = [metrics] { metrics->stalls.Increment(); };
+  return std::make_unique<DurableEnv>(std::move(observer));
+}
+
+}  // namespace
+
+Engine::Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics)
+    : config_(options.storage),
+      metrics_(metrics),
+      own_env_(MakeEnv(options, metrics)),
+      env_(own_env_ ? own_env_.get() : options.env),
+      space_(options.storage),
+      database_(options.storage, env_),
+      writer_(&database_, &state_) {}
+
+Engine::~Engine() { Close(); }
+
+Status Engine::Open() {
+  const auto start = std::chrono::steady_clock::now();
+  Status opened = OpenOnce();
+  if (!opened && opened.error().code() == ErrorCode::kNoSpace) {
+    space_.Release();  // Recovery needs room, and that is what it is for.
+    opened = OpenOnce();
+  }
+  if (opened) opened = RemoveStrays();
+  if (!opened) return opened;
+  const Status room = space_.Admit();  // Makes the ballast; without room, writes are refused.
+  if (!room) spdlog::warn("store: {}", room.error().message());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  spdlog::info("store: opened {} in {:.3f} s, last sequence {}", config_.path, took.count(),
+               state_.last_sequence);
+  return {};
+}
+
+Status Engine::OpenOnce() {
+  const Status opened = database_.Open(space_.budget().write_buffer);
+  if (!opened && opened.error().code() == ErrorCode::kConflict) {
+    return Error(ErrorCode::kConflict, fmt::format("{} is in use by another process: {}",
+                                                   config_.path, opened.error().message()));
+  }
+  if (!opened) return opened.error().Prefixed(config_.path);
+  Result<BlockFileMap> files = LoadEngineState(&database_, &state_);
+  if (!files) {
+    database_.Close();
+    return files.error().Prefixed(config_.path);
+  }
+  database_.AdmitReaders(std::move(*files));
+  return {};
+}
+
+// What a crash left of files that were being made. Only before anybody makes more.
+Status Engine::RemoveStrays() {
+  std::vector<uint64_t> known;
+  for (const auto& [table, files] : database_.view()->files) {
+    for (const BlockFilePtr& file : files) known.push_back(file->info().number);
+  }
+  std::sort(known.begin(), known.end());
+  const Result<uint64_t> last = RemoveStrayFiles(env_, BlockFilesDirectory(config_.path), known);
+  if (!last) return last.error();
+  state_.next_file = *last + 1;
+  return {};
+}
+
+void Engine::Close() { database_.Close(); }
+
+Status Engine::Check(const Batch& batch) {
+  if (writer_.MayCommit(static_cast<const LevelDbBatch&>(batch))) return {};
+  return Error(ErrorCode::kConflict, "a table that the batch writes to was dropped");
+}
+
+size_t Engine::BytesOf(const Batch& batch) const {
+  return static_cast<const LevelDbBatch&>(batch).bytes();
+}
+
+Status Engine::Commit(std::span<Batch* const> group, bool sync) {
+  std::vector<LevelDbBatch*> batches;
+  for (Batch* batch : group) batches.push_back(static_cast<LevelDbBatch*>(batch));
+  Status committed = writer_.Commit(batches, sync);
+  if (!committed) {
+    // Whatever failed, what the log holds is no longer known (RELIABILITY.md, finding 1).
+    must_reopen_ = true;
+    if (committed.error().code() == ErrorCode::kNoSpace) space_.Release();
+  } else if (on_full_head_ && database_.newest_head_bytes() >= head_bytes()) {
+    on_full_head_();
+  }
+  return committed;
+}
+
+Status Engine::Recover() {
+  if (must_reopen_ || !database_.is_open()) {
+    const Status reopened = Reopen();
+    if (!reopened) return reopened;
+  }
+  const Status admitted = space_.Admit();
+  if (!admitted) return admitted;
+  // Work in the background may have failed meanwhile, which only a write tells.
+  return Commit({}, true);
+}
+
+Status Engine::Reopen() {
+  const auto start = std::chrono::steady_clock::now();
+  metrics_->reopens.Increment();
+  database_.Close();
+  const Status opened = OpenOnce();
+  if (!opened) {
+    if (opened.error().code() == ErrorCode::kNoSpace) space_.Release();
+    return opened;
+  }
+  must_reopen_ = false;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  spdlog::info("store: reopened {} in {:.3f} s", config_.path, took.count());
+  return {};
+}
+
+}  // namespace tallyd

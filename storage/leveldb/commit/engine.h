@@ -1,0 +1,66 @@
+// Engine: the database with all that is kept in memory of it, as the committer drives it: opens,
+// commits groups, and after a failed write closes, makes room, reopens and reloads.
+//
+// Readers use state() and database() from any thread as their headers say.
+#ifndef TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
+#define TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
+
+#include <functional>
+#include <memory>
+
+#include "storage/group_committer.h"
+#include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/commit/group_writer.h"
+#include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/space_guard.h"
+#include "storage/leveldb_store.h"
+
+namespace tallyd {
+
+class Engine final : public CommitTarget {
+ public:
+  // `metrics` outlives the engine. The directory exists.
+  Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics);
+  ~Engine() override;
+
+  // Before anything else.
+  Status Open();
+  // Called by the committer's thread when the head is full. Before anybody commits.
+  void OnFullHead(std::function<void()> call) { on_full_head_ = std::move(call); }
+  // When nobody commits any more.
+  void Close();
+
+  // CommitTarget:
+  Status Admit() override { return space_.Admit(); }
+  Status Check(const Batch& batch) override;
+  size_t BytesOf(const Batch& batch) const override;
+  Status Commit(std::span<Batch* const> group, bool sync) override;
+  size_t CommittedBytes() const override { return writer_.committed_bytes(); }
+  Status Recover() override;
+
+  EngineState& state() { return state_; }
+  const EngineState& state() const { return state_; }
+  Database& database() { return database_; }
+  SpaceGuard& space() { return space_; }
+  uint64_t head_bytes() const { return space_.budget().write_buffer; }
+
+ private:
+  Status OpenOnce();
+  Status RemoveStrays();
+  Status Reopen();
+
+  const StorageConfig config_;
+  StoreMetrics* const metrics_;
+  const std::unique_ptr<DurableEnv> own_env_;  // Null when tests bring theirs.
+  leveldb::Env* const env_;
+  SpaceGuard space_;
+  EngineState state_;
+  Database database_;
+  GroupWriter writer_;
+  std::function<void()> on_full_head_;
+  bool must_reopen_ = false;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_

@@ -1,0 +1,37 @@
+// EngineState: what the engine keeps in memory of the database, and its loading at open and reopen.
+#ifndef TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_STATE_H_
+#define TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_STATE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "config/result.h"
+#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/delete_ranges.h"
+#include "storage/leveldb/catalogue/field_catalogue.h"
+#include "storage/leveldb/files/database.h"
+#include "storage/leveldb/latest/latest_tables.h"
+
+namespace tallyd {
+
+struct EngineState {
+  Catalogue catalogue;
+  ColumnRegistry sets;
+  FieldCatalogue fields;
+  DeleteRanges deletes;
+  LatestTables latest;
+  uint64_t last_sequence = 0;  // Of the committer's thread.
+  // Of what is in block files: deletes up to it hide nothing in heads.
+  std::atomic<uint64_t> sealed_sequence = 0;
+  std::atomic<uint64_t> next_file = 1;  // Numbers of block files are never given twice.
+};
+
+// Checks the format version (writing it to a new database) and reads everything anew, base first,
+// then the heads from the oldest on. Returns the block files. kCorruption names the record that
+// cannot be read. REQUIRES: the database is open.
+Result<BlockFileMap> LoadEngineState(Database* database, EngineState* state);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_STATE_H_

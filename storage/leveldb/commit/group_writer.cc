@@ -1,0 +1,215 @@
+#include "storage/leveldb/commit/group_writer.h"
+
+#include <algorithm>
+
+#include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/status.h"
+
+namespace tallyd {
+
+namespace {
+
+constexpr size_t kManyChanges = 100'000;
+
+// Whether the row, as it was made just now, is this layer and nothing else.
+bool IsOnlyLayer(std::string_view row, const Layer& layer) {
+  ByteReader in(row);
+  uint64_t count = 0;
+  uint64_t time = 0;
+  uint64_t sequence = 0;
+  return in.GetVarint(&count) && count == 1 && in.GetVarint(&time) && in.GetVarint(&sequence) &&
+         time == static_cast<uint64_t>(layer.time) && sequence == layer.sequence;
+}
+
+}  // namespace
+
+GroupWriter::GroupWriter(Database* database, EngineState* state)
+    : database_(database), state_(state), merge_(state->sets) {}
+
+bool GroupWriter::MayCommit(const LevelDbBatch& batch) const {
+  return std::all_of(batch.tables().begin(), batch.tables().end(),
+                     [&](TableId table) { return state_->catalogue.Exists(table); });
+}
+
+Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
+  head_.Clear();
+  base_.Clear();
+  any_base_ = false;
+  // A map keeps the room that a delete of very many rows took.
+  if (latest_.bucket_count() > kManyChanges) latest_ = LatestChanges();
+  latest_.clear();
+  sets_.clear();
+  fields_.clear();
+  deletes_.clear();
+  times_.clear();
+  sequence_ = state_->last_sequence;
+  for (LevelDbBatch* batch : group) {
+    const Status added = AddBatch(batch);
+    if (!added) return added;
+  }
+  AddGroupRecords();
+  committed_bytes_ = head_.ApproximateSize();
+  const Status written = Write(sync);
+  if (written) state_->last_sequence = sequence_;
+  return written;
+}
+
+Status GroupWriter::AddBatch(LevelDbBatch* batch) {
+  sequences_.clear();
+  for (const LevelDbBatch::Op& op : batch->ops()) {
+    Status added;
+    switch (op.kind) {
+      case LevelDbBatch::OpKind::kEntry:
+        PatchSequence(batch->KeyOf(op), op.key_size, ++sequence_);
+        head_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        CoverTime(op.table, op.time);
+        break;
+      case LevelDbBatch::OpKind::kLatest:
+        added = PutLatest(*batch, op);
+        break;
+      case LevelDbBatch::OpKind::kDelete:
+        if (op.mode == TableMode::kHistory) {
+          DeleteHistory(op.table, batch->deletes()[op.index]);
+        } else {
+          added = DeleteLatest(op.table, batch->deletes()[op.index]);
+        }
+        break;
+      case LevelDbBatch::OpKind::kPutRecord:
+        PutBase(batch->Key(op), batch->ValueOf(op));
+        break;
+      case LevelDbBatch::OpKind::kDropRecord:
+        base_.Delete(ToSlice(batch->Key(op)));
+        any_base_ = true;
+        break;
+    }
+    if (!added) return added;
+    sequences_.push_back(sequence_);
+  }
+  AddRecords(*batch);
+  return {};
+}
+
+void GroupWriter::CoverTime(TableId table, TimeUs time) {
+  TimeRange& range = times_.try_emplace(table, TimeRange{time, time + 1}).first->second;
+  range.from = std::min(range.from, time);
+  range.to = std::max(range.to, time + 1);
+}
+
+Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
+  const auto [place, first] = latest_.try_emplace(batch.Key(op));
+  LatestChange& change = place->second;
+  if (first) {
+    change.stored = state_->latest.Find(place->first);
+    if (change.stored != nullptr) change.row = *change.stored;
+  }
+  const std::string_view row = change.row ? std::string_view(*change.row) : "";
+  const Layer layer{op.time, ++sequence_, batch.ValueOf(op)};
+  Result<std::string> merged = merge_.Put(op.table, op.mode, row, layer);
+  if (!merged) return merged.error();
+  change.twin.reset();
+  if (op.twin >= 0 && IsOnlyLayer(*merged, layer)) {
+    EntryHead head;
+    ByteReader in(layer.entry);
+    GetEntryHead(&in, &head);
+    change.twin = LatestTwin{layer.time, layer.sequence, sequences_[static_cast<size_t>(op.twin)],
+                             head.number};
+  }
+  change.row = std::make_shared<const std::string>(std::move(*merged));
+  return {};
+}
+
+Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
+  const KeyRange range = DatabaseRange(KeySpace::kLatest, table, what.rows);
+  LatestTables::Rows& rows = state_->latest.rows();
+  for (auto row = rows.lower_bound(range.start); row != rows.end() && row->first < range.end;
+       ++row) {
+    latest_.try_emplace(row->first, LatestChange{row->second, &row->second, {}});
+  }
+  for (auto& [key, change] : latest_) {
+    if (!change.row || key < range.start || key >= range.end) continue;
+    Result<std::string> left = merge_.Delete(table, *change.row, what);
+    if (!left) return left.error();
+    change.row = left->empty() ? nullptr : std::make_shared<const std::string>(std::move(*left));
+    change.twin.reset();
+  }
+  return {};
+}
+
+void GroupWriter::DeleteHistory(TableId table, const DeleteSpec& what) {
+  auto range = std::make_shared<const DeleteRange>(table, ++sequence_, what);
+  const KeyRange& rows = what.rows;
+  if ((!rows.end.empty() && rows.start >= rows.end) || what.cells.is_empty()) return;
+  head_.Put(DeleteKey(table, sequence_), EncodeDelete(what));
+  deletes_.push_back(std::move(range));
+}
+
+void GroupWriter::AddRecords(const LevelDbBatch& batch) {
+  for (const ColumnSet* set : batch.new_sets()) {
+    if (ColumnRegistry::IsStored(*set)) continue;
+    if (std::find(sets_.begin(), sets_.end(), set) != sets_.end()) continue;
+    sets_.push_back(set);
+    PutBase(ColumnSetKey(set->table, set->id), EncodeColumnSet(set->columns));
+  }
+  for (const auto& [stream, types] : batch.fields()) {
+    for (const auto& [field, type_bits] : types) {
+      const uint8_t stored = state_->fields.TypesOf(stream, field);
+      if (stored == 0 && !state_->fields.HasRoom(stream)) continue;
+      uint8_t& known = fields_[stream][field];
+      known = static_cast<uint8_t>(known | type_bits | stored);
+    }
+  }
+}
+
+void GroupWriter::AddGroupRecords() {
+  for (const auto& [stream, types] : fields_) {
+    for (const auto& [field, type_bits] : types) {
+      PutBase(FieldKey(stream, field), EncodeField(type_bits));
+    }
+  }
+  // Each record of changes has a key of its own, also where nothing was written but deletes of
+  // rows.
+  if (!latest_.empty() && sequence_ == state_->last_sequence) ++sequence_;
+  if (sequence_ == state_->last_sequence) return;
+  latest_record_.clear();
+  for (const auto& [key, change] : latest_) {
+    // Empty: the row is gone. A head remembers that until it is sealed.
+    std::string_view row = change.row ? std::string_view(*change.row) : "";
+    if (change.twin) {
+      EncodeLatestTwin(*change.twin, &twin_);
+      row = twin_;
+    }
+    AppendLatestChange(key, row, &latest_record_);
+  }
+  if (!latest_record_.empty()) head_.Put(LatestChangesKey(sequence_), latest_record_);
+  std::string last;
+  PutU64(&last, sequence_);
+  head_.Put(MetaKey(MetaKind::kLastSequence), last);
+}
+
+void GroupWriter::PutBase(std::string_view key, std::string_view value) {
+  base_.Put(ToSlice(key), ToSlice(value));
+  any_base_ = true;
+}
+
+Status GroupWriter::Write(bool sync) {
+  if (any_base_) {
+    const Status written = database_->WriteBase(&base_);
+    if (!written) return written;
+  }
+  // Readers must not see the write without its deletes, nor the reverse.
+  std::unique_lock<std::shared_mutex> change;
+  if (!deletes_.empty()) change = state_->deletes.BeginChange();
+  return database_->WriteHead(&head_, times_, sync, [this] { Publish(); });
+}
+
+void GroupWriter::Publish() {
+  for (const ColumnSet* set : sets_) ColumnRegistry::SetStored(*set, true);
+  state_->fields.Add(fields_);
+  state_->deletes.Publish(deletes_);
+  state_->latest.Publish(&latest_);
+}
+
+}  // namespace tallyd

@@ -1,0 +1,68 @@
+// GroupWriter: a group of batches -> one write to the head, then memory follows the disk. Numbers
+// the entries, merges latest rows (each written once per group), records deletes, and publishes all
+// of it only when the write succeeded. What the head's entries build on (column sets, fields) and
+// other records are written to base before, which is rare: alone they tell nothing. Of the
+// committer's thread.
+#ifndef TALLYD_STORAGE_LEVELDB_COMMIT_GROUP_WRITER_H_
+#define TALLYD_STORAGE_LEVELDB_COMMIT_GROUP_WRITER_H_
+
+#include <leveldb/write_batch.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/result.h"
+#include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/commit/leveldb_batch.h"
+#include "storage/leveldb/latest/latest_merge.h"
+
+namespace tallyd {
+
+class GroupWriter {
+ public:
+  GroupWriter(Database* database, EngineState* state);
+
+  // False when a table that the batch writes to was dropped: it must not be committed.
+  bool MayCommit(const LevelDbBatch& batch) const;
+
+  // On failure nothing is published, and the database must be reopened before the next call.
+  Status Commit(std::span<LevelDbBatch* const> group, bool sync);
+  size_t committed_bytes() const { return committed_bytes_; }  // By the last Commit.
+
+ private:
+  Status AddBatch(LevelDbBatch* batch);
+  void CoverTime(TableId table, TimeUs time);
+  Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
+  Status DeleteLatest(TableId table, const DeleteSpec& what);
+  void DeleteHistory(TableId table, const DeleteSpec& what);
+  void AddRecords(const LevelDbBatch& batch);
+  void AddGroupRecords();
+  void PutBase(std::string_view key, std::string_view value);
+  Status Write(bool sync);
+  void Publish();
+
+  Database* const database_;
+  EngineState* const state_;
+  LatestMerge merge_;
+
+  // Of the group at hand.
+  leveldb::WriteBatch head_;
+  leveldb::WriteBatch base_;
+  bool any_base_ = false;
+  uint64_t sequence_ = 0;
+  LatestChanges latest_;             // Rows as they will be.
+  std::vector<uint64_t> sequences_;  // Of the batch's ops.
+  std::vector<const ColumnSet*> sets_;
+  FieldTypes fields_;
+  DeleteList deletes_;
+  TableTimes times_;
+  std::string latest_record_;
+  std::string twin_;
+  size_t committed_bytes_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_COMMIT_GROUP_WRITER_H_

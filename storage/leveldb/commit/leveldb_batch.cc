@@ -1,0 +1,134 @@
+#include "storage/leveldb/commit/leveldb_batch.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/key_codec.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kTwinsTried = 4;
+
+}  // namespace
+
+void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+                       const ColumnSet& set, std::span<const Value> values) {
+  if (!ColumnRegistry::IsStored(set) &&
+      std::find(new_sets_.begin(), new_sets_.end(), &set) == new_sets_.end()) {
+    new_sets_.push_back(&set);
+  }
+  const Op op = BeginPut(table, row_key, time);
+  FinishPut(op, AppendEntry(set, values, &bytes_));
+}
+
+void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+                       std::span<const ColumnRef> columns, std::span<const Value> values) {
+  const auto before = [&](const ColumnRef& a, const ColumnRef& b) {
+    if (a.family != b.family) return table.family_rank[a.family] < table.family_rank[b.family];
+    return a.qualifier < b.qualifier;
+  };
+  const Op op = BeginPut(table, row_key, time);
+  if (std::is_sorted(columns.begin(), columns.end(), before)) {
+    FinishPut(op, AppendEntry(columns, values, &bytes_));
+    return;
+  }
+  std::vector<size_t> order(columns.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return before(columns[a], columns[b]); });
+  std::vector<ColumnRef> sorted_columns;
+  std::vector<Value> sorted_values;
+  for (const size_t i : order) {
+    sorted_columns.push_back(columns[i]);
+    sorted_values.push_back(values[i]);
+  }
+  FinishPut(op, AppendEntry(sorted_columns, sorted_values, &bytes_));
+}
+
+LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view row_key,
+                                        TimeUs time) {
+  Op op;
+  op.mode = table.mode;
+  op.kind = table.mode == TableMode::kHistory ? OpKind::kEntry : OpKind::kLatest;
+  op.table = table.id;
+  op.time = time;
+  op.offset = bytes_.size();
+  char* to = bytes_.Reserve(MaxEntryKeyBytes(row_key.size()));
+  if (op.kind == OpKind::kEntry) {
+    to = EncodeEntryKey(to, table.id, row_key, time);
+  } else {
+    *to++ = static_cast<char>(KeySpace::kLatest);
+    to = EncodeEscaped(EncodeU32(to, table.id), row_key);
+  }
+  bytes_.Finish(to);
+  op.key_size = static_cast<uint32_t>(bytes_.size() - op.offset);
+  return op;
+}
+
+void LevelDbBatch::FinishPut(Op op, bool any_value) {
+  if (!any_value) {
+    bytes_.Truncate(op.offset);
+    return;
+  }
+  op.value_size = bytes_.size() - op.offset - op.key_size;
+  if (op.kind == OpKind::kLatest) op.twin = FindTwin(op);
+  ops_.push_back(op);
+  Touch(op.table);
+}
+
+// An event mostly goes to a history table and to a latest one with the same values.
+int32_t LevelDbBatch::FindTwin(const Op& op) const {
+  const std::string_view values = ValuesOfEntry(ValueOf(op));
+  if (values.empty()) return -1;
+  const size_t first = ops_.size() > kTwinsTried ? ops_.size() - kTwinsTried : 0;
+  for (size_t i = ops_.size(); i-- > first;) {
+    const Op& other = ops_[i];
+    if (other.kind != OpKind::kEntry || other.time != op.time) continue;
+    const std::string_view entry = ValueOf(other);
+    if (entry[0] == ValueOf(op)[0] && ValuesOfEntry(entry) == values)
+      return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+void LevelDbBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
+  Op op;
+  op.kind = OpKind::kDelete;
+  op.mode = table.mode;
+  op.table = table.id;
+  op.index = static_cast<uint32_t>(deletes_.size());
+  deletes_.push_back(what);
+  ops_.push_back(op);
+  Touch(table.id);
+}
+
+void LevelDbBatch::Touch(TableId table) {
+  if (!tables_.empty() && tables_.back() == table) return;
+  if (std::find(tables_.begin(), tables_.end(), table) == tables_.end()) tables_.push_back(table);
+}
+
+void LevelDbBatch::AddField(std::string_view stream, std::string_view field, uint8_t type_bits) {
+  if ((known_fields_.TypesOf(stream, field) & type_bits) == type_bits) return;
+  uint8_t& types = fields_[std::string(stream)][std::string(field)];
+  types = static_cast<uint8_t>(types | type_bits);
+}
+
+void LevelDbBatch::PutRecord(std::string_view key, std::string_view value) {
+  Op op;
+  op.kind = OpKind::kPutRecord;
+  op.offset = bytes_.size();
+  op.key_size = static_cast<uint32_t>(key.size());
+  op.value_size = value.size();
+  bytes_.Append(key);
+  bytes_.Append(value);
+  ops_.push_back(op);
+}
+
+void LevelDbBatch::DropRecord(std::string_view key) {
+  PutRecord(key, {});
+  ops_.back().kind = OpKind::kDropRecord;
+}
+
+}  // namespace tallyd

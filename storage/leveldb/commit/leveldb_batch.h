@@ -1,0 +1,83 @@
+// LevelDbBatch: a Batch that holds its changes as database keys and values, ready but for their
+// sequence numbers, which the committer knows. One buffer for all bytes; a Put allocates nothing
+// once the buffer has grown. Filled by one thread, then read by the committer's.
+#ifndef TALLYD_STORAGE_LEVELDB_COMMIT_LEVELDB_BATCH_H_
+#define TALLYD_STORAGE_LEVELDB_COMMIT_LEVELDB_BATCH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/batch.h"
+#include "storage/bytes/coding.h"
+#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/field_catalogue.h"
+
+namespace tallyd {
+
+class LevelDbBatch final : public Batch {
+ public:
+  enum class OpKind : uint8_t {
+    kEntry,       // An entry of a history table; the key's sequence is to be patched.
+    kLatest,      // A layer of a latest table's row.
+    kDelete,      // deletes()[index].
+    kPutRecord,   // A key and value as they are (meta, what the sealer records).
+    kDropRecord,  // A key to remove.
+  };
+  struct Op {
+    OpKind kind = OpKind::kEntry;
+    TableMode mode = TableMode::kHistory;
+    TableId table = 0;
+    uint32_t key_size = 0;
+    uint32_t index = 0;
+    int32_t twin = -1;  // Of kLatest: the entry before it that has the same values.
+    size_t offset = 0;  // Of the key; the value follows it.
+    size_t value_size = 0;
+    TimeUs time = 0;
+  };
+
+  explicit LevelDbBatch(const FieldCatalogue& known_fields) : known_fields_(known_fields) {}
+
+  void Put(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
+           std::span<const Value> values) override;
+  void Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+           std::span<const ColumnRef> columns, std::span<const Value> values) override;
+  void Delete(const TableInfo& table, const DeleteSpec& what) override;
+  void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) override;
+  bool empty() const override { return ops_.empty() && fields_.empty(); }
+
+  // For the engine itself.
+  void PutRecord(std::string_view key, std::string_view value);
+  void DropRecord(std::string_view key);
+
+  const std::vector<Op>& ops() const { return ops_; }
+  char* KeyOf(const Op& op) { return bytes_.data() + op.offset; }
+  std::string_view Key(const Op& op) const { return bytes_.View(op.offset, op.key_size); }
+  std::string_view ValueOf(const Op& op) const {
+    return bytes_.View(op.offset + op.key_size, op.value_size);
+  }
+  const std::vector<DeleteSpec>& deletes() const { return deletes_; }
+  const std::vector<const ColumnSet*>& new_sets() const { return new_sets_; }
+  const FieldTypes& fields() const { return fields_; }
+  const std::vector<TableId>& tables() const { return tables_; }  // That it writes to.
+  size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
+
+ private:
+  Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
+  void FinishPut(Op op, bool any_value);
+  int32_t FindTwin(const Op& op) const;
+  void Touch(TableId table);
+
+  const FieldCatalogue& known_fields_;
+  ByteBuffer bytes_;
+  std::vector<Op> ops_;
+  std::vector<DeleteSpec> deletes_;
+  std::vector<const ColumnSet*> new_sets_;  // Not stored yet when they were first used here.
+  FieldTypes fields_;                       // New, or with types that are new.
+  std::vector<TableId> tables_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_COMMIT_LEVELDB_BATCH_H_

@@ -1,0 +1,286 @@
+#include "storage/leveldb/env/durable_env.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace tallyd {
+namespace {
+
+constexpr mode_t kFileMode = 0600;
+constexpr mode_t kDirectoryMode = 0700;
+constexpr size_t kBufferBytes = 64u << 10;
+
+leveldb::Status FromErrno(const std::string& name, int error) {
+  if (error == ENOENT) return leveldb::Status::NotFound(name, std::strerror(error));
+  return leveldb::Status::IOError(name, std::strerror(error));
+}
+
+std::string BaseName(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+std::string DirectoryOf(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string::npos ? "." : name.substr(0, slash);
+}
+bool IsLog(const std::string& name) { return name.ends_with(".log"); }
+bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MANIFEST"); }
+
+class PreadFile final : public leveldb::RandomAccessFile {
+ public:
+  PreadFile(std::string name, int descriptor) : name_(std::move(name)), descriptor_(descriptor) {}
+  ~PreadFile() override { ::close(descriptor_); }
+
+  leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice* result,
+                       char* scratch) const override {
+    size_t got = 0;
+    while (got < n) {
+      const ssize_t r =
+          ::pread(descriptor_, scratch + got, n - got, static_cast<off_t>(offset + got));
+      if (r < 0 && errno == EINTR) continue;
+      if (r < 0) {
+        *result = leveldb::Slice();
+        return FromErrno(name_, errno);
+      }
+      if (r == 0) break;
+      got += static_cast<size_t>(r);
+    }
+    *result = leveldb::Slice(scratch, got);
+    return leveldb::Status::OK();
+  }
+
+ private:
+  const std::string name_;
+  const int descriptor_;
+};
+
+}  // namespace
+
+// Buffered appends. After a failed write or sync every later call fails, Close included, and
+// nothing more reaches the file.
+class DurableEnv::File final : public leveldb::WritableFile {
+ public:
+  File(DurableEnv* env, std::string name, int descriptor)
+      : env_(env),
+        name_(std::move(name)),
+        is_log_(IsLog(name_)),
+        is_manifest_(IsManifest(name_)),
+        descriptor_(descriptor),
+        buffer_(new char[kBufferBytes]) {}
+  ~File() override {
+    // LevelDB drops a log this way when it changes logs, without a look at the outcome.
+    if (descriptor_ >= 0 && !Close().ok() && is_log_) env_->log_close_failed_ = true;
+  }
+
+  leveldb::Status Append(const leveldb::Slice& data) override {
+    if (!error_.ok()) return error_;
+    if (data.size() > kBufferBytes - used_) {
+      if (!WriteBuffer()) return error_;
+      if (data.size() >= kBufferBytes) {
+        Write(data.data(), data.size());
+        return error_;
+      }
+    }
+    std::memcpy(buffer_.get() + used_, data.data(), data.size());
+    used_ += data.size();
+    return error_;
+  }
+
+  leveldb::Status Flush() override {
+    if (error_.ok()) WriteBuffer();
+    return error_;
+  }
+
+  leveldb::Status Sync() override {
+    // A manifest names new files: their names come first.
+    if (error_.ok() && is_manifest_) error_ = env_->SyncDirectoryOf(name_);
+    if (error_.ok() && is_log_ && env_->log_close_failed_) {
+      error_ = leveldb::Status::IOError(name_, "the log before it could not be synced");
+    }
+    if (!error_.ok() || !WriteBuffer()) return error_;
+    error_ = env_->SyncDescriptor(descriptor_, name_);
+    if (error_.ok()) unsynced_ = false;
+    return error_;
+  }
+
+  leveldb::Status Close() override {
+    if (is_log_ && error_.ok() && (unsynced_ || used_ > 0)) {
+      Sync().ok();
+    } else if (error_.ok()) {
+      WriteBuffer();
+    }
+    if (::close(descriptor_) < 0 && error_.ok()) error_ = FromErrno(name_, errno);
+    descriptor_ = -1;
+    return error_;
+  }
+
+ private:
+  bool WriteBuffer() { return Write(buffer_.get(), std::exchange(used_, 0)); }
+
+  bool Write(const char* data, size_t size) {
+    if (size > 0) unsynced_ = true;
+    while (size > 0) {
+      const ssize_t r = ::write(descriptor_, data, size);
+      if (r < 0 && errno == EINTR) continue;
+      if (r < 0) {
+        error_ = FromErrno(name_, errno);
+        return false;
+      }
+      data += r;
+      size -= static_cast<size_t>(r);
+    }
+    return true;
+  }
+
+  DurableEnv* const env_;
+  const std::string name_;
+  const bool is_log_;
+  const bool is_manifest_;
+  int descriptor_;
+  std::unique_ptr<char[]> buffer_;
+  size_t used_ = 0;
+  bool unsynced_ = false;
+  leveldb::Status error_;
+};
+
+// LevelDB tells that it waits for a compaction in its log of messages only.
+class DurableEnv::StallLogger final : public leveldb::Logger {
+ public:
+  StallLogger(const DurableEnv* env, leveldb::Logger* file) : env_(env), file_(file) {}
+
+  void Logv(const char* format, std::va_list arguments) override {
+    if (std::string_view(format).find("waiting") != std::string_view::npos) {
+      env_->observer_.on_stall();
+    }
+    file_->Logv(format, arguments);
+  }
+
+ private:
+  const DurableEnv* const env_;
+  const std::unique_ptr<leveldb::Logger> file_;
+};
+
+DurableEnv::DurableEnv(EnvObserver observer)
+    : EnvWrapper(leveldb::Env::Default()),
+      observer_(std::move(observer)),
+      thread_([this] { RunBackground(); }) {}
+
+DurableEnv::~DurableEnv() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+leveldb::Status DurableEnv::NewRandomAccessFile(const std::string& name,
+                                                leveldb::RandomAccessFile** file) {
+  *file = nullptr;
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return FromErrno(name, errno);
+  *file = new PreadFile(name, descriptor);
+  return leveldb::Status::OK();
+}
+
+leveldb::Status DurableEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** file) {
+  *file = nullptr;
+  const int descriptor = ::open(name.c_str(), O_TRUNC | O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
+  if (descriptor < 0) return FromErrno(name, errno);
+  auto opened = std::make_unique<File>(this, name, descriptor);
+  if (IsLog(name)) {
+    const leveldb::Status synced = SyncDirectoryOf(name);
+    if (!synced.ok()) return synced;
+  }
+  *file = opened.release();
+  return leveldb::Status::OK();
+}
+
+leveldb::Status DurableEnv::NewAppendableFile(const std::string& name, leveldb::WritableFile**) {
+  return leveldb::Status::NotSupported(name, "appending to what another process wrote");
+}
+
+leveldb::Status DurableEnv::CreateDir(const std::string& name) {
+  if (::mkdir(name.c_str(), kDirectoryMode) != 0) return FromErrno(name, errno);
+  return SyncDirectoryOf(name);
+}
+
+leveldb::Status DurableEnv::RemoveFile(const std::string& name) {
+  if (IsLog(name) || IsManifest(name)) {
+    // What replaced it must be there to stay.
+    const leveldb::Status synced = SyncDirectoryOf(name);
+    if (!synced.ok()) return synced;
+  }
+  return EnvWrapper::RemoveFile(name);
+}
+
+leveldb::Status DurableEnv::RenameFile(const std::string& from, const std::string& to) {
+  const leveldb::Status renamed = EnvWrapper::RenameFile(from, to);
+  return renamed.ok() ? SyncDirectoryOf(to) : renamed;
+}
+
+leveldb::Status DurableEnv::LockFile(const std::string& name, leveldb::FileLock** lock) {
+  const leveldb::Status locked = EnvWrapper::LockFile(name, lock);
+  if (locked.ok()) ::chmod(name.c_str(), kFileMode);
+  // A database is being opened: it reads its logs anew, the failed one included.
+  log_close_failed_ = false;
+  return locked;
+}
+
+leveldb::Status DurableEnv::NewLogger(const std::string& name, leveldb::Logger** logger) {
+  const leveldb::Status opened = EnvWrapper::NewLogger(name, logger);
+  if (!opened.ok()) return opened;
+  ::chmod(name.c_str(), kFileMode);
+  *logger = new StallLogger(this, *logger);
+  return opened;
+}
+
+leveldb::Status DurableEnv::SyncDescriptor(int descriptor, const std::string& name) {
+  const auto start = std::chrono::steady_clock::now();
+  const int failed = ::fdatasync(descriptor) == 0 ? 0 : errno;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  observer_.on_sync(took.count());
+  return failed == 0 ? leveldb::Status::OK() : FromErrno(name, failed);
+}
+
+leveldb::Status DurableEnv::SyncDirectoryOf(const std::string& name) {
+  const std::string directory = DirectoryOf(name);
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return FromErrno(directory, errno);
+  const leveldb::Status synced = SyncDescriptor(descriptor, directory);
+  ::close(descriptor);
+  return synced;
+}
+
+void DurableEnv::SleepForMicroseconds(int micros) {
+  observer_.on_stall();
+  EnvWrapper::SleepForMicroseconds(micros);
+}
+
+void DurableEnv::Schedule(void (*work)(void*), void* argument) {
+  {
+    const std::lock_guard lock(mutex_);
+    work_.emplace_back(work, argument);
+  }
+  changed_.notify_one();
+}
+
+void DurableEnv::RunBackground() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return stopping_ || !work_.empty(); });
+    if (work_.empty()) return;
+    const auto [work, argument] = work_.front();
+    work_.pop_front();
+    lock.unlock();
+    work(argument);
+    lock.lock();
+  }
+}
+
+}  // namespace tallyd

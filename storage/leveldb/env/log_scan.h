@@ -1,0 +1,32 @@
+// LogScan: LevelDB's log format (its doc/log_format.md) read without trust: which records are
+// whole, where the first bytes are that belong to none, and whether whole records begin after
+// those. LevelDB's own reader answers less: it passes over zeros, and over a file that ends early,
+// without a word.
+#ifndef TALLYD_STORAGE_LEVELDB_ENV_LOG_SCAN_H_
+#define TALLYD_STORAGE_LEVELDB_ENV_LOG_SCAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace tallyd {
+
+struct LogScan {
+  uint64_t records = 0;
+  // Where what is not a whole record begins; the file's size if nothing is.
+  uint64_t good_end = 0;
+  bool clean = true;
+  // The file just ends inside a record, as after a crash; LevelDB takes that for its end.
+  bool ends_early = false;
+  // A record that begins after the damage and is whole.
+  std::optional<uint64_t> good_after;
+};
+
+// Calls `record` with each whole record up to the first damage; it returns false if the record's
+// content cannot be, which is damage, too.
+LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_ENV_LOG_SCAN_H_

@@ -1,0 +1,23 @@
+#include "storage/leveldb/env/status.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace tallyd {
+
+Status FromLevelDb(const leveldb::Status& status) {
+  if (status.ok()) return {};
+  const std::string text = status.ToString();
+  if (status.IsCorruption()) return Error(ErrorCode::kCorruption, text);
+  if (status.IsNotFound()) return Error(ErrorCode::kNotFound, text);
+  // LevelDB keeps no error number: the text is all there is.
+  const auto says = [&](std::string_view what) { return text.find(what) != std::string::npos; };
+  if (says(std::strerror(ENOSPC)) || says(std::strerror(EDQUOT))) {
+    return Error(ErrorCode::kNoSpace, text);
+  }
+  if (says("IO error: lock ")) return Error(ErrorCode::kConflict, text);
+  return Error(ErrorCode::kIo, text);
+}
+
+}  // namespace tallyd

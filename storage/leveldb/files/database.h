@@ -1,0 +1,155 @@
+// Database: the files of a store, and who may use them when: base (a LevelDB with everything but
+// the history's entries), the heads, and the block files. One thread (the committer's) opens,
+// writes and closes; the sealer's thread adds heads; any thread reads through a Lease.
+//
+//   Open, load, AdmitReaders, Write..., Close.
+//
+// A Lease is one view with a snapshot of each of its heads. Its reader takes an Access for the time
+// of one step; between steps the database may be closed under it, which revokes the lease: later
+// Accesses are false, and the reader gives up with kUnavailable. So a reopen waits for one step of
+// each reader, never for a slow client. Long steps ask must_stop() now and then. NewLease waits a
+// moment for a reopen to finish.
+#ifndef TALLYD_STORAGE_LEVELDB_FILES_DATABASE_H_
+#define TALLYD_STORAGE_LEVELDB_FILES_DATABASE_H_
+
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/filter_policy.h>
+#include <leveldb/write_batch.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "config/result.h"
+#include "storage/leveldb/files/view.h"
+
+namespace tallyd {
+
+class Database;
+
+class Lease {
+ public:
+  ~Lease();
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+ private:
+  friend class Database;
+  friend class Access;
+  struct OfHead {
+    const leveldb::Snapshot* snapshot = nullptr;
+    std::unique_ptr<leveldb::Iterator> iterator;
+  };
+  explicit Lease(Database* database) : database_(database) {}
+  void Release();  // REQUIRES: mutex_, or that nobody else knows of it.
+
+  Database* const database_;
+  std::mutex mutex_;
+  ViewPtr view_;  // Guarded by mutex_. Null: revoked.
+  std::vector<OfHead> heads_;
+};
+
+class Access {
+ public:
+  explicit Access(Lease* lease) : lock_(lease->mutex_), lease_(lease) {}
+  explicit operator bool() const { return lease_->view_ != nullptr; }
+
+  const View& view() const { return *lease_->view_; }
+  leveldb::DB& base() const;
+  // An iterator over the snapshot of a head; lives as long as the lease; made at first use.
+  leveldb::Iterator& iterator(size_t head) const;
+  bool must_stop() const;
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+  Lease* lease_;
+};
+
+class Database {
+ public:
+  // `env` outlives the database.
+  Database(const StorageConfig& config, leveldb::Env* env);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // Of the committer's thread. Open: base, the heads that base does not call sealed, no block
+  // files.
+  Status Open(size_t head_bytes);
+  // When what is held in memory of it was loaded.
+  void AdmitReaders(BlockFileMap files);
+  void Close();  // Revokes every lease.
+  bool is_open() const { return base_ != nullptr; }
+  Status WriteBase(leveldb::WriteBatch* batch);  // Synced.
+  // `times`: of the entries in it. Calls `publish` after success: before the head can be closed, so
+  // that whoever seals it finds in memory what it says.
+  Status WriteHead(leveldb::WriteBatch* batch, const TableTimes& times, bool sync,
+                   const std::function<void()>& publish);
+  // Of base; kNotFound if absent.
+  Result<std::string> Get(std::string_view key) const;
+  // Of base or an opened head, without a snapshot. Must be gone before Close.
+  static std::unique_ptr<leveldb::Iterator> NewIterator(leveldb::DB* db);
+  leveldb::DB* base() { return base_.get(); }
+  const std::vector<std::shared_ptr<Head>>& opened_heads() const { return heads_; }
+  uint64_t newest_head_bytes() const { return newest_bytes_.load(std::memory_order_relaxed); }
+
+  // Of the sealer's thread: a new head for what comes next. What is in the head before it is synced
+  // first. False when the newest head is empty.
+  Result<bool> BeginHead();
+  Status SyncNewestHead();
+
+  // Of any thread.
+  // kUnavailable when it is closed and stays so for a moment.
+  Result<std::unique_ptr<Lease>> NewLease();
+  // Of base and the block files: the heads go while it is held.
+  Result<std::unique_ptr<Lease>> NewLeaseOfFiles();
+  ViewPtr view() const;  // Null when closed.
+  // Replaces the view by what `change` makes of a copy. Nothing when it was closed meanwhile.
+  void ChangeView(const std::function<void(View*)>& change);
+  bool closing() const { return closing_.load(std::memory_order_relaxed); }
+  const std::string& path() const { return config_.path; }
+  leveldb::Env* env() const { return env_; }
+
+ private:
+  friend class Lease;
+  friend class Access;
+  Status CheckLogs();
+  Status OpenBase();
+  Status OpenHeads();
+  Result<std::shared_ptr<Head>> OpenHead(uint64_t number);
+  Status SyncHead();  // REQUIRES: write_mutex_.
+  // REQUIRES: `lock` holds mutex_; it does not when this fails.
+  Status WaitForView(std::unique_lock<std::mutex>* lock);
+
+  const StorageConfig config_;
+  leveldb::Env* const env_;
+  const std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  const std::unique_ptr<leveldb::Cache> cache_;
+  std::atomic<size_t> head_bytes_{0};
+  std::unique_ptr<leveldb::DB> base_;
+  std::atomic<bool> closing_{false};
+
+  std::mutex write_mutex_;                    // Between opening, writes to a head, and BeginHead.
+  std::vector<std::shared_ptr<Head>> heads_;  // As opened, then the newest only.
+  Status head_status_;                        // Of the last write to the newest.
+
+  std::atomic<uint64_t> newest_bytes_{0};
+
+  mutable std::mutex mutex_;
+  std::condition_variable opened_;
+  ViewPtr view_;              // Guarded by mutex_; null while closed.
+  std::list<Lease*> leases_;  // Guarded by mutex_.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_FILES_DATABASE_H_

@@ -1,0 +1,163 @@
+#include "storage/leveldb/latest/latest_merge.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "storage/leveldb/latest/entry_cells.h"
+
+namespace tallyd {
+namespace {
+
+Error Malformed() {
+  return Error(ErrorCode::kCorruption, "a stored row of a latest table is malformed");
+}
+
+struct LayerHead {
+  bool by_set = false;
+  bool complete = false;  // Every column of the set.
+  uint32_t set = 0;
+};
+
+bool ReadHead(const Layer& layer, LayerHead* head) {
+  ByteReader in(layer.entry);
+  EntryHead entry;
+  if (!GetEntryHead(&in, &entry)) return false;
+  head->by_set = entry.tag != EntryTag::kByName;
+  head->complete = entry.tag == EntryTag::kBySet;
+  head->set = entry.number;
+  return true;
+}
+
+using ColumnKey = std::pair<FamilyId, std::string_view>;
+
+}  // namespace
+
+Result<std::string> LatestMerge::Put(TableId table, TableMode mode, std::string_view row,
+                                     const Layer& layer) {
+  if (row.empty()) return EncodeLatest({&layer, 1});
+  if (!DecodeLatest(row, &layers_)) return Malformed();
+  if (mode == TableMode::kLatestRow) {
+    if (layers_.front().IsNewerThan(layer)) return std::string(row);
+    return EncodeLatest({&layer, 1});
+  }
+  LayerHead head;
+  if (!ReadHead(layer, &head)) return Malformed();
+  // Layers of the same set: a complete one covers every older one.
+  bool covered = false;
+  std::erase_if(layers_, [&](const Layer& old) {
+    LayerHead other;
+    if (!ReadHead(old, &other) || !head.by_set || !other.by_set || other.set != head.set) {
+      return false;
+    }
+    const bool newer = old.IsNewerThan(layer);
+    covered = covered || (newer && other.complete);
+    return !newer && head.complete;
+  });
+  if (covered) return std::string(row);
+  const auto place = std::find_if(layers_.begin(), layers_.end(),
+                                  [&](const Layer& old) { return layer.IsNewerThan(old); });
+  layers_.insert(place, layer);
+  rewritten_.clear();
+  if (layers_.size() > 1 && NeedsCellMerge(table)) {
+    const Status merged = MergeCells(table);
+    if (!merged) return merged.error();
+  }
+  return EncodeLatest(layers_);
+}
+
+// Not when all layers are of sets that share no column.
+bool LatestMerge::NeedsCellMerge(TableId table) {
+  std::vector<const ColumnSet*> seen;
+  for (const Layer& layer : layers_) {
+    LayerHead head;
+    if (!ReadHead(layer, &head) || !head.by_set) return true;
+    const ColumnSet* set = sets_.Find(table, head.set);
+    if (set == nullptr) return true;
+    for (const ColumnSet* other : seen) {
+      if (Overlap(*set, *other)) return true;
+    }
+    seen.push_back(set);
+  }
+  return false;
+}
+
+bool LatestMerge::Overlap(const ColumnSet& a, const ColumnSet& b) {
+  if (&a == &b) return true;
+  const auto pair = std::less<>()(&a, &b) ? std::pair(&a, &b) : std::pair(&b, &a);
+  const auto [known, added] = overlaps_.try_emplace(pair, false);
+  if (added) {
+    std::set<ColumnKey> columns;
+    for (const Column& column : a.columns) columns.emplace(column.family, column.qualifier);
+    known->second = std::any_of(b.columns.begin(), b.columns.end(), [&](const Column& column) {
+      return columns.contains({column.family, column.qualifier});
+    });
+  }
+  return known->second;
+}
+
+// Newest first: what an earlier layer has is taken out of the later ones.
+Status LatestMerge::MergeCells(TableId table) {
+  std::set<ColumnKey> have;
+  std::vector<EntryCells> decoded(layers_.size());  // Keeps what `have` views.
+  std::vector<Layer> left;
+  rewritten_.reserve(layers_.size());
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    EntryCells& cells = decoded[i];
+    if (!DecodeEntry(sets_, table, layers_[i].entry, &cells)) return Malformed();
+    std::string filtered;
+    const bool changed = FilterEntry(
+        &cells,
+        [&](const ColumnRef& column) {
+          return have.contains({column.family, column.qualifier});
+        },
+        &filtered);
+    if (changed && filtered.empty()) continue;
+    left.push_back(layers_[i]);
+    if (changed) {
+      rewritten_.push_back(std::move(filtered));
+      left.back().entry = rewritten_.back();
+    }
+    for (size_t c = 0; c < cells.columns.size(); ++c) {
+      if (cells.values[c].is_null()) continue;
+      have.emplace(cells.columns[c].family, cells.columns[c].qualifier);
+    }
+  }
+  layers_ = std::move(left);
+  return {};
+}
+
+Result<std::string> LatestMerge::Delete(TableId table, std::string_view row,
+                                        const DeleteSpec& what) {
+  if (!DecodeLatest(row, &layers_)) return Malformed();
+  rewritten_.clear();
+  rewritten_.reserve(layers_.size());
+  std::vector<Layer> left;
+  for (const Layer& layer : layers_) {
+    if (!what.cells.Contains(layer.time)) {
+      left.push_back(layer);
+      continue;
+    }
+    if (!what.family) continue;
+    EntryCells cells;
+    if (!DecodeEntry(sets_, table, layer.entry, &cells)) return Malformed();
+    std::string filtered;
+    const bool changed = FilterEntry(
+        &cells,
+        [&](const ColumnRef& column) {
+          return column.family == *what.family &&
+                 (!what.qualifier || *what.qualifier == column.qualifier);
+        },
+        &filtered);
+    if (changed && filtered.empty()) continue;
+    left.push_back(layer);
+    if (changed) {
+      rewritten_.push_back(std::move(filtered));
+      left.back().entry = rewritten_.back();
+    }
+  }
+  if (left.empty()) return std::string();
+  return EncodeLatest(left);
+}
+
+}  // namespace tallyd

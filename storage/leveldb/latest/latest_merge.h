@@ -1,0 +1,45 @@
+// LatestMerge: how a row of a latest table takes up an event or a delete. A row is its layers
+// (latest_codec.h). A new layer goes to its place in time; layers that newer ones cover wholly are
+// dropped, and so are covered cells where the columns of layers overlap.
+//
+// The common cases cost no decoding: a layer over one of the same column set replaces it, and
+// whether two sets overlap is computed once. Of the committer's thread.
+#ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
+#define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/result.h"
+#include "storage/batch.h"
+#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/codec/latest_codec.h"
+
+namespace tallyd {
+
+class LatestMerge {
+ public:
+  explicit LatestMerge(const ColumnRegistry& sets) : sets_(sets) {}
+
+  // The row (empty: none yet) after `layer` was written to it. kCorruption if it is malformed.
+  Result<std::string> Put(TableId table, TableMode mode, std::string_view row, const Layer& layer);
+  // The row after the delete (its row range is the caller's matter); empty if nothing is left.
+  Result<std::string> Delete(TableId table, std::string_view row, const DeleteSpec& what);
+
+ private:
+  bool Overlap(const ColumnSet& a, const ColumnSet& b);
+  bool NeedsCellMerge(TableId table);
+  Status MergeCells(TableId table);
+
+  const ColumnRegistry& sets_;
+  std::map<std::pair<const ColumnSet*, const ColumnSet*>, bool> overlaps_;
+  std::vector<Layer> layers_;           // Of the row at hand.
+  std::vector<std::string> rewritten_;  // What layers_ view beside the row.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_

@@ -1,0 +1,87 @@
+// BlockSource: the entries of a block file. Blocks whose times lie outside of what is wanted are
+// passed over; of the others only the columns that are selected are read and decoded.
+#ifndef TALLYD_STORAGE_LEVELDB_READ_BLOCK_SOURCE_H_
+#define TALLYD_STORAGE_LEVELDB_READ_BLOCK_SOURCE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/blocks/column_block.h"
+#include "storage/leveldb/files/block_file.h"
+#include "storage/leveldb/read/column_plan.h"
+#include "storage/leveldb/read/entry_source.h"
+
+namespace tallyd {
+
+class BlockSource final : public EntrySource {
+ public:
+  // `wanted`: entries of other times may be left out. `plan` outlives the source.
+  BlockSource(BlockFilePtr file, ColumnPlan* plan, const TimeRange& wanted);
+
+  Status SeekRow(std::string_view key) override;
+  Status SeekRowBefore(std::string_view key) override;
+  Status Next() override;
+  Status SkipNewer(TimeUs below) override;
+  Status AddTo(RowAssembler* row) override;
+
+  Status Read(WholeEntry* entry) override;
+
+  // The cells of the entry's shape, decoded.
+  Result<const ShapeCells*> Cells();
+  uint32_t entry() const { return entry_; }
+  const ColumnBlock& block() const { return block_; }
+
+  // The place of the block at hand; nothing of it was passed while at_block_begin().
+  const BlockPlace& place() const { return file_->blocks()[number_]; }
+  bool at_block_begin() const { return entry_ == 0; }
+  // The bytes of the block at hand; *bytes is replaced.
+  Status ReadBlock(std::string* bytes) const {
+    return file_->Read(place(), 0, place().size, bytes);
+  }
+  // Behind the block at hand.
+  Status SkipBlock();
+  const BlockFile& file() const { return *file_; }
+
+  // How many entries from here on are of one key run and shape, with rows before `end` (empty: no
+  // bound) and times in `times`.
+  uint32_t RunLength(std::string_view end, const TimeRange& times) const;
+  // How many from here on have times outside of `times`, whatever their runs and shapes.
+  uint32_t LengthOutside(std::string_view end, const TimeRange& times) const;
+  // Past `count` entries.
+  Status Skip(uint32_t count);
+
+ private:
+  uint32_t LengthBefore(std::string_view end, uint32_t stop) const;
+  Status Open(size_t number);
+  // To the first wanted block from `number` on, and its first entry.
+  Status OpenFrom(size_t number);
+  Status Load();
+  bool IsWanted(const BlockPlace& block) const;
+  ShapeCells* PlanShape(uint32_t shape);
+  Status Decode(const ShapeCells& cells);
+
+  const BlockFilePtr file_;
+  ColumnPlan* const plan_;
+  const TimeRange wanted_;
+
+  size_t number_ = 0;  // Of the block at hand.
+  bool open_ = false;
+  ColumnBlock block_;
+  uint32_t entry_ = 0;
+  std::string key_;
+  std::string bytes_;
+
+  // Of the schema at hand.
+  std::shared_ptr<const BlockSchema> schema_;
+  uint64_t generation_ = 0;
+  std::vector<std::unique_ptr<ShapeCells>> shapes_;  // Null: not asked for yet.
+  // Of the block at hand.
+  std::vector<std::unique_ptr<ColumnData>> data_;  // By column.
+  std::vector<bool> decoded_;
+  std::vector<bool> shape_ready_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_READ_BLOCK_SOURCE_H_

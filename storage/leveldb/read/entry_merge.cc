@@ -1,0 +1,244 @@
+#include "storage/leveldb/read/entry_merge.h"
+
+#include <algorithm>
+
+namespace tallyd {
+namespace {
+
+// So many entries are stepped over before a seek, which costs as much as a few steps.
+constexpr int kStepsBeforeSeek = 6;
+constexpr uint32_t kStepsBetweenChecks = 1024;
+
+Error Reopening() {
+  return Error(ErrorCode::kUnavailable, "the store reopened its files during the scan; try again");
+}
+
+// The smallest key after `key`.
+std::string After(std::string_view key) { return std::string(key).append(1, '\0'); }
+
+}  // namespace
+
+EntryMerge::EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
+                       std::unique_ptr<Lease> lease, const DeleteList& deletes)
+    : table_(table->id),
+      reverse_(spec.reverse),
+      keys_only_(spec.keys_only),
+      allows_runs_(!spec.reverse && !spec.keys_only && spec.versions == 0),
+      lease_(std::move(lease)),
+      plan_(std::move(table), spec, sets),
+      assembler_(&plan_, spec, RowAssembler::Versions::kAll),
+      from_(std::max({spec.cells.from, plan_.oldest(), TimeUs{0}})),
+      to_(plan_.counts_versions() ? kMaxTimeUs + 1 : std::min(spec.cells.to, kMaxTimeUs + 1)),
+      start_(spec.range.start),
+      end_(spec.range.end) {
+  nothing_ = spec.cells.is_empty() || from_ >= to_ || !plan_.any_visible() ||
+             (!end_.empty() && start_ >= end_);
+  for (const auto& deleted : deletes) {
+    const KeyRange& rows = deleted->what.rows;
+    const bool overlaps =
+        (end_.empty() || rows.start < end_) && (rows.end.empty() || start_ < rows.end);
+    if (overlaps) deletes_.push_back(deleted);
+  }
+}
+
+Result<bool> EntryMerge::NextRow() {
+  if (nothing_ || (!end_.empty() && start_ >= end_)) return false;
+  const Access access(lease_.get());
+  if (!access) return Reopening();
+  const Status prepared = Prepare(access);
+  if (!prepared) return prepared.error();
+  return reverse_ ? NextBackward(access) : NextForward(access);
+}
+
+void EntryMerge::SkipTo(std::string_view key) {
+  if (reverse_) {
+    std::string end = After(key);
+    if ((!end_.empty() && end >= end_) || (any_row_ && key >= row_key_)) return;
+    end_ = std::move(end);
+  } else {
+    if (key <= start_ || (any_row_ && key <= row_key_)) return;
+    start_ = key;
+  }
+  positioned_ = false;
+}
+
+// The iterators belong to the lease, and whoever closes the database takes them away.
+Status EntryMerge::Prepare(const Access& access) {
+  const View& view = access.view();
+  if (!prepared_) {
+    for (size_t i = 0; i < view.heads.size(); ++i) {
+      heads_.push_back(std::make_unique<HeadSource>(table_, plan_.sets()));
+      sources_.push_back(heads_.back().get());
+    }
+    for (const BlockFilePtr& file : view.FilesOf(table_)) {
+      if (!file->info().Overlaps({from_, to_}) || file->last_key() < start_ ||
+          !IsBeforeEnd(file->first_key())) {
+        continue;
+      }
+      files_.push_back(std::make_unique<BlockSource>(file, &plan_, TimeRange{from_, to_}));
+      sources_.push_back(files_.back().get());
+    }
+    prepared_ = true;
+  }
+  for (size_t i = 0; i < heads_.size(); ++i) heads_[i]->Use(&access.iterator(i));
+  return positioned_ ? Status() : Position();
+}
+
+Status EntryMerge::Position() {
+  for (EntrySource* source : sources_) {
+    const Status moved = reverse_ ? source->SeekRowBefore(end_) : source->SeekRow(start_);
+    if (!moved) return moved;
+  }
+  positioned_ = true;
+  if (!reverse_) FindFirst();
+  return {};
+}
+
+void EntryMerge::FindFirst() {
+  first_ = nullptr;
+  bounded_ = false;
+  for (EntrySource* source : sources_) {
+    if (!source->valid()) continue;
+    EntrySource* later = source;
+    if (first_ == nullptr || source->row_key() < first_->row_key())
+      later = std::exchange(first_, source);
+    if (later == nullptr) continue;
+    if (!bounded_ || later->row_key() < bound_) bound_ = later->row_key();
+    bounded_ = true;
+  }
+}
+
+Result<bool> EntryMerge::NextForward(const Access& access) {
+  while (true) {
+    if (first_ == nullptr || !first_->valid() || (bounded_ && first_->row_key() >= bound_)) {
+      FindFirst();
+    }
+    if (first_ == nullptr || !IsBeforeEnd(first_->row_key())) return false;
+    BeginRow(first_->row_key());
+    in_row_.clear();
+    if (bounded_ && bound_ == row_key_) {
+      for (EntrySource* source : sources_) {
+        if (IsInRow(*source)) in_row_.push_back(source);
+      }
+      first_ = nullptr;  // The others move, too.
+    } else {
+      in_row_.push_back(first_);
+    }
+    const Status read = ReadRow(access);
+    if (!read) return read.error();
+    if (FinishRow()) return true;
+  }
+}
+
+Result<bool> EntryMerge::NextBackward(const Access& access) {
+  while (true) {
+    EntrySource* last = nullptr;
+    for (EntrySource* source : sources_) {
+      if (!source->valid()) continue;
+      if (last == nullptr || source->row_key() > last->row_key()) last = source;
+    }
+    if (last == nullptr || last->row_key() < start_) return false;
+    BeginRow(last->row_key());
+    in_row_.clear();
+    for (EntrySource* source : sources_) {
+      if (IsInRow(*source)) in_row_.push_back(source);
+    }
+    const std::vector<EntrySource*> moved = in_row_;
+    const Status read = ReadRow(access);
+    if (!read) return read.error();
+    for (EntrySource* source : moved) {
+      const Status back = source->SeekRowBefore(row_key_);
+      if (!back) return back.error();
+    }
+    if (FinishRow()) return true;
+  }
+}
+
+// Takes the row's entries from the sources of in_row_, merged, and moves them behind the row.
+Status EntryMerge::ReadRow(const Access& access) {
+  bool done = false;
+  while (!in_row_.empty() && !done) {
+    const Status go_on = CheckStop(access);
+    if (!go_on) return go_on;
+    size_t newest = 0;
+    for (size_t i = 1; i < in_row_.size(); ++i) {
+      if (in_row_[i]->Precedes(*in_row_[newest])) newest = i;
+    }
+    const Status read = ReadEntry(in_row_[newest], &done);
+    if (!read) return read;
+    if (!done && !IsInRow(*in_row_[newest])) {
+      in_row_.erase(in_row_.begin() + static_cast<std::ptrdiff_t>(newest));
+    }
+  }
+  if (reverse_) return {};
+  for (EntrySource* source : in_row_) {
+    const Status left = LeaveRow(source);
+    if (!left) return left;
+  }
+  return {};
+}
+
+// *done: the row has nothing more to give.
+Status EntryMerge::ReadEntry(EntrySource* source, bool* done) {
+  const TimeUs time = source->time();
+  if (time >= to_) return source->SkipNewer(to_);
+  *done = time < from_ || (keys_only_ && assembler_.HasCellAfter(time));
+  if (*done) return {};
+  const Status added = source->AddTo(&assembler_);
+  if (!added) return added;
+  return source->Next();
+}
+
+Status EntryMerge::LeaveRow(EntrySource* source) {
+  for (int step = 0; IsInRow(*source); ++step) {
+    const Status moved =
+        step < kStepsBeforeSeek ? source->Next() : source->SeekRow(After(row_key_));
+    if (!moved) return moved;
+  }
+  return {};
+}
+
+void EntryMerge::BeginRow(std::string_view row_key) {
+  row_key_.assign(row_key);
+  any_row_ = true;
+  assembler_.Begin();
+  for (const auto& deleted : deletes_) {
+    if (deleted->CoversRow(row_key_)) assembler_.Hide(deleted.get());
+  }
+}
+
+bool EntryMerge::FinishRow() {
+  if (!assembler_.Finish()) return false;
+  assembler_.SetKey(row_key_);
+  return true;
+}
+
+Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* end) {
+  if (nothing_ || !allows_runs_ || plan_.counts_versions()) return nullptr;
+  const Status prepared = Prepare(access);
+  if (!prepared) return prepared.error();
+  if (first_ == nullptr || !first_->valid() || (bounded_ && first_->row_key() >= bound_)) {
+    FindFirst();
+  }
+  if (first_ == nullptr || !IsBeforeEnd(first_->row_key())) return nullptr;
+  const auto found = std::find_if(files_.begin(), files_.end(),
+                                  [&](const auto& file) { return file.get() == first_; });
+  if (found == files_.end() || (bounded_ && bound_ == first_->row_key())) return nullptr;
+  BlockSource* source = found->get();
+  const BlockPlace& place = source->place();
+  for (const auto& deleted : deletes_) {
+    if (deleted->Touches(place.first_key, place.last_key, source->file().info().deletes))
+      return nullptr;
+  }
+  *end = end_;
+  if (bounded_ && IsBeforeEnd(bound_)) end->assign(bound_);
+  plan_.BeginRow();
+  return source;
+}
+
+Status EntryMerge::CheckStop(const Access& access) {
+  if (++steps_ % kStepsBetweenChecks != 0 || !access.must_stop()) return {};
+  return Reopening();
+}
+
+}  // namespace tallyd

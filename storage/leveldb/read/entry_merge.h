@@ -1,0 +1,87 @@
+// EntryMerge: the entries of a history table from all heads and block files of one lease, as rows.
+// Leaves out what cannot be asked for by seeking: times outside the spec's range (unless newer
+// cells count towards max_versions), times past every age, the rest of a row once it has given what
+// is wanted. Not thread-safe; may move between threads.
+#ifndef TALLYD_STORAGE_LEVELDB_READ_ENTRY_MERGE_H_
+#define TALLYD_STORAGE_LEVELDB_READ_ENTRY_MERGE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/leveldb/catalogue/delete_ranges.h"
+#include "storage/leveldb/files/database.h"
+#include "storage/leveldb/read/block_source.h"
+#include "storage/leveldb/read/column_plan.h"
+#include "storage/leveldb/read/head_source.h"
+#include "storage/leveldb/read/row_assembler.h"
+
+namespace tallyd {
+
+class EntryMerge {
+ public:
+  // `deletes` were taken together with the lease. `sets` outlives the merge.
+  EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
+             std::unique_ptr<Lease> lease, const DeleteList& deletes);
+
+  // To the next row that has a cell to return, in the direction of the spec; false at the end.
+  Result<bool> NextRow();
+  // The next row is the first at or after `key` (reverse: at or before), if that is further.
+  void SkipTo(std::string_view key);
+  const Row& row() const { return assembler_.row(); }
+
+  // For runs; forwards only. The block source that alone has the rows before the next row of all
+  // others, with its place in `*end`, if its entry at hand can be given as it is: null if none.
+  // Takes the lease's lock for as long as `access` lives.
+  Result<BlockSource*> RunSource(const Access& access, std::string* end);
+  Lease* lease() { return lease_.get(); }
+  TimeRange times() const { return {from_, to_}; }
+
+ private:
+  Status Prepare(const Access& access);
+  Status Position();
+  Result<bool> NextForward(const Access& access);
+  Result<bool> NextBackward(const Access& access);
+  void FindFirst();
+  Status ReadRow(const Access& access);
+  Status ReadEntry(EntrySource* source, bool* done);
+  Status LeaveRow(EntrySource* source);
+  void BeginRow(std::string_view row_key);
+  bool FinishRow();
+  bool IsBeforeEnd(std::string_view key) const { return end_.empty() || key < end_; }
+  bool IsInRow(const EntrySource& source) const {
+    return source.valid() && source.row_key() == row_key_;
+  }
+  Status CheckStop(const Access& access);
+
+  const TableId table_;
+  const bool reverse_;
+  const bool keys_only_;
+  const bool allows_runs_;  // As far as the spec goes.
+  const std::unique_ptr<Lease> lease_;
+  ColumnPlan plan_;
+  RowAssembler assembler_;
+  const TimeUs from_;  // Entries below it have nothing to give.
+  const TimeUs to_;    // Entries from here on need not be read.
+  DeleteList deletes_;
+
+  std::string start_;  // Rows outside [start_, end_) are not, or no longer, wanted.
+  std::string end_;    // Empty: no bound.
+  bool nothing_ = false;
+  bool prepared_ = false;
+  bool positioned_ = false;
+  std::vector<std::unique_ptr<HeadSource>> heads_;
+  std::vector<std::unique_ptr<BlockSource>> files_;
+  std::vector<EntrySource*> sources_;  // All of them.
+  EntrySource* first_ = nullptr;       // The one with the first row; null at the end.
+  std::string_view bound_;             // The first row of the others.
+  bool bounded_ = false;
+  std::string row_key_;  // Of the row read last.
+  bool any_row_ = false;
+  std::vector<EntrySource*> in_row_;
+  uint32_t steps_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_READ_ENTRY_MERGE_H_

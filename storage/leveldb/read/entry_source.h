@@ -1,0 +1,71 @@
+// EntrySource: the entries of one table in one place (a head, a block file), in the order of the
+// store: row keys ascending, of one row the newest first, of one time the later commit first. A
+// scan merges several of them. One thread; used under the scan's Access.
+#ifndef TALLYD_STORAGE_LEVELDB_READ_ENTRY_SOURCE_H_
+#define TALLYD_STORAGE_LEVELDB_READ_ENTRY_SOURCE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/result.h"
+#include "config/time.h"
+#include "storage/leveldb/read/row_assembler.h"
+
+namespace tallyd {
+
+// A stored entry with all of its cells, for those who move entries from one place to another.
+struct WholeEntry {
+  std::string row_key;
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+  const ColumnSet* set = nullptr;  // Null: `columns` names them.
+  std::vector<ColumnRef> columns;
+  std::vector<Value> values;  // Null: absent.
+  std::vector<char> bytes;    // What values (and columns, or names) view; moves with the entry.
+  std::vector<Column> names;
+
+  ColumnRef column(size_t i) const { return set != nullptr ? set->columns[i].ref() : columns[i]; }
+};
+
+class EntrySource {
+ public:
+  virtual ~EntrySource() = default;
+
+  // Moves to the newest entry of the first row at or after `key`.
+  virtual Status SeekRow(std::string_view key) = 0;
+  // Moves to the newest entry of the last row before `key`; of the last row where it is empty.
+  virtual Status SeekRowBefore(std::string_view key) = 0;
+  // REQUIRES for these: valid().
+  virtual Status Next() = 0;
+  // To the first entry from here on that is of another row or older than `below`.
+  virtual Status SkipNewer(TimeUs below) = 0;
+  // Gives the cells of the entry to the assembler. kCorruption if it is malformed.
+  virtual Status AddTo(RowAssembler* row) = 0;
+  // Copies the entry. A block source's plan must select every column.
+  virtual Status Read(WholeEntry* entry) = 0;
+
+  bool valid() const { return valid_; }
+  // Until the source moves.
+  std::string_view row_key() const { return row_key_; }
+  TimeUs time() const { return time_; }
+  uint64_t sequence() const { return sequence_; }
+
+  // Whether this one's entry comes before the other's. REQUIRES: both valid().
+  bool Precedes(const EntrySource& other) const {
+    const int order = row_key_.compare(other.row_key_);
+    if (order != 0) return order < 0;
+    return time_ != other.time_ ? time_ > other.time_ : sequence_ > other.sequence_;
+  }
+
+ protected:
+  bool valid_ = false;
+  std::string_view row_key_;
+  TimeUs time_ = 0;
+  uint64_t sequence_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_READ_ENTRY_SOURCE_H_

@@ -1,0 +1,48 @@
+// LatestScan: RowScan over a latest table, from memory. Rows come in chunks: each row is one state,
+// the scan as a whole need not be.
+#ifndef TALLYD_STORAGE_LEVELDB_READ_LATEST_SCAN_H_
+#define TALLYD_STORAGE_LEVELDB_READ_LATEST_SCAN_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/latest/latest_tables.h"
+#include "storage/leveldb/read/column_plan.h"
+#include "storage/leveldb/read/row_assembler.h"
+
+namespace tallyd {
+
+class LatestScan final : public RowScan {
+ public:
+  // `sets` and `latest` outlive the scan.
+  LatestScan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
+             const LatestTables& latest);
+
+  Result<bool> Next() override;
+  void SkipTo(std::string_view key) override;
+  const Row& row() const override { return assembler_.row(); }
+
+ private:
+  bool ReadChunk();
+  Status ReadRow(const std::string& key, const std::string& row);
+
+  const TableId table_;
+  const bool reverse_;
+  const bool keys_only_;
+  const LatestTables& latest_;
+  ColumnPlan plan_;
+  RowAssembler assembler_;
+
+  KeyRange range_;  // Database keys that are still to be read.
+  std::vector<std::pair<std::string, LatestRow>> chunk_;
+  size_t next_ = 0;  // In chunk_.
+  size_t chunk_rows_ = 16;
+  std::vector<Layer> layers_;
+  std::string row_key_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_READ_LATEST_SCAN_H_

@@ -1,0 +1,205 @@
+#include "storage/leveldb/read/row_assembler.h"
+
+#include <algorithm>
+
+#include "storage/leveldb/codec/entry_codec.h"
+
+namespace tallyd {
+
+RowAssembler::RowAssembler(ColumnPlan* plan, const ScanSpec& spec, Versions versions)
+    : plan_(plan),
+      cells_(spec.cells),
+      versions_(spec.versions),
+      newest_only_(versions == Versions::kNewest),
+      counting_(newest_only_ || versions_ > 0 || plan->counts_versions()) {}
+
+void RowAssembler::Begin() {
+  plan_->BeginRow();
+  row_.parts.clear();
+  row_.cells.clear();
+  arena_.Reset();
+  deletes_.clear();
+  ++row_number_;
+  time_ = -1;
+  part_entries_ = 0;
+}
+
+// False when the entry is hidden whole.
+bool RowAssembler::Begin(TimeUs time, uint64_t sequence) {
+  cell_deletes_ = false;
+  for (const DeleteRange* range : deletes_) {
+    if (range->HidesEntry(time, sequence)) return false;
+    cell_deletes_ = cell_deletes_ || range->HidesTime(time, sequence);
+  }
+  if (time != time_) {
+    FinishPart();
+    StartTime(time);
+  } else if (++part_entries_ == 2 && !counting_) {
+    MarkEmitted();
+  }
+  sequence_ = sequence;
+  return true;
+}
+
+void RowAssembler::End(size_t cells_before, uint32_t writers_before) {
+  if (row_.cells.size() == cells_before) return;
+  part_writers_ = writers_before + 1;
+  part_set_ = part_writers_ == 1 ? set_ : nullptr;
+}
+
+bool RowAssembler::Add(TimeUs time, uint64_t sequence, std::string_view entry) {
+  if (!Begin(time, sequence)) return true;
+  ByteReader in(entry);
+  EntryHead head;
+  if (!GetEntryHead(&in, &head)) return false;
+  const uint32_t written = part_writers_;
+  bool good = false;
+  const size_t before = row_.cells.size();
+  if (head.tag == EntryTag::kByName) {
+    set_ = nullptr;
+    good = AddByName(head.number, arena_.Copy(in.rest()));
+  } else {
+    const ColumnPlan::OfSet* plan = plan_->Set(head.number);
+    if (plan == nullptr) return false;
+    if (plan->end == 0) return true;
+    set_ = plan->set;
+    good = AddBySet(*plan, head.tag == EntryTag::kBySetSparse, arena_.Copy(in.rest()));
+  }
+  End(before, written);
+  return good;
+}
+
+void RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, uint32_t entry) {
+  if (!Begin(time, sequence)) return;
+  careful_ = counting_ || cell_deletes_ || part_entries_ > 1 || time < cells.ageless_from;
+  if (!careful_ && !cells_.Contains(time)) return;
+  set_ = cells.set;
+  const uint32_t written = part_writers_;
+  const size_t before = row_.cells.size();
+  if (careful_) {
+    for (size_t i = 0; i < cells.columns.size(); ++i) {
+      CellView cell = cells.blank[i];
+      cell.value = ValueOf(cells.columns[i], entry);
+      Consider(*cells.columns[i].pick, cell);
+    }
+  } else {
+    row_.cells.insert(row_.cells.end(), cells.blank.begin(), cells.blank.end());
+    CellView* to = row_.cells.data() + before;
+    for (const ShapeCells::OfColumn& column : cells.columns) (to++)->value = ValueOf(column, entry);
+  }
+  End(before, written);
+}
+
+// The block may go before the row does.
+Value RowAssembler::ValueOf(const ShapeCells::OfColumn& column, uint32_t entry) {
+  const Value value = column.data->At(column.IndexOf(entry));
+  if (value.type() == ValueType::kString) return Value::String(arena_.Copy(value.AsView()));
+  if (value.type() == ValueType::kBytes) return Value::Bytes(arena_.Copy(value.AsView()));
+  return value;
+}
+
+bool RowAssembler::AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values) {
+  careful_ = counting_ || cell_deletes_ || part_entries_ > 1 || time_ < plan.ageless_from;
+  if (!careful_ && !cells_.Contains(time_)) return true;
+  ByteReader in(values);
+  CellView cell;
+  for (uint32_t i = 0; i < plan.end; ++i) {
+    const ColumnPlan::Pick& pick = plan.picks[i];
+    if (!pick.selected) {
+      if (!SkipValue(&in)) return false;
+      continue;
+    }
+    if (!DecodeValue(&in, &cell.value)) return false;
+    if (cell.value.is_null()) {
+      if (!sparse) return false;
+      continue;
+    }
+    const Column& column = plan.set->columns[i];
+    cell.column = column.ref();
+    cell.set_index = i;
+    if (careful_) {
+      Consider(pick, cell);
+    } else {
+      row_.cells.push_back(cell);
+    }
+  }
+  return plan.end < plan.picks.size() || in.done();
+}
+
+bool RowAssembler::AddByName(uint32_t count, std::string_view cells) {
+  ByteReader in(cells);
+  CellView cell;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!GetColumn(&in, &cell.column) || !DecodeValue(&in, &cell.value) || cell.value.is_null()) {
+      return false;
+    }
+    const ColumnPlan::Pick& pick = plan_->Named(cell.column);
+    if (pick.selected) Consider(pick, cell);
+  }
+  return in.done();
+}
+
+void RowAssembler::Consider(const ColumnPlan::Pick& pick, const CellView& cell) {
+  if (cell_deletes_ && HidesCell(cell.column)) return;
+  ColumnState& state = StateOf(pick.number);
+  if (state.last == time_) return;  // A later write to the same cell came before.
+  state.last = time_;
+  const uint32_t version = state.live++;
+  if (pick.rule->Expires(time_, version) || (newest_only_ && version > 0)) return;
+  if (!cells_.Contains(time_)) return;
+  if (versions_ > 0 && state.returned >= versions_) return;
+  ++state.returned;
+  row_.cells.push_back(cell);
+}
+
+RowAssembler::ColumnState& RowAssembler::StateOf(uint32_t number) {
+  if (number >= states_.size()) states_.resize(std::max<size_t>(plan_->columns(), number + 1));
+  ColumnState& state = states_[number];
+  if (state.row != row_number_) state = {row_number_, -1, 0, 0};
+  return state;
+}
+
+bool RowAssembler::HidesCell(const ColumnRef& column) const {
+  return std::any_of(deletes_.begin(), deletes_.end(), [&](const DeleteRange* range) {
+    return range->HidesTime(time_, sequence_) && range->HidesColumn(column);
+  });
+}
+
+void RowAssembler::StartTime(TimeUs time) {
+  time_ = time;
+  part_entries_ = 1;
+  part_writers_ = 0;
+  part_set_ = nullptr;
+  part_begin_ = static_cast<uint32_t>(row_.cells.size());
+}
+
+// A second entry of the same time came: what the first gave is not to be given again.
+void RowAssembler::MarkEmitted() {
+  for (size_t i = part_begin_; i < row_.cells.size(); ++i) {
+    StateOf(plan_->Named(row_.cells[i].column).number).last = time_;
+  }
+}
+
+void RowAssembler::FinishPart() {
+  const auto end = static_cast<uint32_t>(row_.cells.size());
+  if (part_entries_ == 0 || end == part_begin_) return;
+  if (part_writers_ > 1) {
+    const std::vector<uint16_t>& rank = plan_->table().family_rank;
+    std::sort(row_.cells.begin() + part_begin_, row_.cells.end(),
+              [&](const CellView& a, const CellView& b) {
+                if (a.column.family != b.column.family) {
+                  return rank[a.column.family] < rank[b.column.family];
+                }
+                return a.column.qualifier < b.column.qualifier;
+              });
+  }
+  row_.parts.push_back({time_, part_begin_, end, part_set_});
+}
+
+bool RowAssembler::Finish() {
+  FinishPart();
+  part_entries_ = 0;
+  return !row_.parts.empty();
+}
+
+}  // namespace tallyd

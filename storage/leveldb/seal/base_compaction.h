@@ -1,0 +1,25 @@
+// Compacts base to what it has to keep. A LevelDB table file keeps every version of a record that
+// its memory table had, until it is compacted with another one that overlaps it, and compacting a
+// range leaves the lowest files alone: the first and the last latest row, written once more, make
+// that other one. Of the sealer's thread, which alone writes latest rows to base.
+#ifndef TALLYD_STORAGE_LEVELDB_SEAL_BASE_COMPACTION_H_
+#define TALLYD_STORAGE_LEVELDB_SEAL_BASE_COMPACTION_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/leveldb/files/database.h"
+
+namespace tallyd {
+
+// Of base: keys and values; an empty value: the record goes.
+using Records = std::vector<std::pair<std::string, std::string>>;
+
+// `commit` writes records to base, durably.
+Status CompactBase(Database* database, const std::function<Status(const Records&)>& commit);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_SEAL_BASE_COMPACTION_H_
