@@ -200,9 +200,11 @@ std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const Sca
 }
 
 Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(TableId table, DeleteList* deletes) {
-  const auto together = state().deletes.BeginRead();
-  *deletes = state().deletes.Of(table);
-  return engine_.database().NewLease();
+  Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
+  if (!lease) return lease;
+  const Access access(lease->get());
+  if (access) *deletes = access.view().DeletesOf(table);
+  return lease;
 }
 
 std::vector<KeyRange> LevelDbStore::Split(const TablePtr& table, const KeyRange& range,
@@ -275,7 +277,6 @@ StoreState LevelDbStore::State() {
   result.reason = committing.reason;
   result.queued_bytes = committing.queued_bytes;
   result.queued_batches = committing.queued_batches;
-  result.pending_deletes = state().deletes.size();
   result.free_bytes = engine_.space().free_bytes();
   result.disk_bytes = BytesBelow(storage_.path);
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
@@ -283,7 +284,8 @@ StoreState LevelDbStore::State() {
   const Access access(lease->get());
   if (!access) return result;
   for (const auto& head : access.view().heads) result.unsealed_bytes += head->bytes();
-  for (const auto& [table, files] : access.view().files) result.block_files += files.size();
+  for (const auto& [table, files] : access.view().files) result.block_files += files->size();
+  for (const auto& [table, list] : access.view().deletes) result.pending_deletes += list->size();
   access.base().GetProperty("leveldb.stats", &result.engine_stats);
   for (int level = 0; level < kLevels; ++level) {
     std::string files;

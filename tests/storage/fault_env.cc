@@ -24,6 +24,7 @@ class FaultEnv::File final : public leveldb::WritableFile {
   }
   leveldb::Status Flush() override { return file_->Flush(); }
   leveldb::Status Sync() override {
+    env_->WaitWhileHeld(Hang::kSyncs);
     const leveldb::Status called = env_->Call(name_);
     if (!called.ok()) return called;
     const leveldb::Status done = file_->Sync();
@@ -66,6 +67,26 @@ void FaultEnv::Heal() {
   fail_at_ = 0;
 }
 
+void FaultEnv::Hold(Hang what) {
+  {
+    const std::lock_guard lock(mutex_);
+    held_ = what;
+  }
+  let_go_.notify_all();
+}
+
+int FaultEnv::hanging() const {
+  const std::lock_guard lock(mutex_);
+  return hanging_;
+}
+
+void FaultEnv::WaitWhileHeld(Hang what) {
+  std::unique_lock lock(mutex_);
+  ++hanging_;
+  let_go_.wait(lock, [&] { return held_ != what; });
+  --hanging_;
+}
+
 void FaultEnv::CutAt(uint64_t call) { FailAt(call, Fault::kIo, true); }
 
 uint64_t FaultEnv::calls() const {
@@ -102,6 +123,7 @@ leveldb::Status FaultEnv::NewWritableFile(const std::string& name, leveldb::Writ
 }
 
 leveldb::Status FaultEnv::RemoveFile(const std::string& name) {
+  WaitWhileHeld(Hang::kRemovals);
   leveldb::Status done = Call(name);
   if (!done.ok()) return done;
   done = EnvWrapper::RemoveFile(name);

@@ -3,11 +3,14 @@
 // Every call that changes the disk has a number. FailAt makes one call fail, or all from there
 // until Heal. CutAt turns the power off at a call: from there on nothing reaches the disk; once the
 // database is closed, LosePower does to what was not synced what a power cut may do.
+//
+// Hold makes calls of one kind hang, as a disk does that no longer answers, until LetGo.
 #ifndef TALLYD_TESTS_STORAGE_FAULT_ENV_H_
 #define TALLYD_TESTS_STORAGE_FAULT_ENV_H_
 
 #include <leveldb/env.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -22,6 +25,8 @@ enum class Fault { kNoSpace, kIo };
 // What becomes of unsynced bytes.
 enum class Loss { kAll, kRandomTail, kRandomSectors, kZeroedSectors };
 
+enum class Hang { kNothing, kSyncs, kRemovals };
+
 class FaultEnv final : public leveldb::EnvWrapper {
  public:
   FaultEnv();
@@ -30,6 +35,9 @@ class FaultEnv final : public leveldb::EnvWrapper {
   void Heal();
   void CutAt(uint64_t call);
   void LosePower(Loss loss, unsigned seed);
+  void Hold(Hang what);
+  void LetGo() { Hold(Hang::kNothing); }
+  int hanging() const;  // How many calls do.
   uint64_t calls() const;
   bool failed() const;  // Some call has, since FailAt or CutAt.
 
@@ -45,6 +53,7 @@ class FaultEnv final : public leveldb::EnvWrapper {
   };
 
   leveldb::Status Call(const std::string& what);
+  void WaitWhileHeld(Hang what);
 
   DurableEnv durable_;
   mutable std::mutex mutex_;
@@ -53,6 +62,9 @@ class FaultEnv final : public leveldb::EnvWrapper {
   bool sticky_ = false;
   bool failed_ = false;
   Fault fault_ = Fault::kIo;
+  std::condition_variable let_go_;
+  Hang held_ = Hang::kNothing;
+  int hanging_ = 0;
   std::map<std::string, Extent> files_;
 };
 

@@ -1,20 +1,16 @@
-// DeleteRanges: the ranges of history tables that are forgotten but not yet removed from the disk
-// (storage/FORMAT.md, Deletes), and the moment at which a reader takes its list of them.
+// DeleteRange: a range of a history table that is forgotten but not yet removed from the disk
+// (storage/FORMAT.md, Deletes). It hides what was committed before it. Immutable.
 //
-// A list and the snapshot it is applied to must belong together: with an older list a reader would
-// see what a batch deleted beside what the same batch wrote, with a newer one what the sealer has
-// removed in between would come back. So a commit that changes the list holds BeginChange's lock
-// from its write until Publish, and a reader takes list and snapshot under BeginRead's.
+// The list that a reader applies and the entries it reads must be of one moment: with an older list
+// it would see what a batch deleted beside what the same batch wrote, with a newer one what the
+// sealer has removed in between would come back. So the lists are part of a View (files/view.h).
 #ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_DELETE_RANGES_H_
 #define TALLYD_STORAGE_LEVELDB_CATALOGUE_DELETE_RANGES_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/batch.h"
@@ -26,7 +22,8 @@ struct DeleteRange {
   uint64_t sequence = 0;
   DeleteSpec what;
 
-  DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec);
+  DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec)
+      : table(table_id), sequence(number), what(std::move(spec)) {}
   bool CoversRow(std::string_view row_key) const {
     return row_key >= what.rows.start && (what.rows.end.empty() || row_key < what.rows.end);
   }
@@ -49,26 +46,6 @@ struct DeleteRange {
 };
 
 using DeleteList = std::vector<std::shared_ptr<const DeleteRange>>;
-
-class DeleteRanges {
- public:
-  std::shared_lock<std::shared_mutex> BeginRead() const { return std::shared_lock(change_); }
-  std::unique_lock<std::shared_mutex> BeginChange() { return std::unique_lock(change_); }
-
-  DeleteList Of(TableId table) const;  // Newest first, as they are likeliest to hide an entry.
-  DeleteList All() const;              // Oldest first.
-  size_t size() const;
-  uint64_t last() const;  // The latest one's sequence; 0 if there is none.
-
-  void Publish(const DeleteList& added);
-  void Remove(const DeleteRange& range);
-  void Replace(DeleteList ranges);
-
- private:
-  mutable std::shared_mutex change_;
-  mutable std::mutex mutex_;
-  std::map<uint64_t, std::shared_ptr<const DeleteRange>> ranges_;  // By sequence.
-};
 
 }  // namespace tallyd
 

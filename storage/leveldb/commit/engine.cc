@@ -57,12 +57,12 @@ Status Engine::OpenOnce() {
                                                    config_.path, opened.error().message()));
   }
   if (!opened) return opened.error().Prefixed(config_.path);
-  Result<BlockFileMap> files = LoadEngineState(&database_, &state_);
-  if (!files) {
+  const Result<LoadedView> loaded = LoadEngineState(&database_, &state_);
+  if (!loaded) {
     database_.Close();
-    return files.error().Prefixed(config_.path);
+    return loaded.error().Prefixed(config_.path);
   }
-  database_.AdmitReaders(std::move(*files));
+  database_.AdmitReaders(loaded->files, loaded->deletes);
   return {};
 }
 
@@ -70,7 +70,7 @@ Status Engine::OpenOnce() {
 Status Engine::RemoveStrays() {
   std::vector<uint64_t> known;
   for (const auto& [table, files] : database_.view()->files) {
-    for (const BlockFilePtr& file : files) known.push_back(file->info().number);
+    for (const BlockFilePtr& file : *files) known.push_back(file->info().number);
   }
   std::sort(known.begin(), known.end());
   const Result<uint64_t> last = RemoveStrayFiles(env_, BlockFilesDirectory(config_.path), known);

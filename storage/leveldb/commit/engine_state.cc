@@ -30,7 +30,7 @@ class Loader {
  public:
   Loader(Database* database, EngineState* state) : database_(database), state_(state) {}
 
-  Result<BlockFileMap> Load() {
+  Result<LoadedView> Load() {
     const Status format = CheckFormat();
     if (!format) return format.error();
     state_->sets.ForgetStored();
@@ -43,10 +43,11 @@ class Loader {
     }
     state_->catalogue.Reload(std::move(catalogue_));
     state_->fields.Replace(std::move(fields_));
-    state_->deletes.Replace(std::move(deletes_));
     state_->latest.Replace(std::move(latest_));
     state_->last_sequence = last_sequence_;
-    return std::move(files_);
+    std::sort(loaded_.deletes.begin(), loaded_.deletes.end(),
+              [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
+    return std::move(loaded_);
   }
 
  private:
@@ -232,7 +233,8 @@ class Loader {
     }
     Result<DeleteSpec> what = DecodeDelete(value);
     if (!what) return Unreadable(key, what.error().message());
-    deletes_.push_back(std::make_shared<const DeleteRange>(table, sequence, std::move(*what)));
+    loaded_.deletes.push_back(
+        std::make_shared<const DeleteRange>(table, sequence, std::move(*what)));
     return {};
   }
 
@@ -242,7 +244,7 @@ class Loader {
     Result<BlockFilePtr> file =
         BlockFile::Open(database_->env(), BlockFilesDirectory(database_->path()), *info);
     if (!file) return file.error();
-    files_[info->table].push_back(std::move(*file));
+    loaded_.files[info->table].push_back(std::move(*file));
     return {};
   }
 
@@ -280,9 +282,8 @@ class Loader {
   EngineState* const state_;
   StoredCatalogue catalogue_;
   FieldTypes fields_;
-  DeleteList deletes_;
   LatestTables::Rows latest_;
-  BlockFileMap files_;
+  LoadedView loaded_;
   // Of the head at hand: latest rows as it leaves them, and those of them that are references, by
   // the sequence of the entry that has their values.
   std::unordered_map<std::string, std::string> changes_;
@@ -292,7 +293,7 @@ class Loader {
 
 }  // namespace
 
-Result<BlockFileMap> LoadEngineState(Database* database, EngineState* state) {
+Result<LoadedView> LoadEngineState(Database* database, EngineState* state) {
   return Loader(database, state).Load();
 }
 

@@ -8,7 +8,6 @@
 #include "config/result.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/column_registry.h"
-#include "storage/leveldb/catalogue/delete_ranges.h"
 #include "storage/leveldb/catalogue/field_catalogue.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/latest/latest_tables.h"
@@ -19,7 +18,6 @@ struct EngineState {
   Catalogue catalogue;
   ColumnRegistry sets;
   FieldCatalogue fields;
-  DeleteRanges deletes;
   LatestTables latest;
   uint64_t last_sequence = 0;  // Of the committer's thread.
   // Of what is in block files: deletes up to it hide nothing in heads.
@@ -27,10 +25,16 @@ struct EngineState {
   std::atomic<uint64_t> next_file = 1;  // Numbers of block files are never given twice.
 };
 
+// What readers are admitted to.
+struct LoadedView {
+  BlockFileMap files;
+  DeleteList deletes;
+};
+
 // Checks the format version (writing it to a new database) and reads everything anew, base first,
-// then the heads from the oldest on. Returns the block files. kCorruption names the record that
-// cannot be read. REQUIRES: the database is open.
-Result<BlockFileMap> LoadEngineState(Database* database, EngineState* state);
+// then the heads from the oldest on. kCorruption names the record that cannot be read. REQUIRES:
+// the database is open.
+Result<LoadedView> LoadEngineState(Database* database, EngineState* state);
 
 }  // namespace tallyd
 

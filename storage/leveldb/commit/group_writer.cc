@@ -43,8 +43,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   latest_.clear();
   sets_.clear();
   fields_.clear();
-  deletes_.clear();
-  times_.clear();
+  write_ = {&head_, {}, {}, sync};
   sequence_ = state_->last_sequence;
   for (LevelDbBatch* batch : group) {
     const Status added = AddBatch(batch);
@@ -52,7 +51,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   }
   AddGroupRecords();
   committed_bytes_ = head_.ApproximateSize();
-  const Status written = Write(sync);
+  const Status written = Write();
   if (written) state_->last_sequence = sequence_;
   return written;
 }
@@ -93,7 +92,7 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
 }
 
 void GroupWriter::CoverTime(TableId table, TimeUs time) {
-  TimeRange& range = times_.try_emplace(table, TimeRange{time, time + 1}).first->second;
+  TimeRange& range = write_.times.try_emplace(table, TimeRange{time, time + 1}).first->second;
   range.from = std::min(range.from, time);
   range.to = std::max(range.to, time + 1);
 }
@@ -143,7 +142,7 @@ void GroupWriter::DeleteHistory(TableId table, const DeleteSpec& what) {
   const KeyRange& rows = what.rows;
   if ((!rows.end.empty() && rows.start >= rows.end) || what.cells.is_empty()) return;
   head_.Put(DeleteKey(table, sequence_), EncodeDelete(what));
-  deletes_.push_back(std::move(range));
+  write_.deletes.push_back(std::move(range));
 }
 
 void GroupWriter::AddRecords(const LevelDbBatch& batch) {
@@ -194,21 +193,17 @@ void GroupWriter::PutBase(std::string_view key, std::string_view value) {
   any_base_ = true;
 }
 
-Status GroupWriter::Write(bool sync) {
+Status GroupWriter::Write() {
   if (any_base_) {
     const Status written = database_->WriteBase(&base_);
     if (!written) return written;
   }
-  // Readers must not see the write without its deletes, nor the reverse.
-  std::unique_lock<std::shared_mutex> change;
-  if (!deletes_.empty()) change = state_->deletes.BeginChange();
-  return database_->WriteHead(&head_, times_, sync, [this] { Publish(); });
+  return database_->WriteHead(write_, [this] { Publish(); });
 }
 
 void GroupWriter::Publish() {
   for (const ColumnSet* set : sets_) ColumnRegistry::SetStored(*set, true);
   state_->fields.Add(fields_);
-  state_->deletes.Publish(deletes_);
   state_->latest.Publish(&latest_);
 }
 

@@ -40,7 +40,7 @@ class GroupWriter {
   void AddRecords(const LevelDbBatch& batch);
   void AddGroupRecords();
   void PutBase(std::string_view key, std::string_view value);
-  Status Write(bool sync);
+  Status Write();
   void Publish();
 
   Database* const database_;
@@ -48,7 +48,7 @@ class GroupWriter {
   LatestMerge merge_;
 
   // Of the group at hand.
-  leveldb::WriteBatch head_;
+  leveldb::WriteBatch head_;  // write_ has what belongs to it.
   leveldb::WriteBatch base_;
   bool any_base_ = false;
   uint64_t sequence_ = 0;
@@ -56,8 +56,7 @@ class GroupWriter {
   std::vector<uint64_t> sequences_;  // Of the batch's ops.
   std::vector<const ColumnSet*> sets_;
   FieldTypes fields_;
-  DeleteList deletes_;
-  TableTimes times_;
+  HeadWrite write_;
   std::string latest_record_;
   std::string twin_;
   size_t committed_bytes_ = 0;

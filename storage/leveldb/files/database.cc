@@ -29,28 +29,28 @@ int TableFiles() {
 
 }  // namespace
 
+// First released, then forgotten: whoever closes the database finds it as long as it holds anything.
 Lease::~Lease() {
+  {
+    const std::lock_guard lock(held_->mutex);
+    held_->Release();
+  }
   const std::lock_guard lock(database_->mutex_);
-  Release();
-  database_->leases_.remove(this);
+  database_->held_.erase(held_);
 }
 
-void Lease::Release() {
-  for (size_t i = 0; i < heads_.size(); ++i) {
-    heads_[i].iterator.reset();
-    view_->heads[i]->db().ReleaseSnapshot(heads_[i].snapshot);
-  }
-  heads_.clear();
-  view_.reset();
+void Lease::Held::Release() {
+  heads.clear();
+  view.reset();
 }
 
 leveldb::Iterator& Access::iterator(size_t head) const {
-  Lease::OfHead& held = lease_->heads_[head];
+  Lease::OfHead& held = lease_->held_->heads[head];
   if (!held.iterator) {
     leveldb::ReadOptions options;
     options.verify_checksums = true;
-    options.snapshot = held.snapshot;
-    held.iterator.reset(lease_->view_->heads[head]->db().NewIterator(options));
+    options.snapshot = held.snapshot.get();
+    held.iterator.reset(view().heads[head]->db().NewIterator(options));
   }
   return *held.iterator;
 }
@@ -120,7 +120,10 @@ Result<std::shared_ptr<Head>> Database::OpenHead(uint64_t number) {
   options.block_cache = cache_.get();
   options.block_size = kBlockBytes;
   options.max_file_size = config_.max_file_size;
-  return Head::Open(HeadsDirectory(config_.path), number, options, head_bytes_, config_.sync);
+  Result<std::shared_ptr<Head>> head =
+      Head::Open(HeadsDirectory(config_.path), number, options, head_bytes_, config_.sync);
+  if (head) *head = disposer_.Watch(std::move(*head));
+  return head;
 }
 
 Status Database::OpenHeads() {
@@ -152,10 +155,12 @@ Status Database::OpenHeads() {
   return {};
 }
 
-void Database::AdmitReaders(BlockFileMap files) {
+void Database::AdmitReaders(const BlockFileMap& files, const DeleteList& deletes) {
   auto view = std::make_shared<View>();
+  view->disposer = &disposer_;
   view->heads = heads_;
-  view->files = std::move(files);
+  for (const auto& [table, of_table] : files) view->Replace({}, of_table);
+  view->AddDeletes(deletes);
   {
     const std::lock_guard lock(mutex_);
     closing_ = false;
@@ -164,20 +169,34 @@ void Database::AdmitReaders(BlockFileMap files) {
   opened_.notify_all();
 }
 
+// A reader is in the midst of a step at most: that is waited for, with no lock held that another
+// query needs.
 void Database::Close() {
   if (!base_) return;
   closing_ = true;
   const std::lock_guard writing(write_mutex_);
+  const std::lock_guard changing(change_mutex_);
+  ViewPtr last;
+  std::set<std::shared_ptr<Lease::Held>> leases;
   {
     const std::lock_guard lock(mutex_);
-    view_.reset();
-    for (Lease* lease : leases_) {
-      const std::lock_guard step(lease->mutex_);
-      lease->Release();
-    }
+    last = std::exchange(view_, nullptr);
+    leases.swap(held_);
   }
+  for (const auto& lease : leases) {
+    const std::lock_guard step(lease->mutex);
+    lease->Release();
+  }
+  leases.clear();
+  // Others may hold a view, and with it the heads, for a moment; their files are free all the same.
+  if (last) {
+    for (const auto& head : last->heads) head->Close();
+  }
+  for (const auto& head : heads_) head->Close();
   heads_.clear();
+  last.reset();
   base_.reset();
+  Dispose();
 }
 
 Status Database::WriteBase(leveldb::WriteBatch* batch) {
@@ -186,21 +205,24 @@ Status Database::WriteBase(leveldb::WriteBatch* batch) {
   return FromLevelDb(base_->Write(options, batch));
 }
 
-Status Database::WriteHead(leveldb::WriteBatch* batch, const TableTimes& times, bool sync,
-                           const std::function<void()>& publish) {
+Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& publish) {
   const std::lock_guard writing(write_mutex_);
   if (!head_status_) return head_status_;
   leveldb::WriteOptions options;
-  options.sync = sync;
+  options.sync = write.sync;
   Head& head = *heads_.back();
-  const Status written = FromLevelDb(head.db().Write(options, batch));
-  head_status_ = written;
+  head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
-  if (written && batch->ApproximateSize() > kEmpty) head.AddBytes(batch->ApproximateSize());
+  const size_t bytes = write.batch->ApproximateSize();
+  if (head_status_ && bytes > kEmpty) head.AddBytes(bytes);
   newest_bytes_ = head.bytes();
-  if (written) head.CoverTimes(times);
-  if (written) publish();
-  return written;
+  if (!head_status_) return head_status_;
+  head.CoverTimes(write.times);
+  publish();
+  std::function<void(View*)> change;
+  if (!write.deletes.empty()) change = [&](View* view) { view->AddDeletes(write.deletes); };
+  PublishView(change, &head, head.TakeSnapshot());
+  return {};
 }
 
 Result<bool> Database::BeginHead() {
@@ -257,31 +279,30 @@ std::unique_ptr<leveldb::Iterator> Database::NewIterator(leveldb::DB* db) {
 
 Result<std::unique_ptr<Lease>> Database::NewLease() {
   std::unique_ptr<Lease> lease(new Lease(this));
+  Lease::Held& held = *lease->held_;  // Nobody else's until it is among held_.
   std::unique_lock lock(mutex_);
   if (const Status waited = WaitForView(&lock); !waited) return waited.error();
-  lease->view_ = view_;
-  for (const auto& head : view_->heads) {
-    lease->heads_.push_back({head->db().GetSnapshot(), nullptr});
-  }
-  leases_.push_back(lease.get());
+  held.view = view_;
+  for (const auto& head : view_->heads) held.heads.push_back({head->published(), nullptr});
+  held_.insert(lease->held_);
   return lease;
 }
 
 Result<std::unique_ptr<Lease>> Database::NewLeaseOfFiles() {
-  std::unique_ptr<Lease> lease(new Lease(this));
-  std::unique_lock lock(mutex_);
-  if (const Status waited = WaitForView(&lock); !waited) return waited.error();
-  auto files = std::make_shared<View>();
-  files->files = view_->files;
-  lease->view_ = std::move(files);
-  leases_.push_back(lease.get());
+  Result<std::unique_ptr<Lease>> lease = NewLease();
+  if (!lease) return lease;
+  Lease::Held& held = *(*lease)->held_;
+  const std::lock_guard lock(held.mutex);
+  if (!held.view) return lease;
+  auto files = std::make_shared<View>(*held.view);
+  held.heads.clear();
+  files->heads.clear();
+  held.view = std::move(files);
   return lease;
 }
 
-// A lease that is not to be takes the lock itself when it goes.
 Status Database::WaitForView(std::unique_lock<std::mutex>* lock) {
   if (opened_.wait_for(*lock, kReopenPatience, [&] { return view_ != nullptr; })) return {};
-  lock->unlock();
   return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
 }
 
@@ -291,12 +312,25 @@ ViewPtr Database::view() const {
 }
 
 void Database::ChangeView(const std::function<void(View*)>& change) {
-  ViewPtr before;  // Dropped files go without the lock.
+  PublishView(change, nullptr, nullptr);
+}
+
+// What is replaced goes after the locks.
+void Database::PublishView(const std::function<void(View*)>& change, Head* head,
+                           HeadSnapshot snapshot) {
+  ViewPtr next;
+  const std::lock_guard changing(change_mutex_);
+  if (change) {
+    const ViewPtr before = view();
+    if (!before) return;
+    auto changed = std::make_shared<View>(*before);
+    change(changed.get());
+    next = std::move(changed);
+  }
   const std::lock_guard lock(mutex_);
   if (!view_) return;
-  auto view = std::make_shared<View>(*view_);
-  change(view.get());
-  before = std::exchange(view_, std::move(view));
+  if (next) view_.swap(next);
+  if (head != nullptr) head->Publish(&snapshot);
 }
 
 }  // namespace tallyd

@@ -4,7 +4,8 @@
 //
 //   Open, load, AdmitReaders, Write..., Close.
 //
-// A Lease is one view with a snapshot of each of its heads. Its reader takes an Access for the time
+// A Lease is one view with the published snapshot of each of its heads: what a commit writes is seen
+// once it is whole, with its deletes, and no reader waits for a commit. Its reader takes an Access for the time
 // of one step; between steps the database may be closed under it, which revokes the lease: later
 // Accesses are false, and the reader gives up with kUnavailable. So a reopen waits for one step of
 // each reader, never for a slow client. Long steps ask must_stop() now and then. NewLease waits a
@@ -22,9 +23,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,24 +47,29 @@ class Lease {
   friend class Database;
   friend class Access;
   struct OfHead {
-    const leveldb::Snapshot* snapshot = nullptr;
+    HeadSnapshot snapshot;
     std::unique_ptr<leveldb::Iterator> iterator;
   };
+  // What is held, by the lease or until it is revoked.
+  struct Held {
+    std::mutex mutex;
+    ViewPtr view;  // Guarded by mutex. Null: revoked.
+    std::vector<OfHead> heads;
+
+    void Release();  // REQUIRES: mutex.
+  };
   explicit Lease(Database* database) : database_(database) {}
-  void Release();  // REQUIRES: mutex_, or that nobody else knows of it.
 
   Database* const database_;
-  std::mutex mutex_;
-  ViewPtr view_;  // Guarded by mutex_. Null: revoked.
-  std::vector<OfHead> heads_;
+  const std::shared_ptr<Held> held_ = std::make_shared<Held>();
 };
 
 class Access {
  public:
-  explicit Access(Lease* lease) : lock_(lease->mutex_), lease_(lease) {}
-  explicit operator bool() const { return lease_->view_ != nullptr; }
+  explicit Access(Lease* lease) : lock_(lease->held_->mutex), lease_(lease) {}
+  explicit operator bool() const { return lease_->held_->view != nullptr; }
 
-  const View& view() const { return *lease_->view_; }
+  const View& view() const { return *lease_->held_->view; }
   leveldb::DB& base() const;
   // An iterator over the snapshot of a head; lives as long as the lease; made at first use.
   leveldb::Iterator& iterator(size_t head) const;
@@ -72,6 +78,14 @@ class Access {
  private:
   std::unique_lock<std::mutex> lock_;
   Lease* lease_;
+};
+
+// What a commit brings to the newest head.
+struct HeadWrite {
+  leveldb::WriteBatch* batch = nullptr;
+  TableTimes times;    // Of the entries in it.
+  DeleteList deletes;  // In it, oldest first.
+  bool sync = false;
 };
 
 class Database {
@@ -86,14 +100,13 @@ class Database {
   // files.
   Status Open(size_t head_bytes);
   // When what is held in memory of it was loaded.
-  void AdmitReaders(BlockFileMap files);
+  void AdmitReaders(const BlockFileMap& files, const DeleteList& deletes);
   void Close();  // Revokes every lease.
   bool is_open() const { return base_ != nullptr; }
   Status WriteBase(leveldb::WriteBatch* batch);  // Synced.
-  // `times`: of the entries in it. Calls `publish` after success: before the head can be closed, so
-  // that whoever seals it finds in memory what it says.
-  Status WriteHead(leveldb::WriteBatch* batch, const TableTimes& times, bool sync,
-                   const std::function<void()>& publish);
+  // Calls `publish` after success, then lets readers see the write: both before the head can be
+  // closed, so that whoever seals it finds in memory what it says.
+  Status WriteHead(const HeadWrite& write, const std::function<void()>& publish);
   // Of base; kNotFound if absent.
   Result<std::string> Get(std::string_view key) const;
   // Of base or an opened head, without a snapshot. Must be gone before Close.
@@ -106,6 +119,8 @@ class Database {
   // first. False when the newest head is empty.
   Result<bool> BeginHead();
   Status SyncNewestHead();
+  // Closes and removes the dropped heads and files that nobody holds any more.
+  void Dispose() { disposer_.Dispose(); }
 
   // Of any thread.
   // kUnavailable when it is closed and stays so for a moment.
@@ -113,7 +128,8 @@ class Database {
   // Of base and the block files: the heads go while it is held.
   Result<std::unique_ptr<Lease>> NewLeaseOfFiles();
   ViewPtr view() const;  // Null when closed.
-  // Replaces the view by what `change` makes of a copy. Nothing when it was closed meanwhile.
+  // Replaces the view by what `change` makes of a copy. Nothing when it was closed meanwhile. Readers
+  // do not wait for `change`.
   void ChangeView(const std::function<void(View*)>& change);
   bool closing() const { return closing_.load(std::memory_order_relaxed); }
   const std::string& path() const { return config_.path; }
@@ -127,13 +143,16 @@ class Database {
   Status OpenHeads();
   Result<std::shared_ptr<Head>> OpenHead(uint64_t number);
   Status SyncHead();  // REQUIRES: write_mutex_.
-  // REQUIRES: `lock` holds mutex_; it does not when this fails.
+  // Makes `change` and the newest head's snapshot, if there is one, visible at once.
+  void PublishView(const std::function<void(View*)>& change, Head* head, HeadSnapshot snapshot);
+  // REQUIRES: `lock` holds mutex_.
   Status WaitForView(std::unique_lock<std::mutex>* lock);
 
   const StorageConfig config_;
   leveldb::Env* const env_;
   const std::unique_ptr<const leveldb::FilterPolicy> filter_;
   const std::unique_ptr<leveldb::Cache> cache_;
+  Disposer disposer_;
   std::atomic<size_t> head_bytes_{0};
   std::unique_ptr<leveldb::DB> base_;
   std::atomic<bool> closing_{false};
@@ -144,10 +163,13 @@ class Database {
 
   std::atomic<uint64_t> newest_bytes_{0};
 
+  std::mutex change_mutex_;  // Of who makes a new view. After write_mutex_.
+
+  // Of who takes the view: held for moments only. After all others.
   mutable std::mutex mutex_;
   std::condition_variable opened_;
-  ViewPtr view_;              // Guarded by mutex_; null while closed.
-  std::list<Lease*> leases_;  // Guarded by mutex_.
+  ViewPtr view_;                                 // Guarded by mutex_; null while closed.
+  std::set<std::shared_ptr<Lease::Held>> held_;  // Guarded by mutex_.
 };
 
 }  // namespace tallyd

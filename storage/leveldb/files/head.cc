@@ -40,7 +40,7 @@ Head::Head(std::string path, uint64_t number, leveldb::Env* env)
     : path_(std::move(path)), number_(number), env_(env), since_(kNever) {}
 
 Head::~Head() {
-  db_.reset();
+  Close();
   if (!dropped_) return;
   const size_t slash = path_.rfind('/');
   RemoveHead(env_, path_.substr(0, slash), number_);
@@ -68,7 +68,18 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
   first->SeekToFirst();
   head->knows_times_ = !first->Valid();
   if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
+  head->published_ = head->TakeSnapshot();
   return head;
+}
+
+void Head::Close() {
+  published_.reset();
+  db_.reset();
+}
+
+HeadSnapshot Head::TakeSnapshot() {
+  return {db_->GetSnapshot(),
+          [this](const leveldb::Snapshot* snapshot) { db_->ReleaseSnapshot(snapshot); }};
 }
 
 void Head::AddBytes(uint64_t bytes) {

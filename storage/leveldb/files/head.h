@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -25,6 +26,9 @@
 #include "storage/table_info.h"
 
 namespace tallyd {
+
+// A moment of a head; released with its last holder, which must be before the head is closed.
+using HeadSnapshot = std::shared_ptr<const leveldb::Snapshot>;
 
 // By table: from the earliest to behind the latest.
 using TableTimes = std::map<TableId, TimeRange>;
@@ -40,7 +44,17 @@ class Head {
   Head& operator=(const Head&) = delete;
 
   uint64_t number() const { return number_; }
+  // REQUIRES: not closed.
   leveldb::DB& db() { return *db_; }
+  // Closes its files, whoever holds it. REQUIRES: nobody uses db() any more, all snapshots of
+  // others are gone.
+  void Close();
+
+  // What is committed to it and published, which is what readers may see: what is being written is
+  // in the files before. Both under the lock under which the database takes and changes its view.
+  const HeadSnapshot& published() const { return published_; }
+  void Publish(HeadSnapshot* snapshot) { std::swap(published_, *snapshot); }
+  HeadSnapshot TakeSnapshot();
 
   // What was committed to it, in bytes; after an open, what its files take.
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -65,6 +79,7 @@ class Head {
   const uint64_t number_;
   leveldb::Env* const env_;
   std::unique_ptr<leveldb::DB> db_;
+  HeadSnapshot published_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<std::chrono::steady_clock::time_point> since_;
   std::atomic<bool> dropped_{false};

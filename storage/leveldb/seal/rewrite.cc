@@ -29,6 +29,12 @@ Status MayGoOn(const RewriteInput& input) {
   return input.yield ? input.yield() : Status();
 }
 
+// Of the lease's moment. A revoked lease has none; nothing can be read through it either.
+DeleteList DeletesOf(Lease* lease, TableId table) {
+  const Access access(lease);
+  return access ? access.view().DeletesOf(table) : DeleteList();
+}
+
 uint64_t LastOf(const DeleteList& deletes) {
   uint64_t last = 0;
   for (const auto& deleted : deletes) last = std::max(last, deleted->sequence);
@@ -88,7 +94,7 @@ class HeadSealer {
     TimeRange times;
     const Status found = TimesOf(table->id, &times);
     if (!found || times.is_empty()) return found;
-    const DeleteList deletes = input_.state->deletes.Of(table->id);
+    const DeleteList deletes = DeletesOf(lease_, table->id);
     BlockFileInfo info;
     info.table = table->id;
     info.sequence = sealed_.last_sequence;
@@ -176,7 +182,7 @@ class FileMerger {
         lease_(lease),
         from_(std::move(from)),
         table_(std::move(table)),
-        deletes_(input.state->deletes.Of(table_->id)),
+        deletes_(DeletesOf(lease, table_->id)),
         plan_(table_, input.state->sets) {}
 
   Result<MergedFiles> Merge() {

@@ -89,6 +89,7 @@ void Sealer::Run() {
       const std::lock_guard lock(mutex_);
       awake_ = false;
     }
+    engine_->database().Dispose();
     bool did = false;
     const Status worked = Work(&did);
     if (worked && did) continue;
@@ -154,6 +155,7 @@ Status Sealer::SealIfDue(const View& view, bool* did) {
 // Heads do not wait for the end of a merge, which may take minutes. A head that cannot be sealed
 // just now does not cost what is merged already.
 Status Sealer::SealAllDue() {
+  engine_->database().Dispose();
   const auto now = std::chrono::steady_clock::now();
   if (now < not_before_) return {};
   for (bool did = true; did;) {
@@ -179,7 +181,7 @@ Status Sealer::BeginHeadIfDue(const View& view, bool* did) {
       newest.since() > now ? std::chrono::steady_clock::duration(0) : now - newest.since();
   const bool full = newest.bytes() >= engine_->head_bytes() && view.heads.size() <= kMaxClosedHeads;
   const EngineState& state = engine_->state();
-  const bool has_delete = state.deletes.last() > state.sealed_sequence;
+  const bool has_delete = view.last_delete() > state.sealed_sequence;
   const bool old =
       view.heads.size() == 1 && (age >= std::chrono::microseconds(config_.seal_delay_us) ||
                                  (has_delete && age >= kDeleteDelay));
@@ -298,7 +300,7 @@ Status Sealer::DropFiles(const View& view, bool* did) {
   std::vector<BlockFilePtr> expired;
   auto batch = NewBatch();
   for (const auto& [table, files] : view.files) {
-    for (const BlockFilePtr& file : files) {
+    for (const BlockFilePtr& file : *files) {
       if (!IsExpired(*file)) continue;
       batch->DropRecord(BlockFileKey(table, file->info().number));
       expired.push_back(file);
@@ -312,7 +314,7 @@ Status Sealer::DropFiles(const View& view, bool* did) {
 // *due: what has to be written again without what a delete hides. *did: a record of one went.
 Status Sealer::Purge(const View& view, std::vector<BlockFilePtr>* due, bool* did) {
   EngineState& state = engine_->state();
-  for (const auto& deleted : state.deletes.All()) {
+  for (const auto& deleted : view.AllDeletes()) {
     if (deleted->sequence > state.sealed_sequence) continue;
     for (const BlockFilePtr& file : view.FilesOf(deleted->table)) {
       const bool touched =
@@ -325,7 +327,9 @@ Status Sealer::Purge(const View& view, std::vector<BlockFilePtr>* due, bool* did
     auto batch = NewBatch();
     batch->DropRecord(DeleteKey(deleted->table, deleted->sequence));
     const Status dropped = committer_->Commit(std::move(batch));
-    if (dropped) state.deletes.Remove(*deleted);
+    if (dropped) {
+      engine_->database().ChangeView([&](View* changed) { changed->RemoveDelete(*deleted); });
+    }
     *did = true;
     return dropped;
   }
@@ -335,7 +339,7 @@ Status Sealer::Purge(const View& view, std::vector<BlockFilePtr>* due, bool* did
 std::vector<BlockFilePtr> Sealer::MergeDue(const View& view) const {
   for (const auto& [table, files] : view.files) {
     std::map<std::pair<int64_t, TimeUs>, std::vector<BlockFilePtr>> windows;
-    for (const BlockFilePtr& file : files) {
+    for (const BlockFilePtr& file : *files) {
       windows[{file->info().width, file->info().window}].push_back(file);
     }
     for (auto& [window, of_window] : windows) {

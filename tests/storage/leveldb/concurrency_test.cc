@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "tests/storage/fault_env.h"
@@ -14,6 +15,8 @@ namespace {
 class ConcurrencyTest : public ::testing::Test {
  protected:
   static constexpr int kRows = 40;
+  // Of what should not wait for a disk that hangs.
+  static constexpr auto kPatience = std::chrono::seconds(20);
 
   void SetUp() override {
     harness_.config().write_buffer = 64u << 10;
@@ -113,6 +116,34 @@ TEST_F(ConcurrencyTest, ASlowReaderDoesNotHoldUpAReopen) {
   const Result<bool> more = slow->Next();
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
+}
+
+// A disk that no longer answers holds up the commit that waits for it, and nobody else.
+TEST_F(ConcurrencyTest, ACommitWithDeletesThatHangsHoldsNoScan) {
+  ASSERT_TRUE(WriteGeneration(0));
+  env_.Hold(Hang::kSyncs);
+  auto commit = std::async(std::launch::async, [&] { return WriteGeneration(1); });
+  while (env_.hanging() == 0) std::this_thread::yield();
+  auto scan = std::async(std::launch::async, [&] { return harness_.Read("H"); });
+  EXPECT_EQ(scan.wait_for(kPatience), std::future_status::ready);
+  env_.LetGo();
+  for (const auto& [key, cells] : scan.get()) EXPECT_EQ(cells.at("A:g@1"), "0") << key;
+  ASSERT_TRUE(commit.get());
+  for (const auto& [key, cells] : harness_.Read("H")) EXPECT_EQ(cells.at("A:g@1"), "1") << key;
+}
+
+// To close and unlink files is the sealer's work, also where a reader was the last to hold them.
+TEST_F(ConcurrencyTest, AReaderThatLetsGoOfFilesDoesNotRemoveThem) {
+  ASSERT_TRUE(WriteGeneration(0));
+  auto scan = harness_.store().Scan(harness_.Find("H"), ScanSpec{});
+  ASSERT_TRUE(*scan->Next());
+  ASSERT_TRUE(harness_.store().Settle());  // The scan alone has the head now.
+  env_.Hold(Hang::kRemovals);
+  auto gone = std::async(std::launch::async, [&] { scan.reset(); });
+  EXPECT_EQ(gone.wait_for(kPatience), std::future_status::ready);
+  while (env_.hanging() == 0) std::this_thread::yield();
+  EXPECT_EQ(harness_.Read("H").size(), size_t{kRows});
+  env_.LetGo();
 }
 
 // A head is closed, and its latest rows and deletes are taken from memory, between any two commits.
