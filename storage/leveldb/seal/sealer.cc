@@ -390,8 +390,9 @@ Status Sealer::Rewrite(std::vector<BlockFilePtr> from) {
 }
 
 Status Sealer::CompactBase() {
-  return tallyd::CompactBase(&engine_->database(),
-                             [this](const Records& records) { return CommitRecords(records); });
+  return tallyd::CompactBase(
+      &engine_->database(), [this](const Records& records) { return CommitRecords(records); },
+      [this] { return stopping(); });
 }
 
 }  // namespace tallyd
