@@ -29,7 +29,7 @@ int TableFiles() {
 
 }  // namespace
 
-// First released, then forgotten: whoever closes the database finds it as long as it holds anything.
+// First released, then forgotten: who closes the database finds it as long as it holds anything.
 Lease::~Lease() {
   {
     const std::lock_guard lock(held_->mutex);

@@ -4,12 +4,12 @@
 //
 //   Open, load, AdmitReaders, Write..., Close.
 //
-// A Lease is one view with the published snapshot of each of its heads: what a commit writes is seen
-// once it is whole, with its deletes, and no reader waits for a commit. Its reader takes an Access for the time
-// of one step; between steps the database may be closed under it, which revokes the lease: later
-// Accesses are false, and the reader gives up with kUnavailable. So a reopen waits for one step of
-// each reader, never for a slow client. Long steps ask must_stop() now and then. NewLease waits a
-// moment for a reopen to finish.
+// A Lease is one view with the published snapshot of each of its heads: what a commit writes is
+// seen once it is whole, with its deletes, and no reader waits for a commit. Its reader takes an
+// Access for the time of one step; between steps the database may be closed under it, which revokes
+// the lease: later Accesses are false, and the reader gives up with kUnavailable. So a reopen waits
+// for one step of each reader, never for a slow client. Long steps ask must_stop() now and then.
+// NewLease waits a moment for a reopen to finish.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_DATABASE_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_DATABASE_H_
 
@@ -128,8 +128,8 @@ class Database {
   // Of base and the block files: the heads go while it is held.
   Result<std::unique_ptr<Lease>> NewLeaseOfFiles();
   ViewPtr view() const;  // Null when closed.
-  // Replaces the view by what `change` makes of a copy. Nothing when it was closed meanwhile. Readers
-  // do not wait for `change`.
+  // Replaces the view by what `change` makes of a copy, for which no reader waits. Nothing when it
+  // was closed meanwhile.
   void ChangeView(const std::function<void(View*)>& change);
   bool closing() const { return closing_.load(std::memory_order_relaxed); }
   const std::string& path() const { return config_.path; }
