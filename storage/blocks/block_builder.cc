@@ -42,8 +42,10 @@ struct BlockBuilder::Impl {
   Known* Find(std::span<const ColumnRef> names, const void* identity);
   uint32_t ColumnOf(const ColumnRef& name);
   uint32_t ShapeOf(const std::vector<uint32_t>& columns);
-  void Add(std::string_view row_key, TimeUs time, Known* list, std::span<const Value> values);
+  void Add(const EntryId& entry, Known* list, std::span<const Value> values);
   std::string EncodeSchema() const;
+  int64_t TimeUnit() const;
+  void EncodeSequences();
   void Encode();
 
   std::vector<OfColumn> columns;  // The first column_count are in use.
@@ -60,6 +62,7 @@ struct BlockBuilder::Impl {
   KeyRunBuilder keys;
   std::vector<int64_t> times;
   std::vector<int64_t> entry_shapes;
+  std::vector<uint64_t> sequences;
   std::string first_key;
   std::string last_key;
   uint32_t rows = 0;
@@ -84,19 +87,23 @@ bool BlockBuilder::IsFull() const {
          impl.shapes.size() >= kFullShapes || impl.column_count >= kFullColumns;
 }
 
-void BlockBuilder::Add(std::string_view row_key, TimeUs time, std::span<const ColumnRef> columns,
-                       std::span<const Value> values, const void* identity) {
-  impl_->Add(row_key, time, impl_->Find(columns, identity), values);
+bool BlockBuilder::ContinuesLast(std::string_view row_key, TimeUs time) const {
+  return !impl_->times.empty() && impl_->times.back() == time && impl_->last_key == row_key &&
+         impl_->times.size() < kMaxBlockEntries;
 }
 
-void BlockBuilder::Add(std::string_view row_key, TimeUs time, const ColumnSet& set,
-                       std::span<const Value> values) {
+void BlockBuilder::Add(const EntryId& entry, std::span<const ColumnRef> columns,
+                       std::span<const Value> values, const void* identity) {
+  impl_->Add(entry, impl_->Find(columns, identity), values);
+}
+
+void BlockBuilder::Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values) {
   if (impl_->last_identity != &set && !impl_->known.contains(&set)) {
     std::vector<ColumnRef> names;
     for (const Column& column : set.columns) names.push_back(column.ref());
     impl_->Find(names, &set);
   }
-  impl_->Add(row_key, time, impl_->Find({}, &set), values);
+  impl_->Add(entry, impl_->Find({}, &set), values);
 }
 
 BlockBuilder::Impl::Known* BlockBuilder::Impl::Find(std::span<const ColumnRef> names,
@@ -136,8 +143,7 @@ uint32_t BlockBuilder::Impl::ShapeOf(const std::vector<uint32_t>& of) {
   return place->second;
 }
 
-void BlockBuilder::Impl::Add(std::string_view row_key, TimeUs time, Known* list,
-                             std::span<const Value> values) {
+void BlockBuilder::Impl::Add(const EntryId& entry, Known* list, std::span<const Value> values) {
   size_t absent = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& value = values[i];
@@ -159,20 +165,22 @@ void BlockBuilder::Impl::Add(std::string_view row_key, TimeUs time, Known* list,
     shape = ShapeOf(list->columns);
     list->shape = shape;
   }
-  if (times.empty()) first_key.assign(row_key);
-  if (times.empty() || last_key != row_key) ++rows;
-  last_key.assign(row_key);
-  keys.Add(row_key, time);
-  times.push_back(time);
+  if (times.empty()) first_key.assign(entry.row_key);
+  if (times.empty() || last_key != entry.row_key) ++rows;
+  last_key.assign(entry.row_key);
+  keys.Add(entry.row_key, entry.time);
+  times.push_back(entry.time);
+  sequences.push_back(entry.sequence);
   entry_shapes.push_back(shape);
   cells += values.size() - absent;
 }
 
 size_t BlockBuilder::room() const { return IsFull() ? 0 : kFullEntries - impl_->times.size(); }
 
-void BlockBuilder::AddRun(const KeyRun& run, std::span<const TimeUs> run_times,
+void BlockBuilder::AddRun(const KeyRun& run, const RunEntries& entries,
                           std::span<const RunColumn> columns) {
   Impl& impl = *impl_;
+  const std::span<const TimeUs> run_times = entries.times;
   std::vector<uint32_t>& shape = impl.present;
   shape.clear();
   for (const RunColumn& column : columns) {
@@ -192,6 +200,7 @@ void BlockBuilder::AddRun(const KeyRun& run, std::span<const TimeUs> run_times,
   RenderKey(run, run_times.back(), &impl.last_key);
   impl.keys.AddRun(run, static_cast<uint32_t>(run_times.size()));
   impl.times.insert(impl.times.end(), run_times.begin(), run_times.end());
+  impl.sequences.insert(impl.sequences.end(), entries.sequences.begin(), entries.sequences.end());
   impl.entry_shapes.insert(impl.entry_shapes.end(), run_times.size(), impl.ShapeOf(shape));
   impl.cells += run_times.size() * columns.size();
 }
@@ -213,6 +222,39 @@ std::string BlockBuilder::Impl::EncodeSchema() const {
   std::string schema;
   AppendText(text, &schema);
   return schema;
+}
+
+// The largest unit that divides all times.
+int64_t BlockBuilder::Impl::TimeUnit() const {
+  int64_t unit = kTimeUnits[0];
+  for (const int64_t candidate : kTimeUnits) {
+    if (std::all_of(times.begin(), times.end(),
+                    [&](int64_t time) { return time % candidate == 0; })) {
+      unit = candidate;
+    }
+  }
+  return unit;
+}
+
+// Few differ in a block, each that of a sealed head: entries have their places in a list of them.
+void BlockBuilder::Impl::EncodeSequences() {
+  std::vector<uint64_t> distinct(sequences);
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  PutVarint(&sections, distinct.size());
+  uint64_t before = 0;
+  for (const uint64_t sequence : distinct) {
+    PutVarint(&sections, sequence - before);
+    before = sequence;
+  }
+  if (distinct.size() == 1) return;
+  std::vector<int64_t> places;
+  places.reserve(sequences.size());
+  for (const uint64_t sequence : sequences) {
+    const auto place = std::lower_bound(distinct.begin(), distinct.end(), sequence);
+    places.push_back(place - distinct.begin());
+  }
+  AppendInts(places, &sections);
 }
 
 // Head: version, counts, sizes of the sections and of the columns' streams, sections, checksum.
@@ -241,19 +283,15 @@ void BlockBuilder::Impl::Encode() {
   end_section();
   keys.Encode(&sections);
   end_section();
-  int64_t unit = kTimeUnits[0];
-  for (const int64_t candidate : kTimeUnits) {
-    if (std::all_of(times.begin(), times.end(),
-                    [&](int64_t time) { return time % candidate == 0; })) {
-      unit = candidate;
-    }
-  }
+  const int64_t unit = TimeUnit();
   for (int64_t& time : times) time /= unit;
   PutVarint(&sections, static_cast<uint64_t>(unit));
   AppendInts(times, &sections);
   for (int64_t& time : times) time *= unit;
   end_section();
   if (shapes.size() > 1) AppendInts(entry_shapes, &sections);
+  end_section();
+  EncodeSequences();
   end_section();
   head.append(sizes).append(sections);
   PutU32(&head, BlockChecksum(head));
@@ -272,6 +310,7 @@ void BlockBuilder::Impl::Clear() {
   keys.Clear();
   times.clear();
   entry_shapes.clear();
+  sequences.clear();
   rows = 0;
   cells = 0;
   text_bytes = 0;
@@ -290,6 +329,9 @@ BuiltBlock BlockBuilder::Finish() {
   const auto [least, greatest] = std::minmax_element(impl_->times.begin(), impl_->times.end());
   built.min_time = *least;
   built.max_time = *greatest;
+  const auto [first, last] = std::minmax_element(impl_->sequences.begin(), impl_->sequences.end());
+  built.min_sequence = *first;
+  built.max_sequence = *last;
   impl_->Clear();
   return built;
 }

@@ -32,6 +32,8 @@ struct BuiltBlock {
   std::string last_key;
   TimeUs min_time = 0;
   TimeUs max_time = 0;
+  uint64_t min_sequence = 0;
+  uint64_t max_sequence = 0;
 };
 
 class BlockBuilder {
@@ -41,24 +43,28 @@ class BlockBuilder {
   BlockBuilder(const BlockBuilder&) = delete;
   BlockBuilder& operator=(const BlockBuilder&) = delete;
 
-  // What one event wrote to one row. `values` in the order of `columns`; nulls are absent cells.
+  // What was written to one row at one time, by one event or by several of one commit sequence.
+  // `values` in the order of `columns`; nulls are absent cells.
   // Copied. `identity`, where not null, stands for this list of columns: the same pointer means
   // the same columns until Finish, and costs no comparison of names.
-  // REQUIRES: !IsFull(); entries come by row key ascending, of one key newest first, no two with
-  // the same key and time; no column twice; at least one value that is not null.
-  void Add(std::string_view row_key, TimeUs time, std::span<const ColumnRef> columns,
-           std::span<const Value> values, const void* identity);
-  void Add(std::string_view row_key, TimeUs time, const ColumnSet& set,
-           std::span<const Value> values);
+  // REQUIRES: !IsFull(), or ContinuesLast(entry); entries come by row key ascending, of one key
+  // newest first, of one time the greater sequence first, no two with the same key, time and
+  // sequence; no column twice; at least one value that is not null.
+  void Add(const EntryId& entry, std::span<const ColumnRef> columns, std::span<const Value> values,
+           const void* identity);
+  void Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values);
 
   // Entries of another block that follow each other in one of its key runs and have these columns.
   // REQUIRES: as for Add; at most room() of them.
-  void AddRun(const KeyRun& run, std::span<const TimeUs> times, std::span<const RunColumn> columns);
+  void AddRun(const KeyRun& run, const RunEntries& entries, std::span<const RunColumn> columns);
   // How many entries may be added before the block is full, if nothing else fills it.
   size_t room() const;
 
   bool empty() const;
   bool IsFull() const;
+  // Whether the entry has the key and time of the last one. Entries that do are never in two
+  // blocks, so that whoever reads columns sees within one block that a cell was written twice.
+  bool ContinuesLast(std::string_view row_key, TimeUs time) const;
   // REQUIRES: !empty(). Empties the builder.
   BuiltBlock Finish();
 

@@ -9,7 +9,7 @@
 
 namespace tallyd {
 
-inline constexpr uint8_t kBlockVersion = 1;
+inline constexpr uint8_t kBlockVersion = 2;
 inline constexpr size_t kChecksumBytes = sizeof(uint32_t);
 // No block has more; a reader refuses it. Writers stay far below.
 inline constexpr uint32_t kMaxBlockEntries = 65'536;

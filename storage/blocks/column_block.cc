@@ -80,6 +80,8 @@ struct ColumnBlock::Impl {
   }
   bool ReadTimes(std::string_view section);
   bool ReadShapes(std::string_view section);
+  bool ReadSequences(std::string_view section);
+  bool FindRewrites() const;
   void CountValues();
 
   uint32_t entries = 0;
@@ -89,6 +91,8 @@ struct ColumnBlock::Impl {
   std::string stems;
   std::vector<TimeUs> times;
   std::vector<int64_t> shape_of;  // Empty with one shape.
+  std::vector<uint64_t> sequences;
+  bool has_rewrites = false;
   std::vector<Stream> streams;
   std::vector<uint32_t> values_of;                     // By column: how many entries have it.
   mutable std::vector<std::vector<uint32_t>> indexes;  // By column, where asked for.
@@ -114,7 +118,7 @@ bool ColumnBlock::Impl::Open(std::string_view head) {
   uint8_t version = 0;
   uint32_t columns = 0;
   uint32_t shapes = 0;
-  std::array<uint64_t, 4> sizes{};
+  std::array<uint64_t, 5> sizes{};
   if (!in.GetByte(&version) || version != kBlockVersion ||
       !in.GetNumber(&entries, kMaxBlockEntries) || entries == 0 ||
       !in.GetNumber(&columns, kMaxBlockColumns) || columns == 0 ||
@@ -134,7 +138,7 @@ bool ColumnBlock::Impl::Open(std::string_view head) {
     if (at > std::numeric_limits<uint32_t>::max()) return false;
     streams.push_back(stream);
   }
-  std::array<std::string_view, 4> sections;
+  std::array<std::string_view, 5> sections;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (!in.GetBytes(sizes[i], &sections[i])) return false;
   }
@@ -147,7 +151,7 @@ bool ColumnBlock::Impl::Open(std::string_view head) {
   }
   ByteReader keys(sections[1]);
   return ReadKeyRuns(&keys, entries, &runs, &stems) && keys.done() && ReadTimes(sections[2]) &&
-         ReadShapes(sections[3]);
+         ReadShapes(sections[3]) && ReadSequences(sections[4]);
 }
 
 bool ColumnBlock::Impl::ReadTimes(std::string_view section) {
@@ -185,6 +189,46 @@ bool ColumnBlock::Impl::ReadShapes(std::string_view section) {
   return true;
 }
 
+bool ColumnBlock::Impl::ReadSequences(std::string_view section) {
+  ByteReader in(section);
+  uint64_t count = 0;
+  if (!in.GetVarint(&count) || count == 0 || count > entries) return false;
+  std::vector<uint64_t> distinct;
+  uint64_t last = 0;
+  for (; count > 0; --count) {
+    uint64_t more = 0;
+    if (!in.GetVarint(&more) || more > std::numeric_limits<uint64_t>::max() - last) return false;
+    if (more == 0 && !distinct.empty()) return false;
+    distinct.push_back(last += more);
+  }
+  has_rewrites = false;
+  sequences.assign(entries, distinct.front());
+  if (distinct.size() == 1) return in.done();
+  std::vector<int64_t> places(entries);
+  if (!ReadInts(&in, places) || !in.done()) return false;
+  for (uint32_t entry = 0; entry < entries; ++entry) {
+    if (places[entry] < 0 || static_cast<size_t>(places[entry]) >= distinct.size()) return false;
+    sequences[entry] = distinct[static_cast<size_t>(places[entry])];
+  }
+  has_rewrites = FindRewrites();
+  return true;
+}
+
+bool ColumnBlock::Impl::FindRewrites() const {
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const KeyRun& run = runs[i];
+    const auto end = times.begin() + run.end;
+    if (std::adjacent_find(times.begin() + run.begin, end) != end) return true;
+    if (i == 0 || times[run.begin - 1] != times[run.begin]) continue;
+    std::string before;
+    std::string first;
+    RenderKey(runs[i - 1], times[run.begin - 1], &before);
+    RenderKey(run, times[run.begin], &first);
+    if (before == first) return true;
+  }
+  return false;
+}
+
 void ColumnBlock::Impl::CountValues() {
   const size_t columns = schema->columns.size();
   if (shape_of.empty()) {
@@ -205,6 +249,9 @@ const std::shared_ptr<const BlockSchema>& ColumnBlock::schema() const { return i
 std::span<const KeyRun> ColumnBlock::runs() const { return impl_->runs; }
 std::span<const TimeUs> ColumnBlock::times() const { return impl_->times; }
 bool ColumnBlock::has_one_shape() const { return impl_->shape_of.empty(); }
+
+std::span<const uint64_t> ColumnBlock::sequences() const { return impl_->sequences; }
+bool ColumnBlock::has_rewrites() const { return impl_->has_rewrites; }
 
 uint32_t ColumnBlock::shape_of(uint32_t entry) const {
   return impl_->shape_of.empty() ? 0 : static_cast<uint32_t>(impl_->shape_of[entry]);

@@ -37,6 +37,19 @@ struct KeyRun {
   uint32_t place = 0;  // Of the time in the key, in bytes.
 };
 
+// Which entry: the row, the time of its cells, and its place in the order of commits.
+struct EntryId {
+  std::string_view row_key;
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+};
+
+// Times and sequences of entries that follow each other; both of one size.
+struct RunEntries {
+  std::span<const TimeUs> times;
+  std::span<const uint64_t> sequences;
+};
+
 class ColumnBlock {
  public:
   static constexpr uint32_t kAbsent = std::numeric_limits<uint32_t>::max();
@@ -62,6 +75,10 @@ class ColumnBlock {
   std::span<const TimeUs> times() const;
   uint32_t shape_of(uint32_t entry) const;
   bool has_one_shape() const;
+  std::span<const uint64_t> sequences() const;  // Of the entries.
+  // Whether some entries have the same key and time as their neighbours, written by later commits:
+  // then a cell may occur twice, and the one with the greater sequence counts.
+  bool has_rewrites() const;
 
   // The row key of an entry; *key is replaced.
   void GetKey(uint32_t entry, std::string* key) const;

@@ -241,10 +241,8 @@ class Loader {
   Status ReadBlockFile(std::string_view key, std::string_view value) {
     const Result<BlockFileInfo> info = DecodeBlockFile(key, value);
     if (!info) return Unreadable(key, info.error().message());
-    Result<BlockFilePtr> file =
-        BlockFile::Open(database_->env(), BlockFilesDirectory(database_->path()), *info);
-    if (!file) return file.error();
-    loaded_.files[info->table].push_back(std::move(*file));
+    loaded_.files[info->table].push_back(
+        std::make_shared<const BlockFile>(&database_->shelf(), *info));
     return {};
   }
 

@@ -1,182 +1,180 @@
 #include "storage/leveldb/files/block_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <xxhash.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
 namespace {
 
-constexpr std::string_view kMagic = "tallyblk";
 constexpr std::string_view kSuffix = ".blocks";
-constexpr uint8_t kRecordVersion = 1;
-// offset:u64 of the index, its checksum:u64, magic.
-constexpr size_t kFooterBytes = 2 * sizeof(uint64_t) + kMagic.size();
+constexpr size_t kOpenFiles = 96;
 constexpr uint64_t kMaxIndexBytes = 1u << 30;
+
+// A lack of the process's own, not of the file.
+bool IsPassing(const Error& error) {
+  if (error.code() != ErrorCode::kIo) return false;
+  const auto says = [&](int number) {
+    return error.message().find(std::strerror(number)) != std::string::npos;
+  };
+  return says(EMFILE) || says(ENFILE) || says(ENOMEM);
+}
 
 }  // namespace
 
-std::string BlockFileKey(TableId table, uint64_t number) {
-  std::string key = TablePrefix(KeySpace::kBlockFiles, table);
+BlockFileShelf::BlockFileShelf(leveldb::Env* env, std::string directory, leveldb::Cache* cache)
+    : env_(env),
+      directory_(std::move(directory)),
+      indexes_(cache),
+      handles_(leveldb::NewLRUCache(kOpenFiles)),
+      cache_id_(cache->NewId()) {}
+
+std::string BlockFileShelf::PathOf(uint64_t number) const {
+  return fmt::format("{}/{:06}{}", directory_, number, kSuffix);
+}
+
+Status BlockFileShelf::SyncDirectory() const {
+  const int descriptor = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int failed = descriptor < 0 || ::fsync(descriptor) != 0 ? errno : 0;
+  if (descriptor >= 0) ::close(descriptor);
+  if (failed == 0) return {};
+  return FromLevelDb(leveldb::Status::IOError(directory_, std::strerror(failed)));
+}
+
+std::string BlockFileShelf::CacheKey(uint64_t number) const {
+  std::string key;
+  PutU64(&key, cache_id_);
   PutU64(&key, number);
   return key;
 }
 
-std::string EncodeBlockFile(const BlockFileInfo& info) {
-  std::string record(1, static_cast<char>(kRecordVersion));
-  PutVarint(&record, info.sequence);
-  PutVarint(&record, info.deletes);
-  PutVarint(&record, static_cast<uint64_t>(info.window));
-  PutVarint(&record, static_cast<uint64_t>(info.width));
-  PutVarint(&record, static_cast<uint64_t>(info.min_time));
-  PutVarint(&record, static_cast<uint64_t>(info.max_time));
-  PutVarint(&record, info.entries);
-  PutVarint(&record, info.bytes);
-  return record;
+template <class T>
+std::shared_ptr<const T> BlockFileShelf::Find(leveldb::Cache* cache, uint64_t number) {
+  leveldb::Cache::Handle* handle = cache->Lookup(CacheKey(number));
+  if (handle == nullptr) return nullptr;
+  const auto* found = static_cast<const T*>(cache->Value(handle));
+  return std::shared_ptr<const T>(found, [cache, handle](const T*) { cache->Release(handle); });
 }
 
-Result<BlockFileInfo> DecodeBlockFile(std::string_view key, std::string_view record) {
-  BlockFileInfo info;
-  ByteReader in_key(key.substr(1));
-  ByteReader in(record);
-  uint8_t version = 0;
-  constexpr auto kMaxTime = static_cast<uint64_t>(kMaxTimeUs);
-  const bool good =
-      in_key.GetU32(&info.table) && in_key.GetU64(&info.number) && in_key.done() &&
-      in.GetByte(&version) && version == kRecordVersion && in.GetVarint(&info.sequence) &&
-      in.GetVarint(&info.deletes) && in.GetNumber(&info.window, kMaxTime) &&
-      in.GetNumber(&info.width, std::numeric_limits<int64_t>::max()) &&
-      in.GetNumber(&info.min_time, kMaxTime) && in.GetNumber(&info.max_time, kMaxTime) &&
-      in.GetVarint(&info.entries) && in.GetVarint(&info.bytes) && in.done();
-  if (!good) return Error(ErrorCode::kCorruption, "a block file's record is malformed");
-  return info;
-}
-
-std::string EncodeBlockIndex(const std::vector<BlockPlace>& blocks) {
-  std::string index;
-  PutVarint(&index, blocks.size());
-  for (const BlockPlace& block : blocks) {
-    PutVarint(&index, block.size);
-    PutVarint(&index, block.head_size);
-    PutVarint(&index, block.entries);
-    PutVarint(&index, block.rows);
-    PutVarint(&index, static_cast<uint64_t>(block.min_time));
-    PutVarint(&index, static_cast<uint64_t>(block.max_time - block.min_time));
-    PutString(&index, block.first_key);
-    PutString(&index, block.last_key);
-  }
-  const uint64_t offset = blocks.empty() ? 0 : blocks.back().offset + blocks.back().size;
-  const uint64_t checksum = XXH3_64bits(index.data(), index.size());
-  PutU64(&index, offset);
-  PutU64(&index, checksum);
-  return index.append(kMagic);
+template <class T>
+std::shared_ptr<const T> BlockFileShelf::Keep(leveldb::Cache* cache, uint64_t number,
+                                              std::unique_ptr<const T> t, size_t charge) {
+  const T* kept = t.release();
+  leveldb::Cache::Handle* handle =
+      cache->Insert(CacheKey(number), const_cast<T*>(kept), charge,
+                    [](const leveldb::Slice&, void* value) { delete static_cast<T*>(value); });
+  return std::shared_ptr<const T>(kept, [cache, handle](const T*) { cache->Release(handle); });
 }
 
 BlockFile::~BlockFile() {
-  file_.reset();
-  if (dropped_ && !env_->RemoveFile(path_).ok()) {
-    spdlog::warn("store: {} cannot be removed yet", path_);
+  if (!dropped_) return;
+  const std::string key = shelf_->CacheKey(info_.number);
+  shelf_->indexes_->Erase(key);
+  shelf_->handles_->Erase(key);
+  shelf_->damaged_.Forget(info_.number);
+  if (!shelf_->env_->RemoveFile(path()).ok()) {
+    spdlog::warn("store: {} cannot be removed yet", path());
   }
 }
 
-Result<BlockFilePtr> BlockFile::Open(leveldb::Env* env, const std::string& directory,
-                                     const BlockFileInfo& info) {
-  std::shared_ptr<BlockFile> blocks(
-      new BlockFile(env, BlockFilePath(directory, info.number), info));
+Error BlockFile::Damaged(const Error& error) const {
+  const Error named = error.Prefixed(path());
+  if (!IsPassing(error)) shelf_->damaged_.Report({info_.number, path(), error.message()});
+  // A file that is gone is damage, not a question for something that does not exist.
+  if (error.code() == ErrorCode::kNotFound) return Error(ErrorCode::kCorruption, named.message());
+  return named;
+}
+
+Result<FileHandlePtr> BlockFile::Handle() const {
+  if (auto open = shelf_->Find<leveldb::RandomAccessFile>(shelf_->handles_.get(), info_.number)) {
+    return FileHandlePtr(std::move(open));
+  }
   leveldb::RandomAccessFile* file = nullptr;
-  const Status opened = FromLevelDb(env->NewRandomAccessFile(blocks->path_, &file));
-  if (!opened) return opened.error().Prefixed(blocks->path_);
-  blocks->file_.reset(file);
-  const Status read = blocks->ReadIndex();
-  if (!read) return read.error().Prefixed(blocks->path_);
-  return BlockFilePtr(blocks);
+  const Status opened = FromLevelDb(shelf_->env_->NewRandomAccessFile(path(), &file));
+  if (!opened) return opened.error();
+  return shelf_->Keep(shelf_->handles_.get(), info_.number,
+                      std::unique_ptr<const leveldb::RandomAccessFile>(file), 1);
 }
 
-Status BlockFile::ReadIndex() {
-  const Error malformed(ErrorCode::kCorruption, "the index is malformed");
-  if (info_.bytes < kFooterBytes) return malformed;
-  std::string scratch(kFooterBytes, '\0');
-  leveldb::Slice footer;
-  Status read =
-      FromLevelDb(file_->Read(info_.bytes - kFooterBytes, kFooterBytes, &footer, scratch.data()));
-  if (!read) return read;
-  if (footer.size() != kFooterBytes || !ToView(footer).ends_with(kMagic)) return malformed;
-  const uint64_t offset = DecodeU64(footer.data());
-  const uint64_t checksum = DecodeU64(footer.data() + sizeof offset);
-  if (offset > info_.bytes - kFooterBytes) return malformed;
-  const uint64_t size = info_.bytes - kFooterBytes - offset;
-  if (size > kMaxIndexBytes) return malformed;
+Result<std::string> BlockFile::ReadAt(uint64_t offset, uint64_t size) const {
+  const Result<FileHandlePtr> file = Handle();
+  if (!file) return file.error();
   std::string bytes(size, '\0');
-  leveldb::Slice index;
-  read = FromLevelDb(file_->Read(offset, size, &index, bytes.data()));
-  if (!read) return read;
-  if (index.size() != size || XXH3_64bits(index.data(), size) != checksum) return malformed;
-  ByteReader in(ToView(index));
-  uint64_t count = 0;
-  if (!in.GetVarint(&count) || count == 0 || count > size) return malformed;
-  uint64_t at = 0;
-  blocks_.reserve(count);
-  constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
-  for (; count > 0; --count) {
-    BlockPlace block;
-    std::string_view first;
-    std::string_view last;
-    int64_t span = 0;
-    if (!in.GetNumber(&block.size, kMax32) || !in.GetNumber(&block.head_size, block.size) ||
-        !in.GetNumber(&block.entries, kMax32) || !in.GetNumber(&block.rows, kMax32) ||
-        !in.GetNumber(&block.min_time, static_cast<uint64_t>(kMaxTimeUs)) ||
-        !in.GetNumber(&span, static_cast<uint64_t>(kMaxTimeUs)) || !in.GetString(&first) ||
-        !in.GetString(&last)) {
-      return malformed;
-    }
-    block.offset = at;
-    block.max_time = block.min_time + span;
-    block.first_key = first;
-    block.last_key = last;
-    at += block.size;
-    blocks_.push_back(std::move(block));
-  }
-  if (!in.done() || at != offset) return malformed;
-  return {};
+  leveldb::Slice read;
+  const Status done = FromLevelDb((*file)->Read(offset, size, &read, bytes.data()));
+  if (!done) return done.error();
+  if (read.size() != size) return Error(ErrorCode::kCorruption, "the file is too short");
+  if (read.data() != bytes.data()) bytes.assign(read.data(), read.size());
+  return bytes;
 }
 
-size_t BlockFile::FindBlock(std::string_view key) const {
-  const auto place =
-      std::partition_point(blocks_.begin(), blocks_.end(),
-                           [&](const BlockPlace& block) { return block.last_key < key; });
-  return static_cast<size_t>(place - blocks_.begin());
+Result<BlockIndexPtr> BlockFile::Index() const {
+  if (auto known = shelf_->Find<BlockIndex>(shelf_->indexes_, info_.number)) {
+    return BlockIndexPtr(std::move(known));
+  }
+  Result<BlockIndexPtr> index = ReadIndex();
+  if (!index) return Damaged(index.error());
+  return index;
+}
+
+Result<BlockIndexPtr> BlockFile::ReadIndex() const {
+  const Error malformed(ErrorCode::kCorruption, "the index is malformed");
+  if (info_.bytes < BlockFileFooter::kBytes) return malformed;
+  const Result<std::string> end =
+      ReadAt(info_.bytes - BlockFileFooter::kBytes, BlockFileFooter::kBytes);
+  if (!end) return end.error();
+  BlockFileFooter footer;
+  if (!DecodeFooter(*end, info_.bytes, &footer)) {
+    return Error(ErrorCode::kCorruption, "its end is malformed");
+  }
+  if (footer.description_checksum != info_.checksum) {
+    return Error(ErrorCode::kCorruption, "it is another file than the one that was recorded");
+  }
+  const uint64_t size = info_.bytes - BlockFileFooter::kBytes - footer.index;
+  if (size > kMaxIndexBytes) return malformed;
+  const Result<std::string> bytes = ReadAt(footer.index, size);
+  if (!bytes) return bytes.error();
+  const uint64_t index_size = footer.description - footer.index;
+  const std::string_view of_index = std::string_view(*bytes).substr(0, index_size);
+  if (Checksum64(of_index) != footer.index_checksum) return malformed;
+  if (Checksum64(std::string_view(*bytes).substr(index_size)) != footer.description_checksum) {
+    return Error(ErrorCode::kCorruption, "the description is malformed");
+  }
+  Result<BlockIndex> index = DecodeBlockIndex(of_index, footer.index);
+  if (!index) return index.error();
+  const size_t charge = index->bytes();
+  return shelf_->Keep(shelf_->indexes_, info_.number,
+                      std::make_unique<const BlockIndex>(std::move(*index)), charge);
 }
 
 Status BlockFile::Read(const BlockPlace& block, uint32_t offset, uint32_t size,
                        std::string* bytes) const {
   if (offset > block.size || size > block.size - offset) {
-    return Error(ErrorCode::kCorruption, path_ + ": a block reaches beyond its end");
+    return Damaged(Error(ErrorCode::kCorruption, "a block reaches beyond its end"));
   }
+  const Result<FileHandlePtr> file = Handle();
+  if (!file) return Damaged(file.error());
   bytes->resize(size);
   leveldb::Slice read;
-  const Status done = FromLevelDb(file_->Read(block.offset + offset, size, &read, bytes->data()));
-  if (!done) return done;
-  if (read.size() != size) return Error(ErrorCode::kCorruption, path_ + ": the file is too short");
+  const Status done = FromLevelDb((*file)->Read(block.offset + offset, size, &read, bytes->data()));
+  if (!done) return Damaged(done.error());
+  if (read.size() != size) {
+    return Damaged(Error(ErrorCode::kCorruption, "the file is too short"));
+  }
   if (read.data() != bytes->data()) bytes->assign(read.data(), read.size());
   return {};
 }
 
 std::string BlockFilesDirectory(const std::string& path) { return path + "/blocks"; }
-
-std::string BlockFilePath(const std::string& directory, uint64_t number) {
-  return fmt::format("{}/{:06}{}", directory, number, kSuffix);
-}
-
-std::string UnfinishedBlockFilePath(const std::string& directory, uint64_t number) {
-  return BlockFilePath(directory, number) + ".unfinished";
-}
 
 Result<uint64_t> RemoveStrayFiles(leveldb::Env* env, const std::string& directory,
                                   const std::vector<uint64_t>& known) {

@@ -1,12 +1,16 @@
-// BlockFile: an immutable file of column blocks of one table (storage/FORMAT.md, Block files), in
-// order of row key, with an index of its blocks. What base records of it is its BlockFileInfo; a
-// file without a record is rubbish. Thread-safe: reading changes nothing.
+// BlockFile: an immutable file of column blocks of one table (storage/FORMAT.md, Block files). What
+// base records of it is all that is kept of it in memory; its index and its descriptor are opened
+// when they are asked for, and live in bounded caches that all files share (BlockFileShelf).
+// Thread-safe: reading changes nothing.
+//
+// Whatever cannot be read is reported to the shelf's DamagedFiles, and the error names the file.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_BLOCK_FILE_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_BLOCK_FILE_H_
 
+#include <leveldb/cache.h>
 #include <leveldb/env.h>
 
-#include <cstdint>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,79 +18,75 @@
 #include <vector>
 
 #include "config/result.h"
-#include "config/time.h"
-#include "storage/table_info.h"
+#include "storage/leveldb/codec/block_file_codec.h"
+#include "storage/leveldb/files/damaged_files.h"
 
 namespace tallyd {
 
-struct BlockFileInfo {
-  TableId table = 0;
-  uint64_t number = 0;    // Of the file.
-  uint64_t sequence = 0;  // Its entries' place in the order of commits.
-  uint64_t deletes = 0;   // Deletes up to this sequence have been applied to it.
-  TimeUs window = 0;      // It holds times of [window, window + width) only.
-  int64_t width = 0;
-  TimeUs min_time = 0;
-  TimeUs max_time = 0;
-  uint64_t entries = 0;
-  uint64_t bytes = 0;
+using BlockIndexPtr = std::shared_ptr<const BlockIndex>;
+using FileHandlePtr = std::shared_ptr<const leveldb::RandomAccessFile>;
 
-  bool Overlaps(const TimeRange& range) const {
-    return min_time < range.to && max_time >= range.from;
-  }
+// Where a store's block files stand, and what of them is open. Outlives them.
+class BlockFileShelf {
+ public:
+  // `cache` bounds the indexes, beside whatever else is in it; outlives the shelf, like `env`.
+  BlockFileShelf(leveldb::Env* env, std::string directory, leveldb::Cache* cache);
+
+  leveldb::Env* env() const { return env_; }
+  const std::string& directory() const { return directory_; }
+  std::string PathOf(uint64_t number) const;
+  DamagedFiles& damaged() { return damaged_; }
+  // Makes the names of the files durable.
+  Status SyncDirectory() const;
+
+ private:
+  friend class BlockFile;
+  template <class T>
+  std::shared_ptr<const T> Find(leveldb::Cache* cache, uint64_t number);
+  template <class T>
+  std::shared_ptr<const T> Keep(leveldb::Cache* cache, uint64_t number, std::unique_ptr<const T> t,
+                                size_t charge);
+  std::string CacheKey(uint64_t number) const;
+
+  leveldb::Env* const env_;
+  const std::string directory_;
+  leveldb::Cache* const indexes_;
+  const std::unique_ptr<leveldb::Cache> handles_;  // By count.
+  const uint64_t cache_id_;
+  DamagedFiles damaged_;
 };
-
-std::string BlockFileKey(TableId table, uint64_t number);
-std::string EncodeBlockFile(const BlockFileInfo& info);
-Result<BlockFileInfo> DecodeBlockFile(std::string_view key, std::string_view record);
-
-struct BlockPlace {
-  uint64_t offset = 0;
-  uint32_t size = 0;
-  uint32_t head_size = 0;
-  uint32_t entries = 0;
-  uint32_t rows = 0;
-  TimeUs min_time = 0;
-  TimeUs max_time = 0;
-  std::string first_key;
-  std::string last_key;
-};
-
-std::string EncodeBlockIndex(const std::vector<BlockPlace>& blocks);
 
 class BlockFile {
  public:
-  // Reads the index. kCorruption names the file.
-  static Result<std::shared_ptr<const BlockFile>> Open(leveldb::Env* env,
-                                                       const std::string& directory,
-                                                       const BlockFileInfo& info);
+  // Opens nothing.
+  BlockFile(BlockFileShelf* shelf, BlockFileInfo info) : shelf_(shelf), info_(std::move(info)) {}
   ~BlockFile();
   BlockFile(const BlockFile&) = delete;
   BlockFile& operator=(const BlockFile&) = delete;
 
   const BlockFileInfo& info() const { return info_; }
-  const std::vector<BlockPlace>& blocks() const { return blocks_; }
-  std::string_view first_key() const { return blocks_.front().first_key; }
-  std::string_view last_key() const { return blocks_.back().last_key; }
-  // The first block whose last key is at or after `key`; blocks().size() if none is.
-  size_t FindBlock(std::string_view key) const;
+  std::string_view first_key() const { return info_.first_key; }
+  std::string_view last_key() const { return info_.last_key; }
+  std::string path() const { return shelf_->PathOf(info_.number); }
 
+  // kCorruption also when the file is not the one that base recorded.
+  Result<BlockIndexPtr> Index() const;
   // Part of a block's bytes: `size` bytes from `offset` in the block. *bytes is replaced.
   Status Read(const BlockPlace& block, uint32_t offset, uint32_t size, std::string* bytes) const;
+  // To be called with every error that the file's bytes caused: reports it, and names the file.
+  Error Damaged(const Error& error) const;
+  bool is_damaged() const { return shelf_->damaged_.Contains(info_.number); }
 
   // Its contents are elsewhere, and base says so: the file goes with the last who holds it.
   void Drop() const { dropped_ = true; }
 
  private:
-  BlockFile(leveldb::Env* env, std::string path, const BlockFileInfo& info)
-      : env_(env), path_(std::move(path)), info_(info) {}
-  Status ReadIndex();
+  Result<FileHandlePtr> Handle() const;
+  Result<std::string> ReadAt(uint64_t offset, uint64_t size) const;
+  Result<BlockIndexPtr> ReadIndex() const;
 
-  leveldb::Env* const env_;
-  const std::string path_;
+  BlockFileShelf* const shelf_;
   const BlockFileInfo info_;
-  std::unique_ptr<leveldb::RandomAccessFile> file_;
-  std::vector<BlockPlace> blocks_;
   mutable std::atomic<bool> dropped_{false};
 };
 
@@ -95,9 +95,6 @@ using BlockFilePtr = std::shared_ptr<const BlockFile>;
 using BlockFileMap = std::map<TableId, std::vector<BlockFilePtr>>;
 
 std::string BlockFilesDirectory(const std::string& path);
-std::string BlockFilePath(const std::string& directory, uint64_t number);
-// The name under which a file is written before it is complete.
-std::string UnfinishedBlockFilePath(const std::string& directory, uint64_t number);
 // Removes the files whose numbers are not in `known`, which is sorted. Returns the greatest number
 // that any file has had.
 Result<uint64_t> RemoveStrayFiles(leveldb::Env* env, const std::string& directory,

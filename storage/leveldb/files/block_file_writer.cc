@@ -1,26 +1,33 @@
 #include "storage/leveldb/files/block_file_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
 
-BlockFileWriter::BlockFileWriter(leveldb::Env* env, std::string directory,
-                                 const BlockFileInfo& info)
-    : env_(env), directory_(std::move(directory)), info_(info) {}
+BlockFileWriter::BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info)
+    : shelf_(shelf),
+      table_(std::move(table)),
+      info_(std::move(info)),
+      builder_(std::make_unique<BlockBuilder>()) {
+  info_.table = table_->id;
+  info_.entries = 0;
+  info_.rows = 0;
+}
 
 BlockFileWriter::~BlockFileWriter() {
-  if (!file_) return;
+  if (!file_ || handed_out_) return;
   file_.reset();
-  env_->RemoveFile(UnfinishedBlockFilePath(directory_, info_.number)).ok();
+  shelf_->env()->RemoveFile(shelf_->PathOf(info_.number)).ok();
 }
 
 Status BlockFileWriter::Append(std::string_view bytes) {
   if (!file_) {
     leveldb::WritableFile* file = nullptr;
-    const Status opened = FromLevelDb(
-        env_->NewWritableFile(UnfinishedBlockFilePath(directory_, info_.number), &file));
+    const Status opened =
+        FromLevelDb(shelf_->env()->NewWritableFile(shelf_->PathOf(info_.number), &file));
     if (!opened) return opened;
     file_.reset(file);
   }
@@ -28,26 +35,32 @@ Status BlockFileWriter::Append(std::string_view bytes) {
   return FromLevelDb(file_->Append(ToSlice(bytes)));
 }
 
-Status BlockFileWriter::AddBlock(const BlockPlace& place, std::string_view bytes) {
-  if (!builder_.empty()) {
+Status BlockFileWriter::AddBlock(const BlockPlace& place, std::string_view bytes,
+                                 uint64_t min_sequence, uint64_t max_sequence) {
+  if (!builder_->empty()) {
     const Status flushed = Flush();
     if (!flushed) return flushed;
   }
-  BlockPlace moved = place;
-  moved.offset = bytes_;
-  if (blocks_.empty()) {
+  if (index_.empty()) {
     info_.min_time = place.min_time;
     info_.max_time = place.max_time;
+    info_.min_sequence = min_sequence;
+    info_.max_sequence = max_sequence;
+    info_.first_key = place.first_key;
   }
   info_.min_time = std::min(info_.min_time, place.min_time);
   info_.max_time = std::max(info_.max_time, place.max_time);
+  info_.min_sequence = std::min(info_.min_sequence, min_sequence);
+  info_.max_sequence = std::max(info_.max_sequence, max_sequence);
+  info_.last_key = place.last_key;
   info_.entries += place.entries;
-  blocks_.push_back(std::move(moved));
+  info_.rows += place.rows;
+  index_.Add(place);
   return Append(bytes);
 }
 
 Status BlockFileWriter::Flush() {
-  const BuiltBlock built = builder_.Finish();
+  const BuiltBlock built = builder_->Finish();
   BlockPlace place;
   place.size = static_cast<uint32_t>(built.bytes.size());
   place.head_size = built.head_size;
@@ -57,26 +70,38 @@ Status BlockFileWriter::Flush() {
   place.max_time = built.max_time;
   place.first_key = built.first_key;
   place.last_key = built.last_key;
-  return AddBlock(place, built.bytes);
+  return AddBlock(place, built.bytes, built.min_sequence, built.max_sequence);
 }
 
-Result<BlockFilePtr> BlockFileWriter::Finish() {
-  if (!builder_.empty()) {
+Status BlockFileWriter::Complete() {
+  if (!builder_->empty()) {
     const Status flushed = Flush();
-    if (!flushed) return flushed.error();
+    if (!flushed) return flushed;
   }
-  if (blocks_.empty()) return BlockFilePtr();
-  Status written = Append(EncodeBlockIndex(blocks_));
-  if (written) written = FromLevelDb(file_->Sync());
-  if (written) written = FromLevelDb(file_->Close());
-  if (written) {
-    written = FromLevelDb(env_->RenameFile(UnfinishedBlockFilePath(directory_, info_.number),
-                                           BlockFilePath(directory_, info_.number)));
-  }
-  if (!written) return written.error();
-  file_.reset();
+  builder_.reset();
+  const std::string index = EncodeBlockIndex(index_);
+  const std::string description = EncodeDescription({info_, *table_});
+  BlockFileFooter footer;
+  footer.index = bytes_;
+  footer.index_checksum = Checksum64(index);
+  footer.description = bytes_ + index.size();
+  footer.description_checksum = info_.checksum = Checksum64(description);
+  index_ = {};
+  Status written = Append(index + description + EncodeFooter(footer));
   info_.bytes = bytes_;
-  return BlockFile::Open(env_, directory_, info_);
+  if (written) written = FromLevelDb(file_->Flush());
+  return written;
+}
+
+Status BlockFileWriter::Sync() {
+  const Status synced = FromLevelDb(file_->Sync());
+  return synced ? FromLevelDb(file_->Close()) : synced;
+}
+
+BlockFilePtr BlockFileWriter::Finish() {
+  handed_out_ = true;
+  file_.reset();
+  return std::make_shared<const BlockFile>(shelf_, info_);
 }
 
 }  // namespace tallyd

@@ -65,7 +65,8 @@ Database::Database(const StorageConfig& config, leveldb::Env* env)
       filter_(config.bloom_bits > 0
                   ? leveldb::NewBloomFilterPolicy(static_cast<int>(config.bloom_bits))
                   : nullptr),
-      cache_(leveldb::NewLRUCache(config.block_cache)) {}
+      cache_(leveldb::NewLRUCache(config.block_cache)),
+      shelf_(env, BlockFilesDirectory(config.path), cache_.get()) {}
 
 Database::~Database() { Close(); }
 

@@ -134,6 +134,7 @@ class Database {
   bool closing() const { return closing_.load(std::memory_order_relaxed); }
   const std::string& path() const { return config_.path; }
   leveldb::Env* env() const { return env_; }
+  BlockFileShelf& shelf() { return shelf_; }
 
  private:
   friend class Lease;
@@ -152,6 +153,7 @@ class Database {
   leveldb::Env* const env_;
   const std::unique_ptr<const leveldb::FilterPolicy> filter_;
   const std::unique_ptr<leveldb::Cache> cache_;
+  BlockFileShelf shelf_;
   Disposer disposer_;
   std::atomic<size_t> head_bytes_{0};
   std::unique_ptr<leveldb::DB> base_;

@@ -22,20 +22,26 @@ void KeepNames(WholeEntry* entry) {
 }  // namespace
 
 BlockSource::BlockSource(BlockFilePtr file, ColumnPlan* plan, const TimeRange& wanted)
-    : file_(std::move(file)), plan_(plan), wanted_(wanted) {
-  sequence_ = file_->info().sequence;
+    : file_(std::move(file)), plan_(plan), wanted_(wanted) {}
+
+Status BlockSource::LoadIndex() {
+  if (index_) return {};
+  Result<BlockIndexPtr> index = file_->Index();
+  if (!index) return index.error();
+  index_ = std::move(*index);
+  return {};
 }
 
-bool BlockSource::IsWanted(const BlockPlace& block) const {
-  return block.min_time < wanted_.to && block.max_time >= wanted_.from;
+Status BlockSource::Checked(const Status& status) const {
+  return status ? status : Status(file_->Damaged(status.error()));
 }
 
 Status BlockSource::Open(size_t number) {
   if (open_ && number == number_) return {};
   open_ = false;
-  const BlockPlace& place = file_->blocks()[number];
+  const BlockPlace& place = index_->blocks()[number];
   Status read = file_->Read(place, 0, place.head_size, &bytes_);
-  if (read) read = block_.Open(bytes_);
+  if (read) read = Checked(block_.Open(bytes_));
   if (!read) return read;
   if (block_.schema() != schema_) {
     schema_ = block_.schema();
@@ -51,7 +57,7 @@ Status BlockSource::Open(size_t number) {
 }
 
 Status BlockSource::OpenFrom(size_t number) {
-  const auto& blocks = file_->blocks();
+  const auto& blocks = index_->blocks();
   while (number < blocks.size() && !IsWanted(blocks[number])) ++number;
   valid_ = false;
   if (number == blocks.size()) return {};
@@ -65,14 +71,16 @@ Status BlockSource::Load() {
   block_.GetKey(entry_, &key_);
   row_key_ = key_;
   time_ = block_.times()[entry_];
+  sequence_ = block_.sequences()[entry_];
   valid_ = true;
   return {};
 }
 
 Status BlockSource::SeekRow(std::string_view key) {
-  const auto& blocks = file_->blocks();
-  size_t number = file_->FindBlock(key);
   valid_ = false;
+  if (const Status loaded = LoadIndex(); !loaded) return loaded;
+  const auto& blocks = index_->blocks();
+  size_t number = index_->FindBlock(key);
   while (number < blocks.size() && !IsWanted(blocks[number])) ++number;
   if (number == blocks.size()) return {};
   const Status opened = Open(number);
@@ -83,10 +91,11 @@ Status BlockSource::SeekRow(std::string_view key) {
 }
 
 Status BlockSource::SeekRowBefore(std::string_view key) {
-  const auto& blocks = file_->blocks();
-  size_t number = key.empty() ? blocks.size() : file_->FindBlock(key);
-  if (number == blocks.size()) --number;
   valid_ = false;
+  if (const Status loaded = LoadIndex(); !loaded) return loaded;
+  const auto& blocks = index_->blocks();
+  size_t number = key.empty() ? blocks.size() : index_->FindBlock(key);
+  if (number == blocks.size()) --number;
   // The last wanted block that begins before the key.
   while (!IsWanted(blocks[number]) || (!key.empty() && blocks[number].first_key >= key)) {
     if (number == 0) return {};
@@ -189,7 +198,7 @@ Status BlockSource::Decode(const ShapeCells& cells) {
       const Status decoded = block_.Decode(
           number, std::string_view(bytes_).substr(stream.offset - begin.offset, stream.size),
           data.get());
-      if (!decoded) return decoded;
+      if (!decoded) return Checked(decoded);
       decoded_[number] = true;
     }
   }
@@ -253,6 +262,7 @@ Status BlockSource::Read(WholeEntry* entry) {
 }
 
 uint32_t BlockSource::RunLength(std::string_view end, const TimeRange& times) const {
+  if (block_.has_rewrites()) return 0;
   const KeyRun& run = block_.RunOf(entry_);
   const uint32_t shape = block_.shape_of(entry_);
   const auto all = block_.times();

@@ -33,7 +33,7 @@ class BlockSource final : public EntrySource {
   const ColumnBlock& block() const { return block_; }
 
   // The place of the block at hand; nothing of it was passed while at_block_begin().
-  const BlockPlace& place() const { return file_->blocks()[number_]; }
+  const BlockPlace& place() const { return index_->blocks()[number_]; }
   bool at_block_begin() const { return entry_ == 0; }
   // The bytes of the block at hand; *bytes is replaced.
   Status ReadBlock(std::string* bytes) const {
@@ -44,7 +44,7 @@ class BlockSource final : public EntrySource {
   const BlockFile& file() const { return *file_; }
 
   // How many entries from here on are of one key run and shape, with rows before `end` (empty: no
-  // bound) and times in `times`.
+  // bound) and times in `times`; none where a cell may be written twice.
   uint32_t RunLength(std::string_view end, const TimeRange& times) const;
   // How many from here on have times outside of `times`, whatever their runs and shapes.
   uint32_t LengthOutside(std::string_view end, const TimeRange& times) const;
@@ -53,11 +53,14 @@ class BlockSource final : public EntrySource {
 
  private:
   uint32_t LengthBefore(std::string_view end, uint32_t stop) const;
+  Status LoadIndex();
+  // Whatever the file's bytes cause becomes an error that names it.
+  Status Checked(const Status& status) const;
   Status Open(size_t number);
   // To the first wanted block from `number` on, and its first entry.
   Status OpenFrom(size_t number);
   Status Load();
-  bool IsWanted(const BlockPlace& block) const;
+  bool IsWanted(const BlockPlace& block) const { return block.Overlaps(wanted_); }
   ShapeCells* PlanShape(uint32_t shape);
   Status Decode(const ShapeCells& cells);
 
@@ -65,7 +68,8 @@ class BlockSource final : public EntrySource {
   ColumnPlan* const plan_;
   const TimeRange wanted_;
 
-  size_t number_ = 0;  // Of the block at hand.
+  BlockIndexPtr index_;  // Null until the first seek.
+  size_t number_ = 0;    // Of the block at hand.
   bool open_ = false;
   ColumnBlock block_;
   uint32_t entry_ = 0;

@@ -9,22 +9,12 @@ namespace {
 
 constexpr size_t kMaxPicks = 65'536;
 
-GcRule RuleOf(const StoredFamily& family, TimeUs now) {
-  GcRule rule;
-  rule.visible = family.configured;
-  const Family& keep = family.rules;
-  if (keep.max_age_us) rule.oldest = now - *keep.max_age_us;
-  if (keep.max_versions) rule.max_versions = *keep.max_versions;
-  rule.both = keep.expire_by_both && keep.max_age_us && keep.max_versions;
-  return rule;
-}
-
 }  // namespace
 
 ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets)
     : table_(std::move(table)), patterns_(spec.columns), sets_(sets) {
   for (const StoredFamily& family : table_->families) {
-    GcRule rule = RuleOf(family, spec.now);
+    GcRule rule = GcRule::Of(family, spec.now);
     rule.visible = rule.visible &&
                    (patterns_.empty() ||
                     std::any_of(patterns_.begin(), patterns_.end(), [&](const ColumnPattern& p) {
@@ -34,11 +24,12 @@ ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistr
   }
 }
 
-ColumnPlan::ColumnPlan(TablePtr table, const ColumnRegistry& sets)
+ColumnPlan::ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now)
     : table_(std::move(table)), sets_(sets) {
-  GcRule rule;
-  rule.visible = true;
-  rules_.assign(table_->families.size(), rule);
+  for (const StoredFamily& family : table_->families) {
+    rules_.push_back(GcRule::Of(family, now));
+    rules_.back().visible = true;
+  }
 }
 
 bool ColumnPlan::any_visible() const {
@@ -54,9 +45,17 @@ TimeUs ColumnPlan::oldest() const {
   TimeUs oldest = std::numeric_limits<TimeUs>::max();
   for (const GcRule& rule : rules_) {
     if (!rule.visible) continue;
-    oldest = std::min(oldest, rule.both ? std::numeric_limits<TimeUs>::min() : rule.oldest);
+    oldest = std::min(oldest, rule.oldest_of_all());
   }
   return oldest;
+}
+
+TimeUs ColumnPlan::ageless_from() const {
+  TimeUs from = std::numeric_limits<TimeUs>::min();
+  for (const GcRule& rule : rules_) {
+    if (rule.visible) from = std::max(from, rule.oldest);
+  }
+  return from;
 }
 
 const ColumnPlan::OfSet* ColumnPlan::Set(uint32_t number) {

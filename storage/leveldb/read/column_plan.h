@@ -12,25 +12,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/row_scan.h"
 
 namespace tallyd {
-
-// What a family keeps, ready to be asked. `version` counts the newer cells of the column.
-struct GcRule {
-  bool visible = false;
-  bool both = false;
-  TimeUs oldest = std::numeric_limits<TimeUs>::min();  // Older cells are past their age.
-  uint32_t max_versions = std::numeric_limits<uint32_t>::max();
-
-  bool Expires(TimeUs time, uint32_t version) const {
-    const bool aged = time < oldest;
-    const bool outdated = version >= max_versions;
-    return both ? aged && outdated : aged || outdated;
-  }
-  bool counts_versions() const { return max_versions != std::numeric_limits<uint32_t>::max(); }
-};
 
 class ColumnPlan {
  public:
@@ -48,8 +34,9 @@ class ColumnPlan {
   };
 
   ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets);
-  // Of every column, whatever is configured and however old its cells are.
-  ColumnPlan(TablePtr table, const ColumnRegistry& sets);
+  // Of every column, also of families that are no longer configured: those keep what they have.
+  // For whoever writes entries again without what is past its age at `now`.
+  ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now);
 
   // Null if there is no such set.
   const OfSet* Set(uint32_t number);
@@ -64,8 +51,10 @@ class ColumnPlan {
   const TableInfo& table() const { return *table_; }
   bool any_visible() const;
   bool counts_versions() const;  // Some visible family's GC counts them.
-  // Every cell of an older time is past its age.
+  // Every cell of an older time has expired.
   TimeUs oldest() const;
+  // No cell from here on is past its age.
+  TimeUs ageless_from() const;
 
  private:
   // Looked up by ColumnRef, without a copy of the name.

@@ -26,7 +26,7 @@ EntryMerge::EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistr
       allows_runs_(!spec.reverse && !spec.keys_only && spec.versions == 0),
       lease_(std::move(lease)),
       plan_(std::move(table), spec, sets),
-      assembler_(&plan_, spec, RowAssembler::Versions::kAll),
+      assembler_(&plan_, spec, CellMerge::Versions::kAll),
       from_(std::max({spec.cells.from, plan_.oldest(), TimeUs{0}})),
       to_(plan_.counts_versions() ? kMaxTimeUs + 1 : std::min(spec.cells.to, kMaxTimeUs + 1)),
       start_(spec.range.start),
@@ -90,40 +90,15 @@ Status EntryMerge::Position() {
     if (!moved) return moved;
   }
   positioned_ = true;
-  if (!reverse_) FindFirst();
+  if (!reverse_) merge_.Assign(sources_);
   return {};
-}
-
-void EntryMerge::FindFirst() {
-  first_ = nullptr;
-  bounded_ = false;
-  for (EntrySource* source : sources_) {
-    if (!source->valid()) continue;
-    EntrySource* later = source;
-    if (first_ == nullptr || source->row_key() < first_->row_key())
-      later = std::exchange(first_, source);
-    if (later == nullptr) continue;
-    if (!bounded_ || later->row_key() < bound_) bound_ = later->row_key();
-    bounded_ = true;
-  }
 }
 
 Result<bool> EntryMerge::NextForward(const Access& access) {
   while (true) {
-    if (first_ == nullptr || !first_->valid() || (bounded_ && first_->row_key() >= bound_)) {
-      FindFirst();
-    }
-    if (first_ == nullptr || !IsBeforeEnd(first_->row_key())) return false;
-    BeginRow(first_->row_key());
-    in_row_.clear();
-    if (bounded_ && bound_ == row_key_) {
-      for (EntrySource* source : sources_) {
-        if (IsInRow(*source)) in_row_.push_back(source);
-      }
-      first_ = nullptr;  // The others move, too.
-    } else {
-      in_row_.push_back(first_);
-    }
+    const EntrySource* first = merge_.top();
+    if (first == nullptr || !IsBeforeEnd(first->row_key())) return false;
+    BeginRow(first->row_key());
     const Status read = ReadRow(access);
     if (!read) return read.error();
     if (FinishRow()) return true;
@@ -139,14 +114,14 @@ Result<bool> EntryMerge::NextBackward(const Access& access) {
     }
     if (last == nullptr || last->row_key() < start_) return false;
     BeginRow(last->row_key());
-    in_row_.clear();
+    std::vector<EntrySource*> in_row;
     for (EntrySource* source : sources_) {
-      if (IsInRow(*source)) in_row_.push_back(source);
+      if (source->valid() && source->row_key() == row_key_) in_row.push_back(source);
     }
-    const std::vector<EntrySource*> moved = in_row_;
+    merge_.Assign(in_row);
     const Status read = ReadRow(access);
     if (!read) return read.error();
-    for (EntrySource* source : moved) {
+    for (EntrySource* source : in_row) {
       const Status back = source->SeekRowBefore(row_key_);
       if (!back) return back.error();
     }
@@ -154,26 +129,19 @@ Result<bool> EntryMerge::NextBackward(const Access& access) {
   }
 }
 
-// Takes the row's entries from the sources of in_row_, merged, and moves them behind the row.
+// Takes the row's entries, and moves the sources that have some behind the row.
 Status EntryMerge::ReadRow(const Access& access) {
   bool done = false;
-  while (!in_row_.empty() && !done) {
-    const Status go_on = CheckStop(access);
-    if (!go_on) return go_on;
-    size_t newest = 0;
-    for (size_t i = 1; i < in_row_.size(); ++i) {
-      if (in_row_[i]->Precedes(*in_row_[newest])) newest = i;
+  while (EntrySource* source = merge_.top()) {
+    if (source->row_key() != row_key_) return {};
+    Status went = CheckStop(access);
+    if (went && !done) went = ReadEntry(source, &done);
+    if (went && done) {
+      if (reverse_) return {};  // The caller seeks anyway.
+      went = LeaveRow(source);
     }
-    const Status read = ReadEntry(in_row_[newest], &done);
-    if (!read) return read;
-    if (!done && !IsInRow(*in_row_[newest])) {
-      in_row_.erase(in_row_.begin() + static_cast<std::ptrdiff_t>(newest));
-    }
-  }
-  if (reverse_) return {};
-  for (EntrySource* source : in_row_) {
-    const Status left = LeaveRow(source);
-    if (!left) return left;
+    if (!went) return went;
+    merge_.TopMoved();
   }
   return {};
 }
@@ -190,7 +158,7 @@ Status EntryMerge::ReadEntry(EntrySource* source, bool* done) {
 }
 
 Status EntryMerge::LeaveRow(EntrySource* source) {
-  for (int step = 0; IsInRow(*source); ++step) {
+  for (int step = 0; source->valid() && source->row_key() == row_key_; ++step) {
     const Status moved =
         step < kStepsBeforeSeek ? source->Next() : source->SeekRow(After(row_key_));
     if (!moved) return moved;
@@ -217,13 +185,12 @@ Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* en
   if (nothing_ || !allows_runs_ || plan_.counts_versions()) return nullptr;
   const Status prepared = Prepare(access);
   if (!prepared) return prepared.error();
-  if (first_ == nullptr || !first_->valid() || (bounded_ && first_->row_key() >= bound_)) {
-    FindFirst();
-  }
-  if (first_ == nullptr || !IsBeforeEnd(first_->row_key())) return nullptr;
+  const EntrySource* first = merge_.top();
+  if (first == nullptr || !IsBeforeEnd(first->row_key())) return nullptr;
   const auto found = std::find_if(files_.begin(), files_.end(),
-                                  [&](const auto& file) { return file.get() == first_; });
-  if (found == files_.end() || (bounded_ && bound_ == first_->row_key())) return nullptr;
+                                  [&](const auto& file) { return file.get() == first; });
+  const std::optional<std::string_view> bound = merge_.NextRowOfOthers();
+  if (found == files_.end() || bound == first->row_key()) return nullptr;
   BlockSource* source = found->get();
   const BlockPlace& place = source->place();
   for (const auto& deleted : deletes_) {
@@ -231,7 +198,7 @@ Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* en
       return nullptr;
   }
   *end = end_;
-  if (bounded_ && IsBeforeEnd(bound_)) end->assign(bound_);
+  if (bound && IsBeforeEnd(*bound)) end->assign(*bound);
   plan_.BeginRow();
   return source;
 }

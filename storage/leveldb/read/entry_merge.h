@@ -15,6 +15,7 @@
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/head_source.h"
 #include "storage/leveldb/read/row_assembler.h"
+#include "storage/leveldb/read/source_merge.h"
 
 namespace tallyd {
 
@@ -32,8 +33,9 @@ class EntryMerge {
 
   // For runs; forwards only. The block source that alone has the rows before the next row of all
   // others, with its place in `*end`, if its entry at hand can be given as it is: null if none.
-  // Takes the lease's lock for as long as `access` lives.
+  // Takes the lease's lock for as long as `access` lives. Whoever moves the source says so.
   Result<BlockSource*> RunSource(const Access& access, std::string* end);
+  void RunSourceMoved() { merge_.TopMoved(); }
   Lease* lease() { return lease_.get(); }
   TimeRange times() const { return {from_, to_}; }
 
@@ -42,16 +44,12 @@ class EntryMerge {
   Status Position();
   Result<bool> NextForward(const Access& access);
   Result<bool> NextBackward(const Access& access);
-  void FindFirst();
   Status ReadRow(const Access& access);
   Status ReadEntry(EntrySource* source, bool* done);
   Status LeaveRow(EntrySource* source);
   void BeginRow(std::string_view row_key);
   bool FinishRow();
   bool IsBeforeEnd(std::string_view key) const { return end_.empty() || key < end_; }
-  bool IsInRow(const EntrySource& source) const {
-    return source.valid() && source.row_key() == row_key_;
-  }
   Status CheckStop(const Access& access);
 
   const TableId table_;
@@ -73,12 +71,9 @@ class EntryMerge {
   std::vector<std::unique_ptr<HeadSource>> heads_;
   std::vector<std::unique_ptr<BlockSource>> files_;
   std::vector<EntrySource*> sources_;  // All of them.
-  EntrySource* first_ = nullptr;       // The one with the first row; null at the end.
-  std::string_view bound_;             // The first row of the others.
-  bool bounded_ = false;
-  std::string row_key_;  // Of the row read last.
+  SourceMerge merge_;                  // Backwards: of the row at hand.
+  std::string row_key_;                // Of the row read last.
   bool any_row_ = false;
-  std::vector<EntrySource*> in_row_;
   uint32_t steps_ = 0;
 };
 

@@ -25,7 +25,7 @@ Result<bool> HistoryRuns::NextRun() {
                  "the store reopened its files during the scan; try again");
   }
   if (taken_from_ != nullptr) {
-    const Status moved = std::exchange(taken_from_, nullptr)->Skip(taken_);
+    const Status moved = Skip(std::exchange(taken_from_, nullptr), taken_);
     if (!moved) return moved.error();
   }
   while (true) {
@@ -34,7 +34,7 @@ Result<bool> HistoryRuns::NextRun() {
     if (*source == nullptr) return false;
     const uint32_t outside = (*source)->LengthOutside(end_, merge_.times());
     if (outside > 0) {
-      const Status moved = (*source)->Skip(outside);
+      const Status moved = Skip(*source, outside);
       if (!moved) return moved.error();
       if (access.must_stop()) return Error(ErrorCode::kUnavailable, "the store is closing");
       continue;
@@ -44,10 +44,16 @@ Result<bool> HistoryRuns::NextRun() {
     const Result<const ShapeCells*> cells = (*source)->Cells();
     if (!cells) return cells.error();
     if (!(*cells)->columns.empty()) return FillRun(*source, **cells, length);
-    const Status moved = (*source)->Skip(length);
+    const Status moved = Skip(*source, length);
     if (!moved) return moved.error();
     if (access.must_stop()) return Error(ErrorCode::kUnavailable, "the store is closing");
   }
+}
+
+Status HistoryRuns::Skip(BlockSource* source, uint32_t count) {
+  const Status moved = source->Skip(count);
+  merge_.RunSourceMoved();
+  return moved;
 }
 
 // False when some cell of it may be past its age: rows tell.

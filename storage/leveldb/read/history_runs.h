@@ -26,6 +26,7 @@ class HistoryRuns final : public RunScan {
  private:
   // True: run_ is filled. False: what comes next is a row.
   Result<bool> NextRun();
+  Status Skip(BlockSource* source, uint32_t count);
   bool FillRun(BlockSource* source, const ShapeCells& cells, uint32_t length);
 
   EntryMerge merge_;

@@ -20,7 +20,7 @@ LatestScan::LatestScan(TablePtr table, const ScanSpec& spec, const ColumnRegistr
       keys_only_(spec.keys_only),
       latest_(latest),
       plan_(std::move(table), spec, sets),
-      assembler_(&plan_, spec, RowAssembler::Versions::kNewest),
+      assembler_(&plan_, spec, CellMerge::Versions::kNewest),
       range_(DatabaseRange(KeySpace::kLatest, table_, spec.range)) {
   if (spec.cells.is_empty() || !plan_.any_visible()) range_.end = range_.start;
 }

@@ -6,12 +6,13 @@
 
 namespace tallyd {
 
-RowAssembler::RowAssembler(ColumnPlan* plan, const ScanSpec& spec, Versions versions)
+RowAssembler::RowAssembler(ColumnPlan* plan, const ScanSpec& spec, CellMerge::Versions versions)
     : plan_(plan),
       cells_(spec.cells),
       versions_(spec.versions),
-      newest_only_(versions == Versions::kNewest),
-      counting_(newest_only_ || versions_ > 0 || plan->counts_versions()) {}
+      counting_(versions == CellMerge::Versions::kNewest || versions_ > 0 ||
+                plan->counts_versions()),
+      merge_(versions) {}
 
 void RowAssembler::Begin() {
   plan_->BeginRow();
@@ -19,7 +20,8 @@ void RowAssembler::Begin() {
   row_.cells.clear();
   arena_.Reset();
   deletes_.clear();
-  ++row_number_;
+  merge_.BeginRow();
+  if (versions_ > 0) returned_.assign(plan_->columns(), 0);
   time_ = -1;
   part_entries_ = 0;
 }
@@ -141,22 +143,15 @@ bool RowAssembler::AddByName(uint32_t count, std::string_view cells) {
 
 void RowAssembler::Consider(const ColumnPlan::Pick& pick, const CellView& cell) {
   if (cell_deletes_ && HidesCell(cell.column)) return;
-  ColumnState& state = StateOf(pick.number);
-  if (state.last == time_) return;  // A later write to the same cell came before.
-  state.last = time_;
-  const uint32_t version = state.live++;
-  if (pick.rule->Expires(time_, version) || (newest_only_ && version > 0)) return;
-  if (!cells_.Contains(time_)) return;
-  if (versions_ > 0 && state.returned >= versions_) return;
-  ++state.returned;
+  if (merge_.Take(pick.number, time_, *pick.rule) != CellMerge::Fate::kLive) return;
+  if (!cells_.Contains(time_) || (versions_ > 0 && HasEnough(pick.number))) return;
   row_.cells.push_back(cell);
 }
 
-RowAssembler::ColumnState& RowAssembler::StateOf(uint32_t number) {
-  if (number >= states_.size()) states_.resize(std::max<size_t>(plan_->columns(), number + 1));
-  ColumnState& state = states_[number];
-  if (state.row != row_number_) state = {row_number_, -1, 0, 0};
-  return state;
+// Counts the cell if the spec asks for one more of its column.
+bool RowAssembler::HasEnough(uint32_t column) {
+  if (column >= returned_.size()) returned_.resize(plan_->columns(), 0);
+  return ++returned_[column] > versions_;
 }
 
 bool RowAssembler::HidesCell(const ColumnRef& column) const {
@@ -176,7 +171,7 @@ void RowAssembler::StartTime(TimeUs time) {
 // A second entry of the same time came: what the first gave is not to be given again.
 void RowAssembler::MarkEmitted() {
   for (size_t i = part_begin_; i < row_.cells.size(); ++i) {
-    StateOf(plan_->Named(row_.cells[i].column).number).last = time_;
+    merge_.MarkTaken(plan_->Named(row_.cells[i].column).number, time_);
   }
 }
 

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "storage/arena.h"
-#include "storage/blocks/column_block.h"
+#include "storage/cell_merge.h"
+#include "storage/column_run.h"
 #include "storage/leveldb/catalogue/delete_ranges.h"
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/row_scan.h"
@@ -37,11 +38,8 @@ struct ShapeCells {
 
 class RowAssembler {
  public:
-  // Only the newest cell of each column is live, as in latest tables.
-  enum class Versions : bool { kAll, kNewest };
-
   // `plan` outlives the assembler.
-  RowAssembler(ColumnPlan* plan, const ScanSpec& spec, Versions versions);
+  RowAssembler(ColumnPlan* plan, const ScanSpec& spec, CellMerge::Versions versions);
 
   void Begin();
   void Hide(const DeleteRange* range) { deletes_.push_back(range); }  // After Begin.
@@ -58,13 +56,6 @@ class RowAssembler {
   const Row& row() const { return row_; }
 
  private:
-  struct ColumnState {
-    uint64_t row = 0;  // Which row this is about.
-    TimeUs last = -1;  // The time of its last live cell.
-    uint32_t live = 0;
-    uint32_t returned = 0;
-  };
-
   bool Begin(TimeUs time, uint64_t sequence);
   void End(size_t cells_before, uint32_t writers_before);
   Value ValueOf(const ShapeCells::OfColumn& column, uint32_t entry);
@@ -75,19 +66,18 @@ class RowAssembler {
   void MarkEmitted();
   void FinishPart();
   bool HidesCell(const ColumnRef& column) const;
-  ColumnState& StateOf(uint32_t number);
+  bool HasEnough(uint32_t column);
 
   ColumnPlan* const plan_;
   const TimeRange cells_;
   const uint32_t versions_;
-  const bool newest_only_;
   const bool counting_;
 
   Row row_;
   Arena arena_;
   std::vector<const DeleteRange*> deletes_;
-  std::vector<ColumnState> states_;
-  uint64_t row_number_ = 0;
+  CellMerge merge_;
+  std::vector<uint32_t> returned_;  // By column: how many cells of the row; where versions_ counts.
 
   // The entry at hand, and the part that its time makes.
   TimeUs time_ = -1;

@@ -67,8 +67,15 @@ class Estimator {
   }
 
   Status CountFile(const BlockFile& file, const KeyRange& range) {
-    const auto& blocks = file.blocks();
-    for (size_t i = file.FindBlock(range.start); i < blocks.size(); ++i) {
+    if (file.last_key() < range.start || !Begins(range, file.first_key())) return {};
+    if (file.first_key() >= range.start && Begins(range, file.last_key())) {
+      rows_ += file.info().rows;
+      return {};
+    }
+    const Result<BlockIndexPtr> index = file.Index();
+    if (!index) return index.error();
+    const auto& blocks = (*index)->blocks();
+    for (size_t i = (*index)->FindBlock(range.start); i < blocks.size(); ++i) {
       const BlockPlace& block = blocks[i];
       if (!Begins(range, block.first_key)) return {};
       const bool whole = block.first_key >= range.start && Begins(range, block.last_key);
@@ -88,8 +95,9 @@ class Estimator {
 
   Status CountBlock(const BlockFile& file, const BlockPlace& place, const KeyRange& range) {
     Status done = file.Read(place, 0, place.head_size, &bytes_);
-    if (done) done = block_.Open(bytes_);
     if (!done) return done;
+    done = block_.Open(bytes_);
+    if (!done) return file.Damaged(done.error());
     const uint32_t begin = block_.LowerBound(range.start);
     const uint32_t end = range.end.empty() ? block_.entries() : block_.LowerBound(range.end);
     uint64_t rows = 0;
@@ -131,14 +139,19 @@ uint64_t DiskBytes(const View& view, TableId table) {
 
 std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange& range,
                                  const TimeRange& time, size_t parts) {
-  std::vector<std::pair<std::string_view, uint64_t>> blocks;  // First keys and entries.
+  std::vector<std::pair<std::string, uint64_t>> blocks;  // First keys and entries.
   uint64_t entries = 0;
   for (const BlockFilePtr& file : view.FilesOf(table)) {
-    if (!file->info().Overlaps(time)) continue;
-    for (size_t i = file->FindBlock(range.start); i < file->blocks().size(); ++i) {
-      const BlockPlace& block = file->blocks()[i];
+    if (!file->info().Overlaps(time) || file->last_key() < range.start ||
+        !Begins(range, file->first_key())) {
+      continue;
+    }
+    const Result<BlockIndexPtr> index = file->Index();
+    if (!index) return {range};  // Whoever scans it will be told.
+    for (size_t i = (*index)->FindBlock(range.start); i < (*index)->blocks().size(); ++i) {
+      const BlockPlace& block = (*index)->blocks()[i];
       if (!Begins(range, block.first_key)) break;
-      if (block.min_time >= time.to || block.max_time < time.from) continue;
+      if (!block.Overlaps(time)) continue;
       blocks.emplace_back(block.first_key, block.entries);
       entries += block.entries;
     }
@@ -152,7 +165,7 @@ std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange
   for (const auto& [key, of_block] : blocks) {
     const bool due = passed * wanted >= entries * (split.size() + 1);
     if (due && key > start && split.size() + 1 < wanted) {
-      split.push_back({std::exchange(start, std::string(key)), std::string(key)});
+      split.push_back({std::exchange(start, key), key});
     }
     passed += of_block;
   }

@@ -1,61 +1,57 @@
 #include "storage/leveldb/seal/merge_policy.h"
 
-#include <bit>
+#include <algorithm>
+#include <numeric>
 
 namespace tallyd {
 namespace {
 
-// So many files of about one size make one of the next size.
-constexpr size_t kFan = 6;
-constexpr size_t kManyFiles = 4 * kFan;
-constexpr uint64_t kLeastTierBytes = 64u << 10;
-constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
+// So many that are never alike are too many all the same.
+constexpr size_t kManyFiles = 3 * kMergeFan;
+// Files of one size differ by less than this factor; smaller ones than kSmallBytes are all alike.
+constexpr uint64_t kAlike = 3;
+constexpr uint64_t kSmallBytes = 256u << 10;
 
-// Files of one tier differ in size by less than four times.
-unsigned TierOf(const BlockFilePtr& file) {
-  return static_cast<unsigned>(std::bit_width(file->info().bytes / kLeastTierBytes) + 1) / 2;
+// The places of the files that may be merged, smallest first.
+std::vector<size_t> Mergeable(std::span<const uint64_t> sizes) {
+  std::vector<size_t> places(sizes.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  std::erase_if(places, [&](size_t place) { return sizes[place] >= kTopFileBytes; });
+  std::stable_sort(places.begin(), places.end(),
+                   [&](size_t a, size_t b) { return sizes[a] < sizes[b]; });
+  return places;
 }
 
-uint64_t BytesOf(const std::vector<BlockFilePtr>& files) {
+// As many from `begin` on as are less than `limit` in size and fit into one merge.
+std::vector<size_t> Take(std::span<const uint64_t> sizes, std::span<const size_t> from,
+                         uint64_t limit) {
+  std::vector<size_t> taken;
   uint64_t bytes = 0;
-  for (const BlockFilePtr& file : files) bytes += file->info().bytes;
-  return bytes;
+  for (const size_t place : from) {
+    bytes += sizes[place];
+    if (sizes[place] >= limit || bytes > kMaxMergeBytes) break;
+    taken.push_back(place);
+  }
+  return taken;
 }
 
 }  // namespace
 
-std::vector<BlockFilePtr> ChooseMerge(const std::vector<BlockFilePtr>& window) {
-  for (size_t begin = 0; begin < window.size();) {
-    size_t end = begin + 1;
-    while (end < window.size() && TierOf(window[end]) == TierOf(window[begin])) ++end;
-    const std::vector<BlockFilePtr> alike(window.begin() + static_cast<std::ptrdiff_t>(begin),
-                                          window.begin() + static_cast<std::ptrdiff_t>(end));
-    if (alike.size() >= kFan && BytesOf(alike) <= kMaxMergeBytes) return alike;
-    begin = end;
+std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes) {
+  const std::vector<size_t> places = Mergeable(sizes);
+  const std::span<const size_t> all(places);
+  for (size_t begin = 0; begin + kMergeFan <= places.size(); ++begin) {
+    const uint64_t least = std::max(sizes[places[begin]], kSmallBytes / kAlike);
+    std::vector<size_t> alike = Take(sizes, all.subspan(begin), least * kAlike);
+    if (alike.size() >= kMergeFan) return alike;
   }
-  if (window.size() < kManyFiles) return {};
-  // Sizes that alternate never come to be alike: the cheapest neighbours then.
-  std::vector<BlockFilePtr> cheapest;
-  for (size_t begin = 0; begin + kFan <= window.size(); ++begin) {
-    const auto at = window.begin() + static_cast<std::ptrdiff_t>(begin);
-    std::vector<BlockFilePtr> candidate(at, at + static_cast<std::ptrdiff_t>(kFan));
-    if (cheapest.empty() || BytesOf(candidate) < BytesOf(cheapest)) cheapest = candidate;
-  }
-  return BytesOf(cheapest) <= kMaxMergeBytes ? cheapest : std::vector<BlockFilePtr>();
+  if (places.size() < kManyFiles) return {};
+  return Take(sizes, all.first(kMergeFan), kTopFileBytes);
 }
 
-std::vector<BlockFilePtr> ChooseWholeMerge(const std::vector<BlockFilePtr>& window,
-                                           uint64_t up_to) {
-  std::vector<BlockFilePtr> chosen;
-  for (const BlockFilePtr& file : window) {
-    if (file->info().sequence > up_to) break;
-    if (BytesOf(chosen) + file->info().bytes > kMaxMergeBytes) {
-      if (chosen.size() > 1) break;
-      chosen.clear();
-    }
-    chosen.push_back(file);
-  }
-  return chosen;
+std::vector<size_t> ChooseWholeMerge(std::span<const uint64_t> sizes) {
+  const std::vector<size_t> places = Mergeable(sizes);
+  return Take(sizes, places, kTopFileBytes);
 }
 
 }  // namespace tallyd

@@ -7,8 +7,8 @@
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/block_source.h"
-#include "storage/leveldb/read/entry_stream.h"
 #include "storage/leveldb/read/head_source.h"
+#include "storage/leveldb/seal/kept_entries.h"
 #include "storage/leveldb/seal/window_writer.h"
 
 namespace tallyd {
@@ -41,19 +41,59 @@ uint64_t LastOf(const DeleteList& deletes) {
   return last;
 }
 
+// Files of one batch are written before the first is waited for: the file system has then much of
+// it on the disk already.
+class FileBatch {
+ public:
+  explicit FileBatch(BlockFileShelf* shelf) : shelf_(shelf) {}
+  ~FileBatch() {
+    for (const BlockFilePtr& file : files_) file->Drop();
+  }
+
+  Status Add(std::vector<std::unique_ptr<BlockFileWriter>> written) {
+    for (auto& writer : written) written_.push_back(std::move(writer));
+    return written_.size() < kFilesAtOnce ? Status() : Sync();
+  }
+  Result<std::vector<BlockFilePtr>> Finish() {
+    Status synced = Sync();
+    if (synced && !files_.empty()) synced = shelf_->SyncDirectory();
+    if (!synced) return synced.error();
+    return std::exchange(files_, {});
+  }
+
+ private:
+  static constexpr size_t kFilesAtOnce = 64;
+
+  Status Sync() {
+    for (const auto& writer : written_) {
+      const Status synced = writer->Sync();
+      if (!synced) return synced;
+      files_.push_back(writer->Finish());
+    }
+    written_.clear();
+    return {};
+  }
+
+  BlockFileShelf* const shelf_;
+  std::vector<std::unique_ptr<BlockFileWriter>> written_;
+  std::vector<BlockFilePtr> files_;
+};
+
 class HeadSealer {
  public:
-  HeadSealer(const RewriteInput& input, Lease* lease, int64_t window_us)
-      : input_(input), lease_(lease), window_us_(window_us) {}
+  HeadSealer(const RewriteInput& input, Lease* lease)
+      : input_(input), lease_(lease), batch_(&input.database->shelf()) {}
 
   Result<SealedHead> Seal() {
     Status done = ReadRecords();
     for (const TablePtr& table : input_.state->catalogue.Tables()) {
       if (done && table->mode == TableMode::kHistory) done = SealTable(table);
     }
-    if (done) return std::move(sealed_);
-    for (const BlockFilePtr& file : sealed_.files) file->Drop();
-    return done.error();
+    if (!done) return done.error();
+    Result<std::vector<BlockFilePtr>> files = batch_.Finish();
+    if (!files) return files.error();
+    sealed_.files = std::move(*files);
+    return std::move(sealed_);
   }
 
  private:
@@ -91,138 +131,79 @@ class HeadSealer {
   }
 
   Status SealTable(const TablePtr& table) {
-    TimeRange times;
-    const Status found = TimesOf(table->id, &times);
-    if (!found || times.is_empty()) return found;
     const DeleteList deletes = DeletesOf(lease_, table->id);
-    BlockFileInfo info;
-    info.table = table->id;
-    info.sequence = sealed_.last_sequence;
-    info.deletes = std::max(info.sequence, LastOf(deletes));
-    WindowWriter writer(input_.database->env(), BlockFilesDirectory(input_.database->path()), info,
-                        times, window_us_, &input_.state->next_file);
+    WindowWriter writer({&input_.database->shelf(), table,
+                         std::max(sealed_.last_sequence, LastOf(deletes)), input_.window_us,
+                         &input_.state->next_file});
+    ColumnPlan plan(table, input_.state->sets, input_.now);
     HeadSource source(table->id, input_.state->sets);
-    EntryStream stream(table, deletes, input_.now);
-    stream.Add(&source);
+    KeptEntries kept(&plan, deletes, sealed_.last_sequence);
     for (bool begun = false, more = true; more; begun = true) {
       Status done = MayGoOn(input_);
       if (!done) return done;
       const Access access(lease_);
       if (!access) return Reopening();
       source.Use(&access.iterator(0));
-      if (!begun) done = source.SeekRow({});
+      if (!begun) {
+        done = source.SeekRow({});
+        if (done) kept.Assign({&source});
+      }
       for (uint32_t step = 0; done && more && step < kEntriesPerStep; ++step) {
-        const Result<bool> next = stream.Next();
+        const Result<bool> next = kept.Next();
         if (!next) return next.error();
         more = *next;
-        if (more) done = writer.Add(stream.entry());
+        if (more) done = writer.Add(kept.entry());
         sealed_.entries += more ? 1 : 0;
       }
       if (!done) return done;
     }
-    Result<std::vector<BlockFilePtr>> files = writer.Finish();
-    if (!files) return files.error();
-    sealed_.files.insert(sealed_.files.end(), files->begin(), files->end());
-    return {};
-  }
-
-  // Of the table's entries; empty if it has none.
-  Status TimesOf(TableId table, TimeRange* times) {
-    {
-      const Access access(lease_);
-      if (!access) return Reopening();
-      const std::optional<TimeRange> known = access.view().heads.front()->TimesOf(table);
-      if (known) *times = *known;
-      if (known) return {};
-    }
-    return FindTimes(table, times);
-  }
-
-  Status FindTimes(TableId table, TimeRange* times) {
-    *times = {kMaxTimeUs + 1, 0};
-    const std::string end = TableEnd(KeySpace::kRows, table);
-    std::string next = TablePrefix(KeySpace::kRows, table);
-    while (!next.empty()) {
-      const Status go_on = MayGoOn(input_);
-      if (!go_on) return go_on;
-      const Access access(lease_);
-      if (!access) return Reopening();
-      leveldb::Iterator& it = access.iterator(0);
-      it.Seek(next);
-      next.clear();
-      for (uint32_t step = 0; it.Valid() && ToView(it.key()) < end; it.Next()) {
-        if (++step > kEntriesPerStep * 8) {
-          next = it.key().ToString();
-          break;
-        }
-        EntryKey entry;
-        if (!ParseEntryKey(ToView(it.key()), &entry)) {
-          return Error(ErrorCode::kCorruption, "a stored key is malformed");
-        }
-        times->from = std::min(times->from, entry.time);
-        times->to = std::max(times->to, entry.time + 1);
-      }
-      const Status read = FromLevelDb(it.status());
-      if (!read) return read;
-    }
-    return {};
+    Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
+    return written ? batch_.Add(std::move(*written)) : Status(written.error());
   }
 
   const RewriteInput& input_;
   Lease* const lease_;
-  const int64_t window_us_;
+  FileBatch batch_;
   SealedHead sealed_;
 };
 
 class FileMerger {
  public:
   FileMerger(const RewriteInput& input, Lease* lease, std::vector<BlockFilePtr> from,
-             TablePtr table)
+             const TablePtr& table)
       : input_(input),
         lease_(lease),
         from_(std::move(from)),
-        table_(std::move(table)),
-        deletes_(DeletesOf(lease, table_->id)),
-        plan_(table_, input.state->sets) {}
+        deletes_(DeletesOf(lease, table->id)),
+        plan_(table, input.state->sets, input.now),
+        kept_(&plan_, deletes_, std::nullopt),
+        writer_({&input.database->shelf(), table, Deletes(), NextWidth(input.window_us),
+                 &input.state->next_file}) {}
 
   Result<MergedFiles> Merge() {
-    BlockFileInfo info = from_.back()->info();
-    info.deletes = std::max(info.sequence, LastOf(deletes_));
-    info.entries = 0;
-    info.bytes = 0;
-    WindowWriter writer(input_.database->env(), BlockFilesDirectory(input_.database->path()), info,
-                        {info.window, info.window + 1}, info.width, &input_.state->next_file);
-    EntryStream stream(table_, deletes_, input_.now);
+    std::vector<EntrySource*> sources;
     for (const BlockFilePtr& file : from_) {
       sources_.push_back(std::make_unique<BlockSource>(file, &plan_, TimeRange{0, kMaxTimeUs + 1}));
-      stream.Add(sources_.back().get());
-    }
-    for (const auto& source : sources_) {
-      const Status begun = source->SeekRow({});
+      sources.push_back(sources_.back().get());
+      const Status begun = sources_.back()->SeekRow({});
       if (!begun) return begun.error();
     }
+    kept_.Assign(sources);
     for (bool more = true; more;) {
       const Status go_on = MayGoOn(input_);
       if (!go_on) return go_on.error();
       const Access access(lease_);
       if (!access) return Reopening();
-      for (uint32_t step = 0; more && step < kEntriesPerStep;) {
-        const Result<uint32_t> copied = Copy(&stream, &writer);
-        if (!copied) return copied.error();
-        merged_.entries += *copied;
-        step += std::max(*copied, 1u);
-        if (*copied > 0) continue;
-        const Result<bool> next = stream.Next();
-        if (!next) return next.error();
-        more = *next;
-        if (!more) break;
-        const Status added = writer.Add(stream.entry());
-        if (!added) return added.error();
-        ++merged_.entries;
-      }
-      plan_.BeginRow();
+      const Result<bool> stepped = Step();
+      if (!stepped) return stepped.error();
+      more = *stepped;
     }
-    Result<std::vector<BlockFilePtr>> files = writer.Finish();
+    Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer_.Complete();
+    if (!written) return written.error();
+    FileBatch batch(&input_.database->shelf());
+    const Status added = batch.Add(std::move(*written));
+    if (!added) return added.error();
+    Result<std::vector<BlockFilePtr>> files = batch.Finish();
     if (!files) return files.error();
     merged_.from = std::move(from_);
     merged_.files = std::move(*files);
@@ -230,40 +211,72 @@ class FileMerger {
   }
 
  private:
-  // What no other file shares the rows of, and no delete touches, needs no merging: a full block
-  // stays as it is, and of others the columns of a run are copied. How many entries were.
-  Result<uint32_t> Copy(EntryStream* stream, WindowWriter* writer) {
-    bool bounded = false;
-    const EntrySource* alone = stream->Alone(&bound_, &bounded);
+  uint64_t Deletes() const {
+    uint64_t applied = LastOf(deletes_);
+    for (const BlockFilePtr& file : from_) applied = std::max(applied, file->info().max_sequence);
+    return applied;
+  }
+
+  // Wide windows are split again, as far as the writer has so many open at once.
+  int64_t NextWidth(int64_t least) const {
+    const int64_t width = from_.front()->info().width;
+    return width / kOpenWindows >= least ? width / kOpenWindows : width;
+  }
+
+  // Some entries; false at the end.
+  Result<bool> Step() {
+    for (uint32_t step = 0; step < kEntriesPerStep;) {
+      const Result<uint32_t> copied = Copy();
+      if (!copied) return copied.error();
+      merged_.entries += *copied;
+      step += std::max(*copied, 1u);
+      if (*copied > 0) continue;
+      const Result<bool> next = kept_.Next();
+      if (!next || !*next) return next;
+      const Status added = writer_.Add(kept_.entry());
+      if (!added) return added.error();
+      ++merged_.entries;
+    }
+    return true;
+  }
+
+  // What no other file shares the rows of, and no delete touches, needs no look at single cells: a
+  // full block stays as it is, and of others the columns of a run are copied. How many entries were.
+  Result<uint32_t> Copy() {
+    const EntrySource* alone = kept_.Alone(&bound_);
     const auto found = std::find_if(sources_.begin(), sources_.end(),
                                     [&](const auto& source) { return source.get() == alone; });
     if (found == sources_.end()) return 0u;
     BlockSource& source = **found;
     const BlockPlace& place = source.place();
+    if (plan_.counts_versions() && place.entries != place.rows) return 0u;
     for (const auto& deleted : deletes_) {
       if (deleted->Touches(place.first_key, place.last_key, source.file().info().deletes)) {
         return 0u;
       }
     }
     const bool whole = source.at_block_begin() && place.entries >= kFullEnough &&
-                       !(bounded && place.last_key >= bound_);
-    return whole ? CopyBlock(&source, writer) : CopyRun(&source, bounded, *stream, writer);
+                       (bound_.empty() || place.last_key < bound_);
+    if (!whole) return CopyRun(&source);
+    const Result<bool> copied = CopyBlock(&source);
+    if (!copied) return copied.error();
+    return *copied ? place.entries : CopyRun(&source);
   }
 
-  Result<uint32_t> CopyBlock(BlockSource* source, WindowWriter* writer) {
-    const BlockPlace place = source->place();
-    Status done = source->ReadBlock(&bytes_);
-    if (done) done = writer->only().AddBlock(place, bytes_);
-    if (done) done = source->SkipBlock();
-    if (!done) return done.error();
-    return place.entries;
+  Result<bool> CopyBlock(BlockSource* source) {
+    const Status read = source->ReadBlock(&bytes_);
+    if (!read) return read.error();
+    const Result<bool> added = writer_.AddBlock(source->place(), bytes_, source->file().info());
+    if (!added || !*added) return added;
+    const Status skipped = source->SkipBlock();
+    kept_.SourceMoved();
+    if (!skipped) return skipped.error();
+    return true;
   }
 
-  Result<uint32_t> CopyRun(BlockSource* source, bool bounded, const EntryStream& stream,
-                           WindowWriter* writer) {
-    const TimeRange kept{std::max(stream.oldest(), TimeUs{0}), kMaxTimeUs + 1};
-    const uint32_t length =
-        source->RunLength(bounded ? std::string_view(bound_) : std::string_view(), kept);
+  Result<uint32_t> CopyRun(BlockSource* source) {
+    const TimeRange kept{std::max(plan_.ageless_from(), TimeUs{0}), kMaxTimeUs + 1};
+    const uint32_t length = source->RunLength(bound_, kept);
     if (length < kLeastRun) return 0u;
     const Result<const ShapeCells*> cells = source->Cells();
     if (!cells) return cells.error();
@@ -273,10 +286,14 @@ class FileMerger {
           {column.pick->name, column.data, static_cast<uint32_t>(column.IndexOf(source->entry()))});
     }
     const ColumnBlock& block = source->block();
-    const Result<uint32_t> added = writer->AddRun(
-        block.RunOf(source->entry()), block.times().subspan(source->entry(), length), columns_);
+    const Result<uint32_t> added =
+        writer_.AddRun(block.RunOf(source->entry()),
+                       {block.times().subspan(source->entry(), length),
+                        block.sequences().subspan(source->entry(), length)},
+                       columns_);
     if (!added) return added.error();
     const Status skipped = source->Skip(*added);
+    kept_.SourceMoved();
     if (!skipped) return skipped.error();
     return *added;
   }
@@ -284,9 +301,10 @@ class FileMerger {
   const RewriteInput& input_;
   Lease* const lease_;
   std::vector<BlockFilePtr> from_;
-  const TablePtr table_;
   const DeleteList deletes_;
   ColumnPlan plan_;
+  KeptEntries kept_;
+  WindowWriter writer_;
   std::vector<std::unique_ptr<BlockSource>> sources_;
   std::string bytes_;
   std::string bound_;
@@ -296,8 +314,8 @@ class FileMerger {
 
 }  // namespace
 
-Result<SealedHead> SealOldestHead(const RewriteInput& input, Lease* lease, int64_t window_us) {
-  return HeadSealer(input, lease, window_us).Seal();
+Result<SealedHead> SealOldestHead(const RewriteInput& input, Lease* lease) {
+  return HeadSealer(input, lease).Seal();
 }
 
 Result<MergedFiles> MergeFiles(const RewriteInput& input, Lease* lease,
@@ -307,7 +325,7 @@ Result<MergedFiles> MergeFiles(const RewriteInput& input, Lease* lease,
     if (candidate->id == from.front()->info().table) table = candidate;
   }
   if (!table) return Error(ErrorCode::kNotFound, "the table was dropped meanwhile");
-  return FileMerger(input, lease, std::move(from), std::move(table)).Merge();
+  return FileMerger(input, lease, std::move(from), table).Merge();
 }
 
 }  // namespace tallyd

@@ -21,7 +21,8 @@ struct RewriteInput {
   Pacer* pacer = nullptr;
   std::function<bool()> stopping;
   std::function<Status()> yield;  // Called between steps, with nothing locked; its error ends all.
-  TimeUs now = 0;
+  TimeUs now = 0;                 // By the clock that says what may go from the disk.
+  int64_t window_us = 0;          // storage.seal_window
 };
 
 // What a head becomes.
@@ -35,7 +36,7 @@ struct SealedHead {
 };
 
 // REQUIRES: the lease's view has a head that is older than another.
-Result<SealedHead> SealOldestHead(const RewriteInput& input, Lease* lease, int64_t window_us);
+Result<SealedHead> SealOldestHead(const RewriteInput& input, Lease* lease);
 
 struct MergedFiles {
   std::vector<BlockFilePtr> from;
@@ -43,8 +44,7 @@ struct MergedFiles {
   uint64_t entries = 0;
 };
 
-// `from`: files of one table and window, in order of their sequence, of which none other lies
-// between.
+// `from`: files of one table and window.
 Result<MergedFiles> MergeFiles(const RewriteInput& input, Lease* lease,
                                std::vector<BlockFilePtr> from);
 

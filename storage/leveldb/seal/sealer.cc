@@ -8,7 +8,6 @@
 
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/seal/base_compaction.h"
 #include "storage/leveldb/seal/merge_policy.h"
 
 namespace tallyd {
@@ -198,7 +197,8 @@ std::unique_ptr<LevelDbBatch> Sealer::NewBatch() const {
 
 RewriteInput Sealer::Input() {
   return {&engine_->database(),          &engine_->state(), &pacer_,
-          [this] { return stopping(); }, nullptr,           clock_.Now()};
+          [this] { return stopping(); }, nullptr,           clock_.Now(),
+          config_.seal_window_us};
 }
 
 Status Sealer::Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(View*)> change) {
@@ -211,7 +211,6 @@ Status Sealer::Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(V
   });
   return published.get();
 }
-
 // In pieces, so that no request waits for all of it. They say what the head says, too: a crash
 // between them changes nothing.
 Status Sealer::CommitRecords(const Records& records) {
@@ -228,12 +227,11 @@ Status Sealer::CommitRecords(const Records& records) {
   }
   return batch->empty() ? Status() : committer_->Commit(std::move(batch));
 }
-
 Status Sealer::SealHead(bool* did) {
   const auto start = std::chrono::steady_clock::now();
   Result<std::unique_ptr<Lease>> lease = engine_->database().NewLease();
   if (!lease) return lease.error();
-  Result<SealedHead> sealed = SealOldestHead(Input(), lease->get(), config_.seal_window_us);
+  Result<SealedHead> sealed = SealOldestHead(Input(), lease->get());
   lease->reset();
   if (!sealed) return sealed.error();
   // Latest rows may tell of the newest head, which must then be there after a power cut, too.
@@ -343,12 +341,16 @@ std::vector<BlockFilePtr> Sealer::MergeDue(const View& view) const {
       windows[{file->info().width, file->info().window}].push_back(file);
     }
     for (auto& [window, of_window] : windows) {
-      std::sort(of_window.begin(), of_window.end(), [](const auto& a, const auto& b) {
-        return a->info().sequence < b->info().sequence;
+      std::erase_if(of_window, [&](const BlockFilePtr& file) {
+        return file->is_damaged() ||
+               (settle_ticket_ > 0 && file->info().max_sequence > settle_sequence_);
       });
-      std::vector<BlockFilePtr> chosen = settle_ticket_ > 0
-                                             ? ChooseWholeMerge(of_window, settle_sequence_)
-                                             : ChooseMerge(of_window);
+      std::vector<uint64_t> sizes;
+      for (const BlockFilePtr& file : of_window) sizes.push_back(file->info().bytes);
+      std::vector<BlockFilePtr> chosen;
+      for (const size_t place : settle_ticket_ > 0 ? ChooseWholeMerge(sizes) : ChooseMerge(sizes)) {
+        chosen.push_back(of_window[place]);
+      }
       if (chosen.size() > 1) return chosen;
     }
   }

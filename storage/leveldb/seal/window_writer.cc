@@ -3,75 +3,83 @@
 #include <algorithm>
 
 namespace tallyd {
-namespace {
 
-// What is spread over more windows goes to wider ones: each costs a file and its buffers.
-constexpr int64_t kMaxWindows = 16;
+WindowWriter::WindowWriter(Options options) : options_(std::move(options)) {}
 
-}  // namespace
-
-WindowWriter::WindowWriter(leveldb::Env* env, std::string directory, const BlockFileInfo& files,
-                           const TimeRange& times, int64_t window_us,
-                           std::atomic<uint64_t>* next_number)
-    : env_(env), directory_(std::move(directory)), files_(files), next_number_(next_number) {
-  files_.width = window_us;
-  while ((times.to - 1) / files_.width - times.from / files_.width >= kMaxWindows) {
-    files_.width *= 2;
+// The narrowest window that is open or may be opened.
+BlockFileWriter& WindowWriter::At(TimeUs time) {
+  if (last_ != nullptr && last_window_.Contains(time)) return *last_;
+  Window window{options_.width, time / options_.width * options_.width};
+  auto found = writers_.find(window);
+  while (found == writers_.end() && open_[window.width] >= kOpenWindows &&
+         window.width <= kMaxTimeUs) {
+    window.width *= kOpenWindows;
+    window.begin = time / window.width * window.width;
+    found = writers_.find(window);
   }
-  first_window_ = times.from / files_.width * files_.width;
-}
-
-BlockFileWriter& WindowWriter::At(TimeUs window) {
-  if (last_ != nullptr && window == last_window_) return *last_;
-  std::unique_ptr<BlockFileWriter>& writer = writers_[window];
-  if (!writer) {
-    BlockFileInfo info = files_;
-    info.number = (*next_number_)++;
-    info.window = window;
-    writer = std::make_unique<BlockFileWriter>(env_, directory_, info);
+  if (found == writers_.end()) {
+    BlockFileInfo info;
+    info.number = (*options_.next_file)++;
+    info.deletes = options_.deletes;
+    info.window = window.begin;
+    info.width = window.width;
+    ++open_[window.width];
+    auto writer = std::make_unique<BlockFileWriter>(options_.shelf, options_.table, info);
+    found = writers_.emplace(window, std::move(writer)).first;
   }
   last_window_ = window;
-  last_ = writer.get();
-  return *writer;
+  last_ = found->second.get();
+  return *last_;
 }
 
-BlockFileWriter& WindowWriter::only() { return At(first_window_); }
-
 Status WindowWriter::Add(const WholeEntry& entry) {
-  BlockFileWriter& writer = At(entry.time / files_.width * files_.width);
-  const Status flushed = writer.FlushFull();
+  BlockFileWriter& writer = At(entry.time);
+  const Status flushed = writer.FlushFull(entry.row_key, entry.time);
   if (!flushed) return flushed;
+  const EntryId id{entry.row_key, entry.time, entry.sequence};
   if (entry.set != nullptr) {
-    writer.builder().Add(entry.row_key, entry.time, *entry.set, entry.values);
+    writer.builder().Add(id, *entry.set, entry.values);
   } else {
-    writer.builder().Add(entry.row_key, entry.time, entry.columns, entry.values, nullptr);
+    writer.builder().Add(id, entry.columns, entry.values, nullptr);
   }
   return {};
 }
 
-Result<uint32_t> WindowWriter::AddRun(const KeyRun& run, std::span<const TimeUs> times,
+Result<uint32_t> WindowWriter::AddRun(const KeyRun& run, const RunEntries& entries,
                                       std::span<const RunColumn> columns) {
-  const Status flushed = only().FlushFull();
+  BlockFileWriter& writer = At(entries.times.front());
+  const auto outside = std::find_if(entries.times.begin(), entries.times.end(),
+                                    [&](TimeUs time) { return !last_window_.Contains(time); });
+  // What was added last is of another row or time than the run: it may be flushed.
+  const Status flushed = writer.FlushFull({}, 0);
   if (!flushed) return flushed.error();
-  BlockBuilder& builder = only().builder();
-  const size_t count = std::min(times.size(), builder.room());
-  builder.AddRun(run, times.first(count), columns);
+  const auto inside = static_cast<size_t>(outside - entries.times.begin());
+  const size_t count = std::min(inside, writer.builder().room());
+  writer.builder().AddRun(run, {entries.times.first(count), entries.sequences.first(count)},
+                          columns);
   return static_cast<uint32_t>(count);
 }
 
-Result<std::vector<BlockFilePtr>> WindowWriter::Finish() {
-  std::vector<BlockFilePtr> files;
+Result<bool> WindowWriter::AddBlock(const BlockPlace& place, std::string_view bytes,
+                                    const BlockFileInfo& from) {
+  BlockFileWriter& writer = At(place.min_time);
+  if (!last_window_.Contains(place.max_time)) return false;
+  const Status added = writer.AddBlock(place, bytes, from.min_sequence, from.max_sequence);
+  if (!added) return added.error();
+  return true;
+}
+
+Result<std::vector<std::unique_ptr<BlockFileWriter>>> WindowWriter::Complete() {
+  std::vector<std::unique_ptr<BlockFileWriter>> written;
   for (auto& [window, writer] : writers_) {
-    Result<BlockFilePtr> file = writer->Finish();
-    if (!file) {
-      for (const BlockFilePtr& finished : files) finished->Drop();
-      return file.error();
-    }
-    if (*file) files.push_back(std::move(*file));
+    if (writer->empty()) continue;
+    const Status completed = writer->Complete();
+    if (!completed) return completed.error();
+    written.push_back(std::move(writer));
   }
   writers_.clear();
   last_ = nullptr;
-  return files;
+  return written;
 }
 
 }  // namespace tallyd

@@ -21,6 +21,7 @@ struct Cell {
 struct Entry {
   std::string key;
   TimeUs time = 0;
+  uint64_t sequence = 0;
   std::vector<Cell> cells;
 };
 
@@ -80,11 +81,12 @@ class BlockMaker {
     }
   }
 
-  // Sorted as a store has them, no two of one key and time.
+  // Sorted as a store has them, no two of one key, time and sequence.
   std::vector<Entry> Entries() {
     key_kind_ = Random(6);
     const uint64_t columns = 1 + Random(12);
     const uint64_t shapes = 1 + Random(4);
+    const uint64_t heads = 1 + Random(3);
     const bool sparse = Random(3) == 0;
     std::vector<Entry> entries;
     const uint64_t count = 1 + Random(600);
@@ -93,6 +95,7 @@ class BlockMaker {
       entry.time = 1'500'000'000'000'000 + static_cast<TimeUs>(Random(500)) * 500'000 +
                    static_cast<TimeUs>(Random(4) == 0 ? Random(1000) : 0);
       entry.key = KeyOf(entry.time, Random(5));
+      entry.sequence = 1000 + (Random(3) == 0 ? Random(heads) : 0) * 17;
       const uint64_t shape = Random(shapes);
       for (uint64_t c = 0; c < columns; ++c) {
         if ((c + shape) % shapes != 0 && shapes > 1) continue;
@@ -105,11 +108,13 @@ class BlockMaker {
       entries.push_back(std::move(entry));
     }
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-      return a.key != b.key ? a.key < b.key : a.time > b.time;
+      if (a.key != b.key) return a.key < b.key;
+      return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
     });
     entries.erase(std::unique(entries.begin(), entries.end(),
                               [](const Entry& a, const Entry& b) {
-                                return a.key == b.key && a.time == b.time;
+                                return a.key == b.key && a.time == b.time &&
+                                       a.sequence == b.sequence;
                               }),
                   entries.end());
     return entries;
@@ -129,7 +134,7 @@ void AddTo(BlockBuilder* builder, const Entry& entry) {
     columns.push_back(cell.column.ref());
     values.push_back(cell.value);
   }
-  builder->Add(entry.key, entry.time, columns, values, nullptr);
+  builder->Add({entry.key, entry.time, entry.sequence}, columns, values, nullptr);
 }
 
 std::vector<ColumnData> DecodeAll(const ColumnBlock& block, std::string_view bytes) {
@@ -147,9 +152,16 @@ void ExpectEntries(const ColumnBlock& block, std::string_view bytes,
   ASSERT_EQ(block.entries(), entries.size());
   const std::vector<ColumnData> columns = DecodeAll(block, bytes);
   std::string key;
+  bool rewrites = false;
+  for (uint32_t i = 1; i < entries.size(); ++i) {
+    rewrites = rewrites ||
+               (entries[i - 1].key == entries[i].key && entries[i - 1].time == entries[i].time);
+  }
+  EXPECT_EQ(block.has_rewrites(), rewrites);
   for (uint32_t i = 0; i < entries.size(); ++i) {
     block.GetKey(i, &key);
     ASSERT_EQ(key, entries[i].key);
+    ASSERT_EQ(block.sequences()[i], entries[i].sequence);
     ASSERT_EQ(block.times()[i], entries[i].time);
     const auto& shape = block.schema()->shapes[block.shape_of(i)];
     ASSERT_EQ(shape.size(), entries[i].cells.size());
@@ -215,7 +227,10 @@ TEST_P(BlockTest, RunsOfAnotherBlockAreCopiedAsTheyAre) {
           slices.push_back({block.schema()->columns[number].ref(), &columns[number],
                             static_cast<uint32_t>(index)});
         }
-        builder.AddRun(run, block.times().subspan(begin, end - begin), slices);
+        builder.AddRun(run,
+                       {block.times().subspan(begin, end - begin),
+                        block.sequences().subspan(begin, end - begin)},
+                       slices);
         begin = end;
       }
     }
@@ -301,8 +316,8 @@ TEST(BlockSizeTest, AFleetsSamplesTakeAboutAByte) {
         values.push_back(c % 2 == 0 ? Value::Decimal(number, 2) : Value::Int(number));
       }
       const TimeUs time = 1'735'689'600'000'000 + machine * 5000 + i * 5'000'000;
-      builder.Add("m" + std::to_string(machine) + "#" + std::to_string(time / 1000), time, set,
-                  values);
+      const std::string key = "m" + std::to_string(machine) + "#" + std::to_string(time / 1000);
+      builder.Add({key, time, 7}, set, values);
     }
   }
   const BuiltBlock built = builder.Finish();
@@ -312,20 +327,23 @@ TEST(BlockSizeTest, AFleetsSamplesTakeAboutAByte) {
 TEST(BlockFormatTest, TheBytesOfASmallBlock) {
   const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
   BlockBuilder builder;
-  builder.Add("m#0000000001000", 1'000'000, set, std::vector{Value::Int(1), Value::Decimal(25, 1)});
-  builder.Add("m#0000000002000", 2'000'000, set, std::vector{Value::Int(3), Value::Decimal(24, 1)});
+  builder.Add({"m#0000000001000", 1'000'000, 9}, set,
+              std::vector{Value::Int(1), Value::Decimal(25, 1)});
+  builder.Add({"m#0000000002000", 2'000'000, 9}, set,
+              std::vector{Value::Int(3), Value::Decimal(24, 1)});
   const BuiltBlock built = builder.Finish();
   std::string hex;
   for (const char c : built.bytes) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
   EXPECT_EQ(hex,
-            "010202010b0c0700090a"      // version, entries, columns, shapes, sizes
-            "0909000161000162020000"    // schema: columns a and b, one shape of both
+            "020202010b0c070002090a"  // version, entries, columns, shapes, sizes
+            "0909000161000162020000"  // schema: columns a and b, one shape of both
             "010505020102000202026d23"  // a run of two: ms at 2, stem "m#"
             "c0843d00010202"            // in seconds, plain: 1 and 2
-            "2d00c340"                  // checksum of the head
+            "0109"                      // one sequence, 9
+            "62553a31"                  // checksum of the head
             "5fb80fde0000020208"        // a: ints 1 and 3
             "e289af7d010100013001");    // b: decimals of one digit, 25 and 24
-  EXPECT_EQ(built.head_size, 44u);
+  EXPECT_EQ(built.head_size, 47u);
 }
 
 }  // namespace

@@ -196,6 +196,49 @@ TEST_F(StoreTest, FieldsAreRemembered) {
   EXPECT_EQ(fields[1].type_bits, 6);
 }
 
+// Files of other widths overlap in time: whichever of them are merged, and however their sequences
+// lie, the correction stays.
+TEST_F(StoreTest, ACorrectionStaysWhateverIsMerged) {
+  config().seal_window_us = 100;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  const auto write = [&](const std::string& row, TimeUs time, int64_t value) {
+    ASSERT_TRUE(Write("H", row, time, {{"A", "x", Value::Int(value)}}));
+  };
+  write("corrected", 150, 1);
+  ASSERT_TRUE(store().Settle());
+  config().seal_window_us = 1000;
+  Reopen();
+  write("corrected", 150, 2);
+  ASSERT_TRUE(store().Settle());
+  config().seal_window_us = 100;
+  Reopen();
+  write("unrelated", 160, 3);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(Read("H"),
+            (Rows{{"corrected", {{"A:x@150", "2"}}}, {"unrelated", {{"A:x@160", "3"}}}}));
+}
+
+// A stray time has a window of its own: the others' files are as narrow as ever, and go when
+// their time has come.
+TEST_F(StoreTest, AStrayTimeDoesNotKeepOthersOnTheDisk) {
+  constexpr TimeUs kFarFuture = 4'102'444'800'000'000;
+  config().seal_window_us = kUsPerDay;
+  Table table = MakeTable("H");
+  for (Family& family : table.families) family.max_age_us = 10 * kUsPerDay;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({table})));
+  auto batch = NewBatch();
+  Put(batch.get(), "H", "stray", kFarFuture, {{"A", "x", Value::Int(1)}});
+  Put(batch.get(), "H", "now", clock.Now(), {{"A", "x", Value::Int(2)}});
+  ASSERT_TRUE(Commit(std::move(batch)));
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(store().State().block_files, 2u);
+  clock.now += 12 * kUsPerDay;
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(store().State().block_files, 1u);
+}
+
 TEST_F(StoreTest, ReadsBackwards) {
   for (int i = 0; i < 5; ++i) {
     for (int t = 0; t <= i % 3; ++t) {

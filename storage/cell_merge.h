@@ -1,0 +1,91 @@
+// CellMerge: which of the cells that were written to one row count. The one place that says which
+// of two writes to a cell wins, and which cells a family's rules give up; readers, sealing, latest
+// rows and previews all ask it.
+//
+//   CellMerge merge(CellMerge::Versions::kAll);
+//   merge.BeginRow();
+//   for each cell, of each column the newest first:
+//     if (merge.Take(column, time, rule) == CellMerge::Fate::kLive) Use(cell);
+//
+// "Newest first" is by time, and of one time the later commit first: so of two writes to one cell
+// the one that wins comes first. Columns may be mixed. A column is a small number that the caller
+// gives; cells that deletes hide must not be shown to it at all. Not thread-safe.
+#ifndef TALLYD_STORAGE_CELL_MERGE_H_
+#define TALLYD_STORAGE_CELL_MERGE_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "config/time.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+// What a family keeps, ready to be asked. `version` counts the newer cells of the column.
+struct GcRule {
+  bool visible = false;
+  bool both = false;                                   // Expired by age and by versions.
+  TimeUs oldest = std::numeric_limits<TimeUs>::min();  // Older cells are past their age.
+  uint32_t max_versions = std::numeric_limits<uint32_t>::max();
+
+  static GcRule Of(const StoredFamily& family, TimeUs now);
+
+  bool Expires(TimeUs time, uint32_t version) const {
+    const bool aged = time < oldest;
+    const bool outdated = version >= max_versions;
+    return both ? aged && outdated : aged || outdated;
+  }
+  bool counts_versions() const { return max_versions != std::numeric_limits<uint32_t>::max(); }
+  // Before it a cell has expired whatever its version.
+  TimeUs oldest_of_all() const { return both ? std::numeric_limits<TimeUs>::min() : oldest; }
+};
+
+class CellMerge {
+ public:
+  // Only the newest cell of each column counts, as in latest tables.
+  enum class Versions : bool { kAll, kNewest };
+  enum class Fate : uint8_t {
+    kLive,
+    kCovered,  // A later write to the same cell came before.
+    kExpired,
+  };
+
+  explicit CellMerge(Versions versions) : newest_only_(versions == Versions::kNewest) {}
+
+  void BeginRow() { ++row_; }
+
+  Fate Take(uint32_t column, TimeUs time, const GcRule& rule) {
+    OfColumn& state = StateOf(column);
+    if (state.last == time) return Fate::kCovered;
+    state.last = time;
+    const uint32_t version = state.live++;
+    if (newest_only_ && version > 0) return Fate::kCovered;
+    return rule.Expires(time, version) ? Fate::kExpired : Fate::kLive;
+  }
+
+  // For those who took a cell without asking, because no other of its time was in sight.
+  void MarkTaken(uint32_t column, TimeUs time) { StateOf(column).last = time; }
+
+ private:
+  struct OfColumn {
+    uint64_t row = 0;  // Which row this is about.
+    TimeUs last = -1;  // The time of its last cell that counts.
+    uint32_t live = 0;
+  };
+
+  OfColumn& StateOf(uint32_t column) {
+    if (column >= columns_.size()) columns_.resize(size_t{column} + 1);
+    OfColumn& state = columns_[column];
+    if (state.row != row_) state = {row_, -1, 0};
+    return state;
+  }
+
+  const bool newest_only_;
+  uint64_t row_ = 0;
+  std::vector<OfColumn> columns_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_CELL_MERGE_H_

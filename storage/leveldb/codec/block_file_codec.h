@@ -1,0 +1,115 @@
+// The parts of a block file beside its blocks (storage/FORMAT.md, Block files), and base's record of
+// one: values and their bytes. Every file describes itself, so that two swapped files are noticed
+// and a lost base can be rebuilt from them.
+#ifndef TALLYD_STORAGE_LEVELDB_CODEC_BLOCK_FILE_CODEC_H_
+#define TALLYD_STORAGE_LEVELDB_CODEC_BLOCK_FILE_CODEC_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/result.h"
+#include "config/time.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+struct BlockFileInfo {
+  TableId table = 0;
+  uint64_t number = 0;  // Of the file; never given twice.
+  // Of the entries, as places in the order of commits: that of an entry is the last sequence of the
+  // head that it came in.
+  uint64_t min_sequence = 0;
+  uint64_t max_sequence = 0;
+  uint64_t deletes = 0;  // Deletes up to this sequence have been applied to it.
+  TimeUs window = 0;     // It holds times of [window, window + width) only.
+  int64_t width = 0;
+  TimeUs min_time = 0;
+  TimeUs max_time = 0;
+  uint64_t entries = 0;
+  uint64_t rows = 0;  // Distinct keys, where one is in two blocks it counts twice.
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;  // Of the file's description; a file with another is not the one meant.
+  std::string first_key;
+  std::string last_key;
+
+  bool Overlaps(const TimeRange& range) const {
+    return min_time < range.to && max_time >= range.from;
+  }
+  friend bool operator==(const BlockFileInfo&, const BlockFileInfo&) = default;
+};
+
+std::string BlockFileKey(TableId table, uint64_t number);
+std::string EncodeBlockFile(const BlockFileInfo& info);
+Result<BlockFileInfo> DecodeBlockFile(std::string_view key, std::string_view record);
+
+// One block in the file. The keys are views into its BlockIndex.
+struct BlockPlace {
+  uint64_t offset = 0;
+  uint32_t size = 0;
+  uint32_t head_size = 0;
+  uint32_t entries = 0;
+  uint32_t rows = 0;
+  TimeUs min_time = 0;
+  TimeUs max_time = 0;
+  std::string_view first_key;
+  std::string_view last_key;
+
+  bool Overlaps(const TimeRange& range) const {
+    return min_time < range.to && max_time >= range.from;
+  }
+};
+
+// A file's blocks in order of row key. Immutable once made.
+class BlockIndex {
+ public:
+  // `place` and its keys are copied; its offset is set. Only while it is being made.
+  void Add(BlockPlace place);
+
+  const std::vector<BlockPlace>& blocks() const { return blocks_; }
+  bool empty() const { return blocks_.empty(); }
+  // The first block whose last key is at or after `key`; blocks().size() if none is.
+  size_t FindBlock(std::string_view key) const;
+  uint64_t end() const { return blocks_.empty() ? 0 : blocks_.back().offset + blocks_.back().size; }
+  // What it takes in memory.
+  size_t bytes() const;
+
+ private:
+  std::string_view Keep(std::string_view key);
+
+  std::vector<BlockPlace> blocks_;
+  std::vector<std::unique_ptr<char[]>> chunks_;  // Of keys.
+  size_t left_ = 0;                              // In the last chunk.
+};
+
+std::string EncodeBlockIndex(const BlockIndex& index);
+// kCorruption if the bytes are not those of an index whose blocks end at `end`.
+Result<BlockIndex> DecodeBlockIndex(std::string_view bytes, uint64_t end);
+
+// What a file says of itself: what base records of it (but for the checksum), and its table.
+struct BlockFileDescription {
+  BlockFileInfo info;
+  TableInfo table;  // As meta_codec.h's EncodeTable keeps it.
+};
+std::string EncodeDescription(const BlockFileDescription& description);
+Result<BlockFileDescription> DecodeDescription(std::string_view bytes);
+
+// The end of a file; of fixed size.
+struct BlockFileFooter {
+  static constexpr size_t kBytes = 40;
+  uint64_t index = 0;  // Offset.
+  uint64_t index_checksum = 0;
+  uint64_t description = 0;  // Offset.
+  uint64_t description_checksum = 0;
+};
+std::string EncodeFooter(const BlockFileFooter& footer);
+// False if the bytes are not a footer of a file of `file_bytes` bytes.
+bool DecodeFooter(std::string_view bytes, uint64_t file_bytes, BlockFileFooter* footer);
+
+uint64_t Checksum64(std::string_view bytes);  // XXH3 with 64 bits.
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_CODEC_BLOCK_FILE_CODEC_H_

@@ -1,0 +1,154 @@
+#include "storage/leveldb/seal/kept_entries.h"
+
+#include <algorithm>
+
+namespace tallyd {
+namespace {
+
+bool HasCell(const WholeEntry& entry) {
+  return std::any_of(entry.values.begin(), entry.values.end(),
+                     [](const Value& value) { return !value.is_null(); });
+}
+
+}  // namespace
+
+KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes,
+                         std::optional<uint64_t> head_sequence)
+    : plan_(plan),
+      deletes_(std::move(deletes)),
+      head_sequence_(head_sequence),
+      ageless_from_(plan->ageless_from()) {}
+
+EntrySource* KeptEntries::Alone(std::string* bound) {
+  EntrySource* first = merge_.top();
+  if (first == nullptr) return nullptr;
+  const std::optional<std::string_view> others = merge_.NextRowOfOthers();
+  if (others == first->row_key()) return nullptr;
+  // What was read last may cover cells of it.
+  const bool same_row = any_ && first->row_key() == row_;
+  if (same_row && first->time() == time_) return nullptr;
+  if (!same_row) plan_->BeginRow();
+  bound->assign(others.value_or(std::string_view()));
+  return first;
+}
+
+Result<bool> KeptEntries::Next() {
+  while (merge_.top() != nullptr) {
+    Status done = Read(&entry_);
+    if (done && head_sequence_) done = Fold();
+    if (!done) return done.error();
+    if (HasCell(entry_)) return true;
+  }
+  return false;
+}
+
+// Reads the next entry, without the cells that are not to be kept.
+Status KeptEntries::Read(WholeEntry* entry) {
+  EntrySource* source = merge_.top();
+  const bool same_row = any_ && source->row_key() == row_;
+  rewrites_ = same_row && source->time() == time_;
+  if (!same_row) {
+    plan_->BeginRow();
+    cells_.BeginRow();
+    row_.assign(source->row_key());
+  }
+  time_ = source->time();
+  any_ = true;
+  Status done = source->Read(entry);
+  if (done) done = merge_.Next();
+  if (done && NeedsLook(*entry)) DropCells(entry);
+  return done;
+}
+
+bool KeptEntries::IsFollowedByRewrite() const {
+  const EntrySource* next = merge_.top();
+  return next != nullptr && next->time() == time_ && next->row_key() == row_;
+}
+
+bool KeptEntries::NeedsLook(const WholeEntry& entry) const {
+  return !deletes_.empty() || entry.time < ageless_from_ || plan_->counts_versions() || rewrites_ ||
+         IsFollowedByRewrite();
+}
+
+void KeptEntries::DropCells(WholeEntry* entry) {
+  hiding_.clear();
+  for (const auto& deleted : deletes_) {
+    if (deleted->CoversRow(entry->row_key) && deleted->HidesTime(entry->time, entry->sequence)) {
+      hiding_.push_back(deleted);
+    }
+  }
+  for (size_t i = 0; i < entry->values.size(); ++i) {
+    if (entry->values[i].is_null()) continue;
+    const ColumnRef column = entry->column(i);
+    bool keep = !Hides(column);
+    if (keep) {
+      const ColumnPlan::Pick& pick = plan_->Named(column);
+      // A column of a family that this plan's table does not know yet is none of its business.
+      keep = !pick.selected ||
+             cells_.Take(pick.number, entry->time, *pick.rule) == CellMerge::Fate::kLive;
+    }
+    if (!keep) entry->values[i] = Value();
+  }
+}
+
+bool KeptEntries::Hides(const ColumnRef& column) const {
+  return std::any_of(hiding_.begin(), hiding_.end(),
+                     [&](const auto& deleted) { return deleted->HidesColumn(column); });
+}
+
+// Several events of one head may have written to one row at one time.
+Status KeptEntries::Fold() {
+  while (IsFollowedByRewrite()) {
+    std::swap(entry_, other_);
+    const Status read = Read(&entry_);
+    if (!read) return read;
+    if (!HasCell(entry_)) {
+      std::swap(entry_, other_);
+    } else if (HasCell(other_)) {
+      entry_ = Join(other_, entry_);
+    }
+  }
+  entry_.sequence = *head_sequence_;
+  return {};
+}
+
+// The cells of both, in read order. None is in both.
+WholeEntry KeptEntries::Join(const WholeEntry& later, const WholeEntry& earlier) const {
+  std::vector<std::pair<ColumnRef, Value>> cells;
+  size_t text_bytes = 0;
+  for (const WholeEntry* entry : {&later, &earlier}) {
+    for (size_t i = 0; i < entry->values.size(); ++i) {
+      const Value& value = entry->values[i];
+      if (value.is_null()) continue;
+      cells.emplace_back(entry->column(i), value);
+      if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
+    }
+  }
+  const std::vector<uint16_t>& rank = plan_->table().family_rank;
+  std::sort(cells.begin(), cells.end(), [&](const auto& a, const auto& b) {
+    const ColumnRef& left = a.first;
+    const ColumnRef& right = b.first;
+    if (left.family != right.family) return rank[left.family] < rank[right.family];
+    return left.qualifier < right.qualifier;
+  });
+  WholeEntry both;
+  both.row_key = later.row_key;
+  both.time = later.time;
+  both.sequence = later.sequence;
+  both.bytes.reserve(text_bytes);
+  for (auto& [column, value] : cells) {
+    both.names.push_back({column.family, std::string(column.qualifier)});
+    if (value.type() >= ValueType::kString) {
+      const std::string_view text = value.AsView();
+      const char* copy = both.bytes.data() + both.bytes.size();
+      both.bytes.insert(both.bytes.end(), text.begin(), text.end());
+      value = value.type() == ValueType::kString ? Value::String({copy, text.size()})
+                                                 : Value::Bytes({copy, text.size()});
+    }
+    both.values.push_back(value);
+  }
+  for (const Column& name : both.names) both.columns.push_back(name.ref());
+  return both;
+}
+
+}  // namespace tallyd

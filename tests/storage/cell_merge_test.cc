@@ -1,0 +1,57 @@
+#include "storage/cell_merge.h"
+
+#include <gtest/gtest.h>
+
+namespace tallyd {
+namespace {
+
+using Fate = CellMerge::Fate;
+
+GcRule Rule(const Family& rules, TimeUs now) { return GcRule::Of({"F", true, rules}, now); }
+
+TEST(CellMergeTest, OfTwoWritesToACellTheFirstThatComesCounts) {
+  CellMerge merge(CellMerge::Versions::kAll);
+  merge.BeginRow();
+  const GcRule rule = Rule({}, 0);
+  EXPECT_EQ(merge.Take(0, 5, rule), Fate::kLive);
+  EXPECT_EQ(merge.Take(0, 5, rule), Fate::kCovered);
+  EXPECT_EQ(merge.Take(1, 5, rule), Fate::kLive) << "another column";
+  EXPECT_EQ(merge.Take(0, 4, rule), Fate::kLive) << "another time";
+  merge.BeginRow();
+  EXPECT_EQ(merge.Take(0, 5, rule), Fate::kLive) << "another row";
+}
+
+TEST(CellMergeTest, InLatestTablesOnlyTheNewestCounts) {
+  CellMerge merge(CellMerge::Versions::kNewest);
+  merge.BeginRow();
+  const GcRule rule = Rule({}, 0);
+  EXPECT_EQ(merge.Take(0, 5, rule), Fate::kLive);
+  EXPECT_EQ(merge.Take(0, 4, rule), Fate::kCovered);
+}
+
+TEST(CellMergeTest, AFamilyGivesUpByAgeOrByVersionsOrByBoth) {
+  Family any;
+  any.max_age_us = 10;
+  any.max_versions = 1;
+  Family both = any;
+  both.expire_by_both = true;
+  CellMerge merge(CellMerge::Versions::kAll);
+  merge.BeginRow();
+  EXPECT_EQ(merge.Take(0, 95, Rule(any, 100)), Fate::kLive);
+  EXPECT_EQ(merge.Take(0, 94, Rule(any, 100)), Fate::kExpired) << "a second version";
+  EXPECT_EQ(merge.Take(1, 80, Rule(any, 100)), Fate::kExpired) << "too old";
+  EXPECT_EQ(merge.Take(2, 95, Rule(both, 100)), Fate::kLive);
+  EXPECT_EQ(merge.Take(2, 94, Rule(both, 100)), Fate::kLive) << "young enough";
+  EXPECT_EQ(merge.Take(2, 80, Rule(both, 100)), Fate::kExpired);
+}
+
+TEST(CellMergeTest, AFamilyThatIsNotConfiguredGivesNothingUp) {
+  Family rules;
+  rules.max_age_us = 10;
+  const GcRule rule = GcRule::Of({"F", false, rules}, 1000);
+  EXPECT_FALSE(rule.visible);
+  EXPECT_FALSE(rule.Expires(0, 5));
+}
+
+}  // namespace
+}  // namespace tallyd

@@ -1,0 +1,149 @@
+// The bytes of a block file beside its blocks (storage/FORMAT.md, Block files).
+#include "storage/leveldb/codec/block_file_codec.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tallyd {
+namespace {
+
+std::string Hex(std::string_view bytes) {
+  std::string hex;
+  for (const char c : bytes) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
+  return hex;
+}
+
+BlockFileInfo SomeInfo() {
+  BlockFileInfo info;
+  info.table = 3;
+  info.number = 42;
+  info.min_sequence = 7;
+  info.max_sequence = 9;
+  info.deletes = 8;
+  info.window = 100;
+  info.width = 50;
+  info.min_time = 101;
+  info.max_time = 149;
+  info.entries = 5;
+  info.rows = 2;
+  info.bytes = 300;
+  info.checksum = 0x0102030405060708;
+  info.first_key = "a";
+  info.last_key = "bc";
+  return info;
+}
+
+TableInfo SomeTable() {
+  TableInfo table;
+  table.id = 3;
+  table.name = "T";
+  table.stream = "s";
+  table.pattern = "new-cell";
+  table.row_key = "{a}";
+  table.families.push_back({"F", false, {}});
+  return table;
+}
+
+TEST(BlockFileCodecTest, TheBytesOfARecord) {
+  const BlockFileInfo info = SomeInfo();
+  const std::string key = BlockFileKey(info.table, info.number);
+  EXPECT_EQ(Hex(key), "1100000003000000000000002a");
+  const std::string record = EncodeBlockFile(info);
+  EXPECT_EQ(Hex(record),
+            "0207090864326595010502016102"
+            "6263ac020102030405060708");
+  const Result<BlockFileInfo> decoded = DecodeBlockFile(key, record);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(*decoded, info);
+}
+
+TEST(BlockFileCodecTest, AFileSaysOfItselfWhatBaseRecords) {
+  const BlockFileInfo info = SomeInfo();
+  const Result<BlockFileDescription> decoded =
+      DecodeDescription(EncodeDescription({info, SomeTable()}));
+  ASSERT_TRUE(decoded);
+  BlockFileInfo expected = info;
+  expected.bytes = 0;
+  expected.checksum = 0;
+  EXPECT_EQ(decoded->info, expected);
+  EXPECT_EQ(decoded->table.name, "T");
+  EXPECT_EQ(decoded->table.id, 3u);
+  EXPECT_EQ(decoded->table.families.size(), 1u);
+}
+
+TEST(BlockFileCodecTest, TheBytesOfAnIndex) {
+  BlockIndex index;
+  BlockPlace block;
+  block.size = 20;
+  block.head_size = 10;
+  block.entries = 2;
+  block.rows = 1;
+  block.min_time = 100;
+  block.max_time = 101;
+  block.first_key = "m#1";
+  block.last_key = "m#2";
+  index.Add(block);
+  block.first_key = "m#3";
+  block.last_key = "m#3";
+  index.Add(block);
+  const std::string bytes = EncodeBlockIndex(index);
+  EXPECT_EQ(Hex(bytes),
+            "02"
+            "140a0201640100036d2331"
+            "020132"
+            "140a02016401"
+            "020133"
+            "0300");
+  const Result<BlockIndex> decoded = DecodeBlockIndex(bytes, 40);
+  ASSERT_TRUE(decoded);
+  ASSERT_EQ(decoded->blocks().size(), 2u);
+  EXPECT_EQ(decoded->blocks()[1].offset, 20u);
+  EXPECT_EQ(decoded->blocks()[1].last_key, "m#3");
+  EXPECT_EQ(decoded->FindBlock("m#2"), 0u);
+  EXPECT_EQ(decoded->FindBlock("m#21"), 1u);
+  EXPECT_EQ(decoded->FindBlock("z"), 2u);
+  EXPECT_FALSE(DecodeBlockIndex(bytes, 41)) << "the blocks end where the index begins";
+}
+
+TEST(BlockFileCodecTest, TheFooterIsOfFixedSize) {
+  const BlockFileFooter footer{40, 1, 60, 2};
+  const std::string bytes = EncodeFooter(footer);
+  EXPECT_EQ(bytes.size(), BlockFileFooter::kBytes);
+  BlockFileFooter decoded;
+  ASSERT_TRUE(DecodeFooter(bytes, 120, &decoded));
+  EXPECT_EQ(decoded.description, 60u);
+  EXPECT_FALSE(DecodeFooter(bytes, 90, &decoded)) << "it points beyond the file";
+  EXPECT_FALSE(DecodeFooter(bytes.substr(1), 120, &decoded));
+}
+
+TEST(BlockFileCodecTest, DamagedBytesAreErrorsOrValuesButNeverACrash) {
+  std::mt19937_64 random(1);
+  BlockIndex index;
+  for (int i = 0; i < 20; ++i) {
+    BlockPlace block;
+    block.size = 100;
+    const std::string first = fmt::format("key{:03}", i * 10);
+    const std::string last = fmt::format("key{:03}", i * 10 + 9);
+    block.first_key = first;
+    block.last_key = last;
+    index.Add(block);
+  }
+  const std::string encoded[] = {EncodeBlockIndex(index), EncodeBlockFile(SomeInfo()),
+                                 EncodeDescription({SomeInfo(), SomeTable()})};
+  const std::string key = BlockFileKey(3, 42);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes = encoded[round % 3];
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    for (uint64_t flips = random() % 3; flips > 0 && !bytes.empty(); --flips) {
+      bytes[random() % bytes.size()] ^= static_cast<char>(1 + random() % 255);
+    }
+    DecodeBlockIndex(bytes, 2000).has_value();
+    DecodeBlockFile(key, bytes).has_value();
+    DecodeDescription(bytes).has_value();
+  }
+}
+
+}  // namespace
+}  // namespace tallyd

@@ -1,0 +1,106 @@
+#include "storage/leveldb/seal/merge_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace tallyd {
+namespace {
+
+constexpr uint64_t kMiB = 1u << 20;
+constexpr uint64_t kLarge = 200 * kMiB;
+
+// One window's files; what was written first, and what was written again.
+class Window {
+ public:
+  void Add(uint64_t bytes) {
+    sizes_.push_back(bytes);
+    sealed_ += bytes;
+    for (auto chosen = ChooseMerge(sizes_); chosen.size() > 1; chosen = ChooseMerge(sizes_)) {
+      Merge(chosen);
+    }
+  }
+  void Merge(const std::vector<size_t>& chosen) {
+    uint64_t merged = 0;
+    for (const size_t place : chosen) merged += std::exchange(sizes_[place], 0);
+    std::erase(sizes_, 0u);
+    sizes_.push_back(merged);
+    rewritten_ += merged;
+  }
+  size_t files() const { return sizes_.size(); }
+  size_t mergeable() const {
+    return static_cast<size_t>(std::count_if(sizes_.begin(), sizes_.end(),
+                                             [](uint64_t size) { return size < kTopFileBytes; }));
+  }
+  double amplification() const {
+    return static_cast<double>(sealed_ + rewritten_) / static_cast<double>(sealed_);
+  }
+  const std::vector<uint64_t>& sizes() const { return sizes_; }
+  uint64_t sealed() const { return sealed_; }
+  uint64_t rewritten() const { return rewritten_; }
+
+ private:
+  std::vector<uint64_t> sizes_;
+  uint64_t sealed_ = 0;
+  uint64_t rewritten_ = 0;
+};
+
+TEST(MergePolicyTest, FewFilesAreLeftAlone) {
+  EXPECT_TRUE(ChooseMerge(std::vector<uint64_t>(7, kMiB)).empty());
+  EXPECT_EQ(ChooseMerge(std::vector<uint64_t>(8, kMiB)).size(), 8u);
+}
+
+TEST(MergePolicyTest, FilesOfTheTopSizeAreLeftAlone) {
+  EXPECT_TRUE(ChooseMerge(std::vector<uint64_t>(100, kTopFileBytes)).empty());
+  EXPECT_TRUE(ChooseWholeMerge(std::vector<uint64_t>(100, kTopFileBytes)).empty());
+}
+
+TEST(MergePolicyTest, NoMergeTakesMoreThanItsLimit) {
+  const std::vector<uint64_t> sizes(100, kLarge);
+  for (const auto& chosen : {ChooseMerge(sizes), ChooseWholeMerge(sizes)}) {
+    EXPECT_LE(chosen.size() * kLarge, kMaxMergeBytes);
+  }
+}
+
+TEST(MergePolicyTest, SizesThatAreNeverAlikeDoNotPileUp) {
+  Window window;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 5000; ++i) window.Add(uint64_t{1} << (10 + random() % 18));
+  EXPECT_LT(window.mergeable(), 30u);
+  EXPECT_LT(window.files() - window.mergeable(), window.sealed() / kTopFileBytes + 1);
+}
+
+// 20,000 rows of 100 cells a second, a byte each: a head is sealed to 13 MB every 6.4 seconds. A
+// day is a window; what is late by a day comes to the window before, a hundredth as much.
+TEST(MergePolicyTest, ThirtyDaysOfTheHeadlineAreWrittenFourTimesAtMost) {
+  constexpr int kHeadsADay = 86'400 * 10 / 64;
+  std::mt19937_64 random(1);
+  uint64_t sealed = 0;
+  uint64_t rewritten = 0;
+  std::vector<Window> days(30);
+  for (size_t day = 0; day < days.size(); ++day) {
+    for (int head = 0; head < kHeadsADay; ++head) {
+      days[day].Add(13 * kMiB + random() % (2 * kMiB));
+      if (day > 0) days[day - 1].Add(130'000 + random() % 20'000);
+    }
+    EXPECT_LT(days[day].files(), 260u) << "day " << day;
+    EXPECT_LT(days[day].amplification(), 4.0) << "day " << day;
+  }
+  for (const Window& day : days) {
+    sealed += day.sealed();
+    rewritten += day.rewritten();
+  }
+  EXPECT_LE(static_cast<double>(sealed + rewritten) / static_cast<double>(sealed), 4.0);
+}
+
+TEST(MergePolicyTest, SmallHeadsOfAnIdleDayAreWrittenFourTimesAtMost) {
+  Window window;
+  std::mt19937_64 random(2);
+  for (int head = 0; head < 288; ++head) window.Add(100'000 + random() % 100'000);
+  EXPECT_LT(window.files(), 30u);
+  EXPECT_LE(window.amplification(), 4.0);
+}
+
+}  // namespace
+}  // namespace tallyd
