@@ -55,8 +55,9 @@ Status EventDecoder::Impl::DecodeJson(std::string_view body, ShapeRegistry& shap
   SyntaxError error;
   switch (tokens.Scan(body)) {
     case JsonTokens::Scanned::kEmpty:
-      return Invalid(
-          "the body is empty; send an event, an array of events, or {\"events\": [...]}");
+      batch->Break(0,
+                   "the body is empty; send an event, an array of events, or {\"events\": [...]}");
+      return Invalid(batch->errors().kept().front().detail);
     case JsonTokens::Scanned::kMalformed:
       error = LocateMalformed(body);
       break;
@@ -66,9 +67,10 @@ Status EventDecoder::Impl::DecodeJson(std::string_view body, ShapeRegistry& shap
       error = reader.error();
       break;
   }
-  batch->Clear();
-  return Invalid(fmt::format("not JSON at byte {} (event {}): {}", error.offset,
-                             EventIndexAt(body, error.offset), error.what));
+  const size_t index = EventIndexAt(body, error.offset);
+  batch->Break(index,
+               fmt::format("not JSON at byte {} (event {}): {}", error.offset, index, error.what));
+  return Invalid(batch->errors().kept().front().detail);
 }
 
 // {"events": [...]}, unless it turns out to be an event with a field of that name beside others.

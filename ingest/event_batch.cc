@@ -78,6 +78,12 @@ void EventBatch::DropEvent(std::string_view field, std::string detail) {
   errors_.Add(next_index_++, field, std::move(detail));
 }
 
+void EventBatch::Break(size_t index, std::string detail) {
+  Clear();
+  errors_.Add(index, {}, std::move(detail));
+  next_index_ = 1;
+}
+
 Event EventBatch::event(size_t i) const {
   const Stored& stored = events_[i];
   return {stored.index, stored.shape,

@@ -63,6 +63,8 @@ class EventBatch {
   void EndEvent(std::unique_ptr<const Shape> shape);
   void DropEvent(std::string_view field,
                  std::string detail);  // Records the error at this event's index.
+  // The text is no batch from the event at `index` on: no event stays, and this is the only error.
+  void Break(size_t index, std::string detail);
 
   size_t size() const { return events_.size(); }  // Good events.
   size_t seen() const { return next_index_; }     // Good and bad.

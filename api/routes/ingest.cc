@@ -138,12 +138,9 @@ Response Rejected(const Error& error, ApiContext& context) {
   return ProblemOf(error);
 }
 
-// Fills in the answer of a body that is no batch at all: as an error of the event where reading
-// stopped.
-Response Undecodable(const Error& error, const EventBatch& events, ApiContext& context) {
+// The answer to a body that is no batch at all.
+Response Undecodable(const Error& error, const EventErrors& errors, ApiContext& context) {
   context.metrics.CountReject(ReasonOf(error.code()));
-  EventErrors errors;
-  errors.Add(events.seen(), "", error.message());
   return Problem(HttpStatus(error.code()), error.message(), ErrorsJson(errors));
 }
 
@@ -185,7 +182,7 @@ IngestPlan PrepareIngest(const Request& request, ApiContext& context, IngestWork
   Status decoded = workspace.decoder.Decode(*FormatOf(request.content_type), *body,
                                             context.ShapesOf(stream), &workspace.events);
   if (!decoded) {
-    plan.response = Undecodable(decoded.error(), workspace.events, context);
+    plan.response = Undecodable(decoded.error(), workspace.events.errors(), context);
     return plan;
   }
   Mapper& mapper = *snapshot->mappers.find(stream)->second;

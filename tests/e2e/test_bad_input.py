@@ -111,7 +111,18 @@ class RefusalTest(E2eTest):
         for line in b'{"ts":1', b'{"ts":1} x', b"x", b"[", GOOD.encode() * 2:
             with self.subTest(line):
                 body = GOOD.encode() + b"\n" + line + b"\n" + GOOD.encode() + b"\n"
-                self.refused(self.tallyd.post_bytes("s", body, "application/x-ndjson"))
+                self.refused(self.tallyd.post_bytes("s", body, "application/x-ndjson"), 1)
+
+    def test_a_syntax_error_has_the_index_of_its_event(self):
+        for before in range(3):
+            for event in '{"ts":1,"k":"a","v":x}', '{"ts":1 "k":"a"}', '{"ts":1,"k":"a\x01"}':
+                with self.subTest(before=before, event=event):
+                    array = f"[{(GOOD + ',') * before}{event},{GOOD}]"
+                    for body in array, '{"events": %s}' % array:
+                        self.refused(self.tallyd.post_bytes("s", body.encode()), before)
+                    lines = f"{(GOOD + chr(10)) * before}{event}\n{GOOD}\n"
+                    self.refused(self.tallyd.post_bytes("s", lines.encode(),
+                                                        "application/x-ndjson"), before)
 
     def test_a_bad_event_is_refused_with_its_index_field_and_reason(self):
         for stream, cases in ("s", REFUSED), ("p", REFUSED_PADDED):

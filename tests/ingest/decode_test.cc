@@ -275,6 +275,16 @@ TEST_F(DecodeTest, SyntaxErrorsFailTheBodyAndSayWhere) {
   }
 }
 
+TEST_F(DecodeTest, ASyntaxErrorHasTheIndexOfItsEvent) {
+  for (const auto& [body, index] : {std::pair<std::string, std::string>{"", "0"},
+                                    {R"({"a" 1})", "0"},
+                                    {R"([{"a":[]},{"a":1},{"a" 2}])", "2"},
+                                    {R"({"events":[{"a":1},{"a":x}]})", "1"}}) {
+    const std::string message = Decode(body);
+    EXPECT_EQ(Errors(), index + "[] " + message + "\n") << body;
+  }
+}
+
 TEST_F(DecodeTest, LinesAreEventsOfTheirOwn) {
   EXPECT_EQ(
       DecodeLines("{\"a\":1}\r\n\n  \n{\"a\":2}\n{\"a\":\n[1]\n{\"a\":3} {\"a\":4}\n{\"a\":5}"),
