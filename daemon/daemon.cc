@@ -90,7 +90,7 @@ std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Sche
   return snapshot;
 }
 
-Status Daemon::Start() {
+Status Daemon::Open() {
   LevelDbStoreOptions options;
   options.storage = config_.storage;
   options.clock = &clock_;
@@ -98,6 +98,10 @@ Status Daemon::Start() {
   Result<std::unique_ptr<Store>> store = OpenLevelDbStore(options);
   if (!store) return store.error().Prefixed(config_.storage.path);
   store_ = std::move(*store);
+  return {};
+}
+
+Status Daemon::Start() {
   if (Status adopted = store_->Adopt(*config_.schema); !adopted) {
     return adopted.error().Prefixed(config_.file);
   }

@@ -1,7 +1,9 @@
 // Daemon: everything wired together. Members stand in the order of their lives: metrics, store, API
 // context, server.
 //
-//   Daemon daemon(std::move(config));  Status s = daemon.Start();  daemon.WaitForStop();
+//   Daemon daemon(std::move(config));
+//   Status s = daemon.Open();  if (s) s = daemon.Start();
+//   daemon.WaitForStop();
 //   daemon.Stop();
 //
 // Signals are blocked in every thread and taken by WaitForStop: SIGTERM and SIGINT end it, SIGHUP
@@ -27,7 +29,9 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // Opens the store (recovery included), adopts the schema, listens.
+  // Opens the store, recovery included. What it refuses lies in the data, not in the file.
+  Status Open();
+  // Adopts the schema, listens. kConflict and kInvalid: the file must change first.
   Status Start();
   void WaitForStop();
   // Drains connections, then the store. Nothing acknowledged is lost.

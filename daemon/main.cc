@@ -1,5 +1,6 @@
-// The command line: tallyd serve, tallyd check. Exit status 0: done; 1: it failed while running; 2:
-// the command line or the configuration is wrong.
+// The command line: tallyd serve, tallyd check. Exit status 0: done; 1: it failed while starting or
+// running, as with data that is damaged or in use; 2: the command line or the configuration is
+// wrong, so that trying again is no use.
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "daemon/daemon.h"
@@ -39,6 +41,11 @@ void RaiseFileLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Whether nothing but another configuration helps.
+bool IsMistake(const Error& error) {
+  return error.code() == ErrorCode::kConflict || error.code() == ErrorCode::kInvalid;
+}
+
 int Serve(const std::string& file) {
   BlockSignals();
   Result<Config> config = LoadConfig(file);
@@ -49,12 +56,13 @@ int Serve(const std::string& file) {
   ConfigureLogging(config->log);
   RaiseFileLimit();
   Daemon daemon(std::move(*config));
+  if (Status opened = daemon.Open(); !opened) {
+    spdlog::error("{}", opened.error().message());
+    return kFailed;
+  }
   if (Status started = daemon.Start(); !started) {
     spdlog::error("{}", started.error().message());
-    return started.error().code() == ErrorCode::kConflict ||
-                   started.error().code() == ErrorCode::kInvalid
-               ? kMisused
-               : kFailed;
+    return IsMistake(started.error()) ? kMisused : kFailed;
   }
   daemon.WaitForStop();
   daemon.Stop();
@@ -73,6 +81,12 @@ int Run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    // CLI11 complains that no command was given before it looks at the words that are left.
+    if (const std::vector<std::string> words = app.remaining(); !words.empty()) {
+      std::fprintf(stderr, "tallyd: there is no command \"%s\"; accepted: serve, check\n",
+                   words.front().c_str());
+      return kMisused;
+    }
     return app.exit(error) == 0 ? 0 : kMisused;
   }
   return serve->parsed() ? Serve(file) : Check(file);

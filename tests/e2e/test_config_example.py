@@ -317,6 +317,11 @@ class CommandLineTest(unittest.TestCase):
         for arguments in (("serv",), ("serve", "--confg", "x"), ()):
             self.assertNotEqual(0, run(*arguments)[0], arguments)
 
+    def test_an_unknown_command_is_named(self):
+        for arguments in (("frob",), ("frob", "--config", "x"), ("frob", "serve")):
+            status, said = run(*arguments)
+            self.assertEqual((2, True), (status, "frob" in said), said)
+
 
 class DirectoryTest(E2eTest):
     def test_a_second_daemon_on_the_same_data_is_refused(self):
@@ -329,7 +334,18 @@ class DirectoryTest(E2eTest):
         second.write_config()
         second.spawn()
         self.addCleanup(second.kill)
-        self.assertNotEqual(0, second.process.wait(60))
+        # Not 2, on which the unit stops for good: the first may be gone a second later.
+        self.assertEqual(1, second.process.wait(60))
         self.assertIn("data", second.log())
         self.assertEqual(1, len(first.keys("METRIC")))
         first.write("server", {**EVENT, "ts": 1})
+
+    def test_damaged_data_is_no_mistake_of_the_configuration(self):
+        daemon = self.start(GOOD)
+        daemon.write("server", EVENT)
+        daemon.stop()
+        (daemon.directory / "data" / "CURRENT").write_bytes(b"damage\n")
+        daemon.spawn()
+        self.addCleanup(daemon.kill)
+        self.assertEqual(1, daemon.process.wait(60))
+        self.assertIn("CURRENT", daemon.log())
