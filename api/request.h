@@ -1,5 +1,5 @@
-// A request as handlers see it: no sockets, no Beast. Built by the session after routing; views are
-// valid until the answer is complete.
+// A request as handlers see it: no sockets, no Beast, no body (only POST .../events takes one, and
+// it has steps of its own). Built by the session after routing, before the body.
 #ifndef TALLYD_API_REQUEST_H_
 #define TALLYD_API_REQUEST_H_
 
@@ -48,8 +48,6 @@ struct Request {
   std::string accept;
   std::string content_type;
   std::string content_encoding;
-  std::string idempotency_key;
-  std::string_view body;  // With kBodyPadding readable bytes behind it.
 };
 
 }  // namespace tallyd

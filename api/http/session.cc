@@ -1,5 +1,6 @@
 #include "api/http/session.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/as_tuple.hpp>
@@ -19,6 +20,7 @@ namespace http = boost::beast::http;
 namespace {
 
 constexpr size_t kBufferBytes = kMaxHeaderBytes + (128u << 10);
+constexpr uint64_t kForgottenBytes = 64u << 10;
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
@@ -63,12 +65,14 @@ asio::awaitable<bool> Session::ServeOne() {
   request_ = Request();
   match_ = Match();
   match_.route = UnmatchedRoute();
+  ingest_.reset();
 
   Step step = co_await ReadHeader();
   if (step == Step::kGoOn) {
     FillRequest();
-    step = co_await ReadBody();
+    step = co_await Admit();
   }
+  if (step == Step::kGoOn) step = co_await ReadBody();
   if (step == Step::kClose) co_return false;
   handling_begin_ = std::chrono::steady_clock::now();
   if (step == Step::kGoOn) co_await Handle();
@@ -90,27 +94,52 @@ void Session::Refuse(Response response) {
   context_.metrics.CountReject(RejectReason::kHttp);
 }
 
-asio::awaitable<void> Session::Handle() {
+// What a request is refused for before anybody asks for its body. Empty: go on.
+std::optional<Response> Session::RefusalBeforeBody() {
   if (match_.route == UnmatchedRoute()) {
     if (match_.allow.empty()) {
-      response_ = Problem(404, "there is nothing at this path; docs/http.md lists the routes");
-    } else {
-      response_ = Problem(405, "this path answers " + match_.allow);
-      response_.headers.emplace_back("Allow", match_.allow);
+      return Problem(404, "there is nothing at this path; docs/http.md lists the routes");
     }
-    co_return;
+    Response refusal = Problem(405, "this path answers " + match_.allow);
+    refusal.headers.emplace_back("Allow", match_.allow);
+    return refusal;
   }
   if (match_.malformed) {
-    response_ = Problem(400, "a '%' in the path must be followed by two hexadecimal digits");
-    co_return;
+    return Problem(400, "a '%' in the path must be followed by two hexadecimal digits");
   }
   Result<Params> params = Params::Parse(request_.query);
-  if (!params) {
-    response_ = ProblemOf(params.error());
-    co_return;
-  }
+  if (!params) return ProblemOf(params.error());
   request_.params = std::move(*params);
   request_.arguments = std::move(match_.arguments);
+  if (Routes()[match_.route].runs_on == RunsOn::kIngest) {
+    Result<IngestHead> head = ReadIngestHead(request_, context_);
+    if (!head) return ProblemOf(head.error());
+    ingest_ = std::move(*head);
+  }
+  const std::optional<uint64_t> length = DeclaredLength(parser_->get());
+  if (length && *length > context_.server.max_body) {
+    return Problem(413, fmt::format("the body has {} bytes; server.max_body is {}", *length,
+                                    context_.server.max_body));
+  }
+  return std::nullopt;
+}
+
+asio::awaitable<Session::Step> Session::Admit() {
+  std::optional<Response> refusal = RefusalBeforeBody();
+  if (!refusal) co_return Step::kGoOn;
+  // A small body that comes unasked is read and forgotten, so that the connection can go on.
+  const uint64_t length = DeclaredLength(parser_->get()).value_or(kForgottenBytes + 1);
+  if (length > kForgottenBytes || (length > 0 && expects_continue_)) {
+    Refuse(std::move(*refusal));
+    co_return Step::kAnswered;
+  }
+  const Step read = co_await ReadBody();
+  if (read != Step::kGoOn) co_return read;
+  response_ = std::move(*refusal);
+  co_return Step::kAnswered;
+}
+
+asio::awaitable<void> Session::Handle() {
   switch (Routes()[match_.route].runs_on) {
     case RunsOn::kInline:
       response_ = Routes()[match_.route].handler(request_, context_);
@@ -125,13 +154,13 @@ asio::awaitable<void> Session::Handle() {
 }
 
 asio::awaitable<void> Session::HandleIngest() {
-  IngestPlan plan = PrepareIngest(request_, context_, workspace_->ingest);
-  if (plan.response) {
-    response_ = std::move(*plan.response);
+  PreparedBatch prepared = PrepareIngest(*ingest_, workspace_->body, context_, workspace_->ingest);
+  if (prepared.response) {
+    response_ = std::move(*prepared.response);
     co_return;
   }
-  const Status committed = co_await AwaitCommit(context_.store, std::move(plan.batch));
-  response_ = AnswerIngest(plan, committed, context_);
+  const Status committed = co_await AwaitCommit(context_.store, std::move(prepared.batch));
+  response_ = AnswerIngest(prepared, committed, context_);
 }
 
 namespace {

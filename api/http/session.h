@@ -1,6 +1,7 @@
 // Session: one connection, from its first byte to its last. A coroutine of small steps on the
-// connection's own I/O thread: header, guard, body, handler, answer; then the next request, which
-// may have arrived already (pipelining is served in order, one at a time, so nothing queues up).
+// connection's own I/O thread: header, guard, what can be said before the body, body, handler,
+// answer; then the next request, which may have arrived already (pipelining is served in order, one
+// at a time, so nothing queues up).
 //
 // Every wait has a deadline: idle between requests, header from its first byte, body by a minimum
 // rate, answer per chunk.
@@ -43,6 +44,8 @@ class Session {
   boost::asio::awaitable<Step> ReadHeader();
   Step ParseHeader(size_t header_bytes);
   void FillRequest();
+  boost::asio::awaitable<Step> Admit();
+  std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
   boost::asio::awaitable<Step> ReadSizedBody(uint64_t length);
   boost::asio::awaitable<Step> ReadChunkedBody();
@@ -68,6 +71,7 @@ class Session {
   std::unique_ptr<IoShard::Workspace> workspace_;
   Request request_;
   Match match_;
+  std::optional<IngestHead> ingest_;
   Response response_;
   AcceptedEncoding encoding_ = AcceptedEncoding::kIdentity;
   std::chrono::steady_clock::time_point body_begin_;

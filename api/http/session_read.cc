@@ -89,14 +89,9 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
   }
   parser_.emplace();
   parser_->header_limit(kMaxHeaderBytes + 1);
-  parser_->body_limit(context_.server.max_body);
+  parser_->body_limit(boost::none);  // A declared length is judged with all else, by Admit.
   beast::error_code ec;
   parser_->put(asio::buffer(raw.data(), raw.size()), ec);
-  if (ec == http::error::body_limit) {
-    Refuse(Problem(413, fmt::format("the body is larger than server.max_body, {} bytes",
-                                    context_.server.max_body)));
-    return Step::kAnswered;
-  }
   if ((ec && ec != http::error::need_more && ec != http::error::need_buffer) ||
       !parser_->is_header_done()) {
     Refuse(Problem(400, "the header is not HTTP/1.1: " + ec.message()));
@@ -126,9 +121,8 @@ void Session::FillRequest() {
   request_.accept = Text(header[http::field::accept]);
   request_.content_type = Text(header[http::field::content_type]);
   request_.content_encoding = Text(header[http::field::content_encoding]);
-  request_.idempotency_key = Text(header["Idempotency-Key"]);
   head_only_ = header.method() == http::verb::head;
-  expects_continue_ = beast::iequals(header[http::field::expect], "100-continue");
+  expects_continue_ = !http10_ && beast::iequals(header[http::field::expect], "100-continue");
   encoding_ = NegotiateEncoding(Text(header[http::field::accept_encoding]));
   match_ = FindRoute(request_.method, request_.path);
 }
@@ -147,20 +141,13 @@ asio::awaitable<Session::Step> Session::ReadBody() {
     workspace_ = shard_.TakeWorkspace();
     workspace_->body.clear();
     workspace_->body.reserve(kBodyPadding);
-    request_.body = workspace_->body;
     co_return Step::kGoOn;
-  }
-  if (length && *length > context_.server.max_body) {
-    Refuse(Problem(413, fmt::format("the body has {} bytes; server.max_body is {}", *length,
-                                    context_.server.max_body)));
-    co_return Step::kAnswered;
   }
   workspace_ = shard_.TakeWorkspace();
   workspace_->body.clear();
   if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
   const Step step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
   workspace_->body.reserve(workspace_->body.size() + kBodyPadding);
-  request_.body = workspace_->body;
   context_.metrics.received_bytes.Increment(static_cast<double>(workspace_->body.size()));
   co_return step;
 }
@@ -202,6 +189,7 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
     if (extension_bytes > kMaxChunkExtension) ec = http::error::bad_chunk_extension;
   };
   parser_->on_chunk_header(on_header);
+  parser_->body_limit(context_.server.max_body);
   const auto fields =
       static_cast<size_t>(std::distance(parser_->get().begin(), parser_->get().end()));
   while (true) {

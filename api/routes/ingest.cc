@@ -7,7 +7,6 @@
 #include "api/cell_json.h"
 #include "api/routes/preview_json.h"
 #include "config/glob.h"
-#include "ingest/decompress.h"
 
 namespace tallyd {
 
@@ -31,23 +30,6 @@ std::optional<BodyFormat> FormatOf(std::string_view content_type) {
     if (boost::beast::iequals(type, ndjson)) return BodyFormat::kNdjson;
   }
   return std::nullopt;
-}
-
-struct Options {
-  bool dry_run = false;
-  bool partial = false;
-};
-
-Result<Options> ParseOptions(const Params& params) {
-  if (Status ok = params.RefuseUnknown({"dry_run", "partial"}); !ok) return ok.error();
-  Options options;
-  Result<bool> dry_run = params.Flag("dry_run");
-  if (!dry_run) return dry_run.error();
-  Result<bool> partial = params.Flag("partial");
-  if (!partial) return partial.error();
-  options.dry_run = *dry_run;
-  options.partial = *partial;
-  return options;
 }
 
 std::string ErrorsJson(const EventErrors& errors) {
@@ -90,21 +72,54 @@ Response Counted(const MapOutcome& outcome) {
   return Response::Json(200, body + "}");
 }
 
-Response UnknownStream(std::string_view name, const Schema& schema) {
+Error UnknownStream(std::string_view name, const Schema& schema) {
   std::vector<std::string> names;
   for (const Stream& stream : schema.streams) names.push_back(stream.name);
-  return Problem(
-      404, fmt::format("there is no stream \"{}\"; {}: {}", name,
-                       names.size() <= 10 ? "the streams are" : "the nearest are",
-                       fmt::join(names.size() <= 10 ? names : NearestNames(name, names), ", ")));
+  return Error(
+      ErrorCode::kNotFound,
+      fmt::format("there is no stream \"{}\"; {}: {}", name,
+                  names.size() <= 10 ? "the streams are" : "the nearest are",
+                  fmt::join(names.size() <= 10 ? names : NearestNames(name, names), ", ")));
+}
+
+Result<Mapper*> FindMapper(const SchemaSnapshot& snapshot, const std::string& stream) {
+  const auto found = snapshot.mappers.find(stream);
+  if (found == snapshot.mappers.end()) return UnknownStream(stream, *snapshot.schema);
+  return found->second.get();
+}
+
+Error Unsupported(std::string message) {
+  return Error(ErrorCode::kUnsupported, std::move(message));
+}
+
+Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snapshot) {
+  IngestHead head;
+  head.stream = request.arguments[0];
+  if (Result<Mapper*> mapper = FindMapper(snapshot, head.stream); !mapper) return mapper.error();
+  const std::optional<BodyFormat> format = FormatOf(request.content_type);
+  if (!format) return Unsupported("events come as application/json or application/x-ndjson");
+  head.format = *format;
+  const auto encoding = ParseContentEncoding(request.content_encoding);
+  if (!encoding) {
+    return Unsupported("the Content-Encodings understood here are gzip, zstd, snappy and deflate");
+  }
+  head.encoding = *encoding;
+  const Params& params = request.params;
+  if (Status ok = params.RefuseUnknown({"dry_run", "partial"}); !ok) return ok.error();
+  Result<bool> dry_run = params.Flag("dry_run");
+  if (!dry_run) return dry_run.error();
+  Result<bool> partial = params.Flag("partial");
+  if (!partial) return partial.error();
+  head.dry_run = *dry_run;
+  head.partial = *partial;
+  return head;
 }
 
 // Undoes the encoding into the workspace; the view has its padding.
-Result<std::string_view> DecodedBody(const Request& request, ApiContext& context,
-                                     IngestWorkspace& workspace) {
-  const ContentEncoding encoding = *ParseContentEncoding(request.content_encoding);
-  if (encoding == ContentEncoding::kIdentity) return request.body;
-  Status ok = Decompress(encoding, request.body, context.server.max_body, &workspace.decoded);
+Result<std::string_view> DecodedBody(ContentEncoding encoding, std::string_view body,
+                                     ApiContext& context, IngestWorkspace& workspace) {
+  if (encoding == ContentEncoding::kIdentity) return body;
+  Status ok = Decompress(encoding, body, context.server.max_body, &workspace.decoded);
   if (!ok) return ok.error();
   workspace.decoded.reserve(workspace.decoded.size() + kBodyPadding);
   return std::string_view(workspace.decoded);
@@ -146,71 +161,60 @@ Response Undecodable(const Error& error, const EventErrors& errors, ApiContext& 
 
 }  // namespace
 
-std::optional<Response> CheckIngest(const Request& request, ApiContext& context) {
-  const auto snapshot = context.snapshot();
-  const std::string& name = request.arguments[0];
-  if (snapshot->mappers.find(name) == snapshot->mappers.end()) {
-    context.metrics.CountReject(RejectReason::kMalformed);
-    return UnknownStream(name, *snapshot->schema);
-  }
-  if (!FormatOf(request.content_type)) {
-    context.metrics.CountReject(RejectReason::kUnsupported);
-    return Problem(415, "events come as application/json or application/x-ndjson");
-  }
-  if (!ParseContentEncoding(request.content_encoding)) {
-    context.metrics.CountReject(RejectReason::kUnsupported);
-    return Problem(415, "the Content-Encodings understood here are gzip, zstd, snappy and deflate");
-  }
-  if (Result<Options> options = ParseOptions(request.params); !options) {
-    return Rejected(options.error(), context);
-  }
-  return std::nullopt;
+Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context) {
+  Result<IngestHead> head = ParseHead(request, *context.snapshot());
+  if (!head) context.metrics.CountReject(ReasonOf(head.error().code()));
+  return head;
 }
 
-IngestPlan PrepareIngest(const Request& request, ApiContext& context, IngestWorkspace& workspace) {
-  IngestPlan plan;
-  if ((plan.response = CheckIngest(request, context))) return plan;
-  const Options options = *ParseOptions(request.params);
-  const auto snapshot = context.snapshot();
+PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiContext& context,
+                            IngestWorkspace& workspace) {
+  PreparedBatch prepared;
   workspace.events.Clear();
-  Result<std::string_view> body = DecodedBody(request, context, workspace);
-  if (!body) {
-    plan.response = Rejected(body.error(), context);
-    return plan;
+  // The schema of now: a reload may have come while the body did.
+  const auto snapshot = context.snapshot();
+  const Result<Mapper*> mapper = FindMapper(*snapshot, head.stream);
+  if (!mapper) {
+    prepared.response = Rejected(mapper.error(), context);
+    return prepared;
   }
-  const std::string& stream = request.arguments[0];
-  Status decoded = workspace.decoder.Decode(*FormatOf(request.content_type), *body,
-                                            context.ShapesOf(stream), &workspace.events);
+  const Result<std::string_view> text = DecodedBody(head.encoding, body, context, workspace);
+  if (!text) {
+    prepared.response = Rejected(text.error(), context);
+    return prepared;
+  }
+  Status decoded = workspace.decoder.Decode(head.format, *text, context.ShapesOf(head.stream),
+                                            &workspace.events);
   if (!decoded) {
-    plan.response = Undecodable(decoded.error(), workspace.events.errors(), context);
-    return plan;
+    prepared.response = Undecodable(decoded.error(), workspace.events.errors(), context);
+    return prepared;
   }
-  Mapper& mapper = *snapshot->mappers.find(stream)->second;
   PreviewBatch preview;
-  if (!options.dry_run) plan.batch = context.store.NewBatch();
-  Batch* target = options.dry_run ? &preview : plan.batch.get();
-  plan.outcome = mapper.Map(workspace.events, context.clock.Now(), target);
-  if (!plan.outcome.errors.empty() && !options.partial) {
+  if (!head.dry_run) prepared.batch = context.store.NewBatch();
+  Batch* target = head.dry_run ? &preview : prepared.batch.get();
+  MapOutcome& outcome = prepared.outcome;
+  outcome = (*mapper)->Map(workspace.events, context.clock.Now(), target);
+  if (!outcome.errors.empty() && !head.partial) {
     context.metrics.CountReject(RejectReason::kEvent);
-    plan.response = RefusedBatch(plan.outcome.errors, workspace.events.seen());
-  } else if (options.dry_run) {
-    plan.response = Response::Json(
-        200, PreviewJson(preview, *snapshot->schema) +
-                 (plan.outcome.errors.empty() ? "" : ErrorsJson(plan.outcome.errors)) + "}");
-  } else if (plan.batch->empty()) {
-    plan.response = Counted(plan.outcome);
-    context.metrics.expired.Increment(static_cast<double>(plan.outcome.expired));
+    prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
+  } else if (head.dry_run) {
+    prepared.response =
+        Response::Json(200, PreviewJson(preview, *snapshot->schema) +
+                                (outcome.errors.empty() ? "" : ErrorsJson(outcome.errors)) + "}");
+  } else if (prepared.batch->empty()) {
+    prepared.response = Counted(outcome);
+    context.metrics.expired.Increment(static_cast<double>(outcome.expired));
   }
-  return plan;
+  return prepared;
 }
 
-Response AnswerIngest(const IngestPlan& plan, const Status& committed, ApiContext& context) {
+Response AnswerIngest(const PreparedBatch& prepared, const Status& committed, ApiContext& context) {
   if (!committed) return Rejected(committed.error(), context);
-  context.metrics.events.Increment(static_cast<double>(plan.outcome.events));
-  context.metrics.rows.Increment(static_cast<double>(plan.outcome.rows));
-  context.metrics.cells.Increment(static_cast<double>(plan.outcome.cells));
-  context.metrics.expired.Increment(static_cast<double>(plan.outcome.expired));
-  return Counted(plan.outcome);
+  context.metrics.events.Increment(static_cast<double>(prepared.outcome.events));
+  context.metrics.rows.Increment(static_cast<double>(prepared.outcome.rows));
+  context.metrics.cells.Increment(static_cast<double>(prepared.outcome.cells));
+  context.metrics.expired.Increment(static_cast<double>(prepared.outcome.expired));
+  return Counted(prepared.outcome);
 }
 
 }  // namespace tallyd

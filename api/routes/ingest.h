@@ -1,16 +1,20 @@
-// POST /v1/streams/{stream}/events, in three steps around the commit: PrepareIngest (undo the
-// encoding, decode, map; all CPU, on the connection's thread), Store::Submit, AnswerIngest.
+// POST /v1/streams/{stream}/events, in steps around the body and the commit: ReadIngestHead (all that
+// can be said before the body: what it refuses is never sent), PrepareIngest (undo the encoding,
+// decode, map; all CPU, on the connection's thread), Store::Submit, AnswerIngest. Each counts what it
+// refuses.
 #ifndef TALLYD_API_ROUTES_INGEST_H_
 #define TALLYD_API_ROUTES_INGEST_H_
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/context.h"
 #include "api/request.h"
 #include "api/response.h"
 #include "ingest/decode.h"
+#include "ingest/decompress.h"
 #include "ingest/event_batch.h"
 
 namespace tallyd {
@@ -22,19 +26,28 @@ struct IngestWorkspace {
   std::string decoded;
 };
 
-struct IngestPlan {
-  std::optional<Response>
-      response;  // Set: the answer is known already, nothing is to be committed.
+// What the request line and the headers say of a batch: the parameters and the form of its body.
+struct IngestHead {
+  std::string stream;
+  BodyFormat format = BodyFormat::kJson;
+  ContentEncoding encoding = ContentEncoding::kIdentity;
+  bool dry_run = false;
+  bool partial = false;
+};
+
+// kNotFound for an unknown stream, kUnsupported for a type or an encoding, kInvalid for a parameter.
+Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context);
+
+struct PreparedBatch {
+  std::optional<Response> response;  // Set: the answer is known, nothing is to be committed.
   std::unique_ptr<Batch> batch;
   MapOutcome outcome;
 };
 
-// What can be said before the body is read: an unknown stream, type, encoding or parameter. Empty:
-// go on.
-std::optional<Response> CheckIngest(const Request& request, ApiContext& context);
-
-IngestPlan PrepareIngest(const Request& request, ApiContext& context, IngestWorkspace& workspace);
-Response AnswerIngest(const IngestPlan& plan, const Status& committed, ApiContext& context);
+// `body` has kBodyPadding readable bytes behind it.
+PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiContext& context,
+                            IngestWorkspace& workspace);
+Response AnswerIngest(const PreparedBatch& prepared, const Status& committed, ApiContext& context);
 
 }  // namespace tallyd
 

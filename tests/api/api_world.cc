@@ -48,16 +48,17 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
   request.method = Method::kPost;
   request.arguments = {stream};
   request.params = *Params::Parse(query);
+  const Result<IngestHead> head = ReadIngestHead(request, *context_);
+  if (!head) return ProblemOf(head.error());
   std::string padded = json;
   padded.reserve(json.size() + kBodyPadding);
-  request.body = padded;
   IngestWorkspace workspace;
-  IngestPlan plan = PrepareIngest(request, *context_, workspace);
-  if (plan.response) return std::move(*plan.response);
+  PreparedBatch prepared = PrepareIngest(*head, padded, *context_, workspace);
+  if (prepared.response) return std::move(*prepared.response);
   std::promise<Status> committed;
-  store_->Submit(std::move(plan.batch),
+  store_->Submit(std::move(prepared.batch),
                  [&committed](Status status) { committed.set_value(std::move(status)); });
-  return AnswerIngest(plan, committed.get_future().get(), *context_);
+  return AnswerIngest(prepared, committed.get_future().get(), *context_);
 }
 
 Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,

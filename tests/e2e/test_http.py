@@ -274,6 +274,42 @@ class ConnectionTest(E2eTest):
                              length=False)) as connection:
             connection.answer().expect(413)
 
+    def test_what_is_refused_without_the_body_is_said_instead_of_100_continue(self):
+        tallyd = self.start(TABLES)
+        expect = (b"Expect: 100-continue", CL)
+        unasked = {
+            "an unknown stream": (404, post(b"", *expect, length=False).replace(b"/s/", b"/none/")),
+            "an unknown path": (404, post(b"", *expect, length=False).replace(b"/v1/", b"/v9/")),
+            "a wrong method": (405, post(b"", *expect, length=False).replace(b"POST", b"PUT")),
+            "a type": (415, post(b"", *expect, b"Content-Type: image/png", length=False)),
+            "an encoding": (415, post(b"", *expect, b"Content-Encoding: br", length=False)),
+            "a parameter": (400, post(b"", *expect, length=False).replace(b"events", b"events?x=1")),
+            "a flag": (400, post(b"", *expect, length=False).replace(b"events",
+                                                                     b"events?dry_run=x")),
+            "an escape": (400, post(b"", *expect, length=False).replace(b"events",
+                                                                        b"events?partial=%zz")),
+        }
+        for what, (status, request) in unasked.items():
+            with self.subTest(what), tallyd.raw(request) as connection:
+                connection.answer().problem(status)
+
+    def test_a_small_body_of_a_refused_request_does_not_end_the_connection(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw() as connection:
+            for request in (post().replace(b"/s/", b"/none/"),
+                            post(EVENT, b"Content-Type: image/png"),
+                            post().replace(b"POST", b"PUT")):
+                head, body = request.split(b"\r\n\r\n")
+                connection.send(head + b"\r\n\r\n").send(body)
+                connection.answer().problem(404, 405, 415)
+            connection.send(post()).answer().expect(200)
+
+    def test_an_old_client_is_never_told_to_continue(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(post(b"", b"Expect: 100-continue", CL, version=b"HTTP/1.0",
+                             length=False)) as connection:
+            connection.send(EVENT).answer().expect(200)
+
     def test_head_has_the_header_of_get_and_no_body_or_is_405(self):
         tallyd = self.start(TABLES)
         answer = tallyd.request("HEAD", "/healthz")
