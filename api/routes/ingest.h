@@ -1,7 +1,7 @@
-// POST /v1/streams/{stream}/events, in steps around the body and the commit: ReadIngestHead (all that
-// can be said before the body: what it refuses is never sent), PrepareIngest (undo the encoding,
-// decode, map; all CPU, on the connection's thread), Store::Submit, AnswerIngest. Each counts what it
-// refuses.
+// POST /v1/streams/{stream}/events, in steps around the body and the commit: ReadIngestHead (all
+// that can be said before the body: what it refuses is never sent), PrepareIngest (undo the
+// encoding, decode, map; all CPU, on the connection's thread), Store::Submit, AnswerIngest. Each
+// counts what it refuses.
 #ifndef TALLYD_API_ROUTES_INGEST_H_
 #define TALLYD_API_ROUTES_INGEST_H_
 
@@ -35,7 +35,8 @@ struct IngestHead {
   bool partial = false;
 };
 
-// kNotFound for an unknown stream, kUnsupported for a type or an encoding, kInvalid for a parameter.
+// kNotFound for an unknown stream, kUnsupported for a type or an encoding, kInvalid for a
+// parameter.
 Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context);
 
 struct PreparedBatch {
