@@ -1,9 +1,9 @@
 // bytes -> events. Decoders know no sockets: a whole decoded body in, an EventBatch out.
 //
 // A body that is no batch at all (truncated JSON, trailing bytes, invalid UTF-8) is an Error that
-// says where, and the batch's only error has the index of the event at fault; an event that is well formed but refused (an array, a duplicate field, an integer
-// beyond 64 bits, too deep) is recorded in the batch's errors, and decoding goes on with the next,
-// also after a bad line of NDJSON.
+// says where, and the batch's only error has the index of the event at fault. An event that is well
+// formed but refused (an array, a duplicate field, an integer beyond 64 bits, too deep) is recorded
+// in the batch's errors, and decoding goes on with the next, also after a bad line of NDJSON.
 #ifndef TALLYD_INGEST_DECODE_H_
 #define TALLYD_INGEST_DECODE_H_
 
