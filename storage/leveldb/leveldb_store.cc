@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <future>
-#include <limits>
 
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/commit/engine.h"
@@ -218,12 +217,7 @@ Result<uint64_t> LevelDbStore::EstimateRows(const TablePtr& table, std::span<con
                                             uint64_t count_at_most) {
   if (table->mode != TableMode::kHistory) {
     uint64_t rows = 0;
-    for (const KeyRange& range : ranges) {
-      rows += range == KeyRange{}
-                  ? state().latest.RowsOf(table->id)
-                  : state().latest.Count(DatabaseRange(KeySpace::kLatest, table->id, range),
-                                         std::numeric_limits<uint64_t>::max());
-    }
+    for (const KeyRange& range : ranges) rows += state().latest.Count(table->id, range);
     return rows;
   }
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();

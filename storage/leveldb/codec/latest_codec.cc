@@ -4,18 +4,17 @@
 
 namespace tallyd {
 
-std::string EncodeLatest(std::span<const Layer> layers) {
+void EncodeLatest(std::span<const Layer> layers, std::string* record) {
   size_t room = kMaxVarintBytes;
   for (const Layer& layer : layers) room += 3 * kMaxVarintBytes + layer.entry.size();
-  std::string record;
-  record.reserve(room);
-  PutVarint(&record, layers.size());
+  record->clear();
+  record->reserve(room);
+  PutVarint(record, layers.size());
   for (const Layer& layer : layers) {
-    PutVarint(&record, static_cast<uint64_t>(layer.time));
-    PutVarint(&record, layer.sequence);
-    PutString(&record, layer.entry);
+    PutVarint(record, static_cast<uint64_t>(layer.time));
+    PutVarint(record, layer.sequence);
+    PutString(record, layer.entry);
   }
-  return record;
 }
 
 bool DecodeLatest(std::string_view record, std::vector<Layer>* layers) {
@@ -35,13 +34,15 @@ bool DecodeLatest(std::string_view record, std::vector<Layer>* layers) {
   return in.done() && !layers->empty();
 }
 
-void AppendLatestChange(std::string_view key, std::string_view row, std::string* record) {
-  PutString(record, key);
-  PutString(record, row);
+void AppendLatestChange(const LatestChangeRecord& change, std::string* record) {
+  PutVarint(record, change.table);
+  PutString(record, change.key);
+  PutString(record, change.row);
 }
 
-bool ReadLatestChange(ByteReader* in, std::string_view* key, std::string_view* row) {
-  return in->GetString(key) && in->GetString(row);
+bool ReadLatestChange(ByteReader* in, LatestChangeRecord* change) {
+  return in->GetNumber(&change->table, std::numeric_limits<TableId>::max()) &&
+         in->GetString(&change->key) && in->GetString(&change->row);
 }
 
 // Begins with a count of no layers, which no other record has.

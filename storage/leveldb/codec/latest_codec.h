@@ -11,6 +11,7 @@
 
 #include "config/time.h"
 #include "storage/bytes/coding.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 
@@ -25,16 +26,20 @@ struct Layer {
   }
 };
 
-std::string EncodeLatest(std::span<const Layer> layers);
+void EncodeLatest(std::span<const Layer> layers, std::string* record);  // Replaced.
 // False if malformed, or not newest first. The entries view `record`; *layers is replaced.
 bool DecodeLatest(std::string_view record, std::vector<Layer>* layers);
 
 // What a group of batches makes of latest rows, as a head has it: one record, so that it takes one
 // entry of the head and not one for each row.
-void AppendLatestChange(std::string_view key, std::string_view row, std::string* record);
-// Reads the next change of a record; false if it is malformed. `row` is empty (it is gone), a
-// LatestTwin, or layers.
-bool ReadLatestChange(ByteReader* in, std::string_view* key, std::string_view* row);
+struct LatestChangeRecord {
+  TableId table = 0;
+  std::string_view key;
+  std::string_view row;  // Empty (it is gone), a LatestTwin, or layers.
+};
+void AppendLatestChange(const LatestChangeRecord& change, std::string* record);
+// Reads the next change of a record; false if it is malformed.
+bool ReadLatestChange(ByteReader* in, LatestChangeRecord* change);
 
 // A row in a head that has one layer, with the values of a history entry of the same head.
 struct LatestTwin {

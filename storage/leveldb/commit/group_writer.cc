@@ -14,6 +14,10 @@ namespace {
 
 constexpr size_t kManyChanges = 100'000;
 
+bool Holds(const KeyRange& range, std::string_view key) {
+  return key >= range.start && (range.end.empty() || key < range.end);
+}
+
 // Whether the row, as it was made just now, is this layer and nothing else.
 bool IsOnlyLayer(std::string_view row, const Layer& layer) {
   ByteReader in(row);
@@ -98,40 +102,46 @@ void GroupWriter::CoverTime(TableId table, TimeUs time) {
 }
 
 Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
-  const auto [place, first] = latest_.try_emplace(batch.Key(op));
-  LatestChange& change = place->second;
-  if (first) {
-    change.stored = state_->latest.Find(place->first);
-    if (change.stored != nullptr) change.row = *change.stored;
-  }
-  const std::string_view row = change.row ? std::string_view(*change.row) : "";
+  const LatestKey key{op.table, batch.Key(op)};
+  LatestChange& change = ChangeOf(key);
+  const std::string_view before = change.value();
   const Layer layer{op.time, ++sequence_, batch.ValueOf(op)};
-  Result<std::string> merged = merge_.Put(op.table, op.mode, row, layer);
-  if (!merged) return merged.error();
+  const Result<std::string_view> row = merge_.Put(op.table, op.mode, before, layer);
+  if (!row) return row.error();
+  if (row->data() == before.data()) return {};
   change.twin.reset();
-  if (op.twin >= 0 && IsOnlyLayer(*merged, layer)) {
+  if (op.twin >= 0 && IsOnlyLayer(*row, layer)) {
     EntryHead head;
     ByteReader in(layer.entry);
     GetEntryHead(&in, &head);
     change.twin = LatestTwin{layer.time, layer.sequence, sequences_[static_cast<size_t>(op.twin)],
                              head.number};
   }
-  change.row = std::make_shared<const std::string>(std::move(*merged));
+  change.row = StoredRow::Make(key.key, *row);
+  change.changed = true;
   return {};
 }
 
+LatestChange& GroupWriter::ChangeOf(const LatestKey& key) {
+  const auto [place, first] = latest_.try_emplace(key);
+  if (first) place->second.stored = state_->latest.Find(key);
+  return place->second;
+}
+
 Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
-  const KeyRange range = DatabaseRange(KeySpace::kLatest, table, what.rows);
-  LatestTables::Rows& rows = state_->latest.rows();
-  for (auto row = rows.lower_bound(range.start); row != rows.end() && row->first < range.end;
-       ++row) {
-    latest_.try_emplace(row->first, LatestChange{row->second, &row->second, {}});
+  const LatestRows& rows = state_->latest.Of(table);
+  for (auto at = rows.BeginOf(what.rows), end = rows.EndOf(what.rows); at < end;
+       at = rows.Next(at)) {
+    ChangeOf({table, rows.At(at).key()});
   }
   for (auto& [key, change] : latest_) {
-    if (!change.row || key < range.start || key >= range.end) continue;
-    Result<std::string> left = merge_.Delete(table, *change.row, what);
+    const std::string_view before = change.value();
+    if (key.table != table || before.empty() || !Holds(what.rows, key.key)) continue;
+    const Result<std::string_view> left = merge_.Delete(table, before, what);
     if (!left) return left.error();
-    change.row = left->empty() ? nullptr : std::make_shared<const std::string>(std::move(*left));
+    if (left->data() == before.data()) continue;
+    change.row = left->empty() ? nullptr : StoredRow::Make(key.key, *left);
+    change.changed = true;
     change.twin.reset();
   }
   return {};
@@ -168,20 +178,21 @@ void GroupWriter::AddGroupRecords() {
       PutBase(FieldKey(stream, field), EncodeField(type_bits));
     }
   }
-  // Each record of changes has a key of its own, also where nothing was written but deletes of
-  // rows.
-  if (!latest_.empty() && sequence_ == state_->last_sequence) ++sequence_;
-  if (sequence_ == state_->last_sequence) return;
   latest_record_.clear();
   for (const auto& [key, change] : latest_) {
+    if (!change.changed) continue;
     // Empty: the row is gone. A head remembers that until it is sealed.
-    std::string_view row = change.row ? std::string_view(*change.row) : "";
+    std::string_view row = change.value();
     if (change.twin) {
       EncodeLatestTwin(*change.twin, &twin_);
       row = twin_;
     }
-    AppendLatestChange(key, row, &latest_record_);
+    AppendLatestChange({key.table, key.key, row}, &latest_record_);
   }
+  // Each record of changes has a key of its own, also where nothing was written but deletes of
+  // rows.
+  if (!latest_record_.empty() && sequence_ == state_->last_sequence) ++sequence_;
+  if (sequence_ == state_->last_sequence) return;
   if (!latest_record_.empty()) head_.Put(LatestChangesKey(sequence_), latest_record_);
   std::string last;
   PutU64(&last, sequence_);

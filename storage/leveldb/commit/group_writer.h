@@ -35,6 +35,7 @@ class GroupWriter {
   Status AddBatch(LevelDbBatch* batch);
   void CoverTime(TableId table, TimeUs time);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
+  LatestChange& ChangeOf(const LatestKey& key);
   Status DeleteLatest(TableId table, const DeleteSpec& what);
   void DeleteHistory(TableId table, const DeleteSpec& what);
   void AddRecords(const LevelDbBatch& batch);

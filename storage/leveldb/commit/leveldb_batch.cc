@@ -55,14 +55,12 @@ LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view
   op.table = table.id;
   op.time = time;
   op.offset = bytes_.size();
-  char* to = bytes_.Reserve(MaxEntryKeyBytes(row_key.size()));
   if (op.kind == OpKind::kEntry) {
-    to = EncodeEntryKey(to, table.id, row_key, time);
+    char* const to = bytes_.Reserve(MaxEntryKeyBytes(row_key.size()));
+    bytes_.Finish(EncodeEntryKey(to, table.id, row_key, time));
   } else {
-    *to++ = static_cast<char>(KeySpace::kLatest);
-    to = EncodeEscaped(EncodeU32(to, table.id), row_key);
+    bytes_.Append(row_key);
   }
-  bytes_.Finish(to);
   op.key_size = static_cast<uint32_t>(bytes_.size() - op.offset);
   return op;
 }

@@ -20,7 +20,7 @@ class LevelDbBatch final : public Batch {
  public:
   enum class OpKind : uint8_t {
     kEntry,       // An entry of a history table; the key's sequence is to be patched.
-    kLatest,      // A layer of a latest table's row.
+    kLatest,      // A layer of a latest table's row; the key is the row key.
     kDelete,      // deletes()[index].
     kPutRecord,   // A key and value as they are (meta, what the sealer records).
     kDropRecord,  // A key to remove.

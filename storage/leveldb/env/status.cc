@@ -1,7 +1,10 @@
 #include "storage/leveldb/env/status.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 namespace tallyd {
@@ -18,6 +21,13 @@ Status FromLevelDb(const leveldb::Status& status) {
   }
   if (says("IO error: lock ")) return Error(ErrorCode::kConflict, text);
   return Error(ErrorCode::kIo, text);
+}
+
+Error UnreadableRecord(std::string_view key, std::string_view why) {
+  std::string hex;
+  for (const char c : key) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
+  return Error(ErrorCode::kCorruption,
+               fmt::format("the stored record {} cannot be read: {}", hex, why));
 }
 
 }  // namespace tallyd

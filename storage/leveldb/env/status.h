@@ -14,6 +14,9 @@ namespace tallyd {
 // A full disk (or quota) is kNoSpace, a file locked by another process kConflict.
 Status FromLevelDb(const leveldb::Status& status);
 
+// kCorruption, naming the record by its key in hexadecimal digits.
+Error UnreadableRecord(std::string_view key, std::string_view why);
+
 inline leveldb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 inline std::string_view ToView(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
 

@@ -33,13 +33,17 @@ using ColumnKey = std::pair<FamilyId, std::string_view>;
 
 }  // namespace
 
-Result<std::string> LatestMerge::Put(TableId table, TableMode mode, std::string_view row,
-                                     const Layer& layer) {
-  if (row.empty()) return EncodeLatest({&layer, 1});
+std::string_view LatestMerge::Encode(std::span<const Layer> layers) {
+  EncodeLatest(layers, &encoded_);
+  return encoded_;
+}
+
+Result<std::string_view> LatestMerge::Put(TableId table, TableMode mode, std::string_view row,
+                                          const Layer& layer) {
+  if (row.empty()) return Encode({&layer, 1});
   if (!DecodeLatest(row, &layers_)) return Malformed();
   if (mode == TableMode::kLatestRow) {
-    if (layers_.front().IsNewerThan(layer)) return std::string(row);
-    return EncodeLatest({&layer, 1});
+    return layers_.front().IsNewerThan(layer) ? row : Encode({&layer, 1});
   }
   LayerHead head;
   if (!ReadHead(layer, &head)) return Malformed();
@@ -54,7 +58,7 @@ Result<std::string> LatestMerge::Put(TableId table, TableMode mode, std::string_
     covered = covered || (newer && other.complete);
     return !newer && head.complete;
   });
-  if (covered) return std::string(row);
+  if (covered) return row;
   const auto place = std::find_if(layers_.begin(), layers_.end(),
                                   [&](const Layer& old) { return layer.IsNewerThan(old); });
   layers_.insert(place, layer);
@@ -63,7 +67,7 @@ Result<std::string> LatestMerge::Put(TableId table, TableMode mode, std::string_
     const Status merged = MergeCells(table);
     if (!merged) return merged.error();
   }
-  return EncodeLatest(layers_);
+  return Encode(layers_);
 }
 
 // Not when all layers are of sets that share no column.
@@ -127,9 +131,10 @@ Status LatestMerge::MergeCells(TableId table) {
   return {};
 }
 
-Result<std::string> LatestMerge::Delete(TableId table, std::string_view row,
-                                        const DeleteSpec& what) {
+Result<std::string_view> LatestMerge::Delete(TableId table, std::string_view row,
+                                             const DeleteSpec& what) {
   if (!DecodeLatest(row, &layers_)) return Malformed();
+  bool any = false;
   rewritten_.clear();
   rewritten_.reserve(layers_.size());
   std::vector<Layer> left;
@@ -138,6 +143,7 @@ Result<std::string> LatestMerge::Delete(TableId table, std::string_view row,
       left.push_back(layer);
       continue;
     }
+    any = any || !what.family;
     if (!what.family) continue;
     EntryCells cells;
     if (!DecodeEntry(sets_, table, layer.entry, &cells)) return Malformed();
@@ -149,6 +155,7 @@ Result<std::string> LatestMerge::Delete(TableId table, std::string_view row,
                  (!what.qualifier || *what.qualifier == column.qualifier);
         },
         &filtered);
+    any = any || changed;
     if (changed && filtered.empty()) continue;
     left.push_back(layer);
     if (changed) {
@@ -156,8 +163,8 @@ Result<std::string> LatestMerge::Delete(TableId table, std::string_view row,
       left.back().entry = rewritten_.back();
     }
   }
-  if (left.empty()) return std::string();
-  return EncodeLatest(left);
+  if (!any) return row;
+  return left.empty() ? std::string_view() : Encode(left);
 }
 
 }  // namespace tallyd

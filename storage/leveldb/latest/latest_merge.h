@@ -8,6 +8,7 @@
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,20 +25,26 @@ class LatestMerge {
  public:
   explicit LatestMerge(const ColumnRegistry& sets) : sets_(sets) {}
 
-  // The row (empty: none yet) after `layer` was written to it. kCorruption if it is malformed.
-  Result<std::string> Put(TableId table, TableMode mode, std::string_view row, const Layer& layer);
+  // What both return is `row` itself where nothing changes, and else good until the next call;
+  // kCorruption if the row is malformed.
+
+  // The row (empty: none yet) after `layer` was written to it.
+  Result<std::string_view> Put(TableId table, TableMode mode, std::string_view row,
+                               const Layer& layer);
   // The row after the delete (its row range is the caller's matter); empty if nothing is left.
-  Result<std::string> Delete(TableId table, std::string_view row, const DeleteSpec& what);
+  Result<std::string_view> Delete(TableId table, std::string_view row, const DeleteSpec& what);
 
  private:
   bool Overlap(const ColumnSet& a, const ColumnSet& b);
   bool NeedsCellMerge(TableId table);
   Status MergeCells(TableId table);
+  std::string_view Encode(std::span<const Layer> layers);
 
   const ColumnRegistry& sets_;
   std::map<std::pair<const ColumnSet*, const ColumnSet*>, bool> overlaps_;
   std::vector<Layer> layers_;           // Of the row at hand.
   std::vector<std::string> rewritten_;  // What layers_ view beside the row.
+  std::string encoded_;
 };
 
 }  // namespace tallyd

@@ -1,80 +1,106 @@
 #include "storage/leveldb/latest/latest_tables.h"
 
 #include <mutex>
-
-#include "storage/bytes/coding.h"
+#include <random>
 
 namespace tallyd {
 namespace {
 
-// REQUIRES: a key of the latest space.
-TableId TableOf(std::string_view key) { return DecodeU32(key.data() + 1); }
+constexpr size_t kCopiedBytes = 256u << 10;
+// Of a table of a million rows all that there are; of larger ones the lock is let go in between.
+constexpr size_t kCountedChunks = 8192;
+
+bool IsEmpty(const KeyRange& range) { return !range.end.empty() && range.start >= range.end; }
 
 }  // namespace
 
-std::vector<std::pair<std::string, LatestRow>> LatestTables::Read(const KeyRange& database,
-                                                                  bool reverse,
-                                                                  size_t limit) const {
-  std::vector<std::pair<std::string, LatestRow>> read;
-  const std::shared_lock lock(mutex_);
-  auto begin = rows_.lower_bound(database.start);
-  auto end = rows_.lower_bound(database.end);
-  if (database.start >= database.end) return read;
-  while (begin != end && read.size() < limit) {
-    const auto next = reverse ? --end : begin++;
-    read.emplace_back(next->first, next->second);
-  }
-  return read;
+LatestKeySet::LatestKeySet() {
+  std::random_device random;
+  seed_ = (uint64_t{random()} << 32) | random();
 }
 
-uint64_t LatestTables::Count(const KeyRange& database, uint64_t limit) const {
+bool LatestKeySet::Add(const LatestKey& row) {
+  const XXH128_hash_t hash =
+      XXH3_128bits_withSeed(row.key.data(), row.key.size(), seed_ + row.table);
+  return hashes_.insert({hash.low64, hash.high64}).second;
+}
+
+const LatestRows& LatestTables::Of(TableId table) const {
+  static const LatestRows kNone;
+  const auto found = tables_.find(table);
+  return found == tables_.end() ? kNone : found->second;
+}
+
+bool LatestTables::Read(TableId table, const KeyRange& range, bool reverse, size_t limit,
+                        LatestCopy* copy) const {
+  copy->rows_.clear();
+  copy->arena_.Reset();
+  if (IsEmpty(range)) return false;
   const std::shared_lock lock(mutex_);
-  uint64_t count = 0;
-  for (auto row = rows_.lower_bound(database.start);
-       row != rows_.end() && row->first < database.end && count < limit; ++row) {
-    ++count;
+  const LatestRows& rows = Of(table);
+  LatestRows::Place begin = rows.BeginOf(range);
+  LatestRows::Place end = rows.EndOf(range);
+  for (size_t bytes = 0; begin != end;) {
+    if (copy->rows_.size() >= limit || bytes >= kCopiedBytes) return true;
+    if (reverse) end = rows.Previous(end);
+    const StoredRow& row = rows.At(reverse ? end : begin);
+    if (!reverse) begin = rows.Next(begin);
+    bytes += row.key().size() + row.value().size();
+    copy->rows_.emplace_back(copy->arena_.Copy(row.key()), copy->arena_.Copy(row.value()));
   }
-  return count;
+  return false;
+}
+
+std::string LatestTables::Get(TableId table, std::string_view key) const {
+  const std::shared_lock lock(mutex_);
+  const StoredRowPtr* const row = Of(table).Find(key);
+  return row == nullptr ? std::string() : std::string((*row)->value());
+}
+
+uint64_t LatestTables::Count(TableId table, const KeyRange& range) const {
+  if (IsEmpty(range)) return 0;
+  uint64_t count = 0;
+  for (std::string from = range.start;;) {
+    const std::shared_lock lock(mutex_);
+    const LatestRows& rows = Of(table);
+    const LatestRows::Place begin = rows.LowerBound(from);
+    const LatestRows::Place end = rows.EndOf(range);
+    if (end.chunk - begin.chunk <= kCountedChunks) return count + rows.Distance(begin, end);
+    const LatestRows::Place next{begin.chunk + kCountedChunks, 0};
+    count += rows.Distance(begin, next);
+    from = rows.At(next).key();
+  }
 }
 
 uint64_t LatestTables::RowsOf(TableId table) const {
   const std::shared_lock lock(mutex_);
-  const auto count = counts_.find(table);
-  return count == counts_.end() ? 0 : count->second;
+  return Of(table).size();
 }
 
-LatestRow* LatestTables::Find(std::string_view key) {
-  const auto row = rows_.find(key);
-  return row == rows_.end() ? nullptr : &row->second;
-}
+StoredRowPtr* LatestTables::Find(const LatestKey& row) const { return Of(row.table).Find(row.key); }
 
-LatestRow LatestTables::Get(std::string_view key) const {
-  const std::shared_lock lock(mutex_);
-  const auto row = rows_.find(key);
-  return row == rows_.end() ? nullptr : row->second;
-}
-
-void LatestTables::Publish(LatestChanges* changed) {
-  if (changed->empty()) return;
+// What is replaced is replaced first: slots are not good for longer.
+void LatestTables::Publish(LatestChanges* changes) {
+  if (changes->empty()) return;
   const std::unique_lock lock(mutex_);
-  for (auto& [key, change] : *changed) {
-    if (change.row && change.stored != nullptr) {
+  for (auto& [key, change] : *changes) {
+    if (change.changed && change.row && change.stored != nullptr) {
       std::swap(*change.stored, change.row);
-    } else if (change.row) {
-      rows_.emplace(key, std::move(change.row));
-      ++counts_[TableOf(key)];
-    } else if (change.stored != nullptr) {
-      --counts_[TableOf(key)];
-      rows_.erase(rows_.find(key));
+    }
+  }
+  for (auto& [key, change] : *changes) {
+    if (!change.changed) continue;
+    if (change.stored == nullptr && change.row) {
+      tables_[key.table].Put(std::move(change.row));
+    } else if (change.stored != nullptr && !change.row) {
+      change.row = tables_[key.table].Erase(key.key);
     }
   }
 }
 
 void LatestTables::Replace(Rows rows) {
   const std::unique_lock lock(mutex_);
-  rows_ = std::move(rows);
-  counts_.clear();
-  for (const auto& [key, row] : rows_) ++counts_[TableOf(key)];
+  tables_.swap(rows);
 }
 
 }  // namespace tallyd

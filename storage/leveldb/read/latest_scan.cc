@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
-#include "storage/leveldb/codec/key_codec.h"
-
 namespace tallyd {
 namespace {
 
 constexpr size_t kMaxChunkRows = 512;
+
+// The least key after this one.
+std::string After(std::string_view key) { return std::string(key) + '\0'; }
 
 }  // namespace
 
@@ -21,60 +22,59 @@ LatestScan::LatestScan(TablePtr table, const ScanSpec& spec, const ColumnRegistr
       latest_(latest),
       plan_(std::move(table), spec, sets),
       assembler_(&plan_, spec, CellMerge::Versions::kNewest),
-      range_(DatabaseRange(KeySpace::kLatest, table_, spec.range)) {
-  if (spec.cells.is_empty() || !plan_.any_visible()) range_.end = range_.start;
-}
+      range_(spec.range),
+      more_(!spec.cells.is_empty() && plan_.any_visible()) {}
 
 Result<bool> LatestScan::Next() {
   while (true) {
-    if (next_ == chunk_.size() && !ReadChunk()) return false;
-    const auto& [key, row] = chunk_[next_++];
-    const Status read = ReadRow(key, *row);
+    if (next_ == chunk_.rows().size() && !ReadChunk()) return false;
+    const auto& [key, row] = chunk_.rows()[next_++];
+    const Status read = ReadRow(key, row);
     if (!read) return read.error();
     if (assembler_.Finish()) {
-      assembler_.SetKey(row_key_);
+      assembler_.SetKey(key);
       return true;
     }
   }
 }
 
 void LatestScan::SkipTo(std::string_view key) {
-  const std::string target = RowPrefix(KeySpace::kLatest, table_, key);
-  const auto before = [&](const auto& row) {
-    return reverse_ ? row.first > target : row.first < target;
-  };
-  while (next_ < chunk_.size() && before(chunk_[next_])) ++next_;
-  if (next_ < chunk_.size()) return;
-  if (reverse_) {
-    range_.end = std::min(range_.end, AfterRow(target));
-  } else {
-    range_.start = std::max(range_.start, target);
+  const auto& rows = chunk_.rows();
+  const auto before = [&](std::string_view row) { return reverse_ ? row > key : row < key; };
+  while (next_ < rows.size() && before(rows[next_].first)) ++next_;
+  if (next_ < rows.size()) return;
+  if (!reverse_) {
+    range_.start = std::max<std::string>(range_.start, std::string(key));
+  } else if (const std::string after = After(key); range_.end.empty() || after < range_.end) {
+    range_.end = after;
   }
 }
 
 bool LatestScan::ReadChunk() {
+  if (!more_) return false;
+  more_ = latest_.Read(table_, range_, reverse_, chunk_rows_, &chunk_);
   next_ = 0;
-  chunk_ = latest_.Read(range_, reverse_, chunk_rows_);
   chunk_rows_ = std::min(chunk_rows_ * 2, kMaxChunkRows);
-  if (chunk_.empty()) return false;
+  if (chunk_.rows().empty()) return false;
+  const std::string_view last = chunk_.rows().back().first;
   if (reverse_) {
-    range_.end = chunk_.back().first;
+    range_.end = last;
   } else {
-    range_.start = AfterRow(chunk_.back().first);
+    range_.start = After(last);
   }
   return true;
 }
 
-Status LatestScan::ReadRow(const std::string& key, const std::string& row) {
+Status LatestScan::ReadRow(std::string_view key, std::string_view row) {
   assembler_.Begin();
-  bool good = DecodeRowPrefix(key, &row_key_) && DecodeLatest(row, &layers_);
+  bool good = DecodeLatest(row, &layers_);
   for (size_t i = 0; good && i < layers_.size(); ++i) {
     if (keys_only_ && assembler_.HasCellAfter(layers_[i].time)) break;
     good = assembler_.Add(layers_[i].time, layers_[i].sequence, layers_[i].entry);
   }
   if (good) return {};
   return Error(ErrorCode::kCorruption,
-               fmt::format("the stored row \"{}\" of a latest table is malformed", row_key_));
+               fmt::format("the stored row \"{}\" of a latest table is malformed", key));
 }
 
 }  // namespace tallyd

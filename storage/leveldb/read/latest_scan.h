@@ -3,8 +3,7 @@
 #ifndef TALLYD_STORAGE_LEVELDB_READ_LATEST_SCAN_H_
 #define TALLYD_STORAGE_LEVELDB_READ_LATEST_SCAN_H_
 
-#include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "storage/leveldb/codec/latest_codec.h"
@@ -26,7 +25,7 @@ class LatestScan final : public RowScan {
 
  private:
   bool ReadChunk();
-  Status ReadRow(const std::string& key, const std::string& row);
+  Status ReadRow(std::string_view key, std::string_view row);
 
   const TableId table_;
   const bool reverse_;
@@ -35,12 +34,12 @@ class LatestScan final : public RowScan {
   ColumnPlan plan_;
   RowAssembler assembler_;
 
-  KeyRange range_;  // Database keys that are still to be read.
-  std::vector<std::pair<std::string, LatestRow>> chunk_;
+  KeyRange range_;  // What is still to be read,
+  bool more_;       // if anything is.
+  LatestCopy chunk_;
   size_t next_ = 0;  // In chunk_.
   size_t chunk_rows_ = 16;
   std::vector<Layer> layers_;
-  std::string row_key_;
 };
 
 }  // namespace tallyd

@@ -1,7 +1,7 @@
 #include "storage/leveldb/seal/rewrite.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
@@ -106,26 +106,25 @@ class HeadSealer {
     if (it.Valid() && ToView(it.key()) == MetaKey(MetaKind::kLastSequence)) {
       ByteReader(ToView(it.value())).GetU64(&sealed_.last_sequence);
     }
-    std::unordered_set<std::string> latest;
+    std::set<std::pair<TableId, std::string>> latest;
     for (it.Seek(LatestChangesKey(0)); it.Valid(); it.Next()) {
       if (static_cast<KeySpace>(it.key()[0]) == KeySpace::kLatestChanges) {
         ByteReader in(ToView(it.value()));
-        std::string_view key;
-        std::string_view row;
+        LatestChangeRecord change;
         while (!in.done()) {
-          if (!ReadLatestChange(&in, &key, &row)) {
+          if (!ReadLatestChange(&in, &change)) {
             return Error(ErrorCode::kCorruption, "a record of latest rows is malformed");
           }
-          latest.emplace(key);
+          latest.emplace(change.table, change.key);
         }
       } else {
         sealed_.records.emplace_back(it.key().ToString(), it.value().ToString());
       }
     }
     // As they are now: what came to them since is in the next heads, which say it again.
-    for (const std::string& key : latest) {
-      const LatestRow row = input_.state->latest.Get(key);
-      sealed_.records.emplace_back(key, row ? *row : std::string());
+    for (const auto& [table, key] : latest) {
+      sealed_.records.emplace_back(RowPrefix(KeySpace::kLatest, table, key),
+                                   input_.state->latest.Get(table, key));
     }
     return FromLevelDb(it.status());
   }

@@ -43,15 +43,17 @@ TEST(FormatTest, RowKey) {
 TEST(FormatTest, LatestRow) {
   EXPECT_EQ(Hex(RowPrefix(KeySpace::kLatest, 4, "m1")), "20000000046d310001");
   const Layer layer{5, 9, "\x01\x01\x20"};
-  EXPECT_EQ(Hex(EncodeLatest({&layer, 1})), "01050903010120");
+  std::string row;
+  EncodeLatest({&layer, 1}, &row);
+  EXPECT_EQ(Hex(row), "01050903010120");
 }
 
 TEST(FormatTest, LatestChanges) {
   EXPECT_EQ(Hex(LatestChangesKey(9)), "210000000000000009");
   std::string record;
-  AppendLatestChange("k", "row", &record);
-  AppendLatestChange("gone", "", &record);
-  EXPECT_EQ(Hex(record), "016b03726f7704676f6e6500");
+  AppendLatestChange({4, "k", "row"}, &record);
+  AppendLatestChange({300, "gone", ""}, &record);
+  EXPECT_EQ(Hex(record), "04016b03726f77ac0204676f6e6500");
   EncodeLatestTwin({5, 9, 8, 2}, &record);
   EXPECT_EQ(Hex(record), "0005090802");
 }

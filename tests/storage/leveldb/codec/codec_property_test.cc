@@ -6,10 +6,10 @@
 #include <tuple>
 
 #include "storage/bytes/value_codec.h"
-#include "storage/leveldb/latest/entry_cells.h"
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/latest/entry_cells.h"
 
 namespace tallyd {
 namespace {
@@ -191,9 +191,15 @@ TEST_F(DamageTest, DamagedBytesNeverCrash) {
   DeleteSpec what;
   what.family = FamilyId{1};
   what.qualifier = "q";
+  std::string row;
+  EncodeLatest(layers, &row);
+  std::string changes;
+  AppendLatestChange({1, "key", row}, &changes);
+  AppendLatestChange({2, "gone", ""}, &changes);
   const std::vector<std::string> records = {by_set_,
                                             by_name_,
-                                            EncodeLatest(layers),
+                                            row,
+                                            changes,
                                             EncodeTable(table),
                                             EncodeColumnSet(set_->columns),
                                             EncodeDelete(what),
@@ -213,6 +219,10 @@ TEST_F(DamageTest, DamagedBytesNeverCrash) {
     std::string row_key;
     (void)DecodeEntry(sets_, 1, view, &cells);
     (void)DecodeLatest(view, &read);
+    ByteReader in(view);
+    LatestChangeRecord change;
+    while (!in.done() && ReadLatestChange(&in, &change)) {
+    }
     (void)DecodeTable(view);
     (void)DecodeColumnSet(view);
     (void)DecodeDelete(view);

@@ -1,0 +1,170 @@
+#include "storage/leveldb/latest/latest_merge.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/leveldb/latest/entry_cells.h"
+
+namespace tallyd {
+namespace {
+
+constexpr TableId kTable = 3;
+
+// Rows of the columns F:a, F:b and G:c, with integers.
+class LatestMergeTest : public ::testing::Test {
+ protected:
+  LatestMergeTest() {
+    table_.id = kTable;
+    table_.families = {{"F", true, {}}, {"G", true, {}}};
+    table_.family_rank = {0, 1};
+  }
+
+  using Columns = std::map<std::string, int>;
+
+  static ColumnRef RefOf(const std::string& name) {
+    static const std::string a = "a", b = "b", c = "c";
+    return name == "a" ? ColumnRef{0, a} : name == "b" ? ColumnRef{0, b} : ColumnRef{1, c};
+  }
+
+  std::string Entry(const Columns& columns, bool by_set) {
+    std::vector<ColumnRef> refs;
+    std::vector<Value> values;
+    for (const auto& [name, value] : columns) {
+      refs.push_back(RefOf(name));
+      values.push_back(Value::Int(value));
+    }
+    ByteBuffer buffer;
+    if (by_set) {
+      AppendEntry(*sets_.Intern(table_, refs), values, &buffer);
+    } else {
+      AppendEntry(refs, values, &buffer);
+    }
+    return std::string(buffer.View(0, buffer.size()));
+  }
+
+  // False: it changed nothing.
+  bool Put(TimeUs time, const Columns& columns, bool by_set = true,
+           TableMode mode = TableMode::kLatestCell) {
+    const std::string entry = Entry(columns, by_set);
+    const Result<std::string_view> row = merge_.Put(kTable, mode, row_, {time, ++sequence_, entry});
+    return Take(row);
+  }
+
+  bool Delete(const DeleteSpec& what) { return Take(merge_.Delete(kTable, row_, what)); }
+
+  bool Take(const Result<std::string_view>& row) {
+    EXPECT_TRUE(row);
+    if (row->data() == row_.data()) return false;
+    row_ = std::string(*row);
+    return true;
+  }
+
+  // "column@time" -> value; fails when a column is there twice.
+  Columns Read() {
+    Columns cells;
+    if (row_.empty()) return cells;
+    std::vector<Layer> layers;
+    EXPECT_TRUE(DecodeLatest(row_, &layers));
+    std::map<std::string, int> seen;
+    for (const Layer& layer : layers) {
+      EntryCells entry;
+      EXPECT_TRUE(DecodeEntry(sets_, kTable, layer.entry, &entry));
+      for (size_t i = 0; i < entry.columns.size(); ++i) {
+        if (entry.values[i].is_null()) continue;
+        const std::string name(entry.columns[i].qualifier);
+        EXPECT_EQ(seen[name]++, 0) << name;
+        cells[name + "@" + std::to_string(layer.time)] = static_cast<int>(entry.values[i].AsInt());
+      }
+    }
+    return cells;
+  }
+
+  size_t Layers() {
+    std::vector<Layer> layers;
+    EXPECT_TRUE(DecodeLatest(row_, &layers));
+    return layers.size();
+  }
+
+  TableInfo table_;
+  ColumnRegistry sets_;
+  LatestMerge merge_{sets_};
+  uint64_t sequence_ = 0;
+  std::string row_;
+};
+
+TEST_F(LatestMergeTest, ANewerEventOfTheSameColumnsReplacesTheOlder) {
+  Put(5, {{"a", 1}, {"b", 1}});
+  Put(6, {{"a", 2}, {"b", 2}});
+  EXPECT_EQ(Read(), (Columns{{"a@6", 2}, {"b@6", 2}}));
+  EXPECT_EQ(Layers(), 1u);
+}
+
+TEST_F(LatestMergeTest, AnOlderEventOfTheSameColumnsChangesNothing) {
+  Put(6, {{"a", 2}, {"b", 2}});
+  EXPECT_FALSE(Put(5, {{"a", 1}, {"b", 1}}));
+  EXPECT_EQ(Read(), (Columns{{"a@6", 2}, {"b@6", 2}}));
+}
+
+TEST_F(LatestMergeTest, OfOneTimeTheLaterWriteWins) {
+  Put(5, {{"a", 1}});
+  Put(5, {{"a", 2}});
+  EXPECT_EQ(Read(), (Columns{{"a@5", 2}}));
+}
+
+TEST_F(LatestMergeTest, EachColumnIsInOneLayer) {
+  for (const bool by_set : {true, false}) {
+    row_.clear();
+    Put(5, {{"a", 1}, {"b", 1}}, by_set);
+    Put(7, {{"b", 2}, {"c", 2}}, by_set);
+    Put(6, {{"a", 3}, {"c", 3}}, by_set);
+    EXPECT_EQ(Read(), (Columns{{"b@7", 2}, {"c@7", 2}, {"a@6", 3}}));
+    EXPECT_EQ(Layers(), 2u);
+  }
+}
+
+TEST_F(LatestMergeTest, ARowOfTheNewestEventKeepsOnlyThat) {
+  const TableMode mode = TableMode::kLatestRow;
+  Put(5, {{"a", 1}, {"b", 1}}, true, mode);
+  EXPECT_FALSE(Put(4, {{"c", 9}}, true, mode));
+  EXPECT_TRUE(Put(5, {{"c", 2}}, true, mode));
+  EXPECT_EQ(Read(), (Columns{{"c@5", 2}}));
+}
+
+TEST_F(LatestMergeTest, ADeleteTakesWhatItNames) {
+  const auto start = [&] {
+    row_.clear();
+    Put(5, {{"a", 1}, {"b", 1}});
+    Put(6, {{"c", 2}});
+  };
+  start();
+  DeleteSpec what;
+  what.cells = {0, 5};
+  EXPECT_FALSE(Delete(what)) << "of no layer's time";
+  what.cells = {5, 6};
+  EXPECT_TRUE(Delete(what));
+  EXPECT_EQ(Read(), (Columns{{"c@6", 2}}));
+  start();
+  what = {};
+  what.family = FamilyId{0};
+  what.qualifier = "b";
+  EXPECT_TRUE(Delete(what));
+  EXPECT_EQ(Read(), (Columns{{"a@5", 1}, {"c@6", 2}}));
+  EXPECT_FALSE(Delete(what)) << "it is gone";
+  what.qualifier.reset();
+  Delete(what);
+  EXPECT_EQ(Read(), (Columns{{"c@6", 2}}));
+  EXPECT_TRUE(Delete({}));
+  EXPECT_EQ(row_, "");
+}
+
+TEST_F(LatestMergeTest, AMalformedRowIsAnError) {
+  const Result<std::string_view> row = merge_.Put(kTable, TableMode::kLatestCell, "\x05junk", {});
+  ASSERT_FALSE(row);
+  EXPECT_EQ(row.error().code(), ErrorCode::kCorruption);
+}
+
+}  // namespace
+}  // namespace tallyd
