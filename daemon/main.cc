@@ -1,6 +1,6 @@
-// The command line: tallyd serve, tallyd check. Exit status 0: done; 1: it failed while starting or
-// running, as with data that is damaged or in use; 2: the command line or the configuration is
-// wrong, so that trying again is no use.
+// The command line. Exit status 0: done; 1: it failed while starting or running, as with data that is
+// damaged or in use; 2: the command line or the configuration is wrong, so that trying again is no
+// use.
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "daemon/commands.h"
 #include "daemon/daemon.h"
 #include "daemon/logging.h"
 #include "daemon/version.h"
@@ -18,20 +19,6 @@
 namespace tallyd {
 
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kMisused = 2;
-
-int Check(const std::string& file) {
-  Result<Config> config = LoadConfig(file);
-  if (!config) {
-    std::fprintf(stderr, "%s\n", config.error().message().c_str());
-    return kMisused;
-  }
-  std::printf("%s: ok, %zu streams, %zu tables\n", file.c_str(), config->schema->streams.size(),
-              config->schema->tables.size());
-  return 0;
-}
 
 // Connections and block files need one each; the usual soft limit is for programs that use select.
 void RaiseFileLimit() {
@@ -46,9 +33,60 @@ bool IsMistake(const Error& error) {
   return error.code() == ErrorCode::kConflict || error.code() == ErrorCode::kInvalid;
 }
 
-int Serve(const std::string& file) {
+struct Command {
+  const char* name;
+  const char* what;
+  int (*run)(const CommandLine&);
+  bool json;  // Takes --format.
+};
+
+constexpr Command kCommands[] = {
+    {"serve", "Run the daemon in the foreground", ServeCommand, false},
+    {"check", "Read the configuration and say what is wrong", CheckCommand, false},
+    {"verify", "Read all that is stored and say what is damaged", VerifyCommand, true},
+};
+
+std::string CommandNames() {
+  std::string names;
+  for (const Command& command : kCommands) {
+    names += (names.empty() ? "" : ", ") + std::string(command.name);
+  }
+  return names;
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app{"tallyd: time series into Bigtable-style rows, durably, over HTTP", "tallyd"};
+  app.set_version_flag("--version", "tallyd " + std::string(kBuild));
+  app.require_subcommand(1);
+  CommandLine line;
+  const Command* chosen = nullptr;
+  for (const Command& command : kCommands) {
+    CLI::App* parsed = app.add_subcommand(command.name, command.what);
+    parsed->callback([&chosen, &command] { chosen = &command; });
+    parsed->add_option("--config", line.config, "The configuration, a TOML file")->required();
+    if (!command.json) continue;
+    parsed->add_option("--format", line.format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 complains that no command was given before it looks at the words that are left.
+    if (const std::vector<std::string> words = app.remaining(); !words.empty()) {
+      std::fprintf(stderr, "tallyd: there is no command \"%s\"; accepted: %s\n",
+                   words.front().c_str(), CommandNames().c_str());
+      return kMisused;
+    }
+    return app.exit(error) == 0 ? 0 : kMisused;
+  }
+  return chosen->run(line);
+}
+
+}  // namespace
+
+int ServeCommand(const CommandLine& line) {
   BlockSignals();
-  Result<Config> config = LoadConfig(file);
+  Result<Config> config = LoadConfig(line.config);
   if (!config) {
     std::fprintf(stderr, "%s\n", config.error().message().c_str());
     return kMisused;
@@ -68,31 +106,6 @@ int Serve(const std::string& file) {
   daemon.Stop();
   return 0;
 }
-
-int Run(int argc, char** argv) {
-  CLI::App app{"tallyd: time series into Bigtable-style rows, durably, over HTTP", "tallyd"};
-  app.set_version_flag("--version", "tallyd " + std::string(kBuild));
-  app.require_subcommand(1);
-  std::string file;
-  CLI::App* serve = app.add_subcommand("serve", "Run the daemon in the foreground");
-  serve->add_option("--config", file, "The configuration, a TOML file")->required();
-  CLI::App* check = app.add_subcommand("check", "Read the configuration and say what is wrong");
-  check->add_option("--config", file, "The configuration, a TOML file")->required();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // CLI11 complains that no command was given before it looks at the words that are left.
-    if (const std::vector<std::string> words = app.remaining(); !words.empty()) {
-      std::fprintf(stderr, "tallyd: there is no command \"%s\"; accepted: serve, check\n",
-                   words.front().c_str());
-      return kMisused;
-    }
-    return app.exit(error) == 0 ? 0 : kMisused;
-  }
-  return serve->parsed() ? Serve(file) : Check(file);
-}
-
-}  // namespace
 
 }  // namespace tallyd
 

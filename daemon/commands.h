@@ -1,0 +1,36 @@
+// The commands beside `serve`, each with its exit status: 0 done and sound; 1 damage, refusal or
+// failure; 2 the command line or the configuration is wrong. What was asked for goes to standard
+// output, with --format json as JSON alone; all else to standard error.
+#ifndef TALLYD_DAEMON_COMMANDS_H_
+#define TALLYD_DAEMON_COMMANDS_H_
+
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "config/result.h"
+
+namespace tallyd {
+
+inline constexpr int kFailed = 1;
+inline constexpr int kMisused = 2;
+
+struct CommandLine {
+  std::string config;
+  std::string from;
+  std::string to;
+  std::string format = "text";  // Or "json".
+};
+
+// Null after saying what is wrong with the configuration. The log says no more than warnings.
+std::optional<Config> LoadForCommand(const CommandLine& line);
+// Says why; the exit status.
+int Refused(const char* command, const Error& error);
+
+int ServeCommand(const CommandLine& line);  // daemon/main.cc
+int CheckCommand(const CommandLine& line);
+int VerifyCommand(const CommandLine& line);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_COMMANDS_H_

@@ -1,0 +1,146 @@
+#include "storage/leveldb/tools/block_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/leveldb/env/status.h"
+
+namespace tallyd {
+namespace {
+
+// An index beyond it is refused, as by those who read the file for queries.
+constexpr uint64_t kMaxEndBytes = 1u << 30;
+
+Error Damage(std::string what) { return Error(ErrorCode::kCorruption, std::move(what)); }
+
+Result<std::string> ReadPart(const leveldb::RandomAccessFile& file, uint64_t offset,
+                             uint64_t size) {
+  std::string bytes(size, '\0');
+  leveldb::Slice read;
+  const Status done = FromLevelDb(file.Read(offset, size, &read, bytes.data()));
+  if (!done) return done.error();
+  if (read.size() != size) return Damage("the file is too short");
+  if (read.data() != bytes.data()) bytes.assign(read.data(), read.size());
+  return bytes;
+}
+
+}  // namespace
+
+Result<BlockFileCheck> BlockFileCheck::Open(leveldb::Env* env, const std::string& path) {
+  BlockFileCheck check;
+  uint64_t size = 0;
+  leveldb::RandomAccessFile* file = nullptr;
+  Status done = FromLevelDb(env->GetFileSize(path, &size));
+  if (done) done = FromLevelDb(env->NewRandomAccessFile(path, &file));
+  if (!done) return done.error();
+  check.file_.reset(file);
+  if (size < BlockFileFooter::kBytes) return Damage("the file has no end: it was not completed");
+  const uint64_t end = size - BlockFileFooter::kBytes;
+  const Result<std::string> last = ReadPart(*file, end, BlockFileFooter::kBytes);
+  if (!last) return last.error();
+  BlockFileFooter footer;
+  if (!DecodeFooter(*last, size, &footer)) return Damage("its end is malformed");
+  if (end - footer.index > kMaxEndBytes) return Damage("its end is malformed");
+  const Result<std::string> bytes = ReadPart(*file, footer.index, end - footer.index);
+  if (!bytes) return bytes.error();
+  const auto of_index = std::string_view(*bytes).substr(0, footer.description - footer.index);
+  const auto of_description = std::string_view(*bytes).substr(of_index.size());
+  if (Checksum64(of_description) != footer.description_checksum) {
+    return Damage("the description is malformed");
+  }
+  if (Checksum64(of_index) != footer.index_checksum) return Damage("the index is malformed");
+  Result<BlockFileDescription> description = DecodeDescription(of_description);
+  if (!description) return description.error();
+  Result<BlockIndex> index = DecodeBlockIndex(of_index, footer.index);
+  if (!index) return index.error();
+  check.description_ = std::move(*description);
+  check.description_.info.bytes = size;
+  check.description_.info.checksum = footer.description_checksum;
+  check.index_ = std::move(*index);
+  return check;
+}
+
+Status BlockFileCheck::Read(const BlockPlace& place, std::string* bytes) const {
+  Result<std::string> read = ReadPart(*file_, place.offset, place.size);
+  if (!read) return read.error();
+  *bytes = std::move(*read);
+  return {};
+}
+
+Status BlockChecker::Check(const BlockPlace& place, std::string_view bytes) {
+  Status checked = block_.Open(bytes.substr(0, place.head_size));
+  if (checked) checked = CheckEntries(place);
+  if (checked) checked = CheckStreams(bytes);
+  return checked;
+}
+
+// The order of the store, what the index says of the block, and what the file says of all blocks.
+Status BlockChecker::CheckEntries(const BlockPlace& place) {
+  const auto times = block_.times();
+  const auto sequences = block_.sequences();
+  const auto [min_time, max_time] = std::ranges::minmax(times);
+  const auto [min_sequence, max_sequence] = std::ranges::minmax(sequences);
+  uint32_t rows = 0;
+  for (uint32_t entry = 0; entry < block_.entries(); ++entry) {
+    block_.GetKey(entry, &key_);
+    const int order = any_ ? key_.compare(last_key_) : 1;
+    const bool follows =
+        order > 0 ||
+        (order == 0 && (times[entry] < last_time_ ||
+                        (times[entry] == last_time_ && sequences[entry] < last_sequence_)));
+    if (!follows) return Damage("its entries are out of order");
+    if (entry == 0 && key_ != place.first_key) return Damage("it begins with another row");
+    rows += order != 0 || entry == 0 ? 1 : 0;
+    last_key_.swap(key_);
+    last_time_ = times[entry];
+    last_sequence_ = sequences[entry];
+    any_ = true;
+  }
+  if (last_key_ != place.last_key) return Damage("it ends with another row");
+  if (block_.entries() != place.entries || rows != place.rows || min_time != place.min_time ||
+      max_time != place.max_time) {
+    return Damage("the index tells of another block");
+  }
+  if (min_time < info_.window || max_time - info_.window >= info_.width ||
+      min_sequence < info_.min_sequence || max_sequence > info_.max_sequence) {
+    return Damage("its times or sequences are none of this file");
+  }
+  if (sums_.entries == 0) {
+    sums_.min_time = min_time;
+    sums_.min_sequence = min_sequence;
+    sums_.first_key = place.first_key;
+  }
+  sums_.min_time = std::min(sums_.min_time, min_time);
+  sums_.max_time = std::max(sums_.max_time, max_time);
+  sums_.min_sequence = std::min(sums_.min_sequence, min_sequence);
+  sums_.max_sequence = std::max(sums_.max_sequence, max_sequence);
+  sums_.entries += block_.entries();
+  sums_.rows += rows;
+  return {};
+}
+
+Status BlockChecker::CheckStreams(std::string_view bytes) {
+  const auto& columns = block_.schema()->columns;
+  uint64_t end = bytes.size();
+  for (uint32_t column = 0; column < columns.size(); ++column) {
+    const ColumnBlock::Stream stream = block_.StreamOf(column);
+    end = uint64_t{stream.offset} + stream.size;
+    if (end > bytes.size()) return Damage("its columns reach beyond its end");
+    if (columns[column].family >= families_) return Damage("it names an unknown family");
+    const Status decoded = block_.Decode(column, bytes.substr(stream.offset, stream.size), &data_);
+    if (!decoded) return decoded;
+  }
+  return end == bytes.size() ? Status() : Damage("its columns end before it does");
+}
+
+// Merging widens what a file says of sequences by what its sources said: that may be more.
+Status BlockChecker::CheckSums() const {
+  if (sums_.entries != info_.entries || sums_.rows != info_.rows ||
+      sums_.min_time != info_.min_time || sums_.max_time != info_.max_time ||
+      sums_.first_key != info_.first_key || last_key_ != info_.last_key) {
+    return Damage("its blocks are not those that it describes");
+  }
+  return {};
+}
+
+}  // namespace tallyd

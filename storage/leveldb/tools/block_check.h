@@ -1,0 +1,76 @@
+// BlockFileCheck: a block file read without trust, by what it says of itself (storage/FORMAT.md,
+// Block files), and each of its blocks in every detail: checksums, codecs, order of entries, and
+// whether file, index and blocks say the same.
+//
+//   Result<BlockFileCheck> file = BlockFileCheck::Open(env, path);
+//   for (const BlockPlace& place : file->index().blocks()) {
+//     file->Read(place, &bytes);  checker.Check(place, bytes);
+//   }
+#ifndef TALLYD_STORAGE_LEVELDB_TOOLS_BLOCK_CHECK_H_
+#define TALLYD_STORAGE_LEVELDB_TOOLS_BLOCK_CHECK_H_
+
+#include <leveldb/env.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/result.h"
+#include "storage/blocks/column_block.h"
+#include "storage/leveldb/codec/block_file_codec.h"
+
+namespace tallyd {
+
+class BlockFileCheck {
+ public:
+  // Reads its end, its description and its index. kCorruption says what of them is wrong.
+  static Result<BlockFileCheck> Open(leveldb::Env* env, const std::string& path);
+
+  // With bytes and checksum, so that it compares with base's record.
+  const BlockFileDescription& description() const { return description_; }
+  const BlockIndex& index() const { return index_; }
+  Status Read(const BlockPlace& place, std::string* bytes) const;
+
+ private:
+  BlockFileCheck() = default;
+
+  std::unique_ptr<leveldb::RandomAccessFile> file_;
+  BlockFileDescription description_;
+  BlockIndex index_;
+};
+
+// The blocks of one file, in order. Keeps its buffers; not thread-safe.
+class BlockChecker {
+ public:
+  // `info` outlives the checker.
+  explicit BlockChecker(const BlockFileInfo& info, size_t families)
+      : info_(info), families_(families) {}
+
+  // kCorruption says what is wrong with the block.
+  Status Check(const BlockPlace& place, std::string_view bytes);
+  // After the last of them, if all were good: whether they come to what the file says of them.
+  Status CheckSums() const;
+
+  const ColumnBlock& block() const { return block_; }  // The one checked last.
+
+ private:
+  Status CheckEntries(const BlockPlace& place);
+  Status CheckStreams(std::string_view bytes);
+
+  const BlockFileInfo& info_;
+  const size_t families_;
+  ColumnBlock block_;
+  ColumnData data_;
+  std::string key_;
+  std::string last_key_;  // Of the entry before, in whichever block, like the next two.
+  TimeUs last_time_ = 0;
+  uint64_t last_sequence_ = 0;
+  bool any_ = false;
+  // Of all blocks so far.
+  BlockFileInfo sums_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_TOOLS_BLOCK_CHECK_H_

@@ -1,0 +1,318 @@
+#include "storage/leveldb/tools/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/overlay_env.h"
+#include "storage/leveldb/env/status.h"
+#include "storage/leveldb/env/wal_check.h"
+#include "storage/leveldb/read/head_source.h"
+#include "storage/leveldb/tools/block_check.h"
+#include "storage/leveldb/tools/level_files.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kSuffix = ".blocks";
+
+Finding FindingOf(std::string file, std::string problem) {
+  Finding finding;
+  finding.file = std::move(file);
+  finding.problem = std::move(problem);
+  return finding;
+}
+
+class Verifier {
+ public:
+  explicit Verifier(const VerifyOptions& options)
+      : options_(options),
+        path_(options.storage.path),
+        durable_({[](double) {}, [] {}}),
+        env_(&durable_) {}
+
+  Result<VerifyReport> Run() {
+    const auto start = std::chrono::steady_clock::now();
+    if (!durable_.FileExists(path_ + "/CURRENT") && !durable_.FileExists(path_ + "/blocks") &&
+        !durable_.FileExists(path_ + "/heads")) {
+      return Error(ErrorCode::kNotFound, "there is no store in " + path_);
+    }
+    const Status locked = options_.take_lock ? env_.Lock(path_) : Status();
+    if (!locked) return locked.error();
+    Step("reading the records of what is not sealed");
+    CheckLevels(path_);
+    Result<std::vector<uint64_t>> heads = ListHeads(&env_, HeadsDirectory(path_));
+    if (heads) {
+      for (const uint64_t head : *heads) CheckLevels(HeadPath(head));
+    }
+    OpenStore();
+    if (store_) CheckHeads();
+    Step("reading block files");
+    CheckFiles();
+    if (store_ && options_.also && !Stopped()) options_.also(store_.get(), &report_);
+    if (Stopped()) return Error(ErrorCode::kCancelled, "it was stopped");
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    report_.seconds = took.count();
+    return std::move(report_);
+  }
+
+ private:
+  std::string HeadPath(uint64_t number) const {
+    return fmt::format("{}/{:06}", HeadsDirectory(path_), number);
+  }
+  void Step(const char* step) {
+    if (options_.progress != nullptr) options_.progress->step = step;
+  }
+  void Count(uint64_t bytes) {
+    if (options_.progress != nullptr) options_.progress->done += bytes;
+  }
+  bool Stopped() const { return options_.progress != nullptr && options_.progress->stop; }
+
+  // The files of one LevelDB.
+  void CheckLevels(const std::string& directory) {
+    Result<LevelFileNames> files = ListLevelFiles(&env_, directory);
+    if (!files) {
+      report_.findings.push_back(FindingOf(directory, files.error().message()));
+      return;
+    }
+    for (const std::string& table : files->tables) {
+      ReadTableFile(
+          &env_, table, [](const LevelChange&) {}, &report_.findings);
+    }
+    files->tables.insert(files->tables.end(), files->logs.begin(), files->logs.end());
+    for (const std::string& file : files->tables) {
+      uint64_t size = 0;
+      env_.GetFileSize(file, &size).ok();
+      report_.bytes += size;
+    }
+  }
+
+  void OpenStore() {
+    Result<std::unique_ptr<OpenedStore>> store = OpenedStore::Open(options_.storage, &env_);
+    env_.Freeze();
+    if (!store) {
+      report_.findings.push_back(FindingOf(path_, store.error().message()));
+      return;
+    }
+    store_ = std::move(*store);
+    const ViewPtr view = store_->database().view();
+    report_.heads = view->heads.size();
+    for (const TablePtr& table : store_->state().catalogue.Tables()) {
+      VerifiedTable& verified = report_.tables[table->id];
+      verified.name = table->name;
+      verified.mode = table->mode;
+      verified.rows = store_->state().latest.RowsOf(table->id);
+      tables_[table->id] = table;
+    }
+    for (const auto& [table, files] : view->files) {
+      for (const BlockFilePtr& file : *files) recorded_.emplace(file->info().number, file->info());
+    }
+    for (const auto& deleted : view->AllDeletes()) {
+      if (deleted->sequence <= store_->state().last_sequence) continue;
+      report_.findings.push_back(FindingOf(path_, "a delete has a sequence that no commit had"));
+    }
+  }
+
+  // Every entry of every table that there is.
+  void CheckHeads() {
+    const ViewPtr view = store_->database().view();
+    for (const auto& head : view->heads) {
+      const auto iterator = Database::NewIterator(&head->db());
+      for (const auto& [id, table] : tables_) {
+        HeadSource source(id, store_->state().sets);
+        source.Use(iterator.get());
+        const Status read = CheckHead(&source, &report_.tables[id].unsealed_entries);
+        if (read) continue;
+        Finding damage = FindingOf(HeadPath(head->number()), read.error().message());
+        damage.table = table->name;
+        report_.findings.push_back(std::move(damage));
+      }
+    }
+  }
+
+  static Status CheckHead(HeadSource* source, uint64_t* entries) {
+    WholeEntry entry;
+    Status read = source->SeekRow({});
+    for (; read && source->valid(); read = source->Next()) {
+      const Status whole = source->Read(&entry);
+      if (!whole) return whole;
+      ++*entries;
+    }
+    return read;
+  }
+
+  // Those that base names, and those that are there: the two should be the same.
+  void CheckFiles() {
+    const std::string directory = BlockFilesDirectory(path_);
+    std::vector<std::string> names;
+    env_.GetChildren(directory, &names).ok();
+    for (const std::string& name : names) {
+      const size_t digits = name.size() - std::min(name.size(), kSuffix.size());
+      if (name == "." || name == "..") continue;
+      const bool is_number = digits > 0 && name.ends_with(kSuffix) &&
+                             std::all_of(name.begin(), name.begin() + static_cast<long>(digits),
+                                         [](char c) { return c >= '0' && c <= '9'; });
+      if (!is_number) {
+        report_.notes.push_back(fmt::format("{}/{} is no block file", directory, name));
+        continue;
+      }
+      FileToCheck file;
+      file.path = directory + "/" + name;
+      file.number = std::strtoull(name.c_str(), nullptr, 10);
+      env_.GetFileSize(file.path, &file.bytes).ok();
+      files_.push_back(std::move(file));
+    }
+    for (const auto& [number, info] : recorded_) {
+      const bool there = std::any_of(files_.begin(), files_.end(),
+                                     [&](const auto& file) { return file.number == number; });
+      if (there) continue;
+      Finding missing = FindingOf(fmt::format("{}/{:06}{}", directory, number, kSuffix),
+                                  "it is missing, and base names it");
+      Describe(info, &missing);
+      Add(std::move(missing));
+    }
+    ReadFiles();
+  }
+
+  struct FileToCheck {
+    std::string path;
+    uint64_t number = 0;
+    uint64_t bytes = 0;
+  };
+
+  void ReadFiles() {
+    if (options_.progress != nullptr) {
+      for (const FileToCheck& file : files_) options_.progress->total += file.bytes;
+    }
+    std::sort(files_.begin(), files_.end(),
+              [](const auto& a, const auto& b) { return a.number < b.number; });
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i = next++; i < files_.size() && !Stopped(); i = next++) CheckFile(files_[i]);
+    };
+    std::vector<std::thread> threads;
+    for (unsigned i = 1; i < options_.threads; ++i) threads.emplace_back(work);
+    work();
+    for (std::thread& thread : threads) thread.join();
+    std::sort(report_.findings.begin(), report_.findings.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.file, a.offset) < std::tie(b.file, b.offset);
+    });
+  }
+
+  // Of one of the reading threads.
+  void CheckFile(const FileToCheck& file) {
+    const auto recorded = recorded_.find(file.number);
+    Result<BlockFileCheck> opened = BlockFileCheck::Open(&env_, file.path);
+    if (recorded == recorded_.end()) {
+      // Base does not open: the file is read by what it says itself.
+      if (store_) return NoteUnnamed(file, opened);
+      if (!opened) return Add(FindingOf(file.path, opened.error().message()));
+      return CheckBlocks(file.path, *opened);
+    }
+    const BlockFileInfo& info = recorded->second;
+    std::string problem;
+    if (!opened) {
+      problem = opened.error().message();
+    } else if (opened->description().info != info) {
+      const BlockFileInfo& other = opened->description().info;
+      problem = other.number == info.number && other.table == info.table
+                    ? "it is another file than the one that base records"
+                    : fmt::format("it is file {} of table {}", other.number, other.table);
+    }
+    if (problem.empty()) return CheckBlocks(file.path, *opened);
+    Finding damage = FindingOf(file.path, std::move(problem));
+    Describe(info, &damage);
+    const std::lock_guard lock(mutex_);
+    ++report_.tables[info.table].damaged_blocks;
+    report_.findings.push_back(std::move(damage));
+  }
+
+  void NoteUnnamed(const FileToCheck& file, const Result<BlockFileCheck>& opened) {
+    const std::string note =
+        !opened ? fmt::format("{} was not completed, as a crash leaves it", file.path)
+                : fmt::format(
+                      "{} holds {} entries and base does not name it, as after a crash; the "
+                      "next start moves it aside",
+                      file.path, opened->description().info.entries);
+    const std::lock_guard lock(mutex_);
+    report_.notes.push_back(note);
+  }
+
+  void CheckBlocks(const std::string& path, const BlockFileCheck& file) {
+    const BlockFileInfo& info = file.description().info;
+    const TableInfo& described = file.description().table;
+    BlockChecker checker(info, described.families.size());
+    VerifiedTable counts;
+    std::vector<Finding> findings;
+    std::string bytes;
+    for (const BlockPlace& place : file.index().blocks()) {
+      if (Stopped()) return;
+      Status checked = file.Read(place, &bytes);
+      if (checked) checked = checker.Check(place, bytes);
+      Count(place.size);
+      ++counts.blocks;
+      if (checked) continue;
+      ++counts.damaged_blocks;
+      Finding damage = FindingOf(path, checked.error().message());
+      damage.offset = place.offset;
+      damage.bytes = place.size;
+      damage.times = TimeRange{place.min_time, place.max_time + 1};
+      damage.first_key = place.first_key;
+      damage.last_key = place.last_key;
+      damage.table = described.name;
+      findings.push_back(std::move(damage));
+    }
+    const Status sums = findings.empty() ? checker.CheckSums() : Status();
+    if (!sums) {
+      findings.push_back(FindingOf(path, sums.error().message()));
+      Describe(info, &findings.back());
+    }
+    const std::lock_guard lock(mutex_);
+    VerifiedTable& table = report_.tables[info.table];
+    if (table.name.empty()) table.name = described.name;
+    ++table.files;
+    table.blocks += counts.blocks;
+    table.damaged_blocks += counts.damaged_blocks;
+    table.sealed_entries += info.entries;
+    table.bytes += info.bytes;
+    report_.bytes += info.bytes;
+    report_.findings.insert(report_.findings.end(), findings.begin(), findings.end());
+  }
+
+  void Describe(const BlockFileInfo& info, Finding* finding) const {
+    finding->times = TimeRange{info.min_time, info.max_time + 1};
+    finding->first_key = info.first_key;
+    finding->last_key = info.last_key;
+    const auto table = tables_.find(info.table);
+    finding->table = table == tables_.end() ? fmt::format("{}", info.table) : table->second->name;
+  }
+
+  void Add(Finding finding) {
+    const std::lock_guard lock(mutex_);
+    report_.findings.push_back(std::move(finding));
+  }
+
+  const VerifyOptions& options_;
+  const std::string path_;
+  DurableEnv durable_;
+  OverlayEnv env_;
+  std::unique_ptr<OpenedStore> store_;  // Null: it does not open.
+  std::map<TableId, TablePtr> tables_;
+  std::map<uint64_t, BlockFileInfo> recorded_;  // By base.
+  std::vector<FileToCheck> files_;
+
+  std::mutex mutex_;  // Between the reading threads.
+  VerifyReport report_;
+};
+
+}  // namespace
+
+Result<VerifyReport> VerifyStore(const VerifyOptions& options) { return Verifier(options).Run(); }
+
+}  // namespace tallyd

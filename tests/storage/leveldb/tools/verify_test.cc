@@ -1,0 +1,143 @@
+// Verify finds what is damaged and names it, and changes nothing.
+#include "storage/leveldb/tools/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/storage/leveldb/tools/small_store.h"
+
+namespace tallyd {
+namespace {
+
+using testing::HasSubstr;
+
+class VerifyTest : public ::testing::Test, public SmallStore {
+ protected:
+  void SetUp() override {
+    Make();
+    files_ = FilesBelow(config().path);
+  }
+
+  VerifyReport Verify() {
+    const auto before = FilesBelow(config().path);
+    VerifyOptions options;
+    options.storage = config();
+    Result<VerifyReport> report = VerifyStore(options);
+    EXPECT_EQ(FilesBelow(config().path), before) << "nothing changes";
+    if (report) return std::move(*report);
+    ADD_FAILURE() << report.error().message();
+    return {};
+  }
+
+  // The names that match, in order.
+  std::vector<std::string> Names(const std::string& begin, const std::string& end) const {
+    std::vector<std::string> names;
+    for (const auto& [name, bytes] : files_) {
+      if (name.starts_with(begin) && name.ends_with(end)) names.push_back(name);
+    }
+    return names;
+  }
+  void Flip(const std::string& name, size_t at) {
+    files_[name].at(at) ^= 0x10;
+    WriteFiles(files_, config().path);
+  }
+
+  std::map<std::string, std::string> files_;
+};
+
+TEST_F(VerifyTest, ASoundStoreIsSound) {
+  const VerifyReport report = Verify();
+  for (const Finding& finding : report.findings) {
+    ADD_FAILURE() << finding.file << ": " << finding.problem;
+  }
+  EXPECT_TRUE(report.notes.empty());
+  ASSERT_EQ(report.tables.size(), 2u);
+  const VerifiedTable& table = report.tables.at(1);
+  EXPECT_EQ(table.name, "H");
+  EXPECT_EQ(table.sealed_entries, 8u);
+  EXPECT_EQ(table.unsealed_entries, 5u);
+  EXPECT_EQ(table.files, Names("blocks/", ".blocks").size());
+  EXPECT_EQ(report.tables.at(2).rows, 4u);
+  EXPECT_GT(report.bytes, 0u);
+}
+
+TEST_F(VerifyTest, ADamagedBlockIsNamedWithWhatItHolds) {
+  const std::string name = Names("blocks/", ".blocks").front();
+  Flip(name, 20);
+  const VerifyReport report = Verify();
+  ASSERT_EQ(report.findings.size(), 1u);
+  const Finding& finding = report.findings.front();
+  EXPECT_THAT(finding.file, HasSubstr(name));
+  EXPECT_EQ(finding.offset, 0u);
+  EXPECT_EQ(finding.table, "H");
+  EXPECT_EQ(finding.times->from / 100, (finding.times->to - 1) / 100) << "one window";
+  EXPECT_THAT(finding.first_key, testing::StartsWith("m"));
+  EXPECT_LE(finding.first_key, finding.last_key);
+}
+
+TEST_F(VerifyTest, EveryByteOfABlockFileMatters) {
+  const std::string name = Names("blocks/", ".blocks").front();
+  for (size_t at = 0; at < files_[name].size(); at += 7) {
+    Flip(name, at);
+    const VerifyReport report = Verify();
+    ASSERT_EQ(report.findings.size(), 1u) << at;
+    EXPECT_THAT(report.findings.front().file, HasSubstr(name));
+    Flip(name, at);
+  }
+}
+
+TEST_F(VerifyTest, AMissingFileAndSwappedFilesAreNamed) {
+  const std::vector<std::string> names = Names("blocks/", ".blocks");
+  ASSERT_GT(names.size(), 2u);
+  files_.erase(names[0]);
+  std::swap(files_[names[1]], files_[names[2]]);
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  ASSERT_EQ(report.findings.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_THAT(report.findings[i].file, HasSubstr(names[i]));
+  EXPECT_THAT(report.findings[0].problem, HasSubstr("missing"));
+  EXPECT_EQ(report.findings[0].table, "H");
+  EXPECT_THAT(report.findings[1].problem, HasSubstr("it is file"));
+}
+
+TEST_F(VerifyTest, FilesThatNobodyNamesAreToldOf) {
+  const std::string name = Names("blocks/", ".blocks").front();
+  files_["blocks/000077.blocks"] = files_[name];
+  files_["blocks/000078.blocks"] = files_[name].substr(0, files_[name].size() / 2);
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  EXPECT_TRUE(report.sound()) << "a crash leaves such";
+  ASSERT_EQ(report.notes.size(), 2u);
+  EXPECT_THAT(report.notes, testing::Contains(HasSubstr("000077")));
+}
+
+TEST_F(VerifyTest, DamageInBaseHidesNoDamageElsewhere) {
+  Flip(Names("", ".ldb").front(), 10);
+  Flip(Names("blocks/", ".blocks").front(), 20);
+  const VerifyReport report = Verify();
+  std::string found;
+  for (const Finding& finding : report.findings) found += finding.file + "\n";
+  EXPECT_THAT(found, HasSubstr(".ldb\n"));
+  EXPECT_THAT(found, HasSubstr(".blocks\n"));
+}
+
+TEST_F(VerifyTest, ADamagedHeadIsNamed) {
+  const std::vector<std::string> logs = Names("heads/", ".log");
+  ASSERT_FALSE(logs.empty());
+  Flip(logs.back(), 30);
+  const VerifyReport report = Verify();
+  ASSERT_FALSE(report.sound());
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("heads/"));
+}
+
+TEST_F(VerifyTest, WithoutAStoreThereIsNothingToVerify) {
+  VerifyOptions options;
+  options.storage = config();
+  options.storage.path += "/elsewhere";
+  const Result<VerifyReport> report = VerifyStore(options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tallyd
