@@ -42,6 +42,7 @@ Response GetMetrics(const Request& request, ApiContext& context);
 Response GetStatus(const Request& request, ApiContext& context);
 Response PostReload(const Request& request, ApiContext& context);
 Response PostSettle(const Request& request, ApiContext& context);
+Response PostTrustClock(const Request& request, ApiContext& context);
 
 }  // namespace tallyd
 

@@ -26,7 +26,11 @@ StoreGauges::StoreGauges(prometheus::Registry& registry)
                              "Deleted ranges whose bytes are still on the disk.")),
       slowdown_(
           Gauge(registry, "tallyd_leveldb_slowdown",
-                "0: none; 1: LevelDB delays writes (8 files in level 0); 2: it stops them.")) {
+                "0: none; 1: LevelDB delays writes (8 files in level 0); 2: it stops them.")),
+      retention_time_(Gauge(registry, "tallyd_retention_clock_timestamp_seconds",
+                            "The time by which the disk forgets.")),
+      retention_lag_(Gauge(registry, "tallyd_retention_clock_lag_seconds",
+                           "How far the wall clock is ahead of the retention clock.")) {
   auto& family = prometheus::BuildGauge()
                      .Name("tallyd_leveldb_files")
                      .Help("LevelDB's files, by level.")
@@ -46,6 +50,8 @@ void StoreGauges::Update(const StoreState& state) {
     level_files_[level]->Set(state.level_files[level]);
   }
   const int files = state.level_files.empty() ? 0 : state.level_files[0];
+  retention_time_.Set(static_cast<double>(state.retention.time) / kUsPerSecond);
+  retention_lag_.Set(static_cast<double>(state.retention.lag_us) / kUsPerSecond);
   slowdown_.Set(files >= kStopFiles ? 2 : files >= kSlowdownFiles ? 1 : 0);
 }
 

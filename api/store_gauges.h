@@ -25,6 +25,8 @@ class StoreGauges {
   prometheus::Gauge& block_files_;
   prometheus::Gauge& pending_deletes_;  // tallyd_store_pending_deletes
   prometheus::Gauge& slowdown_;  // tallyd_leveldb_slowdown: 0, 1 from 8 files in level 0, 2 from 12
+  prometheus::Gauge& retention_time_;  // tallyd_retention_clock_timestamp_seconds
+  prometheus::Gauge& retention_lag_;   // tallyd_retention_clock_lag_seconds
   std::array<prometheus::Gauge*, kLevels> level_files_;  // tallyd_leveldb_files{level}
 };
 

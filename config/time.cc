@@ -320,6 +320,11 @@ std::string FormatRfc3339(TimeUs t) {
   return text;
 }
 
+int64_t Clock::SteadyUs() const {
+  const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_start).count();
+}
+
 TimeUs SystemClock::Now() const {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();

@@ -69,11 +69,15 @@ CivilTime ToCivil(TimeUs t);
 // Date Algorithms").
 int64_t DaysFromCivil(int year, int month, int day);
 
-// The wall clock; injected so that tests can set it. Thread-safe.
+// The wall clock, and beside it the monotonic one; injected so that tests can set them.
+// Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual TimeUs Now() const = 0;
+  // Counts from an unknown beginning, never goes back, and nobody can set it. It stands still while
+  // the machine sleeps.
+  virtual int64_t SteadyUs() const;
 };
 
 class SystemClock final : public Clock {

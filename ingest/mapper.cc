@@ -29,7 +29,7 @@ struct ShapePlan {
 
 // What one call of Map works with.
 struct Job {
-  TimeUs arrival = 0;
+  TimeUs expires_by = 0;    // What has expired by then is not stored.
   TimeUs next_arrival = 0;  // Of the next event without a time.
   Batch* batch = nullptr;
   MapOutcome* outcome = nullptr;
@@ -83,7 +83,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
   Job job;
-  job.arrival = arrival;
+  job.expires_by = std::min(arrival, impl_->store.RetentionNow());
   job.next_arrival = arrival;
   job.batch = batch;
   job.outcome = &outcome;
@@ -186,7 +186,7 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, Job* 
   job->renderer.Begin();
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
   for (const TableMapping& table : plan.tables) {
-    EventTimes times{0, stream.unit, job->arrival};
+    EventTimes times{0, stream.unit, job->expires_by};
     if (table.time_value < 0) {
       if (given < 0) given = std::min(job->next_arrival++, kMaxTimeUs);
       times.time = given;

@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "config/result.h"
 #include "storage/batch.h"
+#include "storage/retention_clock.h"
 #include "storage/row_scan.h"
 #include "storage/run_scan.h"
 #include "storage/table_info.h"
@@ -51,6 +52,7 @@ struct StoreState {
   uint64_t free_bytes = 0;
   std::vector<int> level_files;  // LevelDB files per level.
   std::string engine_stats;      // The engine's own table, for people.
+  RetentionClock::State retention;
 };
 
 class Store {
@@ -90,6 +92,12 @@ class Store {
   virtual std::vector<FieldInfo> Fields(std::string_view stream) const = 0;  // By name.
   virtual TableStats Stats(const TablePtr& table) = 0;
   virtual StoreState State() = 0;
+
+  // What has expired by this time may be gone for good (storage/retention_clock.h). Never later
+  // than the wall clock.
+  virtual TimeUs RetentionNow() = 0;
+  // Believes the wall clock from now on, however far it jumped. Durable on return.
+  virtual Status TrustClock() = 0;
 
   // Does now what the store would do later in the background (seal, merge, purge, compact) with
   // what there is when it is called, and

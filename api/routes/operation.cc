@@ -25,6 +25,15 @@ void AppendStoreState(const StoreState& state, std::string* out) {
                  state.disk_bytes, state.free_bytes, fmt::join(state.level_files, ","));
 }
 
+void AppendRetentionClock(const RetentionClock::State& clock, std::string* out) {
+  *out += "{\"time\":";
+  AppendJsonTime(clock.time, out);
+  fmt::format_to(std::back_inserter(*out),
+                 ",\"lag_s\":{:.3f},\"believes_wall_clock\":{},\"believes_in_s\":{}}}",
+                 static_cast<double>(clock.lag_us) / kUsPerSecond, clock.believes_wall,
+                 clock.believes_in_us / kUsPerSecond);
+}
+
 }  // namespace
 
 Response GetHealth(const Request&, ApiContext&) {
@@ -59,6 +68,8 @@ Response GetStatus(const Request& request, ApiContext& context) {
   fmt::format_to(std::back_inserter(body),
                  ",\"unsealed_bytes\":{},\"store\":", state.unsealed_bytes);
   AppendStoreState(state, &body);
+  body += ",\"retention_clock\":";
+  AppendRetentionClock(state.retention, &body);
   body += ",\"orphaned_tables\":[";
   bool first = true;
   for (const TablePtr& table : context.store.Tables()) {
@@ -78,6 +89,14 @@ Response PostSettle(const Request& request, ApiContext& context) {
   return Response::Json(200,
                         fmt::format(R"({{"settled":true,"unsealed_bytes":{},"seconds":{:.3f}}})",
                                     context.store.State().unsealed_bytes, took));
+}
+
+Response PostTrustClock(const Request& request, ApiContext& context) {
+  if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
+  if (Status trusted = context.store.TrustClock(); !trusted) return ProblemOf(trusted.error());
+  std::string body = "{\"retention_clock\":";
+  AppendRetentionClock(context.store.State().retention, &body);
+  return Response::Json(200, body + "}");
 }
 
 Response PostReload(const Request& request, ApiContext& context) {

@@ -65,6 +65,7 @@ class LevelDbStore final : public Store {
       : metrics_(*options.registry),
         storage_(options.storage),
         clock_(*options.clock),
+        retention_(*options.clock),
         engine_(options, &metrics_) {}
   ~LevelDbStore() override { Close(); }
 
@@ -95,6 +96,8 @@ class LevelDbStore final : public Store {
   }
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
+  TimeUs RetentionNow() override { return retention_.Now(); }
+  Status TrustClock() override;
   Status Settle() override;
   void Close() override;
 
@@ -108,12 +111,15 @@ class LevelDbStore final : public Store {
   // A lease, and the deletes that belong to it.
   Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
   uint64_t CountRows(const TablePtr& table, bool* all);
+  Status PutRetentionTime(TimeUs time);
 
   StoreMetrics metrics_;
   const StorageConfig storage_;
   const Clock& clock_;
+  RetentionClock retention_;
   Engine engine_;
   std::unique_ptr<GroupCommitter> committer_;
+  std::unique_ptr<RetentionKeeper> retention_keeper_;
   std::unique_ptr<Sealer> sealer_;
   std::mutex adopt_mutex_;
   std::mutex close_mutex_;
@@ -126,7 +132,11 @@ Status LevelDbStore::Open() {
     if (sealer_) sealer_->Wake();
   });
   committer_ = std::make_unique<GroupCommitter>(storage_, &engine_, &metrics_);
-  sealer_ = std::make_unique<Sealer>(storage_, clock_, &engine_, committer_.get(), &metrics_);
+  const std::optional<TimeUs> persisted = state().retention_time;
+  retention_.Start(persisted);
+  retention_keeper_ = std::make_unique<RetentionKeeper>(
+      &retention_, persisted, [this](TimeUs time) { return PutRetentionTime(time); });
+  sealer_ = std::make_unique<Sealer>(storage_, &retention_, &engine_, committer_.get(), &metrics_);
   return {};
 }
 
@@ -273,6 +283,7 @@ StoreState LevelDbStore::State() {
   result.queued_batches = committing.queued_batches;
   result.free_bytes = engine_.space().free_bytes();
   result.disk_bytes = BytesBelow(storage_.path);
+  result.retention = retention_.GetState();
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return result;
   const Access access(lease->get());
@@ -289,11 +300,26 @@ StoreState LevelDbStore::State() {
   return result;
 }
 
+Status LevelDbStore::PutRetentionTime(TimeUs time) {
+  std::string record;
+  PutU64(&record, static_cast<uint64_t>(time));
+  auto batch = NewLevelDbBatch();
+  batch->PutRecord(MetaKey(MetaKind::kRetentionClock), record);
+  return committer_->Commit(std::move(batch));
+}
+
+Status LevelDbStore::TrustClock() {
+  const Status trusted = retention_keeper_->Trust();
+  sealer_->Wake();
+  return trusted;
+}
+
 Status LevelDbStore::Settle() { return sealer_->Settle(); }
 
 void LevelDbStore::Close() {
   const std::lock_guard lock(close_mutex_);
   if (sealer_) sealer_->Stop();
+  if (retention_keeper_) retention_keeper_->Stop();
   if (committer_) committer_->Close();
   engine_.Close();
 }

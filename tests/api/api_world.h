@@ -18,6 +18,7 @@ namespace tallyd {
 class FixedClock final : public Clock {
  public:
   TimeUs Now() const override { return now; }
+  int64_t SteadyUs() const override { return 0; }
   TimeUs now = 1'700'000'000'000'000;
 };
 

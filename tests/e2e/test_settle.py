@@ -49,6 +49,19 @@ def events(first, count):
             for at in range(first, first + count)]
 
 
+class TrustClockTest(E2eTest):
+    def test_the_retention_clock_is_told_and_can_be_told(self):
+        daemon = self.start(TABLES)
+        clock = daemon.get("/v1/status").expect(200).json["retention_clock"]
+        self.assertTrue(clock["believes_wall_clock"])
+        self.assertLess(abs(clock["lag_s"]), 60)
+        told = daemon.request("POST", "/-/trust-clock").expect(200).json["retention_clock"]
+        self.assertGreaterEqual(told["time"], clock["time"])
+        metrics = daemon.get("/metrics").expect(200).text
+        self.assertIn("\ntallyd_retention_clock_timestamp_seconds ", metrics)
+        self.assertIn("\ntallyd_retention_clock_lag_seconds ", metrics)
+
+
 class SettleTest(E2eTest):
     def settle(self, daemon):
         answer = daemon.request("POST", "/-/settle").expect(200).json

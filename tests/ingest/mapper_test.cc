@@ -274,6 +274,23 @@ families.long = { max_age = "10d" }
   EXPECT_EQ(world.Rows(), "");
 }
 
+// A wall clock that jumped ahead must not refuse what is not too old.
+TEST(MapperTest, AnEventIsExpiredOnlyWhenTheRetentionClockAgrees) {
+  World world(R"(
+[tables.T]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{k}#{ts:ms}"
+families.f = { max_age = "1d" }
+)");
+  const std::string event =
+      fmt::format(R"({{"k":"k","ts":{},"a":1}})", World::kArrival / 1000 - 90'000'000);
+  EXPECT_EQ(world.Map(event).expired, 1u);
+  world.store->retention_now = World::kArrival - 10 * kUsPerDay;
+  EXPECT_EQ(world.Map(event).expired, 0u);
+  EXPECT_NE(world.Rows(), "");
+}
+
 TEST(MapperTest, LimitsRefuseTheEvent) {
   World world(R"(
 [tables.T]
@@ -305,9 +322,9 @@ pattern = "single-timestamp"
 row_key = "{n:zero(2)}#{ts:ms}"
 families.f = {}
 )");
-  const MapOutcome outcome = world.Map(
-      R"([{"k":"a","n":100,"ts":1,"v":1},{"k":"b","n":10,"ts":1,"v":1},[],)"
-      R"({"k":"","n":1,"ts":1,"v":1}])");
+  const MapOutcome outcome =
+      world.Map(R"([{"k":"a","n":100,"ts":1,"v":1},{"k":"b","n":10,"ts":1,"v":1},[],)"
+                R"({"k":"","n":1,"ts":1,"v":1}])");
   EXPECT_EQ(world.Rows(),
             "A b#0000000000001 | f:n=10@1 f:v=1@1\nB 10#0000000000001 | f:k='b'@1 f:v=1@1\n");
   ASSERT_EQ(outcome.errors.count(), 3u);
@@ -331,9 +348,8 @@ families.f = {}
 
 TEST(MapperTest, NewFieldsAreRememberedUntilTheStoreKnowsThem) {
   World world(kServer);
-  world.Map(
-      R"([{"hostname":"a","ts":1,"v":1},{"hostname":"a","ts":2,"v":2},)"
-      R"({"hostname":"a","ts":3,"v":0.5}])");
+  world.Map(R"([{"hostname":"a","ts":1,"v":1},{"hostname":"a","ts":2,"v":2},)"
+            R"({"hostname":"a","ts":3,"v":0.5}])");
   EXPECT_EQ(world.batch->added, 4u);
   EXPECT_EQ(world.batch->fields.at("v"), TypeBit(ValueType::kInt64) | TypeBit(ValueType::kFloat64));
   world.Map(R"({"hostname":"a","ts":1,"v":1})");

@@ -77,10 +77,13 @@ class SchemaStore final : public Store {
   }
   TableStats Stats(const TablePtr&) override { return {}; }
   StoreState State() override { return {}; }
+  TimeUs RetentionNow() override { return retention_now; }
+  Status TrustClock() override { return {}; }
   Status Settle() override { return {}; }
   void Close() override {}
 
   size_t max_sets = 1000;
+  TimeUs retention_now = kMaxTimeUs;
   std::vector<FieldInfo> fields;
 
  private:

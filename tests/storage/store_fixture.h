@@ -33,7 +33,14 @@ class TempDir {
 class ManualClock final : public Clock {
  public:
   TimeUs Now() const override { return now; }
+  int64_t SteadyUs() const override { return steady; }
+  // Time passes; setting `now` alone is a jump of the wall clock.
+  void Pass(int64_t us) {
+    steady += us;
+    now += us;
+  }
   std::atomic<TimeUs> now{1'000'000'000'000};
+  std::atomic<int64_t> steady{0};
 };
 
 // A schema of tables over stream "s" (milliseconds), each with families A and B.

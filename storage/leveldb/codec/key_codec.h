@@ -30,6 +30,7 @@ enum class MetaKind : uint8_t {
   kLastSequence = 0x01,
   kNextTable = 0x02,
   kSealedHead = 0x03,
+  kRetentionClock = 0x04,
   kStream = 0x10,
   kTable = 0x11,
   kColumnSet = 0x12,

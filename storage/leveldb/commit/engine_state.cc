@@ -33,6 +33,7 @@ class Loader {
     state_->fields.Replace(std::move(fields_));
     state_->latest.Replace(latest_.Take());
     state_->last_sequence = last_sequence_;
+    state_->retention_time = retention_time_;
     std::sort(loaded_.deletes.begin(), loaded_.deletes.end(),
               [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
     return std::move(loaded_);
@@ -130,6 +131,14 @@ class Loader {
         return ReadColumnSet(key, value);
       case MetaKind::kField:
         return ReadField(key, value);
+      case MetaKind::kRetentionClock: {
+        uint64_t time = 0;
+        if (!ByteReader(value).GetU64(&time) || time > kMaxTimeUs) {
+          return UnreadableRecord(key, "it is no time");
+        }
+        retention_time_ = static_cast<TimeUs>(time);
+        return {};
+      }
       case MetaKind::kSealedHead:  // The database reads it itself.
         return {};
     }
@@ -201,6 +210,7 @@ class Loader {
   LatestLoader latest_;
   LoadedView loaded_;
   uint64_t last_sequence_ = 0;
+  std::optional<TimeUs> retention_time_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "config/result.h"
 #include "storage/leveldb/catalogue/catalogue.h"
@@ -23,6 +24,8 @@ struct EngineState {
   // Of what is in block files: deletes up to it hide nothing in heads.
   std::atomic<uint64_t> sealed_sequence = 0;
   std::atomic<uint64_t> next_file = 1;  // Numbers of block files are never given twice.
+  // As it was persisted; of the thread that opens the store.
+  std::optional<TimeUs> retention_time;
 };
 
 // What readers are admitted to.

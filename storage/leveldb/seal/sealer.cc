@@ -29,7 +29,7 @@ void DropUnlessKept(const Status& published, const std::vector<BlockFilePtr>& fi
 
 }  // namespace
 
-Sealer::Sealer(const StorageConfig& config, const Clock& clock, Engine* engine,
+Sealer::Sealer(const StorageConfig& config, RetentionClock* clock, Engine* engine,
                GroupCommitter* committer, StoreMetrics* metrics)
     : config_(config),
       clock_(clock),
@@ -197,7 +197,7 @@ std::unique_ptr<LevelDbBatch> Sealer::NewBatch() const {
 
 RewriteInput Sealer::Input() {
   return {&engine_->database(),          &engine_->state(), &pacer_,
-          [this] { return stopping(); }, nullptr,           clock_.Now(),
+          [this] { return stopping(); }, nullptr,           clock_->Now(),
           config_.seal_window_us};
 }
 
@@ -281,7 +281,7 @@ Status Sealer::SealHead(bool* did) {
 bool Sealer::IsExpired(const BlockFile& file) const {
   for (const TablePtr& table : engine_->state().catalogue.Tables()) {
     if (table->id != file.info().table) continue;
-    const TimeUs now = clock_.Now();
+    const TimeUs now = clock_->Now();
     return std::all_of(table->families.begin(), table->families.end(),
                        [&](const StoredFamily& family) {
                          const Family& rules = family.rules;

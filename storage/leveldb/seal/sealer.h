@@ -19,14 +19,15 @@
 #include "storage/leveldb/commit/leveldb_batch.h"
 #include "storage/leveldb/seal/base_compaction.h"
 #include "storage/leveldb/seal/rewrite.h"
+#include "storage/retention_clock.h"
 
 namespace tallyd {
 
 class Sealer {
  public:
   // All outlive the sealer. Starts its thread.
-  Sealer(const StorageConfig& config, const Clock& clock, Engine* engine, GroupCommitter* committer,
-         StoreMetrics* metrics);
+  Sealer(const StorageConfig& config, RetentionClock* clock, Engine* engine,
+         GroupCommitter* committer, StoreMetrics* metrics);
   ~Sealer();
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
@@ -64,7 +65,7 @@ class Sealer {
   bool in_a_hurry() const;
 
   const StorageConfig config_;
-  const Clock& clock_;
+  RetentionClock* const clock_;
   Engine* const engine_;
   GroupCommitter* const committer_;
   StoreMetrics* const metrics_;

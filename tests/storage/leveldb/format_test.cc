@@ -73,6 +73,8 @@ TEST(FormatTest, MetaKeys) {
   EXPECT_EQ(Hex(MetaKey(MetaKind::kFormat)), "0000");
   EXPECT_EQ(Hex(MetaKey(MetaKind::kLastSequence)), "0001");
   EXPECT_EQ(Hex(MetaKey(MetaKind::kNextTable)), "0002");
+  EXPECT_EQ(Hex(MetaKey(MetaKind::kSealedHead)), "0003");
+  EXPECT_EQ(Hex(MetaKey(MetaKind::kRetentionClock)), "0004");
   EXPECT_EQ(Hex(StreamKey("s")), "001073");
   EXPECT_EQ(Hex(TableKey(3)), "001100000003");
   EXPECT_EQ(Hex(ColumnSetKey(3, 1)), "00120000000300000001");

@@ -124,11 +124,88 @@ TEST_F(StoreTest, WhatHasExpiredLeavesTheDisk) {
   ASSERT_TRUE(Write("G", "row", 9500, {{"A", "x", Value::Int(1)}, {"B", "y", Value::Int(2)}}));
   ASSERT_TRUE(store().Settle());
   EXPECT_EQ(store().State().block_files, 1u);
-  clock.now = 11'000;
+  clock.Pass(1000);
   EXPECT_EQ(Read("G"), (Rows{{"row", {{"B:y@9500", "2"}}}}));
-  clock.now = 12'000;
+  clock.Pass(1000);
   ASSERT_TRUE(store().Settle());
   EXPECT_EQ(store().State().block_files, 0u);
+}
+
+class ClockJumpTest : public StoreTest {
+ protected:
+  static constexpr int kRows = 1000;
+
+  void SetUp() override {
+    StoreTest::SetUp();
+    Table aged = MakeTable("G");
+    for (Family& family : aged.families) family.max_age_us = 30 * kUsPerDay;
+    ASSERT_TRUE(Adopt(MakeSchema({aged})));
+    auto batch = NewBatch();
+    for (int i = 0; i < kRows; ++i) {
+      Put(batch.get(), "G", std::to_string(10'000 + i), clock.now, {{"A", "x", Value::Int(i)}});
+    }
+    ASSERT_TRUE(Commit(std::move(batch)));
+    ASSERT_TRUE(store().Settle());
+    ASSERT_EQ(store().State().block_files, 1u);
+  }
+
+  size_t VisibleRows() { return Read("G").size(); }
+};
+
+TEST_F(ClockJumpTest, AMomentFortyDaysAheadRemovesNothing) {
+  clock.now += 40 * kUsPerDay;
+  clock.Pass(kUsPerSecond / 2);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(VisibleRows(), 0u) << "reads hide by the wall clock";
+  EXPECT_FALSE(store().State().retention.believes_wall);
+  clock.now -= 40 * kUsPerDay;
+  EXPECT_EQ(VisibleRows(), size_t{kRows});
+  EXPECT_TRUE(store().State().retention.believes_wall);
+}
+
+TEST_F(ClockJumpTest, WhatIsSealedInThatMomentStays) {
+  clock.now += 40 * kUsPerDay;
+  ASSERT_TRUE(Write("G", "late", clock.now - 40 * kUsPerDay, {{"A", "x", Value::Int(1)}}));
+  ASSERT_TRUE(store().Settle());
+  clock.now -= 40 * kUsPerDay;
+  EXPECT_EQ(VisibleRows(), size_t{kRows + 1});
+}
+
+TEST_F(ClockJumpTest, AStartFortyDaysAheadRemovesNothing) {
+  clock.now += 40 * kUsPerDay;
+  Reopen();
+  ASSERT_TRUE(store().Settle());
+  Reopen();
+  ASSERT_TRUE(store().Settle());
+  clock.now -= 40 * kUsPerDay;
+  EXPECT_EQ(VisibleRows(), size_t{kRows});
+}
+
+TEST_F(ClockJumpTest, AJumpThatHoldsForAnHourIsBelieved) {
+  clock.now += 40 * kUsPerDay;
+  ASSERT_TRUE(store().Settle());
+  clock.Pass(3601 * kUsPerSecond);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(store().State().block_files, 0u);
+}
+
+TEST_F(ClockJumpTest, AnOperatorMayTrustTheClockForGood) {
+  clock.now += 40 * kUsPerDay;
+  ASSERT_TRUE(store().TrustClock());
+  Reopen();
+  EXPECT_TRUE(store().State().retention.believes_wall);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(store().State().block_files, 0u);
+}
+
+TEST_F(ClockJumpTest, TheRetentionClockIsKeptInTheStore) {
+  clock.Pass(10 * kUsPerDay);
+  const TimeUs reached = store().State().retention.time;
+  EXPECT_EQ(reached, clock.now);
+  clock.now -= 20 * kUsPerDay;
+  Reopen();
+  EXPECT_EQ(store().State().retention.time, reached) << "it never goes back";
+  EXPECT_EQ(store().RetentionNow(), clock.now) << "but what it answers is not ahead of the wall";
 }
 
 TEST_F(StoreTest, LatestRowKeepsTheNewestEvent) {
@@ -234,7 +311,7 @@ TEST_F(StoreTest, AStrayTimeDoesNotKeepOthersOnTheDisk) {
   ASSERT_TRUE(Commit(std::move(batch)));
   ASSERT_TRUE(store().Settle());
   EXPECT_EQ(store().State().block_files, 2u);
-  clock.now += 12 * kUsPerDay;
+  clock.Pass(12 * kUsPerDay);
   ASSERT_TRUE(store().Settle());
   EXPECT_EQ(store().State().block_files, 1u);
 }

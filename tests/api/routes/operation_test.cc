@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/api/api_world.h"
+
+namespace tallyd {
+namespace {
+
+constexpr char kTables[] = R"(
+[tables.T]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{k}#{ts:ms}"
+families.F = { max_age = "30d" }
+)";
+constexpr int64_t kMonthAndMore = 40 * kUsPerDay;
+
+class OperationTest : public ::testing::Test, public ApiWorld {
+ protected:
+  OperationTest() : ApiWorld(kTables) {}
+
+  nlohmann::json Ask(Handler handler) { return nlohmann::json::parse(Call(handler, {}).body); }
+  std::string Metrics() { return Call(GetMetrics, {}).body; }
+
+  // Of an event that is as old as it may be when the clock does not jump.
+  int64_t Expired() {
+    const int64_t ts = (clock().now - kMonthAndMore) / kUsPerMs;
+    const Response response =
+        Post("s", "{\"k\":\"a\",\"v\":1,\"ts\":" + std::to_string(ts) + "}", "");
+    return nlohmann::json::parse(response.body).value("expired", 0);
+  }
+};
+
+TEST_F(OperationTest, StatusTellsTheRetentionClock) {
+  const nlohmann::json before = Ask(GetStatus)["retention_clock"];
+  EXPECT_TRUE(before["believes_wall_clock"]);
+  EXPECT_EQ(before["lag_s"], 0.0);
+  clock().now += kMonthAndMore;
+  const nlohmann::json jumped = Ask(GetStatus)["retention_clock"];
+  EXPECT_FALSE(jumped["believes_wall_clock"]);
+  EXPECT_NEAR(jumped["lag_s"], 40 * 86'400.0, 100);
+  EXPECT_NEAR(jumped["believes_in_s"], 3600.0, 100);
+}
+
+TEST_F(OperationTest, MetricsTellTheRetentionClock) {
+  EXPECT_NE(Metrics().find("\ntallyd_retention_clock_timestamp_seconds 1700000000\n"),
+            std::string::npos);
+  EXPECT_NE(Metrics().find("\ntallyd_retention_clock_lag_seconds 0\n"), std::string::npos);
+}
+
+TEST_F(OperationTest, TrustClockMakesAJumpCount) {
+  clock().now += kMonthAndMore;
+  EXPECT_EQ(Expired(), 0) << "the retention clock does not agree that it is too old";
+  const Response trusted = Call(PostTrustClock, {});
+  EXPECT_EQ(trusted.status, 200);
+  const auto told = nlohmann::json::parse(trusted.body)["retention_clock"];
+  EXPECT_TRUE(told["believes_wall_clock"]);
+  EXPECT_EQ(told["time"], clock().now / kUsPerMs);
+  EXPECT_EQ(Expired(), 1);
+}
+
+TEST_F(OperationTest, TrustClockTakesNoParameter) {
+  EXPECT_EQ(Call(PostTrustClock, {}, "to=now").status, 400);
+}
+
+}  // namespace
+}  // namespace tallyd
