@@ -44,9 +44,10 @@ struct StorageConfig {
   uint32_t bloom_bits = 10;
   uint64_t queue_bytes =
       64u << 20;  // Batches that wait for the committer; beyond: 503 with Retry-After.
-  uint64_t group_bytes = 4u << 20;          // What one commit takes at most.
-  int64_t seal_window_us = 86'400'000'000;  // Column blocks are apart by windows of event time.
-  int64_t seal_delay_us = 300'000'000;      // An event waits at most so long to be sealed.
+  uint64_t group_bytes = 4u << 20;             // What one commit takes at most.
+  int64_t seal_window_us = 86'400'000'000;     // Column blocks are apart by windows of event time.
+  int64_t seal_delay_us = 300'000'000;         // An event waits at most so long to be sealed.
+  int64_t purge_deadline_us = 86'400'000'000;  // What a delete hides leaves the disk within this.
   double seal_cpu = 0.5;  // Of one core, for sealing while it is not behind; 0 < seal_cpu <= 1.
   uint64_t free_space_floor = 16u << 20;  // Below it writes are refused with 507.
   uint64_t ballast = 48u << 20;           // Reserve file that is given up when the disk is full.

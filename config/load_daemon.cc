@@ -89,6 +89,7 @@ void ReadStorage(TomlReader storage, StorageConfig* config) {
   storage.Duration("sync_interval", {kUsPerMs, 3600 * kUsPerSecond}, &config->sync_interval_us);
   storage.Size("write_buffer", {64 * kKiB, kGiB}, &config->write_buffer);
   storage.Duration("seal_window", {60 * kUsPerSecond, 3650 * kUsPerDay}, &config->seal_window_us);
+  storage.Duration("purge_deadline", {kUsPerSecond, 365 * kUsPerDay}, &config->purge_deadline_us);
   storage.Duration("seal_delay", {kUsPerMs, 30 * kUsPerDay}, &config->seal_delay_us);
   if (storage.PositiveNumber("seal_cpu", &config->seal_cpu) && config->seal_cpu > 1) {
     storage.Mistake("seal_cpu", "is more than one core; accepted: a number above 0, at most 1");

@@ -37,7 +37,7 @@ GroupCommitter::GroupCommitter(const StorageConfig& config, CommitTarget* target
 GroupCommitter::~GroupCommitter() { Close(); }
 
 void GroupCommitter::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
-  Status admitted = target_->Admit();
+  Status admitted = target_->Admit(*batch);
   const size_t bytes = target_->BytesOf(*batch);
   {
     const std::lock_guard lock(mutex_);

@@ -37,6 +37,8 @@ class CommitTarget {
   virtual ~CommitTarget() = default;
   // Whether new requests may queue (there is space on the disk). Of any thread; cheap.
   virtual Status Admit() = 0;
+  // Whether this one may: what frees space always may. Of any thread; cheap.
+  virtual Status Admit(const Batch& batch) = 0;
   // Whether this batch may be part of a group; an error refuses it alone.
   virtual Status Check(const Batch& batch) = 0;
   virtual size_t BytesOf(const Batch& batch) const = 0;

@@ -8,7 +8,10 @@
 #ifndef TALLYD_STORAGE_LEVELDB_STORE_H_
 #define TALLYD_STORAGE_LEVELDB_STORE_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "config/config.h"
 #include "storage/store.h"
@@ -23,11 +26,19 @@ class Registry;
 
 namespace tallyd {
 
+// Of the volume that holds a directory, in bytes.
+struct VolumeSpace {
+  uint64_t total = 0;
+  uint64_t free = 0;
+};
+using MeasureVolume = std::function<VolumeSpace(const std::string& directory)>;
+
 struct LevelDbStoreOptions {
   StorageConfig storage;
   const Clock* clock = nullptr;              // Required; outlives the store.
   prometheus::Registry* registry = nullptr;  // Required; outlives the store.
   leveldb::Env* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
+  MeasureVolume measure;        // Tests: full disks. Empty: what the file system says.
 };
 
 // Opens or creates. Errors: kConflict when another process has it open, kCorruption naming what is

@@ -50,6 +50,10 @@ StoreMetrics::StoreMetrics(prometheus::Registry& registry)
           MakeCounter(registry, "tallyd_store_sealed_heads_total", "Heads that were sealed.")),
       merged_entries(MakeCounter(registry, "tallyd_store_merged_entries_total",
                                  "Entries written again when block files were merged.")),
+      sealed_bytes(MakeCounter(registry, "tallyd_store_sealed_bytes_total",
+                               "Bytes of block files that heads became.")),
+      merged_bytes(MakeCounter(registry, "tallyd_store_merged_bytes_total",
+                               "Bytes of block files that other block files became.")),
       stalls(MakeCounter(registry, "tallyd_store_stalls_total",
                          "Writes that were held up because compaction did not keep up.")) {}
 

@@ -28,6 +28,8 @@ struct StoreMetrics {
   prometheus::Counter& sealed_entries;    // tallyd_store_sealed_entries_total
   prometheus::Counter& sealed_heads;      // tallyd_store_sealed_heads_total
   prometheus::Counter& merged_entries;    // tallyd_store_merged_entries_total
+  prometheus::Counter& sealed_bytes;      // tallyd_store_sealed_bytes_total
+  prometheus::Counter& merged_bytes;      // tallyd_store_merged_bytes_total: written again
   prometheus::Counter& stalls;  // tallyd_store_stalls_total: writes that compaction held up
 };
 

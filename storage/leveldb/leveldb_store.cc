@@ -136,7 +136,8 @@ Status LevelDbStore::Open() {
   retention_.Start(persisted);
   retention_keeper_ = std::make_unique<RetentionKeeper>(
       &retention_, persisted, [this](TimeUs time) { return PutRetentionTime(time); });
-  sealer_ = std::make_unique<Sealer>(storage_, &retention_, &engine_, committer_.get(), &metrics_);
+  sealer_ = std::make_unique<Sealer>(SealContext::Parts{
+      &storage_, &clock_, &retention_, &engine_, committer_.get(), &metrics_, nullptr, nullptr});
   return {};
 }
 

@@ -95,6 +95,7 @@ sync_interval = "200ms"
 write_buffer = "4MiB"
 seal_window = "1h"
 seal_delay = "10s"
+purge_deadline = "2h"
 seal_cpu = 0.25
 block_cache = 0
 max_file_size = "2MiB"
@@ -113,6 +114,7 @@ format = "json"
   EXPECT_EQ(config.storage.write_buffer, 4u << 20);
   EXPECT_EQ(config.storage.seal_window_us, 3600 * kUsPerSecond);
   EXPECT_EQ(config.storage.seal_delay_us, 10 * kUsPerSecond);
+  EXPECT_EQ(config.storage.purge_deadline_us, 7200 * kUsPerSecond);
   EXPECT_EQ(config.storage.seal_cpu, 0.25);
   EXPECT_EQ(config.storage.block_cache, 0u);
   EXPECT_EQ(config.storage.max_file_size, 2u << 20);

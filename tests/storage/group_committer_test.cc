@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 // Commits when it is let, and fails when it is told to.
 class FakeTarget final : public CommitTarget {
  public:
+  Status Admit(const Batch&) override { return Admit(); }
   Status Admit() override {
     const std::lock_guard lock(mutex_);
     return admit_;

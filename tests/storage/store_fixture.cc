@@ -77,6 +77,7 @@ Status StoreHarness::TryOpen() {
   options.clock = &clock;
   options.registry = own_registry_.get();
   options.env = env_;
+  options.measure = measure;
   Result<std::unique_ptr<Store>> opened = OpenLevelDbStore(options);
   if (!opened) return opened.error();
   store_ = std::move(*opened);
@@ -219,6 +220,15 @@ Rows StoreHarness::Read(const std::string& table, ScanSpec spec) {
   if (rows) return *rows;
   ADD_FAILURE() << rows.error().message();
   return {};
+}
+
+double StoreHarness::Metric(const std::string& name) const {
+  double sum = 0;
+  for (const prometheus::MetricFamily& family : own_registry_->Collect()) {
+    if (family.name != name) continue;
+    for (const auto& metric : family.metric) sum += metric.counter.value + metric.gauge.value;
+  }
+  return sum;
 }
 
 void StoreHarness::AwaitPurge() {

@@ -93,7 +93,11 @@ class StoreHarness {
   // Until no delete waits to be purged.
   void AwaitPurge();
 
+  // The sum of a counter or gauge over its labels.
+  double Metric(const std::string& name) const;
+
   ManualClock clock;
+  MeasureVolume measure;  // Before Open.
 
  private:
   static void AddRow(const TableInfo& table, const Row& row, Cells* cells);

@@ -20,10 +20,11 @@ namespace tallyd {
 struct DeleteRange {
   TableId table = 0;
   uint64_t sequence = 0;
+  TimeUs at = 0;  // When it was committed, by the wall clock.
   DeleteSpec what;
 
-  DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec)
-      : table(table_id), sequence(number), what(std::move(spec)) {}
+  DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec, TimeUs committed = 0)
+      : table(table_id), sequence(number), at(committed), what(std::move(spec)) {}
   bool CoversRow(std::string_view row_key) const {
     return row_key >= what.rows.start && (what.rows.end.empty() || row_key < what.rows.end);
   }

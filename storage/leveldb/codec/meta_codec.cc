@@ -137,7 +137,7 @@ Result<uint8_t> DecodeField(std::string_view record) {
   return type_bits;
 }
 
-std::string EncodeDelete(const DeleteSpec& what) {
+std::string EncodeDelete(const DeleteSpec& what, TimeUs at) {
   const int flags =
       (what.family ? kDeleteHasFamily : 0) | (what.qualifier ? kDeleteHasQualifier : 0);
   std::string record{kRecordVersion, static_cast<char>(flags)};
@@ -145,12 +145,13 @@ std::string EncodeDelete(const DeleteSpec& what) {
   PutString(&record, what.rows.end);
   PutVarint(&record, static_cast<uint64_t>(std::max<TimeUs>(what.cells.from, 0)));
   PutVarint(&record, static_cast<uint64_t>(std::clamp<TimeUs>(what.cells.to, 0, kMaxTimeUs + 1)));
+  PutVarint(&record, static_cast<uint64_t>(std::clamp<TimeUs>(at, 0, kMaxTimeUs)));
   if (what.family) PutVarint(&record, *what.family);
   if (what.qualifier) PutString(&record, *what.qualifier);
   return record;
 }
 
-Result<DeleteSpec> DecodeDelete(std::string_view record) {
+Result<DeleteSpec> DecodeDelete(std::string_view record, TimeUs* at) {
   const Error damaged = Damaged("a delete");
   ByteReader in(record);
   DeleteSpec what;
@@ -159,7 +160,7 @@ Result<DeleteSpec> DecodeDelete(std::string_view record) {
   if (!GetRecordVersion(&in) || !in.GetByte(&flags) ||
       (flags & ~(kDeleteHasFamily | kDeleteHasQualifier)) != 0 || !GetText(&in, &what.rows.start) ||
       !GetText(&in, &what.rows.end) || !in.GetNumber(&what.cells.from, kLatest) ||
-      !in.GetNumber(&what.cells.to, kLatest)) {
+      !in.GetNumber(&what.cells.to, kLatest) || !in.GetNumber(at, kLatest)) {
     return damaged;
   }
   if ((flags & kDeleteHasFamily) != 0 && !in.GetNumber(&what.family.emplace(), kMaxFamilies)) {

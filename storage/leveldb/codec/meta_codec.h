@@ -35,8 +35,9 @@ Result<std::vector<Column>> DecodeColumnSet(std::string_view record);
 std::string EncodeField(uint8_t type_bits);
 Result<uint8_t> DecodeField(std::string_view record);
 
-std::string EncodeDelete(const DeleteSpec& what);
-Result<DeleteSpec> DecodeDelete(std::string_view record);
+// `at`: when it was committed, by the wall clock.
+std::string EncodeDelete(const DeleteSpec& what, TimeUs at);
+Result<DeleteSpec> DecodeDelete(std::string_view record, TimeUs* at);
 
 }  // namespace tallyd
 

@@ -27,9 +27,9 @@ Engine::Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics)
       metrics_(metrics),
       own_env_(MakeEnv(options, metrics)),
       env_(own_env_ ? own_env_.get() : options.env),
-      space_(options.storage),
+      space_(options.storage, options.measure),
       database_(options.storage, env_),
-      writer_(&database_, &state_) {}
+      writer_(&database_, &state_, *options.clock) {}
 
 Engine::~Engine() { Close(); }
 
@@ -81,6 +81,11 @@ Status Engine::RemoveStrays() {
 
 void Engine::Close() { database_.Close(); }
 
+Status Engine::Admit(const Batch& batch) {
+  if (static_cast<const LevelDbBatch&>(batch).stores_events()) return space_.Admit();
+  return {};
+}
+
 Status Engine::Check(const Batch& batch) {
   if (writer_.MayCommit(static_cast<const LevelDbBatch&>(batch))) return {};
   return Error(ErrorCode::kConflict, "a table that the batch writes to was dropped");
@@ -109,8 +114,6 @@ Status Engine::Recover() {
     const Status reopened = Reopen();
     if (!reopened) return reopened;
   }
-  const Status admitted = space_.Admit();
-  if (!admitted) return admitted;
   // Work in the background may have failed meanwhile, which only a write tells.
   return Commit({}, true);
 }

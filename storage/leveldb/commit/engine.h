@@ -32,6 +32,7 @@ class Engine final : public CommitTarget {
 
   // CommitTarget:
   Status Admit() override { return space_.Admit(); }
+  Status Admit(const Batch& batch) override;
   Status Check(const Batch& batch) override;
   size_t BytesOf(const Batch& batch) const override;
   Status Commit(std::span<Batch* const> group, bool sync) override;

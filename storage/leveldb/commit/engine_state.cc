@@ -188,10 +188,11 @@ class Loader {
     if (!in.GetU32(&table) || !in.GetU64(&sequence)) {
       return UnreadableRecord(key, "its key is too short");
     }
-    Result<DeleteSpec> what = DecodeDelete(value);
+    TimeUs at = 0;
+    Result<DeleteSpec> what = DecodeDelete(value, &at);
     if (!what) return UnreadableRecord(key, what.error().message());
     loaded_.deletes.push_back(
-        std::make_shared<const DeleteRange>(table, sequence, std::move(*what)));
+        std::make_shared<const DeleteRange>(table, sequence, std::move(*what), at));
     return {};
   }
 

@@ -30,8 +30,8 @@ bool IsOnlyLayer(std::string_view row, const Layer& layer) {
 
 }  // namespace
 
-GroupWriter::GroupWriter(Database* database, EngineState* state)
-    : database_(database), state_(state), merge_(state->sets) {}
+GroupWriter::GroupWriter(Database* database, EngineState* state, const Clock& clock)
+    : database_(database), state_(state), clock_(clock), merge_(state->sets) {}
 
 bool GroupWriter::MayCommit(const LevelDbBatch& batch) const {
   return std::all_of(batch.tables().begin(), batch.tables().end(),
@@ -148,10 +148,10 @@ Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
 }
 
 void GroupWriter::DeleteHistory(TableId table, const DeleteSpec& what) {
-  auto range = std::make_shared<const DeleteRange>(table, ++sequence_, what);
+  auto range = std::make_shared<const DeleteRange>(table, ++sequence_, what, clock_.Now());
   const KeyRange& rows = what.rows;
   if ((!rows.end.empty() && rows.start >= rows.end) || what.cells.is_empty()) return;
-  head_.Put(DeleteKey(table, sequence_), EncodeDelete(what));
+  head_.Put(DeleteKey(table, sequence_), EncodeDelete(what, range->at));
   write_.deletes.push_back(std::move(range));
 }
 

@@ -22,7 +22,8 @@ namespace tallyd {
 
 class GroupWriter {
  public:
-  GroupWriter(Database* database, EngineState* state);
+  // All outlive the writer.
+  GroupWriter(Database* database, EngineState* state, const Clock& clock);
 
   // False when a table that the batch writes to was dropped: it must not be committed.
   bool MayCommit(const LevelDbBatch& batch) const;
@@ -46,6 +47,7 @@ class GroupWriter {
 
   Database* const database_;
   EngineState* const state_;
+  const Clock& clock_;
   LatestMerge merge_;
 
   // Of the group at hand.

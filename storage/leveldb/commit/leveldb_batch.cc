@@ -102,6 +102,12 @@ void LevelDbBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
   Touch(table.id);
 }
 
+bool LevelDbBatch::stores_events() const {
+  return std::any_of(ops_.begin(), ops_.end(), [](const Op& op) {
+    return op.kind == OpKind::kEntry || op.kind == OpKind::kLatest;
+  });
+}
+
 void LevelDbBatch::Touch(TableId table) {
   if (!tables_.empty() && tables_.back() == table) return;
   if (std::find(tables_.begin(), tables_.end(), table) == tables_.end()) tables_.push_back(table);

@@ -61,6 +61,8 @@ class LevelDbBatch final : public Batch {
   const std::vector<const ColumnSet*>& new_sets() const { return new_sets_; }
   const FieldTypes& fields() const { return fields_; }
   const std::vector<TableId>& tables() const { return tables_; }  // That it writes to.
+  // False: it only removes, or records what the store itself does.
+  bool stores_events() const;
   size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
 
  private:

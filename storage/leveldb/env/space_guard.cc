@@ -23,15 +23,11 @@ constexpr uint64_t kMaxSlack = 16u << 20;
 constexpr uint64_t kMinWriteBuffer = 64u << 10;
 constexpr mode_t kFileMode = 0600;
 
-struct Volume {
-  uint64_t total = std::numeric_limits<uint64_t>::max();
-  uint64_t free = std::numeric_limits<uint64_t>::max();
-};
-
 // A volume that does not tell is taken to be large and empty.
-Volume Measure(const std::string& directory) {
+VolumeSpace Ask(const std::string& directory) {
+  constexpr uint64_t kMuch = std::numeric_limits<uint64_t>::max();
   struct statvfs stat {};
-  if (::statvfs(directory.c_str(), &stat) != 0) return {};
+  if (::statvfs(directory.c_str(), &stat) != 0) return {kMuch, kMuch};
   return {uint64_t{stat.f_blocks} * stat.f_frsize, uint64_t{stat.f_bavail} * stat.f_frsize};
 }
 
@@ -74,10 +70,11 @@ SpaceBudget PlanSpace(const StorageConfig& config, uint64_t volume_bytes) {
   return budget;
 }
 
-SpaceGuard::SpaceGuard(const StorageConfig& config)
-    : directory_(config.path),
+SpaceGuard::SpaceGuard(const StorageConfig& config, MeasureVolume measure)
+    : measure_(measure ? std::move(measure) : Ask),
+      directory_(config.path),
       ballast_(config.path + "/ballast"),
-      budget_(PlanSpace(config, Measure(directory_).total)) {
+      budget_(PlanSpace(config, measure_(directory_).total)) {
   struct stat stat {};
   has_ballast_ = ::stat(ballast_.c_str(), &stat) == 0 &&
                  static_cast<uint64_t>(stat.st_size) == budget_.ballast &&
@@ -98,7 +95,7 @@ Status SpaceGuard::Admit() {
 }
 
 Status SpaceGuard::Look() {
-  const uint64_t free = Measure(directory_).free;
+  const uint64_t free = measure_(directory_).free;
   const uint64_t needed = budget_.floor + (has_ballast_ ? 0 : budget_.ballast);
   if (free < needed) {
     return Error(ErrorCode::kNoSpace,
@@ -133,6 +130,6 @@ void SpaceGuard::Release() {
   next_look_ = {};
 }
 
-uint64_t SpaceGuard::free_bytes() const { return Measure(directory_).free; }
+uint64_t SpaceGuard::free_bytes() const { return measure_(directory_).free; }
 
 }  // namespace tallyd

@@ -13,6 +13,7 @@
 
 #include "config/config.h"
 #include "config/result.h"
+#include "storage/leveldb_store.h"
 
 namespace tallyd {
 
@@ -26,8 +27,8 @@ SpaceBudget PlanSpace(const StorageConfig& config, uint64_t volume_bytes);
 
 class SpaceGuard {
  public:
-  // The directory exists.
-  explicit SpaceGuard(const StorageConfig& config);
+  // The directory exists. `measure` as in LevelDbStoreOptions.
+  explicit SpaceGuard(const StorageConfig& config, MeasureVolume measure = nullptr);
 
   // kNoSpace while writes are to be refused. Looks at the disk at most every 100 ms; then it also
   // makes the ballast, if that is missing and there is room.
@@ -42,6 +43,7 @@ class SpaceGuard {
   Status Look();  // REQUIRES: mutex_, like the next.
   Status MakeBallast();
 
+  const MeasureVolume measure_;
   const std::string directory_;
   const std::string ballast_;
   SpaceBudget budget_;

@@ -1,9 +1,9 @@
-// Sealer: turns closed heads into block files in the background, merges block files of a window,
-// removes what deletes hide and what is past its age. One thread; what it makes is files first,
-// then one commit through the committer that puts them in the place of what they were made from, so
-// a crash at any point leaves each entry in one place.
-//
-// It keeps to its share of a core (storage.seal_cpu) unless heads pile up or Settle waits.
+// Sealer: the store's work in the background, on one thread: a list of named jobs (seal_job.h), of
+// which each is asked in turn for one piece of work. Closed heads become block files; files that
+// have expired are dropped, those of which deletes hide much are written again, those of a window
+// are merged. It keeps to its share of a core (storage.seal_cpu) unless heads pile up or Settle
+// waits, and sleeps until the next thing is due: idle, it looks up once a second, whatever the
+// number of files.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_SEALER_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_SEALER_H_
 
@@ -11,65 +11,70 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "storage/group_committer.h"
-#include "storage/leveldb/commit/engine.h"
-#include "storage/leveldb/commit/leveldb_batch.h"
-#include "storage/leveldb/seal/base_compaction.h"
-#include "storage/leveldb/seal/rewrite.h"
-#include "storage/retention_clock.h"
+#include "storage/leveldb/seal/pacer.h"
+#include "storage/leveldb/seal/seal_context.h"
+#include "storage/leveldb/seal/seal_job.h"
 
 namespace tallyd {
 
 class Sealer {
  public:
-  // All outlive the sealer. Starts its thread.
-  Sealer(const StorageConfig& config, RetentionClock* clock, Engine* engine,
-         GroupCommitter* committer, StoreMetrics* metrics);
+  // Of these parts, but for those that the sealer has itself. All outlive the sealer. Starts its
+  // thread.
+  explicit Sealer(const SealContext::Parts& parts);
   ~Sealer();
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
   // There may be something to do. Of any thread.
   void Wake();
-  // Seals, merges and purges all that there is when it is called; then returns, or when that
-  // failed. Of any thread.
+  // Does all that there is to do when it is called; then returns, or when that failed. Of any
+  // thread.
   Status Settle();
   void Stop();  // Idempotent.
 
  private:
+  using Time = SealJob::Time;
+  struct Entry {
+    std::unique_ptr<SealJob> job;
+    bool takes_turns = false;  // After a piece of work the others that do come first.
+    // Of a job that failed: when it is asked again, and what was logged of it.
+    Time not_before;
+    std::chrono::milliseconds pause{0};
+    std::string logged;
+    Time logged_at;
+  };
+  // What a round over all jobs came to.
+  struct Round {
+    Progress progress = Progress::kNone;
+    std::optional<Error> failed;  // The first.
+    bool reopening = false;       // There was no view, or no longer.
+  };
+
+  void AddJobs();
   void Run();
-  // One piece of work; *did tells whether there was any.
-  Status Work(bool* did);
-  void LogFailure(const std::string& message);
+  Round WorkOnce();
+  // Nothing: it has nothing to do, or waits.
+  std::optional<Result<Progress>> Ask(Entry* entry, const ViewPtr& view);
+  void Fail(Entry* entry, const Error& error);
   void BeginSettle(const View& view);
-  Status SealIfDue(const View& view, bool* did);
-  Status SealAllDue();
-  Status BeginHeadIfDue(const View& view, bool* did);
-  Status SealHead(bool* did);
-  Status DropFiles(const View& view, bool* did);
-  Status Purge(const View& view, std::vector<BlockFilePtr>* due, bool* did);
-  std::vector<BlockFilePtr> MergeDue(const View& view) const;
-  Status Rewrite(std::vector<BlockFilePtr> from);
-  Status CompactBase();
-  bool IsExpired(const BlockFile& file) const;
-  // Commits the records, then changes the view, as one.
-  Status Publish(std::unique_ptr<LevelDbBatch> batch, std::function<void(View*)> change);
-  Status CommitRecords(const Records& records);
-  std::unique_ptr<LevelDbBatch> NewBatch() const;
-  RewriteInput Input();
+  void EndSettle(Status result);
+  void Wait(const Round& round);
   bool stopping() const;
   bool settling() const;
   bool in_a_hurry() const;
 
   const StorageConfig config_;
-  RetentionClock* const clock_;
   Engine* const engine_;
-  GroupCommitter* const committer_;
-  StoreMetrics* const metrics_;
   Pacer pacer_;
+  SealContext context_;
+  std::vector<Entry> jobs_;  // Of the thread, like the ticket below.
+  uint64_t settle_ticket_ = 0;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -78,16 +83,6 @@ class Sealer {
   uint64_t settle_asked_ = 0;  // Tickets.
   uint64_t settle_done_ = 0;
   Status settle_result_;
-
-  // Of the thread, while it settles: for which ticket, and what there was when it began. What comes
-  // meanwhile is not waited for.
-  uint64_t settle_ticket_ = 0;    // 0: it does not.
-  uint64_t settle_head_ = 0;      // The newest head to be sealed.
-  uint64_t settle_sequence_ = 0;  // Of the newest files to be merged; 0: not sealed yet.
-
-  std::chrono::steady_clock::time_point not_before_;  // Heads are not sealed in a merge.
-  std::string logged_failure_;                        // Of the thread; the last line's.
-  std::chrono::steady_clock::time_point logged_at_;
 
   std::thread thread_;
 };

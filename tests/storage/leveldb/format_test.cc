@@ -62,11 +62,11 @@ TEST(FormatTest, Delete) {
   EXPECT_EQ(Hex(DeleteKey(3, 8)), "30000000030000000000000008");
   DeleteSpec what;
   what.rows = {"a", "b"};
-  EXPECT_EQ(Hex(EncodeDelete(what)), "01000161016200808084fea6dee111");
+  EXPECT_EQ(Hex(EncodeDelete(what, 5)), "01000161016200808084fea6dee11105");
   what.family = FamilyId{2};
   what.qualifier = "q";
   what.cells = {1, 300};
-  EXPECT_EQ(Hex(EncodeDelete(what)), "01030161016201ac02020171");
+  EXPECT_EQ(Hex(EncodeDelete(what, 5)), "01030161016201ac0205020171");
 }
 
 TEST(FormatTest, MetaKeys) {

@@ -202,7 +202,7 @@ TEST_F(DamageTest, DamagedBytesNeverCrash) {
                                             changes,
                                             EncodeTable(table),
                                             EncodeColumnSet(set_->columns),
-                                            EncodeDelete(what),
+                                            EncodeDelete(what, 7),
                                             EntryKeyOf(1, "row", 5, 6)};
   for (int i = 0; i < 100'000; ++i) {
     std::string bytes = records[random() % records.size()];
@@ -225,7 +225,8 @@ TEST_F(DamageTest, DamagedBytesNeverCrash) {
     }
     (void)DecodeTable(view);
     (void)DecodeColumnSet(view);
-    (void)DecodeDelete(view);
+    TimeUs at = 0;
+    (void)DecodeDelete(view, &at);
     (void)DecodeStream(view);
     (void)DecodeField(view);
     (void)DecodeFormat(view);

@@ -1,0 +1,71 @@
+#include "storage/leveldb/seal/expiry_job.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tallyd {
+namespace {
+
+// The clock that judges may stand still or be set: look again after so long.
+constexpr auto kLookAgain = std::chrono::minutes(1);
+constexpr TimeUs kEver = std::numeric_limits<TimeUs>::max();
+
+// How long after its newest cell a file of this table has nothing to give; kEver: always something.
+TimeUs LifeOf(const TableInfo& table) {
+  TimeUs life = table.families.empty() ? kEver : 0;
+  for (const StoredFamily& family : table.families) {
+    const Family& rules = family.rules;
+    const bool by_age =
+        family.configured && rules.max_age_us && !(rules.expire_by_both && rules.max_versions);
+    life = std::max(life, by_age ? TimeUs{*rules.max_age_us} : kEver);
+  }
+  return life;
+}
+
+}  // namespace
+
+bool ExpiryJob::IsNew(const ViewPtr& view) {
+  std::vector<TablePtr> tables = context_.state().catalogue.Tables();
+  const bool same = view_.lock() == view && tables == tables_;
+  tables_ = std::move(tables);
+  view_ = view;
+  return !same;
+}
+
+Result<Progress> ExpiryJob::Work(const ViewPtr& view) {
+  const bool is_due = std::chrono::steady_clock::now() >= next_ || context_.settle.active;
+  if (!IsNew(view) && !is_due) return Progress::kNone;
+  const View::Files expired = FindExpired(*view);
+  if (expired.empty()) return Progress::kNone;
+  const Status dropped = context_.Replace(context_.NewBatch(), expired, {}, nullptr);
+  if (!dropped) return dropped.error();
+  return Progress::kSome;
+}
+
+View::Files ExpiryJob::FindExpired(const View& view) {
+  std::map<TableId, TimeUs> lives;
+  for (const TablePtr& table : tables_) lives[table->id] = LifeOf(*table);
+  const TimeUs now = context_.retention_now();
+  TimeUs least_left = kEver;
+  View::Files expired;
+  for (const auto& [table, files] : view.files) {
+    const auto life = lives.find(table);
+    for (const BlockFilePtr& file : *files) {
+      if (life == lives.end()) {
+        expired.push_back(file);  // Of a table that was dropped.
+      } else if (life->second != kEver && file->info().max_time < now - life->second) {
+        expired.push_back(file);
+      } else if (life->second != kEver) {
+        least_left = std::min(least_left, file->info().max_time + life->second - now + 1);
+      }
+    }
+  }
+  const auto start = std::chrono::steady_clock::now();
+  next_ = kNever;
+  if (least_left != kEver) {
+    next_ = start + std::min<Time::duration>(std::chrono::microseconds(least_left), kLookAgain);
+  }
+  return expired;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,123 @@
+#include "storage/leveldb/seal/head_job.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "storage/leveldb/codec/key_codec.h"
+
+namespace tallyd {
+namespace {
+
+constexpr auto kPauseAfterFailure = std::chrono::milliseconds(500);
+// A head with a delete is sealed soon: until then what it hides takes room and readers' time.
+constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
+// Whoever commits to an empty head tells nobody.
+constexpr auto kLook = std::chrono::seconds(1);
+
+Error Reopening() { return Error(ErrorCode::kUnavailable, "the store is reopening its files"); }
+
+}  // namespace
+
+Result<Progress> HeadJob::Work(const ViewPtr& view) {
+  const Result<Progress> begun = BeginHead(*view);
+  if (!begun || *begun == Progress::kSome || view->heads.size() == 1) return begun;
+  const Status sealed = SealOldest();
+  if (!sealed) return sealed.error();
+  return Progress::kSome;
+}
+
+Status HeadJob::Yield() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < not_before_) return {};
+  while (true) {
+    const ViewPtr view = context_.database().view();
+    if (!view) return Reopening();
+    const Result<Progress> worked = Work(view);
+    if (worked && *worked == Progress::kNone) return {};
+    if (worked) continue;
+    const ErrorCode code = worked.error().code();
+    if (code == ErrorCode::kUnavailable || code == ErrorCode::kCancelled) return worked.error();
+    not_before_ = now + kPauseAfterFailure;
+    return {};
+  }
+}
+
+Result<Progress> HeadJob::BeginHead(const View& view) {
+  const Head& newest = *view.heads.back();
+  const Time now = std::chrono::steady_clock::now();
+  const auto delay = std::chrono::microseconds(context_.config().seal_delay_us);
+  next_ = now + std::min<std::chrono::steady_clock::duration>(kLook, delay / 2);
+  if (newest.bytes() == 0) return Progress::kNone;
+  const bool settle = context_.settle.active && newest.number() <= context_.settle.head;
+  const bool has_delete = view.last_delete() > context_.state().sealed_sequence;
+  const Time old_from = newest.since() + (has_delete ? std::min<Time::duration>(kDeleteDelay, delay)
+                                                     : Time::duration(delay));
+  const bool full =
+      newest.bytes() >= context_.engine().head_bytes() && view.heads.size() <= kMaxClosedHeads;
+  const bool old = view.heads.size() == 1 && now >= old_from;
+  next_ = std::min(std::max(old_from, now), next_);
+  if (!settle && !full && !old) return Progress::kNone;
+  const Result<bool> begun = context_.database().BeginHead();
+  if (!begun) return begun.error();
+  return *begun ? Progress::kSome : Progress::kNone;
+}
+
+Status HeadJob::SealOldest() {
+  const auto start = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<Lease>> lease = context_.database().NewLease();
+  if (!lease) return lease.error();
+  uint64_t head_bytes = 0;
+  {
+    const Access access(lease->get());
+    if (!access) return Reopening();
+    head_bytes = access.view().heads.front()->bytes();
+  }
+  // What is sealed takes less than half of what it took, and that is freed.
+  const Status room = context_.NeedRoomToFree(head_bytes / 2);
+  if (!room) return room;
+  Result<SealedHead> sealed = SealOldestHead(context_.Input(nullptr), lease->get());
+  lease->reset();
+  if (!sealed) return sealed.error();
+  const Status recorded = Record(*sealed);
+  if (!recorded) return recorded;
+  uint64_t bytes = 0;
+  for (const BlockFilePtr& file : sealed->files) bytes += file->info().bytes;
+  StoreMetrics& metrics = context_.metrics();
+  metrics.sealed_entries.Increment(static_cast<double>(sealed->entries));
+  metrics.sealed_bytes.Increment(static_cast<double>(bytes));
+  metrics.sealed_heads.Increment();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  spdlog::debug("store: sealed head {}: {} entries into {} files, {} bytes, in {:.3f} s",
+                sealed->head, sealed->entries, sealed->files.size(), bytes, took.count());
+  return {};
+}
+
+Status HeadJob::Record(const SealedHead& sealed) {
+  // Latest rows may tell of the newest head, which must then be there after a power cut, too.
+  Status done =
+      context_.config().sync == Sync::kAlways ? Status() : context_.database().SyncNewestHead();
+  if (done) done = context_.CommitRecords(sealed.records);
+  if (!done) {
+    for (const BlockFilePtr& file : sealed.files) file->Drop();
+    return done;
+  }
+  auto batch = context_.NewBatch();
+  std::string number;
+  PutU64(&number, sealed.head);
+  batch->PutRecord(MetaKey(MetaKind::kSealedHead), number);
+  number.clear();
+  PutU64(&number, sealed.last_sequence);
+  batch->PutRecord(MetaKey(MetaKind::kLastSequence), number);
+  EngineState& state = context_.state();
+  return context_.Replace(std::move(batch), {}, sealed.files, [&](View* view) {
+    std::erase_if(view->heads, [&](const std::shared_ptr<Head>& head) {
+      if (head->number() != sealed.head) return false;
+      head->Drop();
+      return true;
+    });
+    state.sealed_sequence = sealed.last_sequence;
+  });
+}
+
+}  // namespace tallyd

@@ -1,0 +1,42 @@
+// HeadJob: closes the newest head when it is full or old, and turns closed heads, the oldest first,
+// into block files. Other jobs let it go first between their steps (Yield), as a merge may take
+// minutes and heads must not wait for it.
+#ifndef TALLYD_STORAGE_LEVELDB_SEAL_HEAD_JOB_H_
+#define TALLYD_STORAGE_LEVELDB_SEAL_HEAD_JOB_H_
+
+#include <string>
+
+#include "storage/leveldb/seal/seal_context.h"
+#include "storage/leveldb/seal/seal_job.h"
+
+namespace tallyd {
+
+// Closed heads that may wait. Beyond, the newest grows on, and LevelDB compacts it.
+inline constexpr size_t kMaxClosedHeads = 3;
+
+class HeadJob final : public SealJob {
+ public:
+  // `context` outlives the job.
+  explicit HeadJob(SealContext* context) : context_(*context) {}
+
+  std::string_view name() const override { return "sealing heads"; }
+  Result<Progress> Work(const ViewPtr& view) override;
+  Time next() const override { return next_; }
+
+  // Seals all that is due. A head that cannot be sealed just now does not cost what the caller has
+  // done already: the error is one that ends that, too.
+  Status Yield();
+
+ private:
+  Result<Progress> BeginHead(const View& view);
+  Status SealOldest();
+  Status Record(const SealedHead& sealed);
+
+  SealContext& context_;
+  Time next_ = kNever;
+  Time not_before_;  // In Yield, after a failure.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_SEAL_HEAD_JOB_H_

@@ -1,0 +1,94 @@
+#include "storage/leveldb/seal/seal_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kRecordBytes = 256u << 10;
+
+}  // namespace
+
+RewriteInput SealContext::Input(std::function<Status()> yield) const {
+  return {&database(),      &state(),        parts_.pacer,           parts_.stopping,
+          std::move(yield), retention_now(), config().seal_window_us};
+}
+
+std::unique_ptr<LevelDbBatch> SealContext::NewBatch() const {
+  return std::make_unique<LevelDbBatch>(state().fields);
+}
+
+Status SealContext::CommitRecords(const Records& records) const {
+  auto batch = NewBatch();
+  for (const auto& [key, value] : records) {
+    if (value.empty()) {
+      batch->DropRecord(key);
+    } else {
+      batch->PutRecord(key, value);
+    }
+    if (batch->bytes() < kRecordBytes) continue;
+    const Status committed = parts_.committer->Commit(std::exchange(batch, NewBatch()));
+    if (!committed) return committed;
+  }
+  return batch->empty() ? Status() : parts_.committer->Commit(std::move(batch));
+}
+
+Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
+                            const View::Files& made, const std::function<void(View*)>& change) {
+  for (const BlockFilePtr& file : from) {
+    batch->DropRecord(BlockFileKey(file->info().table, file->info().number));
+  }
+  for (const BlockFilePtr& file : made) {
+    batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
+                     EncodeBlockFile(file->info()));
+  }
+  auto result = std::make_shared<std::promise<Status>>();
+  std::future<Status> replaced = result->get_future();
+  parts_.committer->Submit(std::move(batch), [&, result](Status status) {
+    if (status) {
+      database().ChangeView([&](View* view) {
+        view->Replace(from, made);
+        if (change) change(view);
+      });
+    }
+    result->set_value(std::move(status));
+  });
+  Status status = replaced.get();
+  if (!status) uncertain_.insert(uncertain_.end(), made.begin(), made.end());
+  return status;
+}
+
+Status SealContext::NeedRoom(uint64_t bytes) const {
+  const SpaceGuard& space = engine().space();
+  const uint64_t floor = space.budget().floor + space.budget().ballast;
+  const uint64_t free = space.free_bytes();
+  if (free >= bytes && free - bytes >= floor) return {};
+  return Error(ErrorCode::kNoSpace,
+               fmt::format("it may take {} bytes, and {} are free", bytes, free));
+}
+
+Status SealContext::NeedRoomToFree(uint64_t bytes) const {
+  SpaceGuard& space = engine().space();
+  if (space.free_bytes() >= bytes) return {};
+  space.Release();
+  const uint64_t free = space.free_bytes();
+  if (free >= bytes) return {};
+  return Error(ErrorCode::kNoSpace,
+               fmt::format("it takes up to {} bytes for a moment, and {} are free", bytes, free));
+}
+
+void SealContext::DropUnrecorded(const View& view) {
+  for (const BlockFilePtr& file : std::exchange(uncertain_, {})) {
+    const View::Files& known = view.FilesOf(file->info().table);
+    const bool recorded = std::any_of(known.begin(), known.end(), [&](const BlockFilePtr& other) {
+      return other->info().number == file->info().number;
+    });
+    if (!recorded) file->Drop();
+  }
+}
+
+}  // namespace tallyd

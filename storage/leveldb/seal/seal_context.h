@@ -1,0 +1,77 @@
+// SealContext: what the sealer's jobs share: the store, what Settle asks for, and the one way to
+// make changes: files first, then one commit that puts them in the place of what they were made
+// from, so that a crash at any point leaves each entry in one place. Of the sealer's thread.
+#ifndef TALLYD_STORAGE_LEVELDB_SEAL_SEAL_CONTEXT_H_
+#define TALLYD_STORAGE_LEVELDB_SEAL_SEAL_CONTEXT_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "storage/group_committer.h"
+#include "storage/leveldb/commit/engine.h"
+#include "storage/leveldb/commit/leveldb_batch.h"
+#include "storage/leveldb/seal/rewrite.h"
+#include "storage/retention_clock.h"
+
+namespace tallyd {
+
+// What there was when Settle was called: no more is waited for.
+struct SettleGoal {
+  bool active = false;
+  uint64_t head = 0;      // The newest head to be sealed.
+  uint64_t sequence = 0;  // Of the newest files to be merged; 0: not sealed yet.
+};
+
+class SealContext {
+ public:
+  struct Parts {
+    const StorageConfig* config = nullptr;
+    const Clock* clock = nullptr;
+    RetentionClock* retention = nullptr;
+    Engine* engine = nullptr;
+    GroupCommitter* committer = nullptr;
+    StoreMetrics* metrics = nullptr;
+    Pacer* pacer = nullptr;
+    std::function<bool()> stopping;
+  };
+
+  explicit SealContext(Parts parts) : parts_(std::move(parts)) {}
+
+  const StorageConfig& config() const { return *parts_.config; }
+  const Clock& clock() const { return *parts_.clock; }
+  // By which what has expired may go from the disk.
+  TimeUs retention_now() const { return parts_.retention->Now(); }
+  Engine& engine() const { return *parts_.engine; }
+  EngineState& state() const { return parts_.engine->state(); }
+  Database& database() const { return parts_.engine->database(); }
+  StoreMetrics& metrics() const { return *parts_.metrics; }
+  bool stopping() const { return parts_.stopping(); }
+
+  SettleGoal settle;
+
+  RewriteInput Input(std::function<Status()> yield) const;
+  std::unique_ptr<LevelDbBatch> NewBatch() const;
+  // In pieces, so that no request waits for all of it; for what changes nothing by itself.
+  Status CommitRecords(const Records& records) const;
+  // Replaces files by others, or by nothing, with the records of both and those of `batch`. What was
+  // made for it goes again if it does not come about. `change`: what else the view becomes.
+  Status Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
+                 const View::Files& made, const std::function<void(View*)>& change);
+  // Before work that writes about so many bytes and frees none until it is done. kNoSpace, having
+  // written nothing, where they do not fit above the floor.
+  Status NeedRoom(uint64_t bytes) const;
+  // The same for work that frees more than it writes: it may take the reserve for that.
+  Status NeedRoomToFree(uint64_t bytes) const;
+  // Files of commits that failed while they were written: after the reopen those go that are not on
+  // record.
+  void DropUnrecorded(const View& view);
+
+ private:
+  const Parts parts_;
+  View::Files uncertain_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_SEAL_SEAL_CONTEXT_H_
