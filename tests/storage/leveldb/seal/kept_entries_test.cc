@@ -1,0 +1,156 @@
+#include "storage/leveldb/seal/kept_entries.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/storage/leveldb/block_maker.h"
+
+namespace tallyd {
+namespace {
+
+struct Written {
+  std::string row;
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+  std::vector<std::pair<std::string, int64_t>> cells;
+};
+
+// Entries from memory.
+class ListSource final : public EntrySource {
+ public:
+  explicit ListSource(std::vector<Written> entries) : entries_(std::move(entries)) { Load(); }
+  Status SeekRow(std::string_view) override { return {}; }
+  Status SeekRowBefore(std::string_view) override { return {}; }
+  Status Next() override {
+    ++at_;
+    Load();
+    return {};
+  }
+  Status SkipNewer(TimeUs) override { return {}; }
+  Status AddTo(RowAssembler*) override { return {}; }
+  Status Read(WholeEntry* entry) override {
+    *entry = {};
+    entry->row_key = entries_[at_].row;
+    entry->time = time_;
+    entry->sequence = sequence_;
+    for (const auto& [name, value] : entries_[at_].cells) {
+      entry->names.push_back({0, name});
+      entry->values.push_back(Value::Int(value));
+    }
+    for (const Column& name : entry->names) entry->columns.push_back(name.ref());
+    return {};
+  }
+
+ private:
+  void Load() {
+    valid_ = at_ < entries_.size();
+    if (!valid_) return;
+    row_key_ = entries_[at_].row;
+    time_ = entries_[at_].time;
+    sequence_ = entries_[at_].sequence;
+  }
+  const std::vector<Written> entries_;
+  size_t at_ = 0;
+};
+
+class KeptEntriesTest : public ::testing::Test, public BlockMaker {
+ protected:
+  void SetFamily(const Family& rules) {
+    TableInfo changed = *table();
+    changed.families[0].rules = rules;
+    configured_ = std::make_shared<const TableInfo>(changed);
+  }
+  void Delete(uint64_t sequence, const DeleteSpec& what) {
+    deletes_.insert(deletes_.begin(), std::make_shared<const DeleteRange>(3, sequence, what));
+  }
+  // "row@time/sequence x=1 y=2", of all that is kept.
+  std::vector<std::string> Keep(std::vector<std::vector<Written>> places,
+                                std::optional<uint64_t> head = std::nullopt) {
+    ColumnPlan plan(configured_ ? configured_ : table(), sets(), kNow);
+    KeptEntries kept(&plan, deletes_, head);
+    std::vector<std::unique_ptr<ListSource>> sources;
+    std::vector<EntrySource*> all;
+    for (auto& entries : places) {
+      sources.push_back(std::make_unique<ListSource>(std::move(entries)));
+      all.push_back(sources.back().get());
+    }
+    kept.Assign(all);
+    std::vector<std::string> texts;
+    while (*kept.Next()) {
+      const WholeEntry& entry = kept.entry();
+      texts.push_back(fmt::format("{}@{}/{}", entry.row_key, entry.time, entry.sequence));
+      for (size_t i = 0; i < entry.values.size(); ++i) {
+        if (entry.values[i].is_null()) continue;
+        texts.back() += fmt::format(" {}={}", entry.column(i).qualifier, ToText(entry.values[i]));
+      }
+    }
+    return texts;
+  }
+
+  static constexpr TimeUs kNow = 1000;
+
+ private:
+  TablePtr configured_;
+  DeleteList deletes_;
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(KeptEntriesTest, WhatALaterWriteCoversGoesAndTheRestKeepsItsSequence) {
+  EXPECT_EQ(Keep({{{"r", 5, 50, {{"x", 1}, {"y", 1}}}}, {{"r", 5, 120, {{"x", 2}}}}}),
+            (Texts{"r@5/120 x=2", "r@5/50 y=1"}));
+}
+
+TEST_F(KeptEntriesTest, EntriesOfAHeadBecomeOneForEachRowAndTime) {
+  EXPECT_EQ(
+      Keep({{{"r", 5, 9, {{"x", 3}}}, {"r", 5, 8, {{"b", 2}, {"x", 2}}}, {"r", 4, 7, {{"x", 1}}}}},
+           12),
+      (Texts{"r@5/12 b=2 x=3", "r@4/12 x=1"}));
+}
+
+TEST_F(KeptEntriesTest, DeletesHideWhatWasCommittedBeforeThem) {
+  DeleteSpec what;
+  what.rows = {"r", "s"};
+  Delete(100, what);
+  EXPECT_EQ(Keep({{{"r", 5, 120, {{"x", 2}}}, {"r", 5, 50, {{"y", 1}}}, {"s", 5, 50, {{"x", 1}}}}}),
+            (Texts{"r@5/120 x=2", "s@5/50 x=1"}));
+}
+
+TEST_F(KeptEntriesTest, VersionsBeyondTheLimitGoWhereEnoughNewerOnesAreAtHand) {
+  Family rules;
+  rules.max_versions = 2;
+  SetFamily(rules);
+  EXPECT_EQ(Keep({{{"r", 9, 1, {{"x", 1}}}, {"r", 7, 1, {{"x", 2}}}},
+                  {{"r", 8, 2, {{"x", 3}}}, {"r", 6, 2, {{"y", 4}}}}}),
+            (Texts{"r@9/1 x=1", "r@8/2 x=3", "r@6/2 y=4"}));
+}
+
+TEST_F(KeptEntriesTest, CellsPastTheirAgeGo) {
+  Family rules;
+  rules.max_age_us = 10;
+  SetFamily(rules);
+  EXPECT_EQ(Keep({{{"r", kNow - 10, 1, {{"x", 1}}}, {"r", kNow - 11, 1, {{"x", 2}}}}}),
+            (Texts{"r@990/1 x=1"}));
+}
+
+TEST_F(KeptEntriesTest, ASourceIsAloneUntilTheNextRowOfTheOthers) {
+  ColumnPlan plan(table(), sets(), kNow);
+  KeptEntries kept(&plan, {}, std::nullopt);
+  ListSource one({{"a", 1, 1, {{"x", 1}}}, {"c", 1, 1, {{"x", 1}}}});
+  ListSource two({{"b", 1, 2, {{"x", 1}}}, {"c", 1, 2, {{"x", 2}}}});
+  kept.Assign({&one, &two});
+  std::string bound;
+  EXPECT_EQ(kept.Alone(&bound), &one);
+  EXPECT_EQ(bound, "b");
+  ASSERT_TRUE(*kept.Next());
+  EXPECT_EQ(kept.Alone(&bound), &two);
+  EXPECT_EQ(bound, "c");
+  ASSERT_TRUE(*kept.Next());
+  EXPECT_EQ(kept.Alone(&bound), nullptr) << "both have c";
+  ASSERT_TRUE(*kept.Next());
+  EXPECT_EQ(kept.Alone(&bound), nullptr) << "what was read last may cover cells of it";
+  EXPECT_FALSE(*kept.Next());
+}
+
+}  // namespace
+}  // namespace tallyd
