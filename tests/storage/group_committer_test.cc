@@ -237,7 +237,7 @@ TEST_F(GroupCommitterTest, CloseCommitsWhatIsQueuedAndRefusesTheRest) {
 
 TEST_F(GroupCommitterTest, WithAnIntervalTheSyncComesLater) {
   config_.sync = Sync::kInterval;
-  config_.sync_interval_us = 50'000;
+  config_.sync_interval_us = 1'000'000;
   Start();
   EXPECT_TRUE(Submit().get());
   EXPECT_TRUE(Submit().get());

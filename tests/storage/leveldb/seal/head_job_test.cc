@@ -1,0 +1,42 @@
+#include "storage/leveldb/seal/head_job.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/leveldb/seal/sealer_fixture.h"
+
+namespace tallyd {
+namespace {
+
+using HeadJobTest = SealerFixture;
+
+TEST_F(HeadJobTest, AnOldHeadIsSealed) {
+  config().seal_delay_us = 1000;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  PutRows("H", "r", 10);
+  EXPECT_TRUE(Await([&] { return BlockFiles().size() == 1; }));
+  EXPECT_EQ(store().State().unsealed_bytes, 0u);
+}
+
+TEST_F(HeadJobTest, AFullHeadIsSealedHoweverYoung) {
+  config().write_buffer = 4096;
+  config().seal_delay_us = kUsPerDay;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  PutRows("H", "r", 1000);
+  EXPECT_TRUE(Await([&] { return Metric("tallyd_store_sealed_heads_total") >= 1; }));
+  EXPECT_EQ(Read("H").size(), 1000u);
+}
+
+TEST_F(HeadJobTest, AHeadWithADeleteIsSealedSoon) {
+  config().seal_delay_us = kUsPerDay;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  PutRows("H", "r", 10);
+  ASSERT_TRUE(Erase("H", RowDelete("r", "r10005")));
+  EXPECT_TRUE(Await([&] { return store().State().pending_deletes == 0; }));
+  EXPECT_EQ(Read("H").size(), 5u);
+}
+
+}  // namespace
+}  // namespace tallyd
