@@ -74,7 +74,9 @@ class DurableEnv::File final : public leveldb::WritableFile {
         buffer_(new char[kBufferBytes]) {}
   ~File() override {
     // LevelDB drops a log this way when it changes logs, without a look at the outcome.
-    if (descriptor_ >= 0 && !Close().ok() && is_log_) env_->log_close_failed_ = true;
+    if (descriptor_ >= 0 && !Close().ok() && is_log_) {
+      env_->SetLogCloseFailed(DirectoryOf(name_), true);
+    }
   }
 
   leveldb::Status Append(const leveldb::Slice& data) override {
@@ -99,7 +101,7 @@ class DurableEnv::File final : public leveldb::WritableFile {
   leveldb::Status Sync() override {
     // A manifest names new files: their names come first.
     if (error_.ok() && is_manifest_) error_ = env_->SyncDirectoryOf(name_);
-    if (error_.ok() && is_log_ && env_->log_close_failed_) {
+    if (error_.ok() && is_log_ && env_->LogCloseFailed(DirectoryOf(name_))) {
       error_ = leveldb::Status::IOError(name_, "the log before it could not be synced");
     }
     if (!error_.ok() || !WriteBuffer()) return error_;
@@ -166,7 +168,7 @@ class DurableEnv::StallLogger final : public leveldb::Logger {
 };
 
 DurableEnv::DurableEnv(EnvObserver observer)
-    : EnvWrapper(leveldb::Env::Default()),
+    : StoreEnv(leveldb::Env::Default()),
       observer_(std::move(observer)),
       thread_([this] { RunBackground(); }) {}
 
@@ -210,6 +212,11 @@ leveldb::Status DurableEnv::CreateDir(const std::string& name) {
   return SyncDirectoryOf(name);
 }
 
+leveldb::Status DurableEnv::RemoveDir(const std::string& name) {
+  SetLogCloseFailed(name, false);
+  return EnvWrapper::RemoveDir(name);
+}
+
 leveldb::Status DurableEnv::RemoveFile(const std::string& name) {
   if (IsLog(name) || IsManifest(name)) {
     // What replaced it must be there to stay.
@@ -228,7 +235,7 @@ leveldb::Status DurableEnv::LockFile(const std::string& name, leveldb::FileLock*
   const leveldb::Status locked = EnvWrapper::LockFile(name, lock);
   if (locked.ok()) ::chmod(name.c_str(), kFileMode);
   // A database is being opened: it reads its logs anew, the failed one included.
-  log_close_failed_ = false;
+  SetLogCloseFailed(DirectoryOf(name), false);
   return locked;
 }
 
@@ -249,12 +256,45 @@ leveldb::Status DurableEnv::SyncDescriptor(int descriptor, const std::string& na
 }
 
 leveldb::Status DurableEnv::SyncDirectoryOf(const std::string& name) {
-  const std::string directory = DirectoryOf(name);
+  return SyncDirectory(DirectoryOf(name));
+}
+
+leveldb::Status DurableEnv::SyncDirectory(const std::string& directory) {
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return FromErrno(directory, errno);
   const leveldb::Status synced = SyncDescriptor(descriptor, directory);
   ::close(descriptor);
   return synced;
+}
+
+leveldb::Status DurableEnv::WriteAt(const std::string& name, uint64_t offset,
+                                    const leveldb::Slice& bytes, bool sync) {
+  const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
+  if (descriptor < 0) return FromErrno(name, errno);
+  leveldb::Status done;
+  for (size_t at = 0; done.ok() && at < bytes.size();) {
+    const ssize_t r =
+        ::pwrite(descriptor, bytes.data() + at, bytes.size() - at, static_cast<off_t>(offset + at));
+    if (r > 0) at += static_cast<size_t>(r);
+    if (r < 0 && errno != EINTR) done = FromErrno(name, errno);
+  }
+  if (done.ok() && sync) done = SyncDescriptor(descriptor, name);
+  if (::close(descriptor) < 0 && done.ok()) done = FromErrno(name, errno);
+  return done;
+}
+
+bool DurableEnv::LogCloseFailed(const std::string& directory) {
+  const std::lock_guard lock(logs_mutex_);
+  return close_failed_.contains(directory);
+}
+
+void DurableEnv::SetLogCloseFailed(const std::string& directory, bool failed) {
+  const std::lock_guard lock(logs_mutex_);
+  if (failed) {
+    close_failed_.insert(directory);
+  } else {
+    close_failed_.erase(directory);
+  }
 }
 
 void DurableEnv::SleepForMicroseconds(int micros) {

@@ -1,9 +1,11 @@
+// StoreEnv: what the store needs of a file system beyond leveldb::Env.
+//
 // DurableEnv: the file system as LevelDB should see it. Beyond leveldb::Env::Default():
 // - names are as durable as data: the directory is synced after a log is created, after a rename,
 //   and before an old log or manifest is removed (RELIABILITY.md, finding 7);
 // - a log that is closed is synced first, so a synced write vouches for every write before it, also
-//   across a change of logs; a failure of that sync fails the next Sync of the new log, until the
-//   database is opened anew;
+//   across a change of logs; a failure of that sync fails every later Sync of a log in its
+//   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
 // - reads are pread, never mmap: a failing disk is an error, not a SIGBUS (finding 8);
 // - files are 0600, directories 0700;
@@ -14,11 +16,12 @@
 
 #include <leveldb/env.h>
 
-#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -31,7 +34,17 @@ struct EnvObserver {
   std::function<void()> on_stall;
 };
 
-class DurableEnv final : public leveldb::EnvWrapper {
+class StoreEnv : public leveldb::EnvWrapper {
+ public:
+  using EnvWrapper::EnvWrapper;
+  // Makes the names in it durable: of files that were made one after the other, all at once.
+  virtual leveldb::Status SyncDirectory(const std::string& directory) = 0;
+  // Overwrites a part of a file, or makes it. The bytes are durable if `sync` says so.
+  virtual leveldb::Status WriteAt(const std::string& name, uint64_t offset,
+                                  const leveldb::Slice& bytes, bool sync) = 0;
+};
+
+class DurableEnv final : public StoreEnv {
  public:
   explicit DurableEnv(EnvObserver observer);
   ~DurableEnv() override;
@@ -40,7 +53,11 @@ class DurableEnv final : public leveldb::EnvWrapper {
                                       leveldb::RandomAccessFile** file) override;
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
   leveldb::Status NewAppendableFile(const std::string& name, leveldb::WritableFile** file) override;
+  leveldb::Status SyncDirectory(const std::string& directory) override;
+  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
+                          bool sync) override;
   leveldb::Status CreateDir(const std::string& name) override;
+  leveldb::Status RemoveDir(const std::string& name) override;
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status LockFile(const std::string& name, leveldb::FileLock** lock) override;
@@ -54,10 +71,14 @@ class DurableEnv final : public leveldb::EnvWrapper {
 
   leveldb::Status SyncDescriptor(int descriptor, const std::string& name);
   leveldb::Status SyncDirectoryOf(const std::string& name);
+  bool LogCloseFailed(const std::string& directory);
+  void SetLogCloseFailed(const std::string& directory, bool failed);
   void RunBackground();
 
   const EnvObserver observer_;
-  std::atomic<bool> log_close_failed_{false};
+
+  std::mutex logs_mutex_;
+  std::set<std::string> close_failed_;  // Guarded by logs_mutex_. Directories: a log's close did.
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -56,6 +56,39 @@ TEST_F(DurableEnvTest, ALogIsSyncedWhenItIsClosed) {
   EXPECT_EQ(std::filesystem::file_size(Path("000002.log")), 1u);
 }
 
+// With sync = interval nothing else would tell of it.
+TEST_F(DurableEnvTest, AFailedCloseFailsTheNextSyncOfALogBesideIt) {
+  const std::string here = Path("here");
+  const std::string elsewhere = Path("elsewhere");
+  for (const std::string& directory : {here, elsewhere}) {
+    ASSERT_TRUE(env_.CreateDir(directory).ok());
+  }
+  std::filesystem::create_symlink("/dev/full", here + "/000002.log");
+  auto failing = Make(here + "/000002.log");
+  ASSERT_TRUE(failing->Append("x").ok());
+  failing.reset();  // As LevelDB lets go of a log.
+  leveldb::FileLock* lock = nullptr;
+  ASSERT_TRUE(env_.LockFile(elsewhere + "/LOCK", &lock).ok());  // Another database is opened.
+  env_.UnlockFile(lock);
+  EXPECT_TRUE(Make(elsewhere + "/000003.log")->Sync().ok());
+  EXPECT_FALSE(Make(here + "/000003.log")->Sync().ok());
+  ASSERT_TRUE(env_.LockFile(here + "/LOCK", &lock).ok());  // It is read anew.
+  env_.UnlockFile(lock);
+  EXPECT_TRUE(Make(here + "/000004.log")->Sync().ok());
+}
+
+TEST_F(DurableEnvTest, APartOfAFileIsWrittenOver) {
+  const std::string name = Path("f");
+  ASSERT_TRUE(env_.WriteAt(name, 2, "cd", false).ok());
+  EXPECT_EQ(syncs_, 0);
+  ASSERT_TRUE(env_.WriteAt(name, 0, "abX", true).ok());
+  EXPECT_EQ(syncs_, 1);
+  std::string bytes;
+  ASSERT_TRUE(leveldb::ReadFileToString(&env_, name, &bytes).ok());
+  EXPECT_EQ(bytes, "abXd");
+  EXPECT_EQ(ModeOf(name), 0600u);
+}
+
 TEST_F(DurableEnvTest, RenamesAndRemovalsAreSynced) {
   Make(Path("CURRENT.tmp"));
   ASSERT_TRUE(env_.RenameFile(Path("CURRENT.tmp"), Path("CURRENT")).ok());
