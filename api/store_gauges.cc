@@ -22,6 +22,8 @@ StoreGauges::StoreGauges(prometheus::Registry& registry)
       unsealed_bytes_(Gauge(registry, "tallyd_store_unsealed_bytes",
                             "Bytes committed that are not in column blocks yet.")),
       block_files_(Gauge(registry, "tallyd_store_block_files", "Files of column blocks.")),
+      cut_tail_bytes_(Gauge(registry, "tallyd_store_cut_tail_bytes",
+                            "Bytes at the ends of files that a crash left incomplete.")),
       pending_deletes_(Gauge(registry, "tallyd_store_pending_deletes",
                              "Deleted ranges whose bytes are still on the disk.")),
       slowdown_(
@@ -45,6 +47,9 @@ void StoreGauges::Update(const StoreState& state) {
   free_bytes_.Set(static_cast<double>(state.free_bytes));
   unsealed_bytes_.Set(static_cast<double>(state.unsealed_bytes));
   block_files_.Set(static_cast<double>(state.block_files));
+  uint64_t cut = 0;
+  for (const FoundFile& tail : state.cut_tails) cut += tail.bytes;
+  cut_tail_bytes_.Set(static_cast<double>(cut));
   pending_deletes_.Set(static_cast<double>(state.pending_deletes));
   for (size_t level = 0; level < kLevels && level < state.level_files.size(); ++level) {
     level_files_[level]->Set(state.level_files[level]);

@@ -23,6 +23,7 @@ class StoreGauges {
   prometheus::Gauge& free_bytes_;  // tallyd_store_free_bytes
   prometheus::Gauge& unsealed_bytes_;
   prometheus::Gauge& block_files_;
+  prometheus::Gauge& cut_tail_bytes_;   // tallyd_store_cut_tail_bytes
   prometheus::Gauge& pending_deletes_;  // tallyd_store_pending_deletes
   prometheus::Gauge& slowdown_;  // tallyd_leveldb_slowdown: 0, 1 from 8 files in level 0, 2 from 12
   prometheus::Gauge& retention_time_;  // tallyd_retention_clock_timestamp_seconds

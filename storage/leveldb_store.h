@@ -16,15 +16,13 @@
 #include "config/config.h"
 #include "storage/store.h"
 
-namespace leveldb {
-class Env;
-}
-
 namespace prometheus {
 class Registry;
 }
 
 namespace tallyd {
+
+class StoreEnv;
 
 // Of the volume that holds a directory, in bytes.
 struct VolumeSpace {
@@ -37,7 +35,7 @@ struct LevelDbStoreOptions {
   StorageConfig storage;
   const Clock* clock = nullptr;              // Required; outlives the store.
   prometheus::Registry* registry = nullptr;  // Required; outlives the store.
-  leveldb::Env* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
+  StoreEnv* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
   MeasureVolume measure;        // Tests: full disks. Empty: what the file system says.
 };
 

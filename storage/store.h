@@ -40,6 +40,12 @@ struct TableStats {
   uint64_t disk_bytes = 0;  // Estimated.
 };
 
+// A file that a start has found in a state worth telling of.
+struct FoundFile {
+  std::string file;
+  uint64_t bytes = 0;
+};
+
 struct StoreState {
   bool writable = false;
   std::string reason;  // Why not, for people.
@@ -50,6 +56,8 @@ struct StoreState {
   uint64_t block_files = 0;
   uint64_t disk_bytes = 0;
   uint64_t free_bytes = 0;
+  // Ends of files, in bytes, that a crash left incomplete: never acknowledged, and passed over.
+  std::vector<FoundFile> cut_tails;
   std::vector<int> level_files;  // LevelDB files per level.
   std::string engine_stats;      // The engine's own table, for people.
   RetentionClock::State retention;

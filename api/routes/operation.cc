@@ -15,14 +15,28 @@ void AppendMember(std::string_view name, std::string_view text, std::string* out
   AppendJsonString(text, out);
 }
 
+void AppendFiles(std::string_view name, const std::vector<FoundFile>& files, std::string* out) {
+  AppendJsonString(name, out);
+  *out += ":[";
+  for (const FoundFile& found : files) {
+    if (&found != &files.front()) out->push_back(',');
+    out->push_back('{');
+    AppendMember("file", found.file, out);
+    fmt::format_to(std::back_inserter(*out), ",\"bytes\":{}}}", found.bytes);
+  }
+  out->push_back(']');
+}
+
 void AppendStoreState(const StoreState& state, std::string* out) {
   fmt::format_to(std::back_inserter(*out), "{{\"writable\":{},", state.writable);
   AppendMember("reason", state.reason, out);
   fmt::format_to(std::back_inserter(*out),
                  ",\"queued_bytes\":{},\"queued_batches\":{},\"pending_deletes\":{},"
-                 "\"block_files\":{},\"disk_bytes\":{},\"free_bytes\":{},\"level_files\":[{}]}}",
+                 "\"block_files\":{},\"disk_bytes\":{},\"free_bytes\":{},\"level_files\":[{}],",
                  state.queued_bytes, state.queued_batches, state.pending_deletes, state.block_files,
                  state.disk_bytes, state.free_bytes, fmt::join(state.level_files, ","));
+  AppendFiles("cut_tails", state.cut_tails, out);
+  out->push_back('}');
 }
 
 void AppendRetentionClock(const RetentionClock::State& clock, std::string* out) {

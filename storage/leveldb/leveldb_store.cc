@@ -285,6 +285,9 @@ StoreState LevelDbStore::State() {
   result.free_bytes = engine_.space().free_bytes();
   result.disk_bytes = BytesBelow(storage_.path);
   result.retention = retention_.GetState();
+  for (const TornTail& tail : engine_.database().torn_tails()) {
+    result.cut_tails.push_back({tail.file, tail.bytes});
+  }
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return result;
   const Access access(lease->get());

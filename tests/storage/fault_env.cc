@@ -52,7 +52,7 @@ class FaultEnv::File final : public leveldb::WritableFile {
   std::unique_ptr<leveldb::WritableFile> file_;
 };
 
-FaultEnv::FaultEnv() : EnvWrapper(&durable_), durable_({[](double) {}, [] {}}) {}
+FaultEnv::FaultEnv() : StoreEnv(&durable_), durable_({[](double) {}, [] {}}) {}
 
 void FaultEnv::FailAt(uint64_t call, Fault fault, bool until_healed) {
   const std::lock_guard lock(mutex_);
@@ -129,6 +129,7 @@ leveldb::Status FaultEnv::RemoveFile(const std::string& name) {
   done = EnvWrapper::RemoveFile(name);
   const std::lock_guard lock(mutex_);
   if (done.ok()) files_.erase(name);
+  if (done.ok()) overwrites_.erase(name);
   return done;
 }
 
@@ -143,6 +144,60 @@ leveldb::Status FaultEnv::RenameFile(const std::string& from, const std::string&
     files_.erase(from);
   }
   return done;
+}
+
+leveldb::Status FaultEnv::SyncDirectory(const std::string& directory) {
+  const leveldb::Status done = Call(directory);
+  return done.ok() ? durable_.SyncDirectory(directory) : done;
+}
+
+leveldb::Status FaultEnv::WriteAt(const std::string& name, uint64_t offset,
+                                  const leveldb::Slice& bytes, bool sync) {
+  leveldb::Status done = Call(name);
+  if (!done.ok()) return done;
+  std::string all;
+  leveldb::ReadFileToString(&durable_, name, &all).ok();
+  all.resize(std::max<size_t>(all.size(), offset + bytes.size()));
+  done = durable_.WriteAt(name, offset, bytes, sync);
+  const std::lock_guard lock(mutex_);
+  if (done.ok() && sync) {
+    overwrites_.erase(name);
+  } else if (done.ok()) {
+    overwrites_[name].push_back({offset, all.substr(offset, bytes.size()), bytes.ToString()});
+  }
+  return done;
+}
+
+namespace {
+
+void PutBytes(const std::string& name, uint64_t offset, const std::string& bytes) {
+  std::fstream file(name, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+}  // namespace
+
+// Each place has what was written to it at some time since the last sync, or garbage.
+void FaultEnv::LoseOverwrites(Loss loss, std::mt19937_64* random) {
+  for (auto& [name, written] : overwrites_) {
+    if (!std::filesystem::exists(name)) continue;
+    for (auto last = written.rbegin(); last != written.rend(); ++last) {
+      PutBytes(name, last->offset, last->before);
+    }
+    if (loss == Loss::kAll) continue;
+    written.resize((*random)() % (written.size() + 1));
+    for (Overwrite& overwrite : written) {
+      if ((*random)() % 3 == 0) continue;
+      const bool torn = loss != Loss::kRandomTail && (*random)() % 4 == 0;
+      if (torn && loss == Loss::kZeroedSectors) overwrite.after.assign(overwrite.after.size(), 0);
+      if (torn && loss == Loss::kRandomSectors) {
+        for (char& c : overwrite.after) c = static_cast<char>((*random)());
+      }
+      PutBytes(name, overwrite.offset, overwrite.after);
+    }
+  }
+  overwrites_.clear();
 }
 
 void FaultEnv::LosePower(Loss loss, unsigned seed) {
@@ -166,6 +221,7 @@ void FaultEnv::LosePower(Loss loss, unsigned seed) {
       file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     }
   }
+  LoseOverwrites(loss, &random);
   files_.clear();
   fail_at_ = 0;
 }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "storage/leveldb/env/durable_env.h"
 
@@ -27,7 +28,7 @@ enum class Loss { kAll, kRandomTail, kRandomSectors, kZeroedSectors };
 
 enum class Hang { kNothing, kSyncs, kRemovals };
 
-class FaultEnv final : public leveldb::EnvWrapper {
+class FaultEnv final : public StoreEnv {
  public:
   FaultEnv();
 
@@ -44,6 +45,9 @@ class FaultEnv final : public leveldb::EnvWrapper {
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
+  leveldb::Status SyncDirectory(const std::string& directory) override;
+  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
+                          bool sync) override;
 
  private:
   class File;
@@ -51,9 +55,16 @@ class FaultEnv final : public leveldb::EnvWrapper {
     uint64_t written = 0;
     uint64_t synced = 0;
   };
+  // What was written over and not synced: where, and what was there before.
+  struct Overwrite {
+    uint64_t offset = 0;
+    std::string before;
+    std::string after;
+  };
 
   leveldb::Status Call(const std::string& what);
   void WaitWhileHeld(Hang what);
+  void LoseOverwrites(Loss loss, std::mt19937_64* random);  // REQUIRES: mutex_.
 
   DurableEnv durable_;
   mutable std::mutex mutex_;
@@ -66,6 +77,7 @@ class FaultEnv final : public leveldb::EnvWrapper {
   Hang held_ = Hang::kNothing;
   int hanging_ = 0;
   std::map<std::string, Extent> files_;
+  std::map<std::string, std::vector<Overwrite>> overwrites_;
 };
 
 }  // namespace tallyd

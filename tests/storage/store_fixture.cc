@@ -57,7 +57,7 @@ DeleteSpec RowDelete(const std::string& start, const std::string& end) {
 
 KeyRange OneRow(const std::string& row) { return {row, row + std::string(1, '\0')}; }
 
-StoreHarness::StoreHarness(leveldb::Env* env) : env_(env) {
+StoreHarness::StoreHarness(StoreEnv* env) : env_(env) {
   // Tests fail writes by the hundred. TALLYD_TEST_LOG shows what the store says.
   spdlog::set_level(std::getenv("TALLYD_TEST_LOG") ? spdlog::level::trace : spdlog::level::off);
   config_.path = dir_.path() + "/db";

@@ -61,7 +61,7 @@ struct TestCell {
 
 class StoreHarness {
  public:
-  explicit StoreHarness(leveldb::Env* env = nullptr);
+  explicit StoreHarness(StoreEnv* env = nullptr);
   ~StoreHarness();
 
   // Before Open: storage is as tests want it (small, no reserve).
@@ -104,7 +104,7 @@ class StoreHarness {
 
   TempDir dir_;
   StorageConfig config_;
-  leveldb::Env* env_;
+  StoreEnv* env_;
   Schema adopted_;
   std::unique_ptr<prometheus::Registry> own_registry_;
   std::unique_ptr<Store> store_;

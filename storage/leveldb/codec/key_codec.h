@@ -31,6 +31,7 @@ enum class MetaKind : uint8_t {
   kNextTable = 0x02,
   kSealedHead = 0x03,
   kRetentionClock = 0x04,
+  kClosedHead = 0x05,
   kStream = 0x10,
   kTable = 0x11,
   kColumnSet = 0x12,

@@ -53,7 +53,7 @@ class Engine final : public CommitTarget {
   const StorageConfig config_;
   StoreMetrics* const metrics_;
   const std::unique_ptr<DurableEnv> own_env_;  // Null when tests bring theirs.
-  leveldb::Env* const env_;
+  StoreEnv* const env_;
   SpaceGuard space_;
   EngineState state_;
   Database database_;

@@ -1,7 +1,6 @@
 #include "storage/leveldb/commit/engine_state.h"
 
 #include <fmt/format.h>
-#include <leveldb/write_batch.h>
 
 #include <algorithm>
 
@@ -19,8 +18,6 @@ class Loader {
       : database_(database), state_(state), latest_(state->sets, catalogue_.tables) {}
 
   Result<LoadedView> Load() {
-    const Status format = CheckFormat();
-    if (!format) return format.error();
     state_->sets.ForgetStored();
     const Status base = ReadAll(database_->base());
     if (!base) return base.error();
@@ -55,34 +52,6 @@ class Loader {
     }
     const Status read = FromLevelDb(iterator->status());
     return read ? latest_.AddChanges(iterator.get()) : read;
-  }
-
-  Status CheckFormat() {
-    const std::string key = MetaKey(MetaKind::kFormat);
-    const Result<std::string> stored = database_->Get(key);
-    if (!stored && stored.error().code() != ErrorCode::kNotFound) return stored.error();
-    if (!stored) return WriteFormat(key);
-    const Result<uint32_t> version = DecodeFormat(*stored);
-    if (!version) return version.error();
-    if (*version != kFormatVersion) {
-      return Error(ErrorCode::kConflict,
-                   fmt::format("the data has format version {}; this tallyd reads version {} only. "
-                               "Use the tallyd that wrote it, or another storage.path",
-                               *version, kFormatVersion));
-    }
-    return {};
-  }
-
-  Status WriteFormat(const std::string& key) {
-    const auto iterator = Database::NewIterator(database_->base());
-    iterator->SeekToFirst();
-    if (iterator->Valid()) {
-      return Error(ErrorCode::kConflict,
-                   "the database in storage.path was not made by tallyd; use another path");
-    }
-    leveldb::WriteBatch batch;
-    batch.Put(key, EncodeFormat(kFormatVersion));
-    return database_->WriteBase(&batch);
   }
 
   Status ReadRecord(std::string_view key, std::string_view value) {
@@ -139,7 +108,8 @@ class Loader {
         retention_time_ = static_cast<TimeUs>(time);
         return {};
       }
-      case MetaKind::kSealedHead:  // The database reads it itself.
+      case MetaKind::kSealedHead:  // The database reads these itself.
+      case MetaKind::kClosedHead:
         return {};
     }
     return {};

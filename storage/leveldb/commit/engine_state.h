@@ -34,9 +34,8 @@ struct LoadedView {
   DeleteList deletes;
 };
 
-// Checks the format version (writing it to a new database) and reads everything anew, base first,
-// then the heads from the oldest on. kCorruption names the record that cannot be read. REQUIRES:
-// the database is open.
+// Reads everything anew, base first, then the heads from the oldest on. kCorruption names the
+// record that cannot be read. REQUIRES: the database is open.
 Result<LoadedView> LoadEngineState(Database* database, EngineState* state);
 
 }  // namespace tallyd

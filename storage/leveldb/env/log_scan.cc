@@ -4,6 +4,8 @@
 #include <boost/crc.hpp>
 #include <string>
 
+#include "storage/bytes/coding.h"
+
 namespace tallyd {
 namespace {
 
@@ -63,6 +65,18 @@ std::optional<uint64_t> FindRecordStart(std::string_view log, size_t from) {
   return std::nullopt;
 }
 
+// Tags of LevelDB's VersionEdit (db/version_edit.cc at 1.23).
+enum EditTag : uint64_t {
+  kComparator = 1,
+  kLogNumber = 2,
+  kNextFile = 3,
+  kLastSequence = 4,
+  kCompactPointer = 5,
+  kDeletedFile = 6,
+  kNewFile = 7,
+  kPreviousLog = 9,
+};
+
 }  // namespace
 
 LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record) {
@@ -93,6 +107,44 @@ LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)
   scan.ends_early = EndsEarly(log, at);
   scan.good_after = FindRecordStart(log, std::max<size_t>(at, scan.good_end + 1));
   return scan;
+}
+
+bool ReadEdit(std::string_view edit, ManifestFacts* facts) {
+  ByteReader in(edit);
+  uint64_t tag = 0, number = 0;
+  std::string_view text;
+  bool good = true;
+  while (good && !in.done()) {
+    good = in.GetVarint(&tag);
+    switch (tag) {
+      case kLogNumber:
+        good = good && in.GetVarint(&facts->oldest_log);
+        break;
+      case kComparator:
+        good = good && in.GetString(&text);
+        break;
+      case kLastSequence:
+        good = good && in.GetVarint(&facts->last_sequence);
+        break;
+      case kNextFile:
+      case kPreviousLog:
+        good = good && in.GetVarint(&number);
+        break;
+      case kCompactPointer:
+        good = good && in.GetVarint(&number) && in.GetString(&text);
+        break;
+      case kDeletedFile:
+        good = good && in.GetVarint(&number) && in.GetVarint(&number);
+        break;
+      case kNewFile:
+        good = good && in.GetVarint(&number) && in.GetVarint(&number) && in.GetVarint(&number) &&
+               in.GetString(&text) && in.GetString(&text);
+        break;
+      default:
+        good = false;
+    }
+  }
+  return good;
 }
 
 }  // namespace tallyd

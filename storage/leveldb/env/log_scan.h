@@ -1,7 +1,7 @@
-// LogScan: LevelDB's log format (its doc/log_format.md) read without trust: which records are
-// whole, where the first bytes are that belong to none, and whether whole records begin after
-// those. LevelDB's own reader answers less: it passes over zeros, and over a file that ends early,
-// without a word.
+// LogScan: LevelDB's log format (its doc/log_format.md), which logs and manifests share, read
+// without trust: which records are whole, where the first bytes are that belong to none, and
+// whether whole records begin after those. LevelDB's own reader answers less: it passes over zeros,
+// and over a file that ends early, without a word.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_LOG_SCAN_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_LOG_SCAN_H_
 
@@ -26,6 +26,14 @@ struct LogScan {
 // Calls `record` with each whole record up to the first damage; it returns false if the record's
 // content cannot be, which is damage, too.
 LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record);
+
+// What the edits of a manifest, read in order, come to.
+struct ManifestFacts {
+  uint64_t oldest_log = 0;  // In use; 0 before there is one.
+  uint64_t last_sequence = 0;
+};
+// Takes up one record of a manifest; false if it is none.
+bool ReadEdit(std::string_view edit, ManifestFacts* facts);
 
 }  // namespace tallyd
 

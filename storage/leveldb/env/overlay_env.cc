@@ -29,6 +29,11 @@ class OverlayEnv::MemoryFile {
     const std::lock_guard lock(mutex_);
     bytes_.append(data.data(), data.size());
   }
+  void Overwrite(uint64_t offset, const leveldb::Slice& data) {
+    const std::lock_guard lock(mutex_);
+    bytes_.resize(std::max<uint64_t>(bytes_.size(), offset + data.size()));
+    bytes_.replace(offset, data.size(), data.data(), data.size());
+  }
   uint64_t size() const {
     const std::lock_guard lock(mutex_);
     return bytes_.size();
@@ -156,6 +161,24 @@ leveldb::Status OverlayEnv::NewWritableFile(const std::string& name, leveldb::Wr
   const std::lock_guard lock(mutex_);
   changes_[name] = {std::move(bytes), {}, false};
   return leveldb::Status::OK();
+}
+
+leveldb::Status OverlayEnv::WriteAt(const std::string& name, uint64_t offset,
+                                    const leveldb::Slice& bytes, bool) {
+  Change found = Resolve(name);
+  leveldb::Status done = CheckWritable(name);
+  if (done.ok() && !found.file) {
+    found = {std::make_shared<MemoryFile>(), {}, false};
+    std::string before;
+    const leveldb::Status read = leveldb::ReadFileToString(this, name, &before);
+    if (!read.ok() && !read.IsNotFound()) done = read;
+    found.file->Append(before);
+  }
+  if (!done.ok()) return done;
+  found.file->Overwrite(offset, bytes);
+  const std::lock_guard lock(mutex_);
+  changes_[name] = found;
+  return done;
 }
 
 leveldb::Status OverlayEnv::NewAppendableFile(const std::string& name, leveldb::WritableFile**) {

@@ -8,8 +8,6 @@
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_OVERLAY_ENV_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_OVERLAY_ENV_H_
 
-#include <leveldb/env.h>
-
 #include <atomic>
 #include <map>
 #include <memory>
@@ -19,13 +17,14 @@
 #include <vector>
 
 #include "config/result.h"
+#include "storage/leveldb/env/durable_env.h"
 
 namespace tallyd {
 
-class OverlayEnv final : public leveldb::EnvWrapper {
+class OverlayEnv final : public StoreEnv {
  public:
   // Reads by `env`, which outlives this.
-  explicit OverlayEnv(leveldb::Env* env) : EnvWrapper(env) {}
+  explicit OverlayEnv(leveldb::Env* env) : StoreEnv(env) {}
   ~OverlayEnv() override;
 
   // Keeps other processes from opening the store in `directory` as long as this lives; nothing
@@ -44,6 +43,9 @@ class OverlayEnv final : public leveldb::EnvWrapper {
   leveldb::Status GetChildren(const std::string& directory,
                               std::vector<std::string>* names) override;
   leveldb::Status RemoveFile(const std::string& name) override;
+  leveldb::Status SyncDirectory(const std::string&) override { return leveldb::Status::OK(); }
+  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
+                          bool sync) override;
   leveldb::Status CreateDir(const std::string& name) override;
   leveldb::Status RemoveDir(const std::string& name) override { return RemoveFile(name); }
   leveldb::Status GetFileSize(const std::string& name, uint64_t* size) override;

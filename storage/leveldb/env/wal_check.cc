@@ -4,14 +4,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
 
-#include "storage/bytes/coding.h"
 #include "storage/leveldb/env/log_scan.h"
+#include "storage/leveldb/env/marked_env.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
@@ -38,146 +36,158 @@ Result<std::string> ReadFile(leveldb::Env* env, const std::string& name) {
   return bytes;
 }
 
-// Tags of LevelDB's VersionEdit (db/version_edit.cc at 1.23).
-enum EditTag : uint64_t {
-  kComparator = 1,
-  kLogNumber = 2,
-  kNextFile = 3,
-  kLastSequence = 4,
-  kCompactPointer = 5,
-  kDeletedFile = 6,
-  kNewFile = 7,
-  kPreviousLog = 9,
-};
-
-// The number of the oldest log in use, if this edit sets it; false if it cannot be read.
-bool ReadEdit(std::string_view edit, uint64_t* log_number) {
-  ByteReader in(edit);
-  uint64_t tag = 0, number = 0;
-  std::string_view text;
-  bool good = true;
-  while (good && !in.done()) {
-    good = in.GetVarint(&tag);
-    switch (tag) {
-      case kLogNumber:
-        good = good && in.GetVarint(log_number);
-        break;
-      case kComparator:
-        good = good && in.GetString(&text);
-        break;
-      case kNextFile:
-      case kLastSequence:
-      case kPreviousLog:
-        good = good && in.GetVarint(&number);
-        break;
-      case kCompactPointer:
-        good = good && in.GetVarint(&number) && in.GetString(&text);
-        break;
-      case kDeletedFile:
-        good = good && in.GetVarint(&number) && in.GetVarint(&number);
-        break;
-      case kNewFile:
-        good = good && in.GetVarint(&number) && in.GetVarint(&number) && in.GetVarint(&number) &&
-               in.GetString(&text) && in.GetString(&text);
-        break;
-      default:
-        good = false;
-    }
-  }
-  return good;
+Status WriteFile(leveldb::Env* env, const std::string& name, std::string_view bytes) {
+  leveldb::WritableFile* opened = nullptr;
+  Status done = FromLevelDb(env->NewWritableFile(name, &opened));
+  if (!done) return done;
+  const std::unique_ptr<leveldb::WritableFile> file(opened);
+  done = FromLevelDb(file->Append(ToSlice(bytes)));
+  if (done) done = FromLevelDb(file->Sync());
+  if (done) done = FromLevelDb(file->Close());
+  return done;
 }
 
-class WalCheck {
+class Checker {
  public:
-  WalCheck(leveldb::Env* env, const std::string& directory, Sync sync)
+  Checker(leveldb::Env* env, const std::string& directory, Sync sync)
       : env_(env), directory_(directory), sync_(sync) {}
 
-  Status Check() {
+  Result<WalCheck> Check() {
+    Status done = List();
     const Result<std::string> current = ReadFile(env_, Path("CURRENT"));
-    if (!current && current.error().code() == ErrorCode::kNotFound) return {};
-    if (!current) return current.error();
-    const Status manifest = CheckManifest(current->substr(0, current->find('\n')));
-    if (!manifest) return manifest;
-    std::vector<std::string> names;
-    const Status listed = FromLevelDb(env_->GetChildren(directory_, &names));
-    if (!listed) return listed;
-    std::map<uint64_t, std::string> logs;
-    for (const std::string& name : names) {
-      const std::optional<uint64_t> number = LogNumber(name);
-      if (number && *number >= oldest_log_) logs[*number] = name;
-    }
-    return CheckLogs(logs);
+    if (done && !current) done = CheckAbsence(current.error());
+    if (!done) return done.error();
+    if (!current) return check_;
+    check_.exists = true;
+    done = ReadNotes();
+    if (done) done = CheckManifest(current->substr(0, current->find('\n')));
+    if (done) done = CheckLogs();
+    if (!done) return done.error();
+    return std::move(check_);
   }
 
  private:
   std::string Path(const std::string& name) const { return directory_ + "/" + name; }
 
-  static std::optional<uint64_t> LogNumber(std::string_view name) {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || std::string_view(end) != ".log") return std::nullopt;
-    return number;
+  Status List() {
+    if (!env_->FileExists(directory_)) return {};
+    std::vector<std::string> names;
+    const Status listed = FromLevelDb(env_->GetChildren(directory_, &names));
+    if (!listed) return listed;
+    for (const std::string& name : names) {
+      if (const std::optional<uint64_t> number = LogNumber(name)) logs_[*number] = name;
+      check_.has_data = check_.has_data || name.ends_with(".ldb") || name.ends_with(".sst");
+    }
+    return {};
   }
 
+  // LevelDB would make an empty database in the place of what is left of one.
+  Status CheckAbsence(const Error& error) const {
+    if (error.code() != ErrorCode::kNotFound) return error;
+    if (logs_.empty() && !check_.has_data) return {};
+    return Damage(Path("CURRENT"), "is missing beside the files that it should name");
+  }
+
+  Status ReadNotes() {
+    Result<SyncedNotes> notes = SyncedNotes::Read(env_, directory_);
+    if (!notes) return notes.error();
+    notes_ = *notes;
+    if (notes_.known() && !notes_.damaged) return {};
+    spdlog::warn("store: {} {}: {}", Path(std::string(kSyncedName)),
+                 notes_.damaged ? "is damaged" : "is missing",
+                 notes_.known() ? "the note before the last tells what was synced"
+                                : "damage at the end of a log may pass for a torn tail this once");
+    return {};
+  }
+
+  // A name that LevelDB cannot read either is left to it: it says what is wrong, and opens nothing.
   Status CheckManifest(const std::string& name) {
+    const std::optional<uint64_t> number = ManifestNumber(name);
     const Result<std::string> bytes = ReadFile(env_, Path(name));
-    if (!bytes) return {};  // LevelDB says it better.
+    if (!number || !bytes) return {};
     const LogScan scan =
-        ScanLog(*bytes, [&](std::string_view edit) { return ReadEdit(edit, &oldest_log_); });
-    if (scan.clean || scan.ends_early) return {};
-    if (scan.good_after) return Damaged(name, scan);
-    return CutTail(name, *bytes, scan.good_end);
+        ScanLog(*bytes, [&](std::string_view edit) { return ReadEdit(edit, &manifest_); });
+    const uint64_t synced = notes_.BytesOf(&SyncedNote::manifest, *number);
+    if (scan.good_end < synced) return DamageIn(name, scan, bytes->size(), synced);
+    if (scan.good_after) return DamageBefore(name, scan);
+    AddTail(name, scan, bytes->size());
+    if (manifest_.oldest_log == 0 || logs_.contains(manifest_.oldest_log)) return {};
+    return Damage(Path(fmt::format("{:06}.log", manifest_.oldest_log)),
+                  fmt::format("is missing, which {} names", Path(name)));
   }
 
-  Status CheckLogs(const std::map<uint64_t, std::string>& logs) {
+  Status CheckLogs() {
     // The last log with a record in it may end in a torn one; those after it must be empty.
-    std::string torn_name, torn_bytes;
-    LogScan torn;
-    for (const auto& [number, name] : logs) {
+    std::optional<LogScan> torn;
+    std::string torn_name;
+    const uint64_t synced_log = notes_.last.log.number;
+    for (auto log = logs_.lower_bound(manifest_.oldest_log); log != logs_.end(); ++log) {
+      const auto& [number, name] = *log;
       const Result<std::string> bytes = ReadFile(env_, Path(name));
       if (!bytes) return bytes.error();
       std::optional<SequenceRange> gap;
       const LogScan scan =
           ScanLog(*bytes, [&](std::string_view batch) { return FollowsOn(batch, &gap); });
       if (gap) return Missing(name, *gap);
-      const bool newest = number == logs.rbegin()->first;
-      if (scan.good_after && !(newest && sync_ == Sync::kInterval)) return Damaged(name, scan);
-      if (!torn_name.empty() && scan.records > 0) return Damaged(torn_name, torn);
-      if (scan.clean || !torn_name.empty()) continue;
-      torn_name = name;
-      torn_bytes = *bytes;
+      const uint64_t synced = notes_.BytesOf(&SyncedNote::log, number);
+      if (scan.good_end < synced) return DamageIn(name, scan, bytes->size(), synced);
+      const bool newest = number == logs_.rbegin()->first;
+      if (scan.good_after && !(newest && sync_ == Sync::kInterval)) return DamageBefore(name, scan);
+      if (torn && scan.records > 0) return DamageBefore(torn_name, *torn);
+      if (scan.clean || torn) continue;
       torn = scan;
+      torn_name = name;
+      AddTail(name, scan, bytes->size());
     }
-    if (torn_name.empty()) return {};
-    if (torn.ends_early && !torn.good_after) {
-      // LevelDB takes this for the end, too; and on a full disk there is no room to cut it off.
-      spdlog::warn("store: {} ends in an incomplete record of {} bytes, as a crash leaves it",
-                   Path(torn_name), torn_bytes.size() - torn.good_end);
-      return {};
+    if (synced_log >= manifest_.oldest_log && synced_log > 0 && !logs_.contains(synced_log)) {
+      return Damage(Path(fmt::format("{:06}.log", synced_log)), "is missing");
     }
-    return CutTail(torn_name, torn_bytes, torn.good_end);
+    return {};
   }
 
   // Sequence numbers go on without a gap, from record to record and from log to log.
   bool FollowsOn(std::string_view batch, std::optional<SequenceRange>* gap) {
     if (batch.size() < kBatchHeaderBytes) return false;
     const uint64_t first = LittleEndian(batch.substr(0, 8));
-    if (next_sequence_ && first != *next_sequence_) {
-      *gap = SequenceRange{*next_sequence_, first};
+    const uint64_t count = LittleEndian(batch.substr(8, 4));
+    const uint64_t expected = next_sequence_.value_or(manifest_.last_sequence + 1);
+    if (next_sequence_ ? first != expected : first > expected) {
+      *gap = SequenceRange{expected, first};
       return false;
     }
-    next_sequence_ = first + LittleEndian(batch.substr(8, 4));
+    next_sequence_ = first + count;
+    check_.has_data = check_.has_data || count > 0;
     return true;
   }
 
-  Error Damaged(const std::string& name, const LogScan& scan) const {
+  void AddTail(const std::string& name, const LogScan& scan, uint64_t size) {
+    if (scan.clean) return;
+    // Where LevelDB takes it for the end, too, it stays: on a full disk there is no room to cut.
+    const bool is_end = scan.ends_early && !scan.good_after;
+    check_.tails.push_back({Path(name), scan.good_end, size - scan.good_end, !is_end});
+  }
+
+  static Error Damage(const std::string& path, const std::string& how) {
+    return Error(ErrorCode::kCorruption, fmt::format("{} {}. {}", path, how, kDamageAdvice));
+  }
+
+  Error DamageIn(const std::string& name, const LogScan& scan, uint64_t size,
+                 uint64_t synced) const {
+    return Damage(Path(name),
+                  scan.good_end == size
+                      ? fmt::format("ends at byte {}, and had {} bytes", size, synced)
+                      : fmt::format("is damaged: from byte {} on it is not what was written, and "
+                                    "{} bytes of it were acknowledged",
+                                    scan.good_end, synced));
+  }
+
+  Error DamageBefore(const std::string& name, const LogScan& scan) const {
     const std::string until =
         scan.good_after ? fmt::format("up to byte {}", *scan.good_after) : "up to its end";
-    return Error(
-        ErrorCode::kCorruption,
-        fmt::format("{} is damaged: from byte {} {} it is not what was written, and records "
-                    "that were acknowledged later follow. {}",
-                    Path(name), scan.good_end, until, kAdvice));
+    return Damage(Path(name),
+                  fmt::format("is damaged: from byte {} {} it is not what was written, and records "
+                              "that were acknowledged later follow",
+                              scan.good_end, until));
   }
 
   Error Missing(const std::string& name, const SequenceRange& gap) const {
@@ -185,56 +195,41 @@ class WalCheck {
         ErrorCode::kCorruption,
         fmt::format("before {}, changes {} to {} are missing: an older log was cut short or "
                     "lost. {}",
-                    Path(name), gap.first, gap.end, kAdvice));
+                    Path(name), gap.first, gap.end, kDamageAdvice));
   }
-
-  // Order of steps: at every moment either the whole log or the cut one is there under its name.
-  Status CutTail(const std::string& name, const std::string& bytes, uint64_t good_end) {
-    std::string kept;
-    for (int i = 1; kept.empty() || env_->FileExists(kept); ++i) {
-      kept = Path(fmt::format("{}.torn-{}", name, i));
-    }
-    const std::string_view all(bytes);
-    const std::string cut = Path(name + ".cut");
-    Status done = WriteFile(kept, all.substr(good_end));
-    if (done) done = WriteFile(cut, all.substr(0, good_end));
-    if (done) done = FromLevelDb(env_->RenameFile(cut, Path(name)));
-    if (!done) return done;
-    spdlog::warn(
-        "store: {} ended in incomplete records, as a power cut leaves what was not synced; these "
-        "{} "
-        "bytes are now in {}",
-        Path(name), bytes.size() - good_end, kept);
-    return {};
-  }
-
-  Status WriteFile(const std::string& name, std::string_view bytes) {
-    leveldb::WritableFile* opened = nullptr;
-    Status done = FromLevelDb(env_->NewWritableFile(name, &opened));
-    if (!done) return done;
-    const std::unique_ptr<leveldb::WritableFile> file(opened);
-    done = FromLevelDb(file->Append(ToSlice(bytes)));
-    if (done) done = FromLevelDb(file->Sync());
-    if (done) done = FromLevelDb(file->Close());
-    return done;
-  }
-
-  static constexpr std::string_view kAdvice =
-      "Nothing was changed. Restore the directory from a backup; or, to give up what the damaged "
-      "file "
-      "still holds, move it elsewhere and start again";
 
   leveldb::Env* const env_;
   const std::string directory_;
   const Sync sync_;
-  uint64_t oldest_log_ = 0;
+  WalCheck check_;
+  SyncedNotes notes_;
+  std::map<uint64_t, std::string> logs_;
+  ManifestFacts manifest_;
   std::optional<uint64_t> next_sequence_;
 };
 
 }  // namespace
 
-Status CheckWriteAheadLogs(leveldb::Env* env, const std::string& directory, Sync sync) {
-  return WalCheck(env, directory, sync).Check();
+Result<WalCheck> CheckWriteAheadLogs(leveldb::Env* env, const std::string& directory, Sync sync) {
+  return Checker(env, directory, sync).Check();
+}
+
+Status CutTail(leveldb::Env* env, const TornTail& tail) {
+  std::string kept;
+  for (int i = 1; kept.empty() || env->FileExists(kept); ++i) {
+    kept = fmt::format("{}.torn-{}", tail.file, i);
+  }
+  const Result<std::string> bytes = ReadFile(env, tail.file);
+  if (!bytes) return bytes.error();
+  const std::string_view all(*bytes);
+  if (all.size() != tail.begin + tail.bytes) {
+    return Error(ErrorCode::kIo, tail.file + " changed while it was being opened");
+  }
+  const std::string cut = tail.file + ".cut";
+  Status done = WriteFile(env, kept, all.substr(tail.begin));
+  if (done) done = WriteFile(env, cut, all.substr(0, tail.begin));
+  if (done) done = FromLevelDb(env->RenameFile(cut, tail.file));
+  return done;
 }
 
 }  // namespace tallyd

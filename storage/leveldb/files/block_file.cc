@@ -1,9 +1,7 @@
 #include "storage/leveldb/files/block_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +9,6 @@
 #include <cstring>
 
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/env/status.h"
 
 namespace tallyd {
 namespace {
@@ -31,7 +28,7 @@ bool IsPassing(const Error& error) {
 
 }  // namespace
 
-BlockFileShelf::BlockFileShelf(leveldb::Env* env, std::string directory, leveldb::Cache* cache)
+BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, leveldb::Cache* cache)
     : env_(env),
       directory_(std::move(directory)),
       indexes_(cache),
@@ -40,14 +37,6 @@ BlockFileShelf::BlockFileShelf(leveldb::Env* env, std::string directory, leveldb
 
 std::string BlockFileShelf::PathOf(uint64_t number) const {
   return fmt::format("{}/{:06}{}", directory_, number, kSuffix);
-}
-
-Status BlockFileShelf::SyncDirectory() const {
-  const int descriptor = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const int failed = descriptor < 0 || ::fsync(descriptor) != 0 ? errno : 0;
-  if (descriptor >= 0) ::close(descriptor);
-  if (failed == 0) return {};
-  return FromLevelDb(leveldb::Status::IOError(directory_, std::strerror(failed)));
 }
 
 std::string BlockFileShelf::CacheKey(uint64_t number) const {

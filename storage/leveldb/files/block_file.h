@@ -8,7 +8,6 @@
 #define TALLYD_STORAGE_LEVELDB_FILES_BLOCK_FILE_H_
 
 #include <leveldb/cache.h>
-#include <leveldb/env.h>
 
 #include <atomic>
 #include <map>
@@ -19,6 +18,8 @@
 
 #include "config/result.h"
 #include "storage/leveldb/codec/block_file_codec.h"
+#include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/damaged_files.h"
 
 namespace tallyd {
@@ -30,14 +31,14 @@ using FileHandlePtr = std::shared_ptr<const leveldb::RandomAccessFile>;
 class BlockFileShelf {
  public:
   // `cache` bounds the indexes, beside whatever else is in it; outlives the shelf, like `env`.
-  BlockFileShelf(leveldb::Env* env, std::string directory, leveldb::Cache* cache);
+  BlockFileShelf(StoreEnv* env, std::string directory, leveldb::Cache* cache);
 
-  leveldb::Env* env() const { return env_; }
+  StoreEnv* env() const { return env_; }
   const std::string& directory() const { return directory_; }
   std::string PathOf(uint64_t number) const;
   DamagedFiles& damaged() { return damaged_; }
   // Makes the names of the files durable.
-  Status SyncDirectory() const;
+  Status SyncDirectory() const { return FromLevelDb(env_->SyncDirectory(directory_)); }
 
  private:
   friend class BlockFile;
@@ -48,7 +49,7 @@ class BlockFileShelf {
                                 size_t charge);
   std::string CacheKey(uint64_t number) const;
 
-  leveldb::Env* const env_;
+  StoreEnv* const env_;
   const std::string directory_;
   leveldb::Cache* const indexes_;
   const std::unique_ptr<leveldb::Cache> handles_;  // By count.

@@ -1,31 +1,18 @@
 #include "storage/leveldb/files/database.h"
 
 #include <leveldb/write_batch.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/env/wal_check.h"
 
 namespace tallyd {
 namespace {
 
 // How long a reader waits for a reopen.
 constexpr auto kReopenPatience = std::chrono::milliseconds(1000);
-constexpr int kMaxOpenFiles = 1000;
-constexpr size_t kBlockBytes = 16u << 10;
-// Base takes the latest rows of each head that is sealed, and little else.
-constexpr size_t kBaseWriteBuffer = 8u << 20;
-
-// A quarter of what the process may open is left to tables; the rest is for connections.
-int TableFiles() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxOpenFiles;
-  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 4, kMaxOpenFiles));
-}
 
 }  // namespace
 
@@ -59,100 +46,26 @@ leveldb::DB& Access::base() const { return *lease_->database_->base_; }
 
 bool Access::must_stop() const { return lease_->database_->closing(); }
 
-Database::Database(const StorageConfig& config, leveldb::Env* env)
+Database::Database(const StorageConfig& config, StoreEnv* env)
     : config_(config),
-      env_(env),
-      filter_(config.bloom_bits > 0
-                  ? leveldb::NewBloomFilterPolicy(static_cast<int>(config.bloom_bits))
-                  : nullptr),
+      env_(env, config.path),
       cache_(leveldb::NewLRUCache(config.block_cache)),
-      shelf_(env, BlockFilesDirectory(config.path), cache_.get()) {}
+      shelf_(&env_, BlockFilesDirectory(config.path), cache_.get()),
+      opener_(config, &env_, cache_.get(), &disposer_) {}
 
 Database::~Database() { Close(); }
 
-// Under the lock that LevelDB takes right after: another process may be writing.
-Status Database::CheckLogs() {
-  const std::string name = config_.path + "/LOCK";
-  leveldb::FileLock* lock = nullptr;
-  const Status locked = FromLevelDb(env_->LockFile(name, &lock));
-  if (!locked) return locked;
-  Status checked = CheckWriteAheadLogs(env_, config_.path, Sync::kAlways);
-  const Status unlocked = FromLevelDb(env_->UnlockFile(lock));
-  return checked ? unlocked : checked;
-}
-
 Status Database::Open(size_t head_bytes) {
-  head_bytes_ = head_bytes;
-  Status opened;
-  {
-    const std::lock_guard writing(write_mutex_);
-    head_status_ = {};
-    opened = CheckLogs();
-    if (opened) opened = OpenBase();
-    if (opened) opened = OpenHeads();
+  Dispose();  // What is left of what was open before holds its locks.
+  const std::lock_guard writing(write_mutex_);
+  head_status_ = {};
+  Result<OpenedFiles> opened = opener_.Open(head_bytes);
+  if (!opened) {
+    Dispose();
+    return opened.error();
   }
-  if (!opened) Close();
-  return opened;
-}
-
-Status Database::OpenBase() {
-  leveldb::Options options;
-  options.create_if_missing = true;
-  options.paranoid_checks = true;
-  options.env = env_;
-  options.write_buffer_size = std::min(head_bytes_.load(), kBaseWriteBuffer);
-  options.max_open_files = TableFiles();
-  options.block_cache = cache_.get();
-  options.block_size = kBlockBytes;
-  options.max_file_size = config_.max_file_size;
-  options.filter_policy = filter_.get();
-  leveldb::DB* db = nullptr;
-  const Status opened = FromLevelDb(leveldb::DB::Open(options, config_.path, &db));
-  if (opened) base_.reset(db);
-  return opened;
-}
-
-Result<std::shared_ptr<Head>> Database::OpenHead(uint64_t number) {
-  leveldb::Options options;
-  options.create_if_missing = true;
-  options.paranoid_checks = true;
-  options.env = env_;
-  options.max_open_files = TableFiles();
-  options.block_cache = cache_.get();
-  options.block_size = kBlockBytes;
-  options.max_file_size = config_.max_file_size;
-  Result<std::shared_ptr<Head>> head =
-      Head::Open(HeadsDirectory(config_.path), number, options, head_bytes_, config_.sync);
-  if (head) *head = disposer_.Watch(std::move(*head));
-  return head;
-}
-
-Status Database::OpenHeads() {
-  heads_.clear();
-  const std::string directory = HeadsDirectory(config_.path);
-  for (const std::string& made : {directory, BlockFilesDirectory(config_.path)}) {
-    if (env_->FileExists(made)) continue;
-    const Status done = FromLevelDb(env_->CreateDir(made));
-    if (!done) return done;
-  }
-  uint64_t sealed = 0;
-  const Result<std::string> record = Get(MetaKey(MetaKind::kSealedHead));
-  if (!record && record.error().code() != ErrorCode::kNotFound) return record.error();
-  if (record && !ByteReader(*record).GetU64(&sealed)) {
-    return Error(ErrorCode::kCorruption, "the record of the last sealed head is malformed");
-  }
-  Result<std::vector<uint64_t>> numbers = ListHeads(env_, directory);
-  if (!numbers) return numbers.error();
-  if (numbers->empty() || numbers->back() <= sealed) numbers->push_back(sealed + 1);
-  for (const uint64_t number : *numbers) {
-    if (number <= sealed) {
-      RemoveHead(env_, directory, number);
-      continue;
-    }
-    Result<std::shared_ptr<Head>> head = OpenHead(number);
-    if (!head) return head.error();
-    heads_.push_back(std::move(*head));
-  }
+  base_ = std::move(opened->base);
+  heads_ = std::move(opened->heads);
   return {};
 }
 
@@ -232,15 +145,15 @@ Result<bool> Database::BeginHead() {
   const std::shared_ptr<Head>& last = before->heads.back();
   if (last->bytes() == 0) return false;
   // Opened before anybody waits for it.
-  Result<std::shared_ptr<Head>> next = OpenHead(last->number() + 1);
+  Result<std::shared_ptr<Head>> next = opener_.OpenHead(last->number() + 1);
   if (!next) return next.error();
   const std::lock_guard writing(write_mutex_);
   // After a failed write the end of the log is unknown: nothing may follow it before the reopen.
   if (heads_.empty() || heads_.back() != last || !head_status_) {
     return Error(ErrorCode::kUnavailable, "the store reopened its files");
   }
-  const Status synced = SyncHead();
-  if (!synced) return synced.error();
+  head_status_ = last->MarkClosed();
+  if (!head_status_) return head_status_.error();
   heads_.assign(1, *next);
   ChangeView([&](View* view) { view->heads.push_back(*next); });
   return true;
@@ -251,10 +164,6 @@ Status Database::SyncNewestHead() {
   if (heads_.empty() || !head_status_) {
     return Error(ErrorCode::kUnavailable, "the store is reopening its files");
   }
-  return SyncHead();
-}
-
-Status Database::SyncHead() {
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch nothing;

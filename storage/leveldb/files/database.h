@@ -15,7 +15,6 @@
 
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
-#include <leveldb/filter_policy.h>
 #include <leveldb/write_batch.h>
 
 #include <atomic>
@@ -31,6 +30,8 @@
 
 #include "config/config.h"
 #include "config/result.h"
+#include "storage/leveldb/env/marked_env.h"
+#include "storage/leveldb/files/opener.h"
 #include "storage/leveldb/files/view.h"
 
 namespace tallyd {
@@ -91,13 +92,13 @@ struct HeadWrite {
 class Database {
  public:
   // `env` outlives the database.
-  Database(const StorageConfig& config, leveldb::Env* env);
+  Database(const StorageConfig& config, StoreEnv* env);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   // Of the committer's thread. Open: base, the heads that base does not call sealed, no block
-  // files.
+  // files; refuses what cannot be what was left (opener.h).
   Status Open(size_t head_bytes);
   // When what is held in memory of it was loaded.
   void AdmitReaders(const BlockFileMap& files, const DeleteList& deletes);
@@ -133,29 +134,25 @@ class Database {
   void ChangeView(const std::function<void(View*)>& change);
   bool closing() const { return closing_.load(std::memory_order_relaxed); }
   const std::string& path() const { return config_.path; }
-  leveldb::Env* env() const { return env_; }
+  StoreEnv* env() { return &env_; }
   BlockFileShelf& shelf() { return shelf_; }
+  // Ends of logs that a crash left incomplete, found since the process began.
+  std::vector<TornTail> torn_tails() const { return opener_.torn_tails(); }
 
  private:
   friend class Lease;
   friend class Access;
-  Status CheckLogs();
-  Status OpenBase();
-  Status OpenHeads();
-  Result<std::shared_ptr<Head>> OpenHead(uint64_t number);
-  Status SyncHead();  // REQUIRES: write_mutex_.
   // Makes `change` and the newest head's snapshot, if there is one, visible at once.
   void PublishView(const std::function<void(View*)>& change, Head* head, HeadSnapshot snapshot);
   // REQUIRES: `lock` holds mutex_.
   Status WaitForView(std::unique_lock<std::mutex>* lock);
 
   const StorageConfig config_;
-  leveldb::Env* const env_;
-  const std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  MarkedEnv env_;
   const std::unique_ptr<leveldb::Cache> cache_;
   BlockFileShelf shelf_;
   Disposer disposer_;
-  std::atomic<size_t> head_bytes_{0};
+  Opener opener_;
   std::unique_ptr<leveldb::DB> base_;
   std::atomic<bool> closing_{false};
 

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "storage/bytes/coding.h"
+#include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/env/wal_check.h"
 
 namespace tallyd {
 namespace {
@@ -17,10 +18,6 @@ namespace {
 // before the head is.
 constexpr uint64_t kBufferPerByte = 3;
 constexpr auto kNever = std::chrono::steady_clock::time_point::max();
-
-std::string PathOf(const std::string& directory, uint64_t number) {
-  return fmt::format("{}/{:06}", directory, number);
-}
 
 uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
   std::vector<std::string> names;
@@ -47,13 +44,9 @@ Head::~Head() {
 }
 
 Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t number,
-                                         const leveldb::Options& options, uint64_t head_bytes,
-                                         Sync sync) {
-  std::shared_ptr<Head> head(new Head(PathOf(directory, number), number, options.env));
-  if (options.env->FileExists(head->path_ + "/CURRENT")) {
-    const Status checked = CheckWriteAheadLogs(options.env, head->path_, sync);
-    if (!checked) return checked.error();
-  } else if (!options.env->FileExists(head->path_)) {
+                                         const leveldb::Options& options, uint64_t head_bytes) {
+  std::shared_ptr<Head> head(new Head(HeadPath(directory, number), number, options.env));
+  if (!options.env->FileExists(head->path_)) {
     const Status made = FromLevelDb(options.env->CreateDir(head->path_));
     if (!made) return made.error();
   }
@@ -82,6 +75,23 @@ HeadSnapshot Head::TakeSnapshot() {
           [this](const leveldb::Snapshot* snapshot) { db_->ReleaseSnapshot(snapshot); }};
 }
 
+Status Head::MarkClosed() {
+  leveldb::WriteOptions options;
+  options.sync = true;
+  std::string next;
+  PutU64(&next, number_ + 1);
+  return FromLevelDb(db_->Put(options, MetaKey(MetaKind::kClosedHead), next));
+}
+
+Result<bool> Head::IsClosed() const {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  std::string next;
+  const Status got = FromLevelDb(db_->Get(options, MetaKey(MetaKind::kClosedHead), &next));
+  if (!got && got.error().code() != ErrorCode::kNotFound) return got.error();
+  return got.has_value();
+}
+
 void Head::AddBytes(uint64_t bytes) {
   if (bytes_ == 0) since_ = std::chrono::steady_clock::now();
   bytes_ += bytes;
@@ -104,7 +114,12 @@ std::optional<TimeRange> Head::TimesOf(TableId table) const {
 
 std::string HeadsDirectory(const std::string& path) { return path + "/heads"; }
 
+std::string HeadPath(const std::string& directory, uint64_t number) {
+  return fmt::format("{}/{:06}", directory, number);
+}
+
 Result<std::vector<uint64_t>> ListHeads(leveldb::Env* env, const std::string& directory) {
+  if (!env->FileExists(directory)) return std::vector<uint64_t>();
   std::vector<std::string> names;
   const Status listed = FromLevelDb(env->GetChildren(directory, &names));
   if (!listed) return listed.error();
@@ -119,7 +134,7 @@ Result<std::vector<uint64_t>> ListHeads(leveldb::Env* env, const std::string& di
 }
 
 void RemoveHead(leveldb::Env* env, const std::string& directory, uint64_t number) {
-  const std::string path = PathOf(directory, number);
+  const std::string path = HeadPath(directory, number);
   std::vector<std::string> names;
   if (!env->GetChildren(path, &names).ok()) return;
   bool removed = true;

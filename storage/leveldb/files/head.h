@@ -37,8 +37,7 @@ class Head {
  public:
   // Opens or creates the head of that number below `directory`. `options` without the write buffer.
   static Result<std::shared_ptr<Head>> Open(const std::string& directory, uint64_t number,
-                                            const leveldb::Options& options, uint64_t head_bytes,
-                                            Sync sync);
+                                            const leveldb::Options& options, uint64_t head_bytes);
   ~Head();
   Head(const Head&) = delete;
   Head& operator=(const Head&) = delete;
@@ -69,6 +68,11 @@ class Head {
   // where nobody knows: it was not written by this process alone.
   std::optional<TimeRange> TimesOf(TableId table) const;
 
+  // Nothing more comes to it, and the next head is there: from then on, if that one is not, it is
+  // lost. Synced, with all that came before.
+  Status MarkClosed();
+  Result<bool> IsClosed() const;
+
   // Its contents are in block files, and base says so: its files may go.
   void Drop() { dropped_ = true; }
 
@@ -88,7 +92,8 @@ class Head {
 };
 
 std::string HeadsDirectory(const std::string& path);
-// The numbers of the heads below `directory`, ascending.
+std::string HeadPath(const std::string& directory, uint64_t number);
+// The numbers of the heads below `directory`, ascending; none where it is not there.
 Result<std::vector<uint64_t>> ListHeads(leveldb::Env* env, const std::string& directory);
 // Removes what is left of a head that was dropped.
 void RemoveHead(leveldb::Env* env, const std::string& directory, uint64_t number);

@@ -5,8 +5,7 @@
 
 namespace tallyd {
 
-Result<std::unique_ptr<OpenedStore>> OpenedStore::Open(const StorageConfig& config,
-                                                       leveldb::Env* env) {
+Result<std::unique_ptr<OpenedStore>> OpenedStore::Open(const StorageConfig& config, StoreEnv* env) {
   std::unique_ptr<OpenedStore> store(new OpenedStore(config, env));
   const Status opened = store->database_.Open(config.write_buffer);
   if (!opened) return opened.error();

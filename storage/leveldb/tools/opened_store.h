@@ -16,7 +16,7 @@ namespace tallyd {
 class OpenedStore {
  public:
   // `env` outlives it.
-  static Result<std::unique_ptr<OpenedStore>> Open(const StorageConfig& config, leveldb::Env* env);
+  static Result<std::unique_ptr<OpenedStore>> Open(const StorageConfig& config, StoreEnv* env);
   ~OpenedStore() { database_.Close(); }
   OpenedStore(const OpenedStore&) = delete;
   OpenedStore& operator=(const OpenedStore&) = delete;
@@ -32,7 +32,7 @@ class OpenedStore {
   Result<std::unique_ptr<RowScan>> Scan(const TablePtr& table, const ScanSpec& spec);
 
  private:
-  OpenedStore(const StorageConfig& config, leveldb::Env* env) : database_(config, env) {}
+  OpenedStore(const StorageConfig& config, StoreEnv* env) : database_(config, env) {}
 
   Database database_;
   EngineState state_;

@@ -28,9 +28,15 @@ class CrashTest : public ::testing::Test {
     acknowledged_.clear();
   }
 
-  bool OpenStore() {
-    return harness_->TryOpen() &&
-           harness_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)}));
+  Status OpenStore() {
+    const Status opened = harness_->TryOpen();
+    if (!opened) return opened;
+    return harness_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)}));
+  }
+
+  void Reopen(const std::string& what) {
+    const Status opened = OpenStore();
+    ASSERT_TRUE(opened) << what << ": " << opened.error().message();
   }
 
   static std::string RowOf(int batch, int row) {
@@ -100,7 +106,7 @@ TEST_F(CrashTest, NothingAcknowledgedIsLostInAPowerCut) {
       if (!env_->failed()) break;
       ++cuts;
       env_->LosePower(loss, static_cast<unsigned>(call));
-      ASSERT_TRUE(OpenStore()) << "call " << call;
+      ASSERT_NO_FATAL_FAILURE(Reopen("cut at call " + std::to_string(call)));
       Check("cut at call " + std::to_string(call) + ", loss " +
             std::to_string(static_cast<int>(loss)));
       if (HasFailure()) return;
@@ -123,7 +129,7 @@ TEST_F(CrashTest, WithAnIntervalAPowerCutLosesOnlyTheEnd) {
       if (!env_->failed()) break;
       env_->LosePower(loss, static_cast<unsigned>(call));
       const std::set<int> acknowledged = std::exchange(acknowledged_, {});
-      ASSERT_TRUE(OpenStore()) << "call " << call;
+      ASSERT_NO_FATAL_FAILURE(Reopen("cut at call " + std::to_string(call)));
       Check("cut at call " + std::to_string(call));
       std::set<int> found;
       for (const auto& [key, cells] : harness_->Read("H")) found.insert(std::stoi(key) - 1000);
@@ -142,7 +148,7 @@ TEST_F(CrashTest, AFaultNeverCostsWhatWasAcknowledged) {
       Start();
       env_->FailAt(call, fault, false);
       if (!OpenStore()) {
-        ASSERT_TRUE(OpenStore()) << "without the fault it opens";
+        ASSERT_NO_FATAL_FAILURE(Reopen("without the fault"));
       }
       WriteBatches();
       if (!env_->failed()) break;
@@ -161,7 +167,7 @@ TEST_F(CrashTest, AFaultNeverCostsWhatWasAcknowledged) {
       ASSERT_TRUE(written) << what;
       acknowledged_.insert(kBatches);
       Check(what + ", before the reopen");
-      ASSERT_TRUE(OpenStore()) << what;
+      ASSERT_NO_FATAL_FAILURE(Reopen(what));
       Check(what + ", after the reopen");
       if (HasFailure()) return;
     }
@@ -171,7 +177,7 @@ TEST_F(CrashTest, AFaultNeverCostsWhatWasAcknowledged) {
 
 TEST_F(CrashTest, AFullDiskRefusesWritesAndKeepsReading) {
   Start();
-  ASSERT_TRUE(OpenStore());
+  ASSERT_NO_FATAL_FAILURE(Reopen("at first"));
   WriteBatches();
   ASSERT_EQ(acknowledged_.size(), size_t{kBatches});
   env_->FailAt(env_->calls() + 1, Fault::kNoSpace, true);

@@ -1,0 +1,284 @@
+#include "storage/leveldb/files/opener.h"
+
+#include <fmt/format.h>
+#include <leveldb/write_batch.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "storage/bytes/coding.h"
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/status.h"
+#include "storage/leveldb/files/block_file.h"
+
+namespace tallyd {
+namespace {
+
+constexpr int kMaxOpenFiles = 1000;
+constexpr size_t kBlockBytes = 16u << 10;
+// Base takes the latest rows of each head that is sealed, and little else.
+constexpr size_t kBaseWriteBuffer = 8u << 20;
+
+// A quarter of what the process may open is left to tables; the rest is for connections.
+int TableFiles() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxOpenFiles;
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 4, kMaxOpenFiles));
+}
+
+bool HoldsAnything(StoreEnv* env, const std::string& directory) {
+  std::vector<std::string> names;
+  env->GetChildren(directory, &names).ok();
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name != "." && name != ".."; });
+}
+
+Error Missing(const std::string& what, const std::string& why) {
+  return Error(ErrorCode::kCorruption,
+               fmt::format("{} is missing: {}. {}", what, why, kDamageAdvice));
+}
+
+Error DamageIn(const TornTail& tail, const std::string& why) {
+  return Error(ErrorCode::kCorruption,
+               fmt::format("{} is damaged: from byte {} to its end it is not what was written, and "
+                           "{}. {}",
+                           tail.file, tail.begin, why, kDamageAdvice));
+}
+
+// Of base; kNotFound if it has no such record.
+Result<std::string> GetMeta(leveldb::DB* base, MetaKind kind) {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  std::string value;
+  const Status got = FromLevelDb(base->Get(options, MetaKey(kind), &value));
+  if (!got) return got.error();
+  return value;
+}
+
+bool IsUnexpected(const Result<std::string>& record) {
+  return !record && record.error().code() != ErrorCode::kNotFound;
+}
+
+}  // namespace
+
+Opener::Opener(const StorageConfig& config, StoreEnv* env, leveldb::Cache* cache,
+               Disposer* disposer)
+    : config_(config),
+      env_(env),
+      cache_(cache),
+      disposer_(disposer),
+      heads_directory_(HeadsDirectory(config.path)),
+      filter_(config.bloom_bits > 0
+                  ? leveldb::NewBloomFilterPolicy(static_cast<int>(config.bloom_bits))
+                  : nullptr) {}
+
+Result<OpenedFiles> Opener::Open(size_t head_bytes) {
+  head_bytes_ = head_bytes;
+  OpenedFiles opened;
+  Status done = OpenBase(&opened);
+  if (done) done = CheckFormat(opened.base.get());
+  if (done) done = OpenHeads(&opened);
+  if (!done) return done.error();
+  return opened;
+}
+
+leveldb::Options Opener::CommonOptions() const {
+  leveldb::Options options;
+  options.create_if_missing = true;
+  options.paranoid_checks = true;
+  options.env = env_;
+  options.max_open_files = TableFiles();
+  options.block_cache = cache_;
+  options.block_size = kBlockBytes;
+  options.max_file_size = config_.max_file_size;
+  return options;
+}
+
+// It is judged under the lock that LevelDB takes right after: another process may be writing.
+Status Opener::OpenBase(OpenedFiles* opened) {
+  leveldb::FileLock* lock = nullptr;
+  const Status locked = FromLevelDb(env_->LockFile(config_.path + "/LOCK", &lock));
+  if (!locked) return locked;
+  const Result<WalCheck> checked = CheckBase();
+  Status done = checked ? CutTails(*checked) : checked.error();
+  const Status unlocked = FromLevelDb(env_->UnlockFile(lock));
+  if (done) done = unlocked;
+  if (!done) return done;
+  leveldb::Options options = CommonOptions();
+  options.write_buffer_size = std::min(head_bytes_.load(), kBaseWriteBuffer);
+  options.filter_policy = filter_.get();
+  leveldb::DB* db = nullptr;
+  done = FromLevelDb(leveldb::DB::Open(options, config_.path, &db));
+  opened->base.reset(db);
+  return done;
+}
+
+Result<WalCheck> Opener::CheckBase() const {
+  Result<WalCheck> base = CheckWriteAheadLogs(env_, config_.path, Sync::kAlways);
+  if (!base || base->exists) return base;
+  for (const std::string& directory : {heads_directory_, BlockFilesDirectory(config_.path)}) {
+    if (!HoldsAnything(env_, directory)) continue;
+    return Missing(config_.path + "/CURRENT",
+                   directory + " holds data, and base, which says what of it counts, is gone");
+  }
+  return base;
+}
+
+Status Opener::CheckFormat(leveldb::DB* base) const {
+  const Result<std::string> stored = GetMeta(base, MetaKind::kFormat);
+  if (IsUnexpected(stored)) return stored.error();
+  if (!stored) return WriteFormat(base);
+  const Result<uint32_t> version = DecodeFormat(*stored);
+  if (!version) return version.error();
+  if (*version == kFormatVersion) return {};
+  return Error(ErrorCode::kConflict,
+               fmt::format("the data has format version {}; this tallyd reads version {} only. "
+                           "Use the tallyd that wrote it, or another storage.path",
+                           *version, kFormatVersion));
+}
+
+// Before there is anything else: what has no format yet is empty.
+Status Opener::WriteFormat(leveldb::DB* base) const {
+  const std::unique_ptr<leveldb::Iterator> iterator(base->NewIterator(leveldb::ReadOptions()));
+  iterator->SeekToFirst();
+  if (iterator->Valid()) {
+    return Error(ErrorCode::kConflict,
+                 "the database in storage.path was not made by tallyd; use another path");
+  }
+  const Status read = FromLevelDb(iterator->status());
+  if (!read) return read;
+  for (const std::string& directory : {heads_directory_, BlockFilesDirectory(config_.path)}) {
+    if (!HoldsAnything(env_, directory)) continue;
+    return Missing("what base in " + config_.path + " held",
+                   "it is empty, and " + directory + " holds data");
+  }
+  leveldb::WriteOptions options;
+  options.sync = true;
+  return FromLevelDb(base->Put(options, MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion)));
+}
+
+Status Opener::OpenHeads(OpenedFiles* opened) {
+  const Result<std::string> record = GetMeta(opened->base.get(), MetaKind::kSealedHead);
+  const Result<std::string> tables = GetMeta(opened->base.get(), MetaKind::kNextTable);
+  if (IsUnexpected(record)) return record.error();
+  if (IsUnexpected(tables)) return tables.error();
+  uint64_t sealed = 0;
+  if (record && !ByteReader(*record).GetU64(&sealed)) {
+    return Error(ErrorCode::kCorruption, "the record of the last sealed head is malformed");
+  }
+  const Result<std::vector<FoundHead>> found = FindHeads(sealed, record || tables);
+  if (!found) return found.error();
+  Status done;
+  for (const std::string& made : {heads_directory_, BlockFilesDirectory(config_.path)}) {
+    if (done && !env_->FileExists(made)) done = FromLevelDb(env_->CreateDir(made));
+  }
+  if (done) done = OpenFound(*found, opened);
+  if (!done) return done;
+  const Result<std::vector<uint64_t>> numbers = ListHeads(env_, heads_directory_);
+  if (!numbers) return numbers.error();
+  for (const uint64_t number : *numbers) {
+    if (number <= sealed) RemoveHead(env_, heads_directory_, number);
+  }
+  return {};
+}
+
+// `any_use`: tables were adopted, so there has been a head at every moment since.
+Result<std::vector<Opener::FoundHead>> Opener::FindHeads(uint64_t sealed, bool any_use) const {
+  Result<std::vector<uint64_t>> numbers = ListHeads(env_, heads_directory_);
+  if (!numbers) return numbers.error();
+  std::erase_if(*numbers, [&](uint64_t number) { return number <= sealed; });
+  if (numbers->empty()) numbers->push_back(sealed + 1);
+  std::vector<FoundHead> heads;
+  for (const uint64_t number : *numbers) {
+    heads.push_back({sealed + 1 + heads.size(), {}});
+    if (heads.back().number == number) continue;
+    return Missing(HeadPath(heads_directory_, heads.back().number),
+                   "a later head is there, and base does not call this one sealed");
+  }
+  // The newest first: one that another one with data follows was whole when it was closed.
+  bool later_has_data = false;
+  for (size_t i = heads.size(); i-- > 0;) {
+    const std::string path = HeadPath(heads_directory_, heads[i].number);
+    Result<WalCheck> logs = CheckWriteAheadLogs(env_, path, config_.sync);
+    if (!logs) return logs.error();
+    if (!logs->exists && i + 1 < heads.size())
+      return Missing(path + "/CURRENT", "a later head is there");
+    if (!logs->exists && i == 0 && any_use) {
+      return Missing(path + "/CURRENT",
+                     "this head has what was committed last, and nothing else has");
+    }
+    for (const TornTail& tail : logs->tails) {
+      if (later_has_data && tail.file.ends_with(".log"))
+        return DamageIn(tail, "a later head has data");
+    }
+    later_has_data = later_has_data || logs->has_data;
+    heads[i].logs = std::move(*logs);
+  }
+  const std::string files = BlockFilesDirectory(config_.path);
+  if (!any_use && (later_has_data || HoldsAnything(env_, files))) {
+    return Missing(
+        "what base in " + config_.path + " held",
+        "it knows no table, and " + (later_has_data ? heads_directory_ : files) + " holds data");
+  }
+  return heads;
+}
+
+Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opened) {
+  const auto after_closed = [&](uint64_t number) {
+    return Missing(HeadPath(heads_directory_, number), "the head before it is closed");
+  };
+  std::vector<Head*> left_open;
+  bool is_closed = false;
+  for (const FoundHead& head : found) {
+    if (is_closed && !head.logs.exists) return after_closed(head.number);
+    const Status cut = CutTails(head.logs);
+    if (!cut) return cut;
+    Result<std::shared_ptr<Head>> next = OpenHead(head.number);
+    if (!next) return next.error();
+    opened->heads.push_back(std::move(*next));
+    const Result<bool> closed = opened->heads.back()->IsClosed();
+    if (!closed) return closed.error();
+    is_closed = *closed;
+    if (!is_closed) left_open.push_back(opened->heads.back().get());
+  }
+  if (is_closed) return after_closed(found.back().number + 1);
+  left_open.pop_back();  // The newest.
+  for (Head* head : left_open) {
+    const Status marked = head->MarkClosed();
+    if (!marked) return marked;
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Head>> Opener::OpenHead(uint64_t number) {
+  Result<std::shared_ptr<Head>> head =
+      Head::Open(heads_directory_, number, CommonOptions(), head_bytes_);
+  if (head) *head = disposer_->Watch(std::move(*head));
+  return head;
+}
+
+Status Opener::CutTails(const WalCheck& checked) {
+  for (const TornTail& tail : checked.tails) {
+    {
+      const std::lock_guard lock(mutex_);
+      torn_tails_.push_back(tail);
+    }
+    spdlog::warn(
+        "store: {} ends in {} bytes from byte {} that are no whole records, as a crash "
+        "leaves what was not acknowledged",
+        tail.file, tail.bytes, tail.begin);
+    if (!tail.must_be_cut) continue;
+    const Status cut = CutTail(env_, tail);
+    if (!cut) return cut;
+  }
+  return {};
+}
+
+std::vector<TornTail> Opener::torn_tails() const {
+  const std::lock_guard lock(mutex_);
+  return torn_tails_;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,83 @@
+// Opener: opens the LevelDBs of a store, base and the heads, after it has judged whether what lies
+// in the directory can be what was left behind. LevelDB makes an empty database where it finds
+// none, and takes damage at the end of a log for a torn tail: a store that has lost base, a head,
+// or what was acknowledged must be refused, not opened as if it were sound.
+//
+//   1. Base is there if anything else is, and its logs are whole (env/wal_check.h); it is opened.
+//   2. The heads after the last one that base calls sealed have no gap, at least one is there once
+//      tables were adopted, and their logs are whole: all of them, before any is opened.
+//   3. A head that was closed is followed by another one.
+//
+// Every refusal names what is missing or damaged, and is kCorruption; a format version that is not
+// this one's, or another program's database, is kConflict. Of the committer's thread, but for
+// OpenHead, which the sealer calls for a new head, and torn_tails.
+#ifndef TALLYD_STORAGE_LEVELDB_FILES_OPENER_H_
+#define TALLYD_STORAGE_LEVELDB_FILES_OPENER_H_
+
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/filter_policy.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "config/result.h"
+#include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/wal_check.h"
+#include "storage/leveldb/files/disposer.h"
+#include "storage/leveldb/files/head.h"
+
+namespace tallyd {
+
+struct OpenedFiles {
+  std::unique_ptr<leveldb::DB> base;
+  std::vector<std::shared_ptr<Head>> heads;  // Not sealed; oldest first.
+};
+
+class Opener {
+ public:
+  // All outlive the opener.
+  Opener(const StorageConfig& config, StoreEnv* env, leveldb::Cache* cache, Disposer* disposer);
+
+  Result<OpenedFiles> Open(size_t head_bytes);
+  Result<std::shared_ptr<Head>> OpenHead(uint64_t number);
+  // All that were found so far, whether they had to be cut off or not.
+  std::vector<TornTail> torn_tails() const;
+
+ private:
+  // A head that is to be opened.
+  struct FoundHead {
+    uint64_t number = 0;
+    WalCheck logs;
+  };
+
+  leveldb::Options CommonOptions() const;
+  Status OpenBase(OpenedFiles* opened);
+  Result<WalCheck> CheckBase() const;
+  Status CheckFormat(leveldb::DB* base) const;
+  Status WriteFormat(leveldb::DB* base) const;
+  Status OpenHeads(OpenedFiles* opened);
+  Result<std::vector<FoundHead>> FindHeads(uint64_t sealed, bool any_use) const;
+  Status OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opened);
+  Status CutTails(const WalCheck& checked);
+
+  const StorageConfig config_;
+  StoreEnv* const env_;
+  leveldb::Cache* const cache_;
+  Disposer* const disposer_;
+  const std::string heads_directory_;
+  const std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  std::atomic<size_t> head_bytes_{0};
+
+  mutable std::mutex mutex_;
+  std::vector<TornTail> torn_tails_;  // Guarded by mutex_.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_FILES_OPENER_H_

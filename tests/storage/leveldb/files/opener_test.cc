@@ -1,0 +1,286 @@
+// What lies in a store's directory, damaged in every way that is to be noticed before it is opened.
+#include "storage/leveldb/files/opener.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+
+#include "storage/leveldb/commit/group_writer.h"
+#include "storage/leveldb/env/marked_env.h"
+#include "tests/storage/store_fixture.h"
+
+namespace tallyd {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Contents = std::map<std::string, std::string>;
+
+std::string Load(const fs::path& name) {
+  std::ifstream in(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void Store(const fs::path& name, const std::string& bytes) {
+  std::ofstream(name, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+// Of all files below it, by path, but for those that a mere attempt to open touches.
+Contents Read(const std::string& directory) {
+  Contents contents;
+  for (const auto& file : fs::recursive_directory_iterator(directory)) {
+    const std::string name = file.path().filename();
+    if (!file.is_regular_file() || name == "LOCK" || name.starts_with("LOG")) continue;
+    contents[file.path().lexically_relative(directory)] = Load(file.path());
+  }
+  return contents;
+}
+
+// A store with a sealed head, and two heads that are not: one closed, one newest.
+class OpenerTest : public ::testing::Test, public StoreHarness {
+ protected:
+  void SetUp() override {
+    Open();
+    ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+    WriteRow("sealed");
+    ASSERT_TRUE(store().Settle());
+    WriteRow("closed");
+    Close();
+    WriteToAnotherHead("newest");
+    sound_ = path() + "/sound";
+    fs::rename(config().path, sound_);
+    ASSERT_FALSE(fs::exists(sound_ + "/heads/000001"));
+    ASSERT_TRUE(fs::exists(sound_ + "/heads/000002/CURRENT"));
+    ASSERT_TRUE(fs::exists(sound_ + "/heads/000003/CURRENT"));
+  }
+
+  void WriteRow(const std::string& row) {
+    auto batch = NewBatch();
+    Put(batch.get(), "H", row, 1, {{"A", "x", Value::Int(1)}});
+    Put(batch.get(), "L", row, 1, {{"A", "x", Value::Int(1)}});
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+
+  // The sealer would seal the head before at once.
+  void WriteToAnotherHead(const std::string& row) {
+    Database database(config(), &disk_);
+    EngineState state;
+    ASSERT_TRUE(database.Open(1u << 20));
+    ASSERT_TRUE(LoadEngineState(&database, &state));
+    database.AdmitReaders({}, {});
+    const Result<bool> begun = database.BeginHead();
+    ASSERT_TRUE(begun && *begun);
+    GroupWriter writer(&database, &state);
+    LevelDbBatch batch(state.fields);
+    const ColumnRef column{0, "x"};
+    const Value value = Value::Int(1);
+    for (const TablePtr& table : state.catalogue.Tables()) {
+      batch.Put(*table, row, 1, {&column, 1}, {&value, 1});
+    }
+    batch.AddField("s", "x", 1);  // For base's log.
+    LevelDbBatch* const group = &batch;
+    ASSERT_TRUE(writer.Commit({&group, 1}, true));
+  }
+
+  // A copy to be damaged; the store opens that.
+  void Restore() {
+    fs::remove_all(config().path);
+    fs::copy(sound_, config().path, fs::copy_options::recursive);
+  }
+  fs::path At(const std::string& name) { return config().path + "/" + name; }
+
+  void ExpectRefused(const std::string& names) {
+    const Contents before = tallyd::Read(config().path);
+    const Status opened = TryOpen();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code(), ErrorCode::kCorruption) << opened.error().message();
+    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr(names));
+    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("salvage"));
+    const Contents after = tallyd::Read(config().path);
+    for (const auto& [name, bytes] : before) {
+      const bool of_base = name.find('/') == std::string::npos;
+      if (of_base && names.starts_with("heads")) continue;  // Base was opened, to ask it.
+      const auto found = after.find(name);
+      ASSERT_NE(found, after.end()) << name << " is gone";
+      EXPECT_EQ(found->second, bytes) << name;
+    }
+  }
+
+  void ExpectSound() {
+    Reopen();
+    EXPECT_EQ(StoreHarness::Read("H").size(), 3u);
+    EXPECT_EQ(StoreHarness::Read("L").size(), 3u);
+    Close();
+  }
+
+  // The log or manifest in use in a directory of the store.
+  std::string InUse(const std::string& directory, bool log) {
+    const SyncedNote note = SyncedNotes::Read(&disk_, sound_ + "/" + directory)->last;
+    const std::string name = log ? fmt::format("{:06}.log", note.log.number)
+                                 : fmt::format("MANIFEST-{:06}", note.manifest.number);
+    return directory.empty() ? name : directory + "/" + name;
+  }
+  std::vector<std::string> AllInUse() {
+    std::vector<std::string> names;
+    for (const char* directory : {"", "heads/000002", "heads/000003"}) {
+      for (const bool log : {false, true}) names.push_back(InUse(directory, log));
+    }
+    return names;
+  }
+
+  DurableEnv disk_{{[](double) {}, [] {}}};
+  std::string sound_;
+};
+
+TEST_F(OpenerTest, ASoundStoreOpens) {
+  Restore();
+  ExpectSound();
+}
+
+TEST_F(OpenerTest, AFlipInALogOrManifestIsRefused) {
+  for (const std::string& name : AllInUse()) {
+    const std::string bytes = Load(sound_ + "/" + name);
+    ASSERT_FALSE(bytes.empty()) << name;
+    const size_t step = std::max<size_t>(1, bytes.size() / 40);
+    for (size_t at = 0; at < bytes.size(); at += step) {
+      SCOPED_TRACE(name + " at " + std::to_string(at));
+      Restore();
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1);
+      Store(At(name), damaged);
+      ExpectRefused(name);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(OpenerTest, ALogOrManifestThatIsCutIsRefused) {
+  for (const std::string& name : AllInUse()) {
+    const std::string bytes = Load(sound_ + "/" + name);
+    const size_t step = std::max<size_t>(1, bytes.size() / 40);
+    for (size_t left = 0; left < bytes.size(); left += step) {
+      SCOPED_TRACE(name + " cut to " + std::to_string(left));
+      Restore();
+      Store(At(name), bytes.substr(0, left));
+      ExpectRefused(name);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(OpenerTest, ALogThatIsGoneIsRefused) {
+  for (const char* directory : {"", "heads/000002", "heads/000003"}) {
+    const std::string log = InUse(directory, true);
+    Restore();
+    fs::remove(At(log));
+    ExpectRefused(log);
+  }
+}
+
+TEST_F(OpenerTest, WhatFollowsTheSyncedBytesIsPassedOverAndTold) {
+  for (const std::string& name : AllInUse()) {
+    SCOPED_TRACE(name);
+    // Closed heads were synced as they were closed.
+    if (name.starts_with("heads/000002") && name.ends_with(".log")) continue;
+    Restore();
+    Store(At(name), Load(At(name)) + "torn");
+    Reopen();
+    const std::vector<FoundFile> tails = store().State().cut_tails;
+    ASSERT_EQ(tails.size(), 1u);
+    EXPECT_EQ(tails[0].file, At(name));
+    EXPECT_EQ(tails[0].bytes, 4u);
+    ExpectSound();
+  }
+}
+
+TEST_F(OpenerTest, GarbageBehindAHeadThatAnotherFollowsIsRefused) {
+  Restore();
+  const std::string log = InUse("heads/000002", true);
+  Store(At(log), Load(At(log)) + "torn");
+  ExpectRefused(log);
+}
+
+TEST_F(OpenerTest, ABaseThatIsGoneBesideHeadsIsRefused) {
+  Restore();
+  for (const auto& file : fs::directory_iterator(config().path)) {
+    if (file.is_regular_file()) fs::remove(file.path());
+  }
+  ExpectRefused("CURRENT");
+  fs::remove_all(At("heads"));
+  ExpectRefused("CURRENT");  // The block files are left.
+}
+
+TEST_F(OpenerTest, AMissingCurrentIsRefused) {
+  for (const std::string directory : {"", "heads/000002/", "heads/000003/"}) {
+    Restore();
+    fs::remove(At(directory + "CURRENT"));
+    ExpectRefused(directory + "CURRENT");
+  }
+}
+
+TEST_F(OpenerTest, AnEmptyBaseBesideHeadsIsRefused) {
+  Restore();
+  for (const auto& file : fs::directory_iterator(config().path)) {
+    if (file.is_regular_file()) fs::remove(file.path());
+  }
+  leveldb::DB* empty = nullptr;
+  leveldb::Options options;
+  options.create_if_missing = true;
+  ASSERT_TRUE(leveldb::DB::Open(options, config().path, &empty).ok());
+  delete empty;
+  ExpectRefused("heads holds data");
+}
+
+TEST_F(OpenerTest, AHeadThatIsGoneIsRefused) {
+  Restore();
+  fs::remove_all(At("heads/000002"));
+  ExpectRefused("heads/000002");
+  fs::create_directory(At("heads/000002"));
+  ExpectRefused("heads/000002");
+  fs::remove_all(At("heads"));
+  ExpectRefused("heads/000002");
+}
+
+// The head before knows, which has to be opened for that.
+TEST_F(OpenerTest, ANewestHeadThatIsGoneIsRefused) {
+  Restore();
+  fs::remove_all(At("heads/000003"));
+  for (int i = 0; i < 2; ++i) {
+    const Status opened = TryOpen();
+    ASSERT_FALSE(opened);
+    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("heads/000003 is missing"));
+    EXPECT_FALSE(fs::exists(At("heads/000003/CURRENT")));
+  }
+  fs::copy(sound_ + "/heads/000003", At("heads/000003"), fs::copy_options::recursive);
+  ExpectSound();
+}
+
+TEST_F(OpenerTest, ASealedHeadThatIsLeftIsRemoved) {
+  Restore();
+  fs::copy(At("heads/000002"), At("heads/000001"), fs::copy_options::recursive);
+  ExpectSound();
+  EXPECT_FALSE(fs::exists(At("heads/000001")));
+}
+
+// A crash leaves this where the next head was being made.
+TEST_F(OpenerTest, AHeadThatIsNotWholeYetIsMadeAnew) {
+  Restore();
+  fs::create_directory(At("heads/000004"));
+  Store(At("heads/000004/MANIFEST-000001"), "");
+  ExpectSound();
+  ExpectSound();
+}
+
+TEST_F(OpenerTest, WithoutNotesItOpens) {
+  Restore();
+  for (const char* name : {"SYNCED", "heads/000002/SYNCED", "heads/000003/SYNCED"}) {
+    fs::remove(At(name));
+  }
+  ExpectSound();
+}
+
+}  // namespace
+}  // namespace tallyd
