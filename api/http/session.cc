@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
+#include <array>
 
 #include "api/http/blocking_call.h"
 #include "api/http/header_guard.h"
@@ -21,7 +19,6 @@ namespace {
 
 constexpr size_t kBufferBytes = kMaxHeaderBytes + (128u << 10);
 constexpr uint64_t kForgottenBytes = 64u << 10;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 
@@ -38,7 +35,7 @@ Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shar
     : server_(server),
       context_(server.context()),
       shard_(shard),
-      stream_(std::move(socket)),
+      socket_(std::move(socket)),
       buffer_(kBufferBytes) {}
 
 Session::~Session() {
@@ -55,7 +52,7 @@ asio::awaitable<void> Session::Run() {
 }
 
 void Session::CloseIfIdle() {
-  if (idle_) stream_.close();
+  if (idle_) socket_.Close();
 }
 
 asio::awaitable<bool> Session::ServeOne() {
@@ -207,9 +204,9 @@ void Session::CountAnswer() {
 }
 
 asio::awaitable<bool> Session::Write(asio::const_buffer head, std::string_view body) {
-  stream_.expires_after(std::chrono::microseconds(context_.server.write_timeout_us));
+  socket_.ExpireAfter(std::chrono::microseconds(context_.server.write_timeout_us));
   const std::array<asio::const_buffer, 2> buffers = {head, asio::buffer(body)};
-  auto [ec, n] = co_await asio::async_write(stream_, buffers, kAwait);
+  auto [ec, n] = co_await socket_.Write(buffers);
   context_.metrics.sent_bytes.Increment(static_cast<double>(n));
   co_return !ec;
 }

@@ -4,13 +4,12 @@
 // at a time, so nothing queues up).
 //
 // Every wait has a deadline: idle between requests, header from its first byte, body by a minimum
-// rate, answer per chunk.
+// rate, answer per chunk. A deadline that ends a request that had begun is answered with 408.
 #ifndef TALLYD_API_HTTP_SESSION_H_
 #define TALLYD_API_HTTP_SESSION_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <chrono>
@@ -21,6 +20,7 @@
 
 #include "api/http/compress.h"
 #include "api/http/server.h"
+#include "api/http/timed_socket.h"
 #include "api/request.h"
 #include "api/router.h"
 
@@ -59,13 +59,15 @@ class Session {
   boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);
   boost::asio::awaitable<void> LingerAndClose();
   void SetBodyDeadline(uint64_t received);
+  // After a read of a request's bytes that failed.
+  Step AfterFailedRead(std::string_view what);
   void Refuse(Response response);  // Answers, then closes: framing can no longer be trusted.
   void CountAnswer();
 
   HttpServer& server_;
   ApiContext& context_;
   IoShard& shard_;
-  boost::beast::tcp_stream stream_;
+  TimedSocket socket_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   std::unique_ptr<IoShard::Workspace> workspace_;

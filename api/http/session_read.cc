@@ -2,9 +2,6 @@
 // time.
 #include <fmt/format.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 
 #include "api/http/header_guard.h"
@@ -23,9 +20,10 @@ constexpr size_t kFramingBytes =
     64u << 10;  // What chunk sizes, extensions and trailers may take in all.
 constexpr size_t kMaxChunkExtension = 256;
 constexpr size_t kMaxTrailers = 16;
-constexpr uint64_t kLingerBytes = 64u << 20;
-constexpr auto kLingerTime = std::chrono::seconds(5);
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+// Of a body that is refused unread, so much is taken off the wire that the sender, who may look for
+// an answer only when it has sent everything, comes to see it.
+constexpr uint64_t kLingerBytes = 1u << 30;
+constexpr auto kLingerTime = std::chrono::seconds(10);
 
 std::string Text(beast::string_view view) { return {view.data(), view.size()}; }
 
@@ -50,35 +48,37 @@ Method MethodOf(http::verb verb) {
 }  // namespace
 
 asio::awaitable<Session::Step> Session::ReadHeader() {
-  // Bytes that are here already belong to a pipelined request: its header's time has begun.
-  idle_ = buffer_.size() == 0;
-  const auto deadline = [this](int64_t us) {
-    stream_.expires_after(std::chrono::microseconds(us));
-  };
-  deadline(idle_ ? context_.server.idle_timeout_us : context_.server.header_timeout_us);
+  const auto deadline = [this](int64_t us) { socket_.ExpireAfter(std::chrono::microseconds(us)); };
+  idle_ = true;
+  deadline(context_.server.idle_timeout_us);
   size_t searched = 0;
   while (true) {
     while (BufferedText(buffer_).starts_with("\r\n")) buffer_.consume(2);
     const std::string_view text = BufferedText(buffer_);
-    const size_t end = text.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
-    if (end != std::string_view::npos) {
-      idle_ = false;
-      co_return ParseHeader(end + 4);
-    }
-    searched = text.size();
-    if (searched > kMaxHeaderBytes) {
-      Refuse(Problem(431, "the header is larger than 64 KiB"));
-      co_return Step::kAnswered;
-    }
-    if (idle_ && server_.draining()) co_return Step::kClose;
-    auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
-    if (ec) co_return Step::kClose;
-    buffer_.commit(n);
-    if (idle_) {
+    if (idle_ && !text.empty()) {
       idle_ = false;
       deadline(context_.server.header_timeout_us);
     }
+    const size_t end = text.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
+    const bool whole = end != std::string_view::npos;
+    // However it came, in one burst or byte by byte: what counts is how long it is.
+    if ((whole ? end + 4 : text.size()) > kMaxHeaderBytes) {
+      Refuse(Problem(431, "the header is larger than 64 KiB"));
+      co_return Step::kAnswered;
+    }
+    if (whole) co_return ParseHeader(end + 4);
+    searched = text.size();
+    if (idle_ && server_.draining()) co_return Step::kClose;
+    auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
+    if (ec) co_return idle_ ? Step::kClose : AfterFailedRead("header");
+    buffer_.commit(n);
   }
+}
+
+Session::Step Session::AfterFailedRead(std::string_view what) {
+  if (!socket_.expired()) return Step::kClose;
+  Refuse(Problem(408, fmt::format("the {} did not come in time", what)));
+  return Step::kAnswered;
 }
 
 Session::Step Session::ParseHeader(size_t header_bytes) {
@@ -131,7 +131,7 @@ void Session::SetBodyDeadline(uint64_t received) {
   const uint64_t granted_us = static_cast<uint64_t>(context_.server.body_timeout_us) +
                               received * static_cast<uint64_t>(kUsPerSecond) /
                                   std::max<uint64_t>(1, context_.server.body_min_rate);
-  stream_.expires_at(body_begin_ + std::chrono::microseconds(granted_us));
+  socket_.ExpireAt(body_begin_ + std::chrono::microseconds(granted_us));
 }
 
 asio::awaitable<Session::Step> Session::ReadBody() {
@@ -154,8 +154,8 @@ asio::awaitable<Session::Step> Session::ReadBody() {
 
 asio::awaitable<void> Session::SendContinue() {
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-  stream_.expires_after(std::chrono::microseconds(context_.server.write_timeout_us));
-  co_await asio::async_write(stream_, asio::buffer(kContinue), kAwait);
+  socket_.ExpireAfter(std::chrono::microseconds(context_.server.write_timeout_us));
+  co_await socket_.Write(asio::buffer(kContinue));
 }
 
 asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
@@ -171,9 +171,9 @@ asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
       body.resize(std::min<size_t>(length, std::max({kReadBytes, 2 * received, kept})));
     }
     SetBodyDeadline(received);
-    auto [ec, n] = co_await stream_.async_read_some(
-        asio::buffer(body.data() + received, body.size() - received), kAwait);
-    if (ec) co_return Step::kClose;
+    auto [ec, n] =
+        co_await socket_.ReadSome(asio::buffer(body.data() + received, body.size() - received));
+    if (ec) co_return AfterFailedRead("body");
     received += n;
   }
   body.resize(length);
@@ -200,8 +200,8 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
       co_return Step::kAnswered;
     }
     SetBodyDeadline(wire);
-    auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
-    if (ec) co_return Step::kClose;
+    auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
+    if (ec) co_return AfterFailedRead("body");
     buffer_.commit(n);
     wire += n;
   }
@@ -245,19 +245,19 @@ Session::Step Session::PutChunked() {
 // A close with unread bytes resets the connection, and the client might never see the answer: stop
 // sending, then read what still comes, for a while.
 asio::awaitable<void> Session::LingerAndClose() {
-  beast::error_code ignored;
-  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  idle_ = true;  // A stop need not wait for this.
+  socket_.EndSending();
   if (unread_body_) {
-    stream_.expires_after(kLingerTime);
+    socket_.ExpireAfter(kLingerTime);
     buffer_.clear();
     uint64_t discarded = 0;
-    while (discarded < kLingerBytes) {
-      auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
+    while (discarded < kLingerBytes && !socket_.expired()) {
+      auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
       if (ec) break;
       discarded += n;
     }
   }
-  stream_.close();
+  socket_.Close();
 }
 
 }  // namespace tallyd
