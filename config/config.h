@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/result.h"
 #include "config/schema.h"
@@ -16,6 +17,7 @@ namespace tallyd {
 struct ServerConfig {
   std::string listen = "127.0.0.1:8780";  // host:port; port 0 takes a free one. Loopback only
                                           // without tokens and TLS.
+  std::vector<std::string> hosts;         // Names beside loopback's that requests may give.
   bool plaintext = false;
   uint32_t threads = 0;           // I/O threads; 0: one per core.
   uint32_t query_threads = 0;     // Scans; 0: one per core, at least two.

@@ -1,8 +1,7 @@
 // [server], [storage], [log]: what the daemon itself needs.
-#include <arpa/inet.h>
-
 #include <charconv>
 
+#include "config/host.h"
 #include "config/load.h"
 #include "config/time.h"
 
@@ -19,16 +18,6 @@ constexpr Bounds<int64_t> kTimeoutBounds = {kUsPerMs, kUsPerDay};
 // The reserve against a full disk (DESIGN.md section 6).
 constexpr uint64_t kMaxReserve = 64 * kMiB;
 
-bool IsLoopback(const std::string& host) {
-  in_addr v4;
-  in6_addr v6;
-  if (host == "localhost") return true;
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
-  if (host.size() < 2 || host.front() != '[' || host.back() != ']') return false;
-  return inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &v6) == 1 &&
-         IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
 void CheckListen(const TomlReader& server, const std::string& listen) {
   const size_t colon = listen.rfind(':');
   unsigned port = 0;
@@ -42,7 +31,7 @@ void CheckListen(const TomlReader& server, const std::string& listen) {
                                  "\"[::1]:8780\"; port 0 takes a free one");
     return;
   }
-  if (!IsLoopback(listen.substr(0, colon))) {
+  if (!IsLoopbackHost(listen.substr(0, colon))) {
     server.Mistake("listen",
                    "\"" + listen +
                        "\" is not a loopback address: beyond loopback it needs tokens and "
@@ -51,10 +40,21 @@ void CheckListen(const TomlReader& server, const std::string& listen) {
   }
 }
 
+void CheckHosts(const TomlReader& server, const std::vector<std::string>& hosts) {
+  for (const std::string& host : hosts) {
+    if (IsHost(host)) continue;
+    server.Mistake("hosts", "\"" + host +
+                                "\" is no host; accepted: names and addresses without scheme and "
+                                "port, as \"tallyd.example.org\", \"10.0.0.7\", "
+                                "\"[2001:db8::7]\"");
+  }
+}
+
 }  // namespace
 
 void ReadServer(TomlReader server, ServerConfig* config) {
   if (server.String("listen", &config->listen)) CheckListen(server, config->listen);
+  if (server.Strings("hosts", &config->hosts)) CheckHosts(server, config->hosts);
   server.Bool("plaintext", &config->plaintext);
   server.Integer("threads", Bounds<uint32_t>{0, 1024}, &config->threads);
   server.Integer("query_threads", Bounds<uint32_t>{0, 1024}, &config->query_threads);

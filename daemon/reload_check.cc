@@ -24,6 +24,7 @@ class Differences {
 
 void CompareServer(const ServerConfig& a, const ServerConfig& b, Differences* found) {
   found->Compare("server.listen", a.listen, b.listen);
+  found->Compare("server.hosts", a.hosts, b.hosts);
   found->Compare("server.plaintext", a.plaintext, b.plaintext);
   found->Compare("server.threads", a.threads, b.threads);
   found->Compare("server.query_threads", a.query_threads, b.query_threads);

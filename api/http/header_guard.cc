@@ -1,7 +1,9 @@
 #include "api/http/header_guard.h"
 
+#include <algorithm>
 #include <boost/beast/core/string.hpp>
 #include <charconv>
+#include <string>
 
 namespace tallyd {
 
@@ -21,16 +23,18 @@ bool IsHostCharacter(char c) {
          std::string_view("-._~:[]%").find(c) != std::string_view::npos;
 }
 
+Status CheckAuthority(std::string_view authority, std::string_view where) {
+  if (!authority.empty() && std::all_of(authority.begin(), authority.end(), IsHostCharacter)) {
+    return {};
+  }
+  return Invalid(std::string(where) + " does not name a host and port");
+}
+
 Status CheckHost(const RequestHeader& header) {
   const size_t hosts = CountFields(header, http::field::host);
   if (hosts == 0 && header.version() == 10) return {};
   if (hosts != 1) return Invalid("exactly one Host header is required");
-  const std::string_view host = View(header[http::field::host]);
-  if (host.empty()) return Invalid("the Host header is empty");
-  for (const char c : host) {
-    if (!IsHostCharacter(c)) return Invalid("the Host header is not a host and port");
-  }
-  return {};
+  return CheckAuthority(View(header[http::field::host]), "the Host header");
 }
 
 Status CheckLine(std::string_view line, bool first) {
@@ -79,11 +83,28 @@ Status CheckHeader(const RequestHeader& header) {
     if (header.version() != 11) return Invalid("Transfer-Encoding needs HTTP/1.1");
   }
   if (lengths > 1) return Invalid("more than one Content-Length");
-  if (Status ok = CheckHost(header); !ok) return ok;
-  if (!header.target().starts_with('/')) {
-    return Invalid("the request target must be a path that begins with /");
+  return CheckHost(header);
+}
+
+Result<RequestTarget> ParseTarget(std::string_view target) {
+  RequestTarget parts;
+  if (!target.starts_with('/')) {
+    const size_t scheme = target.find("://");
+    const std::string_view name = target.substr(0, std::min(scheme, target.size()));
+    if (scheme == target.npos ||
+        (!boost::beast::iequals(name, "http") && !boost::beast::iequals(name, "https"))) {
+      return Invalid("the request target must be a path that begins with /, or an http URL");
+    }
+    target.remove_prefix(scheme + 3);
+    const size_t end = std::min(target.find_first_of("/?"), target.size());
+    parts.authority = target.substr(0, end);
+    if (Status ok = CheckAuthority(parts.authority, "the request target"); !ok) return ok.error();
+    target.remove_prefix(end);
   }
-  return {};
+  const size_t question = std::min(target.find('?'), target.size());
+  parts.path = question == 0 ? "/" : target.substr(0, question);
+  parts.query = target.substr(std::min(question + 1, target.size()));
+  return parts;
 }
 
 bool IsChunked(const RequestHeader& header) {

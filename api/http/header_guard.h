@@ -22,9 +22,20 @@ Status CheckRawHeader(std::string_view raw);
 
 using RequestHeader = boost::beast::http::request_header<boost::beast::http::fields>;
 
+// The parts of a request target, as sent. Views of it.
+struct RequestTarget {
+  std::string_view authority;  // "localhost:8780" of an absolute target; else empty.
+  std::string_view path;
+  std::string_view query;
+};
+
+// "/path?query" or, as a proxy is asked and every server must understand (RFC 9112, section 3.2.2),
+// "http://host:port/path?query". Refuses all else.
+Result<RequestTarget> ParseTarget(std::string_view target);
+
 // Refuses: any Transfer-Encoding but exactly one "chunked", Transfer-Encoding with Content-Length
 // or on HTTP/1.0, more than one Content-Length, not exactly one valid Host (HTTP/1.0 may have
-// none), an absolute or asterisk target.
+// none).
 Status CheckHeader(const RequestHeader& header);
 
 // The declared length of the body: empty when it is chunked.

@@ -65,10 +65,7 @@ asio::awaitable<bool> Session::ServeOne() {
   ingest_.reset();
 
   Step step = co_await ReadHeader();
-  if (step == Step::kGoOn) {
-    FillRequest();
-    step = co_await Admit();
-  }
+  if (step == Step::kGoOn) step = co_await Admit();
   if (step == Step::kGoOn) step = co_await ReadBody();
   if (step == Step::kClose) co_return false;
   handling_begin_ = std::chrono::steady_clock::now();
@@ -93,6 +90,7 @@ void Session::Refuse(Response response) {
 
 // What a request is refused for before anybody asks for its body. Empty: go on.
 std::optional<Response> Session::RefusalBeforeBody() {
+  if (foreign_) return Problem(403, *foreign_);
   if (match_.route == UnmatchedRoute()) {
     if (match_.allow.empty()) {
       return Problem(404, "there is nothing at this path; docs/http.md lists the routes");

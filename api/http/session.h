@@ -19,6 +19,7 @@
 #include <string>
 
 #include "api/http/compress.h"
+#include "api/http/header_guard.h"
 #include "api/http/server.h"
 #include "api/http/timed_socket.h"
 #include "api/request.h"
@@ -43,7 +44,7 @@ class Session {
   boost::asio::awaitable<bool> ServeOne();  // False: the connection ends.
   boost::asio::awaitable<Step> ReadHeader();
   Step ParseHeader(size_t header_bytes);
-  void FillRequest();
+  void FillRequest(const RequestTarget& target);
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
@@ -73,6 +74,7 @@ class Session {
   std::unique_ptr<IoShard::Workspace> workspace_;
   Request request_;
   Match match_;
+  std::optional<std::string> foreign_;  // Why the request is 403.
   std::optional<IngestHead> ingest_;
   Response response_;
   AcceptedEncoding encoding_ = AcceptedEncoding::kIdentity;

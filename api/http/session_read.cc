@@ -5,6 +5,7 @@
 #include <boost/beast/http/rfc7230.hpp>
 
 #include "api/http/header_guard.h"
+#include "api/http/host_guard.h"
 #include "api/http/session.h"
 
 namespace tallyd {
@@ -104,20 +105,26 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
     Refuse(ProblemOf(ok.error()));
     return Step::kAnswered;
   }
-  if (parser_->get().target().size() > kMaxTargetBytes) {
+  const beast::string_view target = parser_->get().target();
+  if (target.size() > kMaxTargetBytes) {
     Refuse(Problem(414, "the request target is longer than 16 KiB"));
     return Step::kAnswered;
   }
+  const Result<RequestTarget> parts = ParseTarget({target.data(), target.size()});
+  if (!parts) {
+    Refuse(ProblemOf(parts.error()));
+    return Step::kAnswered;
+  }
+  FillRequest(*parts);
+  foreign_ = ForeignSite(parser_->get(), *parts, context_.server.hosts);
   return Step::kGoOn;
 }
 
-void Session::FillRequest() {
+void Session::FillRequest(const RequestTarget& target) {
   const auto& header = parser_->get();
-  const std::string target = Text(header.target());
-  const size_t question = target.find('?');
   request_.method = MethodOf(header.method());
-  request_.path = target.substr(0, question);
-  if (question != std::string::npos) request_.query = target.substr(question + 1);
+  request_.path = target.path;
+  request_.query = target.query;
   request_.accept = Text(header[http::field::accept]);
   request_.content_type = Text(header[http::field::content_type]);
   request_.content_encoding = Text(header[http::field::content_encoding]);

@@ -89,6 +89,9 @@ INSTANTIATE_TEST_SUITE_P(
               "2: server.listen: \"8780\" is no address; accepted: HOST:PORT..."},
         Wrong{"PortTooGreat", "[server]\nlisten = \"127.0.0.1:65536\"\n",
               "2: server.listen: \"127.0.0.1:65536\" is no address..."},
+        Wrong{"HostWithPort", "[server]\nhosts = [\"tallyd.example.org:443\"]\n",
+              "2: server.hosts: \"tallyd.example.org:443\" is no host; accepted: names and..."},
+        Wrong{"HostNoArray", "[server]\nhosts = \"tallyd\"\n", "2: server.hosts: is a string..."},
         Wrong{"PortNoNumber", "[server]\nlisten = \"127.0.0.1:http\"\n", "2: server.listen: ..."},
         Wrong{"BeyondLoopback", "[server]\nlisten = \"0.0.0.0:8780\"\n",
               "2: server.listen: \"0.0.0.0:8780\" is not a loopback address: beyond loopback it "
@@ -319,17 +322,18 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf);
 
 TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
-  EXPECT_EQ(MessageOf("[tables.T]\npattern = \"wide\"\nrow_key = 5\nfamilies.M = {}\n"
-                      "[server]\nthreds = 1\nlisten = \"x\"\n[log]\nlevel = 1\n"),
-            "t.toml:2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
-            "single-timestamp-serialized, new-cell, new-column, latest\n"
-            "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
-            "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
-            "body_min_rate, body_timeout, drain_timeout, header_timeout, idle_timeout, listen, "
-            "max_body, max_connections, plaintext, query_threads, threads, write_timeout\n"
-            "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "
-            "\"127.0.0.1:8780\" or \"[::1]:8780\"; port 0 takes a free one\n"
-            "t.toml:9: log.level: is an integer; accepted: a string");
+  EXPECT_EQ(
+      MessageOf("[tables.T]\npattern = \"wide\"\nrow_key = 5\nfamilies.M = {}\n"
+                "[server]\nthreds = 1\nlisten = \"x\"\n[log]\nlevel = 1\n"),
+      "t.toml:2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
+      "single-timestamp-serialized, new-cell, new-column, latest\n"
+      "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
+      "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
+      "body_min_rate, body_timeout, drain_timeout, header_timeout, hosts, idle_timeout, "
+      "listen, max_body, max_connections, plaintext, query_threads, threads, write_timeout\n"
+      "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "
+      "\"127.0.0.1:8780\" or \"[::1]:8780\"; port 0 takes a free one\n"
+      "t.toml:9: log.level: is an integer; accepted: a string");
 }
 
 std::string ManyTables(int count) {

@@ -160,7 +160,7 @@ class CrashTest(E2eTest):
     def test_sigterm_lets_a_request_that_is_under_way_finish(self):
         daemon = self.start(TABLES)
         body = json.dumps({"ts": 1, "writer": "late", "batch": 0, "value": 4}).encode()
-        head = (b"POST /v1/streams/load/events HTTP/1.1\r\nHost: a\r\n"
+        head = (b"POST /v1/streams/load/events HTTP/1.1\r\nHost: localhost\r\n"
                 b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n")
         with daemon.raw(head % len(body)) as connection:
             connection.answer().expect(100)
@@ -173,8 +173,9 @@ class CrashTest(E2eTest):
 
     def test_sigterm_ends_connections_in_every_state(self):
         daemon = self.start(TABLES, server='drain_timeout = "1s"')
-        head = b"POST /v1/streams/load/events HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n"
-        get = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+        head = (b"POST /v1/streams/load/events HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Length: 99\r\n\r\n")
+        get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
         states = [b"", get[:1], get[:-2], get, get + get[:9], head, head + b'{"ts":']
         connections = [daemon.raw(sent) for sent in states for _ in range(4)]
         for connection in connections[12:20]:

@@ -14,7 +14,7 @@ families.F = {}
 """
 DEADLINES = 'header_timeout = "1s"\nbody_timeout = "1s"\nidle_timeout = "2s"'
 EVENT = b'{"ts":1,"k":"a","v":1}'
-HIDDEN = (b"POST /v1/streams/s/events HTTP/1.1\r\nHost: a\r\nContent-Length: 29\r\n\r\n"
+HIDDEN = (b"POST /v1/streams/s/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 29\r\n\r\n"
           b'{"ts":2,"k":"smuggled","v":1}')
 TARGET = b"POST /v1/streams/s/events "
 
@@ -51,8 +51,8 @@ SMUGGLING = {
     "length after another encoding": post(EVENT, TE + b"gzip", CL, length=False),
     "an encoding on HTTP/1.0": post(CHUNKED, TE + b"chunked", version=b"HTTP/1.0", length=False),
     "no host": post(host=()),
-    "two hosts": post(host=(b"Host: a", b"Host: b")),
-    "the same host twice": post(host=(b"Host: a", b"Host: a")),
+    "two hosts": post(host=(b"Host: localhost", b"Host: localhost:1")),
+    "the same host twice": post(host=(b"Host: localhost", b"Host: localhost")),
     "a host that is none": post(host=(b"Host: a b",)),
     "a folded header": post(EVENT, b"X-Long: one\r\n two"),
     "a folded header by tab": post(EVENT, b"X-Long: one\r\n\ttwo"),
@@ -101,6 +101,59 @@ class SmugglingTest(E2eTest):
                 connection.answer().expect(200)
 
 
+class ForeignTest(E2eTest):
+    """What a web page in a browser on this machine could make it send."""
+
+    CHANGES = (("POST", "/v1/streams/s/events", EVENT), ("POST", "/-/settle", None),
+               ("DELETE", "/v1/streams/s/events?k=a", None), ("DELETE", "/v1/tables/ROWS", None),
+               ("PUT", "/v1/streams/s/events", EVENT), ("PATCH", "/v1/tables/ROWS", EVENT))
+
+    def test_a_host_that_is_not_loopback_is_403_and_does_nothing(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(EVENT))
+        for host in "evil.example", "evil.example:8780", "10.0.0.7", "localhost.evil.example":
+            for method, path, body in (*self.CHANGES, ("GET", "/v1/streams/s/events?k=a", None),
+                                       ("GET", "/healthz", None), ("HEAD", "/readyz", None)):
+                with self.subTest(f"{host} {method} {path}"):
+                    answer = tallyd.request(method, path, body, {"Host": host})
+                    answer.expect(403) if method == "HEAD" else answer.problem(403)
+        self.assertEqual(1, len(tallyd.keys("ROWS")))
+
+    def test_every_name_of_loopback_is_taken(self):
+        tallyd = self.start(TABLES)
+        for host in "localhost", "LOCALHOST:1", "127.0.0.1:8780", "127.9.9.9", "[::1]", "[::1]:80":
+            tallyd.request("DELETE", "/v1/streams/s/events?k=a", None, {"Host": host}).expect(200)
+
+    def test_a_foreign_origin_reads_and_changes_nothing(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(EVENT))
+        for origin in "http://evil.example", "https://evil.example:8780", "null":
+            for method, path, body in self.CHANGES:
+                with self.subTest(f"{origin} {method} {path}"):
+                    tallyd.request(method, path, body, {"Origin": origin}).problem(403)
+            tallyd.get("/v1/streams/s/events?k=a", headers={"Origin": origin}).expect(200)
+        self.assertEqual(1, len(tallyd.keys("ROWS")))
+
+    def test_an_own_origin_may_change_things(self):
+        tallyd = self.start(TABLES)
+        for origin in f"http://localhost:{tallyd.port}", "http://127.0.0.1:3000":
+            tallyd.request("DELETE", "/v1/streams/s/events?k=a", None,
+                           {"Origin": origin}).expect(200)
+
+    def test_server_hosts_adds_names(self):
+        tallyd = self.start(TABLES, server='hosts = ["tallyd.example.org", "10.0.0.7"]')
+        for host in "tallyd.example.org", "Tallyd.Example.Org:443", "10.0.0.7:8780":
+            headers = {"Host": host, "Origin": "https://tallyd.example.org"}
+            tallyd.request("DELETE", "/v1/streams/s/events?k=a", None, headers).expect(200)
+        tallyd.get("/healthz", headers={"Host": "example.org"}).problem(403)
+
+    def test_a_refusal_of_a_site_comes_before_the_body(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(post(b"", b"Expect: 100-continue", CL, b"Origin: null",
+                             length=False)) as connection:
+            connection.answer().problem(403)
+
+
 class FloodTest(E2eTest):
     def assert_refused(self, connection, *statuses):
         """A 4xx answer, or a plain close where the sender would not stop."""
@@ -137,7 +190,7 @@ class FloodTest(E2eTest):
         with tallyd.raw(get(b"/healthz",
                             *(b"X-%d: x" % number for number in range(100_000)))) as connection:
             self.assert_refused(connection, 400, 413, 431)
-        with tallyd.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Endless: "
+        with tallyd.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Endless: "
                         + b"x" * 10_000_000) as connection:
             self.assert_refused(connection, 400, 413, 431)
 
@@ -202,7 +255,7 @@ class SlowTest(E2eTest):
 
     def test_a_header_that_trickles_is_cut(self):
         tallyd = self.start(TABLES, server=DEADLINES)
-        with tallyd.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ") as connection:
+        with tallyd.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ") as connection:
             connection.socket.settimeout(0.1)
             for _ in range(600):
                 connection.send(b"x")
@@ -251,12 +304,24 @@ class ConnectionTest(E2eTest):
                                     (get(), 200)):
                 connection.send(request).answer().expect(status)
 
+    def test_a_target_may_be_absolute(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(EVENT))
+        with tallyd.raw() as connection:
+            for target, status in ((b"http://localhost:1/v1/streams/s/events?k=a", 200),
+                                   (b"HTTP://127.0.0.1", 404), (b"http://evil.example/healthz", 403),
+                                   (b"http://localhost?k=a", 404), (b"https://[::1]/healthz", 200)):
+                connection.send(get(target)).answer().expect(status)
+        for target in b"*", b"localhost:8780", b"ftp://localhost/healthz", b"http:///healthz":
+            with self.subTest(target), tallyd.raw(get(target)) as connection:
+                connection.answer().problem(400)
+
     def test_the_client_may_close(self):
         tallyd = self.start(TABLES)
         with tallyd.raw(get(b"/healthz", b"Connection: close")) as connection:
             connection.answer().expect(200)
             self.assertTrue(connection.closed())
-        with tallyd.raw(b"GET /healthz HTTP/1.0\r\nHost: a\r\n\r\n") as connection:
+        with tallyd.raw(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n") as connection:
             connection.answer().expect(200)
             self.assertTrue(connection.closed())
 
