@@ -37,7 +37,9 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
                       .Name("tallyd_http_connections")
                       .Help("Open connections.")
                       .Register(registry)
-                      .Add({})) {
+                      .Add({})),
+      refused_connections(Counter(registry, "tallyd_http_connections_refused_total",
+                                  "Connections beyond server.max_connections, told 503.")) {
   auto& family = BuildCounter()
                      .Name("tallyd_rejects_total")
                      .Help("Write requests that were refused, by reason.")

@@ -44,6 +44,7 @@ struct ApiMetrics {
   prometheus::Counter& rows_returned;                        // tallyd_query_rows_returned_total
   prometheus::Counter& unreadable_rows;                      // tallyd_query_unreadable_rows_total
   prometheus::Gauge& connections;                            // tallyd_http_connections
+  prometheus::Counter& refused_connections;                  // ..._connections_refused_total
   std::array<prometheus::Counter*, kRejectReasons> rejects;  // tallyd_rejects_total{reason}
 
   void CountReject(RejectReason reason) { rejects[static_cast<size_t>(reason)]->Increment(); }

@@ -76,6 +76,7 @@ void IoShard::GiveBack(std::unique_ptr<Workspace> workspace) {
 
 HttpServer::HttpServer(ApiContext& context)
     : context_(context),
+      refuser_(context.clock),
       shards_(MakeShards(IoThreads(context.server))),
       acceptor_(shards_[0]->io),
       query_pool_(QueryThreads(context.server)) {}
@@ -122,7 +123,8 @@ asio::awaitable<void> HttpServer::AcceptLoop() {
       continue;
     }
     if (open_connections_ >= context_.server.max_connections) {
-      socket.close(ec);
+      context_.metrics.refused_connections.Increment();
+      refuser_.Refuse(std::move(socket));
       continue;
     }
     StartSession(std::move(socket), shard);

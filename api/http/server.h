@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "api/context.h"
+#include "api/http/connection_refuser.h"
 #include "api/routes/ingest.h"
 
 namespace tallyd {
@@ -82,14 +83,16 @@ class HttpServer {
   void CloseIdleSessions();
 
   ApiContext& context_;
+  // Before the shards, whose end ends the connections that use these.
+  std::atomic<size_t> open_connections_{0};
+  std::atomic<size_t> waiting_queries_{0};
+  ConnectionRefuser refuser_;
   std::vector<std::unique_ptr<IoShard>> shards_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::thread_pool query_pool_;
   std::vector<std::thread> threads_;
   unsigned short port_ = 0;
   std::atomic<bool> draining_{false};
-  std::atomic<size_t> open_connections_{0};
-  std::atomic<size_t> waiting_queries_{0};
 };
 
 }  // namespace tallyd

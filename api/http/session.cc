@@ -214,6 +214,7 @@ asio::awaitable<bool> Session::WriteAnswer() {
   HeadOptions options;
   options.keep_alive = keep_alive_;
   options.http10 = http10_;
+  options.now = context_.clock.Now();
   std::string head;
   if (response_.source) {
     options.chunked = !http10_;

@@ -7,15 +7,17 @@
 #include <string>
 
 #include "api/response.h"
+#include "config/time.h"
 
 namespace tallyd {
 
 struct HeadOptions {
   bool keep_alive = true;
-  bool chunked =
-      false;  // Otherwise Content-Length of the body, or, without `has_length`, until close.
+  // Otherwise Content-Length of the body, or, without `has_length`, until close.
+  bool chunked = false;
   bool has_length = true;
   bool http10 = false;
+  TimeUs now = 0;
 };
 
 void AppendHead(const Response& response, const HeadOptions& options, std::string* out);

@@ -1,9 +1,12 @@
 """HTTP itself: what may not be smuggled, what may not flood, and what a client may rely on."""
 
+import email.utils
 import json
+import re
+import time
 
 from tests.e2e.bodies import chunked
-from tests.e2e.tallyd import E2eTest
+from tests.e2e.tallyd import E2eTest, eventually
 
 TABLES = """
 [tables.ROWS]
@@ -243,6 +246,51 @@ class FloodTest(E2eTest):
             self.assert_refused(connection, 413)
 
 
+class CrowdTest(E2eTest):
+    SERVER = "max_connections = 2"
+
+    def hold(self, tallyd):
+        """Two connections that are served, and all that may be."""
+        held = []
+
+        def one_more():  # The one that found the daemon ready may still be open.
+            connection = tallyd.raw(get())
+            self.addCleanup(connection.__exit__)
+            held.extend([connection] if connection.answer().status == 200 else [])
+            return len(held) == 2
+
+        eventually(one_more, "two connections are served")
+        return held
+
+    def refusals(self, connection):
+        text = connection.send(get(b"/metrics")).answer().expect(200).text
+        return int(re.search(r"^tallyd_http_connections_refused_total (\d+)$", text, re.M)[1])
+
+    def test_a_connection_too_many_is_told_503_and_when_to_try_again(self):
+        tallyd = self.start(TABLES, server=self.SERVER)
+        held = self.hold(tallyd)
+        before = self.refusals(held[0])
+        for _ in range(3):
+            answer = tallyd.get("/healthz")
+            answer.problem(503)
+            self.assertTrue(answer.header("Retry-After"))
+            self.assertTrue(answer.header("Date"))
+        self.assertEqual(before + 3, self.refusals(held[0]))
+        held[1].__exit__()
+        eventually(lambda: tallyd.get("/healthz").status == 200, "there is room again")
+
+    def test_a_crowd_is_refused_and_does_not_pile_up(self):
+        tallyd = self.start(TABLES, server=self.SERVER)
+        held = self.hold(tallyd)
+        crowd = [tallyd.raw() for _ in range(500)]
+        held[0].send(get()).answer().expect(200)
+        for connection in crowd:
+            connection.answer().problem(503)
+            self.assertTrue(connection.closed())
+            connection.__exit__()
+        held[1].send(get()).answer().expect(200)
+
+
 class SlowTest(E2eTest):
     """Deadlines are set to a second or two; each connection must be cut, however late."""
 
@@ -303,6 +351,15 @@ class ConnectionTest(E2eTest):
                                     (post(b"{"), 400),
                                     (get(), 200)):
                 connection.send(request).answer().expect(status)
+
+    def test_every_answer_has_a_date(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw() as connection:
+            for request in (get(), get(b"/none"), post(), post(b"{"),
+                            get(b"/v1/streams/s/events?k=a&format=ndjson"), b"no request\r\n\r\n"):
+                date = email.utils.parsedate_to_datetime(
+                    connection.send(request).answer().header("Date"))
+                self.assertLess(abs(date.timestamp() - time.time()), 60, request)
 
     def test_a_target_may_be_absolute(self):
         tallyd = self.start(TABLES)

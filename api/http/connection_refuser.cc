@@ -1,0 +1,88 @@
+#include "api/http/connection_refuser.h"
+
+#include <array>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/http/timed_socket.h"
+#include "api/http/wire.h"
+#include "api/response.h"
+
+namespace tallyd {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(1);
+constexpr size_t kMostBytes = 256u << 10;
+constexpr size_t kReadBytes = 4u << 10;
+
+std::string RefusalAt(TimeUs now) {
+  const Response refusal = Problem(503, "as many connections as server.max_connections are open");
+  HeadOptions options;
+  options.keep_alive = false;
+  options.now = now;
+  std::string bytes;
+  AppendHead(refusal, options, &bytes);
+  return bytes + refusal.body;
+}
+
+// One connection's place among those that are being told.
+class Place {
+ public:
+  explicit Place(std::atomic<size_t>& taken) : taken_(taken) { ++taken_; }
+  ~Place() { --taken_; }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  std::atomic<size_t>& taken_;
+};
+
+// The answer follows the first bytes of the request, as an HTTP client expects; then what else comes
+// is read for a while, because a close with unread bytes might take the answer back.
+asio::awaitable<void> Tell(std::shared_ptr<TimedSocket> socket, std::string refusal,
+                           std::unique_ptr<Place>) {
+  std::array<char, kReadBytes> ignored;
+  socket->ExpireAfter(kPatience);
+  auto [ec, n] = co_await socket->ReadSome(asio::buffer(ignored));
+  if (ec && !socket->expired()) co_return;
+  socket->ExpireAfter(kPatience);
+  co_await socket->Write(asio::buffer(refusal));
+  socket->EndSending();
+  for (size_t read = 0; read < kMostBytes && !socket->expired();) {
+    auto [failed, more] = co_await socket->ReadSome(asio::buffer(ignored));
+    if (failed) break;
+    read += more;
+  }
+  socket->Close();
+}
+
+void TellAtOnce(tcp::socket socket, const std::string& refusal) {
+  boost::system::error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(refusal), ignored);
+  socket.shutdown(tcp::socket::shutdown_send, ignored);
+  socket.close(ignored);
+}
+
+}  // namespace
+
+void ConnectionRefuser::Refuse(tcp::socket socket) {
+  std::string refusal = RefusalAt(clock_.Now());
+  if (being_told_ >= kMostAtATime) return TellAtOnce(std::move(socket), refusal);
+  const auto executor = socket.get_executor();
+  asio::co_spawn(executor,
+                 Tell(std::make_shared<TimedSocket>(std::move(socket)), std::move(refusal),
+                      std::make_unique<Place>(being_told_)),
+                 asio::detached);
+}
+
+}  // namespace tallyd
