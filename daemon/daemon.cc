@@ -47,6 +47,13 @@ size_t HelperThreads(const ServerConfig& server) {
   return std::min({threads, cores, kMaxThreadsOfQuery}) - 1;
 }
 
+// A reload is refused because of the file, never of the request that asked for it.
+Error RefusedReload(const Error& error) {
+  const bool of_the_file =
+      error.code() == ErrorCode::kInvalid || error.code() == ErrorCode::kNotFound;
+  return of_the_file ? Error(ErrorCode::kConflict, error.message()) : error;
+}
+
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -148,7 +155,8 @@ Status Daemon::Reload() {
     spdlog::info("reloaded {}", config_.file);
   }
   service_manager_.Ready(result ? "serving" : "serving; the last reload was refused");
-  return result;
+  if (!result) return RefusedReload(result.error());
+  return {};
 }
 
 void Daemon::Stop() {

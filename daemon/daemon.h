@@ -36,6 +36,7 @@ class Daemon {
   void WaitForStop();
   // Drains connections, then the store. Nothing acknowledged is lost.
   void Stop();
+  // kConflict where the file is what keeps the old configuration in force.
   Status Reload();
 
  private:

@@ -262,11 +262,18 @@ class ChangesTest(E2eTest):
     def test_a_bad_reload_changes_nothing_and_says_why(self):
         daemon = self.start(GOOD)
         daemon.write("server", EVENT)
-        said = daemon.reload(GOOD + OTHER + 'patern = "latest"\n').problem(400, 409, 422)
+        said = daemon.reload(GOOD + OTHER + 'patern = "latest"\n').problem(409)
         self.assertIn("patern", str(said))
         daemon.post("other", {"id": 1, "v": 1}).problem(404)
         daemon.write("server", {**EVENT, "ts": EVENT["ts"] + 1})
         self.assertEqual(2, len(daemon.keys("METRIC")))
+
+    def test_a_reload_without_a_file_is_refused_as_any_other(self):
+        daemon = self.start(GOOD)
+        daemon.config.unlink()
+        said = daemon.request("POST", "/-/reload").problem(409)["detail"]
+        self.assertIn("tallyd.toml", said)
+        daemon.write("server", EVENT)
 
     def test_sighup_reloads_whole_or_not_at_all(self):
         daemon = self.start(GOOD)
