@@ -1,30 +1,53 @@
 #include "api/answer.h"
 
 #include <algorithm>
-#include <cctype>
-#include <optional>
+#include <array>
+#include <tuple>
 #include <utility>
+#include <vector>
+
+#include "api/preference.h"
 
 namespace tallyd {
 namespace {
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
+constexpr std::array kFormats = {AnswerFormat::kJson, AnswerFormat::kNdjson, AnswerFormat::kCsv};
+
+// How closely a member of Accept names a format; 0: not at all.
+int Closeness(std::string_view range, AnswerFormat format) {
+  const std::string_view main = format == AnswerFormat::kCsv ? "text/*" : "application/*";
+  if (range == "*/*") return 1;
+  if (range == main) return 2;
+  switch (format) {
+    case AnswerFormat::kJson:
+      return range == "application/json" ? 3 : 0;
+    case AnswerFormat::kNdjson:
+      return range == "application/x-ndjson" || range == "application/ndjson" ? 3 : 0;
+    case AnswerFormat::kCsv:
+      return range == "text/csv" ? 3 : 0;
+  }
+  return 0;
 }
 
-std::string_view Trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
+// What Accept says of a format, by the member that names it most closely.
+struct Wish {
+  int weight = 0;
+  int closeness = 0;
+  size_t place = 0;
 
-std::optional<AnswerFormat> FormatOfMediaType(std::string_view type) {
-  if (type == "application/json") return AnswerFormat::kJson;
-  if (type == "application/x-ndjson" || type == "application/ndjson") return AnswerFormat::kNdjson;
-  if (type == "text/csv") return AnswerFormat::kCsv;
-  return std::nullopt;
+  bool IsBefore(const Wish& other) const {
+    return std::tuple(-weight, -closeness, place) <
+           std::tuple(-other.weight, -other.closeness, other.place);
+  }
+};
+
+Wish WishFor(AnswerFormat format, const std::vector<Preference>& accepted) {
+  Wish wish;
+  for (size_t i = 0; i < accepted.size(); ++i) {
+    const int closeness = Closeness(accepted[i].name, format);
+    if (closeness > wish.closeness) wish = {accepted[i].weight, closeness, i};
+  }
+  return wish;
 }
 
 // Gives the chunk that was pulled before, then what follows.
@@ -54,15 +77,16 @@ Result<AnswerFormat> ChooseFormat(const Request& request) {
     if (*named == "csv") return AnswerFormat::kCsv;
     return Invalid("format: '" + std::string(*named) + "' is none of json, ndjson, csv");
   }
-  std::string_view accept = request.accept;
-  while (!accept.empty()) {
-    const size_t comma = std::min(accept.find(','), accept.size());
-    const std::string_view item = accept.substr(0, comma);
-    const std::string type = Lower(Trim(item.substr(0, item.find(';'))));
-    if (const auto format = FormatOfMediaType(type)) return *format;
-    accept.remove_prefix(std::min(comma + 1, accept.size()));
+  const std::vector<Preference> accepted = ParsePreferences(request.accept);
+  AnswerFormat chosen = AnswerFormat::kJson;
+  Wish best;
+  for (const AnswerFormat format : kFormats) {
+    const Wish wish = WishFor(format, accepted);
+    if (wish.weight == 0 || !wish.IsBefore(best)) continue;
+    chosen = format;
+    best = wish;
   }
-  return AnswerFormat::kJson;
+  return chosen;
 }
 
 std::string_view ContentTypeOf(AnswerFormat format) {

@@ -3,9 +3,10 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <boost/beast/core/string.hpp>
-#include <charconv>
-#include <cstring>
+#include <algorithm>
+#include <optional>
+
+#include "api/preference.h"
 
 namespace tallyd {
 
@@ -113,44 +114,25 @@ class CompressedSource final : public BodySource {
   std::string buffer_;
 };
 
-std::string_view Trim(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
-// "gzip;q=0.5" -> 500 thousandths. Malformed weights count as 0.
-int Weight(std::string_view parameters) {
-  const size_t at = parameters.find("q=");
-  if (at == std::string_view::npos) return 1000;
-  const std::string_view text = Trim(parameters.substr(at + 2));
-  double weight = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), weight);
-  if (ec != std::errc() || !(weight >= 0 && weight <= 1)) return 0;
-  return static_cast<int>(weight * 1000);
-}
-
 }  // namespace
 
 AcceptedEncoding NegotiateEncoding(std::string_view accept_encoding) {
-  int gzip = 0;
-  int zstd = 0;
-  while (!accept_encoding.empty()) {
-    const size_t comma = accept_encoding.find(',');
-    const std::string_view item = Trim(accept_encoding.substr(0, comma));
-    accept_encoding =
-        comma == std::string_view::npos ? std::string_view() : accept_encoding.substr(comma + 1);
-    const size_t semicolon = item.find(';');
-    const std::string_view coding = Trim(item.substr(0, semicolon));
-    const int weight = semicolon == std::string_view::npos ? 1000 : Weight(item.substr(semicolon));
-    if (boost::beast::iequals(coding, "gzip") || boost::beast::iequals(coding, "x-gzip")) {
-      gzip = weight;
-    } else if (boost::beast::iequals(coding, "zstd")) {
-      zstd = weight;
-    }
+  std::optional<int> gzip;
+  std::optional<int> zstd;
+  std::optional<int> identity;
+  int others = 0;  // "*": what is not named.
+  for (const Preference& preference : ParsePreferences(accept_encoding)) {
+    if (preference.name == "gzip" || preference.name == "x-gzip") gzip = preference.weight;
+    if (preference.name == "zstd") zstd = preference.weight;
+    if (preference.name == "identity") identity = preference.weight;
+    if (preference.name == "*") others = preference.weight;
   }
-  if (zstd > 0 && zstd >= gzip) return AcceptedEncoding::kZstd;
-  return gzip > 0 ? AcceptedEncoding::kGzip : AcceptedEncoding::kIdentity;
+  const int of_gzip = gzip.value_or(others);
+  const int of_zstd = zstd.value_or(others);
+  const int best = std::max(of_gzip, of_zstd);
+  // Identity needs no naming, and whoever does name it says how much it is preferred.
+  if (best == 0 || identity.value_or(0) > best) return AcceptedEncoding::kIdentity;
+  return of_zstd == best ? AcceptedEncoding::kZstd : AcceptedEncoding::kGzip;
 }
 
 void CompressResponse(AcceptedEncoding encoding, Response* response) {

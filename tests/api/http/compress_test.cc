@@ -50,6 +50,12 @@ TEST(CompressTest, TheBestAcceptedEncodingIsChosen) {
   EXPECT_EQ(NegotiateEncoding("zstd;q=0, GZIP"), AcceptedEncoding::kGzip);
   EXPECT_EQ(NegotiateEncoding("br"), AcceptedEncoding::kIdentity);
   EXPECT_EQ(NegotiateEncoding("gzip;q=nonsense"), AcceptedEncoding::kIdentity);
+  EXPECT_EQ(NegotiateEncoding("gzip ; Q=0, zstd;q=0.001"), AcceptedEncoding::kZstd);
+  EXPECT_EQ(NegotiateEncoding("identity, gzip;q=0.5"), AcceptedEncoding::kIdentity);
+  EXPECT_EQ(NegotiateEncoding("identity;q=0.5, gzip"), AcceptedEncoding::kGzip);
+  EXPECT_EQ(NegotiateEncoding("*"), AcceptedEncoding::kZstd);
+  EXPECT_EQ(NegotiateEncoding("*, zstd;q=0"), AcceptedEncoding::kGzip);
+  EXPECT_EQ(NegotiateEncoding("*;q=0"), AcceptedEncoding::kIdentity);
 }
 
 TEST(CompressTest, WholeBodiesComeBackWhole) {
