@@ -15,8 +15,8 @@ namespace tallyd {
 
 enum class AnswerFormat : uint8_t { kJson, kNdjson, kCsv };
 
-// `format=` decides, then the weights of Accept, of equals what it names most closely and first, and
-// where it names nothing that is spoken here, JSON.
+// `format=` decides, then the weights of Accept, of equals what it names most closely and first,
+// and where it names nothing that is spoken here, JSON.
 Result<AnswerFormat> ChooseFormat(const Request& request);
 std::string_view ContentTypeOf(AnswerFormat format);
 

@@ -46,8 +46,8 @@ class Place {
   std::atomic<size_t>& taken_;
 };
 
-// The answer follows the first bytes of the request, as an HTTP client expects; then what else comes
-// is read for a while, because a close with unread bytes might take the answer back.
+// The answer follows the first bytes of the request, as an HTTP client expects; then what else
+// comes is read for a while, because a close with unread bytes might take the answer back.
 asio::awaitable<void> Tell(std::shared_ptr<TimedSocket> socket, std::string refusal,
                            std::unique_ptr<Place>) {
   std::array<char, kReadBytes> ignored;
