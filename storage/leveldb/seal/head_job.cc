@@ -14,6 +14,7 @@ constexpr auto kPauseAfterFailure = std::chrono::milliseconds(500);
 constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 // Whoever commits to an empty head tells nobody.
 constexpr auto kLook = std::chrono::seconds(1);
+constexpr auto kLeastLook = std::chrono::milliseconds(5);
 
 Error Reopening() { return Error(ErrorCode::kUnavailable, "the store is reopening its files"); }
 
@@ -47,7 +48,7 @@ Result<Progress> HeadJob::BeginHead(const View& view) {
   const Head& newest = *view.heads.back();
   const Time now = std::chrono::steady_clock::now();
   const auto delay = std::chrono::microseconds(context_.config().seal_delay_us);
-  next_ = now + std::min<std::chrono::steady_clock::duration>(kLook, delay / 2);
+  next_ = now + std::clamp<Time::duration>(delay / 2, kLeastLook, kLook);
   if (newest.bytes() == 0) return Progress::kNone;
   const bool settle = context_.settle.active && newest.number() <= context_.settle.head;
   const bool has_delete = view.last_delete() > context_.state().sealed_sequence;

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <leveldb/cache.h>
-#include <leveldb/env.h>
 
 #include <filesystem>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/files/block_file_writer.h"
 #include "tests/storage/store_fixture.h"
 
@@ -21,7 +21,7 @@ class BlockMaker {
  public:
   BlockMaker()
       : cache_(leveldb::NewLRUCache(1u << 20)),
-        shelf_(leveldb::Env::Default(), dir_.path(), cache_.get()) {
+        shelf_(&env_, dir_.path(), cache_.get()) {
     TableInfo table;
     table.id = 3;
     table.name = "T";
@@ -34,6 +34,7 @@ class BlockMaker {
   }
 
   BlockFileShelf& shelf() { return shelf_; }
+  StoreEnv* env() { return &env_; }
   const TablePtr& table() const { return table_; }
   const ColumnRegistry& sets() const { return sets_; }
   const ColumnSet& set() const { return *set_; }
@@ -66,6 +67,7 @@ class BlockMaker {
 
  private:
   TempDir dir_;
+  DurableEnv env_{{[](double) {}, [] {}}};
   std::unique_ptr<leveldb::Cache> cache_;
   BlockFileShelf shelf_;
   TablePtr table_;

@@ -23,7 +23,7 @@ class BlockFileTest : public ::testing::Test, public BlockMaker {
   // As after a start: what base recorded is known, nothing is open.
   BlockFile Anew(const BlockFileInfo& info) {
     fresh_cache_.reset(leveldb::NewLRUCache(1u << 20));
-    fresh_.emplace(leveldb::Env::Default(), shelf().directory(), fresh_cache_.get());
+    fresh_.emplace(env(), shelf().directory(), fresh_cache_.get());
     return BlockFile(&*fresh_, info);
   }
 

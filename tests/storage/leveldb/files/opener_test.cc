@@ -73,7 +73,7 @@ class OpenerTest : public ::testing::Test, public StoreHarness {
     database.AdmitReaders({}, {});
     const Result<bool> begun = database.BeginHead();
     ASSERT_TRUE(begun && *begun);
-    GroupWriter writer(&database, &state);
+    GroupWriter writer(&database, &state, clock);
     LevelDbBatch batch(state.fields);
     const ColumnRef column{0, "x"};
     const Value value = Value::Int(1);
