@@ -1,6 +1,5 @@
-// The command line. Exit status 0: done; 1: it failed while starting or running, as with data that is
-// damaged or in use; 2: the command line or the configuration is wrong, so that trying again is no
-// use.
+// The command line. Exit status 0: done; 1: it failed while starting or running, as with data that
+// is damaged or in use; 2: the command line or the configuration is wrong: trying again is no use.
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
