@@ -14,7 +14,6 @@
 
 #include "api/helpers.h"
 #include "api/metrics.h"
-#include "api/store_gauges.h"
 #include "config/config.h"
 #include "ingest/mapper.h"
 #include "storage/store.h"
@@ -39,13 +38,12 @@ class StreamShapes {
 
 struct ApiContext {
   ApiContext(Store& the_store, const Clock& the_clock, ApiMetrics& the_metrics,
-             prometheus::Registry& the_registry, StoreGauges& the_gauges,
-             const ServerConfig& server_config, size_t helper_threads)
+             prometheus::Registry& the_registry, const ServerConfig& server_config,
+             size_t helper_threads)
       : store(the_store),
         clock(the_clock),
         metrics(the_metrics),
         registry(the_registry),
-        gauges(the_gauges),
         server(server_config),
         helpers(helper_threads) {}
   ApiContext(const ApiContext&) = delete;
@@ -55,7 +53,6 @@ struct ApiContext {
   const Clock& clock;
   ApiMetrics& metrics;
   prometheus::Registry& registry;
-  StoreGauges& gauges;
   const ServerConfig& server;
   Helpers helpers;
 

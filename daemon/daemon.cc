@@ -71,9 +71,7 @@ void BlockSignals() {
 }
 
 Daemon::Daemon(Config config)
-    : config_(std::move(config)),
-      metrics_(std::make_unique<ApiMetrics>(registry_)),
-      gauges_(std::make_unique<StoreGauges>(registry_)) {
+    : config_(std::move(config)), metrics_(std::make_unique<ApiMetrics>(registry_)) {
   const std::vector<std::string> names = RouteNames();
   metrics_->AddRoutes({names.begin(), names.end()});
   prometheus::BuildGauge()
@@ -112,8 +110,8 @@ Status Daemon::Start() {
   if (Status adopted = store_->Adopt(*config_.schema); !adopted) {
     return adopted.error().Prefixed(config_.file);
   }
-  context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, *gauges_,
-                                          config_.server, HelperThreads(config_.server));
+  context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, config_.server,
+                                          HelperThreads(config_.server));
   context_->version = kVersion;
   context_->started = clock_.Now();
   context_->reload = [this] { return Reload(); };

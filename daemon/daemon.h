@@ -47,7 +47,6 @@ class Daemon {
   prometheus::Registry registry_;
   ServiceManager service_manager_;
   std::unique_ptr<ApiMetrics> metrics_;
-  std::unique_ptr<StoreGauges> gauges_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<HttpServer> server_;

@@ -26,6 +26,10 @@ inline constexpr size_t kMaxValueBytes = 104'857'600;
 
 // What to forget: every cell committed before this in the rows of `rows`, narrowed to a family, a
 // column, a range of cell times where given. What is written later is stored, however old its time.
+//
+// No scan that begins after the batch was answered returns what it forgets. The bytes may leave the
+// disk later. A store that cannot hide a range as a whole may take long to answer a delete of many
+// rows, and scans that begin meanwhile may miss some of them.
 struct DeleteSpec {
   KeyRange rows;
   std::optional<FamilyId> family;

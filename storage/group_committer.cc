@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <future>
 
 namespace tallyd {
 namespace {
@@ -63,11 +62,14 @@ void GroupCommitter::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
   }
 }
 
-Status GroupCommitter::Commit(std::unique_ptr<Batch> batch) {
-  auto result = std::make_shared<std::promise<Status>>();
-  std::future<Status> committed = result->get_future();
-  Submit(std::move(batch), [result](Status status) { result->set_value(std::move(status)); });
-  return committed.get();
+Status GroupCommitter::Commit(std::unique_ptr<Batch> batch,
+                              const std::function<void()>& on_success) {
+  return WaitForCommit([&](CommitDone done) {
+    Submit(std::move(batch), [&on_success, done = std::move(done)](Status status) {
+      if (status && on_success) on_success();
+      done(std::move(status));
+    });
+  });
 }
 
 GroupCommitter::State GroupCommitter::GetState() const {

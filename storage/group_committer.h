@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,8 +65,10 @@ class GroupCommitter {
   GroupCommitter& operator=(const GroupCommitter&) = delete;
 
   void Submit(std::unique_ptr<Batch> batch, CommitDone done);
-  // Submits and waits. Not from a CommitDone.
-  Status Commit(std::unique_ptr<Batch> batch);
+  // Submits and waits. `on_success` is called on the committer's thread when the batch is committed:
+  // before the answer, and before the next group, which may depend on what it does. Not from a
+  // CommitDone.
+  Status Commit(std::unique_ptr<Batch> batch, const std::function<void()>& on_success = {});
   State GetState() const;
   // Commits what is queued, refuses what comes later, joins the thread. Idempotent.
   void Close();

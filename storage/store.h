@@ -1,9 +1,10 @@
-// Store: the narrow interface behind which an engine keeps rows. LevelDB stands behind it
-// (storage/leveldb_store.h); Cloud Bigtable will. Apply a batch durably, scan ranges, forget
-// ranges; streams' field catalogue beside them.
+// Store: the narrow interface behind which an engine keeps rows: LevelDB and column blocks
+// (storage/leveldb_store.h), or a service. Apply a batch durably, scan ranges, forget ranges;
+// streams' field catalogue beside them. What every store must do is
+// tests/storage/conformance_test.cc.
 //
-// Lifetime: OpenLevelDbStore -> Adopt(schema) -> NewBatch/Submit/Scan from any thread -> Close.
-// Close drains what was submitted; after it Submit answers kUnavailable.
+// Lifetime: open -> Adopt(schema) -> NewBatch/Submit/Scan from any thread -> Close. Close drains
+// what was submitted; after it Submit answers kUnavailable.
 #ifndef TALLYD_STORAGE_STORE_H_
 #define TALLYD_STORAGE_STORE_H_
 
@@ -11,6 +12,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "config/config.h"
@@ -29,6 +32,9 @@ namespace tallyd {
 // found after the reopen.
 using CommitDone = std::function<void(Status)>;
 
+// Waits for the fate of what `submit` submits. Not from a CommitDone.
+Status WaitForCommit(const std::function<void(CommitDone)>& submit);
+
 struct FieldInfo {
   std::string name;
   uint8_t type_bits = 0;  // 1 << ValueType
@@ -40,10 +46,19 @@ struct TableStats {
   uint64_t disk_bytes = 0;  // Estimated.
 };
 
-// A file that a start has found in a state worth telling of.
-struct FoundFile {
-  std::string file;
-  uint64_t bytes = 0;
+// What an engine measures of itself: a gauge for /metrics.
+struct StoreGauge {
+  std::string name;  // "tallyd_leveldb_files". Gauges of one name follow each other.
+  std::string help;
+  std::vector<std::pair<std::string, std::string>> labels;
+  double value = 0;
+};
+
+// What an engine tells of itself: a name and a value of /v1/status, or a list or group of such.
+struct StoreMember {
+  using Members = std::vector<StoreMember>;
+  std::string name;  // Empty for the members of a list.
+  std::variant<bool, uint64_t, std::string, Members> value;
 };
 
 struct StoreState {
@@ -51,16 +66,11 @@ struct StoreState {
   std::string reason;  // Why not, for people.
   uint64_t queued_bytes = 0;
   uint64_t queued_batches = 0;
-  uint64_t pending_deletes = 0;  // Ranges that are forgotten but not yet removed from the disk.
-  uint64_t unsealed_bytes = 0;   // Not yet in column blocks.
-  uint64_t block_files = 0;
-  uint64_t disk_bytes = 0;
-  uint64_t free_bytes = 0;
-  // Ends of files, in bytes, that a crash left incomplete: never acknowledged, and passed over.
-  std::vector<FoundFile> cut_tails;
-  std::vector<int> level_files;  // LevelDB files per level.
-  std::string engine_stats;      // The engine's own table, for people.
+  uint64_t unsealed_bytes = 0;  // Committed, and not yet in the form in which it will stay.
   RetentionClock::State retention;
+  // Of the engine's own: nobody but people and their monitors reads their names.
+  std::vector<StoreGauge> gauges;
+  std::vector<StoreMember> members;
 };
 
 class Store {
@@ -86,6 +96,10 @@ class Store {
 
   virtual std::unique_ptr<Batch> NewBatch() = 0;
   virtual void Submit(std::unique_ptr<Batch> batch, CommitDone done) = 0;
+  // Submits and waits: for threads that may block.
+  Status Commit(std::unique_ptr<Batch> batch) {
+    return WaitForCommit([&](CommitDone done) { Submit(std::move(batch), std::move(done)); });
+  }
 
   virtual std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) = 0;
   virtual std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) = 0;
@@ -107,10 +121,10 @@ class Store {
   // Believes the wall clock from now on, however far it jumped. Durable on return.
   virtual Status TrustClock() = 0;
 
-  // Does now what the store would do later in the background (seal, merge, purge, compact) with
-  // what there is when it is called, and
-  // returns when it is done. Blocks for as long as that takes.
-  virtual Status Settle() = 0;
+  // Does now what the store would do later in the background (seal, merge, purge, compact) with what
+  // there is when it is called, and returns when it is done, however long that takes. A store that
+  // leaves nothing for later returns at once.
+  virtual Status Settle() { return {}; }
 
   // Commits what is queued, refuses the rest, closes the files. Idempotent.
   virtual void Close() = 0;

@@ -43,7 +43,12 @@ struct TableInfo {
   std::vector<StoredFamily> families;  // By FamilyId.
   std::vector<uint16_t> family_rank;   // By FamilyId: its place in name order.
 
-  std::optional<FamilyId> FindFamily(std::string_view family) const;
+  std::optional<FamilyId> FindFamily(std::string_view family) const {
+    for (size_t i = 0; i < families.size(); ++i) {
+      if (families[i].name == family) return static_cast<FamilyId>(i);
+    }
+    return std::nullopt;
+  }
 };
 
 using TablePtr = std::shared_ptr<const TableInfo>;

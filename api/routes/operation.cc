@@ -4,38 +4,50 @@
 
 #include "api/cell_json.h"
 #include "api/handlers.h"
+#include "api/store_gauges.h"
 
 namespace tallyd {
 
 namespace {
 
-void AppendMember(std::string_view name, std::string_view text, std::string* out) {
-  AppendJsonString(name, out);
-  out->push_back(':');
-  AppendJsonString(text, out);
+void AppendMembers(const StoreMember::Members& members, std::string* out);
+
+void AppendValue(const StoreMember& member, std::string* out) {
+  if (const auto* flag = std::get_if<bool>(&member.value)) {
+    *out += *flag ? "true" : "false";
+  } else if (const auto* number = std::get_if<uint64_t>(&member.value)) {
+    *out += std::to_string(*number);
+  } else if (const auto* text = std::get_if<std::string>(&member.value)) {
+    AppendJsonString(*text, out);
+  } else {
+    const auto& members = std::get<StoreMember::Members>(member.value);
+    const bool is_list = members.empty() || members.front().name.empty();
+    out->push_back(is_list ? '[' : '{');
+    AppendMembers(members, out);
+    out->push_back(is_list ? ']' : '}');
+  }
 }
 
-void AppendFiles(std::string_view name, const std::vector<FoundFile>& files, std::string* out) {
-  AppendJsonString(name, out);
-  *out += ":[";
-  for (const FoundFile& found : files) {
-    if (&found != &files.front()) out->push_back(',');
-    out->push_back('{');
-    AppendMember("file", found.file, out);
-    fmt::format_to(std::back_inserter(*out), ",\"bytes\":{}}}", found.bytes);
+// With commas between them.
+void AppendMembers(const StoreMember::Members& members, std::string* out) {
+  for (const StoreMember& member : members) {
+    if (&member != &members.front()) out->push_back(',');
+    if (!member.name.empty()) {
+      AppendJsonString(member.name, out);
+      out->push_back(':');
+    }
+    AppendValue(member, out);
   }
-  out->push_back(']');
 }
 
 void AppendStoreState(const StoreState& state, std::string* out) {
-  fmt::format_to(std::back_inserter(*out), "{{\"writable\":{},", state.writable);
-  AppendMember("reason", state.reason, out);
-  fmt::format_to(std::back_inserter(*out),
-                 ",\"queued_bytes\":{},\"queued_batches\":{},\"pending_deletes\":{},"
-                 "\"block_files\":{},\"disk_bytes\":{},\"free_bytes\":{},\"level_files\":[{}],",
-                 state.queued_bytes, state.queued_batches, state.pending_deletes, state.block_files,
-                 state.disk_bytes, state.free_bytes, fmt::join(state.level_files, ","));
-  AppendFiles("cut_tails", state.cut_tails, out);
+  StoreMember::Members members = {{"writable", state.writable},
+                                  {"reason", state.reason},
+                                  {"queued_bytes", state.queued_bytes},
+                                  {"queued_batches", state.queued_batches}};
+  members.insert(members.end(), state.members.begin(), state.members.end());
+  out->push_back('{');
+  AppendMembers(members, out);
   out->push_back('}');
 }
 
@@ -62,17 +74,20 @@ Response GetReady(const Request&, ApiContext& context) {
 }
 
 Response GetMetrics(const Request&, ApiContext& context) {
-  context.gauges.Update(context.store.State());
+  std::vector<prometheus::MetricFamily> families = context.registry.Collect();
+  for (prometheus::MetricFamily& family : GaugesOf(context.store.State())) {
+    families.push_back(std::move(family));
+  }
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body = prometheus::TextSerializer().Serialize(context.registry.Collect());
+  response.body = prometheus::TextSerializer().Serialize(families);
   return response;
 }
 
 Response GetStatus(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
   std::string body = "{";
-  AppendMember("version", context.version, &body);
+  AppendMembers({{"version", context.version}}, &body);
   const TimeUs now = context.clock.Now();
   fmt::format_to(std::back_inserter(body),
                  ",\"ready\":{},\"uptime_s\":{},\"now\":", context.ready.load(),

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <filesystem>
-#include <future>
 #include <stdexcept>
 
 #include "bench/workload.h"
@@ -71,11 +70,7 @@ FleetStore::~FleetStore() {
   std::filesystem::remove_all(path_, gone);
 }
 
-void FleetStore::Commit(std::unique_ptr<Batch> batch) {
-  std::promise<Status> done;
-  store_->Submit(std::move(batch), [&](Status status) { done.set_value(std::move(status)); });
-  Check(done.get_future().get());
-}
+void FleetStore::Commit(std::unique_ptr<Batch> batch) { Check(store_->Commit(std::move(batch))); }
 
 void FleetStore::Fill(int bodies) {
   EventDecoder decoder;

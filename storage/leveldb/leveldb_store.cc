@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <array>
+#include <cstdlib>
 #include <filesystem>
-#include <future>
 
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/commit/engine.h"
@@ -18,7 +19,10 @@ namespace tallyd {
 namespace {
 
 constexpr uint64_t kStatsCountAtMost = 10'000;
-constexpr int kLevels = 7;
+constexpr size_t kLevels = 7;
+// LevelDB 1.23 delays every write by 1 ms from 8 files in level 0 on, and stops at 12.
+constexpr uint64_t kSlowdownFiles = 8;
+constexpr uint64_t kStopFiles = 12;
 constexpr mode_t kDirectoryMode = 0700;
 
 // A scan that could not begin.
@@ -102,6 +106,13 @@ class LevelDbStore final : public Store {
   void Close() override;
 
  private:
+  struct Figures {
+    uint64_t unsealed_bytes = 0;
+    uint64_t block_files = 0;
+    uint64_t pending_deletes = 0;
+    std::array<uint64_t, kLevels> level_files{};
+  };
+
   EngineState& state() { return engine_.state(); }
   const Catalogue& catalogue() const { return engine_.state().catalogue; }
   std::unique_ptr<LevelDbBatch> NewLevelDbBatch() {
@@ -112,6 +123,8 @@ class LevelDbStore final : public Store {
   Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
   uint64_t CountRows(const TablePtr& table, bool* all);
   Status PutRetentionTime(TimeUs time);
+  Figures Measure();
+  void TellOfFiles(StoreState* state);
 
   StoreMetrics metrics_;
   const StorageConfig storage_;
@@ -167,18 +180,11 @@ Status LevelDbStore::DropTable(std::string_view name) {
   return dropped;
 }
 
-// Memory follows the disk on the committer's thread: before the next group, which may depend on it.
+// Memory follows the disk before the next group, which may depend on it.
 Status LevelDbStore::Publish(Catalogue::Plan plan, std::unique_ptr<LevelDbBatch> batch) {
   for (const auto& [key, value] : plan.put) batch->PutRecord(key, value);
   for (const std::string& key : plan.drop) batch->DropRecord(key);
-  auto shared = std::make_shared<Catalogue::Plan>(std::move(plan));
-  auto result = std::make_shared<std::promise<Status>>();
-  std::future<Status> published = result->get_future();
-  committer_->Submit(std::move(batch), [this, shared, result](Status status) {
-    if (status) state().catalogue.Publish(std::move(*shared));
-    result->set_value(std::move(status));
-  });
-  return published.get();
+  return committer_->Commit(std::move(batch), [&] { state().catalogue.Publish(std::move(plan)); });
 }
 
 void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
@@ -282,26 +288,82 @@ StoreState LevelDbStore::State() {
   result.reason = committing.reason;
   result.queued_bytes = committing.queued_bytes;
   result.queued_batches = committing.queued_batches;
-  result.free_bytes = engine_.space().free_bytes();
-  result.disk_bytes = BytesBelow(storage_.path);
   result.retention = retention_.GetState();
-  for (const TornTail& tail : engine_.database().torn_tails()) {
-    result.cut_tails.push_back({tail.file, tail.bytes});
+  const Figures figures = Measure();
+  result.unsealed_bytes = figures.unsealed_bytes;
+  const auto tell = [&](const char* member, const char* gauge, const char* help, uint64_t value) {
+    if (member != nullptr) result.members.push_back({member, value});
+    result.gauges.push_back({gauge, help, {}, static_cast<double>(value)});
+  };
+  tell("pending_deletes", "tallyd_store_pending_deletes",
+       "Deleted ranges whose bytes are still on the disk.", figures.pending_deletes);
+  tell("block_files", "tallyd_store_block_files", "Files of column blocks.", figures.block_files);
+  tell(nullptr, "tallyd_store_unsealed_bytes", "Bytes committed that are not in column blocks yet.",
+       figures.unsealed_bytes);
+  tell("disk_bytes", "tallyd_store_disk_bytes", "Bytes of data, ballast left out.",
+       BytesBelow(storage_.path));
+  tell("free_bytes", "tallyd_store_free_bytes", "Free bytes of the data's volume.",
+       engine_.space().free_bytes());
+  StoreMember::Members levels;
+  for (size_t level = 0; level < figures.level_files.size(); ++level) {
+    const uint64_t files = figures.level_files[level];
+    levels.push_back({"", files});
+    result.gauges.push_back({"tallyd_leveldb_files",
+                             "LevelDB's files, by level.",
+                             {{"level", std::to_string(level)}},
+                             static_cast<double>(files)});
   }
+  result.members.push_back({"level_files", std::move(levels)});
+  TellOfFiles(&result);
+  const uint64_t waiting = figures.level_files[0];
+  tell(nullptr, "tallyd_leveldb_slowdown",
+       "0: none; 1: LevelDB delays writes (8 files in level 0); 2: it stops them.",
+       waiting >= kStopFiles       ? 2
+       : waiting >= kSlowdownFiles ? 1
+                                   : 0);
+  return result;
+}
+
+// Of those that an operator should look at.
+void LevelDbStore::TellOfFiles(StoreState* state) {
+  StoreMember::Members cut;
+  uint64_t cut_bytes = 0;
+  for (const TornTail& tail : engine_.database().torn_tails()) {
+    cut_bytes += tail.bytes;
+    cut.push_back({"", StoreMember::Members{{"file", tail.file}, {"bytes", tail.bytes}}});
+  }
+  state->members.push_back({"cut_tails", std::move(cut)});
+  state->gauges.push_back({"tallyd_store_cut_tail_bytes",
+                           "Bytes at the ends of files that a crash left incomplete.",
+                           {},
+                           static_cast<double>(cut_bytes)});
+  StoreMember::Members damaged;
+  for (const DamagedFile& file : engine_.database().shelf().damaged().All()) {
+    damaged.push_back({"", StoreMember::Members{{"file", file.path}, {"reason", file.reason}}});
+  }
+  state->gauges.push_back({"tallyd_damaged_files",
+                           "Block files of which something cannot be read.",
+                           {},
+                           static_cast<double>(damaged.size())});
+  state->members.push_back({"damaged_files", std::move(damaged)});
+}
+
+// While the files are being reopened there is nothing to count.
+LevelDbStore::Figures LevelDbStore::Measure() {
+  Figures figures;
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
-  if (!lease) return result;
+  if (!lease) return figures;
   const Access access(lease->get());
-  if (!access) return result;
-  for (const auto& head : access.view().heads) result.unsealed_bytes += head->bytes();
-  for (const auto& [table, files] : access.view().files) result.block_files += files->size();
-  for (const auto& [table, list] : access.view().deletes) result.pending_deletes += list->size();
-  access.base().GetProperty("leveldb.stats", &result.engine_stats);
-  for (int level = 0; level < kLevels; ++level) {
+  if (!access) return figures;
+  for (const auto& head : access.view().heads) figures.unsealed_bytes += head->bytes();
+  for (const auto& [table, files] : access.view().files) figures.block_files += files->size();
+  for (const auto& [table, list] : access.view().deletes) figures.pending_deletes += list->size();
+  for (size_t level = 0; level < kLevels; ++level) {
     std::string files;
     access.base().GetProperty("leveldb.num-files-at-level" + std::to_string(level), &files);
-    result.level_files.push_back(std::atoi(files.c_str()));
+    figures.level_files[level] = std::strtoul(files.c_str(), nullptr, 10);
   }
-  return result;
+  return figures;
 }
 
 Status LevelDbStore::PutRetentionTime(TimeUs time) {

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <future>
 
 #include "config/config.h"
 #include "storage/leveldb_store.h"
@@ -23,8 +22,7 @@ ApiWorld::ApiWorld(const std::string& tables) {
   options.registry = &registry_;
   store_ = std::move(*OpenLevelDbStore(options));
   EXPECT_TRUE(store_->Adopt(*config->schema));
-  context_ =
-      std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, gauges_, server_, 2);
+  context_ = std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, server_, 2);
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = config->schema;
   for (const Stream& stream : config->schema->streams) {
@@ -55,10 +53,8 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
   IngestWorkspace workspace;
   PreparedBatch prepared = PrepareIngest(*head, padded, *context_, workspace);
   if (prepared.response) return std::move(*prepared.response);
-  std::promise<Status> committed;
-  store_->Submit(std::move(prepared.batch),
-                 [&committed](Status status) { committed.set_value(std::move(status)); });
-  return AnswerIngest(prepared, committed.get_future().get(), *context_);
+  const Status committed = store_->Commit(std::move(prepared.batch));
+  return AnswerIngest(prepared, committed, *context_);
 }
 
 Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,

@@ -42,7 +42,6 @@ class ApiWorld {
   prometheus::Registry registry_;
   ServerConfig server_;
   ApiMetrics metrics_{registry_};
-  StoreGauges gauges_{registry_};
   std::unique_ptr<Store> store_;
   std::unique_ptr<ApiContext> context_;
 };

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -152,9 +151,7 @@ class StoredPatternsTest : public PatternsTest {
         world_.decoder.Decode(BodyFormat::kJson, padded.view(), world_.shapes, &world_.events));
     auto batch = store_->NewBatch();
     ASSERT_TRUE(mapper.Map(world_.events, World::kArrival, batch.get()).errors.empty());
-    std::promise<bool> done;
-    store_->Submit(std::move(batch), [&](Status status) { done.set_value(status.has_value()); });
-    ASSERT_TRUE(done.get_future().get());
+    ASSERT_TRUE(store_->Commit(std::move(batch)));
   }
 
   std::string Read(const char* name, const std::vector<std::string>& globs = {}) {

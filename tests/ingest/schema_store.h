@@ -79,7 +79,6 @@ class SchemaStore final : public Store {
   StoreState State() override { return {}; }
   TimeUs RetentionNow() override { return retention_now; }
   Status TrustClock() override { return {}; }
-  Status Settle() override { return {}; }
   void Close() override {}
 
   size_t max_sets = 1000;

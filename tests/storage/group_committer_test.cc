@@ -123,6 +123,17 @@ class GroupCommitterTest : public ::testing::Test {
   std::unique_ptr<GroupCommitter> committer_;
 };
 
+TEST_F(GroupCommitterTest, WhatFollowsASuccessIsDoneBeforeTheAnswer) {
+  Start();
+  bool done = false;
+  const auto follow = [&] { done = true; };
+  EXPECT_TRUE(committer_->Commit(std::make_unique<PreviewBatch>(), follow));
+  EXPECT_TRUE(std::exchange(done, false));
+  target_.FailNext(Error(ErrorCode::kIo, "broken"), Status());
+  EXPECT_FALSE(committer_->Commit(std::make_unique<PreviewBatch>(), follow));
+  EXPECT_FALSE(done);
+}
+
 TEST_F(GroupCommitterTest, WhatWaitsTogetherCommitsTogether) {
   Start();
   target_.SetOpen(false);

@@ -130,9 +130,7 @@ void StoreHarness::Delete(Batch* batch, const std::string& table, const DeleteSp
 }
 
 Status StoreHarness::Commit(std::unique_ptr<Batch> batch) {
-  std::promise<Status> done;
-  store_->Submit(std::move(batch), [&](Status status) { done.set_value(std::move(status)); });
-  return done.get_future().get();
+  return store_->Commit(std::move(batch));
 }
 
 Status StoreHarness::Write(const std::string& table, const std::string& row, TimeUs time,
@@ -234,7 +232,15 @@ double StoreHarness::Metric(const std::string& name) const {
 void StoreHarness::AwaitPurge() {
   const Status settled = store_->Settle();
   EXPECT_TRUE(settled) << settled.error().message();
-  EXPECT_EQ(store_->State().pending_deletes, 0u);
+  EXPECT_EQ(Told("pending_deletes"), 0u);
+}
+
+uint64_t StoreHarness::Told(const std::string& member) {
+  for (const StoreMember& told : store_->State().members) {
+    if (told.name == member) return std::get<uint64_t>(told.value);
+  }
+  ADD_FAILURE() << member << " is not told";
+  return 0;
 }
 
 }  // namespace tallyd

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -92,6 +91,8 @@ class StoreHarness {
   Rows ReadRuns(const std::string& table, const ScanSpec& spec);  // By ScanRuns.
   // Until no delete waits to be purged.
   void AwaitPurge();
+  // What the engine tells of itself, by its name in /v1/status.
+  uint64_t Told(const std::string& member);
 
   // The sum of a counter or gauge over its labels.
   double Metric(const std::string& name) const;

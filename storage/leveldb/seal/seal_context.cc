@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
 namespace tallyd {
@@ -46,18 +45,12 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
     batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
                      EncodeBlockFile(file->info()));
   }
-  auto result = std::make_shared<std::promise<Status>>();
-  std::future<Status> replaced = result->get_future();
-  parts_.committer->Submit(std::move(batch), [&, result](Status status) {
-    if (status) {
-      database().ChangeView([&](View* view) {
-        view->Replace(from, made);
-        if (change) change(view);
-      });
-    }
-    result->set_value(std::move(status));
+  Status status = parts_.committer->Commit(std::move(batch), [&] {
+    database().ChangeView([&](View* view) {
+      view->Replace(from, made);
+      if (change) change(view);
+    });
   });
-  Status status = replaced.get();
   if (!status) uncertain_.insert(uncertain_.end(), made.begin(), made.end());
   return status;
 }

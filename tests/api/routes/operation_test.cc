@@ -43,6 +43,28 @@ TEST_F(OperationTest, StatusTellsTheRetentionClock) {
   EXPECT_NEAR(jumped["believes_in_s"], 3600.0, 100);
 }
 
+TEST_F(OperationTest, StatusTellsWhatEveryStoreHasAndTheEnginesOwn) {
+  const nlohmann::json store = Ask(GetStatus)["store"];
+  EXPECT_EQ(store["writable"], true);
+  EXPECT_EQ(store["reason"], "");
+  for (const char* number : {"queued_bytes", "queued_batches", "pending_deletes", "block_files",
+                             "disk_bytes", "free_bytes"}) {
+    EXPECT_TRUE(store[number].is_number_unsigned()) << number;
+  }
+  EXPECT_EQ(store["level_files"].size(), 7u);
+}
+
+TEST_F(OperationTest, MetricsTellTheEnginesOwn) {
+  const std::string metrics = Metrics();
+  for (const char* gauge : {"tallyd_store_pending_deletes 0", "tallyd_store_block_files 0",
+                            "tallyd_store_unsealed_bytes 0", "tallyd_leveldb_slowdown 0",
+                            "tallyd_leveldb_files{level=\"6\"} 0"}) {
+    EXPECT_NE(metrics.find("\n" + std::string(gauge) + "\n"), std::string::npos) << gauge;
+  }
+  EXPECT_EQ(metrics.find("# TYPE tallyd_leveldb_files gauge"),
+            metrics.rfind("# TYPE tallyd_leveldb_files gauge"));
+}
+
 TEST_F(OperationTest, MetricsTellTheRetentionClock) {
   EXPECT_NE(Metrics().find("\ntallyd_retention_clock_timestamp_seconds 1700000000\n"),
             std::string::npos);

@@ -123,12 +123,12 @@ TEST_F(StoreTest, WhatHasExpiredLeavesTheDisk) {
   clock.now = 10'000;
   ASSERT_TRUE(Write("G", "row", 9500, {{"A", "x", Value::Int(1)}, {"B", "y", Value::Int(2)}}));
   ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(store().State().block_files, 1u);
+  EXPECT_EQ(Told("block_files"), 1u);
   clock.Pass(1000);
   EXPECT_EQ(Read("G"), (Rows{{"row", {{"B:y@9500", "2"}}}}));
   clock.Pass(1000);
   ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(store().State().block_files, 0u);
+  EXPECT_EQ(Told("block_files"), 0u);
 }
 
 class ClockJumpTest : public StoreTest {
@@ -146,7 +146,7 @@ class ClockJumpTest : public StoreTest {
     }
     ASSERT_TRUE(Commit(std::move(batch)));
     ASSERT_TRUE(store().Settle());
-    ASSERT_EQ(store().State().block_files, 1u);
+    ASSERT_EQ(Told("block_files"), 1u);
   }
 
   size_t VisibleRows() { return Read("G").size(); }
@@ -186,7 +186,7 @@ TEST_F(ClockJumpTest, AJumpThatHoldsForAnHourIsBelieved) {
   ASSERT_TRUE(store().Settle());
   clock.Pass(3601 * kUsPerSecond);
   ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(store().State().block_files, 0u);
+  EXPECT_EQ(Told("block_files"), 0u);
 }
 
 TEST_F(ClockJumpTest, AnOperatorMayTrustTheClockForGood) {
@@ -195,7 +195,7 @@ TEST_F(ClockJumpTest, AnOperatorMayTrustTheClockForGood) {
   Reopen();
   EXPECT_TRUE(store().State().retention.believes_wall);
   ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(store().State().block_files, 0u);
+  EXPECT_EQ(Told("block_files"), 0u);
 }
 
 TEST_F(ClockJumpTest, TheRetentionClockIsKeptInTheStore) {
@@ -310,10 +310,10 @@ TEST_F(StoreTest, AStrayTimeDoesNotKeepOthersOnTheDisk) {
   Put(batch.get(), "H", "now", clock.Now(), {{"A", "x", Value::Int(2)}});
   ASSERT_TRUE(Commit(std::move(batch)));
   ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(store().State().block_files, 2u);
+  EXPECT_EQ(Told("block_files"), 2u);
   clock.Pass(12 * kUsPerDay);
   ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(store().State().block_files, 1u);
+  EXPECT_EQ(Told("block_files"), 1u);
 }
 
 TEST_F(StoreTest, ReadsBackwards) {
