@@ -65,9 +65,9 @@ class GroupCommitter {
   GroupCommitter& operator=(const GroupCommitter&) = delete;
 
   void Submit(std::unique_ptr<Batch> batch, CommitDone done);
-  // Submits and waits. `on_success` is called on the committer's thread when the batch is committed:
-  // before the answer, and before the next group, which may depend on what it does. Not from a
-  // CommitDone.
+  // Submits and waits. `on_success` is called on the committer's thread when the batch is
+  // committed: before the answer, and before the next group, which may depend on what it does. Not
+  // from a CommitDone.
   Status Commit(std::unique_ptr<Batch> batch, const std::function<void()>& on_success = {});
   State GetState() const;
   // Commits what is queued, refuses what comes later, joins the thread. Idempotent.

@@ -33,7 +33,9 @@ struct ColumnPattern {
 };
 
 struct ScanSpec {
-  KeyRange range;
+  // Disjoint, in key order; a reverse scan begins with the last. The store may read them in one go.
+  std::vector<KeyRange> ranges = {KeyRange{}};
+  uint64_t limit = 0;                  // So many rows at most; 0: all.
   TimeRange cells;                     // Only cells whose time lies in it.
   std::vector<ColumnPattern> columns;  // Any of these; empty: all.
   uint32_t versions = 0;   // The newest so many cells of each column (within `cells`); 0: all.

@@ -35,7 +35,7 @@ MergedGroups::MergedGroups(const ScanInput& input, const std::vector<KeyRange>& 
                                    .oldest_first = !options.descending};
   for (const KeyRange& range : ranges) {
     scans_.push_back(std::make_unique<PartScan>(input));
-    scans_.back()->Open(range, options.time, direction);
+    scans_.back()->Open({range}, options.time, direction);
   }
 }
 
@@ -94,34 +94,26 @@ Result<bool> MergedGroups::Next() {
 
 SequentialGroups::SequentialGroups(const ScanInput& input, std::vector<KeyRange> ranges,
                                    const GroupOptions& options)
-    : options_(options), ranges_(std::move(ranges)), scan_(input) {}
+    : scan_(input) {
+  if (options.start) {
+    std::erase_if(ranges, [&](const KeyRange& range) {
+      return !range.end.empty() && range.end <= options.start->tie;
+    });
+    if (!ranges.empty()) ranges.front().start = std::max(ranges.front().start, options.start->tie);
+  }
+  scan_.Open(std::move(ranges), options.time, {});
+}
 
 Result<bool> SequentialGroups::Next() {
-  while (true) {
-    if (!open_) {
-      if (next_range_ == ranges_.size()) return false;
-      KeyRange range = ranges_[next_range_++];
-      if (options_.start) {
-        if (!range.end.empty() && range.end <= options_.start->tie) continue;
-        range.start = std::max(range.start, options_.start->tie);
-      }
-      scan_.Open(range, options_.time, {});
-      open_ = true;
-    }
-    const Result<bool> more = scan_.Next();
-    if (!more) return more;
-    if (!*more) {
-      open_ = false;
-      continue;
-    }
-    merger_.Clear();
-    for (const EventFragment* fragment : scan_.fragments()) merger_.AddFirstWins(fragment->fields);
-    group_.events.clear();
-    merger_.AppendTo(&group_.events);
-    group_.key = {0, scan_.row_key()};
-    group_.time = scan_.time();
-    return true;
-  }
+  const Result<bool> more = scan_.Next();
+  if (!more || !*more) return more;
+  merger_.Clear();
+  for (const EventFragment* fragment : scan_.fragments()) merger_.AddFirstWins(fragment->fields);
+  group_.events.clear();
+  merger_.AppendTo(&group_.events);
+  group_.key = {0, scan_.row_key()};
+  group_.time = scan_.time();
+  return true;
 }
 
 GatheredGroups::GatheredGroups(const ScanInput& input, RangesOf ranges, const GroupOptions& options,
@@ -159,16 +151,14 @@ Status GatheredGroups::Pass() {
       time.from = std::max(time.from, options_.start->time);
     }
   }
-  const Result<std::vector<KeyRange>> ranges = ranges_(time);
+  Result<std::vector<KeyRange>> ranges = ranges_(time);
   if (!ranges) return ranges.error();
-  for (const KeyRange& range : *ranges) {
-    scan_.Open(range, time, {});
-    while (true) {
-      const Result<bool> more = scan_.Next();
-      if (!more) return more.error();
-      if (!*more) break;
-      Keep(scan_);
-    }
+  scan_.Open(std::move(*ranges), time, {});
+  while (true) {
+    const Result<bool> more = scan_.Next();
+    if (!more) return more.error();
+    if (!*more) break;
+    Keep(scan_);
   }
   scan_.Close();
   next_ = held_.begin();

@@ -106,10 +106,6 @@ class SequentialGroups final : public GroupSource {
   Result<bool> Next() override;
 
  private:
-  GroupOptions options_;
-  std::vector<KeyRange> ranges_;
-  size_t next_range_ = 0;
-  bool open_ = false;
   PartScan scan_;
   FragmentMerger merger_;
 };

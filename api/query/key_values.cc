@@ -22,7 +22,7 @@ class ValueScan {
     spec.keys_only = true;
     spec.versions = 1;
     spec.now = now;
-    if (leading_) spec.range = LeadingRange();
+    if (leading_) spec.ranges = {LeadingRange()};
     scan_ = store.Scan(store.FindTable(query.table->name), spec);
   }
 

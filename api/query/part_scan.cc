@@ -11,18 +11,18 @@ PartScan::PartScan(const ScanInput& input)
   columns_ = reader_.Columns();
 }
 
-ScanSpec PartScan::SpecOf(const KeyRange& range, const TimeRange& time) const {
+ScanSpec PartScan::SpecOf(std::vector<KeyRange> ranges, const TimeRange& time) const {
   ScanSpec spec;
-  spec.range = range;
+  spec.ranges = std::move(ranges);
   spec.cells = time;
   spec.columns = columns_;
   spec.now = input_.now;
   return spec;
 }
 
-void PartScan::Open(const KeyRange& range, const TimeRange& time, ScanDirection direction) {
+void PartScan::Open(std::vector<KeyRange> ranges, const TimeRange& time, ScanDirection direction) {
   Close();
-  ScanSpec spec = SpecOf(range, time);
+  ScanSpec spec = SpecOf(std::move(ranges), time);
   spec.reverse = direction.reverse_rows;
   scan_ = input_.store->Scan(input_.stored, spec);
   direction_ = direction;
@@ -30,9 +30,9 @@ void PartScan::Open(const KeyRange& range, const TimeRange& time, ScanDirection 
   at_run_ = false;
 }
 
-void PartScan::OpenRuns(const KeyRange& range, const TimeRange& time) {
+void PartScan::OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time) {
   Close();
-  ScanSpec spec = SpecOf(range, time);
+  ScanSpec spec = SpecOf(std::move(ranges), time);
   spec.columns = reader_.MeasuredColumns();
   runs_ = input_.store->ScanRuns(input_.stored, spec);
   direction_ = {};

@@ -1,5 +1,5 @@
-// PartScan: the rows of one range, read back as events, part by part: all that the cells of one
-// row and time tell. A part is the unit in which events are merged, ordered and paged.
+// PartScan: the rows of ranges, in key order, read back as events, part by part: all that the cells
+// of one row and time tell. A part is the unit in which events are merged, ordered and paged.
 //
 // Of latest tables a part is the whole row: its cells' times differ, its event's is the newest.
 // What the query's filters refuse is left out, as far as one row can tell.
@@ -49,10 +49,11 @@ class PartScan {
  public:
   explicit PartScan(const ScanInput& input);
 
-  void Open(const KeyRange& range, const TimeRange& time, ScanDirection direction);
+  // `ranges`: disjoint, in key order.
+  void Open(std::vector<KeyRange> ranges, const TimeRange& time, ScanDirection direction);
   // For aggregation of measured fields, oldest rows first: Next may stop at a run instead of a
   // part, and rows without a measured field that is asked for are left out.
-  void OpenRuns(const KeyRange& range, const TimeRange& time);
+  void OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time);
   // Gives up the store's snapshot; Open starts again.
   void Close() {
     scan_.reset();
@@ -72,7 +73,7 @@ class PartScan {
   RowReader& reader() { return reader_; }
 
  private:
-  ScanSpec SpecOf(const KeyRange& range, const TimeRange& time) const;
+  ScanSpec SpecOf(std::vector<KeyRange> ranges, const TimeRange& time) const;
   const Row& row() const { return runs_ ? runs_->row() : scan_->row(); }
   Result<bool> NextRow();
   bool ReadNextPart();

@@ -27,7 +27,7 @@ StepScan::StepScan(const EventQuery& query, const ScanInput& like, const Downsam
       time_(time),
       scan_(input_) {
   by_runs_ = TakesRuns();
-  if (!ranges_.empty()) Open(ranges_.front());
+  Open();
 }
 
 Status StepScan::Scan() {
@@ -36,18 +36,19 @@ Status StepScan::Scan() {
     steps_->Clear();
     counters_ = {};
     by_runs_ = false;
-    if (!ranges_.empty()) Open(ranges_.front());
+    Open();
     added = AddAll();
   }
   scan_.Close();
   return added ? Status() : Status(added.error());
 }
 
-void StepScan::Open(const KeyRange& range) {
+void StepScan::Open() {
+  std::vector<KeyRange> ranges(ranges_.begin(), ranges_.end());
   if (by_runs_) {
-    scan_.OpenRuns(range, time_);
+    scan_.OpenRuns(std::move(ranges), time_);
   } else {
-    scan_.Open(range, time_, {});
+    scan_.Open(std::move(ranges), time_, {});
   }
 }
 
@@ -60,21 +61,17 @@ bool StepScan::TakesRuns() const {
 }
 
 Result<bool> StepScan::AddAll() {
-  for (const KeyRange& range : ranges_) {
-    if (&range != &ranges_.front()) Open(range);
-    while (true) {
-      const Result<bool> more = scan_.Next();
-      if (!more) return more;
-      if (!*more) break;
-      if (scan_.run() == nullptr) {
-        if (Status status = AddPart(); !status) return status.error();
-        continue;
-      }
-      const Result<bool> added = AddRun();
-      if (!added || !*added) return added;
+  while (true) {
+    const Result<bool> more = scan_.Next();
+    if (!more) return more;
+    if (!*more) return true;
+    if (scan_.run() == nullptr) {
+      if (Status status = AddPart(); !status) return status.error();
+      continue;
     }
+    const Result<bool> added = AddRun();
+    if (!added || !*added) return added;
   }
-  return true;
 }
 
 Status StepScan::AddPart() {

@@ -21,7 +21,7 @@ namespace tallyd {
 class StepScan {
  public:
   // `like` is the query's own input; its store, table and globs are taken over. All outlive the
-  // scan. Sees the first of the ranges, of which there may be none, as it is now.
+  // scan. Sees the ranges, of which there may be none, as they are now.
   StepScan(const EventQuery& query, const ScanInput& like, const DownsampleSpec& spec,
            std::span<const KeyRange> ranges, const TimeRange& time);
   StepScan(const StepScan&) = delete;
@@ -36,7 +36,7 @@ class StepScan {
 
  private:
   bool TakesRuns() const;
-  void Open(const KeyRange& range);
+  void Open();
   // False: some run takes rows to be read; what was added is void.
   Result<bool> AddAll();
   Result<bool> AddRun();

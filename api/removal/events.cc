@@ -16,7 +16,6 @@
 #include "api/cell_json.h"
 #include "api/handlers.h"
 #include "api/query/event_query.h"
-#include "api/removal/commit.h"
 #include "api/rows/row_query.h"
 
 namespace tallyd {
@@ -94,31 +93,27 @@ Result<size_t> DeleteByKey(const Removal& removal, const RangePlan& plan, Store&
   size_t rows = 0;
   std::string scratch;
   std::vector<KeyField> fields;
-  const std::vector<KeyRange> whole = {KeyRange{}};
-  for (const KeyRange& range : plan.bounded ? plan.ranges : whole) {
-    ScanSpec spec;
-    spec.range = range;
-    spec.cells = removal.query.time;
-    spec.keys_only = true;
-    spec.now = removal.query.now;
-    const std::unique_ptr<RowScan> scan = store.Scan(removal.stored, spec);
-    while (true) {
-      const Result<bool> more = scan->Next();
-      if (!more) return more.error();
-      if (!*more) break;
-      const std::string key(scan->row().key);
-      if (!removal.table.row_key.ReadBack(key, &scratch, &fields)) continue;
-      if (!IsOfEntity(removal, fields)) continue;
-      if (++rows > kMaxSingleRows) {
-        return Unprocessable(
-            fmt::format("table {}: more than {} rows would have to be deleted one by one; narrow "
-                        "the time range",
-                        removal.table.name, kMaxSingleRows));
-      }
-      batch->Delete(*removal.stored, {RangeOfKey(key), {}, {}, removal.query.time});
+  ScanSpec spec;
+  if (plan.bounded) spec.ranges = plan.ranges;
+  spec.cells = removal.query.time;
+  spec.keys_only = true;
+  spec.now = removal.query.now;
+  const std::unique_ptr<RowScan> scan = store.Scan(removal.stored, spec);
+  while (true) {
+    const Result<bool> more = scan->Next();
+    if (!more) return more.error();
+    if (!*more) return rows;
+    const std::string key(scan->row().key);
+    if (!removal.table.row_key.ReadBack(key, &scratch, &fields)) continue;
+    if (!IsOfEntity(removal, fields)) continue;
+    if (++rows > kMaxSingleRows) {
+      return Unprocessable(
+          fmt::format("table {}: more than {} rows would have to be deleted one by one; narrow "
+                      "the time range",
+                      removal.table.name, kMaxSingleRows));
     }
+    batch->Delete(*removal.stored, {RangeOfKey(key), {}, {}, removal.query.time});
   }
-  return rows;
 }
 
 // How many ranges or rows of the table are to be forgotten.
@@ -155,7 +150,7 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
     fmt::format_to(std::back_inserter(body), ":{{\"ranges\":{}}}", *ranges);
   }
   if (!batch->empty()) {
-    if (Status done = CommitAndWait(context.store, std::move(batch)); !done) {
+    if (Status done = context.store.Commit(std::move(batch)); !done) {
       return ProblemOf(done.error());
     }
   }

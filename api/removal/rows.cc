@@ -4,7 +4,6 @@
 
 #include "api/cell_json.h"
 #include "api/handlers.h"
-#include "api/removal/commit.h"
 #include "api/rows/row_query.h"
 
 namespace tallyd {
@@ -19,7 +18,7 @@ Response Deleted(const std::string& what, std::string_view name) {
 Status Forget(ApiContext& context, const TableInfo& table, const DeleteSpec& what) {
   std::unique_ptr<Batch> batch = context.store.NewBatch();
   batch->Delete(table, what);
-  return CommitAndWait(context.store, std::move(batch));
+  return context.store.Commit(std::move(batch));
 }
 
 Result<TablePtr> FindForDelete(const Request& request, ApiContext& context,

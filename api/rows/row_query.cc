@@ -63,9 +63,9 @@ Status ReadCursor(const Params& params, RowQuery* query) {
   std::string last;
   if (!reader->TakeText(&last) || !reader->AtEnd()) return BadCursor();
   if (query->spec.reverse) {
-    query->spec.range.end = last;
+    query->spec.ranges.front().end = last;
   } else {
-    query->spec.range.start = last + '\0';
+    query->spec.ranges.front().start = last + '\0';
   }
   return {};
 }
@@ -86,7 +86,10 @@ Status ReadAnswer(const Request& request, RowCount count, RowQuery* query) {
   const Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
   if (!limit) return limit.error();
   query->limit = *limit;
-  if (Status status = ReadRange(params, &query->spec.range); !status) return status;
+  const bool is_page = query->limit || query->format == AnswerFormat::kJson;
+  // One more tells whether there is a next page.
+  if (is_page && !query->value) query->spec.limit = query->limit.value_or(kDefaultLimit) + 1;
+  if (Status status = ReadRange(params, &query->spec.ranges.front()); !status) return status;
   return ReadCursor(params, query);
 }
 
@@ -143,7 +146,7 @@ Result<RowQuery> ParseRowQuery(const Request& request, ApiContext& context, RowC
   query.spec.cells = *times;
   if (Status status = ReadVersions(params, &query.spec.versions); !status) return status.error();
   if (Status status = ReadAnswer(request, count, &query); !status) return status.error();
-  if (count == RowCount::kOne) query.spec.range = RangeOfKey(request.arguments[1]);
+  if (count == RowCount::kOne) query.spec.ranges = {RangeOfKey(request.arguments[1])};
   return query;
 }
 

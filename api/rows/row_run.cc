@@ -94,9 +94,9 @@ void RowRun::Refresh() {
   const auto age = std::chrono::steady_clock::now() - opened_;
   if (last_key_.empty() || age < std::chrono::microseconds(kMaxScanAgeUs)) return;
   if (query_.spec.reverse) {
-    query_.spec.range.end = last_key_;
+    query_.spec.ranges.front().end = last_key_;
   } else {
-    query_.spec.range.start = last_key_ + '\0';
+    query_.spec.ranges.front().start = last_key_ + '\0';
   }
   scan_ = context_.store.Scan(query_.stored, query_.spec);
   opened_ = std::chrono::steady_clock::now();

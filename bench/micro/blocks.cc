@@ -39,7 +39,8 @@ class Entries {
   }
 
   BuiltBlock Build(BlockBuilder* builder) const {
-    for (size_t i = 0; i < keys.size(); ++i) builder->Add(keys[i], times[i], set, values[i]);
+    for (size_t i = 0; i < keys.size(); ++i)
+      builder->Add({keys[i], times[i], i + 1}, set, values[i]);
     return builder->Finish();
   }
 
@@ -103,7 +104,7 @@ void ScanOneMachine(benchmark::State& state) {
   Store& store = Filled().store();
   const TablePtr table = store.FindTable("METRIC");
   ScanSpec spec;
-  spec.range = PrefixRange("server500.bbb.com#");
+  spec.ranges = {PrefixRange("server500.bbb.com#")};
   int64_t cells = 0;
   for (auto _ : state) cells += CellsOf(store.Scan(table, spec).get(), state);
   state.SetItemsProcessed(cells);

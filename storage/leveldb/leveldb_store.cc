@@ -25,19 +25,6 @@ constexpr uint64_t kSlowdownFiles = 8;
 constexpr uint64_t kStopFiles = 12;
 constexpr mode_t kDirectoryMode = 0700;
 
-// A scan that could not begin.
-class FailedScan final : public RowScan {
- public:
-  explicit FailedScan(Error error) : error_(std::move(error)) {}
-  Result<bool> Next() override { return error_; }
-  void SkipTo(std::string_view) override {}
-  const Row& row() const override { return row_; }
-
- private:
-  const Error error_;
-  const Row row_;
-};
-
 // Files come and go meanwhile.
 uint64_t BytesBelow(const std::string& path) {
   uint64_t bytes = 0;

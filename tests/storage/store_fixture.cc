@@ -235,6 +235,18 @@ void StoreHarness::AwaitPurge() {
   EXPECT_EQ(Told("pending_deletes"), 0u);
 }
 
+std::vector<std::pair<std::string, uint64_t>> StoreHarness::CutTails() {
+  std::vector<std::pair<std::string, uint64_t>> tails;
+  for (const StoreMember& member : store_->State().members) {
+    if (member.name != "cut_tails") continue;
+    for (const StoreMember& tail : std::get<StoreMember::Members>(member.value)) {
+      const auto& told = std::get<StoreMember::Members>(tail.value);
+      tails.emplace_back(std::get<std::string>(told[0].value), std::get<uint64_t>(told[1].value));
+    }
+  }
+  return tails;
+}
+
 uint64_t StoreHarness::Told(const std::string& member) {
   for (const StoreMember& told : store_->State().members) {
     if (told.name == member) return std::get<uint64_t>(told.value);

@@ -93,6 +93,8 @@ class StoreHarness {
   void AwaitPurge();
   // What the engine tells of itself, by its name in /v1/status.
   uint64_t Told(const std::string& member);
+  // The ends of files that a start passed over: file and bytes.
+  std::vector<std::pair<std::string, uint64_t>> CutTails();
 
   // The sum of a counter or gauge over its labels.
   double Metric(const std::string& name) const;

@@ -1,6 +1,7 @@
 #include "storage/leveldb/read/entry_merge.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tallyd {
 namespace {
@@ -16,6 +17,10 @@ Error Reopening() {
 // The smallest key after `key`.
 std::string After(std::string_view key) { return std::string(key).append(1, '\0'); }
 
+bool Overlap(const KeyRange& a, const KeyRange& b) {
+  return (a.end.empty() || b.start < a.end) && (b.end.empty() || a.start < b.end);
+}
+
 }  // namespace
 
 EntryMerge::EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
@@ -23,72 +28,84 @@ EntryMerge::EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistr
     : table_(table->id),
       reverse_(spec.reverse),
       keys_only_(spec.keys_only),
-      allows_runs_(!spec.reverse && !spec.keys_only && spec.versions == 0),
+      allows_runs_(!spec.reverse && !spec.keys_only && spec.versions == 0 && spec.limit == 0),
       lease_(std::move(lease)),
       plan_(std::move(table), spec, sets),
       assembler_(&plan_, spec, CellMerge::Versions::kAll),
       from_(std::max({spec.cells.from, plan_.oldest(), TimeUs{0}})),
       to_(plan_.counts_versions() ? kMaxTimeUs + 1 : std::min(spec.cells.to, kMaxTimeUs + 1)),
-      start_(spec.range.start),
-      end_(spec.range.end) {
-  nothing_ = spec.cells.is_empty() || from_ >= to_ || !plan_.any_visible() ||
-             (!end_.empty() && start_ >= end_);
+      ranges_(spec),
+      rows_left_(spec.limit > 0 ? spec.limit : std::numeric_limits<uint64_t>::max()) {
+  nothing_ = spec.cells.is_empty() || from_ >= to_ || !plan_.any_visible();
+  if (ranges_.done()) return;
+  const KeyRange hull = ranges_.Hull();
   for (const auto& deleted : deletes) {
-    const KeyRange& rows = deleted->what.rows;
-    const bool overlaps =
-        (end_.empty() || rows.start < end_) && (rows.end.empty() || start_ < rows.end);
-    if (overlaps) deletes_.push_back(deleted);
+    if (Overlap(hull, deleted->what.rows)) deletes_.push_back(deleted);
   }
 }
 
 Result<bool> EntryMerge::NextRow() {
-  if (nothing_ || (!end_.empty() && start_ >= end_)) return false;
+  if (nothing_ || ranges_.done() || rows_left_ == 0) return false;
   const Access access(lease_.get());
   if (!access) return Reopening();
+  for (; !ranges_.done(); ranges_.Next(), positioned_ = false) {
+    const Result<bool> found = NextInRange(access);
+    if (!found) return found;
+    if (!*found) continue;
+    --rows_left_;
+    return true;
+  }
+  return false;
+}
+
+Result<bool> EntryMerge::NextInRange(const Access& access) {
   const Status prepared = Prepare(access);
   if (!prepared) return prepared.error();
   return reverse_ ? NextBackward(access) : NextForward(access);
 }
 
 void EntryMerge::SkipTo(std::string_view key) {
-  if (reverse_) {
-    std::string end = After(key);
-    if ((!end_.empty() && end >= end_) || (any_row_ && key >= row_key_)) return;
-    end_ = std::move(end);
-  } else {
-    if (key <= start_ || (any_row_ && key <= row_key_)) return;
-    start_ = key;
-  }
+  if (any_row_ && (reverse_ ? key >= row_key_ : key <= row_key_)) return;
+  ranges_.SkipTo(key);
   positioned_ = false;
 }
 
 // The iterators belong to the lease, and whoever closes the database takes them away.
 Status EntryMerge::Prepare(const Access& access) {
-  const View& view = access.view();
-  if (!prepared_) {
-    for (size_t i = 0; i < view.heads.size(); ++i) {
-      heads_.push_back(std::make_unique<HeadSource>(table_, plan_.sets()));
-      sources_.push_back(heads_.back().get());
-    }
-    for (const BlockFilePtr& file : view.FilesOf(table_)) {
-      if (!file->info().Overlaps({from_, to_}) || file->last_key() < start_ ||
-          !IsBeforeEnd(file->first_key())) {
-        continue;
-      }
-      files_.push_back(std::make_unique<BlockSource>(file, &plan_, TimeRange{from_, to_}));
-      sources_.push_back(files_.back().get());
-    }
-    prepared_ = true;
-  }
+  if (!prepared_) OpenSources(access.view());
+  prepared_ = true;
   for (size_t i = 0; i < heads_.size(); ++i) heads_[i]->Use(&access.iterator(i));
   return positioned_ ? Status() : Position();
 }
 
+void EntryMerge::OpenSources(const View& view) {
+  for (size_t i = 0; i < view.heads.size(); ++i) {
+    heads_.push_back(std::make_unique<HeadSource>(table_, plan_.sets()));
+    sources_.push_back(heads_.back().get());
+  }
+  const KeyRange hull = ranges_.Hull();
+  for (const BlockFilePtr& file : view.FilesOf(table_)) {
+    if (!file->info().Overlaps({from_, to_}) || file->last_key() < hull.start ||
+        (!hull.end.empty() && file->first_key() >= hull.end)) {
+      continue;
+    }
+    files_.push_back(std::make_unique<BlockSource>(file, &plan_, TimeRange{from_, to_}));
+    sources_.push_back(files_.back().get());
+  }
+}
+
+// Sources move in the direction of the scan only: those that are there already, or at their ends,
+// stay.
 Status EntryMerge::Position() {
   for (EntrySource* source : sources_) {
-    const Status moved = reverse_ ? source->SeekRowBefore(end_) : source->SeekRow(start_);
+    const bool is_before = source->valid() && (reverse_ ? !ranges_.IsBeforeEnd(source->row_key())
+                                                        : source->row_key() < ranges_.at().start);
+    if (placed_ && !is_before) continue;
+    const Status moved =
+        reverse_ ? source->SeekRowBefore(ranges_.at().end) : source->SeekRow(ranges_.at().start);
     if (!moved) return moved;
   }
+  placed_ = true;
   positioned_ = true;
   if (!reverse_) merge_.Assign(sources_);
   return {};
@@ -97,7 +114,7 @@ Status EntryMerge::Position() {
 Result<bool> EntryMerge::NextForward(const Access& access) {
   while (true) {
     const EntrySource* first = merge_.top();
-    if (first == nullptr || !IsBeforeEnd(first->row_key())) return false;
+    if (first == nullptr || !ranges_.IsBeforeEnd(first->row_key())) return false;
     BeginRow(first->row_key());
     const Status read = ReadRow(access);
     if (!read) return read.error();
@@ -112,7 +129,7 @@ Result<bool> EntryMerge::NextBackward(const Access& access) {
       if (!source->valid()) continue;
       if (last == nullptr || source->row_key() > last->row_key()) last = source;
     }
-    if (last == nullptr || last->row_key() < start_) return false;
+    if (last == nullptr || last->row_key() < ranges_.at().start) return false;
     BeginRow(last->row_key());
     std::vector<EntrySource*> in_row;
     for (EntrySource* source : sources_) {
@@ -183,10 +200,15 @@ bool EntryMerge::FinishRow() {
 
 Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* end) {
   if (nothing_ || !allows_runs_ || plan_.counts_versions()) return nullptr;
-  const Status prepared = Prepare(access);
-  if (!prepared) return prepared.error();
-  const EntrySource* first = merge_.top();
-  if (first == nullptr || !IsBeforeEnd(first->row_key())) return nullptr;
+  const EntrySource* first = nullptr;
+  for (; !ranges_.done(); ranges_.Next(), positioned_ = false) {
+    const Status prepared = Prepare(access);
+    if (!prepared) return prepared.error();
+    first = merge_.top();
+    if (first == nullptr) return nullptr;
+    if (ranges_.IsBeforeEnd(first->row_key())) break;
+  }
+  if (ranges_.done()) return nullptr;
   const auto found = std::find_if(files_.begin(), files_.end(),
                                   [&](const auto& file) { return file.get() == first; });
   const std::optional<std::string_view> bound = merge_.NextRowOfOthers();
@@ -197,8 +219,8 @@ Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* en
     if (deleted->Touches(place.first_key, place.last_key, source->file().info().deletes))
       return nullptr;
   }
-  *end = end_;
-  if (bound && IsBeforeEnd(*bound)) end->assign(*bound);
+  *end = ranges_.at().end;
+  if (bound && ranges_.IsBeforeEnd(*bound)) end->assign(*bound);
   plan_.BeginRow();
   return source;
 }

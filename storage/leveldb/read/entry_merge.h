@@ -15,6 +15,7 @@
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/head_source.h"
 #include "storage/leveldb/read/row_assembler.h"
+#include "storage/leveldb/read/scan_ranges.h"
 #include "storage/leveldb/read/source_merge.h"
 
 namespace tallyd {
@@ -41,7 +42,9 @@ class EntryMerge {
 
  private:
   Status Prepare(const Access& access);
+  void OpenSources(const View& view);
   Status Position();
+  Result<bool> NextInRange(const Access& access);
   Result<bool> NextForward(const Access& access);
   Result<bool> NextBackward(const Access& access);
   Status ReadRow(const Access& access);
@@ -49,7 +52,6 @@ class EntryMerge {
   Status LeaveRow(EntrySource* source);
   void BeginRow(std::string_view row_key);
   bool FinishRow();
-  bool IsBeforeEnd(std::string_view key) const { return end_.empty() || key < end_; }
   Status CheckStop(const Access& access);
 
   const TableId table_;
@@ -63,11 +65,12 @@ class EntryMerge {
   const TimeUs to_;    // Entries from here on need not be read.
   DeleteList deletes_;
 
-  std::string start_;  // Rows outside [start_, end_) are not, or no longer, wanted.
-  std::string end_;    // Empty: no bound.
-  bool nothing_ = false;
-  bool prepared_ = false;
-  bool positioned_ = false;
+  ScanRanges ranges_;        // Where rows are still wanted.
+  uint64_t rows_left_;       // That the limit leaves.
+  bool nothing_ = false;     // No cell can be wanted.
+  bool prepared_ = false;    // The sources are open.
+  bool placed_ = false;      // Each has been at its first entry.
+  bool positioned_ = false;  // None is before the range at hand.
   std::vector<std::unique_ptr<HeadSource>> heads_;
   std::vector<std::unique_ptr<BlockSource>> files_;
   std::vector<EntrySource*> sources_;  // All of them.

@@ -1,4 +1,4 @@
-// HistoryScan: RowScan over a history table.
+// HistoryScan: RowScan over a history table; FailedScan: what a caller gets where none could begin.
 #ifndef TALLYD_STORAGE_LEVELDB_READ_HISTORY_SCAN_H_
 #define TALLYD_STORAGE_LEVELDB_READ_HISTORY_SCAN_H_
 
@@ -21,6 +21,19 @@ class HistoryScan final : public RowScan {
 
  private:
   EntryMerge merge_;
+};
+
+// A scan that could not begin.
+class FailedScan final : public RowScan {
+ public:
+  explicit FailedScan(Error error) : error_(std::move(error)) {}
+  Result<bool> Next() override { return error_; }
+  void SkipTo(std::string_view) override {}
+  const Row& row() const override { return row_; }
+
+ private:
+  const Error error_;
+  const Row row_;
 };
 
 }  // namespace tallyd

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace tallyd {
 namespace {
 
 constexpr size_t kMaxChunkRows = 512;
-
-// The least key after this one.
-std::string After(std::string_view key) { return std::string(key) + '\0'; }
 
 }  // namespace
 
@@ -22,47 +20,45 @@ LatestScan::LatestScan(TablePtr table, const ScanSpec& spec, const ColumnRegistr
       latest_(latest),
       plan_(std::move(table), spec, sets),
       assembler_(&plan_, spec, CellMerge::Versions::kNewest),
-      range_(spec.range),
-      more_(!spec.cells.is_empty() && plan_.any_visible()) {}
+      ranges_(spec),
+      more_(!spec.cells.is_empty() && plan_.any_visible()),
+      rows_left_(spec.limit > 0 ? spec.limit : std::numeric_limits<uint64_t>::max()) {}
 
 Result<bool> LatestScan::Next() {
-  while (true) {
+  while (rows_left_ > 0) {
     if (next_ == chunk_.rows().size() && !ReadChunk()) return false;
     const auto& [key, row] = chunk_.rows()[next_++];
     const Status read = ReadRow(key, row);
     if (!read) return read.error();
     if (assembler_.Finish()) {
       assembler_.SetKey(key);
+      --rows_left_;
       return true;
     }
   }
+  return false;
 }
 
 void LatestScan::SkipTo(std::string_view key) {
   const auto& rows = chunk_.rows();
   const auto before = [&](std::string_view row) { return reverse_ ? row > key : row < key; };
   while (next_ < rows.size() && before(rows[next_].first)) ++next_;
-  if (next_ < rows.size()) return;
-  if (!reverse_) {
-    range_.start = std::max<std::string>(range_.start, std::string(key));
-  } else if (const std::string after = After(key); range_.end.empty() || after < range_.end) {
-    range_.end = after;
-  }
+  if (next_ == rows.size()) ranges_.SkipTo(key);
 }
 
 bool LatestScan::ReadChunk() {
-  if (!more_) return false;
-  more_ = latest_.Read(table_, range_, reverse_, chunk_rows_, &chunk_);
-  next_ = 0;
-  chunk_rows_ = std::min(chunk_rows_ * 2, kMaxChunkRows);
-  if (chunk_.rows().empty()) return false;
-  const std::string_view last = chunk_.rows().back().first;
-  if (reverse_) {
-    range_.end = last;
-  } else {
-    range_.start = After(last);
+  while (more_ && !ranges_.done()) {
+    const bool more = latest_.Read(table_, ranges_.at(), reverse_, chunk_rows_, &chunk_);
+    next_ = 0;
+    chunk_rows_ = std::min(chunk_rows_ * 2, kMaxChunkRows);
+    if (more) {
+      ranges_.Passed(chunk_.rows().back().first);
+    } else {
+      ranges_.Next();
+    }
+    if (!chunk_.rows().empty()) return true;
   }
-  return true;
+  return false;
 }
 
 Status LatestScan::ReadRow(std::string_view key, std::string_view row) {

@@ -10,6 +10,7 @@
 #include "storage/leveldb/latest/latest_tables.h"
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/row_assembler.h"
+#include "storage/leveldb/read/scan_ranges.h"
 
 namespace tallyd {
 
@@ -34,8 +35,9 @@ class LatestScan final : public RowScan {
   ColumnPlan plan_;
   RowAssembler assembler_;
 
-  KeyRange range_;  // What is still to be read,
-  bool more_;       // if anything is.
+  ScanRanges ranges_;   // What is still to be read,
+  bool more_;           // if anything is.
+  uint64_t rows_left_;  // That the limit leaves.
   LatestCopy chunk_;
   size_t next_ = 0;  // In chunk_.
   size_t chunk_rows_ = 16;

@@ -140,6 +140,18 @@ class ModelTest : public ::testing::TestWithParam<unsigned>, public StoreHarness
     return range;
   }
 
+  // Disjoint and in order; some are empty, some touch.
+  std::vector<KeyRange> RandomRanges() {
+    std::vector<std::string> cuts;
+    for (uint64_t n = 2 * (1 + Random(4)); n > 0; --n) cuts.push_back(RandomRow());
+    std::sort(cuts.begin(), cuts.end());
+    if (Random(3) == 0) cuts.front().clear();
+    if (Random(3) == 0) cuts.back().clear();
+    std::vector<KeyRange> ranges;
+    for (size_t i = 0; i < cuts.size(); i += 2) ranges.push_back({cuts[i], cuts[i + 1]});
+    return ranges;
+  }
+
   TimeRange RandomTimes() {
     const auto from = static_cast<TimeUs>(Random(kTimes));
     return {from, from + 1 + static_cast<TimeUs>(Random(kTimes))};
@@ -148,7 +160,8 @@ class ModelTest : public ::testing::TestWithParam<unsigned>, public StoreHarness
   ScanSpec RandomSpec() {
     ScanSpec spec;
     spec.now = kTimes;
-    if (Random(2) == 0) spec.range = RandomRange();
+    if (Random(2) == 0) spec.ranges = RandomRanges();
+    if (Random(4) == 0) spec.limit = 1 + Random(5);
     if (Random(2) == 0) spec.cells = RandomTimes();
     if (Random(3) == 0) spec.versions = static_cast<uint32_t>(1 + Random(2));
     if (Random(3) == 0) spec.columns = {{"A", Random(2) == 0 ? "*" : "x"}};
@@ -161,7 +174,8 @@ class ModelTest : public ::testing::TestWithParam<unsigned>, public StoreHarness
     Rows rows;
     const Table* schema = schema_.FindTable(table);
     for (const auto& [key, row] : model_[table].rows) {
-      if (!Holds(spec.range, key)) continue;
+      const auto holds = [&](const KeyRange& range) { return Holds(range, key); };
+      if (std::none_of(spec.ranges.begin(), spec.ranges.end(), holds)) continue;
       Cells cells;
       for (const auto& [name, times] : row.columns) {
         if (!spec.columns.empty() &&
@@ -175,6 +189,7 @@ class ModelTest : public ::testing::TestWithParam<unsigned>, public StoreHarness
       if (!cells.empty()) rows.emplace_back(key, cells);
     }
     if (spec.reverse) std::reverse(rows.begin(), rows.end());
+    if (spec.limit > 0 && rows.size() > spec.limit) rows.resize(spec.limit);
     return rows;
   }
 
@@ -227,6 +242,7 @@ TEST_P(ModelTest, TheStoreAnswersLikeTheModel) {
           << "seed " << GetParam() << " step " << step << " table " << table.name;
       ScanSpec forward = spec;
       forward.reverse = false;
+      if (Random(2) == 0) forward.limit = 0;
       ASSERT_EQ(ReadRuns(table.name, forward), Expect(table.name, forward))
           << "seed " << GetParam() << " step " << step << " table " << table.name;
     }
@@ -240,6 +256,7 @@ TEST_P(ModelTest, SkippingFindsTheSameRowsAsReadingOn) {
   for (const char* table : {"H", "L"}) {
     for (int i = 0; i < 100; ++i) {
       ScanSpec spec = RandomSpec();
+      spec.limit = 0;  // It counts rows that are returned, and skipped ones are not.
       Rows left = Expect(table, spec);
       const auto scan = store().Scan(Find(table), spec);
       while (true) {

@@ -437,7 +437,7 @@ TEST_F(StoreTest, ARangeIsCutWhereItsTimeHasBlocks) {
   for (size_t i = 1; i < pieces.size(); ++i) EXPECT_EQ(pieces[i].start, pieces[i - 1].end);
   for (const KeyRange& piece : pieces) {
     ScanSpec spec;
-    spec.range = piece;
+    spec.ranges = {piece};
     const size_t rows = Read("H", spec).size();
     EXPECT_GT(rows, kRows / 8u);
     EXPECT_LT(rows, kRows / 2u);

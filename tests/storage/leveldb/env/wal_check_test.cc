@@ -69,10 +69,9 @@ class WalCheckTest : public ::testing::Test, public StoreHarness {
   }
   // That so many bytes at the end of the log were passed over.
   void ExpectTold(uint64_t bytes) {
-    const std::vector<FoundFile> tails = store().State().cut_tails;
+    const auto tails = CutTails();
     ASSERT_EQ(tails.size(), 1u);
-    EXPECT_EQ(tails[0].file, log_);
-    EXPECT_EQ(tails[0].bytes, bytes);
+    EXPECT_EQ(tails[0], std::pair(std::string(log_), bytes));
   }
   std::string Damaged() const { return damaged_; }
   void Damage(std::string bytes) {
@@ -133,7 +132,7 @@ TEST_F(WalCheckTest, AWholeRecordThatWasNotSyncedIsKept) {
   std::ofstream(config_path() + "/SYNCED", std::ios::binary | std::ios::trunc) << notes;
   Reopen();
   EXPECT_EQ(Read("H").size(), size_t{kWrites});
-  EXPECT_EQ(store().State().cut_tails.size(), 1u);
+  EXPECT_EQ(CutTails().size(), 1u);
 }
 
 TEST_F(WalCheckTest, ALogThatIsCutAnywhereIsRefused) {
@@ -164,7 +163,7 @@ TEST_F(WalCheckTest, WithoutNotesTheLastRecordMayPassForATornOne) {
   Reopen();
   EXPECT_EQ(Read("H").size(), size_t{kWrites - 1});
   EXPECT_EQ(TornFiles().size(), 1u);
-  EXPECT_EQ(store().State().cut_tails.size(), 1u);
+  EXPECT_EQ(CutTails().size(), 1u);
 }
 
 TEST_F(WalCheckTest, AFlippedBitInTheMiddleIsRefused) {

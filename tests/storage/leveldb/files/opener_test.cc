@@ -188,10 +188,9 @@ TEST_F(OpenerTest, WhatFollowsTheSyncedBytesIsPassedOverAndTold) {
     Restore();
     Store(At(name), Load(At(name)) + "torn");
     Reopen();
-    const std::vector<FoundFile> tails = store().State().cut_tails;
+    const auto tails = CutTails();
     ASSERT_EQ(tails.size(), 1u);
-    EXPECT_EQ(tails[0].file, At(name));
-    EXPECT_EQ(tails[0].bytes, 4u);
+    EXPECT_EQ(tails[0], std::pair(At(name).string(), uint64_t{4}));
     ExpectSound();
   }
 }

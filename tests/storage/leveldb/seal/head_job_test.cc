@@ -34,7 +34,7 @@ TEST_F(HeadJobTest, AHeadWithADeleteIsSealedSoon) {
   ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
   PutRows("H", "r", 10);
   ASSERT_TRUE(Erase("H", RowDelete("r", "r10005")));
-  EXPECT_TRUE(Await([&] { return store().State().pending_deletes == 0; }));
+  EXPECT_TRUE(Await([&] { return Told("pending_deletes") == 0; }));
   EXPECT_EQ(Read("H").size(), 5u);
 }
 

@@ -21,13 +21,13 @@ TEST_F(PurgeJobTest, ForgettingOneRowDoesNotRewriteItsFileUntilTheDeadline) {
   ASSERT_TRUE(Erase("H", RowDelete("r210017", "r210018")));
   ASSERT_TRUE(Await([&] { return Metric("tallyd_store_sealed_heads_total") > heads; }));
   EXPECT_EQ(Read("H").size(), 24'999u) << "readers see it at once";
-  EXPECT_EQ(store().State().pending_deletes, 1u);
+  EXPECT_EQ(Told("pending_deletes"), 1u);
   EXPECT_EQ(Metric("tallyd_store_merged_bytes_total"), merged);
   clock.now += kUsPerDay;
   PutRows("H", "wake", 1);
   EXPECT_TRUE(Await([&] {
     PutRows("H", "wake", 1);
-    return store().State().pending_deletes == 0;
+    return Told("pending_deletes") == 0;
   }));
   EXPECT_EQ(Read("H").size(), 25'000u);
 }
@@ -43,7 +43,7 @@ TEST_F(PurgeJobTest, ADeleteOfRowsThatNoFileHasIsForgottenWithoutReadingBlocks) 
   DeleteSpec what = RowDelete("a", "b");
   what.cells = {clock.Now() + 1, clock.Now() + 2};
   ASSERT_TRUE(Erase("H", what));
-  EXPECT_TRUE(Await([&] { return store().State().pending_deletes == 0; }));
+  EXPECT_TRUE(Await([&] { return Told("pending_deletes") == 0; }));
   EXPECT_EQ(Metric("tallyd_store_merged_bytes_total"), merged);
 }
 
@@ -53,7 +53,7 @@ TEST_F(PurgeJobTest, AFileOfWhichMuchIsHiddenIsWrittenAgainAtOnce) {
   PutRows("H", "r", 100);
   ASSERT_TRUE(store().Settle());
   ASSERT_TRUE(Erase("H", RowDelete("r", "r10060")));
-  EXPECT_TRUE(Await([&] { return store().State().pending_deletes == 0; }));
+  EXPECT_TRUE(Await([&] { return Told("pending_deletes") == 0; }));
   EXPECT_EQ(Read("H").size(), 40u);
 }
 
@@ -66,7 +66,7 @@ TEST_F(PurgeJobTest, TooManyDeletesAreNotKeptForTheDeadline) {
     const std::string row = "r" + std::to_string(10'000 + 40 * i);
     ASSERT_TRUE(Erase("H", RowDelete(row, row + "0")));
   }
-  EXPECT_TRUE(Await([&] { return store().State().pending_deletes <= 64; }));
+  EXPECT_TRUE(Await([&] { return Told("pending_deletes") <= 64; }));
   EXPECT_EQ(Read("H").size(), 4900u);
 }
 

@@ -34,9 +34,9 @@ TEST_F(SealContextTest, BelowTheFloorWhatFreesSpaceGoesOn) {
   ASSERT_TRUE(store().Settle());
   EXPECT_EQ(BlockFiles().size(), 1u) << "the expired file went, the head was sealed";
   ScanSpec rest;
-  rest.range = {"new", "o"};
+  rest.ranges = {{"new", "o"}};
   EXPECT_EQ(Read("H", rest).size(), 50u);
-  EXPECT_EQ(store().State().pending_deletes, 0u);
+  EXPECT_EQ(Told("pending_deletes"), 0u);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST_F(SealerTest, OneDamagedBlockHoldsNothingElseUp) {
   EXPECT_NE(damaged.error().message().find(BlockFiles()[0].string()), std::string::npos)
       << damaged.error().message();
   ScanSpec elsewhere;
-  elsewhere.range = {"s", "t"};
+  elsewhere.ranges = {{"s", "t"}};
   EXPECT_EQ(Read("Bad", elsewhere).size(), 100u) << "what does not need the file is answered";
   EXPECT_TRUE(std::filesystem::exists(BlockFiles()[0])) << "evidence stays";
 }
