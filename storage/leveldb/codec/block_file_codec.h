@@ -1,6 +1,6 @@
-// The parts of a block file beside its blocks (storage/FORMAT.md, Block files), and base's record of
-// one: values and their bytes. Every file describes itself, so that two swapped files are noticed
-// and a lost base can be rebuilt from them.
+// The parts of a block file beside its blocks (storage/FORMAT.md, Block files), and base's record
+// of one: values and their bytes. Every file describes itself, so that two swapped files are
+// noticed and a lost base can be rebuilt from them.
 #ifndef TALLYD_STORAGE_LEVELDB_CODEC_BLOCK_FILE_CODEC_H_
 #define TALLYD_STORAGE_LEVELDB_CODEC_BLOCK_FILE_CODEC_H_
 
