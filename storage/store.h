@@ -121,9 +121,9 @@ class Store {
   // Believes the wall clock from now on, however far it jumped. Durable on return.
   virtual Status TrustClock() = 0;
 
-  // Does now what the store would do later in the background (seal, merge, purge, compact) with what
-  // there is when it is called, and returns when it is done, however long that takes. A store that
-  // leaves nothing for later returns at once.
+  // Does now what the store would do later in the background (seal, merge, purge, compact) with
+  // what there is when it is called, and returns when it is done, however long that takes. A store
+  // that leaves nothing for later returns at once.
   virtual Status Settle() { return {}; }
 
   // Commits what is queued, refuses the rest, closes the files. Idempotent.

@@ -31,8 +31,8 @@ class BlockFileWriter {
   Status FlushFull(std::string_view row_key, TimeUs time) {
     return builder_->IsFull() && !builder_->ContinuesLast(row_key, time) ? Flush() : Status();
   }
-  // A block as it is, from another file, with the least and the greatest of its sequences. REQUIRES:
-  // it follows all that was added, and does not go on with its last row and time.
+  // A block as it is, from another file, with the least and the greatest of its sequences.
+  // REQUIRES: it follows all that was added, and does not go on with its last row and time.
   Status AddBlock(const BlockPlace& place, std::string_view bytes, uint64_t min_sequence,
                   uint64_t max_sequence);
 

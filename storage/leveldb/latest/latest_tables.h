@@ -40,7 +40,8 @@ struct LatestKey {
   };
 };
 
-// Rows, known by hashes of 128 bits with a seed of this process: nobody can make two that are equal.
+// Rows, known by hashes of 128 bits with a seed of this process: nobody can make two that are
+// equal.
 class LatestKeySet {
  public:
   LatestKeySet();

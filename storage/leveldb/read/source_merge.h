@@ -1,8 +1,8 @@
 // SourceMerge: the entries of several sources as one sequence, in the order of the store (row keys
 // ascending, of one row the newest first, of one time the later commit first). The one k-way merge:
 // scans read rows through it, sealing and merging of files read entries. A binary heap, so that a
-// step costs the logarithm of the sources, and nothing but a look at two neighbours while one source
-// has the next entries to itself. One thread.
+// step costs the logarithm of the sources, and nothing but a look at two neighbours while one
+// source has the next entries to itself. One thread.
 #ifndef TALLYD_STORAGE_LEVELDB_READ_SOURCE_MERGE_H_
 #define TALLYD_STORAGE_LEVELDB_READ_SOURCE_MERGE_H_
 
@@ -31,8 +31,8 @@ class SourceMerge {
     return moved;
   }
 
-  // The first row of all other sources: rows of top() before it are in top() alone. Nothing if there
-  // is no other. A view until any source moves. REQUIRES: top() is not null.
+  // The first row of all other sources: rows of top() before it are in top() alone. Nothing if
+  // there is no other. A view until any source moves. REQUIRES: top() is not null.
   std::optional<std::string_view> NextRowOfOthers() const;
 
  private:

@@ -32,8 +32,9 @@ class KeptEntries {
   Result<bool> Next();
   const WholeEntry& entry() const { return entry_; }
 
-  // The source that alone has the rows up to *bound (all that are left where it is empty), for those
-  // who copy what needs no look at single cells; null if there is none. Whoever moves it says so.
+  // The source that alone has the rows up to *bound (all that are left where it is empty), for
+  // those who copy what needs no look at single cells; null if there is none. Whoever moves it
+  // says so.
   EntrySource* Alone(std::string* bound);
   void SourceMoved() { merge_.TopMoved(); }
 

@@ -240,7 +240,8 @@ class FileMerger {
   }
 
   // What no other file shares the rows of, and no delete touches, needs no look at single cells: a
-  // full block stays as it is, and of others the columns of a run are copied. How many entries were.
+  // full block stays as it is, and of others the columns of a run are copied. How many entries
+  // were.
   Result<uint32_t> Copy() {
     const EntrySource* alone = kept_.Alone(&bound_);
     const auto found = std::find_if(sources_.begin(), sources_.end(),

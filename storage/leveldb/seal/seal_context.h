@@ -54,8 +54,8 @@ class SealContext {
   std::unique_ptr<LevelDbBatch> NewBatch() const;
   // In pieces, so that no request waits for all of it; for what changes nothing by itself.
   Status CommitRecords(const Records& records) const;
-  // Replaces files by others, or by nothing, with the records of both and those of `batch`. What was
-  // made for it goes again if it does not come about. `change`: what else the view becomes.
+  // Replaces files by others, or by nothing, with the records of both and those of `batch`. What
+  // was made for it goes again if it does not come about. `change`: what else the view becomes.
   Status Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
                  const View::Files& made, const std::function<void(View*)>& change);
   // Before work that writes about so many bytes and frees none until it is done. kNoSpace, having

@@ -53,7 +53,8 @@ struct VerifyOptions {
   std::function<void(OpenedStore*, VerifyReport*)> also;
 };
 
-// The error: kNotFound when there is no store, kConflict when another process has it open, kCancelled.
+// The error: kNotFound when there is no store, kConflict when another process has it open,
+// kCancelled.
 Result<VerifyReport> VerifyStore(const VerifyOptions& options);
 
 }  // namespace tallyd
