@@ -313,25 +313,26 @@ StoreState LevelDbStore::State() {
 
 // Of those that an operator should look at.
 void LevelDbStore::TellOfFiles(StoreState* state) {
+  const auto gauge = [&](const char* name, const char* help, uint64_t value) {
+    state->gauges.push_back({name, help, {}, static_cast<double>(value)});
+  };
   StoreMember::Members cut;
   uint64_t cut_bytes = 0;
   for (const TornTail& tail : engine_.database().torn_tails()) {
     cut_bytes += tail.bytes;
     cut.push_back({"", StoreMember::Members{{"file", tail.file}, {"bytes", tail.bytes}}});
   }
-  state->members.push_back({"cut_tails", std::move(cut)});
-  state->gauges.push_back({"tallyd_store_cut_tail_bytes",
-                           "Bytes at the ends of files that a crash left incomplete.",
-                           {},
-                           static_cast<double>(cut_bytes)});
   StoreMember::Members damaged;
   for (const DamagedFile& file : engine_.database().shelf().damaged().All()) {
     damaged.push_back({"", StoreMember::Members{{"file", file.path}, {"reason", file.reason}}});
   }
-  state->gauges.push_back({"tallyd_damaged_files",
-                           "Block files of which something cannot be read.",
-                           {},
-                           static_cast<double>(damaged.size())});
+  gauge("tallyd_store_cut_tail_bytes", "Bytes at the ends of files that a crash left incomplete.",
+        cut_bytes);
+  gauge("tallyd_store_lost_files", "Files in lost/: complete, and on no record.",
+        engine_.lost_files());
+  gauge("tallyd_damaged_files", "Block files of which something cannot be read.", damaged.size());
+  state->members.push_back({"cut_tails", std::move(cut)});
+  state->members.push_back({"lost_files", engine_.lost_files()});
   state->members.push_back({"damaged_files", std::move(damaged)});
 }
 

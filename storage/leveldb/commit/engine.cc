@@ -40,7 +40,7 @@ Status Engine::Open() {
     space_.Release();  // Recovery needs room, and that is what it is for.
     opened = OpenOnce();
   }
-  if (opened) opened = RemoveStrays();
+  if (opened) opened = ClearStrays();
   if (!opened) return opened;
   const Status room = space_.Admit();  // Makes the ballast; without room, writes are refused.
   if (!room) spdlog::warn("store: {}", room.error().message());
@@ -67,15 +67,16 @@ Status Engine::OpenOnce() {
 }
 
 // What a crash left of files that were being made. Only before anybody makes more.
-Status Engine::RemoveStrays() {
+Status Engine::ClearStrays() {
   std::vector<uint64_t> known;
   for (const auto& [table, files] : database_.view()->files) {
     for (const BlockFilePtr& file : *files) known.push_back(file->info().number);
   }
   std::sort(known.begin(), known.end());
-  const Result<uint64_t> last = RemoveStrayFiles(env_, BlockFilesDirectory(config_.path), known);
-  if (!last) return last.error();
-  state_.next_file = *last + 1;
+  const Result<StrayFiles> stray = ClearStrayFiles(env_, config_.path, known);
+  if (!stray) return stray.error();
+  state_.next_file = stray->last_number + 1;
+  lost_files_ = stray->lost;
   return {};
 }
 

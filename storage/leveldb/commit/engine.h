@@ -44,10 +44,12 @@ class Engine final : public CommitTarget {
   Database& database() { return database_; }
   SpaceGuard& space() { return space_; }
   uint64_t head_bytes() const { return space_.budget().write_buffer; }
+  // In `lost/`, as Open left it.
+  uint64_t lost_files() const { return lost_files_; }
 
  private:
   Status OpenOnce();
-  Status RemoveStrays();
+  Status ClearStrays();
   Status Reopen();
 
   const StorageConfig config_;
@@ -60,6 +62,7 @@ class Engine final : public CommitTarget {
   GroupWriter writer_;
   std::function<void()> on_full_head_;
   bool must_reopen_ = false;
+  uint64_t lost_files_ = 0;
 };
 
 }  // namespace tallyd

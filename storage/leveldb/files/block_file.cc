@@ -17,6 +17,41 @@ constexpr std::string_view kSuffix = ".blocks";
 constexpr size_t kOpenFiles = 96;
 constexpr uint64_t kMaxIndexBytes = 1u << 30;
 
+constexpr const char* kLost = "/lost";
+
+// Whether the file ends as a finished one does.
+bool IsComplete(leveldb::Env* env, const std::string& path) {
+  uint64_t bytes = 0;
+  leveldb::RandomAccessFile* opened = nullptr;
+  if (!env->GetFileSize(path, &bytes).ok() || bytes < BlockFileFooter::kBytes ||
+      !env->NewRandomAccessFile(path, &opened).ok()) {
+    return false;
+  }
+  const std::unique_ptr<leveldb::RandomAccessFile> file(opened);
+  char scratch[BlockFileFooter::kBytes];
+  leveldb::Slice end;
+  BlockFileFooter footer;
+  return file->Read(bytes - sizeof scratch, sizeof scratch, &end, scratch).ok() &&
+         DecodeFooter(ToView(end), bytes, &footer);
+}
+
+Status MoveToLost(leveldb::Env* env, const std::string& path, const std::string& name) {
+  if (!env->FileExists(path + kLost)) {
+    const Status made = FromLevelDb(env->CreateDir(path + kLost));
+    if (!made) return made;
+  }
+  const std::string from = BlockFilesDirectory(path) + "/" + name;
+  std::string to = path + kLost + "/" + name;
+  for (int i = 1; env->FileExists(to); ++i) to = fmt::format("{}{}/{}.{}", path, kLost, name, i);
+  const Status moved = FromLevelDb(env->RenameFile(from, to));
+  if (!moved) return moved;
+  spdlog::warn(
+      "store: {} is complete and on no record, as a crash between making and recording it leaves "
+      "it: it is now {}",
+      from, to);
+  return {};
+}
+
 // A lack of the process's own, not of the file.
 bool IsPassing(const Error& error) {
   if (error.code() != ErrorCode::kIo) return false;
@@ -165,22 +200,33 @@ Status BlockFile::Read(const BlockPlace& block, uint32_t offset, uint32_t size,
 
 std::string BlockFilesDirectory(const std::string& path) { return path + "/blocks"; }
 
-Result<uint64_t> RemoveStrayFiles(leveldb::Env* env, const std::string& directory,
-                                  const std::vector<uint64_t>& known) {
+Result<StrayFiles> ClearStrayFiles(leveldb::Env* env, const std::string& path,
+                                   const std::vector<uint64_t>& known) {
+  const std::string directory = BlockFilesDirectory(path);
   std::vector<std::string> names;
   const Status listed = FromLevelDb(env->GetChildren(directory, &names));
   if (!listed) return listed.error();
-  uint64_t greatest = known.empty() ? 0 : known.back();
+  StrayFiles stray;
+  stray.last_number = known.empty() ? 0 : known.back();
   for (const std::string& name : names) {
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error != std::errc() || end == name.data()) continue;
-    greatest = std::max(greatest, number);
-    const bool finished = std::string_view(end, name.data() + name.size()) == kSuffix;
-    if (finished && std::binary_search(known.begin(), known.end(), number)) continue;
-    env->RemoveFile(directory + "/" + name).ok();
+    stray.last_number = std::max(stray.last_number, number);
+    if (std::binary_search(known.begin(), known.end(), number)) continue;
+    const std::string file = directory + "/" + name;
+    if (!IsComplete(env, file)) {
+      env->RemoveFile(file).ok();
+      continue;
+    }
+    const Status moved = MoveToLost(env, path, name);
+    if (!moved) spdlog::warn("store: {} is on no record: {}", file, moved.error().message());
   }
-  return greatest;
+  names.clear();
+  env->GetChildren(path + kLost, &names).ok();
+  stray.lost = static_cast<uint64_t>(std::count_if(
+      names.begin(), names.end(), [](const std::string& name) { return !name.starts_with('.'); }));
+  return stray;
 }
 
 }  // namespace tallyd

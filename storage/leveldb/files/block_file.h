@@ -96,10 +96,16 @@ using BlockFilePtr = std::shared_ptr<const BlockFile>;
 using BlockFileMap = std::map<TableId, std::vector<BlockFilePtr>>;
 
 std::string BlockFilesDirectory(const std::string& path);
-// Removes the files whose numbers are not in `known`, which is sorted. Returns the greatest number
-// that any file has had.
-Result<uint64_t> RemoveStrayFiles(leveldb::Env* env, const std::string& directory,
-                                  const std::vector<uint64_t>& known);
+// What stands beside the block files that are known.
+struct StrayFiles {
+  uint64_t last_number = 0;  // The greatest that any file has had.
+  uint64_t lost = 0;         // Files in `lost/`, those of earlier starts included.
+};
+// Removes what a crash left of files that were being made. A complete file whose number is not in
+// `known`, which is sorted, is somebody's data as far as anybody can tell: it moves to `lost/`
+// below `path`. Before anybody makes files.
+Result<StrayFiles> ClearStrayFiles(leveldb::Env* env, const std::string& path,
+                                   const std::vector<uint64_t>& known);
 
 }  // namespace tallyd
 
