@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace tallyd {
 namespace {
 
@@ -27,6 +29,16 @@ TEST(CellMergeTest, InLatestTablesOnlyTheNewestCounts) {
   const GcRule rule = Rule({}, 0);
   EXPECT_EQ(merge.Take(0, 5, rule), Fate::kLive);
   EXPECT_EQ(merge.Take(0, 4, rule), Fate::kCovered);
+}
+
+TEST(CellMergeTest, TheLongestAgeGivesUpNothingWhateverTheClockSays) {
+  Family rules;
+  rules.max_age_us = std::numeric_limits<int64_t>::max();
+  for (const TimeUs now : {TimeUs{-1000}, TimeUs{0}, kMaxTimeUs}) {
+    CellMerge merge(CellMerge::Versions::kAll);
+    merge.BeginRow();
+    EXPECT_EQ(merge.Take(0, 0, Rule(rules, now)), Fate::kLive) << now;
+  }
 }
 
 TEST(CellMergeTest, AFamilyGivesUpByAgeOrByVersionsOrByBoth) {

@@ -6,8 +6,6 @@
 namespace tallyd {
 namespace {
 
-// The clock that judges may stand still or be set: look again after so long.
-constexpr auto kLookAgain = std::chrono::minutes(1);
 constexpr TimeUs kEver = std::numeric_limits<TimeUs>::max();
 
 // How long after its newest cell a file of this table has nothing to give; kEver: always something.
@@ -17,7 +15,9 @@ TimeUs LifeOf(const TableInfo& table) {
     const Family& rules = family.rules;
     const bool by_age =
         family.configured && rules.max_age_us && !(rules.expire_by_both && rules.max_versions);
-    life = std::max(life, by_age ? TimeUs{*rules.max_age_us} : kEver);
+    // An age beyond all times is none, and no sum with one may overflow.
+    const bool ends = by_age && *rules.max_age_us <= kMaxTimeUs;
+    life = std::max(life, ends ? TimeUs{*rules.max_age_us} : kEver);
   }
   return life;
 }
@@ -60,11 +60,7 @@ View::Files ExpiryJob::FindExpired(const View& view) {
       }
     }
   }
-  const auto start = std::chrono::steady_clock::now();
-  next_ = kNever;
-  if (least_left != kEver) {
-    next_ = start + std::min<Time::duration>(std::chrono::microseconds(least_left), kLookAgain);
-  }
+  next_ = least_left == kEver ? kNever : LookAgain(least_left);
   return expired;
 }
 

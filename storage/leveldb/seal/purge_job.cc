@@ -12,8 +12,6 @@ namespace {
 constexpr uint64_t kHiddenShare = 4;
 // Readers look at every delete of a table for every row: so many are borne.
 constexpr size_t kManyDeletes = 64;
-// The clock may be set.
-constexpr auto kLookAgain = std::chrono::minutes(1);
 
 TimeUs Now(const SealContext& context) { return context.clock().Now(); }
 
@@ -95,8 +93,7 @@ bool PurgeJob::IsDue(const Touched& touched, size_t deletes) {
   const int64_t patience = context_.config().purge_deadline_us / 4 * 3;
   const TimeUs left = touched.oldest + patience - Now(context_);
   if (left <= 0) return true;
-  const auto wait = std::min<Time::duration>(std::chrono::microseconds(left), kLookAgain);
-  next_ = std::min(next_, std::chrono::steady_clock::now() + wait);
+  next_ = std::min(next_, LookAgain(left));
   return false;
 }
 

@@ -3,10 +3,12 @@
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_SEAL_JOB_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_SEAL_JOB_H_
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 
 #include "config/result.h"
+#include "config/time.h"
 #include "storage/leveldb/files/view.h"
 
 namespace tallyd {
@@ -17,6 +19,13 @@ class SealJob {
  public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr Time kNever = Time::max();
+  // When to look at what is due `left` from now by a clock that may stand still or be set: after a
+  // minute at the latest.
+  static Time LookAgain(TimeUs left) {
+    // Nanoseconds do not hold what microseconds do: the lesser comes first.
+    constexpr std::chrono::microseconds kLatest = std::chrono::minutes(1);
+    return std::chrono::steady_clock::now() + std::min(std::chrono::microseconds(left), kLatest);
+  }
 
   virtual ~SealJob() = default;
   virtual std::string_view name() const = 0;

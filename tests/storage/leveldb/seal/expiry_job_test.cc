@@ -36,6 +36,22 @@ TEST_F(ExpiryJobTest, AFamilyThatKeepsForEverKeepsTheFile) {
   EXPECT_EQ(BlockFiles().size(), 1u);
 }
 
+// A sum with such an age overflows.
+TEST_F(ExpiryJobTest, AnAgeBeyondAllTimesExpiresNothing) {
+  Table table = MakeTable("H");
+  for (Family& family : table.families) {
+    family.max_age_us = std::numeric_limits<int64_t>::max() - kUsPerDay;
+  }
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({table})));
+  PutRows("H", "r", 10);
+  ASSERT_TRUE(store().Settle());
+  clock.Pass(10 * kUsPerDay);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(BlockFiles().size(), 1u);
+  EXPECT_EQ(Read("H").size(), 10u);
+}
+
 TEST_F(ExpiryJobTest, TheFilesOfADroppedTableGo) {
   Open();
   ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H"), MakeTable("G")})));
