@@ -1,5 +1,6 @@
 #include "storage/leveldb/seal/base_compaction.h"
 
+#include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/status.h"
 
@@ -39,7 +40,58 @@ Status CompactRange(Lease* lease, const std::string& begin, const std::string& e
   return {};
 }
 
+// The first latest row at or after `start`, as a key; empty at the end.
+Result<std::string> NextRow(Lease* lease, const std::string& start) {
+  const Access access(lease);
+  if (!access) return Reopening();
+  const auto it = Database::NewIterator(&access.base());
+  it->Seek(start);
+  const bool found =
+      it->Valid() && static_cast<uint8_t>(it->key()[0]) == static_cast<uint8_t>(KeySpace::kLatest);
+  const Status read = FromLevelDb(it->status());
+  if (!read) return read.error();
+  return found ? it->key().ToString() : std::string();
+}
+
+// Up to a range of rows from `start` to `end`, as records that remove them.
+Result<Records> RemovalsOf(Lease* lease, const std::string& start, const std::string& end) {
+  const Access access(lease);
+  if (!access) return Reopening();
+  const auto it = Database::NewIterator(&access.base());
+  Records removals;
+  size_t bytes = 0;
+  for (it->Seek(start); it->Valid() && ToView(it->key()) < end && bytes < kRangeBytes; it->Next()) {
+    bytes += it->key().size() + it->value().size();
+    removals.emplace_back(it->key().ToString(), std::string());
+  }
+  const Status read = FromLevelDb(it->status());
+  if (!read) return read.error();
+  return removals;
+}
+
 }  // namespace
+
+Status RemoveStrayRows(Database* database, const Catalogue& catalogue,
+                       const std::function<Status(const Records&)>& commit,
+                       const std::function<bool()>& stopping) {
+  Result<std::unique_ptr<Lease>> lease = database->NewLeaseOfFiles();
+  if (!lease) return lease.error();
+  std::string start(1, static_cast<char>(KeySpace::kLatest));
+  while (true) {
+    if (stopping()) return Error(ErrorCode::kCancelled, "the store is closing");
+    const Result<std::string> row = NextRow(lease->get(), start);
+    if (!row) return row.error();
+    if (row->size() < kTablePrefixBytes) return {};
+    const TableId table = DecodeU32(row->data() + 1);
+    const std::string end = TableEnd(KeySpace::kLatest, table);
+    start = catalogue.Exists(table) ? end : *row;
+    if (start == end) continue;
+    const Result<Records> removals = RemovalsOf(lease->get(), start, end);
+    if (!removals) return removals.error();
+    const Status removed = commit(*removals);
+    if (!removed) return removed;
+  }
+}
 
 Status CompactBase(Database* database, const std::function<Status(const Records&)>& commit,
                    const std::function<bool()>& stopping) {

@@ -20,28 +20,34 @@ constexpr auto kBetweenLogLines = std::chrono::minutes(1);
 // Dropped files whose last reader has gone wait for the next look.
 constexpr auto kLook = std::chrono::seconds(1);
 
-// Compacts base, once for each Settle.
+// Compacts base, once for each Settle; before, and when the store was opened, it clears out what no
+// table owns.
 class BaseJob final : public SealJob {
  public:
   explicit BaseJob(SealContext* context) : context_(*context) {}
   std::string_view name() const override { return "compacting base"; }
   Result<Progress> Work(const ViewPtr&) override {
-    if (!context_.settle.active) {
-      done_ = false;
+    if (!context_.settle.active) compacted_ = false;
+    if (swept_ && (!context_.settle.active || std::exchange(compacted_, true))) {
       return Progress::kNone;
     }
-    if (std::exchange(done_, true)) return Progress::kNone;
-    const Status compacted = CompactBase(
-        &context_.database(),
-        [this](const Records& records) { return context_.CommitRecords(records); },
-        [this] { return context_.stopping(); });
+    const auto commit = [this](const Records& records) { return context_.CommitRecords(records); };
+    const auto stopping = [this] { return context_.stopping(); };
+    const Status swept =
+        RemoveStrayRows(&context_.database(), context_.state().catalogue, commit, stopping);
+    swept_ = swept.has_value();
+    if (!swept) return swept.error();
+    if (!context_.settle.active) return Progress::kNone;
+    compacted_ = true;
+    const Status compacted = CompactBase(&context_.database(), commit, stopping);
     if (!compacted) return compacted.error();
     return Progress::kSome;
   }
 
  private:
   SealContext& context_;
-  bool done_ = false;
+  bool swept_ = false;
+  bool compacted_ = false;
 };
 
 }  // namespace
