@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <array>
-#include <cstdlib>
 #include <filesystem>
 
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/commit/engine.h"
+#include "storage/leveldb/engine_figures.h"
 #include "storage/leveldb/read/history_runs.h"
 #include "storage/leveldb/read/history_scan.h"
 #include "storage/leveldb/read/latest_scan.h"
@@ -19,26 +18,7 @@ namespace tallyd {
 namespace {
 
 constexpr uint64_t kStatsCountAtMost = 10'000;
-constexpr size_t kLevels = 7;
-// LevelDB 1.23 delays every write by 1 ms from 8 files in level 0 on, and stops at 12.
-constexpr uint64_t kSlowdownFiles = 8;
-constexpr uint64_t kStopFiles = 12;
 constexpr mode_t kDirectoryMode = 0700;
-
-// Files come and go meanwhile.
-uint64_t BytesBelow(const std::string& path) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator file(path, error);
-  while (!error && file != std::filesystem::recursive_directory_iterator()) {
-    std::error_code gone;
-    const bool counts = file->is_regular_file(gone) && file->path().filename() != "ballast";
-    const uint64_t size = counts ? file->file_size(gone) : 0;
-    if (!gone) bytes += size;
-    file.increment(error);
-  }
-  return bytes;
-}
 
 // Of base's table files: what memory and heads still hold does not count.
 uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
@@ -93,13 +73,6 @@ class LevelDbStore final : public Store {
   void Close() override;
 
  private:
-  struct Figures {
-    uint64_t unsealed_bytes = 0;
-    uint64_t block_files = 0;
-    uint64_t pending_deletes = 0;
-    std::array<uint64_t, kLevels> level_files{};
-  };
-
   EngineState& state() { return engine_.state(); }
   const Catalogue& catalogue() const { return engine_.state().catalogue; }
   std::unique_ptr<LevelDbBatch> NewLevelDbBatch() {
@@ -110,8 +83,6 @@ class LevelDbStore final : public Store {
   Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
   uint64_t CountRows(const TablePtr& table, bool* all);
   Status PutRetentionTime(TimeUs time);
-  Figures Measure();
-  void TellOfFiles(StoreState* state);
 
   StoreMetrics metrics_;
   const StorageConfig storage_;
@@ -276,82 +247,8 @@ StoreState LevelDbStore::State() {
   result.queued_bytes = committing.queued_bytes;
   result.queued_batches = committing.queued_batches;
   result.retention = retention_.GetState();
-  const Figures figures = Measure();
-  result.unsealed_bytes = figures.unsealed_bytes;
-  const auto tell = [&](const char* member, const char* gauge, const char* help, uint64_t value) {
-    if (member != nullptr) result.members.push_back({member, value});
-    result.gauges.push_back({gauge, help, {}, static_cast<double>(value)});
-  };
-  tell("pending_deletes", "tallyd_store_pending_deletes",
-       "Deleted ranges whose bytes are still on the disk.", figures.pending_deletes);
-  tell("block_files", "tallyd_store_block_files", "Files of column blocks.", figures.block_files);
-  tell(nullptr, "tallyd_store_unsealed_bytes", "Bytes committed that are not in column blocks yet.",
-       figures.unsealed_bytes);
-  tell("disk_bytes", "tallyd_store_disk_bytes", "Bytes of data, ballast left out.",
-       BytesBelow(storage_.path));
-  tell("free_bytes", "tallyd_store_free_bytes", "Free bytes of the data's volume.",
-       engine_.space().free_bytes());
-  StoreMember::Members levels;
-  for (size_t level = 0; level < figures.level_files.size(); ++level) {
-    const uint64_t files = figures.level_files[level];
-    levels.push_back({"", files});
-    result.gauges.push_back({"tallyd_leveldb_files",
-                             "LevelDB's files, by level.",
-                             {{"level", std::to_string(level)}},
-                             static_cast<double>(files)});
-  }
-  result.members.push_back({"level_files", std::move(levels)});
-  TellOfFiles(&result);
-  const uint64_t waiting = figures.level_files[0];
-  tell(nullptr, "tallyd_leveldb_slowdown",
-       "0: none; 1: LevelDB delays writes (8 files in level 0); 2: it stops them.",
-       waiting >= kStopFiles       ? 2
-       : waiting >= kSlowdownFiles ? 1
-                                   : 0);
+  TellOfEngine(&engine_, &result);
   return result;
-}
-
-// Of those that an operator should look at.
-void LevelDbStore::TellOfFiles(StoreState* state) {
-  const auto gauge = [&](const char* name, const char* help, uint64_t value) {
-    state->gauges.push_back({name, help, {}, static_cast<double>(value)});
-  };
-  StoreMember::Members cut;
-  uint64_t cut_bytes = 0;
-  for (const TornTail& tail : engine_.database().torn_tails()) {
-    cut_bytes += tail.bytes;
-    cut.push_back({"", StoreMember::Members{{"file", tail.file}, {"bytes", tail.bytes}}});
-  }
-  StoreMember::Members damaged;
-  for (const DamagedFile& file : engine_.database().shelf().damaged().All()) {
-    damaged.push_back({"", StoreMember::Members{{"file", file.path}, {"reason", file.reason}}});
-  }
-  gauge("tallyd_store_cut_tail_bytes", "Bytes at the ends of files that a crash left incomplete.",
-        cut_bytes);
-  gauge("tallyd_store_lost_files", "Files in lost/: complete, and on no record.",
-        engine_.lost_files());
-  gauge("tallyd_damaged_files", "Block files of which something cannot be read.", damaged.size());
-  state->members.push_back({"cut_tails", std::move(cut)});
-  state->members.push_back({"lost_files", engine_.lost_files()});
-  state->members.push_back({"damaged_files", std::move(damaged)});
-}
-
-// While the files are being reopened there is nothing to count.
-LevelDbStore::Figures LevelDbStore::Measure() {
-  Figures figures;
-  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
-  if (!lease) return figures;
-  const Access access(lease->get());
-  if (!access) return figures;
-  for (const auto& head : access.view().heads) figures.unsealed_bytes += head->bytes();
-  for (const auto& [table, files] : access.view().files) figures.block_files += files->size();
-  for (const auto& [table, list] : access.view().deletes) figures.pending_deletes += list->size();
-  for (size_t level = 0; level < kLevels; ++level) {
-    std::string files;
-    access.base().GetProperty("leveldb.num-files-at-level" + std::to_string(level), &files);
-    figures.level_files[level] = std::strtoul(files.c_str(), nullptr, 10);
-  }
-  return figures;
 }
 
 Status LevelDbStore::PutRetentionTime(TimeUs time) {

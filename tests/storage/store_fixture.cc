@@ -229,6 +229,14 @@ double StoreHarness::Metric(const std::string& name) const {
   return sum;
 }
 
+double StoreHarness::Gauge(const std::string& name) {
+  double sum = 0;
+  for (const StoreGauge& gauge : store_->State().gauges) {
+    if (gauge.name == name) sum += gauge.value;
+  }
+  return sum;
+}
+
 void StoreHarness::AwaitPurge() {
   const Status settled = store_->Settle();
   EXPECT_TRUE(settled) << settled.error().message();

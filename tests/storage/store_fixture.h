@@ -98,6 +98,8 @@ class StoreHarness {
 
   // The sum of a counter or gauge over its labels.
   double Metric(const std::string& name) const;
+  // As the store tells it of itself, all labels together.
+  double Gauge(const std::string& name);
 
   ManualClock clock;
   MeasureVolume measure;  // Before Open.
