@@ -63,16 +63,20 @@ void TellOfFiles(Engine* engine, StoreState* state) {
     cut_bytes += tail.bytes;
     cut.push_back({"", StoreMember::Members{{"file", tail.file}, {"bytes", tail.bytes}}});
   }
+  StoreMember::Members lost;
+  for (const LostFile& file : engine->lost_files()) {
+    lost.push_back({"", StoreMember::Members{{"file", file.path}, {"bytes", file.bytes}}});
+  }
   StoreMember::Members damaged;
   for (const DamagedFile& file : engine->database().shelf().damaged().All()) {
     damaged.push_back({"", StoreMember::Members{{"file", file.path}, {"reason", file.reason}}});
   }
   gauge("tallyd_store_cut_tail_bytes", "Bytes at the ends of files that a crash left incomplete.",
         cut_bytes);
-  gauge("tallyd_store_lost_files", "Files in lost/: complete, and on no record.", engine->lost_files());
+  gauge("tallyd_store_lost_files", "Files in lost/: complete, and on no record.", lost.size());
   gauge("tallyd_damaged_files", "Block files of which something cannot be read.", damaged.size());
   state->members.push_back({"cut_tails", std::move(cut)});
-  state->members.push_back({"lost_files", engine->lost_files()});
+  state->members.push_back({"lost_files", std::move(lost)});
   state->members.push_back({"damaged_files", std::move(damaged)});
 }
 

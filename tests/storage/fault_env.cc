@@ -52,6 +52,36 @@ class FaultEnv::File final : public leveldb::WritableFile {
   std::unique_ptr<leveldb::WritableFile> file_;
 };
 
+class FaultEnv::Reader final : public leveldb::RandomAccessFile {
+ public:
+  Reader(FaultEnv* env, leveldb::RandomAccessFile* file) : env_(env), file_(file) {}
+  leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice* result,
+                       char* scratch) const override {
+    const leveldb::Status read = file_->Read(offset, n, result, scratch);
+    env_->bytes_read_ += result->size();
+    return read;
+  }
+
+ private:
+  FaultEnv* const env_;
+  const std::unique_ptr<leveldb::RandomAccessFile> file_;
+};
+
+class FaultEnv::Sequence final : public leveldb::SequentialFile {
+ public:
+  Sequence(FaultEnv* env, leveldb::SequentialFile* file) : env_(env), file_(file) {}
+  leveldb::Status Read(size_t n, leveldb::Slice* result, char* scratch) override {
+    const leveldb::Status read = file_->Read(n, result, scratch);
+    env_->bytes_read_ += result->size();
+    return read;
+  }
+  leveldb::Status Skip(uint64_t n) override { return file_->Skip(n); }
+
+ private:
+  FaultEnv* const env_;
+  const std::unique_ptr<leveldb::SequentialFile> file_;
+};
+
 FaultEnv::FaultEnv() : StoreEnv(&durable_), durable_({[](double) {}, [] {}}) {}
 
 void FaultEnv::FailAt(uint64_t call, Fault fault, bool until_healed) {
@@ -109,6 +139,25 @@ leveldb::Status FaultEnv::Call(const std::string& what) {
   return leveldb::Status::IOError(what, std::strerror(fault_ == Fault::kNoSpace ? ENOSPC : EIO));
 }
 
+leveldb::Status FaultEnv::NewSequentialFile(const std::string& name,
+                                            leveldb::SequentialFile** file) {
+  const leveldb::Status opened = EnvWrapper::NewSequentialFile(name, file);
+  if (opened.ok()) *file = new Sequence(this, *file);
+  return opened;
+}
+
+leveldb::Status FaultEnv::NewRandomAccessFile(const std::string& name,
+                                              leveldb::RandomAccessFile** file) {
+  const leveldb::Status opened = EnvWrapper::NewRandomAccessFile(name, file);
+  if (opened.ok()) *file = new Reader(this, *file);
+  return opened;
+}
+
+void FaultEnv::KeepFiles(const std::string& ending) {
+  const std::lock_guard lock(mutex_);
+  kept_ = ending;
+}
+
 leveldb::Status FaultEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** file) {
   *file = nullptr;
   leveldb::Status done = Call(name);
@@ -124,6 +173,10 @@ leveldb::Status FaultEnv::NewWritableFile(const std::string& name, leveldb::Writ
 
 leveldb::Status FaultEnv::RemoveFile(const std::string& name) {
   WaitWhileHeld(Hang::kRemovals);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!kept_.empty() && name.ends_with(kept_)) return leveldb::Status::IOError(name, "kept");
+  }
   leveldb::Status done = Call(name);
   if (!done.ok()) return done;
   done = EnvWrapper::RemoveFile(name);

@@ -10,6 +10,7 @@
 
 #include <leveldb/env.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -39,9 +40,16 @@ class FaultEnv final : public StoreEnv {
   void Hold(Hang what);
   void LetGo() { Hold(Hang::kNothing); }
   int hanging() const;  // How many calls do.
+  uint64_t bytes_read() const { return bytes_read_; }
+  // Files of that ending cannot be removed; empty: all can.
+  void KeepFiles(const std::string& ending);
   uint64_t calls() const;
   bool failed() const;  // Some call has, since FailAt or CutAt.
 
+  leveldb::Status NewSequentialFile(const std::string& name,
+                                    leveldb::SequentialFile** file) override;
+  leveldb::Status NewRandomAccessFile(const std::string& name,
+                                      leveldb::RandomAccessFile** file) override;
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
@@ -51,6 +59,8 @@ class FaultEnv final : public StoreEnv {
 
  private:
   class File;
+  class Reader;
+  class Sequence;
   struct Extent {
     uint64_t written = 0;
     uint64_t synced = 0;
@@ -67,6 +77,7 @@ class FaultEnv final : public StoreEnv {
   void LoseOverwrites(Loss loss, std::mt19937_64* random);  // REQUIRES: mutex_.
 
   DurableEnv durable_;
+  std::atomic<uint64_t> bytes_read_{0};
   mutable std::mutex mutex_;
   uint64_t calls_ = 0;
   uint64_t fail_at_ = 0;  // 0: never.
@@ -76,6 +87,7 @@ class FaultEnv final : public StoreEnv {
   std::condition_variable let_go_;
   Hang held_ = Hang::kNothing;
   int hanging_ = 0;
+  std::string kept_;
   std::map<std::string, Extent> files_;
   std::map<std::string, std::vector<Overwrite>> overwrites_;
 };

@@ -84,6 +84,17 @@ std::string BlockFileKey(TableId table, uint64_t number) {
   return key;
 }
 
+std::string DroppedFileKey(uint64_t number) {
+  std::string key(1, static_cast<char>(KeySpace::kDroppedFiles));
+  PutU64(&key, number);
+  return key;
+}
+
+bool ParseDroppedFileKey(std::string_view key, uint64_t* number) {
+  ByteReader in(key.substr(1));
+  return in.GetU64(number) && in.done();
+}
+
 std::string EncodeBlockFile(const BlockFileInfo& info) {
   std::string record(1, static_cast<char>(kRecordVersion));
   PutInfo(info, &record);

@@ -42,6 +42,9 @@ struct BlockFileInfo {
 };
 
 std::string BlockFileKey(TableId table, uint64_t number);
+// The note that a file was dropped, and may still be there. Its value is empty.
+std::string DroppedFileKey(uint64_t number);
+bool ParseDroppedFileKey(std::string_view key, uint64_t* number);
 std::string EncodeBlockFile(const BlockFileInfo& info);
 Result<BlockFileInfo> DecodeBlockFile(std::string_view key, std::string_view record);
 

@@ -21,6 +21,7 @@ enum class KeySpace : uint8_t {
   kMeta = 0x00,
   kRows = 0x10,
   kBlockFiles = 0x11,
+  kDroppedFiles = 0x12,
   kLatest = 0x20,
   kLatestChanges = 0x21,
   kDeletes = 0x30,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <chrono>
 
 namespace tallyd {
@@ -35,12 +34,11 @@ Engine::~Engine() { Close(); }
 
 Status Engine::Open() {
   const auto start = std::chrono::steady_clock::now();
-  Status opened = OpenOnce();
+  Status opened = OpenOnce(true);
   if (!opened && opened.error().code() == ErrorCode::kNoSpace) {
     space_.Release();  // Recovery needs room, and that is what it is for.
-    opened = OpenOnce();
+    opened = OpenOnce(true);
   }
-  if (opened) opened = ClearStrays();
   if (!opened) return opened;
   const Status room = space_.Admit();  // Makes the ballast; without room, writes are refused.
   if (!room) spdlog::warn("store: {}", room.error().message());
@@ -50,34 +48,43 @@ Status Engine::Open() {
   return {};
 }
 
-Status Engine::OpenOnce() {
+Status Engine::OpenOnce(bool first) {
   const Status opened = database_.Open(space_.budget().write_buffer);
   if (!opened && opened.error().code() == ErrorCode::kConflict) {
     return Error(ErrorCode::kConflict, fmt::format("{} is in use by another process: {}",
                                                    config_.path, opened.error().message()));
   }
   if (!opened) return opened.error().Prefixed(config_.path);
-  const Result<LoadedView> loaded = LoadEngineState(&database_, &state_);
-  if (!loaded) {
+  const Result<LoadedView> loaded = first
+                                        ? LoadEngineState(&database_, &state_)
+                                        : ReloadEngineState(&database_, &state_, writer_.failed());
+  Status ready = loaded ? Status() : loaded.error();
+  if (ready && first) ready = SweepFiles(*loaded);
+  if (!ready) {
     database_.Close();
-    return loaded.error().Prefixed(config_.path);
+    return ready.error().Prefixed(config_.path);
   }
+  writer_.ForgetFailed();
   database_.AdmitReaders(loaded->files, loaded->deletes);
   return {};
 }
 
-// What a crash left of files that were being made. Only before anybody makes more.
-Status Engine::ClearStrays() {
-  std::vector<uint64_t> known;
-  for (const auto& [table, files] : database_.view()->files) {
-    for (const BlockFilePtr& file : *files) known.push_back(file->info().number);
+// Only before anybody makes files.
+Status Engine::SweepFiles(const LoadedView& loaded) {
+  FilesOnRecord record{{}, loaded.dropped, state_.sealed_sequence};
+  for (const auto& [table, files] : loaded.files) {
+    record.files.insert(record.files.end(), files.begin(), files.end());
   }
-  std::sort(known.begin(), known.end());
-  const Result<StrayFiles> stray = ClearStrayFiles(env_, config_.path, known);
-  if (!stray) return stray.error();
-  state_.next_file = stray->last_number + 1;
-  lost_files_ = stray->lost;
-  return {};
+  BlockFileShelf& shelf = database_.shelf();
+  Result<FileSweep> swept = tallyd::SweepFiles(&shelf, config_.path, record);
+  if (!swept) return swept.error();
+  state_.next_file = swept->greatest + 1;
+  lost_files_ = std::move(swept->lost);
+  leveldb::WriteBatch notes;
+  for (const uint64_t number : loaded.dropped) {
+    if (!env_->FileExists(shelf.PathOf(number))) notes.Delete(DroppedFileKey(number));
+  }
+  return loaded.dropped.empty() ? Status() : database_.WriteBase(&notes);
 }
 
 void Engine::Close() { database_.Close(); }
@@ -123,7 +130,7 @@ Status Engine::Reopen() {
   const auto start = std::chrono::steady_clock::now();
   metrics_->reopens.Increment();
   database_.Close();
-  const Status opened = OpenOnce();
+  const Status opened = OpenOnce(false);
   if (!opened) {
     if (opened.error().code() == ErrorCode::kNoSpace) space_.Release();
     return opened;

@@ -13,6 +13,7 @@
 #include "storage/leveldb/commit/group_writer.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/space_guard.h"
+#include "storage/leveldb/files/file_sweep.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd {
@@ -43,13 +44,13 @@ class Engine final : public CommitTarget {
   const EngineState& state() const { return state_; }
   Database& database() { return database_; }
   SpaceGuard& space() { return space_; }
+  // Block files that no record names, as the start found them.
+  const std::vector<LostFile>& lost_files() const { return lost_files_; }
   uint64_t head_bytes() const { return space_.budget().write_buffer; }
-  // In `lost/`, as Open left it.
-  uint64_t lost_files() const { return lost_files_; }
 
  private:
-  Status OpenOnce();
-  Status ClearStrays();
+  Status OpenOnce(bool first);
+  Status SweepFiles(const LoadedView& loaded);
   Status Reopen();
 
   const StorageConfig config_;
@@ -60,9 +61,9 @@ class Engine final : public CommitTarget {
   EngineState state_;
   Database database_;
   GroupWriter writer_;
+  std::vector<LostFile> lost_files_;  // Constant after Open.
   std::function<void()> on_full_head_;
   bool must_reopen_ = false;
-  uint64_t lost_files_ = 0;
 };
 
 }  // namespace tallyd

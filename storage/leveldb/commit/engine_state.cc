@@ -1,6 +1,7 @@
 #include "storage/leveldb/commit/engine_state.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
@@ -18,31 +19,58 @@ class Loader {
       : database_(database), state_(state), latest_(state->sets, catalogue_.tables) {}
 
   Result<LoadedView> Load() {
+    const Status read = Read();
+    if (!read) return read.error();
+    state_->latest.Replace(latest_.Take());
+    state_->retention_time = retention_time_;
+    return Finish();
+  }
+
+  // False: what is in memory is not what came before.
+  Result<std::optional<LoadedView>> Reload(FailedGroup* failed) {
+    with_latest_ = false;
+    const Status read = Read();
+    if (!read) return read.error();
+    const bool has_failed = failed != nullptr && last_sequence_ == failed->sequence;
+    if (last_sequence_ != state_->last_sequence && !has_failed) return std::nullopt;
+    if (has_failed) {
+      state_->latest.Publish(&failed->latest);
+      failed->latest.clear();
+    }
+    state_->latest.Keep([&](TableId table) { return catalogue_.tables.contains(table); });
+    return Finish();
+  }
+
+ private:
+  Status Read() {
     state_->sets.ForgetStored();
     const Status base = ReadAll(database_->base());
-    if (!base) return base.error();
-    state_->sealed_sequence = last_sequence_;
+    if (!base) return base;
+    sealed_sequence_ = last_sequence_;
     for (const auto& head : database_->opened_heads()) {
       const Status read = ReadAll(&head->db());
-      if (!read) return read.error();
+      if (!read) return read;
     }
+    return {};
+  }
+
+  LoadedView Finish() {
+    state_->sealed_sequence = sealed_sequence_;
     state_->catalogue.Reload(std::move(catalogue_));
     state_->fields.Replace(std::move(fields_));
-    state_->latest.Replace(latest_.Take());
     state_->last_sequence = last_sequence_;
-    state_->retention_time = retention_time_;
     std::sort(loaded_.deletes.begin(), loaded_.deletes.end(),
               [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
     return std::move(loaded_);
   }
 
- private:
   Status ReadAll(leveldb::DB* db) {
     const auto iterator = Database::NewIterator(db);
     for (iterator->SeekToFirst(); iterator->Valid();) {
       const std::string_view key = ToView(iterator->key());
       const auto space = static_cast<KeySpace>(key[0]);
-      if (space == KeySpace::kRows || space == KeySpace::kLatestChanges) {
+      if (space == KeySpace::kRows || space == KeySpace::kLatestChanges ||
+          (space == KeySpace::kLatest && !with_latest_)) {
         iterator->Seek(ToSlice(PrefixEnd(key.substr(0, 1))));
         continue;
       }
@@ -51,7 +79,7 @@ class Loader {
       iterator->Next();
     }
     const Status read = FromLevelDb(iterator->status());
-    return read ? latest_.AddChanges(iterator.get()) : read;
+    return read && with_latest_ ? latest_.AddChanges(iterator.get()) : read;
   }
 
   Status ReadRecord(std::string_view key, std::string_view value) {
@@ -65,6 +93,8 @@ class Loader {
         return ReadDelete(key, value);
       case KeySpace::kBlockFiles:
         return ReadBlockFile(key, value);
+      case KeySpace::kDroppedFiles:
+        return ReadDroppedFile(key);
       case KeySpace::kRows:
       case KeySpace::kLatestChanges:
         break;
@@ -174,13 +204,22 @@ class Loader {
     return {};
   }
 
+  Status ReadDroppedFile(std::string_view key) {
+    uint64_t number = 0;
+    if (!ParseDroppedFileKey(key, &number)) return UnreadableRecord(key, "it names no file");
+    loaded_.dropped.insert(number);
+    return {};
+  }
+
   Database* const database_;
   EngineState* const state_;
   StoredCatalogue catalogue_;
   FieldTypes fields_;
   LatestLoader latest_;
   LoadedView loaded_;
+  bool with_latest_ = true;
   uint64_t last_sequence_ = 0;
+  uint64_t sealed_sequence_ = 0;
   std::optional<TimeUs> retention_time_;
 };
 
@@ -188,6 +227,14 @@ class Loader {
 
 Result<LoadedView> LoadEngineState(Database* database, EngineState* state) {
   return Loader(database, state).Load();
+}
+
+Result<LoadedView> ReloadEngineState(Database* database, EngineState* state, FailedGroup* failed) {
+  Result<std::optional<LoadedView>> reloaded = Loader(database, state).Reload(failed);
+  if (!reloaded) return reloaded.error();
+  if (*reloaded) return std::move(**reloaded);
+  spdlog::warn("store: the files do not hold what was committed last; reading all of them");
+  return LoadEngineState(database, state);
 }
 
 }  // namespace tallyd

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <set>
 
 #include "config/result.h"
 #include "storage/leveldb/catalogue/catalogue.h"
@@ -32,11 +33,23 @@ struct EngineState {
 struct LoadedView {
   BlockFileMap files;
   DeleteList deletes;
+  std::set<uint64_t> dropped;  // Numbers of files that may still be there.
 };
 
 // Reads everything anew, base first, then the heads from the oldest on. kCorruption names the
 // record that cannot be read. REQUIRES: the database is open.
 Result<LoadedView> LoadEngineState(Database* database, EngineState* state);
+
+// What a group that could not be committed would have made of latest rows: its log may have it all
+// the same.
+struct FailedGroup {
+  uint64_t sequence = 0;  // The last of the group.
+  LatestChanges latest;
+};
+// After a reopen by the process that had loaded it: reads all records but the latest rows, which
+// are what they were, but for the group that failed (null: none did). Where that cannot be, it
+// reads everything.
+Result<LoadedView> ReloadEngineState(Database* database, EngineState* state, FailedGroup* failed);
 
 }  // namespace tallyd
 

@@ -56,7 +56,11 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   AddGroupRecords();
   committed_bytes_ = head_.ApproximateSize();
   const Status written = Write();
-  if (written) state_->last_sequence = sequence_;
+  if (written) {
+    state_->last_sequence = sequence_;
+  } else {
+    KeepFailed();
+  }
   return written;
 }
 
@@ -206,10 +210,27 @@ void GroupWriter::PutBase(std::string_view key, std::string_view value) {
 
 Status GroupWriter::Write() {
   if (any_base_) {
+    // A note that outlives a failed write goes at the next start.
+    for (const uint64_t number : database_->shelf().TakeGone()) {
+      base_.Delete(DroppedFileKey(number));
+    }
     const Status written = database_->WriteBase(&base_);
     if (!written) return written;
   }
   return database_->WriteHead(write_, [this] { Publish(); });
+}
+
+// The batches are gone by the time somebody asks: the keys must be those of the rows.
+void GroupWriter::KeepFailed() {
+  if (failed_) return;
+  failed_.emplace();
+  failed_->sequence = sequence_;
+  for (auto& [key, change] : latest_) {
+    if (!change.changed || (!change.row && change.stored == nullptr)) continue;
+    const StoredRow& row = change.row ? *change.row : **change.stored;
+    failed_->latest.emplace(LatestKey{key.table, row.key()}, std::move(change));
+  }
+  latest_.clear();
 }
 
 void GroupWriter::Publish() {

@@ -9,6 +9,7 @@
 #include <leveldb/write_batch.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ class GroupWriter {
 
   // On failure nothing is published, and the database must be reopened before the next call.
   Status Commit(std::span<LevelDbBatch* const> group, bool sync);
+  // The last group that failed while it was written; null: none did since Forget.
+  FailedGroup* failed() { return failed_ ? &*failed_ : nullptr; }
+  void ForgetFailed() { failed_.reset(); }
   size_t committed_bytes() const { return committed_bytes_; }  // By the last Commit.
 
  private:
@@ -43,6 +47,7 @@ class GroupWriter {
   void AddGroupRecords();
   void PutBase(std::string_view key, std::string_view value);
   Status Write();
+  void KeepFailed();
   void Publish();
 
   Database* const database_;
@@ -63,6 +68,7 @@ class GroupWriter {
   std::string latest_record_;
   std::string twin_;
   size_t committed_bytes_ = 0;
+  std::optional<FailedGroup> failed_;
 };
 
 }  // namespace tallyd

@@ -17,41 +17,6 @@ constexpr std::string_view kSuffix = ".blocks";
 constexpr size_t kOpenFiles = 96;
 constexpr uint64_t kMaxIndexBytes = 1u << 30;
 
-constexpr const char* kLost = "/lost";
-
-// Whether the file ends as a finished one does.
-bool IsComplete(leveldb::Env* env, const std::string& path) {
-  uint64_t bytes = 0;
-  leveldb::RandomAccessFile* opened = nullptr;
-  if (!env->GetFileSize(path, &bytes).ok() || bytes < BlockFileFooter::kBytes ||
-      !env->NewRandomAccessFile(path, &opened).ok()) {
-    return false;
-  }
-  const std::unique_ptr<leveldb::RandomAccessFile> file(opened);
-  char scratch[BlockFileFooter::kBytes];
-  leveldb::Slice end;
-  BlockFileFooter footer;
-  return file->Read(bytes - sizeof scratch, sizeof scratch, &end, scratch).ok() &&
-         DecodeFooter(ToView(end), bytes, &footer);
-}
-
-Status MoveToLost(leveldb::Env* env, const std::string& path, const std::string& name) {
-  if (!env->FileExists(path + kLost)) {
-    const Status made = FromLevelDb(env->CreateDir(path + kLost));
-    if (!made) return made;
-  }
-  const std::string from = BlockFilesDirectory(path) + "/" + name;
-  std::string to = path + kLost + "/" + name;
-  for (int i = 1; env->FileExists(to); ++i) to = fmt::format("{}{}/{}.{}", path, kLost, name, i);
-  const Status moved = FromLevelDb(env->RenameFile(from, to));
-  if (!moved) return moved;
-  spdlog::warn(
-      "store: {} is complete and on no record, as a crash between making and recording it leaves "
-      "it: it is now {}",
-      from, to);
-  return {};
-}
-
 // A lack of the process's own, not of the file.
 bool IsPassing(const Error& error) {
   if (error.code() != ErrorCode::kIo) return false;
@@ -72,6 +37,27 @@ BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, leveldb::Ca
 
 std::string BlockFileShelf::PathOf(uint64_t number) const {
   return fmt::format("{}/{:06}{}", directory_, number, kSuffix);
+}
+
+void BlockFileShelf::AddRemoved(uint64_t number) {
+  const std::lock_guard lock(removed_mutex_);
+  removed_.push_back(number);
+}
+
+void BlockFileShelf::SyncRemovals() {
+  std::vector<uint64_t> removed;
+  {
+    const std::lock_guard lock(removed_mutex_);
+    removed.swap(removed_);
+  }
+  if (removed.empty() || !SyncDirectory()) return;
+  const std::lock_guard lock(removed_mutex_);
+  gone_.insert(gone_.end(), removed.begin(), removed.end());
+}
+
+std::vector<uint64_t> BlockFileShelf::TakeGone() {
+  const std::lock_guard lock(removed_mutex_);
+  return std::exchange(gone_, {});
 }
 
 std::string BlockFileShelf::CacheKey(uint64_t number) const {
@@ -105,14 +91,20 @@ BlockFile::~BlockFile() {
   shelf_->indexes_->Erase(key);
   shelf_->handles_->Erase(key);
   shelf_->damaged_.Forget(info_.number);
-  if (!shelf_->env_->RemoveFile(path()).ok()) {
+  if (shelf_->env_->RemoveFile(path()).ok()) {
+    shelf_->AddRemoved(info_.number);
+  } else {
     spdlog::warn("store: {} cannot be removed yet", path());
   }
 }
 
-Error BlockFile::Damaged(const Error& error) const {
-  const Error named = error.Prefixed(path());
+void BlockFile::ReportDamage(const Error& error) const {
   if (!IsPassing(error)) shelf_->damaged_.Report({info_.number, path(), error.message()});
+}
+
+Error BlockFile::Damaged(const Error& error) const {
+  ReportDamage(error);
+  const Error named = error.Prefixed(path());
   // A file that is gone is damage, not a question for something that does not exist.
   if (error.code() == ErrorCode::kNotFound) return Error(ErrorCode::kCorruption, named.message());
   return named;
@@ -199,34 +191,5 @@ Status BlockFile::Read(const BlockPlace& block, uint32_t offset, uint32_t size,
 }
 
 std::string BlockFilesDirectory(const std::string& path) { return path + "/blocks"; }
-
-Result<StrayFiles> ClearStrayFiles(leveldb::Env* env, const std::string& path,
-                                   const std::vector<uint64_t>& known) {
-  const std::string directory = BlockFilesDirectory(path);
-  std::vector<std::string> names;
-  const Status listed = FromLevelDb(env->GetChildren(directory, &names));
-  if (!listed) return listed.error();
-  StrayFiles stray;
-  stray.last_number = known.empty() ? 0 : known.back();
-  for (const std::string& name : names) {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || end == name.data()) continue;
-    stray.last_number = std::max(stray.last_number, number);
-    if (std::binary_search(known.begin(), known.end(), number)) continue;
-    const std::string file = directory + "/" + name;
-    if (!IsComplete(env, file)) {
-      env->RemoveFile(file).ok();
-      continue;
-    }
-    const Status moved = MoveToLost(env, path, name);
-    if (!moved) spdlog::warn("store: {} is on no record: {}", file, moved.error().message());
-  }
-  names.clear();
-  env->GetChildren(path + kLost, &names).ok();
-  stray.lost = static_cast<uint64_t>(std::count_if(
-      names.begin(), names.end(), [](const std::string& name) { return !name.starts_with('.'); }));
-  return stray;
-}
 
 }  // namespace tallyd

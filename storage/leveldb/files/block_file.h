@@ -12,6 +12,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,10 @@ class BlockFileShelf {
   DamagedFiles& damaged() { return damaged_; }
   // Makes the names of the files durable.
   Status SyncDirectory() const { return FromLevelDb(env_->SyncDirectory(directory_)); }
+  // Makes it durable that the dropped files which are gone are gone.
+  void SyncRemovals();
+  // Of these the notes may go (storage/FORMAT.md, Dropped files). Each is returned once.
+  std::vector<uint64_t> TakeGone();
 
  private:
   friend class BlockFile;
@@ -48,6 +53,7 @@ class BlockFileShelf {
   std::shared_ptr<const T> Keep(leveldb::Cache* cache, uint64_t number, std::unique_ptr<const T> t,
                                 size_t charge);
   std::string CacheKey(uint64_t number) const;
+  void AddRemoved(uint64_t number);
 
   StoreEnv* const env_;
   const std::string directory_;
@@ -55,6 +61,10 @@ class BlockFileShelf {
   const std::unique_ptr<leveldb::Cache> handles_;  // By count.
   const uint64_t cache_id_;
   DamagedFiles damaged_;
+
+  std::mutex removed_mutex_;
+  std::vector<uint64_t> removed_;  // Guarded by removed_mutex_, like the next.
+  std::vector<uint64_t> gone_;     // Durably.
 };
 
 class BlockFile {
@@ -76,6 +86,7 @@ class BlockFile {
   Status Read(const BlockPlace& block, uint32_t offset, uint32_t size, std::string* bytes) const;
   // To be called with every error that the file's bytes caused: reports it, and names the file.
   Error Damaged(const Error& error) const;
+  void ReportDamage(const Error& error) const;
   bool is_damaged() const { return shelf_->damaged_.Contains(info_.number); }
 
   // Its contents are elsewhere, and base says so: the file goes with the last who holds it.
@@ -96,16 +107,6 @@ using BlockFilePtr = std::shared_ptr<const BlockFile>;
 using BlockFileMap = std::map<TableId, std::vector<BlockFilePtr>>;
 
 std::string BlockFilesDirectory(const std::string& path);
-// What stands beside the block files that are known.
-struct StrayFiles {
-  uint64_t last_number = 0;  // The greatest that any file has had.
-  uint64_t lost = 0;         // Files in `lost/`, those of earlier starts included.
-};
-// Removes what a crash left of files that were being made. A complete file whose number is not in
-// `known`, which is sorted, is somebody's data as far as anybody can tell: it moves to `lost/`
-// below `path`. Before anybody makes files.
-Result<StrayFiles> ClearStrayFiles(leveldb::Env* env, const std::string& path,
-                                   const std::vector<uint64_t>& known);
 
 }  // namespace tallyd
 

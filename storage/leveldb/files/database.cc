@@ -113,6 +113,11 @@ void Database::Close() {
   Dispose();
 }
 
+void Database::Dispose() {
+  disposer_.Dispose();
+  shelf_.SyncRemovals();
+}
+
 Status Database::WriteBase(leveldb::WriteBatch* batch) {
   leveldb::WriteOptions options;
   options.sync = true;

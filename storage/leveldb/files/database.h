@@ -121,7 +121,7 @@ class Database {
   Result<bool> BeginHead();
   Status SyncNewestHead();
   // Closes and removes the dropped heads and files that nobody holds any more.
-  void Dispose() { disposer_.Dispose(); }
+  void Dispose();
 
   // Of any thread.
   // kUnavailable when it is closed and stays so for a moment.

@@ -103,4 +103,9 @@ void LatestTables::Replace(Rows rows) {
   tables_.swap(rows);
 }
 
+void LatestTables::Keep(const std::function<bool(TableId)>& keep) {
+  const std::unique_lock lock(mutex_);
+  std::erase_if(tables_, [&](const auto& table) { return !keep(table.first); });
+}
+
 }  // namespace tallyd

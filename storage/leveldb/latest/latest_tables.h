@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -110,6 +111,8 @@ class LatestTables {
   // The rows that were replaced are left in *changes: nobody waits while they are freed.
   void Publish(LatestChanges* changes);
   void Replace(Rows rows);
+  // Drops the rows of all other tables.
+  void Keep(const std::function<bool(TableId)>& keep);
 
  private:
   mutable std::shared_mutex mutex_;

@@ -29,6 +29,7 @@ Result<Progress> HeadJob::Work(const ViewPtr& view) {
 }
 
 Status HeadJob::Yield() {
+  context_.database().Dispose();
   const auto now = std::chrono::steady_clock::now();
   if (now < not_before_) return {};
   while (true) {

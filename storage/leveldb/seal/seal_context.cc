@@ -40,6 +40,7 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
                             const View::Files& made, const std::function<void(View*)>& change) {
   for (const BlockFilePtr& file : from) {
     batch->DropRecord(BlockFileKey(file->info().table, file->info().number));
+    batch->PutRecord(DroppedFileKey(file->info().number), {});
   }
   for (const BlockFilePtr& file : made) {
     batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
@@ -51,7 +52,10 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
       if (change) change(view);
     });
   });
-  if (!status) uncertain_.insert(uncertain_.end(), made.begin(), made.end());
+  if (!status) {
+    uncertain_.insert(uncertain_.end(), made.begin(), made.end());
+    uncertain_.insert(uncertain_.end(), from.begin(), from.end());
+  }
   return status;
 }
 

@@ -63,8 +63,8 @@ class SealContext {
   Status NeedRoom(uint64_t bytes) const;
   // The same for work that frees more than it writes: it may take the reserve for that.
   Status NeedRoomToFree(uint64_t bytes) const;
-  // Files of commits that failed while they were written: after the reopen those go that are not on
-  // record.
+  // Files of commits that failed while they were written, the new ones and the old: after the
+  // reopen those go that are not on record.
   void DropUnrecorded(const View& view);
 
  private:

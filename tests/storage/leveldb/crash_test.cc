@@ -1,6 +1,7 @@
 // Power cuts and failing disks at every call that changes the disk: what was acknowledged is there,
 // batches are whole or absent, latest values are what the history implies.
 #include <gtest/gtest.h>
+#include <leveldb/db.h>
 
 #include <future>
 #include <set>
@@ -69,6 +70,16 @@ class CrashTest : public ::testing::Test {
         if (waiting[static_cast<size_t>(i)].get()) acknowledged_.insert(first + i);
       }
     }
+  }
+
+  int LatestRowsInBase() {
+    leveldb::DB* opened = nullptr;
+    EXPECT_TRUE(leveldb::DB::Open(leveldb::Options(), harness_->config().path, &opened).ok());
+    const std::unique_ptr<leveldb::DB> base(opened);
+    const std::unique_ptr<leveldb::Iterator> it(base->NewIterator(leveldb::ReadOptions()));
+    int rows = 0;
+    for (it->Seek("\x20"); it->Valid() && it->key()[0] == 0x20; it->Next()) ++rows;
+    return rows;
   }
 
   void Check(const std::string& what) {
@@ -173,6 +184,65 @@ TEST_F(CrashTest, AFaultNeverCostsWhatWasAcknowledged) {
     }
   }
   EXPECT_GT(faults, 50);
+}
+
+// The rows of its latest tables are told of by a head, its records by base: two writes.
+TEST_F(CrashTest, ADroppedTableLeavesNoLatestRows) {
+  int cuts = 0;
+  for (uint64_t offset = 1; offset < 40; ++offset) {
+    Start();
+    ASSERT_NO_FATAL_FAILURE(Reopen("at first"));
+    for (int number = 0; number < kMachines; ++number) {
+      ASSERT_TRUE(harness_->Commit(MakeBatch(number)));
+    }
+    ASSERT_TRUE(harness_->store().Settle());
+    ASSERT_TRUE(harness_->Adopt(MakeSchema({MakeTable("H")})));
+    env_->CutAt(env_->calls() + offset);
+    const Status dropped = harness_->store().DropTable("L");
+    harness_->Close();
+    if (dropped && !env_->failed()) break;
+    ++cuts;
+    env_->LosePower(Loss::kAll, 1);
+    const Status opened = harness_->TryOpen();
+    ASSERT_TRUE(opened) << opened.error().message();
+    const bool is_gone = harness_->Find("L") == nullptr;
+    EXPECT_TRUE(is_gone || !dropped);
+    EXPECT_TRUE(is_gone || harness_->Read("L").size() == kMachines) << "whole or not at all";
+    ASSERT_TRUE(harness_->store().Settle());
+    harness_->Close();
+    EXPECT_EQ(LatestRowsInBase(), is_gone ? 0 : kMachines) << "cut at call " << offset;
+  }
+  EXPECT_GT(cuts, 1);
+}
+
+// What is in memory is what the files hold, but for the group that failed.
+TEST_F(CrashTest, AReopenDoesNotReadLatestRowsAgain) {
+  constexpr int kRows = 20'000;
+  Start();
+  ASSERT_NO_FATAL_FAILURE(Reopen("at first"));
+  for (int row = 0; row < kRows;) {
+    auto batch = harness_->NewBatch();
+    for (const int end = row + 1000; row < end; ++row) {
+      harness_->Put(batch.get(), "L", std::to_string(100'000 + row), row,
+                    {{"A", "text", Value::String(std::string(200, 'x') + std::to_string(row))}});
+    }
+    ASSERT_TRUE(harness_->Commit(std::move(batch)));
+  }
+  ASSERT_TRUE(harness_->store().Settle());
+  ASSERT_NO_FATAL_FAILURE(Reopen("sealed"));
+  ASSERT_GT(env_->bytes_read(), uint64_t{kRows} * 200) << "a start reads them";
+  env_->FailAt(env_->calls() + 1, Fault::kIo, false);
+  const uint64_t before = env_->bytes_read();
+  const auto write = [&](const std::string& row) {
+    return harness_->Write("L", row, kRows, {{"A", "n", Value::Int(1)}});
+  };
+  EXPECT_FALSE(write("failed"));
+  while (!write("later")) std::this_thread::yield();
+  EXPECT_LT(env_->bytes_read() - before, 500'000u);
+  const size_t rows = harness_->Read("L").size();
+  EXPECT_TRUE(rows == kRows + 1 || rows == kRows + 2);
+  ASSERT_NO_FATAL_FAILURE(Reopen("read anew"));
+  EXPECT_EQ(harness_->Read("L").size(), rows);
 }
 
 TEST_F(CrashTest, AFullDiskRefusesWritesAndKeepsReading) {

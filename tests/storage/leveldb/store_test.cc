@@ -10,6 +10,7 @@
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/preview_batch.h"
+#include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -206,6 +207,52 @@ TEST_F(ClockJumpTest, TheRetentionClockIsKeptInTheStore) {
   Reopen();
   EXPECT_EQ(store().State().retention.time, reached) << "it never goes back";
   EXPECT_EQ(store().RetentionNow(), clock.now) << "but what it answers is not ahead of the wall";
+}
+
+// A crash may come between the commit that drops a file and its removal.
+TEST_F(StoreTest, DroppedFilesThatWereLeftGoAtTheNextStart) {
+  FaultEnv env;
+  StoreHarness crashed(&env);
+  crashed.Open();
+  ASSERT_TRUE(crashed.Adopt(MakeSchema({MakeTable("H")})));
+  env.KeepFiles(".blocks");
+  const auto write = [&](const std::string& row) {
+    ASSERT_TRUE(crashed.Write("H", row, 1, {{"A", "x", Value::Int(1)}}));
+    ASSERT_TRUE(crashed.store().Settle());
+  };
+  const auto files = [&] {
+    const std::filesystem::directory_iterator all(crashed.config().path + "/blocks");
+    return std::distance(begin(all), end(all));
+  };
+  for (const char* row : {"a", "b", "c"}) write(row);
+  EXPECT_EQ(crashed.Told("block_files"), 1u);
+  EXPECT_GT(files(), 1);
+  crashed.Close();
+  env.KeepFiles("");
+  crashed.Reopen();
+  EXPECT_EQ(files(), 1);
+  EXPECT_FALSE(std::filesystem::exists(crashed.config().path + "/lost"));
+  EXPECT_EQ(crashed.Read("H").size(), 3u);
+  crashed.Close();
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), crashed.config().path, &opened).ok());
+  const std::unique_ptr<leveldb::DB> base(opened);
+  const std::unique_ptr<leveldb::Iterator> it(base->NewIterator(leveldb::ReadOptions()));
+  it->Seek("\x12");
+  EXPECT_FALSE(it->Valid() && it->key()[0] == 0x12) << "the notes went, too";
+}
+
+TEST_F(StoreTest, ABlockFileThatNoRecordNamesIsSetAsideAndTold) {
+  ASSERT_TRUE(Write("H", "a", 1, {{"A", "x", Value::Int(1)}}));
+  ASSERT_TRUE(store().Settle());
+  Close();
+  const std::string blocks = config().path + "/blocks/";
+  std::filesystem::copy(blocks + "000001.blocks", blocks + "000042.blocks");
+  Reopen();
+  EXPECT_FALSE(std::filesystem::exists(blocks + "000042.blocks"));
+  EXPECT_TRUE(std::filesystem::exists(config().path + "/lost/000042.blocks"));
+  EXPECT_EQ(Gauge("tallyd_store_lost_files"), 1);
+  EXPECT_EQ(Read("H").size(), 1u);
 }
 
 TEST_F(StoreTest, LatestRowKeepsTheNewestEvent) {

@@ -59,6 +59,16 @@ TEST(BlockFileCodecTest, TheBytesOfARecord) {
   EXPECT_EQ(*decoded, info);
 }
 
+TEST(BlockFileCodecTest, TheKeyOfADroppedFilesNote) {
+  const std::string key = DroppedFileKey(42);
+  EXPECT_EQ(Hex(key), "12000000000000002a");
+  uint64_t number = 0;
+  EXPECT_TRUE(ParseDroppedFileKey(key, &number));
+  EXPECT_EQ(number, 42u);
+  EXPECT_FALSE(ParseDroppedFileKey(key + "x", &number));
+  EXPECT_FALSE(ParseDroppedFileKey(key.substr(0, 5), &number));
+}
+
 TEST(BlockFileCodecTest, AFileSaysOfItselfWhatBaseRecords) {
   const BlockFileInfo info = SomeInfo();
   const Result<BlockFileDescription> decoded =

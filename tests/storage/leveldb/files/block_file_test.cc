@@ -128,31 +128,5 @@ TEST_F(BlockFileTest, WhatAWriterDidNotHandOutGoesWithIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-class StrayFileTest : public ::testing::Test, public StoreHarness {};
-
-TEST_F(StrayFileTest, ACompleteFileThatNobodyNamesIsKeptInLost) {
-  Open();
-  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
-  ASSERT_TRUE(Write("H", "r", 1, {{"A", "x", Value::Int(1)}}));
-  ASSERT_TRUE(store().Settle());
-  Close();
-  const std::filesystem::path blocks = config().path + "/blocks";
-  const auto known = *std::filesystem::directory_iterator(blocks);
-  std::filesystem::copy_file(known, blocks / "000098.blocks");
-  std::filesystem::copy_file(known, blocks / "000099.blocks");
-  std::filesystem::resize_file(blocks / "000098.blocks", 50);
-  for (int start = 0; start < 2; ++start) {
-    Reopen();
-    EXPECT_FALSE(std::filesystem::exists(blocks / "000098.blocks")) << "it was never finished";
-    EXPECT_FALSE(std::filesystem::exists(blocks / "000099.blocks"));
-    EXPECT_TRUE(std::filesystem::exists(config().path + "/lost/000099.blocks"));
-    EXPECT_EQ(Told("lost_files"), 1u);
-    EXPECT_EQ(Read("H").size(), 1u);
-  }
-  ASSERT_TRUE(Write("H", "s", 1, {{"A", "x", Value::Int(1)}}));
-  ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(Read("H").size(), 2u);
-}
-
 }  // namespace
 }  // namespace tallyd

@@ -1,0 +1,47 @@
+// FileSweep: what a start finds in blocks/, held against what base names, before anybody makes or
+// reads block files.
+//
+// - A file that base names and that is not there, or has another size, is reported as damaged.
+// - One that a commit dropped, and a crash kept from being removed, is removed: base has a note.
+// - Any other one is nobody's. Where it is incomplete, or all of it is still in the heads, a crash
+//   came while it was made: it is removed. Every other goes to lost/: base may be wrong.
+// - What is not named like a block file is left alone.
+#ifndef TALLYD_STORAGE_LEVELDB_FILES_FILE_SWEEP_H_
+#define TALLYD_STORAGE_LEVELDB_FILES_FILE_SWEEP_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/result.h"
+#include "storage/leveldb/files/block_file.h"
+
+namespace tallyd {
+
+// What base says.
+struct FilesOnRecord {
+  std::vector<BlockFilePtr> files;
+  std::set<uint64_t> dropped;    // Numbers.
+  uint64_t sealed_sequence = 0;  // What is later is in the heads.
+};
+
+struct LostFile {
+  std::string path;
+  uint64_t bytes = 0;
+};
+
+struct FileSweep {
+  uint64_t greatest = 0;       // Number that any file has had.
+  std::vector<LostFile> lost;  // All that are in lost/, by name.
+};
+
+// `path`: of the store.
+Result<FileSweep> SweepFiles(BlockFileShelf* shelf, const std::string& path,
+                             const FilesOnRecord& record);
+
+std::string LostDirectory(const std::string& path);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_FILES_FILE_SWEEP_H_
