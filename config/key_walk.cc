@@ -7,7 +7,6 @@
 namespace tallyd {
 namespace {
 
-constexpr std::string_view kMeasuredField = "field";
 constexpr std::string_view kFieldsParameter = "fields";
 
 bool Descends(const Segment& segment) { return segment.spec.kind == SpecKind::kReverseMs; }
@@ -258,7 +257,7 @@ std::vector<std::string> KeyWalk::WouldBound() const {
     if (IsOpenAfter(known_.time)) sides.push_back("to");
     return sides;
   }
-  return {std::string(segment->field == kMeasuredField ? kFieldsParameter : segment->field)};
+  return {std::string(segment->field == kFieldPlaceholder ? kFieldsParameter : segment->field)};
 }
 
 Error KeyWalk::TooMany(size_t ranges) const {

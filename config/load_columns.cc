@@ -2,8 +2,8 @@
 // them out.
 #include <algorithm>
 
-#include "config/glob.h"
 #include "config/load.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -53,24 +53,10 @@ void ReadFields(TomlReader* reader, ColumnRule* rule) {
   }
 }
 
-// Whether the rule takes this field, as the mapper does: by name any, by glob or default those that
-// neither the row key holds nor the time uses.
-bool Takes(const ColumnRule& rule, const Table& table, std::string_view field) {
-  const std::vector<Segment>& segments = table.row_key.segments();
-  const bool in_key = std::any_of(segments.begin(), segments.end(), [field](const Segment& s) {
-    return !s.is_literal() && !s.is_salt() && s.field == field;
-  });
-  const bool is_free = field != table.time_field && !in_key;
-  if (rule.fields.empty()) return is_free;
-  return std::any_of(rule.fields.begin(), rule.fields.end(), [&](const std::string& wanted) {
-    return IsGlob(wanted) ? is_free && GlobMatches(wanted, field) : wanted == field;
-  });
-}
-
 void ReadRename(TomlReader* reader, const Table& table, ColumnRule* rule) {
   for (TomlReader& rename : reader->Table("rename")) {
     for (auto& [field, qualifier] : rename.StringMembers()) {
-      if (!Takes(*rule, table, field)) {
+      if (!RuleTakes(table, *rule, field)) {
         rename.Mistake(field,
                        "the rule does not take this field; accepted: fields that it takes" +
                            (rule->fields.empty() ? std::string() : ", " + Listed(rule->fields)) +

@@ -10,8 +10,6 @@
 namespace tallyd {
 namespace {
 
-constexpr std::string_view kMeasuredField = "field";
-
 bool IsDigitsOfVaryingNumber(const Spec& spec) {
   const bool ends_in_bare_day = spec.kind == SpecKind::kStrftime && spec.format.ends_with("%-d");
   return spec.kind == SpecKind::kSalt || ends_in_bare_day;
@@ -67,9 +65,9 @@ Result<RowKeyTemplate> RowKeyTemplate::Parse(std::string_view text, std::string_
     }
     if (segment.is_literal()) continue;
     has_placeholder = true;
-    if (segment.field == kMeasuredField) {
+    if (segment.field == kFieldPlaceholder) {
       row_key.names_measured_field_ = true;
-    } else if (!segment.of_time_field && !segment.is_salt() &&
+    } else if (GivesBackInKey(segment) &&
                std::ranges::count(row_key.entity_fields_, segment.field) == 0) {
       row_key.entity_fields_.push_back(segment.field);
     }

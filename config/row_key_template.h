@@ -33,8 +33,8 @@ class RowKeyTemplate {
 
   const std::string& text() const { return text_; }
   const std::vector<Segment>& segments() const { return segments_; }
-  // Distinct placeholder fields in order, without the time field and without "field". Salts' fields
-  // count only where the same field stands unsalted, too.
+  // The fields that a key gives back, distinct, in order. It gives none back of which it has only a
+  // salt or the period of a time; the time field and "field" are no such fields.
   const std::vector<std::string>& entity_fields() const { return entity_fields_; }
   bool names_measured_field() const { return names_measured_field_; }  // Has {field}.
   bool UsesField(std::string_view name) const;

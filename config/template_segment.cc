@@ -44,6 +44,17 @@ Result<Segment> TakeSegment(std::string_view* rest, std::string_view time_field)
 
 }  // namespace
 
+bool GivesBackInKey(const Segment& segment) {
+  return !segment.is_literal() && !segment.is_salt() && !segment.spec.is_time() &&
+         !segment.of_time_field;
+}
+
+bool GivesBackInColumn(const Segment& segment) {
+  const SpecKind kind = segment.spec.kind;
+  return !segment.is_literal() && !segment.is_salt() && !segment.spec.is_time() &&
+         kind != SpecKind::kReverseDomain && kind != SpecKind::kReverseDigits;
+}
+
 Result<std::vector<Segment>> ParseSegments(std::string_view text, std::string_view time_field) {
   std::vector<Segment> segments;
   for (std::string_view rest = text; !rest.empty();) {

@@ -13,6 +13,10 @@
 
 namespace tallyd {
 
+// The names that stand for the measured field: {field} in row keys, both in rules per field.
+inline constexpr std::string_view kFieldPlaceholder = "field";
+inline constexpr std::string_view kValuePlaceholder = "value";
+
 struct Segment {
   std::string literal;  // Literal text (field empty) ...
   std::string
@@ -27,6 +31,12 @@ struct Segment {
   bool is_literal() const { return field.empty(); }
   bool is_salt() const { return spec.kind == SpecKind::kSalt; }
 };
+
+// Whether the text of this placeholder gives back a value of an event: of a salt it does not, nor
+// of the period of a time. In a key the table's own time is none; in a column reversed text is not
+// read back.
+bool GivesBackInKey(const Segment& segment);
+bool GivesBackInColumn(const Segment& segment);
 
 // One placeholder's value read back from a key. Views point into the key or into the scratch given
 // to ReadBack.

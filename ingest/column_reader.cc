@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "config/glob.h"
-#include "ingest/measured.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -19,8 +19,8 @@ ReadColumn::As HowToRead(const ColumnRule& rule) {
   if (!rule.value.is_one_placeholder() || first.spec.kind != SpecKind::kText) {
     return ReadColumn::As::kTemplate;
   }
-  if (rule.per_field && first.field == kValuePlaceholder) return ReadColumn::As::kMeasured;
-  if (rule.per_field && first.field == kFieldPlaceholder) return ReadColumn::As::kTemplate;
+  if (IsMeasuredValue(rule, first)) return ReadColumn::As::kMeasured;
+  if (IsMeasuredField(rule, first)) return ReadColumn::As::kTemplate;
   return ReadColumn::As::kField;
 }
 

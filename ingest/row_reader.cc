@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "config/glob.h"
+#include "config/table_rules.h"
 #include "ingest/blob.h"
 #include "ingest/column_reader.h"
 #include "ingest/fragment_builder.h"
-#include "ingest/measured.h"
 
 namespace tallyd {
 namespace {
@@ -52,8 +52,7 @@ struct RowReader::Impl {
         columns(table_in, std::move(stored), stream_fields, fields_in),
         builder(*fields_in) {
     for (const Segment& segment : table.row_key.segments()) {
-      const bool holds = KeyHolds(table, segment.field) && !segment.is_salt() &&
-                         !segment.of_time_field && !segment.spec.is_time();
+      const bool holds = KeyHolds(table, segment.field) && GivesBackInKey(segment);
       key_ids.push_back(holds ? static_cast<int32_t>(fields->Add(segment.field)) : -1);
     }
     runs_are_safe = std::ranges::none_of(table.row_key.segments(), [](const Segment& segment) {
@@ -101,7 +100,8 @@ bool RowReader::Impl::ReadKey(std::string_view key) {
   entity.clear();
   for (const KeyField& part : key_parts) {
     const Segment& segment = table.row_key.segments()[part.segment];
-    if (table.row_key.names_measured_field() && segment.field == kFieldPlaceholder) {
+    if (segment.field == kFieldPlaceholder) {
+      if (part.value.is_null()) continue;
       const std::string name = ToText(part.value);
       measured_selected = columns.Selected(name);
       if (measured_selected) measured_field = fields->Add(name);

@@ -97,9 +97,6 @@ class RowReader {
   uint64_t unreadable_rows_ = 0;
 };
 
-// Whether the table can give back this field of an event: it is in the row key, or a rule takes it.
-bool TableHolds(const Table& table, std::string_view field);
-
 }  // namespace tallyd
 
 #endif  // TALLYD_INGEST_ROW_READER_H_

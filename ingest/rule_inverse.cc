@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "config/glob.h"
-#include "ingest/measured.h"
+#include "config/table_rules.h"
 #include "ingest/row_reader.h"
 
 namespace tallyd {
@@ -13,49 +13,13 @@ namespace {
 // So many single columns are asked for by name; for more a pattern is cheaper.
 constexpr size_t kMaxPatterns = 256;
 
-// Whether a template's text gives the placeholder's value back.
-bool GivesBack(const Segment& segment) {
-  const SpecKind kind = segment.spec.kind;
-  return !segment.is_literal() && !segment.is_salt() && !segment.spec.is_time() &&
-         kind != SpecKind::kReverseDomain && kind != SpecKind::kReverseDigits;
-}
-
-bool GivesBack(const ValueTemplate& text, std::string_view field) {
-  return std::ranges::any_of(text.segments(), [field](const Segment& segment) {
-    return segment.field == field && GivesBack(segment);
-  });
-}
-
-bool TellsEither(const ColumnRule& rule, std::string_view placeholder) {
-  return GivesBack(rule.name, placeholder) || GivesBack(rule.value, placeholder);
-}
-
-// The only field that a per-field rule takes, if that is certain.
-const std::string* OnlyField(const ColumnRule& rule) {
-  return rule.fields.size() == 1 && !IsGlob(rule.fields[0]) ? &rule.fields[0] : nullptr;
-}
-
-// Whether the rule's columns give this field of an event back.
-bool RuleHolds(const Table& table, const ColumnRule& rule, std::string_view field) {
-  if (rule.serialize != Serialization::kNone) return RuleTakes(table, rule, field);
-  if (!rule.per_field) return TellsEither(rule, field);
-  if (field != kFieldPlaceholder && field != kValuePlaceholder && TellsEither(rule, field)) {
-    return true;
-  }
-  const bool tells_name = RenamedTo(rule, field) != nullptr ||
-                          TellsEither(rule, kFieldPlaceholder) ||
-                          table.row_key.names_measured_field() || OnlyField(rule) != nullptr;
-  return RuleTakes(table, rule, field) && tells_name && TellsEither(rule, kValuePlaceholder);
-}
-
-// The qualifiers that a template can make, {field} being matched by `field`.
-std::string PatternOf(const ValueTemplate& name, bool per_field, std::string_view field) {
+// The qualifiers that the rule's name can make, {field} being matched by `field`.
+std::string PatternOf(const ColumnRule& rule, std::string_view field) {
   std::string pattern;
-  for (const Segment& segment : name.segments()) {
+  for (const Segment& segment : rule.name.segments()) {
     if (segment.is_literal()) {
       pattern += segment.literal;
-    } else if (per_field && segment.field == kFieldPlaceholder &&
-               segment.spec.kind == SpecKind::kText) {
+    } else if (IsMeasuredField(rule, segment) && segment.spec.kind == SpecKind::kText) {
       pattern += field;
     } else if (!pattern.ends_with('*')) {
       pattern += '*';
@@ -77,26 +41,25 @@ class PatternCollector {
   void AddRule(const ColumnRule& rule, const std::vector<std::string>& stream_fields) {
     if (rule.serialize != Serialization::kNone) return Add(rule, rule.name.text());
     if (!rule.per_field) {
-      if (NamesWanted(rule)) Add(rule, PatternOf(rule.name, false, {}));
+      if (NamesWanted(rule)) Add(rule, PatternOf(rule, {}));
       return;
     }
     const size_t before = patterns_.size();
     const bool named_as_sent = rule.rename.empty() && !rule.compact_names;
     for (const std::string& field : stream_fields) {
-      if (!Wants(field) || !RuleHolds(table_, rule, field)) continue;
+      if (!Wants(field) || GivenBack(table_, rule, field) == Fidelity::kNone) continue;
       if (named_as_sent) {
-        for (const std::string& glob : globs_) Add(rule, PatternOf(rule.name, true, glob));
+        for (const std::string& glob : globs_) Add(rule, PatternOf(rule, glob));
         break;
       }
       const std::string* renamed = RenamedTo(rule, field);
-      Add(rule,
-          renamed != nullptr ? *renamed : PatternOf(rule.name, true, NameInRule(rule, field)));
+      Add(rule, renamed != nullptr ? *renamed : PatternOf(rule, NameInRule(rule, field)));
       if (patterns_.size() - before > kMaxPatterns) {
         patterns_.resize(before);
-        return Add(rule, PatternOf(rule.name, true, "*"));
+        return Add(rule, PatternOf(rule, "*"));
       }
     }
-    if (NamesWanted(rule)) Add(rule, PatternOf(rule.name, true, "*"));
+    if (NamesWanted(rule)) Add(rule, PatternOf(rule, "*"));
   }
 
   std::vector<ColumnPattern> Take() { return std::move(patterns_); }
@@ -105,8 +68,7 @@ class PatternCollector {
   // Whether a template of the rule names a field of the event that is wanted.
   bool NamesWanted(const ColumnRule& rule) const {
     auto wanted = [&](const Segment& segment) {
-      const bool special = rule.per_field && (segment.field == kFieldPlaceholder ||
-                                              segment.field == kValuePlaceholder);
+      const bool special = IsMeasuredField(rule, segment) || IsMeasuredValue(rule, segment);
       return !segment.is_literal() && !special && Wants(segment.field);
     };
     return std::ranges::any_of(rule.name.segments(), wanted) ||
@@ -155,9 +117,8 @@ bool RuleInverse::Try(const ColumnRule& rule, std::string_view qualifier,
   if (!rule.name.Match(qualifier, &parts)) return false;
   for (const KeyField& part : parts) {
     const Segment& segment = rule.name.segments()[part.segment];
-    const bool special = rule.per_field &&
-                         (segment.field == kFieldPlaceholder || segment.field == kValuePlaceholder);
-    if (!special && !part.value.is_null() && GivesBack(segment)) {
+    const bool special = IsMeasuredField(rule, segment) || IsMeasuredValue(rule, segment);
+    if (!special && !part.value.is_null() && GivesBackInColumn(segment)) {
       meaning->named.emplace_back(segment.field, part.value);
     }
   }
@@ -167,12 +128,14 @@ bool RuleInverse::Try(const ColumnRule& rule, std::string_view qualifier,
 bool RuleInverse::TryPerField(const ColumnRule& rule, const std::vector<KeyField>& parts,
                               ColumnMeaning* meaning) const {
   using Measured = ColumnMeaning::Measured;
-  if (table_.row_key.names_measured_field()) {
+  if (KeyTellsMeasured(table_)) {
     meaning->measured = Measured::kFromKey;
   } else if (const std::string* only = OnlyField(rule)) {
     meaning->measured = Measured::kFixed;
     meaning->field = *only;
-  } else if (GivesBack(rule.value, kFieldPlaceholder)) {
+  } else if (std::ranges::any_of(rule.value.segments(), [&](const Segment& segment) {
+               return IsMeasuredField(rule, segment) && GivesBackInColumn(segment);
+             })) {
     meaning->measured = Measured::kFromValue;
   }
   for (const KeyField& part : parts) {
@@ -212,12 +175,6 @@ std::vector<ColumnPattern> PatternsOf(const Table& table,
   PatternCollector collector(table, globs);
   for (const ColumnRule& rule : table.columns) collector.AddRule(rule, stream_fields);
   return collector.Take();
-}
-
-bool TableHolds(const Table& table, std::string_view field) {
-  return KeyHolds(table, field) || std::ranges::any_of(table.columns, [&](const ColumnRule& rule) {
-           return RuleHolds(table, rule, field);
-         });
 }
 
 }  // namespace tallyd

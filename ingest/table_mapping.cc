@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ingest/measured.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {

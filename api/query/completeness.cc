@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/table_rules.h"
+
 namespace tallyd {
 namespace {
 
@@ -18,7 +20,9 @@ bool Matters(const EventQuery& query, const Table& table, const std::vector<std:
              const std::string& family) {
   bool any_measured = false;
   for (const ColumnRule& rule : table.columns) {
-    const auto takes = [&](std::string_view field) { return RuleUses(table, rule, field); };
+    const auto takes = [&](std::string_view field) {
+      return GivenBack(table, rule, field) != Fidelity::kNone;
+    };
     const bool takes_asked =
         std::any_of(asked.begin(), asked.end(), takes) ||
         std::any_of(query.filters.begin(), query.filters.end(),

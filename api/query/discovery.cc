@@ -6,6 +6,7 @@
 #include "api/handlers.h"
 #include "api/query/event_query.h"
 #include "api/query/key_values.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -33,7 +34,7 @@ const Table* TableFor(const Schema& schema, const Stream& stream, std::string_vi
   };
   for (const size_t index : stream.tables) {
     const Table& table = schema.tables[index];
-    if (!IsKeyField(table, field)) continue;
+    if (!KeyHolds(table, field)) continue;
     if (best == nullptr || cost(table) < cost(*best)) best = &table;
   }
   return best;

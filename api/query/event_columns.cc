@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "config/glob.h"
-#include "ingest/row_reader.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {

@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "config/glob.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 
 EventFilter::EventFilter(const EventQuery& query, const Table& table, FieldTable* fields)
     : query_(query), table_(table), fields_(fields) {
   for (const FieldFilter& filter : query.filters) {
-    auto& filters = IsKeyField(table, filter.field) ? key_filters_ : rest_filters_;
+    auto& filters = KeyHolds(table, filter.field) ? key_filters_ : rest_filters_;
     filters.push_back({fields->Add(filter.field), &filter.values});
   }
   for (const std::string& pattern : query.fields) {
-    const bool key_or_time = IsKeyField(table, pattern) || query.IsTime(table, pattern);
+    const bool key_or_time = KeyHolds(table, pattern) || query.IsTime(table, pattern);
     needs_measured_ = needs_measured_ || !key_or_time;
   }
 }
@@ -32,7 +33,7 @@ EventFilter::Role EventFilter::RoleOf(uint32_t field) {
   const std::string& name = fields_->name(field);
   const auto& patterns = query_.fields;
   Role role = Role::kOther;
-  if (IsKeyField(table_, name)) {
+  if (KeyHolds(table_, name)) {
     role = Role::kKey;
   } else if (patterns.empty() ||
              std::any_of(patterns.begin(), patterns.end(),

@@ -7,6 +7,7 @@
 
 #include "api/cursor.h"
 #include "config/glob.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -75,7 +76,7 @@ Status CheckTimeFilters(const EventQuery& query) {
     for (const size_t index : query.stream->tables) {
       const Table& table = query.schema().tables[index];
       is_time = is_time || table.time_field == filter.field;
-      held = held || IsMeasured(table, filter.field) || IsKeyField(table, filter.field);
+      held = held || TableHolds(table, filter.field);
     }
     if (is_time && !held) {
       return Invalid(filter.field + ": it is the time; bound it with from and to");

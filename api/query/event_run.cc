@@ -6,6 +6,7 @@
 
 #include "api/query/step_scan.h"
 #include "config/glob.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -128,7 +129,7 @@ std::vector<std::string> EventRun::AggregatedFields() const {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
   const auto is_measured = [&](const std::string& name) {
-    return TableHolds(*plan_.table, name) && !IsKeyField(*plan_.table, name) &&
+    return TableHolds(*plan_.table, name) && !KeyHolds(*plan_.table, name) &&
            !query_.IsTime(*plan_.table, name);
   };
   for (const std::string& pattern : query_.fields) {
@@ -153,7 +154,7 @@ Status EventRun::Downsample() {
   spec.by = query_.by;
   spec.descending = descending();
   if (query_.cursor) spec.start = query_.cursor->position;
-  const auto is_key = [&](const std::string& field) { return IsKeyField(*plan_.table, field); };
+  const auto is_key = [&](const std::string& field) { return KeyHolds(*plan_.table, field); };
   const bool whole_events =
       input_.spreads_events() &&
       (!std::all_of(spec.by.begin(), spec.by.end(), is_key) ||

@@ -156,7 +156,7 @@ class ValueScan {
 size_t SegmentOf(const Table& table, std::string_view field) {
   const std::vector<Segment>& segments = table.row_key.segments();
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i].field == field && !segments[i].is_salt()) return i;
+    if (segments[i].field == field && GivesBackInKey(segments[i])) return i;
   }
   return segments.size();
 }

@@ -6,7 +6,7 @@
 #include "api/cell_json.h"
 #include "api/query/completeness.h"
 #include "config/glob.h"
-#include "ingest/row_reader.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -233,13 +233,13 @@ KnownFields KnownOf(const EventQuery& query, const Table& table) {
   std::vector<std::string> measured;
   const auto add_measured = [&](const std::string& field) {
     const bool is_new = std::find(measured.begin(), measured.end(), field) == measured.end();
-    if (is_new && IsMeasured(table, field)) measured.push_back(field);
+    if (is_new && AnyRuleTakes(table, field)) measured.push_back(field);
   };
   for (const FieldFilter& filter : query.filters) {
     if (table.row_key.UsesField(filter.field) && filter.field != "field") {
       known.values[filter.field] = filter.values;
     }
-    if (!IsKeyField(table, filter.field)) add_measured(filter.field);
+    if (!KeyHolds(table, filter.field)) add_measured(filter.field);
   }
   if (!table.row_key.names_measured_field()) return known;
   const bool only_filters = query.fields.empty();
@@ -247,7 +247,11 @@ KnownFields KnownOf(const EventQuery& query, const Table& table) {
     for (const std::string& field : AskedFields(query)) add_measured(field);
   }
   for (const std::string& field : query.by) add_measured(field);
-  const bool asks_measured = !only_filters && !measured.empty();
+  const auto comes_with_others = [&](const std::string& field) {
+    return ComesWithOthers(table, field);
+  };
+  const bool asks_measured = !only_filters && !measured.empty() &&
+                             std::ranges::none_of(AskedFields(query), comes_with_others);
   if (!asks_measured) {
     for (const std::string& field : query.known->names()) add_measured(field);
   }

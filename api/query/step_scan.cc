@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/table_rules.h"
+
 namespace tallyd {
 
 namespace {
@@ -54,7 +56,7 @@ void StepScan::Open() {
 
 // Runs tell the key's fields and single measured ones, not whole events.
 bool StepScan::TakesRuns() const {
-  const auto is_key = [&](const std::string& field) { return IsKeyField(*input_.table, field); };
+  const auto is_key = [&](const std::string& field) { return KeyHolds(*input_.table, field); };
   return std::all_of(query_.by.begin(), query_.by.end(), is_key) &&
          std::none_of(steps_->fields().begin(), steps_->fields().end(), is_key) &&
          filter_.filters_keys_only() && !input_.whole_rows() && !input_.spreads_events();

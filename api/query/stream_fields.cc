@@ -3,48 +3,24 @@
 #include <algorithm>
 
 #include "config/glob.h"
-#include "ingest/measured.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
-namespace {
-
-// The event's own fields that a template names. In a rule that runs per measured field, {field} and
-// {value} are none.
-void AddTemplate(const std::vector<Segment>& segments, bool per_field, const Table& table,
-                 std::map<std::string, uint8_t, std::less<>>* fields) {
-  for (const Segment& segment : segments) {
-    const bool special = per_field && (segment.field == "field" || segment.field == "value");
-    if (segment.is_literal() || special || segment.field == table.time_field) continue;
-    fields->try_emplace(segment.field);
-  }
-}
-
-}  // namespace
 
 StreamFields::StreamFields(const Schema& schema, const Stream& stream, const Store& store)
     : stream_(stream.name) {
   for (const auto& [name, hints] : stream.fields) type_bits_.try_emplace(name);
   type_bits_.try_emplace(stream.time_field);
-  for (const size_t index : stream.tables) AddTable(schema.tables[index]);
+  for (const size_t index : stream.tables) {
+    for (const std::string& name : FieldsNamedBy(schema.tables[index])) {
+      type_bits_.try_emplace(name);
+    }
+  }
   for (const FieldInfo& field : store.Fields(stream.name)) {
     type_bits_[field.name] |= field.type_bits;
   }
   names_.reserve(type_bits_.size());
   for (const auto& [name, bits] : type_bits_) names_.push_back(name);
-}
-
-void StreamFields::AddTable(const Table& table) {
-  type_bits_.try_emplace(table.time_field);
-  for (const std::string& field : table.when) type_bits_.try_emplace(field);
-  AddTemplate(table.row_key.segments(), true, table, &type_bits_);
-  for (const ColumnRule& rule : table.columns) {
-    for (const std::string& field : rule.fields) {
-      if (!IsGlob(field)) type_bits_.try_emplace(field);
-    }
-    for (const auto& [field, qualifier] : rule.rename) type_bits_.try_emplace(field);
-    AddTemplate(rule.name.segments(), rule.per_field, table, &type_bits_);
-    AddTemplate(rule.value.segments(), rule.per_field, table, &type_bits_);
-  }
 }
 
 bool StreamFields::IsNumber(std::string_view name) const {
@@ -72,21 +48,6 @@ Error StreamFields::Unknown(std::string_view name) const {
     message += (i == 0 ? "; the nearest are '" : ", '") + nearest[i] + "'";
   }
   return Invalid(std::move(message));
-}
-
-bool RuleUses(const Table& table, const ColumnRule& rule, std::string_view field) {
-  if (rule.per_field) return RuleTakes(table, rule, field);
-  return rule.name.Names(field) || rule.value.Names(field);
-}
-
-bool IsMeasured(const Table& table, std::string_view field) {
-  return std::any_of(table.columns.begin(), table.columns.end(),
-                     [&](const ColumnRule& rule) { return RuleUses(table, rule, field); });
-}
-
-bool IsKeyField(const Table& table, std::string_view field) {
-  const std::vector<std::string>& fields = table.row_key.entity_fields();
-  return std::find(fields.begin(), fields.end(), field) != fields.end();
 }
 
 }  // namespace tallyd

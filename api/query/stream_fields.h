@@ -27,19 +27,10 @@ class StreamFields {
   Error Unknown(std::string_view name) const;
 
  private:
-  void AddTable(const Table& table);
-
   std::string stream_;
   std::map<std::string, uint8_t, std::less<>> type_bits_;
   std::vector<std::string> names_;
 };
-
-// Whether a rule of the table's columns, per field or per event, uses this field of an event.
-bool RuleUses(const Table& table, const ColumnRule& rule, std::string_view field);
-// Whether any does: the field is measured, not only part of the key.
-bool IsMeasured(const Table& table, std::string_view field);
-// Whether the row key gives the field back: it stands there other than as a salt or as the time.
-bool IsKeyField(const Table& table, std::string_view field);
 
 }  // namespace tallyd
 

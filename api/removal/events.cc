@@ -17,6 +17,7 @@
 #include "api/handlers.h"
 #include "api/query/event_query.h"
 #include "api/rows/row_query.h"
+#include "config/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -37,7 +38,7 @@ struct Removal {
 bool NamesKeyField(const EventQuery& query) {
   const auto in_some_key = [&](const FieldFilter& filter) {
     return std::any_of(query.stream->tables.begin(), query.stream->tables.end(), [&](size_t table) {
-      return IsKeyField(query.schema().tables[table], filter.field);
+      return KeyHolds(query.schema().tables[table], filter.field);
     });
   };
   return std::any_of(query.filters.begin(), query.filters.end(), in_some_key);
@@ -45,7 +46,7 @@ bool NamesKeyField(const EventQuery& query) {
 
 Status CheckFilters(const EventQuery& query, const Table& table) {
   for (const FieldFilter& filter : query.filters) {
-    if (IsKeyField(table, filter.field)) continue;
+    if (KeyHolds(table, filter.field)) continue;
     return Unprocessable(fmt::format(
         "{}: the row key of table {} ({}) does not hold it, so its rows cannot be told apart; "
         "delete by key fields, or from that table by prefix",

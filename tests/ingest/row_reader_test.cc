@@ -149,22 +149,23 @@ TEST(RowReaderTest, EventsWithoutAFieldToTellAreStillEvents) {
   EXPECT_EQ(Reading(world, "T").Events(), "60000 k='a'\n");
 }
 
-TEST(TableHoldsTest, FieldsOfTheKeyAndOfTheRulesAreHeld) {
-  World world(OneTable("single-timestamp", "{k}#{s:salt(3)}#{ts:ms}",
-                       "{family = \"f\", fields = [\"a*\", \"b\"], rename = {b = \"x\"}},"
-                       "{family = \"f\", name = \"{c}\", value = \"{d}\"}"));
-  const Table& table = *world.schema->FindTable("T");
-  for (const char* held : {"k", "a1", "b", "c", "d"}) EXPECT_TRUE(TableHolds(table, held)) << held;
-  for (const char* lost : {"s", "x", "e", "ts"}) EXPECT_FALSE(TableHolds(table, lost)) << lost;
-}
-
-TEST(TableHoldsTest, AReadingWhoseFieldNothingTellsIsNotHeld) {
-  World lost(OneTable("new-column", "{k}#{ts:day}"));
-  EXPECT_FALSE(TableHolds(*lost.schema->FindTable("T"), "p"));
+TEST(RowReaderTest, AReadingWhoseFieldOnlyItsRuleTellsComesBack) {
   World only(OneTable("new-column", "{k}#{ts:day}", "{family = \"f\", fields = [\"p\"]}"));
-  EXPECT_TRUE(TableHolds(*only.schema->FindTable("T"), "p"));
   only.Map(R"({"k":"a","ts":1,"p":5,"q":6})");
   EXPECT_EQ(Reading(only, "T").Events(), "1 k='a' p=5\n");
+}
+
+TEST(RowReaderTest, ASaltOfTheFieldsNameDoesNotHideTheName) {
+  World world(OneTable("new-column", "{k}#{field}#{field:salt(2)}#{ts:week}"));
+  world.Map(R"({"k":"a","ts":1,"p":5})");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 k='a' p=5\n");
+}
+
+TEST(RowReaderTest, ASecondTimeOfTheKeyIsAMeasuredField) {
+  World world(OneTable("single-timestamp", "{k}#{due:day}#{ts:ms}"));
+  world.Map(R"({"k":"a","ts":1,"due":86400000,"v":1})");
+  EXPECT_EQ(Reading(world, "T").Events(), "1 due=86400000 k='a' v=1\n");
+  EXPECT_EQ(Reading(world, "T", {"due"}).Patterns(), "f:due ");
 }
 
 }  // namespace
