@@ -51,10 +51,10 @@ std::vector<std::string> CounterNames() {
 }
 
 struct Machine {
-  Machine(std::uint64_t seed, int number, int machines)
+  Machine(std::uint64_t seed, int number, int machines, std::int64_t every_ms)
       : hostname("server" + std::to_string(number) + ".bbb.com"),
         random(seed, static_cast<std::uint64_t>(number)),
-        phase_ms(number * kTickMs / machines % kTickMs) {
+        phase_ms(number * every_ms / machines % every_ms) {
     for (auto& gauge : gauges) gauge = random.Between(0, kGaugeMax);
     for (auto& counter : counters) counter = random.Between(0, 400'000'000);
   }
@@ -82,16 +82,24 @@ class FleetSource : public EventSource {
   explicit FleetSource(const SourceOptions& options)
       : EventSource(EventWriter(options.format, "server", "ts")),
         tick_ms_(options.start_ms),
+        every_ms_(options.tick_ms > 0 ? options.tick_ms : kTickMs),
         gauge_names_(GaugeNames()),
         counter_names_(CounterNames()) {
+    if (options.metrics > 0) {
+      const auto metrics = static_cast<std::size_t>(options.metrics);
+      gauge_names_.resize((metrics + 1) / 2);
+      counter_names_.resize(metrics / 2);
+    }
     const int machines = options.entities > 0 ? options.entities : kMachines;
     for (int number = 1 + options.connection; number <= machines; number += options.connections) {
-      machines_.emplace_back(options.seed, number, machines);
+      machines_.emplace_back(options.seed, number, machines, every_ms_);
     }
   }
 
   std::string_view Stream() const override { return "server"; }
-  int SamplesPerEvent() const override { return kGauges + kCounters; }
+  int SamplesPerEvent() const override {
+    return static_cast<int>(gauge_names_.size() + counter_names_.size());
+  }
 
  protected:
   void WriteEvent(EventWriter* writer) override {
@@ -99,25 +107,26 @@ class FleetSource : public EventSource {
     machine.Advance();
     writer->BeginEvent(tick_ms_ + machine.phase_ms);
     writer->Tag("hostname", machine.hostname);
-    for (std::size_t i = 0; i < kGauges; ++i) {
+    for (std::size_t i = 0; i < gauge_names_.size(); ++i) {
       writer->Hundredths(gauge_names_[i], machine.gauges[i]);
     }
-    for (std::size_t i = 0; i < kCounters; ++i) {
+    for (std::size_t i = 0; i < counter_names_.size(); ++i) {
       writer->Integer(counter_names_[i], machine.counters[i]);
     }
     writer->EndEvent();
     if (++next_ == machines_.size()) {
       next_ = 0;
-      tick_ms_ += kTickMs;
+      tick_ms_ += every_ms_;
     }
   }
 
  private:
   std::int64_t tick_ms_;
+  const std::int64_t every_ms_;
   std::size_t next_ = 0;
   std::vector<Machine> machines_;
-  const std::vector<std::string> gauge_names_;
-  const std::vector<std::string> counter_names_;
+  std::vector<std::string> gauge_names_;
+  std::vector<std::string> counter_names_;
 };
 
 }  // namespace

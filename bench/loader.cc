@@ -28,7 +28,7 @@ std::string Describe(const Response& response) {
 }  // namespace
 
 Loader::Loader(LoadOptions options) : options_(std::move(options)) {
-  const auto source = MakeSource(options_.workload, {});
+  const auto source = MakeSource(options_.workload, {.metrics = options_.metrics});
   stream_ = source->Stream();
   samples_per_event_ = source->SamplesPerEvent();
   if (options_.target.empty()) {
@@ -51,7 +51,9 @@ SourceOptions Loader::SourceOf(int connection) const {
           .start_ms = options_.start_ms,
           .connection = connection,
           .connections = options_.connections,
-          .entities = options_.entities};
+          .entities = options_.entities,
+          .metrics = options_.metrics,
+          .tick_ms = options_.tick_ms};
 }
 
 void Loader::FillLane(int connection) {

@@ -28,10 +28,12 @@ struct LoadOptions {
   int events_per_request = 100;
   std::uint64_t seed = 1;
   std::int64_t start_ms = 0;
-  std::string target;       // empty: the format's own
-  int expected_status = 0;  // 0: any 2xx.
-  int entities = 0;         // 0: the workload's own number
-  double rate = 0;          // events per second, over all connections; 0: as fast as it goes
+  std::string target;        // empty: the format's own
+  int expected_status = 0;   // 0: any 2xx.
+  int entities = 0;          // 0: the workload's own number
+  int metrics = 0;           // the same
+  std::int64_t tick_ms = 0;  // the same
+  double rate = 0;           // events per second, over all connections; 0: as fast as it goes
 };
 
 struct LoadResult {

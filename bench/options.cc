@@ -64,6 +64,10 @@ void SetOption(std::string_view name, const char* value, Options* options) {
     load.start_ms = number(0, 9'000'000'000'000);
   } else if (name == "--entities") {
     load.entities = static_cast<int>(number(1, 100'000'000));
+  } else if (name == "--metrics") {
+    load.metrics = static_cast<int>(number(1, 100));
+  } else if (name == "--tick-ms") {
+    load.tick_ms = number(1, 86'400'000);
   } else if (name == "--rate") {
     load.rate = static_cast<double>(number(1, 100'000'000));
   } else if (name == "--target") {
@@ -123,6 +127,8 @@ const char* HelpText() {
   --seed N               of the data (1)
   --start-ms MS          time of the first event (2025-01-01)
   --entities N           machines or meters, if not the workload's own number
+  --metrics N            of a machine of the fleet (100)
+  --tick-ms MS           between the events of a machine of the fleet (5000)
   --rate N               events per second: bodies are made as they are sent, and a request's time
                          counts from the moment at which it was due
   --target PATH          where to POST, if not the format's own

@@ -30,7 +30,9 @@ struct SourceOptions {
   std::int64_t start_ms = 0;
   int connection = 0;
   int connections = 1;
-  int entities = 0;  // Machines or meters; 0: as above.
+  int entities = 0;          // Machines or meters; 0: as above.
+  int metrics = 0;           // Of a machine; 0: as above. The fleet alone heeds these two.
+  std::int64_t tick_ms = 0;  // Between a machine's events; 0: as above.
 };
 
 // Yields the events of one connection.
