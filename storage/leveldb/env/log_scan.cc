@@ -79,11 +79,13 @@ enum EditTag : uint64_t {
 
 }  // namespace
 
-LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record) {
+LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record,
+                uint64_t from) {
   LogScan scan;
+  scan.good_end = from;
   std::string pieces;
   bool in_record = false;
-  size_t at = 0;
+  size_t at = from;
   while (at < log.size()) {
     if (LeftInBlock(at) < kHeaderBytes) {
       at = std::min(at + LeftInBlock(at), log.size());

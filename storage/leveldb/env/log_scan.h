@@ -24,8 +24,9 @@ struct LogScan {
 };
 
 // Calls `record` with each whole record up to the first damage; it returns false if the record's
-// content cannot be, which is damage, too.
-LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record);
+// content cannot be, which is damage, too. `from`: where a record begins.
+LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record,
+                uint64_t from = 0);
 
 // What the edits of a manifest, read in order, come to.
 struct ManifestFacts {

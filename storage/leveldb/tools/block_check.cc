@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/blocks/block_limits.h"
+#include "storage/bytes/coding.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
@@ -26,38 +28,116 @@ Result<std::string> ReadPart(const leveldb::RandomAccessFile& file, uint64_t off
 
 }  // namespace
 
-Result<BlockFileCheck> BlockFileCheck::Open(leveldb::Env* env, const std::string& path) {
-  BlockFileCheck check;
-  uint64_t size = 0;
+Status BlockFileCheck::OpenFile(leveldb::Env* env, const std::string& path, uint64_t* size) {
   leveldb::RandomAccessFile* file = nullptr;
-  Status done = FromLevelDb(env->GetFileSize(path, &size));
+  Status done = FromLevelDb(env->GetFileSize(path, size));
   if (done) done = FromLevelDb(env->NewRandomAccessFile(path, &file));
-  if (!done) return done.error();
-  check.file_.reset(file);
+  file_.reset(file);
+  return done;
+}
+
+Status BlockFileCheck::ReadEnd(uint64_t size, bool* described) {
+  *described = false;
   if (size < BlockFileFooter::kBytes) return Damage("the file has no end: it was not completed");
   const uint64_t end = size - BlockFileFooter::kBytes;
-  const Result<std::string> last = ReadPart(*file, end, BlockFileFooter::kBytes);
+  const Result<std::string> last = ReadPart(*file_, end, BlockFileFooter::kBytes);
   if (!last) return last.error();
   BlockFileFooter footer;
   if (!DecodeFooter(*last, size, &footer)) return Damage("its end is malformed");
   if (end - footer.index > kMaxEndBytes) return Damage("its end is malformed");
-  const Result<std::string> bytes = ReadPart(*file, footer.index, end - footer.index);
+  const Result<std::string> bytes = ReadPart(*file_, footer.index, end - footer.index);
   if (!bytes) return bytes.error();
   const auto of_index = std::string_view(*bytes).substr(0, footer.description - footer.index);
   const auto of_description = std::string_view(*bytes).substr(of_index.size());
   if (Checksum64(of_description) != footer.description_checksum) {
     return Damage("the description is malformed");
   }
-  if (Checksum64(of_index) != footer.index_checksum) return Damage("the index is malformed");
   Result<BlockFileDescription> description = DecodeDescription(of_description);
   if (!description) return description.error();
+  description_ = std::move(*description);
+  description_.info.bytes = size;
+  description_.info.checksum = footer.description_checksum;
+  *described = true;
+  if (Checksum64(of_index) != footer.index_checksum) return Damage("the index is malformed");
   Result<BlockIndex> index = DecodeBlockIndex(of_index, footer.index);
   if (!index) return index.error();
-  check.description_ = std::move(*description);
-  check.description_.info.bytes = size;
-  check.description_.info.checksum = footer.description_checksum;
-  check.index_ = std::move(*index);
+  index_ = std::move(*index);
+  return {};
+}
+
+Result<BlockFileCheck> BlockFileCheck::Open(leveldb::Env* env, const std::string& path) {
+  BlockFileCheck check;
+  uint64_t size = 0;
+  bool described = false;
+  Status done = check.OpenFile(env, path, &size);
+  if (done) done = check.ReadEnd(size, &described);
+  if (!done) return done.error();
   return check;
+}
+
+Result<BlockFileCheck> BlockFileCheck::Scan(leveldb::Env* env, const std::string& path,
+                                            const BlockFileDescription* known) {
+  BlockFileCheck check;
+  uint64_t size = 0;
+  bool described = false;
+  const Status opened = check.OpenFile(env, path, &size);
+  if (!opened) return opened.error();
+  const Status end = check.ReadEnd(size, &described);
+  if (end) return check;
+  if (!described && known == nullptr) return end.error();
+  if (!described) check.description_ = *known;
+  check.index_ = {};
+  for (uint64_t offset = 0; offset < size;) {
+    const Result<BlockPlace> place = check.ReadPlace(offset, size);
+    if (!place) break;
+    check.index_.Add(*place);
+    offset += place->size;
+  }
+  return check;
+}
+
+// A block's head says how long it is, and how long what follows it (storage/FORMAT.md, Blocks).
+Result<BlockPlace> BlockFileCheck::ReadPlace(uint64_t offset, uint64_t end) {
+  constexpr uint64_t kFirstRead = 1u << 20;
+  constexpr int kSections = 5;
+  Result<std::string> bytes = ReadPart(*file_, offset, std::min(kFirstRead, end - offset));
+  if (!bytes) return bytes.error();
+  ByteReader in(*bytes);
+  uint8_t version = 0;
+  uint64_t number = 0;
+  uint64_t columns = 0;
+  bool good = in.GetByte(&version) && in.GetVarint(&number) &&
+              in.GetNumber(&columns, kMaxBlockColumns) && in.GetVarint(&number);
+  uint64_t head_size = kChecksumBytes;
+  uint64_t streams = 0;
+  for (int i = 0; i < kSections; ++i) {
+    good = good && in.GetNumber(&number, end);
+    head_size += number;
+  }
+  for (; good && columns > 0; --columns) {
+    good = in.GetNumber(&number, end);
+    streams += number;
+  }
+  head_size += bytes->size() - in.left();
+  if (!good || head_size + streams > end - offset) return Damage("there is no block");
+  if (head_size > bytes->size()) bytes = ReadPart(*file_, offset, head_size);
+  if (!bytes) return bytes.error();
+  ColumnBlock block;
+  const Status opened = block.Open(std::string_view(*bytes).substr(0, head_size));
+  if (!opened) return opened.error();
+  BlockPlace place;
+  place.size = static_cast<uint32_t>(head_size + streams);
+  place.head_size = static_cast<uint32_t>(head_size);
+  place.entries = block.entries();
+  const auto [min_time, max_time] = std::ranges::minmax(block.times());
+  place.min_time = min_time;
+  place.max_time = max_time;
+  block.GetKey(0, &first_key_);
+  block.GetKey(place.entries - 1, &last_key_);
+  place.first_key = first_key_;
+  place.last_key = last_key_;
+  for (uint32_t entry = 0; entry < place.entries; entry = block.RowEnd(entry)) ++place.rows;
+  return place;
 }
 
 Status BlockFileCheck::Read(const BlockPlace& place, std::string* bytes) const {

@@ -27,6 +27,12 @@ class BlockFileCheck {
   // Reads its end, its description and its index. kCorruption says what of them is wrong.
   static Result<BlockFileCheck> Open(leveldb::Env* env, const std::string& path);
 
+  // The same where the index cannot be read: the blocks up to the first that is damaged, which say
+  // themselves where the next one is. `known`: what base records of it, where the file itself
+  // does not tell; may be null.
+  static Result<BlockFileCheck> Scan(leveldb::Env* env, const std::string& path,
+                                     const BlockFileDescription* known);
+
   // With bytes and checksum, so that it compares with base's record.
   const BlockFileDescription& description() const { return description_; }
   const BlockIndex& index() const { return index_; }
@@ -35,9 +41,16 @@ class BlockFileCheck {
  private:
   BlockFileCheck() = default;
 
+  Status OpenFile(leveldb::Env* env, const std::string& path, uint64_t* size);
+  // Of the two what can be read; the error is of the first that cannot.
+  Status ReadEnd(uint64_t size, bool* described);
+  Result<BlockPlace> ReadPlace(uint64_t offset, uint64_t end);
+
   std::unique_ptr<leveldb::RandomAccessFile> file_;
   BlockFileDescription description_;
   BlockIndex index_;
+  std::string first_key_;  // Of the place read last, like the next one.
+  std::string last_key_;
 };
 
 // The blocks of one file, in order. Keeps its buffers; not thread-safe.

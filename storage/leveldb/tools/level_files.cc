@@ -1,15 +1,19 @@
 #include "storage/leveldb/tools/level_files.h"
 
+#include <leveldb/db.h>
 #include <leveldb/options.h>
 #include <leveldb/table.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/env/log_scan.h"
+#include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
+#include "storage/leveldb/env/wal_check.h"
 
 namespace tallyd {
 namespace {
@@ -34,23 +38,25 @@ bool ParseTableKey(std::string_view stored, LevelChange* change) {
   return (trailer & 0xff) <= kPut;
 }
 
-// A WriteBatch: sequence:8 count:4, little-endian, then the changes.
+// A WriteBatch: sequence:8 count:4, little-endian, then the changes: all of them or none.
 bool ReadBatch(std::string_view batch, const LevelChangeSink& sink) {
   constexpr size_t kHeaderBytes = 12;
   if (batch.size() < kHeaderBytes) return false;
-  LevelChange change;
-  change.sequence = LittleEndian(batch.substr(0, 8));
+  std::vector<LevelChange> changes;
+  uint64_t sequence = LittleEndian(batch.substr(0, 8));
   ByteReader in(batch.substr(kHeaderBytes));
   for (uint64_t left = LittleEndian(batch.substr(8, 4)); left > 0; --left) {
+    LevelChange change;
     uint8_t type = 0;
-    change.value = {};
+    change.sequence = sequence++;
     if (!in.GetByte(&type) || type > kPut || !in.GetString(&change.key)) return false;
     if (type == kPut && !in.GetString(&change.value)) return false;
     change.removed = type == kRemoved;
-    sink(change);
-    ++change.sequence;
+    changes.push_back(change);
   }
-  return in.done();
+  if (!in.done()) return false;
+  for (const LevelChange& change : changes) sink(change);
+  return true;
 }
 
 Finding DamageOf(const std::string& path, std::string problem) {
@@ -130,13 +136,79 @@ void ReadLogFile(leveldb::Env* env, const std::string& path, const LevelChangeSi
     findings->push_back(DamageOf(path, read.error().message()));
     return;
   }
-  const LogScan scan =
-      ScanLog(bytes, [&](std::string_view batch) { return ReadBatch(batch, sink); });
-  if (scan.clean) return;
-  Finding damage = DamageOf(path, "its records cannot be read");
-  damage.offset = scan.good_end;
-  damage.bytes = scan.good_after.value_or(bytes.size()) - scan.good_end;
-  findings->push_back(std::move(damage));
+  for (uint64_t from = 0; from < bytes.size();) {
+    const LogScan scan = ScanLog(
+        bytes, [&](std::string_view batch) { return ReadBatch(batch, sink); }, from);
+    if (scan.clean) return;
+    Finding damage = DamageOf(path, "its records cannot be read");
+    damage.offset = scan.good_end;
+    from = scan.good_after.value_or(bytes.size());
+    damage.bytes = from - scan.good_end;
+    findings->push_back(std::move(damage));
+  }
+}
+
+namespace {
+
+// By LevelDB's own rules, after the store's have found nothing: its manifest says what counts.
+Status ReadOpened(StoreEnv* env, const std::string& directory, Sync sync, LevelRecords* level) {
+  OverlayEnv overlay(env);
+  const Result<WalCheck> checked = CheckWriteAheadLogs(&overlay, directory, sync);
+  if (!checked) return checked.error();
+  if (!checked->exists) return Error(ErrorCode::kNotFound, directory + " has no CURRENT");
+  leveldb::Options options;
+  options.env = &overlay;
+  options.paranoid_checks = true;
+  leveldb::DB* opened = nullptr;
+  const Status done = FromLevelDb(leveldb::DB::Open(options, directory, &opened));
+  if (!done) return done;
+  const std::unique_ptr<leveldb::DB> db(opened);
+  overlay.Freeze();
+  leveldb::ReadOptions reading;
+  reading.verify_checksums = true;
+  reading.fill_cache = false;
+  const std::unique_ptr<leveldb::Iterator> it(db->NewIterator(reading));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    level->records[it->key().ToString()] = it->value().ToString();
+  }
+  return FromLevelDb(it->status());
+}
+
+void ReadFiles(StoreEnv* env, const std::string& directory, LevelRecords* level,
+               std::vector<Finding>* findings) {
+  struct Latest {
+    uint64_t sequence = 0;
+    bool removed = false;
+  };
+  std::unordered_map<std::string, Latest> latest;
+  const auto sink = [&](const LevelChange& change) {
+    const auto [known, added] = latest.try_emplace(std::string(change.key));
+    if (!added && known->second.sequence > change.sequence) return;
+    known->second = {change.sequence, change.removed};
+    if (change.removed) {
+      level->records.erase(known->first);
+    } else {
+      level->records[known->first] = change.value;
+    }
+  };
+  const Result<LevelFileNames> files = ListLevelFiles(env, directory);
+  if (!files) return findings->push_back(DamageOf(directory, files.error().message()));
+  for (const std::string& table : files->tables) ReadTableFile(env, table, sink, findings);
+  for (const std::string& log : files->logs) ReadLogFile(env, log, sink, findings);
+}
+
+}  // namespace
+
+LevelRecords ReadLevel(StoreEnv* env, const std::string& directory, Sync sync,
+                       std::vector<Finding>* findings) {
+  LevelRecords level;
+  const Status opened = ReadOpened(env, directory, sync, &level);
+  level.whole = opened.has_value();
+  if (level.whole) return level;
+  findings->push_back(DamageOf(directory, opened.error().message()));
+  level.records.clear();
+  ReadFiles(env, directory, &level, findings);
+  return level;
 }
 
 }  // namespace tallyd

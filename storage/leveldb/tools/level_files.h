@@ -7,11 +7,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/config.h"
 #include "config/result.h"
+#include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/tools/report.h"
 
 namespace tallyd {
@@ -36,6 +39,17 @@ void ReadTableFile(leveldb::Env* env, const std::string& path, const LevelChange
                    std::vector<Finding>* findings);
 void ReadLogFile(leveldb::Env* env, const std::string& path, const LevelChangeSink& sink,
                  std::vector<Finding>* findings);
+
+// All that a LevelDB holds, by key.
+struct LevelRecords {
+  // It opens, and all of it can be read. Otherwise this is what its files tell, whichever of them
+  // count: what was removed may be here, and what is lost is not.
+  bool whole = false;
+  std::map<std::string, std::string> records;
+};
+// Changes nothing; needs the memory for it. `sync`: as its logs were written.
+LevelRecords ReadLevel(StoreEnv* env, const std::string& directory, Sync sync,
+                       std::vector<Finding>* findings);
 
 }  // namespace tallyd
 
