@@ -41,6 +41,7 @@ Response GetReady(const Request& request, ApiContext& context);
 Response GetMetrics(const Request& request, ApiContext& context);
 Response GetStatus(const Request& request, ApiContext& context);
 Response PostReload(const Request& request, ApiContext& context);
+Response PostBackup(const Request& request, ApiContext& context);
 Response PostSettle(const Request& request, ApiContext& context);
 Response PostTrustClock(const Request& request, ApiContext& context);
 

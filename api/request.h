@@ -44,7 +44,8 @@ struct Request {
   std::vector<std::string>
       arguments;  // What the route's {placeholders} matched, percent-decoded once.
   Params params;
-  std::string query;  // As sent.
+  std::string query;      // As sent.
+  std::string_view body;  // Of routes that take one; lives as long as the request is handled.
   std::string accept;
   std::string content_type;
   std::string content_encoding;

@@ -15,6 +15,7 @@ constexpr Route kRoutes[] = {
     {Method::kPost, "/-/reload", RunsOn::kQuery, PostReload},
     {Method::kPost, "/-/settle", RunsOn::kQuery, PostSettle},
     {Method::kPost, "/-/trust-clock", RunsOn::kQuery, PostTrustClock},
+    {Method::kPost, "/v1/backup", RunsOn::kOperation, PostBackup},
     {Method::kGet, "/v1/status", RunsOn::kQuery, GetStatus},
     {Method::kGet, "/v1/streams", RunsOn::kQuery, ListStreams},
     {Method::kGet, "/v1/streams/{stream}/fields", RunsOn::kQuery, ListFields},

@@ -15,8 +15,8 @@
 namespace tallyd {
 
 // How a route runs. Inline: on the I/O thread, it never blocks. Ingest: the asynchronous write
-// path. Query: on a query thread.
-enum class RunsOn : uint8_t { kInline, kIngest, kQuery };
+// path. Query: on a query thread. Operation: on a thread of its own, it may take minutes.
+enum class RunsOn : uint8_t { kInline, kIngest, kQuery, kOperation };
 
 struct Route {
   Method method;

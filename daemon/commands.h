@@ -30,6 +30,8 @@ int Refused(const char* command, const Error& error);
 int ServeCommand(const CommandLine& line);  // daemon/main.cc
 int CheckCommand(const CommandLine& line);
 int VerifyCommand(const CommandLine& line);
+int BackupCommand(const CommandLine& line);
+int RestoreCommand(const CommandLine& line);
 
 }  // namespace tallyd
 

@@ -36,13 +36,18 @@ struct Command {
   const char* name;
   const char* what;
   int (*run)(const CommandLine&);
-  bool json;  // Takes --format.
+  bool json = false;  // Takes --format.
+  bool from = false;
+  bool to = false;
 };
 
 constexpr Command kCommands[] = {
-    {"serve", "Run the daemon in the foreground", ServeCommand, false},
-    {"check", "Read the configuration and say what is wrong", CheckCommand, false},
+    {"serve", "Run the daemon in the foreground", ServeCommand},
+    {"check", "Read the configuration and say what is wrong", CheckCommand},
     {"verify", "Read all that is stored and say what is damaged", VerifyCommand, true},
+    {"backup", "Copy all that is stored at one moment, while the daemon goes on", BackupCommand,
+     true, false, true},
+    {"restore", "Make a store of a backup, in an empty directory", RestoreCommand, true, true},
 };
 
 std::string CommandNames() {
@@ -63,6 +68,8 @@ int Run(int argc, char** argv) {
     CLI::App* parsed = app.add_subcommand(command.name, command.what);
     parsed->callback([&chosen, &command] { chosen = &command; });
     parsed->add_option("--config", line.config, "The configuration, a TOML file")->required();
+    if (command.from) parsed->add_option("--from", line.from, "A directory")->required();
+    if (command.to) parsed->add_option("--to", line.to, "A directory")->required();
     if (!command.json) continue;
     parsed->add_option("--format", line.format, "text or json")
         ->check(CLI::IsMember({"text", "json"}));

@@ -126,6 +126,13 @@ class Store {
   // that leaves nothing for later returns at once.
   virtual Status Settle() { return {}; }
 
+  // Puts all that is stored at one moment into the directory `to`, beside writes and reads; blocks
+  // until it is complete, and tells what it took. One at a time: kConflict. Also where
+  // somebody else keeps backups.
+  virtual Result<StoreMember::Members> Backup(const std::string&) {
+    return Error(ErrorCode::kConflict, "this engine has backups of its own");
+  }
+
   // Commits what is queued, refuses the rest, closes the files. Idempotent.
   virtual void Close() = 0;
 };

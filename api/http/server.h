@@ -73,6 +73,7 @@ class HttpServer {
   // For sessions.
   ApiContext& context() { return context_; }
   boost::asio::thread_pool& query_pool() { return query_pool_; }
+  boost::asio::thread_pool& operation_pool() { return operation_pool_; }
   bool draining() const { return draining_.load(std::memory_order_relaxed); }
   std::atomic<size_t>& open_connections() { return open_connections_; }
   std::atomic<size_t>& waiting_queries() { return waiting_queries_; }
@@ -90,6 +91,7 @@ class HttpServer {
   std::vector<std::unique_ptr<IoShard>> shards_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::thread_pool query_pool_;
+  boost::asio::thread_pool operation_pool_{2};  // One works, one says that it does.
   std::vector<std::thread> threads_;
   unsigned short port_ = 0;
   std::atomic<bool> draining_{false};

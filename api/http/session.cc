@@ -143,7 +143,10 @@ asio::awaitable<void> Session::Handle() {
       co_await HandleIngest();
       break;
     case RunsOn::kQuery:
-      co_await HandleQuery();
+      co_await HandleQuery(server_.query_pool());
+      break;
+    case RunsOn::kOperation:
+      co_await HandleQuery(server_.operation_pool());
       break;
   }
 }
@@ -183,16 +186,17 @@ Response RunHandler(Handler handler, const Request& request, ApiContext& context
 
 }  // namespace
 
-asio::awaitable<void> Session::HandleQuery() {
+asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
   if (server_.waiting_queries() >= kMaxWaitingQueries) {
     response_ = Problem(503, "too many queries wait already");
     co_return;
   }
   ++server_.waiting_queries();
+  if (workspace_) request_.body = workspace_->body;
   std::function<void()> job = [this] {
     response_ = RunHandler(Routes()[match_.route].handler, request_, context_, encoding_);
   };
-  co_await RunBlocking(server_.query_pool(), std::move(job));
+  co_await RunBlocking(pool, std::move(job));
   --server_.waiting_queries();
 }
 

@@ -9,6 +9,7 @@
 #define TALLYD_API_HTTP_SESSION_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -54,7 +55,7 @@ class Session {
   boost::asio::awaitable<void> SendContinue();
   boost::asio::awaitable<void> Handle();
   boost::asio::awaitable<void> HandleIngest();
-  boost::asio::awaitable<void> HandleQuery();
+  boost::asio::awaitable<void> HandleQuery(boost::asio::thread_pool& pool);
   boost::asio::awaitable<bool> WriteAnswer();
   boost::asio::awaitable<bool> WriteChunks(std::string head);
   boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);

@@ -1,6 +1,8 @@
-// What operators ask: health, readiness, metrics, status, reload.
+// What operators ask: health, readiness, metrics, status, reload, backup.
 #include <fmt/format.h>
 #include <prometheus/text_serializer.h>
+
+#include <nlohmann/json.hpp>
 
 #include "api/cell_json.h"
 #include "api/handlers.h"
@@ -58,6 +60,17 @@ void AppendRetentionClock(const RetentionClock::State& clock, std::string* out) 
                  ",\"lag_s\":{:.3f},\"believes_wall_clock\":{},\"believes_in_s\":{}}}",
                  static_cast<double>(clock.lag_us) / kUsPerSecond, clock.believes_wall,
                  clock.believes_in_us / kUsPerSecond);
+}
+
+Result<std::string> ReadBackupTarget(std::string_view body) {
+  constexpr size_t kMaxBodyBytes = 64u << 10;
+  if (body.size() > kMaxBodyBytes) return Error(ErrorCode::kTooLarge, "the body is too large");
+  const auto json = nlohmann::json::parse(body, nullptr, false);
+  const auto to = json.is_object() ? json.find("to") : json.end();
+  if (!json.is_object() || to == json.end() || !to->is_string() || json.size() != 1) {
+    return Invalid(R"(the body is to be {"to": "DIR"} with the absolute path of a directory)");
+  }
+  return to->get<std::string>();
 }
 
 }  // namespace
@@ -118,6 +131,17 @@ Response PostSettle(const Request& request, ApiContext& context) {
   return Response::Json(200,
                         fmt::format(R"({{"settled":true,"unsealed_bytes":{},"seconds":{:.3f}}})",
                                     context.store.State().unsealed_bytes, took));
+}
+
+Response PostBackup(const Request& request, ApiContext& context) {
+  if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
+  const Result<std::string> to = ReadBackupTarget(request.body);
+  if (!to) return ProblemOf(to.error());
+  const Result<StoreMember::Members> made = context.store.Backup(*to);
+  if (!made) return ProblemOf(made.error());
+  std::string body = "{";
+  AppendMembers(*made, &body);
+  return Response::Json(200, body + "}");
 }
 
 Response PostTrustClock(const Request& request, ApiContext& context) {

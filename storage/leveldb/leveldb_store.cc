@@ -13,6 +13,7 @@
 #include "storage/leveldb/read/latest_scan.h"
 #include "storage/leveldb/read/row_estimate.h"
 #include "storage/leveldb/seal/sealer.h"
+#include "storage/leveldb/tools/backup.h"
 
 namespace tallyd {
 namespace {
@@ -37,7 +38,8 @@ class LevelDbStore final : public Store {
         storage_(options.storage),
         clock_(*options.clock),
         retention_(*options.clock),
-        engine_(options, &metrics_) {}
+        engine_(options, &metrics_),
+        backups_(&engine_.database(), engine_.space().budget().floor) {}
   ~LevelDbStore() override { Close(); }
 
   Status Open();
@@ -70,6 +72,9 @@ class LevelDbStore final : public Store {
   TimeUs RetentionNow() override { return retention_.Now(); }
   Status TrustClock() override;
   Status Settle() override;
+  Result<StoreMember::Members> Backup(const std::string& to) override {
+    return backups_.Run(to, clock_.Now());
+  }
   void Close() override;
 
  private:
@@ -89,6 +94,7 @@ class LevelDbStore final : public Store {
   const Clock& clock_;
   RetentionClock retention_;
   Engine engine_;
+  Backups backups_;
   std::unique_ptr<GroupCommitter> committer_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
   std::unique_ptr<Sealer> sealer_;
@@ -248,6 +254,7 @@ StoreState LevelDbStore::State() {
   result.queued_batches = committing.queued_batches;
   result.retention = retention_.GetState();
   TellOfEngine(&engine_, &result);
+  backups_.Tell(&result);
   return result;
 }
 
@@ -269,6 +276,7 @@ Status LevelDbStore::Settle() { return sealer_->Settle(); }
 
 void LevelDbStore::Close() {
   const std::lock_guard lock(close_mutex_);
+  backups_.Stop();
   if (sealer_) sealer_->Stop();
   if (retention_keeper_) retention_keeper_->Stop();
   if (committer_) committer_->Close();

@@ -37,7 +37,7 @@ CONTRACT = {
     ("DELETE", f"/v1/tables/METRIC/rows/{ROW}/cells/METRIC:v"),
     ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/v1/status"),
     ("POST", "/-/reload"),
-    ("POST", "/-/settle"), ("POST", "/-/trust-clock"),
+    ("POST", "/-/settle"), ("POST", "/-/trust-clock"), ("POST", "/v1/backup"),
 }
 
 

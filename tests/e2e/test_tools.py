@@ -3,8 +3,9 @@
 import json
 import pathlib
 import subprocess
+import threading
 
-from tests.e2e.tallyd import ANSWER_SECONDS, BINARY, E2eTest
+from tests.e2e.tallyd import ANSWER_SECONDS, BINARY, E2eTest, Tallyd, eventually, free_port
 
 TABLES = """
 [tables.HISTORY]
@@ -117,3 +118,152 @@ class VerifyTest(ToolsTest):
         self.assertEqual(1, done.returncode)
         self.assertIn("no store", done.stderr)
         self.assertFalse((daemon.directory / "nowhere").exists())
+
+
+class BackupTest(ToolsTest):
+    def restored(self, daemon, source, **options):
+        """A daemon on what was restored from a backup."""
+        other = Tallyd(TABLES, **options)
+        self.addCleanup(self._finish, other)
+        other.port = free_port()
+        other.write_config()
+        done = run("restore", "--from", source, "--config", other.config)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn("is restored", done.stdout)
+        return other.start()
+
+    def answers(self, daemon):
+        return (daemon.events("load", table="HISTORY", scan=1, limit=5000), daemon.latest("load"))
+
+    def test_by_the_daemon_while_it_serves(self):
+        daemon = self.start(TABLES)
+        daemon.write("load", events(0, 300))
+        daemon.request("POST", "/-/settle").expect(200)
+        daemon.write("load", events(300, 50))
+        before = self.answers(daemon)
+        to = daemon.directory / "backup"
+        done = run("backup", "--config", daemon.config, "--to", to)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn("linked", done.stdout)
+        links = {path.stat().st_ino for path in (to / "blocks").iterdir()}
+        self.assertEqual(links, {path.stat().st_ino
+                                 for path in (self.data(daemon) / "blocks").glob("*.blocks")})
+        daemon.write("load", events(350, 10))
+        self.assertEqual(before, self.answers(self.restored(daemon, to)))
+        said = json.loads(run("backup", "--config", daemon.config, "--to", to,
+                              "--format", "json").stdout)
+        self.assertEqual(said["files"], said["kept"])
+        self.assertEqual(self.answers(daemon), self.answers(self.restored(daemon, to)))
+        self.assertNotIn("backup", daemon.get("/v1/status").json["store"])
+
+    def test_under_load_it_has_all_that_was_acknowledged_and_no_batch_in_part(self):
+        daemon = self.start(TABLES, storage='write_buffer = "256KiB"\nseal_window = "1m"\n')
+        size = 20
+        acknowledged, done = [0], threading.Event()
+
+        def write():
+            while not done.wait(0.01):
+                daemon.write("load", events(acknowledged[0] * size, size))
+                acknowledged[0] += 1
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            for _ in range(3):
+                eventually(lambda least=acknowledged[0] + 30: acknowledged[0] >= least, "writes")
+                before = acknowledged[0]
+                to = daemon.directory / "backup"
+                made = run("backup", "--config", daemon.config, "--to", to)
+                self.assertEqual(0, made.returncode, made.stdout + made.stderr)
+                restored = self.restored(daemon, to)
+                stored = restored.events("load", table="HISTORY", scan=1, limit=100_000)
+                self.assertEqual(0, len(stored) % size, "each batch as a whole")
+                self.assertGreaterEqual(len(stored), before * size)
+                self.assertEqual(list(range(len(stored))), sorted(e["count"] for e in stored))
+                newest = {e["machine"]: e["count"] for e in sorted(stored, key=lambda e: e["ts"])}
+                self.assertEqual(newest, {e["machine"]: e["count"] for e in restored.latest("load")})
+                restored.stop()
+                verified = run("verify", "--config", restored.config)
+                self.assertEqual(0, verified.returncode, verified.stdout + verified.stderr)
+        finally:
+            done.set()
+            writer.join()
+        metrics = daemon.get("/metrics").text
+        self.assertIn("tallyd_backup_running 0", metrics)
+        self.assertNotIn("tallyd_backup_last_success_timestamp_seconds 0\n", metrics)
+
+    def test_of_a_directory_that_no_daemon_has_open(self):
+        daemon = self.stopped()
+        before = files_below(self.data(daemon))
+        to = daemon.directory / "backup"
+        done = run("backup", "--config", daemon.config, "--to", to)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertEqual(before, files_below(self.data(daemon)), "nothing there changes")
+        restored = self.restored(daemon, to)
+        daemon.start()
+        self.assertEqual(self.answers(daemon), self.answers(restored))
+
+    def test_the_route_refuses_what_is_no_place_for_a_backup(self):
+        daemon = self.start(TABLES)
+
+        def post(body):
+            return daemon.request("POST", "/v1/backup", body,
+                                  {"Content-Type": "application/json"})
+
+        for body in ("", "[]", "{}", '{"to": 5}', '{"to": "/tmp/x", "more": 1}', '{"to": "here"}',
+                     json.dumps({"to": str(self.data(daemon) / "backup")}),
+                     json.dumps({"to": str(daemon.directory / "none" / "backup")})):
+            post(body).problem(400)
+        (daemon.directory / "other").mkdir()
+        (daemon.directory / "other" / "precious").write_text("mine", encoding="utf-8")
+        post(json.dumps({"to": str(daemon.directory / "other")})).problem(409)
+        daemon.request("GET", "/v1/backup").problem(405)
+        made = post(json.dumps({"to": str(daemon.directory / "backup")})).expect(200).json
+        self.assertEqual(str(daemon.directory / "backup"), made["to"])
+
+    def test_a_restore_leaves_what_is_there_alone(self):
+        daemon = self.stopped()
+        to = daemon.directory / "backup"
+        self.assertEqual(0, run("backup", "--config", daemon.config, "--to", to).returncode)
+        before = files_below(self.data(daemon))
+        done = run("restore", "--from", to, "--config", daemon.config)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("not empty", done.stderr)
+        self.assertEqual(before, files_below(self.data(daemon)))
+
+    def test_a_damaged_backup_is_not_restored(self):
+        daemon = self.stopped()
+        to = daemon.directory / "backup"
+        self.assertEqual(0, run("backup", "--config", daemon.config, "--to", to).returncode)
+        path = sorted((to / "blocks").iterdir())[0]
+        damaged = bytearray(path.read_bytes())
+        damaged[10] ^= 4
+        path.unlink()
+        path.write_bytes(damaged)
+        target = daemon.directory / "target.toml"
+        target.write_text('[storage]\npath = "target"\n' + TABLES, encoding="utf-8")
+        done = run("restore", "--from", to, "--config", target)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(path.name, done.stdout)
+        self.assertIn("nothing was restored", done.stdout)
+        self.assertFalse((daemon.directory / "target").exists())
+        said = json.loads(run("restore", "--from", to, "--config", target,
+                              "--format", "json").stdout)
+        self.assertFalse(said["restored"])
+        self.assertEqual(str(path), said["findings"][0]["file"])
+
+    def test_usage_is_status_2_and_refusal_status_1(self):
+        daemon = self.stopped()
+        self.assertEqual(2, run("backup", "--config", daemon.config).returncode)
+        self.assertEqual(2, run("restore", "--config", daemon.config).returncode)
+        self.assertEqual(2, run("restore", "--from", "/nowhere").returncode)
+        self.assertEqual(1, run("backup", "--config", daemon.config,
+                                "--to", self.data(daemon)).returncode)
+        empty = daemon.directory / "empty.toml"
+        empty.write_text('[storage]\npath = "empty"\n' + TABLES, encoding="utf-8")
+        self.assertEqual(1, run("backup", "--config", empty, "--to",
+                                daemon.directory / "b").returncode)
+        self.assertEqual(1, run("restore", "--config", empty, "--from",
+                                daemon.directory / "none").returncode)
+        self.assertFalse((daemon.directory / "empty").exists())
+        self.assertFalse((daemon.directory / "b").exists())

@@ -33,6 +33,7 @@ enum class MetaKind : uint8_t {
   kSealedHead = 0x03,
   kRetentionClock = 0x04,
   kClosedHead = 0x05,
+  kStoreId = 0x06,
   kStream = 0x10,
   kTable = 0x11,
   kColumnSet = 0x12,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <random>
 
 #include "storage/bytes/coding.h"
 
@@ -46,6 +47,14 @@ Result<uint32_t> DecodeFormat(std::string_view record) {
     return Damaged("the format");
   }
   return DecodeU32(record.data() + kMagic.size());
+}
+
+std::string NewStoreId() {
+  constexpr int kWords = 4;
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < kWords; ++i) PutU32(&id, random());
+  return id;
 }
 
 std::string EncodeStream(TimeUnit unit) { return {kRecordVersion, static_cast<char>(unit)}; }

@@ -21,6 +21,9 @@ inline constexpr uint32_t kFormatVersion = 4;
 std::string EncodeFormat(uint32_t version);
 Result<uint32_t> DecodeFormat(std::string_view record);
 
+// 16 random bytes, which a store keeps through backups.
+std::string NewStoreId();
+
 std::string EncodeStream(TimeUnit unit);
 Result<TimeUnit> DecodeStream(std::string_view record);
 

@@ -138,6 +138,7 @@ class Loader {
         retention_time_ = static_cast<TimeUs>(time);
         return {};
       }
+      case MetaKind::kStoreId:
       case MetaKind::kSealedHead:  // The database reads these itself.
       case MetaKind::kClosedHead:
         return {};

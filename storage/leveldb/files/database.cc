@@ -27,6 +27,8 @@ Lease::~Lease() {
 }
 
 void Lease::Held::Release() {
+  base.iterator.reset();
+  base.snapshot.reset();
   heads.clear();
   view.reset();
 }
@@ -38,6 +40,18 @@ leveldb::Iterator& Access::iterator(size_t head) const {
     options.verify_checksums = true;
     options.snapshot = held.snapshot.get();
     held.iterator.reset(view().heads[head]->db().NewIterator(options));
+  }
+  return *held.iterator;
+}
+
+leveldb::Iterator& Access::base_iterator() const {
+  Lease::OfBase& held = lease_->held_->base;
+  if (!held.iterator) {
+    leveldb::ReadOptions options;
+    options.verify_checksums = true;
+    options.fill_cache = false;
+    options.snapshot = held.snapshot.get();
+    held.iterator.reset(base().NewIterator(options));
   }
   return *held.iterator;
 }
@@ -213,6 +227,22 @@ Result<std::unique_ptr<Lease>> Database::NewLeaseOfFiles() {
   held.heads.clear();
   files->heads.clear();
   held.view = std::move(files);
+  return lease;
+}
+
+// While nobody writes to a head: base's snapshot, which comes first, has the column sets of all that
+// the heads' snapshots have, and latest rows of nothing else.
+Result<std::unique_ptr<Lease>> Database::NewLeaseOfMoment() {
+  const std::lock_guard writing(write_mutex_);
+  if (!base_) return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
+  leveldb::DB* const base = base_.get();
+  std::shared_ptr<const leveldb::Snapshot> snapshot(
+      base->GetSnapshot(), [base](const leveldb::Snapshot* held) { base->ReleaseSnapshot(held); });
+  Result<std::unique_ptr<Lease>> lease = NewLease();
+  if (!lease) return lease;
+  Lease::Held& held = *(*lease)->held_;
+  const std::lock_guard lock(held.mutex);
+  if (held.view) held.base.snapshot = std::move(snapshot);
   return lease;
 }
 

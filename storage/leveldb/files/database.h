@@ -51,11 +51,16 @@ class Lease {
     HeadSnapshot snapshot;
     std::unique_ptr<leveldb::Iterator> iterator;
   };
+  struct OfBase {
+    std::shared_ptr<const leveldb::Snapshot> snapshot;
+    std::unique_ptr<leveldb::Iterator> iterator;
+  };
   // What is held, by the lease or until it is revoked.
   struct Held {
     std::mutex mutex;
     ViewPtr view;  // Guarded by mutex. Null: revoked.
     std::vector<OfHead> heads;
+    OfBase base;  // Of a lease of a moment.
 
     void Release();  // REQUIRES: mutex.
   };
@@ -74,6 +79,8 @@ class Access {
   leveldb::DB& base() const;
   // An iterator over the snapshot of a head; lives as long as the lease; made at first use.
   leveldb::Iterator& iterator(size_t head) const;
+  // The same over base, of a lease of a moment.
+  leveldb::Iterator& base_iterator() const;
   bool must_stop() const;
 
  private:
@@ -128,6 +135,9 @@ class Database {
   Result<std::unique_ptr<Lease>> NewLease();
   // Of base and the block files: the heads go while it is held.
   Result<std::unique_ptr<Lease>> NewLeaseOfFiles();
+  // With a snapshot of base that knows what the heads build on, and nothing of what comes to them
+  // later. Its records of block files may be a step ahead of the view, while the sealer changes both.
+  Result<std::unique_ptr<Lease>> NewLeaseOfMoment();
   ViewPtr view() const;  // Null when closed.
   // Replaces the view by what `change` makes of a copy, for which no reader waits. Nothing when it
   // was closed meanwhile.

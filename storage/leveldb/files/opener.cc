@@ -156,7 +156,10 @@ Status Opener::WriteFormat(leveldb::DB* base) const {
   }
   leveldb::WriteOptions options;
   options.sync = true;
-  return FromLevelDb(base->Put(options, MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion)));
+  leveldb::WriteBatch batch;
+  batch.Put(MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion));
+  batch.Put(MetaKey(MetaKind::kStoreId), NewStoreId());
+  return FromLevelDb(base->Write(options, &batch));
 }
 
 Status Opener::OpenHeads(OpenedFiles* opened) {

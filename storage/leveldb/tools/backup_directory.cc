@@ -1,0 +1,238 @@
+#include "storage/leveldb/tools/backup_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "storage/leveldb/codec/block_file_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/status.h"
+#include "storage/leveldb/tools/transfer.h"
+
+namespace tallyd {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr uint32_t kVersion = 1;
+constexpr char kStoreName[] = "STORE";  // Whose backups the directory takes.
+constexpr std::string_view kMomentPrefix = "moment-";
+constexpr std::string_view kChecksumLine = "checksum ";
+constexpr size_t kHexDigits = 16;
+constexpr std::string_view kHeadPrefix = "head-";
+constexpr std::string_view kRecordsSuffix = ".records";
+
+Error Damage(const std::string& what) {
+  return Error(ErrorCode::kCorruption, "the manifest of the backup " + what);
+}
+
+std::string Hex(uint64_t number) { return fmt::format("{:016x}", number); }
+
+uint64_t FromHex(const std::string& text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  return number;
+}
+
+// A name that leads nowhere else.
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos && !name.starts_with('.');
+}
+
+Result<BackupManifest> FromJson(const Json& json) {
+  if (json.at("backup").get<uint32_t>() > kVersion ||
+      json.at("format").get<uint32_t>() > kFormatVersion) {
+    return Error(ErrorCode::kConflict, "the backup was made by a newer tallyd");
+  }
+  BackupManifest manifest;
+  manifest.store = json.at("store").get<std::string>();
+  manifest.made = json.at("made_us").get<TimeUs>();
+  manifest.last_sequence = json.at("last_sequence").get<uint64_t>();
+  manifest.moment = json.at("moment").get<uint64_t>();
+  for (const Json& one : json.at("records")) {
+    manifest.records.push_back({one.at(0).get<std::string>(), one.at(1).get<uint64_t>(),
+                                FromHex(one.at(2).get<std::string>())});
+    if (!IsPlainName(manifest.records.back().name)) return Damage("names a file elsewhere");
+  }
+  for (const Json& one : json.at("blocks")) {
+    manifest.blocks.push_back({one.at(0).get<uint64_t>(), one.at(1).get<uint64_t>(),
+                               FromHex(one.at(2).get<std::string>())});
+  }
+  return manifest;
+}
+
+// Whether a path lies in another, or is it. Both absolute and normal.
+bool IsWithin(const fs::path& path, const fs::path& directory) {
+  const auto [end, unused] =
+      std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
+  return end == directory.end();
+}
+
+}  // namespace
+
+uint64_t BackupManifest::bytes() const {
+  uint64_t bytes = 0;
+  for (const Records& file : records) bytes += file.bytes;
+  for (const Blocks& file : blocks) bytes += file.bytes;
+  return bytes;
+}
+
+std::string EncodeManifest(const BackupManifest& manifest) {
+  Json json;
+  json["backup"] = kVersion;
+  json["format"] = kFormatVersion;
+  json["store"] = manifest.store;
+  json["made"] = FormatRfc3339(manifest.made);
+  json["made_us"] = manifest.made;
+  json["last_sequence"] = manifest.last_sequence;
+  json["moment"] = manifest.moment;
+  json["records"] = Json::array();
+  for (const auto& file : manifest.records) {
+    json["records"].push_back(Json::array({file.name, file.bytes, Hex(file.checksum)}));
+  }
+  json["blocks"] = Json::array();
+  for (const auto& file : manifest.blocks) {
+    json["blocks"].push_back(Json::array({file.number, file.bytes, Hex(file.checksum)}));
+  }
+  std::string text = json.dump() + "\n";
+  text += fmt::format("{}{}\n", kChecksumLine, Hex(Checksum64(text)));
+  return text;
+}
+
+Result<BackupManifest> DecodeManifest(std::string_view text) {
+  const size_t line_bytes = kChecksumLine.size() + kHexDigits + 1;
+  if (text.size() < line_bytes) return Damage("is not complete");
+  const std::string_view body = text.substr(0, text.size() - line_bytes);
+  const std::string line = fmt::format("{}{}\n", kChecksumLine, Hex(Checksum64(body)));
+  if (text.substr(body.size()) != line) return Damage("is not what was written");
+  try {
+    return FromJson(Json::parse(body));
+  } catch (const Json::exception& error) {
+    return Damage(std::string("is malformed: ") + error.what());
+  }
+}
+
+std::string MomentName(uint64_t moment) { return fmt::format("{}{:06}", kMomentPrefix, moment); }
+
+std::string HeadRecordsName(uint64_t head) {
+  return fmt::format("{}{:06}{}", kHeadPrefix, head, kRecordsSuffix);
+}
+
+uint64_t HeadOfRecords(std::string_view name) {
+  uint64_t number = 0;
+  if (!name.starts_with(kHeadPrefix) || !name.ends_with(kRecordsSuffix)) return 0;
+  std::from_chars(name.data() + kHeadPrefix.size(), name.data() + name.size(), number);
+  return number;
+}
+
+std::string BlocksName(const BackupManifest::Blocks& file) {
+  return fmt::format("{:06}-{}.blocks", file.number, Hex(file.checksum));
+}
+
+Status CheckBackupPlace(const std::string& to, const std::string& store) {
+  const fs::path path(to);
+  if (!path.is_absolute() || path != path.lexically_normal() || !path.has_filename()) {
+    return Invalid(fmt::format("\"{}\" is no absolute path without \"..\" and \"//\"", to));
+  }
+  std::error_code error;
+  const fs::path parent = fs::canonical(path.parent_path(), error);
+  if (error) {
+    return Invalid(fmt::format("{}: {}", path.parent_path().string(), error.message()));
+  }
+  const fs::path real = parent / path.filename();
+  const fs::path data = fs::weakly_canonical(store, error);
+  if (IsWithin(real, data) || IsWithin(data, real)) {
+    return Invalid(fmt::format("{} and the data in {} lie in each other", to, store));
+  }
+  const fs::file_status status = fs::symlink_status(real, error);
+  if (!fs::exists(status) || fs::is_directory(status)) return {};
+  return Error(ErrorCode::kConflict, to + " is there, and is no directory");
+}
+
+BackupDirectory::~BackupDirectory() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+// STORE is locked, which nobody else ever locks or opens.
+Status BackupDirectory::Take(const std::string& to, const std::string& store) {
+  to_ = to;
+  std::error_code error;
+  made_ = !fs::exists(to, error);
+  const std::string mark = Path(kStoreName);
+  Status done = MakeDirectory(env_, to);
+  if (done && fs::is_empty(to, error)) done = ReplaceFile(env_, mark, store + "\n");
+  if (!done) return done;
+  lock_ = ::open(mark.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (lock_ < 0) {
+    return Error(ErrorCode::kConflict, to + " is not empty, and has no backup of this store");
+  }
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    return Error(ErrorCode::kConflict, "another backup is being made in " + to);
+  }
+  std::string of;
+  done = FromLevelDb(leveldb::ReadFileToString(env_, mark, &of));
+  if (!done) return done;
+  if (of != store + "\n") {
+    return Error(ErrorCode::kConflict, to + " has backups of another store");
+  }
+  done = ReadManifest();
+  return done ? Clean() : done;
+}
+
+Status BackupDirectory::ReadManifest() {
+  std::string text;
+  const Status read = FromLevelDb(leveldb::ReadFileToString(env_, Path(kManifestName), &text));
+  if (!read) return read.error().code() == ErrorCode::kNotFound ? Status() : read;
+  Result<BackupManifest> manifest = DecodeManifest(text);
+  if (!manifest) return manifest.error().Prefixed(to_);
+  complete_ = std::move(*manifest);
+  return {};
+}
+
+Status BackupDirectory::Complete(BackupManifest manifest) {
+  const Status replaced = ReplaceFile(env_, Path(kManifestName), EncodeManifest(manifest));
+  if (!replaced) return replaced;
+  complete_ = std::move(manifest);
+  return Clean();
+}
+
+Status BackupDirectory::Clean() const {
+  std::set<std::string> blocks;
+  for (const auto& file : complete_.blocks) blocks.insert(BlocksName(file));
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(Path("blocks"), error)) {
+    if (!blocks.contains(entry.path().filename())) fs::remove(entry.path(), error);
+  }
+  std::vector<fs::path> moments;
+  for (const auto& entry : fs::directory_iterator(to_, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(kMomentPrefix) && name != MomentName(complete_.moment)) {
+      moments.push_back(entry.path());
+    }
+  }
+  for (const fs::path& moment : moments) {
+    if (fs::remove_all(moment, error); error) {
+      return Error(ErrorCode::kIo, moment.string() + ": " + error.message());
+    }
+  }
+  return {};
+}
+
+void BackupDirectory::Leave() const {
+  Clean().has_value();
+  if (complete_.moment > 0) return;
+  std::error_code error;
+  fs::remove(Path("blocks"), error);
+  fs::remove(Path(kStoreName), error);
+  if (made_) fs::remove(to_, error);
+}
+
+}  // namespace tallyd

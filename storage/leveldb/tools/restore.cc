@@ -1,0 +1,216 @@
+#include "storage/leveldb/tools/restore.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/status.h"
+#include "storage/leveldb/tools/block_check.h"
+#include "storage/leveldb/tools/record_file.h"
+#include "storage/leveldb/tools/store_builder.h"
+#include "storage/leveldb/tools/transfer.h"
+
+namespace tallyd {
+namespace {
+
+Finding FindingOf(std::string file, std::string problem) {
+  Finding finding;
+  finding.file = std::move(file);
+  finding.problem = std::move(problem);
+  return finding;
+}
+
+class BackupReader {
+ public:
+  BackupReader(std::string directory, ToolProgress* progress)
+      : directory_(std::move(directory)), progress_(*progress) {}
+
+  Result<BackupCheck> Check() {
+    const std::string name = directory_ + "/" + kManifestName;
+    if (!env_.FileExists(name)) {
+      return Error(ErrorCode::kNotFound, "there is no complete backup in " + directory_);
+    }
+    std::string text;
+    const Status read = FromLevelDb(leveldb::ReadFileToString(&env_, name, &text));
+    if (!read) return read.error();
+    Result<BackupManifest> manifest = DecodeManifest(text);
+    if (!manifest) return manifest.error().Prefixed(directory_);
+    check_.manifest = std::move(*manifest);
+    progress_.step = "verifying the backup";
+    progress_.total = check_.manifest.bytes();
+    CheckRecords();
+    for (const auto& file : check_.manifest.blocks) {
+      if (progress_.stop) return Error(ErrorCode::kCancelled, "it was stopped");
+      CheckBlocks(file);
+    }
+    return std::move(check_);
+  }
+
+ private:
+  void Add(std::string file, const Error& error) {
+    check_.findings.push_back(FindingOf(std::move(file), error.message()));
+  }
+
+  void CheckRecords() {
+    const std::string moment = directory_ + "/" + MomentName(check_.manifest.moment) + "/";
+    bool any_base = false;
+    for (const auto& file : check_.manifest.records) {
+      const bool is_base = file.name == kBaseRecords;
+      any_base = any_base || is_base;
+      const Status read = ReadRecordFile(&env_, moment + file.name, file.bytes, file.checksum,
+                                         [&](std::string_view key, std::string_view value) {
+                                           return is_base ? TakeBase(key, value) : Status();
+                                         });
+      progress_.done += file.bytes;
+      if (!read) Add(moment + file.name, read.error());
+    }
+    if (!any_base) {
+      check_.findings.push_back(FindingOf(directory_, "the backup has no records of base"));
+    }
+    if (recorded_.size() == check_.manifest.blocks.size() || !check_.findings.empty()) return;
+    check_.findings.push_back(
+        FindingOf(directory_, "the backup has other block files than base names"));
+  }
+
+  Status TakeBase(std::string_view key, std::string_view value) {
+    if (static_cast<KeySpace>(key[0]) != KeySpace::kBlockFiles) return {};
+    Result<BlockFileInfo> info = DecodeBlockFile(key, value);
+    if (!info) return info.error();
+    recorded_.emplace(info->number, std::move(*info));
+    return {};
+  }
+
+  void CheckBlocks(const BackupManifest::Blocks& file) {
+    const std::string path = directory_ + "/blocks/" + BlocksName(file);
+    const Result<BlockFileCheck> opened = BlockFileCheck::Open(&env_, path);
+    if (!opened) return Add(path, opened.error());
+    const BlockFileInfo& info = opened->description().info;
+    const auto recorded = recorded_.find(file.number);
+    if (recorded == recorded_.end() || recorded->second != info) {
+      check_.findings.push_back(
+          FindingOf(path, "it is another file than the one that base records"));
+      return;
+    }
+    BlockChecker checker(info, opened->description().table.families.size());
+    std::string bytes;
+    for (const BlockPlace& place : opened->index().blocks()) {
+      Status checked = opened->Read(place, &bytes);
+      if (checked) checked = checker.Check(place, bytes);
+      progress_.done += place.size;
+      if (checked) continue;
+      Finding damage = FindingOf(path, checked.error().message());
+      damage.offset = place.offset;
+      damage.bytes = place.size;
+      damage.table = opened->description().table.name;
+      damage.times = TimeRange{place.min_time, place.max_time + 1};
+      damage.first_key = place.first_key;
+      damage.last_key = place.last_key;
+      check_.findings.push_back(std::move(damage));
+    }
+  }
+
+  const std::string directory_;
+  ToolProgress& progress_;
+  DurableEnv env_{{[](double) {}, [] {}}};
+  std::map<uint64_t, BlockFileInfo> recorded_;  // By base.
+  BackupCheck check_;
+};
+
+class Restorer {
+ public:
+  Restorer(std::string from, const StorageConfig& config, ToolProgress* progress)
+      : from_(std::move(from)), config_(config), progress_(*progress), builder_(config) {}
+
+  Result<RestoreReport> Run() {
+    const auto start = std::chrono::steady_clock::now();
+    Status done = builder_.CheckTarget();
+    if (!done) return done.error();
+    Result<BackupCheck> checked = CheckBackup(from_, &progress_);
+    if (!checked) return checked.error();
+    report_.backup = std::move(*checked);
+    if (report_.backup.findings.empty()) {
+      done = Build();
+      if (!done) {
+        builder_.Leave();
+        return done.error();
+      }
+      const Status verified = Verify();
+      if (!verified) return verified.error();
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    report_.seconds = took.count();
+    return std::move(report_);
+  }
+
+ private:
+  const BackupManifest& manifest() const { return report_.backup.manifest; }
+
+  // Base comes last: what it names is there then.
+  Status Build() {
+    Status done = builder_.Begin();
+    if (done) done = RestoreBlocks();
+    progress_.step = "writing records";
+    for (const auto& file : manifest().records) {
+      const uint64_t head = HeadOfRecords(file.name);
+      if (done && head > 0) done = RestoreRecords(file, head);
+    }
+    for (const auto& file : manifest().records) {
+      if (done && file.name == kBaseRecords) done = RestoreRecords(file, StoreBuilder::kBase);
+    }
+    return done ? builder_.Complete() : done;
+  }
+
+  Status RestoreBlocks() {
+    progress_.step = "restoring block files";
+    progress_.done = 0;
+    for (const auto& file : manifest().blocks) {
+      const std::string to =
+          fmt::format("{}/{:06}.blocks", builder_.blocks_directory(), file.number);
+      const Status moved = LinkOrCopy(builder_.env(), from_ + "/blocks/" + BlocksName(file), to,
+                                      &progress_, &report_.files);
+      if (!moved) return moved;
+    }
+    return {};
+  }
+
+  Status RestoreRecords(const BackupManifest::Records& file, uint64_t head) {
+    const std::string path = from_ + "/" + MomentName(manifest().moment) + "/" + file.name;
+    return builder_.Write(head, [&](const StoreBuilder::Put& put) {
+      return ReadRecordFile(builder_.env(), path, file.bytes, file.checksum, put);
+    });
+  }
+
+  Status Verify() {
+    progress_.done = 0;
+    progress_.total = 0;
+    VerifyOptions options;
+    options.storage = config_;
+    options.progress = &progress_;
+    Result<VerifyReport> verified = VerifyStore(options);
+    if (!verified) return verified.error();
+    report_.store = std::move(*verified);
+    return {};
+  }
+
+  const std::string from_;
+  const StorageConfig& config_;
+  ToolProgress& progress_;
+  StoreBuilder builder_;
+  RestoreReport report_;
+};
+
+}  // namespace
+
+Result<BackupCheck> CheckBackup(const std::string& directory, ToolProgress* progress) {
+  return BackupReader(directory, progress).Check();
+}
+
+Result<RestoreReport> RestoreBackup(const std::string& from, const StorageConfig& config,
+                                    ToolProgress* progress) {
+  return Restorer(from, config, progress).Run();
+}
+
+}  // namespace tallyd

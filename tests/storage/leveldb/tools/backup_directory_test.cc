@@ -1,0 +1,94 @@
+// A manifest is read back as it was written, or not at all; a directory has one user at a time.
+#include "storage/leveldb/tools/backup_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/storage/store_fixture.h"
+
+namespace tallyd {
+namespace {
+
+BackupManifest SomeManifest() {
+  BackupManifest manifest;
+  manifest.store = "0123456789abcdef";
+  manifest.made = 1'700'000'000'000'000;
+  manifest.last_sequence = 77;
+  manifest.moment = 3;
+  manifest.records = {{kBaseRecords, 100, 0xfedcba9876543210}, {HeadRecordsName(7), 20, 5}};
+  manifest.blocks = {{42, 4096, 0x8000000000000001}};
+  return manifest;
+}
+
+TEST(BackupManifestTest, ItIsReadBack) {
+  const Result<BackupManifest> read = DecodeManifest(EncodeManifest(SomeManifest()));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(EncodeManifest(*read), EncodeManifest(SomeManifest()));
+  EXPECT_EQ(read->records[0].checksum, 0xfedcba9876543210);
+  EXPECT_EQ(read->bytes(), 4216u);
+}
+
+TEST(BackupManifestTest, AnyOtherByteIsRefused) {
+  const std::string text = EncodeManifest(SomeManifest());
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string damaged = text;
+    damaged[at] ^= 1;
+    EXPECT_FALSE(DecodeManifest(damaged)) << at;
+    EXPECT_FALSE(DecodeManifest(text.substr(0, at))) << at;
+  }
+}
+
+TEST(BackupManifestTest, ANameThatLeadsElsewhereIsRefused) {
+  for (const char* name : {"../base.records", "/etc/passwd", "", ".hidden"}) {
+    BackupManifest manifest = SomeManifest();
+    manifest.records[0].name = name;
+    EXPECT_FALSE(DecodeManifest(EncodeManifest(manifest))) << name;
+  }
+}
+
+TEST(BackupManifestTest, NamesTellTheirNumbers) {
+  EXPECT_EQ(HeadOfRecords(HeadRecordsName(1'234'567)), 1'234'567u);
+  EXPECT_EQ(HeadOfRecords(kBaseRecords), 0u);
+  EXPECT_EQ(BlocksName({42, 0, 0xabc}), "000042-0000000000000abc.blocks");
+}
+
+class BackupDirectoryTest : public ::testing::Test {
+ protected:
+  TempDir dir_;
+  const std::string to_ = dir_.path() + "/backup";
+  DurableEnv env_{{[](double) {}, [] {}}};
+};
+
+TEST_F(BackupDirectoryTest, OneBackupIsMadeInItAtATime) {
+  BackupDirectory first(&env_);
+  ASSERT_TRUE(first.Take(to_, "id"));
+  BackupDirectory second(&env_);
+  const Status taken = second.Take(to_, "id");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code(), ErrorCode::kConflict);
+}
+
+TEST_F(BackupDirectoryTest, LeavingRemovesWhatWasMade) {
+  BackupDirectory directory(&env_);
+  ASSERT_TRUE(directory.Take(to_, "id"));
+  std::filesystem::create_directory(to_ + "/blocks");
+  std::ofstream(to_ + "/blocks/000001-0000000000000001.blocks") << "half";
+  directory.Leave();
+  EXPECT_FALSE(std::filesystem::exists(to_));
+}
+
+TEST_F(BackupDirectoryTest, ADirectoryWithADamagedManifestIsNotTaken) {
+  {
+    BackupDirectory directory(&env_);
+    ASSERT_TRUE(directory.Take(to_, "id"));
+    ASSERT_TRUE(directory.Complete(SomeManifest()));
+  }
+  std::ofstream(to_ + "/BACKUP", std::ios::app) << "x";
+  BackupDirectory again(&env_);
+  EXPECT_FALSE(again.Take(to_, "id")) << "what it names would be cleared as rubbish";
+}
+
+}  // namespace
+}  // namespace tallyd

@@ -1,0 +1,106 @@
+// A restore takes only a sound backup, only into an empty directory, and is there whole or not.
+#include "storage/leveldb/tools/restore.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/storage/leveldb/tools/small_store.h"
+
+namespace tallyd {
+namespace {
+
+using testing::HasSubstr;
+
+class RestoreTest : public ::testing::Test, public SmallStore {
+ protected:
+  void SetUp() override {
+    Make();
+    Reopen();
+    ASSERT_TRUE(store().Backup(from_ = path() + "/backup"));
+    Close();
+    files_ = FilesBelow(from_);
+    target_ = config();
+    target_.path = path() + "/target";
+  }
+
+  Result<RestoreReport> Restore() {
+    ToolProgress progress;
+    return RestoreBackup(from_, target_, &progress);
+  }
+
+  std::string from_;
+  std::map<std::string, std::string> files_;
+  StorageConfig target_;
+};
+
+TEST_F(RestoreTest, ANonEmptyTargetIsRefused) {
+  std::filesystem::create_directory(target_.path);
+  std::ofstream(target_.path + "/note") << "mine";
+  const Result<RestoreReport> report = Restore();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(FilesBelow(target_.path).size(), 1u);
+}
+
+TEST_F(RestoreTest, AnEmptyTargetIsTaken) {
+  std::filesystem::create_directory(target_.path);
+  const Result<RestoreReport> report = Restore();
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->sound());
+  EXPECT_EQ(report->files.linked, report->backup.manifest.blocks.size());
+  EXPECT_FALSE(std::filesystem::exists(target_.path + "/restoring"));
+}
+
+// A flipped bit anywhere: found before anything is written.
+TEST_F(RestoreTest, ADamagedBackupIsRefusedAndTheFileNamed) {
+  size_t flips = 0;
+  for (const auto& [name, bytes] : files_) {
+    if (name.ends_with('/') || name == "STORE") continue;
+    for (size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / 40, ++flips) {
+      auto damaged = files_;
+      damaged[name][at] ^= static_cast<char>(1 << at % 8);
+      WriteFiles(damaged, from_);
+      const Result<RestoreReport> report = Restore();
+      if (report) {
+        ASSERT_FALSE(report->sound()) << name << " " << at;
+        const std::string file = report->backup.findings.front().file;
+        EXPECT_TRUE(name.ends_with(std::filesystem::path(file).filename().string())) << file;
+      } else {
+        EXPECT_EQ(name, "BACKUP") << report.error().message();
+        EXPECT_THAT(report.error().message(), HasSubstr("manifest"));
+      }
+      ASSERT_FALSE(std::filesystem::exists(target_.path));
+    }
+  }
+  EXPECT_GT(flips, 150u);
+}
+
+TEST_F(RestoreTest, ABackupThatLacksAFileIsRefused) {
+  for (const auto& [name, bytes] : files_) {
+    if (name.ends_with('/') || name == "STORE") continue;
+    for (const bool cut : {false, true}) {
+      auto damaged = files_;
+      if (cut) {
+        damaged[name].pop_back();
+      } else {
+        damaged.erase(name);
+      }
+      WriteFiles(damaged, from_);
+      const Result<RestoreReport> report = Restore();
+      EXPECT_FALSE(report && report->sound()) << name;
+      EXPECT_FALSE(std::filesystem::exists(target_.path)) << name;
+    }
+  }
+}
+
+TEST_F(RestoreTest, WhereThereIsNoBackupItSaysSo) {
+  from_ = path() + "/nowhere";
+  const Result<RestoreReport> report = Restore();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tallyd
