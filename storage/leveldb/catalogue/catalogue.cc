@@ -196,4 +196,17 @@ bool Catalogue::Exists(TableId table) const {
   return stored_.tables.contains(table);
 }
 
+std::vector<std::pair<std::string, std::string>> Catalogue::RecordsOf(TableId table) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = stored_.tables.find(table);
+  if (found == stored_.tables.end()) return {};
+  std::vector<std::pair<std::string, std::string>> records{
+      {TableKey(table), EncodeTable(found->second)}};
+  const auto stream = stored_.streams.find(found->second.stream);
+  if (stream != stored_.streams.end()) {
+    records.emplace_back(StreamKey(stream->first), EncodeStream(stream->second));
+  }
+  return records;
+}
+
 }  // namespace tallyd

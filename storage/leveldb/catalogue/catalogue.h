@@ -49,6 +49,8 @@ class Catalogue {
   TablePtr Find(std::string_view name) const;
   std::vector<TablePtr> Tables() const;  // By name.
   bool Exists(TableId table) const;
+  // Those of the table and of its stream, by key; none if it is unknown.
+  std::vector<std::pair<std::string, std::string>> RecordsOf(TableId table) const;
 
  private:
   void Rebuild();  // REQUIRES: mutex_ exclusively.

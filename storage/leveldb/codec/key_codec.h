@@ -22,6 +22,7 @@ enum class KeySpace : uint8_t {
   kRows = 0x10,
   kBlockFiles = 0x11,
   kDroppedFiles = 0x12,
+  kCopies = 0x13,
   kLatest = 0x20,
   kLatestChanges = 0x21,
   kDeletes = 0x30,

@@ -70,7 +70,7 @@ class Loader {
       const std::string_view key = ToView(iterator->key());
       const auto space = static_cast<KeySpace>(key[0]);
       if (space == KeySpace::kRows || space == KeySpace::kLatestChanges ||
-          (space == KeySpace::kLatest && !with_latest_)) {
+          space == KeySpace::kCopies || (space == KeySpace::kLatest && !with_latest_)) {
         iterator->Seek(ToSlice(PrefixEnd(key.substr(0, 1))));
         continue;
       }
@@ -97,6 +97,7 @@ class Loader {
         return ReadDroppedFile(key);
       case KeySpace::kRows:
       case KeySpace::kLatestChanges:
+      case KeySpace::kCopies:
         break;
     }
     return {};

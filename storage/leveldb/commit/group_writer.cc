@@ -31,7 +31,11 @@ bool IsOnlyLayer(std::string_view row, const Layer& layer) {
 }  // namespace
 
 GroupWriter::GroupWriter(Database* database, EngineState* state, const Clock& clock)
-    : database_(database), state_(state), clock_(clock), merge_(state->sets) {}
+    : database_(database),
+      state_(state),
+      clock_(clock),
+      merge_(state->sets),
+      copies_(&state->catalogue, &state->sets) {}
 
 bool GroupWriter::MayCommit(const LevelDbBatch& batch) const {
   return std::all_of(batch.tables().begin(), batch.tables().end(),
@@ -47,7 +51,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   latest_.clear();
   sets_.clear();
   fields_.clear();
-  write_ = {&head_, {}, {}, sync};
+  write_ = {&head_, {}, {}, sync, {}};
   sequence_ = state_->last_sequence;
   for (LevelDbBatch* batch : group) {
     const Status added = AddBatch(batch);
@@ -56,6 +60,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   AddGroupRecords();
   committed_bytes_ = head_.ApproximateSize();
   const Status written = Write();
+  if (!written) copies_.Forget();
   if (written) {
     state_->last_sequence = sequence_;
   } else {
@@ -72,9 +77,11 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
       case LevelDbBatch::OpKind::kEntry:
         PatchSequence(batch->KeyOf(op), op.key_size, ++sequence_);
         head_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        copies_.Use(op.table, batch->ValueOf(op));
         CoverTime(op.table, op.time);
         break;
       case LevelDbBatch::OpKind::kLatest:
+        copies_.Use(op.table, batch->ValueOf(op));
         added = PutLatest(*batch, op);
         break;
       case LevelDbBatch::OpKind::kDelete:
@@ -217,6 +224,7 @@ Status GroupWriter::Write() {
     const Status written = database_->WriteBase(&base_);
     if (!written) return written;
   }
+  write_.prepare = [this](uint64_t head) { copies_.Put(head, &head_); };
   return database_->WriteHead(write_, [this] { Publish(); });
 }
 

@@ -16,6 +16,7 @@
 
 #include "config/result.h"
 #include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/commit/head_copies.h"
 #include "storage/leveldb/commit/leveldb_batch.h"
 #include "storage/leveldb/latest/latest_merge.h"
 
@@ -54,6 +55,8 @@ class GroupWriter {
   EngineState* const state_;
   const Clock& clock_;
   LatestMerge merge_;
+
+  HeadCopies copies_;
 
   // Of the group at hand.
   leveldb::WriteBatch head_;  // write_ has what belongs to it.

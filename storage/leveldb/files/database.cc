@@ -144,6 +144,7 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   leveldb::WriteOptions options;
   options.sync = write.sync;
   Head& head = *heads_.back();
+  if (write.prepare) write.prepare(head.number());
   head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
   const size_t bytes = write.batch->ApproximateSize();

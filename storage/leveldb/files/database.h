@@ -94,6 +94,8 @@ struct HeadWrite {
   TableTimes times;    // Of the entries in it.
   DeleteList deletes;  // In it, oldest first.
   bool sync = false;
+  // Called with the number of the head before it is written: adds what only that head needs.
+  std::function<void(uint64_t head)> prepare;
 };
 
 class Database {
