@@ -58,9 +58,12 @@ void TellOfFiles(Engine* engine, StoreState* state) {
     state->gauges.push_back({name, help, {}, static_cast<double>(value)});
   };
   StoreMember::Members cut;
-  uint64_t cut_bytes = 0;
+  const char* const help = "Bytes at the end of a file that a crash left incomplete.";
   for (const TornTail& tail : engine->database().torn_tails()) {
-    cut_bytes += tail.bytes;
+    state->gauges.push_back({"tallyd_store_cut_tail_bytes",
+                             help,
+                             {{"file", tail.file}},
+                             static_cast<double>(tail.bytes)});
     cut.push_back({"", StoreMember::Members{{"file", tail.file}, {"bytes", tail.bytes}}});
   }
   StoreMember::Members lost;
@@ -71,8 +74,7 @@ void TellOfFiles(Engine* engine, StoreState* state) {
   for (const DamagedFile& file : engine->database().shelf().damaged().All()) {
     damaged.push_back({"", StoreMember::Members{{"file", file.path}, {"reason", file.reason}}});
   }
-  gauge("tallyd_store_cut_tail_bytes", "Bytes at the ends of files that a crash left incomplete.",
-        cut_bytes);
+  if (cut.empty()) gauge("tallyd_store_cut_tail_bytes", help, 0);
   gauge("tallyd_store_lost_files", "Files in lost/: complete, and on no record.", lost.size());
   gauge("tallyd_damaged_files", "Block files of which something cannot be read.", damaged.size());
   state->members.push_back({"cut_tails", std::move(cut)});
