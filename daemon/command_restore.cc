@@ -16,7 +16,7 @@ nlohmann::ordered_json ToJson(const RestoreReport& report, const std::string& pa
   nlohmann::ordered_json json;
   json["path"] = path;
   json["sound"] = report.sound();
-  json["restored"] = report.backup.findings.empty();
+  json["restored"] = report.restored;
   json["backup_made"] = FormatRfc3339(manifest.made);
   json["last_sequence"] = manifest.last_sequence;
   json["bytes"] = manifest.bytes();
@@ -24,8 +24,7 @@ nlohmann::ordered_json ToJson(const RestoreReport& report, const std::string& pa
   json["linked"] = report.files.linked;
   json["copied"] = report.files.copied;
   json["copied_bytes"] = report.files.copied_bytes;
-  json["findings"] =
-      FindingsJson(report.backup.findings.empty() ? report.store.findings : report.backup.findings);
+  json["findings"] = FindingsJson(report.restored ? report.store.findings : report.backup.findings);
   json["seconds"] = report.seconds;
   json["mb_per_second"] = RateOf(manifest.bytes(), report.seconds);
   return json;
@@ -33,7 +32,7 @@ nlohmann::ordered_json ToJson(const RestoreReport& report, const std::string& pa
 
 std::string ToText(const RestoreReport& report, const std::string& from, const std::string& path) {
   const BackupManifest& manifest = report.backup.manifest;
-  if (!report.backup.findings.empty()) {
+  if (!report.restored) {
     return FindingsText(report.backup.findings) +
            fmt::format("{} is DAMAGED: {} findings; nothing was restored\n", from,
                        report.backup.findings.size());
@@ -56,7 +55,7 @@ int RestoreCommand(const CommandLine& line) {
   ToolProgress progress;
   const Result<RestoreReport> report = [&] {
     const ProgressLine shown(progress);
-    return RestoreBackup(line.from, config->storage, &progress);
+    return RestoreBackup({line.from, config->storage, line.even_damaged, &progress});
   }();
   if (!report) return Refused("restore", report.error());
   const std::string& path = config->storage.path;

@@ -19,6 +19,7 @@ struct CommandLine {
   std::string config;
   std::string from;
   std::string to;
+  bool even_damaged = false;    // Of restore.
   std::string format = "text";  // Or "json".
 };
 
@@ -32,6 +33,7 @@ int CheckCommand(const CommandLine& line);
 int VerifyCommand(const CommandLine& line);
 int BackupCommand(const CommandLine& line);
 int RestoreCommand(const CommandLine& line);
+int SalvageCommand(const CommandLine& line);
 
 }  // namespace tallyd
 

@@ -48,6 +48,8 @@ constexpr Command kCommands[] = {
     {"backup", "Copy all that is stored at one moment, while the daemon goes on", BackupCommand,
      true, false, true},
     {"restore", "Make a store of a backup, in an empty directory", RestoreCommand, true, true},
+    {"salvage", "Make a store of what can be read of a damaged one, in an empty directory",
+     SalvageCommand, true, false, true},
 };
 
 std::string CommandNames() {
@@ -69,6 +71,10 @@ int Run(int argc, char** argv) {
     parsed->callback([&chosen, &command] { chosen = &command; });
     parsed->add_option("--config", line.config, "The configuration, a TOML file")->required();
     if (command.from) parsed->add_option("--from", line.from, "A directory")->required();
+    if (command.run == RestoreCommand) {
+      parsed->add_flag("--even-damaged", line.even_damaged,
+                       "Restore also where files of column blocks are damaged, without them");
+    }
     if (command.to) parsed->add_option("--to", line.to, "A directory")->required();
     if (!command.json) continue;
     parsed->add_option("--format", line.format, "text or json")

@@ -267,3 +267,75 @@ class BackupTest(ToolsTest):
                                 daemon.directory / "none").returncode)
         self.assertFalse((daemon.directory / "empty").exists())
         self.assertFalse((daemon.directory / "b").exists())
+
+
+class SalvageTest(ToolsTest):
+    def salvage(self, daemon, *options):
+        to = daemon.directory / "salvaged"
+        return to, run("salvage", "--config", daemon.config, "--to", to, *options)
+
+    def daemon_on(self, to):
+        other = Tallyd(TABLES)
+        self.addCleanup(self._finish, other)
+        to.rename(other.directory / "data")
+        return other.start()
+
+    def history(self, daemon):
+        return daemon.events("load", table="HISTORY", scan=1, limit=5000)
+
+    def test_of_a_sound_store_all_is_there(self):
+        daemon = self.stopped()
+        before = files_below(self.data(daemon))
+        to, done = self.salvage(daemon)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn("has all of", done.stdout)
+        self.assertEqual(before, files_below(self.data(daemon)), "the store is only read")
+        salvaged = self.daemon_on(to)
+        daemon.start()
+        self.assertEqual(self.history(daemon), self.history(salvaged))
+        self.assertEqual(daemon.latest("load"), salvaged.latest("load"))
+
+    def test_without_base_the_history_is_whole(self):
+        daemon = self.stopped()
+        for path in self.data(daemon).iterdir():
+            if path.is_file():
+                path.unlink()
+        self.assertEqual(1, run("verify", "--config", daemon.config).returncode)
+        to, done = self.salvage(daemon, "--format", "json")
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        said = json.loads(done.stdout)
+        self.assertEqual("gone", said["base"])
+        self.assertTrue(said["latest_may_be_old"])
+        tables = {table["name"]: table for table in said["tables"]}
+        self.assertEqual(350, tables["HISTORY"]["entries"])
+        self.assertEqual(0, tables["HISTORY"]["lost_entries"])
+        salvaged = self.daemon_on(to)
+        self.assertEqual(sorted(e["count"] for e in self.history(salvaged)), list(range(350)))
+        salvaged.write("load", events(350, 10))
+        salvaged.request("POST", "/-/settle").expect(200)
+        self.assertEqual(360, len(self.history(salvaged)))
+
+    def test_a_damaged_block_is_counted_and_the_rest_taken(self):
+        daemon = self.stopped()
+        path = self.block_file(daemon)
+        damaged = bytearray(path.read_bytes())
+        damaged[10] ^= 4
+        path.write_bytes(damaged)
+        to, done = self.salvage(daemon)
+        self.assertEqual(1, done.returncode)
+        self.assertIn(path.name, done.stdout)
+        self.assertIn("has what is left", done.stdout)
+        self.assertLess(len(self.history(self.daemon_on(to))), 350)
+
+    def test_it_refuses_a_store_in_use_and_a_place_that_is_not_empty(self):
+        daemon = self.start(TABLES)
+        _, done = self.salvage(daemon)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("in use", done.stderr)
+        daemon.stop()
+        (daemon.directory / "salvaged").mkdir()
+        (daemon.directory / "salvaged" / "precious").write_text("mine", encoding="utf-8")
+        to, done = self.salvage(daemon)
+        self.assertEqual(1, done.returncode)
+        self.assertEqual({pathlib.Path("precious"): b"mine"}, files_below(to))
+        self.assertEqual(2, run("salvage", "--config", daemon.config).returncode)

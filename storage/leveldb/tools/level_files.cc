@@ -59,13 +59,6 @@ bool ReadBatch(std::string_view batch, const LevelChangeSink& sink) {
   return true;
 }
 
-Finding DamageOf(const std::string& path, std::string problem) {
-  Finding finding;
-  finding.file = path;
-  finding.problem = std::move(problem);
-  return finding;
-}
-
 }  // namespace
 
 Result<LevelFileNames> ListLevelFiles(leveldb::Env* env, const std::string& directory) {
@@ -96,7 +89,7 @@ void ReadTableFile(leveldb::Env* env, const std::string& path, const LevelChange
   if (done) done = FromLevelDb(leveldb::Table::Open(options, file.get(), size, &read));
   const std::unique_ptr<leveldb::Table> table(read);
   if (!done) {
-    findings->push_back(DamageOf(path, done.error().message()));
+    findings->push_back(FindingOf(path, done.error().message()));
     return;
   }
   leveldb::ReadOptions reading;
@@ -109,11 +102,11 @@ void ReadTableFile(leveldb::Env* env, const std::string& path, const LevelChange
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     LevelChange change;
     if (!ParseTableKey(ToView(it->key()), &change)) {
-      findings->push_back(DamageOf(path, "it has a key that LevelDB does not write"));
+      findings->push_back(FindingOf(path, "it has a key that LevelDB does not write"));
       continue;
     }
     if (!damage && !it->status().ok()) {
-      damage = DamageOf(path, it->status().ToString());
+      damage = FindingOf(path, it->status().ToString());
       damage->first_key = last;
       damage->last_key = change.key;
     }
@@ -122,7 +115,7 @@ void ReadTableFile(leveldb::Env* env, const std::string& path, const LevelChange
     sink(change);
   }
   if (!damage && !it->status().ok()) {
-    damage = DamageOf(path, it->status().ToString());
+    damage = FindingOf(path, it->status().ToString());
     damage->first_key = last;
   }
   if (damage) findings->push_back(std::move(*damage));
@@ -133,14 +126,14 @@ void ReadLogFile(leveldb::Env* env, const std::string& path, const LevelChangeSi
   std::string bytes;
   const Status read = FromLevelDb(leveldb::ReadFileToString(env, path, &bytes));
   if (!read) {
-    findings->push_back(DamageOf(path, read.error().message()));
+    findings->push_back(FindingOf(path, read.error().message()));
     return;
   }
   for (uint64_t from = 0; from < bytes.size();) {
     const LogScan scan = ScanLog(
         bytes, [&](std::string_view batch) { return ReadBatch(batch, sink); }, from);
     if (scan.clean) return;
-    Finding damage = DamageOf(path, "its records cannot be read");
+    Finding damage = FindingOf(path, "its records cannot be read");
     damage.offset = scan.good_end;
     from = scan.good_after.value_or(bytes.size());
     damage.bytes = from - scan.good_end;
@@ -192,7 +185,7 @@ void ReadFiles(StoreEnv* env, const std::string& directory, LevelRecords* level,
     }
   };
   const Result<LevelFileNames> files = ListLevelFiles(env, directory);
-  if (!files) return findings->push_back(DamageOf(directory, files.error().message()));
+  if (!files) return findings->push_back(FindingOf(directory, files.error().message()));
   for (const std::string& table : files->tables) ReadTableFile(env, table, sink, findings);
   for (const std::string& log : files->logs) ReadLogFile(env, log, sink, findings);
 }
@@ -205,7 +198,7 @@ LevelRecords ReadLevel(StoreEnv* env, const std::string& directory, Sync sync,
   const Status opened = ReadOpened(env, directory, sync, &level);
   level.whole = opened.has_value();
   if (level.whole) return level;
-  findings->push_back(DamageOf(directory, opened.error().message()));
+  findings->push_back(FindingOf(directory, opened.error().message()));
   level.records.clear();
   ReadFiles(env, directory, &level, findings);
   return level;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "config/time.h"
 
@@ -23,6 +24,13 @@ struct Finding {
   std::string first_key;
   std::string last_key;
 };
+
+inline Finding FindingOf(std::string file, std::string problem) {
+  Finding finding;
+  finding.file = std::move(file);
+  finding.problem = std::move(problem);
+  return finding;
+}
 
 // How far a tool is; read by whoever shows it, on another thread.
 struct ToolProgress {

@@ -16,13 +16,6 @@
 namespace tallyd {
 namespace {
 
-Finding FindingOf(std::string file, std::string problem) {
-  Finding finding;
-  finding.file = std::move(file);
-  finding.problem = std::move(problem);
-  return finding;
-}
-
 class BackupReader {
  public:
   BackupReader(std::string directory, ToolProgress* progress)
@@ -42,6 +35,7 @@ class BackupReader {
     progress_.step = "verifying the backup";
     progress_.total = check_.manifest.bytes();
     CheckRecords();
+    check_.records_are_sound = check_.findings.empty();
     for (const auto& file : check_.manifest.blocks) {
       if (progress_.stop) return Error(ErrorCode::kCancelled, "it was stopped");
       CheckBlocks(file);
@@ -121,17 +115,18 @@ class BackupReader {
 
 class Restorer {
  public:
-  Restorer(std::string from, const StorageConfig& config, ToolProgress* progress)
-      : from_(std::move(from)), config_(config), progress_(*progress), builder_(config) {}
+  explicit Restorer(const RestoreOptions& options)
+      : options_(options), progress_(*options.progress), builder_(options.storage) {}
 
   Result<RestoreReport> Run() {
     const auto start = std::chrono::steady_clock::now();
     Status done = builder_.CheckTarget();
     if (!done) return done.error();
-    Result<BackupCheck> checked = CheckBackup(from_, &progress_);
+    Result<BackupCheck> checked = CheckBackup(options_.from, &progress_);
     if (!checked) return checked.error();
     report_.backup = std::move(*checked);
-    if (report_.backup.findings.empty()) {
+    if (MayBuild()) {
+      report_.restored = true;
       done = Build();
       if (!done) {
         builder_.Leave();
@@ -147,6 +142,10 @@ class Restorer {
 
  private:
   const BackupManifest& manifest() const { return report_.backup.manifest; }
+  bool MayBuild() const {
+    return report_.backup.findings.empty() ||
+           (options_.even_damaged && report_.backup.records_are_sound);
+  }
 
   // Base comes last: what it names is there then.
   Status Build() {
@@ -163,21 +162,23 @@ class Restorer {
     return done ? builder_.Complete() : done;
   }
 
+  // What is missing was found to be.
   Status RestoreBlocks() {
     progress_.step = "restoring block files";
     progress_.done = 0;
     for (const auto& file : manifest().blocks) {
+      const std::string from = options_.from + "/blocks/" + BlocksName(file);
       const std::string to =
           fmt::format("{}/{:06}.blocks", builder_.blocks_directory(), file.number);
-      const Status moved = LinkOrCopy(builder_.env(), from_ + "/blocks/" + BlocksName(file), to,
-                                      &progress_, &report_.files);
+      if (!builder_.env()->FileExists(from)) continue;
+      const Status moved = LinkOrCopy(builder_.env(), from, to, &progress_, &report_.files);
       if (!moved) return moved;
     }
     return {};
   }
 
   Status RestoreRecords(const BackupManifest::Records& file, uint64_t head) {
-    const std::string path = from_ + "/" + MomentName(manifest().moment) + "/" + file.name;
+    const std::string path = options_.from + "/" + MomentName(manifest().moment) + "/" + file.name;
     return builder_.Write(head, [&](const StoreBuilder::Put& put) {
       return ReadRecordFile(builder_.env(), path, file.bytes, file.checksum, put);
     });
@@ -187,7 +188,7 @@ class Restorer {
     progress_.done = 0;
     progress_.total = 0;
     VerifyOptions options;
-    options.storage = config_;
+    options.storage = options_.storage;
     options.progress = &progress_;
     Result<VerifyReport> verified = VerifyStore(options);
     if (!verified) return verified.error();
@@ -195,8 +196,7 @@ class Restorer {
     return {};
   }
 
-  const std::string from_;
-  const StorageConfig& config_;
+  const RestoreOptions& options_;
   ToolProgress& progress_;
   StoreBuilder builder_;
   RestoreReport report_;
@@ -208,9 +208,8 @@ Result<BackupCheck> CheckBackup(const std::string& directory, ToolProgress* prog
   return BackupReader(directory, progress).Check();
 }
 
-Result<RestoreReport> RestoreBackup(const std::string& from, const StorageConfig& config,
-                                    ToolProgress* progress) {
-  return Restorer(from, config, progress).Run();
+Result<RestoreReport> RestoreBackup(const RestoreOptions& options) {
+  return Restorer(options).Run();
 }
 
 }  // namespace tallyd

@@ -20,6 +20,7 @@ namespace tallyd {
 struct BackupCheck {
   BackupManifest manifest;
   std::vector<Finding> findings;
+  bool records_are_sound = false;  // If not, no store can be made of it.
 };
 
 // Reads every file of a backup. The error: kNotFound when there is no complete backup.
@@ -27,17 +28,25 @@ Result<BackupCheck> CheckBackup(const std::string& directory, ToolProgress* prog
 
 struct RestoreReport {
   BackupCheck backup;
-  VerifyReport store;    // When the backup was sound.
+  bool restored = false;
+  VerifyReport store;    // What was restored.
   TransferCounts files;  // Of column blocks.
   double seconds = 0;
 
   bool sound() const { return backup.findings.empty() && store.sound(); }
 };
 
-// Into config.path, which it makes. A backup with findings is left alone, and nothing written.
-// kConflict when there is anything at config.path.
-Result<RestoreReport> RestoreBackup(const std::string& from, const StorageConfig& config,
-                                    ToolProgress* progress);
+struct RestoreOptions {
+  std::string from;
+  StorageConfig storage;  // Its path is where the store comes to be.
+  // Also a backup of which block files are damaged or missing: the store then is without them.
+  bool even_damaged = false;
+  ToolProgress* progress = nullptr;
+};
+
+// A backup with findings is otherwise left alone, and nothing written. kConflict when there is
+// anything at storage.path.
+Result<RestoreReport> RestoreBackup(const RestoreOptions& options);
 
 }  // namespace tallyd
 

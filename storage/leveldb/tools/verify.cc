@@ -22,13 +22,6 @@ namespace {
 
 constexpr std::string_view kSuffix = ".blocks";
 
-Finding FindingOf(std::string file, std::string problem) {
-  Finding finding;
-  finding.file = std::move(file);
-  finding.problem = std::move(problem);
-  return finding;
-}
-
 class Verifier {
  public:
   explicit Verifier(const VerifyOptions& options)

@@ -56,7 +56,7 @@ class BackupTest : public ::testing::Test, public SmallStore {
     config.path = path() + "/restored";
     std::filesystem::remove_all(config.path);
     ToolProgress progress;
-    const Result<RestoreReport> report = RestoreBackup(from, config, &progress);
+    const Result<RestoreReport> report = RestoreBackup({from, config, false, &progress});
     ASSERT_TRUE(report) << report.error().message();
     for (const Finding& finding : report->backup.findings) ADD_FAILURE() << finding.problem;
     for (const Finding& finding : report->store.findings) ADD_FAILURE() << finding.problem;
@@ -125,7 +125,7 @@ TEST_F(BackupTest, AnInterruptedFirstOneIsTakenUpAgain) {
   StorageConfig elsewhere = config();
   elsewhere.path += "-2";
   ToolProgress progress;
-  const Result<RestoreReport> restored = RestoreBackup(To(), elsewhere, &progress);
+  const Result<RestoreReport> restored = RestoreBackup({To(), elsewhere, false, &progress});
   ASSERT_FALSE(restored) << "it is no backup";
   EXPECT_EQ(restored.error().code(), ErrorCode::kNotFound);
   MustBackUp(To());

@@ -25,9 +25,9 @@ class RestoreTest : public ::testing::Test, public SmallStore {
     target_.path = path() + "/target";
   }
 
-  Result<RestoreReport> Restore() {
+  Result<RestoreReport> Restore(bool even_damaged = false) {
     ToolProgress progress;
-    return RestoreBackup(from_, target_, &progress);
+    return RestoreBackup({from_, target_, even_damaged, &progress});
   }
 
   std::string from_;
@@ -93,6 +93,39 @@ TEST_F(RestoreTest, ABackupThatLacksAFileIsRefused) {
       EXPECT_FALSE(std::filesystem::exists(target_.path)) << name;
     }
   }
+}
+
+TEST_F(RestoreTest, WhatIsLeftOfADamagedBackupIsRestoredWhenAskedFor) {
+  std::vector<std::string> blocks;
+  for (const auto& [name, bytes] : files_) {
+    if (name.ends_with(".blocks")) blocks.push_back(name);
+  }
+  ASSERT_GT(blocks.size(), 2u);
+  files_.erase(blocks[0]);
+  files_[blocks[1]][20] ^= 1;
+  WriteFiles(files_, from_);
+  const Result<RestoreReport> report = Restore(true);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_TRUE(report->restored);
+  EXPECT_FALSE(report->sound());
+  EXPECT_EQ(report->backup.findings.size(), 2u);
+  EXPECT_EQ(report->store.findings.size(), 2u);
+  config().path = target_.path;
+  Open();
+  ASSERT_TRUE(Adopt(SchemaOf()));
+  EXPECT_EQ(Read("L"), latest);
+  EXPECT_FALSE(TryRead("H")) << "what is missing is told";
+}
+
+TEST_F(RestoreTest, WithoutItsRecordsABackupIsNone) {
+  for (auto& [name, bytes] : files_) {
+    if (name.ends_with("base.records")) bytes[30] ^= 1;
+  }
+  WriteFiles(files_, from_);
+  const Result<RestoreReport> report = Restore(true);
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->restored);
+  EXPECT_FALSE(std::filesystem::exists(target_.path));
 }
 
 TEST_F(RestoreTest, WhereThereIsNoBackupItSaysSo) {

@@ -1,0 +1,287 @@
+#include "storage/leveldb/tools/salvaged_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "storage/batch.h"
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
+
+namespace tallyd {
+namespace {
+
+KeySpace SpaceOf(std::string_view key) { return static_cast<KeySpace>(key[0]); }
+
+std::string Number(uint64_t number) {
+  std::string bytes;
+  PutU64(&bytes, number);
+  return bytes;
+}
+
+uint64_t ReadNumber(std::string_view bytes) {
+  uint64_t number = 0;
+  return ByteReader(bytes).GetU64(&number) ? number : 0;
+}
+
+bool IsMeta(std::string_view key, MetaKind kind) { return key == MetaKey(kind); }
+
+}  // namespace
+
+void SalvagedRecords::Lose(const std::string& path, std::string problem) {
+  report_.findings.push_back(FindingOf(path, std::move(problem)));
+}
+
+const TableInfo* SalvagedRecords::FindTable(TableId table) const {
+  const auto found = tables_.find(table);
+  return found == tables_.end() ? nullptr : &found->second;
+}
+
+void SalvagedRecords::TakeBase(const std::string& path, LevelRecords base) {
+  using Base = SalvageReport::Base;
+  base_path_ = path;
+  report_.base = base.whole ? Base::kWhole : base.records.empty() ? Base::kGone : Base::kDamaged;
+  for (auto& [key, value] : base.records) {
+    switch (SpaceOf(key)) {
+      case KeySpace::kMeta:
+        TakeMeta(key, value);
+        break;
+      case KeySpace::kBlockFiles:
+        if (const Result<BlockFileInfo> info = DecodeBlockFile(key, value)) {
+          recorded_.emplace(info->number, *info);
+        } else {
+          Lose(path, "a record of a block file: " + info.error().message());
+        }
+        break;
+      case KeySpace::kDroppedFiles:
+        if (uint64_t number = 0; ParseDroppedFileKey(key, &number)) dropped_.insert(number);
+        break;
+      case KeySpace::kLatest:
+      case KeySpace::kDeletes:
+        base_[key] = std::move(value);
+        break;
+      default:  // None of base's.
+        break;
+    }
+  }
+}
+
+void SalvagedRecords::TakeMeta(const std::string& key, const std::string& value) {
+  if (IsMeta(key, MetaKind::kSealedHead)) sealed_head_ = ReadNumber(value);
+  if (IsMeta(key, MetaKind::kLastSequence)) {
+    last_sequence_ = std::max(last_sequence_, ReadNumber(value));
+  }
+  if (IsMeta(key, MetaKind::kNextTable)) {
+    ByteReader(value).GetU32(&next_table_);
+    return;
+  }
+  if (key.size() < 2) return;
+  ByteReader in(std::string_view(key).substr(2));
+  switch (static_cast<MetaKind>(key[1])) {
+    case MetaKind::kTable: {
+      Result<TableInfo> table = DecodeTable(value);
+      if (table && in.GetU32(&table->id)) return AddTable(*table);
+      return Lose(base_path_, "a record of a table cannot be read");
+    }
+    case MetaKind::kColumnSet: {
+      TableId table = 0;
+      uint32_t set = 0;
+      Result<std::vector<Column>> columns = DecodeColumnSet(value);
+      const bool good = columns && in.GetU32(&table) && in.GetU32(&set);
+      if (!good || !sets_.Load(table, set, std::move(*columns))) {
+        return Lose(base_path_, "a record of a set of columns cannot be read");
+      }
+      break;
+    }
+    case MetaKind::kStream:
+      if (!DecodeStream(value)) return Lose(base_path_, "a record of a stream cannot be read");
+      break;
+    case MetaKind::kField:
+    case MetaKind::kRetentionClock:
+      break;
+    default:  // Of the old store only.
+      return;
+  }
+  base_[key] = value;
+}
+
+// Where base tells the same, it has the say: what it says of a table may be newer.
+void SalvagedRecords::TakeCopies(const Records& head) {
+  const std::string space(1, static_cast<char>(KeySpace::kCopies));
+  for (auto at = head.lower_bound(space); at != head.end() && at->first.starts_with(space); ++at) {
+    const std::string key = at->first.substr(1);
+    ByteReader in(std::string_view(key).substr(std::min<size_t>(key.size(), 2)));
+    TableId table = 0;
+    const bool is_table = key.starts_with(MetaKey(MetaKind::kTable)) && in.GetU32(&table);
+    if (base_.contains(key) || (is_table && tables_.contains(table))) continue;
+    if (!key.empty() && SpaceOf(key) == KeySpace::kMeta) TakeMeta(key, at->second);
+  }
+}
+
+void SalvagedRecords::TakeHead(const std::string& path, LevelRecords head) {
+  ++report_.heads;
+  if (!head.whole) ++report_.damaged_heads;
+  TakeCopies(head.records);
+  heads_.push_back({path, std::move(head.records)});
+}
+
+void SalvagedRecords::AddTable(const TableInfo& table) {
+  tables_.try_emplace(table.id, table);
+  next_table_ = std::max(next_table_, table.id + 1);
+  SalvagedTable& counts = report_.tables[table.id];
+  counts.name = table.name;
+  counts.mode = table.mode;
+}
+
+void SalvagedRecords::AddFile(const BlockFileInfo& file) {
+  files_.push_back(file);
+  last_sequence_ = std::max(last_sequence_, file.max_sequence);
+}
+
+void SalvagedRecords::Resolve() {
+  ResolveBase();
+  for (OfHead& head : heads_) ResolveHead(&head);
+  const bool damaged = report_.base != SalvageReport::Base::kWhole || report_.damaged_heads > 0;
+  report_.latest_may_be_old =
+      damaged && std::any_of(tables_.begin(), tables_.end(), [](const auto& table) {
+        return table.second.mode != TableMode::kHistory;
+      });
+}
+
+void SalvagedRecords::ResolveBase() {
+  uint64_t lost = 0;
+  for (auto at = base_.begin(); at != base_.end();) {
+    const auto& [key, value] = *at;
+    bool good = true;
+    TimeUs time = 0;
+    if (SpaceOf(key) == KeySpace::kDeletes) good = DecodeDelete(value, &time).has_value();
+    if (SpaceOf(key) == KeySpace::kLatest) {
+      std::string row_key;
+      const bool named = key.size() >= kTablePrefixBytes && DecodeRowPrefix(key, &row_key);
+      const TableId table = named ? DecodeU32(key.data() + 1) : 0;
+      good = named && IsUsableRow(table, value);
+      if (!good) ++report_.tables[table].lost_rows;
+    }
+    lost += good ? 0 : 1;
+    at = good ? std::next(at) : base_.erase(at);
+  }
+  if (lost > 0) Lose(base_path_, fmt::format("{} of its records cannot be used", lost));
+}
+
+void SalvagedRecords::ResolveHead(OfHead* head) {
+  std::set<uint64_t> entries;  // Sequences of those that stay.
+  uint64_t lost = 0;
+  uint64_t last = 0;
+  Records kept;
+  // Entries come before the changes of latest rows that refer to them.
+  for (auto& [key, value] : head->records) {
+    uint64_t sequence = 0;
+    TimeUs time = 0;
+    bool good = true;
+    switch (SpaceOf(key)) {
+      case KeySpace::kRows:
+        good = IsUsableEntry(key, value, &sequence);
+        if (good) entries.insert(sequence);
+        break;
+      case KeySpace::kLatestChanges:
+        ByteReader(std::string_view(key).substr(1)).GetU64(&sequence);
+        ResolveChanges(entries, &value);
+        break;
+      case KeySpace::kDeletes:
+        good = DecodeDelete(value, &time).has_value();
+        if (good) ByteReader(std::string_view(key).substr(kTablePrefixBytes)).GetU64(&sequence);
+        break;
+      case KeySpace::kMeta:
+        if (IsMeta(key, MetaKind::kLastSequence)) last = std::max(last, ReadNumber(value));
+        continue;
+      default:
+        break;
+    }
+    last = std::max(last, sequence);
+    if (good) kept[key] = std::move(value);
+    if (!good) ++lost;
+  }
+  if (last > 0) kept[MetaKey(MetaKind::kLastSequence)] = Number(last);
+  if (lost > 0) {
+    Lose(head->path,
+         fmt::format("{} of its records name tables or columns that nothing tells of", lost));
+  }
+  head->records = std::move(kept);
+}
+
+bool SalvagedRecords::IsUsableEntry(std::string_view key, std::string_view value,
+                                    uint64_t* sequence) {
+  EntryKey entry;
+  if (!ParseEntryKey(key, &entry)) return false;
+  const TableId table = DecodeU32(key.data() + 1);
+  const TableInfo* info = FindTable(table);
+  const bool good = info != nullptr && info->mode == TableMode::kHistory &&
+                    DecodeEntry(sets_, table, value, &cells_);
+  *sequence = entry.sequence;
+  SalvagedTable& counts = report_.tables[table];
+  ++(good ? counts.entries : counts.lost_entries);
+  return good;
+}
+
+bool SalvagedRecords::IsUsableRow(TableId table, std::string_view row) {
+  std::vector<Layer> layers;
+  return FindTable(table) != nullptr && DecodeLatest(row, &layers) &&
+         std::all_of(layers.begin(), layers.end(), [&](const Layer& layer) {
+           return DecodeEntry(sets_, table, layer.entry, &cells_);
+         });
+}
+
+bool SalvagedRecords::IsUsableTwin(TableId table, std::string_view row,
+                                   const std::set<uint64_t>& entries) const {
+  LatestTwin twin;
+  return FindTable(table) != nullptr && DecodeLatestTwin(row, &twin) &&
+         entries.contains(twin.entry) && sets_.Find(table, twin.set) != nullptr;
+}
+
+// Leaves the changes in the record that can be used.
+void SalvagedRecords::ResolveChanges(const std::set<uint64_t>& entries, std::string* record) {
+  std::string kept;
+  ByteReader in(*record);
+  while (!in.done()) {
+    LatestChangeRecord change;
+    if (!ReadLatestChange(&in, &change)) break;
+    const bool good = change.row.empty()         ? FindTable(change.table) != nullptr
+                      : IsLatestTwin(change.row) ? IsUsableTwin(change.table, change.row, entries)
+                                                 : IsUsableRow(change.table, change.row);
+    if (good) AppendLatestChange(change, &kept);
+    if (!good) ++report_.tables[change.table].lost_rows;
+  }
+  *record = std::move(kept);
+}
+
+Status SalvagedRecords::PutHead(size_t head, const StoreBuilder::Put& put) const {
+  Status done;
+  for (const auto& [key, value] : heads_[head].records) {
+    if (done) done = put(key, value);
+  }
+  const bool is_last = head + 1 == heads_.size();
+  if (done && !is_last) done = put(MetaKey(MetaKind::kClosedHead), Number(head + 2));
+  return done;
+}
+
+Status SalvagedRecords::PutBase(const StoreBuilder::Put& put) const {
+  std::string next_table;
+  PutU32(&next_table, next_table_);
+  Status done = put(MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion));
+  if (done) done = put(MetaKey(MetaKind::kStoreId), NewStoreId());
+  if (done) done = put(MetaKey(MetaKind::kNextTable), next_table);
+  if (done) done = put(MetaKey(MetaKind::kLastSequence), Number(last_sequence_));
+  for (const auto& [id, table] : tables_) {
+    if (done) done = put(TableKey(id), EncodeTable(table));
+  }
+  for (const auto& [key, value] : base_) {
+    if (done) done = put(key, value);
+  }
+  for (const BlockFileInfo& file : files_) {
+    if (done) done = put(BlockFileKey(file.table, file.number), EncodeBlockFile(file));
+  }
+  return done;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,87 @@
+// SalvagedRecords: what was read of base and the heads of a damaged store -> the records of a new
+// one. Of base's records those that can be decoded; where base does not tell of a table or a set of
+// columns, the heads' copies and the block files do. Each head's entries are kept if their columns
+// are known, and counted as lost if not; heads are numbered anew, from 1. One thread.
+//
+//   TakeBase, TakeHead..., then AddTable and AddFile for each block file, Resolve, Put....
+#ifndef TALLYD_STORAGE_LEVELDB_TOOLS_SALVAGED_RECORDS_H_
+#define TALLYD_STORAGE_LEVELDB_TOOLS_SALVAGED_RECORDS_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/result.h"
+#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/codec/block_file_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/latest/entry_cells.h"
+#include "storage/leveldb/tools/level_files.h"
+#include "storage/leveldb/tools/salvage.h"
+#include "storage/leveldb/tools/store_builder.h"
+
+namespace tallyd {
+
+class SalvagedRecords {
+ public:
+  // What is lost is added to `report`, which outlives it.
+  explicit SalvagedRecords(SalvageReport* report) : report_(*report) {}
+
+  // `path` names it in findings.
+  void TakeBase(const std::string& path, LevelRecords base);
+  // In the order of their numbers.
+  void TakeHead(const std::string& path, LevelRecords head);
+  uint64_t sealed_head() const { return sealed_head_; }  // By base; 0: not known.
+  // Block files that base names, by number.
+  const std::map<uint64_t, BlockFileInfo>& recorded() const { return recorded_; }
+  // Numbers of files whose contents are elsewhere.
+  const std::set<uint64_t>& dropped() const { return dropped_; }
+  // Null: unknown.
+  const TableInfo* FindTable(TableId table) const;
+
+  void AddTable(const TableInfo& table);
+  void AddFile(const BlockFileInfo& file);
+  // Leaves out what cannot be used. Nothing is added after it.
+  void Resolve();
+  size_t heads() const { return heads_.size(); }
+  Status PutHead(size_t head, const StoreBuilder::Put& put) const;
+  Status PutBase(const StoreBuilder::Put& put) const;
+
+ private:
+  using Records = std::map<std::string, std::string>;
+  struct OfHead {
+    std::string path;
+    Records records;
+  };
+
+  void TakeMeta(const std::string& key, const std::string& value);
+  void TakeCopies(const Records& head);
+  void ResolveBase();
+  void ResolveHead(OfHead* head);
+  void ResolveChanges(const std::set<uint64_t>& entries, std::string* record);
+  bool IsUsableEntry(std::string_view key, std::string_view value, uint64_t* sequence);
+  bool IsUsableRow(TableId table, std::string_view row);
+  bool IsUsableTwin(TableId table, std::string_view row, const std::set<uint64_t>& entries) const;
+  void Lose(const std::string& path, std::string problem);
+
+  SalvageReport& report_;
+  std::string base_path_;
+  Records base_;  // Without those of the next ones.
+  std::map<TableId, TableInfo> tables_;
+  std::map<uint64_t, BlockFileInfo> recorded_;
+  std::set<uint64_t> dropped_;
+  std::vector<BlockFileInfo> files_;  // Of the new store.
+  std::vector<OfHead> heads_;
+  ColumnRegistry sets_;
+  uint64_t sealed_head_ = 0;
+  uint64_t last_sequence_ = 0;
+  TableId next_table_ = 1;
+  EntryCells cells_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_TOOLS_SALVAGED_RECORDS_H_

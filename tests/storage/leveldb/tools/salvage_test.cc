@@ -1,0 +1,211 @@
+// What can be read of a damaged store becomes a store; what cannot is counted.
+#include "storage/leveldb/tools/salvage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/storage/leveldb/tools/small_store.h"
+
+namespace tallyd {
+namespace {
+
+using testing::HasSubstr;
+using Base = SalvageReport::Base;
+
+class SalvageTest : public ::testing::Test, public SmallStore {
+ protected:
+  void SetUp() override {
+    Make();
+    files_ = FilesBelow(config().path);
+  }
+
+  // Of what `files_` are by now.
+  SalvageReport MustSalvage() {
+    WriteFiles(files_, config().path);
+    made_.reset();
+    std::filesystem::remove_all(To());
+    const Result<SalvageReport> report = Salvage({config(), To(), &progress_});
+    EXPECT_EQ(FilesBelow(config().path), files_) << "the damaged store is only read";
+    if (report) {
+      for (const Finding& finding : report->made.findings) ADD_FAILURE() << finding.problem;
+      OpenMade();
+      return *report;
+    }
+    ADD_FAILURE() << report.error().message();
+    return {};
+  }
+  std::string To() const { return path() + "/salvaged"; }
+  void OpenMade() {
+    made_ = std::make_unique<StoreHarness>();
+    made_->config() = config();
+    made_->config().path = To();
+    made_->Open();
+    ASSERT_TRUE(made_->Adopt(SchemaOf()));
+  }
+  std::vector<std::string> Names(const std::string& begin, const std::string& end) const {
+    std::vector<std::string> names;
+    for (const auto& [name, bytes] : files_) {
+      if (name.starts_with(begin) && name.ends_with(end)) names.push_back(name);
+    }
+    return names;
+  }
+  void LoseBase() {
+    std::erase_if(files_, [](const auto& file) {
+      return file.first.find('/') == std::string::npos;  // Of base.
+    });
+  }
+  // As after it was made, and once more after everything was sealed and reopened.
+  void ExpectHistory(const Rows& expected) {
+    EXPECT_EQ(made_->Read("H"), expected);
+    ASSERT_TRUE(made_->store().Settle());
+    made_->Reopen();
+    EXPECT_EQ(made_->Read("H"), expected);
+  }
+
+  std::map<std::string, std::string> files_;
+  ToolProgress progress_;
+  std::unique_ptr<StoreHarness> made_;
+};
+
+TEST_F(SalvageTest, OfASoundStoreNothingIsLost) {
+  const SalvageReport report = MustSalvage();
+  EXPECT_TRUE(report.whole());
+  EXPECT_EQ(report.base, Base::kWhole);
+  EXPECT_EQ(report.tables.at(1).entries, 13u);
+  EXPECT_EQ(report.tables.at(1).lost_entries, 0u);
+  EXPECT_EQ(report.tables.at(2).rows, latest.size());
+  EXPECT_FALSE(report.latest_may_be_old);
+  EXPECT_EQ(made_->Read("L"), latest);
+  ExpectHistory(history);
+  ASSERT_TRUE(made_->Write("H", "later", 1, {{"A", "value", Value::Int(1)}}));
+  EXPECT_EQ(made_->Read("H").size(), history.size() + 1);
+}
+
+TEST_F(SalvageTest, WithoutBaseTheHistoryIsWhole) {
+  LoseBase();
+  const SalvageReport report = MustSalvage();
+  EXPECT_EQ(report.base, Base::kGone);
+  EXPECT_FALSE(report.whole());
+  EXPECT_EQ(report.tables.at(1).name, "H");
+  EXPECT_EQ(report.tables.at(1).entries, 13u);
+  EXPECT_TRUE(report.latest_may_be_old);
+  ExpectHistory(history);
+}
+
+// A head's entries need nothing that only base has.
+TEST_F(SalvageTest, WithoutBaseLaterWritesWinStill) {
+  LoseBase();
+  MustSalvage();
+  const TimeUs time = 80;  // Of a sealed event.
+  ASSERT_TRUE(made_->Write("H", "m2", time, {{"A", "value", Value::Int(-1)}}));
+  ScanSpec spec;
+  spec.ranges = {OneRow("m2")};
+  const Rows rows = made_->Read("H", spec);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].second.at("A:value@80"), "-1");
+}
+
+TEST_F(SalvageTest, WithoutManifestsTheLogsTell) {
+  std::erase_if(files_, [](const auto& file) {
+    return file.first.find("MANIFEST") != std::string::npos || file.first.ends_with("CURRENT");
+  });
+  const SalvageReport report = MustSalvage();
+  EXPECT_EQ(report.base, Base::kDamaged);
+  EXPECT_EQ(report.damaged_heads, report.heads);
+  EXPECT_EQ(made_->Read("L"), latest);
+  ExpectHistory(history);
+}
+
+TEST_F(SalvageTest, ADamagedBlockCostsThatBlock) {
+  const std::string name = Names("blocks/", ".blocks").front();
+  files_[name][20] ^= 4;
+  const SalvageReport report = MustSalvage();
+  const SalvagedTable& table = report.tables.at(1);
+  EXPECT_EQ(report.base, Base::kWhole);
+  EXPECT_EQ(table.lost_blocks, 1u);
+  EXPECT_GT(table.lost_entries, 0u);
+  EXPECT_EQ(table.entries + table.lost_entries, 13u);
+  EXPECT_THAT(report.findings.front().file, HasSubstr(name));
+  EXPECT_EQ(made_->Read("L"), latest);
+}
+
+TEST_F(SalvageTest, AnIndexIsNotNeeded) {
+  const std::string name = Names("blocks/", ".blocks").front();
+  std::string& bytes = files_[name];
+  bytes.resize(bytes.size() - 5);
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  EXPECT_EQ(report.tables.at(1).lost_entries, 0u);
+  ExpectHistory(history);
+}
+
+TEST_F(SalvageTest, AMissingFileIsCounted) {
+  files_.erase(Names("blocks/", ".blocks").front());
+  const SalvageReport report = MustSalvage();
+  EXPECT_EQ(report.tables.at(1).lost_files, 1u);
+  EXPECT_EQ(report.tables.at(1).entries + report.tables.at(1).lost_entries, 13u);
+}
+
+TEST_F(SalvageTest, ADamagedLogCostsWhatCannotBeRead) {
+  const std::string log = Names("heads/", ".log").back();
+  files_[log][30] ^= 1;
+  const SalvageReport report = MustSalvage();
+  EXPECT_EQ(report.damaged_heads, 1u);
+  EXPECT_TRUE(report.latest_may_be_old);
+  EXPECT_GE(report.tables.at(1).entries, 8u);
+  EXPECT_LT(report.tables.at(1).entries, 13u);
+}
+
+// Without base, what a start has put aside may be all that is left of something.
+TEST_F(SalvageTest, WithoutBaseWhatIsLostCounts) {
+  LoseBase();
+  const std::string name = Names("blocks/", ".blocks").front();
+  files_["lost/"] = "";
+  files_["lost/" + name.substr(name.find('/') + 1)] = files_[name];
+  files_.erase(name);
+  EXPECT_EQ(MustSalvage().tables.at(1).entries, 13u);
+  ExpectHistory(history);
+}
+
+TEST_F(SalvageTest, OnlyAnEmptyDirectoryIsTaken) {
+  std::filesystem::create_directories(To() + "/precious");
+  for (const std::string& to : {To(), config().path, config().path + "/x", path()}) {
+    const Result<SalvageReport> report = Salvage({config(), to, &progress_});
+    ASSERT_FALSE(report) << to;
+    EXPECT_EQ(report.error().code(), ErrorCode::kConflict);
+  }
+  StorageConfig nowhere = config();
+  nowhere.path += "-2";
+  const Result<SalvageReport> report = Salvage({nowhere, path() + "/to", &progress_});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kNotFound);
+}
+
+// Every byte of every file, once: never another value, and what is missing is told.
+TEST_F(SalvageTest, NoDamageMakesAWrongValue) {
+  const auto whole = files_;
+  std::map<std::string, std::string> expected;
+  for (const auto& [row, cells] : history) {
+    for (const auto& [cell, text] : cells) expected[row + " " + cell] = text;
+  }
+  for (const auto& [name, bytes] : whole) {
+    const std::string base = name.substr(name.rfind('/') + 1);
+    if (base.empty() || base.starts_with("LO")) continue;
+    for (size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / 6) {
+      files_ = whole;
+      files_[name][at] ^= static_cast<char>(1 << at % 8);
+      const SalvageReport report = MustSalvage();
+      size_t found = 0;
+      for (const auto& [row, cells] : made_->Read("H")) {
+        for (const auto& [cell, text] : cells) {
+          ++found;
+          ASSERT_EQ(expected[row + " " + cell], text) << name << " " << at;
+        }
+      }
+      EXPECT_TRUE(!report.whole() || found == expected.size()) << name << " " << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tallyd
