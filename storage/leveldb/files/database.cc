@@ -231,8 +231,8 @@ Result<std::unique_ptr<Lease>> Database::NewLeaseOfFiles() {
   return lease;
 }
 
-// While nobody writes to a head: base's snapshot, which comes first, has the column sets of all that
-// the heads' snapshots have, and latest rows of nothing else.
+// While nobody writes to a head: base's snapshot, which comes first, has the column sets of all
+// that the heads' snapshots have, and latest rows of nothing else.
 Result<std::unique_ptr<Lease>> Database::NewLeaseOfMoment() {
   const std::lock_guard writing(write_mutex_);
   if (!base_) return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");

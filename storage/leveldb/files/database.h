@@ -138,7 +138,7 @@ class Database {
   // Of base and the block files: the heads go while it is held.
   Result<std::unique_ptr<Lease>> NewLeaseOfFiles();
   // With a snapshot of base that knows what the heads build on, and nothing of what comes to them
-  // later. Its records of block files may be a step ahead of the view, while the sealer changes both.
+  // later. Its records of block files may differ from the view while the sealer changes both.
   Result<std::unique_ptr<Lease>> NewLeaseOfMoment();
   ViewPtr view() const;  // Null when closed.
   // Replaces the view by what `change` makes of a copy, for which no reader waits. Nothing when it

@@ -20,7 +20,7 @@ struct TransferCounts {
 };
 
 // Makes `to`, which must not exist, and counts it. What was copied is synced, its name is not. On
-// failure there is no `to`. kCancelled when `progress`, which counts the bytes of copies, says stop.
+// failure there is no `to`. `progress` counts the bytes of copies; kCancelled when it says stop.
 Status LinkOrCopy(StoreEnv* env, const std::string& from, const std::string& to,
                   ToolProgress* progress, TransferCounts* counts);
 // False where it cannot be a link.
