@@ -35,11 +35,10 @@ Result<Params> Params::Parse(std::string_view query) {
 bool Params::Has(std::string_view name) const { return Get(name).has_value(); }
 
 std::optional<std::string_view> Params::Get(std::string_view name) const {
-  std::optional<std::string_view> found;
   for (const auto& [key, value] : all_) {
-    if (key == name) found = value;
+    if (key == name) return value;
   }
-  return found;
+  return std::nullopt;
 }
 
 std::vector<std::string> Params::List(std::string_view name) const {
@@ -81,6 +80,20 @@ Status Params::RefuseUnknown(const std::vector<std::string>& known) const {
     const std::string accepted = fmt::format("{}", fmt::join(known, ", "));
     return Invalid(fmt::format("unknown parameter \"{}\"; accepted here: {}", name,
                                known.empty() ? "none" : accepted));
+  }
+  return {};
+}
+
+Status Params::ExpectOnce(std::string_view name) const {
+  const auto is_it = [name](const auto& parameter) { return parameter.first == name; };
+  if (std::count_if(all_.begin(), all_.end(), is_it) < 2) return {};
+  return Invalid(fmt::format("{}: given more than once; it has one value", name));
+}
+
+Status Params::RefuseRepeated(const std::vector<std::string>& lists) const {
+  for (const auto& [name, value] : all_) {
+    if (std::find(lists.begin(), lists.end(), name) != lists.end()) continue;
+    if (Status status = ExpectOnce(name); !status) return status;
   }
   return {};
 }

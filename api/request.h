@@ -21,7 +21,7 @@ class Params {
   static Result<Params> Parse(std::string_view query);
 
   bool Has(std::string_view name) const;
-  // The last value; empty if absent.
+  // The value; empty if absent.
   std::optional<std::string_view> Get(std::string_view name) const;
   // Every value of a list parameter: commas and repetition both separate.
   std::vector<std::string> List(std::string_view name) const;
@@ -33,6 +33,10 @@ class Params {
   const std::vector<std::pair<std::string, std::string>>& all() const { return all_; }
   // An error that names the first parameter that is not in `known` and the nearest of them.
   Status RefuseUnknown(const std::vector<std::string>& known) const;
+  // An error when a parameter that has one value is given twice: of two, none is what was meant.
+  Status ExpectOnce(std::string_view name) const;
+  // The same of every parameter but the lists.
+  Status RefuseRepeated(const std::vector<std::string>& lists = {}) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> all_;

@@ -60,6 +60,7 @@ Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& sc
   if (Status status = params.RefuseUnknown({"field", "prefix", "limit", "cursor"}); !status) {
     return status.error();
   }
+  if (Status status = params.RefuseRepeated(); !status) return status.error();
   KeyValuesQuery query;
   query.field = params.Get("field").value_or("");
   if (query.field.empty()) return Invalid("field: name the field whose values are wanted");

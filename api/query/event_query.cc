@@ -21,6 +21,7 @@ constexpr std::string_view kLaterParameters[] = {"fill", "where", "top"};
 constexpr std::string_view kReserved[] = {"from", "to",    "fields", "limit", "order",
                                           "step", "agg",   "by",     "fill",  "where",
                                           "top",  "table", "cursor", "scan",  "format"};
+constexpr std::string_view kLists[] = {"fields", "agg", "by"};
 constexpr std::string_view kForLatest[] = {"fields", "limit", "cursor", "table", "format"};
 constexpr std::string_view kForRemoval[] = {"from", "to"};
 
@@ -51,6 +52,8 @@ Status ReadFilters(const Params& params, EventQuery* query) {
   for (const auto& [name, value] : params.all()) {
     if (Contains(kReserved, name)) {
       if (Status status = CheckReserved(name, query->kind); !status) return status;
+      if (Contains(kLists, name)) continue;
+      if (Status status = params.ExpectOnce(name); !status) return status;
       continue;
     }
     const bool prefixed = name.starts_with(kPrefix) && !query->known->Knows(name);

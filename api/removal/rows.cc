@@ -26,6 +26,7 @@ Result<TablePtr> FindForDelete(const Request& request, ApiContext& context,
   Result<TablePtr> table = FindStoredTable(context.store, request.arguments[0]);
   if (!table) return table;
   if (Status known = request.params.RefuseUnknown(parameters); !known) return known.error();
+  if (Status once = request.params.RefuseRepeated(); !once) return once.error();
   return table;
 }
 

@@ -106,6 +106,7 @@ Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snaps
   head.encoding = *encoding;
   const Params& params = request.params;
   if (Status ok = params.RefuseUnknown({"dry_run", "partial"}); !ok) return ok.error();
+  if (Status ok = params.RefuseRepeated(); !ok) return ok.error();
   Result<bool> dry_run = params.Flag("dry_run");
   if (!dry_run) return dry_run.error();
   Result<bool> partial = params.Flag("partial");

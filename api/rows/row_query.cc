@@ -137,6 +137,7 @@ Result<RowQuery> ParseRowQuery(const Request& request, ApiContext& context, RowC
     names.insert(names.end(), {"prefix", "start", "end", "reverse", "limit", "cursor"});
   }
   if (Status status = params.RefuseUnknown(names); !status) return status.error();
+  if (Status status = params.RefuseRepeated({"columns"}); !status) return status.error();
   if (Status status = ReadColumns(params, *query.stored, &query.spec.columns); !status) {
     return status.error();
   }

@@ -54,6 +54,15 @@ TEST(ParamsTest, ListsTakeCommasAndRepetition) {
   EXPECT_FALSE(*params->Flag("absent"));
 }
 
+TEST(ParamsTest, WhatHasOneValueIsNotGivenTwice) {
+  const Result<Params> params = Params::Parse("limit=1&fields=a&limit=1&fields=b");
+  ASSERT_TRUE(params);
+  EXPECT_FALSE(params->ExpectOnce("limit"));
+  EXPECT_TRUE(params->ExpectOnce("absent"));
+  EXPECT_FALSE(params->RefuseRepeated({"fields"}));
+  EXPECT_TRUE(params->RefuseRepeated({"fields", "limit"}));
+}
+
 TEST(ParamsTest, NumbersAndFlagsOutsideTheirDomainAreRefused) {
   const Result<Params> params = Params::Parse("limit=0&n=12x&f=maybe&big=99999999999999999999");
   ASSERT_TRUE(params);

@@ -204,6 +204,30 @@ class LimitsTest(E2eTest):
             with self.subTest(query):
                 tallyd.get("/v1/tables/ROWS/rows", query).problem(400)
 
+    def test_a_scalar_parameter_given_twice_is_400(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(GOOD))
+        scalars = {
+            "/v1/streams/s/events": ("from", "to", "limit", "order", "cursor", "table", "step",
+                                     "scan", "format"),
+            "/v1/streams/s/latest": ("limit", "cursor", "table", "format"),
+            "/v1/streams/s/values": ("field", "prefix", "limit", "cursor"),
+            "/v1/tables/ROWS/rows": ("prefix", "start", "end", "from", "to", "versions", "value",
+                                     "reverse", "limit", "cursor", "raw", "format"),
+        }
+        value = {"from": "0", "to": "now", "limit": "1", "order": "asc", "table": "ROWS",
+                 "format": "json", "step": "1m", "field": "k", "versions": "1"}
+        for path, names in scalars.items():
+            for name in names:
+                with self.subTest(f"{path} {name}"):
+                    said = tallyd.get(path, {name: [value.get(name, "1")] * 2}).problem(400)
+                    self.assertIn(f"{name}: given more than once", said["detail"])
+        self.assertEqual(1, len(tallyd.events("s", k=["a", "a"])))
+        tallyd.post("s", {"ts": 1, "k": "a", "v": 1}, dry_run=[1, 1]).problem(400)
+        tallyd.delete("/v1/tables/ROWS/rows", prefix=["a", "b"]).problem(400)
+        tallyd.delete("/v1/streams/s/events", {"k": "a", "from": ["0", "now"]}).problem(400)
+        self.assertEqual(1, len(tallyd.keys("ROWS")))
+
     def test_the_longest_key_and_qualifier_are_taken(self):
         tallyd = self.start(TABLES)
         key = "x" * (4096 - len("#0000000000001"))
