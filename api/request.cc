@@ -45,11 +45,16 @@ std::vector<std::string> Params::List(std::string_view name) const {
   std::vector<std::string> list;
   for (const auto& [key, value] : all_) {
     if (key != name) continue;
-    std::string_view rest = value;
-    while (!rest.empty()) {
-      const size_t comma = rest.find(',');
-      if (comma != 0) list.emplace_back(rest.substr(0, comma));
-      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    std::string item;
+    for (size_t i = 0; i <= value.size(); ++i) {
+      if (i == value.size() || value[i] == ',') {
+        if (!item.empty()) list.push_back(std::move(item));
+        item.clear();
+      } else if (std::string_view(value).substr(i, 2) == "\\,") {
+        item.push_back(value[++i]);
+      } else {
+        item.push_back(value[i]);
+      }
     }
   }
   return list;

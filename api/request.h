@@ -23,7 +23,8 @@ class Params {
   bool Has(std::string_view name) const;
   // The value; empty if absent.
   std::optional<std::string_view> Get(std::string_view name) const;
-  // Every value of a list parameter: commas and repetition both separate.
+  // Every value of a list parameter: commas and repetition both separate; "\," is a comma inside a
+  // name.
   std::vector<std::string> List(std::string_view name) const;
   // "1", "true" or nothing after the name are true; "0", "false" are false; anything else is an
   // error.

@@ -54,6 +54,12 @@ TEST(ParamsTest, ListsTakeCommasAndRepetition) {
   EXPECT_FALSE(*params->Flag("absent"));
 }
 
+TEST(ParamsTest, AnEscapedCommaStaysInItsName) {
+  const Result<Params> params = Params::Parse(R"(fields=a\,b,c\d,\,,e\&fields=,,)");
+  ASSERT_TRUE(params);
+  EXPECT_EQ(params->List("fields"), (std::vector<std::string>{"a,b", "c\\d", ",", "e\\"}));
+}
+
 TEST(ParamsTest, WhatHasOneValueIsNotGivenTwice) {
   const Result<Params> params = Params::Parse("limit=1&fields=a&limit=1&fields=b");
   ASSERT_TRUE(params);

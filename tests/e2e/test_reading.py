@@ -60,6 +60,15 @@ class StoredTest(E2eTest):
 
 
 class EventsTest(StoredTest):
+    def test_an_escaped_comma_is_part_of_a_name(self):
+        self.tallyd.write("server", {"ts": FIRST, "hostname": "h", "a,b": 1, "a": 2, "b": 3})
+        for fields, names in ((r"a\,b", {"a,b"}), ("a,b", {"a", "b"}), (r"a\,b,b", {"a,b", "b"}),
+                              ([r"a\,b", "a"], {"a,b", "a"})):
+            [event] = self.tallyd.events("server", hostname="h", fields=fields)
+            self.assertEqual(names, set(event) - {"ts", "hostname"})
+        [row] = self.tallyd.rows("METRIC", prefix="h#", columns=r"METRIC:a\,b")
+        self.assertEqual(["a,b"], list(row["cells"]["METRIC"]))
+
     def test_all_events_of_a_host_come_in_time_order(self):
         answer = self.tallyd.query("server", hostname=HOSTS[0])
         self.assertEqual({"columns", "rows", "plan", "next"}, set(answer))
