@@ -83,6 +83,11 @@ std::optional<int64_t> NumberToUs(const Value& value, TimeUnit unit) {
   return DecimalToUs({buffer.data(), static_cast<size_t>(end - buffer.data())}, unit);
 }
 
+bool MayBeSeconds(const Value& number) {
+  constexpr int64_t kMost = 99'999'999'999;
+  return number.type() == ValueType::kInt64 && number.AsInt() >= 1 && number.AsInt() <= kMost;
+}
+
 Result<TimeUs> InRange(int64_t us, std::string_view found) {
   if (us < 0 || us > kMaxTimeUs) return OutOfRange(found);
   return us;
@@ -240,6 +245,12 @@ Result<TimeUs> ParseQueryTime(std::string_view text, TimeUs now) {
   const auto clamped = [](int64_t us) { return std::clamp<int64_t>(us, 0, kMaxTimeUs + 1); };
   if (text == "now") return clamped(now);
   if (const std::optional<Value> number = ParseNumber(text)) {
+    if (MayBeSeconds(*number)) {
+      return Invalid(std::string(text) +
+                     " would be a time of the early 1970s in milliseconds; if seconds are meant, "
+                     "it is " +
+                     std::string(text) + "000, and if not, write it as RFC 3339");
+    }
     const std::optional<int64_t> us = NumberToUs(*number, TimeUnit::kMilliseconds);
     if (us) return clamped(*us);
   }

@@ -43,8 +43,8 @@ Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit);
 // RFC 3339 with a zone (Z or an offset): "2021-03-05T12:00:00Z", "2021-03-05 12:00:00.5+01:00".
 Result<TimeUs> ParseRfc3339(std::string_view text);
 
-// A bound of a query: epoch milliseconds (decimals allowed), RFC 3339, "now", or relative to now
-// ("-15m", "-1d"). Clamped to [0, kMaxTimeUs + 1].
+// A bound of a query: milliseconds, RFC 3339, "now" or "-15m"; clamped to [0, kMaxTimeUs + 1].
+// Whole numbers from 1 to 99,999,999,999 are refused as meant in seconds; decimals are taken.
 Result<TimeUs> ParseQueryTime(std::string_view text, TimeUs now);
 
 // "500ms", "5s", "30m", "1h", "7d", "2w" -> microseconds. Positive.

@@ -86,7 +86,7 @@ TEST_F(RemovalTest, AnEntityGoesFromEveryTableOfItsStream) {
 }
 
 TEST_F(RemovalTest, ATimeRangeBoundsWhatGoes) {
-  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&from=2").status, 200u);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&from=2.0").status, 200u);
   EXPECT_EQ(KeysOf("PHONES").size(), 2u);
   EXPECT_EQ(KeysOf("BY_ID").size(), 2u);
   EXPECT_EQ(KeysOf("NOW"), (Keys{"a#x", "a2#x"}));
@@ -101,7 +101,7 @@ TEST_F(RemovalTest, WhatIsWrittenLaterStaysHoweverOld) {
 
 TEST_F(RemovalTest, AFieldThatIsInNoKeyIsRefused) {
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}).status, 400u);
-  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "from=1").status, 400u);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "from=1.0").status, 400u);
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "v=1").status, 400u);
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&v=1").status, 422u);
   EXPECT_EQ(KeysOf("PHONES").size(), 3u);

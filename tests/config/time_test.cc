@@ -173,6 +173,19 @@ TEST(ParseQueryTimeTest, ClampsToTheTimesThatCanBeStored) {
   EXPECT_EQ(*ParseQueryTime("9999-01-01T00:00:00Z", kNoon), kMaxTimeUs + 1);
 }
 
+TEST(ParseQueryTimeTest, TakesNoTimeThatMayBeInSeconds) {
+  for (const char* text : {"1", "1614945600", "99999999999"}) {
+    const Result<TimeUs> time = ParseQueryTime(text, kNoon);
+    ASSERT_FALSE(time) << text;
+    EXPECT_NE(time.error().message().find("seconds"), std::string::npos);
+    EXPECT_NE(time.error().message().find(std::string(text) + "000"), std::string::npos);
+  }
+  EXPECT_EQ(*ParseQueryTime("0", kNoon), 0);
+  EXPECT_EQ(*ParseQueryTime("100000000000", kNoon), 100'000'000'000'000);
+  EXPECT_EQ(*ParseQueryTime("1.5", kNoon), 1500);
+  EXPECT_EQ(*ParseQueryTime("1970-01-01T00:00:00.001Z", kNoon), 1000);
+}
+
 TEST(ParseQueryTimeTest, RefusesTheRest) {
   for (const char* text : {"", "-", "yesterday", "15m", "--15m", "-15", "-15x", "2021-03-05"}) {
     const bool is_number = std::string_view(text) == "-15";

@@ -228,6 +228,19 @@ class LimitsTest(E2eTest):
         tallyd.delete("/v1/streams/s/events", {"k": "a", "from": ["0", "now"]}).problem(400)
         self.assertEqual(1, len(tallyd.keys("ROWS")))
 
+    def test_a_bound_that_may_be_in_seconds_is_400_with_a_hint(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(GOOD))
+        for at in "1", "1426535612", "99999999999":
+            for name in "from", "to":
+                for path in "/v1/streams/s/events", "/v1/tables/ROWS/rows":
+                    with self.subTest(f"{path} {name}={at}"):
+                        said = tallyd.get(path, {"k": "a"} if "events" in path else {},
+                                          **{name: at}).problem(400)
+                        self.assertIn("seconds", said["detail"])
+                tallyd.delete("/v1/streams/s/events", {"k": "a", name: at}).problem(400)
+        self.assertEqual(1, len(tallyd.events("s", k="a", from_="0", to="100000000000")))
+
     def test_the_longest_key_and_qualifier_are_taken(self):
         tallyd = self.start(TABLES)
         key = "x" * (4096 - len("#0000000000001"))

@@ -120,9 +120,9 @@ class RowsTest(StoredTest):
 
         self.assertEqual([(at % 3, at) for at in reversed(range(10))], cells(versions=100))
         self.assertEqual([(0, 9), (2, 8), (1, 7)], cells(versions=3))
-        self.assertEqual([(1, 4), (0, 3), (2, 2)], cells(from_=2, to=5, versions=100))
+        self.assertEqual([(1, 4), (0, 3), (2, 2)], cells(from_="2.0", to="5.0", versions=100))
         self.assertEqual([(2, 8), (2, 5), (2, 2)], cells(value="2", columns="A:v", versions=100))
-        self.assertEqual([(5, 5)], cells("w", from_=2, to=6, columns="A:w", versions=1))
+        self.assertEqual([(5, 5)], cells("w", from_="2.0", to="6.0", columns="A:w", versions=1))
 
     def test_serialized_cells_come_decoded_or_raw(self):
         tallyd = self.start("""

@@ -53,7 +53,7 @@ class EventsTest : public testing::Test {
 };
 
 TEST_F(EventsTest, ComeInOrderOfTimeWithTheirKeyFieldsFirst) {
-  const json answer = Events("host=a&from=1000&to=3000");
+  const json answer = Events("host=a&from=1000.0&to=3000.0");
   EXPECT_EQ(answer["columns"], json::parse(R"(["ts","host","n","x"])"));
   EXPECT_EQ(answer["rows"], json::parse(R"([[1000,"a",2,2.5],[2000,"a",4,4.5]])"));
   EXPECT_EQ(answer["plan"]["table"], "BY_DAY");  // One row holds them all.
@@ -62,7 +62,7 @@ TEST_F(EventsTest, ComeInOrderOfTimeWithTheirKeyFieldsFirst) {
 }
 
 TEST_F(EventsTest, AreTheSameFromEveryTable) {
-  for (const char* query : {"host=a", "host=b&from=2000", "from=0&to=10000&fields=n",
+  for (const char* query : {"host=a", "host=b&from=2000.0", "from=0&to=10000.0&fields=n",
                             "host=a&host=b&n=3", "host=a&order=desc"}) {
     const json metric = Events(std::string(query) + "&scan=1&table=METRIC");
     const json by_day = Events(std::string(query) + "&scan=1&table=BY_DAY");
@@ -75,7 +75,7 @@ TEST_F(EventsTest, AreTheSameFromEveryTable) {
 TEST_F(EventsTest, StepsOfATimeThatIsEmptyAreNone) {
   for (const char* table : {"METRIC", "BY_DAY"}) {
     const json answer =
-        Events("host=a&from=3000&to=3000&step=1m&agg=max&table=" + std::string(table));
+        Events("host=a&from=3000.0&to=3000.0&step=1m&agg=max&table=" + std::string(table));
     EXPECT_TRUE(answer["rows"].empty()) << table;
   }
 }
@@ -111,7 +111,7 @@ TEST_F(EventsTest, AQueryThatWouldReadAWholeTableSaysWhatWouldNot) {
 }
 
 TEST_F(EventsTest, ATimeRangeAloneIsARangeOfTheTableThatBeginsWithTime) {
-  EXPECT_EQ(Events("from=0&to=3000")["plan"]["table"], "BY_DAY");
+  EXPECT_EQ(Events("from=0&to=3000.0")["plan"]["table"], "BY_DAY");
 }
 
 struct RefusedQuery {
@@ -136,7 +136,7 @@ TEST_F(EventsTest, MistakesAreNamed) {
 
 TEST_F(EventsTest, StepsHoldWhatADirectComputationGives) {
   const json answer =
-      Events("host=a&from=0&to=6000&step=2s&agg=min,max,sum,count,avg,first,last&fields=n");
+      Events("host=a&from=0&to=6000.0&step=2s&agg=min,max,sum,count,avg,first,last&fields=n");
   EXPECT_EQ(answer["columns"],
             json::parse(R"(["ts","n:min","n:max","n:sum","n:count","n:avg","n:first","n:last"])"));
   EXPECT_EQ(answer["rows"], json::parse("[[0,0,2,2,2,1.0,0,2],[2000,4,6,10,2,5.0,4,6],"
@@ -151,14 +151,14 @@ TEST_F(EventsTest, GroupsAreBesideEachOther) {
 
 TEST_F(EventsTest, NdjsonCanBePostedAgain) {
   const std::string lines =
-      BodyOf(world_.Call(GetEvents, {"server"}, "host=a&to=1000&format=ndjson"));
+      BodyOf(world_.Call(GetEvents, {"server"}, "host=a&to=1000.0&format=ndjson"));
   EXPECT_EQ(json::parse(lines), json::parse(R"({"ts":0,"host":"a","n":0,"x":0.5})"));
   EXPECT_EQ(world_.Post("server", lines).status, 200u);
   EXPECT_EQ(Events("host=a")["rows"].size(), 6u);
 }
 
 TEST_F(EventsTest, CsvHasAHeaderLine) {
-  const Response response = world_.Call(GetEvents, {"server"}, "host=a&to=1000", "text/csv");
+  const Response response = world_.Call(GetEvents, {"server"}, "host=a&to=1000.0", "text/csv");
   EXPECT_EQ(response.content_type.substr(0, 8), "text/csv");
   EXPECT_EQ(response.body, "ts,host,n,x\r\n0,a,0,0.5\r\n");
 }
