@@ -59,6 +59,9 @@ Status ReadFilters(const Params& params, EventQuery* query) {
     const bool prefixed = name.starts_with(kPrefix) && !query->known->Knows(name);
     const std::string field = prefixed ? name.substr(kPrefix.size()) : name;
     if (!query->known->Knows(field)) return query->known->Unknown(field);
+    if (value.empty() && query->kind == QueryKind::kRemoval) {
+      return Invalid(field + ": it is empty, which no key field is; say whose events are to go");
+    }
     const auto same =
         std::find_if(query->filters.begin(), query->filters.end(),
                      [&](const FieldFilter& filter) { return filter.field == field; });

@@ -103,6 +103,8 @@ TEST_F(RemovalTest, AFieldThatIsInNoKeyIsRefused) {
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}).status, 400u);
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "from=1.0").status, 400u);
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "v=1").status, 400u);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=").status, 400u);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&tenant=").status, 400u);
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&v=1").status, 422u);
   EXPECT_EQ(KeysOf("PHONES").size(), 3u);
 }

@@ -241,6 +241,14 @@ class LimitsTest(E2eTest):
                 tallyd.delete("/v1/streams/s/events", {"k": "a", name: at}).problem(400)
         self.assertEqual(1, len(tallyd.events("s", k="a", from_="0", to="100000000000")))
 
+    def test_an_empty_filter_of_a_delete_is_400(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(GOOD))
+        for k in "", ["a", ""]:
+            tallyd.delete("/v1/streams/s/events", k=k).problem(400)
+        tallyd.delete("/v1/tables/ROWS/rows", prefix="").problem(400)
+        self.assertEqual(1, len(tallyd.keys("ROWS")))
+
     def test_the_longest_key_and_qualifier_are_taken(self):
         tallyd = self.start(TABLES)
         key = "x" * (4096 - len("#0000000000001"))
