@@ -93,7 +93,7 @@ class JsonPage final : public BodySource {
     } else {
       AppendJsonString(next_, out);
     }
-    out->push_back('}');
+    out->append("}\n");
   }
 
   std::unique_ptr<EventRun> run_;

@@ -29,7 +29,7 @@ class JsonRows final : public BodySource {
         } else {
           chunk->append("null");
         }
-        chunk->push_back('}');
+        chunk->append("}\n");
         return false;
       }
       if (written_++ > 0) chunk->push_back(',');
@@ -112,6 +112,7 @@ Response GetRow(const Request& request, ApiContext& context) {
   response.content_type = ContentTypeOf(run.query().format);
   if (run.query().format == AnswerFormat::kCsv) response.body = kCsvHeader;
   run.Append(&response.body);
+  if (run.query().format == AnswerFormat::kJson) response.body.push_back('\n');
   return response;
 }
 
