@@ -41,23 +41,45 @@ CONTRACT = {
 }
 
 
+# Types that a client may send or ask for.
+TYPES = {"application/json", "text/json", "application/x-www-form-urlencoded",
+         "application/x-ndjson", "application/ndjson", "application/jsonlines",
+         "application/json-lines", "text/csv", "text/plain", "application/xml",
+         "multipart/form-data", "application/octet-stream", "application/x-protobuf"}
+MEDIA_TYPE = re.compile(r"([a-z]+/[a-z0-9.+-]+): \{ schema")
+
+
+class Operation:
+    """The media types of one method of a path."""
+
+    def __init__(self):
+        self.takes, self.gives, self.refuses = set(), set(), set()
+
+
 def documented():
-    """(METHOD, path) of each operation. Reads the subset of YAML that the document keeps to: under
-    `paths:`, a path at two spaces and a method at four (or it is JSON)."""
-    text = DOCUMENT.read_text(encoding="utf-8")
-    try:
-        return {(method.upper(), path) for path, item in json.loads(text)["paths"].items()
-                for method in item if method in METHODS}
-    except ValueError:
-        pass
-    found, path, inside = set(), None, False
-    for line in text.splitlines():
+    """(METHOD, path) -> Operation. Reads the subset of YAML that the document keeps to: under
+    `paths:` a path at two spaces, a method at four, requestBody and responses at six, each status
+    in one line."""
+    found, path, operation, section = {}, None, None, None
+    inside = False
+    for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
         if re.match(r"\S", line):
             inside = line.rstrip() == "paths:"
-        elif inside and (match := re.match(r"""  ['"]?(/[^'"]*?)['"]?:\s*$""", line)):
+        elif not inside:
+            continue
+        elif match := re.match(r"  (/\S*):$", line):
             path = match[1]
-        elif inside and (match := re.match(r"    (\w+):", line)) and match[1] in METHODS:
-            found.add((match[1].upper(), path))
+        elif (match := re.match(r"    (\w+):$", line)) and match[1] in METHODS:
+            operation = found[match[1].upper(), path] = Operation()
+        elif match := re.match(r"      (\w+):", line):
+            section = match[1]
+        elif section == "requestBody":
+            operation.takes.update(MEDIA_TYPE.findall(line))
+        elif section == "responses":
+            kind = operation.gives if '"200"' in line else operation.refuses
+            kind.update(MEDIA_TYPE.findall(line))
+            if "components/responses/Problem" in line:
+                operation.refuses.add("application/problem+json")
     return found
 
 
@@ -67,18 +89,69 @@ def concrete(path):
 
 
 class OpenApiTest(E2eTest):
-    def ask(self, method, path):
+    def ask(self, method, path, accept=None, body=b"[]", content_type="application/json"):
         """One request; whatever it removes is there again for the next."""
         self.tallyd.write("server", EVENT)
-        body, headers = (b"[]", {"Content-Type": "application/json"}) if method in ("POST", "PUT",
-                                                                                    "PATCH") else (
-                                                                                        None, {})
+        headers = {"Accept": accept} if accept else {}
+        if method not in ("POST", "PUT", "PATCH"):
+            body = None
+        else:
+            headers["Content-Type"] = content_type
         params = {"field": "hostname"} if path.endswith("/values") else {}
+        if path.endswith("/events") and method == "GET":
+            params = {"hostname": "a"}
         return self.tallyd.request(method, path, body, headers, params)
 
     def setUp(self):
         self.operations = documented()
         self.tallyd = self.start(TABLES)
+
+    def test_each_media_type_of_an_answer_is_documented_and_given(self):
+        for (method, path), operation in sorted(self.operations.items()):
+            if method != "GET":
+                continue
+            for accept in sorted(TYPES):
+                with self.subTest(f"{method} {path} {accept}"):
+                    answer = self.ask(method, concrete(path), accept).expect(200)
+                    given = answer.header("Content-Type").split(";")[0]
+                    self.assertIn(given, operation.gives)
+                    if accept in operation.gives:
+                        self.assertEqual(accept, given)
+
+    def test_an_answer_to_a_change_comes_as_documented(self):
+        for (method, path), operation in sorted(self.operations.items()):
+            if method != "GET":
+                with self.subTest(f"{method} {path}"):
+                    answer = self.ask(method, concrete(path))
+                    kinds = operation.gives if answer.status == 200 else operation.refuses
+                    self.assertIn(answer.header("Content-Type").split(";")[0], kinds)
+
+    def test_each_media_type_of_a_body_is_documented_and_taken(self):
+        events = {True: json.dumps(EVENT).encode() + b"\n", False: b"<event/>"}
+        for (method, path), operation in sorted(self.operations.items()):
+            if not (operation.takes and path.endswith("/events")):
+                continue
+            for sent in sorted(TYPES):
+                with self.subTest(f"{method} {path} {sent}"):
+                    taken = sent in operation.takes
+                    answer = self.ask(method, concrete(path), None, events[taken], sent)
+                    answer.expect(200 if taken else 415)
+
+    def test_a_refusal_comes_as_documented(self):
+        for (method, path), operation in sorted(self.operations.items()):
+            with self.subTest(f"{method} {path}"):
+                if "application/problem+json" in operation.refuses:
+                    self.tallyd.request(method, concrete(path) + "?%zz").problem(400)
+
+    def test_each_answer_in_json_ends_its_line(self):
+        for method, path in sorted(self.operations):
+            for target in (path, path + "?none=1", path + "?%zz"):
+                with self.subTest(f"{method} {target}"):
+                    answer = self.ask(method, concrete(target))
+                    if "json" in answer.header("Content-Type"):
+                        self.assertEqual(b"\n", answer.body[-1:], answer.body[-100:])
+        dry = self.tallyd.post("server", EVENT, dry_run=1).expect(200)
+        self.assertEqual(b"}\n", dry.body[-2:])
 
     def test_the_document_has_every_route_of_the_contract(self):
         self.assertEqual(set(),
@@ -86,7 +159,7 @@ class OpenApiTest(E2eTest):
 
     def test_every_documented_operation_is_answered(self):
         removal = ("DELETE", "/v1/tables/{table}")
-        for method, path in sorted(self.operations - {removal}):
+        for method, path in sorted(self.operations.keys() - {removal}):
             with self.subTest(f"{method} {path}"):
                 answer = self.ask(method, concrete(path))
                 self.assertNotIn(answer.status, (404, 405, 501), answer.body[:500])
