@@ -1,6 +1,7 @@
 #include "api/response.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include "api/cell_json.h"
 
@@ -80,6 +81,24 @@ std::string_view ReasonPhrase(unsigned status) {
   }
 }
 
+namespace {
+
+std::string Readable(std::string_view text) {
+  if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
+  std::string readable;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      readable.push_back(c);
+    } else {
+      fmt::format_to(std::back_inserter(readable), "\\x{:02X}", byte);
+    }
+  }
+  return readable;
+}
+
+}  // namespace
+
 Response Problem(unsigned status, std::string_view detail, std::string extra_members_json) {
   Response response;
   response.status = status;
@@ -87,7 +106,8 @@ Response Problem(unsigned status, std::string_view detail, std::string extra_mem
   response.body = "{\"title\":";
   AppendJsonString(ReasonPhrase(status), &response.body);
   fmt::format_to(std::back_inserter(response.body), ",\"status\":{},\"detail\":", status);
-  AppendJsonString(detail, &response.body);
+  response.problem = Readable(detail);
+  AppendJsonString(response.problem, &response.body);
   response.body += extra_members_json;
   response.body += "}\n";
   if (status == 503) response.headers.emplace_back("Retry-After", "1");

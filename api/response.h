@@ -29,12 +29,14 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;                    // Whole, or ...
   std::unique_ptr<BodySource> source;  // ... streamed.
+  std::string problem;                 // Of a problem: its detail, for the log.
 
   static Response Json(unsigned status, std::string body);
 };
 
 // application/problem+json (RFC 9457) of an Error; the one place where codes become statuses.
 Response ProblemOf(const Error& error);
+// The detail is text for people: bytes in it that are no UTF-8 are written as \xNN.
 // `extra_members_json` (", \"errors\": [...]") goes behind the standard members.
 Response Problem(unsigned status, std::string_view detail, std::string extra_members_json = {});
 unsigned HttpStatus(ErrorCode code);
