@@ -14,6 +14,7 @@
 
 #include "api/helpers.h"
 #include "api/metrics.h"
+#include "api/rejects.h"
 #include "config/config.h"
 #include "ingest/mapper.h"
 #include "storage/store.h"
@@ -45,6 +46,7 @@ struct ApiContext {
         metrics(the_metrics),
         registry(the_registry),
         server(server_config),
+        rejects(the_registry),
         helpers(helper_threads) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
@@ -54,6 +56,7 @@ struct ApiContext {
   ApiMetrics& metrics;
   prometheus::Registry& registry;
   const ServerConfig& server;
+  Rejects rejects;
   Helpers helpers;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }

@@ -10,9 +10,6 @@ using prometheus::BuildCounter;
 using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
 
-constexpr std::string_view kReasonNames[kRejectReasons] = {
-    "malformed", "event", "too_large", "unsupported", "overloaded", "storage", "http"};
-
 prometheus::Counter& Counter(prometheus::Registry& registry, const char* name, const char* help) {
   return BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
@@ -40,13 +37,6 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
                       .Add({})),
       refused_connections(Counter(registry, "tallyd_http_connections_refused_total",
                                   "Connections beyond server.max_connections, told 503.")) {
-  auto& family = BuildCounter()
-                     .Name("tallyd_rejects_total")
-                     .Help("Write requests that were refused, by reason.")
-                     .Register(registry);
-  for (size_t i = 0; i < kRejectReasons; ++i) {
-    rejects[i] = &family.Add({{"reason", std::string(kReasonNames[i])}});
-  }
   requests_family_ = &BuildCounter()
                           .Name("tallyd_http_requests_total")
                           .Help("Requests answered, by route and class of status.")

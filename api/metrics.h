@@ -15,17 +15,6 @@
 
 namespace tallyd {
 
-enum class RejectReason : uint8_t {
-  kMalformed,
-  kEvent,
-  kTooLarge,
-  kUnsupported,
-  kOverloaded,
-  kStorage,
-  kHttp
-};
-inline constexpr size_t kRejectReasons = 7;
-
 struct ApiMetrics {
   explicit ApiMetrics(prometheus::Registry& registry);
 
@@ -34,20 +23,17 @@ struct ApiMetrics {
   void AddRoutes(const std::vector<std::string_view>& routes);
   void CountRequest(size_t route, unsigned status, double seconds);
 
-  prometheus::Counter& events;                               // tallyd_events_total: stored
-  prometheus::Counter& rows;                                 // tallyd_rows_written_total
-  prometheus::Counter& cells;                                // tallyd_cells_written_total
-  prometheus::Counter& expired;                              // tallyd_events_expired_total
-  prometheus::Counter& received_bytes;                       // tallyd_http_received_bytes_total
-  prometheus::Counter& sent_bytes;                           // tallyd_http_sent_bytes_total
-  prometheus::Counter& rows_read;                            // tallyd_query_rows_read_total
-  prometheus::Counter& rows_returned;                        // tallyd_query_rows_returned_total
-  prometheus::Counter& unreadable_rows;                      // tallyd_query_unreadable_rows_total
-  prometheus::Gauge& connections;                            // tallyd_http_connections
-  prometheus::Counter& refused_connections;                  // ..._connections_refused_total
-  std::array<prometheus::Counter*, kRejectReasons> rejects;  // tallyd_rejects_total{reason}
-
-  void CountReject(RejectReason reason) { rejects[static_cast<size_t>(reason)]->Increment(); }
+  prometheus::Counter& events;               // tallyd_events_total: stored
+  prometheus::Counter& rows;                 // tallyd_rows_written_total
+  prometheus::Counter& cells;                // tallyd_cells_written_total
+  prometheus::Counter& expired;              // tallyd_events_expired_total
+  prometheus::Counter& received_bytes;       // tallyd_http_received_bytes_total
+  prometheus::Counter& sent_bytes;           // tallyd_http_sent_bytes_total
+  prometheus::Counter& rows_read;            // tallyd_query_rows_read_total
+  prometheus::Counter& rows_returned;        // tallyd_query_rows_returned_total
+  prometheus::Counter& unreadable_rows;      // tallyd_query_unreadable_rows_total
+  prometheus::Gauge& connections;            // tallyd_http_connections
+  prometheus::Counter& refused_connections;  // ..._connections_refused_total
 
  private:
   struct Route {

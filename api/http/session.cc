@@ -81,16 +81,28 @@ asio::awaitable<bool> Session::ServeOne() {
   co_return true;
 }
 
-void Session::Refuse(Response response) {
+void Session::EndWith(Response response) {
   response_ = std::move(response);
   keep_alive_ = false;
   unread_body_ = true;
-  context_.metrics.CountReject(RejectReason::kHttp);
+}
+
+void Session::Refuse(Response response) {
+  const RejectReason reason =
+      response.status == 413 ? RejectReason::kTooLarge : RejectReason::kHttp;
+  EndWith(Rejected(reason, std::move(response)));
+}
+
+Response Session::Rejected(RejectReason reason, Response response) {
+  if (match_.route < Routes().size() && Routes()[match_.route].runs_on == RunsOn::kIngest) {
+    context_.rejects.Count(ingest_ ? ingest_->stream : "", reason, response.problem);
+  }
+  return response;
 }
 
 // What a request is refused for before anybody asks for its body. Empty: go on.
 std::optional<Response> Session::RefusalBeforeBody() {
-  if (foreign_) return Problem(403, *foreign_);
+  if (foreign_) return Rejected(RejectReason::kHttp, Problem(403, *foreign_));
   if (match_.route == UnmatchedRoute()) {
     if (match_.allow.empty()) {
       return Problem(404, "there is nothing at this path; docs/http.md lists the routes");
@@ -100,10 +112,11 @@ std::optional<Response> Session::RefusalBeforeBody() {
     return refusal;
   }
   if (match_.malformed) {
-    return Problem(400, "a '%' in the path must be followed by two hexadecimal digits");
+    return Rejected(RejectReason::kMalformed,
+                    Problem(400, "a '%' in the path must be followed by two hexadecimal digits"));
   }
   Result<Params> params = Params::Parse(request_.query);
-  if (!params) return ProblemOf(params.error());
+  if (!params) return Rejected(RejectReason::kMalformed, ProblemOf(params.error()));
   request_.params = std::move(*params);
   request_.arguments = std::move(match_.arguments);
   if (Routes()[match_.route].runs_on == RunsOn::kIngest) {
@@ -113,8 +126,9 @@ std::optional<Response> Session::RefusalBeforeBody() {
   }
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
   if (length && *length > context_.server.max_body) {
-    return Problem(413, fmt::format("the body has {} bytes; server.max_body is {}", *length,
-                                    context_.server.max_body));
+    return Rejected(RejectReason::kTooLarge,
+                    Problem(413, fmt::format("the body has {} bytes; server.max_body is {}",
+                                             *length, context_.server.max_body)));
   }
   return std::nullopt;
 }
@@ -125,7 +139,7 @@ asio::awaitable<Session::Step> Session::Admit() {
   // A small body that comes unasked is read and forgotten, so that the connection can go on.
   const uint64_t length = DeclaredLength(parser_->get()).value_or(kForgottenBytes + 1);
   if (length > kForgottenBytes || (length > 0 && expects_continue_)) {
-    Refuse(std::move(*refusal));
+    EndWith(std::move(*refusal));
     co_return Step::kAnswered;
   }
   const Step read = co_await ReadBody();
@@ -158,7 +172,7 @@ asio::awaitable<void> Session::HandleIngest() {
     co_return;
   }
   const Status committed = co_await AwaitCommit(context_.store, std::move(prepared.batch));
-  response_ = AnswerIngest(prepared, committed, context_);
+  response_ = AnswerIngest(*ingest_, prepared, committed, context_);
 }
 
 namespace {

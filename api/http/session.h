@@ -63,7 +63,12 @@ class Session {
   void SetBodyDeadline(uint64_t received);
   // After a read of a request's bytes that failed.
   Step AfterFailedRead(std::string_view what);
-  void Refuse(Response response);  // Answers, then closes: framing can no longer be trusted.
+  // Answers a request whose framing can no longer be trusted, then closes.
+  void Refuse(Response response);
+  // Answers, then closes: the body is left where it is.
+  void EndWith(Response response);
+  // Counts the refusal of a write; of another request it is none.
+  Response Rejected(RejectReason reason, Response response);
   void CountAnswer();
 
   HttpServer& server_;

@@ -149,22 +149,26 @@ RejectReason ReasonOf(ErrorCode code) {
   return RejectReason::kStorage;
 }
 
-Response Rejected(const Error& error, ApiContext& context) {
-  context.metrics.CountReject(ReasonOf(error.code()));
+Response Rejected(const IngestHead& head, const Error& error, ApiContext& context) {
+  context.rejects.Count(head.stream, ReasonOf(error.code()), error.message());
   return ProblemOf(error);
 }
 
 // The answer to a body that is no batch at all.
-Response Undecodable(const Error& error, const EventErrors& errors, ApiContext& context) {
-  context.metrics.CountReject(ReasonOf(error.code()));
+Response Undecodable(const Error& error, const EventErrors& errors) {
   return Problem(HttpStatus(error.code()), error.message(), ErrorsJson(errors));
 }
 
 }  // namespace
 
 Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context) {
-  Result<IngestHead> head = ParseHead(request, *context.snapshot());
-  if (!head) context.metrics.CountReject(ReasonOf(head.error().code()));
+  const auto snapshot = context.snapshot();
+  Result<IngestHead> head = ParseHead(request, *snapshot);
+  if (!head) {
+    const std::string& name = request.arguments[0];
+    const bool known = snapshot->schema->FindStream(name) != nullptr;
+    context.rejects.Count(known ? name : "", ReasonOf(head.error().code()), head.error().message());
+  }
   return head;
 }
 
@@ -176,18 +180,19 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   const auto snapshot = context.snapshot();
   const Result<Mapper*> mapper = FindMapper(*snapshot, head.stream);
   if (!mapper) {
-    prepared.response = Rejected(mapper.error(), context);
+    prepared.response = Rejected(IngestHead(), mapper.error(), context);
     return prepared;
   }
   const Result<std::string_view> text = DecodedBody(head.encoding, body, context, workspace);
   if (!text) {
-    prepared.response = Rejected(text.error(), context);
+    prepared.response = Rejected(head, text.error(), context);
     return prepared;
   }
   Status decoded = workspace.decoder.Decode(head.format, *text, context.ShapesOf(head.stream),
                                             &workspace.events);
   if (!decoded) {
-    prepared.response = Undecodable(decoded.error(), workspace.events.errors(), context);
+    context.rejects.Count(head.stream, ReasonOf(decoded.error().code()), decoded.error().message());
+    prepared.response = Undecodable(decoded.error(), workspace.events.errors());
     return prepared;
   }
   PreviewBatch preview;
@@ -196,8 +201,8 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   MapOutcome& outcome = prepared.outcome;
   outcome = (*mapper)->Map(workspace.events, context.clock.Now(), target);
   if (!outcome.errors.empty() && !head.partial) {
-    context.metrics.CountReject(RejectReason::kEvent);
     prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
+    context.rejects.Count(head.stream, RejectReason::kEvent, prepared.response->problem);
   } else if (head.dry_run) {
     prepared.response =
         Response::Json(200, PreviewJson(preview, *snapshot->schema) +
@@ -209,8 +214,9 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   return prepared;
 }
 
-Response AnswerIngest(const PreparedBatch& prepared, const Status& committed, ApiContext& context) {
-  if (!committed) return Rejected(committed.error(), context);
+Response AnswerIngest(const IngestHead& head, const PreparedBatch& prepared,
+                      const Status& committed, ApiContext& context) {
+  if (!committed) return Rejected(head, committed.error(), context);
   context.metrics.events.Increment(static_cast<double>(prepared.outcome.events));
   context.metrics.rows.Increment(static_cast<double>(prepared.outcome.rows));
   context.metrics.cells.Increment(static_cast<double>(prepared.outcome.cells));

@@ -54,7 +54,7 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
   PreparedBatch prepared = PrepareIngest(*head, padded, *context_, workspace);
   if (prepared.response) return std::move(*prepared.response);
   const Status committed = store_->Commit(std::move(prepared.batch));
-  return AnswerIngest(prepared, committed, *context_);
+  return AnswerIngest(*head, prepared, committed, *context_);
 }
 
 Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
