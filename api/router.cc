@@ -35,20 +35,6 @@ constexpr Route kRoutes[] = {
     {Method::kDelete, "/v1/tables/{table}/rows/{key}/cells/{column}", RunsOn::kQuery, DeleteCells},
 };
 
-std::string_view MethodName(Method method) {
-  switch (method) {
-    case Method::kGet:
-      return "GET";
-    case Method::kPost:
-      return "POST";
-    case Method::kDelete:
-      return "DELETE";
-    case Method::kOther:
-      return "OTHER";
-  }
-  return "OTHER";
-}
-
 std::string_view TakeSegment(std::string_view* path) {
   const size_t slash = path->find('/', 1);
   const std::string_view segment =
@@ -84,6 +70,20 @@ bool DecodeArguments(const std::vector<std::string_view>& encoded, Match* match)
 }
 
 }  // namespace
+
+std::string_view MethodName(Method method) {
+  switch (method) {
+    case Method::kGet:
+      return "GET";
+    case Method::kPost:
+      return "POST";
+    case Method::kDelete:
+      return "DELETE";
+    case Method::kOther:
+      return "OTHER";
+  }
+  return "OTHER";
+}
 
 std::span<const Route> Routes() { return kRoutes; }
 

@@ -26,6 +26,8 @@ struct Route {
   Handler handler;  // Null for kIngest.
 };
 
+std::string_view MethodName(Method method);
+
 std::span<const Route> Routes();
 // The index in Routes() of requests that match none.
 size_t UnmatchedRoute();

@@ -132,8 +132,12 @@ void Daemon::WaitForStop() {
     service_manager_.Alive();
     if (signal == SIGTERM || signal == SIGINT) return;
     if (signal == SIGHUP) {
-      if (Status reloaded = Reload(); !reloaded) {
-        LogLines(spdlog::level::err, reloaded.error().message());
+      const Status reloaded = Reload();
+      if (reloaded) {
+        spdlog::info("SIGHUP: reloaded {}", config_.file);
+      } else {
+        LogLines(spdlog::level::err,
+                 reloaded.error().Prefixed("SIGHUP: the configuration in force stays").message());
       }
     }
   }
@@ -150,7 +154,6 @@ Status Daemon::Reload() {
     config_.schema = loaded->schema;
     config_.log = loaded->log;
     ConfigureLogging(config_.log);
-    spdlog::info("reloaded {}", config_.file);
   }
   service_manager_.Ready(result ? "serving" : "serving; the last reload was refused");
   if (!result) return RefusedReload(result.error());

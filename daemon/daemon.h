@@ -36,7 +36,8 @@ class Daemon {
   void WaitForStop();
   // Drains connections, then the store. Nothing acknowledged is lost.
   void Stop();
-  // kConflict where the file is what keeps the old configuration in force.
+  // Tells whoever asked; the log is theirs. kConflict where the file is what keeps the old
+  // configuration in force.
   Status Reload();
 
  private:

@@ -36,7 +36,8 @@ Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shar
       context_(server.context()),
       shard_(shard),
       socket_(std::move(socket)),
-      buffer_(kBufferBytes) {}
+      buffer_(kBufferBytes),
+      peer_(socket_.Peer()) {}
 
 Session::~Session() {
   if (workspace_) shard_.GiveBack(std::move(workspace_));
@@ -70,6 +71,7 @@ asio::awaitable<bool> Session::ServeOne() {
   if (step == Step::kClose) co_return false;
   handling_begin_ = std::chrono::steady_clock::now();
   if (step == Step::kGoOn) co_await Handle();
+  LogChange();
   const bool written = co_await WriteAnswer();
   CountAnswer();
   if (workspace_) shard_.GiveBack(std::move(workspace_));
@@ -212,6 +214,19 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
   };
   co_await RunBlocking(pool, std::move(job));
   --server_.waiting_queries();
+}
+
+// Batches are too many for a line each: their refusals are sampled.
+void Session::LogChange() {
+  if (request_.method == Method::kGet || match_.route == UnmatchedRoute()) return;
+  if (Routes()[match_.route].runs_on == RunsOn::kIngest) return;
+  constexpr size_t kShownBytes = 1000;
+  std::string what = request_.path;
+  if (!request_.query.empty()) what.append("?").append(request_.query);
+  if (what.size() > kShownBytes) what = what.substr(0, kShownBytes) + "...";
+  const std::string outcome =
+      response_.status < 300 ? "done" : fmt::format("{}: {}", response_.status, response_.problem);
+  spdlog::info("{} {} by {}: {}", MethodName(request_.method), what, peer_, outcome);
 }
 
 void Session::CountAnswer() {

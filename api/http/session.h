@@ -69,6 +69,8 @@ class Session {
   void EndWith(Response response);
   // Counts the refusal of a write; of another request it is none.
   Response Rejected(RejectReason reason, Response response);
+  // Tells who changed what, or was refused and why, for whoever looks for it afterwards.
+  void LogChange();
   void CountAnswer();
 
   HttpServer& server_;
@@ -76,6 +78,7 @@ class Session {
   IoShard& shard_;
   TimedSocket socket_;
   boost::beast::flat_buffer buffer_;
+  const std::string peer_;
   std::optional<Parser> parser_;
   std::unique_ptr<IoShard::Workspace> workspace_;
   Request request_;

@@ -40,6 +40,15 @@ void TimedSocket::RunTimer(const std::shared_ptr<State>& state) {
   state->timer.async_wait(TimerEnd{state, ++state->timer_run});
 }
 
+std::string TimedSocket::Peer() const {
+  boost::system::error_code left;
+  const tcp::endpoint peer = state_->socket.remote_endpoint(left);
+  if (left) return {};
+  const std::string address = peer.address().to_string();
+  return (peer.address().is_v6() ? "[" + address + "]" : address) + ":" +
+         std::to_string(peer.port());
+}
+
 void TimedSocket::EndSending() {
   boost::system::error_code ignored;
   state_->socket.shutdown(tcp::socket::shutdown_send, ignored);

@@ -20,6 +20,7 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <memory>
+#include <string>
 
 namespace tallyd {
 
@@ -49,6 +50,7 @@ class TimedSocket {
     return boost::asio::async_write(state_->socket, buffers, kAwait);
   }
 
+  std::string Peer() const;  // "127.0.0.1:40312"; empty when it has left already.
   // The peer reads the end; what it still sends can be read.
   void EndSending();
   void Close();  // Ends what waits, too.

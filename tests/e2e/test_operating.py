@@ -45,6 +45,54 @@ class LogTest(E2eTest):
     def lines(self, tallyd, text):
         return [line for line in tallyd.log().splitlines() if text in line]
 
+    def test_each_change_tells_who_did_what(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", [{**EVENT, "ts": at} for at in range(5)])
+        changes = (("DELETE", "/v1/tables/ROWS/rows?prefix=a%230000000000000"),
+                   ("DELETE", "/v1/tables/ROWS/rows/a%230000000000001"),
+                   ("DELETE", "/v1/tables/ROWS/rows/a%230000000000002/cells/F%3Av"),
+                   ("DELETE", "/v1/streams/s/events?k=a"),
+                   ("POST", "/-/settle"), ("POST", "/-/reload"))
+        for method, target in changes:
+            with self.subTest(f"{method} {target}"):
+                tallyd.request(method, target).expect(200)
+                [line] = self.lines(tallyd, f"{method} {target} by ")
+                self.assertRegex(line, r" info .* by 127\.0\.0\.1:\d+: done$")
+        tallyd.reload(ONE_TABLE).expect(200)
+        tallyd.delete("/v1/tables/OTHER").expect(200)
+        [line] = self.lines(tallyd, "DELETE /v1/tables/OTHER by ")
+        self.assertIn(": done", line)
+
+    def test_a_change_that_is_refused_tells_why(self):
+        tallyd = self.start(TABLES)
+        tallyd.delete("/v1/tables/ROWS").problem(409)
+        [line] = self.lines(tallyd, "DELETE /v1/tables/ROWS by 127.0.0.1:")
+        self.assertRegex(line, r" info .*: 409: .*ROWS")
+        tallyd.reload(TABLES + "x = 1").problem(409)
+        [line] = self.lines(tallyd, "POST /-/reload by 127.0.0.1:")
+        self.assertRegex(line, r" info .*: 409: .*OTHER\.x")
+        tallyd.write_config(TABLES)
+        tallyd.process.send_signal(signal.SIGHUP)
+        eventually(lambda: self.lines(tallyd, "SIGHUP: reloaded"), "a reload by signal is told")
+
+    def test_a_change_that_is_refused_before_it_is_looked_at_tells_why(self):
+        tallyd = self.start(TABLES)
+        tallyd.request("POST", "/-/settle", headers={"Origin": "http://else.where"}).problem(403)
+        [line] = self.lines(tallyd, "POST /-/settle by 127.0.0.1:")
+        self.assertRegex(line, r" info .*: 403: .*else\.where")
+        tallyd.request("DELETE", "/v1/tables/ROWS/rows?prefix=%zz").problem(400)
+        [line] = self.lines(tallyd, "DELETE /v1/tables/ROWS/rows?prefix=%zz by 127.0.0.1:")
+        self.assertIn(": 400: ", line)
+
+    def test_what_changes_nothing_is_no_line(self):
+        tallyd = self.start(TABLES)
+        before = tallyd.log()
+        tallyd.post("s", EVENT).expect(200)
+        tallyd.get("/v1/streams/s/events", k="a").expect(200)
+        tallyd.get("/v1/tables/none/rows").problem(404)
+        tallyd.request("HEAD", "/healthz").expect(200)
+        self.assertEqual(before, tallyd.log())
+
     def test_refused_batches_are_told_at_times(self):
         tallyd = self.start(TABLES)
         for _ in range(50):
