@@ -1,11 +1,21 @@
 // The process's log: one line per event on standard error, as text for people or as JSON. What came
-// from outside is escaped before it becomes part of a line.
+// from outside is escaped before it becomes part of a line. Where standard error is the journal's,
+// each line begins with its priority, "<4>", which the journal takes off.
 #ifndef TALLYD_DAEMON_LOGGING_H_
 #define TALLYD_DAEMON_LOGGING_H_
+
+#include <string_view>
 
 #include "config/config.h"
 
 namespace tallyd {
+
+// Whether systemd connected standard error with the journal.
+bool LogsToJournal();
+
+// Lines for standard error as they are, for mistakes that are found before a log is configured; the
+// journal takes them for errors.
+void PrintError(std::string_view lines);
 
 // May be called again (a reload changes the level).
 void ConfigureLogging(const LogConfig& config);

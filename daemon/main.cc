@@ -100,7 +100,7 @@ int ServeCommand(const CommandLine& line) {
   BlockSignals();
   Result<Config> config = LoadConfig(line.config);
   if (!config) {
-    std::fprintf(stderr, "%s\n", config.error().message().c_str());
+    PrintError(config.error().message());
     return kMisused;
   }
   ConfigureLogging(config->log);

@@ -81,6 +81,7 @@ class Tallyd:
         self.log_file = self.directory / "log"
         self.server, self.storage, self.toml = server, storage, toml
         self.port, self.process = None, None
+        self.environment = {}
 
     # --- life ---
 
@@ -106,7 +107,8 @@ class Tallyd:
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
                 [str(BINARY), "serve", "--config", str(self.config), *more],
-                cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                cwd=self.directory, env={**os.environ, **self.environment},
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _wait_ready(self):
         """Asks /readyz until it says yes (True) or the process ends or takes too long (False)."""

@@ -105,6 +105,46 @@ class LogTest(E2eTest):
         [line] = self.lines(tallyd, "writes to no stream: 1 refused (malformed)")
         self.assertIn("none", line)
 
+    def test_what_clients_send_is_escaped(self):
+        for log in "text", "json":
+            tallyd = self.start(f'{TABLES}\n[log]\nformat = "{log}"')
+            ugly = '\x1b[2J\n"forged'
+            tallyd.post("s", {**EVENT, ugly: [1]}).problem(400)
+            tallyd.get("/v1/streams", {"\x1b": 1}).problem(400)
+            tallyd.request("DELETE", "/v1/tables/ROWS/rows?prefix=%1B%0A").expect(200)
+            with tallyd.raw(b"DELETE /v1/tables/ROWS/rows?prefix=\xff\xc2\x9b HTTP/1.1\r\n"
+                            b"Host: localhost\r\n\r\n") as connection:
+                connection.answer().expect(200, 400)
+            said = tallyd.log_file.read_bytes()
+            self.assertEqual(b"", bytes(c for c in said if c < 32 and c != 10 or c >= 127))
+            self.assertNotIn(b'\n"forged', said)
+            if log == "json":
+                for line in said.decode().splitlines():
+                    json.loads(line)
+
+    def test_lines_for_the_journal_begin_with_their_priority(self):
+        daemon = Tallyd(TABLES)
+        self.addCleanup(self._finish, daemon)
+        daemon.log_file.touch()
+        status = os.stat(daemon.log_file)
+        daemon.environment["JOURNAL_STREAM"] = f"{status.st_dev}:{status.st_ino}"
+        daemon.start()
+        daemon.post("s", [{"v": 1}]).problem(400)
+        self.assertRegex(daemon.log(), r"(?m)^<6>\S+ info tallyd .* listens on")
+        self.assertRegex(daemon.log(), r"(?m)^<4>\S+ warning stream s: 1 refused")
+        daemon.stop()
+        daemon.write_config(TABLES + "x = 1")
+        daemon.spawn()
+        self.assertEqual(2, daemon.process.wait(60))
+        self.assertRegex(daemon.log(), r"(?m)^<3>.*tables\.OTHER\.x")
+
+    def test_other_streams_have_no_priorities(self):
+        daemon = Tallyd(TABLES)
+        self.addCleanup(self._finish, daemon)
+        daemon.environment["JOURNAL_STREAM"] = "1:1"  # Standard error was redirected since.
+        daemon.start()
+        self.assertRegex(daemon.log(), r"(?m)^\d{4}-\S+ info tallyd .* listens on")
+
 
 class MetricsTest(E2eTest):
     def test_rejects_are_counted_by_stream_and_reason(self):
