@@ -54,6 +54,10 @@ Error RefusedReload(const Error& error) {
   return of_the_file ? Error(ErrorCode::kConflict, error.message()) : error;
 }
 
+prometheus::Gauge& MakeGauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -71,7 +75,13 @@ void BlockSignals() {
 }
 
 Daemon::Daemon(Config config)
-    : config_(std::move(config)), metrics_(std::make_unique<ApiMetrics>(registry_)) {
+    : config_(std::move(config)),
+      metrics_(std::make_unique<ApiMetrics>(registry_)),
+      reload_successful_(MakeGauge(registry_, "tallyd_config_last_reload_successful",
+                                   "1 when the last reload (or the start) took the configuration, "
+                                   "0 when it was refused.")),
+      reload_time_(MakeGauge(registry_, "tallyd_config_last_reload_success_timestamp_seconds",
+                             "When a configuration was taken last, in seconds of the epoch.")) {
   const std::vector<std::string> names = RouteNames();
   metrics_->AddRoutes({names.begin(), names.end()});
   prometheus::BuildGauge()
@@ -118,6 +128,7 @@ Status Daemon::Start() {
   context_->set_snapshot(Compile(config_.schema));
   server_ = std::make_unique<HttpServer>(*context_);
   if (Status listening = server_->Listen(); !listening) return listening;
+  NoteConfiguration(true);
   context_->ready = true;
   server_->Start();
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
@@ -147,17 +158,26 @@ Status Daemon::Reload() {
   const std::lock_guard lock(reload_mutex_);
   service_manager_.Reloading();
   Result<Config> loaded = LoadConfig(config_.file);
-  Status result = loaded ? CheckReload(config_, *loaded) : Status(loaded.error());
-  if (result) result = store_->Adopt(*loaded->schema);
-  if (result) {
-    context_->set_snapshot(Compile(loaded->schema));
-    config_.schema = loaded->schema;
-    config_.log = loaded->log;
-    ConfigureLogging(config_.log);
-  }
-  service_manager_.Ready(result ? "serving" : "serving; the last reload was refused");
-  if (!result) return RefusedReload(result.error());
+  const Status taken = loaded ? Apply(std::move(*loaded)) : Status(loaded.error());
+  NoteConfiguration(taken.has_value());
+  service_manager_.Ready(taken ? "serving" : "serving; the last reload was refused");
+  if (!taken) return RefusedReload(taken.error());
   return {};
+}
+
+Status Daemon::Apply(Config loaded) {
+  if (Status same = CheckReload(config_, loaded); !same) return same;
+  if (Status adopted = store_->Adopt(*loaded.schema); !adopted) return adopted;
+  context_->set_snapshot(Compile(loaded.schema));
+  config_.schema = loaded.schema;
+  config_.log = loaded.log;
+  ConfigureLogging(config_.log);
+  return {};
+}
+
+void Daemon::NoteConfiguration(bool taken) {
+  reload_successful_.Set(taken ? 1 : 0);
+  if (taken) reload_time_.Set(static_cast<double>(clock_.Now()) / kUsPerSecond);
 }
 
 void Daemon::Stop() {

@@ -11,6 +11,7 @@
 #ifndef TALLYD_DAEMON_DAEMON_H_
 #define TALLYD_DAEMON_DAEMON_H_
 
+#include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
 #include <memory>
@@ -36,11 +37,13 @@ class Daemon {
   void WaitForStop();
   // Drains connections, then the store. Nothing acknowledged is lost.
   void Stop();
-  // Tells whoever asked; the log is theirs. kConflict where the file is what keeps the old
-  // configuration in force.
+  // Tells the metrics, and whoever asked; the log is theirs. kConflict where the file is what keeps
+  // the old configuration in force.
   Status Reload();
 
  private:
+  Status Apply(Config loaded);
+  void NoteConfiguration(bool taken);
   std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema);
 
   Config config_;
@@ -48,6 +51,8 @@ class Daemon {
   prometheus::Registry registry_;
   ServiceManager service_manager_;
   std::unique_ptr<ApiMetrics> metrics_;
+  prometheus::Gauge& reload_successful_;  // tallyd_config_last_reload_successful
+  prometheus::Gauge& reload_time_;        // ..._last_reload_success_timestamp_seconds
   std::unique_ptr<Store> store_;
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<HttpServer> server_;

@@ -171,3 +171,16 @@ class MetricsTest(E2eTest):
             with tallyd.raw(bad) as connection:
                 connection.answer().problem(400)
         self.assertEqual({}, rejects(tallyd))
+
+    def test_the_last_reload_is_told(self):
+        tallyd = self.start(TABLES)
+        good, when = "tallyd_config_last_reload_successful", (
+            "tallyd_config_last_reload_success_timestamp_seconds")
+        self.assertEqual({"": 1}, series(tallyd, good))
+        first = series(tallyd, when)[""]
+        tallyd.reload(TABLES + "x = 1").problem(409)
+        self.assertEqual({"": 0}, series(tallyd, good))
+        self.assertEqual(first, series(tallyd, when)[""])
+        tallyd.reload(TABLES).expect(200)
+        self.assertEqual({"": 1}, series(tallyd, good))
+        self.assertLess(first, series(tallyd, when)[""])
