@@ -143,8 +143,8 @@ class FirstStepsTest(unittest.TestCase):
         with Example() as example:
             metrics = example.shell("curl -fsS http://127.0.0.1:8780/metrics")
         page = (ROOT / "docs" / "operations.md").read_text()
-        rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `tallyd_")]
-        documented = {name for row in rows for name in re.findall(r"`(tallyd_\w+)`", row)}
+        rows = [line.split("|")[1] for line in page.splitlines() if re.match(r"\| `(tallyd|process)_", line)]
+        documented = {name for row in rows for name in re.findall(r"`((?:tallyd|process)_\w+)`", row)}
         self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented)
 
 

@@ -6,6 +6,7 @@
 
 #include "api/cell_json.h"
 #include "api/handlers.h"
+#include "api/process_metrics.h"
 #include "api/store_gauges.h"
 
 namespace tallyd {
@@ -93,6 +94,9 @@ Response GetMetrics(const Request&, ApiContext& context) {
   }
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  for (prometheus::MetricFamily& family : CollectProcessMetrics()) {
+    families.push_back(std::move(family));
+  }
   response.body = prometheus::TextSerializer().Serialize(families);
   return response;
 }

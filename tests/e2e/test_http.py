@@ -479,4 +479,5 @@ class ConnectionTest(E2eTest):
         names = {line.split("{")[0].split(" ")[0] for line in metrics.text.splitlines()
                  if line[:1] not in ("#", "")}
         self.assertTrue(names)
-        self.assertEqual(set(), {name for name in names if not name.startswith("tallyd_")})
+        self.assertEqual(set(), {name for name in names
+                                 if not name.startswith(("tallyd_", "process_"))})

@@ -184,3 +184,14 @@ class MetricsTest(E2eTest):
         tallyd.reload(TABLES).expect(200)
         self.assertEqual({"": 1}, series(tallyd, good))
         self.assertLess(first, series(tallyd, when)[""])
+
+    def test_the_process_is_told_under_the_usual_names(self):
+        tallyd = self.start(TABLES)
+        value = {name: series(tallyd, f"process_{name}")[""]
+                 for name in ("cpu_seconds_total", "resident_memory_bytes", "virtual_memory_bytes",
+                              "open_fds", "max_fds", "start_time_seconds", "threads")}
+        self.assertLess(0, value["cpu_seconds_total"])
+        self.assertLess(1 << 20, value["resident_memory_bytes"])
+        self.assertLess(value["open_fds"], value["max_fds"])
+        files = len(os.listdir(f"/proc/{tallyd.process.pid}/fd"))
+        self.assertLess(abs(files - value["open_fds"]), 10)
