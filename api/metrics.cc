@@ -23,8 +23,10 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
       expired(Counter(registry, "tallyd_events_expired_total",
                       "Events that a table did not take because they were past its max_age.")),
       received_bytes(Counter(registry, "tallyd_http_received_bytes_total",
-                             "Bytes of request bodies on the wire.")),
-      sent_bytes(Counter(registry, "tallyd_http_sent_bytes_total", "Bytes of answers' bodies.")),
+                             "Bytes of request bodies that came whole, as sent: "
+                             "compressed, without the framing of chunks.")),
+      sent_bytes(Counter(registry, "tallyd_http_sent_bytes_total",
+                         "Bytes of answers as sent: compressed, heads included.")),
       rows_read(Counter(registry, "tallyd_query_rows_read_total", "Rows read for queries.")),
       rows_returned(
           Counter(registry, "tallyd_query_rows_returned_total", "Rows returned by queries.")),
@@ -39,7 +41,7 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
                                   "Connections beyond server.max_connections, told 503.")) {
   requests_family_ = &BuildCounter()
                           .Name("tallyd_http_requests_total")
-                          .Help("Requests answered, by route and class of status.")
+                          .Help("Requests by route and by the class of the status of their answer.")
                           .Register(registry);
   seconds_family_ = &BuildHistogram()
                          .Name("tallyd_http_request_seconds")

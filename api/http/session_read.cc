@@ -155,7 +155,9 @@ asio::awaitable<Session::Step> Session::ReadBody() {
   if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
   const Step step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
   workspace_->body.reserve(workspace_->body.size() + kBodyPadding);
-  context_.metrics.received_bytes.Increment(static_cast<double>(workspace_->body.size()));
+  if (step == Step::kGoOn) {
+    context_.metrics.received_bytes.Increment(static_cast<double>(workspace_->body.size()));
+  }
   co_return step;
 }
 

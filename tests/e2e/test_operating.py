@@ -195,3 +195,13 @@ class MetricsTest(E2eTest):
         self.assertLess(value["open_fds"], value["max_fds"])
         files = len(os.listdir(f"/proc/{tallyd.process.pid}/fd"))
         self.assertLess(abs(files - value["open_fds"]), 10)
+
+    def test_bytes_are_those_of_the_wire(self):
+        tallyd = self.start(TABLES)
+        received = "tallyd_http_received_bytes_total"
+        sent = "tallyd_http_sent_bytes_total"
+        before = series(tallyd, received)[""], series(tallyd, sent)[""]
+        body = json.dumps(EVENT).encode()
+        answer = tallyd.post_bytes("s", body)
+        self.assertEqual(before[0] + len(body), series(tallyd, received)[""])
+        self.assertLess(before[1] + len(answer.body), series(tallyd, sent)[""])
