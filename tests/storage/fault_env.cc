@@ -57,6 +57,7 @@ class FaultEnv::Reader final : public leveldb::RandomAccessFile {
   Reader(FaultEnv* env, leveldb::RandomAccessFile* file) : env_(env), file_(file) {}
   leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice* result,
                        char* scratch) const override {
+    if (env_->fail_reads_) return leveldb::Status::IOError("injected");
     const leveldb::Status read = file_->Read(offset, n, result, scratch);
     env_->bytes_read_ += result->size();
     return read;
@@ -150,6 +151,7 @@ leveldb::Status FaultEnv::NewRandomAccessFile(const std::string& name,
                                               leveldb::RandomAccessFile** file) {
   const leveldb::Status opened = EnvWrapper::NewRandomAccessFile(name, file);
   if (opened.ok()) *file = new Reader(this, *file);
+  if (opened.ok() && name.ends_with(".blocks")) ++block_files_opened_;
   return opened;
 }
 

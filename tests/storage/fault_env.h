@@ -41,6 +41,9 @@ class FaultEnv final : public StoreEnv {
   void LetGo() { Hold(Hang::kNothing); }
   int hanging() const;  // How many calls do.
   uint64_t bytes_read() const { return bytes_read_; }
+  // How many block files were opened to be read.
+  uint64_t block_files_opened() const { return block_files_opened_; }
+  void FailReads(bool fail) { fail_reads_ = fail; }
   // Files of that ending cannot be removed; empty: all can.
   void KeepFiles(const std::string& ending);
   uint64_t calls() const;
@@ -78,6 +81,8 @@ class FaultEnv final : public StoreEnv {
 
   DurableEnv durable_;
   std::atomic<uint64_t> bytes_read_{0};
+  std::atomic<uint64_t> block_files_opened_{0};
+  std::atomic<bool> fail_reads_{false};
   mutable std::mutex mutex_;
   uint64_t calls_ = 0;
   uint64_t fail_at_ = 0;  // 0: never.

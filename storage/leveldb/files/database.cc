@@ -13,6 +13,9 @@ namespace {
 
 // How long a reader waits for a reopen.
 constexpr auto kReopenPatience = std::chrono::milliseconds(1000);
+// Of the cache one in so many bytes: base's latest rows are in memory, heads are in their write
+// buffers, and the rest is read once. The others are for the indexes of block files.
+constexpr size_t kShareOfLevelDb = 8;
 
 }  // namespace
 
@@ -63,8 +66,9 @@ bool Access::must_stop() const { return lease_->database_->closing(); }
 Database::Database(const StorageConfig& config, StoreEnv* env)
     : config_(config),
       env_(env, config.path),
-      cache_(leveldb::NewLRUCache(config.block_cache)),
-      shelf_(&env_, BlockFilesDirectory(config.path), cache_.get()),
+      cache_(leveldb::NewLRUCache(config.block_cache / kShareOfLevelDb)),
+      shelf_(&env_, BlockFilesDirectory(config.path),
+             config.block_cache - config.block_cache / kShareOfLevelDb),
       opener_(config, &env_, cache_.get(), &disposer_) {}
 
 Database::~Database() { Close(); }

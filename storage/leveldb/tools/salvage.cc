@@ -1,7 +1,6 @@
 #include "storage/leveldb/tools/salvage.h"
 
 #include <fmt/format.h>
-#include <leveldb/cache.h>
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".blocks";
-constexpr size_t kCacheBytes = 1u << 20;
 
 class Salvager {
  public:
@@ -34,7 +32,6 @@ class Salvager {
         progress_(*options.progress),
         target_(options.storage),
         env_({[](double) {}, [] {}}),
-        cache_(leveldb::NewLRUCache(kCacheBytes)),
         records_(&report_) {
     target_.path = options.to;
   }
@@ -131,7 +128,7 @@ class Salvager {
 
   Status TakeFiles(const std::string& to) {
     progress_.step = "reading block files";
-    shelf_ = std::make_unique<BlockFileShelf>(&env_, to, cache_.get());
+    shelf_ = std::make_unique<BlockFileShelf>(&env_, to, 0);
     const std::vector<FoundFile> files = FindFiles();
     for (const auto& [number, info] : records_.recorded()) {
       next_file_ = std::max(next_file_, number + 1);
@@ -305,7 +302,6 @@ class Salvager {
   ToolProgress& progress_;
   StorageConfig target_;
   DurableEnv env_;
-  const std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<BlockFileShelf> shelf_;  // Of the new store.
   uint64_t next_file_ = 1;
   std::set<uint64_t> taken_;  // Numbers of files.

@@ -3,7 +3,6 @@
 #define TALLYD_TESTS_STORAGE_LEVELDB_BLOCK_MAKER_H_
 
 #include <gtest/gtest.h>
-#include <leveldb/cache.h>
 
 #include <filesystem>
 #include <memory>
@@ -19,9 +18,7 @@ namespace tallyd {
 
 class BlockMaker {
  public:
-  BlockMaker()
-      : cache_(leveldb::NewLRUCache(1u << 20)),
-        shelf_(&env_, dir_.path(), cache_.get()) {
+  BlockMaker() : shelf_(&env_, dir_.path(), 1u << 20) {
     TableInfo table;
     table.id = 3;
     table.name = "T";
@@ -68,7 +65,6 @@ class BlockMaker {
  private:
   TempDir dir_;
   DurableEnv env_{{[](double) {}, [] {}}};
-  std::unique_ptr<leveldb::Cache> cache_;
   BlockFileShelf shelf_;
   TablePtr table_;
   ColumnRegistry sets_;

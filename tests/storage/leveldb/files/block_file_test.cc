@@ -22,13 +22,11 @@ class BlockFileTest : public ::testing::Test, public BlockMaker {
   }
   // As after a start: what base recorded is known, nothing is open.
   BlockFile Anew(const BlockFileInfo& info) {
-    fresh_cache_.reset(leveldb::NewLRUCache(1u << 20));
-    fresh_.emplace(env(), shelf().directory(), fresh_cache_.get());
+    fresh_.emplace(env(), shelf().directory(), 1u << 20);
     return BlockFile(&*fresh_, info);
   }
 
  private:
-  std::unique_ptr<leveldb::Cache> fresh_cache_;
   std::optional<BlockFileShelf> fresh_;
 };
 
