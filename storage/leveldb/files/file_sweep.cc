@@ -14,14 +14,14 @@ namespace {
 
 // A description is a few hundred bytes; one beyond this is none.
 constexpr uint64_t kMaxDescription = 16u << 20;
+constexpr uint64_t kFooter = BlockFileFooter::kBytes;
 
-std::optional<std::string> ReadAt(const leveldb::RandomAccessFile& file, uint64_t offset,
-                                  uint64_t size) {
+Result<std::string> ReadAt(const leveldb::RandomAccessFile& file, uint64_t offset, uint64_t size) {
   std::string bytes(size, '\0');
   leveldb::Slice read;
-  if (!file.Read(offset, size, &read, bytes.data()).ok() || read.size() != size) {
-    return std::nullopt;
-  }
+  const Status done = FromLevelDb(file.Read(offset, size, &read, bytes.data()));
+  if (!done) return done.error();
+  if (read.size() != size) return Error(ErrorCode::kIo, "the file became shorter");
   return read.ToString();
 }
 
@@ -74,9 +74,10 @@ class Sweeper {
     uint64_t size = 0;
     const Status got = FromLevelDb(env_.GetFileSize(file.path(), &size));
     if (got && size == file.info().bytes) return;
-    file.ReportDamage(got ? Error(ErrorCode::kCorruption,
-                             fmt::format("it has {} bytes instead of {}", size, file.info().bytes))
-                     : got.error());
+    file.ReportDamage(
+        got ? Error(ErrorCode::kCorruption,
+                    fmt::format("it has {} bytes instead of {}", size, file.info().bytes))
+            : got.error());
   }
 
   void Missing(const BlockFile& file) {
@@ -87,41 +88,33 @@ class Sweeper {
   // What cannot be settled is met again at the next start.
   void Settle(uint64_t number) const {
     const std::string path = shelf_.PathOf(number);
-    const bool is_rubbish =
-        record_.dropped.contains(number) || !IsComplete(path) || IsInHeads(path);
-    const Status settled = is_rubbish ? FromLevelDb(env_.RemoveFile(path)) : MoveToLost(path);
+    const Result<bool> is_rubbish = record_.dropped.contains(number) ? true : IsRubbish(path);
+    Status settled = is_rubbish ? Status() : is_rubbish.error();
+    if (settled) settled = *is_rubbish ? FromLevelDb(env_.RemoveFile(path)) : MoveToLost(path);
     if (!settled) spdlog::warn("store: {}: {}", path, settled.error().message());
   }
 
-  std::optional<BlockFileFooter> FooterOf(const std::string& path, std::string* description) const {
+  // Whether it is incomplete, or all of it is in the heads, as a crash leaves it that came before
+  // the head's sealing was recorded. What cannot be read may be anything.
+  Result<bool> IsRubbish(const std::string& path) const {
     uint64_t size = 0;
+    const Status sized = FromLevelDb(env_.GetFileSize(path, &size));
+    if (!sized) return sized.error();
+    if (size < kFooter) return true;
     leveldb::RandomAccessFile* opened = nullptr;
-    if (!env_.GetFileSize(path, &size).ok() || size < BlockFileFooter::kBytes ||
-        !env_.NewRandomAccessFile(path, &opened).ok()) {
-      return std::nullopt;
-    }
+    const Status done = FromLevelDb(env_.NewRandomAccessFile(path, &opened));
+    if (!done) return done.error();
     const std::unique_ptr<leveldb::RandomAccessFile> file(opened);
-    constexpr uint64_t kFooter = BlockFileFooter::kBytes;
-    const std::optional<std::string> end = ReadAt(*file, size - kFooter, kFooter);
+    const Result<std::string> end = ReadAt(*file, size - kFooter, kFooter);
+    if (!end) return end.error();
     BlockFileFooter footer;
-    if (!end || !DecodeFooter(*end, size, &footer)) return std::nullopt;
+    if (!DecodeFooter(*end, size, &footer)) return true;
     const uint64_t bytes = size - kFooter - footer.description;
-    if (bytes > kMaxDescription) return footer;
-    *description = ReadAt(*file, footer.description, bytes).value_or(std::string());
-    return footer;
-  }
-
-  bool IsComplete(const std::string& path) const {
-    std::string description;
-    return FooterOf(path, &description).has_value();
-  }
-
-  // As a crash leaves it that came before the head's sealing was recorded.
-  bool IsInHeads(const std::string& path) const {
-    std::string bytes;
-    const std::optional<BlockFileFooter> footer = FooterOf(path, &bytes);
-    if (!footer || Checksum64(bytes) != footer->description_checksum) return false;
-    const Result<BlockFileDescription> description = DecodeDescription(bytes);
+    if (bytes > kMaxDescription) return false;
+    const Result<std::string> described = ReadAt(*file, footer.description, bytes);
+    if (!described) return described.error();
+    if (Checksum64(*described) != footer.description_checksum) return false;
+    const Result<BlockFileDescription> description = DecodeDescription(*described);
     return description && description->info.min_sequence > record_.sealed_sequence;
   }
 

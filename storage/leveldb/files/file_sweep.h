@@ -5,6 +5,7 @@
 // - One that a commit dropped, and a crash kept from being removed, is removed: base has a note.
 // - Any other one is nobody's. Where it is incomplete, or all of it is still in the heads, a crash
 //   came while it was made: it is removed. Every other goes to lost/: base may be wrong.
+//   One that cannot be read stays where it is.
 // - What is not named like a block file is left alone.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_FILE_SWEEP_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_FILE_SWEEP_H_

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "tests/storage/fault_env.h"
 #include "tests/storage/leveldb/block_maker.h"
 
 namespace tallyd {
@@ -73,6 +74,18 @@ TEST_F(FileSweepTest, AnIncompleteFileIsRemoved) {
     EXPECT_TRUE(Sweep().lost.empty());
     EXPECT_FALSE(fs::exists(path));
   }
+}
+
+TEST_F(FileSweepTest, AFileThatCannotBeReadStays) {
+  const std::string path = Make(7);
+  FaultEnv env;
+  BlockFileShelf failing(&env, directory_, 0);
+  env.FailReads(true);
+  const Result<FileSweep> swept = SweepFiles(&failing, directory_, record_);
+  ASSERT_TRUE(swept);
+  EXPECT_TRUE(swept->lost.empty());
+  EXPECT_EQ(swept->greatest, 7u);
+  EXPECT_TRUE(fs::exists(path));
 }
 
 TEST_F(FileSweepTest, AFileWhoseEntriesAreInTheHeadsIsRemoved) {
