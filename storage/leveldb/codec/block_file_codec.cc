@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::string_view kMagic = "tallybk2";
 constexpr uint8_t kRecordVersion = 2;
-constexpr size_t kKeyChunkBytes = 16u << 10;
+// Most indexes are of a few blocks: chunks begin small, and each is twice the one before.
+constexpr size_t kLeastChunkBytes = 256;
+constexpr size_t kMostDoublings = 6;
 constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMax63 = std::numeric_limits<int64_t>::max();
 constexpr auto kLastTime = static_cast<uint64_t>(kMaxTimeUs);
@@ -84,15 +86,31 @@ std::string BlockFileKey(TableId table, uint64_t number) {
   return key;
 }
 
-std::string DroppedFileKey(uint64_t number) {
-  std::string key(1, static_cast<char>(KeySpace::kDroppedFiles));
+std::string FileNoteKey(uint64_t number) {
+  std::string key(1, static_cast<char>(KeySpace::kFileNotes));
   PutU64(&key, number);
   return key;
 }
 
-bool ParseDroppedFileKey(std::string_view key, uint64_t* number) {
+std::string EncodeFileNote(const FileNote& note) {
+  return std::string(1, static_cast<char>(note.kind)) + note.reason;
+}
+
+Result<uint64_t> ParseFileNoteKey(std::string_view key) {
+  uint64_t number = 0;
   ByteReader in(key.substr(1));
-  return in.GetU64(number) && in.done();
+  if (in.GetU64(&number) && in.done()) return number;
+  return Error(ErrorCode::kCorruption, "it names no file");
+}
+
+Result<FileNote> DecodeFileNote(std::string_view record) {
+  FileNote note;
+  if (record.empty() || static_cast<uint8_t>(record[0]) > uint8_t{1}) {
+    return Error(ErrorCode::kCorruption, "it says nothing that is known");
+  }
+  note.kind = static_cast<FileNote::Kind>(record[0]);
+  note.reason = record.substr(1);
+  return note;
 }
 
 std::string EncodeBlockFile(const BlockFileInfo& info) {
@@ -118,7 +136,7 @@ Result<BlockFileInfo> DecodeBlockFile(std::string_view key, std::string_view rec
 std::string_view BlockIndex::Keep(std::string_view key) {
   if (key.empty()) return {};
   if (key.size() > left_) {
-    left_ = std::max(key.size(), kKeyChunkBytes);
+    left_ = std::max(key.size(), kLeastChunkBytes << std::min(chunks_.size(), kMostDoublings));
     chunks_.push_back(std::make_unique<char[]>(left_));
   }
   // Chunks are filled from their ends.

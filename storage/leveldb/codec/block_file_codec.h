@@ -42,11 +42,26 @@ struct BlockFileInfo {
 };
 
 std::string BlockFileKey(TableId table, uint64_t number);
-// The note that a file was dropped, and may still be there. Its value is empty.
-std::string DroppedFileKey(uint64_t number);
-bool ParseDroppedFileKey(std::string_view key, uint64_t* number);
 std::string EncodeBlockFile(const BlockFileInfo& info);
 Result<BlockFileInfo> DecodeBlockFile(std::string_view key, std::string_view record);
+
+// What base notes of a file beside its record; of each file one note at most.
+struct FileNote {
+  // DO NOT CHANGE THESE VALUES: they are on disk.
+  enum class Kind : uint8_t {
+    kDropped = 0,  // Its record is gone, and the file may still be there.
+    kDamaged = 1,  // Something of it could not be read.
+  };
+  Kind kind = Kind::kDropped;
+  std::string reason;  // Of damage.
+
+  friend bool operator==(const FileNote&, const FileNote&) = default;
+};
+std::string FileNoteKey(uint64_t number);
+std::string EncodeFileNote(const FileNote& note);
+// kCorruption where either is none.
+Result<uint64_t> ParseFileNoteKey(std::string_view key);
+Result<FileNote> DecodeFileNote(std::string_view record);
 
 // One block in the file. The keys are views into its BlockIndex.
 struct BlockPlace {

@@ -21,7 +21,7 @@ enum class KeySpace : uint8_t {
   kMeta = 0x00,
   kRows = 0x10,
   kBlockFiles = 0x11,
-  kDroppedFiles = 0x12,
+  kFileNotes = 0x12,
   kCopies = 0x13,
   kLatest = 0x20,
   kLatestChanges = 0x21,

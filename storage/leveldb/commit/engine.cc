@@ -71,20 +71,39 @@ Status Engine::OpenOnce(bool first) {
 
 // Only before anybody makes files.
 Status Engine::SweepFiles(const LoadedView& loaded) {
-  FilesOnRecord record{{}, loaded.dropped, state_.sealed_sequence};
+  FilesOnRecord record{{}, {}, state_.sealed_sequence};
   for (const auto& [table, files] : loaded.files) {
     record.files.insert(record.files.end(), files.begin(), files.end());
+  }
+  for (const auto& [number, note] : loaded.notes) {
+    if (note.kind == FileNote::Kind::kDropped) record.dropped.insert(number);
   }
   BlockFileShelf& shelf = database_.shelf();
   Result<FileSweep> swept = tallyd::SweepFiles(&shelf, config_.path, record);
   if (!swept) return swept.error();
   state_.next_file = swept->greatest + 1;
   lost_files_ = std::move(swept->lost);
-  leveldb::WriteBatch notes;
-  for (const uint64_t number : loaded.dropped) {
-    if (!env_->FileExists(shelf.PathOf(number))) notes.Delete(DroppedFileKey(number));
+  for (const BlockFilePtr& file : record.files) {
+    const auto note = loaded.notes.find(file->info().number);
+    if (note == loaded.notes.end()) continue;
+    file->ReportDamage(Error(ErrorCode::kCorruption, note->second.reason));
+    shelf.damaged().SetNoted(note->first);
   }
-  return loaded.dropped.empty() ? Status() : database_.WriteBase(&notes);
+  return ClearNotes(loaded);
+}
+
+// Those of files that are gone.
+Status Engine::ClearNotes(const LoadedView& loaded) {
+  leveldb::WriteBatch cleared;
+  bool any = false;
+  for (const auto& [number, note] : loaded.notes) {
+    const bool is_kept = env_->FileExists(database_.shelf().PathOf(number)) ||
+                         database_.shelf().damaged().Contains(number);
+    if (is_kept) continue;
+    cleared.Delete(FileNoteKey(number));
+    any = true;
+  }
+  return any ? database_.WriteBase(&cleared) : Status();
 }
 
 void Engine::Close() { database_.Close(); }

@@ -51,6 +51,7 @@ class Engine final : public CommitTarget {
  private:
   Status OpenOnce(bool first);
   Status SweepFiles(const LoadedView& loaded);
+  Status ClearNotes(const LoadedView& loaded);
   Status Reopen();
 
   const StorageConfig config_;

@@ -93,8 +93,8 @@ class Loader {
         return ReadDelete(key, value);
       case KeySpace::kBlockFiles:
         return ReadBlockFile(key, value);
-      case KeySpace::kDroppedFiles:
-        return ReadDroppedFile(key);
+      case KeySpace::kFileNotes:
+        return ReadFileNote(key, value);
       case KeySpace::kRows:
       case KeySpace::kLatestChanges:
       case KeySpace::kCopies:
@@ -206,10 +206,12 @@ class Loader {
     return {};
   }
 
-  Status ReadDroppedFile(std::string_view key) {
-    uint64_t number = 0;
-    if (!ParseDroppedFileKey(key, &number)) return UnreadableRecord(key, "it names no file");
-    loaded_.dropped.insert(number);
+  Status ReadFileNote(std::string_view key, std::string_view value) {
+    const Result<uint64_t> number = ParseFileNoteKey(key);
+    if (!number) return UnreadableRecord(key, number.error().message());
+    Result<FileNote> note = DecodeFileNote(value);
+    if (!note) return UnreadableRecord(key, note.error().message());
+    loaded_.notes[*number] = std::move(*note);
     return {};
   }
 

@@ -4,8 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "config/result.h"
 #include "storage/leveldb/catalogue/catalogue.h"
@@ -33,7 +33,7 @@ struct EngineState {
 struct LoadedView {
   BlockFileMap files;
   DeleteList deletes;
-  std::set<uint64_t> dropped;  // Numbers of files that may still be there.
+  std::map<uint64_t, FileNote> notes;  // By number of the file.
 };
 
 // Reads everything anew, base first, then the heads from the oldest on. kCorruption names the

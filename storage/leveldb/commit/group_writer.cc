@@ -219,7 +219,7 @@ Status GroupWriter::Write() {
   if (any_base_) {
     // A note that outlives a failed write goes at the next start.
     for (const uint64_t number : database_->shelf().TakeGone()) {
-      base_.Delete(DroppedFileKey(number));
+      base_.Delete(FileNoteKey(number));
     }
     const Status written = database_->WriteBase(&base_);
     if (!written) return written;

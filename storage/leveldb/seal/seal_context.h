@@ -47,6 +47,8 @@ class SealContext {
   Database& database() const { return parts_.engine->database(); }
   StoreMetrics& metrics() const { return *parts_.metrics; }
   bool stopping() const { return parts_.stopping(); }
+  // Between steps of work that is not urgent.
+  void Pace() const { parts_.pacer->Pace(); }
 
   SettleGoal settle;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "storage/leveldb/seal/base_compaction.h"
+#include "storage/leveldb/seal/damage_job.h"
 #include "storage/leveldb/seal/expiry_job.h"
 #include "storage/leveldb/seal/head_job.h"
 #include "storage/leveldb/seal/merge_job.h"
@@ -77,6 +78,7 @@ void Sealer::AddJobs() {
   add(std::make_unique<ExpiryJob>(&context_), false);
   add(std::make_unique<PurgeJob>(&context_, yield), true);
   add(std::make_unique<MergeJob>(&context_, yield), true);
+  add(std::make_unique<DamageJob>(&context_), false);
   add(std::make_unique<BaseJob>(&context_), false);
 }
 

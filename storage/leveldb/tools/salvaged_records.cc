@@ -54,8 +54,8 @@ void SalvagedRecords::TakeBase(const std::string& path, LevelRecords base) {
           Lose(path, "a record of a block file: " + info.error().message());
         }
         break;
-      case KeySpace::kDroppedFiles:
-        if (uint64_t number = 0; ParseDroppedFileKey(key, &number)) dropped_.insert(number);
+      case KeySpace::kFileNotes:
+        TakeNote(key, value);
         break;
       case KeySpace::kLatest:
       case KeySpace::kDeletes:
@@ -65,6 +65,13 @@ void SalvagedRecords::TakeBase(const std::string& path, LevelRecords base) {
         break;
     }
   }
+}
+
+// Damage is found anew; a dropped file is not.
+void SalvagedRecords::TakeNote(const std::string& key, const std::string& value) {
+  const Result<uint64_t> number = ParseFileNoteKey(key);
+  const Result<FileNote> note = DecodeFileNote(value);
+  if (number && note && note->kind == FileNote::Kind::kDropped) dropped_.insert(*number);
 }
 
 void SalvagedRecords::TakeMeta(const std::string& key, const std::string& value) {

@@ -58,6 +58,7 @@ class SalvagedRecords {
   };
 
   void TakeMeta(const std::string& key, const std::string& value);
+  void TakeNote(const std::string& key, const std::string& value);
   void TakeCopies(const Records& head);
   void ResolveBase();
   void ResolveHead(OfHead* head);

@@ -59,14 +59,35 @@ TEST(BlockFileCodecTest, TheBytesOfARecord) {
   EXPECT_EQ(*decoded, info);
 }
 
-TEST(BlockFileCodecTest, TheKeyOfADroppedFilesNote) {
-  const std::string key = DroppedFileKey(42);
+TEST(BlockFileCodecTest, AnIndexOfOneBlockTakesLittleMemory) {
+  BlockIndex index;
+  BlockPlace place;
+  place.first_key = "a";
+  place.last_key = "b";
+  index.Add(place);
+  EXPECT_LT(index.bytes(), 500u);
+  const std::string key(100, 'k');
+  for (int i = 0; i < 10'000; ++i) {
+    place.first_key = place.last_key = key;
+    index.Add(place);
+  }
+  EXPECT_EQ(index.blocks().back().first_key, key);
+  EXPECT_EQ(index.blocks().front().last_key, "b");
+}
+
+TEST(BlockFileCodecTest, TheBytesOfANote) {
+  const std::string key = FileNoteKey(42);
   EXPECT_EQ(Hex(key), "12000000000000002a");
-  uint64_t number = 0;
-  EXPECT_TRUE(ParseDroppedFileKey(key, &number));
-  EXPECT_EQ(number, 42u);
-  EXPECT_FALSE(ParseDroppedFileKey(key + "x", &number));
-  EXPECT_FALSE(ParseDroppedFileKey(key.substr(0, 5), &number));
+  EXPECT_EQ(*ParseFileNoteKey(key), 42u);
+  EXPECT_FALSE(ParseFileNoteKey(key + "x"));
+  EXPECT_FALSE(ParseFileNoteKey(key.substr(0, 5)));
+  EXPECT_EQ(Hex(EncodeFileNote({})), "00");
+  const FileNote damaged{FileNote::Kind::kDamaged, "why"};
+  EXPECT_EQ(Hex(EncodeFileNote(damaged)), "01776879");
+  EXPECT_EQ(*DecodeFileNote(EncodeFileNote(damaged)), damaged);
+  EXPECT_EQ(*DecodeFileNote(EncodeFileNote({})), FileNote());
+  EXPECT_FALSE(DecodeFileNote(""));
+  EXPECT_FALSE(DecodeFileNote("\x02"));
 }
 
 TEST(BlockFileCodecTest, AFileSaysOfItselfWhatBaseRecords) {
