@@ -68,6 +68,7 @@ struct ApiContext {
 
   StreamShapes shapes;
   std::atomic<bool> ready{false};
+  std::atomic<bool> stopping{false};  // What takes long is to end.
   std::function<Status()> reload;  // Set by the daemon.
   std::string version;
   TimeUs started = 0;

@@ -14,7 +14,7 @@
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/tools/backup.h"
-#include "storage/leveldb/tools/opened_store.h"
+#include "storage/leveldb/tools/verify.h"
 
 namespace tallyd {
 namespace {

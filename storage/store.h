@@ -8,6 +8,7 @@
 #ifndef TALLYD_STORAGE_STORE_H_
 #define TALLYD_STORAGE_STORE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -127,9 +128,10 @@ class Store {
   virtual Status Settle() { return {}; }
 
   // Puts all that is stored at one moment into the directory `to`, beside writes and reads; blocks
-  // until it is complete, and tells what it took. One at a time: kConflict. Also where
-  // somebody else keeps backups.
-  virtual Result<StoreMember::Members> Backup(const std::string&) {
+  // until it is complete, and tells what it took; kCancelled soon after `stop` is true. One at a
+  // time: kConflict. Also where somebody else keeps backups.
+  virtual Result<StoreMember::Members> Backup(const std::string& /*to*/,
+                                              const std::atomic<bool>& /*stop*/) {
     return Error(ErrorCode::kConflict, "this engine has backups of its own");
   }
 

@@ -164,6 +164,7 @@ void HttpServer::Drain() {
   if (open_connections_ > 0) {
     spdlog::warn("{} connections did not finish in time and are cut", open_connections_.load());
   }
+  context_.stopping = true;
   query_pool_.join();
   operation_pool_.join();
   for (const auto& shard : shards_) {

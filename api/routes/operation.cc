@@ -141,7 +141,7 @@ Response PostBackup(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
   const Result<std::string> to = ReadBackupTarget(request.body);
   if (!to) return ProblemOf(to.error());
-  const Result<StoreMember::Members> made = context.store.Backup(*to);
+  const Result<StoreMember::Members> made = context.store.Backup(*to, context.stopping);
   if (!made) return ProblemOf(made.error());
   std::string body = "{";
   AppendMembers(*made, &body);

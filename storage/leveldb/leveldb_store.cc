@@ -72,8 +72,9 @@ class LevelDbStore final : public Store {
   TimeUs RetentionNow() override { return retention_.Now(); }
   Status TrustClock() override;
   Status Settle() override;
-  Result<StoreMember::Members> Backup(const std::string& to) override {
-    return backups_.Run(to, clock_.Now());
+  Result<StoreMember::Members> Backup(const std::string& to,
+                                      const std::atomic<bool>& stop) override {
+    return backups_.Run(to, clock_.Now(), stop);
   }
   void Close() override;
 

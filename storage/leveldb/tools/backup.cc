@@ -13,7 +13,7 @@
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/tools/backup_directory.h"
 #include "storage/leveldb/tools/block_check.h"
-#include "storage/leveldb/tools/record_file.h"
+#include "storage/leveldb/tools/level_files.h"
 
 namespace tallyd {
 namespace {
@@ -66,7 +66,8 @@ class BackupJob {
 
  private:
   Status MayGoOn() const {
-    return progress_.stop ? Error(ErrorCode::kCancelled, "the backup was stopped") : Status();
+    const bool stop = progress_.stop || (options_.stop != nullptr && *options_.stop);
+    return stop ? Error(ErrorCode::kCancelled, "the backup was stopped") : Status();
   }
 
   // A moment at which what base records of the block files is what the view has.
@@ -235,7 +236,8 @@ class BackupJob {
   Status CopyFiles() {
     progress_.step = "copying block files";
     for (const auto& [file, to] : to_copy_) {
-      const Status copied = LinkOrCopy(env_, file->path(), to, &progress_, &report_.files);
+      Status copied = MayGoOn();
+      if (copied) copied = LinkOrCopy(env_, file->path(), to, &progress_, &report_.files);
       if (!copied) return copied;
       if (!IsThat(to, file->info())) {
         return Error(ErrorCode::kCorruption, to + " is not what was copied to it");
@@ -299,7 +301,8 @@ StoreMember::Members MembersOf(const std::string& to, const BackupReport& report
           {"took_ms", static_cast<uint64_t>(took.count())}};
 }
 
-Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now) {
+Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
+                                          const std::atomic<bool>& stop) {
   auto progress = std::make_shared<ToolProgress>();
   {
     const std::lock_guard lock(mutex_);
@@ -308,7 +311,7 @@ Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now) {
     progress_ = progress;
     to_ = to;
   }
-  const Result<BackupReport> report = TryAgain({to, now, keep_free_, progress.get()});
+  const Result<BackupReport> report = TryAgain({to, now, keep_free_, progress.get(), &stop});
   {
     const std::lock_guard lock(mutex_);
     progress_.reset();

@@ -8,6 +8,7 @@
 #ifndef TALLYD_STORAGE_LEVELDB_TOOLS_BACKUP_H_
 #define TALLYD_STORAGE_LEVELDB_TOOLS_BACKUP_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -39,6 +40,7 @@ struct BackupOptions {
   TimeUs now = 0;
   uint64_t keep_free = 0;  // Bytes of the volume that it leaves alone.
   ToolProgress* progress = nullptr;
+  const std::atomic<bool>* stop = nullptr;  // Beside that of `progress`; may be null.
 };
 
 // Blocks on the disk. Of any thread; the database may close meanwhile: kUnavailable, try again.
@@ -54,7 +56,8 @@ class Backups {
   Backups(Database* database, uint64_t keep_free) : database_(database), keep_free_(keep_free) {}
 
   // Tries again, a few times, when a reopen comes between. kConflict while another one runs.
-  Result<StoreMember::Members> Run(const std::string& to, TimeUs now);
+  Result<StoreMember::Members> Run(const std::string& to, TimeUs now,
+                                   const std::atomic<bool>& stop);
   // A member `backup` while one runs, and the gauges.
   void Tell(StoreState* state) const;
   // Ends what runs, and no other begins.

@@ -9,7 +9,7 @@
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/tools/block_check.h"
-#include "storage/leveldb/tools/record_file.h"
+#include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/store_builder.h"
 #include "storage/leveldb/tools/transfer.h"
 

@@ -24,7 +24,7 @@ class BackupTest : public ::testing::Test, public SmallStore {
 
   // By the names of its numbers.
   std::map<std::string, uint64_t> MustBackUp(const std::string& to) {
-    const Result<StoreMember::Members> report = store().Backup(to);
+    const Result<StoreMember::Members> report = store().Backup(to, stop_);
     std::map<std::string, uint64_t> numbers;
     if (!report) ADD_FAILURE() << report.error().message();
     for (const StoreMember& member : report ? *report : StoreMember::Members()) {
@@ -34,9 +34,9 @@ class BackupTest : public ::testing::Test, public SmallStore {
     return numbers;
   }
   ErrorCode RefusalOf(const std::string& to) {
-    const Result<StoreMember::Members> report = store().Backup(to);
+    const Result<StoreMember::Members> report = store().Backup(to, stop_);
     EXPECT_FALSE(report);
-    return report ? ErrorCode::kCancelled : report.error().code();
+    return report ? ErrorCode::kOverloaded : report.error().code();
   }
   std::vector<std::string> NamesIn(const std::string& directory) const {
     std::vector<std::string> names;
@@ -66,6 +66,7 @@ class BackupTest : public ::testing::Test, public SmallStore {
     ASSERT_TRUE(restored_->Adopt(SchemaOf()));
   }
 
+  std::atomic<bool> stop_{false};
   std::unique_ptr<StoreHarness> restored_;
 };
 
@@ -157,7 +158,7 @@ TEST_F(BackupTest, ABackupOfAnotherStoreIsNotTouched) {
   StoreHarness other;
   other.Open();
   ASSERT_TRUE(other.Adopt(SchemaOf()));
-  ASSERT_TRUE(other.store().Backup(To()));
+  ASSERT_TRUE(other.store().Backup(To(), stop_));
   const auto before = FilesBelow(To());
   EXPECT_EQ(RefusalOf(To()), ErrorCode::kConflict);
   EXPECT_EQ(FilesBelow(To()), before);
@@ -178,7 +179,7 @@ TEST_F(BackupTest, AFileThatIsNotWhatWasWrittenFailsItAndLeavesNothing) {
   const std::string file = config().path + "/blocks/" + name;
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
   Reopen();
-  const Result<StoreMember::Members> report = store().Backup(To());
+  const Result<StoreMember::Members> report = store().Backup(To(), stop_);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code(), ErrorCode::kCorruption);
   EXPECT_THAT(report.error().message(), HasSubstr(name));
@@ -199,6 +200,14 @@ TEST_F(BackupTest, WhereNothingCanBeLinkedItIsCopied) {
   OpenRestored(elsewhere + "/b");
   EXPECT_EQ(restored_->Read("H"), history);
   std::filesystem::remove_all(elsewhere);
+}
+
+TEST_F(BackupTest, WhatIsStoppedLeavesNothing) {
+  Make();
+  Reopen();
+  stop_ = true;
+  EXPECT_EQ(RefusalOf(To()), ErrorCode::kCancelled);
+  EXPECT_FALSE(std::filesystem::exists(To()));
 }
 
 // Each batch writes its number to rows of its own and to two latest rows.

@@ -18,7 +18,7 @@ class RestoreTest : public ::testing::Test, public SmallStore {
   void SetUp() override {
     Make();
     Reopen();
-    ASSERT_TRUE(store().Backup(from_ = path() + "/backup"));
+    ASSERT_TRUE(store().Backup(from_ = path() + "/backup", stop_));
     Close();
     files_ = FilesBelow(from_);
     target_ = config();
@@ -30,6 +30,7 @@ class RestoreTest : public ::testing::Test, public SmallStore {
     return RestoreBackup({from_, target_, even_damaged, &progress});
   }
 
+  const std::atomic<bool> stop_{false};
   std::string from_;
   std::map<std::string, std::string> files_;
   StorageConfig target_;
