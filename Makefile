@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 BUILD = build
 ASAN = build/asan
 
-.PHONY: help run build test asan-test demo bench format clean
+.PHONY: help run build test asan-test torture-bits demo bench format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -12,6 +12,7 @@ help:
 	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
 	@echo 'make bench      measure it and its peers: fleet, meters, market'
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove build/'
 
@@ -32,6 +33,13 @@ asan-test: $(ASAN)/build.ninja
 	@.ci/setup test
 	@ninja -C $(ASAN) -j $(JOBS)
 	@ctest --preset asan -j $(JOBS)
+
+# Each run takes every JOBS-th case.
+torture-bits: $(BUILD)/build.ninja
+	@.ci/setup test
+	@ninja -C $(BUILD) -j $(JOBS) storage_test
+	@seq 0 $$(($(JOBS) - 1)) | xargs -P $(JOBS) -I{} env TALLYD_TORTURE={}/$(JOBS) \
+	  $(BUILD)/storage_test --gtest_filter='TortureTest.*' --gtest_brief=1
 
 demo: build
 	@exec examples/demo

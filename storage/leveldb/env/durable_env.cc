@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "storage/leveldb/env/log_scan.h"
+
 namespace tallyd {
 namespace {
 
@@ -31,7 +33,7 @@ std::string DirectoryOf(const std::string& name) {
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
 bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MANIFEST"); }
 
-class PreadFile final : public leveldb::RandomAccessFile {
+class PreadFile : public leveldb::RandomAccessFile {
  public:
   PreadFile(std::string name, int descriptor) : name_(std::move(name)), descriptor_(descriptor) {}
   ~PreadFile() override { ::close(descriptor_); }
@@ -57,6 +59,41 @@ class PreadFile final : public leveldb::RandomAccessFile {
  private:
   const std::string name_;
   const int descriptor_;
+};
+
+// What LevelDB reads of a table: its footer, and blocks with a byte of type and a checksum behind
+// them (its doc/table_format.md).
+class TableFile final : public PreadFile {
+ public:
+  TableFile(const std::string& name, int descriptor, uint64_t size)
+      : PreadFile(name, descriptor), name_(name), size_(size) {}
+
+  leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice* result,
+                       char* scratch) const override {
+    const leveldb::Status read = PreadFile::Read(offset, n, result, scratch);
+    if (!read.ok()) return read;
+    const std::string_view bytes(result->data(), result->size());
+    const bool is_footer = n == kFooterBytes && offset + n == size_;
+    const bool good = bytes.size() == n && (is_footer ? bytes.ends_with(kMagic) : IsBlock(bytes));
+    if (good) return read;
+    *result = leveldb::Slice();
+    return leveldb::Status::Corruption(
+        name_, "the block at byte " + std::to_string(offset) + " is not what was written");
+  }
+
+ private:
+  static constexpr size_t kFooterBytes = 48;
+  static constexpr size_t kChecksumBytes = 4;
+  static constexpr std::string_view kMagic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+
+  static bool IsBlock(std::string_view bytes) {
+    if (bytes.size() <= kChecksumBytes) return false;
+    const size_t size = bytes.size() - kChecksumBytes;
+    return IsChecksumOf(bytes.substr(0, size), bytes.data() + size);
+  }
+
+  const std::string name_;
+  const uint64_t size_;
 };
 
 }  // namespace
@@ -186,7 +223,16 @@ leveldb::Status DurableEnv::NewRandomAccessFile(const std::string& name,
   *file = nullptr;
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return FromErrno(name, errno);
-  *file = new PreadFile(name, descriptor);
+  struct stat stat {};
+  if (!name.ends_with(".ldb")) {
+    *file = new PreadFile(name, descriptor);
+  } else if (::fstat(descriptor, &stat) == 0) {
+    *file = new TableFile(name, descriptor, static_cast<uint64_t>(stat.st_size));
+  } else {
+    const int failed = errno;
+    ::close(descriptor);
+    return FromErrno(name, failed);
+  }
   return leveldb::Status::OK();
 }
 

@@ -8,6 +8,7 @@
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
 // - reads are pread, never mmap: a failing disk is an error, not a SIGBUS (finding 8);
+// - damage in a table file is an error that names the file, which LevelDB's own does not;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.
 // Thread-safe. Outlives every database opened with it.

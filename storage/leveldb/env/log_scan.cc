@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/crc.hpp>
+#include <cstring>
 #include <string>
 
 #include "storage/bytes/coding.h"
@@ -22,11 +23,42 @@ struct Fragment {
 
 uint8_t ByteAt(std::string_view log, size_t at) { return static_cast<uint8_t>(log[at]); }
 
+#ifdef __x86_64__
+__attribute__((target("sse4.2"))) uint32_t Crc32cByInstruction(std::string_view bytes) {
+  uint64_t crc = 0xffffffff;
+  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, bytes.data(), sizeof(eight));
+    crc = __builtin_ia32_crc32di(crc, eight);
+  }
+  auto rest = static_cast<uint32_t>(crc);
+  for (const char byte : bytes) {
+    rest = __builtin_ia32_crc32qi(rest, static_cast<unsigned char>(byte));
+  }
+  return ~rest;
+}
+#endif
+
 uint32_t Crc32c(std::string_view bytes) {
+#ifdef __x86_64__
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  if (has_instruction) return Crc32cByInstruction(bytes);
+#endif
   boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
   crc.process_bytes(bytes.data(), bytes.size());
   return crc.checksum();
 }
+
+}  // namespace
+
+bool IsChecksumOf(std::string_view bytes, const char* checksum) {
+  uint32_t masked = 0;
+  for (int i = 3; i >= 0; --i) masked = masked << 8 | static_cast<uint8_t>(checksum[i]);
+  const uint32_t rotated = masked - kMaskDelta;
+  return (rotated >> 17 | rotated << 15) == Crc32c(bytes);
+}
+
+namespace {
 
 size_t LeftInBlock(size_t at) { return kBlockBytes - at % kBlockBytes; }
 
@@ -37,11 +69,7 @@ std::optional<Fragment> ReadFragment(std::string_view log, size_t at) {
   const uint8_t type = ByteAt(log, at + 6);
   if (type < kFull || type > kLast) return std::nullopt;
   if (kHeaderBytes + length > std::min(LeftInBlock(at), log.size() - at)) return std::nullopt;
-  uint32_t masked = 0;
-  for (size_t i = 0; i < 4; ++i) masked |= static_cast<uint32_t>(ByteAt(log, at + i)) << (8 * i);
-  const uint32_t rotated = masked - kMaskDelta;
-  const uint32_t crc = rotated >> 17 | rotated << 15;
-  if (crc != Crc32c(log.substr(at + 6, 1 + length))) return std::nullopt;
+  if (!IsChecksumOf(log.substr(at + 6, 1 + length), log.data() + at)) return std::nullopt;
   return Fragment{type, log.substr(at + kHeaderBytes, length)};
 }
 

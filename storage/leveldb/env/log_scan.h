@@ -23,6 +23,9 @@ struct LogScan {
   std::optional<uint64_t> good_after;
 };
 
+// Whether the four bytes at `checksum` are LevelDB's (masked CRC-32C) of the others.
+bool IsChecksumOf(std::string_view bytes, const char* checksum);
+
 // Calls `record` with each whole record up to the first damage; it returns false if the record's
 // content cannot be, which is damage, too. `from`: where a record begins.
 LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record,

@@ -33,6 +33,8 @@ void SmallStore::Make() {
   Reopen();
   for (TimeUs time = 8; time < 12; ++time) {
     WriteEvent("m" + std::to_string(time % 4), 40 * time, 1000 + time);
+    // Nor is all of the head in its log.
+    if (time == 9) Reopen();
   }
   auto batch = NewBatch();
   Put(batch.get(), "H", "only in the head", 7, {{"B", "other", Value::Double(0.25)}});

@@ -1,5 +1,5 @@
 // SmallStore: a store of two tables, history H and latest L, with all kinds of files: sealed block
-// files, an unsealed head with deletes, and base with a log and a table file. A few KB, closed.
+// files, an unsealed head and base, each with a log and a table file. A few KB, closed.
 #ifndef TALLYD_TESTS_STORAGE_LEVELDB_TOOLS_SMALL_STORE_H_
 #define TALLYD_TESTS_STORAGE_LEVELDB_TOOLS_SMALL_STORE_H_
 
