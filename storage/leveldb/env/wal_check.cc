@@ -100,11 +100,15 @@ class Checker {
     return {};
   }
 
-  // A name that LevelDB cannot read either is left to it: it says what is wrong, and opens nothing.
+  // Without the manifest nothing else can be judged.
   Status CheckManifest(const std::string& name) {
     const std::optional<uint64_t> number = ManifestNumber(name);
+    if (!number) return Damage(Path("CURRENT"), "is damaged: it names no manifest");
     const Result<std::string> bytes = ReadFile(env_, Path(name));
-    if (!number || !bytes) return {};
+    if (!bytes && bytes.error().code() == ErrorCode::kNotFound) {
+      return Damage(Path("CURRENT"), fmt::format("names {}, which is not there", Path(name)));
+    }
+    if (!bytes) return bytes.error();
     const LogScan scan =
         ScanLog(*bytes, [&](std::string_view edit) { return ReadEdit(edit, &manifest_); });
     const uint64_t synced = notes_.BytesOf(&SyncedNote::manifest, *number);

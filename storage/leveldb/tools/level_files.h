@@ -1,7 +1,7 @@
-// A LevelDB as files. Its own, read one by one without trust and without its manifest: which changes
-// they tell of, as far as they can be read, and where they cannot. And one file of all its records
-// at one moment, in order of their keys (storage/FORMAT.md, Backups), written once, read from its
-// first byte to its last.
+// A LevelDB as files. Its own, read one by one without trust and without its manifest: which
+// changes they tell of, as far as they can be read, and where they cannot. And one file of all its
+// records at one moment, in order of their keys (storage/FORMAT.md, Backups), written once, read
+// from its first byte to its last.
 #ifndef TALLYD_STORAGE_LEVELDB_TOOLS_LEVEL_FILES_H_
 #define TALLYD_STORAGE_LEVELDB_TOOLS_LEVEL_FILES_H_
 

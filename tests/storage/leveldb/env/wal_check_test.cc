@@ -82,6 +82,23 @@ class WalCheckTest : public ::testing::Test, public StoreHarness {
   std::string log_, bytes_, damaged_;
 };
 
+TEST_F(WalCheckTest, ACurrentThatNamesNoManifestIsNamed) {
+  const std::string name = config_path() + "/CURRENT";
+  const std::string whole = Load(name);
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] ^= 1;
+    for (const std::string& bytes : {damaged, whole.substr(0, at)}) {
+      std::ofstream(name, std::ios::binary) << bytes;
+      const Status opened = TryOpen();
+      ASSERT_FALSE(opened) << at;
+      EXPECT_THAT(opened.error().message(), testing::HasSubstr("CURRENT")) << at;
+    }
+  }
+  std::ofstream(name, std::ios::binary) << whole;
+  EXPECT_TRUE(TryOpen());
+}
+
 TEST_F(WalCheckTest, AWholeLogOpens) {
   Reopen();
   EXPECT_EQ(Read("H").size(), size_t{kWrites});
