@@ -32,13 +32,15 @@ row_key = "{writer}"
 families.F = {}
 """
 
+BEGIN = 1_600_000_000_000
+
 
 class Writer:
     """Sends batches until told to stop or the daemon dies, and remembers what was acknowledged."""
 
     def __init__(self, name):
         self.name, self.random = name, random.Random(f"{SEED} {name}")
-        self.clock, self.batches, self.acknowledged = 0, {}, set()
+        self.clock, self.batches, self.acknowledged = BEGIN, {}, set()
 
     def run(self, daemon, stop, on_ack):
         while not stop.is_set():
@@ -66,7 +68,7 @@ class CrashTest(E2eTest):
         """Compares what each table holds with what was sent, from the batch since[name] on."""
         for writer in writers:
             first = writer.batches[since[writer.name]].start if since[
-                writer.name] in writer.batches else 0
+                writer.name] in writer.batches else BEGIN
             stored = self.read(daemon, writer, "HISTORY", first)
             self.assertEqual(stored, self.read(daemon, writer, "BUCKET", first),
                              "BUCKET differs from HISTORY")

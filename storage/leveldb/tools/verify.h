@@ -23,8 +23,8 @@
 namespace tallyd {
 
 // A store opened to be looked at: its files, and what it holds in memory of them, by the same rules
-// as when the daemon opens it, without the threads that change it. With an OverlayEnv nothing on the
-// disk changes. One thread.
+// as when the daemon opens it, without the threads that change it. With an OverlayEnv nothing on
+// the disk changes. One thread.
 class OpenedStore {
  public:
   // `env` outlives it.

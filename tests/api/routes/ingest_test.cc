@@ -86,7 +86,7 @@ TEST_F(IngestTest, ADryRunStoresNothing) {
   const Response response = world_.Post("s", R"({"ts":1,"k":"a","v":1})", "dry_run=1");
   EXPECT_EQ(response.status, 200u);
   EXPECT_EQ(nlohmann::json::parse(response.body)["tables"]["ROWS"].size(), 1u);
-  EXPECT_EQ(BodyOf(world_.Call(GetRows, {"ROWS"})), "{\"rows\":[],\"next\":null}\n");
+  EXPECT_EQ(BodyOf(world_.Call(GetRows, {"ROWS"})), "{\"rows\":[],\"next\":null}");
 }
 
 }  // namespace

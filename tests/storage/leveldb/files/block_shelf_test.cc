@@ -72,7 +72,7 @@ class BlockFileShelfTest : public ::testing::Test, public BlockMaker {};
 // One of LevelDB's caches has sixteen parts: an index larger than one goes with the next that comes
 // to its part.
 TEST_F(BlockFileShelfTest, AnIndexThatIsMuchOfTheBoundIsReadOnce) {
-  std::vector<BlockFilePtr> made = {MakeFile(1, "r", 200'000)};
+  std::vector<BlockFilePtr> made = {MakeFile(1, "r", 80'000)};
   for (uint64_t number = 2; number < 30; ++number) made.push_back(MakeFile(number, "s", 1));
   size_t bound = 0;
   for (const BlockFilePtr& file : made) bound += (*file->Index())->bytes();

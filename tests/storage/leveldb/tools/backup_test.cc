@@ -54,6 +54,7 @@ class BackupTest : public ::testing::Test, public SmallStore {
   void OpenRestored(const std::string& from) {
     StorageConfig config = this->config();
     config.path = path() + "/restored";
+    restored_.reset();  // It would go on writing there.
     std::filesystem::remove_all(config.path);
     ToolProgress progress;
     const Result<RestoreReport> report = RestoreBackup({from, config, false, &progress});
