@@ -7,9 +7,9 @@
 //   for each cell, of each column the newest first:
 //     if (merge.Take(column, time, rule) == CellMerge::Fate::kLive) Use(cell);
 //
-// "Newest first" is by time, and of one time the later commit first: so of two writes to one cell
-// the one that wins comes first. Columns may be mixed. A column is a small number that the caller
-// gives; cells that deletes hide must not be shown to it at all. Not thread-safe.
+// "Newest first" is as WriteMoment has it: so of two writes to one cell the one that wins comes
+// first. Columns may be mixed. A column is a small number that the caller gives; cells that deletes
+// hide must not be shown to it at all. Not thread-safe.
 #ifndef TALLYD_STORAGE_CELL_MERGE_H_
 #define TALLYD_STORAGE_CELL_MERGE_H_
 
@@ -21,6 +21,17 @@
 #include "storage/table_info.h"
 
 namespace tallyd {
+
+// When something was written. Of two writes to one cell, or to the one event that a row keeps, the
+// newer counts.
+struct WriteMoment {
+  TimeUs time = 0;
+  uint64_t sequence = 0;  // Of commits.
+
+  bool IsNewerThan(const WriteMoment& other) const {
+    return time != other.time ? time > other.time : sequence > other.sequence;
+  }
+};
 
 // What a family keeps, ready to be asked. `version` counts the newer cells of the column.
 struct GcRule {

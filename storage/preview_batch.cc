@@ -39,14 +39,15 @@ void PreviewBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
 void PreviewBatch::PutCells(Entry* entry, std::string_view row_key, TimeUs time,
                             std::span<const ColumnRef> columns, std::span<const Value> values) {
   if (std::all_of(values.begin(), values.end(), [](const Value& v) { return v.is_null(); })) return;
+  const WriteMoment written{time, ++puts_};
   std::vector<Cell>& cells = entry->rows[std::string(row_key)];
   if (entry->table.mode == TableMode::kLatestRow) {
-    if (!cells.empty() && cells.front().time > time) return;
+    if (!cells.empty() && cells.front().written.IsNewerThan(written)) return;
     cells.clear();
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].is_null()) continue;
-    Cell cell{{columns[i].family, arena_.Copy(columns[i].qualifier)}, time, values[i]};
+    Cell cell{{columns[i].family, arena_.Copy(columns[i].qualifier)}, written, values[i]};
     if (values[i].type() == ValueType::kString) {
       cell.value = Value::String(arena_.Copy(values[i].AsView()));
     } else if (values[i].type() == ValueType::kBytes) {
@@ -56,7 +57,7 @@ void PreviewBatch::PutCells(Entry* entry, std::string_view row_key, TimeUs time,
   }
 }
 
-// In a row's order: newest first, then read order. Of the same cell the last put stays.
+// What the store would keep of them, in a row's order: newest first, then read order.
 void PreviewBatch::Merge(const TableInfo& table, std::vector<Cell>* cells) {
   const auto by_column = [&](const Cell& a, const Cell& b) {
     if (a.column.family != b.column.family) {
@@ -64,30 +65,30 @@ void PreviewBatch::Merge(const TableInfo& table, std::vector<Cell>* cells) {
     }
     return a.column.qualifier < b.column.qualifier;
   };
-  std::reverse(cells->begin(), cells->end());
-  if (table.mode == TableMode::kLatestCell) {
-    std::stable_sort(cells->begin(), cells->end(),
-                     [](const Cell& a, const Cell& b) { return a.time > b.time; });
-    std::stable_sort(cells->begin(), cells->end(), by_column);
-    cells->erase(std::unique(cells->begin(), cells->end(),
-                             [](const Cell& a, const Cell& b) { return a.column == b.column; }),
-                 cells->end());
-  }
-  std::stable_sort(cells->begin(), cells->end(), [&](const Cell& a, const Cell& b) {
-    return a.time != b.time ? a.time > b.time : by_column(a, b);
+  std::sort(cells->begin(), cells->end(),
+            [](const Cell& a, const Cell& b) { return a.written.IsNewerThan(b.written); });
+  static const GcRule kKeepAll;
+  CellMerge merge(table.mode == TableMode::kHistory ? CellMerge::Versions::kAll
+                                                    : CellMerge::Versions::kNewest);
+  merge.BeginRow();
+  std::map<std::pair<FamilyId, std::string_view>, uint32_t> numbers;
+  std::erase_if(*cells, [&](const Cell& cell) {
+    const auto number = static_cast<uint32_t>(numbers.size());
+    const std::pair key(cell.column.family, cell.column.qualifier);
+    const uint32_t column = numbers.try_emplace(key, number).first->second;
+    return merge.Take(column, cell.written.time, kKeepAll) != CellMerge::Fate::kLive;
   });
-  cells->erase(std::unique(cells->begin(), cells->end(),
-                           [](const Cell& a, const Cell& b) {
-                             return a.time == b.time && a.column == b.column;
-                           }),
-               cells->end());
+  std::sort(cells->begin(), cells->end(), [&](const Cell& a, const Cell& b) {
+    return a.written.time != b.written.time ? a.written.time > b.written.time : by_column(a, b);
+  });
 }
 
 void PreviewBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
   Rows& rows = Find(table).rows;
   for (auto row = rows.lower_bound(what.rows.start);
        row != rows.end() && Covers(what, row->first);) {
-    std::erase_if(row->second, [&](const Cell& c) { return Covers(what, c.column, c.time); });
+    std::erase_if(row->second,
+                  [&](const Cell& c) { return Covers(what, c.column, c.written.time); });
     row = row->second.empty() ? rows.erase(row) : std::next(row);
   }
 }
@@ -104,8 +105,8 @@ std::vector<PreviewTable> PreviewBatch::Tables() const {
       row.key = key;
       for (const Cell& cell : cells) {
         const auto at = static_cast<uint32_t>(row.cells.size());
-        if (row.parts.empty() || row.parts.back().time != cell.time) {
-          row.parts.push_back({cell.time, at, at, nullptr});
+        if (row.parts.empty() || row.parts.back().time != cell.written.time) {
+          row.parts.push_back({cell.written.time, at, at, nullptr});
         }
         row.cells.push_back({cell.column, 0, cell.value});
         row.parts.back().end = at + 1;

@@ -19,6 +19,7 @@
 
 #include "storage/arena.h"
 #include "storage/batch.h"
+#include "storage/cell_merge.h"
 #include "storage/row_scan.h"
 
 namespace tallyd {
@@ -48,7 +49,7 @@ class PreviewBatch final : public Batch {
  private:
   struct Cell {
     ColumnRef column;
-    TimeUs time = 0;
+    WriteMoment written;
     Value value;
   };
   using Rows = std::map<std::string, std::vector<Cell>, std::less<>>;
@@ -62,6 +63,7 @@ class PreviewBatch final : public Batch {
   void PutCells(Entry* entry, std::string_view row_key, TimeUs time,
                 std::span<const ColumnRef> columns, std::span<const Value> values);
 
+  uint64_t puts_ = 0;
   std::vector<std::unique_ptr<Entry>> tables_;
   Arena arena_;
 };

@@ -11,6 +11,15 @@ using Fate = CellMerge::Fate;
 
 GcRule Rule(const Family& rules, TimeUs now) { return GcRule::Of({"F", true, rules}, now); }
 
+TEST(WriteMomentTest, OfOneTimeTheLaterCommitIsNewer) {
+  const WriteMoment written{5, 10};
+  EXPECT_TRUE(written.IsNewerThan({4, 20}));
+  EXPECT_TRUE(written.IsNewerThan({5, 9}));
+  EXPECT_FALSE(written.IsNewerThan({5, 10}));
+  EXPECT_FALSE(written.IsNewerThan({5, 11}));
+  EXPECT_FALSE(written.IsNewerThan({6, 1}));
+}
+
 TEST(CellMergeTest, OfTwoWritesToACellTheFirstThatComesCounts) {
   CellMerge merge(CellMerge::Versions::kAll);
   merge.BeginRow();

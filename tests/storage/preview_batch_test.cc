@@ -38,5 +38,34 @@ TEST(PreviewBatchTest, ShowsRowsAsTheStoreWould) {
   EXPECT_EQ(b.cells[0].value, Value::String("gone after Put"));
 }
 
+// The values of the one row that puts at these times leave, newest first; each put writes its place
+// in the list.
+std::vector<Value> ValuesAfterPutsAt(TableMode mode, const std::vector<TimeUs>& times) {
+  TableInfo table;
+  table.id = 1;
+  table.mode = mode;
+  table.families.resize(1);
+  table.family_rank = {0};
+  PreviewBatch preview;
+  const ColumnRef column{0, "x"};
+  for (size_t i = 0; i < times.size(); ++i) {
+    const Value values[] = {Value::Int(static_cast<int64_t>(i))};
+    preview.Put(table, "a", times[i], {&column, 1}, values);
+  }
+  const std::vector<PreviewTable> tables = preview.Tables();
+  std::vector<Value> left;
+  for (const CellView& cell : tables.at(0).rows.at(0).cells) left.push_back(cell.value);
+  return left;
+}
+
+TEST(PreviewBatchTest, OfTwoWritesTheOneWinsThatWinsInTheStore) {
+  const auto int_of = [](int64_t value) { return Value::Int(value); };
+  EXPECT_EQ(ValuesAfterPutsAt(TableMode::kHistory, {5, 7, 5}), (std::vector{int_of(1), int_of(2)}));
+  for (const TableMode mode : {TableMode::kLatestCell, TableMode::kLatestRow}) {
+    EXPECT_EQ(ValuesAfterPutsAt(mode, {5, 7, 6}), std::vector{int_of(1)});
+    EXPECT_EQ(ValuesAfterPutsAt(mode, {5, 7, 7}), std::vector{int_of(2)});
+  }
+}
+
 }  // namespace
 }  // namespace tallyd

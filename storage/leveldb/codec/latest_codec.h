@@ -11,6 +11,7 @@
 
 #include "config/time.h"
 #include "storage/bytes/coding.h"
+#include "storage/cell_merge.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -20,9 +21,8 @@ struct Layer {
   uint64_t sequence = 0;
   std::string_view entry;
 
-  // Of two layers, which has the say.
   bool IsNewerThan(const Layer& other) const {
-    return time != other.time ? time > other.time : sequence > other.sequence;
+    return WriteMoment{time, sequence}.IsNewerThan({other.time, other.sequence});
   }
 };
 

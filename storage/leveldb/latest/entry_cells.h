@@ -24,8 +24,9 @@ struct EntryCells {
 bool DecodeEntry(const ColumnRegistry& sets, TableId table, std::string_view entry,
                  EntryCells* cells);
 
-// Takes out the cells that `drop` names. False: nothing changed. True: *out is the entry that is
-// left, empty if no cell is. REQUIRES: DecodeEntry succeeded.
+// Takes out the cells that `drop` names; it is asked for each cell once, in order. False: nothing
+// changed. True: *out is the entry that is left, empty if no cell is. REQUIRES: DecodeEntry
+// succeeded.
 bool FilterEntry(EntryCells* cells, const std::function<bool(const ColumnRef&)>& drop,
                  std::string* out);
 

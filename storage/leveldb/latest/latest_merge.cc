@@ -102,29 +102,28 @@ bool LatestMerge::Overlap(const ColumnSet& a, const ColumnSet& b) {
 
 // Newest first: what an earlier layer has is taken out of the later ones.
 Status LatestMerge::MergeCells(TableId table) {
-  std::set<ColumnKey> have;
-  std::vector<EntryCells> decoded(layers_.size());  // Keeps what `have` views.
+  static const GcRule kKeepAll;
+  cells_.BeginRow();
+  std::map<ColumnKey, uint32_t> numbers;
+  std::vector<EntryCells> decoded(layers_.size());  // Keeps what `numbers` views.
   std::vector<Layer> left;
   rewritten_.reserve(layers_.size());
   for (size_t i = 0; i < layers_.size(); ++i) {
     EntryCells& cells = decoded[i];
     if (!DecodeEntry(sets_, table, layers_[i].entry, &cells)) return Malformed();
     std::string filtered;
-    const bool changed = FilterEntry(
-        &cells,
-        [&](const ColumnRef& column) {
-          return have.contains({column.family, column.qualifier});
-        },
-        &filtered);
+    const auto is_covered = [&](const ColumnRef& column) {
+      const auto number = static_cast<uint32_t>(numbers.size());
+      const ColumnKey key(column.family, column.qualifier);
+      const uint32_t known = numbers.try_emplace(key, number).first->second;
+      return cells_.Take(known, layers_[i].time, kKeepAll) != CellMerge::Fate::kLive;
+    };
+    const bool changed = FilterEntry(&cells, is_covered, &filtered);
     if (changed && filtered.empty()) continue;
     left.push_back(layers_[i]);
     if (changed) {
       rewritten_.push_back(std::move(filtered));
       left.back().entry = rewritten_.back();
-    }
-    for (size_t c = 0; c < cells.columns.size(); ++c) {
-      if (cells.values[c].is_null()) continue;
-      have.emplace(cells.columns[c].family, cells.columns[c].qualifier);
     }
   }
   layers_ = std::move(left);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "config/result.h"
+#include "storage/cell_merge.h"
 #include "storage/batch.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/codec/latest_codec.h"
@@ -42,6 +43,7 @@ class LatestMerge {
 
   const ColumnRegistry& sets_;
   std::map<std::pair<const ColumnSet*, const ColumnSet*>, bool> overlaps_;
+  CellMerge cells_{CellMerge::Versions::kNewest};
   std::vector<Layer> layers_;           // Of the row at hand.
   std::vector<std::string> rewritten_;  // What layers_ view beside the row.
   std::string encoded_;
