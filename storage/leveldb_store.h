@@ -36,7 +36,10 @@ struct LevelDbStoreOptions {
   const Clock* clock = nullptr;              // Required; outlives the store.
   prometheus::Registry* registry = nullptr;  // Required; outlives the store.
   StoreEnv* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
-  MeasureVolume measure;        // Tests: full disks. Empty: what the file system says.
+  MeasureVolume measure;    // Tests: full disks. Empty: what the file system says.
+  // Rows of latest tables that one commit takes out at most; a delete of more is worked off in the
+  // background.
+  uint64_t rows_at_once = 2000;
 };
 
 // Opens or creates. Errors: kConflict when another process has it open, kCorruption naming what is

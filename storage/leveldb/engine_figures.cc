@@ -37,6 +37,7 @@ uint64_t BytesBelow(const std::string& path) {
 // While the files are being reopened there is nothing to count.
 Figures Measure(Engine* engine) {
   Figures figures;
+  figures.pending_deletes = engine->state().latest_deletes.size();
   const Result<std::unique_ptr<Lease>> lease = engine->database().NewLease();
   if (!lease) return figures;
   const Access access(lease->get());
@@ -92,7 +93,8 @@ void TellOfEngine(Engine* engine, StoreState* state) {
     state->gauges.push_back({gauge, help, {}, static_cast<double>(value)});
   };
   tell("pending_deletes", "tallyd_store_pending_deletes",
-       "Deleted ranges whose bytes are still on the disk.", figures.pending_deletes);
+       "Deleted ranges whose bytes are still on the disk, or in memory (latest tables).",
+       figures.pending_deletes);
   tell("block_files", "tallyd_store_block_files", "Files of column blocks.", figures.block_files);
   tell(nullptr, "tallyd_store_unsealed_bytes", "Bytes committed that are not in column blocks yet.",
        figures.unsealed_bytes);

@@ -136,7 +136,8 @@ Status LevelDbStore::DropTable(std::string_view name) {
   if (!plan) return plan.error();
   const TablePtr table = FindTable(name);
   auto batch = NewLevelDbBatch();
-  batch->Delete(*table, DeleteSpec{});
+  // Whatever there is of a latest table that is unknown goes.
+  if (table->mode == TableMode::kHistory) batch->Delete(*table, DeleteSpec{});
   for (const uint32_t set : state().sets.StoredSets(table->id)) {
     batch->DropRecord(ColumnSetKey(table->id, set));
   }
@@ -164,7 +165,8 @@ void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
 
 std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpec& spec) {
   if (table->mode != TableMode::kHistory) {
-    return std::make_unique<LatestScan>(table, spec, state().sets, state().latest);
+    return std::make_unique<LatestScan>(table, spec, state().sets, state().latest,
+                                        state().latest_deletes.Of(table->id));
   }
   DeleteList deletes;
   Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
@@ -228,7 +230,7 @@ TableStats LevelDbStore::Stats(const TablePtr& table) {
   if (!lease) return stats;
   if (table->mode != TableMode::kHistory) {
     stats.rows = state().latest.RowsOf(table->id);
-    stats.rows_exact = true;
+    stats.rows_exact = state().latest_deletes.Of(table->id)->empty();
     const Access access(lease->get());
     if (access) stats.disk_bytes = LatestDiskBytes(access.base(), table->id);
     return stats;

@@ -78,6 +78,7 @@ Status StoreHarness::TryOpen() {
   options.registry = own_registry_.get();
   options.env = env_;
   options.measure = measure;
+  options.rows_at_once = rows_at_once_;
   Result<std::unique_ptr<Store>> opened = OpenLevelDbStore(options);
   if (!opened) return opened.error();
   store_ = std::move(*opened);

@@ -65,6 +65,7 @@ class StoreHarness {
 
   // Before Open: storage is as tests want it (small, no reserve).
   StorageConfig& config() { return config_; }
+  void set_rows_at_once(uint64_t rows) { rows_at_once_ = rows; }  // See LevelDbStoreOptions.
   const std::string& path() const { return dir_.path(); }
 
   Status TryOpen();
@@ -110,6 +111,7 @@ class StoreHarness {
   TempDir dir_;
   StorageConfig config_;
   StoreEnv* env_;
+  uint64_t rows_at_once_ = LevelDbStoreOptions().rows_at_once;
   Schema adopted_;
   std::unique_ptr<prometheus::Registry> own_registry_;
   std::unique_ptr<Store> store_;

@@ -172,6 +172,7 @@ void Catalogue::Reload(StoredCatalogue stored) {
 }
 
 void Catalogue::Rebuild() {
+  ++version_;
   tables_.clear();
   for (const auto& [id, table] : stored_.tables) {
     tables_[table.name] = Configure(table, schema_->FindTable(table.name));

@@ -6,6 +6,7 @@
 #ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
 #define TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -51,11 +52,14 @@ class Catalogue {
   bool Exists(TableId table) const;
   // Those of the table and of its stream, by key; none if it is unknown.
   std::vector<std::pair<std::string, std::string>> RecordsOf(TableId table) const;
+  // Another one, whenever tables are others than they were.
+  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
  private:
   void Rebuild();  // REQUIRES: mutex_ exclusively.
 
   mutable std::shared_mutex mutex_;
+  std::atomic<uint64_t> version_ = 0;
   StoredCatalogue stored_;
   std::shared_ptr<const Schema> schema_ = std::make_shared<const Schema>();
   std::map<std::string, TablePtr, std::less<>> tables_;

@@ -1,4 +1,4 @@
-// DeleteRange: a range of a history table that is forgotten but not yet removed from the disk
+// DeleteRange: a range of a table that is forgotten but not yet removed from the disk
 // (storage/FORMAT.md, Deletes). It hides what was committed before it. Immutable.
 //
 // The list that a reader applies and the entries it reads must be of one moment: with an older list

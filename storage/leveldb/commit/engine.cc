@@ -23,12 +23,13 @@ std::unique_ptr<DurableEnv> MakeEnv(const LevelDbStoreOptions& options, StoreMet
 
 Engine::Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics)
     : config_(options.storage),
+      rows_at_once_(options.rows_at_once),
       metrics_(metrics),
       own_env_(MakeEnv(options, metrics)),
       env_(own_env_ ? own_env_.get() : options.env),
       space_(options.storage, options.measure),
       database_(options.storage, env_),
-      writer_(&database_, &state_, *options.clock) {}
+      writer_({options.clock, options.storage.sync, rows_at_once_}, &database_, &state_) {}
 
 Engine::~Engine() { Close(); }
 

@@ -47,6 +47,7 @@ class Engine final : public CommitTarget {
   // Block files that no record names, as the start found them.
   const std::vector<LostFile>& lost_files() const { return lost_files_; }
   uint64_t head_bytes() const { return space_.budget().write_buffer; }
+  uint64_t rows_at_once() const { return rows_at_once_; }
 
  private:
   Status OpenOnce(bool first);
@@ -55,6 +56,7 @@ class Engine final : public CommitTarget {
   Status Reopen();
 
   const StorageConfig config_;
+  const uint64_t rows_at_once_;
   StoreMetrics* const metrics_;
   const std::unique_ptr<DurableEnv> own_env_;  // Null when tests bring theirs.
   StoreEnv* const env_;

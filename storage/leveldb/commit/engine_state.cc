@@ -34,7 +34,7 @@ class Loader {
     const bool has_failed = failed != nullptr && last_sequence_ == failed->sequence;
     if (last_sequence_ != state_->last_sequence && !has_failed) return std::nullopt;
     if (has_failed) {
-      state_->latest.Publish(&failed->latest);
+      state_->latest.Publish(&failed->latest, failed->oldest);
       failed->latest.clear();
     }
     state_->latest.Keep([&](TableId table) { return catalogue_.tables.contains(table); });
@@ -55,13 +55,32 @@ class Loader {
   }
 
   LoadedView Finish() {
+    TakeLatestDeletes();
     state_->sealed_sequence = sealed_sequence_;
     state_->catalogue.Reload(std::move(catalogue_));
     state_->fields.Replace(std::move(fields_));
     state_->last_sequence = last_sequence_;
-    std::sort(loaded_.deletes.begin(), loaded_.deletes.end(),
-              [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
     return std::move(loaded_);
+  }
+
+  // Of a table that is not there any more nobody knows the mode, and no row is in memory: its
+  // deletes are of files.
+  void TakeLatestDeletes() {
+    DeleteList& deletes = loaded_.deletes;
+    std::sort(deletes.begin(), deletes.end(),
+              [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
+    // Between two writes of sealing a delete is in base and in its head.
+    deletes.erase(
+        std::unique(deletes.begin(), deletes.end(),
+                    [](const auto& a, const auto& b) { return a->sequence == b->sequence; }),
+        deletes.end());
+    const auto latest =
+        std::stable_partition(deletes.begin(), deletes.end(), [&](const auto& deleted) {
+          const auto table = catalogue_.tables.find(deleted->table);
+          return table == catalogue_.tables.end() || table->second.mode == TableMode::kHistory;
+        });
+    state_->latest_deletes.Replace({latest, deletes.end()});
+    deletes.erase(latest, deletes.end());
   }
 
   Status ReadAll(leveldb::DB* db) {

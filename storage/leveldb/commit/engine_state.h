@@ -12,6 +12,7 @@
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/catalogue/field_catalogue.h"
 #include "storage/leveldb/files/database.h"
+#include "storage/leveldb/latest/latest_deletes.h"
 #include "storage/leveldb/latest/latest_tables.h"
 
 namespace tallyd {
@@ -21,6 +22,7 @@ struct EngineState {
   ColumnRegistry sets;
   FieldCatalogue fields;
   LatestTables latest;
+  LatestDeletes latest_deletes;
   uint64_t last_sequence = 0;  // Of the committer's thread.
   // Of what is in block files: deletes up to it hide nothing in heads.
   std::atomic<uint64_t> sealed_sequence = 0;
@@ -45,6 +47,7 @@ Result<LoadedView> LoadEngineState(Database* database, EngineState* state);
 struct FailedGroup {
   uint64_t sequence = 0;  // The last of the group.
   LatestChanges latest;
+  LatestTimes oldest;
 };
 // After a reopen by the process that had loaded it: reads all records but the latest rows, which
 // are what they were, but for the group that failed (null: none did). Where that cannot be, it

@@ -10,32 +10,12 @@
 
 namespace tallyd {
 
-namespace {
-
-constexpr size_t kManyChanges = 100'000;
-
-bool Holds(const KeyRange& range, std::string_view key) {
-  return key >= range.start && (range.end.empty() || key < range.end);
-}
-
-// Whether the row, as it was made just now, is this layer and nothing else.
-bool IsOnlyLayer(std::string_view row, const Layer& layer) {
-  ByteReader in(row);
-  uint64_t count = 0;
-  uint64_t time = 0;
-  uint64_t sequence = 0;
-  return in.GetVarint(&count) && count == 1 && in.GetVarint(&time) && in.GetVarint(&sequence) &&
-         time == static_cast<uint64_t>(layer.time) && sequence == layer.sequence;
-}
-
-}  // namespace
-
-GroupWriter::GroupWriter(Database* database, EngineState* state, const Clock& clock)
-    : database_(database),
+GroupWriter::GroupWriter(const Options& options, Database* database, EngineState* state)
+    : options_(options),
+      database_(database),
       state_(state),
-      clock_(clock),
-      merge_(state->sets),
-      copies_(&state->catalogue, &state->sets) {}
+      copies_(&state->catalogue, &state->sets),
+      latest_(state->sets, &state->latest, &state->latest_deletes, options.rows_at_once) {}
 
 bool GroupWriter::MayCommit(const LevelDbBatch& batch) const {
   return std::all_of(batch.tables().begin(), batch.tables().end(),
@@ -46,9 +26,8 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   head_.Clear();
   base_.Clear();
   any_base_ = false;
-  // A map keeps the room that a delete of very many rows took.
-  if (latest_.bucket_count() > kManyChanges) latest_ = LatestChanges();
-  latest_.clear();
+  any_row_ = false;
+  latest_.Clear();
   sets_.clear();
   fields_.clear();
   write_ = {&head_, {}, {}, sync, {}};
@@ -85,11 +64,10 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
         added = PutLatest(*batch, op);
         break;
       case LevelDbBatch::OpKind::kDelete:
-        if (op.mode == TableMode::kHistory) {
-          DeleteHistory(op.table, batch->deletes()[op.index]);
-        } else {
-          added = DeleteLatest(op.table, batch->deletes()[op.index]);
-        }
+        added = Delete(op, batch->deletes()[op.index]);
+        break;
+      case LevelDbBatch::OpKind::kTrim:
+        added = TrimLatest(*batch, op);
         break;
       case LevelDbBatch::OpKind::kPutRecord:
         PutBase(batch->Key(op), batch->ValueOf(op));
@@ -113,57 +91,50 @@ void GroupWriter::CoverTime(TableId table, TimeUs time) {
 }
 
 Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
-  const LatestKey key{op.table, batch.Key(op)};
-  LatestChange& change = ChangeOf(key);
-  const std::string_view before = change.value();
   const Layer layer{op.time, ++sequence_, batch.ValueOf(op)};
-  const Result<std::string_view> row = merge_.Put(op.table, op.mode, before, layer);
-  if (!row) return row.error();
-  if (row->data() == before.data()) return {};
-  change.twin.reset();
-  if (op.twin >= 0 && IsOnlyLayer(*row, layer)) {
+  std::optional<LatestTwin> twin;
+  if (op.twin >= 0) {
     EntryHead head;
     ByteReader in(layer.entry);
     GetEntryHead(&in, &head);
-    change.twin = LatestTwin{layer.time, layer.sequence, sequences_[static_cast<size_t>(op.twin)],
-                             head.number};
+    twin = LatestTwin{layer.time, layer.sequence, sequences_[static_cast<size_t>(op.twin)],
+                      head.number};
   }
-  change.row = StoredRow::Make(key.key, *row);
-  change.changed = true;
+  return latest_.Put({op.table, batch.Key(op)}, op.mode, layer, twin);
+}
+
+// Base is told at once what is left of a row, and then the head need not be.
+Status GroupWriter::TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
+  const LevelDbBatch::Trim& trim = batch.trim();
+  const auto left = latest_.Trim({op.table, batch.Key(op)}, trim.deletes, trim.oldest);
+  if (!left) return left.error();
+  if (*left) StoreLatest({op.table, batch.Key(op)}, **left);
   return {};
 }
 
-LatestChange& GroupWriter::ChangeOf(const LatestKey& key) {
-  const auto [place, first] = latest_.try_emplace(key);
-  if (first) place->second.stored = state_->latest.Find(key);
-  return place->second;
+void GroupWriter::StoreLatest(const LatestKey& key, std::string_view row) {
+  any_row_ = true;
+  const std::string record = RowPrefix(KeySpace::kLatest, key.table, key.key);
+  if (row.empty()) {
+    base_.Delete(record);
+  } else {
+    base_.Put(record, ToSlice(row));
+  }
 }
 
-Status GroupWriter::DeleteLatest(TableId table, const DeleteSpec& what) {
-  const LatestRows& rows = state_->latest.Of(table);
-  for (auto at = rows.BeginOf(what.rows), end = rows.EndOf(what.rows); at < end;
-       at = rows.Next(at)) {
-    ChangeOf({table, rows.At(at).key()});
-  }
-  for (auto& [key, change] : latest_) {
-    const std::string_view before = change.value();
-    if (key.table != table || before.empty() || !Holds(what.rows, key.key)) continue;
-    const Result<std::string_view> left = merge_.Delete(table, before, what);
-    if (!left) return left.error();
-    if (left->data() == before.data()) continue;
-    change.row = left->empty() ? nullptr : StoredRow::Make(key.key, *left);
-    change.changed = true;
-    change.twin.reset();
-  }
-  return {};
-}
-
-void GroupWriter::DeleteHistory(TableId table, const DeleteSpec& what) {
-  auto range = std::make_shared<const DeleteRange>(table, ++sequence_, what, clock_.Now());
+Status GroupWriter::Delete(const LevelDbBatch::Op& op, const DeleteSpec& what) {
+  auto range =
+      std::make_shared<const DeleteRange>(op.table, ++sequence_, what, options_.clock->Now());
   const KeyRange& rows = what.rows;
-  if ((!rows.end.empty() && rows.start >= rows.end) || what.cells.is_empty()) return;
-  head_.Put(DeleteKey(table, sequence_), EncodeDelete(what, range->at));
-  write_.deletes.push_back(std::move(range));
+  if ((!rows.end.empty() && rows.start >= rows.end) || what.cells.is_empty()) return {};
+  if (op.mode != TableMode::kHistory) {
+    const Result<bool> is_pending = latest_.Delete(range);
+    if (!is_pending) return is_pending.error();
+    if (!*is_pending) return {};
+  }
+  head_.Put(DeleteKey(op.table, sequence_), EncodeDelete(what, range->at));
+  if (op.mode == TableMode::kHistory) write_.deletes.push_back(std::move(range));
+  return {};
 }
 
 void GroupWriter::AddRecords(const LevelDbBatch& batch) {
@@ -189,21 +160,9 @@ void GroupWriter::AddGroupRecords() {
       PutBase(FieldKey(stream, field), EncodeField(type_bits));
     }
   }
-  latest_record_.clear();
-  for (const auto& [key, change] : latest_) {
-    if (!change.changed) continue;
-    // Empty: the row is gone. A head remembers that until it is sealed.
-    std::string_view row = change.value();
-    if (change.twin) {
-      EncodeLatestTwin(*change.twin, &twin_);
-      row = twin_;
-    }
-    AppendLatestChange({key.table, key.key, row}, &latest_record_);
-  }
-  // Each record of changes has a key of its own, also where nothing was written but deletes of
-  // rows.
-  if (!latest_record_.empty() && sequence_ == state_->last_sequence) ++sequence_;
   if (sequence_ == state_->last_sequence) return;
+  latest_record_.clear();
+  latest_.AppendChanges(&latest_record_);
   if (!latest_record_.empty()) head_.Put(LatestChangesKey(sequence_), latest_record_);
   std::string last;
   PutU64(&last, sequence_);
@@ -216,7 +175,12 @@ void GroupWriter::PutBase(std::string_view key, std::string_view value) {
 }
 
 Status GroupWriter::Write() {
-  if (any_base_) {
+  // Base must not tell of what a power cut may take from the head.
+  if (any_row_ && options_.sync != Sync::kAlways) {
+    const Status synced = database_->SyncNewestHead();
+    if (!synced) return synced;
+  }
+  if (any_base_ || any_row_) {
     // A note that outlives a failed write goes at the next start.
     for (const uint64_t number : database_->shelf().TakeGone()) {
       base_.Delete(FileNoteKey(number));
@@ -228,23 +192,18 @@ Status GroupWriter::Write() {
   return database_->WriteHead(write_, [this] { Publish(); });
 }
 
-// The batches are gone by the time somebody asks: the keys must be those of the rows.
+// What a group without a sequence of its own told base alone, if it did, is found out anew.
 void GroupWriter::KeepFailed() {
-  if (failed_) return;
+  if (failed_ || sequence_ == state_->last_sequence) return;
   failed_.emplace();
   failed_->sequence = sequence_;
-  for (auto& [key, change] : latest_) {
-    if (!change.changed || (!change.row && change.stored == nullptr)) continue;
-    const StoredRow& row = change.row ? *change.row : **change.stored;
-    failed_->latest.emplace(LatestKey{key.table, row.key()}, std::move(change));
-  }
-  latest_.clear();
+  latest_.MoveTo(&failed_->latest, &failed_->oldest);
 }
 
 void GroupWriter::Publish() {
   for (const ColumnSet* set : sets_) ColumnRegistry::SetStored(*set, true);
   state_->fields.Add(fields_);
-  state_->latest.Publish(&latest_);
+  latest_.Publish();
 }
 
 }  // namespace tallyd

@@ -18,14 +18,19 @@
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/commit/head_copies.h"
 #include "storage/leveldb/commit/leveldb_batch.h"
-#include "storage/leveldb/latest/latest_merge.h"
+#include "storage/leveldb/latest/latest_group.h"
 
 namespace tallyd {
 
 class GroupWriter {
  public:
+  struct Options {
+    const Clock* clock = nullptr;
+    Sync sync = Sync::kAlways;
+    uint64_t rows_at_once = 0;  // See LatestGroup.
+  };
   // All outlive the writer.
-  GroupWriter(Database* database, EngineState* state, const Clock& clock);
+  GroupWriter(const Options& options, Database* database, EngineState* state);
 
   // False when a table that the batch writes to was dropped: it must not be committed.
   bool MayCommit(const LevelDbBatch& batch) const;
@@ -41,9 +46,9 @@ class GroupWriter {
   Status AddBatch(LevelDbBatch* batch);
   void CoverTime(TableId table, TimeUs time);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
-  LatestChange& ChangeOf(const LatestKey& key);
-  Status DeleteLatest(TableId table, const DeleteSpec& what);
-  void DeleteHistory(TableId table, const DeleteSpec& what);
+  Status TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
+  void StoreLatest(const LatestKey& key, std::string_view row);
+  Status Delete(const LevelDbBatch::Op& op, const DeleteSpec& what);
   void AddRecords(const LevelDbBatch& batch);
   void AddGroupRecords();
   void PutBase(std::string_view key, std::string_view value);
@@ -51,10 +56,9 @@ class GroupWriter {
   void KeepFailed();
   void Publish();
 
+  const Options options_;
   Database* const database_;
   EngineState* const state_;
-  const Clock& clock_;
-  LatestMerge merge_;
 
   HeadCopies copies_;
 
@@ -62,14 +66,14 @@ class GroupWriter {
   leveldb::WriteBatch head_;  // write_ has what belongs to it.
   leveldb::WriteBatch base_;
   bool any_base_ = false;
+  bool any_row_ = false;  // Of a latest table, in base_.
   uint64_t sequence_ = 0;
-  LatestChanges latest_;             // Rows as they will be.
+  LatestGroup latest_;
   std::vector<uint64_t> sequences_;  // Of the batch's ops.
   std::vector<const ColumnSet*> sets_;
   FieldTypes fields_;
   HeadWrite write_;
   std::string latest_record_;
-  std::string twin_;
   size_t committed_bytes_ = 0;
   std::optional<FailedGroup> failed_;
 };

@@ -108,6 +108,21 @@ bool LevelDbBatch::stores_events() const {
   });
 }
 
+void LevelDbBatch::TrimRow(TableId table, std::string_view row_key) {
+  AddRow(OpKind::kTrim, table, row_key);
+  Touch(table);
+}
+
+void LevelDbBatch::AddRow(OpKind kind, TableId table, std::string_view row_key) {
+  Op op;
+  op.kind = kind;
+  op.table = table;
+  op.offset = bytes_.size();
+  op.key_size = static_cast<uint32_t>(row_key.size());
+  bytes_.Append(row_key);
+  ops_.push_back(op);
+}
+
 void LevelDbBatch::Touch(TableId table) {
   if (!tables_.empty() && tables_.back() == table) return;
   if (std::find(tables_.begin(), tables_.end(), table) == tables_.end()) tables_.push_back(table);

@@ -22,6 +22,7 @@ class LevelDbBatch final : public Batch {
     kEntry,       // An entry of a history table; the key's sequence is to be patched.
     kLatest,      // A layer of a latest table's row; the key is the row key.
     kDelete,      // deletes()[index].
+    kTrim,        // A latest table's row, of which what is to go goes; the key is the row key.
     kPutRecord,   // A key and value as they are (meta, what the sealer records).
     kDropRecord,  // A key to remove.
   };
@@ -48,6 +49,14 @@ class LevelDbBatch final : public Batch {
   bool empty() const override { return ops_.empty() && fields_.empty(); }
 
   // For the engine itself.
+  // What is to go of the rows that are trimmed: what pending deletes up to this sequence hide, and
+  // cells that are older, by their family. What else is in the batch does not matter.
+  struct Trim {
+    uint64_t deletes = 0;
+    std::vector<TimeUs> oldest;
+  };
+  void SetTrim(Trim trim) { trim_ = std::move(trim); }
+  void TrimRow(TableId table, std::string_view row_key);
   void PutRecord(std::string_view key, std::string_view value);
   void DropRecord(std::string_view key);
 
@@ -58,6 +67,7 @@ class LevelDbBatch final : public Batch {
     return bytes_.View(op.offset + op.key_size, op.value_size);
   }
   const std::vector<DeleteSpec>& deletes() const { return deletes_; }
+  const Trim& trim() const { return trim_; }
   const std::vector<const ColumnSet*>& new_sets() const { return new_sets_; }
   const FieldTypes& fields() const { return fields_; }
   const std::vector<TableId>& tables() const { return tables_; }  // That it writes to.
@@ -69,12 +79,14 @@ class LevelDbBatch final : public Batch {
   Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   void FinishPut(Op op, bool any_value);
   int32_t FindTwin(const Op& op) const;
+  void AddRow(OpKind kind, TableId table, std::string_view row_key);
   void Touch(TableId table);
 
   const FieldCatalogue& known_fields_;
   ByteBuffer bytes_;
   std::vector<Op> ops_;
   std::vector<DeleteSpec> deletes_;
+  Trim trim_;
   std::vector<const ColumnSet*> new_sets_;  // Not stored yet when they were first used here.
   FieldTypes fields_;                       // New, or with types that are new.
   std::vector<TableId> tables_;

@@ -130,39 +130,58 @@ Status LatestMerge::MergeCells(TableId table) {
   return {};
 }
 
-Result<std::string_view> LatestMerge::Delete(TableId table, std::string_view row,
-                                             const DeleteSpec& what) {
+bool LatestTrim::HidesLayer(const Layer& layer) const {
+  return std::any_of(deletes.begin(), deletes.end(), [&](const auto* range) {
+    return range->HidesEntry(layer.time, layer.sequence);
+  });
+}
+
+bool LatestTrim::MayTouch(const Layer& layer) const {
+  return std::any_of(
+             deletes.begin(), deletes.end(),
+             [&](const auto* range) { return range->HidesTime(layer.time, layer.sequence); }) ||
+         std::any_of(oldest.begin(), oldest.end(),
+                     [&](TimeUs of_family) { return layer.time < of_family; });
+}
+
+bool LatestTrim::HidesCell(const Layer& layer, const ColumnRef& column) const {
+  const bool aged = column.family < oldest.size() && layer.time < oldest[column.family];
+  return aged || std::any_of(deletes.begin(), deletes.end(), [&](const auto* range) {
+           return range->HidesTime(layer.time, layer.sequence) && range->HidesColumn(column);
+         });
+}
+
+Result<std::string_view> LatestMerge::Trim(TableId table, std::string_view row,
+                                           const LatestTrim& trim) {
   if (!DecodeLatest(row, &layers_)) return Malformed();
-  bool any = false;
+  if (std::none_of(layers_.begin(), layers_.end(),
+                   [&](const Layer& layer) { return trim.MayTouch(layer); })) {
+    return row;
+  }
+  bool touched = false;
   rewritten_.clear();
   rewritten_.reserve(layers_.size());
   std::vector<Layer> left;
   for (const Layer& layer : layers_) {
-    if (!what.cells.Contains(layer.time)) {
-      left.push_back(layer);
-      continue;
-    }
-    any = any || !what.family;
-    if (!what.family) continue;
+    const bool whole = trim.HidesLayer(layer);
+    touched = touched || whole;
+    if (whole) continue;
+    left.push_back(layer);
+    if (!trim.MayTouch(layer)) continue;
     EntryCells cells;
     if (!DecodeEntry(sets_, table, layer.entry, &cells)) return Malformed();
     std::string filtered;
     const bool changed = FilterEntry(
-        &cells,
-        [&](const ColumnRef& column) {
-          return column.family == *what.family &&
-                 (!what.qualifier || *what.qualifier == column.qualifier);
-        },
-        &filtered);
-    any = any || changed;
-    if (changed && filtered.empty()) continue;
-    left.push_back(layer);
-    if (changed) {
+        &cells, [&](const ColumnRef& column) { return trim.HidesCell(layer, column); }, &filtered);
+    touched = touched || changed;
+    if (changed && filtered.empty()) {
+      left.pop_back();
+    } else if (changed) {
       rewritten_.push_back(std::move(filtered));
       left.back().entry = rewritten_.back();
     }
   }
-  if (!any) return row;
+  if (!touched) return row;
   return left.empty() ? std::string_view() : Encode(left);
 }
 

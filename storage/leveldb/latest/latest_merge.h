@@ -1,9 +1,9 @@
-// LatestMerge: how a row of a latest table takes up an event or a delete. A row is its layers
-// (latest_codec.h). A new layer goes to its place in time; layers that newer ones cover wholly are
-// dropped, and so are covered cells where the columns of layers overlap.
+// LatestMerge: how a row of a latest table takes up an event, and what deletes and age leave of it.
+// A row is its layers (latest_codec.h). A new layer goes to its place in time; layers that newer
+// ones cover wholly are dropped, and so are covered cells where the columns of layers overlap.
 //
 // The common cases cost no decoding: a layer over one of the same column set replaces it, and
-// whether two sets overlap is computed once. Of the committer's thread.
+// whether two sets overlap is computed once. Of one thread.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 
@@ -16,11 +16,24 @@
 
 #include "config/result.h"
 #include "storage/cell_merge.h"
-#include "storage/batch.h"
 #include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/delete_ranges.h"
 #include "storage/leveldb/codec/latest_codec.h"
 
 namespace tallyd {
+
+// What is to go of a row.
+struct LatestTrim {
+  std::vector<const DeleteRange*> deletes;  // That cover the row.
+  // By family: older cells are past their age. Families beyond the last have none.
+  std::span<const TimeUs> oldest;
+
+  bool empty() const { return deletes.empty() && oldest.empty(); }
+  bool HidesLayer(const Layer& layer) const;  // The whole of it, whatever it holds.
+  // Whether some of it may be to go: if not, nothing is.
+  bool MayTouch(const Layer& layer) const;
+  bool HidesCell(const Layer& layer, const ColumnRef& column) const;
+};
 
 class LatestMerge {
  public:
@@ -32,8 +45,8 @@ class LatestMerge {
   // The row (empty: none yet) after `layer` was written to it.
   Result<std::string_view> Put(TableId table, TableMode mode, std::string_view row,
                                const Layer& layer);
-  // The row after the delete (its row range is the caller's matter); empty if nothing is left.
-  Result<std::string_view> Delete(TableId table, std::string_view row, const DeleteSpec& what);
+  // The row without what is to go; empty if nothing is left.
+  Result<std::string_view> Trim(TableId table, std::string_view row, const LatestTrim& trim);
 
  private:
   bool Overlap(const ColumnSet& a, const ColumnSet& b);

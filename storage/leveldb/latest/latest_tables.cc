@@ -1,5 +1,7 @@
 #include "storage/leveldb/latest/latest_tables.h"
 
+#include <algorithm>
+#include <limits>
 #include <mutex>
 #include <random>
 
@@ -80,8 +82,7 @@ uint64_t LatestTables::RowsOf(TableId table) const {
 StoredRowPtr* LatestTables::Find(const LatestKey& row) const { return Of(row.table).Find(row.key); }
 
 // What is replaced is replaced first: slots are not good for longer.
-void LatestTables::Publish(LatestChanges* changes) {
-  if (changes->empty()) return;
+void LatestTables::Publish(LatestChanges* changes, const LatestTimes& oldest) {
   const std::unique_lock lock(mutex_);
   for (auto& [key, change] : *changes) {
     if (change.changed && change.row && change.stored != nullptr) {
@@ -96,16 +97,42 @@ void LatestTables::Publish(LatestChanges* changes) {
       change.row = tables_[key.table].Erase(key.key);
     }
   }
+  for (const auto& [table, time] : oldest) {
+    TimeUs& known = oldest_.try_emplace(table, time).first->second;
+    known = std::min(known, time);
+  }
 }
 
 void LatestTables::Replace(Rows rows) {
   const std::unique_lock lock(mutex_);
   tables_.swap(rows);
+  oldest_.clear();
+  for (const auto& [table, of_table] : tables_) oldest_[table] = 0;  // Nobody has looked.
 }
 
 void LatestTables::Keep(const std::function<bool(TableId)>& keep) {
   const std::unique_lock lock(mutex_);
   std::erase_if(tables_, [&](const auto& table) { return !keep(table.first); });
+}
+
+LatestRows LatestTables::TakeOut(TableId table) {
+  const std::unique_lock lock(mutex_);
+  oldest_.erase(table);
+  auto taken = tables_.extract(table);
+  return taken ? std::move(taken.mapped()) : LatestRows();
+}
+
+std::vector<TableId> LatestTables::Tables() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<TableId> tables;
+  for (const auto& [table, rows] : tables_) tables.push_back(table);
+  return tables;
+}
+
+TimeUs LatestTables::TakeOldest(TableId table) {
+  const std::unique_lock lock(mutex_);
+  const auto taken = oldest_.extract(table);
+  return taken ? taken.mapped() : std::numeric_limits<TimeUs>::max();
 }
 
 }  // namespace tallyd

@@ -1,7 +1,7 @@
 // LatestTables: every row of every latest table, in memory. The committer changes them: it reads
 // rows without a lock (it is the only writer), gathers a group's new rows, and publishes them here
 // once their write succeeded. Readers copy rows out in pieces under a shared lock: each row is one
-// state, a scan need not be.
+// state, a scan need not be. What deletes hide of rows (latest_deletes.h) is in them for a while.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_TABLES_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_TABLES_H_
 
@@ -11,6 +11,8 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <map>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -65,7 +67,8 @@ class LatestKeySet {
 struct LatestChange {
   StoredRowPtr* stored = nullptr;  // Where it is among the rows, if it was there before.
   bool changed = false;
-  StoredRowPtr row;  // What it becomes, if it is changed; null: it goes.
+  bool recorded = false;  // By the head; else base has been told what is left of it.
+  StoredRowPtr row;       // What it becomes, if it is changed; null: it goes.
   std::optional<LatestTwin> twin;
 
   // The row as it will be; empty: there is none.
@@ -76,6 +79,9 @@ struct LatestChange {
 };
 // The keys outlive the group: they are of a batch's operations, or of stored rows.
 using LatestChanges = boost::unordered_flat_map<LatestKey, LatestChange, LatestKey::Hash>;
+
+// By table, the least time of what was put.
+using LatestTimes = std::map<TableId, TimeUs>;
 
 // Rows that were copied out: keys and values, which live as long as the copy.
 class LatestCopy {
@@ -104,19 +110,28 @@ class LatestTables {
   uint64_t Count(TableId table, const KeyRange& range) const;
   uint64_t RowsOf(TableId table) const;
 
+  // Of the sealer's thread.
+  std::vector<TableId> Tables() const;
+  // The least time that was put since it was last taken; the greatest there is if nothing was.
+  TimeUs TakeOldest(TableId table);
+
   // Of the committer's thread.
   // Null if there is none; see LatestRows for how long it is good.
   StoredRowPtr* Find(const LatestKey& row) const;
   const LatestRows& Of(TableId table) const;
   // The rows that were replaced are left in *changes: nobody waits while they are freed.
-  void Publish(LatestChanges* changes);
+  void Publish(LatestChanges* changes, const LatestTimes& oldest);
+  // By what was loaded.
   void Replace(Rows rows);
   // Drops the rows of all other tables.
   void Keep(const std::function<bool(TableId)>& keep);
+  // A table that was dropped.
+  LatestRows TakeOut(TableId table);
 
  private:
   mutable std::shared_mutex mutex_;
   Rows tables_;
+  LatestTimes oldest_;  // Put since TakeOldest.
 };
 
 }  // namespace tallyd

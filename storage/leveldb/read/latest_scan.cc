@@ -13,11 +13,12 @@ constexpr size_t kMaxChunkRows = 512;
 }  // namespace
 
 LatestScan::LatestScan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-                       const LatestTables& latest)
+                       const LatestTables& latest, DeleteListPtr deletes)
     : table_(table->id),
       reverse_(spec.reverse),
       keys_only_(spec.keys_only),
       latest_(latest),
+      deletes_(std::move(deletes)),
       plan_(std::move(table), spec, sets),
       assembler_(&plan_, spec, CellMerge::Versions::kNewest),
       ranges_(spec),
@@ -63,6 +64,9 @@ bool LatestScan::ReadChunk() {
 
 Status LatestScan::ReadRow(std::string_view key, std::string_view row) {
   assembler_.Begin();
+  for (const auto& deleted : *deletes_) {
+    if (deleted->CoversRow(key)) assembler_.Hide(deleted.get());
+  }
   bool good = DecodeLatest(row, &layers_);
   for (size_t i = 0; good && i < layers_.size(); ++i) {
     if (keys_only_ && assembler_.HasCellAfter(layers_[i].time)) break;

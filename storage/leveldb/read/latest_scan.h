@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/latest/latest_deletes.h"
 #include "storage/leveldb/latest/latest_tables.h"
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/row_assembler.h"
@@ -16,9 +17,9 @@ namespace tallyd {
 
 class LatestScan final : public RowScan {
  public:
-  // `sets` and `latest` outlive the scan.
+  // `sets` and `latest` outlive the scan. `deletes`: as they are by now.
   LatestScan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-             const LatestTables& latest);
+             const LatestTables& latest, DeleteListPtr deletes);
 
   Result<bool> Next() override;
   void SkipTo(std::string_view key) override;
@@ -32,6 +33,7 @@ class LatestScan final : public RowScan {
   const bool reverse_;
   const bool keys_only_;
   const LatestTables& latest_;
+  const DeleteListPtr deletes_;
   ColumnPlan plan_;
   RowAssembler assembler_;
 

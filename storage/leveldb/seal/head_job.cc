@@ -52,7 +52,9 @@ Result<Progress> HeadJob::BeginHead(const View& view) {
   next_ = now + std::clamp<Time::duration>(delay / 2, kLeastLook, kLook);
   if (newest.bytes() == 0) return Progress::kNone;
   const bool settle = context_.settle.active && newest.number() <= context_.settle.head;
-  const bool has_delete = view.last_delete() > context_.state().sealed_sequence;
+  const EngineState& state = context_.state();
+  const bool has_delete =
+      std::max(view.last_delete(), state.latest_deletes.last()) > state.sealed_sequence;
   const Time old_from = newest.since() + (has_delete ? std::min<Time::duration>(kDeleteDelay, delay)
                                                      : Time::duration(delay));
   const bool full =

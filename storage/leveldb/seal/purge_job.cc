@@ -22,12 +22,7 @@ Result<Progress> PurgeJob::Work(const ViewPtr& view) {
   const bool same = idle_.lock() == view && !context_.settle.active;
   if (same && std::chrono::steady_clock::now() < next_) return Progress::kNone;
   next_ = kNever;
-  std::set<TableId> latest;
-  for (const TablePtr& table : context_.state().catalogue.Tables()) {
-    if (table->mode != TableMode::kHistory) latest.insert(table->id);
-  }
   for (const auto& [table, deletes] : view->deletes) {
-    if (latest.contains(table)) continue;
     const Result<Progress> purged = Purge(*view, table);
     if (!purged || *purged == Progress::kSome) return purged;
   }

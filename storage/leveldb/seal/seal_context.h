@@ -21,6 +21,7 @@ struct SettleGoal {
   bool active = false;
   uint64_t head = 0;      // The newest head to be sealed.
   uint64_t sequence = 0;  // Of the newest files to be merged; 0: not sealed yet.
+  uint64_t number = 0;    // Each settling has another one.
 };
 
 class SealContext {
@@ -46,6 +47,7 @@ class SealContext {
   EngineState& state() const { return parts_.engine->state(); }
   Database& database() const { return parts_.engine->database(); }
   StoreMetrics& metrics() const { return *parts_.metrics; }
+  GroupCommitter& committer() const { return *parts_.committer; }
   bool stopping() const { return parts_.stopping(); }
   // Between steps of work that is not urgent.
   void Pace() const { parts_.pacer->Pace(); }

@@ -8,6 +8,7 @@
 #include "storage/leveldb/seal/damage_job.h"
 #include "storage/leveldb/seal/expiry_job.h"
 #include "storage/leveldb/seal/head_job.h"
+#include "storage/leveldb/seal/latest_job.h"
 #include "storage/leveldb/seal/merge_job.h"
 #include "storage/leveldb/seal/purge_job.h"
 
@@ -21,23 +22,24 @@ constexpr auto kBetweenLogLines = std::chrono::minutes(1);
 // Dropped files whose last reader has gone wait for the next look.
 constexpr auto kLook = std::chrono::seconds(1);
 
-// Compacts base, once for each Settle; before, and when the store was opened, it clears out what no
-// table owns.
+// Compacts base, once for each Settle; before, when the store was opened, and when tables have
+// changed, it clears out what no table owns.
 class BaseJob final : public SealJob {
  public:
   explicit BaseJob(SealContext* context) : context_(*context) {}
   std::string_view name() const override { return "compacting base"; }
   Result<Progress> Work(const ViewPtr&) override {
     if (!context_.settle.active) compacted_ = false;
-    if (swept_ && (!context_.settle.active || std::exchange(compacted_, true))) {
+    const uint64_t version = context_.state().catalogue.version();
+    if (swept_ == version && (!context_.settle.active || std::exchange(compacted_, true))) {
       return Progress::kNone;
     }
     const auto commit = [this](const Records& records) { return context_.CommitRecords(records); };
     const auto stopping = [this] { return context_.stopping(); };
     const Status swept =
         RemoveStrayRows(&context_.database(), context_.state().catalogue, commit, stopping);
-    swept_ = swept.has_value();
     if (!swept) return swept.error();
+    swept_ = version;
     if (!context_.settle.active) return Progress::kNone;
     compacted_ = true;
     const Status compacted = CompactBase(&context_.database(), commit, stopping);
@@ -47,7 +49,7 @@ class BaseJob final : public SealJob {
 
  private:
   SealContext& context_;
-  bool swept_ = false;
+  std::optional<uint64_t> swept_;  // The version of the catalogue.
   bool compacted_ = false;
 };
 
@@ -68,7 +70,11 @@ Sealer::~Sealer() { Stop(); }
 // In order of urgency.
 void Sealer::AddJobs() {
   auto heads = std::make_unique<HeadJob>(&context_);
-  const auto yield = [job = heads.get()] { return job->Yield(); };
+  auto latest = std::make_unique<LatestJob>(&context_);
+  const auto yield = [heads = heads.get(), latest = latest.get()] {
+    const Status yielded = heads->Yield();
+    return yielded ? latest->Yield() : yielded;
+  };
   const auto add = [&](std::unique_ptr<SealJob> job, bool takes_turns) {
     jobs_.emplace_back();
     jobs_.back().job = std::move(job);
@@ -76,6 +82,7 @@ void Sealer::AddJobs() {
   };
   add(std::move(heads), false);
   add(std::make_unique<ExpiryJob>(&context_), false);
+  add(std::move(latest), false);
   add(std::make_unique<PurgeJob>(&context_, yield), true);
   add(std::make_unique<MergeJob>(&context_, yield), true);
   add(std::make_unique<DamageJob>(&context_), false);
@@ -200,7 +207,8 @@ void Sealer::BeginSettle(const View& view) {
   const std::lock_guard lock(mutex_);
   settle_ticket_ = settle_asked_;
   const Head& newest = *view.heads.back();
-  context_.settle = {true, newest.bytes() == 0 ? newest.number() - 1 : newest.number(), 0};
+  context_.settle = {true, newest.bytes() == 0 ? newest.number() - 1 : newest.number(), 0,
+                     settle_ticket_};
 }
 
 void Sealer::EndSettle(Status result) {

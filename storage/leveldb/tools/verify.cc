@@ -329,7 +329,8 @@ Status OpenedStore::Adopt(const Schema& schema) {
 
 Result<std::unique_ptr<RowScan>> OpenedStore::Scan(const TablePtr& table, const ScanSpec& spec) {
   if (table->mode != TableMode::kHistory) {
-    return std::make_unique<LatestScan>(table, spec, state_.sets, state_.latest);
+    return std::make_unique<LatestScan>(table, spec, state_.sets, state_.latest,
+                                        state_.latest_deletes.Of(table->id));
   }
   Result<std::unique_ptr<Lease>> lease = database_.NewLease();
   if (!lease) return lease.error();

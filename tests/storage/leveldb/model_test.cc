@@ -69,7 +69,8 @@ class ModelTest : public ::testing::TestWithParam<unsigned>, public StoreHarness
     // Heads of a few batches, windows of a few of the times.
     config().write_buffer = 2u << 10;
     config().seal_window_us = 1 + GetParam() % 7;
-    clock.now = 0;  // What a scan's `now` expires stays on the disk.
+    set_rows_at_once(GetParam() % 2 == 0 ? 2000 : GetParam() / 2 % 4);
+    clock.now = 0;  // It moves, never beyond what a scan takes for now.
     Table aged = MakeTable("G");
     aged.families[0].max_versions = 2;
     aged.families[1].max_age_us = 6;
@@ -77,12 +78,17 @@ class ModelTest : public ::testing::TestWithParam<unsigned>, public StoreHarness
     both.families[0].max_versions = 1;
     both.families[0].max_age_us = 5;
     both.families[0].expire_by_both = true;
+    Table aged_cells = MakeTable("LA", Pattern::kLatest);
+    aged_cells.families[1].max_age_us = 6;
+    Table aged_rows = MakeTable("RA", Pattern::kLatest, true);
+    aged_rows.families[0].max_age_us = 4;
+    aged_rows.families[1].max_age_us = 6;
     schema_ = MakeSchema({MakeTable("H"), aged, both, MakeTable("L", Pattern::kLatest),
-                          MakeTable("R", Pattern::kLatest, true)});
+                          MakeTable("R", Pattern::kLatest, true), aged_cells, aged_rows});
     Open();
     ASSERT_TRUE(Adopt(schema_));
-    model_["L"].mode = TableMode::kLatestCell;
-    model_["R"].mode = TableMode::kLatestRow;
+    for (const char* table : {"L", "LA"}) model_[table].mode = TableMode::kLatestCell;
+    for (const char* table : {"R", "RA"}) model_[table].mode = TableMode::kLatestRow;
   }
 
   uint64_t Random(uint64_t n) { return random_() % n; }
@@ -228,6 +234,7 @@ TEST_P(ModelTest, TheStoreAnswersLikeTheModel) {
     }
     const Status committed = Commit(std::move(batch));
     ASSERT_TRUE(committed) << committed.error().message();
+    if (Random(20) == 0 && clock.now < kTimes) clock.Pass(1);
     if (Random(60) == 0) {
       config().seal_window_us = static_cast<int64_t>(1 + Random(9));
       Reopen();

@@ -73,7 +73,7 @@ class OpenerTest : public ::testing::Test, public StoreHarness {
     database.AdmitReaders({}, {});
     const Result<bool> begun = database.BeginHead();
     ASSERT_TRUE(begun && *begun);
-    GroupWriter writer(&database, &state, clock);
+    GroupWriter writer({&clock, Sync::kAlways, 2000}, &database, &state);
     LevelDbBatch batch(state.fields);
     const ColumnRef column{0, "x"};
     const Value value = Value::Int(1);

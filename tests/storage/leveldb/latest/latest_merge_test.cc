@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -53,7 +54,18 @@ class LatestMergeTest : public ::testing::Test {
     return Take(row);
   }
 
-  bool Delete(const DeleteSpec& what) { return Take(merge_.Delete(kTable, row_, what)); }
+  bool Delete(const DeleteSpec& what, uint64_t up_to = 1'000'000) {
+    const DeleteRange deleted(kTable, up_to, what);
+    LatestTrim trim;
+    trim.deletes.push_back(&deleted);
+    return Take(merge_.Trim(kTable, row_, trim));
+  }
+
+  bool Expire(const std::vector<TimeUs>& oldest) {
+    LatestTrim trim;
+    trim.oldest = oldest;
+    return Take(merge_.Trim(kTable, row_, trim));
+  }
 
   bool Take(const Result<std::string_view>& row) {
     EXPECT_TRUE(row);
@@ -158,6 +170,34 @@ TEST_F(LatestMergeTest, ADeleteTakesWhatItNames) {
   EXPECT_EQ(Read(), (Columns{{"c@6", 2}}));
   EXPECT_TRUE(Delete({}));
   EXPECT_EQ(row_, "");
+}
+
+TEST_F(LatestMergeTest, ADeleteTakesNothingThatFollowsIt) {
+  Put(9, {{"a", 1}, {"b", 1}});  // Sequence 1.
+  Put(5, {{"c", 2}});            // 2.
+  EXPECT_TRUE(Delete({}, 2));
+  EXPECT_EQ(Read(), (Columns{{"c@5", 2}}));
+}
+
+TEST_F(LatestMergeTest, CellsPastTheirFamilysAgeGo) {
+  constexpr TimeUs kAll = std::numeric_limits<TimeUs>::min();
+  Put(5, {{"a", 1}, {"c", 1}});
+  Put(7, {{"b", 2}});
+  EXPECT_FALSE(Expire({5, 5}));
+  EXPECT_FALSE(Expire({kAll, 5}));
+  EXPECT_TRUE(Expire({6, kAll}));
+  EXPECT_EQ(Read(), (Columns{{"c@5", 1}, {"b@7", 2}}));
+  EXPECT_FALSE(Expire({6, kAll})) << "they are gone";
+  EXPECT_TRUE(Expire({6, 6}));
+  EXPECT_EQ(Read(), (Columns{{"b@7", 2}}));
+  EXPECT_TRUE(Expire({8, 8}));
+  EXPECT_EQ(row_, "");
+}
+
+TEST_F(LatestMergeTest, CellsOfAFamilyThatWasAddedSinceHaveNoAge) {
+  Put(5, {{"a", 1}, {"c", 1}});
+  EXPECT_TRUE(Expire({6}));
+  EXPECT_EQ(Read(), (Columns{{"c@5", 1}}));
 }
 
 TEST_F(LatestMergeTest, AMalformedRowIsAnError) {

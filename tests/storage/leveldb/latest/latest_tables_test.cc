@@ -22,7 +22,7 @@ class LatestTablesTest : public ::testing::Test {
     change.stored = tables_.Find({table, key});
     change.changed = true;
     if (!value.empty()) change.row = StoredRow::Make(key, value);
-    tables_.Publish(&changes);
+    tables_.Publish(&changes, {});
   }
 
   Strings Keys(const KeyRange& range, bool reverse, size_t limit) {
@@ -76,7 +76,7 @@ TEST_F(LatestTablesTest, AGroupReplacesAddsAndTakesOutAtOnce) {
     change.changed = i % 3 != 0;
     if (i % 3 == 1) change.row = StoredRow::Make(keys[i], "new");
   }
-  tables_.Publish(&changes);
+  tables_.Publish(&changes, {});
   for (size_t i = 0; i < keys.size(); ++i) {
     const std::string before = i < 1000 ? "old" : "";
     ASSERT_EQ(tables_.Get(kTable, keys[i]), i % 3 == 0 ? before : i % 3 == 1 ? "new" : "") << i;
