@@ -69,6 +69,9 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
       case LevelDbBatch::OpKind::kTrim:
         added = TrimLatest(*batch, op);
         break;
+      case LevelDbBatch::OpKind::kStoreRow:
+        StoreLatest({op.table, batch->Key(op)}, RowToStore({op.table, batch->Key(op)}));
+        break;
       case LevelDbBatch::OpKind::kPutRecord:
         PutBase(batch->Key(op), batch->ValueOf(op));
         break;
@@ -110,6 +113,10 @@ Status GroupWriter::TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op
   if (!left) return left.error();
   if (*left) StoreLatest({op.table, batch.Key(op)}, **left);
   return {};
+}
+
+std::string_view GroupWriter::RowToStore(const LatestKey& key) const {
+  return state_->catalogue.Exists(key.table) ? latest_.ToStore(key) : std::string_view();
 }
 
 void GroupWriter::StoreLatest(const LatestKey& key, std::string_view row) {

@@ -47,6 +47,7 @@ class GroupWriter {
   void CoverTime(TableId table, TimeUs time);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
   Status TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
+  std::string_view RowToStore(const LatestKey& key) const;
   void StoreLatest(const LatestKey& key, std::string_view row);
   Status Delete(const LevelDbBatch::Op& op, const DeleteSpec& what);
   void AddRecords(const LevelDbBatch& batch);

@@ -113,6 +113,10 @@ void LevelDbBatch::TrimRow(TableId table, std::string_view row_key) {
   Touch(table);
 }
 
+void LevelDbBatch::StoreRow(TableId table, std::string_view row_key) {
+  AddRow(OpKind::kStoreRow, table, row_key);
+}
+
 void LevelDbBatch::AddRow(OpKind kind, TableId table, std::string_view row_key) {
   Op op;
   op.kind = kind;

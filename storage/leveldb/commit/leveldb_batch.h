@@ -23,6 +23,7 @@ class LevelDbBatch final : public Batch {
     kLatest,      // A layer of a latest table's row; the key is the row key.
     kDelete,      // deletes()[index].
     kTrim,        // A latest table's row, of which what is to go goes; the key is the row key.
+    kStoreRow,    // A latest table's row: base gets it as it is; the key is the row key.
     kPutRecord,   // A key and value as they are (meta, what the sealer records).
     kDropRecord,  // A key to remove.
   };
@@ -57,6 +58,8 @@ class LevelDbBatch final : public Batch {
   };
   void SetTrim(Trim trim) { trim_ = std::move(trim); }
   void TrimRow(TableId table, std::string_view row_key);
+  // The table may have been dropped.
+  void StoreRow(TableId table, std::string_view row_key);
   void PutRecord(std::string_view key, std::string_view value);
   void DropRecord(std::string_view key);
 

@@ -167,6 +167,14 @@ Result<std::optional<std::string_view>> LatestGroup::Trim(const LatestKey& key, 
   return left;
 }
 
+std::string_view LatestGroup::ToStore(const LatestKey& key) const {
+  const auto changed = rows_.find(key);
+  if (changed != rows_.end() && !changed->second.recorded) return changed->second.value();
+  const StoredRowPtr* const stored =
+      changed == rows_.end() ? tables_->Find(key) : changed->second.stored;
+  return stored == nullptr ? std::string_view() : (*stored)->value();
+}
+
 void LatestGroup::AppendChanges(std::string* record) const {
   std::string twin;
   for (const auto& [key, change] : rows_) {

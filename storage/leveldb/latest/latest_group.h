@@ -2,7 +2,8 @@
 // while the group is put together, and published when its write succeeded; a row is written once
 // per group. Of the committer's thread.
 //
-//   Clear, then in the order of the batches Put, Delete, Trim; AppendChanges; the write; Publish.
+//   Clear, then in the order of the batches Put, Delete, Trim, ToStore; AppendChanges; the write;
+//   Publish.
 //
 // A row loses what deletes hide before anything is done to it: a delete forgets, so a layer that
 // is hidden must not keep an older one out.
@@ -46,6 +47,10 @@ class LatestGroup {
   // family's. What is left (empty: nothing) is to be told to base, if anything is returned.
   Result<std::optional<std::string_view>> Trim(const LatestKey& key, uint64_t deletes,
                                                std::span<const TimeUs> oldest);
+
+  // The row as base is to have it, so that a head that told of it may go; empty: it has none. What
+  // the group itself makes of it is the next head's to tell.
+  std::string_view ToStore(const LatestKey& key) const;
 
   // The group's record of changes (storage/FORMAT.md, Latest); nothing is appended if there are
   // none.

@@ -59,6 +59,12 @@ std::string LatestTables::Get(TableId table, std::string_view key) const {
   return row == nullptr ? std::string() : std::string((*row)->value());
 }
 
+size_t LatestTables::SizeOf(const LatestKey& row) const {
+  const std::shared_lock lock(mutex_);
+  const StoredRowPtr* const stored = Find(row);
+  return stored == nullptr ? 0 : (*stored)->value().size();
+}
+
 uint64_t LatestTables::Count(TableId table, const KeyRange& range) const {
   if (IsEmpty(range)) return 0;
   uint64_t count = 0;

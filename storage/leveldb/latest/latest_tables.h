@@ -106,6 +106,7 @@ class LatestTables {
             LatestCopy* copy) const;
   // The row as it is; empty if there is none.
   std::string Get(TableId table, std::string_view key) const;
+  size_t SizeOf(const LatestKey& row) const;  // Of its value, in bytes.
   // How many rows the range holds. Takes time by the chunk, not by the row.
   uint64_t Count(TableId table, const KeyRange& range) const;
   uint64_t RowsOf(TableId table) const;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/env/status.h"
 
 namespace tallyd {
 namespace {
@@ -16,7 +18,61 @@ constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 constexpr auto kLook = std::chrono::seconds(1);
 constexpr auto kLeastLook = std::chrono::milliseconds(5);
 
+// Of latest rows, in one commit.
+constexpr size_t kStoredBytes = 256u << 10;
+
 Error Reopening() { return Error(ErrorCode::kUnavailable, "the store is reopening its files"); }
+
+// The latest rows that a head has changes of, each once, in pieces. Between two calls the iterator
+// stays where it is.
+class ChangedRows {
+ public:
+  ChangedRows(const LatestTables* tables, size_t rows_at_once)
+      : tables_(*tables), rows_at_once_(std::max<size_t>(1, rows_at_once)) {}
+
+  // False: these were the last.
+  Result<bool> AddTo(LevelDbBatch* batch, leveldb::Iterator* head) {
+    if (!std::exchange(begun_, true)) {
+      head->Seek(LatestChangesKey(0));
+      Enter(*head);
+    }
+    for (size_t bytes = 0; batch->ops().size() < rows_at_once_ && bytes < kStoredBytes;) {
+      if (changes_.done()) {
+        if (!in_record_) return EndOf(*head);
+        head->Next();
+        Enter(*head);
+        continue;
+      }
+      LatestChangeRecord change;
+      if (!ReadLatestChange(&changes_, &change)) {
+        return Error(ErrorCode::kCorruption, "a record of latest rows is malformed");
+      }
+      const LatestKey row{change.table, change.key};
+      if (!added_.Add(row)) continue;
+      batch->StoreRow(row.table, row.key);
+      bytes += row.key.size() + tables_.SizeOf(row);
+    }
+    return true;
+  }
+
+ private:
+  void Enter(const leveldb::Iterator& head) {
+    in_record_ = head.Valid() && static_cast<KeySpace>(head.key()[0]) == KeySpace::kLatestChanges;
+    changes_ = ByteReader(in_record_ ? ToView(head.value()) : std::string_view());
+  }
+  static Result<bool> EndOf(const leveldb::Iterator& head) {
+    const Status read = FromLevelDb(head.status());
+    if (!read) return read.error();
+    return false;
+  }
+
+  const LatestTables& tables_;
+  const size_t rows_at_once_;
+  bool begun_ = false;
+  bool in_record_ = false;
+  ByteReader changes_{std::string_view()};  // Of the record at hand, what is left.
+  LatestKeySet added_;
+};
 
 }  // namespace
 
@@ -81,9 +137,15 @@ Status HeadJob::SealOldest() {
   const Status room = context_.NeedRoomToFree(head_bytes / 2);
   if (!room) return room;
   Result<SealedHead> sealed = SealOldestHead(context_.Input(nullptr), lease->get());
-  lease->reset();
   if (!sealed) return sealed.error();
-  const Status recorded = Record(*sealed);
+  Status recorded = StoreLatestRows(lease->get());
+  lease->reset();
+  if (recorded) recorded = context_.CommitRecords(sealed->records);
+  if (!recorded) {
+    for (const BlockFilePtr& file : sealed->files) file->Drop();
+    return recorded;
+  }
+  recorded = Record(*sealed);
   if (!recorded) return recorded;
   uint64_t bytes = 0;
   for (const BlockFilePtr& file : sealed->files) bytes += file->info().bytes;
@@ -97,15 +159,28 @@ Status HeadJob::SealOldest() {
   return {};
 }
 
-Status HeadJob::Record(const SealedHead& sealed) {
-  // Latest rows may tell of the newest head, which must then be there after a power cut, too.
-  Status done =
-      context_.config().sync == Sync::kAlways ? Status() : context_.database().SyncNewestHead();
-  if (done) done = context_.CommitRecords(sealed.records);
-  if (!done) {
-    for (const BlockFilePtr& file : sealed.files) file->Drop();
-    return done;
+// Base gets the latest rows that the head changed, as they are by now: what came to them since is
+// in the next heads, which say it again.
+Status HeadJob::StoreLatestRows(Lease* lease) {
+  ChangedRows rows(&context_.state().latest, context_.engine().rows_at_once());
+  for (bool more = true; more;) {
+    context_.Pace();
+    auto batch = context_.NewBatch();
+    {
+      const Access access(lease);
+      if (!access) return Reopening();
+      const Result<bool> added = rows.AddTo(batch.get(), &access.iterator(0));
+      if (!added) return added.error();
+      more = *added;
+    }
+    if (batch->empty()) continue;
+    const Status stored = context_.committer().Commit(std::move(batch));
+    if (!stored) return stored;
   }
+  return {};
+}
+
+Status HeadJob::Record(const SealedHead& sealed) {
   auto batch = context_.NewBatch();
   std::string number;
   PutU64(&number, sealed.head);

@@ -30,6 +30,7 @@ class HeadJob final : public SealJob {
  private:
   Result<Progress> BeginHead(const View& view);
   Status SealOldest();
+  Status StoreLatestRows(Lease* lease);
   Status Record(const SealedHead& sealed);
 
   SealContext& context_;

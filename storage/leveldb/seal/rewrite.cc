@@ -1,10 +1,8 @@
 #include "storage/leveldb/seal/rewrite.h"
 
 #include <algorithm>
-#include <set>
 
 #include "storage/leveldb/codec/key_codec.h"
-#include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/block_source.h"
 #include "storage/leveldb/read/head_source.h"
@@ -106,25 +104,8 @@ class HeadSealer {
     if (it.Valid() && ToView(it.key()) == MetaKey(MetaKind::kLastSequence)) {
       ByteReader(ToView(it.value())).GetU64(&sealed_.last_sequence);
     }
-    std::set<std::pair<TableId, std::string>> latest;
-    for (it.Seek(LatestChangesKey(0)); it.Valid(); it.Next()) {
-      if (static_cast<KeySpace>(it.key()[0]) == KeySpace::kLatestChanges) {
-        ByteReader in(ToView(it.value()));
-        LatestChangeRecord change;
-        while (!in.done()) {
-          if (!ReadLatestChange(&in, &change)) {
-            return Error(ErrorCode::kCorruption, "a record of latest rows is malformed");
-          }
-          latest.emplace(change.table, change.key);
-        }
-      } else {
-        sealed_.records.emplace_back(it.key().ToString(), it.value().ToString());
-      }
-    }
-    // As they are now: what came to them since is in the next heads, which say it again.
-    for (const auto& [table, key] : latest) {
-      sealed_.records.emplace_back(RowPrefix(KeySpace::kLatest, table, key),
-                                   input_.state->latest.Get(table, key));
+    for (it.Seek(std::string(1, static_cast<char>(KeySpace::kDeletes))); it.Valid(); it.Next()) {
+      sealed_.records.emplace_back(it.key().ToString(), it.value().ToString());
     }
     return FromLevelDb(it.status());
   }

@@ -1,6 +1,6 @@
 // The two ways in which block files are made: from the oldest head, and from other block files.
-// Both only write files; what they stand for changes when the caller commits that. Of the sealer's
-// thread.
+// Both only write files; what they stand for changes when the caller commits that, and, of a head,
+// the latest rows that it changed. Of the sealer's thread.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_H_
 
@@ -31,8 +31,7 @@ struct SealedHead {
   uint64_t last_sequence = 0;
   uint64_t entries = 0;
   std::vector<BlockFilePtr> files;
-  // For base: latest rows (an empty value: the row is gone) and the deletes' records.
-  Records records;
+  Records records;  // For base: the deletes'.
 };
 
 // REQUIRES: the lease's view has a head that is older than another.

@@ -43,6 +43,8 @@ class LatestGroupTest : public ::testing::Test {
     return *left ? std::string(**left) : "-";
   }
 
+  std::string_view Stored(const std::string& key) { return group_.ToStore({kTable, key}); }
+
   // Rows as a head would have them, "" for those that are gone.
   std::map<std::string, std::string> Commit() {
     std::string record;
@@ -153,6 +155,22 @@ TEST_F(LatestGroupTest, ADeleteOfOneRowTakesWhatItsGroupPut) {
   Commit();
   EXPECT_EQ(tables_.RowsOf(kTable), 1u);
   EXPECT_EQ(Times("b"), (TimeList{5}));
+}
+
+TEST_F(LatestGroupTest, WhatIsStoredIsTheRowWithoutWhatTheGroupTellsTheHead) {
+  Put("a", 5, 1);
+  Put("b", 5, 1);
+  Put("c", 5, 1);
+  Commit();
+  const std::string a = tables_.Get(kTable, "a");
+  Put("a", 6, 2);
+  Put("d", 6, 2);
+  EXPECT_EQ(Trim("b", 0, {6}), "");
+  EXPECT_EQ(Stored("a"), a) << "the next head is not synced yet";
+  EXPECT_EQ(Stored("b"), "") << "base was told";
+  EXPECT_EQ(Stored("c"), tables_.Get(kTable, "c"));
+  EXPECT_EQ(Stored("d"), "");
+  EXPECT_EQ(Stored("e"), "") << "it is not there";
 }
 
 TEST_F(LatestGroupTest, WhatIsWrittenAfterADeleteIsStoredHoweverOld) {

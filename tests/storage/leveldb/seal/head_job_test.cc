@@ -38,5 +38,22 @@ TEST_F(HeadJobTest, AHeadWithADeleteIsSealedSoon) {
   EXPECT_EQ(Read("H").size(), 5u);
 }
 
+// However many they are, the memory that this takes is bounded, and so is the wait of others.
+TEST_F(HeadJobTest, LatestRowsGoToBaseInPieces) {
+  config().seal_delay_us = kUsPerDay;
+  set_rows_at_once(10);
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("L", Pattern::kLatest)})));
+  PutRows("L", "r", 500);
+  PutRows("L", "r", 500);
+  const auto rows = Read("L");
+  const double before = Metric("tallyd_commits_total");
+  ASSERT_TRUE(store().Settle());
+  EXPECT_GE(Metric("tallyd_commits_total") - before, 50);
+  EXPECT_LE(Metric("tallyd_commits_total") - before, 60) << "each row goes once";
+  Reopen();
+  EXPECT_EQ(Read("L"), rows);
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -137,6 +137,16 @@ class LatestJobTest : public ::testing::Test {
   uint64_t VisibleRows() { return Count(NewScan().get()); }
   uint64_t RowsInMemory() { return engine_->state().latest.RowsOf(table_->id); }
 
+  uint64_t RowsInBase(TableId table) {
+    const auto it = Database::NewIterator(engine_->database().base());
+    uint64_t rows = 0;
+    for (it->Seek(TablePrefix(KeySpace::kLatest, table));
+         it->Valid() && ToView(it->key()) < TableEnd(KeySpace::kLatest, table); it->Next()) {
+      ++rows;
+    }
+    return rows;
+  }
+
   static uint64_t ResidentBytes() {
     uint64_t pages = 0;
     uint64_t resident = 0;
@@ -380,6 +390,23 @@ TEST_F(LatestJobTest, ADroppedTableLeavesMemory) {
   Settle();
   EXPECT_EQ(RowsInMemory(), 0u);
   EXPECT_FALSE(Settle());
+}
+
+// A head may be sealed that has changes of them.
+TEST_F(LatestJobTest, RowsOfADroppedTableAreNotStored) {
+  Start(MakeTable("L", Pattern::kLatest));
+  WriteRows(0, 2);
+  const auto store = [&](int row) {
+    auto batch = NewBatch();
+    batch->StoreRow(table_->id, KeyOf(row));
+    ASSERT_TRUE(committer_->Commit(std::move(batch)));
+  };
+  store(0);
+  EXPECT_EQ(RowsInBase(table_->id), 1u);
+  DropTable();
+  store(0);
+  store(1);
+  EXPECT_EQ(RowsInBase(table_->id), 0u);
 }
 
 }  // namespace
