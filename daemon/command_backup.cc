@@ -31,6 +31,12 @@ Json ToJson(const StoreMember::Members& members) {
     const auto* text = std::get_if<std::string>(&member.value);
     if (number != nullptr) json[member.name] = *number;
     if (text != nullptr) json[member.name] = *text;
+    const auto* list = std::get_if<StoreMember::Members>(&member.value);
+    if (list == nullptr) continue;
+    json[member.name] = Json::array();
+    for (const StoreMember& one : *list) {
+      json[member.name].push_back(std::get<std::string>(one.value));
+    }
   }
   return json;
 }
@@ -121,9 +127,11 @@ int BackupCommand(const CommandLine& line) {
   if (!to.has_filename()) to = to.parent_path();  // "backup/"
   const Result<Json> made = Make(*config, to.string());
   if (!made) return Refused("backup", made.error());
+  const Json damaged = made->value("damaged", Json::array());
+  const int status = damaged.empty() ? 0 : kFailed;
   if (line.format == "json") {
     std::printf("%s\n", made->dump(2).c_str());
-    return 0;
+    return status;
   }
   const auto number = [&](const char* name) { return made->value(name, uint64_t{0}); };
   std::printf("%s: %s, %s files of blocks (%s new: %s linked, %s copied), up to change %s\n",
@@ -134,7 +142,11 @@ int BackupCommand(const CommandLine& line) {
               fmt::to_string(number("last_sequence")).c_str());
   const double seconds = static_cast<double>(number("took_ms")) / 1e3;
   std::printf("complete in %.1f s, %.1f MB/s\n", seconds, RateOf(number("bytes"), seconds));
-  return 0;
+  for (const Json& path : damaged) {
+    std::printf("DAMAGED  %s is not in it: `tallyd verify` tells more\n",
+                path.get<std::string>().c_str());
+  }
+  return status;
 }
 
 }  // namespace tallyd

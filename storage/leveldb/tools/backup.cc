@@ -126,15 +126,17 @@ class BackupJob {
       const Status go_on = MayGoOn();
       if (!go_on) return go_on;
       const BlockFileInfo& info = file->info();
-      manifest_.blocks.push_back({info.number, info.bytes, info.checksum});
-      const std::string to = directory_->Path("blocks/" + BlocksName(manifest_.blocks.back()));
-      if (IsThat(to, info)) {
-        ++report_.kept;
+      const BackupManifest::Blocks blocks{info.number, info.bytes, info.checksum};
+      const std::string to = directory_->Path("blocks/" + BlocksName(blocks));
+      const bool is_kept = IsThat(to, info);
+      if (!is_kept && !IsThat(file->path(), info)) {
+        report_.damaged.push_back(file->path());
         continue;
       }
-      if (!IsThat(file->path(), info)) {
-        return Error(ErrorCode::kCorruption,
-                     file->path() + " is not what was written; `tallyd verify` tells more");
+      manifest_.blocks.push_back(blocks);
+      if (is_kept) {
+        ++report_.kept;
+        continue;
       }
       ::unlink(to.c_str());  // What is damaged there is of no use to the earlier backup either.
       if (Link(file->path(), to)) {
@@ -290,6 +292,8 @@ Result<BackupReport> BackUp(Database* database, const BackupOptions& options) {
 StoreMember::Members MembersOf(const std::string& to, const BackupReport& report) {
   const TransferCounts& files = report.files;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(report.took);
+  StoreMember::Members damaged;
+  for (const std::string& path : report.damaged) damaged.push_back({"", path});
   return {{"to", to},
           {"files", files.linked + files.copied + report.kept},
           {"linked", files.linked},
@@ -298,6 +302,7 @@ StoreMember::Members MembersOf(const std::string& to, const BackupReport& report
           {"copied_bytes", files.copied_bytes},
           {"bytes", report.bytes},
           {"last_sequence", report.last_sequence},
+          {"damaged", std::move(damaged)},
           {"took_ms", static_cast<uint64_t>(took.count())}};
 }
 
@@ -315,7 +320,7 @@ Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
   {
     const std::lock_guard lock(mutex_);
     progress_.reset();
-    if (report) last_success_ = now;
+    if (report && report->damaged.empty()) last_success_ = now;
   }
   ended_.notify_all();
   if (!report) return report.error();

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "config/result.h"
 #include "config/time.h"
@@ -30,6 +31,8 @@ struct BackupReport {
   uint64_t kept = 0;     // Files that the earlier backup had.
   uint64_t bytes = 0;    // Of the whole backup.
   uint64_t last_sequence = 0;
+  // Files of the store that cannot be read, and that no earlier backup has: it goes without them.
+  std::vector<std::string> damaged;
   std::chrono::duration<double> took{};
 };
 // By the names that the answer of POST /v1/backup has.
@@ -45,8 +48,7 @@ struct BackupOptions {
 
 // Blocks on the disk. Of any thread; the database may close meanwhile: kUnavailable, try again.
 // kInvalid: `to` cannot be a backup's directory. kConflict: it is something else, or another
-// backup is being made there. kNoSpace, having left nothing behind. kCorruption names a file of the
-// store that is not what base recorded.
+// backup is being made there. kNoSpace, having left nothing behind.
 Result<BackupReport> BackUp(Database* database, const BackupOptions& options);
 
 // The backups of a running store: one at a time, watched and stopped from other threads.

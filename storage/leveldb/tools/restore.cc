@@ -36,6 +36,7 @@ class BackupReader {
     progress_.total = check_.manifest.bytes();
     CheckRecords();
     check_.records_are_sound = check_.findings.empty();
+    if (check_.records_are_sound) CheckNames();
     for (const auto& file : check_.manifest.blocks) {
       if (progress_.stop) return Error(ErrorCode::kCancelled, "it was stopped");
       CheckBlocks(file);
@@ -64,9 +65,21 @@ class BackupReader {
     if (!any_base) {
       check_.findings.push_back(FindingOf(directory_, "the backup has no records of base"));
     }
-    if (recorded_.size() == check_.manifest.blocks.size() || !check_.findings.empty()) return;
-    check_.findings.push_back(
-        FindingOf(directory_, "the backup has other block files than base names"));
+  }
+
+  // What the store had lost by then.
+  void CheckNames() {
+    std::map<uint64_t, BlockFileInfo> missing = recorded_;
+    for (const auto& file : check_.manifest.blocks) missing.erase(file.number);
+    for (const auto& [number, info] : missing) {
+      Finding finding =
+          FindingOf(directory_ + "/blocks/" + BlocksName({number, info.bytes, info.checksum}),
+                    "it was damaged already when the backup was made, and is not in it");
+      finding.times = TimeRange{info.min_time, info.max_time + 1};
+      finding.first_key = info.first_key;
+      finding.last_key = info.last_key;
+      check_.findings.push_back(std::move(finding));
+    }
   }
 
   Status TakeBase(std::string_view key, std::string_view value) {

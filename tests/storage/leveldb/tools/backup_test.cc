@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <thread>
@@ -174,17 +175,42 @@ TEST_F(BackupTest, AnEmptyDirectoryIsTaken) {
   EXPECT_EQ(restored_->Read("L"), latest);
 }
 
-TEST_F(BackupTest, AFileThatIsNotWhatWasWrittenFailsItAndLeavesNothing) {
+// One damaged file does not end all backups.
+TEST_F(BackupTest, AFileThatIsNotWhatWasWrittenIsLeftOutAndTold) {
   Make();
   const std::string name = NamesIn(config().path + "/blocks").front();
   const std::string file = config().path + "/blocks/" + name;
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
   Reopen();
   const Result<StoreMember::Members> report = store().Backup(To(), stop_);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code(), ErrorCode::kCorruption);
-  EXPECT_THAT(report.error().message(), HasSubstr(name));
-  EXPECT_FALSE(std::filesystem::exists(To()));
+  ASSERT_TRUE(report) << report.error().message();
+  const auto damaged = std::find_if(report->begin(), report->end(),
+                                    [](const auto& member) { return member.name == "damaged"; });
+  ASSERT_NE(damaged, report->end());
+  const auto& files = std::get<StoreMember::Members>(damaged->value);
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_THAT(std::get<std::string>(files[0].value), HasSubstr(name));
+  EXPECT_EQ(Gauge("tallyd_backup_last_success_timestamp_seconds"), 0);
+  StorageConfig elsewhere = config();
+  elsewhere.path += "-2";
+  ToolProgress progress;
+  const Result<RestoreReport> refused = RestoreBackup({To(), elsewhere, false, &progress});
+  ASSERT_TRUE(refused);
+  EXPECT_FALSE(refused->restored);
+  ASSERT_EQ(refused->backup.findings.size(), 1u);
+  EXPECT_TRUE(RestoreBackup({To(), elsewhere, true, &progress})->restored);
+}
+
+TEST_F(BackupTest, WhatTheEarlierOneHasIsWholeAlsoWhenTheStoresIsDamaged) {
+  Make();
+  Reopen();
+  MustBackUp(To());
+  const std::string file = config().path + "/blocks/" + NamesIn(config().path + "/blocks").front();
+  std::filesystem::remove(file);  // Both names are one file.
+  std::ofstream(file) << "nonsense";
+  EXPECT_GT(MustBackUp(To())["kept"], 0u);
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H"), history);
 }
 
 TEST_F(BackupTest, WhereNothingCanBeLinkedItIsCopied) {
