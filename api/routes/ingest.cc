@@ -57,19 +57,19 @@ Response RefusedBatch(const EventErrors& errors, size_t seen) {
                  ErrorsJson(errors));
 }
 
-std::string CountsJson(const MapOutcome& outcome) {
-  std::string body = fmt::format(R"({{"events":{},"rows":{},"cells":{})", outcome.events,
-                                 outcome.rows, outcome.cells);
+// Behind what was, or would be, stored: what was not.
+Response Answered(std::string body, const MapOutcome& outcome) {
   if (outcome.expired > 0) {
     fmt::format_to(std::back_inserter(body), ",\"expired\":{}", outcome.expired);
   }
-  return body;
+  if (!outcome.errors.empty()) body += ErrorsJson(outcome.errors);
+  return Response::Json(200, body + "}");
 }
 
 Response Counted(const MapOutcome& outcome) {
-  std::string body = CountsJson(outcome);
-  if (!outcome.errors.empty()) body += ErrorsJson(outcome.errors);
-  return Response::Json(200, body + "}");
+  return Answered(fmt::format(R"({{"events":{},"rows":{},"cells":{})", outcome.events,
+                              outcome.rows, outcome.cells),
+                  outcome);
 }
 
 Error UnknownStream(std::string_view name, const Schema& schema) {
@@ -204,9 +204,7 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
     prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
     context.rejects.Count(head.stream, RejectReason::kEvent, prepared.response->problem);
   } else if (head.dry_run) {
-    prepared.response =
-        Response::Json(200, PreviewJson(preview, *snapshot->schema) +
-                                (outcome.errors.empty() ? "" : ErrorsJson(outcome.errors)) + "}");
+    prepared.response = Answered(PreviewJson(preview, *snapshot->schema), outcome);
   } else if (prepared.batch->empty()) {
     prepared.response = Counted(outcome);
     context.metrics.expired.Increment(static_cast<double>(outcome.expired));
