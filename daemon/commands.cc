@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "config/schema_doubts.h"
 #include "daemon/logging.h"
 
 namespace tallyd {
@@ -27,6 +28,11 @@ int Refused(const char* command, const Error& error) {
 int CheckCommand(const CommandLine& line) {
   const std::optional<Config> config = LoadForCommand(line);
   if (!config) return kMisused;
+  const std::vector<std::string> doubts = FindDoubts(*config->schema);
+  for (const std::string& doubt : doubts) {
+    std::fprintf(stderr, "%s: %s\n", line.config.c_str(), doubt.c_str());
+  }
+  if (!doubts.empty()) return kMisused;
   std::printf("%s: ok, %zu streams, %zu tables\n", line.config.c_str(),
               config->schema->streams.size(), config->schema->tables.size());
   return 0;

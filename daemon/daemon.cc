@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "api/router.h"
+#include "config/schema_doubts.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/version.h"
@@ -95,6 +96,7 @@ Daemon::Daemon(Config config)
 Daemon::~Daemon() { Stop(); }
 
 std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema) {
+  for (const std::string& doubt : FindDoubts(*schema)) spdlog::warn("{}", doubt);
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = schema;
   for (const Stream& stream : schema->streams) {

@@ -107,6 +107,15 @@ class MistakesTest(unittest.TestCase):
         self.assertEqual(2, status, said)
         self.assertTrue("lisen" in said or "threds" in said, said)
 
+    def test_the_check_fails_on_what_will_refuse_every_event_and_the_daemon_warns(self):
+        text = GOOD.replace("{ts:ms}", "{tss:ms}")
+        file = write_file(self.folder, text)
+        status, said = run("check", "--config", file)
+        self.assertEqual(status, 2, said)
+        for word in ("tables.METRIC.row_key", '"tss"', '"ts"'):
+            self.assertIn(word, said)
+        self.assertIn('"tss"', self.start(text).log())
+
     def test_a_good_file_passes_the_check_and_is_not_opened_as_data(self):
         file = write_file(self.folder, '[storage]\npath = "data"\n' + GOOD)
         status, said = run("check", "--config", file)
