@@ -2,6 +2,7 @@
 // them out.
 #include <algorithm>
 
+#include "config/column_claims.h"
 #include "config/load.h"
 #include "config/table_rules.h"
 
@@ -169,6 +170,12 @@ ColumnRule DefaultRule(const Table& table) {
 void ReadColumns(TomlReader* table_reader, Table* table) {
   for (const TomlReader& reader : table_reader->TablesOf("columns")) {
     table->columns.push_back(ReadRule(reader, *table));
+  }
+  // Of rules with mistakes it is not known what they write.
+  const auto clash = table_reader->AnyMistakes() ? std::nullopt : ColumnClaims(*table).clash();
+  if (clash) {
+    table_reader->Mistake("columns",
+                          *clash + "; accepted: a column of its own for each field and each rule");
   }
   if (!table->columns.empty() || table->families.empty()) return;
   if (table_reader->IsEmptyArray("columns")) {

@@ -42,6 +42,12 @@ Fidelity FromMeasured(const Table& table, const ColumnRule& rule, std::string_vi
   return tells_name ? FromRule(rule, is_value) : Fidelity::kNone;
 }
 
+// Where the row key names {field}, it tells the spelling that was sent.
+bool Compacts(const Table& table, const ColumnRule& rule, std::string_view field) {
+  return rule.compact_names && !table.row_key.names_measured_field() &&
+         RuleTakes(table, rule, field) && RenamedTo(rule, field) == nullptr;
+}
+
 void AddNames(const std::vector<Segment>& segments, const ColumnRule& rule,
               std::set<std::string, std::less<>>* names) {
   for (const Segment& segment : segments) {
@@ -99,6 +105,35 @@ const std::string* RenamedTo(const ColumnRule& rule, std::string_view field) {
 
 std::string NameInRule(const ColumnRule& rule, std::string_view field) {
   return rule.compact_names ? CompactName(field) : std::string(field);
+}
+
+bool IsCompacted(const Table& table, std::string_view field) {
+  return std::ranges::any_of(table.columns,
+                             [&](const ColumnRule& rule) { return Compacts(table, rule, field); });
+}
+
+std::optional<std::string> LastSpelling(const Table& table, const ColumnRule& rule,
+                                        std::string_view compact, const Spellings& spellings) {
+  for (auto name = spellings.rbegin(); name != spellings.rend(); ++name) {
+    if (CompactName(*name) == compact && Compacts(table, rule, *name)) return *name;
+  }
+  return std::nullopt;
+}
+
+std::string SpellingIn(const Table& table, std::string_view name, const Spellings& spellings) {
+  if (std::ranges::none_of(table.columns, &ColumnRule::compact_names)) return std::string(name);
+  const bool kept_as_sent =
+      std::ranges::count(spellings, name) > 0 &&
+      std::ranges::any_of(table.columns, [&](const ColumnRule& rule) {
+        return !Compacts(table, rule, name) && GivenBack(table, rule, name) != Fidelity::kNone;
+      });
+  if (kept_as_sent || KeyHolds(table, name)) return std::string(name);
+  const std::string compact = CompactName(name);
+  for (const ColumnRule& rule : table.columns) {
+    if (!rule.compact_names) continue;
+    if (auto last = LastSpelling(table, rule, compact, spellings)) return *last;
+  }
+  return std::string(name);
 }
 
 Fidelity GivenBack(const Table& table, const ColumnRule& rule, std::string_view field) {

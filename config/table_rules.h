@@ -8,9 +8,11 @@
 #ifndef TALLYD_CONFIG_TABLE_RULES_H_
 #define TALLYD_CONFIG_TABLE_RULES_H_
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/schema.h"
 
@@ -49,6 +51,22 @@ const std::string* RenamedTo(const ColumnRule& rule, std::string_view field);
 
 // What {field} stands for in the rule's name: the field's name, compact where asked for.
 std::string NameInRule(const ColumnRule& rule, std::string_view field);
+
+// Whether the table keeps the field under its compact name, so that another spelling of it is the
+// same column.
+bool IsCompacted(const Table& table, std::string_view field);
+
+// The names of a stream's fields; of the spellings of one compact name the one seen last comes
+// last.
+using Spellings = std::vector<std::string>;
+
+// Of the fields that the rule keeps under this compact name the spelling seen last.
+std::optional<std::string> LastSpelling(const Table& table, const ColumnRule& rule,
+                                        std::string_view compact, const Spellings& spellings);
+
+// The name under which the table gives back what is asked for as `name`, be it some spelling or the
+// compact name.
+std::string SpellingIn(const Table& table, std::string_view name, const Spellings& spellings);
 
 // How the rule's columns give this field of an event back, and how the table does, by its key or by
 // the truest of its rules.

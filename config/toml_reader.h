@@ -71,6 +71,8 @@ class TomlReader {
 
   bool Has(std::string_view key) const { return table_->contains(key); }
   bool IsEmptyArray(std::string_view key) const;
+  // Whether a mistake was found so far, here or elsewhere in the file.
+  bool AnyMistakes() const { return !mistakes_->empty(); }
   // Adds a mistake about one key (absent: about the table itself).
   void Mistake(std::string_view key, std::string_view text) const;
   // Adds a mistake about this table.

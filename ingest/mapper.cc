@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
+#include <map>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "config/table_rules.h"
 #include "ingest/row_renderer.h"
 #include "ingest/seen_fields.h"
 #include "ingest/table_mapping.h"
@@ -25,6 +28,8 @@ struct ShapePlan {
   std::optional<std::pair<std::string, std::string>> refused;
   // Per field, the types that the store is known to know.
   std::unique_ptr<std::atomic<uint8_t>[]> known_types;
+  // The fields that a table keeps by their compact names: the name and the field's place.
+  std::vector<std::pair<std::string, size_t>> compact;
 };
 
 // What one call of Map works with.
@@ -39,6 +44,9 @@ struct Job {
   // Types that this batch already remembers, per field of `learned_of`.
   const ShapePlan* learned_of = nullptr;
   std::vector<uint8_t> learned;
+  // How the batch spells compact names, as of the events of `spelled_by`.
+  const ShapePlan* spelled_by = nullptr;
+  std::map<std::string, std::string> spellings;
 };
 
 }  // namespace
@@ -51,7 +59,7 @@ struct Mapper::Impl {
         seen_fields(store_in, stream_in.name) {
     for (const size_t index : stream.tables) {
       const Table& table = schema->tables[index];
-      tables.emplace_back(&table, store.FindTable(table.name));
+      tables.emplace_back(table, store.FindTable(table.name));
     }
   }
 
@@ -63,12 +71,13 @@ struct Mapper::Impl {
   bool CheckValues(const Event& event, const ShapePlan& plan, Job* job, bool* new_types);
   void PutRows(Job* job);
   void LearnTypes(const Event& event, const ShapePlan& plan, Job* job);
+  void NoteSpellings(Job* job);
 
   const std::shared_ptr<const Schema> schema;
   const Stream& stream;
   Store& store;
   SeenFields seen_fields;
-  std::vector<std::pair<const Table*, TablePtr>> tables;
+  std::deque<MappedTable> tables;
 
   std::shared_mutex mutex;
   std::unordered_map<const Shape*, std::unique_ptr<const ShapePlan>> plans;  // Of interned shapes.
@@ -100,10 +109,12 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
         own_plan = impl_->Compile(*shape, nullptr);
         plan = own_plan.get();
         job.learned_of = nullptr;
+        job.spelled_by = nullptr;
       }
     }
     impl_->MapEvent(event, *plan, &job);
   }
+  impl_->NoteSpellings(&job);
   outcome.rows = job.counts.rows();
   outcome.cells = job.counts.cells();
   outcome.errors = events.errors();
@@ -125,8 +136,8 @@ const ShapePlan& Mapper::Impl::PlanOf(const Shape& shape) {
 std::unique_ptr<ShapePlan> Mapper::Impl::Compile(const Shape& shape, Store* interner) const {
   auto plan = std::make_unique<ShapePlan>();
   std::vector<TableMapping> all;
-  for (const auto& [table, info] : tables) {
-    all.push_back(CompileTableMapping(*table, info, shape, interner));
+  for (const MappedTable& table : tables) {
+    all.push_back(CompileTableMapping(table, shape, interner));
     if (all.back().refused && !plan->refused) plan->refused = all.back().refused;
   }
   const bool nowhere =
@@ -135,6 +146,11 @@ std::unique_ptr<ShapePlan> Mapper::Impl::Compile(const Shape& shape, Store* inte
   std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
   plan->tables = std::move(all);
   plan->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
+  for (size_t i = 0; i < shape.fields.size(); ++i) {
+    const bool compact = std::ranges::any_of(
+        tables, [&](const auto& mapped) { return IsCompacted(mapped.table, shape.fields[i]); });
+    if (compact) plan->compact.emplace_back(CompactName(shape.fields[i]), i);
+  }
   return plan;
 }
 
@@ -158,7 +174,15 @@ void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, Job* job)
   if (!CheckValues(event, plan, job, &new_types)) return;
   if (!RenderTables(event, plan, job, &expired)) return;
   PutRows(job);
-  if (new_types && !job->renderer.rows().empty()) LearnTypes(event, plan, job);
+  if (!job->renderer.rows().empty()) {
+    if (new_types) LearnTypes(event, plan, job);
+    if (job->spelled_by != &plan) {
+      job->spelled_by = &plan;
+      for (const auto& [name, field] : plan.compact) {
+        job->spellings.insert_or_assign(name, event.shape->fields[field]);
+      }
+    }
+  }
   ++job->outcome->events;
   if (expired > 0) ++job->outcome->expired;
 }
@@ -245,6 +269,14 @@ void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, Job* jo
     job->learned[i] |= type;
     job->batch->AddField(stream.name, event.shape->fields[i], type);
     seen_fields.NoteMissing();
+  }
+}
+
+void Mapper::Impl::NoteSpellings(Job* job) {
+  for (const auto& [compact, field] : job->spellings) {
+    if (seen_fields.IsLastSpelling(compact, field)) continue;
+    job->batch->NoteSpelling(stream.name, field);
+    seen_fields.NoteSpelling(compact, field);
   }
 }
 

@@ -60,7 +60,7 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowP
     columns_.resize(pending.first_column);
     return Outcome::kExpired;
   }
-  if (row.set == nullptr && pending.value_count > 1) DropOverwritten(&pending);
+  if (row.names_vary && !CheckDistinct(plan, row, pending)) return Outcome::kRefused;
   rows_.push_back(pending);
   return Outcome::kRendered;
 }
@@ -121,6 +121,10 @@ bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, con
                   fmt::format("a column's name in {} would have {} bytes; at most {} are stored",
                               plan.table->name, text_.size(), kMaxQualifierBytes));
   }
+  for (const auto& [qualifier, owner] : cell.taken) {
+    if (qualifier != text_) continue;
+    return Refuse(cell.by.field, OneColumn(owner, cell.by, *plan.info, {cell.family, qualifier}));
+  }
   columns_.push_back({cell.family, arena_.Copy(text_)});
   return true;
 }
@@ -172,41 +176,32 @@ bool RowRenderer::DropExpired(PendingRow* row) {
   return any;
 }
 
-// Of two cells with the same column the later one stays.
-void RowRenderer::DropOverwritten(PendingRow* row) {
-  const auto columns = std::span(columns_).subspan(row->first_column, row->value_count);
-  const auto values = std::span(values_).subspan(row->first_value, row->value_count);
-  std::vector<bool> dropped(row->value_count);
-  bool any = false;
-  if (row->value_count <= kFewColumns) {
-    for (size_t i = 0; i + 1 < columns.size(); ++i) {
-      dropped[i] = std::ranges::count(columns.subspan(i + 1), columns[i]) > 0;
-      any |= dropped[i];
+// Names that hold values may turn out alike.
+bool RowRenderer::CheckDistinct(const TableMapping& plan, const RowPlan& row,
+                                const PendingRow& pending) {
+  const auto columns = std::span(columns_).subspan(pending.first_column, pending.value_count);
+  const auto refuse = [&](size_t a, size_t b) {
+    const ColumnWriter& by = row.cells[b].by;
+    return Refuse(by.field, OneColumn(row.cells[a].by, by, *plan.info, columns[a]));
+  };
+  if (columns.size() <= kFewColumns) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      for (size_t k = i + 1; k < columns.size(); ++k) {
+        if (columns[i] == columns[k]) return refuse(i, k);
+      }
     }
-  } else {
-    std::vector<size_t> order(columns.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    auto less = [&](size_t a, size_t b) {
-      return std::tie(columns[a].family, columns[a].qualifier, a) <
-             std::tie(columns[b].family, columns[b].qualifier, b);
-    };
-    std::ranges::sort(order, less);
-    for (size_t k = 0; k + 1 < order.size(); ++k) {
-      dropped[order[k]] = columns[order[k]] == columns[order[k + 1]];
-      any |= dropped[order[k]];
-    }
+    return true;
   }
-  if (!any) return;
-  size_t kept = 0;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (dropped[i]) continue;
-    columns[kept] = columns[i];
-    values[kept] = values[i];
-    ++kept;
+  order_.resize(columns.size());
+  for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+  std::ranges::sort(order_, [&](size_t a, size_t b) {
+    return std::tie(columns[a].family, columns[a].qualifier, a) <
+           std::tie(columns[b].family, columns[b].qualifier, b);
+  });
+  for (size_t k = 0; k + 1 < order_.size(); ++k) {
+    if (columns[order_[k]] == columns[order_[k + 1]]) return refuse(order_[k], order_[k + 1]);
   }
-  row->value_count = kept;
-  columns_.resize(row->first_column + kept);
-  values_.resize(row->first_value + kept);
+  return true;
 }
 
 bool RowRenderer::Refuse(std::string_view field, std::string detail) {

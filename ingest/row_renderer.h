@@ -67,7 +67,7 @@ class RowRenderer {
   bool RenderText(const TextPlan& text, const Event& event, const EventTimes& times);
   void RenderBlob(const CellPlan& cell, const Event& event);
   bool DropExpired(PendingRow* row);
-  void DropOverwritten(PendingRow* row);
+  bool CheckDistinct(const TableMapping& plan, const RowPlan& row, const PendingRow& pending);
   bool Refuse(std::string_view field, std::string detail);
 
   std::vector<PendingRow> rows_;
@@ -76,6 +76,7 @@ class RowRenderer {
   std::vector<FamilyId> expired_;  // Families that would have forgotten the event already.
   std::string text_;
   std::vector<BlobField> blob_;
+  std::vector<size_t> order_;
   Arena arena_;
   Fault fault_;
 };

@@ -109,7 +109,9 @@ bool RuleInverse::Try(const ColumnRule& rule, std::string_view qualifier,
   if (rule.serialize != Serialization::kNone) return rule.name.text() == qualifier;
   for (const auto& [field, renamed] : rule.rename) {
     if (renamed != qualifier) continue;
-    meaning->measured = ColumnMeaning::Measured::kFixed;
+    const bool key_tells = KeyTellsMeasured(table_);
+    meaning->measured =
+        key_tells ? ColumnMeaning::Measured::kFromKey : ColumnMeaning::Measured::kFixed;
     meaning->field = field;
     return true;
   }
@@ -153,20 +155,10 @@ bool RuleInverse::TryPerField(const ColumnRule& rule, const std::vector<KeyField
   return true;
 }
 
-// The field that the rule takes and whose compact name this is. Where several fit, the first that
-// the rule names, then the first by name.
+// The spelling that the stream saw last of the fields that the rule keeps under this compact name.
 std::string RuleInverse::UndoCompact(const ColumnRule& rule, std::string_view text) const {
   if (!rule.compact_names) return std::string(text);
-  auto find = [&](const std::vector<std::string>& names, bool of_stream) -> const std::string* {
-    for (const std::string& name : names) {
-      const bool known = of_stream || std::ranges::count(stream_fields_, name) > 0;
-      if (known && CompactName(name) == text && RuleTakes(table_, rule, name)) return &name;
-    }
-    return nullptr;
-  };
-  const std::string* name = find(rule.fields, false);
-  if (name == nullptr) name = find(stream_fields_, true);
-  return name == nullptr ? std::string(text) : *name;
+  return LastSpelling(table_, rule, text, stream_fields_).value_or(std::string(text));
 }
 
 std::vector<ColumnPattern> PatternsOf(const Table& table,

@@ -32,7 +32,7 @@ struct ColumnMeaning {
 
 class RuleInverse {
  public:
-  // All three outlive it. `stream_fields` undoes compact names.
+  // All three outlive it. `stream_fields`, the spelling seen last at the end, undoes compact names.
   RuleInverse(const Table& table, const TableInfo& stored,
               const std::vector<std::string>& stream_fields)
       : table_(table), stored_(stored), stream_fields_(stream_fields) {}

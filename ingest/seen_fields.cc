@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include "config/schema.h"
+
 namespace tallyd {
 namespace {
 
@@ -21,6 +23,19 @@ uint8_t SeenFields::KnownTypes(std::string_view field) const {
   return found == types_.end() ? uint8_t{0} : found->second;
 }
 
+bool SeenFields::IsLastSpelling(std::string_view compact, std::string_view field) const {
+  std::shared_lock lock(mutex_);
+  if (noted_.find(compact) != noted_.end()) return false;
+  const auto found = spellings_.find(compact);
+  return found != spellings_.end() && found->second.name == field;
+}
+
+void SeenFields::NoteSpelling(std::string_view compact, std::string_view field) {
+  std::unique_lock lock(mutex_);
+  noted_[std::string(compact)] = field;
+  missing_.store(true, std::memory_order_relaxed);
+}
+
 void SeenFields::Refresh(TimeUs now) {
   if (!missing_.load(std::memory_order_relaxed)) return;
   TimeUs last = refreshed_.load(std::memory_order_relaxed);
@@ -34,7 +49,17 @@ void SeenFields::Refresh(TimeUs now) {
 void SeenFields::Load() {
   const std::vector<FieldInfo> fields = store_.Fields(stream_);
   std::unique_lock lock(mutex_);
-  for (const FieldInfo& field : fields) types_[field.name] |= field.type_bits;
+  for (const FieldInfo& field : fields) {
+    types_[field.name] |= field.type_bits;
+    if (field.spelled == 0) continue;
+    FieldInfo& last = spellings_[CompactName(field.name)];
+    if (last.spelled < field.spelled) last = field;
+  }
+  std::erase_if(noted_, [this](const auto& noted) {
+    const auto found = spellings_.find(noted.first);
+    return found != spellings_.end() && found->second.name == noted.second;
+  });
+  if (!noted_.empty()) missing_.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace tallyd

@@ -1,5 +1,6 @@
-// Which fields, with which types, a stream is known to have: so that new ones are remembered with
-// the batch that brings them, and known ones cost nothing.
+// Which fields, with which types, a stream is known to have, and which spelling of a compact name it
+// saw last: so that what is new is remembered with the batch that brings it, and what is known
+// costs nothing.
 //
 // A field counts as known only when the store says so: a batch that carried it may have failed.
 // Thread-safe.
@@ -28,6 +29,11 @@ class SeenFields {
 
   // The types that the store has for the field, as bits.
   uint8_t KnownTypes(std::string_view field) const;
+  // Whether the store has this as the last spelling of the compact name.
+  bool IsLastSpelling(std::string_view compact, std::string_view field) const;
+  // A batch brings another. Until the store agrees, the store's word counts for nothing: another
+  // batch may be on its way.
+  void NoteSpelling(std::string_view compact, std::string_view field);
   // Asks the store again if a field was missed since, and not more often than every 100 ms.
   void Refresh(TimeUs now);
   void NoteMissing() { missing_.store(true, std::memory_order_relaxed); }
@@ -44,7 +50,11 @@ class SeenFields {
   std::atomic<bool> missing_ = false;
   std::atomic<TimeUs> refreshed_ = 0;
   mutable std::shared_mutex mutex_;
-  std::unordered_map<std::string, uint8_t, Hash, std::equal_to<>> types_;
+  template <class T>
+  using ByName = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
+  ByName<uint8_t> types_;
+  ByName<FieldInfo> spellings_;  // By compact name: the last that the store knows of.
+  ByName<std::string> noted_;    // By compact name: what the store may not know yet.
 };
 
 }  // namespace tallyd

@@ -12,10 +12,10 @@ namespace {
 
 class Compiler {
  public:
-  Compiler(const Table& table, const TablePtr& info, const Shape& shape, Store* store)
-      : table_(table), shape_(shape), store_(store) {
-    plan_.table = &table;
-    plan_.info = info;
+  Compiler(const MappedTable& mapped, const Shape& shape, Store* store)
+      : table_(mapped.table), claims_(mapped.claims), shape_(shape), store_(store) {
+    plan_.table = &mapped.table;
+    plan_.info = mapped.info;
   }
 
   TableMapping Run() && {
@@ -33,12 +33,14 @@ class Compiler {
                                       std::string_view field_name) const;
   std::optional<TextPlan> CompileName(const ColumnRule& rule, int measured) const;
   bool CompileKey(int measured, std::vector<TextPart>* parts);
-  bool CheckNames(const std::vector<CellPlan>& cells);
+  bool CheckNames(std::vector<CellPlan>* cells);
+  bool CheckTaken(CellPlan* cell);
   void InternColumns(RowPlan* row);
   void CollectMaxAges();
   void Refuse(std::string_view field, std::string why);
 
   const Table& table_;
+  const ColumnClaims& claims_;
   const Shape& shape_;
   Store* const store_;
   TableMapping plan_;
@@ -50,22 +52,6 @@ void Append(TextPart part, std::vector<TextPart>* parts) {
   } else {
     parts->push_back(std::move(part));
   }
-}
-
-// Where the same column is written twice the later rule wins.
-void DropOverwritten(std::vector<CellPlan>* cells) {
-  std::map<std::pair<FamilyId, std::string_view>, size_t> last;
-  for (size_t i = 0; i < cells->size(); ++i) {
-    const CellPlan& cell = (*cells)[i];
-    if (cell.name.is_constant()) last[{cell.family, cell.name.constant()}] = i;
-  }
-  std::vector<CellPlan> kept;
-  for (size_t i = 0; i < cells->size(); ++i) {
-    CellPlan& cell = (*cells)[i];
-    if (cell.name.is_constant() && last.at({cell.family, cell.name.constant()}) != i) continue;
-    kept.push_back(std::move(cell));
-  }
-  *cells = std::move(kept);
 }
 
 void Compiler::CompileRows() {
@@ -91,8 +77,9 @@ void Compiler::CompileRow(int measured) {
   bool found = false;
   for (const ColumnRule& rule : table_.columns) found |= CompileRule(rule, measured, &row.cells);
   if (!found) return;
-  DropOverwritten(&row.cells);
-  if (!CompileKey(measured, &row.key) || !CheckNames(row.cells)) return;
+  if (!CompileKey(measured, &row.key) || !CheckNames(&row.cells)) return;
+  row.names_vary =
+      std::ranges::any_of(row.cells, [](const CellPlan& c) { return !c.name.is_constant(); });
   InternColumns(&row);
   plan_.rows.push_back(std::move(row));
 }
@@ -101,8 +88,10 @@ void Compiler::CompileRow(int measured) {
 bool Compiler::CompileRule(const ColumnRule& rule, int measured,
                            std::vector<CellPlan>* cells) const {
   const size_t before = cells->size();
-  auto add = [cells](std::optional<CellPlan> cell) {
-    if (cell) cells->push_back(std::move(*cell));
+  auto add = [&](std::optional<CellPlan> cell, std::string_view field = {}) {
+    if (!cell) return;
+    cell->by = {static_cast<size_t>(&rule - table_.columns.data()), field};
+    cells->push_back(std::move(*cell));
   };
   if (rule.serialize != Serialization::kNone) {
     add(CompileBlob(rule, measured));
@@ -113,7 +102,8 @@ bool Compiler::CompileRule(const ColumnRule& rule, int measured,
     const int begin = measured < 0 ? 0 : measured;
     const int end = measured < 0 ? count : measured + 1;
     for (int i = begin; i < end; ++i) {
-      if (RuleTakes(table_, rule, shape_.fields[static_cast<size_t>(i)])) add(CompileCell(rule, i));
+      const std::string& field = shape_.fields[static_cast<size_t>(i)];
+      if (RuleTakes(table_, rule, field)) add(CompileCell(rule, i), field);
     }
   }
   return cells->size() > before;
@@ -207,15 +197,43 @@ bool Compiler::CompileKey(int measured, std::vector<TextPart>* parts) {
   return true;
 }
 
-bool Compiler::CheckNames(const std::vector<CellPlan>& cells) {
-  for (const CellPlan& cell : cells) {
-    if (cell.name.is_constant() && cell.name.constant().size() > kMaxQualifierBytes) {
+// Of two cells for one column one would be lost, and so would be a cell in another field's column:
+// it would come back as that field.
+bool Compiler::CheckNames(std::vector<CellPlan>* cells) {
+  std::map<std::pair<FamilyId, std::string_view>, ColumnWriter> writers;
+  for (CellPlan& cell : *cells) {
+    if (!CheckTaken(&cell)) return false;
+    if (!cell.name.is_constant()) continue;
+    const ColumnRef column{cell.family, cell.name.constant()};
+    if (column.qualifier.size() > kMaxQualifierBytes) {
       Refuse({}, fmt::format("its column in {} would have a name longer than {} bytes", table_.name,
                              kMaxQualifierBytes));
       return false;
     }
+    const auto [first, added] = writers.try_emplace({column.family, column.qualifier}, cell.by);
+    if (added) continue;
+    Refuse(cell.by.field, OneColumn(first->second, cell.by, *plan_.info, column));
+    return false;
   }
   return true;
+}
+
+bool Compiler::CheckTaken(CellPlan* cell) {
+  const std::string& family = plan_.info->families[cell->family].name;
+  if (!cell->name.is_constant()) {
+    std::vector<KeyField> parts;
+    for (const auto& [qualifier, owner] : claims_.ColumnsOf(family)) {
+      const ColumnRule& rule = table_.columns[cell->by.rule];
+      if (claims_.Allows(family, qualifier, cell->by)) continue;
+      if (rule.name.Match(qualifier, &parts)) cell->taken.emplace_back(qualifier, owner);
+    }
+    return true;
+  }
+  const std::string_view qualifier = cell->name.constant();
+  if (claims_.Allows(family, qualifier, cell->by)) return true;
+  const ColumnWriter& owner = *claims_.Find(family, qualifier);
+  Refuse(cell->by.field, OneColumn(owner, cell->by, *plan_.info, {cell->family, qualifier}));
+  return false;
 }
 
 void Compiler::Refuse(std::string_view field, std::string why) {
@@ -257,9 +275,14 @@ void Compiler::CollectMaxAges() {
 
 }  // namespace
 
-TableMapping CompileTableMapping(const Table& table, const TablePtr& info, const Shape& shape,
-                                 Store* store) {
-  return Compiler(table, info, shape, store).Run();
+std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableInfo& table,
+                      const ColumnRef& column) {
+  return fmt::format("{} fall on one column, {}:{} of {}", BothOf(a, b),
+                     table.families[column.family].name, column.qualifier, table.name);
+}
+
+TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape, Store* store) {
+  return Compiler(table, shape, store).Run();
 }
 
 }  // namespace tallyd

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/column_claims.h"
 #include "config/schema.h"
 #include "ingest/shape.h"
 #include "storage/store.h"
@@ -43,6 +44,9 @@ struct CellPlan {
   Kind kind = Kind::kField;
   uint32_t field = 0;  // kField.
   TextPlan text;       // kText.
+  ColumnWriter by;     // Which rule writes it, and for which field: for messages.
+  // Where the name holds values: those that are other writers' columns.
+  std::vector<std::pair<std::string_view, ColumnWriter>> taken;
   Serialization how = Serialization::kNone;
   std::vector<uint32_t> blob_fields;
 };
@@ -53,6 +57,7 @@ struct RowPlan {
   std::vector<CellPlan> cells;  // With `set` in its order; empty if `gather` tells all.
   // All names are constant, and the store knows this list of columns:
   const ColumnSet* set = nullptr;
+  bool names_vary = false;       // Some name holds values: two may turn out alike.
   std::vector<uint32_t> gather;  // With set, where all values are fields: their indices, in order.
 };
 
@@ -68,9 +73,22 @@ struct TableMapping {
   std::vector<std::pair<FamilyId, int64_t>> max_ages;
 };
 
-// `store` interns the columns; null: it shall not (shapes that do not recur).
-TableMapping CompileTableMapping(const Table& table, const TablePtr& info, const Shape& shape,
-                                 Store* store);
+// A table to map to, and what of it does not depend on the shape.
+struct MappedTable {
+  MappedTable(const Table& the_table, TablePtr the_info)
+      : table(the_table), info(std::move(the_info)), claims(the_table) {}
+  const Table& table;
+  TablePtr info;
+  ColumnClaims claims;
+};
+
+// Why an event is refused whose cells of two writers have one column.
+std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableInfo& table,
+                      const ColumnRef& column);
+
+// `store` interns the columns; null: it shall not (shapes that do not recur). `table` and `shape`
+// outlive the mapping.
+TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape, Store* store);
 
 }  // namespace tallyd
 

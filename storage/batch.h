@@ -54,6 +54,9 @@ class Batch {
 
   // Remembers that the stream has this field with these types (bits: 1 << ValueType). Idempotent.
   virtual void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) = 0;
+  // Remembers that of all spellings of this field's compact name the stream saw this one last, as
+  // of this batch.
+  virtual void NoteSpelling(std::string_view stream, std::string_view field) = 0;
 
   virtual bool empty() const = 0;
 };

@@ -41,6 +41,7 @@ class PreviewBatch final : public Batch {
            std::span<const ColumnRef> columns, std::span<const Value> values) override;
   void Delete(const TableInfo& table, const DeleteSpec& what) override;
   void AddField(std::string_view, std::string_view, uint8_t) override {}
+  void NoteSpelling(std::string_view, std::string_view) override {}
   bool empty() const override { return tables_.empty(); }
 
   // The tables in the order of their first use.

@@ -39,6 +39,9 @@ Status WaitForCommit(const std::function<void(CommitDone)>& submit);
 struct FieldInfo {
   std::string name;
   uint8_t type_bits = 0;  // 1 << ValueType
+  // Of the spellings of one compact name the greatest is the one that the stream saw last; 0 where
+  // nobody told (Batch::NoteSpelling).
+  uint64_t spelled = 0;
 };
 
 struct TableStats {

@@ -74,8 +74,11 @@ std::vector<EventColumn> ColumnsOfPage(EventRun* run, const std::vector<bool>& m
 std::vector<EventColumn> ColumnsOfTable(EventRun* run) {
   if (run->is_downsampled()) return ColumnsOfSteps(run);
   std::vector<std::string> selectable;
-  for (const std::string& name : run->query().known->names()) {
-    if (TableHolds(*run->plan().table, name)) selectable.push_back(name);
+  const Table& table = *run->plan().table;
+  const StreamFields& known = *run->query().known;
+  for (const std::string& name : known.names()) {
+    const bool is_current = SpellingIn(table, name, known.spellings()) == name;
+    if (is_current && TableHolds(table, name)) selectable.push_back(name);
   }
   return Columns(run, selectable);
 }

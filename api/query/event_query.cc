@@ -201,6 +201,44 @@ Result<const Stream*> FindStream(const Schema& schema, std::string_view name) {
   return Error(ErrorCode::kNotFound, std::move(message));
 }
 
+EventQuery InTermsOf(const Table& table, EventQuery query) {
+  const Spellings& spellings = query.known->spellings();
+  if (std::ranges::none_of(table.columns, &ColumnRule::compact_names)) return query;
+  const auto add = [](std::string name, std::vector<std::string>* names) {
+    if (std::ranges::count(*names, name) == 0) names->push_back(std::move(name));
+  };
+  std::vector<std::string> fields;
+  for (const std::string& pattern : query.fields) {
+    add(IsGlob(pattern) ? pattern : SpellingIn(table, pattern, spellings), &fields);
+    if (!IsGlob(pattern)) continue;
+    // What a glob matches may come back under a name that it does not match.
+    std::vector<std::string> matching = query.known->Matching(pattern);
+    for (const std::string& name : query.known->compact_names()) {
+      if (GlobMatches(pattern, name)) matching.push_back(name);
+    }
+    for (const std::string& name : matching) {
+      std::string spelling = SpellingIn(table, name, spellings);
+      if (spelling != name && !GlobMatches(pattern, spelling)) add(std::move(spelling), &fields);
+    }
+  }
+  query.fields = std::move(fields);
+  std::vector<std::string> by;
+  for (const std::string& name : query.by) add(SpellingIn(table, name, spellings), &by);
+  query.by = std::move(by);
+  std::vector<FieldFilter> filters;
+  for (FieldFilter& filter : query.filters) {
+    std::string field = SpellingIn(table, filter.field, spellings);
+    const auto same = std::ranges::find(filters, field, &FieldFilter::field);
+    if (same == filters.end()) {
+      filters.push_back({std::move(field), std::move(filter.values)});
+    } else {
+      same->values.insert(same->values.end(), filter.values.begin(), filter.values.end());
+    }
+  }
+  query.filters = std::move(filters);
+  return query;
+}
+
 Result<EventQuery> ParseEventQuery(const Request& request, ApiContext& context, QueryKind kind) {
   EventQuery query;
   query.snapshot = context.snapshot();

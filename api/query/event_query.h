@@ -66,6 +66,10 @@ struct EventQuery {
 // kNotFound: the stream (the message names near ones). kInvalid: anything else.
 Result<EventQuery> ParseEventQuery(const Request& request, ApiContext& context, QueryKind kind);
 
+// The same query in the names under which the table gives fields back, whatever spelling was asked
+// for.
+EventQuery InTermsOf(const Table& table, EventQuery query);
+
 // The stream of the request's first argument, or 404.
 Result<const Stream*> FindStream(const Schema& schema, std::string_view name);
 

@@ -19,7 +19,7 @@ constexpr size_t kGroupsBeyondLimit = 2;
 }  // namespace
 
 EventRun::EventRun(EventQuery query, TablePlan plan, ApiContext& context)
-    : query_(std::move(query)),
+    : query_(InTermsOf(*plan.table, std::move(query))),
       plan_(std::move(plan)),
       context_(context),
       filter_(query_, *plan_.table, &fields_) {
@@ -29,7 +29,7 @@ EventRun::EventRun(EventQuery query, TablePlan plan, ApiContext& context)
   input_.fields = &fields_;
   input_.filter = &filter_;
   input_.counters = &counters_;
-  input_.stream_fields = &query_.known->names();
+  input_.stream_fields = &query_.known->spellings();
   input_.read_globs = filter_.ReadGlobs();
   input_.now = query_.now;
 }
@@ -125,8 +125,9 @@ std::unique_ptr<EventStream> EventRun::OpenEvents(const std::optional<EventPosit
 // What a downsampling query aggregates: what it names, or every number that is measured.
 std::vector<std::string> EventRun::AggregatedFields() const {
   std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  const auto add = [&](const std::string& known) {
+    std::string name = SpellingIn(*plan_.table, known, query_.known->spellings());
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   };
   const auto is_measured = [&](const std::string& name) {
     return TableHolds(*plan_.table, name) && !KeyHolds(*plan_.table, name) &&

@@ -59,7 +59,8 @@ Result<bool> IsBounded(const EventQuery& query, const TablePlan& plan) {
 }
 
 // Everything about a candidate but its estimate. What makes it unfit is in why_not.
-TablePlan Examine(const EventQuery& query, const Store& store, const Table& table) {
+TablePlan Examine(const EventQuery& asked_query, const Store& store, const Table& table) {
+  const EventQuery query = InTermsOf(table, asked_query);
   TablePlan plan;
   plan.table = &table;
   plan.stored = store.FindTable(table.name);
@@ -306,11 +307,12 @@ Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store) {
   if (plan.stored == nullptr) {
     return Error(ErrorCode::kUnavailable, latest->name + " is not in the store yet");
   }
-  const std::vector<std::string> missing = MissingFields(query, *latest, AskedFields(query));
+  const EventQuery own = InTermsOf(*latest, query);
+  const std::vector<std::string> missing = MissingFields(own, *latest, AskedFields(own));
   if (!missing.empty()) {
     return Unprocessable(latest->name + " does not hold " + Joined(missing, ", "));
   }
-  plan.known = KnownOf(query, *latest);
+  plan.known = KnownOf(own, *latest);
   Result<RangePlan> ranges = PlanRanges(latest->row_key, plan.known, query.stream->unit);
   if (!ranges) return ranges.error();
   plan.ranges = std::move(*ranges);

@@ -16,11 +16,25 @@ StreamFields::StreamFields(const Schema& schema, const Stream& stream, const Sto
       type_bits_.try_emplace(name);
     }
   }
+  std::map<std::string, uint64_t, std::less<>> spelled;
   for (const FieldInfo& field : store.Fields(stream.name)) {
     type_bits_[field.name] |= field.type_bits;
+    if (field.spelled != 0) spelled[field.name] = field.spelled;
   }
   names_.reserve(type_bits_.size());
   for (const auto& [name, bits] : type_bits_) names_.push_back(name);
+  const auto when = [&spelled](const std::string& name) {
+    const auto found = spelled.find(name);
+    return found == spelled.end() ? uint64_t{0} : found->second;
+  };
+  // Where nobody told, the first by name counts as the last.
+  spellings_.assign(names_.rbegin(), names_.rend());
+  std::ranges::stable_sort(spellings_, {}, when);
+  for (const size_t index : stream.tables) {
+    for (const std::string& name : names_) {
+      if (IsCompacted(schema.tables[index], name)) compact_.insert(CompactName(name));
+    }
+  }
 }
 
 bool StreamFields::IsNumber(std::string_view name) const {

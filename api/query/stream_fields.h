@@ -4,11 +4,12 @@
 #define TALLYD_API_QUERY_STREAM_FIELDS_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/table_rules.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -17,11 +18,18 @@ class StreamFields {
  public:
   StreamFields(const Schema& schema, const Stream& stream, const Store& store);
 
-  bool Knows(std::string_view name) const { return type_bits_.find(name) != type_bits_.end(); }
+  // Also a compact name, which is no field but may be asked for.
+  bool Knows(std::string_view name) const {
+    return type_bits_.contains(name) || compact_.contains(name);
+  }
   // Whether events brought it as an integer or a float.
   bool IsNumber(std::string_view name) const;
   const std::vector<std::string>& names() const { return names_; }  // In byte order.
-  // The known fields that a name or glob matches, in byte order.
+  // The same names: of the spellings of one compact name the one seen last comes last.
+  const Spellings& spellings() const { return spellings_; }
+  // The compact names of the fields that some table keeps by them.
+  const std::set<std::string, std::less<>>& compact_names() const { return compact_; }
+  // The known fields that a name or glob matches, in byte order; a compact name matches itself.
   std::vector<std::string> Matching(std::string_view pattern) const;
   // 400 with the nearest names.
   Error Unknown(std::string_view name) const;
@@ -30,6 +38,8 @@ class StreamFields {
   std::string stream_;
   std::map<std::string, uint8_t, std::less<>> type_bits_;
   std::vector<std::string> names_;
+  Spellings spellings_;
+  std::set<std::string, std::less<>> compact_;
 };
 
 }  // namespace tallyd

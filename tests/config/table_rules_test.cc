@@ -93,6 +93,18 @@ TEST_F(TableRulesTest, SerializedFieldsKeepTheirTypes) {
   EXPECT_EQ(GivenBack(table, "k"), Fidelity::kText);
 }
 
+TEST_F(TableRulesTest, EverySpellingOfACompactNameIsTheOneSeenLast) {
+  const Table& table = Make("{K}#{ts:ms}", "{ family = \"f\", names = \"compact\", "
+                                           "fields = [\"B*\", \"Last sale\", \"K\"] }");
+  const Spellings seen = {"Last sale", "k", "K", "BID", "Bid"};
+  for (const char* name : {"BID", "Bid", "bid"}) EXPECT_EQ(SpellingIn(table, name, seen), "Bid");
+  EXPECT_EQ(SpellingIn(table, "LASTSALE", seen), "Last sale");
+  EXPECT_EQ(SpellingIn(table, "K", seen), "K");
+  EXPECT_EQ(SpellingIn(table, "other", seen), "other");
+  const Table& as_sent = Make("{k}#{ts:ms}");
+  EXPECT_EQ(SpellingIn(as_sent, "BID", seen), "BID");
+}
+
 TEST_F(TableRulesTest, TheFieldsThatATableNamesAreThoseOfItsTemplatesAndLists) {
   const Table& table =
       Make("{value}#{s:salt(2)}#{field}#{ts:ms}",

@@ -183,6 +183,47 @@ class RenameTest(E2eTest):
         self.assertEqual([500], [one["Bid size"]
                                  for one in tallyd.events("r", {"k": "a", "Ask size": 1500})])
 
+    def test_every_spelling_asks_and_the_last_one_comes_back(self):
+        tallyd = self.start("""
+            [tables.Q]
+            stream = "market"
+            pattern = "single-timestamp"
+            row_key = "{k}#{ts:ms}"
+            columns = [{ family = "MD", names = "compact" }]
+            families.MD = {}
+            """)
+        tallyd.write("market", {"ts": 1, "k": "a", "Bid size": 500})
+        for asked in "Bid size", "BIDSIZE":
+            self.assertEqual([{"ts": 1, "k": "a", "Bid size": 500}],
+                             tallyd.events("market", k="a", fields=asked))
+        tallyd.write("market", {"ts": 2, "k": "a", "BID SIZE": 600})
+        tallyd.restart()
+        for asked in "Bid size", "BID SIZE", "BIDSIZE":
+            self.assertEqual([500, 600], [one["BID SIZE"] for one in
+                                          tallyd.events("market", k="a", fields=asked)])
+
+    def test_two_fields_of_one_column_refuse_the_event_and_name_both(self):
+        tallyd = self.start("""
+            [tables.Q]
+            stream = "market"
+            pattern = "single-timestamp"
+            row_key = "{k}#{ts:ms}"
+            columns = [
+              { family = "A", names = "compact" },
+              { family = "B", rename = { long = "short" } },
+            ]
+            families.A = {}
+            families.B = {}
+            """)
+        for event, first, second in (({"Bid": 1, "BID": 2}, "Bid", "BID"),
+                                     ({"long": 1, "short": 2}, "long", "short"),
+                                     ({"short": 2}, "long", "short")):
+            refused = tallyd.post("market", {"ts": 1, "k": "a", **event})
+            [error] = refused.problem(400)["errors"]
+            self.assertEqual(second, error["field"])
+            self.assertIn(f'field "{first}" and field "{second}"', error["detail"])
+        self.assertEqual([], tallyd.rows("Q"))
+
 
 class RemovalTest(StoredTest):
     def test_a_row_goes_by_its_key(self):

@@ -198,21 +198,47 @@ families.Friends = {}
               HasSubstr("FRIENDS: no column rule finds a value"));
 }
 
-TEST(MapperTest, OfTwoRulesForOneColumnTheLaterWins) {
-  World world(R"(
+constexpr const char* kOneColumn = R"(
 [tables.T]
 stream = "s"
 pattern = "single-timestamp"
 row_key = "{k}#{ts:ms}"
 columns = [
   { family = "f", fields = ["a", "b"], name = "{value}", value = "{field}" },
-  { family = "f", fields = ["c"], name = "x" },
-  { family = "f", fields = ["d"], name = "x" },
+  { family = "f", fields = ["long"], rename = { long = "x" } },
+  { family = "g", names = "compact" },
 ]
 families.f = {}
+families.g = {}
+)";
+
+TEST(MapperTest, TwoFieldsThatFallOnOneColumnRefuseTheEvent) {
+  World world(kOneColumn);
+  EXPECT_THAT(world.Refusal(R"({"k":"k","ts":1,"Bid":1,"BID":1})"),
+              HasSubstr("0[BID] both field \"Bid\" and field \"BID\" fall on one column, "
+                        "g:BID of T"));
+  EXPECT_THAT(world.Refusal(R"({"k":"k","ts":1,"a":"q","b":"q"})"),
+              HasSubstr("0[b] both field \"a\" and field \"b\" fall on one column, f:q of T"));
+  world.Map(R"({"k":"k","ts":1,"Bid":1,"a":"p","b":"q"})");
+  EXPECT_THAT(world.Rows(), HasSubstr("f:p='a'@1 f:q='b'@1 g:A='p'@1 g:B='q'@1 g:BID=1@1"));
+}
+
+TEST(MapperTest, AFieldInTheColumnOfARenamedOneRefusesTheEvent) {
+  World world(kOneColumn);
+  EXPECT_THAT(world.Refusal(R"({"k":"k","ts":1,"a":"x"})"),
+              HasSubstr("0[a] both field \"long\" and field \"a\" fall on one column, f:x of T"));
+  World renamed(R"(
+[tables.T]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{k}#{ts:ms}"
+columns = [ { family = "f", rename = { long = "x" } } ]
+families.f = {}
 )");
-  world.Map(R"({"k":"k","ts":1,"a":"q","b":"q","c":1,"d":2})");
-  EXPECT_EQ(world.Rows(), "T k#0000000000001 | f:q='b'@1 f:x=2@1\n");
+  EXPECT_THAT(renamed.Refusal(R"({"k":"k","ts":1,"x":1})"),
+              HasSubstr("0[x] both field \"long\" and field \"x\" fall on one column, f:x of T"));
+  renamed.Map(R"({"k":"k","ts":1,"long":1,"y":2})");
+  EXPECT_EQ(renamed.Rows(), "T k#0000000000001 | f:x=1@1 f:y=2@1\n");
 }
 
 TEST(MapperTest, ManyColumnsNamedByValuesAreStillDistinct) {
@@ -223,12 +249,36 @@ pattern = "new-column"
 row_key = "{k}#{ts:ms}"
 families.f = {}
 )");
-  std::string event = "{\"k\":\"k\",\"ts\":1", want = "T k#0000000000001 |";
-  for (int i = 0; i < 40; ++i) event += fmt::format(",\"v{}\":{}", i, 100 + i % 20);
-  for (int i = 0; i < 20; ++i) want += fmt::format(" f:{}=''@1", 100 + i);
-  const MapOutcome outcome = world.Map(event + "}");
-  EXPECT_EQ(world.Rows(), want + "\n");
-  EXPECT_EQ(outcome.cells, 20u);
+  const auto event = [](int values) {
+    std::string text = "{\"k\":\"k\",\"ts\":1";
+    for (int i = 0; i < 40; ++i) text += fmt::format(",\"v{}\":{}", i, 100 + i % values);
+    return text + "}";
+  };
+  EXPECT_EQ(world.Map(event(40)).cells, 40u);
+  EXPECT_THAT(world.Refusal(event(30)),
+              HasSubstr("both field \"v0\" and field \"v30\" fall on one column, f:100 of T"));
+}
+
+TEST(MapperTest, TheSpellingOfACompactNameThatABatchHasLastIsRemembered) {
+  World world(kOneColumn);
+  world.Map(R"([{"k":"k","ts":1,"Bid size":1},{"k":"k","ts":2,"BID SIZE":1},
+                {"k":"k","ts":3,"Bid size":1},{"k":"k","ts":4,"BIDSIZE":1,"long":[]}])");
+  EXPECT_THAT(world.batch->spellings, testing::ElementsAre("Bid size"));
+}
+
+TEST(MapperTest, ASpellingIsNotedUntilTheStoreHasItAsTheLast) {
+  World world(kOneColumn);
+  const auto spellings = [&world](std::string_view field, uint64_t known) {
+    world.store->fields = {{"Bid", TypeBit(ValueType::kInt64), known}};
+    world.arrival += 1'000'000;  // The store is asked again.
+    world.Map(fmt::format(R"({{"k":"k","ts":1,"{}":1}})", field));
+    return world.batch->spellings.size();
+  };
+  EXPECT_EQ(spellings("Bid", 0), 1u);
+  EXPECT_EQ(spellings("Bid", 0), 1u);  // The batch may have failed.
+  EXPECT_EQ(spellings("Bid", 7), 0u);
+  EXPECT_EQ(spellings("BID", 7), 1u);
+  EXPECT_EQ(spellings("Bid", 7), 1u);  // The other is on its way.
 }
 
 TEST(MapperTest, SerializedFieldsAreOneCell) {

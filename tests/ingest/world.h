@@ -42,10 +42,14 @@ class RecordingBatch final : public Batch {
     fields[std::string(field)] |= types;
     ++added;
   }
+  void NoteSpelling(std::string_view, std::string_view field) override {
+    spellings.emplace_back(field);
+  }
   bool empty() const override { return preview.empty(); }
 
   PreviewBatch preview;
   std::map<std::string, uint8_t> fields;
+  std::vector<std::string> spellings;
   size_t added = 0;
   size_t puts_with_set = 0;
   size_t puts_by_name = 0;
@@ -72,7 +76,7 @@ class World {
     const Status status = decoder.Decode(BodyFormat::kJson, bodies.back().view(), shapes, &events);
     if (!status) throw std::runtime_error(status.error().message());
     Mapper& mapper = stream.empty() ? *mappers.begin()->second : *mappers.at(std::string(stream));
-    return mapper.Map(events, kArrival, batch.get());
+    return mapper.Map(events, arrival, batch.get());
   }
 
   // What the last Map put, a line per row: "METRIC server1#7 | METRIC:a=1@7 METRIC:b='x'@7".
@@ -108,6 +112,7 @@ class World {
     return outcome.errors.empty() ? "none: " + Rows() : Errors(outcome);
   }
 
+  TimeUs arrival = kArrival;
   std::shared_ptr<const Schema> schema;
   std::unique_ptr<SchemaStore> store;
   ShapeRegistry shapes;

@@ -1,15 +1,16 @@
 #include "storage/leveldb/catalogue/field_catalogue.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace tallyd {
 
-uint8_t FieldCatalogue::TypesOf(std::string_view stream, std::string_view field) const {
+FieldMarks FieldCatalogue::Find(std::string_view stream, std::string_view field) const {
   const std::shared_lock lock(mutex_);
   const auto of_stream = fields_.find(stream);
-  if (of_stream == fields_.end()) return 0;
+  if (of_stream == fields_.end()) return {};
   const auto found = of_stream->second.find(field);
-  return found == of_stream->second.end() ? uint8_t{0} : found->second;
+  return found == of_stream->second.end() ? FieldMarks() : found->second;
 }
 
 std::vector<FieldInfo> FieldCatalogue::Fields(std::string_view stream) const {
@@ -17,7 +18,9 @@ std::vector<FieldInfo> FieldCatalogue::Fields(std::string_view stream) const {
   std::vector<FieldInfo> fields;
   const auto of_stream = fields_.find(stream);
   if (of_stream == fields_.end()) return fields;
-  for (const auto& [name, type_bits] : of_stream->second) fields.push_back({name, type_bits});
+  for (const auto& [name, marks] : of_stream->second) {
+    fields.push_back({name, marks.type_bits, marks.spelled});
+  }
   return fields;
 }
 
@@ -30,10 +33,11 @@ bool FieldCatalogue::HasRoom(std::string_view stream) const {
 void FieldCatalogue::Add(const FieldTypes& fields) {
   if (fields.empty()) return;
   const std::unique_lock lock(mutex_);
-  for (const auto& [stream, types] : fields) {
-    for (const auto& [name, type_bits] : types) {
-      const auto [known, added] = fields_[stream].try_emplace(name, uint8_t{0});
-      known->second = static_cast<uint8_t>(known->second | type_bits);
+  for (const auto& [stream, of_stream] : fields) {
+    for (const auto& [name, marks] : of_stream) {
+      const auto [known, added] = fields_[stream].try_emplace(name);
+      known->second.type_bits |= marks.type_bits;
+      known->second.spelled = std::max(known->second.spelled, marks.spelled);
       if (added) name_bytes_[stream] += name.size();
     }
   }

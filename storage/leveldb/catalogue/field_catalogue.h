@@ -10,20 +10,22 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/store.h"
 
 namespace tallyd {
 
-// stream -> field -> 1 << ValueType
-using FieldTypes = std::map<std::string, std::map<std::string, uint8_t, std::less<>>, std::less<>>;
+// stream -> field -> marks
+using FieldTypes =
+    std::map<std::string, std::map<std::string, FieldMarks, std::less<>>, std::less<>>;
 
 class FieldCatalogue {
  public:
   // Of the names of one stream; beyond, new fields are not remembered.
   static constexpr size_t kMaxNameBytes = 16u << 20;
 
-  // The types known of a field; 0 if it is new.
-  uint8_t TypesOf(std::string_view stream, std::string_view field) const;
+  // No types: it is new.
+  FieldMarks Find(std::string_view stream, std::string_view field) const;
   std::vector<FieldInfo> Fields(std::string_view stream) const;
   bool HasRoom(std::string_view stream) const;
   void Add(const FieldTypes& fields);

@@ -135,15 +135,20 @@ Result<std::vector<Column>> DecodeColumnSet(std::string_view record) {
   return columns;
 }
 
-std::string EncodeField(uint8_t type_bits) {
-  return {kRecordVersion, static_cast<char>(type_bits)};
+std::string EncodeField(const FieldMarks& marks) {
+  std::string record{kRecordVersion, static_cast<char>(marks.type_bits)};
+  PutVarint(&record, marks.spelled);
+  return record;
 }
 
-Result<uint8_t> DecodeField(std::string_view record) {
+Result<FieldMarks> DecodeField(std::string_view record) {
   ByteReader in(record);
-  uint8_t type_bits = 0;
-  if (!GetRecordVersion(&in) || !in.GetByte(&type_bits) || !in.done()) return Damaged("a field");
-  return type_bits;
+  FieldMarks marks;
+  if (!GetRecordVersion(&in) || !in.GetByte(&marks.type_bits) || !in.GetVarint(&marks.spelled) ||
+      !in.done()) {
+    return Damaged("a field");
+  }
+  return marks;
 }
 
 std::string EncodeDelete(const DeleteSpec& what, TimeUs at) {

@@ -35,8 +35,15 @@ Result<TableInfo> DecodeTable(std::string_view record);
 std::string EncodeColumnSet(const std::vector<Column>& columns);
 Result<std::vector<Column>> DecodeColumnSet(std::string_view record);
 
-std::string EncodeField(uint8_t type_bits);
-Result<uint8_t> DecodeField(std::string_view record);
+// What is known of a field: its types (1 << ValueType), and when it was last seen as a new spelling
+// of its compact name, in the order of sequences (0: never told).
+struct FieldMarks {
+  uint8_t type_bits = 0;
+  uint64_t spelled = 0;
+  friend bool operator==(const FieldMarks&, const FieldMarks&) = default;
+};
+std::string EncodeField(const FieldMarks& marks);
+Result<FieldMarks> DecodeField(std::string_view record);
 
 // `at`: when it was committed, by the wall clock.
 std::string EncodeDelete(const DeleteSpec& what, TimeUs at);

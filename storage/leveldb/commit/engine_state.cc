@@ -196,9 +196,9 @@ class Loader {
     ByteReader in(key.substr(2));
     std::string stream;
     if (!GetEscaped(&in, &stream)) return UnreadableRecord(key, "its key names no stream");
-    const Result<uint8_t> types = DecodeField(value);
-    if (!types) return UnreadableRecord(key, types.error().message());
-    fields_[stream][std::string(in.rest())] = *types;
+    const Result<FieldMarks> marks = DecodeField(value);
+    if (!marks) return UnreadableRecord(key, marks.error().message());
+    fields_[stream][std::string(in.rest())] = *marks;
     return {};
   }
 

@@ -151,20 +151,21 @@ void GroupWriter::AddRecords(const LevelDbBatch& batch) {
     sets_.push_back(set);
     PutBase(ColumnSetKey(set->table, set->id), EncodeColumnSet(set->columns));
   }
-  for (const auto& [stream, types] : batch.fields()) {
-    for (const auto& [field, type_bits] : types) {
-      const uint8_t stored = state_->fields.TypesOf(stream, field);
-      if (stored == 0 && !state_->fields.HasRoom(stream)) continue;
-      uint8_t& known = fields_[stream][field];
-      known = static_cast<uint8_t>(known | type_bits | stored);
+  for (const auto& [stream, of_stream] : batch.fields()) {
+    for (const auto& [field, marks] : of_stream) {
+      const FieldMarks stored = state_->fields.Find(stream, field);
+      if (stored.type_bits == 0 && !state_->fields.HasRoom(stream)) continue;
+      FieldMarks& known = fields_[stream][field];
+      known.type_bits |= static_cast<uint8_t>(marks.type_bits | stored.type_bits);
+      known.spelled = std::max(known.spelled, marks.spelled != 0 ? sequence_ : stored.spelled);
     }
   }
 }
 
 void GroupWriter::AddGroupRecords() {
-  for (const auto& [stream, types] : fields_) {
-    for (const auto& [field, type_bits] : types) {
-      PutBase(FieldKey(stream, field), EncodeField(type_bits));
+  for (const auto& [stream, of_stream] : fields_) {
+    for (const auto& [field, marks] : of_stream) {
+      PutBase(FieldKey(stream, field), EncodeField(marks));
     }
   }
   if (sequence_ == state_->last_sequence) return;

@@ -133,9 +133,12 @@ void LevelDbBatch::Touch(TableId table) {
 }
 
 void LevelDbBatch::AddField(std::string_view stream, std::string_view field, uint8_t type_bits) {
-  if ((known_fields_.TypesOf(stream, field) & type_bits) == type_bits) return;
-  uint8_t& types = fields_[std::string(stream)][std::string(field)];
-  types = static_cast<uint8_t>(types | type_bits);
+  if ((known_fields_.Find(stream, field).type_bits & type_bits) == type_bits) return;
+  fields_[std::string(stream)][std::string(field)].type_bits |= type_bits;
+}
+
+void LevelDbBatch::NoteSpelling(std::string_view stream, std::string_view field) {
+  fields_[std::string(stream)][std::string(field)].spelled = 1;
 }
 
 void LevelDbBatch::PutRecord(std::string_view key, std::string_view value) {

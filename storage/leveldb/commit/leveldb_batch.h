@@ -47,6 +47,7 @@ class LevelDbBatch final : public Batch {
            std::span<const ColumnRef> columns, std::span<const Value> values) override;
   void Delete(const TableInfo& table, const DeleteSpec& what) override;
   void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) override;
+  void NoteSpelling(std::string_view stream, std::string_view field) override;
   bool empty() const override { return ops_.empty() && fields_.empty(); }
 
   // For the engine itself.
@@ -91,7 +92,8 @@ class LevelDbBatch final : public Batch {
   std::vector<DeleteSpec> deletes_;
   Trim trim_;
   std::vector<const ColumnSet*> new_sets_;  // Not stored yet when they were first used here.
-  FieldTypes fields_;                       // New, or with types that are new.
+  // New, or with types that are new, or newly spelled (any number but 0).
+  FieldTypes fields_;
   std::vector<TableId> tables_;
 };
 

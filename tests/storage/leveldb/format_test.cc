@@ -94,7 +94,8 @@ TEST(FormatTest, MetaRecords) {
   EXPECT_EQ(Hex(EncodeColumnSet({{0, "a"}, {0, "b"}})),
             "01020001610001"
             "62");
-  EXPECT_EQ(Hex(EncodeField(4)), "0104");
+  EXPECT_EQ(Hex(EncodeField({4, 0})), "010400");
+  EXPECT_EQ(Hex(EncodeField({2, 7})), "010207");
 }
 
 TEST(FormatTest, Values) {

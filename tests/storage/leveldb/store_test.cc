@@ -320,6 +320,22 @@ TEST_F(StoreTest, FieldsAreRemembered) {
   EXPECT_EQ(fields[1].type_bits, 6);
 }
 
+TEST_F(StoreTest, TheSpellingNotedLastIsTheGreatest) {
+  for (const char* spelling : {"Bid", "BID", "Bid"}) {
+    auto batch = NewBatch();
+    Put(batch.get(), "H", "row", 1, {{"A", "x", Value::Int(1)}});
+    batch->AddField("s", "Bid", 2);
+    batch->AddField("s", "BID", 2);
+    batch->NoteSpelling("s", spelling);
+    ASSERT_TRUE(Commit(std::move(batch)));
+    Reopen();
+    const std::vector<FieldInfo> fields = store().Fields("s");
+    ASSERT_EQ(fields.size(), 2u);
+    EXPECT_EQ(fields[0].spelled > fields[1].spelled, std::string(spelling) == fields[0].name);
+    EXPECT_EQ(fields[0].type_bits, 2);
+  }
+}
+
 // Files of other widths overlap in time: whichever of them are merged, and however their sequences
 // lie, the correction stays.
 TEST_F(StoreTest, ACorrectionStaysWhateverIsMerged) {
