@@ -44,12 +44,12 @@ std::optional<std::string> TakenByBoth(const Table& table, const ColumnRule& a,
   if (a.fields.empty() && b.fields.empty()) return "*";
   for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     for (const std::string& field : from->fields) {
-      const bool taken =
-          !IsGlob(field) ? RuleTakes(table, *to, field)
-                         : to->fields.empty() ||
-                               std::ranges::any_of(to->fields, [&](const std::string& other) {
-                                 return Contains(other, field);
-                               });
+      const bool taken = !IsGlob(field)
+                             ? RuleTakes(table, *to, field)
+                             : to->fields.empty() ||
+                                   std::ranges::any_of(to->fields, [&](const std::string& other) {
+                                     return Contains(other, field);
+                                   });
       if (taken) return field;
     }
   }

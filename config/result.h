@@ -6,7 +6,7 @@
 //   if (!r) return r.error();
 //
 // An Error is a value: a code that says who has to act, and a sentence for that reader. Codes
-// become HTTP statuses in one place (api/http/problem.cc).
+// become HTTP statuses in one place (HttpStatus, api/response.cc).
 #ifndef TALLYD_CONFIG_RESULT_H_
 #define TALLYD_CONFIG_RESULT_H_
 

@@ -100,9 +100,7 @@ std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Sche
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = schema;
   for (const Stream& stream : schema->streams) {
-    snapshot->mappers.emplace(
-        stream.name,
-        std::make_unique<Mapper>(schema, stream, *store_, context_->ShapesOf(stream.name)));
+    snapshot->mappers.emplace(stream.name, std::make_unique<Mapper>(schema, stream, *store_));
   }
   return snapshot;
 }

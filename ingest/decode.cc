@@ -147,7 +147,7 @@ void EventDecoder::Impl::DecodeLine(std::string_view line, size_t number, ShapeR
     error = LocateMalformed(line);
   }
   batch->DropEvent(
-      {}, fmt::format("line {} is not JSON at byte {}: {}", number, error.offset, error.what));
+      {{}, fmt::format("line {} is not JSON at byte {}: {}", number, error.offset, error.what)});
 }
 
 }  // namespace tallyd

@@ -12,11 +12,9 @@ constexpr size_t kKeptValues = 1u << 18;
 
 }  // namespace
 
-void EventErrors::Add(size_t index, std::string_view field, std::string detail) {
+void EventErrors::Add(size_t index, Refusal refusal) {
   ++count_;
-  if (kept_.size() < kMaxKept) {
-    kept_.push_back({index, std::string(field), std::move(detail)});
-  }
+  if (kept_.size() < kMaxKept) kept_.push_back({std::move(refusal), index});
 }
 
 void EventErrors::Merge(const EventErrors& other) {
@@ -73,14 +71,14 @@ void EventBatch::EndEvent(std::unique_ptr<const Shape> shape) {
   owned_shapes_.push_back(std::move(shape));
 }
 
-void EventBatch::DropEvent(std::string_view field, std::string detail) {
+void EventBatch::DropEvent(Refusal refusal) {
   values_.resize(event_begin_);
-  errors_.Add(next_index_++, field, std::move(detail));
+  errors_.Add(next_index_++, std::move(refusal));
 }
 
 void EventBatch::Break(size_t index, std::string detail) {
   Clear();
-  errors_.Add(index, {}, std::move(detail));
+  errors_.Add(index, {{}, std::move(detail)});
   next_index_ = 1;
 }
 

@@ -17,18 +17,21 @@
 
 namespace tallyd {
 
-// Why one event of a batch was refused. `field` may be empty.
-struct EventError {
-  size_t index = 0;  // Of the event in the batch, from 0; of lines, blank ones are not counted.
+// Why an event is refused, for people. `field` is the one at fault; empty where none is.
+struct Refusal {
   std::string field;
   std::string detail;
+};
+
+struct EventError : Refusal {
+  size_t index = 0;  // Of the event in the batch, from 0; of lines, blank ones are not counted.
 };
 
 // All refused events are counted, the first kMaxKept are kept.
 class EventErrors {
  public:
   static constexpr size_t kMaxKept = 100;
-  void Add(size_t index, std::string_view field, std::string detail);
+  void Add(size_t index, Refusal refusal);
   // Adds those of `other`; both are in order of index, and so is the result.
   void Merge(const EventErrors& other);
   void Clear();
@@ -61,8 +64,7 @@ class EventBatch {
   void EndEvent(const Shape* shape);
   // An event whose shape is not interned.
   void EndEvent(std::unique_ptr<const Shape> shape);
-  void DropEvent(std::string_view field,
-                 std::string detail);  // Records the error at this event's index.
+  void DropEvent(Refusal refusal);  // Records the error at this event's index.
   // The text is no batch from the event at `index` on: no event stays, and this is the only error.
   void Break(size_t index, std::string detail);
 

@@ -75,7 +75,7 @@ bool EventReader::ReadEvent(bool alone) {
     }
     Refuse({}, "it has no fields");
   }
-  batch_->DropEvent(fault_field_, fault_);
+  batch_->DropEvent(refusal_);
   return true;
 }
 
@@ -341,11 +341,10 @@ bool EventReader::Malformed(size_t offset, std::string what) {
 void EventReader::Refuse(std::string_view name, std::string reason) {
   if (refused_) return;
   refused_ = true;
-  fault_ = std::move(reason);
-  fault_field_.clear();
+  refusal_ = {{}, std::move(reason)};
   if (name.empty()) return;
-  fault_field_ = Shown(order_.PathOf(name));
-  fault_ = fmt::format("field \"{}\": {}", fault_field_, fault_);
+  refusal_.field = Shown(order_.PathOf(name));
+  refusal_.detail = fmt::format("field \"{}\": {}", refusal_.field, refusal_.detail);
 }
 
 void EventReader::RefuseField(std::string_view raw_name, std::string reason) {

@@ -75,8 +75,7 @@ class EventReader {
   std::string scratch_;        // Unescaped strings.
   std::vector<bool> nesting_;  // Of skipped values: true for an object.
   bool refused_ = false;
-  std::string fault_field_;
-  std::string fault_;
+  Refusal refusal_;
 };
 
 }  // namespace tallyd

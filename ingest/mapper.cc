@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <shared_mutex>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -24,12 +25,12 @@ constexpr size_t kMaxReasons = 5;
 // What becomes of the events of one shape.
 struct ShapePlan {
   std::vector<TableMapping> tables;  // Those that the events enter.
-  // What all events of the shape are refused for.
-  std::optional<std::pair<std::string, std::string>> refused;
+  std::optional<Refusal> refused;    // What all events of the shape are refused for.
   // Per field, the types that the store is known to know.
   std::unique_ptr<std::atomic<uint8_t>[]> known_types;
-  // The fields that a table keeps by their compact names: the name and the field's place.
-  std::vector<std::pair<std::string, size_t>> compact;
+  // The fields that a table keeps by their compact names: that name, and the field.
+  std::vector<std::pair<std::string, std::string>> compact;
+  bool of_one_event = false;  // Of a shape that does not recur.
 };
 
 // What one call of Map works with.
@@ -44,9 +45,12 @@ struct Job {
   // Types that this batch already remembers, per field of `learned_of`.
   const ShapePlan* learned_of = nullptr;
   std::vector<uint8_t> learned;
-  // How the batch spells compact names, as of the events of `spelled_by`.
+  // Compact names: which plans that have some were used, and when last; of plans that do not stay,
+  // the names themselves, with the field and when.
   const ShapePlan* spelled_by = nullptr;
-  std::map<std::string, std::string> spellings;
+  size_t times_spelled = 0;
+  std::unordered_map<const ShapePlan*, size_t> spelling_plans;
+  std::map<std::string, std::pair<size_t, std::string>> spellings;
 };
 
 }  // namespace
@@ -71,6 +75,7 @@ struct Mapper::Impl {
   bool CheckValues(const Event& event, const ShapePlan& plan, Job* job, bool* new_types);
   void PutRows(Job* job);
   void LearnTypes(const Event& event, const ShapePlan& plan, Job* job);
+  static void Spell(const ShapePlan& plan, size_t when, Job* job);
   void NoteSpellings(Job* job);
 
   const std::shared_ptr<const Schema> schema;
@@ -83,8 +88,7 @@ struct Mapper::Impl {
   std::unordered_map<const Shape*, std::unique_ptr<const ShapePlan>> plans;  // Of interned shapes.
 };
 
-Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store,
-               ShapeRegistry&)
+Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store)
     : impl_(std::make_unique<Impl>(std::move(schema), stream, store)) {}
 Mapper::~Mapper() = default;
 
@@ -98,7 +102,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
   job.outcome = &outcome;
   const Shape* shape = nullptr;
   const ShapePlan* plan = nullptr;
-  std::unique_ptr<const ShapePlan> own_plan;  // Of a shape that does not recur.
+  std::unique_ptr<ShapePlan> own_plan;  // Of a shape that does not recur.
   for (size_t i = 0; i < events.size(); ++i) {
     const Event event = events.event(i);
     if (event.shape != shape) {
@@ -109,6 +113,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
         own_plan = impl_->Compile(*shape, nullptr);
         plan = own_plan.get();
         job.learned_of = nullptr;
+        own_plan->of_one_event = true;
         job.spelled_by = nullptr;
       }
     }
@@ -142,14 +147,14 @@ std::unique_ptr<ShapePlan> Mapper::Impl::Compile(const Shape& shape, Store* inte
   }
   const bool nowhere =
       std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
-  if (nowhere) plan->refused.emplace(std::string(), WhyNowhere(all));
+  if (nowhere) plan->refused = Refusal{{}, WhyNowhere(all)};
   std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
   plan->tables = std::move(all);
   plan->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
   for (size_t i = 0; i < shape.fields.size(); ++i) {
     const bool compact = std::ranges::any_of(
         tables, [&](const auto& mapped) { return IsCompacted(mapped.table, shape.fields[i]); });
-    if (compact) plan->compact.emplace_back(CompactName(shape.fields[i]), i);
+    if (compact) plan->compact.emplace_back(CompactName(shape.fields[i]), shape.fields[i]);
   }
   return plan;
 }
@@ -166,7 +171,7 @@ std::string Mapper::Impl::WhyNowhere(const std::vector<TableMapping>& all) const
 
 void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, Job* job) {
   if (plan.refused) {
-    job->errors.Add(event.index, plan.refused->first, plan.refused->second);
+    job->errors.Add(event.index, *plan.refused);
     return;
   }
   bool new_types = false;
@@ -176,10 +181,13 @@ void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, Job* job)
   PutRows(job);
   if (!job->renderer.rows().empty()) {
     if (new_types) LearnTypes(event, plan, job);
-    if (job->spelled_by != &plan) {
+    if (!plan.compact.empty() && job->spelled_by != &plan) {
       job->spelled_by = &plan;
-      for (const auto& [name, field] : plan.compact) {
-        job->spellings.insert_or_assign(name, event.shape->fields[field]);
+      const size_t when = ++job->times_spelled;
+      if (plan.of_one_event) {
+        Spell(plan, when, job);
+      } else {
+        job->spelling_plans[&plan] = when;
       }
     }
   }
@@ -196,9 +204,10 @@ bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, Job* j
     if ((known & TypeBit(value.type())) == 0) *new_types = true;
     if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
       const std::string& field = event.shape->fields[i];
-      job->errors.Add(event.index, field,
-                      fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
-                                  field, value.AsView().size(), kMaxValueBytes));
+      job->errors.Add(
+          event.index,
+          {field, fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
+                              field, value.AsView().size(), kMaxValueBytes)});
       return false;
     }
   }
@@ -211,16 +220,16 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, Job* 
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
   for (const TableMapping& table : plan.tables) {
     EventTimes times{0, stream.unit, job->expires_by};
-    if (table.time_value < 0) {
+    if (!table.time_value) {
       if (given < 0) given = std::min(job->next_arrival++, kMaxTimeUs);
       times.time = given;
     } else {
-      const Value& value = event.values[static_cast<size_t>(table.time_value)];
+      const Value& value = event.values[*table.time_value];
       const Result<TimeUs> time = ParseEventTime(value, stream.unit);
       if (!time) {
         const std::string& field = table.table->time_field;
-        job->errors.Add(event.index, field,
-                        fmt::format("field \"{}\": {}", field, time.error().message()));
+        job->errors.Add(event.index,
+                        {field, fmt::format("field \"{}\": {}", field, time.error().message())});
         return false;
       }
       times.time = *time;
@@ -232,7 +241,7 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, Job* 
         ++*expired;
         break;
       case RowRenderer::Outcome::kRefused:
-        job->errors.Add(event.index, job->renderer.fault().field, job->renderer.fault().detail);
+        job->errors.Add(event.index, job->renderer.refusal());
         return false;
     }
   }
@@ -272,8 +281,17 @@ void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, Job* jo
   }
 }
 
+void Mapper::Impl::Spell(const ShapePlan& plan, size_t when, Job* job) {
+  for (const auto& [compact, field] : plan.compact) {
+    auto& [last, spelling] = job->spellings[compact];
+    if (last < when) std::tie(last, spelling) = std::tie(when, field);
+  }
+}
+
 void Mapper::Impl::NoteSpellings(Job* job) {
-  for (const auto& [compact, field] : job->spellings) {
+  for (const auto& [plan, when] : job->spelling_plans) Spell(*plan, when, job);
+  for (const auto& [compact, last] : job->spellings) {
+    const std::string& field = last.second;
     if (seen_fields.IsLastSpelling(compact, field)) continue;
     job->batch->NoteSpelling(stream.name, field);
     seen_fields.NoteSpelling(compact, field);

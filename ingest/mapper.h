@@ -22,17 +22,16 @@ struct MapOutcome {
   size_t events = 0;   // Entered at least one table, or were expired for all of them.
   uint64_t rows = 0;   // Distinct rows of tables.
   uint64_t cells = 0;  // The cells in them.
-  uint64_t expired =
-      0;  // Events that at least one table did not take because they were past its max_age.
+  // Events that at least one table did not take because they were past its max_age.
+  uint64_t expired = 0;
   EventErrors errors;  // Decoding errors included, in order of index.
 };
 
 class Mapper {
  public:
-  // `schema` and `store` outlive the mapper. REQUIRES: schema was adopted by the store; stream is
-  // of schema.
-  Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store,
-         ShapeRegistry& shapes);
+  // `store` outlives the mapper, as do the interned shapes of the events that it maps. REQUIRES:
+  // schema was adopted by the store; stream is of schema.
+  Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store);
   ~Mapper();
 
   // Puts every good event into *batch: an event enters all of its tables or none. The caller

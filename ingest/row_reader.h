@@ -57,8 +57,8 @@ struct EventFragment {
 
 class RowReader {
  public:
-  // `stream_fields` (the store's catalogue, the spelling seen last at the end) undoes compact names.
-  // `fields` gets every field met.
+  // `stream_fields` (of the store's catalogue, the spelling seen last at the end) undoes compact
+  // names. `fields` gets every field met.
   RowReader(const Table& table, TablePtr stored, const std::vector<std::string>& stream_fields,
             FieldTable* fields);
   ~RowReader();

@@ -68,23 +68,7 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowP
 // Into text_.
 bool RowRenderer::RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
                             const EventTimes& times) {
-  text_.clear();
-  for (const TextPart& part : row.key) {
-    if (part.segment == nullptr) {
-      text_ += part.text;
-      continue;
-    }
-    const Segment& segment = *part.segment;
-    Value value;
-    if (part.value >= 0) {
-      value = event.values[static_cast<size_t>(part.value)];
-    } else if (!part.text.empty()) {
-      value = Value::String(part.text);
-    }
-    Status status =
-        plan.table->row_key.AppendSegment(segment, value, times.time, times.unit, &text_);
-    if (!status) return Refuse(segment.field, status.error().message());
-  }
+  if (!RenderText(row.key, TemplateUse::kKey, event, times)) return false;
   if (text_.size() > kMaxRowKeyBytes) {
     return Refuse({}, fmt::format("its row key in {} would have {} bytes; at most {} are stored",
                                   plan.table->name, text_.size(), kMaxRowKeyBytes));
@@ -99,7 +83,7 @@ bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, con
       values_.push_back(event.values[cell.field]);
       break;
     case CellPlan::Kind::kText:
-      if (!RenderText(cell.text, event, times)) return false;
+      if (!RenderText(cell.text.parts, TemplateUse::kValue, event, times)) return false;
       values_.push_back(Value::String(arena_.Copy(text_)));
       break;
     case CellPlan::Kind::kBlob:
@@ -115,7 +99,7 @@ bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, con
     columns_.push_back({cell.family, cell.name.constant()});
     return true;
   }
-  if (!RenderText(cell.name, event, times)) return false;
+  if (!RenderText(cell.name.parts, TemplateUse::kValue, event, times)) return false;
   if (text_.size() > kMaxQualifierBytes) {
     return Refuse({},
                   fmt::format("a column's name in {} would have {} bytes; at most {} are stored",
@@ -130,22 +114,28 @@ bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, con
 }
 
 // Into text_.
-bool RowRenderer::RenderText(const TextPlan& text, const Event& event, const EventTimes& times) {
-  static const ValueTemplate kRenderer;
+bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
+                             const EventTimes& times) {
+  const EventTime time{times.time, times.unit};
   text_.clear();
-  for (const TextPart& part : text.parts) {
-    if (part.segment == nullptr) {
-      text_ += part.text;
+  for (const TextPart& part : parts) {
+    const Segment* segment = nullptr;
+    Value value;
+    if (const auto* text = std::get_if<std::string>(&part)) {
+      text_ += *text;
       continue;
     }
-    Value value;
-    if (part.value >= 0) {
-      value = event.values[static_cast<size_t>(part.value)];
-    } else if (!part.text.empty()) {
-      value = Value::String(part.text);
+    if (const auto* field = std::get_if<FieldPart>(&part)) {
+      segment = field->segment;
+      value = event.values[field->field];
+    } else if (const auto* name = std::get_if<NamePart>(&part)) {
+      segment = name->segment;
+      value = Value::String(name->name);
+    } else {
+      segment = std::get<TimePart>(part).segment;
     }
-    Status status = kRenderer.AppendSegment(*part.segment, value, times.time, times.unit, &text_);
-    if (!status) return Refuse(part.segment->field, status.error().message());
+    const Status status = AppendPlaceholder(*segment, value, time, use, &text_);
+    if (!status) return Refuse(segment->field, status.error().message());
   }
   return true;
 }
@@ -205,7 +195,7 @@ bool RowRenderer::CheckDistinct(const TableMapping& plan, const RowPlan& row,
 }
 
 bool RowRenderer::Refuse(std::string_view field, std::string detail) {
-  fault_ = {std::string(field), std::move(detail)};
+  refusal_ = {std::string(field), std::move(detail)};
   return false;
 }
 

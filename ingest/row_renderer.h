@@ -2,7 +2,7 @@
 // all of its tables or none.
 //
 //   renderer.Begin();
-//   for each table: if (renderer.Render(...) == kRefused) -> renderer.fault(), nothing is put;
+//   for each table: if (renderer.Render(...) == kRefused) -> renderer.refusal(), nothing is put;
 //   for (const PendingRow& row : renderer.rows()) ... renderer.values(row) ...
 //
 // Views are valid until the next Begin. Keeps its memory. Not thread-safe.
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/placeholder.h"
 #include "ingest/blob.h"
 #include "ingest/event_batch.h"
 #include "ingest/table_mapping.h"
@@ -40,11 +41,6 @@ struct EventTimes {
 class RowRenderer {
  public:
   enum class Outcome : uint8_t { kRendered, kExpired, kRefused };
-  struct Fault {
-    std::string field;
-    std::string detail;
-  };
-
   void Begin();
   Outcome Render(const TableMapping& plan, const Event& event, const EventTimes& times);
 
@@ -55,7 +51,7 @@ class RowRenderer {
   std::span<const ColumnRef> columns(const PendingRow& row) const {
     return std::span(columns_).subspan(row.first_column, row.value_count);
   }
-  const Fault& fault() const { return fault_; }
+  const Refusal& refusal() const { return refusal_; }
 
  private:
   Outcome RenderRow(const TableMapping& plan, const RowPlan& row, const Event& event,
@@ -64,7 +60,8 @@ class RowRenderer {
                  const EventTimes& times);
   bool RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
                   const EventTimes& times);
-  bool RenderText(const TextPlan& text, const Event& event, const EventTimes& times);
+  bool RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
+                  const EventTimes& times);
   void RenderBlob(const CellPlan& cell, const Event& event);
   bool DropExpired(PendingRow* row);
   bool CheckDistinct(const TableMapping& plan, const RowPlan& row, const PendingRow& pending);
@@ -78,7 +75,7 @@ class RowRenderer {
   std::vector<BlobField> blob_;
   std::vector<size_t> order_;
   Arena arena_;
-  Fault fault_;
+  Refusal refusal_;
 };
 
 }  // namespace tallyd

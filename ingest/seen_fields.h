@@ -1,5 +1,5 @@
-// Which fields, with which types, a stream is known to have, and which spelling of a compact name it
-// saw last: so that what is new is remembered with the batch that brings it, and what is known
+// Which fields, with which types, a stream is known to have, and which spelling of a compact name
+// it saw last: so that what is new is remembered with the batch that brings it, and what is known
 // costs nothing.
 //
 // A field counts as known only when the store says so: a batch that carried it may have failed.

@@ -21,9 +21,10 @@ uint64_t HashOf(std::span<const std::string_view> fields) {
 
 }  // namespace
 
-int Shape::Find(std::string_view field) const {
-  auto found = std::find(fields.begin(), fields.end(), field);
-  return found == fields.end() ? -1 : static_cast<int>(found - fields.begin());
+std::optional<uint32_t> Shape::Find(std::string_view field) const {
+  const auto found = std::ranges::find(fields, field);
+  if (found == fields.end()) return std::nullopt;
+  return static_cast<uint32_t>(found - fields.begin());
 }
 
 const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,12 +21,12 @@
 namespace tallyd {
 
 struct Shape {
-  std::vector<std::string>
-      fields;  // Flattened names ("CPU/CPU1_USR"), in the order of the event, distinct, none empty.
+  // Flattened names ("CPU/CPU1_USR"), in the order of the event, distinct, none empty.
+  std::vector<std::string> fields;
   bool interned = false;  // Only interned shapes may be used as keys of caches.
 
-  int Find(
-      std::string_view field) const;  // Its index, or -1. Linear: for compiling, not for events.
+  // The field's place, if it is there. Linear: for compiling, not for events.
+  std::optional<uint32_t> Find(std::string_view field) const;
 };
 
 class ShapeRegistry {

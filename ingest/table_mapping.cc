@@ -10,6 +10,9 @@
 namespace tallyd {
 namespace {
 
+// The measured field, by its place in the shape; none in rules that run per event.
+using Measured = std::optional<uint32_t>;
+
 class Compiler {
  public:
   Compiler(const MappedTable& mapped, const Shape& shape, Store* store)
@@ -25,14 +28,14 @@ class Compiler {
 
  private:
   void CompileRows();
-  void CompileRow(int measured);
-  bool CompileRule(const ColumnRule& rule, int measured, std::vector<CellPlan>* cells) const;
-  std::optional<CellPlan> CompileCell(const ColumnRule& rule, int measured) const;
-  std::optional<CellPlan> CompileBlob(const ColumnRule& rule, int measured) const;
-  std::optional<TextPlan> CompileText(const std::vector<Segment>& segments, int measured,
+  void CompileRow(Measured measured);
+  bool CompileRule(const ColumnRule& rule, Measured measured, std::vector<CellPlan>* cells) const;
+  std::optional<CellPlan> CompileCell(const ColumnRule& rule, Measured measured) const;
+  std::optional<CellPlan> CompileBlob(const ColumnRule& rule, Measured measured) const;
+  std::optional<TextPlan> CompileText(const std::vector<Segment>& segments, Measured measured,
                                       std::string_view field_name) const;
-  std::optional<TextPlan> CompileName(const ColumnRule& rule, int measured) const;
-  bool CompileKey(int measured, std::vector<TextPart>* parts);
+  std::optional<TextPlan> CompileName(const ColumnRule& rule, Measured measured) const;
+  bool CompileKey(Measured measured, std::vector<TextPart>* parts);
   bool CheckNames(std::vector<CellPlan>* cells);
   bool CheckTaken(CellPlan* cell);
   void InternColumns(RowPlan* row);
@@ -46,33 +49,34 @@ class Compiler {
   TableMapping plan_;
 };
 
-void Append(TextPart part, std::vector<TextPart>* parts) {
-  if (part.segment == nullptr && !parts->empty() && parts->back().segment == nullptr) {
-    parts->back().text += part.text;
+void AppendConstant(std::string_view text, std::vector<TextPart>* parts) {
+  std::string* const before = parts->empty() ? nullptr : std::get_if<std::string>(&parts->back());
+  if (before != nullptr) {
+    *before += text;
   } else {
-    parts->push_back(std::move(part));
+    parts->emplace_back(std::string(text));
   }
 }
 
 void Compiler::CompileRows() {
   for (const std::string& field : table_.when) {
-    if (shape_.Find(field) < 0) {
+    if (!shape_.Find(field)) {
       plan_.stays_out = fmt::format("it needs field \"{}\"", field);
       return;
     }
   }
   plan_.time_value = shape_.Find(table_.time_field);
   if (table_.row_key.names_measured_field()) {
-    for (int i = 0; i < static_cast<int>(shape_.fields.size()); ++i) CompileRow(i);
+    for (uint32_t i = 0; i < shape_.fields.size(); ++i) CompileRow(i);
   } else {
-    CompileRow(-1);
+    CompileRow({});
   }
   if (plan_.rows.empty() && !plan_.refused) plan_.stays_out = "no column rule finds a value";
   CollectMaxAges();
 }
 
-// `measured`: the field of the row, where the row key names {field}; else -1.
-void Compiler::CompileRow(int measured) {
+// `measured`: the field of the row, where the row key names {field}.
+void Compiler::CompileRow(Measured measured) {
   RowPlan row;
   bool found = false;
   for (const ColumnRule& rule : table_.columns) found |= CompileRule(rule, measured, &row.cells);
@@ -85,7 +89,7 @@ void Compiler::CompileRow(int measured) {
 }
 
 // Whether the rule found something to store.
-bool Compiler::CompileRule(const ColumnRule& rule, int measured,
+bool Compiler::CompileRule(const ColumnRule& rule, Measured measured,
                            std::vector<CellPlan>* cells) const {
   const size_t before = cells->size();
   auto add = [&](std::optional<CellPlan> cell, std::string_view field = {}) {
@@ -96,36 +100,33 @@ bool Compiler::CompileRule(const ColumnRule& rule, int measured,
   if (rule.serialize != Serialization::kNone) {
     add(CompileBlob(rule, measured));
   } else if (!rule.per_field) {
-    add(CompileCell(rule, -1));
+    add(CompileCell(rule, {}));
   } else {
-    const int count = static_cast<int>(shape_.fields.size());
-    const int begin = measured < 0 ? 0 : measured;
-    const int end = measured < 0 ? count : measured + 1;
-    for (int i = begin; i < end; ++i) {
-      const std::string& field = shape_.fields[static_cast<size_t>(i)];
+    const uint32_t begin = measured.value_or(0);
+    const auto end = measured ? *measured + 1 : static_cast<uint32_t>(shape_.fields.size());
+    for (uint32_t i = begin; i < end; ++i) {
+      const std::string& field = shape_.fields[i];
       if (RuleTakes(table_, rule, field)) add(CompileCell(rule, i), field);
     }
   }
   return cells->size() > before;
 }
 
-// `measured`: the field in a per-field rule, else -1. Empty if the rule names a field that the
-// event lacks.
-std::optional<CellPlan> Compiler::CompileCell(const ColumnRule& rule, int measured) const {
+// Empty if the rule names a field that the event lacks.
+std::optional<CellPlan> Compiler::CompileCell(const ColumnRule& rule, Measured measured) const {
   CellPlan cell;
   cell.family = *plan_.info->FindFamily(rule.family);
   std::optional<TextPlan> name = CompileName(rule, measured);
   const std::string_view field_name =
-      measured < 0 ? std::string_view() : shape_.fields[static_cast<size_t>(measured)];
+      measured ? std::string_view(shape_.fields[*measured]) : std::string_view();
   std::optional<TextPlan> text = CompileText(rule.value.segments(), measured, field_name);
   if (!name || !text) return std::nullopt;
   cell.name = std::move(*name);
-  const bool is_field = rule.value.is_one_placeholder() && text->parts.size() == 1 &&
-                        text->parts[0].segment != nullptr && text->parts[0].value >= 0 &&
-                        text->parts[0].segment->spec.kind == SpecKind::kText;
-  if (is_field) {
+  const FieldPart* const only =
+      text->parts.size() == 1 ? std::get_if<FieldPart>(&text->parts[0]) : nullptr;
+  if (only != nullptr && only->segment->spec.kind == SpecKind::kText) {
     cell.kind = CellPlan::Kind::kField;
-    cell.field = static_cast<uint32_t>(text->parts[0].value);
+    cell.field = only->field;
   } else {
     cell.kind = CellPlan::Kind::kText;
     cell.text = std::move(*text);
@@ -133,66 +134,68 @@ std::optional<CellPlan> Compiler::CompileCell(const ColumnRule& rule, int measur
   return cell;
 }
 
-std::optional<CellPlan> Compiler::CompileBlob(const ColumnRule& rule, int measured) const {
+std::optional<CellPlan> Compiler::CompileBlob(const ColumnRule& rule, Measured measured) const {
   CellPlan cell;
   cell.family = *plan_.info->FindFamily(rule.family);
   cell.kind = CellPlan::Kind::kBlob;
   cell.how = rule.serialize;
-  cell.name.parts.push_back({nullptr, rule.name.text(), -1});
+  AppendConstant(rule.name.text(), &cell.name.parts);
   for (uint32_t i = 0; i < shape_.fields.size(); ++i) {
-    const bool here = measured < 0 || static_cast<uint32_t>(measured) == i;
+    const bool here = !measured || *measured == i;
     if (here && RuleTakes(table_, rule, shape_.fields[i])) cell.blob_fields.push_back(i);
   }
   if (cell.blob_fields.empty()) return std::nullopt;
   return cell;
 }
 
-std::optional<TextPlan> Compiler::CompileName(const ColumnRule& rule, int measured) const {
-  if (measured < 0) return CompileText(rule.name.segments(), measured, {});
-  const std::string& field = shape_.fields[static_cast<size_t>(measured)];
-  if (const std::string* renamed = RenamedTo(rule, field)) {
-    return TextPlan{{{nullptr, *renamed, -1}}};
-  }
+std::optional<TextPlan> Compiler::CompileName(const ColumnRule& rule, Measured measured) const {
+  if (!measured) return CompileText(rule.name.segments(), measured, {});
+  const std::string& field = shape_.fields[*measured];
+  if (const std::string* renamed = RenamedTo(rule, field)) return TextPlan{{*renamed}};
   return CompileText(rule.name.segments(), measured, NameInRule(rule, field));
 }
 
-std::optional<TextPlan> Compiler::CompileText(const std::vector<Segment>& segments, int measured,
+std::optional<TextPlan> Compiler::CompileText(const std::vector<Segment>& segments,
+                                              Measured measured,
                                               std::string_view field_name) const {
   TextPlan plan;
   for (const Segment& segment : segments) {
+    const bool is_measured = measured && segment.field == kValuePlaceholder;
     if (segment.is_literal()) {
-      Append({nullptr, segment.literal, -1}, &plan.parts);
-    } else if (measured >= 0 && segment.field == kFieldPlaceholder) {
-      const bool plain = segment.spec.kind == SpecKind::kText;
-      Append({plain ? nullptr : &segment, std::string(field_name), -1}, &plan.parts);
+      AppendConstant(segment.literal, &plan.parts);
+    } else if (measured && segment.field == kFieldPlaceholder) {
+      if (segment.spec.kind == SpecKind::kText) {
+        AppendConstant(field_name, &plan.parts);
+      } else {
+        plan.parts.emplace_back(NamePart{&segment, std::string(field_name)});
+      }
+    } else if (segment.is_time || (segment.of_time_field && segment.is_salt())) {
+      plan.parts.emplace_back(TimePart{&segment});
+    } else if (const Measured field = is_measured ? measured : shape_.Find(segment.field)) {
+      plan.parts.emplace_back(FieldPart{&segment, *field});
     } else {
-      const bool is_measured = measured >= 0 && segment.field == kValuePlaceholder;
-      const int value = is_measured ? measured : shape_.Find(segment.field);
-      const bool from_time = segment.is_time || (segment.of_time_field && segment.is_salt());
-      if (value < 0 && !from_time) return std::nullopt;
-      plan.parts.push_back({&segment, {}, value});
+      return std::nullopt;
     }
   }
   return plan;
 }
 
-bool Compiler::CompileKey(int measured, std::vector<TextPart>* parts) {
+bool Compiler::CompileKey(Measured measured, std::vector<TextPart>* parts) {
   for (const Segment& segment : table_.row_key.segments()) {
+    const Measured field = shape_.Find(segment.field);
     if (segment.is_literal()) {
-      Append({nullptr, segment.literal, -1}, parts);
-      continue;
-    }
-    if (measured >= 0 && segment.field == kFieldPlaceholder) {
-      parts->push_back({&segment, shape_.fields[static_cast<size_t>(measured)], -1});
-      continue;
-    }
-    const int value = shape_.Find(segment.field);
-    if (value < 0 && !segment.of_time_field) {
+      AppendConstant(segment.literal, parts);
+    } else if (measured && segment.field == kFieldPlaceholder) {
+      parts->emplace_back(NamePart{&segment, shape_.fields[*measured]});
+    } else if (segment.of_time_field && (segment.is_time || segment.is_salt() || !field)) {
+      parts->emplace_back(TimePart{&segment});
+    } else if (field) {
+      parts->emplace_back(FieldPart{&segment, *field});
+    } else {
       Refuse(segment.field, fmt::format("field \"{}\": missing, and the row key of {} needs it",
                                         segment.field, table_.name));
       return false;
     }
-    parts->push_back({&segment, {}, value});
   }
   return true;
 }
@@ -237,7 +240,7 @@ bool Compiler::CheckTaken(CellPlan* cell) {
 }
 
 void Compiler::Refuse(std::string_view field, std::string why) {
-  if (!plan_.refused) plan_.refused.emplace(field, std::move(why));
+  if (!plan_.refused) plan_.refused = Refusal{std::string(field), std::move(why)};
 }
 
 void Compiler::InternColumns(RowPlan* row) {

@@ -10,30 +10,43 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "config/column_claims.h"
 #include "config/schema.h"
-#include "ingest/shape.h"
+#include "ingest/event_batch.h"
 #include "storage/store.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
 
-// One segment of a template, with the place of its value in the events of the shape.
-struct TextPart {
-  const Segment* segment = nullptr;  // Null: `text` as it is.
-  std::string text;  // Literal text, or the field's name where the segment is {field}.
-  int value = -1;    // Of a placeholder: index into the event's values; -1: `text`, or the time.
+// The value of the event's field at this place, as the segment spells it.
+struct FieldPart {
+  const Segment* segment;
+  uint32_t field;
 };
+// The event's time in this table.
+struct TimePart {
+  const Segment* segment;
+};
+// The measured field's name, where the segment does not take it as it is.
+struct NamePart {
+  const Segment* segment;
+  std::string name;
+};
+// A part of a text; a string stands for itself.
+using TextPart = std::variant<std::string, FieldPart, TimePart, NamePart>;
 
 // A text to be made for each event. Adjacent constant parts are one.
 struct TextPlan {
   std::vector<TextPart> parts;
-  bool is_constant() const { return parts.empty() || (parts.size() == 1 && !parts[0].segment); }
+  bool is_constant() const {
+    return parts.empty() || (parts.size() == 1 && std::holds_alternative<std::string>(parts[0]));
+  }
   // REQUIRES: is_constant().
   std::string_view constant() const {
-    return parts.empty() ? std::string_view() : std::string_view(parts[0].text);
+    return parts.empty() ? std::string_view() : std::string_view(std::get<std::string>(parts[0]));
   }
 };
 
@@ -64,10 +77,9 @@ struct RowPlan {
 struct TableMapping {
   const Table* table = nullptr;
   TablePtr info;
-  std::string stays_out;  // Why events of this shape do not enter; empty if they do.
-  // What every event of this shape is refused for: the field and why.
-  std::optional<std::pair<std::string, std::string>> refused;
-  int time_value = -1;  // The time's index in the event's values; -1: its arrival.
+  std::string stays_out;               // Why events of this shape do not enter; empty if they do.
+  std::optional<Refusal> refused;      // What every event of this shape is refused for.
+  std::optional<uint32_t> time_value;  // The time's place in the event; none: its arrival.
   std::vector<RowPlan> rows;
   // Families that forget by age alone, of those that the rows use.
   std::vector<std::pair<FamilyId, int64_t>> max_ages;

@@ -32,17 +32,21 @@
 
 namespace tallyd {
 
-// What a committer drives; an engine. All calls come from the committer's thread, but Admit.
+// What a committer drives; an engine.
 class CommitTarget {
  public:
   virtual ~CommitTarget() = default;
-  // Whether new requests may queue (there is space on the disk). Of any thread; cheap.
+
+  // Whoever submits calls these, from any thread and several at once; they are cheap.
+  // Whether new requests may queue (there is space on the disk).
   virtual Status Admit() = 0;
-  // Whether this one may: what frees space always may. Of any thread; cheap.
+  // Whether this one may: what frees space always may.
   virtual Status Admit(const Batch& batch) = 0;
+  virtual size_t BytesOf(const Batch& batch) const = 0;
+
+  // Only the committer's thread calls these.
   // Whether this batch may be part of a group; an error refuses it alone.
   virtual Status Check(const Batch& batch) = 0;
-  virtual size_t BytesOf(const Batch& batch) const = 0;
   virtual Status Commit(std::span<Batch* const> group, bool sync) = 0;
   virtual size_t CommittedBytes() const = 0;  // By the last Commit.
   // After a failed Commit: OK when committing may resume; else why not, and it is called again.
@@ -103,7 +107,7 @@ class GroupCommitter {
   std::optional<Error> latched_;
   uint64_t refused_since_latch_ = 0;
 
-  // Of the thread.
+  // Only the committer's thread uses these.
   bool unsynced_ = false;
   Time last_sync_;
   std::chrono::milliseconds pause_{0};

@@ -127,7 +127,8 @@ std::vector<std::string> EventRun::AggregatedFields() const {
   std::vector<std::string> names;
   const auto add = [&](const std::string& known) {
     std::string name = SpellingIn(*plan_.table, known, query_.known->spellings());
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
   };
   const auto is_measured = [&](const std::string& name) {
     return TableHolds(*plan_.table, name) && !KeyHolds(*plan_.table, name) &&

@@ -67,8 +67,8 @@ Response Answered(std::string body, const MapOutcome& outcome) {
 }
 
 Response Counted(const MapOutcome& outcome) {
-  return Answered(fmt::format(R"({{"events":{},"rows":{},"cells":{})", outcome.events,
-                              outcome.rows, outcome.cells),
+  return Answered(fmt::format(R"({{"events":{},"rows":{},"cells":{})", outcome.events, outcome.rows,
+                              outcome.cells),
                   outcome);
 }
 

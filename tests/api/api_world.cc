@@ -28,7 +28,7 @@ ApiWorld::ApiWorld(const std::string& tables) {
   for (const Stream& stream : config->schema->streams) {
     snapshot->mappers.emplace(
         stream.name,
-        std::make_unique<Mapper>(config->schema, stream, *store_, context_->ShapesOf(stream.name)));
+        std::make_unique<Mapper>(config->schema, stream, *store_));
   }
   context_->set_snapshot(snapshot);
 }

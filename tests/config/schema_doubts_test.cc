@@ -55,7 +55,8 @@ TEST(SchemaDoubtsTest, AMisspeltFieldIsFoundBesideADeclaredOne) {
 
 TEST(SchemaDoubtsTest, ARuleThatNothingCanMatchIsFound) {
   const auto fields = [](const std::string& list) {
-    return Doubts("{hostname}#{ts:ms}", "columns = [{ family = \"f\", fields = [" + list + "] }]\n");
+    return Doubts("{hostname}#{ts:ms}",
+                  "columns = [{ family = \"f\", fields = [" + list + "] }]\n");
   };
   EXPECT_THAT(fields("\"host*\""), ElementsAre(HasSubstr("matches \"hostname\", which a glob does "
                                                          "not take")));

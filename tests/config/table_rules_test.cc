@@ -94,8 +94,9 @@ TEST_F(TableRulesTest, SerializedFieldsKeepTheirTypes) {
 }
 
 TEST_F(TableRulesTest, EverySpellingOfACompactNameIsTheOneSeenLast) {
-  const Table& table = Make("{K}#{ts:ms}", "{ family = \"f\", names = \"compact\", "
-                                           "fields = [\"B*\", \"Last sale\", \"K\"] }");
+  const Table& table = Make("{K}#{ts:ms}",
+                            "{ family = \"f\", names = \"compact\", "
+                            "fields = [\"B*\", \"Last sale\", \"K\"] }");
   const Spellings seen = {"Last sale", "k", "K", "BID", "Bid"};
   for (const char* name : {"BID", "Bid", "bid"}) EXPECT_EQ(SpellingIn(table, name, seen), "Bid");
   EXPECT_EQ(SpellingIn(table, "LASTSALE", seen), "Last sale");

@@ -16,7 +16,7 @@ TEST(ShapeRegistryTest, EqualFieldsAreOneShape) {
   EXPECT_NE(shapes.Intern(joined), shape);
   EXPECT_TRUE(shape->interned);
   EXPECT_EQ(shape->Find("b"), 1);
-  EXPECT_EQ(shape->Find("c"), -1);
+  EXPECT_EQ(shape->Find("c"), std::nullopt);
 }
 
 TEST(ShapeRegistryTest, IsBoundedInNumberAndInBytes) {
@@ -59,7 +59,7 @@ TEST(EventBatchTest, DroppedEventsLeaveTheirIndexAndTheirError) {
     batch.BeginEvent();
     batch.AddValue(Value::Int(i));
     if (i % 2 == 0) {
-      batch.DropEvent("a", "bad");
+      batch.DropEvent({"a", "bad"});
     } else {
       batch.EndEvent(shape);
     }
@@ -77,8 +77,8 @@ TEST(EventBatchTest, DroppedEventsLeaveTheirIndexAndTheirError) {
 TEST(EventErrorsTest, MergedErrorsAreInOrderAndAllAreCounted) {
   EventErrors even, odd;
   for (size_t i = 0; i < 300; i += 2) {
-    even.Add(i, "", "even");
-    odd.Add(i + 1, "", "odd");
+    even.Add(i, {"", "even"});
+    odd.Add(i + 1, {"", "odd"});
   }
   even.Merge(odd);
   EXPECT_EQ(even.count(), 300u);

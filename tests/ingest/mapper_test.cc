@@ -409,8 +409,8 @@ TEST(MapperTest, NewFieldsAreRememberedUntilTheStoreKnowsThem) {
 
   World later(kServer);
   later.store->fields = world.store->fields;
-  later.mappers["server"] = std::make_unique<Mapper>(
-      later.schema, *later.schema->FindStream("server"), *later.store, later.shapes);
+  later.mappers["server"] =
+      std::make_unique<Mapper>(later.schema, *later.schema->FindStream("server"), *later.store);
   later.Map(R"({"hostname":"a","ts":1,"v":1})");
   EXPECT_EQ(later.batch->added, 0u);
   later.Map(R"({"hostname":"a","ts":1,"v":"x"})");

@@ -146,7 +146,7 @@ class StoredPatternsTest : public PatternsTest {
   void Store(const std::string& body) {
     const Padded padded(body);
     const auto& stream = world_.schema->streams[0];
-    Mapper mapper(world_.schema, stream, *store_, world_.shapes);
+    Mapper mapper(world_.schema, stream, *store_);
     ASSERT_TRUE(
         world_.decoder.Decode(BodyFormat::kJson, padded.view(), world_.shapes, &world_.events));
     auto batch = store_->NewBatch();

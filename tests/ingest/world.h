@@ -65,7 +65,7 @@ class World {
     schema = config->schema;
     store = std::make_unique<SchemaStore>(*schema);
     for (const Stream& stream : schema->streams) {
-      mappers[stream.name] = std::make_unique<Mapper>(schema, stream, *store, shapes);
+      mappers[stream.name] = std::make_unique<Mapper>(schema, stream, *store);
     }
   }
 

@@ -14,9 +14,7 @@ using nlohmann::json;
 
 class SpellingsTest : public testing::Test {
  protected:
-  SpellingsTest() : world_(kTables) {
-    Post(R"([{"s":"A","ts":1,"Bid size":500,"Ask":2}])");
-  }
+  SpellingsTest() : world_(kTables) { Post(R"([{"s":"A","ts":1,"Bid size":500,"Ask":2}])"); }
   void Post(const std::string& events) {
     const Response response = world_.Post("market", events);
     EXPECT_EQ(response.status, 200u) << response.body;
@@ -85,7 +83,9 @@ TEST_F(SpellingsTest, TheSpellingSeenLastComesBackAndEveryOneStillAsks) {
   EXPECT_EQ(csv.body.substr(0, csv.body.find('\r')), "ts,s,Ask,Bid size");
 }
 
-TEST_F(SpellingsTest, ACompactNameOfNoFieldIsUnknown) { Ask(GetEvents, "s=A&fields=BIDSIZES", 400); }
+TEST_F(SpellingsTest, ACompactNameOfNoFieldIsUnknown) {
+  Ask(GetEvents, "s=A&fields=BIDSIZES", 400);
+}
 
 }  // namespace
 }  // namespace tallyd
