@@ -50,24 +50,6 @@ Wish WishFor(AnswerFormat format, const std::vector<Preference>& accepted) {
   return wish;
 }
 
-// Gives the chunk that was pulled before, then what follows.
-class PrimedSource final : public BodySource {
- public:
-  PrimedSource(std::string first, std::unique_ptr<BodySource> rest)
-      : first_(std::move(first)), rest_(std::move(rest)) {}
-
-  Result<bool> Next(std::string* chunk) override {
-    if (first_.empty()) return rest_->Next(chunk);
-    chunk->append(first_);
-    std::string().swap(first_);
-    return true;
-  }
-
- private:
-  std::string first_;
-  std::unique_ptr<BodySource> rest_;
-};
-
 }  // namespace
 
 Result<AnswerFormat> ChooseFormat(const Request& request) {
@@ -99,20 +81,6 @@ std::string_view ContentTypeOf(AnswerFormat format) {
       return "text/csv; charset=utf-8; header=present";
   }
   return "";
-}
-
-Response StartBody(std::string_view content_type, std::unique_ptr<BodySource> source) {
-  Response response;
-  response.content_type = content_type;
-  std::string first;
-  const Result<bool> more = source->Next(&first);
-  if (!more) return ProblemOf(more.error());
-  if (*more) {
-    response.source = std::make_unique<PrimedSource>(std::move(first), std::move(source));
-  } else {
-    response.body = std::move(first);
-  }
-  return response;
 }
 
 std::string NextLink(const Request& request, std::string_view cursor) {

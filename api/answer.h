@@ -1,14 +1,12 @@
-// What the answers of rows and events have in common: the format that was asked for, how a source
-// becomes an answer, and the link to the next page.
+// What the answers of rows and events have in common: the format that was asked for, the sizes of
+// pages, and the link to the next one.
 #ifndef TALLYD_API_ANSWER_H_
 #define TALLYD_API_ANSWER_H_
 
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "api/request.h"
-#include "api/response.h"
 #include "config/result.h"
 
 namespace tallyd {
@@ -27,10 +25,6 @@ inline constexpr uint64_t kMaxLimit = 1'000'000;
 inline constexpr size_t kPageBytes = 64u << 20;
 // A scan holds back space and the engine's reopening: a stream whose client is slow opens another.
 inline constexpr int64_t kMaxScanAgeUs = 5'000'000;
-
-// Pulls the first chunk, so that an error is an answer of its own; a source that ends with it
-// becomes a whole body.
-Response StartBody(std::string_view content_type, std::unique_ptr<BodySource> source);
 
 // The same request's path and query with another cursor, as the value of a Link header.
 std::string NextLink(const Request& request, std::string_view cursor);

@@ -26,6 +26,9 @@ struct SchemaSnapshot {
   std::map<std::string, std::unique_ptr<Mapper>, std::less<>> mappers;  // By stream.
 };
 
+// The stream of that name; kNotFound names those that there are, or the nearest.
+Result<const Stream*> FindStream(const Schema& schema, std::string_view name);
+
 // The shapes of every stream that was ever configured: they outlive reloads, as connections keep
 // pointers to them.
 class StreamShapes {

@@ -115,6 +115,16 @@ Response Problem(unsigned status, std::string_view detail, std::string extra_mem
   return response;
 }
 
+void PullFirstChunk(Response* response) {
+  if (!response->source) return;
+  const Result<bool> more = response->source->Next(&response->body);
+  if (!more) {
+    *response = ProblemOf(more.error());
+  } else if (!*more) {
+    response->source.reset();
+  }
+}
+
 Response ProblemOf(const Error& error) {
   return Problem(HttpStatus(error.code()), error.message());
 }

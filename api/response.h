@@ -27,12 +27,16 @@ struct Response {
   unsigned status = 200;
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;                    // Whole, or ...
-  std::unique_ptr<BodySource> source;  // ... streamed.
+  std::string body;                    // All of it, or its beginning ...
+  std::unique_ptr<BodySource> source;  // ... where this gives what follows.
   std::string problem;                 // Of a problem: its detail, for the log.
 
   static Response Json(unsigned status, std::string body);
 };
+
+// Pulls the first chunk behind the body: what fails until then is a problem with a status of its
+// own, and an answer that ends with it is whole. Whoever calls a handler does this, nobody else.
+void PullFirstChunk(Response* response);
 
 // application/problem+json (RFC 9457) of an Error; the one place where codes become statuses.
 Response ProblemOf(const Error& error);

@@ -140,13 +140,14 @@ void CompressResponse(AcceptedEncoding encoding, Response* response) {
   response->headers.emplace_back("Vary", "Accept-Encoding");
   if (encoding == AcceptedEncoding::kIdentity) return;
   std::unique_ptr<Compressor> compressor = MakeCompressor(encoding);
+  if (!response->body.empty()) {
+    std::string compressed;
+    if (!compressor->Add(response->body, !response->source, &compressed)) return;
+    response->body = std::move(compressed);
+  }
   if (response->source) {
     response->source =
         std::make_unique<CompressedSource>(std::move(compressor), std::move(response->source));
-  } else {
-    std::string compressed;
-    if (!compressor->Add(response->body, true, &compressed)) return;
-    response->body = std::move(compressed);
   }
   response->headers.emplace_back("Content-Encoding",
                                  encoding == AcceptedEncoding::kGzip ? "gzip" : "zstd");

@@ -15,7 +15,8 @@ enum class AcceptedEncoding : uint8_t { kIdentity, kGzip, kZstd };
 // fails: what cannot be read is identity.
 AcceptedEncoding NegotiateEncoding(std::string_view accept_encoding);
 
-// Compresses a body over 1 KiB, or wraps the source; sets Content-Encoding. Vary is set whenever
+// Compresses the body, and wraps the source of what follows; whole bodies under 1 KiB stay as they
+// are; sets Content-Encoding. Vary is set whenever
 // the choice was open.
 void CompressResponse(AcceptedEncoding encoding, Response* response);
 

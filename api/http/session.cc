@@ -187,12 +187,8 @@ Response RunHandler(Handler handler, const Request& request, ApiContext& context
                     AcceptedEncoding encoding) {
   try {
     Response response = handler(request, context);
+    PullFirstChunk(&response);
     CompressResponse(encoding, &response);
-    if (response.source) {
-      Result<bool> more = response.source->Next(&response.body);
-      if (!more) return ProblemOf(more.error());
-      if (!*more) response.source.reset();
-    }
     return response;
   } catch (const std::exception& e) {
     spdlog::error("a handler threw: {}", e.what());

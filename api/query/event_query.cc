@@ -189,18 +189,6 @@ std::string_view ToString(Aggregation aggregation) {
   return kAggregations[static_cast<size_t>(aggregation)];
 }
 
-Result<const Stream*> FindStream(const Schema& schema, std::string_view name) {
-  if (const Stream* stream = schema.FindStream(name)) return stream;
-  std::vector<std::string> names;
-  for (const Stream& stream : schema.streams) names.push_back(stream.name);
-  std::string message = "there is no stream " + Quoted(name);
-  const std::vector<std::string> nearest = NearestNames(name, names);
-  for (size_t i = 0; i < nearest.size(); ++i) {
-    message += (i == 0 ? "; the nearest are " : ", ") + Quoted(nearest[i]);
-  }
-  return Error(ErrorCode::kNotFound, std::move(message));
-}
-
 EventQuery InTermsOf(const Table& table, EventQuery query) {
   const Spellings& spellings = query.known->spellings();
   if (std::ranges::none_of(table.columns, &ColumnRule::compact_names)) return query;

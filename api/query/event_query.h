@@ -70,9 +70,6 @@ Result<EventQuery> ParseEventQuery(const Request& request, ApiContext& context, 
 // for.
 EventQuery InTermsOf(const Table& table, EventQuery query);
 
-// The stream of the request's first argument, or 404.
-Result<const Stream*> FindStream(const Schema& schema, std::string_view name);
-
 }  // namespace tallyd
 
 #endif  // TALLYD_API_QUERY_EVENT_QUERY_H_

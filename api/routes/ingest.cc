@@ -6,7 +6,6 @@
 
 #include "api/cell_json.h"
 #include "api/routes/preview_json.h"
-#include "config/glob.h"
 
 namespace tallyd {
 
@@ -72,20 +71,10 @@ Response Counted(const MapOutcome& outcome) {
                   outcome);
 }
 
-Error UnknownStream(std::string_view name, const Schema& schema) {
-  std::vector<std::string> names;
-  for (const Stream& stream : schema.streams) names.push_back(stream.name);
-  return Error(
-      ErrorCode::kNotFound,
-      fmt::format("there is no stream \"{}\"; {}: {}", name,
-                  names.size() <= 10 ? "the streams are" : "the nearest are",
-                  fmt::join(names.size() <= 10 ? names : NearestNames(name, names), ", ")));
-}
-
-Result<Mapper*> FindMapper(const SchemaSnapshot& snapshot, const std::string& stream) {
-  const auto found = snapshot.mappers.find(stream);
-  if (found == snapshot.mappers.end()) return UnknownStream(stream, *snapshot.schema);
-  return found->second.get();
+Result<Mapper*> FindMapper(const SchemaSnapshot& snapshot, const std::string& name) {
+  const Result<const Stream*> stream = FindStream(*snapshot.schema, name);
+  if (!stream) return stream.error();
+  return snapshot.mappers.at(name).get();
 }
 
 Error Unsupported(std::string message) {

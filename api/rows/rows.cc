@@ -91,11 +91,15 @@ Response GetRows(const Request& request, ApiContext& context) {
   const AnswerFormat format = query->format;
   const bool limited = query->limit.has_value();
   auto run = std::make_unique<RowRun>(std::move(*query), context);
+  if (limited && format != AnswerFormat::kJson) return LimitedLines(request, run.get());
+  Response response;
+  response.content_type = ContentTypeOf(format);
   if (format == AnswerFormat::kJson) {
-    return StartBody(ContentTypeOf(format), std::make_unique<JsonRows>(std::move(run)));
+    response.source = std::make_unique<JsonRows>(std::move(run));
+  } else {
+    response.source = std::make_unique<RowLines>(std::move(run));
   }
-  if (limited) return LimitedLines(request, run.get());
-  return StartBody(ContentTypeOf(format), std::make_unique<RowLines>(std::move(run)));
+  return response;
 }
 
 Response GetRow(const Request& request, ApiContext& context) {

@@ -66,6 +66,7 @@ Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
   request.params = *Params::Parse(query);
   request.accept = accept;
   Response response = handler(request, *context_);
+  PullFirstChunk(&response);
   while (response.source) {
     const Result<bool> more = response.source->Next(&response.body);
     EXPECT_TRUE(more);

@@ -77,8 +77,9 @@ TEST(CompressTest, StreamsComeBackWhole) {
     const std::string plain = Text(300'000);
     Response response;
     response.source = std::make_unique<PiecesSource>(plain);
+    PullFirstChunk(&response);
     CompressResponse(encoding, &response);
-    std::string wire;
+    std::string wire = response.body;
     while (true) {
       const Result<bool> more = response.source->Next(&wire);
       ASSERT_TRUE(more);
