@@ -10,6 +10,8 @@ constexpr size_t kChunkBytes = 64u << 10;
 // Memory beyond this is given back by Clear: one huge request must not stay with its connection.
 constexpr size_t kKeptValues = 1u << 18;
 
+constexpr size_t kKeptParts = 16;
+
 }  // namespace
 
 void EventErrors::Add(size_t index, Refusal refusal) {
@@ -39,7 +41,7 @@ void EventBatch::Clear() {
     events_.shrink_to_fit();
   }
   event_begin_ = 0;
-  next_index_ = 0;
+  *next_index_ = 0;
   if (!arena_.empty() && arena_.front().capacity() <= kChunkBytes) {
     arena_.erase(arena_.begin() + 1, arena_.end());
     arena_.front().clear();
@@ -63,7 +65,7 @@ std::string_view EventBatch::Copy(std::string_view text) {
 }
 
 void EventBatch::EndEvent(const Shape* shape) {
-  events_.push_back({next_index_++, shape, event_begin_});
+  events_.push_back({(*next_index_)++, shape, event_begin_});
 }
 
 void EventBatch::EndEvent(std::unique_ptr<const Shape> shape) {
@@ -73,19 +75,36 @@ void EventBatch::EndEvent(std::unique_ptr<const Shape> shape) {
 
 void EventBatch::DropEvent(Refusal refusal) {
   values_.resize(event_begin_);
-  errors_.Add(next_index_++, std::move(refusal));
+  errors_.Add((*next_index_)++, std::move(refusal));
 }
 
 void EventBatch::Break(size_t index, std::string detail) {
   Clear();
   errors_.Add(index, {{}, std::move(detail)});
-  next_index_ = 1;
+  *next_index_ = 1;
 }
 
 Event EventBatch::event(size_t i) const {
   const Stored& stored = events_[i];
   return {stored.index, stored.shape,
           std::span(values_).subspan(stored.first, stored.shape->fields.size())};
+}
+
+void RequestEvents::Clear() {
+  for (Part& part : std::span(parts_).first(used_)) part.events->Clear();
+  // A request of many streams must not stay with its connection.
+  if (parts_.size() > kKeptParts) parts_.resize(kKeptParts);
+  used_ = 0;
+  next_index_ = 0;
+}
+
+EventBatch& RequestEvents::Of(std::string_view stream) {
+  for (Part& part : std::span(parts_).first(used_)) {
+    if (part.stream == stream) return *part.events;
+  }
+  if (used_ == parts_.size()) parts_.push_back({{}, std::make_unique<EventBatch>(&next_index_)});
+  parts_[used_].stream = stream;
+  return *parts_[used_++].events;
 }
 
 }  // namespace tallyd

@@ -1,6 +1,10 @@
-// EventBatch: the events of one request, decoded. Values view the request's body or the batch's own
-// arena, so the body must outlive the batch. Reused from request to request (Clear keeps the
-// memory).
+// EventBatch: the events of one stream in a request, decoded. Values view the request's body or the
+// batch's own arena, so the body must outlive the batch. Reused from request to request (Clear
+// keeps the memory).
+//
+// RequestEvents: the batches of one request, by stream. A body that is one stream's fills one; a
+// decoder of a protocol that names a stream with each event asks for that stream's batch, and the
+// events are counted together, so that an error tells which of the request it is.
 #ifndef TALLYD_INGEST_EVENT_BATCH_H_
 #define TALLYD_INGEST_EVENT_BATCH_H_
 
@@ -52,6 +56,13 @@ struct Event {
 
 class EventBatch {
  public:
+  EventBatch() = default;
+  // `next_index` counts the events of all batches of a request, and outlives the batch.
+  explicit EventBatch(size_t* next_index) : next_index_(next_index) {}
+  EventBatch(const EventBatch&) = delete;
+  EventBatch& operator=(const EventBatch&) = delete;
+
+  // Drops all events; the next one is the first of its request.
   void Clear();
 
   // Decoders: Begin, Add per field, then End (keeps the event) or Drop. Strings passed as `copy` go
@@ -69,7 +80,7 @@ class EventBatch {
   void Break(size_t index, std::string detail);
 
   size_t size() const { return events_.size(); }  // Good events.
-  size_t seen() const { return next_index_; }     // Good and bad.
+  size_t seen() const { return *next_index_; }    // Good and bad; of the request.
   Event event(size_t i) const;
   const EventErrors& errors() const { return errors_; }
 
@@ -82,10 +93,34 @@ class EventBatch {
   std::vector<Stored> events_;
   std::vector<Value> values_;
   size_t event_begin_ = 0;
-  size_t next_index_ = 0;
+  size_t own_index_ = 0;
+  size_t* next_index_ = &own_index_;
   std::deque<std::string> arena_;  // Chunks whose addresses stay.
   std::vector<std::unique_ptr<const Shape>> owned_shapes_;
   EventErrors errors_;
+};
+
+class RequestEvents {
+ public:
+  RequestEvents() = default;
+  RequestEvents(const RequestEvents&) = delete;
+  RequestEvents& operator=(const RequestEvents&) = delete;
+
+  struct Part {
+    std::string stream;
+    std::unique_ptr<EventBatch> events;
+  };
+
+  void Clear();
+  // The batch of the stream's events, new or known; valid until Clear.
+  EventBatch& Of(std::string_view stream);
+  std::span<const Part> parts() const { return std::span(parts_).first(used_); }
+  size_t seen() const { return next_index_; }  // Events of all streams, good and bad.
+
+ private:
+  size_t next_index_ = 0;
+  std::vector<Part> parts_;  // Those behind used_ are kept for their memory.
+  size_t used_ = 0;
 };
 
 }  // namespace tallyd

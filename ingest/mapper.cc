@@ -55,6 +55,14 @@ struct Job {
 
 }  // namespace
 
+void MapOutcome::Add(const MapOutcome& other) {
+  events += other.events;
+  rows += other.rows;
+  cells += other.cells;
+  expired += other.expired;
+  errors.Merge(other.errors);
+}
+
 struct Mapper::Impl {
   Impl(std::shared_ptr<const Schema> schema_in, const Stream& stream_in, Store& store_in)
       : schema(std::move(schema_in)),

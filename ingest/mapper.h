@@ -25,6 +25,9 @@ struct MapOutcome {
   // Events that at least one table did not take because they were past its max_age.
   uint64_t expired = 0;
   EventErrors errors;  // Decoding errors included, in order of index.
+
+  // Another stream's part of the same request: no table is fed by both.
+  void Add(const MapOutcome& other);
 };
 
 class Mapper {

@@ -167,8 +167,7 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   workspace.events.Clear();
   // The schema of now: a reload may have come while the body did.
   const auto snapshot = context.snapshot();
-  const Result<Mapper*> mapper = FindMapper(*snapshot, head.stream);
-  if (!mapper) {
+  if (Result<Mapper*> mapper = FindMapper(*snapshot, head.stream); !mapper) {
     prepared.response = Rejected(IngestHead(), mapper.error(), context);
     return prepared;
   }
@@ -177,18 +176,22 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
     prepared.response = Rejected(head, text.error(), context);
     return prepared;
   }
-  Status decoded = workspace.decoder.Decode(head.format, *text, context.ShapesOf(head.stream),
-                                            &workspace.events);
+  EventBatch& events = workspace.events.Of(head.stream);
+  Status decoded =
+      workspace.decoder.Decode(head.format, *text, context.ShapesOf(head.stream), &events);
   if (!decoded) {
     context.rejects.Count(head.stream, ReasonOf(decoded.error().code()), decoded.error().message());
-    prepared.response = Undecodable(decoded.error(), workspace.events.errors());
+    prepared.response = Undecodable(decoded.error(), events.errors());
     return prepared;
   }
   PreviewBatch preview;
   if (!head.dry_run) prepared.batch = context.store.NewBatch();
   Batch* target = head.dry_run ? &preview : prepared.batch.get();
   MapOutcome& outcome = prepared.outcome;
-  outcome = (*mapper)->Map(workspace.events, context.clock.Now(), target);
+  const TimeUs arrival = context.clock.Now();
+  for (const RequestEvents::Part& part : workspace.events.parts()) {
+    outcome.Add(snapshot->mappers.at(part.stream)->Map(*part.events, arrival, target));
+  }
   if (!outcome.errors.empty() && !head.partial) {
     prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
     context.rejects.Count(head.stream, RejectReason::kEvent, prepared.response->problem);

@@ -22,7 +22,7 @@ namespace tallyd {
 // Buffers reused from request to request; one request at a time.
 struct IngestWorkspace {
   EventDecoder decoder;
-  EventBatch events;
+  RequestEvents events;
   std::string decoded;
 };
 

@@ -74,6 +74,32 @@ TEST(EventBatchTest, DroppedEventsLeaveTheirIndexAndTheirError) {
   EXPECT_TRUE(batch.errors().empty());
 }
 
+TEST(RequestEventsTest, EventsOfSeveralStreamsAreCountedTogether) {
+  ShapeRegistry shapes;
+  const std::string_view fields[] = {"a"};
+  const Shape* shape = shapes.Intern(fields);
+  RequestEvents request;
+  for (const char* stream : {"s", "t", "s", "s"}) {
+    EventBatch& events = request.Of(stream);
+    events.BeginEvent();
+    events.AddValue(Value::Int(1));
+    if (events.size() == 2) {
+      events.DropEvent({"a", "bad"});
+    } else {
+      events.EndEvent(shape);
+    }
+  }
+  ASSERT_EQ(request.parts().size(), 2u);
+  EXPECT_EQ(request.seen(), 4u);
+  EXPECT_EQ(request.Of("s").event(1).index, 2u);
+  EXPECT_EQ(request.Of("s").errors().kept()[0].index, 3u);
+  EXPECT_EQ(request.Of("t").event(0).index, 1u);
+  request.Clear();
+  EXPECT_TRUE(request.parts().empty());
+  EXPECT_EQ(request.seen(), 0u);
+  EXPECT_EQ(request.Of("u").size(), 0u);
+}
+
 TEST(EventErrorsTest, MergedErrorsAreInOrderAndAllAreCounted) {
   EventErrors even, odd;
   for (size_t i = 0; i < 300; i += 2) {

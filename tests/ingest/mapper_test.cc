@@ -417,6 +417,16 @@ TEST(MapperTest, NewFieldsAreRememberedUntilTheStoreKnowsThem) {
   EXPECT_EQ(later.batch->added, 1u);
 }
 
+TEST(MapperTest, StreamsOfOneRequestAddUp) {
+  World world(std::string(kServer) + kSensor);
+  MapOutcome both = world.Map(R"([{"hostname":"a","ts":1,"v":1},{"ts":2,"v":1}])", "server");
+  both.Add(world.Map(R"({"meter":1,"ts":1,"value":1})", "meter"));
+  EXPECT_EQ(both.events, 2u);
+  EXPECT_EQ(both.rows, 3u);
+  EXPECT_EQ(both.cells, 4u);
+  EXPECT_EQ(both.errors.count(), 1u);
+}
+
 TEST(MapperTest, ThreadsShareAMapper) {
   World world(kServer);
   Mapper& mapper = *world.mappers.at("server");
