@@ -76,7 +76,7 @@ void FleetStore::Fill(int bodies) {
   EventDecoder decoder;
   ShapeRegistry shapes;
   EventBatch events;
-  Mapper mapper(schema_, schema_->streams.front(), *store_, shapes);
+  Mapper mapper(schema_, schema_->streams.front(), *store_);
   for (const std::string& body : FleetBodies(bodies)) {
     const std::string_view text(body.data(), body.size() - kBodyPadding);
     Check(decoder.Decode(BodyFormat::kJson, text, shapes, &events));

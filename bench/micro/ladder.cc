@@ -21,7 +21,7 @@ void Ladder(benchmark::State& state, Rung rung) {
   EventDecoder decoder;
   ShapeRegistry shapes;
   EventBatch events;
-  Mapper mapper(fleet.schema(), fleet.schema()->streams.front(), fleet.store(), shapes);
+  Mapper mapper(fleet.schema(), fleet.schema()->streams.front(), fleet.store());
   size_t next = 0;
   for (auto _ : state) {
     const std::string& body = bodies[next++ % bodies.size()];

@@ -226,7 +226,7 @@ Status LatestJob::FillPiece(LevelDbBatch* batch, bool* more) {
     }
     if (*more) pass.left.start = std::string(copy_.rows().back().first) + '\0';
   }
-  freed_bytes_ += bytes;
+  freed_bytes_ += bytes + batch->ops().size() * kLeastRowBytes;
   return {};
 }
 
