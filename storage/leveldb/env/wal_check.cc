@@ -60,7 +60,7 @@ class Checker {
     if (!current) return check_;
     check_.exists = true;
     done = ReadNotes();
-    if (done) done = CheckManifest(current->substr(0, current->find('\n')));
+    if (done) done = CheckManifest(*current);
     if (done) done = CheckLogs();
     if (!done) return done.error();
     return std::move(check_);
@@ -101,9 +101,11 @@ class Checker {
   }
 
   // Without the manifest nothing else can be judged.
-  Status CheckManifest(const std::string& name) {
+  Status CheckManifest(const std::string& current) {
+    const std::string name = current.substr(0, current.find('\n'));
     const std::optional<uint64_t> number = ManifestNumber(name);
-    if (!number) return Damage(Path("CURRENT"), "is damaged: it names no manifest");
+    if (!number || current != name + "\n")
+      return Damage(Path("CURRENT"), "is damaged: it names no manifest");
     const Result<std::string> bytes = ReadFile(env_, Path(name));
     if (!bytes && bytes.error().code() == ErrorCode::kNotFound) {
       return Damage(Path("CURRENT"), fmt::format("names {}, which is not there", Path(name)));
