@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "api/cell_json.h"
 #include "api/cursor.h"
-#include "api/row_cells.h"
 
 namespace tallyd {
 
@@ -48,40 +46,10 @@ bool RowRun::FilterByValue() {
   return !filtered_.cells.empty();
 }
 
-void RowRun::Append(std::string* out) {
+const Row& RowRun::Take() {
   ++returned_;
   last_key_ = row().key;
-  if (query_.format == AnswerFormat::kCsv) return AppendCsv(out);
-  AppendRowJson(*query_.stored, row(), {query_.table, query_.raw}, out);
-  if (query_.format == AnswerFormat::kNdjson) out->push_back('\n');
-}
-
-void RowRun::AppendCsv(std::string* out) const {
-  const TableInfo& table = *query_.stored;
-  std::string text;
-  for (const RowCell& cell : CellsInReadOrder(table, row())) {
-    const ColumnRef& column = cell.view->column;
-    AppendCsvText(row().key, out);
-    out->push_back(',');
-    AppendCsvText(table.families[column.family].name, out);
-    out->push_back(',');
-    AppendCsvText(column.qualifier, out);
-    out->push_back(',');
-    AppendJsonTime(cell.time, out);
-    out->push_back(',');
-    const Value& value = cell.view->value;
-    text.clear();
-    if (IsSerialized(table, column, query_.table) && !query_.raw) {
-      AppendCellValueJson(table, cell, {query_.table, false}, &text);
-    } else if (value.type() == ValueType::kBytes || query_.raw) {
-      AppendText(value, &text);
-      if (value.type() == ValueType::kBytes) text = EncodeBase64(text);
-    } else {
-      AppendText(value, &text);
-    }
-    AppendCsvText(text, out);
-    out->append("\r\n");
-  }
+  return row();
 }
 
 std::string RowRun::Cursor() const {

@@ -1,4 +1,4 @@
-// RowRun: a query for rows being answered: the rows, filtered, as text, and the cursor behind them.
+// RowRun: a query for rows being answered: the rows, filtered, and the cursor behind them.
 // It owns all that it needs but the store.
 #ifndef TALLYD_API_ROWS_ROW_RUN_H_
 #define TALLYD_API_ROWS_ROW_RUN_H_
@@ -21,8 +21,8 @@ class RowRun {
   const RowQuery& query() const { return query_; }
   // To the next row that has a cell to show.
   Result<bool> Next();
-  // The row as an object, a line of NDJSON or records of CSV, as the format says.
-  void Append(std::string* out);
+  // The row, which counts as returned, and as the one that the cursor stands behind.
+  const Row& Take();
   std::string Cursor() const;
   // After a pause: gives up a scan that has been open for long and goes on behind the row.
   void Refresh();
@@ -30,7 +30,6 @@ class RowRun {
  private:
   const Row& row() const { return query_.value ? filtered_ : scan_->row(); }
   bool FilterByValue();
-  void AppendCsv(std::string* out) const;
 
   RowQuery query_;
   ApiContext& context_;

@@ -1,76 +1,53 @@
+#include <limits>
 #include <utility>
 
-#include "api/cell_json.h"
 #include "api/handlers.h"
+#include "api/rows/row_format.h"
 #include "api/rows/row_query.h"
 #include "api/rows/row_run.h"
 
 namespace tallyd {
 namespace {
 
-constexpr std::string_view kCsvHeader = "key,family,qualifier,ts,value\r\n";
-
-// {"rows": [...], "next": ...}: what comes next stands at the end, so pages of any size stream.
-class JsonRows final : public BodySource {
+// Rows to the end of the page, or of all where the format has no pages, while the client takes
+// them.
+class RowSource final : public BodySource {
  public:
-  explicit JsonRows(std::unique_ptr<RowRun> run) : run_(std::move(run)) {}
+  RowSource(std::unique_ptr<RowRun> run, std::unique_ptr<RowFormat> format)
+      : run_(std::move(run)),
+        format_(std::move(format)),
+        limit_(format_->is_page() ? run_->query().limit.value_or(kDefaultLimit)
+                                  : std::numeric_limits<uint64_t>::max()) {}
 
   Result<bool> Next(std::string* chunk) override {
-    if (!std::exchange(begun_, true)) chunk->append("{\"rows\":[");
+    if (!std::exchange(begun_, true)) format_->Begin(chunk);
     run_->Refresh();
-    const uint64_t limit = run_->query().limit.value_or(kDefaultLimit);
     while (chunk->size() < kChunkBytes) {
       const Result<bool> more = run_->Next();
       if (!more) return more;
-      if (!*more || written_ == limit) {
-        chunk->append("],\"next\":");
-        if (*more) {
-          AppendJsonString(run_->Cursor(), chunk);
-        } else {
-          chunk->append("null");
-        }
-        chunk->append("}\n");
+      if (!*more || written_ == limit_) {
+        format_->End(*more ? run_->Cursor() : std::string(), chunk);
         return false;
       }
-      if (written_++ > 0) chunk->push_back(',');
-      run_->Append(chunk);
+      format_->Add(run_->Take(), chunk);
+      ++written_;
     }
     return true;
   }
 
  private:
   std::unique_ptr<RowRun> run_;
+  std::unique_ptr<RowFormat> format_;
+  const uint64_t limit_;
   bool begun_ = false;
   uint64_t written_ = 0;
 };
 
-class RowLines final : public BodySource {
- public:
-  explicit RowLines(std::unique_ptr<RowRun> run) : run_(std::move(run)) {}
-
-  Result<bool> Next(std::string* chunk) override {
-    if (!std::exchange(begun_, true) && run_->query().format == AnswerFormat::kCsv) {
-      chunk->append(kCsvHeader);
-    }
-    run_->Refresh();
-    while (chunk->size() < kChunkBytes) {
-      const Result<bool> more = run_->Next();
-      if (!more || !*more) return more;
-      run_->Append(chunk);
-    }
-    return true;
-  }
-
- private:
-  std::unique_ptr<RowRun> run_;
-  bool begun_ = false;
-};
-
 // The page has to be read to its end before the header that tells of the next one is sent.
-Response LimitedLines(const Request& request, RowRun* run) {
+Response LimitedLines(const Request& request, RowRun* run, RowFormat* format) {
   Response response;
   response.content_type = ContentTypeOf(run->query().format);
-  if (run->query().format == AnswerFormat::kCsv) response.body = kCsvHeader;
+  format->Begin(&response.body);
   for (uint64_t written = 0;; ++written) {
     const Result<bool> more = run->Next();
     if (!more) return ProblemOf(more.error());
@@ -79,7 +56,7 @@ Response LimitedLines(const Request& request, RowRun* run) {
       response.headers.emplace_back("Link", NextLink(request, run->Cursor()));
       return response;
     }
-    run->Append(&response.body);
+    format->Add(run->Take(), &response.body);
   }
 }
 
@@ -88,17 +65,14 @@ Response LimitedLines(const Request& request, RowRun* run) {
 Response GetRows(const Request& request, ApiContext& context) {
   Result<RowQuery> query = ParseRowQuery(request, context, RowCount::kMany);
   if (!query) return ProblemOf(query.error());
-  const AnswerFormat format = query->format;
-  const bool limited = query->limit.has_value();
   auto run = std::make_unique<RowRun>(std::move(*query), context);
-  if (limited && format != AnswerFormat::kJson) return LimitedLines(request, run.get());
-  Response response;
-  response.content_type = ContentTypeOf(format);
-  if (format == AnswerFormat::kJson) {
-    response.source = std::make_unique<JsonRows>(std::move(run));
-  } else {
-    response.source = std::make_unique<RowLines>(std::move(run));
+  std::unique_ptr<RowFormat> format = MakeRowFormat(run->query());
+  if (run->query().limit && !format->is_page()) {
+    return LimitedLines(request, run.get(), format.get());
   }
+  Response response;
+  response.content_type = ContentTypeOf(run->query().format);
+  response.source = std::make_unique<RowSource>(std::move(run), std::move(format));
   return response;
 }
 
@@ -114,9 +88,7 @@ Response GetRow(const Request& request, ApiContext& context) {
   }
   Response response;
   response.content_type = ContentTypeOf(run.query().format);
-  if (run.query().format == AnswerFormat::kCsv) response.body = kCsvHeader;
-  run.Append(&response.body);
-  if (run.query().format == AnswerFormat::kJson) response.body.push_back('\n');
+  MakeRowFormat(run.query())->AddAlone(run.Take(), &response.body);
   return response;
 }
 

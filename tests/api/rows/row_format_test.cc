@@ -1,0 +1,65 @@
+// The same rows in every format.
+#include "api/rows/row_format.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/api/api_world.h"
+
+namespace tallyd {
+namespace {
+
+class RowFormatTest : public testing::Test {
+ protected:
+  RowFormatTest() : world_(kTables) {
+    const Response response = world_.Post(
+        "s",
+        R"([{"k":"a","ts":1,"n":1.5,"t":"x,y"},{"k":"b","ts":2,"n":2},{"k":"c","ts":3,"n":3}])");
+    EXPECT_EQ(response.status, 200u) << response.body;
+  }
+  Response Rows(const std::string& query) {
+    Response response = world_.Call(GetRows, {"T"}, query);
+    EXPECT_EQ(response.status, 200u) << response.body;
+    return response;
+  }
+
+  static constexpr char kTables[] = R"(
+[tables.T]
+stream = "s"
+pattern = "new-cell"
+row_key = "{k}"
+families.F = {}
+)";
+  ApiWorld world_;
+};
+
+TEST_F(RowFormatTest, JsonIsPagesThatTellTheNext) {
+  const auto page = nlohmann::json::parse(Rows("limit=2").body);
+  EXPECT_EQ(page["rows"].size(), 2u);
+  EXPECT_EQ(page["rows"][0]["key"], "a");
+  const std::string cursor = page["next"];
+  EXPECT_EQ(Rows("limit=2&cursor=" + cursor).body,
+            "{\"rows\":[{\"key\":\"c\",\"cells\":{\"F\":{\"n\":[{\"value\":3,\"ts\":3}]}}}],"
+            "\"next\":null}\n");
+}
+
+TEST_F(RowFormatTest, LinesRunToTheEndOrLinkToTheNextPage) {
+  EXPECT_EQ(Rows("format=csv").body,
+            "key,family,qualifier,ts,value\r\na,F,n,1,1.5\r\na,F,t,1,\"x,y\"\r\nb,F,n,2,2\r\n"
+            "c,F,n,3,3\r\n");
+  const Response page = Rows("format=ndjson&limit=1&start=b");
+  EXPECT_EQ(page.body, "{\"key\":\"b\",\"cells\":{\"F\":{\"n\":[{\"value\":2,\"ts\":2}]}}}\n");
+  ASSERT_EQ(page.headers.size(), 1u);
+  EXPECT_EQ(page.headers[0].first, "Link");
+}
+
+TEST_F(RowFormatTest, OneRowIsTheWholeAnswer) {
+  EXPECT_EQ(world_.Call(GetRow, {"T", "b"}).body,
+            "{\"key\":\"b\",\"cells\":{\"F\":{\"n\":[{\"value\":2,\"ts\":2}]}}}\n");
+  EXPECT_EQ(world_.Call(GetRow, {"T", "b"}, "format=csv").body,
+            "key,family,qualifier,ts,value\r\nb,F,n,2,2\r\n");
+}
+
+}  // namespace
+}  // namespace tallyd
