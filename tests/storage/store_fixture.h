@@ -4,16 +4,14 @@
 
 #include <prometheus/registry.h>
 
-#include <atomic>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "config/schema.h"
 #include "storage/leveldb_store.h"
-#include "storage/store.h"
+#include "tests/storage/store_verbs.h"
 
 namespace tallyd {
 
@@ -29,41 +27,15 @@ class TempDir {
   std::string path_;
 };
 
-class ManualClock final : public Clock {
- public:
-  TimeUs Now() const override { return now; }
-  int64_t SteadyUs() const override { return steady; }
-  // Time passes; setting `now` alone is a jump of the wall clock.
-  void Pass(int64_t us) {
-    steady += us;
-    now += us;
-  }
-  std::atomic<TimeUs> now{1'000'000'000'000};
-  std::atomic<int64_t> steady{0};
-};
+// As tests want it: small, without a reserve.
+StorageConfig TestStorage(const TempDir& directory);
 
-// A schema of tables over stream "s" (milliseconds), each with families A and B.
-Table MakeTable(const std::string& name, Pattern pattern = Pattern::kSingleTimestamp,
-                bool keep_row = false);
-Schema MakeSchema(std::vector<Table> tables);
-
-// "family:qualifier@time" -> the value's text.
-using Cells = std::map<std::string, std::string>;
-using Rows = std::vector<std::pair<std::string, Cells>>;
-
-// One column with its value.
-struct TestCell {
-  std::string family;
-  std::string qualifier;
-  Value value;
-};
-
-class StoreHarness {
+class StoreHarness : public StoreVerbs {
  public:
   explicit StoreHarness(StoreEnv* env = nullptr);
-  ~StoreHarness();
+  ~StoreHarness() override;
 
-  // Before Open: storage is as tests want it (small, no reserve).
+  // Before Open.
   StorageConfig& config() { return config_; }
   void set_rows_at_once(uint64_t rows) { rows_at_once_ = rows; }  // See LevelDbStoreOptions.
   const std::string& path() const { return dir_.path(); }
@@ -74,22 +46,8 @@ class StoreHarness {
   void Reopen();  // Closes, opens, and adopts what was adopted last.
   Status Adopt(const Schema& schema);
 
-  Store& store() { return *store_; }
-  TablePtr Find(const std::string& table) { return store_->FindTable(table); }
-  std::unique_ptr<Batch> NewBatch() { return store_->NewBatch(); }
+  Store& store() override { return *store_; }
 
-  // By column set, or by name.
-  void Put(Batch* batch, const std::string& table, const std::string& row, TimeUs time,
-           const std::vector<TestCell>& cells, bool by_set = true);
-  void Delete(Batch* batch, const std::string& table, const DeleteSpec& what);
-  Status Commit(std::unique_ptr<Batch> batch);
-  Status Write(const std::string& table, const std::string& row, TimeUs time,
-               const std::vector<TestCell>& cells, bool by_set = true);
-  Status Erase(const std::string& table, const DeleteSpec& what);
-
-  Rows Read(const std::string& table, ScanSpec spec = {});
-  Result<Rows> TryRead(const std::string& table, ScanSpec spec = {});
-  Rows ReadRuns(const std::string& table, const ScanSpec& spec);  // By ScanRuns.
   // Until no delete waits to be purged.
   void AwaitPurge();
   // What the engine tells of itself, by its name in /v1/status.
@@ -102,12 +60,9 @@ class StoreHarness {
   // As the store tells it of itself, all labels together.
   double Gauge(const std::string& name);
 
-  ManualClock clock;
   MeasureVolume measure;  // Before Open.
 
  private:
-  static void AddRow(const TableInfo& table, const Row& row, Cells* cells);
-
   TempDir dir_;
   StorageConfig config_;
   StoreEnv* env_;
@@ -116,9 +71,6 @@ class StoreHarness {
   std::unique_ptr<prometheus::Registry> own_registry_;
   std::unique_ptr<Store> store_;
 };
-
-DeleteSpec RowDelete(const std::string& start, const std::string& end);
-KeyRange OneRow(const std::string& row);
 
 }  // namespace tallyd
 
