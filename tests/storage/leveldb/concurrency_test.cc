@@ -190,23 +190,5 @@ TEST_F(ConcurrencyTest, SettlingDoesNotWaitForWhatComesMeanwhile) {
   EXPECT_EQ(harness_.store().State().unsealed_bytes, 0u);
 }
 
-TEST_F(ConcurrencyTest, WritersShareCommits) {
-  std::vector<std::thread> writers;
-  for (int writer = 0; writer < 4; ++writer) {
-    writers.emplace_back([&, writer] {
-      for (int i = 0; i < 50; ++i) {
-        const std::string row = std::to_string(writer) + "#" + std::to_string(i);
-        const std::string column = "c" + std::to_string(i % 7);
-        ASSERT_TRUE(harness_.Write("H", row, 1, {{"A", column, Value::Int(i)}}));
-        ASSERT_TRUE(harness_.Write("L", row, 1, {{"A", column, Value::Int(i)}}));
-      }
-    });
-  }
-  for (std::thread& writer : writers) writer.join();
-  EXPECT_EQ(harness_.Read("H").size(), 200u);
-  harness_.Reopen();
-  EXPECT_EQ(harness_.Read("H"), harness_.Read("L"));
-}
-
 }  // namespace
 }  // namespace tallyd

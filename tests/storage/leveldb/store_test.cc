@@ -9,7 +9,6 @@
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
-#include "storage/preview_batch.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
 
@@ -25,42 +24,6 @@ class StoreTest : public ::testing::Test, public StoreHarness {
     ASSERT_TRUE(adopted) << adopted.error().message();
   }
 };
-
-TEST_F(StoreTest, ReadsBackWhatWasWritten) {
-  ASSERT_TRUE(Write("H", "a", 5, {{"A", "x", Value::Int(1)}, {"B", "y", Value::String("two")}}));
-  ASSERT_TRUE(Write("H", "b", 6, {{"A", "x", Value::Double(0.5)}}, false));
-  const Rows expected = {{"a", {{"A:x@5", "1"}, {"B:y@5", "two"}}}, {"b", {{"A:x@6", "0.5"}}}};
-  EXPECT_EQ(Read("H"), expected);
-  Reopen();
-  EXPECT_EQ(Read("H"), expected);
-}
-
-TEST_F(StoreTest, TheLaterWriteToACellWins) {
-  ASSERT_TRUE(Write("H", "a", 5, {{"A", "x", Value::Int(1)}, {"A", "y", Value::Int(1)}}));
-  ASSERT_TRUE(Write("H", "a", 5, {{"A", "x", Value::Int(2)}, {"B", "z", Value::Int(2)}}));
-  EXPECT_EQ(Read("H"), (Rows{{"a", {{"A:x@5", "2"}, {"A:y@5", "1"}, {"B:z@5", "2"}}}}));
-}
-
-TEST_F(StoreTest, TheLaterEventOfABatchWins) {
-  auto batch = NewBatch();
-  Put(batch.get(), "H", "a", 5, {{"A", "x", Value::Int(1)}});
-  Put(batch.get(), "H", "a", 5, {{"A", "x", Value::Int(2)}});
-  Put(batch.get(), "L", "a", 5, {{"A", "x", Value::Int(1)}});
-  Put(batch.get(), "L", "a", 5, {{"A", "x", Value::Int(2)}});
-  ASSERT_TRUE(Commit(std::move(batch)));
-  EXPECT_EQ(Read("H"), (Rows{{"a", {{"A:x@5", "2"}}}}));
-  EXPECT_EQ(Read("L"), (Rows{{"a", {{"A:x@5", "2"}}}}));
-}
-
-TEST_F(StoreTest, LatestKeepsTheNewestCellOfEachColumn) {
-  ASSERT_TRUE(Write("L", "m", 10, {{"A", "x", Value::Int(10)}, {"A", "y", Value::Int(10)}}));
-  ASSERT_TRUE(Write("L", "m", 5, {{"A", "x", Value::Int(5)}, {"B", "z", Value::Int(5)}}));
-  ASSERT_TRUE(Write("L", "m", 20, {{"A", "y", Value::Int(20)}}));
-  const Rows expected = {{"m", {{"A:x@10", "10"}, {"A:y@20", "20"}, {"B:z@5", "5"}}}};
-  EXPECT_EQ(Read("L"), expected);
-  Reopen();
-  EXPECT_EQ(Read("L"), expected);
-}
 
 // In the head a latest row refers to the history entry that has its values.
 TEST_F(StoreTest, LatestValuesAreRecoveredFromTheEntriesThatHaveThem) {
@@ -84,16 +47,6 @@ TEST_F(StoreTest, LatestValuesAreRecoveredFromTheEntriesThatHaveThem) {
   EXPECT_EQ(store().State().unsealed_bytes, 0u);
   Reopen();
   EXPECT_EQ(Read("L"), expected) << "from base";
-}
-
-TEST_F(StoreTest, LatestRowsDeletedOneByOneStayDeleted) {
-  for (const char* row : {"a", "b", "c"}) {
-    ASSERT_TRUE(Write("L", row, 5, {{"A", "x", Value::Int(1)}}));
-  }
-  ASSERT_TRUE(Erase("L", RowDelete("a", "b")));
-  ASSERT_TRUE(Erase("L", RowDelete("b", "c")));
-  Reopen();
-  EXPECT_EQ(Read("L"), (Rows{{"c", {{"A:x@5", "1"}}}}));
 }
 
 TEST_F(StoreTest, SettledLatestRowsAreOnTheDiskOnce) {
@@ -149,38 +102,7 @@ class ClockJumpTest : public StoreTest {
     ASSERT_TRUE(store().Settle());
     ASSERT_EQ(Told("block_files"), 1u);
   }
-
-  size_t VisibleRows() { return Read("G").size(); }
 };
-
-TEST_F(ClockJumpTest, AMomentFortyDaysAheadRemovesNothing) {
-  clock.now += 40 * kUsPerDay;
-  clock.Pass(kUsPerSecond / 2);
-  ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(VisibleRows(), 0u) << "reads hide by the wall clock";
-  EXPECT_FALSE(store().State().retention.believes_wall);
-  clock.now -= 40 * kUsPerDay;
-  EXPECT_EQ(VisibleRows(), size_t{kRows});
-  EXPECT_TRUE(store().State().retention.believes_wall);
-}
-
-TEST_F(ClockJumpTest, WhatIsSealedInThatMomentStays) {
-  clock.now += 40 * kUsPerDay;
-  ASSERT_TRUE(Write("G", "late", clock.now - 40 * kUsPerDay, {{"A", "x", Value::Int(1)}}));
-  ASSERT_TRUE(store().Settle());
-  clock.now -= 40 * kUsPerDay;
-  EXPECT_EQ(VisibleRows(), size_t{kRows + 1});
-}
-
-TEST_F(ClockJumpTest, AStartFortyDaysAheadRemovesNothing) {
-  clock.now += 40 * kUsPerDay;
-  Reopen();
-  ASSERT_TRUE(store().Settle());
-  Reopen();
-  ASSERT_TRUE(store().Settle());
-  clock.now -= 40 * kUsPerDay;
-  EXPECT_EQ(VisibleRows(), size_t{kRows});
-}
 
 TEST_F(ClockJumpTest, AJumpThatHoldsForAnHourIsBelieved) {
   clock.now += 40 * kUsPerDay;
@@ -197,16 +119,6 @@ TEST_F(ClockJumpTest, AnOperatorMayTrustTheClockForGood) {
   EXPECT_TRUE(store().State().retention.believes_wall);
   ASSERT_TRUE(store().Settle());
   EXPECT_EQ(Told("block_files"), 0u);
-}
-
-TEST_F(ClockJumpTest, TheRetentionClockIsKeptInTheStore) {
-  clock.Pass(10 * kUsPerDay);
-  const TimeUs reached = store().State().retention.time;
-  EXPECT_EQ(reached, clock.now);
-  clock.now -= 20 * kUsPerDay;
-  Reopen();
-  EXPECT_EQ(store().State().retention.time, reached) << "it never goes back";
-  EXPECT_EQ(store().RetentionNow(), clock.now) << "but what it answers is not ahead of the wall";
 }
 
 // A crash may come between the commit that drops a file and its removal.
@@ -255,110 +167,6 @@ TEST_F(StoreTest, ABlockFileThatNoRecordNamesIsSetAsideAndTold) {
   EXPECT_EQ(Read("H").size(), 1u);
 }
 
-TEST_F(StoreTest, LatestRowKeepsTheNewestEvent) {
-  ASSERT_TRUE(Write("R", "m", 10, {{"A", "x", Value::Int(10)}, {"A", "y", Value::Int(10)}}));
-  ASSERT_TRUE(Write("R", "m", 5, {{"B", "z", Value::Int(5)}}));
-  EXPECT_EQ(Read("R"), (Rows{{"m", {{"A:x@10", "10"}, {"A:y@10", "10"}}}}));
-  ASSERT_TRUE(Write("R", "m", 10, {{"B", "z", Value::Int(11)}}));
-  EXPECT_EQ(Read("R"), (Rows{{"m", {{"B:z@10", "11"}}}}));
-}
-
-TEST_F(StoreTest, ADeleteForgetsWhatWasAndNothingLater) {
-  for (const char* table : {"H", "L"}) {
-    ASSERT_TRUE(Write(table, "a", 5, {{"A", "x", Value::Int(1)}}));
-    ASSERT_TRUE(Write(table, "b", 5, {{"A", "x", Value::Int(1)}}));
-    ASSERT_TRUE(Erase(table, RowDelete("a", "b")));
-    EXPECT_EQ(Read(table), (Rows{{"b", {{"A:x@5", "1"}}}})) << table;
-    ASSERT_TRUE(Write(table, "a", 3, {{"A", "x", Value::Int(2)}}));
-    AwaitPurge();
-    const Rows expected = {{"a", {{"A:x@3", "2"}}}, {"b", {{"A:x@5", "1"}}}};
-    EXPECT_EQ(Read(table), expected) << table;
-    Reopen();
-    EXPECT_EQ(Read(table), expected) << table;
-  }
-}
-
-TEST_F(StoreTest, ADeleteNarrowsToColumnAndTime) {
-  for (const char* table : {"H", "L"}) {
-    ASSERT_TRUE(Write(table, "a", 5, {{"A", "x", Value::Int(1)}, {"A", "y", Value::Int(1)}}));
-    DeleteSpec what = RowDelete("a", "");
-    what.family = *Find(table)->FindFamily("A");
-    what.qualifier = "x";
-    what.cells = {6, 10};
-    ASSERT_TRUE(Erase(table, what));
-    EXPECT_EQ(Read(table), (Rows{{"a", {{"A:x@5", "1"}, {"A:y@5", "1"}}}})) << table;
-    what.cells = {5, 6};
-    ASSERT_TRUE(Erase(table, what));
-    EXPECT_EQ(Read(table), (Rows{{"a", {{"A:y@5", "1"}}}})) << table;
-    AwaitPurge();
-    EXPECT_EQ(Read(table), (Rows{{"a", {{"A:y@5", "1"}}}})) << table;
-  }
-}
-
-TEST_F(StoreTest, OrderInsideABatchCountsForDeletes) {
-  for (const char* table : {"H", "L", "R"}) {
-    auto batch = NewBatch();
-    Put(batch.get(), table, "a", 5, {{"A", "x", Value::Int(1)}});
-    Delete(batch.get(), table, RowDelete("a", "b"));
-    Put(batch.get(), table, "a", 4, {{"A", "x", Value::Int(2)}});
-    ASSERT_TRUE(Commit(std::move(batch)));
-    EXPECT_EQ(Read(table), (Rows{{"a", {{"A:x@4", "2"}}}})) << table;
-  }
-}
-
-TEST_F(StoreTest, FieldsAreRemembered) {
-  auto batch = NewBatch();
-  batch->AddField("s", "x", 2);
-  batch->AddField("s", "x", 4);
-  batch->AddField("s", "a", 16);
-  ASSERT_TRUE(Commit(std::move(batch)));
-  Reopen();
-  const std::vector<FieldInfo> fields = store().Fields("s");
-  ASSERT_EQ(fields.size(), 2u);
-  EXPECT_EQ(fields[0].name, "a");
-  EXPECT_EQ(fields[1].name, "x");
-  EXPECT_EQ(fields[1].type_bits, 6);
-}
-
-TEST_F(StoreTest, TheSpellingNotedLastIsTheGreatest) {
-  for (const char* spelling : {"Bid", "BID", "Bid"}) {
-    auto batch = NewBatch();
-    Put(batch.get(), "H", "row", 1, {{"A", "x", Value::Int(1)}});
-    batch->AddField("s", "Bid", 2);
-    batch->AddField("s", "BID", 2);
-    batch->NoteSpelling("s", spelling);
-    ASSERT_TRUE(Commit(std::move(batch)));
-    Reopen();
-    const std::vector<FieldInfo> fields = store().Fields("s");
-    ASSERT_EQ(fields.size(), 2u);
-    EXPECT_EQ(fields[0].spelled > fields[1].spelled, std::string(spelling) == fields[0].name);
-    EXPECT_EQ(fields[0].type_bits, 2);
-  }
-}
-
-// Files of other widths overlap in time: whichever of them are merged, and however their sequences
-// lie, the correction stays.
-TEST_F(StoreTest, ACorrectionStaysWhateverIsMerged) {
-  config().seal_window_us = 100;
-  Open();
-  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
-  const auto write = [&](const std::string& row, TimeUs time, int64_t value) {
-    ASSERT_TRUE(Write("H", row, time, {{"A", "x", Value::Int(value)}}));
-  };
-  write("corrected", 150, 1);
-  ASSERT_TRUE(store().Settle());
-  config().seal_window_us = 1000;
-  Reopen();
-  write("corrected", 150, 2);
-  ASSERT_TRUE(store().Settle());
-  config().seal_window_us = 100;
-  Reopen();
-  write("unrelated", 160, 3);
-  ASSERT_TRUE(store().Settle());
-  EXPECT_EQ(Read("H"),
-            (Rows{{"corrected", {{"A:x@150", "2"}}}, {"unrelated", {{"A:x@160", "3"}}}}));
-}
-
 // A stray time has a window of its own: the others' files are as narrow as ever, and go when
 // their time has come.
 TEST_F(StoreTest, AStrayTimeDoesNotKeepOthersOnTheDisk) {
@@ -377,20 +185,6 @@ TEST_F(StoreTest, AStrayTimeDoesNotKeepOthersOnTheDisk) {
   clock.Pass(12 * kUsPerDay);
   ASSERT_TRUE(store().Settle());
   EXPECT_EQ(Told("block_files"), 1u);
-}
-
-TEST_F(StoreTest, ReadsBackwards) {
-  for (int i = 0; i < 5; ++i) {
-    for (int t = 0; t <= i % 3; ++t) {
-      ASSERT_TRUE(Write("H", "r" + std::to_string(i), t, {{"A", "x", Value::Int(i)}}));
-    }
-  }
-  ScanSpec spec;
-  Rows forwards = Read("H", spec);
-  spec.reverse = true;
-  Rows backwards = Read("H", spec);
-  std::reverse(backwards.begin(), backwards.end());
-  EXPECT_EQ(forwards, backwards);
 }
 
 TEST_F(StoreTest, ASecondStoreOnTheSamePathIsRefused) {
@@ -447,38 +241,6 @@ TEST_F(StoreTest, AMalformedEntryEndsTheScanWithItsRow) {
     EXPECT_EQ(rows.error().code(), ErrorCode::kCorruption);
     EXPECT_THAT(rows.error().message(), ::testing::HasSubstr("bad"));
   }
-}
-
-TEST_F(StoreTest, RowsAreCountedExactlyWhereTheyAreFew) {
-  for (int i = 0; i < 30; ++i) {
-    for (int t = 0; t < 3; ++t) {
-      ASSERT_TRUE(Write("H", std::to_string(100 + i), t, {{"A", "x", Value::Int(i)}}));
-      ASSERT_TRUE(Write("L", std::to_string(100 + i), t, {{"A", "x", Value::Int(i)}}));
-    }
-  }
-  const std::vector<KeyRange> ranges = {{"105", "110"}, {"120", ""}};
-  for (const char* table : {"H", "L"}) {
-    EXPECT_EQ(*store().EstimateRows(Find(table), ranges, 1000), 15u) << table;
-    EXPECT_EQ(store().Stats(Find(table)).rows, 30u) << table;
-    EXPECT_TRUE(store().Stats(Find(table)).rows_exact) << table;
-  }
-}
-
-TEST_F(StoreTest, ManyRowsAreEstimated) {
-  constexpr int kRows = 20'000;
-  std::mt19937_64 random(1);
-  for (int first = 0; first < kRows; first += 1000) {
-    auto batch = NewBatch();
-    for (int i = first; i < first + 1000; ++i) {
-      Put(batch.get(), "H", std::to_string(100'000 + i), 1,
-          {{"A", "x", Value::Int(static_cast<int64_t>(random() >> 2))}});
-    }
-    ASSERT_TRUE(Commit(std::move(batch)));
-  }
-  const std::vector<KeyRange> all = {{}};
-  const auto estimate = static_cast<double>(*store().EstimateRows(Find("H"), all, 2000));
-  EXPECT_GT(estimate, kRows * 0.5);
-  EXPECT_LT(estimate, kRows * 2.0);
 }
 
 TEST_F(StoreTest, ARangeIsCutWhereItsTimeHasBlocks) {
@@ -557,31 +319,6 @@ TEST_F(StoreTest, AColumnSetSurvivesWithItsEntries) {
   const auto scan = store().Scan(table, ScanSpec{});
   ASSERT_TRUE(*scan->Next());
   EXPECT_EQ(scan->row().parts[0].set, set);
-}
-
-TEST_F(StoreTest, AfterCloseNothingIsTaken) {
-  auto batch = NewBatch();
-  Put(batch.get(), "H", "a", 1, {{"A", "x", Value::Int(1)}});
-  store().Close();
-  store().Close();
-  const Status committed = Commit(std::move(batch));
-  ASSERT_FALSE(committed);
-  EXPECT_EQ(committed.error().code(), ErrorCode::kUnavailable);
-}
-
-TEST_F(StoreTest, AForeignBatchIsRefused) {
-  EXPECT_FALSE(Commit(std::make_unique<PreviewBatch>()));
-}
-
-TEST_F(StoreTest, LargeValuesAndKeysFit) {
-  const std::string large(20u << 20, 'v');
-  const std::string key(kMaxRowKeyBytes, '\0');
-  ASSERT_TRUE(Write("H", key, 1, {{"A", std::string(kMaxQualifierBytes, 'q'), Value::Bytes(large)}},
-                    false));
-  const Rows rows = Read("H");
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].first, key);
-  EXPECT_EQ(rows[0].second.begin()->second.size(), large.size());
 }
 
 }  // namespace
