@@ -57,8 +57,13 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
   const Status opened = FromLevelDb(leveldb::DB::Open(own, head->path_, &db));
   if (!opened) return opened.error();
   head->db_.reset(db);
-  std::unique_ptr<leveldb::Iterator> first(db->NewIterator(leveldb::ReadOptions()));
+  // What is read unchecked is cached for those who check.
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  const std::unique_ptr<leveldb::Iterator> first(db->NewIterator(checked));
   first->SeekToFirst();
+  const Status read = FromLevelDb(first->status());
+  if (!read) return read.error().Prefixed(head->path_);
   head->knows_times_ = !first->Valid();
   if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
   head->published_ = head->TakeSnapshot();

@@ -141,7 +141,9 @@ Status Opener::CheckFormat(leveldb::DB* base) const {
 
 // Before there is anything else: what has no format yet is empty.
 Status Opener::WriteFormat(leveldb::DB* base) const {
-  const std::unique_ptr<leveldb::Iterator> iterator(base->NewIterator(leveldb::ReadOptions()));
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  const std::unique_ptr<leveldb::Iterator> iterator(base->NewIterator(checked));
   iterator->SeekToFirst();
   if (iterator->Valid()) {
     return Error(ErrorCode::kConflict,
