@@ -22,6 +22,38 @@ TimeUs LifeOf(const TableInfo& table) {
   return life;
 }
 
+bool MayCover(const BlockFileInfo& later, const BlockFileInfo& earlier) {
+  return earlier.min_sequence < later.max_sequence && earlier.min_time <= later.max_time &&
+         later.min_time <= earlier.max_time && earlier.first_key <= later.last_key &&
+         later.first_key <= earlier.last_key;
+}
+
+// Of these files, which are in the order of `all`, only those that cover no write in one that
+// stays: what has expired by clock and rules of today may not have by those of tomorrow, and then
+// no value may be seen that was corrected.
+View::Files MayGo(View::Files expired, const View::Files& all) {
+  View::Files staying;
+  auto next = expired.begin();
+  for (const BlockFilePtr& file : all) {
+    if (next != expired.end() && *next == file) {
+      ++next;
+    } else {
+      staying.push_back(file);
+    }
+  }
+  for (size_t kept = 0; kept < staying.size(); ++kept) {
+    for (size_t i = 0; i < expired.size();) {
+      if (MayCover(expired[i]->info(), staying[kept]->info())) {
+        staying.push_back(expired[i]);
+        expired.erase(expired.begin() + static_cast<ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+  }
+  return expired;
+}
+
 }  // namespace
 
 bool ExpiryJob::IsNew(const ViewPtr& view) {
@@ -50,15 +82,19 @@ View::Files ExpiryJob::FindExpired(const View& view) {
   View::Files expired;
   for (const auto& [table, files] : view.files) {
     const auto life = lives.find(table);
+    View::Files of_table;
     for (const BlockFilePtr& file : *files) {
       if (life == lives.end()) {
-        expired.push_back(file);  // Of a table that was dropped.
+        of_table.push_back(file);  // Of a table that was dropped.
       } else if (life->second != kEver && file->info().max_time < now - life->second) {
-        expired.push_back(file);
+        of_table.push_back(file);
       } else if (life->second != kEver) {
         least_left = std::min(least_left, file->info().max_time + life->second - now + 1);
       }
     }
+    if (of_table.empty()) continue;
+    of_table = MayGo(std::move(of_table), *files);
+    expired.insert(expired.end(), of_table.begin(), of_table.end());
   }
   next_ = least_left == kEver ? kNever : LookAgain(least_left);
   return expired;

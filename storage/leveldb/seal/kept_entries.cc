@@ -12,12 +12,17 @@ bool HasCell(const WholeEntry& entry) {
 
 }  // namespace
 
-KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes,
+KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files others,
                          std::optional<uint64_t> head_sequence)
     : plan_(plan),
       deletes_(std::move(deletes)),
+      others_(std::move(others)),
       head_sequence_(head_sequence),
-      ageless_from_(plan->ageless_from()) {}
+      ageless_from_(plan->ageless_from()) {
+  std::sort(others_.begin(), others_.end(), [](const BlockFilePtr& a, const BlockFilePtr& b) {
+    return a->info().max_time > b->info().max_time;
+  });
+}
 
 EntrySource* KeptEntries::Alone(std::string* bound) {
   EntrySource* first = merge_.top();
@@ -77,6 +82,7 @@ void KeptEntries::DropCells(WholeEntry* entry) {
       hiding_.push_back(deleted);
     }
   }
+  std::optional<bool> covers;  // An older write that lies elsewhere, maybe.
   for (size_t i = 0; i < entry->values.size(); ++i) {
     if (entry->values[i].is_null()) continue;
     const ColumnRef column = entry->column(i);
@@ -84,11 +90,25 @@ void KeptEntries::DropCells(WholeEntry* entry) {
     if (keep) {
       const ColumnPlan::Pick& pick = plan_->Named(column);
       // A column of a family that this plan's table does not know yet is none of its business.
-      keep = !pick.selected ||
-             cells_.Take(pick.number, entry->time, *pick.rule) == CellMerge::Fate::kLive;
+      const CellMerge::Fate fate = pick.selected ? cells_.Take(pick.number, entry->time, *pick.rule)
+                                                 : CellMerge::Fate::kLive;
+      if (fate == CellMerge::Fate::kExpired && !covers) covers = MayCoverElsewhere(*entry);
+      keep = fate == CellMerge::Fate::kLive || (fate == CellMerge::Fate::kExpired && *covers);
     }
     if (!keep) entry->values[i] = Value();
   }
+}
+
+bool KeptEntries::MayCoverElsewhere(const WholeEntry& entry) const {
+  for (const BlockFilePtr& file : others_) {
+    const BlockFileInfo& info = file->info();
+    if (info.max_time < entry.time) return false;
+    if (info.min_sequence < entry.sequence && info.min_time <= entry.time &&
+        info.first_key <= entry.row_key && entry.row_key <= info.last_key) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool KeptEntries::Hides(const ColumnRef& column) const {

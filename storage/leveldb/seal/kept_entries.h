@@ -4,8 +4,10 @@
 // Access.
 //
 // Entries keep their sequences, so what is kept may stand beside files that were not looked at: of
-// two writes to a cell the later wins wherever it is. Those of a head become one for each row and
-// time, with the sequence of the head.
+// two writes to a cell the later wins wherever it is. So a cell that has expired is kept, too, as
+// long as such a file may hold an older write to it, which it covers: rules and clocks may change,
+// and newer versions may be deleted. Those of a head become one for each row and time, with the
+// sequence of the head.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_KEPT_ENTRIES_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_KEPT_ENTRIES_H_
 
@@ -15,6 +17,7 @@
 
 #include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/delete_ranges.h"
+#include "storage/leveldb/files/view.h"
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/source_merge.h"
 
@@ -22,8 +25,10 @@ namespace tallyd {
 
 class KeptEntries {
  public:
-  // `plan` is of every column, and outlives this. `head_sequence`: all entries are of one head.
-  KeptEntries(ColumnPlan* plan, DeleteList deletes, std::optional<uint64_t> head_sequence);
+  // `plan` is of every column, and outlives this. `others`: the table's files that are not looked
+  // at. `head_sequence`: all entries are of one head.
+  KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files others,
+              std::optional<uint64_t> head_sequence);
 
   // Before the first Next. The sources stand at their first entries and outlive this.
   void Assign(const std::vector<EntrySource*>& sources) { merge_.Assign(sources); }
@@ -45,10 +50,12 @@ class KeptEntries {
   bool NeedsLook(const WholeEntry& entry) const;
   void DropCells(WholeEntry* entry);
   bool Hides(const ColumnRef& column) const;
+  bool MayCoverElsewhere(const WholeEntry& entry) const;
   WholeEntry Join(const WholeEntry& later, const WholeEntry& earlier) const;
 
   ColumnPlan* const plan_;
   const DeleteList deletes_;
+  View::Files others_;  // Those that reach furthest in time first.
   const std::optional<uint64_t> head_sequence_;
   const TimeUs ageless_from_;
   SourceMerge merge_;

@@ -33,6 +33,18 @@ DeleteList DeletesOf(Lease* lease, TableId table) {
   return access ? access.view().DeletesOf(table) : DeleteList();
 }
 
+// The files of a table that are not among these.
+View::Files OthersOf(Lease* lease, TableId table, const View::Files& from) {
+  const Access access(lease);
+  if (!access) return {};
+  View::Files others;
+  std::ranges::copy_if(access.view().FilesOf(table), std::back_inserter(others),
+                       [&](const BlockFilePtr& file) {
+                         return std::find(from.begin(), from.end(), file) == from.end();
+                       });
+  return others;
+}
+
 uint64_t LastOf(const DeleteList& deletes) {
   uint64_t last = 0;
   for (const auto& deleted : deletes) last = std::max(last, deleted->sequence);
@@ -117,7 +129,7 @@ class HeadSealer {
                          &input_.state->next_file});
     ColumnPlan plan(table, input_.state->sets, input_.now);
     HeadSource source(table->id, input_.state->sets);
-    KeptEntries kept(&plan, deletes, sealed_.last_sequence);
+    KeptEntries kept(&plan, deletes, OthersOf(lease_, table->id, {}), sealed_.last_sequence);
     for (bool begun = false, more = true; more; begun = true) {
       Status done = MayGoOn(input_);
       if (!done) return done;
@@ -156,7 +168,7 @@ class FileMerger {
         from_(std::move(from)),
         deletes_(DeletesOf(lease, table->id)),
         plan_(table, input.state->sets, input.now),
-        kept_(&plan_, deletes_, std::nullopt),
+        kept_(&plan_, deletes_, OthersOf(lease, table->id, from_), std::nullopt),
         writer_({&input.database->shelf(), table, Deletes(), NextWidth(input.window_us),
                  &input.state->next_file}) {}
 

@@ -65,9 +65,10 @@ class KeptEntriesTest : public ::testing::Test, public BlockMaker {
   }
   // "row@time/sequence x=1 y=2", of all that is kept.
   std::vector<std::string> Keep(std::vector<std::vector<Written>> places,
-                                std::optional<uint64_t> head = std::nullopt) {
+                                std::optional<uint64_t> head = std::nullopt,
+                                View::Files others = {}) {
     ColumnPlan plan(configured_ ? configured_ : table(), sets(), kNow);
-    KeptEntries kept(&plan, deletes_, head);
+    KeptEntries kept(&plan, deletes_, std::move(others), head);
     std::vector<std::unique_ptr<ListSource>> sources;
     std::vector<EntrySource*> all;
     for (auto& entries : places) {
@@ -133,9 +134,30 @@ TEST_F(KeptEntriesTest, CellsPastTheirAgeGo) {
             (Texts{"r@990/1 x=1"}));
 }
 
+TEST_F(KeptEntriesTest, WhatHasExpiredStaysWhereItMayCoverAnOlderWriteElsewhere) {
+  Family rules;
+  rules.max_versions = 1;
+  SetFamily(rules);
+  const auto file_of = [](TimeUs time, uint64_t sequence, const std::string& row) {
+    BlockFileInfo info;
+    info.min_time = info.max_time = time;
+    info.min_sequence = info.max_sequence = sequence;
+    info.first_key = info.last_key = row;
+    return std::make_shared<const BlockFile>(nullptr, info);
+  };
+  const std::vector<Written> entries = {{"r", 9, 20, {{"x", 1}}},
+                                        {"r", 7, 20, {{"x", 2}}},
+                                        {"r", 6, 20, {{"x", 3}}},
+                                        {"r", 5, 20, {{"x", 4}}},
+                                        {"r", 4, 20, {{"x", 5}}}};
+  EXPECT_EQ(Keep({entries}, std::nullopt,
+                 {file_of(7, 10, "r"), file_of(6, 30, "r"), file_of(5, 10, "s")}),
+            (Texts{"r@9/20 x=1", "r@7/20 x=2"}));
+}
+
 TEST_F(KeptEntriesTest, ASourceIsAloneUntilTheNextRowOfTheOthers) {
   ColumnPlan plan(table(), sets(), kNow);
-  KeptEntries kept(&plan, {}, std::nullopt);
+  KeptEntries kept(&plan, {}, {}, std::nullopt);
   ListSource one({{"a", 1, 1, {{"x", 1}}}, {"c", 1, 1, {{"x", 1}}}});
   ListSource two({{"b", 1, 2, {{"x", 1}}}, {"c", 1, 2, {{"x", 2}}}});
   kept.Assign({&one, &two});
