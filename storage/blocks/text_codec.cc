@@ -10,6 +10,8 @@ namespace {
 constexpr int kLevel = 1;
 // Below it a frame's own head eats what is won.
 constexpr size_t kWorthCompressing = 48;
+// A frame consists of blocks of at most 128 KiB each, and the smallest takes four bytes.
+constexpr size_t kMaxRatio = ZSTD_BLOCKSIZE_MAX / 4;
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -43,8 +45,11 @@ bool ReadText(ByteReader* in, std::string* text) {
     text->assign(stored);
     return true;
   }
-  // The frame says its size itself: what is allocated is never more than it holds.
-  if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != size) return false;
+  // The frame says its size itself, but a damaged one may promise more than so few bytes can hold.
+  if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != size ||
+      size > stored.size() * kMaxRatio) {
+    return false;
+  }
   text->resize(size);
   const size_t read =
       ZSTD_decompressDCtx(context.get(), text->data(), size, stored.data(), stored.size());
