@@ -104,13 +104,14 @@ ColumnBlock::ColumnBlock(ColumnBlock&&) noexcept = default;
 ColumnBlock& ColumnBlock::operator=(ColumnBlock&&) noexcept = default;
 
 Status ColumnBlock::Open(std::string_view head) {
+  impl_->entries = 0;
   if (head.size() < kChecksumBytes) return Malformed();
   const std::string_view checked = head.substr(0, head.size() - kChecksumBytes);
-  if (DecodeU32(head.data() + checked.size()) != BlockChecksum(checked) || !impl_->Open(checked)) {
-    impl_->entries = 0;
-    return Malformed();
+  if (DecodeU32(head.data() + checked.size()) == BlockChecksum(checked) && impl_->Open(checked)) {
+    return {};
   }
-  return {};
+  impl_->entries = 0;
+  return Malformed();
 }
 
 bool ColumnBlock::Impl::Open(std::string_view head) {

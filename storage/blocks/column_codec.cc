@@ -35,6 +35,12 @@ bool CutTexts(std::span<const int64_t> lengths, ColumnData* data) {
   return at == data->owned.size();
 }
 
+bool DecodeBools(ByteReader* in, size_t count, ColumnData* data) {
+  data->numbers.resize(count);
+  return ReadInts(in, data->numbers) && std::all_of(data->numbers.begin(), data->numbers.end(),
+                                                    [](int64_t n) { return n == 0 || n == 1; });
+}
+
 bool DecodeTexts(ByteReader* in, size_t count, ColumnData* data) {
   uint8_t form = 0;
   if (!in->GetByte(&form) || form > kDictionary) return false;
@@ -263,9 +269,11 @@ bool DecodeColumn(std::string_view bytes, size_t count, ColumnData* data) {
   bool good = false;
   switch (data->kind) {
     case Kind::kInt:
-    case Kind::kBool:
       data->numbers.resize(count);
       good = ReadInts(&in, data->numbers);
+      break;
+    case Kind::kBool:
+      good = DecodeBools(&in, count, data);
       break;
     case Kind::kDecimal:
       good = DecodeDecimals(&in, count, data);

@@ -16,8 +16,9 @@ constexpr size_t kDigits[] = {0, 13, 10, 16, 19};
 constexpr KeyTime kKinds[] = {KeyTime::kReverseMs, KeyTime::kUs, KeyTime::kMs, KeyTime::kS};
 constexpr int64_t kUsPerMs = 1000;
 constexpr int64_t kUsPerS = 1'000'000;
-// Stems may be long and alike: that they fit into memory is bounded by what is read.
-constexpr size_t kMaxStemBytes = size_t{1} << 28;
+// Stems share their beginnings, so that a few bytes could promise very much. A writer's block is
+// full at a sixteenth of it.
+constexpr size_t kMaxStemBytes = size_t{1} << 24;
 
 size_t DigitsOf(KeyTime kind) { return kDigits[static_cast<size_t>(kind)]; }
 
@@ -157,7 +158,8 @@ bool ReadKeyRuns(ByteReader* in, uint32_t entries, std::vector<KeyRun>* runs, st
         kind > static_cast<uint8_t>(KeyTime::kReverseMs) ||
         !from.GetNumber(&run.place, kMaxRowKeyBytes) || !from.GetVarint(&shared) ||
         shared > last_size || !from.GetVarint(&more) || !text.GetBytes(more, &suffix) ||
-        run.place > shared + more || stems->size() + shared + more > kMaxStemBytes) {
+        shared + more > kMaxRowKeyBytes || run.place > shared + more ||
+        stems->size() + shared + more > kMaxStemBytes) {
       return false;
     }
     const size_t begin = stems->size();

@@ -1,0 +1,245 @@
+// Entries into blocks: what comes back is what went in, and a block is full before it is costly.
+#include "storage/blocks/block_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "storage/blocks/block_limits.h"
+#include "tests/storage/blocks/block_entries.h"
+
+namespace tallyd {
+namespace {
+
+const ColumnSet kOneColumn{1, 1, {{0, "a"}}};
+
+void AddOne(BlockBuilder* builder, const std::string& key, TimeUs time, const Value& value,
+            uint64_t sequence = 7) {
+  builder->Add({key, time, sequence}, kOneColumn, std::vector{value});
+}
+
+class BlockBuilderTest : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(BlockBuilderTest, EntriesComeBackToTheBitAndTheType) {
+  EntryMaker maker(GetParam());
+  BlockBuilder builder;
+  ColumnBlock block;
+  for (int round = 0; round < 8; ++round) {
+    const std::vector<BlockEntry> entries = maker.Entries();
+    for (const BlockEntry& entry : entries) AddTo(&builder, entry);
+    const BuiltBlock built = builder.Finish();
+    ASSERT_TRUE(block.Open(built.bytes.substr(0, built.head_size)));
+    ExpectEntries(block, built.bytes, entries);
+    EXPECT_TRUE(builder.empty());
+  }
+}
+
+TEST_P(BlockBuilderTest, ABlockTellsWhatItHolds) {
+  EntryMaker maker(GetParam() + 500);
+  const std::vector<BlockEntry> entries = maker.Entries();
+  BlockBuilder builder;
+  for (const BlockEntry& entry : entries) AddTo(&builder, entry);
+  const BuiltBlock built = builder.Finish();
+  uint32_t rows = 1;
+  uint64_t cells = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0 && entries[i].key != entries[i - 1].key) ++rows;
+    cells += entries[i].cells.size();
+  }
+  const auto times = std::ranges::minmax(entries, {}, &BlockEntry::time);
+  const auto sequences = std::ranges::minmax(entries, {}, &BlockEntry::sequence);
+  EXPECT_EQ(built.entries, entries.size());
+  EXPECT_EQ(built.rows, rows);
+  EXPECT_EQ(built.cells, cells);
+  EXPECT_EQ(built.first_key, entries.front().key);
+  EXPECT_EQ(built.last_key, entries.back().key);
+  EXPECT_EQ(built.min_time, times.min.time);
+  EXPECT_EQ(built.max_time, times.max.time);
+  EXPECT_EQ(built.min_sequence, sequences.min.sequence);
+  EXPECT_EQ(built.max_sequence, sequences.max.sequence);
+}
+
+TEST_P(BlockBuilderTest, RunsOfAnotherBlockAreCopiedAsTheyAre) {
+  EntryMaker maker(GetParam() + 1000);
+  const std::vector<BlockEntry> entries = maker.Entries();
+  ColumnBlock block;
+  const std::string bytes = MakeBlock(entries, &block);
+  const std::vector<ColumnData> columns = DecodeAll(block, bytes);
+  BlockBuilder builder;
+  for (const KeyRun& run : block.runs()) {
+    for (uint32_t begin = run.begin; begin < run.end;) {
+      uint32_t end = begin + 1;
+      while (end < run.end && block.shape_of(end) == block.shape_of(begin)) ++end;
+      std::vector<RunColumn> slices;
+      for (const uint32_t number : block.schema()->shapes[block.shape_of(begin)]) {
+        const uint32_t index = block.has_one_shape() ? begin : block.IndexesOf(number)[begin];
+        slices.push_back({block.schema()->columns[number].ref(), &columns[number], index});
+      }
+      const size_t count = end - begin;
+      builder.AddRun(run,
+                     {block.times().subspan(begin, count), block.sequences().subspan(begin, count)},
+                     slices);
+      begin = end;
+    }
+  }
+  const BuiltBlock built = builder.Finish();
+  ColumnBlock copy;
+  ASSERT_TRUE(copy.Open(built.bytes.substr(0, built.head_size)));
+  ExpectEntries(copy, built.bytes, entries);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, BlockBuilderTest, ::testing::Range(1u, 41u));
+
+TEST(BlockBuilderFullTest, ManyEntriesFillABlockAndRoomCountsThemDown) {
+  BlockBuilder builder;
+  const size_t room = builder.room();
+  for (size_t i = 0; i < room; ++i) {
+    ASSERT_FALSE(builder.IsFull());
+    ASSERT_EQ(builder.room(), room - i);
+    AddOne(&builder, fmt::format("{:05}", i), 1000, Value::Int(1));
+  }
+  EXPECT_TRUE(builder.IsFull());
+  EXPECT_EQ(builder.room(), 0u);
+  EXPECT_LT(room, kMaxBlockEntries) << "a reader takes more than a writer makes";
+  builder.Finish();
+  EXPECT_EQ(builder.room(), room);
+}
+
+TEST(BlockBuilderFullTest, LongTextFillsABlockEarly) {
+  BlockBuilder builder;
+  const std::string text(1u << 20, 'x');
+  AddOne(&builder, "a", 1000, Value::String(text));
+  EXPECT_TRUE(builder.IsFull());
+}
+
+TEST(BlockBuilderFullTest, LongKeysFillABlockEarly) {
+  BlockBuilder builder;
+  int keys = 0;
+  while (!builder.IsFull()) {
+    AddOne(&builder, fmt::format("{:05}", keys++) + std::string(4000, 'k'), 1, Value::Int(1));
+  }
+  EXPECT_LT(keys, 300);
+}
+
+TEST(BlockBuilderFullTest, ShapesThatAllDifferFillABlockEarly) {
+  BlockBuilder builder;
+  int entries = 0;
+  while (!builder.IsFull()) {
+    const std::string name = "c" + std::to_string(entries);
+    const ColumnRef column{0, name};
+    const std::string key = fmt::format("{:05}", entries++);
+    builder.Add({key, 1, 7}, {&column, 1}, std::vector{Value::Int(1)}, nullptr);
+  }
+  EXPECT_LE(entries, 256);
+}
+
+TEST(BlockBuilderFullTest, AFullBlockStillTakesWhatContinuesItsLastEntry) {
+  BlockBuilder builder;
+  uint64_t sequence = 1'000'000;
+  while (!builder.IsFull()) AddOne(&builder, "row", 1000, Value::Int(1), sequence--);
+  EXPECT_TRUE(builder.ContinuesLast("row", 1000));
+  EXPECT_FALSE(builder.ContinuesLast("row", 999));
+  EXPECT_FALSE(builder.ContinuesLast("rox", 1000));
+  // Up to what a reader takes.
+  while (builder.ContinuesLast("row", 1000)) {
+    AddOne(&builder, "row", 1000, Value::Int(2), sequence--);
+  }
+  const BuiltBlock built = builder.Finish();
+  EXPECT_EQ(built.entries, kMaxBlockEntries);
+  ColumnBlock block;
+  ASSERT_TRUE(block.Open(built.bytes.substr(0, built.head_size)));
+  EXPECT_TRUE(block.has_rewrites());
+}
+
+TEST(BlockBuilderFullTest, AnEmptyBlockContinuesNothing) {
+  BlockBuilder builder;
+  EXPECT_FALSE(builder.ContinuesLast("", 0));
+  AddOne(&builder, "a", 1, Value::Int(1));
+  builder.Finish();
+  EXPECT_FALSE(builder.ContinuesLast("a", 1));
+}
+
+TEST(BlockBuilderIdentityTest, OneIdentityStandsForItsColumnsUntilFinish) {
+  const int identity = 0;
+  const ColumnRef a{0, "a"};
+  const ColumnRef b{0, "b"};
+  BlockBuilder builder;
+  ColumnBlock block;
+  for (const ColumnRef& column : {a, b}) {
+    builder.Add({"1", 1, 7}, {&column, 1}, std::vector{Value::Int(1)}, &identity);
+    builder.Add({"2", 1, 7}, {&column, 1}, std::vector{Value::Int(2)}, &identity);
+    const BuiltBlock built = builder.Finish();
+    ASSERT_TRUE(block.Open(built.bytes.substr(0, built.head_size)));
+    ASSERT_EQ(block.schema()->columns.size(), 1u);
+    EXPECT_EQ(block.schema()->columns[0].ref(), column);
+  }
+}
+
+TEST(BlockBuilderIdentityTest, NullsAreAbsentCells) {
+  const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
+  BlockBuilder builder;
+  builder.Add({"1", 1, 7}, set, std::vector{Value::Int(1), Value()});
+  builder.Add({"2", 1, 7}, set, std::vector{Value(), Value::Int(2)});
+  builder.Add({"3", 1, 7}, set, std::vector{Value::Int(3), Value::Int(4)});
+  const BuiltBlock built = builder.Finish();
+  EXPECT_EQ(built.cells, 4u);
+  ColumnBlock block;
+  ASSERT_TRUE(block.Open(built.bytes.substr(0, built.head_size)));
+  const std::vector<BlockEntry> entries = {
+      {"1", 1, 7, {{{0, "a"}, Value::Int(1)}}},
+      {"2", 1, 7, {{{0, "b"}, Value::Int(2)}}},
+      {"3", 1, 7, {{{0, "a"}, Value::Int(3)}, {{0, "b"}, Value::Int(4)}}}};
+  ExpectEntries(block, built.bytes, entries);
+}
+
+TEST(BlockSizeTest, AFleetsSamplesTakeAboutAByte) {
+  constexpr int kMachines = 8;
+  constexpr int kEntries = 256;
+  constexpr int kColumns = 20;
+  std::mt19937_64 random(1);
+  ColumnSet set;
+  for (int c = 0; c < kColumns; ++c) set.columns.push_back({0, "metric" + std::to_string(c)});
+  BlockBuilder builder;
+  for (int machine = 0; machine < kMachines; ++machine) {
+    std::vector<int64_t> numbers;
+    for (int c = 0; c < kColumns; ++c) numbers.push_back(static_cast<int64_t>(random() % 9000));
+    for (int i = 0; i < kEntries; ++i) {
+      std::vector<Value> values;
+      for (int c = 0; c < kColumns; ++c) {
+        int64_t& number = numbers[static_cast<size_t>(c)];
+        number += static_cast<int64_t>(random() % (c % 2 == 0 ? 101 : 200)) - (c % 2 == 0 ? 50 : 0);
+        values.push_back(c % 2 == 0 ? Value::Decimal(number, 2) : Value::Int(number));
+      }
+      const TimeUs time = 1'735'689'600'000'000 + machine * 5000 + i * 5'000'000;
+      const std::string key = "m" + std::to_string(machine) + "#" + std::to_string(time / 1000);
+      builder.Add({key, time, 7}, set, values);
+    }
+  }
+  const BuiltBlock built = builder.Finish();
+  EXPECT_LT(static_cast<double>(built.bytes.size()), 1.05 * static_cast<double>(built.cells));
+}
+
+TEST(BlockFormatTest, TheBytesOfASmallBlock) {
+  const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
+  BlockBuilder builder;
+  builder.Add({"m#0000000001000", 1'000'000, 9}, set,
+              std::vector{Value::Int(1), Value::Decimal(25, 1)});
+  builder.Add({"m#0000000002000", 2'000'000, 9}, set,
+              std::vector{Value::Int(3), Value::Decimal(24, 1)});
+  const BuiltBlock built = builder.Finish();
+  std::string hex;
+  for (const char c : built.bytes) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
+  EXPECT_EQ(hex,
+            "020202010b0c070002090a"    // version, entries, columns, shapes, sizes
+            "0909000161000162020000"    // schema: columns a and b, one shape of both
+            "010505020102000202026d23"  // a run of two: ms at 2, stem "m#"
+            "c0843d00010202"            // in seconds, plain: 1 and 2
+            "0109"                      // one sequence, 9
+            "62553a31"                  // checksum of the head
+            "5fb80fde0000020208"        // a: ints 1 and 3
+            "e289af7d010100013001");    // b: decimals of one digit, 25 and 24
+  EXPECT_EQ(built.head_size, 47u);
+}
+
+}  // namespace
+}  // namespace tallyd
