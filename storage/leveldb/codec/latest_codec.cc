@@ -57,6 +57,7 @@ void EncodeLatestTwin(const LatestTwin& twin, std::string* record) {
 bool IsLatestTwin(std::string_view record) { return !record.empty() && record[0] == '\0'; }
 
 bool DecodeLatestTwin(std::string_view record, LatestTwin* twin) {
+  if (!IsLatestTwin(record)) return false;
   ByteReader in(record.substr(1));
   return in.GetNumber(&twin->time, static_cast<uint64_t>(kMaxTimeUs)) &&
          in.GetVarint(&twin->sequence) && in.GetVarint(&twin->entry) &&

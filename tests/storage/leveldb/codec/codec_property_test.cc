@@ -1,11 +1,8 @@
-// What holds for all keys and values: order, round trips, and that damaged bytes are refused.
+// Whatever is stored, damaged: it is refused or read, by every decoder.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
-#include <tuple>
 
-#include "storage/bytes/value_codec.h"
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
@@ -16,136 +13,11 @@ namespace {
 
 constexpr unsigned kSeed = 20261121;
 
-std::string RandomBytes(std::mt19937_64& random, size_t max) {
-  // Few different bytes, so that keys are prefixes of each other and hold what is escaped.
-  static constexpr std::string_view kBytes(
-      "\x00\x01\x02\xff\xfe"
-      "ab",
-      7);
-  std::string bytes(random() % (max + 1), '\0');
-  for (char& c : bytes) c = kBytes[random() % kBytes.size()];
-  return bytes;
-}
-
 std::string EntryKeyOf(TableId table, std::string_view row, TimeUs time, uint64_t sequence) {
   std::string key(MaxEntryKeyBytes(row.size()), '\0');
   key.resize(static_cast<size_t>(EncodeEntryKey(key.data(), table, row, time) - key.data()));
   PatchSequence(key.data(), key.size(), sequence);
   return key;
-}
-
-TEST(CodingTest, VarintsReadBackWhateverFollows) {
-  std::mt19937_64 random(kSeed);
-  for (int i = 0; i < 20'000; ++i) {
-    const uint64_t v = random() >> (random() % 64);
-    std::string bytes;
-    PutVarint(&bytes, v);
-    EXPECT_EQ(bytes.size(), std::max<size_t>(1, (static_cast<size_t>(std::bit_width(v)) + 6) / 7));
-    const size_t size = bytes.size();
-    bytes += RandomBytes(random, 12);
-    ByteReader in(bytes);
-    uint64_t read = 0;
-    ASSERT_TRUE(in.GetVarint(&read));
-    EXPECT_EQ(read, v);
-    EXPECT_EQ(in.left(), bytes.size() - size);
-    ByteReader cut(std::string_view(bytes).substr(0, size - 1));
-    EXPECT_FALSE(cut.GetVarint(&read));
-  }
-}
-
-TEST(KeyCodecTest, KeysSortByTableRowThenNewestFirst) {
-  std::mt19937_64 random(kSeed);
-  // (table, row, -time, -sequence) in ascending order is the order of keys.
-  std::vector<std::tuple<TableId, std::string, int64_t, int64_t, std::string>> keys;
-  for (int i = 0; i < 3000; ++i) {
-    const auto table = static_cast<TableId>(random() % 3);
-    const std::string row = RandomBytes(random, 4);
-    const auto time = static_cast<TimeUs>(random() % 3 == 0 ? kMaxTimeUs : random() % 300);
-    const auto sequence = random() % 300;
-    keys.emplace_back(table, row, -time, -static_cast<int64_t>(sequence),
-                      EntryKeyOf(table, row, time, sequence));
-  }
-  std::sort(keys.begin(), keys.end());
-  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
-    return std::get<4>(a) < std::get<4>(b);
-  }));
-}
-
-TEST(KeyCodecTest, KeysReadBack) {
-  std::mt19937_64 random(kSeed);
-  for (int i = 0; i < 2000; ++i) {
-    const std::string row = RandomBytes(random, 9);
-    const auto time = static_cast<TimeUs>(random() % static_cast<uint64_t>(kMaxTimeUs + 1));
-    const std::string key = EntryKeyOf(7, row, time, static_cast<uint64_t>(i));
-    EntryKey entry;
-    std::string read;
-    ASSERT_TRUE(ParseEntryKey(key, &entry));
-    ASSERT_TRUE(DecodeRowPrefix(entry.row_prefix, &read));
-    EXPECT_EQ(read, row);
-    EXPECT_EQ(entry.time, time);
-    EXPECT_EQ(entry.sequence, static_cast<uint64_t>(i));
-    EXPECT_EQ(entry.row_prefix, RowPrefix(KeySpace::kRows, 7, row));
-    EXPECT_LT(key, AfterRow(entry.row_prefix));
-    EXPECT_LT(AfterRow(entry.row_prefix),
-              RowPrefix(KeySpace::kRows, 7, row + std::string(1, '\0')));
-  }
-}
-
-TEST(KeyCodecTest, SeekFindsTheFirstEntryBelowATime) {
-  const std::string prefix = RowPrefix(KeySpace::kRows, 1, "r");
-  std::string seek;
-  AppendEntrySeek(prefix, 10, &seek);
-  EXPECT_GT(seek, EntryKeyOf(1, "r", 10, 0));
-  EXPECT_LE(seek, EntryKeyOf(1, "r", 9, std::numeric_limits<uint64_t>::max()));
-}
-
-Value RandomValue(std::mt19937_64& random, const std::string& text) {
-  const auto bits = static_cast<int64_t>(random());
-  switch (random() % 8) {
-    case 0:
-      return Value::Int(bits >> (random() % 64));
-    case 1:
-      return Value::Decimal(bits % (Value::kMaxMantissa + 1),
-                            static_cast<uint8_t>(random() % (Value::kMaxScale + 1)));
-    case 2: {
-      const auto number = std::bit_cast<double>(bits);
-      return std::isfinite(number) ? Value::Double(number) : Value::Double(-0.0);
-    }
-    case 3:
-      return Value::Bool(bits % 2 == 0);
-    case 4:
-      return Value::String(text);
-    case 5:
-      return Value::Bytes(text);
-    case 6:
-      return Value::Int(bits % 1000);
-    default:
-      return Value();
-  }
-}
-
-TEST(ValueCodecTest, ValuesComeBackToTheBitAndTheType) {
-  std::mt19937_64 random(kSeed);
-  for (int i = 0; i < 200'000; ++i) {
-    const std::string text = RandomBytes(random, 3);
-    const Value value = RandomValue(random, text);
-    char bytes[64];
-    const char* end = EncodeValue(bytes, value);
-    ASSERT_LE(end, bytes + MaxValueBytes(value));
-    const std::string_view encoded(bytes, static_cast<size_t>(end - bytes));
-    ByteReader in(encoded);
-    Value read;
-    ASSERT_TRUE(DecodeValue(&in, &read));
-    EXPECT_TRUE(in.done());
-    ASSERT_EQ(read, value);
-    ByteReader skip(encoded);
-    EXPECT_TRUE(SkipValue(&skip) && skip.done());
-    // Of a part of it neither makes a value.
-    for (size_t cut = 0; cut < encoded.size(); ++cut) {
-      ByteReader part(encoded.substr(0, cut));
-      EXPECT_FALSE(DecodeValue(&part, &read));
-    }
-  }
 }
 
 class DamageTest : public ::testing::Test {

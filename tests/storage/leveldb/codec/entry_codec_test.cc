@@ -1,0 +1,175 @@
+// Entries as stored: columns by set or by name with a value each, and nothing else reads as one.
+#include "storage/leveldb/codec/entry_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/storage/leveldb/codec/hostile_bytes.h"
+
+namespace tallyd {
+namespace {
+
+const ColumnSet kSet{1, 300, {{0, "a"}, {1, "b"}, {1, "c"}}};
+const std::vector<ColumnRef> kNames = {{0, "a"}, {1, ""}, {1, "c"}};
+
+std::string BySet(const std::vector<Value>& values) {
+  ByteBuffer out;
+  AppendEntry(kSet, values, &out);
+  return {out.data(), out.size()};
+}
+std::string ByName(const std::vector<Value>& values) {
+  ByteBuffer out;
+  AppendEntry(kNames, values, &out);
+  return {out.data(), out.size()};
+}
+
+struct Entry {
+  EntryHead head;
+  std::vector<ColumnRef> columns;
+  std::vector<Value> values;
+};
+
+// As readers walk it. Views `bytes`.
+bool ReadEntry(std::string_view bytes, Entry* entry) {
+  ByteReader in(bytes);
+  if (!GetEntryHead(&in, &entry->head)) return false;
+  const bool named = entry->head.tag == EntryTag::kByName;
+  const size_t count = named ? entry->head.number : kSet.columns.size();
+  for (size_t i = 0; i < count; ++i) {
+    ColumnRef column;
+    Value value;
+    if ((named && !GetColumn(&in, &column)) || !DecodeValue(&in, &value)) return false;
+    entry->columns.push_back(column);
+    entry->values.push_back(value);
+  }
+  return in.done();
+}
+
+TEST(EntryCodecTest, AnEntryByItsSetHasAValueForEachOfItsColumns) {
+  const std::vector<Value> values = {Value::Int(1), Value::String("text"), Value::Bool(true)};
+  const std::string bytes = BySet(values);
+  Entry entry;
+  ASSERT_TRUE(ReadEntry(bytes, &entry));
+  EXPECT_EQ(entry.head.tag, EntryTag::kBySet);
+  EXPECT_EQ(entry.head.number, 300u);
+  EXPECT_EQ(entry.values, values);
+}
+
+TEST(EntryCodecTest, AbsentValuesMakeItSparse) {
+  const std::vector<Value> values = {Value(), Value::Bytes("\xff"), Value()};
+  const std::string bytes = BySet(values);
+  Entry entry;
+  ASSERT_TRUE(ReadEntry(bytes, &entry));
+  EXPECT_EQ(entry.head.tag, EntryTag::kBySetSparse);
+  EXPECT_EQ(entry.values, values);
+}
+
+TEST(EntryCodecTest, ByNameAbsentValuesAreLeftOut) {
+  const std::string bytes = ByName({Value::Int(1), Value(), Value::Double(0.1)});
+  Entry entry;
+  ASSERT_TRUE(ReadEntry(bytes, &entry));
+  EXPECT_EQ(entry.head.tag, EntryTag::kByName);
+  EXPECT_EQ(entry.columns, (std::vector{kNames[0], kNames[2]}));
+  EXPECT_EQ(entry.values, (std::vector{Value::Int(1), Value::Double(0.1)}));
+}
+
+TEST(EntryCodecTest, NothingIsAppendedWhereNothingIsThere) {
+  ByteBuffer out;
+  out.Append("before");
+  EXPECT_FALSE(AppendEntry(kSet, std::vector<Value>(3), &out));
+  EXPECT_FALSE(AppendEntry(kNames, std::vector<Value>(3), &out));
+  EXPECT_EQ(out.View(0, out.size()), "before");
+}
+
+// Long texts make the buffer grow between two values of one entry.
+TEST(EntryCodecTest, EntriesOfAnyTextComeBackOneBehindTheOther) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 3; ++i) texts.push_back(RandomBytes(random, 9000));
+    const std::vector<Value> values = {Value::String(texts[0]), Value::Int(round),
+                                       Value::Bytes(texts[2])};
+    ByteBuffer out;
+    ASSERT_TRUE(AppendEntry(kSet, values, &out));
+    const size_t first = out.size();
+    ASSERT_TRUE(AppendEntry(kNames, values, &out));
+    Entry by_set;
+    Entry by_name;
+    ASSERT_TRUE(ReadEntry(out.View(0, first), &by_set));
+    ASSERT_TRUE(ReadEntry(out.View(first, out.size() - first), &by_name));
+    EXPECT_EQ(by_set.values, values);
+    EXPECT_EQ(by_name.values, values);
+    EXPECT_EQ(by_name.columns, kNames);
+  }
+}
+
+TEST(EntryCodecTest, AnotherSetChangesNothingButTheSet) {
+  for (const std::vector<Value>& values :
+       {std::vector{Value::Int(1), Value::Int(2), Value::Int(3)},
+        std::vector{Value::Int(1), Value(), Value::String("x")}}) {
+    const std::string bytes = BySet(values);
+    const std::string changed = WithSet(bytes, 7);
+    Entry entry;
+    ASSERT_TRUE(ReadEntry(changed, &entry));
+    EXPECT_EQ(entry.head.number, 7u);
+    EXPECT_EQ(entry.values, values);
+    EXPECT_EQ(ValuesOfEntry(changed), ValuesOfEntry(bytes));
+  }
+  EXPECT_EQ(ValuesOfEntry(ByName({Value::Int(1), Value(), Value()})), "");
+}
+
+TEST(EntryCodecDamageTest, EveryTruncationIsMalformed) {
+  const std::string entries[] = {BySet({Value::Int(300), Value::String("text"), Value::Int(1)}),
+                                 BySet({Value(), Value::Double(1.5), Value()}),
+                                 ByName({Value::Int(1), Value::Bytes("b"), Value::Bool(true)})};
+  for (const std::string& bytes : entries) {
+    for (size_t cut = 0; cut < bytes.size(); ++cut) {
+      Entry entry;
+      EXPECT_FALSE(ReadEntry(std::string_view(bytes).substr(0, cut), &entry)) << cut;
+    }
+    Entry entry;
+    EXPECT_FALSE(ReadEntry(bytes + "x", &entry)) << "nothing may be left over";
+  }
+}
+
+TEST(EntryCodecDamageTest, WhatNoWriterWritesIsMalformed) {
+  const auto reads = [](std::string_view bytes) {
+    ByteReader in(bytes);
+    EntryHead head;
+    return GetEntryHead(&in, &head);
+  };
+  EXPECT_TRUE(reads("\x01\x05"));
+  EXPECT_FALSE(reads(std::string_view("\0\x05", 2))) << "a tag that is not";
+  EXPECT_FALSE(reads("\x04\x05"));
+  std::string wide = "\x01";
+  PutVarint(&wide, uint64_t{std::numeric_limits<uint32_t>::max()} + 1);
+  EXPECT_FALSE(reads(wide)) << "a set of too great a number";
+}
+
+// Readers may reserve by the count: it is bounded by the bytes that are there.
+TEST(EntryCodecDamageTest, MoreColumnsThanBytesAreMalformed) {
+  std::string bytes = "\x02";
+  PutVarint(&bytes, 1000);
+  bytes.append(2999, '\0');
+  ByteReader in(bytes);
+  EntryHead head;
+  EXPECT_FALSE(GetEntryHead(&in, &head));
+}
+
+TEST(EntryCodecDamageTest, DamagedEntriesAreRefusedOrRead) {
+  const std::string entries[] = {BySet({Value::Int(300), Value::String("text"), Value::Int(1)}),
+                                 ByName({Value::Int(1), Value::Bytes("b"), Value::Bool(true)})};
+  for (const std::string& bytes : entries) {
+    DamageManyTimes(bytes, [](std::string_view damaged) {
+      Entry entry;
+      if (ReadEntry(damaged, &entry)) {
+        for (const Value& value : entry.values) ToText(value);
+      }
+      ValuesOfEntry(damaged);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tallyd
