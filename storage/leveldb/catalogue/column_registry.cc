@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
 
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {
+namespace {
+
+// Never given: there is no number after it.
+constexpr uint32_t kLastNumber = std::numeric_limits<uint32_t>::max();
+
+}  // namespace
 
 struct ColumnRegistry::Registered : ColumnSet {
   mutable std::atomic<bool> stored{false};
@@ -40,6 +47,7 @@ const ColumnSet* ColumnRegistry::Intern(const TableInfo& table,
   if (known != of_table->by_columns.end()) return known->second;
   if (of_table->by_number.size() >= kMaxSets) return nullptr;
   if (of_table->bytes + record.size() > kMaxBytes) return nullptr;
+  if (of_table->next == kLastNumber) return nullptr;
   return Add(of_table.get(), table.id, of_table->next, std::move(sorted));
 }
 
@@ -49,7 +57,7 @@ ColumnRegistry::Registered* ColumnRegistry::Add(OfTable* table, TableId table_id
   added->table = table_id;
   added->id = set;
   added->columns = std::move(columns);
-  table->next = std::max(table->next, set + 1);
+  table->next = std::max(table->next, set == kLastNumber ? set : set + 1);
   std::string record = EncodeColumnSet(added->columns);
   table->bytes += record.size();
   table->by_columns[std::move(record)] = added.get();
