@@ -132,7 +132,9 @@ Result<std::vector<uint64_t>> ListHeads(leveldb::Env* env, const std::string& di
   for (const std::string& name : names) {
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+    // Other spellings of a number, such as "7", are no head's name, and would be another's twin.
+    const bool is_number = error == std::errc() && end == name.data() + name.size();
+    if (is_number && HeadPath(directory, number).ends_with("/" + name)) numbers.push_back(number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;

@@ -1,10 +1,12 @@
-// What a head's table files hold is read as it was written, or not at all.
+// A head's life: opened, written, closed to writes, dropped; and what its directory tells.
 #include "storage/leveldb/files/head.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
+#include "storage/leveldb/env/durable_env.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -12,7 +14,145 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class HeadTest : public ::testing::Test, public StoreHarness {
+class HeadTest : public ::testing::Test {
+ protected:
+  HeadTest() : directory_(HeadsDirectory(dir_.path())) { fs::create_directory(directory_); }
+
+  std::shared_ptr<Head> Open(uint64_t number) {
+    leveldb::Options options;
+    options.env = &env_;
+    options.create_if_missing = true;
+    auto head = Head::Open(directory_, number, options, kHeadBytes);
+    EXPECT_TRUE(head);
+    return *head;
+  }
+  std::vector<uint64_t> Listed() { return ListHeads(&env_, directory_).value(); }
+  static void Put(Head* head, const std::string& key, const std::string& value) {
+    ASSERT_TRUE(head->db().Put({}, key, value).ok());
+    head->AddBytes(key.size() + value.size());
+  }
+  static std::string Get(Head* head, const HeadSnapshot& snapshot, const std::string& key) {
+    leveldb::ReadOptions options;
+    options.snapshot = snapshot.get();
+    std::string value;
+    return head->db().Get(options, key, &value).ok() ? value : "(none)";
+  }
+
+  static constexpr uint64_t kHeadBytes = 256u << 10;
+  TempDir dir_;
+  DurableEnv env_{{[](double) {}, [] {}}};
+  const std::string directory_;
+};
+
+TEST_F(HeadTest, ANewHeadIsEmptyAndKnowsThatItHasNoTimes) {
+  const auto head = Open(1);
+  EXPECT_EQ(head->bytes(), 0u);
+  EXPECT_EQ(head->since(), std::chrono::steady_clock::time_point::max());
+  ASSERT_TRUE(head->TimesOf(7));
+  EXPECT_TRUE(head->TimesOf(7)->is_empty());
+}
+
+TEST_F(HeadTest, ItsAgeIsThatOfItsFirstBytes) {
+  const auto head = Open(1);
+  Put(head.get(), "a", "1");
+  const auto since = head->since();
+  EXPECT_LE(since, std::chrono::steady_clock::now());
+  Put(head.get(), "b", "2");
+  EXPECT_EQ(head->since(), since);
+  EXPECT_EQ(head->bytes(), 4u);
+}
+
+TEST_F(HeadTest, TimesOfATableCoverAllThatCame) {
+  const auto head = Open(1);
+  head->CoverTimes({{7, {10, 20}}, {8, {1, 2}}});
+  head->CoverTimes({{7, {15, 40}}});
+  head->CoverTimes({{7, {5, 6}}});
+  EXPECT_EQ(head->TimesOf(7)->from, 5);
+  EXPECT_EQ(head->TimesOf(7)->to, 40);
+  EXPECT_EQ(head->TimesOf(8)->to, 2);
+}
+
+TEST_F(HeadTest, AHeadThatWasReopenedKnowsItsBytesButNotItsTimes) {
+  Put(Open(1).get(), "a", std::string(1000, 'v'));
+  const auto head = Open(1);
+  EXPECT_GE(head->bytes(), 1000u);
+  EXPECT_FALSE(head->TimesOf(7)) << "nobody wrote them down";
+}
+
+TEST_F(HeadTest, ReadersSeeWhatWasPublished) {
+  const auto head = Open(1);
+  Put(head.get(), "a", "old");
+  HeadSnapshot snapshot = head->TakeSnapshot();
+  head->Publish(&snapshot);
+  Put(head.get(), "a", "new");
+  EXPECT_EQ(Get(head.get(), head->published(), "a"), "old");
+  snapshot = head->TakeSnapshot();
+  head->Publish(&snapshot);
+  EXPECT_EQ(Get(head.get(), head->published(), "a"), "new");
+  EXPECT_EQ(Get(head.get(), snapshot, "a"), "old") << "what was replaced is handed back";
+}
+
+TEST_F(HeadTest, AFullHeadIsStillInItsLogAlone) {
+  const auto head = Open(1);
+  for (int i = 0; head->bytes() < kHeadBytes; ++i) {
+    Put(head.get(), std::to_string(i), std::string(20, 'v'));
+  }
+  for (const auto& file : fs::directory_iterator(HeadPath(directory_, 1))) {
+    EXPECT_NE(file.path().extension(), ".ldb") << "nothing was compacted";
+  }
+}
+
+TEST_F(HeadTest, ThatItIsClosedIsKeptOnDisk) {
+  {
+    const auto head = Open(1);
+    EXPECT_FALSE(head->IsClosed().value());
+    ASSERT_TRUE(head->MarkClosed());
+    EXPECT_TRUE(head->IsClosed().value());
+  }
+  EXPECT_TRUE(Open(1)->IsClosed().value());
+}
+
+TEST_F(HeadTest, ADroppedHeadGoesWithItsLastHolder) {
+  auto head = Open(1);
+  auto reader = head;
+  head->Drop();
+  head.reset();
+  EXPECT_EQ(Listed(), std::vector<uint64_t>{1});
+  reader.reset();
+  EXPECT_TRUE(Listed().empty());
+}
+
+TEST_F(HeadTest, AHeadThatWasNotDroppedStays) {
+  Open(1).reset();
+  EXPECT_EQ(Listed(), std::vector<uint64_t>{1});
+}
+
+TEST_F(HeadTest, HeadsAreListedInOrderOfTheirNumbers) {
+  for (const uint64_t number : {12u, 3u, 1'000'000u}) Open(number);
+  EXPECT_EQ(Listed(), (std::vector<uint64_t>{3, 12, 1'000'000}));
+}
+
+TEST_F(HeadTest, OnlyWhatIsNamedAsAHeadIsListed) {
+  Open(3);
+  for (const char* stray : {"7", "0000003", "000003.old", "x", "18446744073709551616"}) {
+    std::ofstream(directory_ + "/" + stray) << "x";
+  }
+  EXPECT_EQ(Listed(), std::vector<uint64_t>{3});
+}
+
+TEST_F(HeadTest, WithoutADirectoryThereAreNone) {
+  EXPECT_TRUE(ListHeads(&env_, dir_.path() + "/nothing").value().empty());
+}
+
+TEST_F(HeadTest, ARemovedHeadLeavesNothing) {
+  Open(1).reset();
+  RemoveHead(&env_, directory_, 1);
+  EXPECT_FALSE(fs::exists(HeadPath(directory_, 1)));
+  RemoveHead(&env_, directory_, 1);
+}
+
+// What a head's table files hold is read as it was written, or not at all.
+class DamagedHeadTest : public ::testing::Test, public StoreHarness {
  protected:
   void SetUp() override {
     Open();
@@ -60,7 +200,7 @@ class HeadTest : public ::testing::Test, public StoreHarness {
   Rows latest_;
 };
 
-TEST_F(HeadTest, AFlippedBitGivesNoWrongValue) {
+TEST_F(DamagedHeadTest, AFlippedBitGivesNoWrongValue) {
   const uint64_t size = fs::file_size(table_file_);
   for (uint64_t at = 0; at < size && !HasFailure(); at += 3) {
     SCOPED_TRACE(at);
