@@ -1,0 +1,126 @@
+// The engine as the committer drives it: commits, a failed write, recovery, who may commit.
+#include "storage/leveldb/commit/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/storage/leveldb/commit/engine_fixture.h"
+
+namespace tallyd {
+namespace {
+
+using EngineTest = EngineFixture;
+
+TEST_F(EngineTest, WhatWasCommittedIsThereAfterAnotherOpen) {
+  ASSERT_TRUE(Commit("L", "second"));
+  const uint64_t last = engine_->state().last_sequence;
+  ASSERT_TRUE(OpenEngine());
+  EXPECT_EQ(Rows(), (Strings{"first", "second"}));
+  EXPECT_EQ(engine_->state().last_sequence, last);
+}
+
+TEST_F(EngineTest, AGroupIsCommittedAsAWhole) {
+  const auto one = NewBatch();
+  const auto two = NewBatch();
+  AddRow(one.get(), "L", "one", Value::Int(1));
+  AddRow(two.get(), "L", "two", Value::Int(2));
+  Batch* const group[] = {one.get(), two.get()};
+  const uint64_t last = engine_->state().last_sequence;
+  ASSERT_TRUE(engine_->Commit(group, true));
+  EXPECT_EQ(Rows(), (Strings{"first", "one", "two"}));
+  EXPECT_EQ(engine_->state().last_sequence, last + 2);
+  EXPECT_GT(engine_->CommittedBytes(), 0u);
+}
+
+TEST_F(EngineTest, OfAFailedWriteNothingIsSeenAndRecoveryGoesOn) {
+  disk_.FailAt(disk_.calls() + 1, Fault::kIo, true);
+  EXPECT_FALSE(Commit("L", "lost"));
+  EXPECT_EQ(Rows(), Strings{"first"});
+  EXPECT_FALSE(engine_->Recover()) << "the disk still fails";
+  disk_.Heal();
+  ASSERT_TRUE(engine_->Recover());
+  ASSERT_TRUE(Commit("L", "second"));
+  const Strings rows = Rows();
+  // Its log may have held it all the same: it was not acknowledged, and may be either.
+  EXPECT_TRUE(rows == (Strings{"first", "second"}) || rows == (Strings{"first", "lost", "second"}));
+  ASSERT_TRUE(OpenEngine());
+  EXPECT_EQ(Rows(), rows) << "memory is what the disk has";
+}
+
+TEST_F(EngineTest, EachCallOfACommitMayFailOnce) {
+  for (uint64_t call = 1; call < 50; ++call) {
+    const std::string row = "row" + std::to_string(100 + call);
+    disk_.FailAt(disk_.calls() + call, Fault::kNoSpace, false);
+    const Status committed = Commit("L", row);
+    const bool failed = disk_.failed();
+    disk_.Heal();
+    ASSERT_EQ(!committed, failed);
+    if (committed) return;
+    EXPECT_EQ(committed.error().code(), ErrorCode::kNoSpace);
+    ASSERT_TRUE(engine_->Recover());
+    ASSERT_TRUE(Commit("L", row));
+    const Strings rows = Rows();
+    EXPECT_TRUE(std::find(rows.begin(), rows.end(), row) != rows.end());
+  }
+  FAIL() << "a commit has fewer calls";
+}
+
+TEST_F(EngineTest, ABatchOfATableThatIsGoneIsRefused) {
+  const auto batch = NewBatch();
+  TableInfo gone = TableOf("L");
+  gone.id = 99;
+  const ColumnRef column{0, "x"};
+  const Value value = Value::Int(1);
+  batch->Put(gone, "row", 1, {&column, 1}, {&value, 1});
+  const Status checked = engine_->Check(*batch);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code(), ErrorCode::kConflict);
+}
+
+TEST_F(EngineTest, BatchesAreMeasuredByWhatTheyHold) {
+  const auto small = NewBatch();
+  const auto large = NewBatch();
+  AddRow(small.get(), "L", "row", Value::Int(1));
+  AddRow(large.get(), "L", "row", Value::String(std::string(1000, 'v')));
+  EXPECT_GT(engine_->BytesOf(*small), 0u);
+  EXPECT_GT(engine_->BytesOf(*large), 1000u);
+}
+
+TEST_F(EngineTest, AFullHeadIsToldOf) {
+  int told = 0;
+  engine_->OnFullHead([&] { ++told; });
+  ASSERT_TRUE(Commit("H", "small"));
+  EXPECT_EQ(told, 0);
+  const auto batch = NewBatch();
+  const std::string text(engine_->head_bytes(), 'v');
+  AddRow(batch.get(), "H", "large", Value::String(text));
+  ASSERT_TRUE(CommitBatch(batch.get()));
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(EngineTest, AnotherEngineMayNotHaveTheSameDirectory) {
+  Engine* const first = engine_.release();
+  const std::unique_ptr<Engine> keep(first);
+  const auto metrics = std::move(metrics_);
+  const auto registry = std::move(registry_);
+  const Status opened = OpenEngine();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kConflict);
+  engine_.reset();
+}
+
+TEST_F(EngineTest, WithoutRoomEventsAreRefusedAndWhatFreesRoomIsNot) {
+  measure = [](const std::string&) { return VolumeSpace{1u << 30, 0}; };
+  config().free_space_floor = 1u << 20;
+  ASSERT_TRUE(OpenEngine());
+  const auto events = NewBatch();
+  AddRow(events.get(), "L", "row", Value::Int(1));
+  EXPECT_EQ(engine_->Admit(*events).error().code(), ErrorCode::kNoSpace);
+  const auto removal = NewBatch();
+  removal->Delete(TableOf("H"), DeleteSpec{});
+  EXPECT_TRUE(engine_->Admit(*removal));
+}
+
+}  // namespace
+}  // namespace tallyd
