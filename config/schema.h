@@ -102,6 +102,12 @@ struct Schema {
   const Table* FindTable(std::string_view name) const;
 };
 
+// Equal for two rules exactly when they take the same fields to the same columns, in any schema
+// with the same row key and time. Stored; opaque.
+std::string CanonicalText(const ColumnRule& rule);
+// Whether a column that one of the rules made may be taken for one of the other's.
+bool MayShareColumns(const ColumnRule& a, const ColumnRule& b);
+
 // Capitals without spaces: "Bid size" -> "BIDSIZE".
 std::string CompactName(std::string_view name);
 

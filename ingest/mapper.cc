@@ -22,6 +22,13 @@ namespace {
 // An event that fits no table of a stream with many: so many are told why not.
 constexpr size_t kMaxReasons = 5;
 
+// A field of a shape that a table's rules take and of which it keeps nothing here.
+struct MissedByTable {
+  TablePtr table;
+  uint32_t field = 0;
+  uint8_t how = 0;  // MissedField::how
+};
+
 // What becomes of the events of one shape.
 struct ShapePlan {
   std::vector<TableMapping> tables;  // Those that the events enter.
@@ -31,6 +38,9 @@ struct ShapePlan {
   // The fields that a table keeps by their compact names: that name, and the field.
   std::vector<std::pair<std::string, std::string>> compact;
   bool of_one_event = false;  // Of a shape that does not recur.
+  std::vector<MissedByTable> missed;
+  // That the store knows all of them.
+  mutable std::atomic<bool> missed_is_known = false;
 };
 
 // What one call of Map works with.
@@ -51,7 +61,47 @@ struct Job {
   size_t times_spelled = 0;
   std::unordered_map<const ShapePlan*, size_t> spelling_plans;
   std::map<std::string, std::pair<size_t, std::string>> spellings;
+  const ShapePlan* missed_of = nullptr;  // This batch already remembers what these missed.
 };
+
+// Whether the value of this field is part of what the table stores.
+bool Keeps(const TableMapping& mapping, uint32_t field) {
+  const auto in_text = [field](const TextPlan& text) {
+    return std::ranges::any_of(text.parts, [field](const TextPart& part) {
+      const auto* value = std::get_if<FieldPart>(&part);
+      return value != nullptr && value->field == field;
+    });
+  };
+  const auto in_cell = [&](const CellPlan& cell) {
+    return in_text(cell.name) || (cell.kind == CellPlan::Kind::kField && cell.field == field) ||
+           (cell.kind == CellPlan::Kind::kText && in_text(cell.text)) ||
+           std::ranges::count(cell.blob_fields, field) > 0;
+  };
+  return std::ranges::any_of(mapping.rows, [&](const RowPlan& row) {
+    return in_text({row.key}) || std::ranges::any_of(row.cells, in_cell) ||
+           std::ranges::count(row.gather, field) > 0;
+  });
+}
+
+void AddMissed(const TableMapping& mapping, const Shape& shape,
+               std::vector<MissedByTable>* missed) {
+  if (mapping.table->pattern == Pattern::kLatest) return;  // It never claims to hold everything.
+  const bool outside = !mapping.stays_out.empty();
+  for (uint32_t i = 0; i < shape.fields.size(); ++i) {
+    const std::string& field = shape.fields[i];
+    if (field == mapping.table->time_field || !TableHolds(*mapping.table, field)) continue;
+    if (!outside && Keeps(mapping, i)) continue;
+    missed->push_back({mapping.info, i, outside ? kMissedOutside : kMissedInside});
+  }
+}
+
+std::vector<TablePtr> InfosOf(const Schema& schema, const Stream& stream, const Store& store) {
+  std::vector<TablePtr> infos;
+  for (const size_t index : stream.tables) {
+    infos.push_back(store.FindTable(schema.tables[index].name));
+  }
+  return infos;
+}
 
 }  // namespace
 
@@ -68,7 +118,7 @@ struct Mapper::Impl {
       : schema(std::move(schema_in)),
         stream(stream_in),
         store(store_in),
-        seen_fields(store_in, stream_in.name) {
+        seen_fields(store_in, stream_in.name, InfosOf(*schema, stream_in, store_in)) {
     for (const size_t index : stream.tables) {
       const Table& table = schema->tables[index];
       tables.emplace_back(table, store.FindTable(table.name));
@@ -85,6 +135,7 @@ struct Mapper::Impl {
   void LearnTypes(const Event& event, const ShapePlan& plan, Job* job);
   static void Spell(const ShapePlan& plan, size_t when, Job* job);
   void NoteSpellings(Job* job);
+  void LearnMissed(const Event& event, const ShapePlan& plan, Job* job);
 
   const std::shared_ptr<const Schema> schema;
   const Stream& stream;
@@ -123,6 +174,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
         job.learned_of = nullptr;
         own_plan->of_one_event = true;
         job.spelled_by = nullptr;
+        job.missed_of = nullptr;
       }
     }
     impl_->MapEvent(event, *plan, &job);
@@ -152,6 +204,7 @@ std::unique_ptr<ShapePlan> Mapper::Impl::Compile(const Shape& shape, Store* inte
   for (const MappedTable& table : tables) {
     all.push_back(CompileTableMapping(table, shape, interner));
     if (all.back().refused && !plan->refused) plan->refused = all.back().refused;
+    AddMissed(all.back(), shape, &plan->missed);
   }
   const bool nowhere =
       std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
@@ -198,6 +251,7 @@ void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, Job* job)
         job->spelling_plans[&plan] = when;
       }
     }
+    if (!plan.missed.empty()) LearnMissed(event, plan, job);
   }
   ++job->outcome->events;
   if (expired > 0) ++job->outcome->expired;
@@ -209,7 +263,7 @@ bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, Job* j
   for (size_t i = 0; i < event.values.size(); ++i) {
     const Value& value = event.values[i];
     const uint8_t known = plan.known_types[i].load(std::memory_order_relaxed);
-    if ((known & TypeBit(value.type())) == 0) *new_types = true;
+    if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
     if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
       const std::string& field = event.shape->fields[i];
       job->errors.Add(
@@ -271,20 +325,35 @@ void Mapper::Impl::PutRows(Job* job) {
   }
 }
 
+void Mapper::Impl::LearnMissed(const Event& event, const ShapePlan& plan, Job* job) {
+  if (job->missed_of == &plan || plan.missed_is_known.load(std::memory_order_relaxed)) return;
+  job->missed_of = &plan;
+  bool all_known = true;
+  for (const MissedByTable& missed : plan.missed) {
+    const std::string& field = event.shape->fields[missed.field];
+    if (seen_fields.KnowsMissed(*missed.table, field, missed.how)) continue;
+    job->batch->AddMissed(*missed.table, field, missed.how);
+    all_known = false;
+  }
+  plan.missed_is_known.store(all_known, std::memory_order_relaxed);
+  if (!all_known) seen_fields.NoteMissing();
+}
+
 void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, Job* job) {
   if (job->learned_of != &plan) {
     job->learned_of = &plan;
     job->learned.assign(event.values.size(), 0);
   }
   for (size_t i = 0; i < event.values.size(); ++i) {
-    const uint8_t type = TypeBit(event.values[i].type());
-    const uint8_t known = plan.known_types[i].load(std::memory_order_relaxed);
-    if (((known | job->learned[i]) & type) != 0) continue;
+    const auto known =
+        static_cast<uint8_t>(plan.known_types[i].load(std::memory_order_relaxed) | job->learned[i]);
+    const uint8_t types = TypeBitsOf(event.values[i], known);
+    if ((types & ~known) == 0) continue;
     const uint8_t stored = seen_fields.KnownTypes(event.shape->fields[i]);
     plan.known_types[i].fetch_or(stored, std::memory_order_relaxed);
-    if ((stored & type) != 0) continue;
-    job->learned[i] |= type;
-    job->batch->AddField(stream.name, event.shape->fields[i], type);
+    if ((types & ~stored) == 0) continue;
+    job->learned[i] |= types;
+    job->batch->AddField(stream.name, event.shape->fields[i], types);
     seen_fields.NoteMissing();
   }
 }

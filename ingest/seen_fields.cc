@@ -1,5 +1,6 @@
 #include "ingest/seen_fields.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -10,10 +11,18 @@ namespace {
 
 constexpr int64_t kRefreshUs = 100'000;
 
+// The last commit before any of the table's rules began to apply: what it missed earlier does not
+// count.
+uint64_t LastChange(const TableInfo& table) {
+  uint64_t last = table.membership.since;
+  for (const RuleMark& mark : table.rules) last = std::max(last, mark.since);
+  return last;
+}
+
 }  // namespace
 
-SeenFields::SeenFields(Store& store, std::string stream)
-    : store_(store), stream_(std::move(stream)) {
+SeenFields::SeenFields(Store& store, std::string stream, std::vector<TablePtr> tables)
+    : store_(store), stream_(std::move(stream)), tables_(std::move(tables)) {
   Load();
 }
 
@@ -34,6 +43,17 @@ void SeenFields::NoteSpelling(std::string_view compact, std::string_view field) 
   std::unique_lock lock(mutex_);
   noted_[std::string(compact)] = field;
   missing_.store(true, std::memory_order_relaxed);
+}
+
+bool SeenFields::KnowsMissed(const TableInfo& table, std::string_view field, uint8_t how) const {
+  std::shared_lock lock(mutex_);
+  const auto of_table = missed_.find(table.id);
+  if (of_table == missed_.end()) return false;
+  const auto knows = [&](std::string_view name) {
+    const auto found = of_table->second.find(name);
+    return found != of_table->second.end() && (found->second & how) == how;
+  };
+  return knows(field) || knows({});
 }
 
 void SeenFields::Refresh(TimeUs now) {
@@ -60,6 +80,11 @@ void SeenFields::Load() {
     return found != spellings_.end() && found->second.name == noted.second;
   });
   if (!noted_.empty()) missing_.store(true, std::memory_order_relaxed);
+  for (const TablePtr& table : tables_) {
+    for (const MissedField& missed : store_.MissedFields(*table)) {
+      if (missed.sequence > LastChange(*table)) missed_[table->id][missed.name] |= missed.how;
+    }
+  }
 }
 
 }  // namespace tallyd

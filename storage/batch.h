@@ -52,11 +52,14 @@ class Batch {
 
   virtual void Delete(const TableInfo& table, const DeleteSpec& what) = 0;
 
-  // Remembers that the stream has this field with these types (bits: 1 << ValueType). Idempotent.
+  // Remembers that the stream has this field with these types (FieldInfo::type_bits). Idempotent.
   virtual void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) = 0;
   // Remembers that of all spellings of this field's compact name the stream saw this one last, as
   // of this batch.
   virtual void NoteSpelling(std::string_view stream, std::string_view field) = 0;
+
+  // Remembers that the table missed the field (MissedField::how) in an event of this batch.
+  virtual void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) = 0;
 
   virtual bool empty() const = 0;
 };

@@ -132,8 +132,11 @@ void GroupCommitter::WaitForWork(std::unique_lock<std::mutex>* lock) {
 std::deque<GroupCommitter::Request> GroupCommitter::TakeGroup() {
   std::deque<Request> group;
   size_t bytes = 0;
-  while (!queue_.empty() &&
+  bool alone = false;
+  while (!queue_.empty() && !alone &&
          (group.empty() || bytes + queue_.front().bytes <= config_.group_bytes)) {
+    alone = target_->CommitsAlone(*queue_.front().batch);
+    if (alone && !group.empty()) break;
     bytes += queue_.front().bytes;
     group.push_back(std::move(queue_.front()));
     queue_.pop_front();

@@ -45,6 +45,8 @@ class CommitTarget {
   virtual size_t BytesOf(const Batch& batch) const = 0;
 
   // Only the committer's thread calls these.
+  // Whether it must be a group of its own: all before it is then committed when it is checked.
+  virtual bool CommitsAlone(const Batch&) const { return false; }
   // Whether this batch may be part of a group; an error refuses it alone.
   virtual Status Check(const Batch& batch) = 0;
   virtual Status Commit(std::span<Batch* const> group, bool sync) = 0;

@@ -42,6 +42,7 @@ class PreviewBatch final : public Batch {
   void Delete(const TableInfo& table, const DeleteSpec& what) override;
   void AddField(std::string_view, std::string_view, uint8_t) override {}
   void NoteSpelling(std::string_view, std::string_view) override {}
+  void AddMissed(const TableInfo&, std::string_view, uint8_t) override {}
   bool empty() const override { return tables_.empty(); }
 
   // The tables in the order of their first use.

@@ -44,6 +44,22 @@ struct ScanSpec {
   TimeUs now = 0;          // For GC by age.
 };
 
+// A scan that may come, to be estimated. Ranges in key order, disjoint.
+struct EstimateSpec {
+  std::span<const KeyRange> ranges;
+  TimeRange cells = {};
+  double column_share = 1;        // Of the columns of these rows, how much is read.
+  bool rows_only = false;         // Nothing else is wanted.
+  uint64_t count_at_most = 1000;  // What has no index is counted up to a few times as many entries.
+};
+
+struct ScanEstimate {
+  uint64_t rows = 0;
+  uint64_t entries = 0;  // What one event wrote to one row.
+  uint64_t bytes = 0;    // To be read, as they are stored.
+  uint64_t streams = 0;  // Runs of bytes that are read and decoded by themselves.
+};
+
 // The cells of a row that share one time: what one event wrote, after later writes to the same
 // columns and time.
 struct RowPart {

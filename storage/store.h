@@ -19,6 +19,7 @@
 
 #include "config/config.h"
 #include "config/result.h"
+#include "config/value.h"
 #include "storage/batch.h"
 #include "storage/retention_clock.h"
 #include "storage/row_scan.h"
@@ -36,12 +37,30 @@ using CommitDone = std::function<void(Status)>;
 // Waits for the fate of what `submit` submits. Not from a CommitDone.
 Status WaitForCommit(const std::function<void(CommitDone)>& submit);
 
+// What is remembered of the values that a field ever had: a bit for each type, and one for strings
+// that would read back as numbers where only their text is kept (ValueFromText).
+constexpr uint8_t TypeBit(ValueType type) {
+  return static_cast<uint8_t>(1u << static_cast<unsigned>(type));
+}
+inline constexpr uint8_t kNumberTextBit = 1u << 6;
+
 struct FieldInfo {
   std::string name;
-  uint8_t type_bits = 0;  // 1 << ValueType
+  uint8_t type_bits = 0;  // TypeBit, kNumberTextBit
   // Of the spellings of one compact name the greatest is the one that the stream saw last; 0 where
   // nobody told (Batch::NoteSpelling).
   uint64_t spelled = 0;
+};
+
+// A field of which a table did not keep all that came, although its rules take it: events that had
+// it stayed outside (`when`, or nothing else to store), or entered and left it behind (a template
+// that needs another field, too).
+inline constexpr uint8_t kMissedOutside = 1;
+inline constexpr uint8_t kMissedInside = 2;
+struct MissedField {
+  std::string name;       // Empty, of a table that missed too many to remember: any.
+  uint8_t how = 0;        // Of the two bits above.
+  uint64_t sequence = 0;  // About when that happened last: no commit before it counts.
 };
 
 struct TableStats {
@@ -111,11 +130,11 @@ class Store {
   // about as long to scan.
   virtual std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range,
                                       const TimeRange& time, size_t parts) = 0;
-  // How many rows the ranges hold: counted up to `count_at_most`, extrapolated beyond.
-  virtual Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
-                                        uint64_t count_at_most) = 0;
+  // What it would take to scan that, without reading it.
+  virtual Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& spec) = 0;
 
-  virtual std::vector<FieldInfo> Fields(std::string_view stream) const = 0;  // By name.
+  virtual std::vector<FieldInfo> Fields(std::string_view stream) const = 0;         // By name.
+  virtual std::vector<MissedField> MissedFields(const TableInfo& table) const = 0;  // By name.
   virtual TableStats Stats(const TablePtr& table) = 0;
   virtual StoreState State() = 0;
 

@@ -1,7 +1,7 @@
 // What the store knows of a table: its stable number, how its rows merge, its families and what
-// they keep. Numbers are given once and never again, so that stored bytes keep their meaning when
-// the configuration changes. Immutable; shared by std::shared_ptr<const TableInfo>. A reload that
-// changes GC settings or adds families makes another.
+// they keep, and from when on it holds what its rules take. Numbers are given once and never again,
+// so that stored bytes keep their meaning when the configuration changes. Immutable; shared by
+// std::shared_ptr<const TableInfo>. A reload that changes any of it makes another.
 #ifndef TALLYD_STORAGE_TABLE_INFO_H_
 #define TALLYD_STORAGE_TABLE_INFO_H_
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/schema.h"
+#include "config/time.h"
 
 namespace tallyd {
 
@@ -26,10 +27,26 @@ enum class TableMode : uint8_t {
   kLatestRow = 2,   // The cells of the newest event.
 };
 
+// `whole_from`: the event time from which on a table holds all that something takes. 0 is all that
+// its stream ever took, kNeverWhole nothing for certain. When a table joins a stream with history,
+// or a rule changes, the events before are not found by it. Whoever fills a table from one that is
+// whole sets it to 0.
+inline constexpr TimeUs kNeverWhole = kMaxTimeUs + 1;
+
+struct RuleMark {
+  std::string rule;       // Its canonical text (config/schema.h); empty for the table's membership.
+  uint64_t since = 0;     // The last commit before it applied.
+  TimeUs whole_from = 0;  // The table holds all that it takes from this time on.
+  uint64_t away_since = 0;  // It applies no more: the last commit before that. 0: it applies.
+  uint64_t adoption = 0;    // Which one made it (TableInfo); not stored.
+};
+
 struct StoredFamily {
   std::string name;
   bool configured = false;  // False: no longer in the file; its cells are kept and not shown.
   Family rules;             // Of configured families.
+  Family last = {};         // The rules that it had when it was last in the file.
+  TimeUs whole_from = 0;    // Older cells may have gone under rules that kept less.
 };
 
 struct TableInfo {
@@ -39,7 +56,12 @@ struct TableInfo {
   std::string pattern;  // As the file spells it.
   std::string row_key;  // The template's text.
   TableMode mode = TableMode::kHistory;
+  std::string time_field;  // As last in the file, like `when`.
+  std::vector<std::string> when;
+  RuleMark membership;                 // Of `time_field` and `when`: which events enter.
+  std::vector<RuleMark> rules;         // Of the columns; those that apply first, in their order.
   bool orphaned = false;               // No longer in the file.
+  uint64_t adoption = 0;               // How many schemas the store had adopted; not stored.
   std::vector<StoredFamily> families;  // By FamilyId.
   std::vector<uint16_t> family_rank;   // By FamilyId: its place in name order.
 

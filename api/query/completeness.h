@@ -1,18 +1,22 @@
-// Whether a table keeps every event that a query asks about.
+// What a candidate may lack of a query's answer (candidate.h says when it is whole): sets standing,
+// reason and lack. REQUIRES of a plan: it can answer.
 #ifndef TALLYD_API_QUERY_COMPLETENESS_H_
 #define TALLYD_API_QUERY_COMPLETENESS_H_
 
-#include <string>
 #include <vector>
 
-#include "api/query/event_query.h"
+#include "api/query/candidate.h"
 
 namespace tallyd {
 
-// Empty when it does; else a sentence that says what may be missing. `asked` are the names that the
-// query's fields stand for; filters count, too.
-std::string WhatIsMissing(const EventQuery& query, const Table& table,
-                          const std::vector<std::string>& asked);
+// By itself; `query` is in terms of the table.
+void JudgeHistory(const EventQuery& query, const Wanted& wanted, const Store& store,
+                  TablePlan* plan);
+void JudgeLatest(const EventQuery& query, const Wanted& wanted, TablePlan* plan);
+
+// Beside the others: `could_answer` tells which could, whether `table=` allows them or not.
+void JudgeTogether(const EventQuery& query, const std::vector<bool>& could_answer,
+                   std::vector<TablePlan>* plans);
 
 }  // namespace tallyd
 

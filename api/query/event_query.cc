@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/cursor.h"
+#include "api/query/filter_values.h"
 #include "config/glob.h"
 #include "config/table_rules.h"
 
@@ -70,6 +71,33 @@ Status ReadFilters(const Params& params, EventQuery* query) {
     } else if (std::find(same->values.begin(), same->values.end(), value) == same->values.end()) {
       same->values.push_back(value);
     }
+  }
+  return {};
+}
+
+bool HasPaddedDigits(const EventQuery& query, std::string_view field) {
+  return std::any_of(query.stream->tables.begin(), query.stream->tables.end(), [&](size_t index) {
+    const auto& segments = query.schema().tables[index].row_key.segments();
+    return std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+      return segment.field == field && segment.spec.kind == SpecKind::kZero;
+    });
+  });
+}
+
+// Filters match by value: each text becomes those under which the value may be stored.
+Status SpellFilters(EventQuery* query) {
+  for (FieldFilter& filter : query->filters) {
+    const FilteredField field{filter.field, query->known->TypesOf(filter.field),
+                              HasPaddedDigits(*query, filter.field)};
+    std::vector<std::string> all;
+    for (const std::string& asked : filter.values) {
+      const Result<std::vector<std::string>> texts = TextsOf(field, asked);
+      if (!texts) return texts.error();
+      for (const std::string& text : *texts) {
+        if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+      }
+    }
+    filter.values = std::move(all);
   }
   return {};
 }
@@ -241,6 +269,7 @@ Result<EventQuery> ParseEventQuery(const Request& request, ApiContext& context, 
   const Params& params = request.params;
   if (Status status = ReadFilters(params, &query); !status) return status.error();
   if (Status status = CheckTimeFilters(query); !status) return status.error();
+  if (Status status = SpellFilters(&query); !status) return status.error();
   if (Status status = ReadTimes(params, &query); !status) return status.error();
   if (Status status = ReadFields(params, &query); !status) return status.error();
   if (Status status = ReadDownsampling(params, &query); !status) return status.error();

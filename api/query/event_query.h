@@ -24,7 +24,8 @@ enum class Order : uint8_t { kAscending, kDescending };
 enum class Aggregation : uint8_t { kAvg, kMin, kMax, kSum, kCount, kFirst, kLast };
 std::string_view ToString(Aggregation aggregation);
 
-// The text of the field's value is one of these.
+// The text of the field's value is one of these. A number matches by value: all of its texts are
+// here that the field's types allow (filter_values.h).
 struct FieldFilter {
   std::string field;
   std::vector<std::string> values;

@@ -122,7 +122,8 @@ std::unique_ptr<EventStream> EventRun::OpenEvents(const std::optional<EventPosit
                                      filters_late ? &filter_ : nullptr, descending(), start);
 }
 
-// What a downsampling query aggregates: what it names, or every number that is measured.
+// What a downsampling query aggregates: what it names, or every number that is measured; where it
+// only counts, every value.
 std::vector<std::string> EventRun::AggregatedFields() const {
   std::vector<std::string> names;
   const auto add = [&](const std::string& known) {
@@ -141,9 +142,11 @@ std::vector<std::string> EventRun::AggregatedFields() const {
     }
   }
   if (!query_.fields.empty()) return names;
+  const bool only_counts = query_.aggregations == std::vector{Aggregation::kCount};
   for (const std::string& name : query_.known->names()) {
     const bool grouped = std::find(query_.by.begin(), query_.by.end(), name) != query_.by.end();
-    if (query_.known->IsNumber(name) && is_measured(name) && !grouped) add(name);
+    const bool fits = only_counts ? query_.known->WasSeen(name) : query_.known->IsNumber(name);
+    if (fits && is_measured(name) && !grouped) add(name);
   }
   return names;
 }

@@ -37,11 +37,19 @@ StreamFields::StreamFields(const Schema& schema, const Stream& stream, const Sto
   }
 }
 
-bool StreamFields::IsNumber(std::string_view name) const {
-  constexpr uint8_t kNumbers = 1u << static_cast<unsigned>(ValueType::kInt64) |
-                               1u << static_cast<unsigned>(ValueType::kFloat64);
+uint8_t StreamFields::TypesOf(std::string_view name) const {
   const auto it = type_bits_.find(name);
-  return it != type_bits_.end() && (it->second & kNumbers) != 0;
+  return it == type_bits_.end() ? uint8_t{0} : it->second;
+}
+
+bool StreamFields::IsNumber(std::string_view name) const {
+  return (TypesOf(name) & (TypeBit(ValueType::kInt64) | TypeBit(ValueType::kFloat64))) != 0;
+}
+
+bool StreamFields::ReadsAsAnother(std::string_view name) const {
+  constexpr uint8_t kOthers =
+      TypeBit(ValueType::kBool) | TypeBit(ValueType::kBytes) | kNumberTextBit;
+  return (TypesOf(name) & kOthers) != 0;
 }
 
 std::vector<std::string> StreamFields::Matching(std::string_view pattern) const {

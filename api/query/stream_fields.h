@@ -24,6 +24,13 @@ class StreamFields {
   }
   // Whether events brought it as an integer or a float.
   bool IsNumber(std::string_view name) const;
+  // The types that events brought it with (FieldInfo::type_bits); 0: they did not bring it.
+  uint8_t TypesOf(std::string_view name) const;
+  // Whether events brought it.
+  bool WasSeen(std::string_view name) const { return TypesOf(name) != 0; }
+  // Whether events brought it with a value that its text does not tell: text that spells a number
+  // is read back as one, any other as a string.
+  bool ReadsAsAnother(std::string_view name) const;
   const std::vector<std::string>& names() const { return names_; }  // In byte order.
   // The same names: of the spellings of one compact name the one seen last comes last.
   const Spellings& spellings() const { return spellings_; }

@@ -323,6 +323,7 @@ BuiltBlock BlockBuilder::Finish() {
   built.head_size = static_cast<uint32_t>(impl_->head.size());
   built.entries = static_cast<uint32_t>(impl_->times.size());
   built.rows = impl_->rows;
+  built.columns = impl_->column_count;
   built.cells = impl_->cells;
   built.first_key = impl_->first_key;
   built.last_key = impl_->last_key;

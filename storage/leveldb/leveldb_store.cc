@@ -4,14 +4,16 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/commit/engine.h"
+#include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/engine_figures.h"
 #include "storage/leveldb/read/history_runs.h"
 #include "storage/leveldb/read/history_scan.h"
 #include "storage/leveldb/read/latest_scan.h"
-#include "storage/leveldb/read/row_estimate.h"
+#include "storage/leveldb/read/scan_estimate.h"
 #include "storage/leveldb/seal/sealer.h"
 #include "storage/leveldb/tools/backup.h"
 
@@ -61,11 +63,13 @@ class LevelDbStore final : public Store {
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
   std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
                               size_t parts) override;
-  Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
-                                uint64_t count_at_most) override;
+  Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& spec) override;
 
   std::vector<FieldInfo> Fields(std::string_view stream) const override {
     return engine_.state().fields.Fields(stream);
+  }
+  std::vector<MissedField> MissedFields(const TableInfo& table) const override {
+    return engine_.state().fields.Missed(table.id);
   }
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
@@ -84,7 +88,8 @@ class LevelDbStore final : public Store {
   std::unique_ptr<LevelDbBatch> NewLevelDbBatch() {
     return std::make_unique<LevelDbBatch>(state().fields);
   }
-  Status Publish(Catalogue::Plan plan, std::unique_ptr<LevelDbBatch> batch);
+  Status Publish(const std::function<Result<Catalogue::Plan>(Catalogue&)>& make);
+  void AddDrop(TableId id, LevelDbBatch* batch);
   // A lease, and the deletes that belong to it.
   Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
   uint64_t CountRows(const TablePtr& table, bool* all);
@@ -121,36 +126,51 @@ Status LevelDbStore::Open() {
 
 Status LevelDbStore::Adopt(const Schema& schema) {
   const std::lock_guard lock(adopt_mutex_);
-  Result<Catalogue::Plan> plan = catalogue().PlanAdopt(schema);
-  if (!plan) return plan.error();
-  if (plan->put.empty()) {
-    state().catalogue.Publish(std::move(*plan));
-    return {};
-  }
-  return Publish(std::move(*plan), NewLevelDbBatch());
+  if (state().catalogue.AdoptUnchanged(schema)) return {};
+  return Publish([&](Catalogue& known) {
+    EnginePast past(&engine_.database(), &state(), clock_.Now());
+    return known.PlanAdopt(schema, &past);
+  });
 }
 
 Status LevelDbStore::DropTable(std::string_view name) {
   const std::lock_guard lock(adopt_mutex_);
-  Result<Catalogue::Plan> plan = catalogue().PlanDrop(name);
-  if (!plan) return plan.error();
-  const TablePtr table = FindTable(name);
-  auto batch = NewLevelDbBatch();
-  // Whatever there is of a latest table that is unknown goes.
-  if (table->mode == TableMode::kHistory) batch->Delete(*table, DeleteSpec{});
-  for (const uint32_t set : state().sets.StoredSets(table->id)) {
-    batch->DropRecord(ColumnSetKey(table->id, set));
-  }
-  const Status dropped = Publish(std::move(*plan), std::move(batch));
-  if (dropped) sealer_->Wake();
-  return dropped;
+  return Publish([&](Catalogue& known) { return known.PlanDrop(name); });
 }
 
-// Memory follows the disk before the next group, which may depend on it.
-Status LevelDbStore::Publish(Catalogue::Plan plan, std::unique_ptr<LevelDbBatch> batch) {
-  for (const auto& [key, value] : plan.put) batch->PutRecord(key, value);
-  for (const std::string& key : plan.drop) batch->DropRecord(key);
-  return committer_->Commit(std::move(batch), [&] { state().catalogue.Publish(std::move(plan)); });
+// Memory follows the disk before the next group, which may depend on it; and no group comes between
+// the plan, which depends on what is stored, and its commit.
+Status LevelDbStore::Publish(const std::function<Result<Catalogue::Plan>(Catalogue&)>& make) {
+  std::unique_ptr<LevelDbBatch> batch = NewLevelDbBatch();
+  Catalogue::Plan plan;
+  batch->CommitAlone([&, to = batch.get()]() -> Status {
+    Result<Catalogue::Plan> made = make(state().catalogue);
+    if (!made) return made.error();
+    plan = std::move(*made);
+    for (const auto& [key, value] : plan.put) to->PutRecord(key, value);
+    for (const std::string& key : plan.drop) to->DropRecord(key);
+    for (const TableId table : plan.dropped) AddDrop(table, to);
+    return {};
+  });
+  bool any_dropped = false;
+  const Status published = committer_->Commit(std::move(batch), [&] {
+    any_dropped = !plan.dropped.empty();
+    state().catalogue.Publish(std::move(plan));
+  });
+  if (any_dropped) sealer_->Wake();
+  return published;
+}
+
+// A table's rows go, and what is recorded of its columns.
+void LevelDbStore::AddDrop(TableId id, LevelDbBatch* batch) {
+  for (const TablePtr& table : catalogue().Tables()) {
+    // Whatever there is of a latest table that is unknown goes.
+    if (table->id == id && table->mode == TableMode::kHistory) batch->Delete(*table, DeleteSpec{});
+  }
+  for (const uint32_t set : state().sets.StoredSets(id)) batch->DropRecord(ColumnSetKey(id, set));
+  for (const MissedField& missed : state().fields.Missed(id)) {
+    batch->DropRecord(MissedFieldKey(id, missed.name));
+  }
 }
 
 void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
@@ -197,16 +217,18 @@ std::vector<KeyRange> LevelDbStore::Split(const TablePtr& table, const KeyRange&
   return SplitRange(*view, table->id, range, time, parts);
 }
 
-Result<uint64_t> LevelDbStore::EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
-                                            uint64_t count_at_most) {
+Result<ScanEstimate> LevelDbStore::Estimate(const TablePtr& table, const EstimateSpec& spec) {
   if (table->mode != TableMode::kHistory) {
-    uint64_t rows = 0;
-    for (const KeyRange& range : ranges) rows += state().latest.Count(table->id, range);
-    return rows;
+    ScanEstimate estimate;
+    for (const KeyRange& range : spec.ranges) {
+      estimate.rows += state().latest.Count(table->id, range);
+    }
+    estimate.entries = estimate.rows;
+    return estimate;
   }
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return lease.error();
-  return EstimateHistoryRows(lease->get(), table->id, ranges, count_at_most);
+  return EstimateHistory(lease->get(), table->id, spec);
 }
 
 // One by one, as far as it is worth it.
@@ -240,10 +262,10 @@ TableStats LevelDbStore::Stats(const TablePtr& table) {
     if (access) stats.disk_bytes = DiskBytes(access.view(), table->id);
   }
   const KeyRange everything;
-  const Result<uint64_t> estimate =
-      EstimateHistoryRows(lease->get(), table->id, {&everything, 1}, kStatsCountAtMost);
+  const Result<ScanEstimate> estimate =
+      EstimateHistory(lease->get(), table->id, {{&everything, 1}, {}, 1, true, kStatsCountAtMost});
   if (!estimate) return stats;
-  stats.rows = *estimate;
+  stats.rows = estimate->rows;
   if (stats.rows < kStatsCountAtMost) stats.rows = CountRows(table, &stats.rows_exact);
   return stats;
 }

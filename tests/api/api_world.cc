@@ -13,16 +13,37 @@ namespace tallyd {
 ApiWorld::ApiWorld(const std::string& tables) {
   std::string pattern = std::filesystem::temp_directory_path() / "tallyd-api-XXXXXX";
   path_ = mkdtemp(pattern.data());
-  Result<Config> config =
-      ParseConfig("[storage]\npath = \"" + path_ + "/data\"\nballast = 0\n" + tables, "test.toml");
-  EXPECT_TRUE(config) << config.error().message();
+  Open();
+  EXPECT_TRUE(Reload(tables));
+}
+
+ApiWorld::~ApiWorld() {
+  Close();
+  std::filesystem::remove_all(path_);
+}
+
+void ApiWorld::Open() {
+  registry_ = std::make_unique<prometheus::Registry>();
+  metrics_ = std::make_unique<ApiMetrics>(*registry_);
   LevelDbStoreOptions options;
-  options.storage = config->storage;
+  options.storage.path = path_ + "/data";
+  options.storage.ballast = 0;
   options.clock = &clock_;
-  options.registry = &registry_;
+  options.registry = registry_.get();
   store_ = std::move(*OpenLevelDbStore(options));
-  EXPECT_TRUE(store_->Adopt(*config->schema));
-  context_ = std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, server_, 2);
+  context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, *registry_, server_, 2);
+}
+
+void ApiWorld::Close() {
+  context_.reset();
+  store_->Close();
+  store_.reset();
+}
+
+bool ApiWorld::Reload(const std::string& tables) {
+  Result<Config> config = ParseConfig(tables, "test.toml");
+  EXPECT_TRUE(config) << config.error().message();
+  if (!store_->Adopt(*config->schema)) return false;
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = config->schema;
   for (const Stream& stream : config->schema->streams) {
@@ -31,13 +52,13 @@ ApiWorld::ApiWorld(const std::string& tables) {
         std::make_unique<Mapper>(config->schema, stream, *store_));
   }
   context_->set_snapshot(snapshot);
+  return true;
 }
 
-ApiWorld::~ApiWorld() {
-  context_.reset();
-  store_->Close();
-  store_.reset();
-  std::filesystem::remove_all(path_);
+bool ApiWorld::Restart(const std::string& tables) {
+  Close();
+  Open();
+  return Reload(tables);
 }
 
 Response ApiWorld::Post(const std::string& stream, const std::string& json,

@@ -28,6 +28,11 @@ class ApiWorld {
   explicit ApiWorld(const std::string& tables);
   ~ApiWorld();
 
+  // Another configuration takes the place of this one, by a reload or by a restart. False: the
+  // store refuses it.
+  bool Reload(const std::string& tables);
+  bool Restart(const std::string& tables);
+
   // The answer to POST .../events; a stored batch is committed on return.
   Response Post(const std::string& stream, const std::string& json, const std::string& query = "");
   Response Call(Handler handler, std::vector<std::string> arguments, const std::string& query = "",
@@ -37,11 +42,15 @@ class ApiWorld {
   FixedClock& clock() { return clock_; }
 
  private:
+  void Open();
+  void Close();
+
   std::string path_;
   FixedClock clock_;
-  prometheus::Registry registry_;
+  // Anew for each start, as the store and its metrics are.
+  std::unique_ptr<prometheus::Registry> registry_;
   ServerConfig server_;
-  ApiMetrics metrics_{registry_};
+  std::unique_ptr<ApiMetrics> metrics_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<ApiContext> context_;
 };

@@ -427,6 +427,49 @@ TEST(MapperTest, StreamsOfOneRequestAddUp) {
   EXPECT_EQ(both.errors.count(), 1u);
 }
 
+TEST(MapperTest, AStringThatSpellsANumberIsRemembered) {
+  World world(kServer);
+  const auto types_of_v = [&](const std::string& value) {
+    world.Map(R"({"hostname":"a","ts":1,"v":)" + value + "}");
+    return world.batch->fields.at("v");
+  };
+  EXPECT_EQ(types_of_v(R"("x")"), TypeBit(ValueType::kString));
+  EXPECT_EQ(types_of_v(R"("0987")"), TypeBit(ValueType::kString)) << "as text it stays one";
+  EXPECT_EQ(types_of_v(R"("987")"), TypeBit(ValueType::kString) | kNumberTextBit);
+  EXPECT_EQ(types_of_v("987"), TypeBit(ValueType::kInt64));
+}
+
+TEST(MapperTest, WhatATableMissesIsRememberedUntilTheStoreKnowsIt) {
+  World world(R"(
+[tables.ALL]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{h}#{ts:ms}"
+families.F = {}
+[tables.SOME]
+stream = "s"
+pattern = "single-timestamp"
+when = ["a"]
+row_key = "{h}#{ts:ms}"
+columns = [{ family = "F", fields = ["a"] }, { family = "F", name = "c", value = "{b}|{c}" }]
+families.F = {}
+)");
+  using Missed = std::map<std::string, uint8_t>;
+  world.Map(R"([{"h":"x","ts":1,"a":1,"b":1,"c":1,"d":1},{"h":"x","ts":2,"a":1}])");
+  EXPECT_EQ(world.batch->missed, Missed());
+  world.Map(R"([{"h":"x","ts":1,"a":1,"b":1},{"h":"x","ts":2,"c":1}])");
+  EXPECT_EQ(
+      world.batch->missed,
+      (Missed{{"SOME.b", kMissedInside}, {"SOME.c", kMissedOutside}, {"SOME.h", kMissedOutside}}));
+  world.Map(R"({"h":"x","ts":1,"a":1,"b":1})");
+  EXPECT_EQ(world.batch->missed.size(), 1u) << "the batch before may have failed";
+  world.store->missed = {{"b", kMissedInside, 1}};
+  world.mappers["s"] = std::make_unique<Mapper>(world.schema, *world.schema->FindStream("s"),
+                                                *world.store);
+  world.Map(R"({"h":"x","ts":1,"a":1,"b":1})");
+  EXPECT_EQ(world.batch->missed, Missed());
+}
+
 TEST(MapperTest, ThreadsShareAMapper) {
   World world(kServer);
   Mapper& mapper = *world.mappers.at("server");

@@ -61,6 +61,8 @@ class SchemaStore final : public Store {
   }
   std::vector<FieldInfo> Fields(std::string_view) const override { return fields; }
 
+  std::vector<MissedField> MissedFields(const TableInfo&) const override { return missed; }
+
   Status Adopt(const Schema&) override { return {}; }
   std::vector<TablePtr> Tables() const override { return {}; }
   Status DropTable(std::string_view) override { return {}; }
@@ -72,8 +74,8 @@ class SchemaStore final : public Store {
                               size_t) override {
     return {range};
   }
-  Result<uint64_t> EstimateRows(const TablePtr&, std::span<const KeyRange>, uint64_t) override {
-    return uint64_t{0};
+  Result<ScanEstimate> Estimate(const TablePtr&, const EstimateSpec&) override {
+    return ScanEstimate();
   }
   TableStats Stats(const TablePtr&) override { return {}; }
   StoreState State() override { return {}; }
@@ -84,6 +86,7 @@ class SchemaStore final : public Store {
   size_t max_sets = 1000;
   TimeUs retention_now = kMaxTimeUs;
   std::vector<FieldInfo> fields;
+  std::vector<MissedField> missed;
 
  private:
   std::map<std::string, TablePtr> tables_;

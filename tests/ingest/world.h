@@ -45,11 +45,15 @@ class RecordingBatch final : public Batch {
   void NoteSpelling(std::string_view, std::string_view field) override {
     spellings.emplace_back(field);
   }
+  void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) override {
+    missed[table.name + "." + std::string(field)] |= how;
+  }
   bool empty() const override { return preview.empty(); }
 
   PreviewBatch preview;
   std::map<std::string, uint8_t> fields;
   std::vector<std::string> spellings;
+  std::map<std::string, uint8_t> missed;  // By "table.field".
   size_t added = 0;
   size_t puts_with_set = 0;
   size_t puts_by_name = 0;

@@ -46,6 +46,7 @@ class ModelBatch final : public Batch {
     });
   }
 
+  void AddMissed(const TableInfo&, std::string_view, uint8_t) override {}
   void NoteSpelling(std::string_view stream, std::string_view field) override {
     ChangeField(stream, field,
                 [](ModelDisk* disk, FieldInfo* info) { info->spelled = ++disk->spellings; });
@@ -153,6 +154,13 @@ const TableInfo* ModelStore::FindStored(std::string_view name) const {
   return nullptr;
 }
 
+bool ModelStore::HoldsRows(std::string_view stream) const {
+  return std::any_of(disk_.tables.begin(), disk_.tables.end(), [&](const auto& table) {
+    return table.second.info.stream == stream && !table.second.rows.empty();
+  });
+}
+
+// What is stored may not change where there are rows.
 Status ModelStore::Check(const Schema& schema) const {
   const auto conflict = [](const std::string& name, std::string_view stored, std::string_view now) {
     return Error(ErrorCode::kConflict,
@@ -160,13 +168,14 @@ Status ModelStore::Check(const Schema& schema) const {
   };
   for (const Stream& stream : schema.streams) {
     const auto stored = disk_.streams.find(stream.name);
-    if (stored != disk_.streams.end() && stored->second != stream.unit) {
+    const bool changes = stored != disk_.streams.end() && stored->second != stream.unit;
+    if (changes && HoldsRows(stream.name)) {
       return conflict(stream.name, ToString(stored->second), ToString(stream.unit));
     }
   }
   for (const Table& table : schema.tables) {
     const TableInfo* stored = FindStored(table.name);
-    if (stored == nullptr) continue;
+    if (stored == nullptr || disk_.tables.at(stored->id).rows.empty()) continue;
     const std::vector<std::pair<std::string_view, std::string_view>> fixed = {
         {stored->stream, table.stream},
         {stored->pattern, ToString(table.pattern)},
@@ -190,13 +199,13 @@ Status ModelStore::Adopt(const Schema& schema) {
       TableInfo info;
       info.id = disk_.next_table++;
       info.name = table.name;
-      info.stream = table.stream;
-      info.pattern = ToString(table.pattern);
-      info.row_key = table.row_key.text();
-      info.mode = ModeOf(table);
       disk_.tables[info.id].info = info;
     }
     TableInfo& stored = disk_.tables.at(FindStored(table.name)->id).info;
+    stored.stream = table.stream;
+    stored.pattern = ToString(table.pattern);
+    stored.row_key = table.row_key.text();
+    stored.mode = ModeOf(table);
     for (const Family& family : table.families) {
       if (!stored.FindFamily(family.name)) stored.families.push_back({family.name, false, {}});
     }
@@ -288,14 +297,15 @@ std::vector<KeyRange> ModelStore::Split(const TablePtr&, const KeyRange& range, 
   return {range};
 }
 
-Result<uint64_t> ModelStore::EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
-                                          uint64_t) {
+Result<ScanEstimate> ModelStore::Estimate(const TablePtr& table, const EstimateSpec& wanted) {
   ScanSpec spec;
-  spec.ranges.assign(ranges.begin(), ranges.end());
+  spec.ranges.assign(wanted.ranges.begin(), wanted.ranges.end());
   spec.now = clock_.Now();
   const std::lock_guard lock(mutex_);
+  ScanEstimate estimate;
   const auto found = disk_.tables.find(table->id);
-  return found == disk_.tables.end() ? 0 : found->second.rows.Read(*table, spec).size();
+  if (found != disk_.tables.end()) estimate.rows = found->second.rows.Read(*table, spec).size();
+  return estimate;
 }
 
 std::vector<FieldInfo> ModelStore::Fields(std::string_view stream) const {
@@ -310,7 +320,7 @@ std::vector<FieldInfo> ModelStore::Fields(std::string_view stream) const {
 TableStats ModelStore::Stats(const TablePtr& table) {
   TableStats stats;
   const KeyRange everything;
-  stats.rows = *EstimateRows(table, {&everything, 1}, 0);
+  stats.rows = Estimate(table, {{&everything, 1}})->rows;
   stats.rows_exact = true;
   return stats;
 }

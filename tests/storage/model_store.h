@@ -49,9 +49,9 @@ class ModelStore final : public Store {
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
   std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
                               size_t parts) override;
-  Result<uint64_t> EstimateRows(const TablePtr& table, std::span<const KeyRange> ranges,
-                                uint64_t count_at_most) override;
+  Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& wanted) override;
   std::vector<FieldInfo> Fields(std::string_view stream) const override;
+  std::vector<MissedField> MissedFields(const TableInfo&) const override { return {}; }
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
   TimeUs RetentionNow() override { return retention_.Now(); }
@@ -64,6 +64,7 @@ class ModelStore final : public Store {
   bool Accepts(std::string_view table, const ScanSpec& spec, const Rows& answer) const;
 
  private:
+  bool HoldsRows(std::string_view stream) const;
   Status Check(const Schema& schema) const;
   void Configure();
   void ExpireLocked(TimeUs now);

@@ -1,23 +1,10 @@
-// The model does what any store must, and takes the answers that the contract leaves open.
+// The model takes the answers that the contract leaves open, and no others.
 #include "tests/storage/model_store.h"
 
-#include "tests/storage/conformance/conformance.h"
+#include <gtest/gtest.h>
 
 namespace tallyd {
 namespace {
-
-class ModelHost final : public StoreHost {
- public:
-  Result<std::unique_ptr<Store>> Open(const Clock& clock) override {
-    return std::unique_ptr<Store>(std::make_unique<ModelStore>(&disk_, &clock));
-  }
-
- private:
-  ModelDisk disk_;
-};
-
-const StoreKind kModel = {"Model", [] { return std::make_unique<ModelHost>(); }};
-INSTANTIATE_TEST_SUITE_P(Model, Conformance, ::testing::Values(kModel));
 
 class ModelStoreTest : public ::testing::Test, public StoreVerbs {
  protected:

@@ -49,6 +49,8 @@ class ModelTable {
     std::vector<ReadCell> cells;
   };
 
+  bool empty() const { return rows_.empty(); }
+
   // `changes` are the cells of one event that have a value.
   void Put(TableMode mode, const std::string& row, TimeUs time, const std::vector<Change>& changes);
   void Delete(const DeleteSpec& what);

@@ -28,7 +28,8 @@ std::string Difference(std::string_view what, std::string_view stored,
                      stored, configured);
 }
 
-Status CheckTable(const TableInfo& stored, const Table& configured) {
+// What of the table may not change while it holds a row, and does; empty if nothing does.
+std::string Differences(const TableInfo& stored, const Table& configured) {
   const TableMode mode = ModeOf(configured);
   std::string differences;
   for (const std::string& difference :
@@ -42,7 +43,10 @@ Status CheckTable(const TableInfo& stored, const Table& configured) {
     if (!differences.empty()) differences += "; ";
     differences += difference;
   }
-  if (differences.empty()) return {};
+  return differences;
+}
+
+Error HasData(const TableInfo& stored, const std::string& differences) {
   return Error(ErrorCode::kConflict,
                fmt::format("table {}: {}. These may not change while the table has data: undo the "
                            "change, or name the new table differently",
@@ -60,20 +64,10 @@ TableInfo NewTable(TableId id, const Table& configured) {
   return table;
 }
 
-// True if a family is new.
-bool AddFamilies(const Table& configured, TableInfo* table) {
-  bool added = false;
-  for (const Family& family : configured.families) {
-    if (table->FindFamily(family.name)) continue;
-    table->families.push_back({family.name, false, {}});
-    added = true;
-  }
-  return added;
-}
-
 // The table as the configuration (null: not in it) sees it.
-TablePtr Configure(TableInfo table, const Table* configured) {
+TablePtr Configure(TableInfo table, uint64_t adoption, const Table* configured) {
   table.orphaned = configured == nullptr;
+  table.adoption = adoption;
   for (StoredFamily& family : table.families) {
     const Family* rules = configured ? configured->FindFamily(family.name) : nullptr;
     // An orphaned table shows everything: what it kept is no longer known.
@@ -93,51 +87,132 @@ TablePtr Configure(TableInfo table, const Table* configured) {
   return std::make_shared<const TableInfo>(std::move(table));
 }
 
+// Which adoptions made the marks is not stored.
+void KeepAdoptions(const TableInfo& known, TableInfo* table) {
+  table->membership.adoption = known.membership.adoption;
+  for (RuleMark& mark : table->rules) {
+    for (const RuleMark& before : known.rules) {
+      if (before.rule == mark.rule) mark.adoption = before.adoption;
+    }
+  }
+}
+
 std::string EncodeNextTable(TableId next) {
   std::string record;
   PutU32(&record, next);
   return record;
 }
 
+// To ask whether a schema changes anything at all.
+class UnknownPast final : public StoredPast {
+ public:
+  uint64_t sequence() const override { return 0; }
+  TimeUs now() const override { return 0; }
+  bool EverTook(std::string_view) override { return false; }
+  bool IsEmpty(const TableInfo&) override { return false; }
+  TimeUs EndOf(const TableInfo&) override { return 0; }
+  bool TookSince(const TableInfo&, uint64_t) override { return true; }
+};
+
 }  // namespace
 
-Result<Catalogue::Plan> Catalogue::PlanAdopt(const Schema& schema) const {
-  const std::shared_lock lock(mutex_);
-  Plan plan;
-  plan.stored = stored_;
-  plan.schema = std::make_shared<const Schema>(schema);
-  for (const Stream& stream : schema.streams) {
-    const auto [known, added] = plan.stored.streams.try_emplace(stream.name, stream.unit);
-    if (added) {
-      plan.put.emplace_back(StreamKey(stream.name), EncodeStream(stream.unit));
-    } else if (known->second != stream.unit) {
+// One schema being adopted: what is stored, step by step, as it will be.
+class Catalogue::Planner {
+ public:
+  Planner(const StoredCatalogue& stored, const Schema& schema, StoredPast* past, uint64_t number)
+      : schema_(schema), adoption_(stored.tables, past, number) {
+    plan_.stored = stored;
+    plan_.schema = std::make_shared<const Schema>(schema);
+    plan_.adoption = number;
+  }
+
+  Result<Plan> Run() && {
+    const TableId next_table = plan_.stored.next_table;
+    for (const Stream& stream : schema_.streams) {
+      const Status added = AddStream(stream);
+      if (!added) return added.error();
+    }
+    for (auto& [name, table] : ByName()) {
+      if (schema_.FindTable(name) == nullptr && adoption_.Orphan(table)) Put(*table);
+    }
+    for (const Table& configured : schema_.tables) {
+      const Status added = AddTable(configured);
+      if (!added) return added.error();
+    }
+    if (plan_.stored.next_table != next_table) {
+      plan_.put.emplace_back(MetaKey(MetaKind::kNextTable),
+                             EncodeNextTable(plan_.stored.next_table));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  std::map<std::string, TableInfo*> ByName() {
+    std::map<std::string, TableInfo*> by_name;
+    for (auto& [id, table] : plan_.stored.tables) by_name[table.name] = &table;
+    return by_name;
+  }
+
+  void Put(const TableInfo& table) {
+    plan_.put.emplace_back(TableKey(table.id), EncodeTable(table));
+  }
+
+  Status AddStream(const Stream& stream) {
+    const auto [known, added] = plan_.stored.streams.try_emplace(stream.name, stream.unit);
+    if (!added && known->second == stream.unit) return {};
+    if (!added && !adoption_.IsEmpty(stream.name)) {
       return Error(ErrorCode::kConflict,
-                   fmt::format("stream {}: {}. It may not change", stream.name,
+                   fmt::format("stream {}: {}. It may not change while a table of the stream has "
+                               "data",
+                               stream.name,
                                Difference("unit", ToString(known->second), ToString(stream.unit))));
     }
+    known->second = stream.unit;
+    plan_.put.emplace_back(StreamKey(stream.name), EncodeStream(stream.unit));
+    return {};
   }
-  std::map<std::string_view, TableInfo*> by_name;
-  for (auto& [id, table] : plan.stored.tables) by_name[table.name] = &table;
-  for (const Table& configured : schema.tables) {
+
+  Status AddTable(const Table& configured) {
+    const auto by_name = ByName();
     const auto known = by_name.find(configured.name);
-    const bool added = known == by_name.end();
-    TableInfo* table = nullptr;
-    if (added) {
-      const TableId id = plan.stored.next_table++;
-      table = &plan.stored.tables.emplace(id, NewTable(id, configured)).first->second;
-    } else {
-      table = known->second;
-      const Status same = CheckTable(*table, configured);
-      if (!same) return same.error();
+    TableInfo* table = known == by_name.end() ? nullptr : known->second;
+    if (table != nullptr) {
+      const std::string differences = Differences(*table, configured);
+      if (!differences.empty() && !adoption_.IsEmpty(*table)) return HasData(*table, differences);
+      // What does not hold a row is made anew: nothing of it is found under its number again.
+      if (!differences.empty()) {
+        plan_.drop.push_back(TableKey(table->id));
+        plan_.dropped.push_back(table->id);
+        plan_.stored.tables.erase(table->id);
+        table = nullptr;
+      }
     }
-    if (AddFamilies(configured, table) || added) {
-      plan.put.emplace_back(TableKey(table->id), EncodeTable(*table));
+    if (table == nullptr) {
+      const TableId id = plan_.stored.next_table++;
+      table = &plan_.stored.tables.emplace(id, NewTable(id, configured)).first->second;
     }
+    if (adoption_.Configure(configured, table)) Put(*table);
+    return {};
   }
-  if (plan.stored.next_table != stored_.next_table) {
-    plan.put.emplace_back(MetaKey(MetaKind::kNextTable), EncodeNextTable(plan.stored.next_table));
-  }
-  return plan;
+
+  const Schema& schema_;
+  Plan plan_;
+  Adoption adoption_;
+};
+
+bool Catalogue::AdoptUnchanged(const Schema& schema) {
+  const std::unique_lock lock(mutex_);
+  UnknownPast past;
+  Result<Plan> plan = Planner(stored_, schema, &past, adoption_).Run();
+  if (!plan || !plan->put.empty() || !plan->drop.empty()) return false;
+  schema_ = std::move(plan->schema);
+  Rebuild();
+  return true;
+}
+
+Result<Catalogue::Plan> Catalogue::PlanAdopt(const Schema& schema, StoredPast* past) const {
+  const std::shared_lock lock(mutex_);
+  return Planner(stored_, schema, past, adoption_ + 1).Run();
 }
 
 Result<Catalogue::Plan> Catalogue::PlanDrop(std::string_view name) const {
@@ -153,8 +228,10 @@ Result<Catalogue::Plan> Catalogue::PlanDrop(std::string_view name) const {
   Plan plan;
   plan.stored = stored_;
   plan.schema = schema_;
+  plan.adoption = adoption_;
   plan.stored.tables.erase(found->second->id);
   plan.drop.push_back(TableKey(found->second->id));
+  plan.dropped.push_back(found->second->id);
   return plan;
 }
 
@@ -162,11 +239,48 @@ void Catalogue::Publish(Plan plan) {
   const std::unique_lock lock(mutex_);
   stored_ = std::move(plan.stored);
   schema_ = std::move(plan.schema);
+  adoption_ = plan.adoption;
   Rebuild();
+}
+
+std::vector<std::pair<std::string, std::string>> Catalogue::CoverLate(
+    std::span<const TableId> written, uint64_t adoption, TimeUs end) {
+  const std::unique_lock lock(mutex_);
+  std::vector<std::pair<std::string, std::string>> records;
+  for (auto& [id, table] : stored_.tables) {
+    bool changed = false;
+    const auto cover = [&](RuleMark* mark) {
+      if (mark->adoption <= adoption) return;
+      const TimeUs missed = MissedUntil(table, written, end);
+      changed = changed || missed > mark->whole_from;
+      mark->whole_from = std::max(mark->whole_from, missed);
+    };
+    cover(&table.membership);
+    for (RuleMark& mark : table.rules) cover(&mark);
+    if (changed) records.emplace_back(TableKey(id), EncodeTable(table));
+  }
+  if (!records.empty()) Rebuild();
+  return records;
+}
+
+// Behind the latest time that an event of `written` can have in the table; 0: none of its stream.
+TimeUs Catalogue::MissedUntil(const TableInfo& table, std::span<const TableId> written,
+                              TimeUs end) const {
+  TimeUs missed = 0;
+  for (const TableId id : written) {
+    const auto other = stored_.tables.find(id);
+    if (other == stored_.tables.end() || other->second.stream != table.stream) continue;
+    missed = std::max(missed, other->second.time_field == table.time_field ? end : kNeverWhole);
+  }
+  return missed;
 }
 
 void Catalogue::Reload(StoredCatalogue stored) {
   const std::unique_lock lock(mutex_);
+  for (auto& [id, table] : stored.tables) {
+    const auto known = stored_.tables.find(id);
+    if (known != stored_.tables.end()) KeepAdoptions(known->second, &table);
+  }
   stored_ = std::move(stored);
   Rebuild();
 }
@@ -175,7 +289,7 @@ void Catalogue::Rebuild() {
   ++version_;
   tables_.clear();
   for (const auto& [id, table] : stored_.tables) {
-    tables_[table.name] = Configure(table, schema_->FindTable(table.name));
+    tables_[table.name] = Configure(table, adoption_, schema_->FindTable(table.name));
   }
 }
 
@@ -190,6 +304,11 @@ std::vector<TablePtr> Catalogue::Tables() const {
   std::vector<TablePtr> tables;
   for (const auto& [name, table] : tables_) tables.push_back(table);
   return tables;
+}
+
+uint64_t Catalogue::adoption() const {
+  const std::shared_lock lock(mutex_);
+  return adoption_;
 }
 
 bool Catalogue::Exists(TableId table) const {

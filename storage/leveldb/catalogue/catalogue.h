@@ -2,7 +2,8 @@
 //
 // Adopting a schema is two steps, so that memory follows the disk: PlanAdopt says which records are
 // to be written, or what contradicts what is stored; Publish makes the plan the truth once they
-// are. Numbers of tables and families are given once. Thread-safe; one adopter at a time.
+// are. Both between the same two commits: what is planned depends on what the tables hold. Numbers
+// of tables and families are given once. Thread-safe; one adopter at a time.
 #ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
 #define TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
 
@@ -12,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +21,7 @@
 
 #include "config/result.h"
 #include "config/schema.h"
+#include "storage/leveldb/catalogue/adoption.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -36,17 +39,29 @@ class Catalogue {
     StoredCatalogue stored;
     std::vector<std::pair<std::string, std::string>> put;  // Records, by key.
     std::vector<std::string> drop;                         // Keys of records.
+    std::vector<TableId> dropped;                          // Their rows are to go.
     std::shared_ptr<const Schema> schema;                  // The configuration from then on.
+    uint64_t adoption = 0;
   };
 
+  // True: the schema is adopted, as no record changes by it. False: nothing has happened.
+  bool AdoptUnchanged(const Schema& schema);
   // kConflict, naming what is stored and what is configured, when they contradict each other.
-  Result<Plan> PlanAdopt(const Schema& schema) const;
+  Result<Plan> PlanAdopt(const Schema& schema, StoredPast* past) const;
   // kNotFound; kConflict when the table is configured.
   Result<Plan> PlanDrop(std::string_view name) const;
   void Publish(Plan plan);
   // After a reopen: what is stored may have changed, the configuration has not.
   void Reload(StoredCatalogue stored);
 
+  // Entries come of a batch that was made before the last schema was adopted: rules that are newer
+  // than `adoption`, the batch's, did not see its events, whose times lie before `end`. The records
+  // that say so, to be written with the batch. Of the committer's thread.
+  std::vector<std::pair<std::string, std::string>> CoverLate(std::span<const TableId> written,
+                                                             uint64_t adoption, TimeUs end);
+
+  // How many schemas were adopted; a TableInfo tells which made it.
+  uint64_t adoption() const;
   TablePtr Find(std::string_view name) const;
   std::vector<TablePtr> Tables() const;  // By name.
   bool Exists(TableId table) const;
@@ -56,11 +71,15 @@ class Catalogue {
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
  private:
+  class Planner;
+
   void Rebuild();  // REQUIRES: mutex_ exclusively.
+  TimeUs MissedUntil(const TableInfo& table, std::span<const TableId> written, TimeUs end) const;
 
   mutable std::shared_mutex mutex_;
   std::atomic<uint64_t> version_ = 0;
   StoredCatalogue stored_;
+  uint64_t adoption_ = 0;
   std::shared_ptr<const Schema> schema_ = std::make_shared<const Schema>();
   std::map<std::string, TablePtr, std::less<>> tables_;
 };

@@ -133,6 +133,12 @@ std::string FieldKey(std::string_view stream, std::string_view field) {
   return key.append(field);
 }
 
+std::string MissedFieldKey(TableId table, std::string_view field) {
+  std::string key = MetaKey(MetaKind::kMissedField);
+  PutU32(&key, table);
+  return key.append(field);
+}
+
 std::string DeleteKey(TableId table, uint64_t sequence) {
   std::string key = TablePrefix(KeySpace::kDeletes, table);
   PutU64(&key, sequence);

@@ -39,6 +39,7 @@ enum class MetaKind : uint8_t {
   kTable = 0x11,
   kColumnSet = 0x12,
   kField = 0x13,
+  kMissedField = 0x14,
 };
 
 inline constexpr size_t kTablePrefixBytes = 5;   // Space and table number.
@@ -84,6 +85,7 @@ std::string StreamKey(std::string_view stream);
 std::string TableKey(TableId table);
 std::string ColumnSetKey(TableId table, uint32_t set);
 std::string FieldKey(std::string_view stream, std::string_view field);
+std::string MissedFieldKey(TableId table, std::string_view field);
 std::string DeleteKey(TableId table, uint64_t sequence);
 std::string LatestChangesKey(uint64_t sequence);
 

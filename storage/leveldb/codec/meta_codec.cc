@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "storage/bytes/coding.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::string_view kMagic = "tallyd";
 constexpr char kRecordVersion = 1;
+constexpr char kTableVersion = 2;
 constexpr char kPlainFamily = 0;
 constexpr uint8_t kDeleteHasFamily = 1;
 constexpr uint8_t kDeleteHasQualifier = 2;
@@ -22,15 +24,83 @@ Error Damaged(std::string_view what) {
                                            " is damaged, or was written by a newer tallyd");
 }
 
-bool GetRecordVersion(ByteReader* in) {
+bool GetRecordVersion(ByteReader* in, char known = kRecordVersion) {
   uint8_t version = 0;
-  return in->GetByte(&version) && version == kRecordVersion;
+  return in->GetByte(&version) && version == known;
 }
 
 bool GetText(ByteReader* in, std::string* text) {
   std::string_view view;
   if (!in->GetString(&view)) return false;
   *text = view;
+  return true;
+}
+
+void PutTexts(std::string* record, const std::vector<std::string>& texts) {
+  PutVarint(record, texts.size());
+  for (const std::string& text : texts) PutString(record, text);
+}
+
+bool GetTexts(ByteReader* in, std::vector<std::string>* texts) {
+  uint64_t count = 0;
+  if (!in->GetVarint(&count)) return false;
+  for (; count > 0; --count) {
+    if (!GetText(in, &texts->emplace_back())) return false;
+  }
+  return true;
+}
+
+bool GetTime(ByteReader* in, TimeUs* time) {
+  return in->GetNumber(time, static_cast<uint64_t>(kNeverWhole));
+}
+
+void PutMark(std::string* record, const RuleMark& mark) {
+  PutString(record, mark.rule);
+  PutVarint(record, mark.since);
+  PutVarint(record, static_cast<uint64_t>(mark.whole_from));
+  PutVarint(record, mark.away_since);
+}
+
+bool GetMark(ByteReader* in, RuleMark* mark) {
+  return GetText(in, &mark->rule) && in->GetVarint(&mark->since) &&
+         GetTime(in, &mark->whole_from) && in->GetVarint(&mark->away_since);
+}
+
+// An absent number is 0, others are one more.
+template <class T>
+void PutOptional(std::string* record, const std::optional<T>& number) {
+  PutVarint(record, number ? static_cast<uint64_t>(*number) + 1 : 0);
+}
+
+template <class T>
+bool GetOptional(ByteReader* in, std::optional<T>* number) {
+  uint64_t stored = 0;
+  if (!in->GetNumber(&stored, static_cast<uint64_t>(std::numeric_limits<T>::max()) + 1)) {
+    return false;
+  }
+  if (stored > 0) *number = static_cast<T>(stored - 1);
+  return true;
+}
+
+void PutFamily(std::string* record, const StoredFamily& family) {
+  PutString(record, family.name);
+  record->push_back(kPlainFamily);
+  PutOptional(record, family.last.max_age_us);
+  PutOptional(record, family.last.max_versions);
+  record->push_back(family.last.expire_by_both ? 1 : 0);
+  PutVarint(record, static_cast<uint64_t>(family.whole_from));
+}
+
+bool GetFamily(ByteReader* in, StoredFamily* family) {
+  uint8_t kind = 0;
+  uint8_t by_both = 0;
+  if (!GetText(in, &family->name) || !in->GetByte(&kind) || kind != kPlainFamily ||
+      !GetOptional(in, &family->last.max_age_us) || !GetOptional(in, &family->last.max_versions) ||
+      !in->GetByte(&by_both) || by_both > 1 || !GetTime(in, &family->whole_from)) {
+    return false;
+  }
+  family->last.name = family->name;
+  family->last.expire_by_both = by_both == 1;
   return true;
 }
 
@@ -70,16 +140,18 @@ Result<TimeUnit> DecodeStream(std::string_view record) {
 }
 
 std::string EncodeTable(const TableInfo& table) {
-  std::string record{kRecordVersion, static_cast<char>(table.mode)};
+  std::string record{kTableVersion, static_cast<char>(table.mode)};
   PutString(&record, table.name);
   PutString(&record, table.stream);
   PutString(&record, table.pattern);
   PutString(&record, table.row_key);
+  PutString(&record, table.time_field);
+  PutTexts(&record, table.when);
+  PutMark(&record, table.membership);
+  PutVarint(&record, table.rules.size());
+  for (const RuleMark& mark : table.rules) PutMark(&record, mark);
   PutVarint(&record, table.families.size());
-  for (const StoredFamily& family : table.families) {
-    PutString(&record, family.name);
-    record.push_back(kPlainFamily);
-  }
+  for (const StoredFamily& family : table.families) PutFamily(&record, family);
   return record;
 }
 
@@ -88,21 +160,24 @@ Result<TableInfo> DecodeTable(std::string_view record) {
   ByteReader in(record);
   TableInfo table;
   uint8_t mode = 0;
+  uint64_t rules = 0;
   uint64_t families = 0;
-  if (!GetRecordVersion(&in) || !in.GetByte(&mode) ||
+  if (!GetRecordVersion(&in, kTableVersion) || !in.GetByte(&mode) ||
       mode > static_cast<uint8_t>(TableMode::kLatestRow)) {
     return damaged;
   }
   table.mode = static_cast<TableMode>(mode);
   if (!GetText(&in, &table.name) || !GetText(&in, &table.stream) || !GetText(&in, &table.pattern) ||
-      !GetText(&in, &table.row_key) || !in.GetNumber(&families, kMaxFamilies)) {
+      !GetText(&in, &table.row_key) || !GetText(&in, &table.time_field) ||
+      !GetTexts(&in, &table.when) || !GetMark(&in, &table.membership) || !in.GetVarint(&rules)) {
     return damaged;
   }
+  for (; rules > 0; --rules) {
+    if (!GetMark(&in, &table.rules.emplace_back())) return damaged;
+  }
+  if (!in.GetNumber(&families, kMaxFamilies)) return damaged;
   for (; families > 0; --families) {
-    StoredFamily family;
-    uint8_t kind = 0;
-    if (!GetText(&in, &family.name) || !in.GetByte(&kind) || kind != kPlainFamily) return damaged;
-    table.families.push_back(std::move(family));
+    if (!GetFamily(&in, &table.families.emplace_back())) return damaged;
   }
   if (!in.done()) return damaged;
   return table;
@@ -149,6 +224,22 @@ Result<FieldMarks> DecodeField(std::string_view record) {
     return Damaged("a field");
   }
   return marks;
+}
+
+std::string EncodeMissedField(const MissedField& missed) {
+  std::string record{kRecordVersion, static_cast<char>(missed.how)};
+  PutVarint(&record, missed.sequence);
+  return record;
+}
+
+Result<MissedField> DecodeMissedField(std::string_view record) {
+  ByteReader in(record);
+  MissedField missed;
+  if (!GetRecordVersion(&in) || !in.GetByte(&missed.how) || !in.GetVarint(&missed.sequence) ||
+      !in.done()) {
+    return Damaged("a missed field");
+  }
+  return missed;
 }
 
 std::string EncodeDelete(const DeleteSpec& what, TimeUs at) {

@@ -12,6 +12,7 @@
 #include "config/time.h"
 #include "storage/batch.h"
 #include "storage/column_set.h"
+#include "storage/store.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -27,8 +28,8 @@ std::string NewStoreId();
 std::string EncodeStream(TimeUnit unit);
 Result<TimeUnit> DecodeStream(std::string_view record);
 
-// What of a TableInfo is stored: not its number (the key has it) nor anything that is
-// configuration.
+// What of a TableInfo is stored: not its number (the key has it) nor what only the configuration in
+// force says.
 std::string EncodeTable(const TableInfo& table);
 Result<TableInfo> DecodeTable(std::string_view record);
 
@@ -44,6 +45,10 @@ struct FieldMarks {
 };
 std::string EncodeField(const FieldMarks& marks);
 Result<FieldMarks> DecodeField(std::string_view record);
+
+// How a table missed a field, and the commit; the key names them.
+std::string EncodeMissedField(const MissedField& missed);
+Result<MissedField> DecodeMissedField(std::string_view record);
 
 // `at`: when it was committed, by the wall clock.
 std::string EncodeDelete(const DeleteSpec& what, TimeUs at);

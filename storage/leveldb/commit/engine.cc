@@ -114,8 +114,17 @@ Status Engine::Admit(const Batch& batch) {
   return {};
 }
 
+bool Engine::CommitsAlone(const Batch& batch) const {
+  return static_cast<const LevelDbBatch&>(batch).prepare() != nullptr;
+}
+
 Status Engine::Check(const Batch& batch) {
-  if (writer_.MayCommit(static_cast<const LevelDbBatch&>(batch))) return {};
+  const auto& own = static_cast<const LevelDbBatch&>(batch);
+  if (own.prepare()) {
+    Status prepared = own.prepare()();
+    if (!prepared) return prepared;
+  }
+  if (writer_.MayCommit(own)) return {};
   return Error(ErrorCode::kConflict, "a table that the batch writes to was dropped");
 }
 

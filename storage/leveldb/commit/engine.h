@@ -34,6 +34,7 @@ class Engine final : public CommitTarget {
   // CommitTarget:
   Status Admit() override { return space_.Admit(); }
   Status Admit(const Batch& batch) override;
+  bool CommitsAlone(const Batch& batch) const override;
   Status Check(const Batch& batch) override;
   size_t BytesOf(const Batch& batch) const override;
   Status Commit(std::span<Batch* const> group, bool sync) override;

@@ -58,7 +58,7 @@ class Loader {
     TakeLatestDeletes();
     state_->sealed_sequence = sealed_sequence_;
     state_->catalogue.Reload(std::move(catalogue_));
-    state_->fields.Replace(std::move(fields_));
+    state_->fields.Replace(fields_, missed_);
     state_->last_sequence = last_sequence_;
     return std::move(loaded_);
   }
@@ -150,6 +150,8 @@ class Loader {
         return ReadColumnSet(key, value);
       case MetaKind::kField:
         return ReadField(key, value);
+      case MetaKind::kMissedField:
+        return ReadMissedField(key, value);
       case MetaKind::kRetentionClock: {
         uint64_t time = 0;
         if (!ByteReader(value).GetU64(&time) || time > kMaxTimeUs) {
@@ -202,6 +204,17 @@ class Loader {
     return {};
   }
 
+  Status ReadMissedField(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(2));
+    TableId table = 0;
+    if (!in.GetU32(&table)) return UnreadableRecord(key, "its key is too short");
+    Result<MissedField> missed = DecodeMissedField(value);
+    if (!missed) return UnreadableRecord(key, missed.error().message());
+    missed->name = in.rest();
+    missed_[table][missed->name] = *missed;
+    return {};
+  }
+
   Status ReadDelete(std::string_view key, std::string_view value) {
     ByteReader in(key.substr(1));
     TableId table = 0;
@@ -238,6 +251,7 @@ class Loader {
   EngineState* const state_;
   StoredCatalogue catalogue_;
   FieldTypes fields_;
+  MissedFields missed_;
   LatestLoader latest_;
   LoadedView loaded_;
   bool with_latest_ = true;

@@ -30,6 +30,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   latest_.Clear();
   sets_.clear();
   fields_.clear();
+  missed_.clear();
   write_ = {&head_, {}, {}, sync, {}};
   sequence_ = state_->last_sequence;
   for (LevelDbBatch* batch : group) {
@@ -50,6 +51,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
 
 Status GroupWriter::AddBatch(LevelDbBatch* batch) {
   sequences_.clear();
+  if (batch->adoption() < state_->catalogue.adoption()) CoverLate(*batch);
   for (const LevelDbBatch::Op& op : batch->ops()) {
     Status added;
     switch (op.kind) {
@@ -85,6 +87,16 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
   }
   AddRecords(*batch);
   return {};
+}
+
+// Memory is ahead of the disk until this is written: it then claims less than it might.
+void GroupWriter::CoverLate(const LevelDbBatch& batch) {
+  TimeUs end = 0;
+  for (const LevelDbBatch::Op& op : batch.ops()) end = std::max(end, op.time + 1);
+  for (const auto& [key, record] :
+       state_->catalogue.CoverLate(batch.tables(), batch.adoption(), end)) {
+    PutBase(key, record);
+  }
 }
 
 void GroupWriter::CoverTime(TableId table, TimeUs time) {
@@ -151,6 +163,15 @@ void GroupWriter::AddRecords(const LevelDbBatch& batch) {
     sets_.push_back(set);
     PutBase(ColumnSetKey(set->table, set->id), EncodeColumnSet(set->columns));
   }
+  for (const auto& [table, fields] : batch.missed()) {
+    for (const auto& [field, missed] : fields) {
+      const bool has_room = state_->fields.HasRoomForMissed(table);
+      const std::string name = has_room ? field : std::string();
+      MissedField& known = missed_[table][name];
+      const uint8_t stored = state_->fields.HowMissed(table, name);
+      known = {name, static_cast<uint8_t>(known.how | missed.how | stored), sequence_};
+    }
+  }
   for (const auto& [stream, of_stream] : batch.fields()) {
     for (const auto& [field, marks] : of_stream) {
       const FieldMarks stored = state_->fields.Find(stream, field);
@@ -166,6 +187,11 @@ void GroupWriter::AddGroupRecords() {
   for (const auto& [stream, of_stream] : fields_) {
     for (const auto& [field, marks] : of_stream) {
       PutBase(FieldKey(stream, field), EncodeField(marks));
+    }
+  }
+  for (const auto& [table, fields] : missed_) {
+    for (const auto& [name, missed] : fields) {
+      PutBase(MissedFieldKey(table, name), EncodeMissedField(missed));
     }
   }
   if (sequence_ == state_->last_sequence) return;
@@ -210,7 +236,7 @@ void GroupWriter::KeepFailed() {
 
 void GroupWriter::Publish() {
   for (const ColumnSet* set : sets_) ColumnRegistry::SetStored(*set, true);
-  state_->fields.Add(fields_);
+  state_->fields.Add(fields_, missed_);
   latest_.Publish();
 }
 

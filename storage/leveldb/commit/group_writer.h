@@ -44,6 +44,7 @@ class GroupWriter {
 
  private:
   Status AddBatch(LevelDbBatch* batch);
+  void CoverLate(const LevelDbBatch& batch);
   void CoverTime(TableId table, TimeUs time);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
   Status TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
@@ -73,6 +74,7 @@ class GroupWriter {
   std::vector<uint64_t> sequences_;  // Of the batch's ops.
   std::vector<const ColumnSet*> sets_;
   FieldTypes fields_;
+  MissedFields missed_;
   HeadWrite write_;
   std::string latest_record_;
   size_t committed_bytes_ = 0;

@@ -55,6 +55,7 @@ LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view
   op.table = table.id;
   op.time = time;
   op.offset = bytes_.size();
+  adoption_ = std::min(adoption_, table.adoption);
   if (op.kind == OpKind::kEntry) {
     char* const to = bytes_.Reserve(MaxEntryKeyBytes(row_key.size()));
     bytes_.Finish(EncodeEntryKey(to, table.id, row_key, time));
@@ -139,6 +140,12 @@ void LevelDbBatch::AddField(std::string_view stream, std::string_view field, uin
 
 void LevelDbBatch::NoteSpelling(std::string_view stream, std::string_view field) {
   fields_[std::string(stream)][std::string(field)].spelled = 1;
+}
+
+void LevelDbBatch::AddMissed(const TableInfo& table, std::string_view field, uint8_t how) {
+  MissedField& missed = missed_[table.id][std::string(field)];
+  missed.name = field;
+  missed.how |= how;
 }
 
 void LevelDbBatch::PutRecord(std::string_view key, std::string_view value) {

@@ -5,6 +5,7 @@
 #define TALLYD_STORAGE_LEVELDB_COMMIT_LEVELDB_BATCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,13 @@ class LevelDbBatch final : public Batch {
   void Delete(const TableInfo& table, const DeleteSpec& what) override;
   void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) override;
   void NoteSpelling(std::string_view stream, std::string_view field) override;
-  bool empty() const override { return ops_.empty() && fields_.empty(); }
+  void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) override;
+  bool empty() const override { return ops_.empty() && fields_.empty() && missed_.empty(); }
+
+  // The batch commits in a group of its own; right before, on the committer's thread, `call` may
+  // still add records to it. An error refuses the batch.
+  void CommitAlone(std::function<Status()> call) { prepare_ = std::move(call); }
+  const std::function<Status()>& prepare() const { return prepare_; }
 
   // For the engine itself.
   // What is to go of the rows that are trimmed: what pending deletes up to this sequence hide, and
@@ -74,7 +81,10 @@ class LevelDbBatch final : public Batch {
   const Trim& trim() const { return trim_; }
   const std::vector<const ColumnSet*>& new_sets() const { return new_sets_; }
   const FieldTypes& fields() const { return fields_; }
+  const MissedFields& missed() const { return missed_; }
   const std::vector<TableId>& tables() const { return tables_; }  // That it writes to.
+  // The oldest adoption of a schema that made one of these tables (TableInfo::adoption).
+  uint64_t adoption() const { return adoption_; }
   // False: it only removes, or records what the store itself does.
   bool stores_events() const;
   size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
@@ -94,7 +104,10 @@ class LevelDbBatch final : public Batch {
   std::vector<const ColumnSet*> new_sets_;  // Not stored yet when they were first used here.
   // New, or with types that are new, or newly spelled (any number but 0).
   FieldTypes fields_;
+  MissedFields missed_;
   std::vector<TableId> tables_;
+  uint64_t adoption_ = UINT64_MAX;
+  std::function<Status()> prepare_;
 };
 
 }  // namespace tallyd

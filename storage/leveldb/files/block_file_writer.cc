@@ -66,6 +66,7 @@ Status BlockFileWriter::Flush() {
   place.head_size = built.head_size;
   place.entries = built.entries;
   place.rows = built.rows;
+  place.columns = built.columns;
   place.min_time = built.min_time;
   place.max_time = built.max_time;
   place.first_key = built.first_key;

@@ -64,8 +64,9 @@ class Head {
 
   // Of the committer's thread: the times of a table's entries.
   void CoverTimes(const TableTimes& times);
-  // Of a head that is closed to writes: the times of a table's entries, empty if it has none. Null
-  // where nobody knows: it was not written by this process alone.
+  // Of a head that is closed to writes, or of the committer's thread: the times of a table's
+  // entries, empty if it has none. Null where nobody knows: it was not written by this process
+  // alone.
   std::optional<TimeRange> TimesOf(TableId table) const;
 
   // Nothing more comes to it, and the next head is there: from then on, if that one is not, it is

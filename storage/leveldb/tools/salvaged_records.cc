@@ -105,6 +105,7 @@ void SalvagedRecords::TakeMeta(const std::string& key, const std::string& value)
       if (!DecodeStream(value)) return Lose(base_path_, "a record of a stream cannot be read");
       break;
     case MetaKind::kField:
+    case MetaKind::kMissedField:
     case MetaKind::kRetentionClock:
       break;
     default:  // Of the old store only.

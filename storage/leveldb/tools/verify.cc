@@ -9,6 +9,7 @@
 
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
@@ -321,7 +322,8 @@ Result<std::unique_ptr<OpenedStore>> OpenedStore::Open(const StorageConfig& conf
 }
 
 Status OpenedStore::Adopt(const Schema& schema) {
-  Result<Catalogue::Plan> plan = state_.catalogue.PlanAdopt(schema);
+  EnginePast past(&database_, &state_, 0);
+  Result<Catalogue::Plan> plan = state_.catalogue.PlanAdopt(schema, &past);
   if (!plan) return plan.error();
   state_.catalogue.Publish(std::move(*plan));
   return {};

@@ -97,9 +97,8 @@ pattern = "single-timestamp"
 row_key = "{k}#{ts:ms}"
 families.F = { max_age = "1d" }
 )");
-  const std::string events =
-      R"([{"ts":1,"k":"a","v":1},{"ts":)" + std::to_string(world.clock().now / 1000) +
-      R"(,"k":"a","v":1}])";
+  const std::string events = R"([{"ts":1,"k":"a","v":1},{"ts":)" +
+                             std::to_string(world.clock().now / 1000) + R"(,"k":"a","v":1}])";
   const auto dry = nlohmann::json::parse(world.Post("s", events, "dry_run=1").body);
   EXPECT_EQ(dry["tables"]["ROWS"].size(), 1u);
   EXPECT_EQ(dry["expired"], 1);

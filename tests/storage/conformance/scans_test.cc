@@ -273,7 +273,7 @@ TEST_P(Conformance, RowsAreCountedExactlyWhereTheyAreFew) {
   const std::vector<KeyRange> ranges = {{"105", "110"}, {"120", ""}};
   for (const char* table : {"H", "L"}) {
     WriteRows(table, rows, 1);
-    EXPECT_EQ(*store().EstimateRows(Find(table), ranges, 1000), 15u) << table;
+    EXPECT_EQ(store().Estimate(Find(table), {ranges})->rows, 15u) << table;
     for (const TimeUs time : {2, 3}) WriteRows(table, rows, time);
     EXPECT_EQ(store().Stats(Find(table)).rows, 30u) << table;
     EXPECT_TRUE(store().Stats(Find(table)).rows_exact) << table;
@@ -288,7 +288,7 @@ TEST_P(Conformance, ManyRowsAreEstimated) {
     WriteRows("H", rows);
   }
   const std::vector<KeyRange> all = {{}};
-  const auto estimate = static_cast<double>(*store().EstimateRows(Find("H"), all, 2000));
+  const auto estimate = static_cast<double>(store().Estimate(Find("H"), {all})->rows);
   EXPECT_GT(estimate, kRows * 0.5);
   EXPECT_LT(estimate, kRows * 2.0);
 }

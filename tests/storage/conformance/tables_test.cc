@@ -55,10 +55,11 @@ TEST_P(Conformance, AFamilyThatIsNoLongerConfiguredIsKeptAndNotShown) {
   EXPECT_EQ(Read("H"), (Rows{{"a", {{"A:x@5", "1"}, {"B:y@5", "2"}}}}));
 }
 
-// The schema as it is, but for this change and one more table, is refused: what is stored is not
-// what is configured.
+// Where H and L hold a row, the schema as it is, but for this change and one more table, is
+// refused: what is stored is not what is configured.
 void ExpectConflict(Conformance* test, const std::function<void(Schema*)>& change,
                     const std::string& stored, const std::string& configured) {
+  for (const char* table : {"H", "L"}) test->WriteRows(table, {"a"});
   Schema schema = Conformance::Plain();
   schema.tables.push_back(MakeTable("New"));
   change(&schema);
@@ -96,6 +97,16 @@ TEST_P(Conformance, ATablesRowKeyMayNotChange) {
   ASSERT_TRUE(other) << other.error().message();
   ExpectConflict(
       this, [&](Schema* s) { s->tables[0].row_key = *other; }, "", other->text());
+}
+
+TEST_P(Conformance, ATableThatNeverHeldARowMayChange) {
+  Schema changed = Plain();
+  changed.tables[0].pattern = Pattern::kNewCell;
+  changed.tables[1].keep_row = true;
+  ASSERT_TRUE(Adopt(changed));
+  Reopen();
+  EXPECT_EQ(Find("H")->pattern, "new-cell");
+  EXPECT_EQ(Find("L")->mode, TableMode::kLatestRow);
 }
 
 TEST_P(Conformance, AnOrphanedTableShowsEverythingUntilItIsDropped) {

@@ -89,13 +89,24 @@ TEST(FormatTest, MetaRecords) {
   table.stream = "s";
   table.pattern = "new";
   table.row_key = "{a}";
-  table.families.push_back({"F", true, {}});
-  EXPECT_EQ(Hex(EncodeTable(table)), "010001540173036e6577037b617d01014600");
+  table.time_field = "t";
+  table.when = {"w"};
+  table.membership = {"", 5, 300, 0, 0};
+  table.rules = {{"r", 5, 0, 0, 0}, {"o", 0, 7, 6, 0}};
+  table.families.push_back({"F", true, {}, {"F", 1, 2, true}, 9});
+  table.families.push_back({"G", true, {}, {}, 0});
+  EXPECT_EQ(Hex(EncodeTable(table)),
+            "020001540173036e6577037b617d"
+            "01740101770005ac0200"
+            "020172050000016f000706"
+            "020146000203010901470000000000");
   EXPECT_EQ(Hex(EncodeColumnSet({{0, "a"}, {0, "b"}})),
             "01020001610001"
             "62");
   EXPECT_EQ(Hex(EncodeField({4, 0})), "010400");
   EXPECT_EQ(Hex(EncodeField({2, 7})), "010207");
+  EXPECT_EQ(Hex(MissedFieldKey(3, "a")), "00140000000361");
+  EXPECT_EQ(Hex(EncodeMissedField({"a", 1, 5})), "010105");
 }
 
 TEST(FormatTest, Values) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ class HistoryMaker {
 
   HistoryMaker() {
     config_.path = dir_.path() + "/db";
+    std::filesystem::create_directories(config_.path);
     info_.id = kTable;
     info_.name = "T";
     info_.stream = "s";
@@ -61,7 +63,8 @@ class HistoryMaker {
   const ColumnSet& set() const { return *set_; }
 
   void Open() {
-    ASSERT_TRUE(database_->Open(kHeadBytes));
+    const Status opened = database_->Open(kHeadBytes);
+    ASSERT_TRUE(opened) << opened.error().message();
     database_->AdmitReaders({}, {});
   }
   Status TryPut(const std::vector<HistoryEntry>& entries) {

@@ -21,6 +21,9 @@ class CatalogueTest : public ::testing::Test, public StoreHarness {
   }
 
   void ExpectRefused(const Schema& schema, const std::string& before, const std::string& after) {
+    for (const char* table : {"H", "L"}) {
+      ASSERT_TRUE(Write(table, "r", 1, {{"A", "x", Value::Int(1)}}));
+    }
     for (int i = 0; i < 2; ++i) {
       const Status adopted = store().Adopt(schema);
       ASSERT_FALSE(adopted);
@@ -65,7 +68,47 @@ TEST_F(CatalogueTest, AnotherKeepIsRefused) {
   ExpectRefused(changed, "cell", "row");
 }
 
+// What holds no row may change all of it, whether it never had one or none is left.
+TEST_F(CatalogueTest, WhatHoldsNoRowMayChange) {
+  Schema changed = schema_;
+  changed.streams[0].unit = TimeUnit::kSeconds;
+  changed.streams.emplace_back().name = "t";
+  changed.tables[0].stream = "t";
+  changed.tables[0].pattern = Pattern::kNewCell;
+  changed.tables[0].row_key = *RowKeyTemplate::Parse("{b}", "ts");
+  changed.tables[1].keep_row = true;
+  Schema latest = changed;
+  latest.tables[0].pattern = Pattern::kLatest;
+  for (const Schema& schema : {changed, schema_, latest, changed}) {
+    ASSERT_TRUE(Adopt(schema));
+    EXPECT_EQ(Find("H")->stream, schema.tables[0].stream);
+    EXPECT_EQ(Find("H")->row_key, schema.tables[0].row_key.text());
+    EXPECT_EQ(Find("H")->mode == TableMode::kHistory, schema.tables[0].pattern != Pattern::kLatest);
+    EXPECT_EQ(Find("L")->mode == TableMode::kLatestRow, schema.tables[1].keep_row);
+    for (const char* table : {"H", "L"}) {
+      EXPECT_TRUE(Read(table).empty());
+      ASSERT_TRUE(Write(table, "r", 1, {{"A", "x", Value::Int(1)}}));
+      EXPECT_EQ(Read(table), (Rows{{"r", {{"A:x@1", "1"}}}}));
+      if (table == std::string("H")) {
+        ASSERT_TRUE(store().Settle());
+      }
+      ASSERT_TRUE(Erase(table, RowDelete("", "")));
+    }
+    Reopen();
+  }
+}
+
+TEST_F(CatalogueTest, ABatchForATableThatWasMadeAnewIsRefused) {
+  auto batch = NewBatch();
+  Put(batch.get(), "H", "r", 1, {{"A", "x", Value::Int(1)}});
+  Schema changed = schema_;
+  changed.tables[0].row_key = *RowKeyTemplate::Parse("{b}", "ts");
+  ASSERT_TRUE(Adopt(changed));
+  EXPECT_EQ(Commit(std::move(batch)).error().code(), ErrorCode::kConflict);
+}
+
 TEST_F(CatalogueTest, ARefusedSchemaChangesNothing) {
+  ASSERT_TRUE(Write("L", "r", 1, {{"A", "x", Value::Int(1)}}));
   Schema changed = schema_;
   changed.tables.push_back(MakeTable("N"));
   changed.tables[1].keep_row = true;

@@ -59,7 +59,9 @@ TEST_F(DamageTest, DamagedBytesNeverCrash) {
   const Layer layers[] = {{9, 4, by_set_}, {9, 3, by_name_}, {1, 7, by_set_}};
   TableInfo table;
   table.name = "T";
-  table.families.push_back({"F", true, {}});
+  table.when = {"w"};
+  table.rules = {{"rule", 5, 6, 7, 0}};
+  table.families.push_back({"F", true, {}, {}, 0});
   DeleteSpec what;
   what.family = FamilyId{1};
   what.qualifier = "q";

@@ -57,7 +57,7 @@ TEST_F(EngineStateTest, AllThatWasThereIsReadOfBaseAndHeads) {
   const Result<LoadedView> loaded = Load(&state);
   ASSERT_TRUE(loaded) << loaded.error().message();
   EXPECT_EQ(state.catalogue.Tables().size(), 2u);
-  EXPECT_EQ(state.fields.TypesOf("s", "field"), 2);
+  EXPECT_EQ(state.fields.Find("s", "field").type_bits, 2);
   EXPECT_EQ(state.sets.StoredSets(history_).size(), 1u);
   EXPECT_EQ(state.latest.RowsOf(latest_), 2u) << "one of base, one of a head";
   EXPECT_EQ(loaded->files.at(history_).size(), 1u);
@@ -152,7 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
                   EncodeColumnSet({{77, "x"}})},
         BadRecord{"Field", [](TableId, TableId) { return FieldKey("s", "f"); }, "x"},
         BadRecord{"FieldWithoutAStream",
-                  [](TableId, TableId) { return MetaKey(MetaKind::kField) + "s"; }, EncodeField(2)},
+                  [](TableId, TableId) { return MetaKey(MetaKind::kField) + "s"; },
+                  EncodeField({2, 0})},
         BadRecord{"Delete", [](TableId h, TableId) { return DeleteKey(h, 9); }, "x"},
         BadRecord{"DeleteWithoutASequence",
                   [](TableId h, TableId) { return TablePrefix(KeySpace::kDeletes, h); },

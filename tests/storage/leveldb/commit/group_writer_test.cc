@@ -112,7 +112,7 @@ TEST_F(GroupWriterTest, WhatEntriesBuildOnIsStoredWithTheFirstThatUsesIt) {
   EXPECT_TRUE(engine_->database().Get(key));
   EXPECT_TRUE(engine_->database().Get(FieldKey("s", "fresh")));
   EXPECT_TRUE(ColumnRegistry::IsStored(*set));
-  EXPECT_EQ(engine_->state().fields.TypesOf("s", "fresh"), 2);
+  EXPECT_EQ(engine_->state().fields.Find("s", "fresh").type_bits, 2);
 }
 
 TEST_F(GroupWriterTest, OfAFailedGroupNothingIsPublished) {
@@ -129,7 +129,7 @@ TEST_F(GroupWriterTest, OfAFailedGroupNothingIsPublished) {
   EXPECT_FALSE(CommitBatch(batch.get()));
   disk_.Heal();
   EXPECT_FALSE(ColumnRegistry::IsStored(*set));
-  EXPECT_EQ(engine_->state().fields.TypesOf("s", "fresh"), 0);
+  EXPECT_EQ(engine_->state().fields.Find("s", "fresh").type_bits, 0);
   EXPECT_EQ(Rows(), Strings{"first"});
   EXPECT_TRUE(engine_->database().view()->DeletesOf(table.id).empty());
   EXPECT_EQ(engine_->state().last_sequence, last);

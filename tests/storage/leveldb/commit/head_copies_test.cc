@@ -21,10 +21,21 @@ class KeysOf final : public leveldb::WriteBatch::Handler {
   std::set<std::string> keys;
 };
 
+class EmptyPast final : public StoredPast {
+ public:
+  uint64_t sequence() const override { return 0; }
+  TimeUs now() const override { return 0; }
+  bool EverTook(std::string_view) override { return false; }
+  bool IsEmpty(const TableInfo&) override { return true; }
+  TimeUs EndOf(const TableInfo&) override { return 0; }
+  bool TookSince(const TableInfo&, uint64_t) override { return false; }
+};
+
 class HeadCopiesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    Result<Catalogue::Plan> plan = catalogue_.PlanAdopt(MakeSchema({MakeTable("T")}));
+    EmptyPast past;
+    Result<Catalogue::Plan> plan = catalogue_.PlanAdopt(MakeSchema({MakeTable("T")}), &past);
     ASSERT_TRUE(plan);
     catalogue_.Publish(std::move(*plan));
     table_ = catalogue_.Find("T");

@@ -150,14 +150,14 @@ TEST_F(LevelDbBatchTest, OnlyPutsStoreEvents) {
 }
 
 TEST_F(LevelDbBatchTest, FieldsThatAreKnownAreLeftOut) {
-  fields_.Add({{"s", {{"known", 2}}}});
+  fields_.Add({{"s", {{"known", {2, 0}}}}}, {});
   batch_.AddField("s", "known", 2);
   EXPECT_TRUE(batch_.empty());
   batch_.AddField("s", "known", 4);
   batch_.AddField("s", "new", 2);
   batch_.AddField("s", "new", 8);
   EXPECT_FALSE(batch_.empty());
-  EXPECT_EQ(batch_.fields(), (FieldTypes{{"s", {{"known", 4}, {"new", 10}}}}));
+  EXPECT_EQ(batch_.fields(), (FieldTypes{{"s", {{"known", {4, 0}}, {"new", {10, 0}}}}}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <leveldb/db.h>
+#include <leveldb/env.h>
 #include <leveldb/helpers/memenv.h>
 
 #include <memory>

@@ -147,17 +147,5 @@ TEST_F(EntryMergeTest, WhereTwoHaveOneRowThereIsNoRun) {
   EXPECT_EQ(merge.RunSource(access, &end).value(), nullptr);
 }
 
-TEST_F(EntryMergeTest, AReopenEndsTheScan) {
-  Put({{"a", 1, 1, 1}, {"b", 1, 2, 1}});
-  EntryMerge merge = Merge();
-  ASSERT_TRUE(merge.NextRow().value());
-  database().Close();
-  Open();
-  const Result<bool> more = merge.NextRow();
-  ASSERT_FALSE(more);
-  EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
-  EXPECT_EQ(Scan(), (ScannedRows{"a:1=1", "b:1=1"}));
-}
-
 }  // namespace
 }  // namespace tallyd

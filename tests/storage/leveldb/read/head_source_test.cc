@@ -2,6 +2,7 @@
 #include "storage/leveldb/read/head_source.h"
 
 #include <leveldb/db.h>
+#include <leveldb/env.h>
 #include <leveldb/helpers/memenv.h>
 
 #include "storage/leveldb/codec/entry_codec.h"

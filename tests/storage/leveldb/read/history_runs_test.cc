@@ -12,7 +12,7 @@ namespace {
 
 constexpr TimeUs kFirst = 1'000'000'000'000'000;
 
-std::string KeyOf(int i) { return fmt::format("m#{}", kFirst / 1000 + i * 1000); }
+std::string RowOf(int i) { return fmt::format("m#{}", kFirst / 1000 + i * 1000); }
 TimeUs TimeOf(int i) { return kFirst + i * 1'000'000; }
 
 class RunsOfHistory : public HistoryMaker {
@@ -21,7 +21,7 @@ class RunsOfHistory : public HistoryMaker {
 
   std::vector<HistoryEntry> Series(int begin, int end, uint64_t sequence) {
     std::vector<HistoryEntry> entries;
-    for (int i = begin; i < end; ++i) entries.push_back({KeyOf(i), TimeOf(i), sequence, i});
+    for (int i = begin; i < end; ++i) entries.push_back({RowOf(i), TimeOf(i), sequence, i});
     return entries;
   }
   // Runs are taken apart again: each entry is a row's part.
@@ -113,14 +113,14 @@ TEST_F(HistoryRunsTest, TimesOutsideOfTheRangeArePassedOver) {
   spec.cells = {TimeOf(20), TimeOf(40)};
   const ScannedRows rows = Scan(spec);
   ASSERT_EQ(rows.size(), 20u);
-  EXPECT_TRUE(rows.front().starts_with(KeyOf(20)));
+  EXPECT_TRUE(rows.front().starts_with(RowOf(20)));
   EXPECT_EQ(in_runs_, 20u);
 }
 
 TEST_F(HistoryRunsTest, WhereADeleteMayHideSomethingRowsCome) {
   MakeFile(Series(0, 100, 1));
   DeleteSpec what;
-  what.rows = {KeyOf(10), KeyOf(20)};
+  what.rows = {RowOf(10), RowOf(20)};
   const DeleteList deletes = {std::make_shared<const DeleteRange>(kTable, 5, what)};
   EXPECT_EQ(Scan({}, deletes).size(), 90u);
   EXPECT_EQ(in_runs_, 0u) << "of one block";

@@ -40,7 +40,8 @@ inline std::vector<SourceEntry> RandomSourceEntries(std::mt19937_64& random, siz
 
 class SourceModel {
  public:
-  explicit SourceModel(std::vector<SourceEntry> entries) : entries_(std::move(entries)) {}
+  explicit SourceModel(std::vector<SourceEntry> entries)
+      : entries_(std::move(entries)), at_(entries_.size()) {}  // Nowhere yet, as a source.
 
   bool valid() const { return at_ < entries_.size(); }
   const SourceEntry& entry() const { return entries_[at_]; }
@@ -63,7 +64,7 @@ class SourceModel {
     return at;
   }
   const std::vector<SourceEntry> entries_;
-  size_t at_ = 0;
+  size_t at_;
 };
 
 inline void ExpectSame(const SourceModel& model, EntrySource* source) {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/latest_scan.h"
 #include "tests/storage/store_fixture.h"
@@ -76,7 +77,8 @@ class LatestJobTest : public ::testing::Test {
   }
 
   void Adopt(const Schema& schema) {
-    Result<Catalogue::Plan> plan = engine_->state().catalogue.PlanAdopt(schema);
+    EnginePast past(&engine_->database(), &engine_->state(), 0);
+    Result<Catalogue::Plan> plan = engine_->state().catalogue.PlanAdopt(schema, &past);
     ASSERT_TRUE(plan);
     auto batch = NewBatch();
     for (const auto& [key, value] : plan->put) batch->PutRecord(key, value);

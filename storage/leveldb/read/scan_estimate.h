@@ -1,20 +1,20 @@
-// How many rows ranges of a history table hold, and where to cut them, from the indexes of block
-// files and a count over the heads.
-#ifndef TALLYD_STORAGE_LEVELDB_READ_ROW_ESTIMATE_H_
-#define TALLYD_STORAGE_LEVELDB_READ_ROW_ESTIMATE_H_
+// What it takes to scan ranges of a history table, and where to cut them, from the indexes of block
+// files and a count over the heads; no block is read.
+#ifndef TALLYD_STORAGE_LEVELDB_READ_SCAN_ESTIMATE_H_
+#define TALLYD_STORAGE_LEVELDB_READ_SCAN_ESTIMATE_H_
 
 #include <span>
 #include <vector>
 
 #include "config/key_ranges.h"
 #include "storage/leveldb/files/database.h"
+#include "storage/row_scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
 
-// Counts rows of heads up to about `count_at_most`. Rows in several places count in each.
-Result<uint64_t> EstimateHistoryRows(Lease* lease, TableId table, std::span<const KeyRange> ranges,
-                                     uint64_t count_at_most);
+// As Store::Estimate. Rows in several places count in each.
+Result<ScanEstimate> EstimateHistory(Lease* lease, TableId table, const EstimateSpec& spec);
 
 // Of block files only.
 uint64_t DiskBytes(const View& view, TableId table);
@@ -26,4 +26,4 @@ std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange
 
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_LEVELDB_READ_ROW_ESTIMATE_H_
+#endif  // TALLYD_STORAGE_LEVELDB_READ_SCAN_ESTIMATE_H_

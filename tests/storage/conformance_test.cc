@@ -1,0 +1,24 @@
+// What every store must do is in tests/storage/conformance/, by subject. Each engine has it run
+// over its stores in its own conformance_test.cc; here the model does.
+#include "tests/storage/conformance/conformance.h"
+
+#include "tests/storage/model_store.h"
+
+namespace tallyd {
+namespace {
+
+class ModelHost final : public StoreHost {
+ public:
+  Result<std::unique_ptr<Store>> Open(const Clock& clock) override {
+    return std::unique_ptr<Store>(std::make_unique<ModelStore>(&disk_, &clock));
+  }
+
+ private:
+  ModelDisk disk_;
+};
+
+const StoreKind kModel = {"Model", [] { return std::make_unique<ModelHost>(); }};
+INSTANTIATE_TEST_SUITE_P(Model, Conformance, ::testing::Values(kModel));
+
+}  // namespace
+}  // namespace tallyd
