@@ -139,6 +139,7 @@ Status Engine::Commit(std::span<Batch* const> group, bool sync) {
   if (!committed) {
     // Whatever failed, what the log holds is no longer known (RELIABILITY.md, finding 1).
     must_reopen_ = true;
+    failed_opening_ = database_.opening();
     if (committed.error().code() == ErrorCode::kNoSpace) space_.Release();
   } else if (on_full_head_ && database_.newest_head_bytes() >= head_bytes()) {
     on_full_head_();

@@ -5,6 +5,7 @@
 #ifndef TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
 #define TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -45,6 +46,9 @@ class Engine final : public CommitTarget {
   const EngineState& state() const { return state_; }
   Database& database() { return database_; }
   SpaceGuard& space() { return space_; }
+  // Whether the view's files were opened after the last commit that failed. A failed commit may be
+  // on the disk all the same: only such a view tells. Of any thread.
+  bool KnowsWhatFailed(const View& view) const { return view.opening > failed_opening_; }
   // Block files that no record names, as the start found them.
   const std::vector<LostFile>& lost_files() const { return lost_files_; }
   uint64_t head_bytes() const { return space_.budget().write_buffer; }
@@ -68,6 +72,7 @@ class Engine final : public CommitTarget {
   std::vector<LostFile> lost_files_;  // Constant after Open.
   std::function<void()> on_full_head_;
   bool must_reopen_ = false;
+  std::atomic<uint64_t> failed_opening_{0};  // In which a commit failed last.
 };
 
 }  // namespace tallyd

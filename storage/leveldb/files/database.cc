@@ -89,6 +89,7 @@ Status Database::Open(size_t head_bytes) {
 
 void Database::AdmitReaders(const BlockFileMap& files, const DeleteList& deletes) {
   auto view = std::make_shared<View>();
+  view->opening = ++opening_;
   view->disposer = &disposer_;
   view->heads = heads_;
   for (const auto& [table, of_table] : files) view->Replace({}, of_table);

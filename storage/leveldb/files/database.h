@@ -141,6 +141,8 @@ class Database {
   // later. Its records of block files may differ from the view while the sealer changes both.
   Result<std::unique_ptr<Lease>> NewLeaseOfMoment();
   ViewPtr view() const;  // Null when closed.
+  // Of the latest view, which may be closed by now. The committer's thread alone changes it.
+  uint64_t opening() const { return opening_; }
   // Replaces the view by what `change` makes of a copy, for which no reader waits. Nothing when it
   // was closed meanwhile.
   void ChangeView(const std::function<void(View*)>& change);
@@ -167,6 +169,7 @@ class Database {
   Opener opener_;
   std::unique_ptr<leveldb::DB> base_;
   std::atomic<bool> closing_{false};
+  std::atomic<uint64_t> opening_{0};
 
   std::mutex write_mutex_;                    // Between opening, writes to a head, and BeginHead.
   std::vector<std::shared_ptr<Head>> heads_;  // As opened, then the newest only.

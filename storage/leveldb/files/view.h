@@ -22,6 +22,8 @@ namespace tallyd {
 struct View {
   using Files = std::vector<BlockFilePtr>;
 
+  // Which opening of the files it is of; all views until the next one have the same.
+  uint64_t opening = 0;
   std::vector<std::shared_ptr<Head>> heads;  // Oldest first; the last is the one written to.
   // By table; one without files, or without deletes, is in neither.
   std::map<TableId, std::shared_ptr<const Files>> files;

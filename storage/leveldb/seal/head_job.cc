@@ -130,7 +130,8 @@ Status HeadJob::SealOldest() {
   uint64_t head_bytes = 0;
   {
     const Access access(lease->get());
-    if (!access) return Reopening();
+    // The files may have been opened anew since a closed head was seen: this may be the newest.
+    if (!access || access.view().opening != context_.opening()) return Reopening();
     head_bytes = access.view().heads.front()->bytes();
   }
   // What is sealed takes less than half of what it took, and that is freed.

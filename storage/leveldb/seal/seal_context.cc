@@ -30,10 +30,21 @@ Status SealContext::CommitRecords(const Records& records) const {
       batch->PutRecord(key, value);
     }
     if (batch->bytes() < kRecordBytes) continue;
-    const Status committed = parts_.committer->Commit(std::exchange(batch, NewBatch()));
+    const Status committed = Commit(std::exchange(batch, NewBatch()));
     if (!committed) return committed;
   }
-  return batch->empty() ? Status() : parts_.committer->Commit(std::move(batch));
+  return batch->empty() ? Status() : Commit(std::move(batch));
+}
+
+// The committer's thread alone opens the files, so that what it finds holds until the batch is
+// committed.
+Status SealContext::Commit(std::unique_ptr<LevelDbBatch> batch,
+                           const std::function<void()>& on_success) const {
+  batch->CommitAlone([this]() -> Status {
+    if (database().opening() == opening_) return {};
+    return Error(ErrorCode::kUnavailable, "the store reopened its files");
+  });
+  return parts_.committer->Commit(std::move(batch), on_success);
 }
 
 Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
@@ -46,7 +57,7 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
     batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
                      EncodeBlockFile(file->info()));
   }
-  Status status = parts_.committer->Commit(std::move(batch), [&] {
+  Status status = Commit(std::move(batch), [&] {
     database().ChangeView([&](View* view) {
       view->Replace(from, made);
       if (change) change(view);
@@ -78,7 +89,11 @@ Status SealContext::NeedRoomToFree(uint64_t bytes) const {
                fmt::format("it takes up to {} bytes for a moment, and {} are free", bytes, free));
 }
 
-void SealContext::DropUnrecorded(const View& view) {
+// A view that was opened before a commit failed does not know whether its records are there: what
+// it does not name may be all there is of a head that base calls sealed.
+void SealContext::BeginRound(const View& view) {
+  opening_ = view.opening;
+  if (!engine().KnowsWhatFailed(view)) return;
   for (const BlockFilePtr& file : std::exchange(uncertain_, {})) {
     const View::Files& known = view.FilesOf(file->info().table);
     const bool recorded = std::any_of(known.begin(), known.end(), [&](const BlockFilePtr& other) {

@@ -54,6 +54,12 @@ class SealContext {
 
   SettleGoal settle;
 
+  // What is decided from here on is decided by this view, or by later ones of the same opening:
+  // once the files were opened anew, nothing of it is committed. Of the commits that failed before,
+  // the files go that are not on record, once the view is one that knows.
+  void BeginRound(const View& view);
+  uint64_t opening() const { return opening_; }  // Of that view.
+
   RewriteInput Input(std::function<Status()> yield) const;
   std::unique_ptr<LevelDbBatch> NewBatch() const;
   // In pieces, so that no request waits for all of it; for what changes nothing by itself.
@@ -67,12 +73,15 @@ class SealContext {
   Status NeedRoom(uint64_t bytes) const;
   // The same for work that frees more than it writes: it may take the reserve for that.
   Status NeedRoomToFree(uint64_t bytes) const;
-  // Files of commits that failed while they were written, the new ones and the old: after the
-  // reopen those go that are not on record.
-  void DropUnrecorded(const View& view);
 
  private:
+  // kUnavailable, having written nothing, if the files were opened anew since the round began.
+  Status Commit(std::unique_ptr<LevelDbBatch> batch,
+                const std::function<void()>& on_success = {}) const;
+
   const Parts parts_;
+  uint64_t opening_ = 0;
+  // Files of commits that failed, the new ones and the old.
   View::Files uncertain_;
 };
 

@@ -152,7 +152,7 @@ Sealer::Round Sealer::WorkOnce() {
   const ViewPtr view = engine_->database().view();
   round.reopening = view == nullptr;
   if (!view) return round;
-  context_.DropUnrecorded(*view);
+  context_.BeginRound(*view);
   if (!context_.settle.active && settling()) BeginSettle(*view);
   SettleGoal& settle = context_.settle;
   if (settle.sequence == 0 && view->heads.front()->number() > settle.head) {

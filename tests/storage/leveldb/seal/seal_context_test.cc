@@ -3,7 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <thread>
 
+#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/seal/head_job.h"
+#include "tests/storage/leveldb/commit/engine_fixture.h"
 #include "tests/storage/leveldb/seal/sealer_fixture.h"
 
 namespace tallyd {
@@ -37,6 +44,132 @@ TEST_F(SealContextTest, BelowTheFloorWhatFreesSpaceGoesOn) {
   rest.ranges = {{"new", "o"}};
   EXPECT_EQ(Read("H", rest).size(), 50u);
   EXPECT_EQ(Told("pending_deletes"), 0u);
+}
+
+// A sealer's rounds, which the test makes itself, so that one may come before a reopen.
+class SealRoundTest : public EngineFixture {
+ protected:
+  void SetUp() override {
+    EngineFixture::SetUp();
+    committer_ = std::make_unique<GroupCommitter>(config(), engine_.get(), metrics_.get());
+    retention_.Start({});
+    context_ = std::make_unique<SealContext>(
+        SealContext::Parts{&config(), &clock, &retention_, engine_.get(), committer_.get(),
+                           metrics_.get(), &pacer_, [] { return false; }});
+    context_->settle = {true, std::numeric_limits<uint64_t>::max(), 0, 1};
+    job_ = std::make_unique<HeadJob>(context_.get());
+  }
+  void TearDown() override { Stop(); }
+  void Stop() {
+    if (committer_) committer_->Close();
+    job_.reset();
+    context_.reset();
+    committer_.reset();
+    engine_.reset();
+  }
+
+  ViewPtr view() { return engine_->database().view(); }
+  Status PutRow(const std::string& row) {
+    auto batch = NewBatch();
+    AddRow(batch.get(), "H", row, Value::Int(7));
+    return committer_->Commit(std::move(batch));
+  }
+  // The newest head is followed by another, so that it can be sealed.
+  void BeginHead() {
+    const ViewPtr now = view();
+    context_->BeginRound(*now);
+    ASSERT_TRUE(engine_->database().BeginHead().value());
+  }
+  void SealAll() {
+    while (view()->heads.size() > 1) {
+      const ViewPtr now = view();
+      context_->BeginRound(*now);
+      ASSERT_TRUE(job_->Work(now));
+    }
+    engine_->database().Dispose();
+  }
+  void AwaitRecovery() {
+    while (!committer_->GetState().writable || !view()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  static size_t FilesOf(const View& view) {
+    size_t files = 0;
+    for (const auto& [table, of_table] : view.files) files += of_table->size();
+    return files;
+  }
+  size_t FilesOnDisk() {
+    const std::filesystem::directory_iterator all(config().path + "/blocks");
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
+  }
+
+  Pacer pacer_{1, [] { return true; }};
+  RetentionClock retention_{clock};
+  std::unique_ptr<GroupCommitter> committer_;
+  std::unique_ptr<SealContext> context_;
+  std::unique_ptr<HeadJob> job_;
+};
+
+// The last call to fail is the note of what base synced: by then the record is in base.
+TEST_F(SealRoundTest, WhatAFailedCommitMadeIsJudgedByTheReopenedFilesAlone) {
+  size_t rows = 0;
+  int landed = 0;
+  for (uint64_t call = 1;; ++call) {
+    SCOPED_TRACE("fault at call " + std::to_string(call));
+    ASSERT_TRUE(PutRow("r" + std::to_string(1000 + rows++)));
+    ASSERT_NO_FATAL_FAILURE(BeginHead());
+    ViewPtr before = view();
+    context_->BeginRound(*before);
+    disk_.FailAt(disk_.calls() + call, Fault::kIo, false);
+    const Result<Progress> sealed = job_->Work(before);
+    context_->BeginRound(*before);
+    disk_.Heal();
+    if (!disk_.failed()) break;
+    before.reset();
+    AwaitRecovery();
+    const ViewPtr after = view();
+    if (!sealed && after->heads.size() == 1) ++landed;
+    for (const auto& [table, files] : after->files) {
+      for (const BlockFilePtr& file : *files) {
+        EXPECT_TRUE(std::filesystem::exists(file->path())) << file->path();
+      }
+    }
+    context_->BeginRound(*after);
+    engine_->database().Dispose();
+    EXPECT_EQ(FilesOnDisk(), FilesOf(*after)) << "what is not on record goes";
+    ASSERT_NO_FATAL_FAILURE(SealAll());
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(landed, 0);
+  Stop();
+  Reopen();
+  EXPECT_EQ(Read("H").size(), rows);
+  EXPECT_EQ(Gauge("tallyd_damaged_files"), 0);
+}
+
+TEST_F(SealRoundTest, WhatWasDecidedBeforeAReopenIsNotCommittedAfterIt) {
+  ASSERT_TRUE(PutRow("r"));
+  ASSERT_NO_FATAL_FAILURE(BeginHead());
+  ASSERT_NO_FATAL_FAILURE(SealAll());
+  const ViewPtr before = view();
+  ASSERT_EQ(FilesOf(*before), 1u);
+  context_->BeginRound(*before);
+  const View::Files all = *before->files.begin()->second;
+  disk_.FailAt(disk_.calls() + 1, Fault::kIo, false);
+  ASSERT_FALSE(PutRow("failed"));
+  AwaitRecovery();
+  const Status replaced = context_->Replace(context_->NewBatch(), all, {}, nullptr);
+  ASSERT_FALSE(replaced);
+  EXPECT_EQ(replaced.error().code(), ErrorCode::kUnavailable);
+  const Status recorded = context_->CommitRecords({{FileNoteKey(77), "note"}});
+  ASSERT_FALSE(recorded);
+  EXPECT_EQ(recorded.error().code(), ErrorCode::kUnavailable);
+  const ViewPtr after = view();
+  context_->BeginRound(*after);
+  EXPECT_EQ(FilesOf(*after), 1u);
+  EXPECT_EQ(FilesOnDisk(), 1u);
+  EXPECT_TRUE(context_->Replace(context_->NewBatch(), *after->files.begin()->second, {}, nullptr));
+  EXPECT_EQ(FilesOf(*view()), 0u);
 }
 
 }  // namespace
