@@ -11,6 +11,7 @@
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/marked_env.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/env/wal_check.h"
@@ -43,9 +44,11 @@ class Verifier {
     if (!locked) return locked.error();
     Step("reading the records of what is not sealed");
     CheckLevels(path_);
+    CheckNotes(path_);
     Result<std::vector<uint64_t>> heads = ListHeads(&env_, HeadsDirectory(path_));
     if (heads) {
       for (const uint64_t head : *heads) CheckLevels(HeadPath(head));
+      if (!heads->empty()) CheckNotes(HeadPath(heads->back()));
     }
     OpenStore();
     if (store_) CheckHeads();
@@ -87,6 +90,19 @@ class Verifier {
       env_.GetFileSize(file, &size).ok();
       report_.bytes += size;
     }
+  }
+
+  // Of what is written to: without a note of what was synced, a log that lost its end passes for
+  // one that a crash cut. A LevelDB has one before it has its CURRENT.
+  void CheckNotes(const std::string& directory) {
+    if (!env_.FileExists(directory + "/CURRENT")) return;
+    const Result<SyncedNotes> notes = SyncedNotes::Read(&env_, directory);
+    if (notes && notes->known()) return;
+    const std::string file = directory + "/" + std::string(kSyncedName);
+    report_.findings.push_back(FindingOf(
+        file, notes ? "it is missing, or no note in it is whole: whether the end of a log beside "
+                      "it is missing cannot be told"
+                    : notes.error().message()));
   }
 
   void OpenStore() {

@@ -130,6 +130,22 @@ TEST_F(VerifyTest, ADamagedHeadIsNamed) {
   EXPECT_THAT(report.findings.front().problem, HasSubstr("heads/"));
 }
 
+TEST_F(VerifyTest, WhereNothingTellsWhatWasSyncedVerifySaysSo) {
+  for (const std::string& name : {std::string("SYNCED"), Names("heads/", "/SYNCED").back()}) {
+    const std::string notes = std::exchange(files_[name], std::string());
+    WriteFiles(files_, config().path);
+    const VerifyReport empty = Verify();
+    ASSERT_EQ(empty.findings.size(), 1u) << name;
+    EXPECT_THAT(empty.findings.front().file, testing::EndsWith("/" + name));
+    files_.erase(name);
+    WriteFiles(files_, config().path);
+    const VerifyReport gone = Verify();
+    ASSERT_EQ(gone.findings.size(), 1u) << name;
+    EXPECT_THAT(gone.findings.front().file, testing::EndsWith("/" + name));
+    files_[name] = notes;
+  }
+}
+
 TEST_F(VerifyTest, WithoutAStoreThereIsNothingToVerify) {
   VerifyOptions options;
   options.storage = config();
