@@ -63,6 +63,13 @@ bool IsUnexpected(const Result<std::string>& record) {
 
 }  // namespace
 
+std::string UnfinishedAdvice(const std::string& path) {
+  return fmt::format(
+      "{} holds what a restore or salvage left that did not end: there is no store "
+      "in it yet. Move what is in {} aside, and restore or salvage again",
+      path, path);
+}
+
 Opener::Opener(const StorageConfig& config, StoreEnv* env, leveldb::Cache* cache,
                Disposer* disposer)
     : config_(config),
@@ -116,6 +123,9 @@ Status Opener::OpenBase(OpenedFiles* opened) {
 }
 
 Result<WalCheck> Opener::CheckBase() const {
+  const bool is_unfinished = env_->FileExists(config_.path + "/" + kUnfinishedName) &&
+                             !env_->FileExists(config_.path + "/CURRENT");
+  if (is_unfinished) return Error(ErrorCode::kConflict, UnfinishedAdvice(config_.path));
   Result<WalCheck> base = CheckWriteAheadLogs(env_, config_.path, Sync::kAlways);
   if (!base || base->exists) return base;
   for (const std::string& directory : {heads_directory_, BlockFilesDirectory(config_.path)}) {

@@ -3,14 +3,15 @@
 // none, and takes damage at the end of a log for a torn tail: a store that has lost base, a head,
 // or what was acknowledged must be refused, not opened as if it were sound.
 //
+//   0. No restore or salvage that has not ended left its mark there.
 //   1. Base is there if anything else is, and its logs are whole (env/wal_check.h); it is opened.
 //   2. The heads after the last one that base calls sealed have no gap, at least one is there once
 //      tables were adopted, and their logs are whole: all of them, before any is opened.
 //   3. A head that was closed is followed by another one.
 //
 // Every refusal names what is missing or damaged, and is kCorruption; a format version that is not
-// this one's, or another program's database, is kConflict. Of the committer's thread, but for
-// OpenHead, which the sealer calls for a new head, and torn_tails.
+// this one's, another program's database, or a store that is not made yet, is kConflict. Of the
+// committer's thread, but for OpenHead, which the sealer calls for a new head, and torn_tails.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_OPENER_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_OPENER_H_
 
@@ -33,6 +34,12 @@
 #include "storage/leveldb/files/head.h"
 
 namespace tallyd {
+
+// A directory in that of a store: who makes a store of what was saved makes it first, and base in
+// it. Without CURRENT beside it there is no store yet, and no empty one may take its place.
+inline constexpr char kUnfinishedName[] = "restoring";
+// What to do where it was left.
+std::string UnfinishedAdvice(const std::string& path);
 
 struct OpenedFiles {
   std::unique_ptr<leveldb::DB> base;

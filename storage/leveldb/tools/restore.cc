@@ -133,21 +133,12 @@ class Restorer {
 
   Result<RestoreReport> Run() {
     const auto start = std::chrono::steady_clock::now();
-    Status done = builder_.CheckTarget();
+    Status done = builder_.Take();
     if (!done) return done.error();
-    Result<BackupCheck> checked = CheckBackup(options_.from, &progress_);
-    if (!checked) return checked.error();
-    report_.backup = std::move(*checked);
-    if (MayBuild()) {
-      report_.restored = true;
-      done = Build();
-      if (!done) {
-        builder_.Leave();
-        return done.error();
-      }
-      const Status verified = Verify();
-      if (!verified) return verified.error();
-    }
+    done = Fill();
+    if (!report_.restored) builder_.Leave();
+    if (done && report_.restored) done = Verify();
+    if (!done) return done.error();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     report_.seconds = took.count();
     return std::move(report_);
@@ -160,10 +151,20 @@ class Restorer {
            (options_.even_damaged && report_.backup.records_are_sound);
   }
 
+  // Nothing is restored of a backup that may not be.
+  Status Fill() {
+    Result<BackupCheck> checked = CheckBackup(options_.from, &progress_);
+    if (!checked) return checked.error();
+    report_.backup = std::move(*checked);
+    if (!MayBuild()) return {};
+    const Status built = Build();
+    report_.restored = built.has_value();
+    return built;
+  }
+
   // Base comes last: what it names is there then.
   Status Build() {
-    Status done = builder_.Begin();
-    if (done) done = RestoreBlocks();
+    Status done = RestoreBlocks();
     progress_.step = "writing records";
     for (const auto& file : manifest().records) {
       const uint64_t head = HeadOfRecords(file.name);
@@ -202,6 +203,7 @@ class Restorer {
     progress_.total = 0;
     VerifyOptions options;
     options.storage = options_.storage;
+    options.take_lock = false;  // It would take the builder's, and give it back.
     options.progress = &progress_;
     Result<VerifyReport> verified = VerifyStore(options);
     if (!verified) return verified.error();

@@ -1,6 +1,6 @@
-// Restore: a backup -> a store in an empty directory. The backup is read in full before anything is
-// written, and the store when it is complete. Until then its base has no CURRENT, so that no daemon
-// takes it for one.
+// Restore: a backup -> a store in an empty directory, which is locked and marked first
+// (store_builder.h): no daemon starts in it until the store is complete. The backup is read in full
+// before anything else is written, and the store when it is complete, still locked.
 #ifndef TALLYD_STORAGE_LEVELDB_TOOLS_RESTORE_H_
 #define TALLYD_STORAGE_LEVELDB_TOOLS_RESTORE_H_
 

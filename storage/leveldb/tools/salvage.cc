@@ -41,12 +41,11 @@ class Salvager {
     StoreBuilder builder(target_);
     OverlayEnv lock(&env_);
     Status done = CheckPlaces();
-    if (done) done = builder.CheckTarget();
     if (done) done = lock.Lock(path_);
+    if (done) done = builder.Take();
     if (!done) return done.error();
     ReadLevels();
-    done = builder.Begin();
-    if (done) done = TakeFiles(builder.blocks_directory());
+    done = TakeFiles(builder.blocks_directory());
     if (done) done = WriteRecords(&builder);
     if (done) done = builder.Complete();
     if (!done) {
@@ -289,6 +288,7 @@ class Salvager {
     progress_.total = 0;
     VerifyOptions options;
     options.storage = target_;
+    options.take_lock = false;  // It would take the builder's, and give it back.
     options.progress = &progress_;
     Result<VerifyReport> made = VerifyStore(options);
     if (!made) return made.error();

@@ -2,7 +2,11 @@
 
 #include <leveldb/db.h>
 #include <leveldb/write_batch.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -10,6 +14,7 @@
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/head.h"
+#include "storage/leveldb/files/opener.h"
 #include "storage/leveldb/tools/transfer.h"
 
 namespace tallyd {
@@ -18,8 +23,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBatchBytes = 1u << 20;
-constexpr char kBuildName[] = "restoring";  // Where base is made.
+constexpr mode_t kDirectoryMode = 0700;
 constexpr char kCurrentName[] = "CURRENT";
+constexpr char kLockName[] = "LOCK";
+
+// A daemon that was refused leaves its ballast.
+bool HoldsNoData(const std::string& name) {
+  return name == "." || name == ".." || name == kLockName || name == "ballast";
+}
 
 std::vector<fs::path> EntriesOf(const std::string& directory) {
   std::error_code error;
@@ -43,33 +54,86 @@ Status Flush(leveldb::DB* db, leveldb::WriteBatch* batch) {
 StoreBuilder::StoreBuilder(const StorageConfig& config)
     : config_(config),
       env_({[](double) {}, [] {}}),
-      marked_(&env_, config.path + "/" + kBuildName) {}
+      marked_(&env_, config.path + "/" + kUnfinishedName) {}
 
-Status StoreBuilder::CheckTarget() const {
+StoreBuilder::~StoreBuilder() { Unlock(); }
+
+// What is seen before the lock is taken may be another's a moment later: that look only keeps
+// directories that are of no concern as they are. Whether a mark's maker is alive the lock tells.
+Status StoreBuilder::Take() {
+  Status done = env_.FileExists(Path(kUnfinishedName)) ? Status() : CheckEmpty();
+  if (!done) return done;
+  done = MakePlace();
+  if (done) done = Lock();
+  for (const std::string& made :
+       {Path(kUnfinishedName), blocks_directory(), HeadsDirectory(config_.path)}) {
+    if (done) done = Make(made);
+  }
+  if (!done) Leave();
+  return done;
+}
+
+Status StoreBuilder::CheckEmpty() const {
   std::error_code error;
+  const fs::file_status status = fs::status(config_.path, error);
   if (!fs::exists(fs::symlink_status(config_.path, error))) return {};
-  if (fs::is_directory(config_.path, error) && fs::is_empty(config_.path, error)) return {};
+  if (!fs::is_directory(status)) {
+    return Error(ErrorCode::kConflict, config_.path + " is there, and is no directory");
+  }
+  std::vector<std::string> names;
+  const Status listed =
+      FromLevelDb(const_cast<DurableEnv&>(env_).GetChildren(config_.path, &names));
+  if (!listed) return listed;
+  if (std::find(names.begin(), names.end(), kUnfinishedName) != names.end()) {
+    return Error(ErrorCode::kConflict, UnfinishedAdvice(config_.path));
+  }
+  if (std::all_of(names.begin(), names.end(), HoldsNoData)) return {};
   return Error(ErrorCode::kConflict,
                config_.path + " is not empty; a store is made in an empty directory only");
 }
 
-Status StoreBuilder::Begin() {
+Status StoreBuilder::MakePlace() {
   std::error_code error;
-  made_ = !fs::exists(config_.path, error);
-  const fs::path parent = fs::path(config_.path).parent_path();
-  fs::create_directories(parent, error);
-  Status done = MakeDirectory(&env_, config_.path);
-  for (const std::string& made : {blocks_directory(), HeadsDirectory(config_.path)}) {
-    if (done) done = MakeDirectory(&env_, made);
+  std::vector<fs::path> absent;
+  for (fs::path at = fs::absolute(config_.path, error); !at.empty() && !fs::exists(at, error);
+       at = at.parent_path()) {
+    absent.push_back(at);
   }
+  for (size_t i = absent.size(); i-- > 0;) {
+    if (fs::create_directory(absent[i], error)) places_.push_back(absent[i]);
+    if (error) return FromLevelDb(leveldb::Status::IOError(absent[i].string(), error.message()));
+  }
+  if (places_.empty()) return {};
+  ::chmod(config_.path.c_str(), kDirectoryMode);
+  return FromLevelDb(env_.SyncDirectory(places_.back().parent_path()));
+}
+
+Status StoreBuilder::Lock() {
+  const std::string name = Path(kLockName);
+  const bool was_there = env_.FileExists(name);
+  Status done = FromLevelDb(env_.LockFile(name, &lock_));
+  // The one that was locked can be a file that somebody who left has removed.
+  const bool in_use = done ? !env_.FileExists(name) : done.error().code() == ErrorCode::kConflict;
+  if (in_use) return Error(ErrorCode::kConflict, config_.path + " is in use by another process");
+  if (done) done = CheckEmpty();
+  made_lock_ = done && !was_there;
   return done;
+}
+
+// Only what was not there is its own.
+Status StoreBuilder::Make(const std::string& directory) {
+  if (::mkdir(directory.c_str(), kDirectoryMode) != 0) {
+    return FromLevelDb(leveldb::Status::IOError(directory, std::strerror(errno)));
+  }
+  made_.push_back(directory);
+  return FromLevelDb(env_.SyncDirectory(config_.path));
 }
 
 std::string StoreBuilder::blocks_directory() const { return BlockFilesDirectory(config_.path); }
 
 Status StoreBuilder::Write(uint64_t head, const std::function<Status(const Put&)>& fill) {
   const std::string directory =
-      head == kBase ? Path(kBuildName) : HeadPath(HeadsDirectory(config_.path), head);
+      head == kBase ? Path(kUnfinishedName) : HeadPath(HeadsDirectory(config_.path), head);
   Status done = MakeDirectory(&env_, directory);
   if (!done) return done;
   leveldb::Options options;
@@ -90,27 +154,49 @@ Status StoreBuilder::Write(uint64_t head, const std::function<Status(const Put&)
   return done ? Flush(db.get(), &batch) : done;
 }
 
+// CURRENT comes last: with it the store is complete, and the mark means nothing any more. LOCK
+// stays the one that is held.
 Status StoreBuilder::Complete() {
   Status done;
   for (const std::string& made :
-       {blocks_directory(), HeadsDirectory(config_.path), Path(kBuildName)}) {
+       {blocks_directory(), HeadsDirectory(config_.path), Path(kUnfinishedName)}) {
     if (done) done = FromLevelDb(env_.SyncDirectory(made));
   }
-  for (const fs::path& from : EntriesOf(Path(kBuildName))) {
+  for (const fs::path& from : EntriesOf(Path(kUnfinishedName))) {
     const std::string name = from.filename();
-    if (done && name != kCurrentName) done = FromLevelDb(env_.RenameFile(from, Path(name)));
+    if (done && name != kCurrentName && name != kLockName) done = Move(name);
   }
-  const std::string current = Path(kBuildName) + "/" + kCurrentName;
-  if (done) done = FromLevelDb(env_.RenameFile(current, Path(kCurrentName)));
+  if (done) done = Move(kCurrentName);
+  if (!done) return done;
+  made_lock_ = false;
+  places_.clear();
+  made_.clear();
   std::error_code error;
-  if (done) fs::remove_all(Path(kBuildName), error);
-  return done;
+  fs::remove_all(Path(kUnfinishedName), error);
+  return {};
 }
 
+// A rename that fails may have been done.
+Status StoreBuilder::Move(const std::string& name) {
+  made_.push_back(Path(name));
+  return FromLevelDb(env_.RenameFile(Path(kUnfinishedName) + "/" + name, Path(name)));
+}
+
+// CURRENT goes first and the mark last, so that a crash amid of it leaves what is refused.
 void StoreBuilder::Leave() {
   std::error_code error;
-  for (const fs::path& entry : EntriesOf(config_.path)) fs::remove_all(entry, error);
-  if (made_) fs::remove(config_.path, error);
+  for (size_t i = made_.size(); i-- > 0;) fs::remove_all(made_[i], error);
+  if (made_lock_) fs::remove(Path(kLockName), error);
+  Unlock();
+  for (size_t i = places_.size(); i-- > 0;) fs::remove(places_[i], error);
+  made_lock_ = false;
+  places_.clear();
+  made_.clear();
+}
+
+void StoreBuilder::Unlock() {
+  if (lock_ != nullptr) env_.UnlockFile(lock_).ok();
+  lock_ = nullptr;
 }
 
 }  // namespace tallyd

@@ -1,17 +1,20 @@
 // StoreBuilder: a store made from what was saved of one: block files are put into their directory,
-// records into heads and base. Until Complete, base has no CURRENT, so that no daemon takes what is
-// there for a store. One thread.
+// records into heads and base. From Take on the directory is locked as a daemon locks it, and has
+// the mark kUnfinishedName: while it lives no other process takes the directory, and what a crash
+// leaves is refused by every daemon until Complete. One thread.
 //
-//   builder.Begin();  ... files into blocks_directory() ...
+//   builder.Take();  ... files into blocks_directory() ...
 //   builder.Write(head number, fill);  ...  builder.Write(StoreBuilder::kBase, fill);
 //   builder.Complete();          or else builder.Leave();
 #ifndef TALLYD_STORAGE_LEVELDB_TOOLS_STORE_BUILDER_H_
 #define TALLYD_STORAGE_LEVELDB_TOOLS_STORE_BUILDER_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/config.h"
 #include "config/result.h"
@@ -26,10 +29,15 @@ class StoreBuilder {
 
   // `config` outlives it; its path is where the store comes to be.
   explicit StoreBuilder(const StorageConfig& config);
+  ~StoreBuilder();  // Gives the lock back; what is there stays.
+  StoreBuilder(const StoreBuilder&) = delete;
+  StoreBuilder& operator=(const StoreBuilder&) = delete;
 
-  // kConflict where anything but an empty directory is. Changes nothing.
-  Status CheckTarget() const;
-  Status Begin();
+  // Makes the directory, or takes one that holds no data. kConflict where anything else is, or
+  // another process is at work. A failure leaves nothing behind.
+  Status Take();
+
+  // REQUIRES for these: Take succeeded.
   std::string blocks_directory() const;
   StoreEnv* env() { return &env_; }
 
@@ -38,16 +46,25 @@ class StoreBuilder {
   // A LevelDB of what `fill` puts; closed, and all of it synced, on return.
   Status Write(uint64_t head, const std::function<Status(const Put&)>& fill);
   Status Complete();
-  // Removes all that was made.
+  // Removes what it made, and nothing else; gives the lock back.
   void Leave();
 
  private:
   std::string Path(const std::string& name) const { return config_.path + "/" + name; }
+  Status CheckEmpty() const;
+  Status MakePlace();
+  Status Lock();
+  Status Make(const std::string& directory);
+  Status Move(const std::string& name);
+  void Unlock();
 
   const StorageConfig& config_;
   DurableEnv env_;
   MarkedEnv marked_;
-  bool made_ = false;
+  leveldb::FileLock* lock_ = nullptr;
+  bool made_lock_ = false;                     // LOCK is its own.
+  std::vector<std::filesystem::path> places_;  // The directory and those above it that it made.
+  std::vector<std::string> made_;              // What it made in the directory, in order.
 };
 
 }  // namespace tallyd

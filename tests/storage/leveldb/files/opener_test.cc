@@ -140,6 +140,18 @@ TEST_F(OpenerTest, ASoundStoreOpens) {
   ExpectSound();
 }
 
+TEST_F(OpenerTest, WhatARestoreLeftUnfinishedIsRefused) {
+  fs::create_directories(At("restoring"));
+  const Status opened = TryOpen();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kConflict);
+  EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("restore or salvage again"));
+  EXPECT_FALSE(fs::exists(At("CURRENT")));
+  Restore();
+  fs::create_directories(At("restoring"));
+  ExpectSound();  // It was complete.
+}
+
 TEST_F(OpenerTest, AFlipInALogOrManifestIsRefused) {
   for (const std::string& name : AllInUse()) {
     const std::string bytes = Load(sound_ + "/" + name);

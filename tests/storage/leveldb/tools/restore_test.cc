@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "tests/storage/leveldb/tools/small_store.h"
 
@@ -34,6 +37,7 @@ class RestoreTest : public ::testing::Test, public SmallStore {
   std::string from_;
   std::map<std::string, std::string> files_;
   StorageConfig target_;
+  ToolProgress other_;
 };
 
 TEST_F(RestoreTest, ANonEmptyTargetIsRefused) {
@@ -52,6 +56,30 @@ TEST_F(RestoreTest, AnEmptyTargetIsTaken) {
   EXPECT_TRUE(report->sound());
   EXPECT_EQ(report->files.linked, report->backup.manifest.blocks.size());
   EXPECT_FALSE(std::filesystem::exists(target_.path + "/restoring"));
+}
+
+// The manifest is a pipe: who opens it for writing finds the restore reading it.
+TEST_F(RestoreTest, WhileTheBackupIsReadNobodyElseGetsTheTarget) {
+  for (const bool sound : {false, true}) {
+    std::filesystem::remove(from_ + "/BACKUP");
+    ASSERT_EQ(::mkfifo((from_ + "/BACKUP").c_str(), 0600), 0);
+    std::optional<Result<RestoreReport>> report;
+    std::thread restoring([&] { report = Restore(); });
+    std::ofstream manifest(from_ + "/BACKUP");
+    config().path = target_.path;
+    EXPECT_FALSE(TryOpen()) << "a daemon that starts meanwhile";
+    const Result<RestoreReport> other = RestoreBackup({path() + "/none", target_, false, &other_});
+    EXPECT_THAT(other ? "" : other.error().message(), HasSubstr("in use"));
+    EXPECT_TRUE(std::filesystem::exists(target_.path + "/restoring")) << "a kill is seen";
+    manifest << (sound ? files_["BACKUP"] : "nonsense");
+    manifest.close();
+    restoring.join();
+    ASSERT_EQ(report->has_value(), sound);
+    EXPECT_FALSE(std::filesystem::exists(target_.path + "/restoring"));
+  }
+  Open();
+  ASSERT_TRUE(Adopt(SchemaOf()));
+  EXPECT_EQ(Read("H"), history);
 }
 
 // A flipped bit anywhere: found before anything is written.
