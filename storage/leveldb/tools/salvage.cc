@@ -8,7 +8,9 @@
 #include <optional>
 #include <set>
 
+#include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/overlay_env.h"
+#include "storage/leveldb/env/wal_check.h"
 #include "storage/leveldb/files/block_file_writer.h"
 #include "storage/leveldb/files/head.h"
 #include "storage/leveldb/tools/block_check.h"
@@ -87,15 +89,28 @@ class Salvager {
   void ReadLevels() {
     progress_.step = "reading records";
     std::vector<Finding>* const findings = &report_.findings;
-    records_.TakeBase(path_, ReadLevel(&env_, path_, Sync::kAlways, findings));
+    LevelRecords base = ReadLevel(&env_, path_, Sync::kAlways, findings);
+    // Whether the next head was there before it could be used; that of no table need not be.
+    bool must_be_made = !base.whole || base.records.contains(MetaKey(MetaKind::kSealedHead)) ||
+                        base.records.contains(MetaKey(MetaKind::kNextTable));
+    records_.TakeBase(path_, std::move(base));
     const std::string directory = HeadsDirectory(path_);
     const Result<std::vector<uint64_t>> heads = ListHeads(&env_, directory);
     if (!heads) return findings->push_back(FindingOf(directory, heads.error().message()));
     for (const uint64_t head : *heads) {
       if (head <= records_.sealed_head()) continue;
       const std::string path = HeadPath(directory, head);
-      records_.TakeHead(path, ReadLevel(&env_, path, options_.storage.sync, findings));
+      if (head == heads->back() && !must_be_made && IsUnmade(path)) return;
+      LevelRecords records = ReadLevel(&env_, path, options_.storage.sync, findings);
+      must_be_made = !records.whole || records.records.contains(MetaKey(MetaKind::kClosedHead));
+      records_.TakeHead(path, std::move(records));
     }
+  }
+
+  // A crash while a head is made leaves this; a start makes it anew (files/opener.h).
+  bool IsUnmade(const std::string& path) {
+    const Result<WalCheck> logs = CheckWriteAheadLogs(&env_, path, options_.storage.sync);
+    return logs && !logs->exists;
   }
 
   struct FoundFile {

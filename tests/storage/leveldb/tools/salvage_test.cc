@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/leveldb/files/head.h"
 #include "tests/storage/leveldb/tools/small_store.h"
 
 namespace tallyd {
@@ -103,6 +104,28 @@ TEST_F(SalvageTest, WithoutBaseLaterWritesWinStill) {
   const Rows rows = made_->Read("H", spec);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].second.at("A:value@80"), "-1");
+}
+
+// As a crash leaves it; a start makes it anew.
+TEST_F(SalvageTest, ANewestHeadThatWasBeingMadeIsNoDamage) {
+  const std::vector<std::string> made = Names("heads/", "/CURRENT");
+  ASSERT_FALSE(made.empty());
+  const uint64_t next = std::stoull(made.back().substr(6)) + 1;
+  const std::string directory = HeadPath("heads", next) + "/";
+  files_[directory];
+  files_[directory + "LOCK"];
+  files_[directory + "MANIFEST-000001"] = "half";
+  const SalvageReport report = MustSalvage();
+  EXPECT_TRUE(report.whole());
+  EXPECT_EQ(report.damaged_heads, 0u);
+  ExpectHistory(history);
+}
+
+TEST_F(SalvageTest, AnOnlyHeadThatHoldsNothingIsDamage) {
+  std::erase_if(files_, [](const auto& file) {
+    return file.first.starts_with("heads/") && !file.first.ends_with('/');
+  });
+  EXPECT_FALSE(MustSalvage().whole());
 }
 
 TEST_F(SalvageTest, WithoutManifestsTheLogsTell) {
