@@ -212,8 +212,10 @@ class BackupTest(ToolsTest):
 
         for body in ("", "[]", "{}", '{"to": 5}', '{"to": "/tmp/x", "more": 1}', '{"to": "here"}',
                      json.dumps({"to": str(self.data(daemon) / "backup")}),
-                     json.dumps({"to": str(daemon.directory / "none" / "backup")})):
+                     json.dumps({"to": str(daemon.directory / "none" / "backup")}),
+                     json.dumps({"to": str(daemon.directory / "cut") + "\0short"})):
             post(body).problem(400)
+        self.assertFalse((daemon.directory / "cut").exists())
         (daemon.directory / "other").mkdir()
         (daemon.directory / "other" / "precious").write_text("mine", encoding="utf-8")
         post(json.dumps({"to": str(daemon.directory / "other")})).problem(409)

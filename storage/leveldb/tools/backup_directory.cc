@@ -138,6 +138,10 @@ std::string BlocksName(const BackupManifest::Blocks& file) {
 }
 
 Status CheckBackupPlace(const std::string& to, const std::string& store) {
+  // What the system takes for the end of a path is one of them.
+  const bool any_control =
+      std::any_of(to.begin(), to.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (any_control) return Invalid("the path of the backup has control bytes");
   const fs::path path(to);
   if (!path.is_absolute() || path != path.lexically_normal() || !path.has_filename()) {
     return Invalid(fmt::format("\"{}\" is no absolute path without \"..\" and \"//\"", to));

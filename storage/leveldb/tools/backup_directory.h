@@ -55,8 +55,8 @@ uint64_t HeadOfRecords(std::string_view name);
 std::string BlocksName(const BackupManifest::Blocks& file);
 
 // Whether `to` can be a backup's directory: kInvalid unless it is an absolute path whose parent is
-// there, and that lies nowhere in the data of the store, nor they in it. kConflict if it is there,
-// and no directory.
+// there, and that lies nowhere in the data of the store, nor they in it, without control bytes.
+// kConflict if it is there, and no directory.
 Status CheckBackupPlace(const std::string& to, const std::string& store);
 
 class BackupDirectory {
