@@ -165,30 +165,44 @@ BackupDirectory::~BackupDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-// STORE is locked, which nobody else ever locks or opens.
 Status BackupDirectory::Take(const std::string& to, const std::string& store) {
   to_ = to;
+  Status done = Hold(store);
+  if (done) done = ReadManifest();
+  if (done) done = Clean();
+  if (done) return done;
   std::error_code error;
-  made_ = !fs::exists(to, error);
+  if (made_mark_) fs::remove(Path(kStoreName), error);
+  if (made_) fs::remove(to_, error);
+  return done;
+}
+
+// STORE is locked, which nobody else ever locks or opens.
+Status BackupDirectory::Hold(const std::string& store) {
+  std::error_code error;
+  made_ = !fs::exists(to_, error);
   const std::string mark = Path(kStoreName);
-  Status done = MakeDirectory(env_, to);
-  if (done && fs::is_empty(to, error)) done = ReplaceFile(env_, mark, store + "\n");
+  Status done = MakeDirectory(env_, to_);
+  if (done && fs::is_empty(to_, error)) {
+    done = ReplaceFile(env_, mark, store + "\n");
+    made_mark_ = done.has_value();
+  }
   if (!done) return done;
   lock_ = ::open(mark.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (lock_ < 0) {
-    return Error(ErrorCode::kConflict, to + " is not empty, and has no backup of this store");
+    return Error(ErrorCode::kConflict, to_ + " is not empty, and has no backup of this store");
   }
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    return Error(ErrorCode::kConflict, "another backup is being made in " + to);
+    made_mark_ = false;  // Another one uses it by now.
+    return Error(ErrorCode::kConflict, "another backup is being made in " + to_);
   }
   std::string of;
   done = FromLevelDb(leveldb::ReadFileToString(env_, mark, &of));
   if (!done) return done;
   if (of != store + "\n") {
-    return Error(ErrorCode::kConflict, to + " has backups of another store");
+    return Error(ErrorCode::kConflict, to_ + " has backups of another store");
   }
-  done = ReadManifest();
-  return done ? Clean() : done;
+  return {};
 }
 
 Status BackupDirectory::ReadManifest() {
@@ -208,7 +222,23 @@ Status BackupDirectory::Complete(BackupManifest manifest) {
   return Clean();
 }
 
+// What lies behind a link is another's, and may be the store's own.
+Status BackupDirectory::CheckDirectories() const {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(to_, error)) {
+    const std::string name = entry.path().filename();
+    if (name != "blocks" && !name.starts_with(kMomentPrefix)) continue;
+    if (fs::is_directory(entry.symlink_status(error))) continue;
+    return Error(ErrorCode::kConflict,
+                 entry.path().string() + " is no directory, and no backup made it so: remove it");
+  }
+  if (error) return Error(ErrorCode::kIo, to_ + ": " + error.message());
+  return {};
+}
+
 Status BackupDirectory::Clean() const {
+  const Status checked = CheckDirectories();
+  if (!checked) return checked;
   std::set<std::string> blocks;
   for (const auto& file : complete_.blocks) blocks.insert(BlocksName(file));
   std::error_code error;

@@ -69,6 +69,7 @@ class BackupDirectory {
 
   // Makes the directory, or takes one that is empty or has backups of the store of that id, and
   // clears it of rubbish. kConflict if it has anything else, or another backup is being made there.
+  // A failure leaves nothing behind.
   Status Take(const std::string& to, const std::string& store);
 
   // REQUIRES for these: Take succeeded.
@@ -80,12 +81,15 @@ class BackupDirectory {
   void Leave() const;
 
  private:
+  Status Hold(const std::string& store);
+  Status CheckDirectories() const;
   Status Clean() const;
   Status ReadManifest();
 
   StoreEnv* const env_;
   std::string to_;
   bool made_ = false;
+  bool made_mark_ = false;  // STORE is its own.
   int lock_ = -1;
   BackupManifest complete_;
 };

@@ -79,6 +79,62 @@ TEST_F(BackupDirectoryTest, LeavingRemovesWhatWasMade) {
   EXPECT_FALSE(std::filesystem::exists(to_));
 }
 
+TEST_F(BackupDirectoryTest, WhatLiesBehindALinkStays) {
+  const std::string data = dir_.path() + "/data";
+  std::filesystem::create_directory(data);
+  std::ofstream(data + "/000001.blocks") << "of the store";
+  for (const std::string name : {"/blocks", "/moment-000007"}) {
+    {
+      BackupDirectory directory(&env_);
+      ASSERT_TRUE(directory.Take(to_, "id"));
+    }
+    std::filesystem::create_directory_symlink(data, to_ + name);
+    BackupDirectory again(&env_);
+    const Status taken = again.Take(to_, "id");
+    ASSERT_FALSE(taken) << name;
+    EXPECT_EQ(taken.error().code(), ErrorCode::kConflict);
+    EXPECT_NE(taken.error().message().find(to_ + name), std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(data + "/000001.blocks"));
+    EXPECT_TRUE(std::filesystem::exists(to_ + "/STORE")) << "it was there before";
+    std::filesystem::remove(to_ + name);
+  }
+}
+
+TEST_F(BackupDirectoryTest, ADirectoryThatCannotBeTakenIsNotLeftBehind) {
+  class FullEnv final : public StoreEnv {
+   public:
+    explicit FullEnv(StoreEnv* env) : StoreEnv(env), env_(env) {}
+    leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile**) override {
+      return leveldb::Status::IOError(name, "No space left on device");
+    }
+    leveldb::Status SyncDirectory(const std::string& directory) override {
+      return env_->SyncDirectory(directory);
+    }
+    leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
+                            bool sync) override {
+      return env_->WriteAt(name, offset, bytes, sync);
+    }
+
+   private:
+    StoreEnv* const env_;
+  };
+  FullEnv full(&env_);
+  BackupDirectory directory(&full);
+  const Status taken = directory.Take(to_, "id");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code(), ErrorCode::kNoSpace);
+  EXPECT_FALSE(std::filesystem::exists(to_));
+}
+
+TEST_F(BackupDirectoryTest, APathWithControlBytesIsNone) {
+  for (const char byte : {'\0', '\n', '\x1f', '\x7f'}) {
+    const Status fits = CheckBackupPlace(to_ + byte + "x", dir_.path() + "/data");
+    ASSERT_FALSE(fits);
+    EXPECT_EQ(fits.error().code(), ErrorCode::kInvalid);
+  }
+  EXPECT_TRUE(CheckBackupPlace(to_ + "\xc3\xa9", dir_.path() + "/data"));
+}
+
 TEST_F(BackupDirectoryTest, ADirectoryWithADamagedManifestIsNotTaken) {
   {
     BackupDirectory directory(&env_);
