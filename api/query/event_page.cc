@@ -1,7 +1,6 @@
 #include "api/query/event_page.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tallyd {
 namespace {
@@ -78,7 +77,7 @@ std::string_view EventPage::Copy(std::string_view text) {
     free_ = chunks_.back().get();
     bytes_ += free_bytes_;
   }
-  std::memcpy(free_, text.data(), text.size());
+  text.copy(free_, text.size());
   const std::string_view copy(free_, text.size());
   free_ += text.size();
   free_bytes_ -= text.size();

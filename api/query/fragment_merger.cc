@@ -1,7 +1,6 @@
 #include "api/query/fragment_merger.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tallyd {
 namespace {
@@ -69,7 +68,7 @@ size_t HeldEvents::Append(std::span<const EventField> fragment, std::vector<Even
       Value& value = (*event)[i].value;
       if (!OwnsText(value)) continue;
       const std::string_view text = value.AsView();
-      std::memcpy(to, text.data(), text.size());
+      text.copy(to, text.size());  // An empty one may be nowhere.
       const std::string_view copy(to, text.size());
       value = value.type() == ValueType::kString ? Value::String(copy) : Value::Bytes(copy);
       to += text.size();
