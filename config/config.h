@@ -1,5 +1,5 @@
-// The configuration file, typed and complete (DESIGN.md section 2). Every key has a default here or
-// is required; sizes are bytes, times microseconds. LoadConfig reads a TOML file; every mistake
+// The configuration file, typed and complete (docs/configuration.md). Every key has a default here
+// or is required; sizes are bytes, times microseconds. LoadConfig reads a TOML file; every mistake
 // names file, line, key and what is accepted.
 #ifndef TALLYD_CONFIG_CONFIG_H_
 #define TALLYD_CONFIG_CONFIG_H_

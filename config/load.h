@@ -38,7 +38,8 @@ void ReadColumns(TomlReader* table_reader, Table* table);
 // is wrong with one and what is accepted; empty when nothing is.
 std::string NameMistake(std::string_view name, std::string_view what, size_t longest);
 
-inline constexpr size_t kMaxTables = 1000;  // seeds.md section 5.
+// What Bigtable allows an instance.
+inline constexpr size_t kMaxTables = 1000;
 inline constexpr size_t kMaxTableNameBytes = 50;
 inline constexpr size_t kMaxFamilyNameBytes = 64;
 inline constexpr size_t kMaxStreamNameBytes = 128;

@@ -15,7 +15,7 @@ constexpr uint64_t kGiB = 1u << 30;
 // Long enough for any wait; short enough that a deadline never overflows a clock of nanoseconds.
 constexpr Bounds<int64_t> kTimeoutBounds = {kUsPerMs, kUsPerDay};
 
-// The reserve against a full disk (DESIGN.md section 6).
+// The reserve against a full disk: `ballast` and the free-space floor together.
 constexpr uint64_t kMaxReserve = 64 * kMiB;
 
 void CheckListen(const TomlReader& server, const std::string& listen) {

@@ -1,4 +1,4 @@
-// Row-key templates (DESIGN.md section 4): literal text and {field} or {field:spec}, rendered at
+// Row-key templates (docs/configuration.md): literal text and {field} or {field:spec}, rendered at
 // ingest, read back to fields, and turned into key ranges for a query (config/key_ranges.h).
 //
 //   Result<RowKeyTemplate> t = RowKeyTemplate::Parse("{hostname}#{ts:ms}", "ts");

@@ -1,5 +1,5 @@
-// What stands after the colon in {field:spec} (DESIGN.md section 4): parsed once, then rendered for
-// every event and read back from every key.
+// What stands after the colon in {field:spec} (docs/configuration.md): parsed once, then rendered
+// for every event and read back from every key.
 //
 //   Result<Spec> spec = ParseSpec("%Y%m%d");
 //   AppendTimeSpec(*spec, t, &key);             // "20170726"

@@ -19,7 +19,7 @@
 
 namespace tallyd {
 
-// Hard limits of seeds.md section 5.
+// Bigtable's hard limits.
 inline constexpr size_t kMaxRowKeyBytes = 4096;
 inline constexpr size_t kMaxQualifierBytes = 16'384;
 inline constexpr size_t kMaxValueBytes = 104'857'600;

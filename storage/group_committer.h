@@ -4,7 +4,7 @@
 //
 // A failed commit latches: everything in flight and queued is answered with why, new requests are
 // refused at once, and the thread has the target recover, with growing pauses, until it succeeds.
-// Then writing goes on by itself (RELIABILITY.md, findings 1 and 2).
+// Then writing goes on by itself.
 //
 // With sync = interval the answer comes before the fsync; a commit is synced when the last one was
 // sync_interval ago, and an idle target is synced by an empty commit.

@@ -3,8 +3,8 @@
 //
 // Writes: Submit queues; the committer's own thread takes all that waits, makes one WriteBatch, one
 // synced Write, then tells every waiter. It is the only writer. Any failed write latches the
-// engine: everything in flight fails, the files are closed and reopened (which rotates the log;
-// RELIABILITY.md finding 1), then writing goes on by itself.
+// engine: everything in flight fails, the files are closed and reopened (which rotates the log),
+// then writing goes on by itself.
 #ifndef TALLYD_STORAGE_LEVELDB_STORE_H_
 #define TALLYD_STORAGE_LEVELDB_STORE_H_
 

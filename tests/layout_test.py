@@ -14,6 +14,7 @@ FILE_LINES = 400
 FUNCTION_LINES = 70
 COLUMNS = 100
 ROOM_FILES = 30
+LEVELDB_PAGES = {"log_format.md", "table_format.md"}  # The sources of its formats.
 SCOPES = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^()]*$")
 
 
@@ -136,6 +137,14 @@ class LayoutTest(unittest.TestCase):
         for path in sources(".h"):
             name = re.sub(r"[^A-Z0-9]", "_", str(path.relative_to(ROOT)).upper())
             self.assertIn(f"#ifndef TALLYD_{name}_\n", path.read_text(), path.relative_to(ROOT))
+
+    def test_every_page_that_is_named_is_in_the_tree(self):
+        pages = {path.name for path in tracked_text() if path.suffix == ".md"} | LEVELDB_PAGES
+        for path in tracked_text():
+            if path.suffix in {".h", ".cc", ".cmake", ".proto", ".md", ".py", ".toml"}:
+                for number, line in enumerate(path.read_text().splitlines(), 1):
+                    for page in re.findall(r"\b([A-Za-z_]+\.md)\b", line):
+                        self.assertIn(page, pages, f"{path.relative_to(ROOT)}:{number}")
 
     def test_files_are_short(self):
         for path in sources(".h", ".cc"):

@@ -1,6 +1,5 @@
-// What Beast 1.81 lets through and a careful server must not (RELIABILITY.md finding 4): ambiguous
-// framing that a proxy in front could read differently, and header tricks. Pure functions over
-// bytes and a parsed header.
+// What Beast 1.81 lets through and a careful server must not: ambiguous framing that a proxy in
+// front could read differently, and header tricks. Pure functions over bytes and a parsed header.
 #ifndef TALLYD_API_HTTP_HEADER_GUARD_H_
 #define TALLYD_API_HTTP_HEADER_GUARD_H_
 

@@ -137,7 +137,8 @@ Status Engine::Commit(std::span<Batch* const> group, bool sync) {
   for (Batch* batch : group) batches.push_back(static_cast<LevelDbBatch*>(batch));
   Status committed = writer_.Commit(batches, sync);
   if (!committed) {
-    // Whatever failed, what the log holds is no longer known (RELIABILITY.md, finding 1).
+    // Whatever failed, what the log holds is no longer known: after a failed write or fsync LevelDB
+    // goes on appending behind what may be a torn record.
     must_reopen_ = true;
     failed_opening_ = database_.opening();
     if (committed.error().code() == ErrorCode::kNoSpace) space_.Release();

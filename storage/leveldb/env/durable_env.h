@@ -2,7 +2,7 @@
 //
 // DurableEnv: the file system as LevelDB should see it. Beyond leveldb::Env::Default():
 // - names are as durable as data: the directory is synced after a log is created, after a rename,
-//   and before an old log or manifest is removed (RELIABILITY.md, finding 7);
+//   and before an old log or manifest is removed;
 // - a log that is closed is synced first, so a synced write vouches for every write before it, also
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;

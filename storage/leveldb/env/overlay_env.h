@@ -29,7 +29,7 @@ class OverlayEnv final : public StoreEnv {
 
   // Keeps other processes from opening the store in `directory` as long as this lives; nothing
   // where no process ever did. kConflict when one has it open. Never in a process that has it open
-  // itself: to close LOCK would drop the lock (RELIABILITY.md, section B).
+  // itself: to close LOCK would drop the lock, which fcntl(2) keeps by process.
   Status Lock(const std::string& directory);
   void Freeze() { frozen_ = true; }
 

@@ -1,8 +1,8 @@
-// SpaceGuard: keeps a full disk from costing data (RELIABILITY.md, findings 1 and 2). Below a floor
-// of free space writes are refused, before LevelDB hits the wall; a reserve file, `ballast`, is
-// given up when it does, because recovery needs room for what the logs hold; and writes resume once
-// there is room for floor and ballast again. Together they take at most 64 MiB, on volumes under 1
-// GiB a sixteenth; the write buffer follows, so that recovery fits the ballast. Thread-safe.
+// SpaceGuard: keeps a full disk from costing data. Below a floor of free space writes are refused,
+// before LevelDB hits the wall; a reserve file, `ballast`, is given up when it does, because
+// recovery needs room for what the logs hold; and writes resume once there is room for floor and
+// ballast again. Together they take at most 64 MiB, on volumes under 1 GiB a sixteenth; the write
+// buffer follows, so that recovery fits the ballast. Thread-safe.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_SPACE_GUARD_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_SPACE_GUARD_H_
 

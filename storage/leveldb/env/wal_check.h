@@ -1,5 +1,6 @@
-// WalCheck: before a LevelDB is opened, tells the harmless end of its log or manifest from damage
-// (RELIABILITY.md, finding 3), by what SYNCED says that an fsync has covered (marked_env.h).
+// WalCheck: before a LevelDB is opened, tells the harmless end of its log or manifest from damage,
+// which LevelDB itself passes over in silence, by what SYNCED says that an fsync has covered
+// (marked_env.h).
 //
 // What is not whole below that is lost data: opening is refused, naming file and byte. Behind it a
 // crash can leave one record in part, the last of the newest log, which was never acknowledged:
