@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "api/request.h"
-#include "config/result.h"
+#include "config/values/result.h"
 
 namespace tallyd {
 

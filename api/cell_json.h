@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "config/time.h"
-#include "config/value.h"
+#include "config/values/time.h"
+#include "config/values/value.h"
 #include "storage/row_scan.h"
 #include "storage/table_info.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "config/glob.h"
+#include "config/values/glob.h"
 
 namespace tallyd {
 namespace {

@@ -13,10 +13,10 @@
 #include <string_view>
 
 #include "api/helpers.h"
-#include "api/metrics.h"
-#include "api/rejects.h"
-#include "config/config.h"
-#include "ingest/mapper.h"
+#include "api/metrics/metrics.h"
+#include "api/metrics/rejects.h"
+#include "config/file/config.h"
+#include "ingest/map/mapper.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -72,7 +72,7 @@ struct ApiContext {
   StreamShapes shapes;
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};  // What takes long is to end.
-  std::function<Status()> reload;  // Set by the daemon.
+  std::function<Status()> reload;     // Set by the daemon.
   std::string version;
   TimeUs started = 0;
 

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "api/percent.h"
-#include "config/glob.h"
+#include "config/values/glob.h"
 
 namespace tallyd {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 
 namespace tallyd {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 
 namespace tallyd {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ingest/blob.h"
+#include "ingest/blob/blob.h"
 
 namespace tallyd {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 
 namespace tallyd {
 

@@ -18,7 +18,7 @@
 #include <mutex>
 
 #include "api/http/server.h"
-#include "config/config.h"
+#include "config/file/config.h"
 #include "daemon/service_manager.h"
 
 namespace tallyd {

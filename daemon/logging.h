@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "config/config.h"
+#include "config/file/config.h"
 
 namespace tallyd {
 

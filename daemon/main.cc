@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/file/config.h"
 #include "daemon/commands.h"
 #include "daemon/daemon.h"
 #include "daemon/logging.h"

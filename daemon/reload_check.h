@@ -2,7 +2,7 @@
 #ifndef TALLYD_DAEMON_RELOAD_CHECK_H_
 #define TALLYD_DAEMON_RELOAD_CHECK_H_
 
-#include "config/config.h"
+#include "config/file/config.h"
 
 namespace tallyd {
 

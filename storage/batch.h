@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "config/key_ranges.h"
-#include "config/time.h"
-#include "config/value.h"
+#include "config/schema/key_ranges.h"
+#include "config/values/time.h"
+#include "config/values/value.h"
 #include "storage/column_set.h"
 #include "storage/table_info.h"
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/time.h"
-#include "config/value.h"
+#include "config/values/time.h"
+#include "config/values/value.h"
 #include "storage/column_set.h"
 #include "storage/table_info.h"
 

@@ -17,7 +17,7 @@
 #include <limits>
 #include <vector>
 
-#include "config/time.h"
+#include "config/values/time.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

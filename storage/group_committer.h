@@ -25,8 +25,8 @@
 #include <thread>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/store.h"
 #include "storage/store_metrics.h"
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "config/config.h"
+#include "config/file/config.h"
 #include "storage/store.h"
 
 namespace prometheus {

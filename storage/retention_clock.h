@@ -17,8 +17,8 @@
 #include <optional>
 #include <thread>
 
-#include "config/result.h"
-#include "config/time.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 

@@ -18,10 +18,10 @@
 #include <string_view>
 #include <vector>
 
-#include "config/key_ranges.h"
-#include "config/result.h"
-#include "config/time.h"
-#include "config/value.h"
+#include "config/schema/key_ranges.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
+#include "config/values/value.h"
 #include "storage/column_set.h"
 
 namespace tallyd {

@@ -17,9 +17,9 @@
 #include <variant>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
-#include "config/value.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
+#include "config/values/value.h"
 #include "storage/batch.h"
 #include "storage/retention_clock.h"
 #include "storage/row_scan.h"

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/schema.h"
-#include "config/time.h"
+#include "config/schema/schema.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 
@@ -34,9 +34,10 @@ enum class TableMode : uint8_t {
 inline constexpr TimeUs kNeverWhole = kMaxTimeUs + 1;
 
 struct RuleMark {
-  std::string rule;       // Its canonical text (config/schema.h); empty for the table's membership.
-  uint64_t since = 0;     // The last commit before it applied.
-  TimeUs whole_from = 0;  // The table holds all that it takes from this time on.
+  std::string
+      rule;  // Its canonical text (config/schema/schema.h); empty for the table's membership.
+  uint64_t since = 0;       // The last commit before it applied.
+  TimeUs whole_from = 0;    // The table holds all that it takes from this time on.
   uint64_t away_since = 0;  // It applies no more: the last commit before that. 0: it applies.
   uint64_t adoption = 0;    // Which one made it (TableInfo); not stored.
 };

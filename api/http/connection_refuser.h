@@ -8,7 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 
-#include "config/time.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "config/result.h"
+#include "config/values/result.h"
 
 namespace tallyd {
 

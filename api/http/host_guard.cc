@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "config/host.h"
+#include "config/file/host.h"
 
 namespace tallyd {
 

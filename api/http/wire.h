@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/response.h"
-#include "config/time.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 

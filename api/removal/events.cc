@@ -15,9 +15,9 @@
 
 #include "api/cell_json.h"
 #include "api/handlers.h"
-#include "api/query/event_query.h"
+#include "api/query/ask/event_query.h"
 #include "api/rows/row_query.h"
-#include "config/table_rules.h"
+#include "config/schema/table_rules.h"
 
 namespace tallyd {
 namespace {

@@ -13,9 +13,9 @@
 #include "api/context.h"
 #include "api/request.h"
 #include "api/response.h"
-#include "ingest/decode.h"
-#include "ingest/decompress.h"
-#include "ingest/event_batch.h"
+#include "ingest/decode/decode.h"
+#include "ingest/decode/decompress.h"
+#include "ingest/decode/event_batch.h"
 
 namespace tallyd {
 

@@ -6,8 +6,8 @@
 
 #include "api/cell_json.h"
 #include "api/handlers.h"
-#include "api/process_metrics.h"
-#include "api/store_gauges.h"
+#include "api/metrics/process_metrics.h"
+#include "api/metrics/store_gauges.h"
 
 namespace tallyd {
 

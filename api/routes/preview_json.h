@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "storage/preview_batch.h"
 
 namespace tallyd {

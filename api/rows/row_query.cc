@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/cursor.h"
-#include "config/glob.h"
+#include "config/values/glob.h"
 
 namespace tallyd {
 namespace {

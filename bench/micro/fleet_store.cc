@@ -6,9 +6,9 @@
 #include <stdexcept>
 
 #include "bench/workload.h"
-#include "config/config.h"
-#include "ingest/decode.h"
-#include "ingest/mapper.h"
+#include "config/file/config.h"
+#include "ingest/decode/decode.h"
+#include "ingest/map/mapper.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd::bench {

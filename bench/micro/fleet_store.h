@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "storage/store.h"
 
 namespace tallyd::bench {

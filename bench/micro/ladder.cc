@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bench/micro/fleet_store.h"
-#include "ingest/decode.h"
-#include "ingest/mapper.h"
+#include "ingest/decode/decode.h"
+#include "ingest/map/mapper.h"
 
 namespace tallyd::bench {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "config/time.h"
-#include "config/value.h"
+#include "config/values/time.h"
+#include "config/values/value.h"
 #include "storage/blocks/column_block.h"
 #include "storage/column_set.h"
 

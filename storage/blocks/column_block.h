@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
-#include "config/time.h"
-#include "config/value.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
+#include "config/values/value.h"
 #include "storage/column_run.h"
 #include "storage/column_set.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/value.h"
+#include "config/values/value.h"
 #include "storage/blocks/column_block.h"
 
 namespace tallyd {

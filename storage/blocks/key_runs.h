@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/time.h"
+#include "config/values/time.h"
 #include "storage/blocks/column_block.h"
 #include "storage/bytes/coding.h"
 

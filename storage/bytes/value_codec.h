@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "config/value.h"
+#include "config/values/value.h"
 #include "storage/batch.h"
 #include "storage/bytes/coding.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "config/config.h"
+#include "config/file/config.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd {
@@ -47,9 +47,8 @@ bool ApiWorld::Reload(const std::string& tables) {
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = config->schema;
   for (const Stream& stream : config->schema->streams) {
-    snapshot->mappers.emplace(
-        stream.name,
-        std::make_unique<Mapper>(config->schema, stream, *store_));
+    snapshot->mappers.emplace(stream.name,
+                              std::make_unique<Mapper>(config->schema, stream, *store_));
   }
   context_->set_snapshot(snapshot);
   return true;

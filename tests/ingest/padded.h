@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "ingest/decode.h"
+#include "ingest/decode/decode.h"
 
 namespace tallyd {
 

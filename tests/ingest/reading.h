@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "ingest/row_reader.h"
+#include "ingest/unmap/row_reader.h"
 #include "tests/ingest/world.h"
 
 namespace tallyd {

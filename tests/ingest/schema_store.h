@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/file/config.h"
 #include "storage/store.h"
 
 namespace tallyd {

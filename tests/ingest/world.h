@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "config/config.h"
-#include "ingest/decode.h"
-#include "ingest/mapper.h"
+#include "config/file/config.h"
+#include "ingest/decode/decode.h"
+#include "ingest/map/mapper.h"
 #include "storage/preview_batch.h"
 #include "tests/ingest/padded.h"
 #include "tests/ingest/schema_store.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "config/glob.h"
+#include "config/values/glob.h"
 
 namespace tallyd {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "storage/store.h"
 
 namespace tallyd {

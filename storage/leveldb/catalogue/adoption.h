@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/result.h"
-#include "config/schema.h"
+#include "config/schema/schema.h"
+#include "config/values/result.h"
 #include "storage/leveldb/catalogue/adoption.h"
 #include "storage/table_info.h"
 

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/column_set.h"
 
 namespace tallyd {

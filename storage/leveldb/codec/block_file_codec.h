@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
-#include "config/time.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

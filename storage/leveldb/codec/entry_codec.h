@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/value.h"
+#include "config/values/value.h"
 #include "storage/bytes/coding.h"
 #include "storage/bytes/value_codec.h"
 #include "storage/column_set.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "config/key_ranges.h"
-#include "config/time.h"
+#include "config/schema/key_ranges.h"
+#include "config/values/time.h"
 #include "storage/bytes/coding.h"
 #include "storage/table_info.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/time.h"
+#include "config/values/time.h"
 #include "storage/bytes/coding.h"
 #include "storage/cell_merge.h"
 #include "storage/table_info.h"

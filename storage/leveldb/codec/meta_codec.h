@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
-#include "config/time.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 #include "storage/batch.h"
 #include "storage/column_set.h"
 #include "storage/store.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/catalogue/field_catalogue.h"

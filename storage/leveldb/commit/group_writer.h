@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/commit/head_copies.h"
 #include "storage/leveldb/commit/leveldb_batch.h"

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 
 namespace tallyd {

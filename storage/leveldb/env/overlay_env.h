@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 
 namespace tallyd {

@@ -11,8 +11,8 @@
 #include <mutex>
 #include <string>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd {

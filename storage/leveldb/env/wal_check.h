@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 
 namespace tallyd {
 

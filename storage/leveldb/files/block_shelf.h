@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"

@@ -28,8 +28,8 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb/env/marked_env.h"
 #include "storage/leveldb/files/opener.h"
 #include "storage/leveldb/files/view.h"

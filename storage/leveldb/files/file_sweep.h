@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/files/block_file.h"
 
 namespace tallyd {

@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
-#include "config/time.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

@@ -26,8 +26,8 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/wal_check.h"
 #include "storage/leveldb/files/disposer.h"

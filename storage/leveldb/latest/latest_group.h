@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/latest/latest_deletes.h"
 #include "storage/leveldb/latest/latest_merge.h"

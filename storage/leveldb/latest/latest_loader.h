@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/catalogue/delete_ranges.h"

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/key_ranges.h"
+#include "config/schema/key_ranges.h"
 
 namespace tallyd {
 

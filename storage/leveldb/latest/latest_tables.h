@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/key_ranges.h"
+#include "config/schema/key_ranges.h"
 #include "storage/arena.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/latest/latest_rows.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "config/glob.h"
+#include "config/values/glob.h"
 
 namespace tallyd {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
-#include "config/time.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 #include "storage/leveldb/read/row_assembler.h"
 
 namespace tallyd {

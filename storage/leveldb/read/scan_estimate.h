@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "config/key_ranges.h"
+#include "config/schema/key_ranges.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/row_scan.h"
 #include "storage/table_info.h"

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/commit/leveldb_batch.h"
 #include "storage/leveldb/latest/latest_merge.h"
 #include "storage/leveldb/seal/seal_context.h"

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <string_view>
 
-#include "config/result.h"
-#include "config/time.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 #include "storage/leveldb/files/view.h"
 
 namespace tallyd {

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "config/result.h"
-#include "config/time.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/tools/report.h"
 #include "storage/leveldb/tools/transfer.h"

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
-#include "config/time.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
 #include "storage/leveldb/env/durable_env.h"
 
 namespace tallyd {

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/blocks/column_block.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 

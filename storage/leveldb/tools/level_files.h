@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/tools/report.h"
 

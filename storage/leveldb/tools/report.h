@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "config/time.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 

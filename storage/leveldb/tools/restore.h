@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb/tools/backup_directory.h"
 #include "storage/leveldb/tools/report.h"
 #include "storage/leveldb/tools/transfer.h"

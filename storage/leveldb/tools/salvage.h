@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb/tools/report.h"
 #include "storage/leveldb/tools/transfer.h"
 #include "storage/leveldb/tools/verify.h"

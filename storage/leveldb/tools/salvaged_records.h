@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"

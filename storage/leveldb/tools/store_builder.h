@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/marked_env.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/result.h"
+#include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/tools/report.h"
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
-#include "config/result.h"
+#include "config/file/config.h"
+#include "config/values/result.h"
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/tools/report.h"

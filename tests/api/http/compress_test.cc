@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ingest/decompress.h"
+#include "ingest/decode/decompress.h"
 
 namespace tallyd {
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 #include <set>
 
-#include "config/table_rules.h"
+#include "config/schema/table_rules.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {

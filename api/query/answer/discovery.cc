@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <string>
+
+#include "api/cell_json.h"
+#include "api/cursor.h"
+#include "api/handlers.h"
+#include "api/query/answer/key_values.h"
+#include "api/query/ask/event_query.h"
+#include "config/schema/table_rules.h"
+
+namespace tallyd {
+namespace {
+
+void AppendStream(const Schema& schema, const Stream& stream, std::string* out) {
+  *out += "{\"name\":";
+  AppendJsonString(stream.name, out);
+  *out += ",\"tables\":[";
+  for (const size_t index : stream.tables) {
+    if (index != stream.tables.front()) out->push_back(',');
+    AppendJsonString(schema.tables[index].name, out);
+  }
+  *out += "],\"time\":";
+  AppendJsonString(stream.time_field, out);
+  *out += ",\"unit\":";
+  AppendJsonString(ToString(stream.unit), out);
+  out->push_back('}');
+}
+
+// The table that gives the field's values at the least cost: a latest table has the fewest rows.
+const Table* TableFor(const Schema& schema, const Stream& stream, std::string_view field) {
+  const Table* best = nullptr;
+  const auto cost = [&](const Table& table) {
+    return std::pair(table.pattern != Pattern::kLatest, SegmentOf(table, field));
+  };
+  for (const size_t index : stream.tables) {
+    const Table& table = schema.tables[index];
+    if (!KeyHolds(table, field)) continue;
+    if (best == nullptr || cost(table) < cost(*best)) best = &table;
+  }
+  return best;
+}
+
+Error NotAKeyField(const Schema& schema, const Stream& stream, const std::string& field) {
+  std::vector<std::string> names;
+  for (const size_t index : stream.tables) {
+    for (const std::string& name : schema.tables[index].row_key.entity_fields()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  std::string message = "field: '" + field + "' stands in no row key of the stream";
+  for (const std::string& name : names) {
+    message += (name == names.front() ? "; those that do are " : ", ") + name;
+  }
+  return Error(ErrorCode::kUnprocessable, std::move(message));
+}
+
+Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& schema,
+                                        const Stream& stream, const Store& store, uint64_t hash) {
+  const Params& params = request.params;
+  if (Status status = params.RefuseUnknown({"field", "prefix", "limit", "cursor"}); !status) {
+    return status.error();
+  }
+  if (Status status = params.RefuseRepeated(); !status) return status.error();
+  KeyValuesQuery query;
+  query.field = params.Get("field").value_or("");
+  if (query.field.empty()) return Invalid("field: name the field whose values are wanted");
+  const StreamFields known(schema, stream, store);
+  if (!known.Knows(query.field)) return known.Unknown(query.field);
+  query.table = TableFor(schema, stream, query.field);
+  if (query.table == nullptr) return NotAKeyField(schema, stream, query.field);
+  query.unit = stream.unit;
+  query.prefix = params.Get("prefix").value_or("");
+  const Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
+  if (!limit) return limit.error();
+  query.limit = limit->value_or(kDefaultLimit);
+  if (const auto cursor = params.Get("cursor")) {
+    Result<CursorReader> reader = CursorReader::Open(*cursor, hash);
+    if (!reader) return reader.error();
+    std::string after;
+    if (!reader->TakeText(&after) || !reader->AtEnd()) return BadCursor();
+    query.after = std::move(after);
+  }
+  return query;
+}
+
+}  // namespace
+
+Response ListStreams(const Request& request, ApiContext& context) {
+  if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
+  const auto snapshot = context.snapshot();
+  std::string body = "{\"streams\":[";
+  for (const Stream& stream : snapshot->schema->streams) {
+    if (&stream != &snapshot->schema->streams.front()) body.push_back(',');
+    AppendStream(*snapshot->schema, stream, &body);
+  }
+  return Response::Json(200, body + "]}");
+}
+
+Response ListFields(const Request& request, ApiContext& context) {
+  if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
+  const auto snapshot = context.snapshot();
+  const Result<const Stream*> stream = FindStream(*snapshot->schema, request.arguments[0]);
+  if (!stream) return ProblemOf(stream.error());
+  std::string body = "{\"fields\":[";
+  const char* between = "";
+  for (const FieldInfo& field : context.store.Fields((*stream)->name)) {
+    body.append(between).append("{\"name\":");
+    AppendJsonString(field.name, &body);
+    body += ",\"types\":[";
+    bool first = true;
+    for (unsigned bit = 1; bit <= static_cast<unsigned>(ValueType::kBytes); ++bit) {
+      if ((field.type_bits >> bit & 1) == 0) continue;
+      if (!first) body.push_back(',');
+      AppendJsonString(ToString(static_cast<ValueType>(bit)), &body);
+      first = false;
+    }
+    body += "]}";
+    between = ",";
+  }
+  return Response::Json(200, body + "]}");
+}
+
+Response ListValues(const Request& request, ApiContext& context) {
+  const auto snapshot = context.snapshot();
+  const Result<const Stream*> stream = FindStream(*snapshot->schema, request.arguments[0]);
+  if (!stream) return ProblemOf(stream.error());
+  const uint64_t hash = HashOfQuery("values", (*stream)->name, request.params);
+  const Result<KeyValuesQuery> query =
+      ParseValuesQuery(request, *snapshot->schema, **stream, context.store, hash);
+  if (!query) return ProblemOf(query.error());
+  const Result<KeyValues> values = ReadKeyValues(*query, context.store, context.clock.Now());
+  if (!values) return ProblemOf(values.error());
+  context.metrics.rows_read.Increment(static_cast<double>(values->rows_read));
+  std::string body = "{\"values\":[";
+  for (const std::string& value : values->json) {
+    if (&value != &values->json.front()) body.push_back(',');
+    body += value;
+  }
+  body += "],\"next\":";
+  if (values->last) {
+    CursorWriter cursor(hash);
+    cursor.AddText(*values->last);
+    AppendJsonString(cursor.Finish(), &body);
+  } else {
+    body += "null";
+  }
+  return Response::Json(200, body + "}");
+}
+
+}  // namespace tallyd

@@ -1,0 +1,86 @@
+#include "api/query/answer/event_columns.h"
+
+#include <algorithm>
+
+#include "config/schema/table_rules.h"
+#include "config/values/glob.h"
+
+namespace tallyd {
+namespace {
+
+class ColumnList {
+ public:
+  explicit ColumnList(EventRun* run) : run_(run) {}
+
+  // A field named "ts" that is the time is there already; one that is not must not be taken for it.
+  void Add(const std::string& name) {
+    const std::string& time = run_->query().stream->time_field;
+    if (name == "ts" && (time == "ts" || run_->plan().table->time_field == "ts")) return;
+    const uint32_t field = run_->fields().Add(name);
+    const bool known =
+        std::any_of(columns_.begin(), columns_.end(),
+                    [&](const EventColumn& column) { return column.field == field; });
+    if (!known) columns_.push_back({name == "ts" ? "field.ts" : name, field});
+  }
+  std::vector<EventColumn> Take() { return std::move(columns_); }
+
+ private:
+  EventRun* run_;
+  std::vector<EventColumn> columns_;
+};
+
+// `selectable`: in byte order.
+std::vector<EventColumn> Columns(EventRun* run, const std::vector<std::string>& selectable) {
+  const EventQuery& query = run->query();
+  const Table& table = *run->plan().table;
+  ColumnList columns(run);
+  for (const std::string& field : table.row_key.entity_fields()) columns.Add(field);
+  for (const std::string& pattern : query.fields) {
+    if (IsGlob(pattern)) {
+      for (const std::string& name : selectable) {
+        if (GlobMatches(pattern, name)) columns.Add(name);
+      }
+    } else if (!query.IsTime(table, pattern) ||
+               std::find(selectable.begin(), selectable.end(), pattern) != selectable.end()) {
+      columns.Add(pattern);
+    }
+  }
+  if (query.fields.empty()) {
+    for (const std::string& name : selectable) columns.Add(name);
+  }
+  return columns.Take();
+}
+
+std::vector<EventColumn> ColumnsOfSteps(EventRun* run) {
+  std::vector<EventColumn> columns;
+  for (uint32_t field = 0; field < run->fields().size(); ++field) {
+    columns.push_back({run->fields().name(field), field});
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::vector<EventColumn> ColumnsOfPage(EventRun* run, const std::vector<bool>& met) {
+  if (run->is_downsampled()) return ColumnsOfSteps(run);
+  std::vector<std::string> selectable;
+  for (uint32_t field = 0; field < met.size(); ++field) {
+    if (met[field]) selectable.push_back(run->fields().name(field));
+  }
+  std::sort(selectable.begin(), selectable.end());
+  return Columns(run, selectable);
+}
+
+std::vector<EventColumn> ColumnsOfTable(EventRun* run) {
+  if (run->is_downsampled()) return ColumnsOfSteps(run);
+  std::vector<std::string> selectable;
+  const Table& table = *run->plan().table;
+  const StreamFields& known = *run->query().known;
+  for (const std::string& name : known.names()) {
+    const bool is_current = SpellingIn(table, name, known.spellings()) == name;
+    if (is_current && TableHolds(table, name)) selectable.push_back(name);
+  }
+  return Columns(run, selectable);
+}
+
+}  // namespace tallyd

@@ -1,0 +1,228 @@
+#include "api/query/answer/event_format.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "api/answer.h"
+#include "api/cell_json.h"
+#include "api/query/answer/event_columns.h"
+#include "api/query/answer/event_page.h"
+#include "api/response.h"
+#include "config/values/number_text.h"
+
+namespace tallyd {
+namespace {
+
+// {"columns": [...], "rows": [[...], ...], "plan": {...}, "next": ...}
+class JsonEvents final : public EventFormat {
+ public:
+  explicit JsonEvents(EventRun* run)
+      : run_(run), page_([run](uint32_t field) { return run->IsAnswered(field); }) {}
+
+  bool is_page() const override { return true; }
+  void Add(const EventView& event, std::string*) override { page_.Add(event); }
+  size_t held_bytes() const override { return page_.bytes(); }
+
+  bool End(std::string_view next, std::string* out) override {
+    if (!std::exchange(begun_, true)) AppendHead(out);
+    for (; next_row_ < page_.size(); ++next_row_) {
+      if (out->size() >= kChunkBytes) return true;
+      if (next_row_ > 0) out->push_back(',');
+      AppendRow(next_row_, out);
+    }
+    AppendTail(next, out);
+    return false;
+  }
+
+ private:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+  // Only now is it known which columns the page has.
+  void AppendHead(std::string* out) {
+    columns_ = ColumnsOfPage(run_, page_.met());
+    column_of_.assign(run_->fields().size(), -1);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      column_of_[columns_[i].field] = static_cast<int>(i);
+    }
+    numbers_.resize((columns_.size() + 1) * (kMaxNumberText + 1));
+    out->append("{\"columns\":[\"ts\"");
+    for (const EventColumn& column : columns_) {
+      out->push_back(',');
+      AppendJsonString(column.label, out);
+    }
+    out->append("],\"rows\":[");
+  }
+
+  // By column: the place of its value in events of the shape; kNone where they have none.
+  const std::vector<uint32_t>& OrderOf(size_t shape) {
+    if (shape == ordered_shape_) return order_;
+    ordered_shape_ = shape;
+    order_.assign(columns_.size(), kNone);
+    const std::span<const uint32_t> fields = page_.FieldsOf(shape);
+    for (size_t place = 0; place < fields.size(); ++place) {
+      const int column = column_of_[fields[place]];
+      if (column >= 0) order_[static_cast<size_t>(column)] = static_cast<uint32_t>(place);
+    }
+    return order_;
+  }
+
+  // Numbers are written one after the other, and appended before what is none.
+  void AppendRow(size_t event, std::string* out) {
+    const Value* values = page_.ValuesOf(event);
+    out->push_back('[');
+    AppendJsonTime(page_.TimeOf(event), out);
+    char* to = numbers_.data();
+    for (const uint32_t place : OrderOf(page_.ShapeOf(event))) {
+      *to++ = ',';
+      if (place != kNone && values[place].is_number()) {
+        to = WriteNumber(values[place], to);
+        continue;
+      }
+      out->append(numbers_.data(), to);
+      to = numbers_.data();
+      AppendJsonValue(place == kNone ? Value() : values[place], out);
+    }
+    out->append(numbers_.data(), to);
+    out->push_back(']');
+  }
+
+  void AppendTail(std::string_view next, std::string* out) const {
+    out->append("],\"plan\":{");
+    AppendPlanMembers(run_->plan(), out);
+    out->append(",\"rows_read\":" + std::to_string(run_->rows_read()));
+    out->append("},\"next\":");
+    if (next.empty()) {
+      out->append("null");
+    } else {
+      AppendJsonString(next, out);
+    }
+    out->append("}\n");
+  }
+
+  EventRun* const run_;
+  EventPage page_;
+  std::vector<EventColumn> columns_;
+  std::vector<int> column_of_;  // By field; -1: not in the answer.
+  size_t ordered_shape_ = kNone;
+  std::vector<uint32_t> order_;  // Of that shape.
+  std::vector<char> numbers_;
+  bool begun_ = false;
+  size_t next_row_ = 0;
+};
+
+// Objects that can be sent again, one a line.
+class NdjsonEvents final : public EventFormat {
+ public:
+  explicit NdjsonEvents(EventRun* run) : run_(run) {
+    AppendJsonString(run->plan().table->time_field, &time_member_);
+    time_member_.push_back(':');
+  }
+
+  // The time comes under its own name; a column of that name would say it twice.
+  void Add(const EventView& event, std::string* out) override {
+    out->push_back('{');
+    out->append(time_member_);
+    AppendTime(event.time, run_->query().stream->unit, out);
+    for (const EventField& field : event.fields) {
+      if (field.value.is_null() || !run_->IsAnswered(field.field)) continue;
+      const std::string& member = MemberOf(field.field);
+      if (std::string_view(member).substr(1) == time_member_) continue;
+      out->append(member);
+      AppendJsonValue(field.value, out);
+    }
+    out->append("}\n");
+  }
+
+ private:
+  const std::string& MemberOf(uint32_t field) {
+    if (field >= members_.size()) members_.resize(field + 1);
+    std::string& member = members_[field];
+    if (member.empty()) {
+      member.push_back(',');
+      AppendJsonString(run_->fields().name(field), &member);
+      member.push_back(':');
+    }
+    return member;
+  }
+
+  EventRun* const run_;
+  std::string time_member_;           // "\"ts\":", in the stream's spelling.
+  std::vector<std::string> members_;  // By field: ",\"name\":" or empty while unknown.
+};
+
+// RFC 4180. The header line has every field that the table is known to hold: rows follow it before
+// all of them are read.
+class CsvEvents final : public EventFormat {
+ public:
+  explicit CsvEvents(EventRun* run) : columns_(ColumnsOfTable(run)), record_(columns_.size()) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const uint32_t field = columns_[i].field;
+      if (field >= column_of_.size()) column_of_.resize(field + 1, -1);
+      column_of_[field] = static_cast<int>(i);
+    }
+  }
+
+  void Begin(std::string* out) override {
+    out->append("ts");
+    for (const EventColumn& column : columns_) {
+      out->push_back(',');
+      AppendCsvText(column.label, out);
+    }
+    out->append("\r\n");
+  }
+
+  void Add(const EventView& event, std::string* out) override {
+    std::fill(record_.begin(), record_.end(), nullptr);
+    for (const EventField& field : event.fields) {
+      if (field.field < column_of_.size() && column_of_[field.field] >= 0) {
+        record_[static_cast<size_t>(column_of_[field.field])] = &field.value;
+      }
+    }
+    AppendJsonTime(event.time, out);
+    for (const Value* value : record_) {
+      out->push_back(',');
+      if (value != nullptr) AppendCell(*value, out);
+    }
+    out->append("\r\n");
+  }
+
+ private:
+  void AppendCell(const Value& value, std::string* out) {
+    switch (value.type()) {
+      case ValueType::kString:
+        AppendCsvText(value.AsView(), out);
+        return;
+      case ValueType::kBytes:
+        out->append(EncodeBase64(value.AsView()));
+        return;
+      default:
+        scratch_.clear();
+        AppendText(value, &scratch_);
+        out->append(scratch_);
+    }
+  }
+
+  std::vector<EventColumn> columns_;
+  std::vector<int> column_of_;  // By field; -1: none.
+  std::vector<const Value*> record_;
+  std::string scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run) {
+  switch (run->query().format) {
+    case AnswerFormat::kJson:
+      return std::make_unique<JsonEvents>(run);
+    case AnswerFormat::kNdjson:
+      return std::make_unique<NdjsonEvents>(run);
+    case AnswerFormat::kCsv:
+      return std::make_unique<CsvEvents>(run);
+  }
+  return nullptr;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,87 @@
+#include "api/query/answer/event_page.h"
+
+#include <algorithm>
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kTextChunk = 64u << 10;
+
+}  // namespace
+
+bool EventPage::HasShape(const EventView& event, const Shape& shape) const {
+  if (event.fields.size() != shape.fields.size()) return false;
+  bool same = true;
+  for (size_t i = 0; i < shape.fields.size(); ++i) same &= event.fields[i].field == shape.fields[i];
+  return same;
+}
+
+size_t EventPage::ShapeOf(const EventView& event) {
+  if (!events_.empty() && HasShape(event, shapes_[events_.back().shape])) {
+    return events_.back().shape;
+  }
+  Shape shape;
+  for (const EventField& field : event.fields) {
+    if (is_answered_(field.field)) {
+      shape.kept.push_back(field.field);
+      shape.places.push_back(static_cast<uint32_t>(shape.fields.size()));
+    }
+    shape.fields.push_back(field.field);
+  }
+  std::string key(reinterpret_cast<const char*>(shape.fields.data()),
+                  shape.fields.size() * sizeof(uint32_t));
+  const auto [found, is_new] = shape_index_.try_emplace(std::move(key), shapes_.size());
+  if (is_new) {
+    bytes_ += sizeof(Shape) + shape.fields.size() * 4 * sizeof(uint32_t);
+    shapes_.push_back(std::move(shape));
+  }
+  return found->second;
+}
+
+void EventPage::Add(const EventView& event) {
+  const size_t index = ShapeOf(event);
+  Shape& shape = shapes_[index];
+  const size_t first = values_.size();
+  values_.resize(first + shape.places.size());
+  Value* to = values_.data() + first;
+  for (const uint32_t place : shape.places) {
+    const Value& value = event.fields[place].value;
+    *to = value;
+    if (value.type() == ValueType::kString) *to = Value::String(Copy(value.AsView()));
+    if (value.type() == ValueType::kBytes) *to = Value::Bytes(Copy(value.AsView()));
+    ++to;
+  }
+  if (!shape.all_met) Meet(values_.data() + first, &shape);
+  events_.push_back({event.time, first, index});
+  bytes_ += sizeof(Event) + shape.places.size() * sizeof(Value);
+}
+
+void EventPage::Meet(const Value* values, Shape* shape) {
+  shape->all_met = true;
+  for (size_t i = 0; i < shape->kept.size(); ++i) {
+    const uint32_t field = shape->kept[i];
+    if (values[i].is_null()) {
+      shape->all_met = false;
+      continue;
+    }
+    if (field >= met_.size()) met_.resize(field + 1);
+    met_[field] = true;
+  }
+}
+
+std::string_view EventPage::Copy(std::string_view text) {
+  if (text.empty()) return {};
+  if (text.size() > free_bytes_) {
+    free_bytes_ = std::max(kTextChunk, text.size());
+    chunks_.push_back(std::make_unique_for_overwrite<char[]>(free_bytes_));
+    free_ = chunks_.back().get();
+    bytes_ += free_bytes_;
+  }
+  text.copy(free_, text.size());
+  const std::string_view copy(free_, text.size());
+  free_ += text.size();
+  free_bytes_ -= text.size();
+  return copy;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,257 @@
+#include "api/query/answer/event_run.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "api/query/steps/step_scan.h"
+#include "config/schema/table_rules.h"
+#include "config/values/glob.h"
+
+namespace tallyd {
+namespace {
+
+// Ranges that are merged are open at once, and each holds blocks of the store in memory.
+constexpr size_t kMaxOpenScans = 64;
+// Peeking behind the page, and a group that the page before had answered already.
+constexpr size_t kGroupsBeyondLimit = 2;
+
+}  // namespace
+
+EventRun::EventRun(EventQuery query, TablePlan plan, ApiContext& context)
+    : query_(InTermsOf(*plan.table, std::move(query))),
+      plan_(std::move(plan)),
+      context_(context),
+      filter_(query_, *plan_.table, &fields_) {
+  input_.store = &context.store;
+  input_.table = plan_.table;
+  input_.stored = plan_.stored;
+  input_.fields = &fields_;
+  input_.filter = &filter_;
+  input_.counters = &counters_;
+  input_.stream_fields = &query_.known->spellings();
+  input_.read_globs = filter_.ReadGlobs();
+  input_.now = query_.now;
+}
+
+EventRun::~EventRun() {
+  context_.metrics.rows_read.Increment(static_cast<double>(counters_.rows_read));
+  context_.metrics.rows_returned.Increment(static_cast<double>(returned_));
+  context_.metrics.unreadable_rows.Increment(static_cast<double>(counters_.unreadable_rows));
+}
+
+Status EventRun::Start() {
+  if (query_.step_us > 0) return Downsample();
+  std::optional<EventPosition> start;
+  if (query_.cursor) start = query_.cursor->position;
+  const bool bounded = query_.limit || query_.format == AnswerFormat::kJson;
+  const size_t max_groups = bounded ? query_.limit.value_or(kDefaultLimit) + kGroupsBeyondLimit
+                                    : std::numeric_limits<size_t>::max();
+  stream_ = OpenEvents(start, max_groups);
+  return {};
+}
+
+Result<bool> EventRun::Next() {
+  const Result<bool> more = stream_->Next();
+  has_event_ = more && *more;
+  return more;
+}
+
+std::string EventRun::Cursor() const {
+  return EncodeCursor({plan_.table->name, query_.time, stream_->Position()}, query_.hash);
+}
+
+Status EventRun::Refresh() {
+  const auto age = std::chrono::steady_clock::now() - opened_;
+  if (!holds_scans_ || !has_event_ || age < std::chrono::microseconds(kMaxScanAgeUs)) return {};
+  const EventPosition position = stream_->Position();
+  stream_ = OpenEvents(position, std::numeric_limits<size_t>::max());
+  has_event_ = false;
+  return {};
+}
+
+Result<std::vector<KeyRange>> EventRun::RangesWithin(const TimeRange& time) const {
+  if (plan_.is_scan()) return std::vector{KeyRange{}};
+  if (time == plan_.known.time) return plan_.ranges.ranges;
+  KnownFields known = plan_.known;
+  known.time = time;
+  Result<RangePlan> narrower = PlanRanges(plan_.table->row_key, known, query_.stream->unit);
+  if (!narrower) return narrower.error();
+  return std::move(narrower->ranges);
+}
+
+TimeRange EventRun::TimeBehind(const std::optional<EventPosition>& start, int64_t width_us) const {
+  TimeRange time = query_.time;
+  if (!start || input_.whole_rows()) return time;
+  if (descending()) {
+    time.to = std::min(time.to, start->time + width_us);
+  } else {
+    time.from = std::max(time.from, start->time);
+  }
+  return time;
+}
+
+std::unique_ptr<GroupSource> EventRun::OpenGroups(const GroupOptions& options, size_t max_groups) {
+  opened_ = std::chrono::steady_clock::now();
+  const Result<std::vector<KeyRange>> ranges = RangesWithin(options.time);
+  holds_scans_ = true;
+  if (ranges && input_.whole_rows() && !input_.spreads_events()) {
+    return std::make_unique<SequentialGroups>(input_, *ranges, options);
+  }
+  const bool merges = ranges && !plan_.is_scan() && plan_.ranges.time_ordered &&
+                      !input_.whole_rows() && ranges->size() <= kMaxOpenScans;
+  if (merges) {
+    return std::make_unique<MergedGroups>(input_, *ranges, plan_.ranges.time_descends, options);
+  }
+  holds_scans_ = false;
+  // An event that is spread over rows can be filtered only when it is whole: how many groups a page
+  // takes is then unknown.
+  const size_t groups = input_.spreads_events() ? std::numeric_limits<size_t>::max() : max_groups;
+  return std::make_unique<GatheredGroups>(
+      input_, [this](const TimeRange& time) { return RangesWithin(time); }, options, groups);
+}
+
+std::unique_ptr<EventStream> EventRun::OpenEvents(const std::optional<EventPosition>& start,
+                                                  size_t max_groups) {
+  GroupOptions options;
+  options.time = TimeBehind(start, 1);
+  options.descending = descending();
+  if (start) options.start = GroupKey{start->time, start->tie};
+  const bool filters_late = input_.spreads_events() || input_.whole_rows();
+  return std::make_unique<EventScan>(OpenGroups(options, max_groups),
+                                     filters_late ? &filter_ : nullptr, descending(), start);
+}
+
+// What a downsampling query aggregates: what it names, or every number that is measured; where it
+// only counts, every value.
+std::vector<std::string> EventRun::AggregatedFields() const {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& known) {
+    std::string name = SpellingIn(*plan_.table, known, query_.known->spellings());
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  };
+  const auto is_measured = [&](const std::string& name) {
+    return TableHolds(*plan_.table, name) && !KeyHolds(*plan_.table, name) &&
+           !query_.IsTime(*plan_.table, name);
+  };
+  for (const std::string& pattern : query_.fields) {
+    if (!IsGlob(pattern)) add(pattern);
+    for (const std::string& name : query_.known->Matching(pattern)) {
+      if (is_measured(name)) add(name);
+    }
+  }
+  if (!query_.fields.empty()) return names;
+  const bool only_counts = query_.aggregations == std::vector{Aggregation::kCount};
+  for (const std::string& name : query_.known->names()) {
+    const bool grouped = std::find(query_.by.begin(), query_.by.end(), name) != query_.by.end();
+    const bool fits = only_counts ? query_.known->WasSeen(name) : query_.known->IsNumber(name);
+    if (fits && is_measured(name) && !grouped) add(name);
+  }
+  return names;
+}
+
+Status EventRun::Downsample() {
+  DownsampleSpec spec;
+  spec.step_us = query_.step_us;
+  spec.aggregations = query_.aggregations;
+  spec.fields = AggregatedFields();
+  spec.by = query_.by;
+  spec.descending = descending();
+  if (query_.cursor) spec.start = query_.cursor->position;
+  const auto is_key = [&](const std::string& field) { return KeyHolds(*plan_.table, field); };
+  const bool whole_events =
+      input_.spreads_events() &&
+      (!std::all_of(spec.by.begin(), spec.by.end(), is_key) ||
+       std::any_of(spec.fields.begin(), spec.fields.end(), is_key) ||
+       std::any_of(query_.filters.begin(), query_.filters.end(),
+                   [&](const FieldFilter& filter) { return !is_key(filter.field); }));
+  const TimeRange time = TimeBehind(spec.start, query_.step_us);
+  auto steps = whole_events ? StepsOfEvents(spec, time) : StepsOfParts(spec, time);
+  if (!steps) return steps.error();
+  (*steps)->Finish();
+  step_columns_ = (*steps)->columns();
+  downsampler_ = steps->get();
+  stream_ = std::move(*steps);
+  holds_scans_ = false;
+  return {};
+}
+
+Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpec& spec,
+                                                             const TimeRange& time) {
+  auto steps = std::make_unique<Downsampler>(spec, &fields_);
+  const auto events = OpenEvents(std::nullopt, std::numeric_limits<size_t>::max());
+  while (true) {
+    const Result<bool> more = events->Next();
+    if (!more) return more.error();
+    if (!*more) return steps;
+    const EventView& event = events->event();
+    if (!time.Contains(event.time)) continue;
+    if (Status status = steps->Add(event.time, event.fields); !status) return status.error();
+  }
+}
+
+// As many pieces, one behind the other, as there are threads to take one each.
+std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges,
+                                                    const TimeRange& time) const {
+  const size_t parts = input_.whole_rows() ? 1 : context_.helpers.threads() + 1;
+  if (parts == 1 || ranges.empty()) return {ranges};
+  std::vector<std::vector<KeyRange>> pieces;
+  if (ranges.size() == 1) {
+    for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), time, parts)) {
+      pieces.push_back({std::move(piece)});
+    }
+    return pieces;
+  }
+  const size_t each = (ranges.size() + parts - 1) / parts;
+  for (size_t begin = 0; begin < ranges.size(); begin += each) {
+    const auto first = ranges.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto count = std::min(each, ranges.size() - begin);
+    pieces.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+  }
+  return pieces;
+}
+
+Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec& spec,
+                                                            const TimeRange& time) {
+  const Result<std::vector<KeyRange>> ranges = RangesWithin(time);
+  if (!ranges) return ranges.error();
+  const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges, time);
+  const ScanCounters before = counters_;
+  auto steps = StepsOfPieces(pieces, spec, time);
+  if (steps || steps.error().code() != ErrorCode::kUnprocessable || pieces.size() == 1) {
+    return steps;
+  }
+  // Steps that are in all pieces were held once for each: one alone may have room for them.
+  counters_ = before;
+  return StepsOfPieces({*ranges}, spec, time);
+}
+
+Result<std::unique_ptr<Downsampler>> EventRun::StepsOfPieces(
+    const std::vector<std::vector<KeyRange>>& pieces, DownsampleSpec spec, const TimeRange& time) {
+  spec.shares = pieces.size();
+  // Opened one right after the other, so that they see nearly the same state.
+  std::vector<std::unique_ptr<StepScan>> scans;
+  for (const std::vector<KeyRange>& piece : pieces) {
+    scans.push_back(std::make_unique<StepScan>(query_, input_, spec, piece, time));
+  }
+  std::vector<Status> results(scans.size());
+  context_.helpers.Run(scans.size(), [&](size_t i) { results[i] = scans[i]->Scan(); });
+  for (const auto& scan : scans) {
+    counters_.rows_read += scan->counters().rows_read;
+    counters_.unreadable_rows += scan->counters().unreadable_rows;
+  }
+  std::unique_ptr<Downsampler> steps;
+  for (size_t i = 0; i < scans.size(); ++i) {
+    if (!results[i]) return results[i].error();
+    if (i == 0) {
+      steps = scans[i]->TakeSteps();
+    } else if (Status status = steps->Absorb(scans[i]->steps()); !status) {
+      return status.error();
+    }
+    scans[i].reset();
+  }
+  return steps;
+}
+
+}  // namespace tallyd

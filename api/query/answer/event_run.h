@@ -1,0 +1,86 @@
+// EventRun: one query being answered: its plan, its scans, and the stream of what comes out. It
+// owns all that it needs but the store, so it may outlive the request inside a body's source.
+#ifndef TALLYD_API_QUERY_ANSWER_EVENT_RUN_H_
+#define TALLYD_API_QUERY_ANSWER_EVENT_RUN_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/context.h"
+#include "api/query/ask/event_query.h"
+#include "api/query/ask/planner.h"
+#include "api/query/scan/event_filter.h"
+#include "api/query/scan/event_stream.h"
+#include "api/query/scan/part_scan.h"
+#include "api/query/steps/downsample.h"
+
+namespace tallyd {
+
+class EventRun {
+ public:
+  EventRun(EventQuery query, TablePlan plan, ApiContext& context);
+  ~EventRun();  // Counts what was read and returned.
+  EventRun(const EventRun&) = delete;
+  EventRun& operator=(const EventRun&) = delete;
+
+  // Opens the scans; downsampling happens here. Once, before anything below.
+  Status Start();
+
+  Result<bool> Next();
+  const EventView& event() const { return stream_->event(); }
+  // The cursor of the page that ends with event().
+  std::string Cursor() const;
+  // After a pause: gives up scans that have been open for long and goes on behind event().
+  Status Refresh();
+  void CountReturned() { ++returned_; }
+
+  const EventQuery& query() const { return query_; }
+  const TablePlan& plan() const { return plan_; }
+  uint64_t rows_read() const { return counters_.rows_read; }
+
+  // The names of the events' fields, and which of them are answered.
+  FieldTable& fields() { return downsampler_ == nullptr ? fields_ : step_columns_; }
+  bool IsAnswered(uint32_t field) { return downsampler_ != nullptr || filter_.IsAnswered(field); }
+  bool is_downsampled() const { return downsampler_ != nullptr; }
+
+ private:
+  std::unique_ptr<EventStream> OpenEvents(const std::optional<EventPosition>& start,
+                                          size_t max_groups);
+  std::unique_ptr<GroupSource> OpenGroups(const GroupOptions& options, size_t max_groups);
+  Status Downsample();
+  // Of whole events, and of what single rows tell of them.
+  Result<std::unique_ptr<Downsampler>> StepsOfEvents(const DownsampleSpec& spec,
+                                                     const TimeRange& time);
+  Result<std::unique_ptr<Downsampler>> StepsOfParts(const DownsampleSpec& spec,
+                                                    const TimeRange& time);
+  Result<std::unique_ptr<Downsampler>> StepsOfPieces(
+      const std::vector<std::vector<KeyRange>>& pieces, DownsampleSpec spec, const TimeRange& time);
+  std::vector<std::vector<KeyRange>> Divide(const std::vector<KeyRange>& ranges,
+                                            const TimeRange& time) const;
+  std::vector<std::string> AggregatedFields() const;
+  Result<std::vector<KeyRange>> RangesWithin(const TimeRange& time) const;
+  // The query's time, as far as events behind `start` can lie.
+  TimeRange TimeBehind(const std::optional<EventPosition>& start, int64_t width_us) const;
+  bool descending() const { return query_.order == Order::kDescending; }
+
+  EventQuery query_;
+  TablePlan plan_;
+  ApiContext& context_;
+  FieldTable fields_;
+  FieldTable step_columns_;
+  EventFilter filter_;
+  ScanCounters counters_;
+  ScanInput input_;
+  std::unique_ptr<EventStream> stream_;
+  Downsampler* downsampler_ = nullptr;  // stream_, where steps were asked for.
+  bool holds_scans_ = false;            // Between calls of Next.
+  bool has_event_ = false;
+  std::chrono::steady_clock::time_point opened_;
+  uint64_t returned_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_ANSWER_EVENT_RUN_H_

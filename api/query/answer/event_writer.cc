@@ -1,0 +1,93 @@
+#include "api/query/answer/event_writer.h"
+
+#include <string>
+#include <utility>
+
+#include "api/answer.h"
+#include "api/query/answer/event_format.h"
+
+namespace tallyd {
+namespace {
+
+// Events to the end, while the client takes them.
+class EventSource final : public BodySource {
+ public:
+  EventSource(std::unique_ptr<EventRun> run, std::unique_ptr<EventFormat> format)
+      : run_(std::move(run)), format_(std::move(format)) {}
+
+  Result<bool> Next(std::string* chunk) override {
+    if (!std::exchange(begun_, true)) format_->Begin(chunk);
+    if (Status status = run_->Refresh(); !status) return status.error();
+    while (chunk->size() < kChunkBytes) {
+      const Result<bool> more = run_->Next();
+      if (!more) return more;
+      if (!*more) return format_->End({}, chunk);
+      run_->CountReturned();
+      format_->Add(run_->event(), chunk);
+    }
+    return true;
+  }
+
+ private:
+  std::unique_ptr<EventRun> run_;
+  std::unique_ptr<EventFormat> format_;
+  bool begun_ = false;
+};
+
+// A page whose events are all known.
+class PageSource final : public BodySource {
+ public:
+  PageSource(std::unique_ptr<EventRun> run, std::unique_ptr<EventFormat> format, std::string next)
+      : run_(std::move(run)), format_(std::move(format)), next_(std::move(next)) {}
+
+  Result<bool> Next(std::string* chunk) override { return format_->End(next_, chunk); }
+
+ private:
+  std::unique_ptr<EventRun> run_;
+  std::unique_ptr<EventFormat> format_;
+  std::string next_;
+};
+
+// Takes events until the page is full, then looks whether there are more: *next is the cursor then.
+Status FillPage(EventRun* run, EventFormat* format, std::string* body, std::string* next) {
+  const uint64_t limit = run->query().limit.value_or(kDefaultLimit);
+  std::string cursor;
+  for (uint64_t taken = 0;; ++taken) {
+    const Result<bool> more = run->Next();
+    if (!more) return more.error();
+    if (!*more) return {};
+    if (!cursor.empty()) {
+      *next = std::move(cursor);
+      return {};
+    }
+    format->Add(run->event(), body);
+    run->CountReturned();
+    const bool full = body->size() + format->held_bytes() >= kPageBytes;
+    if (taken + 1 == limit || full) cursor = run->Cursor();
+  }
+}
+
+}  // namespace
+
+Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run) {
+  if (Status status = run->Start(); !status) return ProblemOf(status.error());
+  std::unique_ptr<EventFormat> format = MakeEventFormat(run.get());
+  Response response;
+  response.content_type = ContentTypeOf(run->query().format);
+  if (!format->is_page() && !run->query().limit) {
+    response.source = std::make_unique<EventSource>(std::move(run), std::move(format));
+    return response;
+  }
+  std::string next;
+  format->Begin(&response.body);
+  const Status filled = FillPage(run.get(), format.get(), &response.body, &next);
+  if (!filled) return ProblemOf(filled.error());
+  if (!next.empty() && !format->is_page()) {
+    response.headers.emplace_back("Link", NextLink(request, next));
+  }
+  response.source =
+      std::make_unique<PageSource>(std::move(run), std::move(format), std::move(next));
+  return response;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,39 @@
+#include <utility>
+
+#include "api/handlers.h"
+#include "api/query/answer/event_run.h"
+#include "api/query/answer/event_writer.h"
+#include "api/query/ask/event_query.h"
+#include "api/query/ask/planner.h"
+
+namespace tallyd {
+
+Response GetEvents(const Request& request, ApiContext& context) {
+  Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kEvents);
+  if (!query) return ProblemOf(query.error());
+  Result<QueryPlan> plan = PlanEvents(*query, context.store, Estimates::kWhereNeeded);
+  if (!plan) return ProblemOf(plan.error());
+  if (plan->refusal) return ProblemOf(*plan->refusal);
+  TablePlan chosen = std::move(plan->candidates[*plan->chosen]);
+  return AnswerEvents(request,
+                      std::make_unique<EventRun>(std::move(*query), std::move(chosen), context));
+}
+
+Response GetPlan(const Request& request, ApiContext& context) {
+  const Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kEvents);
+  if (!query) return ProblemOf(query.error());
+  const Result<QueryPlan> plan = PlanEvents(*query, context.store, Estimates::kAll);
+  if (!plan) return ProblemOf(plan.error());
+  return Response::Json(200, PlanJson(*plan));
+}
+
+Response GetLatest(const Request& request, ApiContext& context) {
+  Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kLatest);
+  if (!query) return ProblemOf(query.error());
+  Result<TablePlan> plan = PlanLatest(*query, context.store);
+  if (!plan) return ProblemOf(plan.error());
+  return AnswerEvents(request,
+                      std::make_unique<EventRun>(std::move(*query), std::move(*plan), context));
+}
+
+}  // namespace tallyd

@@ -1,0 +1,168 @@
+#include "api/query/answer/key_values.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/cell_json.h"
+
+namespace tallyd {
+namespace {
+
+class ValueScan {
+ public:
+  ValueScan(const KeyValuesQuery& query, Store& store, TimeUs now)
+      : query_(query),
+        row_key_(query.table->row_key),
+        segment_(SegmentOf(*query.table, query.field)),
+        leading_(std::all_of(row_key_.segments().begin(),
+                             row_key_.segments().begin() + static_cast<ptrdiff_t>(segment_),
+                             [](const Segment& segment) { return segment.is_literal(); })) {
+    ScanSpec spec;
+    spec.keys_only = true;
+    spec.versions = 1;
+    spec.now = now;
+    if (leading_) spec.ranges = {LeadingRange()};
+    scan_ = store.Scan(store.FindTable(query.table->name), spec);
+  }
+
+  Result<KeyValues> Run() {
+    KeyValues answer;
+    while (!full_) {
+      const Result<bool> more = scan_->Next();
+      if (!more) return more.error();
+      if (!*more) break;
+      ++answer.rows_read;
+      const std::string_view key = scan_->row().key;
+      if (!row_key_.ReadBack(key, &scratch_, &fields_)) continue;
+      const auto it = std::find_if(fields_.begin(), fields_.end(), [&](const KeyField& field) {
+        return field.segment == segment_;
+      });
+      if (it == fields_.end()) continue;
+      Take(it->value);
+      Skip(key);
+    }
+    for (auto& [order, found] : found_) {
+      if (answer.json.size() == query_.limit) break;
+      answer.json.push_back(std::move(found.json));
+      if (found_.size() > query_.limit) answer.last = found.text;
+    }
+    return answer;
+  }
+
+ private:
+  struct Found {
+    std::string text;
+    std::string json;
+  };
+
+  // The rows whose leading value starts with the prefix and lies behind the page before.
+  KeyRange LeadingRange() const {
+    std::string start;
+    for (size_t i = 0; i < segment_; ++i) start += row_key_.segments()[i].literal;
+    KeyRange range = PrefixRange(start);
+    const Segment& segment = row_key_.segments()[segment_];
+    if (segment.spec.kind == SpecKind::kText && !query_.prefix.empty()) {
+      std::string key = start;
+      if (Append(segment, Value::String(query_.prefix), &key)) range = PrefixRange(key);
+    }
+    if (query_.after) {
+      std::string key = start;
+      if (Append(segment, ValueFromText(*query_.after), &key)) {
+        if (segment_ + 1 < row_key_.segments().size()) {
+          const Segment& next = row_key_.segments()[segment_ + 1];
+          if (next.is_literal()) key += next.literal;
+          range.start = std::max(range.start, PrefixEnd(key));
+        } else {
+          range.start = std::max(range.start, key + '\0');
+        }
+      }
+    }
+    return range;
+  }
+
+  bool Append(const Segment& segment, const Value& value, std::string* key) const {
+    const size_t before = key->size();
+    if (!value.is_null() && row_key_.AppendSegment(segment, value, 0, query_.unit, key))
+      return true;
+    key->resize(before);
+    return false;
+  }
+
+  void Take(const Value& value) {
+    Found found;
+    AppendText(value, &found.text);
+    if (!std::string_view(found.text).starts_with(query_.prefix)) return;
+    // Key order needs no sorting: the number of values seen so far is the order.
+    if (!leading_ && query_.after && found.text <= *query_.after) return;
+    AppendJsonValue(value, &found.json);
+    std::string order = leading_ ? Numbered(found_.size()) : found.text;
+    if (leading_ && !found_.empty() && found_.rbegin()->second.text == found.text) return;
+    found_.try_emplace(std::move(order), std::move(found));
+    if (found_.size() <= query_.limit) return;
+    full_ = leading_;
+    if (found_.size() > query_.limit + 1) found_.erase(std::prev(found_.end()));
+  }
+
+  static std::string Numbered(size_t n) {
+    std::string digits = std::to_string(n);
+    return std::string(20 - digits.size(), '0') + digits;
+  }
+
+  // Behind every key that agrees with this one up to the value. Where that prefix cannot be made
+  // again (a time comes before), row after row is read.
+  void Skip(std::string_view key) {
+    std::string prefix;
+    for (size_t i = 0; i <= segment_; ++i) {
+      const Segment& segment = row_key_.segments()[i];
+      if (segment.is_literal()) {
+        prefix += segment.literal;
+      } else if (!Append(segment, ValueOf(i), &prefix)) {
+        return;
+      }
+    }
+    if (segment_ + 1 == row_key_.segments().size()) return;
+    const Segment& next = row_key_.segments()[segment_ + 1];
+    if (next.is_literal()) prefix += next.literal;
+    const std::string end = PrefixEnd(prefix);
+    if (!end.empty() && key.starts_with(prefix)) scan_->SkipTo(end);
+  }
+
+  // A salt's is that of its field, which may stand further right.
+  Value ValueOf(size_t segment) const {
+    const std::vector<Segment>& segments = row_key_.segments();
+    for (const KeyField& field : fields_) {
+      const bool same =
+          field.segment == segment ||
+          (segments[segment].is_salt() && segments[field.segment].field == segments[segment].field);
+      if (same && !field.value.is_null()) return field.value;
+    }
+    return Value();
+  }
+
+  const KeyValuesQuery& query_;
+  const RowKeyTemplate& row_key_;
+  const size_t segment_;
+  const bool leading_;
+  std::unique_ptr<RowScan> scan_;
+  std::string scratch_;
+  std::vector<KeyField> fields_;
+  std::map<std::string, Found> found_;  // By order; at most one more than the limit.
+  bool full_ = false;
+};
+
+}  // namespace
+
+size_t SegmentOf(const Table& table, std::string_view field) {
+  const std::vector<Segment>& segments = table.row_key.segments();
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i].field == field && GivesBackInKey(segments[i])) return i;
+  }
+  return segments.size();
+}
+
+Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now) {
+  return ValueScan(query, store, now).Run();
+}
+
+}  // namespace tallyd

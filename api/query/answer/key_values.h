@@ -1,0 +1,38 @@
+// The distinct values of a key field, by skipping from one value to the next: each costs a seek,
+// however many rows it has.
+#ifndef TALLYD_API_QUERY_ANSWER_KEY_VALUES_H_
+#define TALLYD_API_QUERY_ANSWER_KEY_VALUES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/schema/schema.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+struct KeyValuesQuery {
+  const Table* table = nullptr;
+  TimeUnit unit = TimeUnit::kMilliseconds;
+  std::string field;   // One of the table's entity fields.
+  std::string prefix;  // Only values whose text starts so.
+  size_t limit = 0;
+  std::optional<std::string> after;  // The text of the last value of the page before.
+};
+
+struct KeyValues {
+  std::vector<std::string> json;    // Each value as JSON.
+  std::optional<std::string> last;  // When there are more: the text of the page's last.
+  uint64_t rows_read = 0;
+};
+
+// In key order where the field comes first in the key, else in byte order of their text.
+Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now);
+
+// The segment of the row key that gives the field back.
+size_t SegmentOf(const Table& table, std::string_view field);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_ANSWER_KEY_VALUES_H_

@@ -1,0 +1,84 @@
+// A candidate: one table of a query's stream, and what it can answer of the query. Its standing and
+// the reason for it are all that is known of its fitness; what it costs is the planner's affair.
+//
+// A table is whole for a query when it holds every event of the range with every field asked for,
+// each in the type that it came in:
+// - what it takes it has taken since before the first event of the range (storage/table_info.h);
+// - no family's GC may have removed some of it;
+// - it goes by the time by which the others go, and no event with these fields stayed outside;
+// - it keeps none of the fields as text that was ever a bool, bytes, or a string that reads as a
+//   number.
+// What is not asked for does not matter; where no field is asked for, all are that any candidate
+// holds.
+#ifndef TALLYD_API_QUERY_ASK_CANDIDATE_H_
+#define TALLYD_API_QUERY_ASK_CANDIDATE_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/query/ask/event_query.h"
+#include "config/schema/key_ranges.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+enum class Standing : uint8_t {
+  kUnfit,    // It cannot answer.
+  kPartial,  // Its answer may lack something.
+  kWhole,
+};
+
+// What a partial candidate may lack. Compared member by member: the least is the fullest.
+struct Lack {
+  bool other_time = false;  // Others go by the stream's time, and it does not.
+  size_t fields = 0;        // Fields asked for that it does not hold.
+  TimeUs whole_from = 0;    // From this time on it holds all the rest.
+  size_t changed = 0;       // Fields whose values may come back in another type.
+  uint64_t since = 0;       // The commit after which the last of its rules began to apply.
+  friend auto operator<=>(const Lack&, const Lack&) = default;
+};
+
+struct TablePlan {
+  const Table* table = nullptr;  // Of the query's snapshot.
+  TablePtr stored;
+  KnownFields known;
+  RangePlan ranges;  // Of those that are not unfit. Not bounded: it reads the whole table, a scan.
+  Standing standing = Standing::kUnfit;
+  std::string reason;  // Why it is not whole.
+  Lack lack;
+  double column_share = 1;  // How much of the columns of these rows is read, about.
+  std::optional<ScanEstimate> estimate;
+
+  // The work of reading it, in bytes: what is stored, and what a row, an entry, a column of a block
+  // and a range cost beside their bytes. REQUIRES: it was estimated.
+  uint64_t cost() const;
+
+  bool is_scan() const { return !ranges.bounded; }
+};
+
+// What is asked for, and of what kind of table, by name.
+struct Wanted {
+  explicit Wanted(const EventQuery& query);
+
+  std::vector<std::string> fields;  // That the query's names and globs stand for; empty: all.
+  std::vector<std::string> others;  // Filtered or grouped by; not in `fields`.
+};
+
+// Whether the table gives the field back, or it is the time.
+bool Holds(const EventQuery& query, const Table& table, std::string_view field);
+// Names for a message, not too many.
+std::string FirstNames(const std::vector<std::string>& names);
+
+// The candidates of a query, in the file's order.
+std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store);
+
+// The one for a latest table, which is read whole.
+TablePlan LatestCandidate(const EventQuery& query, const Store& store, const Table& latest);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_ASK_CANDIDATE_H_

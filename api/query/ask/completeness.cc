@@ -1,0 +1,283 @@
+#include "api/query/ask/completeness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/schema/table_rules.h"
+
+namespace tallyd {
+namespace {
+
+template <class List, class T>
+bool Contains(const List& list, const T& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// "...; it may lack events before ..."
+std::string Before(TimeUs whole_from) {
+  if (whole_from >= kNeverWhole) return "it may lack earlier ones, whatever their time";
+  return "it may lack those before " + FormatRfc3339(whole_from);
+}
+
+// Judges one table that can answer: each rule of the header adds to what it may lack.
+class Judge {
+ public:
+  Judge(const EventQuery& query, const Wanted& wanted, TablePlan* plan)
+      : query_(query), wanted_(wanted), plan_(*plan), table_(*plan->table) {}
+
+  void JudgeHistory(const Store& store) {
+    for (const Family& family : table_.families) JudgeFamily(family);
+    JudgeMarks();
+    JudgeMissed(store.MissedFields(*plan_.stored));
+    JudgeTypes();
+    plan_.standing = plan_.reason.empty() ? Standing::kWhole : Standing::kPartial;
+  }
+
+  // What has expired is not the latest, and what is the latest goes by any time.
+  void JudgeLatest() {
+    JudgeMarks();
+    JudgeTypes();
+    plan_.standing = plan_.reason.empty() ? Standing::kWhole : Standing::kPartial;
+  }
+
+ private:
+  bool asks_for_events() const {
+    return std::all_of(wanted_.fields.begin(), wanted_.fields.end(),
+                       [&](const std::string& field) { return !MeasuredByAny(field); });
+  }
+  bool Uses(const ColumnRule& rule, std::string_view field) const {
+    return GivenBack(table_, rule, field) != Fidelity::kNone;
+  }
+  bool MeasuredByAny(std::string_view field) const {
+    return std::any_of(table_.columns.begin(), table_.columns.end(),
+                       [&](const ColumnRule& rule) { return Uses(rule, field); });
+  }
+  // A field that is wanted and that the rule takes; null if there is none.
+  const std::string* WantedOf(const ColumnRule& rule) const {
+    for (const auto* list : {&wanted_.fields, &wanted_.others}) {
+      for (const std::string& field : *list) {
+        if (Uses(rule, field)) return &field;
+      }
+    }
+    return nullptr;
+  }
+  // Without a measured field every rule tells of events.
+  bool Matters(const ColumnRule& rule) const {
+    return asks_for_events() || WantedOf(rule) != nullptr;
+  }
+
+  // What came before `whole_from` may be missing.
+  void MayLack(TimeUs whole_from, const std::string& reason) {
+    if (whole_from <= query_.time.from) return;
+    if (whole_from > plan_.lack.whole_from || plan_.reason.empty()) plan_.reason = reason;
+    plan_.lack.whole_from = std::max(plan_.lack.whole_from, whole_from);
+  }
+
+  void JudgeMark(const RuleMark& mark, const std::string& what) {
+    newest_ = std::max(newest_, mark.since);
+    if (mark.whole_from <= query_.time.from) return;
+    plan_.lack.since = std::max(plan_.lack.since, mark.since);
+    MayLack(mark.whole_from, fmt::format("{} when the stream had events already: {}", what,
+                                         Before(mark.whole_from)));
+  }
+
+  void JudgeMarks() {
+    JudgeMark(plan_.stored->membership, table_.name + " joined the stream");
+    for (const ColumnRule& rule : table_.columns) {
+      if (!Matters(rule)) continue;
+      const std::string text = CanonicalText(rule);
+      const auto& marks = plan_.stored->rules;
+      const auto mark = std::find_if(marks.begin(), marks.end(),
+                                     [&](const RuleMark& each) { return each.rule == text; });
+      if (mark == marks.end()) {
+        MayLack(kNeverWhole, "the rules of " + table_.name + " are being changed");
+        continue;
+      }
+      const std::string* field = WantedOf(rule);
+      JudgeMark(*mark, field == nullptr
+                           ? "a rule of " + table_.name + " was added"
+                           : "the rule of " + table_.name + " for " + *field + " was added");
+    }
+  }
+
+  void JudgeFamily(const Family& family) {
+    const bool matters = std::any_of(
+        table_.columns.begin(), table_.columns.end(),
+        [&](const ColumnRule& rule) { return rule.family == family.name && Matters(rule); });
+    if (!matters) return;
+    const std::string where = "family " + family.name + " of " + table_.name;
+    const bool overflows = family.max_versions && !table_.row_key.has_full_time();
+    const std::string versions = fmt::format("all but the newest {} cells of a column and row",
+                                             family.max_versions.value_or(0));
+    const TimeUs too_old = family.max_age_us ? query_.now - *family.max_age_us : 0;
+    const std::string older =
+        family.max_age_us ? "cells older than " + FormatDuration(*family.max_age_us) : "";
+    if (family.expire_by_both) {
+      if (overflows)
+        MayLack(too_old, fmt::format("{} forgets {} beyond the newest {} of a column "
+                                     "and row",
+                                     where, older, *family.max_versions));
+    } else {
+      if (family.max_age_us) MayLack(too_old, where + " forgets " + older);
+      if (overflows) MayLack(kNeverWhole, where + " forgets " + versions);
+    }
+    if (const auto stored = plan_.stored->FindFamily(family.name)) {
+      const TimeUs from = plan_.stored->families[*stored].whole_from;
+      MayLack(from, where + " kept less before its rules changed: " + Before(from));
+    }
+  }
+
+  // What was missed before a rule that matters began to apply, its mark tells.
+  void JudgeMissed(const std::vector<MissedField>& missed) {
+    const bool all_entered = AnyFilteredIsNeverOutside(missed);
+    for (const MissedField& each : missed) {
+      if (each.sequence <= newest_) continue;
+      const bool is_any = each.name.empty();
+      const bool is_wanted =
+          is_any || wanted_.fields.empty() || Contains(wanted_.fields, each.name);
+      const std::string name = is_any ? "one of many fields" : each.name;
+      const bool outside = (each.how & kMissedOutside) != 0;
+      const bool inside = (each.how & kMissedInside) != 0;
+      if (outside && is_wanted && !IsOnlyKey(each.name) && !all_entered) {
+        MayLack(kNeverWhole, WhyOutside(name));
+      }
+      if (inside && (is_wanted || Contains(wanted_.others, each.name))) {
+        MayLack(kNeverWhole, table_.name + " left " + name + " out of some events");
+      }
+    }
+  }
+
+  // Beside a measured field that is wanted, those of the key are no reason to want an event.
+  bool IsOnlyKey(std::string_view field) const {
+    return !asks_for_events() && KeyHolds(table_, field);
+  }
+
+  // Whether every event that had a filtered field has entered: then so has each one that is wanted.
+  bool AnyFilteredIsNeverOutside(const std::vector<MissedField>& missed) const {
+    return std::any_of(
+        query_.filters.begin(), query_.filters.end(), [&](const FieldFilter& filter) {
+          return std::none_of(missed.begin(), missed.end(), [&](const MissedField& each) {
+            return (each.name == filter.field || each.name.empty()) &&
+                   (each.how & kMissedOutside) != 0 && each.sequence > newest_;
+          });
+        });
+  }
+
+  std::string WhyOutside(const std::string& field) const {
+    if (table_.when.empty()) return table_.name + " has not all events that came with " + field;
+    return table_.name + " takes only events that have " + FirstNames(table_.when) + ", and " +
+           field + " came without";
+  }
+
+  void JudgeTypes() {
+    std::vector<std::string> changed;
+    const std::vector<std::string>& fields =
+        wanted_.fields.empty() ? query_.known->names() : wanted_.fields;
+    for (const std::string& field : fields) {
+      if (!query_.known->ReadsAsAnother(field) || query_.IsTime(table_, field)) continue;
+      if (GivenBack(table_, field) == Fidelity::kText) changed.push_back(field);
+    }
+    if (changed.empty()) return;
+    plan_.lack.changed = changed.size();
+    if (!plan_.reason.empty()) return;
+    plan_.reason = fmt::format(
+        "{} keeps {} as text: bools and bytes come back as strings, strings that spell a number as "
+        "numbers",
+        table_.name, FirstNames(changed));
+  }
+
+  const EventQuery& query_;
+  const Wanted& wanted_;
+  TablePlan& plan_;
+  const Table& table_;
+  uint64_t newest_ = 0;  // The commit before which the last of the rules that matter did not apply.
+};
+
+// Where tables that could answer go by different times, those that go by the stream's are right. A
+// time of their own is that of what no other table holds.
+void JudgeTimes(const EventQuery& query, const std::vector<bool>& could_answer,
+                std::vector<TablePlan>* plans) {
+  const std::string* time = nullptr;
+  bool agree = true;
+  for (size_t i = 0; i < plans->size(); ++i) {
+    if (!could_answer[i]) continue;
+    const std::string& of_table = (*plans)[i].table->time_field;
+    agree = agree && (time == nullptr || *time == of_table);
+    time = &of_table;
+  }
+  for (TablePlan& plan : *plans) {
+    const std::string& of_table = plan.table->time_field;
+    if (agree || plan.standing == Standing::kUnfit || of_table == query.stream->time_field) {
+      continue;
+    }
+    plan.standing = Standing::kPartial;
+    plan.lack.other_time = true;
+    plan.reason = plan.table->name + " goes by the time in " + of_table +
+                  ", and other tables that hold this do not";
+  }
+}
+
+void AddLacking(const std::vector<std::string>& fields, TablePlan* plan) {
+  if (fields.empty() || plan->standing == Standing::kUnfit) return;
+  plan->standing = Standing::kPartial;
+  plan->lack.fields = fields.size();
+  plan->reason = plan->table->name + " does not hold " + FirstNames(fields);
+}
+
+// What the table does not hold of what is asked for by name, and events brought.
+void JudgeFields(const EventQuery& query, const Wanted& wanted, TablePlan* plan) {
+  std::vector<std::string> lacking;
+  for (const std::string& field : wanted.fields) {
+    if (query.known->WasSeen(field) && !Holds(query, *plan->table, field)) {
+      lacking.push_back(field);
+    }
+  }
+  AddLacking(lacking, plan);
+}
+
+// Where no field is asked for, all are that any of the candidates holds.
+void JudgeAllFields(const EventQuery& query, const std::vector<bool>& could_answer,
+                    std::vector<TablePlan>* plans) {
+  if (std::count(could_answer.begin(), could_answer.end(), true) < 2) return;
+  std::vector<std::vector<std::string>> lacking(plans->size());
+  for (const std::string& field : query.known->names()) {
+    if (!query.known->WasSeen(field)) continue;
+    std::vector<size_t> without;
+    size_t with = 0;
+    for (size_t i = 0; i < plans->size(); ++i) {
+      if (!could_answer[i]) continue;
+      const Table& table = *(*plans)[i].table;
+      // Of the stream's time, where the table goes by another, only what it holds counts.
+      if (field == table.time_field || TableHolds(table, field)) {
+        ++with;
+      } else {
+        without.push_back(i);
+      }
+    }
+    if (with == 0) continue;
+    for (const size_t i : without) lacking[i].push_back(field);
+  }
+  for (size_t i = 0; i < plans->size(); ++i) AddLacking(lacking[i], &(*plans)[i]);
+}
+
+}  // namespace
+
+void JudgeHistory(const EventQuery& query, const Wanted& wanted, const Store& store,
+                  TablePlan* plan) {
+  Judge(query, wanted, plan).JudgeHistory(store);
+  JudgeFields(query, wanted, plan);
+}
+
+void JudgeLatest(const EventQuery& query, const Wanted& wanted, TablePlan* plan) {
+  Judge(query, wanted, plan).JudgeLatest();
+  JudgeFields(query, wanted, plan);
+}
+
+void JudgeTogether(const EventQuery& query, const std::vector<bool>& could_answer,
+                   std::vector<TablePlan>* plans) {
+  JudgeTimes(query, could_answer, plans);
+  if (query.fields.empty()) JudgeAllFields(query, could_answer, plans);
+}
+
+}  // namespace tallyd

@@ -1,0 +1,33 @@
+// Where a page of events ended, and what a query needs to go on there: the same table and the same
+// absolute times, whatever "-15m" means by now.
+#ifndef TALLYD_API_QUERY_ASK_EVENT_CURSOR_H_
+#define TALLYD_API_QUERY_ASK_EVENT_CURSOR_H_
+
+#include <string>
+#include <string_view>
+
+#include "config/values/result.h"
+#include "config/values/time.h"
+
+namespace tallyd {
+
+// The place of an event in the order of an answer: by time, then by `tie` (its row key, its entity
+// where several rows make an event, its group when downsampled), then by number among equals.
+struct EventPosition {
+  TimeUs time = 0;
+  std::string tie;
+  int64_t emitted = 0;  // Events of this time and tie that have been answered.
+};
+
+struct EventCursor {
+  std::string table;
+  TimeRange range;
+  EventPosition position;
+};
+
+std::string EncodeCursor(const EventCursor& cursor, uint64_t query_hash);
+Result<EventCursor> DecodeCursor(std::string_view text, uint64_t query_hash);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_ASK_EVENT_CURSOR_H_

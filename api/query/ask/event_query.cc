@@ -1,0 +1,281 @@
+#include "api/query/ask/event_query.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "api/cursor.h"
+#include "api/query/ask/filter_values.h"
+#include "config/schema/table_rules.h"
+#include "config/values/glob.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::array<std::string_view, 7> kAggregations = {"avg",   "min",   "max", "sum",
+                                                           "count", "first", "last"};
+// Parts of the contract that later versions answer.
+constexpr std::string_view kLaterAggregations[] = {"stddev", "rate", "increase",
+                                                   "delta",  "p50",  "p99"};
+constexpr std::string_view kLaterParameters[] = {"fill", "where", "top"};
+constexpr std::string_view kReserved[] = {"from", "to",    "fields", "limit", "order",
+                                          "step", "agg",   "by",     "fill",  "where",
+                                          "top",  "table", "cursor", "scan",  "format"};
+constexpr std::string_view kLists[] = {"fields", "agg", "by"};
+constexpr std::string_view kForLatest[] = {"fields", "limit", "cursor", "table", "format"};
+constexpr std::string_view kForRemoval[] = {"from", "to"};
+
+bool Contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+Status CheckReserved(std::string_view name, QueryKind kind) {
+  if (Contains(kLaterParameters, name)) {
+    return Invalid(std::string(name) +
+                   ": this version does not have it yet; a field of that name " +
+                   "is given as field." + std::string(name));
+  }
+  const bool taken = kind == QueryKind::kEvents ||
+                     (kind == QueryKind::kLatest && Contains(kForLatest, name)) ||
+                     (kind == QueryKind::kRemoval && Contains(kForRemoval, name));
+  if (taken) return {};
+  return Invalid(std::string(name) + ": not a parameter here" +
+                 (kind == QueryKind::kLatest ? ", where only the latest values are" : "") +
+                 "; a field of that name is given as field." + std::string(name));
+}
+
+// Everything that is not reserved, in order; the values of a repeated field together.
+Status ReadFilters(const Params& params, EventQuery* query) {
+  constexpr std::string_view kPrefix = "field.";
+  for (const auto& [name, value] : params.all()) {
+    if (Contains(kReserved, name)) {
+      if (Status status = CheckReserved(name, query->kind); !status) return status;
+      if (Contains(kLists, name)) continue;
+      if (Status status = params.ExpectOnce(name); !status) return status;
+      continue;
+    }
+    const bool prefixed = name.starts_with(kPrefix) && !query->known->Knows(name);
+    const std::string field = prefixed ? name.substr(kPrefix.size()) : name;
+    if (!query->known->Knows(field)) return query->known->Unknown(field);
+    if (value.empty() && query->kind == QueryKind::kRemoval) {
+      return Invalid(field + ": it is empty, which no key field is; say whose events are to go");
+    }
+    const auto same =
+        std::find_if(query->filters.begin(), query->filters.end(),
+                     [&](const FieldFilter& filter) { return filter.field == field; });
+    if (same == query->filters.end()) {
+      query->filters.push_back({field, {value}});
+    } else if (std::find(same->values.begin(), same->values.end(), value) == same->values.end()) {
+      same->values.push_back(value);
+    }
+  }
+  return {};
+}
+
+bool HasPaddedDigits(const EventQuery& query, std::string_view field) {
+  return std::any_of(query.stream->tables.begin(), query.stream->tables.end(), [&](size_t index) {
+    const auto& segments = query.schema().tables[index].row_key.segments();
+    return std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+      return segment.field == field && segment.spec.kind == SpecKind::kZero;
+    });
+  });
+}
+
+// Filters match by value: each text becomes those under which the value may be stored.
+Status SpellFilters(EventQuery* query) {
+  for (FieldFilter& filter : query->filters) {
+    const FilteredField field{filter.field, query->known->TypesOf(filter.field),
+                              HasPaddedDigits(*query, filter.field)};
+    std::vector<std::string> all;
+    for (const std::string& asked : filter.values) {
+      const Result<std::vector<std::string>> texts = TextsOf(field, asked);
+      if (!texts) return texts.error();
+      for (const std::string& text : *texts) {
+        if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+      }
+    }
+    filter.values = std::move(all);
+  }
+  return {};
+}
+
+// A time that no table keeps as a field can be bounded, not compared as text.
+Status CheckTimeFilters(const EventQuery& query) {
+  for (const FieldFilter& filter : query.filters) {
+    bool is_time = filter.field == query.stream->time_field;
+    bool held = false;
+    for (const size_t index : query.stream->tables) {
+      const Table& table = query.schema().tables[index];
+      is_time = is_time || table.time_field == filter.field;
+      held = held || TableHolds(table, filter.field);
+    }
+    if (is_time && !held) {
+      return Invalid(filter.field + ": it is the time; bound it with from and to");
+    }
+  }
+  return {};
+}
+
+Status ReadTimes(const Params& params, EventQuery* query) {
+  for (const auto& [name, bound] :
+       {std::pair{"from", &query->time.from}, std::pair{"to", &query->time.to}}) {
+    const auto text = params.Get(name);
+    if (!text) continue;
+    Result<TimeUs> time = ParseQueryTime(*text, query->now);
+    if (!time) return time.error().Prefixed(name);
+    *bound = *time;
+  }
+  if (query->time.from > query->time.to) return Invalid("from: it lies after to");
+  return {};
+}
+
+Status ReadFields(const Params& params, EventQuery* query) {
+  query->fields = params.List("fields");
+  for (const std::string& field : query->fields) {
+    if (!IsGlob(field) && !query->known->Knows(field)) return query->known->Unknown(field);
+  }
+  query->by = params.List("by");
+  for (const std::string& field : query->by) {
+    if (!query->known->Knows(field)) return query->known->Unknown(field).Prefixed("by");
+  }
+  return {};
+}
+
+Result<Aggregation> ParseAggregation(std::string_view name) {
+  const auto it = std::find(kAggregations.begin(), kAggregations.end(), name);
+  if (it != kAggregations.end()) return static_cast<Aggregation>(it - kAggregations.begin());
+  if (Contains(kLaterAggregations, name)) {
+    return Invalid("agg: this version does not have " + Quoted(name) + " yet");
+  }
+  return Invalid("agg: " + Quoted(name) + " is none of avg, min, max, sum, count, first, last");
+}
+
+Status ReadDownsampling(const Params& params, EventQuery* query) {
+  const auto step = params.Get("step");
+  if (step) {
+    Result<int64_t> step_us = ParseDuration(*step);
+    if (!step_us) return step_us.error().Prefixed("step");
+    query->step_us = *step_us;
+  }
+  for (const std::string& name : params.List("agg")) {
+    Result<Aggregation> aggregation = ParseAggregation(name);
+    if (!aggregation) return aggregation.error();
+    auto& all = query->aggregations;
+    if (std::find(all.begin(), all.end(), *aggregation) == all.end()) all.push_back(*aggregation);
+  }
+  if (step && query->aggregations.empty()) {
+    return Invalid(
+        "step: it needs agg, for example agg=avg (also min, max, sum, count, first, last)");
+  }
+  if (!step && !query->aggregations.empty()) {
+    return Invalid("agg: it needs step, for example step=1m");
+  }
+  if (!step && !query->by.empty()) {
+    return Invalid("by: it groups steps; add step and agg, for example step=1m&agg=avg");
+  }
+  return {};
+}
+
+Status ReadAnswer(const Request& request, EventQuery* query) {
+  const Params& params = request.params;
+  Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
+  if (!limit) return limit.error();
+  query->limit = *limit;
+  if (const auto order = params.Get("order")) {
+    if (*order != "asc" && *order != "desc") {
+      return Invalid("order: " + Quoted(*order) + " is neither asc nor desc");
+    }
+    query->order = *order == "asc" ? Order::kAscending : Order::kDescending;
+  }
+  Result<AnswerFormat> format = ChooseFormat(request);
+  if (!format) return format.error();
+  query->format = *format;
+  Result<bool> scan = params.Flag("scan");
+  if (!scan) return scan.error();
+  query->scan = *scan;
+  query->table = params.Get("table").value_or("");
+  return {};
+}
+
+Status ReadCursor(const Params& params, EventQuery* query) {
+  const auto text = params.Get("cursor");
+  if (!text) return {};
+  Result<EventCursor> cursor = DecodeCursor(*text, query->hash);
+  if (!cursor) return cursor.error();
+  query->time = cursor->range;
+  query->table = cursor->table;
+  query->cursor = std::move(*cursor);
+  return {};
+}
+
+}  // namespace
+
+std::string_view ToString(Aggregation aggregation) {
+  return kAggregations[static_cast<size_t>(aggregation)];
+}
+
+EventQuery InTermsOf(const Table& table, EventQuery query) {
+  const Spellings& spellings = query.known->spellings();
+  if (std::ranges::none_of(table.columns, &ColumnRule::compact_names)) return query;
+  const auto add = [](std::string name, std::vector<std::string>* names) {
+    if (std::ranges::count(*names, name) == 0) names->push_back(std::move(name));
+  };
+  std::vector<std::string> fields;
+  for (const std::string& pattern : query.fields) {
+    add(IsGlob(pattern) ? pattern : SpellingIn(table, pattern, spellings), &fields);
+    if (!IsGlob(pattern)) continue;
+    // What a glob matches may come back under a name that it does not match.
+    std::vector<std::string> matching = query.known->Matching(pattern);
+    for (const std::string& name : query.known->compact_names()) {
+      if (GlobMatches(pattern, name)) matching.push_back(name);
+    }
+    for (const std::string& name : matching) {
+      std::string spelling = SpellingIn(table, name, spellings);
+      if (spelling != name && !GlobMatches(pattern, spelling)) add(std::move(spelling), &fields);
+    }
+  }
+  query.fields = std::move(fields);
+  std::vector<std::string> by;
+  for (const std::string& name : query.by) add(SpellingIn(table, name, spellings), &by);
+  query.by = std::move(by);
+  std::vector<FieldFilter> filters;
+  for (FieldFilter& filter : query.filters) {
+    std::string field = SpellingIn(table, filter.field, spellings);
+    const auto same = std::ranges::find(filters, field, &FieldFilter::field);
+    if (same == filters.end()) {
+      filters.push_back({std::move(field), std::move(filter.values)});
+    } else {
+      same->values.insert(same->values.end(), filter.values.begin(), filter.values.end());
+    }
+  }
+  query.filters = std::move(filters);
+  return query;
+}
+
+Result<EventQuery> ParseEventQuery(const Request& request, ApiContext& context, QueryKind kind) {
+  EventQuery query;
+  query.snapshot = context.snapshot();
+  query.kind = kind;
+  query.now = context.clock.Now();
+  Result<const Stream*> stream = FindStream(query.schema(), request.arguments[0]);
+  if (!stream) return stream.error();
+  query.stream = *stream;
+  query.known = std::make_shared<StreamFields>(query.schema(), *query.stream, context.store);
+  query.hash = HashOfQuery(kind == QueryKind::kLatest ? "latest" : "events", query.stream->name,
+                           request.params);
+  const Params& params = request.params;
+  if (Status status = ReadFilters(params, &query); !status) return status.error();
+  if (Status status = CheckTimeFilters(query); !status) return status.error();
+  if (Status status = SpellFilters(&query); !status) return status.error();
+  if (Status status = ReadTimes(params, &query); !status) return status.error();
+  if (Status status = ReadFields(params, &query); !status) return status.error();
+  if (Status status = ReadDownsampling(params, &query); !status) return status.error();
+  if (Status status = ReadAnswer(request, &query); !status) return status.error();
+  if (Status status = ReadCursor(params, &query); !status) return status.error();
+  return query;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,46 @@
+// The planner: which table answers a query, and by which ranges of its keys.
+//
+// 1. Candidates are judged one by one (api/query/ask/candidate.h): whole, partial, or unfit.
+// 2. Whole ones go before partial ones, or `table=` pins one. Where all are partial, the fullest
+//    answers and the plan says so: it goes by the stream's time, then lacks the fewest of the
+//    fields asked for, then holds everything from the earliest time on, then has the most fields
+//    in their own type; of equals, its rules have applied for the longest (Lack).
+// 3. A candidate that would read its whole table is refused, unless `scan=1`.
+// 4. Of what is left the least estimated work wins (TablePlan::cost); ties go to the file's order.
+#ifndef TALLYD_API_QUERY_ASK_PLANNER_H_
+#define TALLYD_API_QUERY_ASK_PLANNER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/query/ask/candidate.h"
+#include "api/query/ask/event_query.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+struct QueryPlan {
+  std::vector<TablePlan> candidates;  // In the file's order.
+  std::optional<size_t> chosen;
+  std::optional<Error> refusal;  // Why the query is not answered, also when a scan was chosen.
+};
+
+enum class Estimates : uint8_t { kWhereNeeded, kAll };
+
+// Errors: the pinned table is unknown, of another stream, or a latest table; the store fails.
+Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates estimates);
+
+// The plan for the stream's (first, or named) latest table: always a range. 404 where there is
+// none.
+Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store);
+
+// The members of a plan, without braces: "table":...,"kind":...,"ranges":...
+void AppendPlanMembers(const TablePlan& plan, std::string* out);
+// The answer of GET .../plan.
+std::string PlanJson(const QueryPlan& plan);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_ASK_PLANNER_H_

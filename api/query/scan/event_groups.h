@@ -1,0 +1,145 @@
+// From parts to events in order. A group is what has one place in the order of an answer: the
+// events of one time and one tie (the row key; the entity where an event is spread over rows).
+//
+// - MergedGroups: every range comes in order of time, so a merge of them streams.
+// - SequentialGroups: the rows of latest tables, in key order, range after range.
+// - GatheredGroups: ranges in no useful order. One pass keeps the smallest groups that fit into
+//   memory; what did not fit is read by the next pass.
+#ifndef TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_
+#define TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/query/scan/fragment_merger.h"
+#include "api/query/scan/part_scan.h"
+
+namespace tallyd {
+
+// A place in the order. Of latest tables the time is 0 for all.
+struct GroupKeyView {
+  TimeUs time = 0;
+  std::string_view tie;
+};
+struct GroupKey {
+  TimeUs time = 0;
+  std::string tie;
+  GroupKeyView view() const { return {time, tie}; }
+};
+
+// Orders both ways; descending is the exact mirror.
+struct GroupLess {
+  using is_transparent = void;
+  bool descending = false;
+
+  bool operator()(const GroupKeyView& a, const GroupKeyView& b) const {
+    const GroupKeyView& low = descending ? b : a;
+    const GroupKeyView& high = descending ? a : b;
+    return low.time != high.time ? low.time < high.time : low.tie < high.tie;
+  }
+  bool operator()(const GroupKey& a, const GroupKey& b) const {
+    return (*this)(a.view(), b.view());
+  }
+  bool operator()(const GroupKey& a, const GroupKeyView& b) const { return (*this)(a.view(), b); }
+  bool operator()(const GroupKeyView& a, const GroupKey& b) const { return (*this)(a, b.view()); }
+};
+
+struct EventGroup {
+  GroupKeyView key;
+  TimeUs time = 0;
+  std::vector<std::span<const EventField>> events;
+};
+
+class GroupSource {
+ public:
+  virtual ~GroupSource() = default;
+  // To the next group in order; false at the end.
+  virtual Result<bool> Next() = 0;
+  // Valid until Next.
+  const EventGroup& group() const { return group_; }
+
+ protected:
+  EventGroup group_;
+};
+
+// The ranges that hold the events of a narrower time.
+using RangesOf = std::function<Result<std::vector<KeyRange>>(const TimeRange&)>;
+
+struct GroupOptions {
+  TimeRange time;
+  bool descending = false;
+  std::optional<GroupKey> start;  // Groups before it are left out.
+};
+
+class MergedGroups final : public GroupSource {
+ public:
+  // `time_descends`: the ranges' rows come newest first.
+  MergedGroups(const ScanInput& input, const std::vector<KeyRange>& ranges, bool time_descends,
+               const GroupOptions& options);
+  Result<bool> Next() override;
+
+ private:
+  Status Advance(size_t scan);
+  bool After(size_t a, size_t b) const;
+  GroupKeyView KeyOf(const PartScan& scan) const;
+
+  const ScanInput& input_;
+  GroupOptions options_;
+  GroupLess less_;
+  std::vector<std::unique_ptr<PartScan>> scans_;
+  std::vector<size_t> heap_;     // Scans by their part's key, the first on top.
+  std::vector<size_t> current_;  // Scans that the group's events came from.
+  bool primed_ = false;
+  FragmentMerger merger_;
+};
+
+class SequentialGroups final : public GroupSource {
+ public:
+  SequentialGroups(const ScanInput& input, std::vector<KeyRange> ranges,
+                   const GroupOptions& options);
+  Result<bool> Next() override;
+
+ private:
+  PartScan scan_;
+  FragmentMerger merger_;
+};
+
+class GatheredGroups final : public GroupSource {
+ public:
+  // `max_groups`: more will not be asked for before the next page.
+  GatheredGroups(const ScanInput& input, RangesOf ranges, const GroupOptions& options,
+                 size_t max_groups);
+  Result<bool> Next() override;
+
+ private:
+  struct Held {
+    TimeUs time = 0;
+    HeldEvents events;
+  };
+  using HeldMap = std::map<GroupKey, Held, GroupLess>;
+
+  Status Pass();
+  void Keep(const PartScan& scan);
+  void Evict();
+
+  const ScanInput& input_;
+  RangesOf ranges_;
+  GroupOptions options_;
+  size_t max_groups_;
+  PartScan scan_;
+  HeldMap held_;
+  HeldMap::iterator next_;
+  size_t held_bytes_ = 0;
+  std::optional<GroupKey> bound_;  // From here on, groups were not kept.
+  bool passed_ = false;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_

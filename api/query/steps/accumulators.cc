@@ -1,0 +1,166 @@
+#include "api/query/steps/accumulators.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tallyd {
+namespace {
+
+// Holds every int64 and every double exactly, so that they compare as the numbers they are.
+long double Exactly(const Value& value) {
+  return value.type() == ValueType::kInt64 ? static_cast<long double>(value.AsInt())
+                                           : static_cast<long double>(value.AsDouble());
+}
+
+void Lower(Value* minimum, const Value& value) {
+  if (minimum->is_null() || Exactly(value) < Exactly(*minimum)) *minimum = value;
+}
+
+void Raise(Value* maximum, const Value& value) {
+  if (maximum->is_null() || Exactly(value) > Exactly(*maximum)) *maximum = value;
+}
+
+Value FiniteOrNull(double value) { return std::isfinite(value) ? Value::Double(value) : Value(); }
+
+}  // namespace
+
+Accumulators::Accumulators(const std::vector<Aggregation>& aggregations) {
+  static_assert(std::numeric_limits<long double>::digits >= 63);
+  for (const Aggregation aggregation : aggregations) {
+    const bool sums = aggregation == Aggregation::kAvg || aggregation == Aggregation::kSum;
+    keeps_[static_cast<size_t>(sums ? Aggregation::kSum : aggregation)] = true;
+  }
+}
+
+size_t Accumulators::bytes_each() const {
+  const auto bytes = [&](Aggregation aggregation, size_t size) {
+    return keeps_[static_cast<size_t>(aggregation)] ? size : 0;
+  };
+  return bytes(Aggregation::kCount, sizeof(uint64_t)) + bytes(Aggregation::kSum, sizeof(Sum)) +
+         bytes(Aggregation::kMin, sizeof(Value)) + bytes(Aggregation::kMax, sizeof(Value)) +
+         bytes(Aggregation::kFirst, sizeof(End)) + bytes(Aggregation::kLast, sizeof(End));
+}
+
+void Accumulators::Grow(size_t count) {
+  size_ += count;
+  if (keeps_[static_cast<size_t>(Aggregation::kCount)]) counts_.resize(size_);
+  if (keeps_[static_cast<size_t>(Aggregation::kSum)]) sums_.resize(size_);
+  if (keeps_[static_cast<size_t>(Aggregation::kMin)]) minima_.resize(size_);
+  if (keeps_[static_cast<size_t>(Aggregation::kMax)]) maxima_.resize(size_);
+  if (keeps_[static_cast<size_t>(Aggregation::kFirst)]) firsts_.resize(size_);
+  if (keeps_[static_cast<size_t>(Aggregation::kLast)]) lasts_.resize(size_);
+}
+
+void Accumulators::Add(size_t index, TimeUs time, const Value& value) {
+  if (!counts_.empty()) ++counts_[index];
+  if (!firsts_.empty()) AddEnd(index, time, value, true);
+  if (!lasts_.empty()) AddEnd(index, time, value, false);
+  if (!value.is_number()) return;
+  if (!sums_.empty()) AddSum(index, value);
+  if (!minima_.empty()) Lower(&minima_[index], value);
+  if (!maxima_.empty()) Raise(&maxima_[index], value);
+}
+
+// What compares numbers of one kind and scale needs only the extremes of them.
+void Accumulators::AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data,
+                          size_t begin) {
+  const bool by_extremes =
+      data.kind == ColumnData::Kind::kInt || data.kind == ColumnData::Kind::kDecimal;
+  const bool ends = !firsts_.empty() || !lasts_.empty();
+  if (!by_extremes || ends || !sums_.empty()) {
+    for (size_t i = 0; i < times.size(); ++i) Add(index, times[i], data.At(begin + i));
+    return;
+  }
+  if (!counts_.empty()) counts_[index] += times.size();
+  if (minima_.empty() && maxima_.empty()) return;
+  const auto numbers = std::span(data.numbers).subspan(begin, times.size());
+  const auto value_of = [&](int64_t number) {
+    return data.kind == ColumnData::Kind::kInt ? Value::Int(number)
+                                               : Value::Decimal(number, data.scale);
+  };
+  if (!minima_.empty()) Lower(&minima_[index], value_of(std::ranges::min(numbers)));
+  if (!maxima_.empty()) Raise(&maxima_[index], value_of(std::ranges::max(numbers)));
+}
+
+void Accumulators::AddSum(size_t index, const Value& value) {
+  Sum& sum = sums_[index];
+  ++sum.numbers;
+  if (value.type() == ValueType::kInt64) {
+    sum.integers += value.AsInt();
+    return;
+  }
+  AddFloat(value.AsDouble(), &sum);
+}
+
+void Accumulators::AddFloat(double added, Sum* sum) {
+  sum->has_float = true;
+  const double total = sum->floats + added;
+  sum->compensation += std::fabs(sum->floats) >= std::fabs(added) ? (sum->floats - total) + added
+                                                                  : (added - total) + sum->floats;
+  sum->floats = total;
+}
+
+void Accumulators::Absorb(size_t index, const Accumulators& later, size_t from) {
+  if (!counts_.empty()) counts_[index] += later.counts_[from];
+  if (!sums_.empty()) {
+    const Sum& sum = later.sums_[from];
+    sums_[index].integers += sum.integers;
+    sums_[index].numbers += sum.numbers;
+    if (sum.has_float) AddFloat(sum.floats, &sums_[index]);
+    sums_[index].compensation += sum.compensation;
+  }
+  if (!minima_.empty() && !later.minima_[from].is_null()) {
+    Lower(&minima_[index], later.minima_[from]);
+  }
+  if (!maxima_.empty() && !later.maxima_[from].is_null()) {
+    Raise(&maxima_[index], later.maxima_[from]);
+  }
+  if (!firsts_.empty() && !later.firsts_[from].value.is_null()) {
+    AddEnd(index, later.firsts_[from].time, later.firsts_[from].value, true);
+  }
+  if (!lasts_.empty() && !later.lasts_[from].value.is_null()) {
+    AddEnd(index, later.lasts_[from].time, later.lasts_[from].value, false);
+  }
+}
+
+// Of events of one time the earlier in key order is the first, the later the last.
+void Accumulators::AddEnd(size_t index, TimeUs time, const Value& value, bool is_first) {
+  End& end = is_first ? firsts_[index] : lasts_[index];
+  const bool replaces = end.value.is_null() || (is_first ? time < end.time : time >= end.time);
+  if (!replaces) return;
+  end = {time, value};
+  if (value.type() != ValueType::kString && value.type() != ValueType::kBytes) return;
+  std::string& text = (is_first ? first_texts_ : last_texts_)[index];
+  text.assign(value.AsView());
+  end.value = value.type() == ValueType::kString ? Value::String(text) : Value::Bytes(text);
+}
+
+Value Accumulators::Get(size_t index, Aggregation aggregation) const {
+  switch (aggregation) {
+    case Aggregation::kCount:
+      return counts_[index] == 0 ? Value() : Value::Int(static_cast<int64_t>(counts_[index]));
+    case Aggregation::kMin:
+      return minima_[index];
+    case Aggregation::kMax:
+      return maxima_[index];
+    case Aggregation::kFirst:
+      return firsts_[index].value;
+    case Aggregation::kLast:
+      return lasts_[index].value;
+    case Aggregation::kAvg:
+    case Aggregation::kSum:
+      break;
+  }
+  const Sum& sum = sums_[index];
+  if (sum.numbers == 0) return Value();
+  const double floats = sum.floats + sum.compensation;
+  const double all = static_cast<double>(sum.integers) + floats;
+  if (aggregation == Aggregation::kAvg) return FiniteOrNull(all / sum.numbers);
+  const bool fits = sum.integers >= std::numeric_limits<int64_t>::min() &&
+                    sum.integers <= std::numeric_limits<int64_t>::max();
+  if (!sum.has_float && fits) return Value::Int(static_cast<int64_t>(sum.integers));
+  return FiniteOrNull(all);
+}
+
+}  // namespace tallyd

@@ -1,0 +1,65 @@
+// Accumulators: many small sums, extremes and ends, side by side; only what is asked for is kept.
+#ifndef TALLYD_API_QUERY_STEPS_ACCUMULATORS_H_
+#define TALLYD_API_QUERY_STEPS_ACCUMULATORS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/query/ask/event_query.h"
+#include "config/values/value.h"
+#include "storage/blocks/column_block.h"
+
+namespace tallyd {
+
+class Accumulators {
+ public:
+  explicit Accumulators(const std::vector<Aggregation>& aggregations);
+
+  // What one accumulator takes.
+  size_t bytes_each() const;
+  size_t size() const { return size_; }
+  void Grow(size_t count);  // By so many, empty.
+
+  void Add(size_t index, TimeUs time, const Value& value);
+  // Of as many values as there are times, from `begin` on.
+  void AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data, size_t begin);
+  // What `later`, of the same aggregations, has at its `from`, of rows later in key order.
+  void Absorb(size_t index, const Accumulators& later, size_t from);
+  // Null where nothing was added that counts.
+  Value Get(size_t index, Aggregation aggregation) const;
+
+ private:
+  struct Sum {
+    __extension__ __int128 integers = 0;
+    double floats = 0;
+    double compensation = 0;  // Neumaier's.
+    uint32_t numbers = 0;
+    bool has_float = false;
+  };
+  struct End {
+    TimeUs time = 0;
+    Value value;
+  };
+
+  void AddSum(size_t index, const Value& value);
+  static void AddFloat(double added, Sum* sum);
+  void AddEnd(size_t index, TimeUs time, const Value& value, bool is_first);
+
+  bool keeps_[7] = {};  // By Aggregation; avg keeps sums.
+  size_t size_ = 0;
+  std::vector<uint64_t> counts_;
+  std::vector<Sum> sums_;
+  std::vector<Value> minima_;
+  std::vector<Value> maxima_;
+  std::vector<End> firsts_;
+  std::vector<End> lasts_;
+  std::unordered_map<size_t, std::string> first_texts_;  // Of the ends that are text.
+  std::unordered_map<size_t, std::string> last_texts_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_STEPS_ACCUMULATORS_H_

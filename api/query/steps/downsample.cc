@@ -1,0 +1,194 @@
+#include "api/query/steps/downsample.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kMaxAccumulators = 5'000'000;
+constexpr size_t kMaxAccumulatorBytes = 192u << 20;
+
+const Value* Find(std::span<const EventField> event, uint32_t field) {
+  for (const EventField& candidate : event) {
+    if (candidate.field == field) return &candidate.value;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Downsampler::Downsampler(DownsampleSpec spec, FieldTable* fields)
+    : spec_(std::move(spec)), accumulators_(spec_.aggregations) {
+  for (const std::string& field : spec_.by) {
+    by_ids_.push_back(fields->Add(field));
+    by_columns_.push_back(columns_.Add(field));
+  }
+  for (size_t i = 0; i < spec_.fields.size(); ++i) {
+    const uint32_t id = fields->Add(spec_.fields[i]);
+    if (id >= field_index_.size()) field_index_.resize(id + 1, -1);
+    field_index_[id] = static_cast<int>(i);
+  }
+}
+
+// Groups are told apart, and ordered, by the text of their values; a zero byte ends each.
+uint32_t Downsampler::GroupOf(std::span<const EventField> event) {
+  group_text_.clear();
+  group_.clear();
+  for (const uint32_t id : by_ids_) {
+    const Value* value = Find(event, id);
+    group_.push_back(value != nullptr ? *value : Value());
+    const size_t before = group_text_.size();
+    AppendText(group_.back(), &group_text_);
+    for (size_t i = before; i < group_text_.size(); ++i) {
+      if (group_text_[i] == '\0') group_text_[i] = '\1';
+    }
+    group_text_.push_back('\0');
+  }
+  return GroupOf(group_text_, group_);
+}
+
+uint32_t Downsampler::GroupOf(const std::string& text, std::span<const Value> values) {
+  if (by_ids_.empty() && !group_values_.empty()) return 0;
+  const auto it = groups_.find(text);
+  if (it != groups_.end()) return it->second;
+  const auto group = static_cast<uint32_t>(group_values_.size());
+  std::vector<Value>& kept = group_values_.emplace_back(values.begin(), values.end());
+  for (Value& value : kept) {
+    if (value.type() == ValueType::kString) {
+      value = Value::String(owned_.emplace_back(value.AsView()));
+    } else if (value.type() == ValueType::kBytes) {
+      value = Value::Bytes(owned_.emplace_back(value.AsView()));
+    }
+  }
+  group_texts_.push_back(&owned_.emplace_back(text));
+  groups_.emplace(text, group);
+  return group;
+}
+
+Result<size_t> Downsampler::SlotOf(const Slot& slot) {
+  if (last_slot_ < slots_.size() && slots_[last_slot_] == slot) return last_slot_;
+  const auto [it, is_new] = slot_index_.try_emplace(slot, slots_.size());
+  last_slot_ = it->second;
+  if (!is_new) return last_slot_;
+  const size_t wanted = accumulators_.size() + spec_.fields.size();
+  if (wanted > kMaxAccumulators / spec_.shares ||
+      wanted * accumulators_.bytes_each() > kMaxAccumulatorBytes / spec_.shares) {
+    return Error(
+        ErrorCode::kUnprocessable,
+        "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
+        "fewer fields or fewer groups");
+  }
+  slots_.push_back(slot);
+  accumulators_.Grow(spec_.fields.size());
+  return last_slot_;
+}
+
+Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
+  std::optional<size_t> slot;
+  for (const EventField& field : event) {
+    const int index = field.field < field_index_.size() ? field_index_[field.field] : -1;
+    if (index < 0 || field.value.is_null()) continue;
+    if (!slot) {
+      const Result<size_t> found = SlotOf({time / spec_.step_us, GroupOf(event)});
+      if (!found) return found.error();
+      slot = *found;
+    }
+    accumulators_.Add(*slot * spec_.fields.size() + static_cast<size_t>(index), time, field.value);
+  }
+  return {};
+}
+
+Status Downsampler::AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
+                           uint32_t field, const RunColumn& column) {
+  const auto index = static_cast<size_t>(field_index_[field]);
+  const uint32_t group = GroupOf(key_fields);
+  for (size_t begin = 0; begin < times.size();) {
+    const int64_t step = times[begin] / spec_.step_us;
+    const TimeUs from = step * spec_.step_us;
+    size_t end = begin + 1;
+    while (end < times.size() && times[end] >= from && times[end] - from < spec_.step_us) ++end;
+    const Result<size_t> slot = SlotOf({step, group});
+    if (!slot) return slot.error();
+    accumulators_.AddRun(*slot * spec_.fields.size() + index, times.subspan(begin, end - begin),
+                         *column.data, column.begin + begin);
+    begin = end;
+  }
+  return {};
+}
+
+Status Downsampler::Absorb(const Downsampler& later) {
+  spec_.shares = 1;
+  std::vector<uint32_t> groups;
+  for (size_t i = 0; i < later.group_values_.size(); ++i) {
+    groups.push_back(GroupOf(*later.group_texts_[i], later.group_values_[i]));
+  }
+  const size_t fields = spec_.fields.size();
+  for (size_t i = 0; i < later.slots_.size(); ++i) {
+    const Result<size_t> slot = SlotOf({later.slots_[i].step, groups[later.slots_[i].group]});
+    if (!slot) return slot.error();
+    for (size_t field = 0; field < fields; ++field) {
+      accumulators_.Absorb(*slot * fields + field, later.accumulators_, i * fields + field);
+    }
+  }
+  return {};
+}
+
+void Downsampler::Clear() {
+  slot_index_.clear();
+  slots_.clear();
+  last_slot_ = 0;
+  accumulators_ = Accumulators(spec_.aggregations);
+}
+
+void Downsampler::Finish() {
+  for (const std::string& field : spec_.fields) {
+    for (const Aggregation aggregation : spec_.aggregations) {
+      const std::string suffixed = field + ":" + std::string(ToString(aggregation));
+      const bool plain = spec_.aggregations.size() == 1 && columns_.Find(field) < 0;
+      value_columns_.push_back(columns_.Add(plain ? field : suffixed));
+    }
+  }
+  const auto key = [&](size_t slot) {
+    return GroupKeyView{slots_[slot].step * spec_.step_us, *group_texts_[slots_[slot].group]};
+  };
+  const GroupLess less{spec_.descending};
+  for (size_t slot = 0; slot < slots_.size(); ++slot) {
+    const bool behind_start =
+        !spec_.start || less(GroupKeyView{spec_.start->time, spec_.start->tie}, key(slot));
+    if (behind_start) order_.push_back(slot);
+  }
+  std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return less(key(a), key(b)); });
+}
+
+Result<bool> Downsampler::Next() {
+  while (next_row_ < order_.size()) {
+    FillRow(order_[next_row_++]);
+    if (row_.size() > spec_.by.size()) return true;
+  }
+  return false;
+}
+
+// A field without a value is left out; a step that has none at all is not a row.
+void Downsampler::FillRow(size_t slot) {
+  row_.clear();
+  const std::vector<Value>& group = group_values_[slots_[slot].group];
+  for (size_t i = 0; i < group.size(); ++i) row_.push_back({by_columns_[i], group[i]});
+  auto column = value_columns_.begin();
+  for (size_t field = 0; field < spec_.fields.size(); ++field) {
+    for (const Aggregation aggregation : spec_.aggregations) {
+      const size_t index = slot * spec_.fields.size() + field;
+      const Value value = accumulators_.Get(index, aggregation);
+      if (!value.is_null()) row_.push_back({*column, value});
+      ++column;
+    }
+  }
+  event_ = {slots_[slot].step * spec_.step_us, row_};
+}
+
+EventPosition Downsampler::Position() const {
+  const Slot& slot = slots_[order_[next_row_ - 1]];
+  return {slot.step * spec_.step_us, *group_texts_[slot.group], 1};
+}
+
+}  // namespace tallyd

@@ -1,0 +1,109 @@
+// Downsampler: events in any order -> one row per step (and group), in order.
+//
+//   Downsampler steps(...);
+//   steps.Add(time, fields) for every event;  steps.Finish();
+//   then it is an EventStream whose columns are named by its own FieldTable.
+//
+// Steps are aligned to the epoch. Sums of integers are exact (128 bits; a float where they do not
+// fit 64), sums of floats are compensated, so that the order of events does not show. `min`, `max`,
+// `first` and `last` keep the type of what they found; of values that are no numbers only `count`,
+// `first` and `last` are told. What has no value is absent.
+#ifndef TALLYD_API_QUERY_STEPS_DOWNSAMPLE_H_
+#define TALLYD_API_QUERY_STEPS_DOWNSAMPLE_H_
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/query/ask/event_query.h"
+#include "api/query/scan/event_stream.h"
+#include "api/query/steps/accumulators.h"
+#include "storage/run_scan.h"
+
+namespace tallyd {
+
+struct DownsampleSpec {
+  int64_t step_us = 0;
+  std::vector<Aggregation> aggregations;
+  std::vector<std::string> fields;  // What is aggregated.
+  std::vector<std::string> by;
+  bool descending = false;
+  std::optional<EventPosition> start;  // Rows up to and with it are left out.
+  size_t shares = 1;                   // By which the memory that it may take is divided.
+};
+
+class Downsampler final : public EventStream {
+ public:
+  // `fields` names the fields of the events that come.
+  Downsampler(DownsampleSpec spec, FieldTable* fields);
+
+  // kUnprocessable when there are too many steps, groups and fields to hold.
+  Status Add(TimeUs time, std::span<const EventField> event);
+  // The values of one field in events that have the same key fields; their times ascend or descend
+  // for longer stretches.
+  Status AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
+                uint32_t field, const RunColumn& column);
+  const std::vector<std::string>& fields() const { return spec_.fields; }
+  bool Aggregates(uint32_t field) const {
+    return field < field_index_.size() && field_index_[field] >= 0;
+  }
+  // Adds what another of the same spec has, of rows that come later in key order.
+  Status Absorb(const Downsampler& later);
+  // Forgets all that was added.
+  void Clear();
+  void Finish();
+
+  Result<bool> Next() override;
+  EventPosition Position() const override;
+
+  // The names of the columns: `by`, then "field" or "field:agg".
+  const FieldTable& columns() const { return columns_; }
+
+ private:
+  // A step of a group: where its accumulators are.
+  struct Slot {
+    int64_t step = 0;  // Time / step_us.
+    uint32_t group = 0;
+    friend bool operator==(const Slot&, const Slot&) = default;
+  };
+  struct SlotHash {
+    size_t operator()(const Slot& slot) const {
+      return static_cast<size_t>(slot.step) * 0x9e3779b97f4a7c15u ^
+             slot.group * 0xc2b2ae3d27d4eb4fu;
+    }
+  };
+
+  uint32_t GroupOf(std::span<const EventField> event);
+  uint32_t GroupOf(const std::string& text, std::span<const Value> values);
+  Result<size_t> SlotOf(const Slot& slot);
+  void FillRow(size_t index);
+
+  DownsampleSpec spec_;
+  FieldTable columns_;
+  std::vector<int> field_index_;  // By the events' field ids: its place in spec_.fields, or -1.
+  std::vector<uint32_t> by_ids_;
+  std::vector<uint32_t> by_columns_;     // Of columns_.
+  std::vector<uint32_t> value_columns_;  // By field, then aggregation.
+
+  boost::unordered_flat_map<std::string, uint32_t> groups_;  // By the text of the `by` values.
+  std::vector<std::vector<Value>> group_values_;
+  std::vector<const std::string*> group_texts_;
+  std::deque<std::string> owned_;
+  std::string group_text_;
+  std::vector<Value> group_;  // That it is the text of.
+
+  boost::unordered_flat_map<Slot, size_t, SlotHash> slot_index_;
+  std::vector<Slot> slots_;
+  size_t last_slot_ = 0;
+  Accumulators accumulators_;
+
+  std::vector<size_t> order_;  // Of slots, sorted.
+  size_t next_row_ = 0;
+  std::vector<EventField> row_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_QUERY_STEPS_DOWNSAMPLE_H_

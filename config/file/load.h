@@ -1,0 +1,49 @@
+// The sections of the configuration file, one reader each; ParseConfig (config/file/config.cc)
+// calls them. Each takes what it finds, collects its mistakes, and leaves defaults for the rest.
+// Only for the loader.
+#ifndef TALLYD_CONFIG_FILE_LOAD_H_
+#define TALLYD_CONFIG_FILE_LOAD_H_
+
+#include <string>
+#include <vector>
+
+#include "config/file/config.h"
+#include "config/file/toml_reader.h"
+
+namespace tallyd {
+
+void ReadServer(TomlReader server, ServerConfig* config);
+void ReadStorage(TomlReader storage, StorageConfig* config);
+void ReadLog(TomlReader log, LogConfig* config);
+
+// Where a section stands in the file, so that streams and tables can be put in one order.
+template <class T>
+struct Placed {
+  T item;
+  uint32_t line = 0;
+};
+
+std::vector<Placed<Stream>> ReadStreams(TomlReader streams);
+
+// `streams` tell the time fields of tables that do not name their own. A table with mistakes that
+// leave its shape unknown is left out.
+std::vector<Placed<Table>> ReadTables(TomlReader tables,
+                                      const std::vector<Placed<Stream>>& streams);
+
+// The column rules of one table whose pattern, row key, time field and families are read. Without
+// `columns`: its pattern's default rule.
+void ReadColumns(TomlReader* table_reader, Table* table);
+
+// Names of streams, tables and families are parts of URLs and identifiers of Cloud Bigtable. What
+// is wrong with one and what is accepted; empty when nothing is.
+std::string NameMistake(std::string_view name, std::string_view what, size_t longest);
+
+// What Bigtable allows an instance.
+inline constexpr size_t kMaxTables = 1000;
+inline constexpr size_t kMaxTableNameBytes = 50;
+inline constexpr size_t kMaxFamilyNameBytes = 64;
+inline constexpr size_t kMaxStreamNameBytes = 128;
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_FILE_LOAD_H_

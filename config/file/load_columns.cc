@@ -1,0 +1,196 @@
+// Column rules: `columns` of a table, with its pattern's own name and value where a rule leaves
+// them out.
+#include <algorithm>
+
+#include "config/file/load.h"
+#include "config/schema/column_claims.h"
+#include "config/schema/table_rules.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kBlobName = "measurements_blob";
+
+struct PatternRule {
+  std::string_view name;
+  std::string_view value;
+  Serialization serialize;
+};
+
+PatternRule RuleOf(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::kSingleTimestamp:
+    case Pattern::kNewCell:
+    case Pattern::kLatest:
+      return {"{field}", "{value}", Serialization::kNone};
+    case Pattern::kSingleTimestampSerialized:
+      return {kBlobName, "", Serialization::kProtobuf};
+    case Pattern::kNewColumn:
+      return {"{value}", "", Serialization::kNone};
+  }
+  return {};
+}
+
+void ParseTemplate(const TomlReader& reader, std::string_view key, const std::string& text,
+                   const Table& table, ValueTemplate* out) {
+  Result<ValueTemplate> parsed = ValueTemplate::Parse(text, table.time_field);
+  if (parsed) {
+    *out = std::move(*parsed);
+  } else {
+    reader.Mistake(key, parsed.error().message());
+  }
+}
+
+void ReadFields(TomlReader* reader, ColumnRule* rule) {
+  if (!reader->Strings("fields", &rule->fields)) return;
+  if (rule->fields.empty()) {
+    reader->Mistake("fields", "is empty; accepted: names or globs of event fields, or no fields");
+  }
+  std::vector<std::string> sorted = rule->fields;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    reader->Mistake("fields", "names \"" + *twice + "\" twice; accepted: each field once");
+  }
+}
+
+void ReadRename(TomlReader* reader, const Table& table, ColumnRule* rule) {
+  for (TomlReader& rename : reader->Table("rename")) {
+    for (auto& [field, qualifier] : rename.StringMembers()) {
+      if (!RuleTakes(table, *rule, field)) {
+        rename.Mistake(field,
+                       "the rule does not take this field; accepted: fields that it takes" +
+                           (rule->fields.empty() ? std::string() : ", " + Listed(rule->fields)) +
+                           "; those that the row key or the time uses only by their name");
+      }
+      const auto same =
+          std::find_if(rule->rename.begin(), rule->rename.end(),
+                       [&q = qualifier](const auto& other) { return other.second == q; });
+      if (same != rule->rename.end()) {
+        rename.Mistake(field, "\"" + qualifier + "\" is also the new name of \"" + same->first +
+                                  "\"; accepted: a qualifier of its own for each field");
+      }
+      rule->rename.emplace_back(field, qualifier);
+    }
+  }
+}
+
+// A serialized rule is one cell: what shapes single columns contradicts it.
+void CheckSerialized(const TomlReader& reader, const ColumnRule& rule) {
+  if (!rule.name.is_constant()) {
+    reader.Mistake("name",
+                   "holds a placeholder, but `serialize` makes one cell of all fields; "
+                   "accepted: text without placeholders");
+  }
+  for (const char* key : {"value", "rename", "names"}) {
+    if (reader.Has(key)) {
+      reader.Mistake(key,
+                     "has no meaning where `serialize` makes one cell of all fields; "
+                     "accepted: family, fields, name, serialize");
+    }
+  }
+}
+
+void CheckPerEvent(const TomlReader& reader) {
+  for (const char* key : {"rename", "names"}) {
+    if (reader.Has(key)) {
+      reader.Mistake(key,
+                     "is for the names of fields, but this rule runs once per event; "
+                     "accepted: family, fields, name, value; with `fields` or {field} it runs "
+                     "once per field");
+    }
+  }
+}
+
+void ReadFamilyName(TomlReader* reader, const Table& table, ColumnRule* rule) {
+  std::vector<std::string> declared;
+  for (const Family& family : table.families) declared.push_back(family.name);
+  if (!reader->Has("family")) {
+    reader->Mistake("family", "is needed; accepted: " + Listed(declared));
+  }
+  if (!reader->String("family", &rule->family) || declared.empty()) return;
+  if (table.FindFamily(rule->family) == nullptr) {
+    reader->Mistake("family",
+                    "\"" + rule->family +
+                        "\" is not one of the table's families; accepted: " + Listed(declared));
+  }
+}
+
+ColumnRule ReadRule(TomlReader reader, const Table& table) {
+  ColumnRule rule;
+  const PatternRule own = RuleOf(table.pattern);
+  ReadFamilyName(&reader, table, &rule);
+  ReadFields(&reader, &rule);
+  // A rule that says what its cells hold is not the serialized pattern's own.
+  if (!reader.Has("value")) rule.serialize = own.serialize;
+  reader.Choice<Serialization>("serialize",
+                               {{"protobuf", Serialization::kProtobuf},
+                                {"json", Serialization::kJson},
+                                {"cbor", Serialization::kCbor}},
+                               &rule.serialize);
+  const bool serialized = rule.serialize != Serialization::kNone;
+  const bool unlike_own = own.serialize != Serialization::kNone && !serialized;
+  std::string name(serialized ? kBlobName : unlike_own ? "{field}" : own.name);
+  std::string value(serialized ? "" : own.value);
+  reader.String("name", &name);
+  reader.String("value", &value);
+  ParseTemplate(reader, "name", name, table, &rule.name);
+  ParseTemplate(reader, "value", value, table, &rule.value);
+  ReadRename(&reader, table, &rule);
+  bool compact = false;
+  reader.Choice<bool>("names", {{"compact", true}}, &compact);
+  rule.compact_names = compact;
+  rule.per_field = serialized || !rule.fields.empty() || rule.name.Names("field") ||
+                   rule.value.Names("field") || (name == own.name && value == own.value) ||
+                   table.row_key.names_measured_field();
+  if (serialized) {
+    CheckSerialized(reader, rule);
+  } else if (!rule.per_field) {
+    CheckPerEvent(reader);
+  }
+  reader.Finish();
+  return rule;
+}
+
+ColumnRule DefaultRule(const Table& table) {
+  const PatternRule own = RuleOf(table.pattern);
+  ColumnRule rule;
+  rule.family = table.families[0].name;
+  rule.serialize = own.serialize;
+  // The patterns' own templates parse.
+  if (auto name = ValueTemplate::Parse(own.name, table.time_field)) rule.name = std::move(*name);
+  if (auto value = ValueTemplate::Parse(own.value, table.time_field)) {
+    rule.value = std::move(*value);
+  }
+  return rule;
+}
+
+}  // namespace
+
+void ReadColumns(TomlReader* table_reader, Table* table) {
+  for (const TomlReader& reader : table_reader->TablesOf("columns")) {
+    table->columns.push_back(ReadRule(reader, *table));
+  }
+  // Of rules with mistakes it is not known what they write.
+  const auto clash = table_reader->AnyMistakes() ? std::nullopt : ColumnClaims(*table).clash();
+  if (clash) {
+    table_reader->Mistake("columns",
+                          *clash + "; accepted: a column of its own for each field and each rule");
+  }
+  if (!table->columns.empty() || table->families.empty()) return;
+  if (table_reader->IsEmptyArray("columns")) {
+    table_reader->Mistake("columns",
+                          "has no rule; accepted: tables with family and, where wanted, fields, "
+                          "name, value, rename, names, serialize");
+  } else if (table_reader->Has("columns")) {
+    return;  // Of another type, which is a mistake already.
+  } else if (table->families.size() > 1) {
+    table_reader->Mistake("columns",
+                          "is needed, since the table has several families; accepted: an array of "
+                          "tables, each with its family");
+  } else {
+    table->columns.push_back(DefaultRule(*table));
+  }
+}
+
+}  // namespace tallyd

@@ -1,0 +1,167 @@
+// [tables.X]: which stream feeds it, its pattern, its row key, what its families keep.
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "config/file/load.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kMaxFamilies = 65'535;  // The store numbers them with 16 bits.
+
+bool ReadPattern(TomlReader* reader, Pattern* pattern) {
+  if (!reader->Has("pattern")) {
+    reader->Mistake("pattern",
+                    "is needed; accepted: single-timestamp, single-timestamp-serialized, new-cell, "
+                    "new-column, latest");
+  }
+  std::string text;
+  if (!reader->String("pattern", &text)) return false;
+  if (text == "aggregate") {
+    reader->Mistake("pattern",
+                    "the pattern \"aggregate\" is not in this version; accepted: single-timestamp, "
+                    "single-timestamp-serialized, new-cell, new-column, latest");
+    return false;
+  }
+  std::vector<std::pair<std::string, Pattern>> choices;
+  for (const Pattern p : {Pattern::kSingleTimestamp, Pattern::kSingleTimestampSerialized,
+                          Pattern::kNewCell, Pattern::kNewColumn, Pattern::kLatest}) {
+    choices.emplace_back(ToString(p), p);
+  }
+  return reader->Choice("pattern", choices, pattern);
+}
+
+void ReadRowKey(TomlReader* reader, Table* table) {
+  std::string text;
+  if (!reader->Has("row_key")) {
+    reader->Mistake("row_key", "is needed; accepted: a template, as \"{hostname}#{ts:ms}\"");
+  }
+  if (!reader->String("row_key", &text)) return;
+  if (text.empty()) {
+    reader->Mistake("row_key", "is empty; accepted: a template, as \"{hostname}#{ts:ms}\"");
+    return;
+  }
+  Result<RowKeyTemplate> row_key = RowKeyTemplate::Parse(text, table->time_field);
+  if (row_key) {
+    table->row_key = std::move(*row_key);
+  } else {
+    reader->Mistake("row_key", row_key.error().message());
+  }
+}
+
+void CheckLatestFamily(const TomlReader& reader, const Family& family) {
+  if (family.max_versions.value_or(1) != 1) {
+    reader.Mistake("max_versions",
+                   "a latest table keeps one version of a cell; accepted: 1, or no max_versions");
+  }
+  if (family.expire_by_both) {
+    reader.Mistake("gc",
+                   "a latest table has one version, which never expires by both; accepted: "
+                   "any");
+  }
+}
+
+Family ReadFamily(TomlReader reader, Pattern pattern) {
+  Family family;
+  family.name = reader.name();
+  const std::string wrong = NameMistake(family.name, "family", kMaxFamilyNameBytes);
+  if (!wrong.empty()) reader.Mistake(wrong);
+  int64_t max_age = 0;
+  if (reader.Duration("max_age", {1, std::numeric_limits<int64_t>::max()}, &max_age)) {
+    family.max_age_us = max_age;
+  }
+  uint32_t max_versions = 0;
+  if (reader.Integer("max_versions", Bounds<uint32_t>{1, INT32_MAX}, &max_versions)) {
+    family.max_versions = max_versions;
+  }
+  reader.Choice<bool>("gc", {{"any", false}, {"all", true}}, &family.expire_by_both);
+  if (pattern == Pattern::kLatest) {
+    CheckLatestFamily(reader, family);
+  } else if (family.expire_by_both && (!reader.Has("max_age") || !reader.Has("max_versions"))) {
+    reader.Mistake("gc",
+                   "\"all\" needs something to expire by twice; accepted: \"all\" with "
+                   "max_age and max_versions, or \"any\"");
+  }
+  reader.NotBuilt("aggregate", "an aggregate family");
+  reader.NotBuilt("bucket", "an aggregate family, whose key this is,");
+  reader.Finish();
+  return family;
+}
+
+void ReadFamilies(TomlReader* reader, Table* table) {
+  const std::vector<TomlReader> sections = reader->Table("families");
+  for (TomlReader families : sections) {
+    for (TomlReader& family : families.Members()) {
+      table->families.push_back(ReadFamily(family, table->pattern));
+    }
+  }
+  if (table->families.empty() && (!sections.empty() || !reader->Has("families"))) {
+    reader->Mistake("families",
+                    "at least one is needed; accepted: families.NAME = {} with max_age, "
+                    "max_versions, gc");
+  }
+  if (table->families.size() > kMaxFamilies) {
+    reader->Mistake("families", "are too many; accepted: " + std::to_string(kMaxFamilies) +
+                                    " at most, and 100 are plenty");
+  }
+  std::sort(table->families.begin(), table->families.end(),
+            [](const Family& a, const Family& b) { return a.name < b.name; });
+}
+
+void ReadStreamAndTime(TomlReader* reader, const std::vector<Placed<Stream>>& streams,
+                       Table* table) {
+  table->stream = table->name;
+  if (reader->String("stream", &table->stream)) {
+    const std::string wrong = NameMistake(table->stream, "stream", kMaxStreamNameBytes);
+    if (!wrong.empty()) reader->Mistake("stream", wrong);
+  }
+  table->time_field = Stream().time_field;
+  for (const Placed<Stream>& stream : streams) {
+    if (stream.item.name == table->stream) table->time_field = stream.item.time_field;
+  }
+  if (reader->String("time", &table->time_field) && table->time_field.empty()) {
+    reader->Mistake("time", "is empty; accepted: the name of the event field that holds its time");
+  }
+}
+
+Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
+  Table table;
+  table.name = reader.name();
+  const std::string wrong = NameMistake(table.name, "table", kMaxTableNameBytes);
+  if (!wrong.empty()) reader.Mistake(wrong);
+  ReadStreamAndTime(&reader, streams, &table);
+  const bool has_pattern = ReadPattern(&reader, &table.pattern);
+  ReadRowKey(&reader, &table);
+  reader.Strings("when", &table.when);
+  reader.Choice<bool>("keep", {{"cells", false}, {"row", true}}, &table.keep_row);
+  if (has_pattern && reader.Has("keep") && table.pattern != Pattern::kLatest) {
+    reader.Mistake("keep",
+                   "is for the pattern latest only; what another table keeps, its families "
+                   "say; accepted: no keep");
+  }
+  ReadFamilies(&reader, &table);
+  ReadColumns(&reader, &table);
+  reader.NotBuilt("daily", "a nightly table");
+  reader.NotBuilt("flush", "holding counters in memory");
+  reader.NotBuilt("max_bytes", "a cap on a table's size");
+  reader.Finish();
+  return table;
+}
+
+}  // namespace
+
+std::vector<Placed<Table>> ReadTables(TomlReader tables,
+                                      const std::vector<Placed<Stream>>& streams) {
+  std::vector<TomlReader> members = tables.Members();
+  if (members.size() > kMaxTables) {
+    tables.Mistake("there are " + std::to_string(members.size()) +
+                   " tables; accepted: " + std::to_string(kMaxTables) + " at most");
+    return {};
+  }
+  std::vector<Placed<Table>> all;
+  for (TomlReader& table : members) all.push_back({ReadTable(table, streams), table.line()});
+  return all;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,37 @@
+// Mistakes: what is wrong in one configuration file, collected so that its author sees all of it at
+// once. Each becomes one line: "FILE:LINE: KEY: what is wrong; what is accepted".
+#ifndef TALLYD_CONFIG_FILE_MISTAKES_H_
+#define TALLYD_CONFIG_FILE_MISTAKES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/values/result.h"
+
+namespace tallyd {
+
+class Mistakes {
+ public:
+  void Add(uint32_t line, std::string_view key, std::string_view text);
+
+  bool empty() const { return items_.empty(); }
+  size_t size() const { return items_.size(); }
+  // In the file's order. REQUIRES: not empty.
+  Error ToError(std::string_view file) const;
+
+ private:
+  struct Item {
+    uint32_t line;
+    std::string text;  // "KEY: what is wrong; what is accepted".
+  };
+  std::vector<Item> items_;
+};
+
+// "a, b, c": for "accepted: ...".
+std::string Listed(const std::vector<std::string>& names);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_FILE_MISTAKES_H_

@@ -1,0 +1,108 @@
+// TomlReader: one table of the configuration file, read key by key with types. What is absent
+// leaves its target, and so its default, alone; what is wrong becomes a mistake, and reading goes
+// on.
+//
+//   TomlReader server = ...;
+//   server.Size("max_body", {1024, 1u << 30}, &config.max_body);
+//   server.Finish();  // Whatever was not asked for by now is an unknown key.
+//
+// Each reader returns whether the key was there and right. Copyable; the parsed file and the
+// Mistakes outlive it. Only for the loader.
+#ifndef TALLYD_CONFIG_FILE_TOML_READER_H_
+#define TALLYD_CONFIG_FILE_TOML_READER_H_
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/file/mistakes.h"
+
+namespace tallyd {
+
+// Inclusive.
+template <class T>
+struct Bounds {
+  T least;
+  T most;
+};
+
+class TomlReader {
+ public:
+  // `path` is the table's full name ("tables.METRIC"), empty at the root.
+  TomlReader(const toml::table& table, std::string path, uint32_t line, Mistakes* mistakes);
+
+  bool String(std::string_view key, std::string* out);
+  bool Strings(std::string_view key, std::vector<std::string>* out);
+  bool Bool(std::string_view key, bool* out);
+  bool Integer(std::string_view key, Bounds<uint64_t> bounds, uint64_t* out);
+  bool Integer(std::string_view key, Bounds<uint32_t> bounds, uint32_t* out);
+  bool PositiveNumber(std::string_view key, double* out);
+  // Bytes: 65536, "64KiB", "32MiB", "1GiB".
+  bool Size(std::string_view key, Bounds<uint64_t> bounds, uint64_t* out);
+  // Microseconds: "500ms", "30m", "7d".
+  bool Duration(std::string_view key, Bounds<int64_t> bounds, int64_t* out);
+
+  // One of a few names.
+  template <class E>
+  bool Choice(std::string_view key, const std::vector<std::pair<std::string, E>>& choices, E* out) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : choices) names.push_back(name);
+    size_t chosen = 0;
+    if (!ChoiceOf(key, names, &chosen)) return false;
+    *out = choices[chosen].second;
+    return true;
+  }
+
+  // A table under this one; empty when it is absent or wrong.
+  std::vector<TomlReader> Table(std::string_view key);
+  // An array of tables under this one, in order.
+  std::vector<TomlReader> TablesOf(std::string_view key);
+  // The members of this table, all of them tables, in the file's order.
+  std::vector<TomlReader> Members();
+  // The members of this table, all of them strings, in the file's order.
+  std::vector<std::pair<std::string, std::string>> StringMembers();
+
+  // A key of the contract that this version does not have: never silently ignored.
+  void NotBuilt(std::string_view key, std::string_view what);
+
+  bool Has(std::string_view key) const { return table_->contains(key); }
+  bool IsEmptyArray(std::string_view key) const;
+  // Whether a mistake was found so far, here or elsewhere in the file.
+  bool AnyMistakes() const { return !mistakes_->empty(); }
+  // Adds a mistake about one key (absent: about the table itself).
+  void Mistake(std::string_view key, std::string_view text) const;
+  // Adds a mistake about this table.
+  void Mistake(std::string_view text) const;
+  // Adds a mistake for each key that nothing asked for.
+  void Finish() const;
+
+  // The last part of the path: the name of a stream, a table, a family.
+  std::string name() const { return name_; }
+  uint32_t line() const { return line_; }
+
+ private:
+  // Null: absent. Remembers the key as one that is accepted.
+  const toml::node* Find(std::string_view key);
+  bool ChoiceOf(std::string_view key, const std::vector<std::string>& names, size_t* chosen);
+  std::string PathOf(std::string_view key) const;
+  uint32_t LineOf(std::string_view key) const;
+  TomlReader Under(const toml::table& table, std::string_view key) const;
+  // "is a string; accepted: ..."
+  void WrongType(std::string_view key, const toml::node& node, std::string_view accepted) const;
+
+  const toml::table* table_;
+  std::string path_;
+  std::string name_;
+  uint32_t line_;
+  Mistakes* mistakes_;
+  std::vector<std::string> accepted_;
+  std::vector<std::string> not_built_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_FILE_TOML_READER_H_

@@ -1,0 +1,80 @@
+#include "config/schema/key_escape.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tallyd {
+namespace {
+
+constexpr char kHex[] = "0123456789ABCDEF";
+constexpr size_t kEscapeSize = 3;
+
+bool MustEscape(char c, char stop) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f || c == '%' || c == stop;
+}
+
+// Of an uppercase hex digit; -1 for any other byte.
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+void EscapeTail(size_t start, char stop, std::string* out) {
+  const auto must = [stop](char c) { return MustEscape(c, stop); };
+  const auto begin = out->begin() + static_cast<std::ptrdiff_t>(start);
+  const auto count = static_cast<size_t>(std::count_if(begin, out->end(), must));
+  if (count == 0) return;
+  size_t from = out->size();
+  size_t to = from + count * (kEscapeSize - 1);
+  out->resize(to);
+  // From the back, so that nothing is overwritten before it is read.
+  while (from > start) {
+    const char c = (*out)[--from];
+    if (!must(c)) {
+      (*out)[--to] = c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    (*out)[--to] = kHex[byte % 16];
+    (*out)[--to] = kHex[byte / 16];
+    (*out)[--to] = '%';
+  }
+}
+
+size_t FindStop(std::string_view text, char stop) {
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] == stop) return i;
+    i += text[i] == '%' ? kEscapeSize : 1;
+  }
+  return std::string_view::npos;
+}
+
+bool Unescape(std::string_view raw, char stop, std::string* scratch, std::string_view* text) {
+  if (std::none_of(raw.begin(), raw.end(), [stop](char c) { return MustEscape(c, stop); })) {
+    *text = raw;
+    return true;
+  }
+  assert(scratch->capacity() - scratch->size() >= raw.size());
+  const size_t start = scratch->size();
+  for (size_t i = 0; i < raw.size(); ++i) {
+    char c = raw[i];
+    if (MustEscape(c, stop)) {
+      if (c != '%' || raw.size() - i < kEscapeSize) return false;
+      const int high = HexValue(raw[i + 1]);
+      const int low = HexValue(raw[i + 2]);
+      if (high < 0 || low < 0) return false;
+      c = static_cast<char>(high * 16 + low);
+      if (!MustEscape(c, stop)) return false;
+      i += kEscapeSize - 1;
+    }
+    scratch->push_back(c);
+  }
+  *text = std::string_view(*scratch).substr(start);
+  return true;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,24 @@
+// Percent-encoding within row keys: '%', control bytes and one stop byte (the first byte of the
+// literal that follows the value), uppercase hex. Canonical: a text has one encoding, and decoding
+// accepts no other. An encoded text never holds its stop byte outside of an escape.
+#ifndef TALLYD_CONFIG_SCHEMA_KEY_ESCAPE_H_
+#define TALLYD_CONFIG_SCHEMA_KEY_ESCAPE_H_
+
+#include <string>
+#include <string_view>
+
+namespace tallyd {
+
+// Encodes in place what `out` holds from `start` on. Stop '\0': none (NUL is a control byte).
+void EscapeTail(size_t start, char stop, std::string* out);
+
+// How many bytes of `text` come before the first unescaped `stop`; npos when there is none.
+size_t FindStop(std::string_view text, char stop);
+
+// Decodes. `*text` views `raw` where nothing is escaped, else what was appended to `scratch`, whose
+// capacity must hold raw.size() bytes more. False when `raw` is not what EscapeTail makes.
+bool Unescape(std::string_view raw, char stop, std::string* scratch, std::string_view* text);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_SCHEMA_KEY_ESCAPE_H_

@@ -1,0 +1,58 @@
+// From "these fields are known, this is the time range" to the ranges of row keys that hold the
+// answer: a single range, a list of buckets, a fan-out over salts or values, or everything.
+//
+// The template is walked from the left. Literals, known fields and salts of known fields extend
+// every prefix built so far (several values fan out); a salt of an unknown field fans out over its
+// n values; a time segment that sorts bounds a range, or is listed bucket by bucket when known
+// segments follow it or when it does not sort; the first unknown segment ends the walk, and what
+// lies right of it is left to the caller's filter.
+#ifndef TALLYD_CONFIG_SCHEMA_KEY_RANGES_H_
+#define TALLYD_CONFIG_SCHEMA_KEY_RANGES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/schema/row_key_template.h"
+
+namespace tallyd {
+
+inline constexpr size_t kMaxRanges = 10'000;
+
+// [start, end) in bytes; an empty end is the end of the table.
+struct KeyRange {
+  std::string start;
+  std::string end;
+  friend bool operator==(const KeyRange&, const KeyRange&) = default;
+};
+
+// The smallest key greater than every key with this prefix; empty when there is none.
+std::string PrefixEnd(std::string_view prefix);
+KeyRange PrefixRange(std::string_view prefix);
+
+// What a query knows. Values are text as the query gave it; each spec renders them itself ("987654"
+// for zero(10)).
+struct KnownFields {
+  std::map<std::string, std::vector<std::string>, std::less<>>
+      values;  // Any of the values. "field": measured names.
+  TimeRange time;
+};
+
+struct RangePlan {
+  std::vector<KeyRange> ranges;  // In key order, disjoint. Empty: no key can match.
+  bool bounded = false;  // False: bounded by no key field and no time; reads the whole table.
+  // Within each range rows come in order of time: the entity is wholly fixed and time is what
+  // varies.
+  bool time_ordered = false;
+  bool time_descends = false;            // ... newest first (reverse(ms)).
+  std::vector<std::string> would_bound;  // When not bounded: the parameters that would make it a
+                                         // range ("hostname", "from").
+};
+
+// kUnprocessable when more than kMaxRanges ranges would be needed.
+Result<RangePlan> PlanRanges(const RowKeyTemplate& row_key, const KnownFields& known,
+                             TimeUnit unit);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_SCHEMA_KEY_RANGES_H_

@@ -1,0 +1,134 @@
+#include "config/schema/row_key_template.h"
+
+#include <algorithm>
+
+#include "config/schema/key_escape.h"
+#include "config/schema/placeholder.h"
+#include "config/values/calendar_format.h"
+#include "config/values/digits.h"
+
+namespace tallyd {
+namespace {
+
+bool IsDigitsOfVaryingNumber(const Spec& spec) {
+  const bool ends_in_bare_day = spec.kind == SpecKind::kStrftime && spec.format.ends_with("%-d");
+  return spec.kind == SpecKind::kSalt || ends_in_bare_day;
+}
+
+// Where a value of varying width ends must be seen from the literal that follows it.
+Status CheckEnd(const Segment& segment) {
+  if (segment.is_literal() || segment.stop == '\0' || FixedWidth(segment.spec) != 0) return {};
+  if (IsDigitsOfVaryingNumber(segment.spec) && IsDigit(segment.stop)) {
+    return Invalid("the text after {" + segment.field + "} must not begin with a digit");
+  }
+  // '%' also begins the escapes within the value.
+  if (segment.stop == '%') {
+    return Invalid("the text after {" + segment.field + "} must not begin with '%'");
+  }
+  return {};
+}
+
+// What a time spec tells, as the units of a calendar; buckets tell none.
+uint32_t UnitsOf(const Spec& spec) {
+  constexpr uint32_t kDate = kUnitYear | kUnitMonth | kUnitDay;
+  constexpr uint32_t kSecond = kDate | kUnitHour | kUnitMinute | kUnitSecond;
+  switch (spec.kind) {
+    case SpecKind::kMs:
+    case SpecKind::kMicroseconds:
+    case SpecKind::kReverseMs:
+      return kSecond | kUnitMillisecond;
+    case SpecKind::kSeconds:
+      return kSecond;
+    case SpecKind::kBucket:
+      return spec.bucket_us <= kUsPerMs ? kSecond | kUnitMillisecond : 0;
+    default:
+      return CalendarUnits(spec.format);
+  }
+}
+
+Error Misfit(const RowKeyTemplate& row_key, const std::string& what) {
+  return Invalid("the key is not one of " + row_key.text() + ": " + what);
+}
+
+}  // namespace
+
+Result<RowKeyTemplate> RowKeyTemplate::Parse(std::string_view text, std::string_view time_field) {
+  Result<std::vector<Segment>> segments = ParseSegments(text, time_field);
+  if (!segments) return segments.error();
+  RowKeyTemplate row_key;
+  row_key.text_ = text;
+  row_key.segments_ = std::move(*segments);
+  bool has_placeholder = false;
+  for (const Segment& segment : row_key.segments_) {
+    if (Status status = CheckEnd(segment); !status) {
+      return status.error().Prefixed("row key \"" + row_key.text_ + "\"");
+    }
+    if (segment.is_literal()) continue;
+    has_placeholder = true;
+    if (segment.field == kFieldPlaceholder) {
+      row_key.names_measured_field_ = true;
+    } else if (GivesBackInKey(segment) &&
+               std::ranges::count(row_key.entity_fields_, segment.field) == 0) {
+      row_key.entity_fields_.push_back(segment.field);
+    }
+  }
+  if (!has_placeholder) {
+    return Invalid("row key \"" + row_key.text_ +
+                   "\": it needs a placeholder such as {hostname} or {ts:ms}, or every event "
+                   "would be the same row");
+  }
+  return row_key;
+}
+
+bool RowKeyTemplate::UsesField(std::string_view name) const {
+  return std::ranges::any_of(segments_, [name](const Segment& segment) {
+    return !segment.is_literal() && segment.field == name;
+  });
+}
+
+bool RowKeyTemplate::has_full_time() const {
+  uint32_t units = 0;
+  for (const Segment& segment : segments_) {
+    if (segment.is_time) units |= UnitsOf(segment.spec);
+  }
+  return UnitsTellMillisecond(units);
+}
+
+Status RowKeyTemplate::AppendSegment(const Segment& segment, const Value& value, TimeUs t,
+                                     TimeUnit unit, std::string* out) const {
+  return AppendPlaceholder(segment, value, {t, unit}, TemplateUse::kKey, out);
+}
+
+Status RowKeyTemplate::ReadBack(std::string_view key, std::string* scratch,
+                                std::vector<KeyField>* fields) const {
+  fields->clear();
+  scratch->clear();
+  scratch->reserve(key.size());  // Views into it must not move.
+  std::string_view rest = key;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    const Segment& segment = segments_[i];
+    if (segment.is_literal()) {
+      if (!rest.starts_with(segment.literal)) {
+        return Misfit(*this, "\"" + segment.literal + "\" is missing");
+      }
+      rest.remove_prefix(segment.literal.size());
+      continue;
+    }
+    size_t extent = ExtentByForm(segment, rest);
+    if (extent == 0) {
+      const bool last = i + 1 == segments_.size();
+      extent = last ? rest.size() : FindStop(rest, segment.stop);
+    }
+    Value value;
+    if (extent == std::string_view::npos ||
+        !ReadPlaceholder(segment, rest.substr(0, extent), scratch, &value)) {
+      return Misfit(*this, "nothing that {" + segment.field + "} would write");
+    }
+    fields->push_back({i, value});
+    rest.remove_prefix(extent);
+  }
+  if (!rest.empty()) return Misfit(*this, "more bytes follow");
+  return {};
+}
+
+}  // namespace tallyd

@@ -1,0 +1,63 @@
+// Row-key templates (docs/configuration.md): literal text and {field} or {field:spec}, rendered at
+// ingest, read back to fields, and turned into key ranges for a query (config/schema/key_ranges.h).
+//
+//   Result<RowKeyTemplate> t = RowKeyTemplate::Parse("{hostname}#{ts:ms}", "ts");
+//   t->segments() drives ingest (one Append per placeholder) and planning.
+//
+// In a placeholder's text '%', control bytes and every byte equal to the first byte of the literal
+// that follows are percent-encoded, so that a key reads back to exactly its fields and no value can
+// forge another entity's prefix. Immutable after Parse; thread-safe.
+#ifndef TALLYD_CONFIG_SCHEMA_ROW_KEY_TEMPLATE_H_
+#define TALLYD_CONFIG_SCHEMA_ROW_KEY_TEMPLATE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema/spec.h"
+#include "config/schema/template_segment.h"
+#include "config/schema/value_template.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
+#include "config/values/value.h"
+
+namespace tallyd {
+
+class RowKeyTemplate {
+ public:
+  RowKeyTemplate() = default;
+
+  // `time_field` decides which placeholders are the table's time (is_time).
+  static Result<RowKeyTemplate> Parse(std::string_view text, std::string_view time_field);
+
+  const std::string& text() const { return text_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  // The fields that a key gives back, distinct, in order. It gives none back of which it has only a
+  // salt or the period of a time; the time field and "field" are no such fields.
+  const std::vector<std::string>& entity_fields() const { return entity_fields_; }
+  bool names_measured_field() const { return names_measured_field_; }  // Has {field}.
+  bool UsesField(std::string_view name) const;
+  // Whether the key tells one event's time to the millisecond or finer; a coarser time is a bucket.
+  bool has_full_time() const;
+
+  // Appends one placeholder's text. `value` must not be null unless segment.of_time_field; `t` is
+  // the table's time of the event. Errors (wider than its padding, empty, not an integer for
+  // zero(n), ...) name the field; the caller then drops what was appended.
+  Status AppendSegment(const Segment& segment, const Value& value, TimeUs t, TimeUnit unit,
+                       std::string* out) const;
+
+  // Splits a key into its placeholders' values. `scratch` owns decoded text; both outputs are
+  // cleared first. Error: the template cannot have made this key.
+  Status ReadBack(std::string_view key, std::string* scratch, std::vector<KeyField>* fields) const;
+
+ private:
+  std::string text_;
+  std::vector<Segment> segments_;
+  std::vector<std::string> entity_fields_;
+  bool names_measured_field_ = false;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_SCHEMA_ROW_KEY_TEMPLATE_H_

@@ -1,0 +1,116 @@
+// The schema that the configuration names: streams, the tables they feed, how an event becomes
+// cells, what families keep. Plain values; a loaded Schema is immutable and shared by everyone
+// (std::shared_ptr<const Schema>), a reload makes another.
+#ifndef TALLYD_CONFIG_SCHEMA_SCHEMA_H_
+#define TALLYD_CONFIG_SCHEMA_SCHEMA_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema/row_key_template.h"
+#include "config/values/time.h"
+
+namespace tallyd {
+
+enum class Pattern : uint8_t {
+  kSingleTimestamp,
+  kSingleTimestampSerialized,
+  kNewCell,
+  kNewColumn,
+  kLatest,
+};
+std::string_view ToString(Pattern pattern);  // "single-timestamp", ...
+
+enum class Serialization : uint8_t { kNone, kProtobuf, kJson, kCbor };
+
+// What a family keeps. Age is judged by the cell's own time.
+struct Family {
+  std::string name;
+  std::optional<int64_t> max_age_us;
+  std::optional<uint32_t> max_versions;
+  bool expire_by_both = false;  // gc = "all"; the default is "any": expired by either.
+  friend bool operator==(const Family&, const Family&) = default;
+};
+
+// How event fields become columns. A rule runs once per measured field (`per_field`) or once per
+// event. In a per-field rule {field} and {value} are that field's name and value; in a per-event
+// rule every {x} is the event's own field x.
+struct ColumnRule {
+  std::string family;
+  std::vector<std::string>
+      fields;  // Names or globs; empty: every field that neither the row key nor the time uses.
+  ValueTemplate name;  // The qualifier.
+  ValueTemplate value;
+  std::vector<std::pair<std::string, std::string>> rename;  // field -> qualifier
+  bool compact_names = false;                               // "Bid size" -> BIDSIZE
+  Serialization serialize =
+      Serialization::kNone;  // Other than kNone: the rule's fields in one cell, `name` is constant.
+  bool per_field = true;     // Also of serialized rules, which take fields in the same way.
+};
+
+struct Table {
+  std::string name;
+  std::string stream;
+  Pattern pattern = Pattern::kSingleTimestamp;
+  RowKeyTemplate row_key;
+  std::string time_field;           // The stream's, or the table's own override.
+  std::vector<std::string> when;    // Fields that an event must have to enter.
+  std::vector<ColumnRule> columns;  // Never empty: the pattern's default rule is written out here.
+  std::vector<Family> families;     // In name order.
+  bool keep_row = false;            // Of latest tables: keep = "row".
+
+  const Family* FindFamily(std::string_view name) const;
+  int FamilyIndex(std::string_view name) const;  // -1 if absent.
+};
+
+// What lint and estimate know of a field; no effect on storage.
+struct FieldHints {
+  bool personal = false;
+  bool sequential = false;
+  bool domain = false;
+  std::optional<uint64_t> distinct;
+  std::optional<int64_t> keep_us;
+};
+
+struct QueryHint {
+  std::vector<std::string> fields;
+  bool time = true;
+  bool newest_first = false;
+  double weight = 1;
+};
+
+struct Stream {
+  std::string name;
+  std::string time_field = "ts";
+  TimeUnit unit = TimeUnit::kMilliseconds;
+  std::optional<int64_t> every_us;
+  std::map<std::string, FieldHints> fields;
+  std::vector<QueryHint> queries;
+  std::vector<size_t> tables;  // Indices into Schema::tables, in the file's order.
+};
+
+struct Schema {
+  std::vector<Stream>
+      streams;  // In the file's order; streams only named by a table come where the table stands.
+  std::vector<Table> tables;  // In the file's order.
+
+  const Stream* FindStream(std::string_view name) const;
+  const Table* FindTable(std::string_view name) const;
+};
+
+// Equal for two rules exactly when they take the same fields to the same columns, in any schema
+// with the same row key and time. Stored; opaque.
+std::string CanonicalText(const ColumnRule& rule);
+// Whether a column that one of the rules made may be taken for one of the other's.
+bool MayShareColumns(const ColumnRule& a, const ColumnRule& b);
+
+// Capitals without spaces: "Bid size" -> "BIDSIZE".
+std::string CompactName(std::string_view name);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_SCHEMA_SCHEMA_H_

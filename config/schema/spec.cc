@@ -1,0 +1,157 @@
+// Parsing of specs, and salts. Times are in config/schema/time_spec.cc.
+#include "config/schema/spec.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cassert>
+
+#include "config/values/calendar_format.h"
+#include "config/values/digits.h"
+
+namespace tallyd {
+namespace {
+
+constexpr char kUnknown[] =
+    "unknown; accepted are zero(n), pad(n), ms, s, us, reverse(ms), minute, hour, day, week, "
+    "month, bucket(30m), a "
+    "strftime format such as %Y%m%d, reverse_domain, reverse_digits, salt(n)";
+
+struct NamedSpec {
+  std::string_view name;
+  SpecKind kind;
+  std::string_view format;  // What the short names of calendar units stand for.
+};
+
+constexpr NamedSpec kPlain[] = {
+    {"ms", SpecKind::kMs, ""},
+    {"s", SpecKind::kSeconds, ""},
+    {"us", SpecKind::kMicroseconds, ""},
+    {"reverse(ms)", SpecKind::kReverseMs, ""},
+    {"minute", SpecKind::kMinute, "%Y%m%d%H%M"},
+    {"hour", SpecKind::kHour, "%Y%m%d%H"},
+    {"day", SpecKind::kDay, "%Y%m%d"},
+    {"week", SpecKind::kWeek, "%Gw%V"},
+    {"month", SpecKind::kMonth, "%Y%m"},
+    {"reverse_domain", SpecKind::kReverseDomain, ""},
+    {"reverse_digits", SpecKind::kReverseDigits, ""},
+};
+
+struct CountedSpec {
+  std::string_view name;
+  SpecKind kind;
+  uint32_t max;
+};
+
+constexpr CountedSpec kCounted[] = {
+    {"zero", SpecKind::kZero, kMaxWidth},
+    {"pad", SpecKind::kPad, kMaxWidth},
+    {"salt", SpecKind::kSalt, kMaxSalts},
+};
+
+Error SpecError(std::string_view text, std::string_view what) {
+  return Invalid("spec \"" + std::string(text) + "\": " + std::string(what));
+}
+
+Result<Spec> ParseBucket(std::string_view text, std::string_view length) {
+  const Result<int64_t> us = ParseDuration(length);
+  if (!us) return us.error().Prefixed("spec \"" + std::string(text) + "\"");
+  if (*us % kUsPerMs != 0 || (kUsPerDay % *us != 0 && *us % kUsPerDay != 0)) {
+    return SpecError(text, "a bucket divides a day evenly (30m, 1h, 6h) or is whole days (7d)");
+  }
+  Spec spec;
+  spec.kind = SpecKind::kBucket;
+  spec.bucket_us = *us;
+  return spec;
+}
+
+Result<Spec> ParseCounted(std::string_view text, const CountedSpec& named,
+                          std::string_view number) {
+  const std::optional<int64_t> n = ParsePlainInteger(number);
+  if (!n || *n < 1 || *n > named.max) {
+    return SpecError(text, "n is a whole number from 1 to " + std::to_string(named.max));
+  }
+  Spec spec;
+  spec.kind = named.kind;
+  spec.n = static_cast<uint32_t>(*n);
+  return spec;
+}
+
+Result<Spec> ParseStrftime(std::string_view text) {
+  const Result<CalendarTraits> traits = CheckCalendarFormat(text);
+  if (!traits) return traits.error().Prefixed("spec");
+  Spec spec;
+  spec.kind = SpecKind::kStrftime;
+  spec.format = text;
+  spec.sorts_by_time = traits->sorts;
+  spec.bounds_time = traits->bounds;
+  return spec;
+}
+
+Result<Spec> ParseUnmarked(std::string_view text) {
+  for (const NamedSpec& named : kPlain) {
+    if (text != named.name) continue;
+    Spec spec;
+    spec.kind = named.kind;
+    spec.format = named.format;
+    return spec;
+  }
+  const size_t open = text.find('(');
+  if (open != std::string_view::npos && text.back() == ')') {
+    const std::string_view name = text.substr(0, open);
+    const std::string_view argument = text.substr(open + 1, text.size() - open - 2);
+    if (name == "bucket") return ParseBucket(text, argument);
+    for (const CountedSpec& named : kCounted) {
+      if (name == named.name) return ParseCounted(text, named, argument);
+    }
+  }
+  return SpecError(text, kUnknown);
+}
+
+}  // namespace
+
+Result<Spec> ParseSpec(std::string_view text) {
+  if (text.empty()) return Spec();
+  if (text.find('%') != std::string_view::npos) return ParseStrftime(text);
+  Result<Spec> spec = ParseUnmarked(text);
+  if (spec && spec->is_time()) spec->sorts_by_time = spec->bounds_time = true;
+  return spec;
+}
+
+size_t FixedWidth(const Spec& spec) {
+  switch (spec.kind) {
+    case SpecKind::kText:
+    case SpecKind::kReverseDomain:
+    case SpecKind::kReverseDigits:
+      return 0;
+    case SpecKind::kZero:
+    case SpecKind::kPad:
+      return spec.n;
+    case SpecKind::kMs:
+    case SpecKind::kBucket:
+      return 13;
+    case SpecKind::kSeconds:
+      return 10;
+    case SpecKind::kMicroseconds:
+      return 16;
+    case SpecKind::kReverseMs:
+      return 19;
+    case SpecKind::kMinute:
+    case SpecKind::kHour:
+    case SpecKind::kDay:
+    case SpecKind::kWeek:
+    case SpecKind::kMonth:
+    case SpecKind::kStrftime:
+      return CalendarWidth(spec.format);
+    case SpecKind::kSalt:
+      return spec.n < 10 ? 1 : 0;
+  }
+  return 0;
+}
+
+uint32_t Salt(std::string_view text, uint32_t n) {
+  assert(n > 0);
+  return static_cast<uint32_t>(1 + XXH64(text.data(), text.size(), 0) % n);
+}
+
+}  // namespace tallyd

@@ -1,0 +1,85 @@
+// The time specs of config/schema/spec.h: numbers here, calendars in
+// config/values/calendar_format.h.
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "config/schema/spec.h"
+#include "config/values/calendar_format.h"
+#include "config/values/digits.h"
+
+namespace tallyd {
+namespace {
+
+// Microseconds in one step of the spec's number; 0: a calendar.
+int64_t StepOf(const Spec& spec) {
+  switch (spec.kind) {
+    case SpecKind::kMs:
+    case SpecKind::kReverseMs:
+      return kUsPerMs;
+    case SpecKind::kSeconds:
+      return kUsPerSecond;
+    case SpecKind::kMicroseconds:
+      return 1;
+    case SpecKind::kBucket:
+      return spec.bucket_us;
+    default:
+      return 0;
+  }
+}
+
+// Microseconds that the last digit of the spec's number counts.
+int64_t DigitOf(const Spec& spec) {
+  return spec.kind == SpecKind::kBucket ? kUsPerMs : StepOf(spec);
+}
+
+TimeRange StepAround(TimeUs t, int64_t step) {
+  const TimeUs from = t - t % step;
+  return {from, std::min(from + step, kMaxTimeUs + 1)};
+}
+
+}  // namespace
+
+void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out) {
+  assert(spec.is_time() && t >= 0 && t <= kMaxTimeUs);
+  const int64_t step = StepOf(spec);
+  if (step == 0) {
+    AppendCalendar(spec.format, t, out);
+  } else if (spec.kind == SpecKind::kReverseMs) {
+    const int64_t reversed = std::numeric_limits<int64_t>::max() - t / kUsPerMs;
+    AppendDigits(static_cast<uint64_t>(reversed), FixedWidth(spec), out);
+  } else {
+    AppendDigits(static_cast<uint64_t>((t - t % step) / DigitOf(spec)), FixedWidth(spec), out);
+  }
+}
+
+TimeRange PeriodOf(const Spec& spec, TimeUs t) {
+  assert(spec.is_time());
+  const int64_t step = StepOf(spec);
+  return step == 0 ? CalendarPeriod(spec.format, t) : StepAround(t, step);
+}
+
+std::optional<TimeRange> FindPeriod(const Spec& spec, std::string_view text) {
+  assert(spec.is_time());
+  const int64_t step = StepOf(spec);
+  if (step == 0) return FindCalendarPeriod(spec.format, text);
+  if (text.size() != FixedWidth(spec)) return std::nullopt;
+  std::optional<int64_t> number = ParseDigits(text);
+  if (!number) return std::nullopt;
+  if (spec.kind == SpecKind::kReverseMs) {
+    number = std::numeric_limits<int64_t>::max() - *number;
+  }
+  const int64_t digit = DigitOf(spec);
+  if (*number > kMaxTimeUs / digit) return std::nullopt;
+  const TimeUs t = *number * digit;
+  if (t % step != 0) return std::nullopt;
+  return StepAround(t, step);
+}
+
+Result<TimeRange> ParseTimeSpec(const Spec& spec, std::string_view text) {
+  const std::optional<TimeRange> period = FindPeriod(spec, text);
+  if (!period) return Invalid("\"" + std::string(text) + "\" is no time of that form");
+  return *period;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,110 @@
+#include "ingest/decode/event_batch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kChunkBytes = 64u << 10;
+// Memory beyond this is given back by Clear: one huge request must not stay with its connection.
+constexpr size_t kKeptValues = 1u << 18;
+
+constexpr size_t kKeptParts = 16;
+
+}  // namespace
+
+void EventErrors::Add(size_t index, Refusal refusal) {
+  ++count_;
+  if (kept_.size() < kMaxKept) kept_.push_back({std::move(refusal), index});
+}
+
+void EventErrors::Merge(const EventErrors& other) {
+  std::vector<EventError> merged;
+  std::ranges::merge(kept_, other.kept_, std::back_inserter(merged), {}, &EventError::index,
+                     &EventError::index);
+  if (merged.size() > kMaxKept) merged.resize(kMaxKept);
+  kept_ = std::move(merged);
+  count_ += other.count_;
+}
+
+void EventErrors::Clear() {
+  count_ = 0;
+  kept_.clear();
+}
+
+void EventBatch::Clear() {
+  events_.clear();
+  values_.clear();
+  if (values_.capacity() > kKeptValues) {
+    values_.shrink_to_fit();
+    events_.shrink_to_fit();
+  }
+  event_begin_ = 0;
+  *next_index_ = 0;
+  if (!arena_.empty() && arena_.front().capacity() <= kChunkBytes) {
+    arena_.erase(arena_.begin() + 1, arena_.end());
+    arena_.front().clear();
+  } else {
+    arena_.clear();
+  }
+  owned_shapes_.clear();
+  errors_.Clear();
+}
+
+void EventBatch::BeginEvent() { event_begin_ = values_.size(); }
+
+std::string_view EventBatch::Copy(std::string_view text) {
+  if (arena_.empty() || arena_.back().capacity() - arena_.back().size() < text.size()) {
+    arena_.emplace_back().reserve(std::max(kChunkBytes, text.size()));
+  }
+  std::string& chunk = arena_.back();
+  const size_t begin = chunk.size();
+  chunk.append(text);
+  return std::string_view(chunk).substr(begin);
+}
+
+void EventBatch::EndEvent(const Shape* shape) {
+  events_.push_back({(*next_index_)++, shape, event_begin_});
+}
+
+void EventBatch::EndEvent(std::unique_ptr<const Shape> shape) {
+  EndEvent(shape.get());
+  owned_shapes_.push_back(std::move(shape));
+}
+
+void EventBatch::DropEvent(Refusal refusal) {
+  values_.resize(event_begin_);
+  errors_.Add((*next_index_)++, std::move(refusal));
+}
+
+void EventBatch::Break(size_t index, std::string detail) {
+  Clear();
+  errors_.Add(index, {{}, std::move(detail)});
+  *next_index_ = 1;
+}
+
+Event EventBatch::event(size_t i) const {
+  const Stored& stored = events_[i];
+  return {stored.index, stored.shape,
+          std::span(values_).subspan(stored.first, stored.shape->fields.size())};
+}
+
+void RequestEvents::Clear() {
+  for (Part& part : std::span(parts_).first(used_)) part.events->Clear();
+  // A request of many streams must not stay with its connection.
+  if (parts_.size() > kKeptParts) parts_.resize(kKeptParts);
+  used_ = 0;
+  next_index_ = 0;
+}
+
+EventBatch& RequestEvents::Of(std::string_view stream) {
+  for (Part& part : std::span(parts_).first(used_)) {
+    if (part.stream == stream) return *part.events;
+  }
+  if (used_ == parts_.size()) parts_.push_back({{}, std::make_unique<EventBatch>(&next_index_)});
+  parts_[used_].stream = stream;
+  return *parts_[used_++].events;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,128 @@
+// EventBatch: the events of one stream in a request, decoded. Values view the request's body or the
+// batch's own arena, so the body must outlive the batch. Reused from request to request (Clear
+// keeps the memory).
+//
+// RequestEvents: the batches of one request, by stream. A body that is one stream's fills one; a
+// decoder of a protocol that names a stream with each event asks for that stream's batch, and the
+// events are counted together, so that an error tells which of the request it is.
+#ifndef TALLYD_INGEST_DECODE_EVENT_BATCH_H_
+#define TALLYD_INGEST_DECODE_EVENT_BATCH_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/values/value.h"
+#include "ingest/decode/shape.h"
+
+namespace tallyd {
+
+// Why an event is refused, for people. `field` is the one at fault; empty where none is.
+struct Refusal {
+  std::string field;
+  std::string detail;
+};
+
+struct EventError : Refusal {
+  size_t index = 0;  // Of the event in the batch, from 0; of lines, blank ones are not counted.
+};
+
+// All refused events are counted, the first kMaxKept are kept.
+class EventErrors {
+ public:
+  static constexpr size_t kMaxKept = 100;
+  void Add(size_t index, Refusal refusal);
+  // Adds those of `other`; both are in order of index, and so is the result.
+  void Merge(const EventErrors& other);
+  void Clear();
+  size_t count() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const std::vector<EventError>& kept() const { return kept_; }
+
+ private:
+  size_t count_ = 0;
+  std::vector<EventError> kept_;
+};
+
+struct Event {
+  size_t index = 0;  // In the batch, bad events counted.
+  const Shape* shape = nullptr;
+  std::span<const Value> values;  // One per field of the shape; none is null.
+};
+
+class EventBatch {
+ public:
+  EventBatch() = default;
+  // `next_index` counts the events of all batches of a request, and outlives the batch.
+  explicit EventBatch(size_t* next_index) : next_index_(next_index) {}
+  EventBatch(const EventBatch&) = delete;
+  EventBatch& operator=(const EventBatch&) = delete;
+
+  // Drops all events; the next one is the first of its request.
+  void Clear();
+
+  // Decoders: Begin, Add per field, then End (keeps the event) or Drop. Strings passed as `copy` go
+  // to the arena.
+  void BeginEvent();
+  std::string_view Copy(std::string_view text);
+  void AddValue(const Value& value) { values_.push_back(value); }
+  // A null to be filled in at once: what is written in place need not be copied.
+  Value* NewValue() { return &values_.emplace_back(); }
+  void EndEvent(const Shape* shape);
+  // An event whose shape is not interned.
+  void EndEvent(std::unique_ptr<const Shape> shape);
+  void DropEvent(Refusal refusal);  // Records the error at this event's index.
+  // The text is no batch from the event at `index` on: no event stays, and this is the only error.
+  void Break(size_t index, std::string detail);
+
+  size_t size() const { return events_.size(); }  // Good events.
+  size_t seen() const { return *next_index_; }    // Good and bad; of the request.
+  Event event(size_t i) const;
+  const EventErrors& errors() const { return errors_; }
+
+ private:
+  struct Stored {
+    size_t index;
+    const Shape* shape;
+    size_t first;
+  };
+  std::vector<Stored> events_;
+  std::vector<Value> values_;
+  size_t event_begin_ = 0;
+  size_t own_index_ = 0;
+  size_t* next_index_ = &own_index_;
+  std::deque<std::string> arena_;  // Chunks whose addresses stay.
+  std::vector<std::unique_ptr<const Shape>> owned_shapes_;
+  EventErrors errors_;
+};
+
+class RequestEvents {
+ public:
+  RequestEvents() = default;
+  RequestEvents(const RequestEvents&) = delete;
+  RequestEvents& operator=(const RequestEvents&) = delete;
+
+  struct Part {
+    std::string stream;
+    std::unique_ptr<EventBatch> events;
+  };
+
+  void Clear();
+  // The batch of the stream's events, new or known; valid until Clear.
+  EventBatch& Of(std::string_view stream);
+  std::span<const Part> parts() const { return std::span(parts_).first(used_); }
+  size_t seen() const { return next_index_; }  // Events of all streams, good and bad.
+
+ private:
+  size_t next_index_ = 0;
+  std::vector<Part> parts_;  // Those behind used_ are kept for their memory.
+  size_t used_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_DECODE_EVENT_BATCH_H_

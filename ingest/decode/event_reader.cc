@@ -1,0 +1,360 @@
+#include "ingest/decode/event_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "ingest/decode/decode.h"
+#include "ingest/decode/json_scalar.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kShownBytes = 200;
+
+// A text from outside, short enough for a message, never cut inside a character.
+std::string Shown(std::string_view text) {
+  if (text.size() <= kShownBytes) return std::string(text);
+  size_t size = kShownBytes;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return std::string(text.substr(0, size)) + "...";
+}
+
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+std::string_view KindName(char first) {
+  switch (first) {
+    case '[':
+      return "an array";
+    case '"':
+      return "a string";
+    case 't':
+    case 'f':
+      return "a boolean";
+    case 'n':
+      return "null";
+    default:
+      return "a number";
+  }
+}
+
+}  // namespace
+
+void EventReader::Start(std::string_view text, std::span<const uint32_t> tokens,
+                        ShapeRegistry& shapes, EventBatch* batch) {
+  text_ = text;
+  next_ = tokens.data();
+  end_ = tokens.data() + tokens.size();
+  shapes_ = &shapes;
+  batch_ = batch;
+}
+
+bool EventReader::ReadEvent(bool alone) {
+  refused_ = false;
+  batch_->BeginEvent();
+  order_.Begin();
+  if (Peek() == '{') {
+    ++next_;
+    if (!ReadObject(1)) return false;
+  } else {
+    if (!AtEnd()) Refuse({}, fmt::format("it is {}; an event is an object", KindName(Peek())));
+    if (!SkipValue()) return false;
+  }
+  if (alone && !AtEnd()) return Expected("nothing behind the event");
+  if (!refused_) {
+    std::unique_ptr<const Shape> owned;
+    const Shape* shape = order_.End(*shapes_, &owned);
+    if (shape != nullptr) {
+      batch_->EndEvent(shape);
+      return true;
+    }
+    if (owned) {
+      batch_->EndEvent(std::move(owned));
+      return true;
+    }
+    Refuse({}, "it has no fields");
+  }
+  batch_->DropEvent(refusal_);
+  return true;
+}
+
+// Behind '{'.
+bool EventReader::ReadObject(size_t depth) {
+  if (Peek() == '}') {
+    ++next_;
+  } else {
+    while (true) {
+      if (!ReadMember(depth)) return false;
+      const char c = Peek();
+      if (c != ',' && c != '}') return Expected("',' or '}'");
+      ++next_;
+      if (c == '}') break;
+    }
+  }
+  if (depth > 1 && !refused_) order_.Close();
+  return true;
+}
+
+bool EventReader::ReadMember(size_t depth) {
+  if (Peek() != '"') return Expected("a field's name in quotes");
+  const std::string_view raw = PeekString();
+  ++next_;
+  if (Peek() != ':') return Expected("':' after a field's name");
+  ++next_;
+  if (AtEnd()) return Expected("a value");
+  const FieldOrder::Kind kind = KindOfNext();
+  if (kind == FieldOrder::Kind::kObject && depth == kMaxDepth) {
+    RefuseField(raw, fmt::format("nested deeper than {} levels", kMaxDepth));
+  }
+  const FieldOrder::Step step =
+      refused_ ? FieldOrder::Step::kEscaped : order_.Member(raw, /*raw=*/true, kind);
+  if (step != FieldOrder::Step::kOk && !ReadOtherName(raw, kind, step)) return false;
+  if (refused_) return SkipValue();
+  if (kind == FieldOrder::Kind::kObject) {
+    ++next_;
+    return ReadObject(depth + 1);
+  }
+  if (kind == FieldOrder::Kind::kNull) return ReadWord("null");
+  return ReadScalar(raw);
+}
+
+FieldOrder::Kind EventReader::KindOfNext() const {
+  const char c = Peek();
+  if (c == '{') return FieldOrder::Kind::kObject;
+  if (c == 'n') return FieldOrder::Kind::kNull;
+  return FieldOrder::Kind::kValue;
+}
+
+// A name that is not simply the next one. False only if it is no JSON string.
+bool EventReader::ReadOtherName(std::string_view raw, FieldOrder::Kind kind,
+                                FieldOrder::Step step) {
+  std::string_view name = raw;
+  if (step == FieldOrder::Step::kEscaped) {
+    size_t at = 0;
+    const EscapeFault fault = Unescape(raw, &scratch_, &at);
+    if (fault == EscapeFault::kMalformed) {
+      return Malformed(static_cast<size_t>(raw.data() - text_.data()) + at, "no such escape");
+    }
+    if (refused_) return true;
+    if (fault == EscapeFault::kLoneSurrogate) {
+      Refuse({}, "a field's name holds half of a surrogate pair, which is no character");
+      return true;
+    }
+    name = scratch_;
+    step = order_.Member(name, /*raw=*/false, kind);
+  }
+  if (step != FieldOrder::Step::kOk) RefuseMember(step, name);
+  return true;
+}
+
+void EventReader::RefuseMember(FieldOrder::Step step, std::string_view name) {
+  switch (step) {
+    case FieldOrder::Step::kDuplicate:
+      return Refuse(name, "stands twice in the event");
+    case FieldOrder::Step::kEmptyName:
+      return Refuse({}, "a field's name is empty");
+    case FieldOrder::Step::kTooLong:
+      return Refuse(name, fmt::format("its name is longer than {} bytes", kMaxFieldNameBytes));
+    case FieldOrder::Step::kOk:
+    case FieldOrder::Step::kEscaped:
+      break;
+  }
+}
+
+bool EventReader::ReadScalar(std::string_view raw_name) {
+  const char c = Peek();
+  switch (c) {
+    case '"':
+      return ReadString(raw_name);
+    case 't':
+      batch_->AddValue(Value::Bool(true));
+      return ReadWord("true");
+    case 'f':
+      batch_->AddValue(Value::Bool(false));
+      return ReadWord("false");
+    case '[':
+      RefuseField(raw_name, "arrays are not stored; send one field per element");
+      return SkipValue();
+    default:
+      break;
+  }
+  size_t end = next_[1];
+  while (IsSpace(text_[end - 1])) --end;
+  Value* const value = batch_->NewValue();
+  if (ReadShortNumber(text_.data() + *next_, end - *next_, value)) [[likely]] {
+    ++next_;
+    return true;
+  }
+  return ReadLongNumber(raw_name, value);
+}
+
+bool EventReader::ReadString(std::string_view raw_name) {
+  const std::string_view raw = PeekString();
+  ++next_;
+  if (raw.find('\\') == std::string_view::npos) [[likely]] {
+    batch_->AddValue(Value::String(raw));
+    return true;
+  }
+  size_t at = 0;
+  const EscapeFault fault = Unescape(raw, &scratch_, &at);
+  if (fault == EscapeFault::kMalformed) {
+    return Malformed(static_cast<size_t>(raw.data() - text_.data()) + at, "no such escape");
+  }
+  if (fault == EscapeFault::kLoneSurrogate) {
+    RefuseField(raw_name, "its text holds half of a surrogate pair, which is no character");
+    return true;
+  }
+  batch_->AddValue(Value::String(batch_->Copy(scratch_)));
+  return true;
+}
+
+bool EventReader::ReadLongNumber(std::string_view raw_name, Value* value) {
+  const std::string_view token = WordAt(*next_);
+  switch (ReadNumber(token, value)) {
+    case NumberFault::kNone:
+      break;
+    case NumberFault::kMalformed:
+      return Expected("a value");
+    case NumberFault::kIntegerTooBig:
+      RefuseField(raw_name, fmt::format("integer {} does not fit into 64 bits", Shown(token)));
+      break;
+    case NumberFault::kFloatTooBig:
+      RefuseField(raw_name, fmt::format("number {} is beyond the range of float64", Shown(token)));
+      break;
+  }
+  ++next_;
+  return true;
+}
+
+bool EventReader::ReadWord(std::string_view word) {
+  if (WordAt(*next_) != word) return Expected("a value");
+  ++next_;
+  return true;
+}
+
+bool EventReader::SkipValue() {
+  nesting_.clear();
+  while (true) {
+    const char c = Peek();
+    if (c == '{' || c == '[') {
+      ++next_;
+      const char close = c == '{' ? '}' : ']';
+      if (Peek() != close) {
+        nesting_.push_back(c == '{');
+        if (c == '{' && !SkipName()) return false;
+        continue;
+      }
+      ++next_;
+    } else if (!SkipScalar()) {
+      return false;
+    }
+    while (true) {  // Behind a value: what closes here, or the comma before the next one.
+      if (nesting_.empty()) return true;
+      const bool object = nesting_.back();
+      const char after = Peek();
+      if (after != ',' && after != (object ? '}' : ']')) {
+        return Expected(object ? "',' or '}'" : "',' or ']'");
+      }
+      ++next_;
+      if (after == ',') {
+        if (object && !SkipName()) return false;
+        break;
+      }
+      nesting_.pop_back();
+    }
+  }
+}
+
+bool EventReader::SkipName() {
+  if (Peek() != '"') return Expected("a field's name in quotes");
+  if (!SkipString()) return false;
+  if (Peek() != ':') return Expected("':' after a field's name");
+  ++next_;
+  return true;
+}
+
+bool EventReader::SkipScalar() {
+  if (AtEnd()) return Expected("a value");
+  if (Peek() == '"') return SkipString();
+  const std::string_view word = WordAt(*next_);
+  if (word != "true" && word != "false" && word != "null") {
+    Value value;
+    if (ReadNumber(word, &value) == NumberFault::kMalformed) return Expected("a value");
+  }
+  ++next_;
+  return true;
+}
+
+bool EventReader::SkipString() {
+  const std::string_view raw = PeekString();
+  size_t at = 0;
+  if (raw.find('\\') != std::string_view::npos &&
+      Unescape(raw, &scratch_, &at) == EscapeFault::kMalformed) {
+    return Malformed(static_cast<size_t>(raw.data() - text_.data()) + at, "no such escape");
+  }
+  ++next_;
+  return true;
+}
+
+bool EventReader::OpensEnvelope() const {
+  constexpr std::string_view kOpening = "{\":[";
+  if (static_cast<size_t>(end_ - next_) < kOpening.size()) return false;
+  for (size_t i = 0; i < kOpening.size(); ++i) {
+    if (text_[next_[i]] != kOpening[i]) return false;
+  }
+  return StringAt(next_ + 1) == "events";
+}
+
+std::string_view EventReader::StringAt(const uint32_t* token) const {
+  // Between a string and the next token stands nothing but space, so its closing quote is the last
+  // byte before that which is not space. The first stage made sure that there is one.
+  const size_t begin = token[0] + 1;
+  size_t close = token[1] - 1;
+  while (text_[close] != '"') --close;
+  return text_.substr(begin, close - begin);
+}
+
+std::string_view EventReader::WordAt(size_t offset) const {
+  size_t end = offset;
+  while (end < text_.size() && !IsJsonDelimiter(text_[end]) && text_[end] != '[' &&
+         text_[end] != '{' && text_[end] != '"') {
+    ++end;
+  }
+  return text_.substr(offset, end - offset);
+}
+
+bool EventReader::Expected(std::string_view what) {
+  if (AtEnd()) return Malformed(text_.size(), fmt::format("expected {}, found the end", what));
+  const std::string_view word = WordAt(*next_);
+  const std::string found =
+      Peek() == '"' ? "a string"
+                    : fmt::format("'{}'", Shown(word.empty() ? text_.substr(*next_, 1) : word));
+  return Malformed(*next_, fmt::format("expected {}, found {}", what, found));
+}
+
+bool EventReader::Malformed(size_t offset, std::string what) {
+  error_ = {offset, std::move(what)};
+  return false;
+}
+
+void EventReader::Refuse(std::string_view name, std::string reason) {
+  if (refused_) return;
+  refused_ = true;
+  refusal_ = {{}, std::move(reason)};
+  if (name.empty()) return;
+  refusal_.field = Shown(order_.PathOf(name));
+  refusal_.detail = fmt::format("field \"{}\": {}", refusal_.field, refusal_.detail);
+}
+
+void EventReader::RefuseField(std::string_view raw_name, std::string reason) {
+  std::string name(raw_name);
+  size_t at = 0;
+  if (raw_name.find('\\') != std::string_view::npos &&
+      Unescape(raw_name, &name, &at) != EscapeFault::kNone) {
+    name = raw_name;
+  }
+  Refuse(name, std::move(reason));
+}
+
+}  // namespace tallyd

@@ -1,0 +1,166 @@
+#include "ingest/decode/field_order.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <random>
+
+#include "ingest/decode/decode.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kMaxNodes = 16'384;
+constexpr size_t kMaxTextBytes = 512u << 10;
+// More than this many different members behind one member are not worth comparing one by one.
+constexpr size_t kMaxChildren = 8;
+// So many events without room, and what was learned no longer fits the sender.
+constexpr size_t kForgetAfter = 1024;
+constexpr size_t kChunkBytes = 16u << 10;
+
+// Names come from outside: an unknown seed keeps them from colliding on purpose.
+uint64_t Seed() {
+  static const uint64_t seed = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+  return seed;
+}
+
+}  // namespace
+
+size_t FieldOrder::Hash::operator()(std::string_view text) const {
+  return XXH3_64bits_withSeed(text.data(), text.size(), Seed());
+}
+
+FieldOrder::FieldOrder() { nodes_.emplace_back(); }
+
+FieldOrder::Step FieldOrder::Differ(std::string_view name, bool raw, Kind kind) {
+  if (raw && name.find('\\') != std::string_view::npos) return Step::kEscaped;
+  if (!collecting_) StartCollecting();
+  const Step step = Collect(name, kind);
+  if (step == Step::kOk) Learn(name, kind, nullptr);
+  return step;
+}
+
+void FieldOrder::Close() {
+  if (!collecting_) {
+    if (const uint32_t child = FindChild(Kind::kClose); child != 0) {
+      at_ = child;
+      return;
+    }
+    StartCollecting();
+  }
+  Collect({}, Kind::kClose);
+  Learn({}, Kind::kClose, nullptr);
+}
+
+const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>* owned) {
+  if (!collecting_) {
+    if (const uint32_t child = FindChild(Kind::kEnd); child != 0) return nodes_[child].shape;
+    StartCollecting();
+  }
+  if (fields_.empty()) return nullptr;
+  const Shape* shape = shapes.Intern(fields_);
+  if (shape != nullptr) {
+    Learn({}, Kind::kEnd, shape);
+    if (!learning_ && ++unlearned_events_ > kForgetAfter) Forget();
+    return shape;
+  }
+  auto own = std::make_unique<Shape>();
+  own->fields.assign(fields_.begin(), fields_.end());
+  *owned = std::move(own);
+  return nullptr;
+}
+
+std::string FieldOrder::PathOf(std::string_view name) {
+  if (!collecting_) StartCollecting();
+  return prefix_ + std::string(name);
+}
+
+// Spells out the members that led to at_.
+void FieldOrder::StartCollecting() {
+  collecting_ = true;
+  learning_ = true;
+  prefix_.clear();
+  prefix_sizes_.clear();
+  seen_.clear();
+  paths_.clear();
+  fields_.clear();
+  std::vector<uint32_t> way;
+  for (uint32_t i = at_; i != 0; i = nodes_[i].parent) way.push_back(i);
+  for (auto it = way.rbegin(); it != way.rend(); ++it) {
+    Collect(nodes_[*it].name, nodes_[*it].kind);
+  }
+}
+
+FieldOrder::Step FieldOrder::Collect(std::string_view name, Kind kind) {
+  if (kind == Kind::kClose) {
+    prefix_.resize(prefix_sizes_.back());
+    prefix_sizes_.pop_back();
+    return Step::kOk;
+  }
+  if (name.empty()) return Step::kEmptyName;
+  if (prefix_.size() + name.size() > kMaxFieldNameBytes) return Step::kTooLong;
+  const std::string& path = paths_.emplace_back(prefix_).append(name);
+  if (!seen_.insert(path).second) return Step::kDuplicate;
+  if (kind == Kind::kValue) fields_.push_back(path);
+  if (kind == Kind::kObject) {
+    prefix_sizes_.push_back(prefix_.size());
+    prefix_.append(name).push_back('/');
+  }
+  return Step::kOk;
+}
+
+uint32_t FieldOrder::FindChild(Kind kind) const {
+  uint32_t i = nodes_[at_].child;
+  while (i != 0 && nodes_[i].kind != kind) i = nodes_[i].sibling;
+  return i;
+}
+
+void FieldOrder::Learn(std::string_view name, Kind kind, const Shape* shape) {
+  if (!learning_) return;
+  uint32_t* link = &nodes_[at_].child;
+  size_t children = 0;
+  for (; *link != 0; link = &nodes_[*link].sibling, ++children) {
+    const Node& child = nodes_[*link];
+    if (child.kind == kind && child.name == name) {
+      at_ = *link;
+      return;
+    }
+  }
+  if (children >= kMaxChildren || nodes_.size() >= kMaxNodes ||
+      text_bytes_ + name.size() > kMaxTextBytes) {
+    learning_ = false;
+    return;
+  }
+  *link = static_cast<uint32_t>(nodes_.size());
+  Node node;
+  node.name = StoreText(name);
+  node.kind = kind;
+  node.plain = name.find_first_of("\"\\") == std::string_view::npos;
+  node.parent = at_;
+  node.shape = shape;
+  at_ = *link;
+  nodes_.push_back(node);
+}
+
+std::string_view FieldOrder::StoreText(std::string_view text) {
+  if (texts_.empty() || texts_.back().capacity() - texts_.back().size() < text.size()) {
+    texts_.emplace_back().reserve(std::max(kChunkBytes, text.size()));
+  }
+  std::string& chunk = texts_.back();
+  const size_t begin = chunk.size();
+  chunk.append(text);
+  text_bytes_ += text.size();
+  return std::string_view(chunk).substr(begin);
+}
+
+void FieldOrder::Forget() {
+  nodes_.resize(1);
+  nodes_[0] = Node();
+  at_ = 0;
+  texts_.clear();
+  text_bytes_ = 0;
+  unlearned_events_ = 0;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,127 @@
+// The order in which members follow each other in the events of a connection, learned once. While
+// an event's members come in a known order, a field costs the comparison of its name with the one
+// expected next, and the shape waits at the end. At the first difference the names met so far are
+// spelled out, the rest is collected by name, and the new order is learned beside the old ones.
+//
+// Per event: Begin, Member for each member, Close at the end of each nested object, End.
+// Bounded: orders that do not recur stop being learned. Not thread-safe.
+#ifndef TALLYD_INGEST_DECODE_FIELD_ORDER_H_
+#define TALLYD_INGEST_DECODE_FIELD_ORDER_H_
+
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingest/decode/shape.h"
+
+namespace tallyd {
+
+class FieldOrder {
+ public:
+  enum class Kind : uint8_t { kValue, kNull, kObject, kClose, kEnd };
+  enum class Step : uint8_t {
+    kOk,
+    kEscaped,  // `name` holds escapes and is not known by them: call again with what they stand
+               // for.
+    kDuplicate,
+    kEmptyName,
+    kTooLong,
+  };
+
+  FieldOrder();
+
+  void Begin() {
+    at_ = 0;
+    collecting_ = false;
+  }
+
+  // The next member of the current object. `raw`: `name` is as it stands between the quotes.
+  Step Member(std::string_view name, bool raw, Kind kind) {
+    if (!collecting_) {
+      for (uint32_t i = nodes_[at_].child; i != 0; i = nodes_[i].sibling) {
+        const Node& child = nodes_[i];
+        if (IsSame(child.name, name) && child.kind == kind && (child.plain || !raw)) {
+          at_ = i;
+          return Step::kOk;
+        }
+      }
+    }
+    return Differ(name, raw, kind);
+  }
+  // The end of the nested object entered last.
+  void Close();
+  // The event's shape, or null where *owned has it instead (the registry is full). Null in both:
+  // the event has no fields.
+  const Shape* End(ShapeRegistry& shapes, std::unique_ptr<const Shape>* owned);
+
+  // The flattened name of a member of the current object, for messages. Ends the event's fast path.
+  std::string PathOf(std::string_view name);
+
+ private:
+  struct Node {
+    std::string_view name;  // Unescaped; in texts_.
+    Kind kind = Kind::kEnd;
+    bool plain = true;  // Stands between quotes as it is: holds neither quote nor backslash.
+    uint32_t parent = 0;
+    uint32_t child = 0;            // The first; 0: none.
+    uint32_t sibling = 0;          // The next; 0: none.
+    const Shape* shape = nullptr;  // Of kEnd.
+  };
+  struct Hash {
+    using is_avalanching = void;
+    size_t operator()(std::string_view text) const;
+  };
+
+  // Inline: a call for each short name would cost more than the comparison.
+  static bool IsSame(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    if (a.size() < sizeof(uint64_t)) {
+      for (size_t i = 0; i < a.size(); ++i) {
+        if (a[i] != b[i]) return false;
+      }
+      return true;
+    }
+    const auto differ_at = [&a, &b](size_t i) {
+      uint64_t x, y;
+      std::memcpy(&x, a.data() + i, sizeof(x));
+      std::memcpy(&y, b.data() + i, sizeof(y));
+      return x != y;
+    };
+    const size_t last = a.size() - sizeof(uint64_t);  // Overlaps the word before it.
+    for (size_t i = 0; i < last; i += sizeof(uint64_t)) {
+      if (differ_at(i)) return false;
+    }
+    return !differ_at(last);
+  }
+  Step Differ(std::string_view name, bool raw, Kind kind);
+  Step Collect(std::string_view name, Kind kind);
+  void StartCollecting();
+  void Learn(std::string_view name, Kind kind, const Shape* shape);
+  void Forget();
+  uint32_t FindChild(Kind kind) const;
+  std::string_view StoreText(std::string_view text);
+
+  std::vector<Node> nodes_;        // [0] is the beginning of an event.
+  uint32_t at_ = 0;                // The node reached.
+  std::deque<std::string> texts_;  // Chunks whose addresses stay.
+  size_t text_bytes_ = 0;
+  size_t unlearned_events_ = 0;  // That found no room, since the last Forget.
+
+  // While the order is a new one:
+  bool collecting_ = false;
+  bool learning_ = false;  // There was room so far.
+  std::string prefix_;     // "CPU/" inside of CPU.
+  std::vector<size_t> prefix_sizes_;
+  std::deque<std::string> paths_;  // Of all members, objects and nulls too.
+  boost::unordered_flat_set<std::string_view, Hash> seen_;
+  std::vector<std::string_view> fields_;  // Of members with a value.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_DECODE_FIELD_ORDER_H_

@@ -1,0 +1,378 @@
+#include "ingest/map/mapper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <shared_mutex>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "config/schema/table_rules.h"
+#include "ingest/map/row_renderer.h"
+#include "ingest/map/seen_fields.h"
+#include "ingest/map/table_mapping.h"
+
+namespace tallyd {
+namespace {
+
+// An event that fits no table of a stream with many: so many are told why not.
+constexpr size_t kMaxReasons = 5;
+
+// A field of a shape that a table's rules take and of which it keeps nothing here.
+struct MissedByTable {
+  TablePtr table;
+  uint32_t field = 0;
+  uint8_t how = 0;  // MissedField::how
+};
+
+// What becomes of the events of one shape.
+struct ShapePlan {
+  std::vector<TableMapping> tables;  // Those that the events enter.
+  std::optional<Refusal> refused;    // What all events of the shape are refused for.
+  // Per field, the types that the store is known to know.
+  std::unique_ptr<std::atomic<uint8_t>[]> known_types;
+  // The fields that a table keeps by their compact names: that name, and the field.
+  std::vector<std::pair<std::string, std::string>> compact;
+  bool of_one_event = false;  // Of a shape that does not recur.
+  std::vector<MissedByTable> missed;
+  // That the store knows all of them.
+  mutable std::atomic<bool> missed_is_known = false;
+};
+
+// What one call of Map works with.
+struct Job {
+  TimeUs expires_by = 0;    // What has expired by then is not stored.
+  TimeUs next_arrival = 0;  // Of the next event without a time.
+  Batch* batch = nullptr;
+  MapOutcome* outcome = nullptr;
+  RowRenderer renderer;
+  BatchCounts counts;
+  EventErrors errors;
+  // Types that this batch already remembers, per field of `learned_of`.
+  const ShapePlan* learned_of = nullptr;
+  std::vector<uint8_t> learned;
+  // Compact names: which plans that have some were used, and when last; of plans that do not stay,
+  // the names themselves, with the field and when.
+  const ShapePlan* spelled_by = nullptr;
+  size_t times_spelled = 0;
+  std::unordered_map<const ShapePlan*, size_t> spelling_plans;
+  std::map<std::string, std::pair<size_t, std::string>> spellings;
+  const ShapePlan* missed_of = nullptr;  // This batch already remembers what these missed.
+};
+
+// Whether the value of this field is part of what the table stores.
+bool Keeps(const TableMapping& mapping, uint32_t field) {
+  const auto in_text = [field](const TextPlan& text) {
+    return std::ranges::any_of(text.parts, [field](const TextPart& part) {
+      const auto* value = std::get_if<FieldPart>(&part);
+      return value != nullptr && value->field == field;
+    });
+  };
+  const auto in_cell = [&](const CellPlan& cell) {
+    return in_text(cell.name) || (cell.kind == CellPlan::Kind::kField && cell.field == field) ||
+           (cell.kind == CellPlan::Kind::kText && in_text(cell.text)) ||
+           std::ranges::count(cell.blob_fields, field) > 0;
+  };
+  return std::ranges::any_of(mapping.rows, [&](const RowPlan& row) {
+    return in_text({row.key}) || std::ranges::any_of(row.cells, in_cell) ||
+           std::ranges::count(row.gather, field) > 0;
+  });
+}
+
+void AddMissed(const TableMapping& mapping, const Shape& shape,
+               std::vector<MissedByTable>* missed) {
+  if (mapping.table->pattern == Pattern::kLatest) return;  // It never claims to hold everything.
+  const bool outside = !mapping.stays_out.empty();
+  for (uint32_t i = 0; i < shape.fields.size(); ++i) {
+    const std::string& field = shape.fields[i];
+    if (field == mapping.table->time_field || !TableHolds(*mapping.table, field)) continue;
+    if (!outside && Keeps(mapping, i)) continue;
+    missed->push_back({mapping.info, i, outside ? kMissedOutside : kMissedInside});
+  }
+}
+
+std::vector<TablePtr> InfosOf(const Schema& schema, const Stream& stream, const Store& store) {
+  std::vector<TablePtr> infos;
+  for (const size_t index : stream.tables) {
+    infos.push_back(store.FindTable(schema.tables[index].name));
+  }
+  return infos;
+}
+
+}  // namespace
+
+void MapOutcome::Add(const MapOutcome& other) {
+  events += other.events;
+  rows += other.rows;
+  cells += other.cells;
+  expired += other.expired;
+  errors.Merge(other.errors);
+}
+
+struct Mapper::Impl {
+  Impl(std::shared_ptr<const Schema> schema_in, const Stream& stream_in, Store& store_in)
+      : schema(std::move(schema_in)),
+        stream(stream_in),
+        store(store_in),
+        seen_fields(store_in, stream_in.name, InfosOf(*schema, stream_in, store_in)) {
+    for (const size_t index : stream.tables) {
+      const Table& table = schema->tables[index];
+      tables.emplace_back(table, store.FindTable(table.name));
+    }
+  }
+
+  const ShapePlan& PlanOf(const Shape& shape);
+  std::unique_ptr<ShapePlan> Compile(const Shape& shape, Store* interner) const;
+  std::string WhyNowhere(const std::vector<TableMapping>& plans) const;
+  void MapEvent(const Event& event, const ShapePlan& plan, Job* job);
+  bool RenderTables(const Event& event, const ShapePlan& plan, Job* job, size_t* expired);
+  bool CheckValues(const Event& event, const ShapePlan& plan, Job* job, bool* new_types);
+  void PutRows(Job* job);
+  void LearnTypes(const Event& event, const ShapePlan& plan, Job* job);
+  static void Spell(const ShapePlan& plan, size_t when, Job* job);
+  void NoteSpellings(Job* job);
+  void LearnMissed(const Event& event, const ShapePlan& plan, Job* job);
+
+  const std::shared_ptr<const Schema> schema;
+  const Stream& stream;
+  Store& store;
+  SeenFields seen_fields;
+  std::deque<MappedTable> tables;
+
+  std::shared_mutex mutex;
+  std::unordered_map<const Shape*, std::unique_ptr<const ShapePlan>> plans;  // Of interned shapes.
+};
+
+Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store)
+    : impl_(std::make_unique<Impl>(std::move(schema), stream, store)) {}
+Mapper::~Mapper() = default;
+
+MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
+  impl_->seen_fields.Refresh(arrival);
+  MapOutcome outcome;
+  Job job;
+  job.expires_by = std::min(arrival, impl_->store.RetentionNow());
+  job.next_arrival = arrival;
+  job.batch = batch;
+  job.outcome = &outcome;
+  const Shape* shape = nullptr;
+  const ShapePlan* plan = nullptr;
+  std::unique_ptr<ShapePlan> own_plan;  // Of a shape that does not recur.
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event event = events.event(i);
+    if (event.shape != shape) {
+      shape = event.shape;
+      if (shape->interned) {
+        plan = &impl_->PlanOf(*shape);
+      } else {
+        own_plan = impl_->Compile(*shape, nullptr);
+        plan = own_plan.get();
+        job.learned_of = nullptr;
+        own_plan->of_one_event = true;
+        job.spelled_by = nullptr;
+        job.missed_of = nullptr;
+      }
+    }
+    impl_->MapEvent(event, *plan, &job);
+  }
+  impl_->NoteSpellings(&job);
+  outcome.rows = job.counts.rows();
+  outcome.cells = job.counts.cells();
+  outcome.errors = events.errors();
+  outcome.errors.Merge(job.errors);
+  return outcome;
+}
+
+const ShapePlan& Mapper::Impl::PlanOf(const Shape& shape) {
+  {
+    std::shared_lock lock(mutex);
+    if (const auto found = plans.find(&shape); found != plans.end()) return *found->second;
+  }
+  // Interning columns may wait for the disk: not under the lock. Two threads may do it twice.
+  std::unique_ptr<const ShapePlan> plan = Compile(shape, &store);
+  std::unique_lock lock(mutex);
+  return *plans.try_emplace(&shape, std::move(plan)).first->second;
+}
+
+std::unique_ptr<ShapePlan> Mapper::Impl::Compile(const Shape& shape, Store* interner) const {
+  auto plan = std::make_unique<ShapePlan>();
+  std::vector<TableMapping> all;
+  for (const MappedTable& table : tables) {
+    all.push_back(CompileTableMapping(table, shape, interner));
+    if (all.back().refused && !plan->refused) plan->refused = all.back().refused;
+    AddMissed(all.back(), shape, &plan->missed);
+  }
+  const bool nowhere =
+      std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
+  if (nowhere) plan->refused = Refusal{{}, WhyNowhere(all)};
+  std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
+  plan->tables = std::move(all);
+  plan->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
+  for (size_t i = 0; i < shape.fields.size(); ++i) {
+    const bool compact = std::ranges::any_of(
+        tables, [&](const auto& mapped) { return IsCompacted(mapped.table, shape.fields[i]); });
+    if (compact) plan->compact.emplace_back(CompactName(shape.fields[i]), shape.fields[i]);
+  }
+  return plan;
+}
+
+std::string Mapper::Impl::WhyNowhere(const std::vector<TableMapping>& all) const {
+  if (all.empty()) return fmt::format("stream {} has no tables", stream.name);
+  std::string why = fmt::format("enters no table of stream {}", stream.name);
+  for (size_t i = 0; i < all.size() && i < kMaxReasons; ++i) {
+    why += fmt::format("{} {}: {}", i == 0 ? ":" : ";", all[i].table->name, all[i].stays_out);
+  }
+  if (all.size() > kMaxReasons) why += fmt::format("; and {} more", all.size() - kMaxReasons);
+  return why;
+}
+
+void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, Job* job) {
+  if (plan.refused) {
+    job->errors.Add(event.index, *plan.refused);
+    return;
+  }
+  bool new_types = false;
+  size_t expired = 0;
+  if (!CheckValues(event, plan, job, &new_types)) return;
+  if (!RenderTables(event, plan, job, &expired)) return;
+  PutRows(job);
+  if (!job->renderer.rows().empty()) {
+    if (new_types) LearnTypes(event, plan, job);
+    if (!plan.compact.empty() && job->spelled_by != &plan) {
+      job->spelled_by = &plan;
+      const size_t when = ++job->times_spelled;
+      if (plan.of_one_event) {
+        Spell(plan, when, job);
+      } else {
+        job->spelling_plans[&plan] = when;
+      }
+    }
+    if (!plan.missed.empty()) LearnMissed(event, plan, job);
+  }
+  ++job->outcome->events;
+  if (expired > 0) ++job->outcome->expired;
+}
+
+// One pass over the values: is one too large, and has one a type that is new to the stream?
+bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, Job* job,
+                               bool* new_types) {
+  for (size_t i = 0; i < event.values.size(); ++i) {
+    const Value& value = event.values[i];
+    const uint8_t known = plan.known_types[i].load(std::memory_order_relaxed);
+    if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
+    if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
+      const std::string& field = event.shape->fields[i];
+      job->errors.Add(
+          event.index,
+          {field, fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
+                              field, value.AsView().size(), kMaxValueBytes)});
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, Job* job,
+                                size_t* expired) {
+  job->renderer.Begin();
+  TimeUs given = -1;  // The time of arrival, once a table asked for it.
+  for (const TableMapping& table : plan.tables) {
+    EventTimes times{0, stream.unit, job->expires_by};
+    if (!table.time_value) {
+      if (given < 0) given = std::min(job->next_arrival++, kMaxTimeUs);
+      times.time = given;
+    } else {
+      const Value& value = event.values[*table.time_value];
+      const Result<TimeUs> time = ParseEventTime(value, stream.unit);
+      if (!time) {
+        const std::string& field = table.table->time_field;
+        job->errors.Add(event.index,
+                        {field, fmt::format("field \"{}\": {}", field, time.error().message())});
+        return false;
+      }
+      times.time = *time;
+    }
+    switch (job->renderer.Render(table, event, times)) {
+      case RowRenderer::Outcome::kRendered:
+        break;
+      case RowRenderer::Outcome::kExpired:
+        ++*expired;
+        break;
+      case RowRenderer::Outcome::kRefused:
+        job->errors.Add(event.index, job->renderer.refusal());
+        return false;
+    }
+  }
+  return true;
+}
+
+void Mapper::Impl::PutRows(Job* job) {
+  const RowRenderer& renderer = job->renderer;
+  for (const PendingRow& row : renderer.rows()) {
+    const TableInfo& table = *row.plan->info;
+    const std::span<const Value> values = renderer.values(row);
+    if (row.set != nullptr) {
+      job->batch->Put(table, row.key, row.time, *row.set, values);
+      job->counts.Add(table, row.key, row.time, *row.set, values);
+    } else {
+      job->batch->Put(table, row.key, row.time, renderer.columns(row), values);
+      job->counts.Add(table, row.key, row.time, renderer.columns(row), values);
+    }
+  }
+}
+
+void Mapper::Impl::LearnMissed(const Event& event, const ShapePlan& plan, Job* job) {
+  if (job->missed_of == &plan || plan.missed_is_known.load(std::memory_order_relaxed)) return;
+  job->missed_of = &plan;
+  bool all_known = true;
+  for (const MissedByTable& missed : plan.missed) {
+    const std::string& field = event.shape->fields[missed.field];
+    if (seen_fields.KnowsMissed(*missed.table, field, missed.how)) continue;
+    job->batch->AddMissed(*missed.table, field, missed.how);
+    all_known = false;
+  }
+  plan.missed_is_known.store(all_known, std::memory_order_relaxed);
+  if (!all_known) seen_fields.NoteMissing();
+}
+
+void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, Job* job) {
+  if (job->learned_of != &plan) {
+    job->learned_of = &plan;
+    job->learned.assign(event.values.size(), 0);
+  }
+  for (size_t i = 0; i < event.values.size(); ++i) {
+    const auto known =
+        static_cast<uint8_t>(plan.known_types[i].load(std::memory_order_relaxed) | job->learned[i]);
+    const uint8_t types = TypeBitsOf(event.values[i], known);
+    if ((types & ~known) == 0) continue;
+    const uint8_t stored = seen_fields.KnownTypes(event.shape->fields[i]);
+    plan.known_types[i].fetch_or(stored, std::memory_order_relaxed);
+    if ((types & ~stored) == 0) continue;
+    job->learned[i] |= types;
+    job->batch->AddField(stream.name, event.shape->fields[i], types);
+    seen_fields.NoteMissing();
+  }
+}
+
+void Mapper::Impl::Spell(const ShapePlan& plan, size_t when, Job* job) {
+  for (const auto& [compact, field] : plan.compact) {
+    auto& [last, spelling] = job->spellings[compact];
+    if (last < when) std::tie(last, spelling) = std::tie(when, field);
+  }
+}
+
+void Mapper::Impl::NoteSpellings(Job* job) {
+  for (const auto& [plan, when] : job->spelling_plans) Spell(*plan, when, job);
+  for (const auto& [compact, last] : job->spellings) {
+    const std::string& field = last.second;
+    if (seen_fields.IsLastSpelling(compact, field)) continue;
+    job->batch->NoteSpelling(stream.name, field);
+    seen_fields.NoteSpelling(compact, field);
+  }
+}
+
+}  // namespace tallyd

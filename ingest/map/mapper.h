@@ -1,0 +1,53 @@
+// events -> mutations: a stream's tables, patterns and column rules applied to a batch of events.
+//
+// One Mapper per stream and schema, shared by all threads. What depends only on an event's shape
+// (which field goes to which column, in which order, under which ColumnSet) is compiled once per
+// shape and table; per event there remain the row key, and names that hold values. Fields new to
+// the stream are remembered in the batch (Batch::AddField).
+#ifndef TALLYD_INGEST_MAP_MAPPER_H_
+#define TALLYD_INGEST_MAP_MAPPER_H_
+
+#include <memory>
+#include <vector>
+
+#include "config/schema/schema.h"
+#include "ingest/decode/event_batch.h"
+#include "ingest/decode/shape.h"
+#include "storage/batch_counts.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+struct MapOutcome {
+  size_t events = 0;   // Entered at least one table, or were expired for all of them.
+  uint64_t rows = 0;   // Distinct rows of tables.
+  uint64_t cells = 0;  // The cells in them.
+  // Events that at least one table did not take because they were past its max_age.
+  uint64_t expired = 0;
+  EventErrors errors;  // Decoding errors included, in order of index.
+
+  // Another stream's part of the same request: no table is fed by both.
+  void Add(const MapOutcome& other);
+};
+
+class Mapper {
+ public:
+  // `store` outlives the mapper, as do the interned shapes of the events that it maps. REQUIRES:
+  // schema was adopted by the store; stream is of schema.
+  Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store);
+  ~Mapper();
+
+  // Puts every good event into *batch: an event enters all of its tables or none. The caller
+  // submits the batch only when errors is empty or partial storing was asked for. `arrival` is the
+  // time of events without one: the i-th such event of the batch gets arrival + i microseconds.
+  // Thread-safe.
+  MapOutcome Map(const EventBatch& events, TimeUs arrival, Batch* batch);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_MAP_MAPPER_H_

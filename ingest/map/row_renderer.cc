@@ -1,0 +1,202 @@
+#include "ingest/map/row_renderer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "storage/batch.h"
+
+namespace tallyd {
+namespace {
+
+// Up to so many columns are compared one with another; more are sorted.
+constexpr size_t kFewColumns = 16;
+
+}  // namespace
+
+void RowRenderer::Begin() {
+  rows_.clear();
+  values_.clear();
+  columns_.clear();
+  arena_.Reset();
+}
+
+RowRenderer::Outcome RowRenderer::Render(const TableMapping& plan, const Event& event,
+                                         const EventTimes& times) {
+  expired_.clear();
+  for (const auto& [family, max_age] : plan.max_ages) {
+    if (times.time < times.now - max_age) expired_.push_back(family);
+  }
+  Outcome outcome = Outcome::kExpired;
+  for (const RowPlan& row : plan.rows) {
+    switch (RenderRow(plan, row, event, times)) {
+      case Outcome::kRendered:
+        outcome = Outcome::kRendered;
+        break;
+      case Outcome::kExpired:
+        break;
+      case Outcome::kRefused:
+        return Outcome::kRefused;
+    }
+  }
+  return outcome;
+}
+
+RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowPlan& row,
+                                            const Event& event, const EventTimes& times) {
+  if (!RenderKey(plan, row, event, times)) return Outcome::kRefused;
+  PendingRow pending{&plan, arena_.Copy(text_), times.time, row.set, values_.size(),
+                     0,     columns_.size()};
+  if (!row.gather.empty()) {
+    for (const uint32_t field : row.gather) values_.push_back(event.values[field]);
+  } else {
+    for (const CellPlan& cell : row.cells) {
+      if (!RenderCell(plan, cell, event, times)) return Outcome::kRefused;
+    }
+  }
+  pending.value_count = values_.size() - pending.first_value;
+  if (!expired_.empty() && !DropExpired(&pending)) {
+    values_.resize(pending.first_value);
+    columns_.resize(pending.first_column);
+    return Outcome::kExpired;
+  }
+  if (row.names_vary && !CheckDistinct(plan, row, pending)) return Outcome::kRefused;
+  rows_.push_back(pending);
+  return Outcome::kRendered;
+}
+
+// Into text_.
+bool RowRenderer::RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
+                            const EventTimes& times) {
+  if (!RenderText(row.key, TemplateUse::kKey, event, times)) return false;
+  if (text_.size() > kMaxRowKeyBytes) {
+    return Refuse({}, fmt::format("its row key in {} would have {} bytes; at most {} are stored",
+                                  plan.table->name, text_.size(), kMaxRowKeyBytes));
+  }
+  return true;
+}
+
+bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
+                             const EventTimes& times) {
+  switch (cell.kind) {
+    case CellPlan::Kind::kField:
+      values_.push_back(event.values[cell.field]);
+      break;
+    case CellPlan::Kind::kText:
+      if (!RenderText(cell.text.parts, TemplateUse::kValue, event, times)) return false;
+      values_.push_back(Value::String(arena_.Copy(text_)));
+      break;
+    case CellPlan::Kind::kBlob:
+      RenderBlob(cell, event);
+      break;
+  }
+  const Value& value = values_.back();
+  if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
+    return Refuse({}, fmt::format("a value in {} would have {} bytes; at most {} are stored",
+                                  plan.table->name, value.AsView().size(), kMaxValueBytes));
+  }
+  if (cell.name.is_constant()) {
+    columns_.push_back({cell.family, cell.name.constant()});
+    return true;
+  }
+  if (!RenderText(cell.name.parts, TemplateUse::kValue, event, times)) return false;
+  if (text_.size() > kMaxQualifierBytes) {
+    return Refuse({},
+                  fmt::format("a column's name in {} would have {} bytes; at most {} are stored",
+                              plan.table->name, text_.size(), kMaxQualifierBytes));
+  }
+  for (const auto& [qualifier, owner] : cell.taken) {
+    if (qualifier != text_) continue;
+    return Refuse(cell.by.field, OneColumn(owner, cell.by, *plan.info, {cell.family, qualifier}));
+  }
+  columns_.push_back({cell.family, arena_.Copy(text_)});
+  return true;
+}
+
+// Into text_.
+bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
+                             const EventTimes& times) {
+  const EventTime time{times.time, times.unit};
+  text_.clear();
+  for (const TextPart& part : parts) {
+    const Segment* segment = nullptr;
+    Value value;
+    if (const auto* text = std::get_if<std::string>(&part)) {
+      text_ += *text;
+      continue;
+    }
+    if (const auto* field = std::get_if<FieldPart>(&part)) {
+      segment = field->segment;
+      value = event.values[field->field];
+    } else if (const auto* name = std::get_if<NamePart>(&part)) {
+      segment = name->segment;
+      value = Value::String(name->name);
+    } else {
+      segment = std::get<TimePart>(part).segment;
+    }
+    const Status status = AppendPlaceholder(*segment, value, time, use, &text_);
+    if (!status) return Refuse(segment->field, status.error().message());
+  }
+  return true;
+}
+
+void RowRenderer::RenderBlob(const CellPlan& cell, const Event& event) {
+  blob_.clear();
+  for (const uint32_t field : cell.blob_fields) {
+    blob_.push_back({event.shape->fields[field], event.values[field]});
+  }
+  text_.clear();
+  EncodeBlob(cell.how, blob_, &text_);
+  const std::string_view bytes = arena_.Copy(text_);
+  values_.push_back(cell.how == Serialization::kJson ? Value::String(bytes) : Value::Bytes(bytes));
+}
+
+// Makes the cells of expired families absent. False: nothing is left.
+bool RowRenderer::DropExpired(PendingRow* row) {
+  bool any = false;
+  for (size_t i = 0; i < row->value_count; ++i) {
+    const FamilyId family =
+        row->set != nullptr ? row->set->columns[i].family : columns_[row->first_column + i].family;
+    if (std::ranges::count(expired_, family) > 0) {
+      values_[row->first_value + i] = Value();
+    } else {
+      any = true;
+    }
+  }
+  return any;
+}
+
+// Names that hold values may turn out alike.
+bool RowRenderer::CheckDistinct(const TableMapping& plan, const RowPlan& row,
+                                const PendingRow& pending) {
+  const auto columns = std::span(columns_).subspan(pending.first_column, pending.value_count);
+  const auto refuse = [&](size_t a, size_t b) {
+    const ColumnWriter& by = row.cells[b].by;
+    return Refuse(by.field, OneColumn(row.cells[a].by, by, *plan.info, columns[a]));
+  };
+  if (columns.size() <= kFewColumns) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      for (size_t k = i + 1; k < columns.size(); ++k) {
+        if (columns[i] == columns[k]) return refuse(i, k);
+      }
+    }
+    return true;
+  }
+  order_.resize(columns.size());
+  for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+  std::ranges::sort(order_, [&](size_t a, size_t b) {
+    return std::tie(columns[a].family, columns[a].qualifier, a) <
+           std::tie(columns[b].family, columns[b].qualifier, b);
+  });
+  for (size_t k = 0; k + 1 < order_.size(); ++k) {
+    if (columns[order_[k]] == columns[order_[k + 1]]) return refuse(order_[k], order_[k + 1]);
+  }
+  return true;
+}
+
+bool RowRenderer::Refuse(std::string_view field, std::string detail) {
+  refusal_ = {std::string(field), std::move(detail)};
+  return false;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,83 @@
+// The rows of one event, rendered before any of them is put into a batch, because an event enters
+// all of its tables or none.
+//
+//   renderer.Begin();
+//   for each table: if (renderer.Render(...) == kRefused) -> renderer.refusal(), nothing is put;
+//   for (const PendingRow& row : renderer.rows()) ... renderer.values(row) ...
+//
+// Views are valid until the next Begin. Keeps its memory. Not thread-safe.
+#ifndef TALLYD_INGEST_MAP_ROW_RENDERER_H_
+#define TALLYD_INGEST_MAP_ROW_RENDERER_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema/placeholder.h"
+#include "ingest/blob/blob.h"
+#include "ingest/decode/event_batch.h"
+#include "ingest/map/table_mapping.h"
+#include "storage/arena.h"
+
+namespace tallyd {
+
+struct PendingRow {
+  const TableMapping* plan = nullptr;
+  std::string_view key;
+  TimeUs time = 0;
+  const ColumnSet* set = nullptr;  // Null: see columns().
+  size_t first_value = 0;
+  size_t value_count = 0;
+  size_t first_column = 0;
+};
+
+struct EventTimes {
+  TimeUs time = 0;  // The event's, in this table.
+  TimeUnit unit = TimeUnit::kMilliseconds;
+  TimeUs now = 0;  // For what is expired already.
+};
+
+class RowRenderer {
+ public:
+  enum class Outcome : uint8_t { kRendered, kExpired, kRefused };
+  void Begin();
+  Outcome Render(const TableMapping& plan, const Event& event, const EventTimes& times);
+
+  std::span<const PendingRow> rows() const { return rows_; }
+  std::span<const Value> values(const PendingRow& row) const {
+    return std::span(values_).subspan(row.first_value, row.value_count);
+  }
+  std::span<const ColumnRef> columns(const PendingRow& row) const {
+    return std::span(columns_).subspan(row.first_column, row.value_count);
+  }
+  const Refusal& refusal() const { return refusal_; }
+
+ private:
+  Outcome RenderRow(const TableMapping& plan, const RowPlan& row, const Event& event,
+                    const EventTimes& times);
+  bool RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
+                 const EventTimes& times);
+  bool RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
+                  const EventTimes& times);
+  bool RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
+                  const EventTimes& times);
+  void RenderBlob(const CellPlan& cell, const Event& event);
+  bool DropExpired(PendingRow* row);
+  bool CheckDistinct(const TableMapping& plan, const RowPlan& row, const PendingRow& pending);
+  bool Refuse(std::string_view field, std::string detail);
+
+  std::vector<PendingRow> rows_;
+  std::vector<Value> values_;
+  std::vector<ColumnRef> columns_;
+  std::vector<FamilyId> expired_;  // Families that would have forgotten the event already.
+  std::string text_;
+  std::vector<BlobField> blob_;
+  std::vector<size_t> order_;
+  Arena arena_;
+  Refusal refusal_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_MAP_ROW_RENDERER_H_

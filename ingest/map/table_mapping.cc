@@ -1,0 +1,291 @@
+#include "ingest/map/table_mapping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "config/schema/table_rules.h"
+
+namespace tallyd {
+namespace {
+
+// The measured field, by its place in the shape; none in rules that run per event.
+using Measured = std::optional<uint32_t>;
+
+class Compiler {
+ public:
+  Compiler(const MappedTable& mapped, const Shape& shape, Store* store)
+      : table_(mapped.table), claims_(mapped.claims), shape_(shape), store_(store) {
+    plan_.table = &mapped.table;
+    plan_.info = mapped.info;
+  }
+
+  TableMapping Run() && {
+    CompileRows();
+    return std::move(plan_);
+  }
+
+ private:
+  void CompileRows();
+  void CompileRow(Measured measured);
+  bool CompileRule(const ColumnRule& rule, Measured measured, std::vector<CellPlan>* cells) const;
+  std::optional<CellPlan> CompileCell(const ColumnRule& rule, Measured measured) const;
+  std::optional<CellPlan> CompileBlob(const ColumnRule& rule, Measured measured) const;
+  std::optional<TextPlan> CompileText(const std::vector<Segment>& segments, Measured measured,
+                                      std::string_view field_name) const;
+  std::optional<TextPlan> CompileName(const ColumnRule& rule, Measured measured) const;
+  bool CompileKey(Measured measured, std::vector<TextPart>* parts);
+  bool CheckNames(std::vector<CellPlan>* cells);
+  bool CheckTaken(CellPlan* cell);
+  void InternColumns(RowPlan* row);
+  void CollectMaxAges();
+  void Refuse(std::string_view field, std::string why);
+
+  const Table& table_;
+  const ColumnClaims& claims_;
+  const Shape& shape_;
+  Store* const store_;
+  TableMapping plan_;
+};
+
+void AppendConstant(std::string_view text, std::vector<TextPart>* parts) {
+  std::string* const before = parts->empty() ? nullptr : std::get_if<std::string>(&parts->back());
+  if (before != nullptr) {
+    *before += text;
+  } else {
+    parts->emplace_back(std::string(text));
+  }
+}
+
+void Compiler::CompileRows() {
+  for (const std::string& field : table_.when) {
+    if (!shape_.Find(field)) {
+      plan_.stays_out = fmt::format("it needs field \"{}\"", field);
+      return;
+    }
+  }
+  plan_.time_value = shape_.Find(table_.time_field);
+  if (table_.row_key.names_measured_field()) {
+    for (uint32_t i = 0; i < shape_.fields.size(); ++i) CompileRow(i);
+  } else {
+    CompileRow({});
+  }
+  if (plan_.rows.empty() && !plan_.refused) plan_.stays_out = "no column rule finds a value";
+  CollectMaxAges();
+}
+
+// `measured`: the field of the row, where the row key names {field}.
+void Compiler::CompileRow(Measured measured) {
+  RowPlan row;
+  bool found = false;
+  for (const ColumnRule& rule : table_.columns) found |= CompileRule(rule, measured, &row.cells);
+  if (!found) return;
+  if (!CompileKey(measured, &row.key) || !CheckNames(&row.cells)) return;
+  row.names_vary =
+      std::ranges::any_of(row.cells, [](const CellPlan& c) { return !c.name.is_constant(); });
+  InternColumns(&row);
+  plan_.rows.push_back(std::move(row));
+}
+
+// Whether the rule found something to store.
+bool Compiler::CompileRule(const ColumnRule& rule, Measured measured,
+                           std::vector<CellPlan>* cells) const {
+  const size_t before = cells->size();
+  auto add = [&](std::optional<CellPlan> cell, std::string_view field = {}) {
+    if (!cell) return;
+    cell->by = {static_cast<size_t>(&rule - table_.columns.data()), field};
+    cells->push_back(std::move(*cell));
+  };
+  if (rule.serialize != Serialization::kNone) {
+    add(CompileBlob(rule, measured));
+  } else if (!rule.per_field) {
+    add(CompileCell(rule, {}));
+  } else {
+    const uint32_t begin = measured.value_or(0);
+    const auto end = measured ? *measured + 1 : static_cast<uint32_t>(shape_.fields.size());
+    for (uint32_t i = begin; i < end; ++i) {
+      const std::string& field = shape_.fields[i];
+      if (RuleTakes(table_, rule, field)) add(CompileCell(rule, i), field);
+    }
+  }
+  return cells->size() > before;
+}
+
+// Empty if the rule names a field that the event lacks.
+std::optional<CellPlan> Compiler::CompileCell(const ColumnRule& rule, Measured measured) const {
+  CellPlan cell;
+  cell.family = *plan_.info->FindFamily(rule.family);
+  std::optional<TextPlan> name = CompileName(rule, measured);
+  const std::string_view field_name =
+      measured ? std::string_view(shape_.fields[*measured]) : std::string_view();
+  std::optional<TextPlan> text = CompileText(rule.value.segments(), measured, field_name);
+  if (!name || !text) return std::nullopt;
+  cell.name = std::move(*name);
+  const FieldPart* const only =
+      text->parts.size() == 1 ? std::get_if<FieldPart>(&text->parts[0]) : nullptr;
+  if (only != nullptr && only->segment->spec.kind == SpecKind::kText) {
+    cell.kind = CellPlan::Kind::kField;
+    cell.field = only->field;
+  } else {
+    cell.kind = CellPlan::Kind::kText;
+    cell.text = std::move(*text);
+  }
+  return cell;
+}
+
+std::optional<CellPlan> Compiler::CompileBlob(const ColumnRule& rule, Measured measured) const {
+  CellPlan cell;
+  cell.family = *plan_.info->FindFamily(rule.family);
+  cell.kind = CellPlan::Kind::kBlob;
+  cell.how = rule.serialize;
+  AppendConstant(rule.name.text(), &cell.name.parts);
+  for (uint32_t i = 0; i < shape_.fields.size(); ++i) {
+    const bool here = !measured || *measured == i;
+    if (here && RuleTakes(table_, rule, shape_.fields[i])) cell.blob_fields.push_back(i);
+  }
+  if (cell.blob_fields.empty()) return std::nullopt;
+  return cell;
+}
+
+std::optional<TextPlan> Compiler::CompileName(const ColumnRule& rule, Measured measured) const {
+  if (!measured) return CompileText(rule.name.segments(), measured, {});
+  const std::string& field = shape_.fields[*measured];
+  if (const std::string* renamed = RenamedTo(rule, field)) return TextPlan{{*renamed}};
+  return CompileText(rule.name.segments(), measured, NameInRule(rule, field));
+}
+
+std::optional<TextPlan> Compiler::CompileText(const std::vector<Segment>& segments,
+                                              Measured measured,
+                                              std::string_view field_name) const {
+  TextPlan plan;
+  for (const Segment& segment : segments) {
+    const bool is_measured = measured && segment.field == kValuePlaceholder;
+    if (segment.is_literal()) {
+      AppendConstant(segment.literal, &plan.parts);
+    } else if (measured && segment.field == kFieldPlaceholder) {
+      if (segment.spec.kind == SpecKind::kText) {
+        AppendConstant(field_name, &plan.parts);
+      } else {
+        plan.parts.emplace_back(NamePart{&segment, std::string(field_name)});
+      }
+    } else if (segment.is_time || (segment.of_time_field && segment.is_salt())) {
+      plan.parts.emplace_back(TimePart{&segment});
+    } else if (const Measured field = is_measured ? measured : shape_.Find(segment.field)) {
+      plan.parts.emplace_back(FieldPart{&segment, *field});
+    } else {
+      return std::nullopt;
+    }
+  }
+  return plan;
+}
+
+bool Compiler::CompileKey(Measured measured, std::vector<TextPart>* parts) {
+  for (const Segment& segment : table_.row_key.segments()) {
+    const Measured field = shape_.Find(segment.field);
+    if (segment.is_literal()) {
+      AppendConstant(segment.literal, parts);
+    } else if (measured && segment.field == kFieldPlaceholder) {
+      parts->emplace_back(NamePart{&segment, shape_.fields[*measured]});
+    } else if (segment.of_time_field && (segment.is_time || segment.is_salt() || !field)) {
+      parts->emplace_back(TimePart{&segment});
+    } else if (field) {
+      parts->emplace_back(FieldPart{&segment, *field});
+    } else {
+      Refuse(segment.field, fmt::format("field \"{}\": missing, and the row key of {} needs it",
+                                        segment.field, table_.name));
+      return false;
+    }
+  }
+  return true;
+}
+
+// Of two cells for one column one would be lost, and so would be a cell in another field's column:
+// it would come back as that field.
+bool Compiler::CheckNames(std::vector<CellPlan>* cells) {
+  std::map<std::pair<FamilyId, std::string_view>, ColumnWriter> writers;
+  for (CellPlan& cell : *cells) {
+    if (!CheckTaken(&cell)) return false;
+    if (!cell.name.is_constant()) continue;
+    const ColumnRef column{cell.family, cell.name.constant()};
+    if (column.qualifier.size() > kMaxQualifierBytes) {
+      Refuse({}, fmt::format("its column in {} would have a name longer than {} bytes", table_.name,
+                             kMaxQualifierBytes));
+      return false;
+    }
+    const auto [first, added] = writers.try_emplace({column.family, column.qualifier}, cell.by);
+    if (added) continue;
+    Refuse(cell.by.field, OneColumn(first->second, cell.by, *plan_.info, column));
+    return false;
+  }
+  return true;
+}
+
+bool Compiler::CheckTaken(CellPlan* cell) {
+  const std::string& family = plan_.info->families[cell->family].name;
+  if (!cell->name.is_constant()) {
+    std::vector<KeyField> parts;
+    for (const auto& [qualifier, owner] : claims_.ColumnsOf(family)) {
+      const ColumnRule& rule = table_.columns[cell->by.rule];
+      if (claims_.Allows(family, qualifier, cell->by)) continue;
+      if (rule.name.Match(qualifier, &parts)) cell->taken.emplace_back(qualifier, owner);
+    }
+    return true;
+  }
+  const std::string_view qualifier = cell->name.constant();
+  if (claims_.Allows(family, qualifier, cell->by)) return true;
+  const ColumnWriter& owner = *claims_.Find(family, qualifier);
+  Refuse(cell->by.field, OneColumn(owner, cell->by, *plan_.info, {cell->family, qualifier}));
+  return false;
+}
+
+void Compiler::Refuse(std::string_view field, std::string why) {
+  if (!plan_.refused) plan_.refused = Refusal{std::string(field), std::move(why)};
+}
+
+void Compiler::InternColumns(RowPlan* row) {
+  std::vector<ColumnRef> columns;
+  for (const CellPlan& cell : row->cells) {
+    if (!cell.name.is_constant()) return;
+    columns.push_back({cell.family, cell.name.constant()});
+  }
+  if (store_ == nullptr) return;
+  row->set = store_->InternColumns(*plan_.info, columns);
+  if (row->set == nullptr) return;
+  std::map<std::pair<FamilyId, std::string_view>, CellPlan*> by_column;
+  for (CellPlan& cell : row->cells) by_column[{cell.family, cell.name.constant()}] = &cell;
+  std::vector<CellPlan> ordered;
+  bool all_fields = true;
+  for (const Column& column : row->set->columns) {
+    CellPlan& cell = *by_column.at({column.family, column.qualifier});
+    all_fields &= cell.kind == CellPlan::Kind::kField;
+    ordered.push_back(std::move(cell));
+  }
+  row->cells = std::move(ordered);
+  if (!all_fields) return;
+  for (const CellPlan& cell : row->cells) row->gather.push_back(cell.field);
+  row->cells = {};
+}
+
+void Compiler::CollectMaxAges() {
+  for (FamilyId id = 0; id < plan_.info->families.size(); ++id) {
+    const Family* family = table_.FindFamily(plan_.info->families[id].name);
+    if (family != nullptr && family->max_age_us && !family->expire_by_both) {
+      plan_.max_ages.emplace_back(id, *family->max_age_us);
+    }
+  }
+}
+
+}  // namespace
+
+std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableInfo& table,
+                      const ColumnRef& column) {
+  return fmt::format("{} fall on one column, {}:{} of {}", BothOf(a, b),
+                     table.families[column.family].name, column.qualifier, table.name);
+}
+
+TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape, Store* store) {
+  return Compiler(table, shape, store).Run();
+}
+
+}  // namespace tallyd

@@ -1,0 +1,107 @@
+// What becomes of the events of one shape in one table: which value goes to which column, decided
+// once. Per event there remain the row key, texts that hold values, and the time.
+//
+// Immutable once compiled; views the Table and the TableInfo it was compiled from, and the Shape.
+#ifndef TALLYD_INGEST_MAP_TABLE_MAPPING_H_
+#define TALLYD_INGEST_MAP_TABLE_MAPPING_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "config/schema/column_claims.h"
+#include "config/schema/schema.h"
+#include "ingest/decode/event_batch.h"
+#include "storage/store.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+// The value of the event's field at this place, as the segment spells it.
+struct FieldPart {
+  const Segment* segment;
+  uint32_t field;
+};
+// The event's time in this table.
+struct TimePart {
+  const Segment* segment;
+};
+// The measured field's name, where the segment does not take it as it is.
+struct NamePart {
+  const Segment* segment;
+  std::string name;
+};
+// A part of a text; a string stands for itself.
+using TextPart = std::variant<std::string, FieldPart, TimePart, NamePart>;
+
+// A text to be made for each event. Adjacent constant parts are one.
+struct TextPlan {
+  std::vector<TextPart> parts;
+  bool is_constant() const {
+    return parts.empty() || (parts.size() == 1 && std::holds_alternative<std::string>(parts[0]));
+  }
+  // REQUIRES: is_constant().
+  std::string_view constant() const {
+    return parts.empty() ? std::string_view() : std::string_view(std::get<std::string>(parts[0]));
+  }
+};
+
+struct CellPlan {
+  enum class Kind : uint8_t { kField, kText, kBlob };
+  FamilyId family = 0;
+  TextPlan name;
+  Kind kind = Kind::kField;
+  uint32_t field = 0;  // kField.
+  TextPlan text;       // kText.
+  ColumnWriter by;     // Which rule writes it, and for which field: for messages.
+  // Where the name holds values: those that are other writers' columns.
+  std::vector<std::pair<std::string_view, ColumnWriter>> taken;
+  Serialization how = Serialization::kNone;
+  std::vector<uint32_t> blob_fields;
+};
+
+// One row that each event of the shape writes.
+struct RowPlan {
+  std::vector<TextPart> key;
+  std::vector<CellPlan> cells;  // With `set` in its order; empty if `gather` tells all.
+  // All names are constant, and the store knows this list of columns:
+  const ColumnSet* set = nullptr;
+  bool names_vary = false;       // Some name holds values: two may turn out alike.
+  std::vector<uint32_t> gather;  // With set, where all values are fields: their indices, in order.
+};
+
+struct TableMapping {
+  const Table* table = nullptr;
+  TablePtr info;
+  std::string stays_out;               // Why events of this shape do not enter; empty if they do.
+  std::optional<Refusal> refused;      // What every event of this shape is refused for.
+  std::optional<uint32_t> time_value;  // The time's place in the event; none: its arrival.
+  std::vector<RowPlan> rows;
+  // Families that forget by age alone, of those that the rows use.
+  std::vector<std::pair<FamilyId, int64_t>> max_ages;
+};
+
+// A table to map to, and what of it does not depend on the shape.
+struct MappedTable {
+  MappedTable(const Table& the_table, TablePtr the_info)
+      : table(the_table), info(std::move(the_info)), claims(the_table) {}
+  const Table& table;
+  TablePtr info;
+  ColumnClaims claims;
+};
+
+// Why an event is refused whose cells of two writers have one column.
+std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableInfo& table,
+                      const ColumnRef& column);
+
+// `store` interns the columns; null: it shall not (shapes that do not recur). `table` and `shape`
+// outlive the mapping.
+TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape, Store* store);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_MAP_TABLE_MAPPING_H_

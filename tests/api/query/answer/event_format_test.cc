@@ -1,0 +1,79 @@
+// The same page of events in every format.
+#include "api/query/answer/event_format.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/api/api_world.h"
+
+namespace tallyd {
+namespace {
+
+using nlohmann::json;
+
+class EventFormatTest : public testing::Test {
+ protected:
+  EventFormatTest() : world_(kTables) {
+    const Response response =
+        world_.Post("s", R"([{"k":"a","at":1,"text":"x,\"y\"","n":1.5},{"k":"a","at":2,"on":true},
+                             {"k":"a","at":3,"n":2}])");
+    EXPECT_EQ(response.status, 200u) << response.body;
+  }
+  Response Ask(const std::string& query) {
+    Response response = world_.Call(GetEvents, {"s"}, query);
+    EXPECT_EQ(response.status, 200u) << response.body;
+    return response;
+  }
+  static std::string LinkOf(const Response& response) {
+    for (const auto& [name, value] : response.headers) {
+      if (name == "Link") return value;
+    }
+    return "";
+  }
+
+  static constexpr char kTables[] = R"(
+[streams.s]
+time = "at"
+[tables.T]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{k}#{at:ms}"
+families.F = {}
+)";
+  ApiWorld world_;
+};
+
+TEST_F(EventFormatTest, JsonHasTheColumnsThatItsPageHas) {
+  json page = json::parse(Ask("k=a&limit=2").body);
+  EXPECT_EQ(page["columns"], json::parse(R"(["ts","k","n","on","text"])"));
+  EXPECT_EQ(page["rows"], json::parse(R"([[1,"a",1.5,null,"x,\"y\""],[2,"a",null,true,null]])"));
+  page = json::parse(Ask("k=a&limit=2&cursor=" + page["next"].get<std::string>()).body);
+  EXPECT_EQ(page["columns"], json::parse(R"(["ts","k","n"])"));
+  EXPECT_TRUE(page["next"].is_null());
+}
+
+TEST_F(EventFormatTest, LinesStreamToTheEndOrLinkToTheNextPage) {
+  EXPECT_EQ(Ask("k=a&format=ndjson&fields=n").body,
+            "{\"at\":1,\"k\":\"a\",\"n\":1.5}\n{\"at\":3,\"k\":\"a\",\"n\":2}\n");
+  EXPECT_EQ(Ask("k=a&format=csv").body,
+            "ts,k,n,on,text\r\n1,a,1.5,,\"x,\"\"y\"\"\"\r\n2,a,,true,\r\n3,a,2,,\r\n");
+  const Response page = Ask("k=a&format=csv&limit=1");
+  EXPECT_EQ(page.body, "ts,k,n,on,text\r\n1,a,1.5,,\"x,\"\"y\"\"\"\r\n");
+  EXPECT_NE(LinkOf(page).find("rel=\"next\""), std::string::npos);
+  EXPECT_EQ(LinkOf(Ask("k=a&format=csv&limit=3")), "");
+}
+
+TEST_F(EventFormatTest, AnErrorOfTheFirstChunkIsAnAnswerOfItsOwn) {
+  class Failing final : public BodySource {
+    Result<bool> Next(std::string*) override { return Error(ErrorCode::kCorruption, "torn"); }
+  };
+  Response response;
+  response.source = std::make_unique<Failing>();
+  PullFirstChunk(&response);
+  EXPECT_EQ(response.status, 500u);
+  EXPECT_EQ(response.source, nullptr);
+}
+
+}  // namespace
+}  // namespace tallyd

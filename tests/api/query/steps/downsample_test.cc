@@ -1,0 +1,121 @@
+#include "api/query/steps/downsample.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "api/cell_json.h"
+
+namespace tallyd {
+namespace {
+
+struct Event {
+  TimeUs time = 0;
+  std::string host;
+  Value value;
+};
+
+// Rows as text; floats of sums and averages are not added in the same order, so they are rounded.
+std::vector<std::string> RowsOf(Downsampler* steps) {
+  steps->Finish();
+  std::vector<std::string> rows;
+  while (*steps->Next()) {
+    std::string row = std::to_string(steps->event().time);
+    for (const EventField& field : steps->event().fields) {
+      row += " " + steps->columns().name(field.field) + "=";
+      if (field.value.type() == ValueType::kFloat64) {
+        row += std::to_string(field.value.AsDouble());
+      } else {
+        AppendJsonValue(field.value, &row);
+      }
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+class Pieces {
+ public:
+  explicit Pieces(std::vector<std::string> by) {
+    spec_.step_us = 1000;
+    spec_.aggregations = {Aggregation::kAvg, Aggregation::kMin,   Aggregation::kMax,
+                          Aggregation::kSum, Aggregation::kCount, Aggregation::kFirst,
+                          Aggregation::kLast};
+    spec_.fields = {"value"};
+    spec_.by = std::move(by);
+  }
+
+  // The steps of events, cut into so many pieces that follow each other.
+  std::vector<std::string> Steps(const std::vector<Event>& events, size_t pieces) {
+    std::unique_ptr<Downsampler> all;
+    for (size_t piece = 0; piece < pieces; ++piece) {
+      FieldTable fields;
+      // Names are numbered as each piece meets them.
+      if (piece % 2 == 1) fields.Add("another");
+      auto steps = std::make_unique<Downsampler>(spec_, &fields);
+      const uint32_t host = fields.Add("host");
+      const uint32_t value = fields.Add("value");
+      const size_t end = events.size() * (piece + 1) / pieces;
+      for (size_t i = events.size() * piece / pieces; i < end; ++i) {
+        const EventField event[] = {{host, Value::String(events[i].host)},
+                                    {value, events[i].value}};
+        EXPECT_TRUE(steps->Add(events[i].time, event));
+      }
+      if (all) {
+        EXPECT_TRUE(all->Absorb(*steps));
+      } else {
+        all = std::move(steps);
+      }
+    }
+    return RowsOf(all.get());
+  }
+
+ private:
+  DownsampleSpec spec_;
+};
+
+Value AnyValue(std::mt19937* random, const std::string& text) {
+  const int64_t number = static_cast<int64_t>((*random)() % 2000) - 1000;
+  switch ((*random)() % 4) {
+    case 0:
+      return Value::Decimal(number, 2);
+    case 1:
+      return Value::String(text);
+    case 2:
+      return Value::Bool(number > 0);
+    default:
+      return Value::Int(number);
+  }
+}
+
+TEST(DownsamplerTest, PiecesPutTogetherAreTheWhole) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 200; ++i) texts.push_back("text" + std::to_string(random() % 50));
+    std::vector<Event> events;
+    for (const std::string& text : texts) {
+      events.push_back({static_cast<TimeUs>(random() % 20'000),
+                        std::string(1, static_cast<char>('a' + random() % 5)),
+                        AnyValue(&random, text)});
+    }
+    for (const std::vector<std::string>& by : {std::vector<std::string>(), {"host"}}) {
+      Pieces pieces(by);
+      const std::vector<std::string> whole = pieces.Steps(events, 1);
+      for (const size_t count : {2u, 3u, 7u}) EXPECT_EQ(pieces.Steps(events, count), whole);
+    }
+  }
+}
+
+TEST(DownsamplerTest, OfOneTimeTheLaterPieceHasTheLast) {
+  Pieces pieces({});
+  const std::vector<Event> events = {{5, "a", Value::Int(1)}, {5, "b", Value::Int(2)}};
+  const std::vector<std::string> rows = pieces.Steps(events, 2);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_NE(rows[0].find("value:first=1 value:last=2"), std::string::npos) << rows[0];
+}
+
+}  // namespace
+}  // namespace tallyd

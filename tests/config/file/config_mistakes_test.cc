@@ -1,0 +1,355 @@
+// Every mistake in a configuration file is told as "FILE:LINE: KEY: what is wrong; what is
+// accepted".
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/file/config.h"
+
+namespace tallyd {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string MessageOf(const std::string& text) {
+  const Result<Config> config = ParseConfig(text, "t.toml");
+  if (config) return "accepted";
+  EXPECT_EQ(config.error().code(), ErrorCode::kInvalid);
+  return config.error().message();
+}
+
+struct Wrong {
+  const char* name;
+  std::string text;     // The file.
+  std::string message;  // One whole line, or the start of one where it ends in "...".
+};
+
+class MistakeTest : public testing::TestWithParam<Wrong> {
+ protected:
+  // Lines of the message that begin as expected.
+  static bool Tells(const std::string& message, std::string expected) {
+    const bool prefix = expected.ends_with("...");
+    if (prefix) expected.resize(expected.size() - 3);
+    for (size_t at = 0; at <= message.size();) {
+      const size_t end = std::min(message.find('\n', at), message.size());
+      const std::string line = message.substr(at, end - at);
+      if (prefix ? line.starts_with(expected) : line == expected) return true;
+      at = end + 1;
+    }
+    return false;
+  }
+};
+
+TEST_P(MistakeTest, IsToldWithLineKeyAndWhatIsAccepted) {
+  const std::string message = MessageOf(GetParam().text);
+  EXPECT_TRUE(Tells(message, "t.toml:" + GetParam().message)) << message;
+}
+
+TEST_P(MistakeTest, IsTheOnlyOne) {
+  EXPECT_EQ(MessageOf(GetParam().text).find('\n'), std::string::npos) << MessageOf(GetParam().text);
+}
+
+std::string NameOf(const testing::TestParamInfo<Wrong>& tested) { return tested.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Daemon, MistakeTest,
+    testing::Values(
+        Wrong{"UnknownSection", "[sever]\n",
+              "1: sever: unknown key, the nearest is server; accepted: log, server, storage, "
+              "streams, tables"},
+        Wrong{"UnknownKey", "[log]\nlevels = \"info\"\n",
+              "2: log.levels: unknown key, the nearest is level; accepted: format, level"},
+        Wrong{"QuotedKey", "[log]\n\"a b\" = 1\n", "2: log.\"a b\": unknown key..."},
+        Wrong{"NotASection", "server = 1\n", "1: server: is an integer; accepted: a table"},
+        Wrong{"WrongType", "[server]\n\nthreads = \"two\"\n",
+              "3: server.threads: is a string; accepted: an integer from 0 to 1024"},
+        Wrong{"Float", "[server]\nthreads = 1.5\n", "2: server.threads: is a float..."},
+        Wrong{"Negative", "[server]\nthreads = -1\n", "2: server.threads: -1 is out of range..."},
+        Wrong{"TooMany", "[server]\nthreads = 1025\n",
+              "2: server.threads: 1025 is out of range; accepted: an integer from 0 to 1024"},
+        Wrong{"NotABool", "[server]\nplaintext = \"yes\"\n",
+              "2: server.plaintext: is a string; accepted: true, false"},
+        Wrong{"NoSize", "[server]\nmax_body = \"lots\"\n",
+              "2: server.max_body: \"lots\" is no size; accepted: a number of bytes or a size..."},
+        Wrong{"NegativeSize", "[server]\nmax_body = -5\n", "2: server.max_body: -5 is no size..."},
+        Wrong{"SizeOutOfRange", "[server]\nmax_body = \"2GiB\"\n",
+              "2: server.max_body: \"2GiB\" is out of range..."},
+        Wrong{"SizeOfWrongType", "[server]\nmax_body = true\n",
+              "2: server.max_body: is a bool; accepted: a number of bytes..."},
+        Wrong{"NoDuration", "[server]\nidle_timeout = \"soon\"\n",
+              "2: server.idle_timeout: \"soon\" is no duration; accepted: a positive integer and a "
+              "unit..."},
+        Wrong{"DurationWithoutUnit", "[server]\nidle_timeout = 5\n",
+              "2: server.idle_timeout: is an integer; accepted: a duration like \"500ms\", "
+              "\"30m\", \"7d\""},
+        Wrong{"DurationOutOfRange", "[server]\nidle_timeout = \"2d\"\n",
+              "2: server.idle_timeout: \"2d\" is out of range; accepted: 1ms to 1d"},
+        Wrong{"NoAddress", "[server]\nlisten = \"8780\"\n",
+              "2: server.listen: \"8780\" is no address; accepted: HOST:PORT..."},
+        Wrong{"PortTooGreat", "[server]\nlisten = \"127.0.0.1:65536\"\n",
+              "2: server.listen: \"127.0.0.1:65536\" is no address..."},
+        Wrong{"HostWithPort", "[server]\nhosts = [\"tallyd.example.org:443\"]\n",
+              "2: server.hosts: \"tallyd.example.org:443\" is no host; accepted: names and..."},
+        Wrong{"HostNoArray", "[server]\nhosts = \"tallyd\"\n", "2: server.hosts: is a string..."},
+        Wrong{"PortNoNumber", "[server]\nlisten = \"127.0.0.1:http\"\n", "2: server.listen: ..."},
+        Wrong{"BeyondLoopback", "[server]\nlisten = \"0.0.0.0:8780\"\n",
+              "2: server.listen: \"0.0.0.0:8780\" is not a loopback address: beyond loopback it "
+              "needs tokens and TLS, which this version does not have; accepted: 127.0.0.0/8, "
+              "[::1], localhost"},
+        Wrong{"AnyAddressV6", "[server]\nlisten = \"[::]:1\"\n",
+              "2: server.listen: \"[::]:1\" is not a loopback address..."},
+        Wrong{"NotQuiteLoopback", "[server]\nlisten = \"127.0.0.1.example.com:1\"\n",
+              "2: server.listen: \"127.0.0.1.example.com:1\" is not a loopback..."},
+        Wrong{"Tls", "[server.tls]\ncert = \"a\"\n",
+              "1: server.tls: TLS is not in this version; take the key out"},
+        Wrong{"Tokens", "[[auth.tokens]]\nname = \"a\"\n",
+              "1: auth: access by token is not in this version; take the key out"},
+        Wrong{"Bigtable", "[storage]\nengine = \"bigtable\"\n",
+              "2: storage.engine: the engine \"bigtable\" is not in this version; accepted: "
+              "leveldb"},
+        Wrong{"BigtableKey", "[storage]\nproject = \"p\"\n",
+              "2: storage.project: the engine \"bigtable\", whose key this is, is not in this "
+              "version; take the key out"},
+        Wrong{"UnknownEngine", "[storage]\nengine = \"rocks\"\n",
+              "2: storage.engine: \"rocks\" is unknown; accepted: leveldb"},
+        Wrong{"UnknownSync", "[storage]\nsync = \"never\"\n",
+              "2: storage.sync: \"never\" is unknown; accepted: always, interval"},
+        Wrong{"EmptyPath", "[storage]\npath = \"\"\n", "2: storage.path: is no path..."},
+        Wrong{"MoreThanOneCoreForSealing", "[storage]\nseal_cpu = 1.5\n",
+              "2: storage.seal_cpu: is more than one core; accepted: a number above 0, at most 1"},
+        Wrong{"TooMuchReserve", "[storage]\nballast = \"60MiB\"\n",
+              "2: storage.ballast: free_space_floor and ballast hold back more than 64MiB..."},
+        Wrong{"UnknownLevel", "[log]\nlevel = \"loud\"\n",
+              "2: log.level: \"loud\" is unknown; accepted: trace, debug, info, warn, error"},
+        Wrong{"NoToml", "[server]\nthreads = = 1\n", "2: TOML: ..."},
+        Wrong{"KeyTwice", "[log]\nlevel = \"info\"\nlevel = \"warn\"\n", "3: TOML: ..."}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Streams, MistakeTest,
+    testing::Values(
+        Wrong{"UnknownKey", "[streams.s]\nunits = \"ms\"\n",
+              "2: streams.s.units: unknown key, the nearest is unit; accepted: every, fields, "
+              "queries, time, unit"},
+        Wrong{"UnknownUnit", "[streams.s]\nunit = \"minutes\"\n",
+              "2: streams.s.unit: \"minutes\" is unknown; accepted: s, ms, us, ns"},
+        Wrong{"EmptyTime", "[streams.s]\ntime = \"\"\n", "2: streams.s.time: is empty..."},
+        Wrong{"BadName", "[streams.\"a/b\"]\n",
+              "1: streams.\"a/b\": \"a/b\" is no name for a stream; accepted: 1 to 128 letters..."},
+        Wrong{"NoTable", "[streams]\ns = 1\n", "2: streams.s: is an integer; accepted: a table"},
+        Wrong{"UnknownHint", "[streams.s.fields]\nh = { personnel = true }\n",
+              "2: streams.s.fields.h.personnel: unknown key, the nearest is personal..."},
+        Wrong{"NoneDistinct", "[streams.s.fields]\nh = { distinct = 0 }\n",
+              "2: streams.s.fields.h.distinct: 0 is out of range..."},
+        Wrong{"QueriesNoArray", "[streams.s]\nqueries = 1\n",
+              "2: streams.s.queries: is an integer; accepted: an array of tables"},
+        Wrong{"QueryNoTable", "[streams.s]\nqueries = [\n{},\n1]\n",
+              "4: streams.s.queries[1]: is an integer; accepted: a table in braces"},
+        Wrong{"WeightOfNothing", "[streams.s]\nqueries = [{ weight = 0 }]\n",
+              "2: streams.s.queries[0].weight: is out of range; accepted: a number above 0"},
+        Wrong{"FieldNotAString", "[streams.s]\nqueries = [{ fields = [\"a\", 1] }]\n",
+              "2: streams.s.queries[0].fields: holds an integer; accepted: strings that are not "
+              "empty"}),
+    NameOf);
+
+// A table T over line 1 to 4, with `more` from line 5 on.
+std::string TableText(const std::string& more, const std::string& pattern = "single-timestamp",
+                      const std::string& row_key = "{hostname}#{ts:ms}") {
+  return "[tables.T]\npattern = \"" + pattern + "\"\nrow_key = \"" + row_key +
+         "\"\nfamilies.M = {}\n" + more + "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, MistakeTest,
+    testing::Values(
+        Wrong{"UnknownKey", TableText("patern = \"latest\""),
+              "5: tables.T.patern: unknown key, the nearest is pattern; accepted: columns, "
+              "families, keep, pattern, row_key, stream, time, when"},
+        Wrong{"NoRowKey", "[tables.T]\npattern = \"latest\"\nfamilies.M = {}\n",
+              "1: tables.T.row_key: is needed; accepted: a template, as \"{hostname}#{ts:ms}\""},
+        Wrong{"EmptyRowKey", TableText("", "latest", ""), "3: tables.T.row_key: is empty..."},
+        Wrong{"BadRowKey", TableText("", "latest", "{hostname"), "3: tables.T.row_key: ..."},
+        Wrong{"NoPattern", "[tables.T]\nrow_key = \"{a}\"\nfamilies.M = {}\n",
+              "1: tables.T.pattern: is needed; accepted: single-timestamp, "
+              "single-timestamp-serialized, new-cell, new-column, latest"},
+        Wrong{"UnknownPattern", TableText("", "wide"),
+              "2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
+              "single-timestamp-serialized, new-cell, new-column, latest"},
+        Wrong{"EmptyPattern", TableText("", ""), "2: tables.T.pattern: \"\" is unknown..."},
+        Wrong{"Aggregate", TableText("", "aggregate"),
+              "2: tables.T.pattern: the pattern \"aggregate\" is not in this version; accepted: "
+              "single-timestamp, single-timestamp-serialized, new-cell, new-column, latest"},
+        Wrong{"BadTableName",
+              "[tables.\"a b\"]\npattern = \"latest\"\nrow_key = \"{a}\"\n"
+              "families.M = {}\nstream = \"s\"\n",
+              "1: tables.\"a b\": \"a b\" is no name for a table; accepted: 1 to 50 letters..."},
+        Wrong{"BadStreamName", TableText("stream = \"a/b\""),
+              "5: tables.T.stream: \"a/b\" is no name for a stream..."},
+        Wrong{"EmptyTime", TableText("time = \"\"", "latest", "{hostname}"),
+              "5: tables.T.time: is empty..."},
+        Wrong{"KeepElsewhere", TableText("keep = \"row\""),
+              "5: tables.T.keep: is for the pattern latest only..."},
+        Wrong{"UnknownKeep", TableText("keep = \"rows\"", "latest"),
+              "5: tables.T.keep: \"rows\" is unknown; accepted: cells, row"},
+        Wrong{"NoFamily", "[tables.T]\npattern = \"latest\"\nrow_key = \"{a}\"\n",
+              "1: tables.T.families: at least one is needed; accepted: families.NAME = {}..."},
+        Wrong{"EmptyFamilies",
+              "[tables.T]\npattern = \"latest\"\nrow_key = \"{a}\"\nfamilies = {}\n",
+              "4: tables.T.families: at least one is needed..."},
+        Wrong{"FamiliesOfWrongType",
+              "[tables.T]\npattern = \"latest\"\nrow_key = \"{a}\"\nfamilies = [\"M\"]\n",
+              "4: tables.T.families: is an array; accepted: a table"},
+        Wrong{
+            "BadFamilyName", TableText("families.\"a:b\" = {}\ncolumns = [{ family = \"M\" }]"),
+            "5: tables.T.families.\"a:b\": \"a:b\" is no name for a family; accepted: 1 to 64..."},
+        Wrong{"Daily", TableText("daily = { at = \"00:30\" }"),
+              "5: tables.T.daily: a nightly table is not in this version; take the key out"},
+        Wrong{"Flush", TableText("flush = \"1m\""),
+              "5: tables.T.flush: holding counters in memory is not in this version; take the key "
+              "out"},
+        Wrong{"MaxBytes", TableText("max_bytes = \"1GiB\""),
+              "5: tables.T.max_bytes: a cap on a table's size is not in this version; take the key "
+              "out"}),
+    NameOf);
+
+// A table T whose family M, on line 4, has these keys.
+std::string FamilyText(const std::string& keys, const std::string& pattern = "new-cell") {
+  return "[tables.T]\npattern = \"" + pattern + "\"\nrow_key = \"{hostname}\"\nfamilies.M = { " +
+         keys + " }\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, MistakeTest,
+    testing::Values(
+        Wrong{"UnknownKey", FamilyText("max_ages = \"1d\""),
+              "4: tables.T.families.M.max_ages: unknown key, the nearest is max_age; accepted: gc, "
+              "max_age, max_versions"},
+        Wrong{"NoAge", FamilyText("max_age = \"long\""),
+              "4: tables.T.families.M.max_age: \"long\" is no duration..."},
+        Wrong{"NoVersion", FamilyText("max_versions = 0"),
+              "4: tables.T.families.M.max_versions: 0 is out of range; accepted: an integer from 1 "
+              "to 2147483647"},
+        Wrong{"UnknownGc", FamilyText("gc = \"some\", max_versions = 1"),
+              "4: tables.T.families.M.gc: \"some\" is unknown; accepted: any, all"},
+        Wrong{"GcByBothOfOne", FamilyText("gc = \"all\", max_versions = 1"),
+              "4: tables.T.families.M.gc: \"all\" needs something to expire by twice..."},
+        Wrong{"LatestWithVersions", FamilyText("max_versions = 2", "latest"),
+              "4: tables.T.families.M.max_versions: a latest table keeps one version of a cell; "
+              "accepted: 1, or no max_versions"},
+        Wrong{"LatestByBoth",
+              FamilyText("gc = \"all\", max_versions = 1, max_age = \"1d\"", "latest"),
+              "4: tables.T.families.M.gc: a latest table has one version..."},
+        Wrong{"Aggregate", FamilyText("aggregate = \"sum\""),
+              "4: tables.T.families.M.aggregate: an aggregate family is not in this version; take "
+              "the key out"},
+        Wrong{"Bucket", FamilyText("bucket = \"1d\""),
+              "4: tables.T.families.M.bucket: an aggregate family, whose key this is, is not in "
+              "this version; take the key out"}),
+    NameOf);
+
+// A table T with these column rules, the first on line 6.
+std::string ColumnsText(const std::string& rules, const std::string& pattern = "single-timestamp",
+                        const std::string& row_key = "{hostname}#{ts:ms}") {
+  return TableText("columns = [\n" + rules + "]", pattern, row_key);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Columns, MistakeTest,
+    testing::Values(
+        Wrong{"UnknownKey", ColumnsText("{ family = \"M\" },\n{ family = \"M\", nane = \"x\" }"),
+              "7: tables.T.columns[1].nane: unknown key, the nearest is name; accepted: family, "
+              "fields, name, names, rename, serialize, value"},
+        Wrong{"NotAnArray", TableText("columns = { family = \"M\" }"),
+              "5: tables.T.columns: is a table; accepted: an array of tables"},
+        Wrong{"NoRule", TableText("columns = []"), "5: tables.T.columns: has no rule..."},
+        Wrong{"SeveralFamilies", TableText("families.N = {}"),
+              "1: tables.T.columns: is needed, since the table has several families..."},
+        Wrong{"NoFamily", ColumnsText("{ name = \"x\" }"),
+              "6: tables.T.columns[0].family: is needed; accepted: M"},
+        Wrong{"UndeclaredFamily", ColumnsText("{ family = \"N\" }"),
+              "6: tables.T.columns[0].family: \"N\" is not one of the table's families; accepted: "
+              "M"},
+        Wrong{"NoFields", ColumnsText("{ family = \"M\", fields = [] }"),
+              "6: tables.T.columns[0].fields: is empty..."},
+        Wrong{"EmptyField", ColumnsText("{ family = \"M\", fields = [\"\"] }"),
+              "6: tables.T.columns[0].fields: holds an empty string..."},
+        Wrong{"FieldTwice", ColumnsText("{ family = \"M\", fields = [\"a\", \"b\", \"a\"] }"),
+              "6: tables.T.columns[0].fields: names \"a\" twice; accepted: each field once"},
+        Wrong{"BadName", ColumnsText("{ family = \"M\", name = \"{field\" }"),
+              "6: tables.T.columns[0].name: ..."},
+        Wrong{"BadValue", ColumnsText("{ family = \"M\", value = \"{value:wide}\" }"),
+              "6: tables.T.columns[0].value: ..."},
+        Wrong{"UnknownNames", ColumnsText("{ family = \"M\", names = \"short\" }"),
+              "6: tables.T.columns[0].names: \"short\" is unknown; accepted: compact"},
+        Wrong{"UnknownSerialize", ColumnsText("{ family = \"M\", serialize = \"xml\" }"),
+              "6: tables.T.columns[0].serialize: \"xml\" is unknown; accepted: protobuf, json, "
+              "cbor"},
+        Wrong{
+            "SerializedWithPlaceholder",
+            ColumnsText("{ family = \"M\", serialize = \"json\", name = \"{hostname}\" }"),
+            "6: tables.T.columns[0].name: holds a placeholder, but `serialize` makes one cell..."},
+        Wrong{"SerializedWithValue",
+              ColumnsText("{ family = \"M\", serialize = \"json\", value = \"{value}\" }"),
+              "6: tables.T.columns[0].value: has no meaning where `serialize`..."},
+        Wrong{"SerializedWithRename",
+              ColumnsText("{ family = \"M\", rename = { a = \"b\" } }",
+                          "single-timestamp-serialized"),
+              "6: tables.T.columns[0].rename: has no meaning where `serialize`..."},
+        Wrong{"RenameOfAFieldNotTaken",
+              ColumnsText("{ family = \"M\", fields = [\"CPU/*\"], rename = { IO = \"i\" } }"),
+              "6: tables.T.columns[0].rename.IO: the rule does not take this field; accepted: "
+              "fields that it takes, CPU/*; those that the row key or the time uses only by their "
+              "name"},
+        Wrong{
+            "RenameOfAKeyFieldByGlob",
+            ColumnsText("{ family = \"M\", fields = [\"host*\"], rename = { hostname = \"h\" } }"),
+            "6: tables.T.columns[0].rename.hostname: the rule does not take this field..."},
+        Wrong{"RenameOfAKeyField", ColumnsText("{ family = \"M\", rename = { hostname = \"h\" } }"),
+              "6: tables.T.columns[0].rename.hostname: the rule does not take this field..."},
+        Wrong{"RenameOfTheTime", ColumnsText("{ family = \"M\", rename = { ts = \"t\" } }"),
+              "6: tables.T.columns[0].rename.ts: the rule does not take this field..."},
+        Wrong{"RenamesToOneName",
+              ColumnsText("{ family = \"M\", rename = { a = \"x\", b = \"x\" } }"),
+              "6: tables.T.columns[0].rename.b: \"x\" is also the new name of \"a\"; accepted: a "
+              "qualifier of its own for each field"},
+        Wrong{"RenameToANumber", ColumnsText("{ family = \"M\", rename = { a = 1 } }"),
+              "6: tables.T.columns[0].rename.a: is an integer; accepted: a string"},
+        Wrong{"RenameOncePerEvent",
+              ColumnsText("{ family = \"M\", name = \"ID\", rename = { a = \"b\" } }"),
+              "6: tables.T.columns[0].rename: is for the names of fields, but this rule runs once "
+              "per event..."}),
+    NameOf);
+
+TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
+  EXPECT_EQ(MessageOf("[tables.T]\npattern = \"wide\"\nrow_key = 5\nfamilies.M = {}\n"
+                      "[server]\nthreds = 1\nlisten = \"x\"\n[log]\nlevel = 1\n"),
+            "t.toml:2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
+            "single-timestamp-serialized, new-cell, new-column, latest\n"
+            "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
+            "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
+            "body_min_rate, body_timeout, drain_timeout, header_timeout, hosts, idle_timeout, "
+            "listen, max_body, max_connections, plaintext, query_threads, threads, write_timeout\n"
+            "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "
+            "\"127.0.0.1:8780\" or \"[::1]:8780\"; port 0 takes a free one\n"
+            "t.toml:9: log.level: is an integer; accepted: a string");
+}
+
+std::string ManyTables(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += "[tables.T" + std::to_string(i) +
+            "]\npattern = \"latest\"\nrow_key = \"{a}\"\nfamilies.M = {}\n";
+  }
+  return text;
+}
+
+TEST(MistakesTest, TheThousandAndFirstTableIsOneTooMany) {
+  EXPECT_EQ(MessageOf(ManyTables(1000)), "accepted");
+  EXPECT_THAT(MessageOf(ManyTables(1001)),
+              AllOf(HasSubstr("tables: there are 1001 tables; accepted: 1000 at most"),
+                    Not(HasSubstr("\n"))));
+}
+
+}  // namespace
+}  // namespace tallyd

@@ -1,0 +1,88 @@
+#include "ingest/decode/json_scalar.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+namespace tallyd {
+namespace {
+
+// What ReadShortNumber makes of a token that other digits follow: empty if it leaves it to others.
+std::optional<Value> Short(std::string_view token) {
+  std::array<char, 64> buffer;
+  buffer.fill('8');
+  std::memcpy(buffer.data(), token.data(), token.size());
+  Value value;
+  if (!ReadShortNumber(buffer.data(), token.size(), &value)) return std::nullopt;
+  return value;
+}
+
+TEST(ReadShortNumberTest, CommonNumbersAreRead) {
+  EXPECT_EQ(Short("0"), Value::Int(0));
+  EXPECT_EQ(Short("7"), Value::Int(7));
+  EXPECT_EQ(Short("-12345678"), Value::Int(-12345678));
+  EXPECT_EQ(Short("123456789"), Value::Int(123456789));
+  EXPECT_EQ(Short("1426535612045"), Value::Int(1426535612045));
+  EXPECT_EQ(Short("-9999999999999999"), Value::Int(-9999999999999999));
+  EXPECT_EQ(Short("0.02"), Value::Decimal(2, 2));
+  EXPECT_EQ(Short("-12.50"), Value::Decimal(-1250, 2));
+  EXPECT_EQ(Short("123456.7"), Value::Decimal(1234567, 1));
+  EXPECT_EQ(Short("0.0"), Value::Decimal(0, 1));
+}
+
+TEST(ReadShortNumberTest, WhatIsNotPlainIsLeftToOthers) {
+  for (const char* token : {"",           "-",          "--1",       "01",
+                            "-01",        "00",         "00.5",      ".5",
+                            "5.",         "1..2",       "1.2.3",     "1e5",
+                            "1E5",        "+1",         "-0.0",      "12345678901234567",
+                            "0123456789", "1234567.89", "NaN",       "1x",
+                            "1-",         "123456789x", "x23456789", "\xb1",
+                            "1/2",        "1:2",        "12345678.9"}) {
+    EXPECT_EQ(Short(token), std::nullopt) << token;
+  }
+}
+
+TEST(ReadShortNumberTest, NeverDisagreesWithTheSlowWay) {
+  std::mt19937 random(5);
+  constexpr std::string_view kBytes = "0123456789012345678901234567890.-e+ /:\xb0\x1e";
+  size_t read = 0;
+  for (int round = 0; round < 300'000; ++round) {
+    std::string token;
+    for (size_t i = 0, n = 1 + random() % 18; i < n; ++i) token += kBytes[random() % kBytes.size()];
+    if (random() % 2 == 0) {
+      token = std::to_string(static_cast<int>(random() % 2000) - 1000) + "." +
+              std::to_string(random() % 1000);
+    }
+    const std::optional<Value> value = Short(token);
+    if (!value) continue;
+    ++read;
+    const std::optional<Value> slow = ParseNumber(token);
+    ASSERT_TRUE(slow.has_value()) << token;
+    ASSERT_EQ(*value, *slow) << token;
+  }
+  EXPECT_GT(read, 100'000u);
+}
+
+TEST(ReadNumberTest, FaultsAreToldApart) {
+  Value value;
+  EXPECT_EQ(ReadNumber("9223372036854775808", &value), NumberFault::kIntegerTooBig);
+  EXPECT_EQ(ReadNumber("1e309", &value), NumberFault::kFloatTooBig);
+  EXPECT_EQ(ReadNumber("1e", &value), NumberFault::kMalformed);
+  EXPECT_EQ(ReadNumber("-", &value), NumberFault::kMalformed);
+}
+
+TEST(UnescapeTest, SaysWhereItFails) {
+  std::string out;
+  size_t at = 0;
+  EXPECT_EQ(Unescape(R"(ab\x)", &out, &at), EscapeFault::kMalformed);
+  EXPECT_EQ(at, 2u);
+  EXPECT_EQ(Unescape(R"(\ud800 \q)", &out, &at), EscapeFault::kMalformed);
+  EXPECT_EQ(at, 7u);
+  EXPECT_EQ(Unescape(R"(\n\ud83dx)", &out, &at), EscapeFault::kLoneSurrogate);
+  EXPECT_EQ(Unescape("a\\", &out, &at), EscapeFault::kMalformed);
+}
+
+}  // namespace
+}  // namespace tallyd
