@@ -27,7 +27,7 @@ namespace tallyd {
 
 // What every refusal for damage ends with.
 inline constexpr std::string_view kDamageAdvice =
-    "Nothing was changed. Restore the directory from a backup, or copy what can still be read of "
+    "No data was changed. Restore the directory from a backup, or copy what can still be read of "
     "it with `tallyd salvage`";
 
 // The end of a file that was never acknowledged.

@@ -10,6 +10,7 @@
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/block_file.h"
 
@@ -83,12 +84,66 @@ Opener::Opener(const StorageConfig& config, StoreEnv* env, leveldb::Cache* cache
 
 Result<OpenedFiles> Opener::Open(size_t head_bytes) {
   head_bytes_ = head_bytes;
+  const Result<Found> found = Judge();
+  if (!found) return found.error();
   OpenedFiles opened;
-  Status done = OpenBase(&opened);
-  if (done) done = CheckFormat(opened.base.get());
-  if (done) done = OpenHeads(&opened);
+  Status done = OpenBase(found->base, &opened);
+  if (done && found->is_empty) done = WriteFormat(opened.base.get());
+  if (done) done = OpenHeads(*found, &opened);
   if (!done) return done.error();
   return opened;
+}
+
+// Under LevelDB's lock: another process may be writing.
+Result<Opener::Found> Opener::Judge() const {
+  leveldb::FileLock* lock = nullptr;
+  const Status locked = FromLevelDb(env_->LockFile(config_.path + "/LOCK", &lock));
+  if (!locked) return locked.error();
+  Result<Found> found = JudgeLocked();
+  const Status unlocked = FromLevelDb(env_->UnlockFile(lock));
+  if (!unlocked && found) return unlocked.error();
+  return found;
+}
+
+Result<Opener::Found> Opener::JudgeLocked() const {
+  Result<WalCheck> checked = CheckBase();
+  if (!checked) return checked.error();
+  Found found;
+  found.base = std::move(*checked);
+  OverlayEnv overlay(env_);
+  Result<std::unique_ptr<leveldb::DB>> base = OpenUnchanged(found.base, &overlay);
+  if (!base) return base.error();
+  const Result<bool> is_empty = CheckFormat(base->get());
+  if (!is_empty) return is_empty.error();
+  found.is_empty = *is_empty;
+  const Result<std::string> record = GetMeta(base->get(), MetaKind::kSealedHead);
+  const Result<std::string> tables = GetMeta(base->get(), MetaKind::kNextTable);
+  if (IsUnexpected(record)) return record.error();
+  if (IsUnexpected(tables)) return tables.error();
+  if (record && !ByteReader(*record).GetU64(&found.sealed)) {
+    return Error(ErrorCode::kCorruption, "the record of the last sealed head is malformed");
+  }
+  Result<std::vector<FoundHead>> heads = FindHeads(found.sealed, record || tables);
+  if (!heads) return heads.error();
+  found.heads = std::move(*heads);
+  return found;
+}
+
+// What base says decides over the heads: it is asked before any byte of it becomes another.
+Result<std::unique_ptr<leveldb::DB>> Opener::OpenUnchanged(const WalCheck& base,
+                                                           OverlayEnv* overlay) const {
+  for (const TornTail& tail : base.tails) {
+    const Status cut = tail.must_be_cut ? CutTail(overlay, tail) : Status();
+    if (!cut) return cut.error();
+  }
+  leveldb::Options options = CommonOptions();
+  options.env = overlay;
+  options.filter_policy = filter_.get();
+  leveldb::DB* db = nullptr;
+  const Status done = FromLevelDb(leveldb::DB::Open(options, config_.path, &db));
+  if (!done) return done.error();
+  overlay->Freeze();
+  return std::unique_ptr<leveldb::DB>(db);
 }
 
 leveldb::Options Opener::CommonOptions() const {
@@ -103,15 +158,8 @@ leveldb::Options Opener::CommonOptions() const {
   return options;
 }
 
-// It is judged under the lock that LevelDB takes right after: another process may be writing.
-Status Opener::OpenBase(OpenedFiles* opened) {
-  leveldb::FileLock* lock = nullptr;
-  const Status locked = FromLevelDb(env_->LockFile(config_.path + "/LOCK", &lock));
-  if (!locked) return locked;
-  const Result<WalCheck> checked = CheckBase();
-  Status done = checked ? CutTails(*checked) : checked.error();
-  const Status unlocked = FromLevelDb(env_->UnlockFile(lock));
-  if (done) done = unlocked;
+Status Opener::OpenBase(const WalCheck& checked, OpenedFiles* opened) {
+  Status done = CutTails(checked);
   if (!done) return done;
   leveldb::Options options = CommonOptions();
   options.write_buffer_size = std::min(head_bytes_.load(), kBaseWriteBuffer);
@@ -136,21 +184,25 @@ Result<WalCheck> Opener::CheckBase() const {
   return base;
 }
 
-Status Opener::CheckFormat(leveldb::DB* base) const {
+// True where there is none yet: what has no format is empty, and no other program's.
+Result<bool> Opener::CheckFormat(leveldb::DB* base) const {
   const Result<std::string> stored = GetMeta(base, MetaKind::kFormat);
   if (IsUnexpected(stored)) return stored.error();
-  if (!stored) return WriteFormat(base);
+  if (!stored) {
+    const Status empty = CheckEmpty(base);
+    if (!empty) return empty.error();
+    return true;
+  }
   const Result<uint32_t> version = DecodeFormat(*stored);
   if (!version) return version.error();
-  if (*version == kFormatVersion) return {};
+  if (*version == kFormatVersion) return false;
   return Error(ErrorCode::kConflict,
                fmt::format("the data has format version {}; this tallyd reads version {} only. "
                            "Use the tallyd that wrote it, or another storage.path",
                            *version, kFormatVersion));
 }
 
-// Before there is anything else: what has no format yet is empty.
-Status Opener::WriteFormat(leveldb::DB* base) const {
+Status Opener::CheckEmpty(leveldb::DB* base) const {
   leveldb::ReadOptions checked;
   checked.verify_checksums = true;
   const std::unique_ptr<leveldb::Iterator> iterator(base->NewIterator(checked));
@@ -166,6 +218,10 @@ Status Opener::WriteFormat(leveldb::DB* base) const {
     return Missing("what base in " + config_.path + " held",
                    "it is empty, and " + directory + " holds data");
   }
+  return {};
+}
+
+Status Opener::WriteFormat(leveldb::DB* base) const {
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch batch;
@@ -174,27 +230,17 @@ Status Opener::WriteFormat(leveldb::DB* base) const {
   return FromLevelDb(base->Write(options, &batch));
 }
 
-Status Opener::OpenHeads(OpenedFiles* opened) {
-  const Result<std::string> record = GetMeta(opened->base.get(), MetaKind::kSealedHead);
-  const Result<std::string> tables = GetMeta(opened->base.get(), MetaKind::kNextTable);
-  if (IsUnexpected(record)) return record.error();
-  if (IsUnexpected(tables)) return tables.error();
-  uint64_t sealed = 0;
-  if (record && !ByteReader(*record).GetU64(&sealed)) {
-    return Error(ErrorCode::kCorruption, "the record of the last sealed head is malformed");
-  }
-  const Result<std::vector<FoundHead>> found = FindHeads(sealed, record || tables);
-  if (!found) return found.error();
+Status Opener::OpenHeads(const Found& found, OpenedFiles* opened) {
   Status done;
   for (const std::string& made : {heads_directory_, BlockFilesDirectory(config_.path)}) {
     if (done && !env_->FileExists(made)) done = FromLevelDb(env_->CreateDir(made));
   }
-  if (done) done = OpenFound(*found, opened);
+  if (done) done = OpenFound(found.heads, opened);
   if (!done) return done;
   const Result<std::vector<uint64_t>> numbers = ListHeads(env_, heads_directory_);
   if (!numbers) return numbers.error();
   for (const uint64_t number : *numbers) {
-    if (number <= sealed) RemoveHead(env_, heads_directory_, number);
+    if (number <= found.sealed) RemoveHead(env_, heads_directory_, number);
   }
   return {};
 }

@@ -4,10 +4,12 @@
 // or what was acknowledged must be refused, not opened as if it were sound.
 //
 //   0. No restore or salvage that has not ended left its mark there.
-//   1. Base is there if anything else is, and its logs are whole (env/wal_check.h); it is opened.
+//   1. Base is there if anything else is, and its logs are whole (env/wal_check.h). It is asked
+//      over changes in memory (env/overlay_env.h): until all is judged no byte becomes another.
 //   2. The heads after the last one that base calls sealed have no gap, at least one is there once
 //      tables were adopted, and their logs are whole: all of them, before any is opened.
-//   3. A head that was closed is followed by another one.
+//   3. A head that was closed is followed by another one. Only a head that is open can tell: this
+//      one refusal comes after LevelDB began new logs in base and the heads before.
 //
 // Every refusal names what is missing or damaged, and is kCorruption; a format version that is not
 // this one's, another program's database, or a store that is not made yet, is kConflict. Of the
@@ -34,6 +36,8 @@
 #include "storage/leveldb/files/head.h"
 
 namespace tallyd {
+
+class OverlayEnv;
 
 // A directory in that of a store: who makes a store of what was saved makes it first, and base in
 // it. Without CURRENT beside it there is no store yet, and no empty one may take its place.
@@ -63,12 +67,25 @@ class Opener {
     WalCheck logs;
   };
 
+  // What may be opened as it is.
+  struct Found {
+    WalCheck base;
+    bool is_empty = false;  // Base has no record yet.
+    uint64_t sealed = 0;    // The last sealed head.
+    std::vector<FoundHead> heads;
+  };
+
   leveldb::Options CommonOptions() const;
-  Status OpenBase(OpenedFiles* opened);
+  Result<Found> Judge() const;
+  Result<Found> JudgeLocked() const;
   Result<WalCheck> CheckBase() const;
-  Status CheckFormat(leveldb::DB* base) const;
+  Result<std::unique_ptr<leveldb::DB>> OpenUnchanged(const WalCheck& base,
+                                                     OverlayEnv* overlay) const;
+  Result<bool> CheckFormat(leveldb::DB* base) const;
+  Status CheckEmpty(leveldb::DB* base) const;
+  Status OpenBase(const WalCheck& checked, OpenedFiles* opened);
   Status WriteFormat(leveldb::DB* base) const;
-  Status OpenHeads(OpenedFiles* opened);
+  Status OpenHeads(const Found& found, OpenedFiles* opened);
   Result<std::vector<FoundHead>> FindHeads(uint64_t sealed, bool any_use) const;
   Status OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opened);
   Status CutTails(const WalCheck& checked);
