@@ -146,6 +146,20 @@ class LayoutTest(unittest.TestCase):
                     for page in re.findall(r"\b([A-Za-z_]+\.md)\b", line):
                         self.assertIn(page, pages, f"{path.relative_to(ROOT)}:{number}")
 
+    def test_every_test_that_a_guarantee_names_is_in_the_tree(self):
+        tests = {}
+        for path in (ROOT / "tests").rglob("*"):
+            if path.suffix in (".cc", ".py"):
+                found = re.findall(r"^\s*(?:TEST\w*\(\w+,\s*|def )(\w+)", path.read_text(), re.M)
+                tests.setdefault(path.name, set()).update(found)
+        page = (ROOT / "docs" / "guarantees.md").read_text()
+        cited = re.findall(r"`(\w+\.(?:cc|py))`((?:,?\s+`\w+`)+)", page)
+        self.assertGreater(len(cited), 30)
+        for name, subjects in cited:
+            for subject in re.findall(r"`(\w+)`", subjects):
+                now = sorted(other for other, found in tests.items() if subject in found)
+                self.assertIn(subject, tests.get(name, ()), f"{name} has it not; these have: {now}")
+
     def test_files_are_short(self):
         for path in sources(".h", ".cc"):
             lines = len(path.read_text().splitlines())
