@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -79,13 +80,16 @@ def free_port():
 
 
 class Example:
-    """A daemon on config/example.toml, on a port and in a folder of its own."""
+    """A daemon on config/example.toml or on another text, on a port and in a folder of its own."""
+
+    def __init__(self, text=None):
+        self.text = text
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
         self.url = f"http://127.0.0.1:{free_port()}"
         config = pathlib.Path(self.folder.name) / "example.toml"
-        text = (ROOT / "config" / "example.toml").read_text()
+        text = self.text or (ROOT / "config" / "example.toml").read_text()
         config.write_text(self.here(text.replace('"127.0.0.1:8780"', '"' + self.url[7:] + '"')))
         self.log = open(pathlib.Path(self.folder.name) / "log", "w+")
         self.process = subprocess.Popen([BINARY, "serve", "--config", config],
@@ -146,6 +150,75 @@ class FirstStepsTest(unittest.TestCase):
         rows = [line.split("|")[1] for line in page.splitlines() if re.match(r"\| `(tallyd|process)_", line)]
         documented = {name for row in rows for name in re.findall(r"`((?:tallyd|process)_\w+)`", row)}
         self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented)
+
+
+SERVER = '[server]\nlisten = "127.0.0.1:8780"\n'
+
+
+def shown(row):
+    """A row of a dry run as docs/schema.md writes it: key | family:qualifier = value @ time."""
+    columns = []
+    for family, cells in row["cells"].items():
+        for qualifier, versions in cells.items():
+            values = [f"{json.dumps(v['value'], ensure_ascii=False)} @{clock(v['ts'])}" for v in versions]
+            columns.append(f"{family}:{qualifier} = {', '.join(values)}")
+    return f"{row['key']} | {'   '.join(columns)}"
+
+
+def clock(ms):
+    return time.strftime("%H:%M", time.gmtime(ms / 1000))
+
+
+@unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+class SchemaPageTest(unittest.TestCase):
+    """docs/schema.md shows what the daemon does."""
+
+    page = (ROOT / "docs" / "schema.md").read_text()
+
+    def test_every_row_is_what_its_events_become(self):
+        blocks = re.findall(r"^```(toml|json|rows)([^\n]*)\n(.*?)^```", self.page, re.S | re.M)
+        tables = "".join(text for kind, _, text in blocks if kind == "toml")
+        events, compared = {}, 0
+        with Example(SERVER + tables) as example:
+            for kind, names, text in blocks:
+                first, *others = names.split() or [""]
+                if kind == "json":
+                    events[first] = text
+                if kind != "rows":
+                    continue
+                answer = json.loads(example.shell(
+                    "curl -fsS -H 'Content-Type: application/x-ndjson' --data-binary @- "
+                    f"'http://127.0.0.1:8780/v1/streams/{first}/events?dry_run=1' <<'END'\n{events[first]}END\n"))
+                rows = [shown(row) for table in others for row in answer["tables"][table]]
+                self.assertEqual(text, "\n".join(rows) + "\n", f"{first} {others}")
+                compared += len(others)
+        self.assertEqual(compared, len(re.findall(r"^pattern ", tables, re.M)))
+
+    def test_every_key_costs_the_ranges_that_it_says(self):
+        rows = [[cell.strip() for cell in line.strip("|").split("|")]
+                for line in self.page.splitlines() if re.match(r"\| `[^`]*\{\w+[^`]*` \| `", line)]
+        self.assertGreaterEqual(len(rows), 10)
+        tables = "".join(
+            f'[tables.T{i}]\nstream = "s"\npattern = "new-cell"\nrow_key = "{row[0].strip("`")}"\n'
+            "families.F = {}\n" for i, row in enumerate(rows))
+        event = {"ts": "2021-03-05T12:34:56.789Z", "host": "a.example.com", "site": "eu", "cpu": 1, "mem": 2}
+        days = "from=2021-03-05T00:00:00Z&to=2021-03-08T00:00:00Z"
+        queries = [f"host=a.example.com&fields=cpu,mem&{days}", "host=a.example.com&fields=cpu,mem",
+                   f"fields=cpu,mem&{days}"]
+        with Example(SERVER + tables) as example:
+            def ask(target, body=""):
+                data = f" -d '{body}'" if body else ""
+                return json.loads(example.shell(f"curl -fsS 'http://127.0.0.1:8780{target}'{data}"))
+            seen = ask("/v1/streams/s/events?dry_run=1", json.dumps(event))["tables"]
+            ask("/v1/streams/s/events", json.dumps(event))
+            for i, row in enumerate(rows):
+                key = seen[f"T{i}"][0]["key"]
+                costs = [f"`{key}`"]
+                for query in queries:
+                    plan = ask(f"/v1/streams/s/plan?{query}&table=T{i}&scan=1")
+                    ranges = plan["ranges"]
+                    costs.append(f"{ranges} range{'s' * (ranges > 1)}" if plan["kind"] == "range" else "*scan*")
+                self.assertEqual(row[1:], costs, row[0])
 
 
 class ImageTest(unittest.TestCase):
