@@ -35,6 +35,13 @@ def tracked_text():
     return [p for p in paths if p.is_file()]
 
 
+def headings(page):
+    """What links to a page may have behind the #."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
+    names = [re.sub(r"[^\w\- ]", "", name.strip().lower()) for name in re.findall(r"^#+ (.*)$", text, re.M)]
+    return {name.replace(" ", "-") for name in names}
+
+
 def includes(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
@@ -145,6 +152,25 @@ class LayoutTest(unittest.TestCase):
                 for number, line in enumerate(path.read_text().splitlines(), 1):
                     for page in re.findall(r"\b([A-Za-z_]+\.md)\b", line):
                         self.assertIn(page, pages, f"{path.relative_to(ROOT)}:{number}")
+
+    def test_every_link_leads_somewhere_and_every_page_is_reached_from_the_readme(self):
+        seen, left = set(), [ROOT / "README.md"]
+        while left:
+            page = left.pop()
+            if page in seen or page.suffix != ".md":
+                continue
+            seen.add(page)
+            for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+                if target.startswith("http"):
+                    continue
+                path, _, anchor = target.partition("#")
+                linked = (page.parent / path).resolve() if path else page
+                where = f"{page.relative_to(ROOT)}: {target}"
+                self.assertTrue(linked.exists(), where)
+                if anchor:
+                    self.assertIn(anchor, headings(linked), where)
+                left.append(linked)
+        self.assertLessEqual(set((ROOT / "docs").glob("*.md")), seen)
 
     def test_every_test_that_a_guarantee_names_is_in_the_tree(self):
         tests = {}
