@@ -1,4 +1,4 @@
-"""Checks what a newcomer relies on: the first steps, the unit's hardening, the image's libraries.
+"""Checks what a newcomer relies on: the first steps, the schema page, the unit's hardening, the image's libraries.
 
     TALLYD=build/tallyd python3 -m unittest tests.packaging_test
 """
@@ -193,6 +193,20 @@ class SchemaPageTest(unittest.TestCase):
                 self.assertEqual(text, "\n".join(rows) + "\n", f"{first} {others}")
                 compared += len(others)
         self.assertEqual(compared, len(re.findall(r"^pattern ", tables, re.M)))
+
+    def test_every_question_is_answered_from_the_table_that_it_says(self):
+        questions = re.findall(r"^\| `(\w+)\?([^`]+)` \| `(\w+)` \| (\d+) \|$", self.page, re.M)
+        self.assertGreaterEqual(len(questions), 3)
+        tables = "".join(re.findall(r"^```toml\n(.*?)^```", self.page, re.S | re.M))
+        with Example(SERVER + tables) as example:
+            for stream in {question[0] for question in questions}:
+                events, = re.findall(rf"^```json {stream}\n(.*?)^```", self.page, re.S | re.M)
+                example.shell("curl -fsS -o /dev/null -H 'Content-Type: application/x-ndjson' "
+                              f"--data-binary @- 'http://127.0.0.1:8780/v1/streams/{stream}/events' <<'END'\n{events}END\n")
+            for stream, query, table, ranges in questions:
+                plan = json.loads(example.shell(
+                    f"curl -fsS 'http://127.0.0.1:8780/v1/streams/{stream}/plan?{query}'"))
+                self.assertEqual((plan["table"], plan["ranges"]), (table, int(ranges)), query)
 
     def test_every_key_costs_the_ranges_that_it_says(self):
         rows = [[cell.strip() for cell in line.strip("|").split("|")]
