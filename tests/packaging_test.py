@@ -188,7 +188,8 @@ class SchemaPageTest(unittest.TestCase):
                     continue
                 answer = json.loads(example.shell(
                     "curl -fsS -H 'Content-Type: application/x-ndjson' --data-binary @- "
-                    f"'http://127.0.0.1:8780/v1/streams/{first}/events?dry_run=1' <<'END'\n{events[first]}END\n"))
+                    f"'http://127.0.0.1:8780/v1/streams/{first}/events?dry_run=1' "
+                    f"<<'END'\n{events[first]}END\n"))
                 rows = [shown(row) for table in others for row in answer["tables"][table]]
                 self.assertEqual(text, "\n".join(rows) + "\n", f"{first} {others}")
                 compared += len(others)
@@ -202,7 +203,8 @@ class SchemaPageTest(unittest.TestCase):
             for stream in {question[0] for question in questions}:
                 events, = re.findall(rf"^```json {stream}\n(.*?)^```", self.page, re.S | re.M)
                 example.shell("curl -fsS -o /dev/null -H 'Content-Type: application/x-ndjson' "
-                              f"--data-binary @- 'http://127.0.0.1:8780/v1/streams/{stream}/events' <<'END'\n{events}END\n")
+                              f"--data-binary @- 'http://127.0.0.1:8780/v1/streams/{stream}/events' "
+                              f"<<'END'\n{events}END\n")
             for stream, query, table, ranges in questions:
                 plan = json.loads(example.shell(
                     f"curl -fsS 'http://127.0.0.1:8780/v1/streams/{stream}/plan?{query}'"))
