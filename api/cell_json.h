@@ -8,7 +8,7 @@
 
 #include "config/values/time.h"
 #include "config/values/value.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "api/cell_json.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

@@ -1,20 +1,27 @@
 // Batch: the changes of one request, to be committed as a whole or not at all. Made by
 // Store::NewBatch, filled on one thread, given to Store::Submit. Everything passed in is copied
 // (encoded) at once: no view needs to outlive the call. Two implementations: an engine's own, which
-// encodes straight into its format, and PreviewBatch (dry runs).
+// encodes straight into its format, and PreviewBatch (dry runs). Beside it BatchCounts, which tells
+// the sender of a batch what it leaves behind. None of them is thread-safe.
 #ifndef TALLYD_STORAGE_BATCH_H_
 #define TALLYD_STORAGE_BATCH_H_
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/schema/key_ranges.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
-#include "storage/column_set.h"
+#include "storage/arena.h"
+#include "storage/cell_merge.h"
+#include "storage/scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -62,6 +69,108 @@ class Batch {
   virtual void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) = 0;
 
   virtual bool empty() const = 0;
+};
+
+// BatchCounts: what a batch of events leaves behind, for the answer to its sender: the distinct
+// rows of tables that it touches and the cells in them. The same row, column and time twice is one
+// cell; in a latest table the same row and column is one, and with kLatestRow only the newest
+// event's cells count. What the store already holds does not matter.
+//
+//   BatchCounts counts;
+//   counts.Add(table, key, time, set, values);   // With the arguments of Batch::Put.
+//   ... counts.rows(), counts.cells();
+//
+// Nothing passed in needs to outlive the call, but ColumnSets.
+class BatchCounts {
+ public:
+  void Add(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
+           std::span<const Value> values);
+  void Add(const TableInfo& table, std::string_view row_key, TimeUs time,
+           std::span<const ColumnRef> columns, std::span<const Value> values);
+
+  uint64_t rows() const { return rows_.size(); }
+  uint64_t cells() const;
+
+ private:
+  // Rows and columns are known by their hashes: 128 bits for a row, 64 for a column of a row.
+  struct RowHash {
+    uint64_t low = 0;
+    uint64_t high = 0;
+    friend bool operator==(const RowHash&, const RowHash&) = default;
+    friend size_t hash_value(const RowHash& hash) { return hash.low; }
+  };
+  struct Put {
+    uint32_t row = 0;
+    TableMode mode = TableMode::kHistory;
+    TimeUs time = 0;
+    const ColumnSet* set = nullptr;  // Only when every value is present; else hashes_ tells.
+    size_t first_hash = 0;
+    size_t cells = 0;
+  };
+
+  uint32_t RowNumber(const TableInfo& table, std::string_view row_key);
+  void AddHashed(const TableInfo& table, std::string_view row_key, TimeUs time,
+                 std::span<const ColumnRef> columns, std::span<const Value> values);
+  uint64_t CountGroup(std::span<const Put* const> puts) const;
+
+  boost::unordered_flat_map<RowHash, uint32_t> rows_;
+  std::vector<Put> puts_;
+  std::vector<uint64_t> hashes_;
+};
+
+struct PreviewTable {
+  TableInfo table;
+  std::vector<Row> rows;  // In key order.
+};
+
+// PreviewBatch: a Batch that is never submitted: what it would write, as rows, for dry runs.
+//
+//   PreviewBatch preview;
+//   mapper.Map(events, arrival, &preview);
+//   for (const PreviewTable& table : preview.Tables()) for (const Row& row : table.rows) ...
+//
+// Rows merge as the store merges them (of one row, column and time the later wins; latest tables
+// keep the newest), as if the store were empty. What Tables() returns views the PreviewBatch and is
+// valid until the next Put.
+class PreviewBatch final : public Batch {
+ public:
+  PreviewBatch() = default;
+  PreviewBatch(const PreviewBatch&) = delete;
+  PreviewBatch& operator=(const PreviewBatch&) = delete;
+
+  void Put(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
+           std::span<const Value> values) override;
+  void Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+           std::span<const ColumnRef> columns, std::span<const Value> values) override;
+  void Delete(const TableInfo& table, const DeleteSpec& what) override;
+  void AddField(std::string_view, std::string_view, uint8_t) override {}
+  void NoteSpelling(std::string_view, std::string_view) override {}
+  void AddMissed(const TableInfo&, std::string_view, uint8_t) override {}
+  bool empty() const override { return tables_.empty(); }
+
+  // The tables in the order of their first use.
+  std::vector<PreviewTable> Tables() const;
+
+ private:
+  struct Cell {
+    ColumnRef column;
+    WriteMoment written;
+    Value value;
+  };
+  using Rows = std::map<std::string, std::vector<Cell>, std::less<>>;
+  struct Entry {
+    TableInfo table;
+    Rows rows;
+  };
+
+  static void Merge(const TableInfo& table, std::vector<Cell>* cells);
+  Entry& Find(const TableInfo& table);
+  void PutCells(Entry* entry, std::string_view row_key, TimeUs time,
+                std::span<const ColumnRef> columns, std::span<const Value> values);
+
+  uint64_t puts_ = 0;
+  std::vector<std::unique_ptr<Entry>> tables_;
+  Arena arena_;
 };
 
 }  // namespace tallyd

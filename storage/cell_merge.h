@@ -13,6 +13,7 @@
 #ifndef TALLYD_STORAGE_CELL_MERGE_H_
 #define TALLYD_STORAGE_CELL_MERGE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -40,7 +41,17 @@ struct GcRule {
   TimeUs oldest = std::numeric_limits<TimeUs>::min();  // Older cells are past their age.
   uint32_t max_versions = std::numeric_limits<uint32_t>::max();
 
-  static GcRule Of(const StoredFamily& family, TimeUs now);
+  static GcRule Of(const StoredFamily& family, TimeUs now) {
+    GcRule rule;
+    rule.visible = family.configured;
+    if (!family.configured) return rule;
+    const Family& keep = family.rules;
+    // No cell is older than the epoch; the clock may say so, and the age may be any.
+    if (keep.max_age_us) rule.oldest = std::max<TimeUs>(now, 0) - *keep.max_age_us;
+    if (keep.max_versions) rule.max_versions = *keep.max_versions;
+    rule.both = keep.expire_by_both && keep.max_age_us && keep.max_versions;
+    return rule;
+  }
 
   bool Expires(TimeUs time, uint32_t version) const {
     const bool aged = time < oldest;

@@ -1,5 +1,8 @@
 #include "storage/group_committer.h"
 
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -28,7 +28,6 @@
 #include "config/file/config.h"
 #include "config/values/result.h"
 #include "storage/store.h"
-#include "storage/store_metrics.h"
 
 namespace tallyd {
 

@@ -22,9 +22,15 @@
 #include "config/values/value.h"
 #include "storage/batch.h"
 #include "storage/retention_clock.h"
-#include "storage/row_scan.h"
-#include "storage/run_scan.h"
+#include "storage/scan.h"
 #include "storage/table_info.h"
+
+namespace prometheus {
+class Counter;
+class Gauge;
+class Histogram;
+class Registry;
+}  // namespace prometheus
 
 namespace tallyd {
 
@@ -159,6 +165,31 @@ class Store {
 
   // Commits what is queued, refuses the rest, closes the files. Idempotent.
   virtual void Close() = 0;
+};
+
+// StoreMetrics: the instruments of any store that commits in groups, resolved once at start. Names
+// are in docs/operations.md. Thread-safe as prometheus-cpp's are.
+struct StoreMetrics {
+  explicit StoreMetrics(prometheus::Registry& registry);
+
+  prometheus::Counter& commits;           // tallyd_commits_total
+  prometheus::Counter& commit_failures;   // tallyd_commit_failures_total
+  prometheus::Counter& committed_bytes;   // tallyd_committed_bytes_total
+  prometheus::Histogram& group_batches;   // tallyd_commit_group_batches
+  prometheus::Histogram& commit_seconds;  // tallyd_commit_seconds: write and fsync of one group
+  prometheus::Gauge& queue_bytes;         // tallyd_commit_queue_bytes
+  prometheus::Gauge& queue_batches;       // tallyd_commit_queue_batches
+  prometheus::Counter& queue_full;        // tallyd_commit_queue_full_total
+  prometheus::Counter& reopens;           // tallyd_store_reopens_total
+  prometheus::Gauge& writable;            // tallyd_store_writable
+  prometheus::Counter& fsync_seconds;     // tallyd_fsync_seconds_total
+  prometheus::Counter& fsyncs;            // tallyd_fsyncs_total
+  prometheus::Counter& sealed_entries;    // tallyd_store_sealed_entries_total
+  prometheus::Counter& sealed_heads;      // tallyd_store_sealed_heads_total
+  prometheus::Counter& merged_entries;    // tallyd_store_merged_entries_total
+  prometheus::Counter& sealed_bytes;      // tallyd_store_sealed_bytes_total
+  prometheus::Counter& merged_bytes;      // tallyd_store_merged_bytes_total: written again
+  prometheus::Counter& stalls;  // tallyd_store_stalls_total: writes that compaction held up
 };
 
 }  // namespace tallyd

@@ -1,7 +1,8 @@
 // What the store knows of a table: its stable number, how its rows merge, its families and what
 // they keep, and from when on it holds what its rules take. Numbers are given once and never again,
 // so that stored bytes keep their meaning when the configuration changes. Immutable; shared by
-// std::shared_ptr<const TableInfo>. A reload that changes any of it makes another.
+// std::shared_ptr<const TableInfo>. A reload that changes any of it makes another. Beside it the
+// columns of its rows, and the sets in which they recur (ColumnSet).
 #ifndef TALLYD_STORAGE_TABLE_INFO_H_
 #define TALLYD_STORAGE_TABLE_INFO_H_
 
@@ -75,6 +76,33 @@ struct TableInfo {
 };
 
 using TablePtr = std::shared_ptr<const TableInfo>;
+
+// A column by view: what callers pass and rows return.
+struct ColumnRef {
+  FamilyId family = 0;
+  std::string_view qualifier;
+  friend bool operator==(const ColumnRef&, const ColumnRef&) = default;
+};
+
+struct Column {
+  FamilyId family = 0;
+  std::string qualifier;
+  ColumnRef ref() const { return {family, qualifier}; }
+  friend bool operator==(const Column&, const Column&) = default;
+};
+
+// ColumnSet: a recurring list of columns, learned once. An entry that uses one stores a number
+// instead of names, and whoever writes or reads it compares a pointer instead of looking up
+// strings.
+//
+// Sets are interned per table by the Store (Store::InternColumns) and live as long as it does; two
+// sets are equal iff their pointers are. Columns are in read order: families by name, qualifiers by
+// bytes; no column twice.
+struct ColumnSet {
+  TableId table = 0;
+  uint32_t id = 0;  // Unique in its table.
+  std::vector<Column> columns;
+};
 
 }  // namespace tallyd
 

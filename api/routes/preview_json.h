@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/schema/schema.h"
-#include "storage/preview_batch.h"
+#include "storage/batch.h"
 
 namespace tallyd {
 

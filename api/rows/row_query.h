@@ -10,7 +10,7 @@
 #include "api/answer.h"
 #include "api/context.h"
 #include "api/request.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 

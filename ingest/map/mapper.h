@@ -13,7 +13,7 @@
 #include "config/schema/schema.h"
 #include "ingest/decode/event_batch.h"
 #include "ingest/decode/shape.h"
-#include "storage/batch_counts.h"
+#include "storage/batch.h"
 #include "storage/store.h"
 
 namespace tallyd {

@@ -19,8 +19,7 @@
 #include <vector>
 
 #include "config/schema/schema.h"
-#include "storage/row_scan.h"
-#include "storage/run_scan.h"
+#include "storage/scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -80,7 +79,7 @@ class RowReader {
   void ReadPart(const Row& row, const RowPart& part, std::vector<EventFragment>* out,
                 size_t* count);
 
-  // For runs (storage/run_scan.h). Whether every key of the run tells the same fields, which
+  // For runs (storage/scan.h). Whether every key of the run tells the same fields, which
   // key_fields() then are; where not, or where the template cannot have made the keys, rows tell.
   bool BeginRun(const ColumnRun& run);
   const std::vector<EventField>& key_fields() const;

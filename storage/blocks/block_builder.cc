@@ -7,11 +7,10 @@
 #include <map>
 #include <vector>
 
-#include "storage/blocks/block_limits.h"
+#include "storage/blocks/column_block.h"
 #include "storage/blocks/column_codec.h"
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/key_runs.h"
-#include "storage/blocks/text_codec.h"
 
 namespace tallyd {
 namespace {

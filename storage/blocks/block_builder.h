@@ -17,7 +17,7 @@
 #include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/blocks/column_block.h"
-#include "storage/column_set.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 

@@ -5,11 +5,9 @@
 #include <algorithm>
 
 #include "storage/batch.h"
-#include "storage/blocks/block_limits.h"
 #include "storage/blocks/column_codec.h"
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/key_runs.h"
-#include "storage/blocks/text_codec.h"
 
 namespace tallyd {
 namespace {

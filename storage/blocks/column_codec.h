@@ -1,5 +1,5 @@
 // The values of one column of a block (storage/FORMAT.md, Columns): gathered as they come, then
-// encoded by what they have in common.
+// encoded by what they have in common; and text, of which columns, keys and names consist.
 #ifndef TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
 #define TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
 
@@ -11,9 +11,11 @@
 
 #include "config/values/value.h"
 #include "storage/blocks/column_block.h"
+#include "storage/bytes/coding.h"
 
 namespace tallyd {
 
+// One column's values on their way into a block.
 class ColumnBuffer {
  public:
   void Clear() {
@@ -86,6 +88,14 @@ class ColumnBuffer {
 
 // Reads `count` values that Encode wrote; false if the bytes are malformed.
 bool DecodeColumn(std::string_view bytes, size_t count, ColumnData* data);
+
+// The most that a text may take when it is read back.
+inline constexpr size_t kMaxTextBytes = size_t{1} << 30;
+
+// Text of a column block (storage/FORMAT.md, Text): bytes, compressed by zstd where that helps.
+void AppendText(std::string_view text, std::string* out);
+// *text is replaced. False if the bytes are malformed.
+bool ReadText(ByteReader* in, std::string* text);
 
 }  // namespace tallyd
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "storage/batch.h"
-#include "storage/blocks/text_codec.h"
+#include "storage/blocks/column_codec.h"
 
 namespace tallyd {
 namespace {

@@ -11,7 +11,7 @@
 #include "config/file/config.h"
 #include "ingest/decode/decode.h"
 #include "ingest/map/mapper.h"
-#include "storage/preview_batch.h"
+#include "storage/batch.h"
 #include "tests/ingest/padded.h"
 #include "tests/ingest/schema_store.h"
 

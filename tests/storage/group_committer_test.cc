@@ -2,11 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/counter.h>
+#include <prometheus/registry.h>
 #include <spdlog/spdlog.h>
 
 #include <future>
 
-#include "storage/preview_batch.h"
+#include "storage/batch.h"
 
 namespace tallyd {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "storage/batch.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 #include "tests/storage/store_verbs.h"
 
 namespace tallyd {

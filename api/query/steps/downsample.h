@@ -20,7 +20,7 @@
 #include "api/query/ask/event_query.h"
 #include "api/query/scan/event_stream.h"
 #include "api/query/steps/accumulators.h"
-#include "storage/run_scan.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 

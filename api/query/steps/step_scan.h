@@ -2,7 +2,7 @@
 // several can each take a part of one query's ranges at once; their steps are then put together
 // with Downsampler::Absorb.
 //
-// Where the store holds columns side by side it hands them over as runs (storage/run_scan.h);
+// Where the store holds columns side by side it hands them over as runs (storage/scan.h);
 // elsewhere rows are read. Not thread-safe.
 #ifndef TALLYD_API_QUERY_STEPS_STEP_SCAN_H_
 #define TALLYD_API_QUERY_STEPS_STEP_SCAN_H_

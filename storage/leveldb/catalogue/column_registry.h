@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/column_set.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 

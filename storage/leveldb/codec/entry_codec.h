@@ -10,8 +10,7 @@
 
 #include "config/values/value.h"
 #include "storage/bytes/coding.h"
-#include "storage/bytes/value_codec.h"
-#include "storage/column_set.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 

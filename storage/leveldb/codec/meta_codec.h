@@ -11,7 +11,6 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/batch.h"
-#include "storage/column_set.h"
 #include "storage/store.h"
 #include "storage/table_info.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/column_set.h"
 #include "storage/leveldb/catalogue/column_registry.h"
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 

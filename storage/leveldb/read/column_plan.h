@@ -14,7 +14,7 @@
 
 #include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/column_registry.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 

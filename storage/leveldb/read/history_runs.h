@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/leveldb/read/entry_merge.h"
-#include "storage/run_scan.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 

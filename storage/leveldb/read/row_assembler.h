@@ -12,10 +12,9 @@
 
 #include "storage/arena.h"
 #include "storage/cell_merge.h"
-#include "storage/column_run.h"
 #include "storage/leveldb/catalogue/delete_ranges.h"
 #include "storage/leveldb/read/column_plan.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 

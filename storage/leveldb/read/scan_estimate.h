@@ -8,7 +8,7 @@
 
 #include "config/schema/key_ranges.h"
 #include "storage/leveldb/files/database.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 

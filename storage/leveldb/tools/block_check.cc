@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/blocks/block_limits.h"
+#include "storage/blocks/column_block.h"
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/env/status.h"
 

@@ -18,7 +18,7 @@
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/tools/report.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "storage/blocks/block_limits.h"
+#include "storage/blocks/column_block.h"
 #include "tests/storage/blocks/block_entries.h"
 
 namespace tallyd {

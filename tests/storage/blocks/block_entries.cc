@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "storage/blocks/block_limits.h"
+#include "storage/blocks/column_block.h"
 #include "storage/bytes/coding.h"
 
 namespace tallyd {

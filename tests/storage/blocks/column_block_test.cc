@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "storage/blocks/block_limits.h"
 #include "storage/bytes/coding.h"
 #include "tests/storage/blocks/block_entries.h"
 

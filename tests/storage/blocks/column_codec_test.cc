@@ -8,7 +8,6 @@
 #include <random>
 
 #include "storage/blocks/int_codec.h"
-#include "storage/blocks/text_codec.h"
 
 namespace tallyd {
 namespace {

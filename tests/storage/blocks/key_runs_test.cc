@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "storage/blocks/text_codec.h"
+#include "storage/blocks/column_codec.h"
 
 namespace tallyd {
 namespace {

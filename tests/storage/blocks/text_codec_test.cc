@@ -1,10 +1,10 @@
 // Text of a column block: it comes back, and what is read never takes more than it may.
-#include "storage/blocks/text_codec.h"
-
 #include <gtest/gtest.h>
 #include <zstd.h>
 
 #include <random>
+
+#include "storage/blocks/column_codec.h"
 
 namespace tallyd {
 namespace {

@@ -1,11 +1,11 @@
 // One value as stored: exact to the bit and the type, and nothing else reads as a value.
-#include "storage/bytes/value_codec.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 #include <vector>
+
+#include "storage/bytes/coding.h"
 
 namespace tallyd {
 namespace {

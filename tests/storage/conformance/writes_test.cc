@@ -3,7 +3,7 @@
 #include <limits>
 #include <thread>
 
-#include "storage/preview_batch.h"
+#include "storage/batch.h"
 #include "tests/storage/conformance/conformance.h"
 
 namespace tallyd {

@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "storage/bytes/value_codec.h"
+#include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "storage/leveldb/catalogue/delete_ranges.h"
-#include "storage/row_scan.h"
+#include "storage/scan.h"
 #include "tests/storage/leveldb/history_maker.h"
 
 namespace tallyd {

@@ -1,8 +1,109 @@
-#include "storage/preview_batch.h"
+#include "storage/batch.h"
+
+#include <xxhash.h>
 
 #include <algorithm>
 
 namespace tallyd {
+namespace {
+
+uint64_t HashColumn(const ColumnRef& column) {
+  return XXH3_64bits_withSeed(column.qualifier.data(), column.qualifier.size(), column.family);
+}
+
+bool AllPresent(std::span<const Value> values) {
+  return std::none_of(values.begin(), values.end(), [](const Value& v) { return v.is_null(); });
+}
+
+}  // namespace
+
+void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
+                      const ColumnSet& set, std::span<const Value> values) {
+  if (AllPresent(values)) {
+    puts_.push_back(
+        {RowNumber(table, row_key), table.mode, time, &set, hashes_.size(), values.size()});
+    return;
+  }
+  std::vector<ColumnRef> columns;
+  for (const Column& column : set.columns) columns.push_back(column.ref());
+  AddHashed(table, row_key, time, columns, values);
+}
+
+void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
+                      std::span<const ColumnRef> columns, std::span<const Value> values) {
+  AddHashed(table, row_key, time, columns, values);
+}
+
+void BatchCounts::AddHashed(const TableInfo& table, std::string_view row_key, TimeUs time,
+                            std::span<const ColumnRef> columns, std::span<const Value> values) {
+  const size_t first = hashes_.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_null()) hashes_.push_back(HashColumn(columns[i]));
+  }
+  if (hashes_.size() == first) return;  // No cell, so no row either.
+  puts_.push_back(
+      {RowNumber(table, row_key), table.mode, time, nullptr, first, hashes_.size() - first});
+}
+
+uint32_t BatchCounts::RowNumber(const TableInfo& table, std::string_view row_key) {
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(row_key.data(), row_key.size(), table.id);
+  const auto next = static_cast<uint32_t>(rows_.size());
+  return rows_.try_emplace(RowHash{hash.low64, hash.high64}, next).first->second;
+}
+
+// All puts are of one row, in the order of the batch; of a history table also of one time.
+uint64_t BatchCounts::CountGroup(std::span<const Put* const> puts) const {
+  if (puts.size() == 1) return puts[0]->cells;
+  if (puts[0]->mode == TableMode::kLatestRow) {
+    const Put* newest = puts[0];
+    for (const Put* put : puts) {
+      if (put->time >= newest->time) newest = put;
+    }
+    return newest->cells;
+  }
+  const ColumnSet* set = puts[0]->set;
+  if (set && std::all_of(puts.begin(), puts.end(), [&](const Put* p) { return p->set == set; })) {
+    return puts[0]->cells;
+  }
+  std::vector<uint64_t> distinct;
+  for (const Put* put : puts) {
+    if (put->set) {
+      for (const Column& column : put->set->columns) distinct.push_back(HashColumn(column.ref()));
+    } else {
+      const auto first = hashes_.begin() + static_cast<std::ptrdiff_t>(put->first_hash);
+      distinct.insert(distinct.end(), first, first + static_cast<std::ptrdiff_t>(put->cells));
+    }
+  }
+  std::sort(distinct.begin(), distinct.end());
+  const auto end = std::unique(distinct.begin(), distinct.end());
+  return static_cast<uint64_t>(end - distinct.begin());
+}
+
+uint64_t BatchCounts::cells() const {
+  uint64_t total = 0;
+  if (rows_.size() == puts_.size()) {
+    for (const Put& put : puts_) total += put.cells;
+    return total;
+  }
+  std::vector<const Put*> sorted;
+  for (const Put& put : puts_) sorted.push_back(&put);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Put* a, const Put* b) {
+    if (a->row != b->row) return a->row < b->row;
+    return a->mode == TableMode::kHistory && a->time < b->time;
+  });
+  for (size_t begin = 0; begin < sorted.size();) {
+    size_t end = begin + 1;
+    while (
+        end < sorted.size() && sorted[end]->row == sorted[begin]->row &&
+        (sorted[begin]->mode != TableMode::kHistory || sorted[end]->time == sorted[begin]->time)) {
+      ++end;
+    }
+    total += CountGroup(std::span(sorted).subspan(begin, end - begin));
+    begin = end;
+  }
+  return total;
+}
+
 namespace {
 
 bool Covers(const DeleteSpec& what, std::string_view key) {

@@ -1,4 +1,8 @@
-#include "storage/bytes/value_codec.h"
+#include "storage/bytes/coding.h"
+
+#include <cmath>
+
+#include "storage/batch.h"
 
 namespace tallyd {
 namespace {
