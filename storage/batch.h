@@ -7,7 +7,9 @@
 #define TALLYD_STORAGE_BATCH_H_
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +21,6 @@
 #include "config/schema/key_ranges.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
-#include "storage/arena.h"
 #include "storage/cell_merge.h"
 #include "storage/scan.h"
 #include "storage/table_info.h"
@@ -116,6 +117,52 @@ class BatchCounts {
   boost::unordered_flat_map<RowHash, uint32_t> rows_;
   std::vector<Put> puts_;
   std::vector<uint64_t> hashes_;
+};
+
+// Arena: bytes that stay where they are until Reset. Copies of what a row or a batch views, without
+// an allocation each.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  std::string_view Copy(std::string_view bytes) {
+    if (bytes.empty()) return {};
+    if (bytes.size() > kChunkBytes / 4) {
+      large_.push_back(std::make_unique<char[]>(bytes.size()));
+      std::memcpy(large_.back().get(), bytes.data(), bytes.size());
+      return {large_.back().get(), bytes.size()};
+    }
+    if (chunk_ == chunks_.size() || used_ + bytes.size() > kChunkBytes) NextChunk();
+    char* place = chunks_[chunk_].get() + used_;
+    std::memcpy(place, bytes.data(), bytes.size());
+    used_ += bytes.size();
+    return {place, bytes.size()};
+  }
+
+  // Invalidates every copy; keeps a few chunks for the next use.
+  void Reset() {
+    large_.clear();
+    if (chunks_.size() > kKeptChunks) chunks_.resize(kKeptChunks);
+    chunk_ = 0;
+    used_ = 0;
+  }
+
+ private:
+  static constexpr size_t kChunkBytes = 64u << 10;
+  static constexpr size_t kKeptChunks = 16;
+
+  void NextChunk() {
+    if (chunk_ < chunks_.size()) ++chunk_;
+    if (chunk_ == chunks_.size()) chunks_.push_back(std::make_unique<char[]>(kChunkBytes));
+    used_ = 0;
+  }
+
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  std::vector<std::unique_ptr<char[]>> large_;
+  size_t chunk_ = 0;  // The chunk in use; chunks_.size() before the first.
+  size_t used_ = 0;
 };
 
 struct PreviewTable {

@@ -147,8 +147,9 @@ enum class KeyTime : uint8_t {
 };
 
 // Entries whose row keys differ by nothing but the time that is written into them, if at all, and
-// that have the same columns. Valid until the scan moves. Entry i has the time times[i] and a value in every column of
-// `columns`, which are those that the spec selects, in no particular order.
+// that have the same columns. Entry i has the time times[i] and a value in every column of
+// `columns`, which are those that the spec selects, in no particular order. Valid until the scan
+// moves.
 struct ColumnRun {
   std::string_view first_key;  // Of the first and the last entry. All keys between them differ from
   std::string_view last_key;   // these in the digits of their time only (KeyTime).

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,13 +26,6 @@
 #include "storage/scan.h"
 #include "storage/table_info.h"
 
-namespace prometheus {
-class Counter;
-class Gauge;
-class Histogram;
-class Registry;
-}  // namespace prometheus
-
 namespace tallyd {
 
 // Called once per Submit, from the store's thread or from Submit itself: must not block and must
@@ -41,7 +35,13 @@ namespace tallyd {
 using CommitDone = std::function<void(Status)>;
 
 // Waits for the fate of what `submit` submits. Not from a CommitDone.
-Status WaitForCommit(const std::function<void(CommitDone)>& submit);
+inline Status WaitForCommit(const std::function<void(CommitDone)>& submit) {
+  // The promise is shared: the store's thread may still be in it when the waiter has gone on.
+  auto result = std::make_shared<std::promise<Status>>();
+  std::future<Status> committed = result->get_future();
+  submit([result](Status status) { result->set_value(std::move(status)); });
+  return committed.get();
+}
 
 // What is remembered of the values that a field ever had: a bit for each type, and one for strings
 // that would read back as numbers where only their text is kept (ValueFromText).
@@ -165,31 +165,6 @@ class Store {
 
   // Commits what is queued, refuses the rest, closes the files. Idempotent.
   virtual void Close() = 0;
-};
-
-// StoreMetrics: the instruments of any store that commits in groups, resolved once at start. Names
-// are in docs/operations.md. Thread-safe as prometheus-cpp's are.
-struct StoreMetrics {
-  explicit StoreMetrics(prometheus::Registry& registry);
-
-  prometheus::Counter& commits;           // tallyd_commits_total
-  prometheus::Counter& commit_failures;   // tallyd_commit_failures_total
-  prometheus::Counter& committed_bytes;   // tallyd_committed_bytes_total
-  prometheus::Histogram& group_batches;   // tallyd_commit_group_batches
-  prometheus::Histogram& commit_seconds;  // tallyd_commit_seconds: write and fsync of one group
-  prometheus::Gauge& queue_bytes;         // tallyd_commit_queue_bytes
-  prometheus::Gauge& queue_batches;       // tallyd_commit_queue_batches
-  prometheus::Counter& queue_full;        // tallyd_commit_queue_full_total
-  prometheus::Counter& reopens;           // tallyd_store_reopens_total
-  prometheus::Gauge& writable;            // tallyd_store_writable
-  prometheus::Counter& fsync_seconds;     // tallyd_fsync_seconds_total
-  prometheus::Counter& fsyncs;            // tallyd_fsyncs_total
-  prometheus::Counter& sealed_entries;    // tallyd_store_sealed_entries_total
-  prometheus::Counter& sealed_heads;      // tallyd_store_sealed_heads_total
-  prometheus::Counter& merged_entries;    // tallyd_store_merged_entries_total
-  prometheus::Counter& sealed_bytes;      // tallyd_store_sealed_bytes_total
-  prometheus::Counter& merged_bytes;      // tallyd_store_merged_bytes_total: written again
-  prometheus::Counter& stalls;  // tallyd_store_stalls_total: writes that compaction held up
 };
 
 }  // namespace tallyd

@@ -18,7 +18,7 @@
 #include "ingest/blob/blob.h"
 #include "ingest/decode/event_batch.h"
 #include "ingest/map/table_mapping.h"
-#include "storage/arena.h"
+#include "storage/batch.h"
 
 namespace tallyd {
 

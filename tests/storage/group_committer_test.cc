@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/counter.h>
-#include <prometheus/registry.h>
 #include <spdlog/spdlog.h>
 
 #include <future>
@@ -259,6 +257,24 @@ TEST_F(GroupCommitterTest, WithAnIntervalTheSyncComesLater) {
   target_.AwaitCommits(3);
   EXPECT_TRUE(target_.synced().back());
   EXPECT_EQ(target_.groups().back(), 0u);
+}
+
+TEST(StoreMetricsTest, EachInstrumentHasANameOfItsOwnAndBeginsAtZero) {
+  prometheus::Registry registry;
+  const StoreMetrics metrics(registry);
+  metrics.stalls.Increment();
+  std::set<std::string> names;
+  for (const prometheus::MetricFamily& family : registry.Collect()) {
+    ASSERT_EQ(family.metric.size(), 1u) << family.name;
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+    EXPECT_EQ(family.name.rfind("tallyd_", 0), 0u) << family.name;
+    const prometheus::ClientMetric& metric = family.metric[0];
+    const bool incremented = family.name == "tallyd_store_stalls_total";
+    EXPECT_EQ(metric.counter.value, incremented ? 1 : 0) << family.name;
+    EXPECT_EQ(metric.gauge.value, 0) << family.name;
+    EXPECT_EQ(metric.histogram.sample_count, 0u) << family.name;
+  }
+  EXPECT_EQ(names.size(), 18u);
 }
 
 }  // namespace

@@ -2,12 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/counter.h>
-#include <prometheus/registry.h>
 
-#include <memory>
-#include <set>
-#include <string>
 #include <thread>
 
 namespace tallyd {
@@ -32,24 +27,6 @@ TEST(WaitForCommitTest, WaitsForAnotherThread) {
   committer.join();
   ASSERT_FALSE(committed);
   EXPECT_EQ(committed.error().code(), ErrorCode::kIo);
-}
-
-TEST(StoreMetricsTest, EachInstrumentHasANameOfItsOwnAndBeginsAtZero) {
-  prometheus::Registry registry;
-  const StoreMetrics metrics(registry);
-  metrics.stalls.Increment();
-  std::set<std::string> names;
-  for (const prometheus::MetricFamily& family : registry.Collect()) {
-    ASSERT_EQ(family.metric.size(), 1u) << family.name;
-    EXPECT_TRUE(names.insert(family.name).second) << family.name;
-    EXPECT_EQ(family.name.rfind("tallyd_", 0), 0u) << family.name;
-    const prometheus::ClientMetric& metric = family.metric[0];
-    const bool incremented = family.name == "tallyd_store_stalls_total";
-    EXPECT_EQ(metric.counter.value, incremented ? 1 : 0) << family.name;
-    EXPECT_EQ(metric.gauge.value, 0) << family.name;
-    EXPECT_EQ(metric.histogram.sample_count, 0u) << family.name;
-  }
-  EXPECT_EQ(names.size(), 18u);
 }
 
 }  // namespace

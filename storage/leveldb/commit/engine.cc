@@ -1,7 +1,6 @@
 #include "storage/leveldb/commit/engine.h"
 
 #include <fmt/format.h>
-#include <prometheus/counter.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>

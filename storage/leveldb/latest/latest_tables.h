@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "config/schema/key_ranges.h"
-#include "storage/arena.h"
+#include "storage/batch.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/latest/latest_rows.h"
 #include "storage/table_info.h"

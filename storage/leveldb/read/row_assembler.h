@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/arena.h"
+#include "storage/batch.h"
 #include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/delete_ranges.h"
 #include "storage/leveldb/read/column_plan.h"

@@ -1,6 +1,5 @@
 #include "storage/leveldb/seal/head_job.h"
 
-#include <prometheus/counter.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 #include "storage/leveldb/seal/merge_job.h"
 
-#include <prometheus/counter.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
