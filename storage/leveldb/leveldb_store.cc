@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine.h"
 #include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/engine_figures.h"

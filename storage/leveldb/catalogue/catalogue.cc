@@ -7,7 +7,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {

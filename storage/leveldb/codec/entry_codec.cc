@@ -4,6 +4,155 @@
 #include <limits>
 
 namespace tallyd {
+namespace {
+
+constexpr char kEscape = '\x00';
+constexpr char kEscapedZero = '\xff';
+constexpr char kTerminator = '\x01';
+
+}  // namespace
+
+std::string TablePrefix(KeySpace space, TableId table) {
+  std::string prefix(1, static_cast<char>(space));
+  PutU32(&prefix, table);
+  return prefix;
+}
+
+std::string TableEnd(KeySpace space, TableId table) { return PrefixEnd(TablePrefix(space, table)); }
+
+char* EncodeEscaped(char* to, std::string_view row_key) {
+  if (row_key.find(kEscape) == std::string_view::npos) {
+    to = std::copy(row_key.begin(), row_key.end(), to);
+  } else {
+    for (const char c : row_key) {
+      *to++ = c;
+      if (c == kEscape) *to++ = kEscapedZero;
+    }
+  }
+  *to++ = kEscape;
+  *to++ = kTerminator;
+  return to;
+}
+
+void AppendEscaped(std::string_view row_key, std::string* out) {
+  const size_t size = out->size();
+  out->resize(size + 2 * row_key.size() + 2);
+  const char* end = EncodeEscaped(out->data() + size, row_key);
+  out->resize(static_cast<size_t>(end - out->data()));
+}
+
+std::string RowPrefix(KeySpace space, TableId table, std::string_view row_key) {
+  std::string prefix = TablePrefix(space, table);
+  AppendEscaped(row_key, &prefix);
+  return prefix;
+}
+
+std::string AfterRow(std::string_view row_prefix) {
+  // The terminator 00 01 becomes 00 02, which no key contains.
+  std::string after(row_prefix);
+  after.back() = static_cast<char>(kTerminator + 1);
+  return after;
+}
+
+KeyRange DatabaseRange(KeySpace space, TableId table, const KeyRange& range) {
+  KeyRange database{RowPrefix(space, table, range.start), TableEnd(space, table)};
+  if (range.start.empty()) database.start = TablePrefix(space, table);
+  if (!range.end.empty()) database.end = RowPrefix(space, table, range.end);
+  return database;
+}
+
+char* EncodeEntryKey(char* to, TableId table, std::string_view row_key, TimeUs time) {
+  *to++ = static_cast<char>(KeySpace::kRows);
+  to = EncodeU32(to, table);
+  to = EncodeEscaped(to, row_key);
+  to = EncodeU64(to, ~static_cast<uint64_t>(time));
+  return EncodeU64(to, 0);
+}
+
+void PatchSequence(char* key, size_t key_size, uint64_t sequence) {
+  EncodeU64(key + key_size - sizeof sequence, ~sequence);
+}
+
+void AppendEntrySeek(std::string_view row_prefix, TimeUs to, std::string* out) {
+  out->append(row_prefix);
+  PutU64(out, ~static_cast<uint64_t>(to - 1));
+}
+
+bool ParseEntryKey(std::string_view key, EntryKey* entry) {
+  if (key.size() < kTablePrefixBytes + 2 + kEntrySuffixBytes) return false;
+  const size_t prefix = key.size() - kEntrySuffixBytes;
+  if (key[prefix - 2] != kEscape || key[prefix - 1] != kTerminator) return false;
+  const uint64_t time = ~DecodeU64(key.data() + prefix);
+  if (time > static_cast<uint64_t>(kMaxTimeUs)) return false;
+  entry->row_prefix = key.substr(0, prefix);
+  entry->time = static_cast<TimeUs>(time);
+  entry->sequence = ~DecodeU64(key.data() + prefix + sizeof time);
+  return true;
+}
+
+bool DecodeRowPrefix(std::string_view row_prefix, std::string* row_key) {
+  if (row_prefix.size() < kTablePrefixBytes + 2) return false;
+  ByteReader in(row_prefix.substr(kTablePrefixBytes));
+  return GetEscaped(&in, row_key) && in.done();
+}
+
+bool GetEscaped(ByteReader* in, std::string* out) {
+  out->clear();
+  while (true) {
+    const std::string_view rest = in->rest();
+    const size_t zero = rest.find(kEscape);
+    std::string_view text;
+    if (zero == std::string_view::npos || zero + 1 >= rest.size()) return false;
+    in->GetBytes(zero + 2, &text);
+    out->append(text.substr(0, zero));
+    if (text.back() == kTerminator) return true;
+    if (text.back() != kEscapedZero) return false;
+    out->push_back(kEscape);
+  }
+}
+
+std::string MetaKey(MetaKind kind) {
+  return {static_cast<char>(KeySpace::kMeta), static_cast<char>(kind)};
+}
+
+std::string StreamKey(std::string_view stream) { return MetaKey(MetaKind::kStream).append(stream); }
+
+std::string TableKey(TableId table) {
+  std::string key = MetaKey(MetaKind::kTable);
+  PutU32(&key, table);
+  return key;
+}
+
+std::string ColumnSetKey(TableId table, uint32_t set) {
+  std::string key = MetaKey(MetaKind::kColumnSet);
+  PutU32(&key, table);
+  PutU32(&key, set);
+  return key;
+}
+
+std::string FieldKey(std::string_view stream, std::string_view field) {
+  std::string key = MetaKey(MetaKind::kField);
+  AppendEscaped(stream, &key);
+  return key.append(field);
+}
+
+std::string MissedFieldKey(TableId table, std::string_view field) {
+  std::string key = MetaKey(MetaKind::kMissedField);
+  PutU32(&key, table);
+  return key.append(field);
+}
+
+std::string DeleteKey(TableId table, uint64_t sequence) {
+  std::string key = TablePrefix(KeySpace::kDeletes, table);
+  PutU64(&key, sequence);
+  return key;
+}
+
+std::string LatestChangesKey(uint64_t sequence) {
+  std::string key(1, static_cast<char>(KeySpace::kLatestChanges));
+  PutU64(&key, sequence);
+  return key;
+}
 
 bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer* out) {
   const size_t begin = out->size();
@@ -79,6 +228,66 @@ std::string WithSet(std::string_view entry, uint32_t set) {
 bool GetColumn(ByteReader* in, ColumnRef* column) {
   return in->GetNumber(&column->family, std::numeric_limits<FamilyId>::max()) &&
          in->GetString(&column->qualifier);
+}
+
+void EncodeLatest(std::span<const Layer> layers, std::string* record) {
+  size_t room = kMaxVarintBytes;
+  for (const Layer& layer : layers) room += 3 * kMaxVarintBytes + layer.entry.size();
+  record->clear();
+  record->reserve(room);
+  PutVarint(record, layers.size());
+  for (const Layer& layer : layers) {
+    PutVarint(record, static_cast<uint64_t>(layer.time));
+    PutVarint(record, layer.sequence);
+    PutString(record, layer.entry);
+  }
+}
+
+bool DecodeLatest(std::string_view record, std::vector<Layer>* layers) {
+  layers->clear();
+  ByteReader in(record);
+  uint64_t count = 0;
+  if (!in.GetVarint(&count)) return false;
+  for (; count > 0; --count) {
+    Layer layer;
+    if (!in.GetNumber(&layer.time, static_cast<uint64_t>(kMaxTimeUs)) ||
+        !in.GetVarint(&layer.sequence) || !in.GetString(&layer.entry)) {
+      return false;
+    }
+    if (!layers->empty() && !layers->back().IsNewerThan(layer)) return false;
+    layers->push_back(layer);
+  }
+  return in.done() && !layers->empty();
+}
+
+void AppendLatestChange(const LatestChangeRecord& change, std::string* record) {
+  PutVarint(record, change.table);
+  PutString(record, change.key);
+  PutString(record, change.row);
+}
+
+bool ReadLatestChange(ByteReader* in, LatestChangeRecord* change) {
+  return in->GetNumber(&change->table, std::numeric_limits<TableId>::max()) &&
+         in->GetString(&change->key) && in->GetString(&change->row);
+}
+
+// Begins with a count of no layers, which no other record has.
+void EncodeLatestTwin(const LatestTwin& twin, std::string* record) {
+  record->assign(1, '\0');
+  PutVarint(record, static_cast<uint64_t>(twin.time));
+  PutVarint(record, twin.sequence);
+  PutVarint(record, twin.entry);
+  PutVarint(record, twin.set);
+}
+
+bool IsLatestTwin(std::string_view record) { return !record.empty() && record[0] == '\0'; }
+
+bool DecodeLatestTwin(std::string_view record, LatestTwin* twin) {
+  if (!IsLatestTwin(record)) return false;
+  ByteReader in(record.substr(1));
+  return in.GetNumber(&twin->time, static_cast<uint64_t>(kMaxTimeUs)) &&
+         in.GetVarint(&twin->sequence) && in.GetVarint(&twin->entry) &&
+         in.GetNumber(&twin->set, std::numeric_limits<uint32_t>::max()) && in.done();
 }
 
 }  // namespace tallyd

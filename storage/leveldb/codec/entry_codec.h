@@ -1,5 +1,10 @@
-// What one event wrote to one row, as stored (storage/FORMAT.md, Entries): columns by the number of
-// their set, or by name, and a value each.
+// The bytes of keys and of what tables hold under them (storage/FORMAT.md: Keys, Entries, Latest):
+// what one event wrote to one row, with columns by the number of their set or by name; rows of
+// latest tables, as stored and as held in memory; and what a group of batches makes of those. The
+// only place that knows these bytes.
+//
+// An Append*, Encode* writes; a Parse*, Get*, Decode* reads back and fails on bytes that nothing
+// here can have written.
 #ifndef TALLYD_STORAGE_LEVELDB_CODEC_ENTRY_CODEC_H_
 #define TALLYD_STORAGE_LEVELDB_CODEC_ENTRY_CODEC_H_
 
@@ -7,12 +12,92 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "config/schema/key_ranges.h"
+#include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/bytes/coding.h"
+#include "storage/cell_merge.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
+
+// What a key begins with. DO NOT CHANGE THESE VALUES: they are stored.
+enum class KeySpace : uint8_t {
+  kMeta = 0x00,
+  kRows = 0x10,
+  kBlockFiles = 0x11,
+  kFileNotes = 0x12,
+  kCopies = 0x13,
+  kLatest = 0x20,
+  kLatestChanges = 0x21,
+  kDeletes = 0x30,
+};
+enum class MetaKind : uint8_t {
+  kFormat = 0x00,
+  kLastSequence = 0x01,
+  kNextTable = 0x02,
+  kSealedHead = 0x03,
+  kRetentionClock = 0x04,
+  kClosedHead = 0x05,
+  kStoreId = 0x06,
+  kStream = 0x10,
+  kTable = 0x11,
+  kColumnSet = 0x12,
+  kField = 0x13,
+  kMissedField = 0x14,
+};
+
+inline constexpr size_t kTablePrefixBytes = 5;   // Space and table number.
+inline constexpr size_t kEntrySuffixBytes = 16;  // ~time and ~sequence.
+// What escaping can make of a row key, with everything around it.
+constexpr size_t MaxEntryKeyBytes(size_t row_key_bytes) {
+  return kTablePrefixBytes + 2 * row_key_bytes + 2 + kEntrySuffixBytes;
+}
+
+std::string TablePrefix(KeySpace space, TableId table);
+// The smallest key after every key of the table in that space.
+std::string TableEnd(KeySpace space, TableId table);
+
+// REQUIRES: 2 * row_key.size() + 2 bytes of room.
+char* EncodeEscaped(char* to, std::string_view row_key);
+void AppendEscaped(std::string_view row_key, std::string* out);
+
+// The key of a row without its entries' time and sequence: the prefix of all of them.
+std::string RowPrefix(KeySpace space, TableId table, std::string_view row_key);
+// The smallest key after every entry of the row with this prefix.
+std::string AfterRow(std::string_view row_prefix);
+// The database range that holds the rows [range.start, range.end) of a table.
+KeyRange DatabaseRange(KeySpace space, TableId table, const KeyRange& range);
+
+// REQUIRES: MaxEntryKeyBytes(row_key.size()) of room. The sequence is patched in at commit.
+char* EncodeEntryKey(char* to, TableId table, std::string_view row_key, TimeUs time);
+void PatchSequence(char* key, size_t key_size, uint64_t sequence);
+// The seek target of the first entry of a row with a time below `to`.
+void AppendEntrySeek(std::string_view row_prefix, TimeUs to, std::string* out);
+
+struct EntryKey {
+  std::string_view row_prefix;  // Into the key.
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+};
+bool ParseEntryKey(std::string_view key, EntryKey* entry);
+// The row key of a row prefix (a latest table's whole key); false if it is malformed. *row_key is
+// replaced.
+bool DecodeRowPrefix(std::string_view row_prefix, std::string* row_key);
+
+std::string MetaKey(MetaKind kind);
+std::string StreamKey(std::string_view stream);
+std::string TableKey(TableId table);
+std::string ColumnSetKey(TableId table, uint32_t set);
+std::string FieldKey(std::string_view stream, std::string_view field);
+std::string MissedFieldKey(TableId table, std::string_view field);
+std::string DeleteKey(TableId table, uint64_t sequence);
+std::string LatestChangesKey(uint64_t sequence);
+
+// Reads an escaped string and its terminator.
+bool GetEscaped(ByteReader* in, std::string* out);
 
 // DO NOT CHANGE THESE VALUES: they are stored.
 enum class EntryTag : uint8_t {
@@ -39,6 +124,43 @@ std::string_view ValuesOfEntry(std::string_view entry);
 std::string WithSet(std::string_view entry, uint32_t set);
 // One column of an entry by name; its value follows.
 bool GetColumn(ByteReader* in, ColumnRef* column);
+
+// A row of a latest table is layers, each what one event wrote, newest first.
+struct Layer {
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+  std::string_view entry;
+
+  bool IsNewerThan(const Layer& other) const {
+    return WriteMoment{time, sequence}.IsNewerThan({other.time, other.sequence});
+  }
+};
+
+void EncodeLatest(std::span<const Layer> layers, std::string* record);  // Replaced.
+// False if malformed, or not newest first. The entries view `record`; *layers is replaced.
+bool DecodeLatest(std::string_view record, std::vector<Layer>* layers);
+
+// What a group of batches makes of latest rows, as a head has it: one record, so that it takes one
+// entry of the head and not one for each row.
+struct LatestChangeRecord {
+  TableId table = 0;
+  std::string_view key;
+  std::string_view row;  // Empty (it is gone), a LatestTwin, or layers.
+};
+void AppendLatestChange(const LatestChangeRecord& change, std::string* record);
+// Reads the next change of a record; false if it is malformed.
+bool ReadLatestChange(ByteReader* in, LatestChangeRecord* change);
+
+// A row in a head that has one layer, with the values of a history entry of the same head.
+struct LatestTwin {
+  TimeUs time = 0;
+  uint64_t sequence = 0;
+  uint64_t entry = 0;  // The sequence of the history entry.
+  uint32_t set = 0;    // The latest table's set of columns.
+};
+void EncodeLatestTwin(const LatestTwin& twin, std::string* record);  // Replaced.
+bool IsLatestTwin(std::string_view record);
+bool DecodeLatestTwin(std::string_view record, LatestTwin* twin);
 
 }  // namespace tallyd
 

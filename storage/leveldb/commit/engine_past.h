@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "storage/leveldb/catalogue/adoption.h"
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine_state.h"
 
 namespace tallyd {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/latest/latest_loader.h"

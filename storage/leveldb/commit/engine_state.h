@@ -9,8 +9,7 @@
 
 #include "config/values/result.h"
 #include "storage/leveldb/catalogue/catalogue.h"
-#include "storage/leveldb/catalogue/column_registry.h"
-#include "storage/leveldb/catalogue/field_catalogue.h"
+#include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/latest/latest_deletes.h"
 #include "storage/leveldb/latest/latest_tables.h"

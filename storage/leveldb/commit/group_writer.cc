@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/key_codec.h"
-#include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
 

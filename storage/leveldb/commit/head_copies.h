@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "storage/leveldb/catalogue/catalogue.h"
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 
 namespace tallyd {
 

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/key_codec.h"
 
 namespace tallyd {
 namespace {

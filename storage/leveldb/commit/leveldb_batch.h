@@ -12,8 +12,7 @@
 
 #include "storage/batch.h"
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/catalogue/column_registry.h"
-#include "storage/leveldb/catalogue/field_catalogue.h"
+#include "storage/leveldb/catalogue/registries.h"
 
 namespace tallyd {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/leveldb/env/log_scan.h"
+#include "storage/leveldb/env/wal_check.h"
 
 namespace tallyd {
 namespace {

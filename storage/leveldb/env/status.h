@@ -2,9 +2,14 @@
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_STATUS_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_STATUS_H_
 
+#include <fmt/format.h>
 #include <leveldb/slice.h>
 #include <leveldb/status.h>
 
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 #include "config/values/result.h"
@@ -12,10 +17,27 @@
 namespace tallyd {
 
 // A full disk (or quota) is kNoSpace, a file locked by another process kConflict.
-Status FromLevelDb(const leveldb::Status& status);
+inline Status FromLevelDb(const leveldb::Status& status) {
+  if (status.ok()) return {};
+  const std::string text = status.ToString();
+  if (status.IsCorruption()) return Error(ErrorCode::kCorruption, text);
+  if (status.IsNotFound()) return Error(ErrorCode::kNotFound, text);
+  // LevelDB keeps no error number: the text is all there is.
+  const auto says = [&](std::string_view what) { return text.find(what) != std::string::npos; };
+  if (says(std::strerror(ENOSPC)) || says(std::strerror(EDQUOT))) {
+    return Error(ErrorCode::kNoSpace, text);
+  }
+  if (says("IO error: lock ")) return Error(ErrorCode::kConflict, text);
+  return Error(ErrorCode::kIo, text);
+}
 
 // kCorruption, naming the record by its key in hexadecimal digits.
-Error UnreadableRecord(std::string_view key, std::string_view why);
+inline Error UnreadableRecord(std::string_view key, std::string_view why) {
+  std::string hex;
+  for (const char c : key) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
+  return Error(ErrorCode::kCorruption,
+               fmt::format("the stored record {} cannot be read: {}", hex, why));
+}
 
 inline leveldb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 inline std::string_view ToView(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }

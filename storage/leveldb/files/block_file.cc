@@ -1,9 +1,103 @@
 #include "storage/leveldb/files/block_file.h"
 
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "storage/leveldb/env/status.h"
 
 namespace tallyd {
+namespace {
+
+constexpr size_t kOpenFiles = 96;
+
+}  // namespace
+
+void DamagedFiles::Report(DamagedFile file) {
+  const std::lock_guard lock(mutex_);
+  const auto [place, added] = files_.try_emplace(file.number);
+  if (!added) return;
+  DamagedFile& damaged = place->second.file;
+  damaged = std::move(file);
+  spdlog::error(
+      "store: {} is damaged and left as it is: {}. Queries that need what is lost in it fail, "
+      "everything else goes on",
+      damaged.path, damaged.reason);
+}
+
+void DamagedFiles::Forget(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  files_.erase(number);
+}
+
+bool DamagedFiles::Contains(uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return files_.contains(number);
+}
+
+std::vector<DamagedFile> DamagedFiles::All() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<DamagedFile> all;
+  for (const auto& [number, damage] : files_) all.push_back(damage.file);
+  return all;
+}
+
+void DamagedFiles::SetNoted(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(number);
+  if (found != files_.end()) found->second.noted = true;
+}
+
+std::vector<DamagedFile> DamagedFiles::Noted(bool noted) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<DamagedFile> such;
+  for (const auto& [number, damage] : files_) {
+    if (damage.noted == noted) such.push_back(damage.file);
+  }
+  return such;
+}
+
+BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, size_t index_bytes)
+    : env_(env), directory_(std::move(directory)), indexes_(index_bytes), handles_(kOpenFiles) {}
+
+std::string BlockFileShelf::PathOf(uint64_t number) const {
+  return fmt::format("{}/{:06}.blocks", directory_, number);
+}
+
+void BlockFileShelf::Remove(uint64_t number) {
+  indexes_.Erase(number);
+  handles_.Erase(number);
+  damaged_.Forget(number);
+  if (!env_->RemoveFile(PathOf(number)).ok()) {
+    spdlog::warn("store: {} cannot be removed yet", PathOf(number));
+    return;
+  }
+  const std::lock_guard lock(removed_mutex_);
+  removed_.push_back(number);
+}
+
+void BlockFileShelf::SyncRemovals() {
+  std::vector<uint64_t> removed;
+  {
+    const std::lock_guard lock(removed_mutex_);
+    removed.swap(removed_);
+  }
+  if (removed.empty() || !SyncDirectory()) return;
+  const std::lock_guard lock(removed_mutex_);
+  gone_.insert(gone_.end(), removed.begin(), removed.end());
+}
+
+std::vector<uint64_t> BlockFileShelf::TakeGone() {
+  const std::lock_guard lock(removed_mutex_);
+  return std::exchange(gone_, {});
+}
+
+std::string BlockFilesDirectory(const std::string& path) { return path + "/blocks"; }
+
 namespace {
 
 constexpr uint64_t kMaxIndexBytes = 1u << 30;
@@ -108,6 +202,104 @@ Status BlockFile::Read(const BlockPlace& block, uint32_t offset, uint32_t size,
   }
   if (read.data() != bytes->data()) bytes->assign(read.data(), read.size());
   return {};
+}
+
+BlockFileWriter::BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info)
+    : shelf_(shelf),
+      table_(std::move(table)),
+      info_(std::move(info)),
+      builder_(std::make_unique<BlockBuilder>()) {
+  info_.table = table_->id;
+  info_.entries = 0;
+  info_.rows = 0;
+}
+
+BlockFileWriter::~BlockFileWriter() {
+  if (!file_ || handed_out_) return;
+  file_.reset();
+  shelf_->env()->RemoveFile(shelf_->PathOf(info_.number)).ok();
+}
+
+Status BlockFileWriter::Append(std::string_view bytes) {
+  if (!file_) {
+    leveldb::WritableFile* file = nullptr;
+    const Status opened =
+        FromLevelDb(shelf_->env()->NewWritableFile(shelf_->PathOf(info_.number), &file));
+    if (!opened) return opened;
+    file_.reset(file);
+  }
+  bytes_ += bytes.size();
+  return FromLevelDb(file_->Append(ToSlice(bytes)));
+}
+
+Status BlockFileWriter::AddBlock(const BlockPlace& place, std::string_view bytes,
+                                 uint64_t min_sequence, uint64_t max_sequence) {
+  if (!builder_->empty()) {
+    const Status flushed = Flush();
+    if (!flushed) return flushed;
+  }
+  if (index_.empty()) {
+    info_.min_time = place.min_time;
+    info_.max_time = place.max_time;
+    info_.min_sequence = min_sequence;
+    info_.max_sequence = max_sequence;
+    info_.first_key = place.first_key;
+  }
+  info_.min_time = std::min(info_.min_time, place.min_time);
+  info_.max_time = std::max(info_.max_time, place.max_time);
+  info_.min_sequence = std::min(info_.min_sequence, min_sequence);
+  info_.max_sequence = std::max(info_.max_sequence, max_sequence);
+  info_.last_key = place.last_key;
+  info_.entries += place.entries;
+  info_.rows += place.rows;
+  index_.Add(place);
+  return Append(bytes);
+}
+
+Status BlockFileWriter::Flush() {
+  const BuiltBlock built = builder_->Finish();
+  BlockPlace place;
+  place.size = static_cast<uint32_t>(built.bytes.size());
+  place.head_size = built.head_size;
+  place.entries = built.entries;
+  place.rows = built.rows;
+  place.columns = built.columns;
+  place.min_time = built.min_time;
+  place.max_time = built.max_time;
+  place.first_key = built.first_key;
+  place.last_key = built.last_key;
+  return AddBlock(place, built.bytes, built.min_sequence, built.max_sequence);
+}
+
+Status BlockFileWriter::Complete() {
+  if (!builder_->empty()) {
+    const Status flushed = Flush();
+    if (!flushed) return flushed;
+  }
+  builder_.reset();
+  const std::string index = EncodeBlockIndex(index_);
+  const std::string description = EncodeDescription({info_, *table_});
+  BlockFileFooter footer;
+  footer.index = bytes_;
+  footer.index_checksum = Checksum64(index);
+  footer.description = bytes_ + index.size();
+  footer.description_checksum = info_.checksum = Checksum64(description);
+  index_ = {};
+  Status written = Append(index + description + EncodeFooter(footer));
+  info_.bytes = bytes_;
+  if (written) written = FromLevelDb(file_->Flush());
+  return written;
+}
+
+Status BlockFileWriter::Sync() {
+  const Status synced = FromLevelDb(file_->Sync());
+  return synced ? FromLevelDb(file_->Close()) : synced;
+}
+
+BlockFilePtr BlockFileWriter::Finish() {
+  handed_out_ = true;
+  file_.reset();
+  return std::make_shared<const BlockFile>(shelf_, info_);
 }
 
 }  // namespace tallyd

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {

@@ -32,8 +32,7 @@
 #include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/wal_check.h"
-#include "storage/leveldb/files/disposer.h"
-#include "storage/leveldb/files/head.h"
+#include "storage/leveldb/files/view.h"
 
 namespace tallyd {
 

@@ -1,11 +1,163 @@
 #include "storage/leveldb/files/view.h"
 
+#include <fmt/format.h>
+#include <leveldb/env.h>
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <set>
 #include <utility>
 
+#include "storage/bytes/coding.h"
+#include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/env/status.h"
+
 namespace tallyd {
+namespace {
+
+// A skip list's nodes and a batch's headers beside the bytes themselves: the buffer is never full
+// before the head is.
+constexpr uint64_t kBufferPerByte = 3;
+constexpr auto kNever = std::chrono::steady_clock::time_point::max();
+
+uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
+  std::vector<std::string> names;
+  if (!env->GetChildren(path, &names).ok()) return 0;
+  uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    uint64_t size = 0;
+    const bool holds_data = name.ends_with(".log") || name.ends_with(".ldb");
+    if (holds_data && env->GetFileSize(path + "/" + name, &size).ok()) bytes += size;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Head::Head(std::string path, uint64_t number, leveldb::Env* env)
+    : path_(std::move(path)), number_(number), env_(env), since_(kNever) {}
+
+Head::~Head() {
+  Close();
+  if (!dropped_) return;
+  const size_t slash = path_.rfind('/');
+  RemoveHead(env_, path_.substr(0, slash), number_);
+}
+
+Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t number,
+                                         const leveldb::Options& options, uint64_t head_bytes) {
+  std::shared_ptr<Head> head(new Head(HeadPath(directory, number), number, options.env));
+  if (!options.env->FileExists(head->path_)) {
+    const Status made = FromLevelDb(options.env->CreateDir(head->path_));
+    if (!made) return made.error();
+  }
+  leveldb::Options own = options;
+  own.write_buffer_size = head_bytes * kBufferPerByte;
+  own.compression = leveldb::kNoCompression;
+  leveldb::DB* db = nullptr;
+  const Status opened = FromLevelDb(leveldb::DB::Open(own, head->path_, &db));
+  if (!opened) return opened.error();
+  head->db_.reset(db);
+  // What is read unchecked is cached for those who check.
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  const std::unique_ptr<leveldb::Iterator> first(db->NewIterator(checked));
+  first->SeekToFirst();
+  const Status read = FromLevelDb(first->status());
+  if (!read) return read.error().Prefixed(head->path_);
+  head->knows_times_ = !first->Valid();
+  if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
+  head->published_ = head->TakeSnapshot();
+  return head;
+}
+
+void Head::Close() {
+  published_.reset();
+  db_.reset();
+}
+
+HeadSnapshot Head::TakeSnapshot() {
+  return {db_->GetSnapshot(),
+          [this](const leveldb::Snapshot* snapshot) { db_->ReleaseSnapshot(snapshot); }};
+}
+
+Status Head::MarkClosed() {
+  leveldb::WriteOptions options;
+  options.sync = true;
+  std::string next;
+  PutU64(&next, number_ + 1);
+  return FromLevelDb(db_->Put(options, MetaKey(MetaKind::kClosedHead), next));
+}
+
+Result<bool> Head::IsClosed() const {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  std::string next;
+  const Status got = FromLevelDb(db_->Get(options, MetaKey(MetaKind::kClosedHead), &next));
+  if (!got && got.error().code() != ErrorCode::kNotFound) return got.error();
+  return got.has_value();
+}
+
+void Head::AddBytes(uint64_t bytes) {
+  if (bytes_ == 0) since_ = std::chrono::steady_clock::now();
+  bytes_ += bytes;
+}
+
+void Head::CoverTimes(const TableTimes& times) {
+  for (const auto& [table, range] : times) {
+    const auto [known, is_new] = times_.try_emplace(table, range);
+    if (is_new) continue;
+    known->second.from = std::min(known->second.from, range.from);
+    known->second.to = std::max(known->second.to, range.to);
+  }
+}
+
+std::optional<TimeRange> Head::TimesOf(TableId table) const {
+  if (!knows_times_) return std::nullopt;
+  const auto known = times_.find(table);
+  return known == times_.end() ? TimeRange{0, 0} : known->second;
+}
+
+std::string HeadsDirectory(const std::string& path) { return path + "/heads"; }
+
+std::string HeadPath(const std::string& directory, uint64_t number) {
+  return fmt::format("{}/{:06}", directory, number);
+}
+
+Result<std::vector<uint64_t>> ListHeads(leveldb::Env* env, const std::string& directory) {
+  if (!env->FileExists(directory)) return std::vector<uint64_t>();
+  std::vector<std::string> names;
+  const Status listed = FromLevelDb(env->GetChildren(directory, &names));
+  if (!listed) return listed.error();
+  std::vector<uint64_t> numbers;
+  for (const std::string& name : names) {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    // Other spellings of a number, such as "7", are no head's name, and would be another's twin.
+    const bool is_number = error == std::errc() && end == name.data() + name.size();
+    if (is_number && HeadPath(directory, number).ends_with("/" + name)) numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+void RemoveHead(leveldb::Env* env, const std::string& directory, uint64_t number) {
+  const std::string path = HeadPath(directory, number);
+  std::vector<std::string> names;
+  if (!env->GetChildren(path, &names).ok()) return;
+  bool removed = true;
+  for (const std::string& name : names) {
+    if (name == "." || name == "..") continue;
+    removed = env->RemoveFile(path + "/" + name).ok() && removed;
+  }
+  // What stays is found, and removed, at the next open.
+  if (!removed || !env->RemoveDir(path).ok()) {
+    spdlog::warn("store: {} cannot be removed yet", path);
+  }
+}
+
 namespace {
 
 template <class List>

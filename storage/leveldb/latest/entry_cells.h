@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/table_info.h"
 

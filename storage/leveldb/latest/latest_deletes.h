@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/leveldb/catalogue/delete_ranges.h"
+#include "storage/leveldb/catalogue/catalogue.h"
 
 namespace tallyd {
 

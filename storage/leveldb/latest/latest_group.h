@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/latest/latest_deletes.h"
 #include "storage/leveldb/latest/latest_merge.h"
 #include "storage/leveldb/latest/latest_tables.h"

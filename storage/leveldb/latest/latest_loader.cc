@@ -4,7 +4,6 @@
 
 #include "storage/batch.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {

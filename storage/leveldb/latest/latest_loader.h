@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/column_registry.h"
-#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/catalogue/registries.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"
 #include "storage/leveldb/latest/latest_tables.h"
 #include "storage/table_info.h"

@@ -1,5 +1,5 @@
 // LatestMerge: how a row of a latest table takes up an event, and what deletes and age leave of it.
-// A row is its layers (latest_codec.h). A new layer goes to its place in time; layers that newer
+// A row is its layers (entry_codec.h). A new layer goes to its place in time; layers that newer
 // ones cover wholly are dropped, and so are covered cells where the columns of layers overlap.
 //
 // The common cases cost no decoding: a layer over one of the same column set replaces it, and
@@ -16,9 +16,9 @@
 
 #include "config/values/result.h"
 #include "storage/cell_merge.h"
-#include "storage/leveldb/catalogue/column_registry.h"
-#include "storage/leveldb/catalogue/delete_ranges.h"
-#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/registries.h"
+#include "storage/leveldb/codec/entry_codec.h"
 
 namespace tallyd {
 

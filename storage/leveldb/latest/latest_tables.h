@@ -23,7 +23,7 @@
 
 #include "config/schema/key_ranges.h"
 #include "storage/batch.h"
-#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/latest/latest_rows.h"
 #include "storage/table_info.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "storage/cell_merge.h"
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 #include "storage/scan.h"
 
 namespace tallyd {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/leveldb/catalogue/delete_ranges.h"
+#include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/read/block_source.h"
 #include "storage/leveldb/read/column_plan.h"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/read/entry_source.h"
 
 namespace tallyd {

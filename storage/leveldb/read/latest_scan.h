@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/latest/latest_deletes.h"
 #include "storage/leveldb/latest/latest_tables.h"
 #include "storage/leveldb/read/column_plan.h"

@@ -12,7 +12,7 @@
 
 #include "storage/batch.h"
 #include "storage/cell_merge.h"
-#include "storage/leveldb/catalogue/delete_ranges.h"
+#include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/scan.h"
 

@@ -1,7 +1,7 @@
 #include "storage/leveldb/seal/base_compaction.h"
 
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {

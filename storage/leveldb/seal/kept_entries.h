@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "storage/cell_merge.h"
-#include "storage/leveldb/catalogue/delete_ranges.h"
+#include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/files/view.h"
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/source_merge.h"

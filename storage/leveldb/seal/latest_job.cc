@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "storage/cell_merge.h"
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"
 
 namespace tallyd {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/seal/merge_job.h"
 
 namespace tallyd {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/block_source.h"
 #include "storage/leveldb/read/head_source.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/leveldb/files/block_file_writer.h"
+#include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/read/entry_source.h"
 
 namespace tallyd {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/tools/backup_directory.h"

@@ -11,7 +11,6 @@
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/block_file_codec.h"
-#include "storage/leveldb/env/log_scan.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/env/wal_check.h"

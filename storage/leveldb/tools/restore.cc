@@ -5,7 +5,7 @@
 #include <chrono>
 #include <map>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/tools/block_check.h"

@@ -8,11 +8,11 @@
 #include <optional>
 #include <set>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/wal_check.h"
-#include "storage/leveldb/files/block_file_writer.h"
-#include "storage/leveldb/files/head.h"
+#include "storage/leveldb/files/block_file.h"
+#include "storage/leveldb/files/view.h"
 #include "storage/leveldb/tools/block_check.h"
 #include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/salvaged_records.h"

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "storage/batch.h"
-#include "storage/leveldb/codec/key_codec.h"
-#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {

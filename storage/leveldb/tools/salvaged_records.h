@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"

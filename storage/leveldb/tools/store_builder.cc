@@ -13,8 +13,8 @@
 
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/block_file.h"
-#include "storage/leveldb/files/head.h"
 #include "storage/leveldb/files/opener.h"
+#include "storage/leveldb/files/view.h"
 #include "storage/leveldb/tools/transfer.h"
 
 namespace tallyd {

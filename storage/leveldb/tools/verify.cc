@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/env/durable_env.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/env/durable_env.h"
-#include "storage/leveldb/files/block_file_writer.h"
+#include "storage/leveldb/files/block_file.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

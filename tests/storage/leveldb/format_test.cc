@@ -6,8 +6,6 @@
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/key_codec.h"
-#include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {

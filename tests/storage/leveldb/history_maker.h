@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/key_codec.h"
 #include "storage/leveldb/env/durable_env.h"
-#include "storage/leveldb/files/block_file_writer.h"
+#include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/database.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
 

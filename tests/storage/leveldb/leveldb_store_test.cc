@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <random>
 
-#include "storage/leveldb/catalogue/column_registry.h"
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/catalogue/registries.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"

@@ -1,12 +1,11 @@
 // Keys of the database: their order is that of rows, and only keys read back as keys.
-#include "storage/leveldb/codec/key_codec.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <tuple>
 
+#include "storage/leveldb/codec/entry_codec.h"
 #include "tests/storage/leveldb/codec/hostile_bytes.h"
 
 namespace tallyd {

@@ -1,11 +1,10 @@
 // Rows of latest tables as stored: layers newest first, changes in one record, twins.
-#include "storage/leveldb/codec/latest_codec.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "storage/leveldb/codec/entry_codec.h"
 #include "tests/storage/leveldb/codec/hostile_bytes.h"
 
 namespace tallyd {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"

@@ -1,8 +1,7 @@
 // A group of batches as one write, by an engine: numbered, merged, and seen when it succeeded only.
 #include "storage/leveldb/commit/group_writer.h"
 
-#include "storage/leveldb/codec/key_codec.h"
-#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "tests/storage/leveldb/commit/engine_fixture.h"
 
 namespace tallyd {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

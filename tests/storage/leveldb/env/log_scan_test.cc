@@ -1,6 +1,4 @@
 // LevelDB's logs, as LevelDB itself wrote them, read without trust.
-#include "storage/leveldb/env/log_scan.h"
-
 #include <gtest/gtest.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
@@ -8,6 +6,7 @@
 
 #include <memory>
 
+#include "storage/leveldb/env/wal_check.h"
 #include "tests/storage/leveldb/codec/hostile_bytes.h"
 
 namespace tallyd {

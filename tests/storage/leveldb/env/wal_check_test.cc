@@ -1,9 +1,10 @@
+#include "storage/leveldb/env/wal_check.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "storage/leveldb/env/log_scan.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

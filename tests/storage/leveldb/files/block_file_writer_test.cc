@@ -1,11 +1,10 @@
 // Entries into a block file: what it says of itself, and that nothing is left of one given up.
-#include "storage/leveldb/files/block_file_writer.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
+#include "storage/leveldb/files/block_file.h"
 #include "tests/storage/leveldb/block_maker.h"
 #include "tests/storage/leveldb/history_maker.h"
 

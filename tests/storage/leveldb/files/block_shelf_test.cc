@@ -1,7 +1,6 @@
-#include "storage/leveldb/files/block_shelf.h"
-
 #include <gtest/gtest.h>
 
+#include "storage/leveldb/files/block_file.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/leveldb/block_maker.h"
 

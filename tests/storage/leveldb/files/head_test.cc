@@ -1,12 +1,11 @@
 // A head's life: opened, written, closed to writes, dropped; and what its directory tells.
-#include "storage/leveldb/files/head.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/files/view.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

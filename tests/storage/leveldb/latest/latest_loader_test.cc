@@ -9,7 +9,6 @@
 #include <string>
 
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/key_codec.h"
 
 namespace tallyd {
 namespace {

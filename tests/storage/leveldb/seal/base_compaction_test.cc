@@ -7,7 +7,7 @@
 #include <random>
 
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "tests/storage/store_fixture.h"
 

@@ -12,7 +12,7 @@
 #include <memory>
 #include <thread>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/latest_scan.h"

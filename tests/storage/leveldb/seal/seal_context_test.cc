@@ -8,7 +8,7 @@
 #include <limits>
 #include <thread>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/seal/head_job.h"
 #include "tests/storage/leveldb/commit/engine_fixture.h"
 #include "tests/storage/leveldb/seal/sealer_fixture.h"

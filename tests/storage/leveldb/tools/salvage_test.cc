@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/leveldb/files/head.h"
+#include "storage/leveldb/files/view.h"
 #include "tests/storage/leveldb/tools/small_store.h"
 
 namespace tallyd {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/leveldb/codec/key_codec.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {

@@ -1,5 +1,5 @@
 // Column sets by number and by columns: interned once, stored when they are first used.
-#include "storage/leveldb/catalogue/column_registry.h"
+#include "storage/leveldb/catalogue/registries.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
