@@ -8,7 +8,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/latest/latest_loader.h"
+#include "storage/leveldb/latest/latest_tables.h"
 
 namespace tallyd {
 namespace {

@@ -11,7 +11,7 @@
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/files/database.h"
-#include "storage/leveldb/latest/latest_deletes.h"
+#include "storage/leveldb/latest/latest_group.h"
 #include "storage/leveldb/latest/latest_tables.h"
 
 namespace tallyd {

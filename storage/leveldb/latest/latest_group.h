@@ -10,21 +10,168 @@
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_GROUP_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_GROUP_H_
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/values/result.h"
+#include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
-#include "storage/leveldb/latest/latest_deletes.h"
 #include "storage/leveldb/latest/latest_merge.h"
 #include "storage/leveldb/latest/latest_tables.h"
 
 namespace tallyd {
+
+// LatestDeletes: deletes of many rows of latest tables, whose rows still hold some of what they
+// hide. They are taken out in the background, in pieces; until then readers and the committer go by
+// these lists.
+//
+// A reader takes a table's list before it reads rows and holds it until it has read them all. What
+// a delete hides is taken out when no reader of an older list is left: so a reader sees all of the
+// delete, or nothing. When no row holds any of it any more, the delete is applied. It stays on
+// record until nothing on the disk holds any of it either. Thread-safe.
+using DeleteListPtr = std::shared_ptr<const DeleteList>;
+
+class LatestDeletes {
+ public:
+  // Never null; oldest first.
+  DeleteListPtr Of(TableId table) const {
+    const std::lock_guard lock(mutex_);
+    return tables_.try_emplace(table).first->second.list;
+  }
+  // Whether any list has a delete.
+  bool any() const { return pending_.load(std::memory_order_relaxed) > 0; }
+  // How many there are, with those that are applied.
+  size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return pending_ + applied_.size();
+  }
+  // Goes up with whatever is added or replaced.
+  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  // The latest one's sequence; 0 if there is none.
+  uint64_t last() const {
+    const std::lock_guard lock(mutex_);
+    uint64_t last = 0;
+    for (const auto& deleted : applied_) last = std::max(last, deleted->sequence);
+    for (const auto& [table, of_table] : tables_) {
+      if (!of_table.list->empty()) last = std::max(last, of_table.list->back()->sequence);
+    }
+    return last;
+  }
+
+  // Of the committer's thread.
+  // REQUIRES: newer than all before them, in order. When the rows of their group are published.
+  void Add(const DeleteList& added) {
+    if (added.empty()) return;
+    const std::map<TableId, DeleteList> of_tables = ByTable(added);
+    const std::lock_guard lock(mutex_);
+    ++version_;
+    pending_ += added.size();
+    for (const auto& [id, of_table] : of_tables) {
+      Table& table = tables_[id];
+      DeleteList list = *table.list;
+      list.insert(list.end(), of_table.begin(), of_table.end());
+      table.Replace(std::move(list), of_table.front()->sequence);
+    }
+  }
+  // By what was loaded: nothing is applied.
+  void Replace(const DeleteList& deletes) {
+    std::map<TableId, DeleteList> of_tables = ByTable(deletes);
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, table] : tables_) of_tables.try_emplace(id);
+    for (auto& [id, of_table] : of_tables) {
+      Table& table = tables_[id];
+      const uint64_t known = table.list->empty() ? 0 : table.list->back()->sequence;
+      table.Replace(std::move(of_table), known + 1);
+    }
+    applied_.clear();
+    pending_ = deletes.size();
+    ++generation_;
+    ++version_;
+  }
+
+  // Of the sealer's thread.
+  // Changes with Replace: what was found out of rows before counts no more.
+  uint64_t generation() const {
+    const std::lock_guard lock(mutex_);
+    return generation_;
+  }
+  // Whether somebody may still read by a list that this delete is not in.
+  bool HasReadersBefore(const DeleteRange& deleted) const {
+    const std::lock_guard lock(mutex_);
+    const auto table = tables_.find(deleted.table);
+    return table != tables_.end() && std::any_of(table->second.older.begin(),
+                                                 table->second.older.end(), [&](const auto& older) {
+                                                   return older.first <= deleted.sequence &&
+                                                          !older.second.expired();
+                                                 });
+  }
+  // Nothing if the generation is another by now.
+  void SetApplied(const std::shared_ptr<const DeleteRange>& deleted, uint64_t generation) {
+    const std::lock_guard lock(mutex_);
+    if (generation != generation_) return;
+    Table& table = tables_[deleted->table];
+    DeleteList list = *table.list;
+    if (std::erase(list, deleted) == 0) return;
+    table.Replace(std::move(list), table.list->back()->sequence + 1);
+    applied_.push_back(deleted);
+    --pending_;
+  }
+  // All those of a table that was dropped.
+  void SetAllApplied(TableId dropped) {
+    const std::lock_guard lock(mutex_);
+    const auto table = tables_.find(dropped);
+    if (table == tables_.end()) return;
+    const DeleteList& list = *table->second.list;
+    applied_.insert(applied_.end(), list.begin(), list.end());
+    pending_ -= list.size();
+    tables_.erase(table);
+  }
+  DeleteList Applied() const {
+    const std::lock_guard lock(mutex_);
+    return applied_;
+  }
+  void ForgetApplied(const std::shared_ptr<const DeleteRange>& deleted) {
+    const std::lock_guard lock(mutex_);
+    std::erase(applied_, deleted);
+  }
+
+ private:
+  static std::map<TableId, DeleteList> ByTable(const DeleteList& deletes) {
+    std::map<TableId, DeleteList> of_tables;
+    for (const auto& deleted : deletes) of_tables[deleted->table].push_back(deleted);
+    return of_tables;
+  }
+
+  struct Table {
+    DeleteListPtr list = std::make_shared<const DeleteList>();
+    // Lists that readers may still hold, each with the least sequence of a delete not in it.
+    std::vector<std::pair<uint64_t, std::weak_ptr<const DeleteList>>> older;
+
+    void Replace(DeleteList next, uint64_t not_before) {
+      std::erase_if(older, [](const auto& held) { return held.second.expired(); });
+      const std::weak_ptr<const DeleteList> before = list;
+      list = std::make_shared<const DeleteList>(std::move(next));
+      if (!before.expired()) older.emplace_back(not_before, before);
+    }
+  };
+
+  mutable std::mutex mutex_;
+  mutable std::map<TableId, Table> tables_;
+  DeleteList applied_;
+  std::atomic<size_t> pending_ = 0;  // In lists.
+  uint64_t generation_ = 0;
+  std::atomic<uint64_t> version_ = 0;
+};
 
 class LatestGroup {
  public:

@@ -4,9 +4,12 @@
 //
 // The common cases cost no decoding: a layer over one of the same column set replaces it, and
 // whether two sets overlap is computed once. Of one thread.
+//
+// Entries of which single cells go are changed as EntryCells, here and by nobody else.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -19,8 +22,27 @@
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
+
+// An entry as a list of cells, for latest tables, which change stored entries. Scans do not use it:
+// they decode in place (row_assembler.h). Null values are absent cells. Views are into the entry
+// and the set.
+struct EntryCells {
+  const ColumnSet* set = nullptr;  // Null: by name.
+  std::vector<ColumnRef> columns;
+  std::vector<Value> values;
+};
+
+bool DecodeEntry(const ColumnRegistry& sets, TableId table, std::string_view entry,
+                 EntryCells* cells);
+
+// Takes out the cells that `drop` names; it is asked for each cell once, in order. False: nothing
+// changed. True: *out is the entry that is left, empty if no cell is. REQUIRES: DecodeEntry
+// succeeded.
+bool FilterEntry(EntryCells* cells, const std::function<bool(const ColumnRef&)>& drop,
+                 std::string* out);
 
 // What is to go of a row.
 struct LatestTrim {

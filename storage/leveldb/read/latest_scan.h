@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/latest/latest_deletes.h"
+#include "storage/leveldb/latest/latest_group.h"
 #include "storage/leveldb/latest/latest_tables.h"
 #include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/row_assembler.h"

@@ -8,7 +8,7 @@
 
 #include "storage/cell_merge.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/latest/entry_cells.h"
+#include "storage/leveldb/latest/latest_merge.h"
 
 namespace tallyd {
 namespace {

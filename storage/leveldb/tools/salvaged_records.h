@@ -18,7 +18,7 @@
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/latest/entry_cells.h"
+#include "storage/leveldb/latest/latest_merge.h"
 #include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/salvage.h"
 #include "storage/leveldb/tools/store_builder.h"

@@ -5,7 +5,7 @@
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
-#include "storage/leveldb/latest/entry_cells.h"
+#include "storage/leveldb/latest/latest_merge.h"
 
 namespace tallyd {
 namespace {

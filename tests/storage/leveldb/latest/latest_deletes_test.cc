@@ -1,6 +1,6 @@
-#include "storage/leveldb/latest/latest_deletes.h"
-
 #include <gtest/gtest.h>
+
+#include "storage/leveldb/latest/latest_group.h"
 
 namespace tallyd {
 namespace {

@@ -1,5 +1,3 @@
-#include "storage/leveldb/latest/latest_loader.h"
-
 #include <gtest/gtest.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/latest/latest_tables.h"
 
 namespace tallyd {
 namespace {

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "storage/leveldb/latest/entry_cells.h"
-
 namespace tallyd {
 namespace {
 

@@ -1,5 +1,3 @@
-#include "storage/leveldb/latest/latest_rows.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -8,6 +6,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "storage/leveldb/latest/latest_tables.h"
 
 namespace tallyd {
 namespace {
