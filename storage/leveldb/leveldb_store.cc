@@ -10,10 +10,7 @@
 #include "storage/leveldb/commit/engine.h"
 #include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/engine_figures.h"
-#include "storage/leveldb/read/history_runs.h"
-#include "storage/leveldb/read/history_scan.h"
-#include "storage/leveldb/read/latest_scan.h"
-#include "storage/leveldb/read/scan_estimate.h"
+#include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/seal/sealer.h"
 #include "storage/leveldb/tools/backup.h"
 

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/read/history_scan.h"
-#include "storage/leveldb/read/latest_scan.h"
+#include "storage/leveldb/read/table_scan.h"
 
 namespace tallyd {
 namespace {

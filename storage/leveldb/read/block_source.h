@@ -9,8 +9,8 @@
 
 #include "storage/blocks/column_block.h"
 #include "storage/leveldb/files/block_file.h"
-#include "storage/leveldb/read/column_plan.h"
 #include "storage/leveldb/read/entry_source.h"
+#include "storage/leveldb/read/row_assembler.h"
 
 namespace tallyd {
 

@@ -1,16 +1,21 @@
 // EntrySource: the entries of one table in one place (a head, a block file), in the order of the
-// store: row keys ascending, of one row the newest first, of one time the later commit first. A
-// scan merges several of them. One thread; used under the scan's Access.
+// store: row keys ascending, of one row the newest first, of one time the later commit first.
+// HeadSource is the one of a head, SourceMerge makes one sequence of several. One thread; used under
+// the scan's Access.
 #ifndef TALLYD_STORAGE_LEVELDB_READ_ENTRY_SOURCE_H_
 #define TALLYD_STORAGE_LEVELDB_READ_ENTRY_SOURCE_H_
 
+#include <leveldb/iterator.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/values/result.h"
 #include "config/values/time.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/read/row_assembler.h"
 
 namespace tallyd {
@@ -64,6 +69,63 @@ class EntrySource {
   std::string_view row_key_;
   TimeUs time_ = 0;
   uint64_t sequence_ = 0;
+};
+
+// SourceMerge: the entries of several sources as one sequence. The one k-way merge: scans read rows
+// through it, sealing and merging of files read entries. A binary heap, so that a step costs the
+// logarithm of the sources, and nothing but a look at two neighbours while one source has the next
+// entries to itself.
+class SourceMerge {
+ public:
+  // The sources stand at their first entries and outlive the merge; those at their ends are left
+  // out.
+  void Assign(const std::vector<EntrySource*>& sources);
+
+  // The source with the next entry; null at the end.
+  EntrySource* top() const { return heap_.empty() ? nullptr : heap_.front(); }
+  // After the caller moved top().
+  void TopMoved();
+  // Moves top() to its next entry.
+  Status Next() {
+    const Status moved = top()->Next();
+    TopMoved();
+    return moved;
+  }
+
+  // The first row of all other sources: rows of top() before it are in top() alone. Nothing if
+  // there is no other. A view until any source moves. REQUIRES: top() is not null.
+  std::optional<std::string_view> NextRowOfOthers() const;
+
+ private:
+  std::vector<EntrySource*> heap_;
+};
+
+class HeadSource final : public EntrySource {
+ public:
+  // `sets` outlives the source.
+  HeadSource(TableId table, const ColumnRegistry& sets);
+  // The iterator may be another after each Access.
+  void Use(leveldb::Iterator* iterator) { it_ = iterator; }
+
+  Status SeekRow(std::string_view key) override;
+  Status SeekRowBefore(std::string_view key) override;
+  Status Next() override;
+  Status SkipNewer(TimeUs below) override;
+  Status AddTo(RowAssembler* row) override;
+  Status Read(WholeEntry* entry) override;
+
+ private:
+  Status Load();
+
+  const TableId table_;
+  const ColumnRegistry& sets_;
+  const std::string begin_;  // The table's entries.
+  const std::string end_;
+  leveldb::Iterator* it_ = nullptr;
+  const ColumnSet* last_set_ = nullptr;  // That Read met.
+  std::string row_prefix_;               // Of the entry at hand.
+  std::string unescaped_;                // Its row key, where that is not in the prefix as it is.
+  std::string target_;
 };
 
 }  // namespace tallyd

@@ -18,8 +18,8 @@
 #include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/files/view.h"
-#include "storage/leveldb/read/column_plan.h"
-#include "storage/leveldb/read/source_merge.h"
+#include "storage/leveldb/read/entry_source.h"
+#include "storage/leveldb/read/row_assembler.h"
 
 namespace tallyd {
 

@@ -5,7 +5,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/block_source.h"
-#include "storage/leveldb/read/head_source.h"
+#include "storage/leveldb/read/entry_source.h"
 #include "storage/leveldb/seal/kept_entries.h"
 #include "storage/leveldb/seal/window_writer.h"
 

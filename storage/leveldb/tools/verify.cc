@@ -15,9 +15,8 @@
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/env/wal_check.h"
-#include "storage/leveldb/read/head_source.h"
-#include "storage/leveldb/read/history_scan.h"
-#include "storage/leveldb/read/latest_scan.h"
+#include "storage/leveldb/read/entry_source.h"
+#include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/tools/block_check.h"
 #include "storage/leveldb/tools/level_files.h"
 

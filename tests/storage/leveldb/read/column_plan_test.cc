@@ -1,11 +1,11 @@
 // What a scan wants of each column: by patterns, by rules, by one number throughout the scan.
-#include "storage/leveldb/read/column_plan.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <set>
+
+#include "storage/leveldb/read/row_assembler.h"
 
 namespace tallyd {
 namespace {

@@ -1,8 +1,7 @@
-#include "storage/leveldb/read/scan_estimate.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "storage/leveldb/read/table_scan.h"
 #include "tests/storage/leveldb/history_maker.h"
 #include "tests/storage/store_fixture.h"
 

@@ -1,7 +1,7 @@
-#include "storage/leveldb/read/scan_ranges.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "storage/leveldb/read/entry_merge.h"
 
 namespace tallyd {
 namespace {

@@ -15,7 +15,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine_past.h"
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/read/latest_scan.h"
+#include "storage/leveldb/read/table_scan.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

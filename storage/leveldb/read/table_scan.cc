@@ -1,11 +1,162 @@
-#include "storage/leveldb/read/scan_estimate.h"
+#include "storage/leveldb/read/table_scan.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
+namespace {
+
+// A run of fewer entries is not worth its set-up.
+constexpr uint32_t kLeastRun = 2;
+
+}  // namespace
+
+Result<bool> HistoryRuns::Next() {
+  is_run_ = false;
+  const Result<bool> run = NextRun();
+  if (!run) return run;
+  if (*run) return is_run_ = true;
+  return merge_.NextRow();
+}
+
+Result<bool> HistoryRuns::NextRun() {
+  const Access access(merge_.lease());
+  if (!access) {
+    return Error(ErrorCode::kUnavailable,
+                 "the store reopened its files during the scan; try again");
+  }
+  if (taken_from_ != nullptr) {
+    const Status moved = Skip(std::exchange(taken_from_, nullptr), taken_);
+    if (!moved) return moved.error();
+  }
+  while (true) {
+    const Result<BlockSource*> source = merge_.RunSource(access, &end_);
+    if (!source) return source.error();
+    if (*source == nullptr) return false;
+    const uint32_t outside = (*source)->LengthOutside(end_, merge_.times());
+    if (outside > 0) {
+      const Status moved = Skip(*source, outside);
+      if (!moved) return moved.error();
+      if (access.must_stop()) return Error(ErrorCode::kUnavailable, "the store is closing");
+      continue;
+    }
+    const uint32_t length = (*source)->RunLength(end_, merge_.times());
+    if (length < kLeastRun) return false;
+    const Result<const ShapeCells*> cells = (*source)->Cells();
+    if (!cells) return cells.error();
+    if (!(*cells)->columns.empty()) return FillRun(*source, **cells, length);
+    const Status moved = Skip(*source, length);
+    if (!moved) return moved.error();
+    if (access.must_stop()) return Error(ErrorCode::kUnavailable, "the store is closing");
+  }
+}
+
+Status HistoryRuns::Skip(BlockSource* source, uint32_t count) {
+  const Status moved = source->Skip(count);
+  merge_.RunSourceMoved();
+  return moved;
+}
+
+// False when some cell of it may be past its age: rows tell.
+bool HistoryRuns::FillRun(BlockSource* source, const ShapeCells& cells, uint32_t length) {
+  const ColumnBlock& block = source->block();
+  const uint32_t begin = source->entry();
+  run_.times = block.times().subspan(begin, length);
+  if (std::ranges::min(run_.times) < cells.ageless_from) return false;
+  columns_.clear();
+  for (const ShapeCells::OfColumn& column : cells.columns) {
+    columns_.push_back(
+        {column.pick->name, column.data, static_cast<uint32_t>(column.IndexOf(begin))});
+  }
+  block.GetKey(begin, &first_key_);
+  block.GetKey(begin + length - 1, &last_key_);
+  const KeyRun& run = block.RunOf(begin);
+  run_.first_key = first_key_;
+  run_.last_key = last_key_;
+  run_.key_time = run.time;
+  run_.key_place = run.place;
+  run_.columns = columns_;
+  taken_from_ = source;
+  taken_ = length;
+  return true;
+}
+
+namespace {
+
+constexpr size_t kMaxChunkRows = 512;
+
+}  // namespace
+
+LatestScan::LatestScan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
+                       const LatestTables& latest, DeleteListPtr deletes)
+    : table_(table->id),
+      reverse_(spec.reverse),
+      keys_only_(spec.keys_only),
+      latest_(latest),
+      deletes_(std::move(deletes)),
+      plan_(std::move(table), spec, sets),
+      assembler_(&plan_, spec, CellMerge::Versions::kNewest),
+      ranges_(spec),
+      more_(!spec.cells.is_empty() && plan_.any_visible()),
+      rows_left_(spec.limit > 0 ? spec.limit : std::numeric_limits<uint64_t>::max()) {}
+
+Result<bool> LatestScan::Next() {
+  while (rows_left_ > 0) {
+    if (next_ == chunk_.rows().size() && !ReadChunk()) return false;
+    const auto& [key, row] = chunk_.rows()[next_++];
+    const Status read = ReadRow(key, row);
+    if (!read) return read.error();
+    if (assembler_.Finish()) {
+      assembler_.SetKey(key);
+      --rows_left_;
+      return true;
+    }
+  }
+  return false;
+}
+
+void LatestScan::SkipTo(std::string_view key) {
+  const auto& rows = chunk_.rows();
+  const auto before = [&](std::string_view row) { return reverse_ ? row > key : row < key; };
+  while (next_ < rows.size() && before(rows[next_].first)) ++next_;
+  if (next_ == rows.size()) ranges_.SkipTo(key);
+}
+
+bool LatestScan::ReadChunk() {
+  while (more_ && !ranges_.done()) {
+    const bool more = latest_.Read(table_, ranges_.at(), reverse_, chunk_rows_, &chunk_);
+    next_ = 0;
+    chunk_rows_ = std::min(chunk_rows_ * 2, kMaxChunkRows);
+    if (more) {
+      ranges_.Passed(chunk_.rows().back().first);
+    } else {
+      ranges_.Next();
+    }
+    if (!chunk_.rows().empty()) return true;
+  }
+  return false;
+}
+
+Status LatestScan::ReadRow(std::string_view key, std::string_view row) {
+  assembler_.Begin();
+  for (const auto& deleted : *deletes_) {
+    if (deleted->CoversRow(key)) assembler_.Hide(deleted.get());
+  }
+  bool good = DecodeLatest(row, &layers_);
+  for (size_t i = 0; good && i < layers_.size(); ++i) {
+    if (keys_only_ && assembler_.HasCellAfter(layers_[i].time)) break;
+    good = assembler_.Add(layers_[i].time, layers_[i].sequence, layers_[i].entry);
+  }
+  if (good) return {};
+  return Error(ErrorCode::kCorruption,
+               fmt::format("the stored row \"{}\" of a latest table is malformed", key));
+}
+
 namespace {
 
 // The newest entries have no index to estimate by: they are counted so much further.
