@@ -1,7 +1,8 @@
 // Engine: the database with all that is kept in memory of it, as the committer drives it: opens,
 // commits groups, and after a failed write closes, makes room, reopens and reloads.
 //
-// Readers use state() and database() from any thread as their headers say.
+// Readers use state() and database() from any thread as their headers say. TellOfEngine says how the
+// engine is, for /metrics and /v1/status.
 #ifndef TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
 #define TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
 
@@ -74,6 +75,10 @@ class Engine final : public CommitTarget {
   bool must_reopen_ = false;
   std::atomic<uint64_t> failed_opening_{0};  // In which a commit failed last.
 };
+
+// What the engine tells of itself: adds its gauges of /metrics, its members of "store" in /v1/status
+// (docs/operations.md lists them), and the unsealed bytes. Thread-safe.
+void TellOfEngine(Engine* engine, StoreState* state);
 
 }  // namespace tallyd
 

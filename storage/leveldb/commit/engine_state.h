@@ -1,15 +1,21 @@
-// EngineState: what the engine keeps in memory of the database, and its loading at open and reopen.
+// EngineState: what the engine keeps in memory of the database; its loading at open and reopen; and
+// EnginePast, what is read of the database beside it when a schema is adopted.
 #ifndef TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_STATE_H_
 #define TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_STATE_H_
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "config/values/result.h"
+#include "storage/leveldb/catalogue/adoption.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/latest/latest_group.h"
 #include "storage/leveldb/latest/latest_tables.h"
@@ -52,6 +58,41 @@ struct FailedGroup {
 // are what they were, but for the group that failed (null: none did). Where that cannot be, it
 // reads everything.
 Result<LoadedView> ReloadEngineState(Database* database, EngineState* state, FailedGroup* failed);
+
+// EnginePast: what the tables of a schema that is adopted hold (catalogue/adoption.h), from the
+// records of block files, what heads remember of themselves, and the heads' entries where they do
+// not: those that an earlier process wrote. Of the committer's thread, between two commits.
+class EnginePast final : public StoredPast {
+ public:
+  // All outlive it.
+  EnginePast(Database* database, EngineState* state, TimeUs now)
+      : database_(database),
+        state_(state),
+        tables_(state->catalogue.Tables()),
+        view_(database->view()),
+        now_(now) {}
+
+  uint64_t sequence() const override { return state_->last_sequence; }
+  TimeUs now() const override { return now_; }
+  bool EverTook(std::string_view stream) override { return !state_->fields.Fields(stream).empty(); }
+  bool IsEmpty(const TableInfo& table) override;
+  TimeUs EndOf(const TableInfo& table) override;
+  bool TookSince(const TableInfo& table, uint64_t sequence) override;
+
+ private:
+  using UseEntry = std::function<bool(const EntryKey& entry)>;
+  // Calls `use` for the table's entries in a head until it returns false. True where a head cannot
+  // be read: then nothing is known.
+  bool FailsToRead(Head& head, TableId table, const UseEntry& use) const;
+  bool HasEntries(TableId table) const;
+  bool ShowsARow(const TableInfo& table) const;
+
+  Database* const database_;
+  EngineState* const state_;
+  const std::vector<TablePtr> tables_;
+  const ViewPtr view_;
+  const TimeUs now_;
+};
 
 }  // namespace tallyd
 

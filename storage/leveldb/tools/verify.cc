@@ -9,7 +9,7 @@
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
-#include "storage/leveldb/commit/engine_past.h"
+#include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/marked_env.h"
 #include "storage/leveldb/env/overlay_env.h"

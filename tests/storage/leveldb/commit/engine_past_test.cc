@@ -1,9 +1,8 @@
 // What a store knows of its past when a schema is adopted: seen by what tables then say of
 // themselves.
-#include "storage/leveldb/commit/engine_past.h"
-
 #include <gtest/gtest.h>
 
+#include "storage/leveldb/commit/engine_state.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

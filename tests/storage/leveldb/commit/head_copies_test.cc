@@ -1,11 +1,10 @@
 // A head has what its entries build on, once.
-#include "storage/leveldb/commit/head_copies.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/commit/group_writer.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

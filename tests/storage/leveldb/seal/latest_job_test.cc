@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/commit/engine_past.h"
+#include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/table_scan.h"
 #include "tests/storage/store_fixture.h"

@@ -1,10 +1,9 @@
-#include "storage/leveldb/engine_figures.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <set>
 
+#include "storage/leveldb/commit/engine.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
