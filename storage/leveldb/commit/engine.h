@@ -1,8 +1,8 @@
 // Engine: the database with all that is kept in memory of it, as the committer drives it: opens,
 // commits groups, and after a failed write closes, makes room, reopens and reloads.
 //
-// Readers use state() and database() from any thread as their headers say. TellOfEngine says how the
-// engine is, for /metrics and /v1/status.
+// Readers use state() and database() from any thread as their headers say. What /metrics and
+// /v1/status tell of it comes from TellOfEngine.
 #ifndef TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
 #define TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_H_
 

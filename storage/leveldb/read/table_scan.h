@@ -52,6 +52,8 @@ class FailedScan final : public RowScan {
   const Row row_;
 };
 
+// Runs of a history table. What a block file alone has comes as runs; where heads or files overlap,
+// or deletes hide something, rows come as EntryMerge makes them.
 class HistoryRuns final : public RunScan {
  public:
   // As EntryMerge.

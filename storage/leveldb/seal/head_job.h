@@ -7,7 +7,6 @@
 #include <string>
 
 #include "storage/leveldb/seal/seal_context.h"
-#include "storage/leveldb/seal/seal_job.h"
 
 namespace tallyd {
 

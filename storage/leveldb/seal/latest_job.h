@@ -26,7 +26,6 @@
 #include "storage/leveldb/commit/leveldb_batch.h"
 #include "storage/leveldb/latest/latest_merge.h"
 #include "storage/leveldb/seal/seal_context.h"
-#include "storage/leveldb/seal/seal_job.h"
 
 namespace tallyd {
 

@@ -1,19 +1,59 @@
-// The two ways in which block files are made: from the oldest head, and from other block files.
-// Both only write files; what they stand for changes when the caller commits that, and, of a head,
-// the latest rows that it changed. Of the sealer's thread.
+// The two ways in which block files are made: from the oldest head, and from other block files, of
+// which it says which to take. Both only write files; what they stand for changes when the caller
+// commits that, and, of a head, the latest rows that it changed. Of the sealer's thread.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_H_
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <functional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/files/database.h"
-#include "storage/leveldb/seal/base_compaction.h"
-#include "storage/leveldb/seal/pacer.h"
 
 namespace tallyd {
+
+// Pacer: keeps background work to its share of a core.
+class Pacer {
+ public:
+  // `in_a_hurry` tells whether the share does not count.
+  Pacer(double share, std::function<bool()> in_a_hurry)
+      : share_(share), in_a_hurry_(std::move(in_a_hurry)), spent_(Spent()) {}
+
+  // Sleeps for as long as what was worked since the last call takes to become the share.
+  void Pace() {
+    const std::chrono::nanoseconds now = Spent();
+    const std::chrono::nanoseconds worked = now - spent_;
+    if (worked < kStep) return;
+    spent_ = now;
+    if (share_ >= 1 || in_a_hurry_()) return;
+    std::this_thread::sleep_for(worked * (1 / share_ - 1));
+  }
+
+ private:
+  static constexpr std::chrono::nanoseconds kStep = std::chrono::milliseconds(2);
+
+  static std::chrono::nanoseconds Spent() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+
+  const double share_;
+  const std::function<bool()> in_a_hurry_;
+  std::chrono::nanoseconds spent_;
+};
+
+// Of base: keys and values; an empty value: the record goes.
+using Records = std::vector<std::pair<std::string, std::string>>;
 
 struct RewriteInput {
   Database* database = nullptr;
@@ -36,6 +76,24 @@ struct SealedHead {
 
 // REQUIRES: the lease's view has a head that is older than another.
 Result<SealedHead> SealOldestHead(const RewriteInput& input, Lease* lease);
+
+// So many files of about one size make one of the next size.
+inline constexpr size_t kMergeFan = 8;
+// No merge takes more than this.
+inline constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
+// A file that is at least so large is not merged again: a merge would not hold enough of its size.
+inline constexpr uint64_t kTopFileBytes = kMaxMergeBytes / kMergeFan;
+
+// Which block files of one window to merge into one: files of about one size, so that an entry is
+// written again a few times only, however long its window takes writes (size-tiered compaction, as
+// in Cassandra and RocksDB's universal style). Entries carry their sequences, so any files may be
+// merged, whatever lies between them in time or in the order of commits.
+//
+// Sizes of files -> places in `sizes` of those to merge now; fewer than two: none. A pure function.
+std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes);
+// The same for those who want as few files as can be: all that may be merged, in pieces that can be
+// handled.
+std::vector<size_t> ChooseWholeMerge(std::span<const uint64_t> sizes);
 
 struct MergedFiles {
   std::vector<BlockFilePtr> from;

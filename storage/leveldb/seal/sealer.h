@@ -1,14 +1,15 @@
-// Sealer: the store's work in the background, on one thread: a list of named jobs (seal_job.h), of
+// Sealer: the store's work in the background, on one thread: a list of named jobs (SealJob), of
 // which each is asked in turn for one piece of work. Closed heads become block files; files that
 // have expired are dropped, those of which deletes hide much are written again, those of a window
-// are merged. It keeps to its share of a core (storage.seal_cpu) unless heads pile up or Settle
-// waits, and sleeps until the next thing is due: idle, it looks up once a second, whatever the
-// number of files.
+// are merged; at the end of a Settle base is compacted. It keeps to its share of a core
+// (storage.seal_cpu) unless heads pile up or Settle waits, and sleeps until the next thing is due:
+// idle, it looks up once a second, whatever the number of files.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_SEALER_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_SEALER_H_
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,9 +17,10 @@
 #include <thread>
 #include <vector>
 
-#include "storage/leveldb/seal/pacer.h"
+#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/files/database.h"
+#include "storage/leveldb/seal/rewrite.h"
 #include "storage/leveldb/seal/seal_context.h"
-#include "storage/leveldb/seal/seal_job.h"
 
 namespace tallyd {
 
@@ -86,6 +88,24 @@ class Sealer {
 
   std::thread thread_;
 };
+
+// Removes the latest rows of tables that the catalogue does not know: a crash leaves them between
+// the two writes of a table's drop. Costs a seek for each table where there are none; otherwise as
+// CompactBase.
+Status RemoveStrayRows(Database* database, const Catalogue& catalogue,
+                       const std::function<Status(const Records&)>& commit,
+                       const std::function<bool()>& stopping);
+
+// Compacts base to what it has to keep. A LevelDB table file keeps every version of a record that
+// its memory table had, until it is compacted with another one that overlaps it, and compacting a
+// range leaves the lowest files alone: the first and the last latest row of the range, written once
+// more, make that other one. Range by range, so that a reopen, which waits for one of them, never
+// waits for long. Of the sealer's thread, which alone writes latest rows to base.
+//
+// `commit` writes records to base, durably. `stopping` is asked between ranges; then, as after a
+// reopen, the error is kCancelled or kUnavailable, and the rest is as it was.
+Status CompactBase(Database* database, const std::function<Status(const Records&)>& commit,
+                   const std::function<bool()>& stopping);
 
 }  // namespace tallyd
 

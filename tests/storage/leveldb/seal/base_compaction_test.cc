@@ -1,5 +1,3 @@
-#include "storage/leveldb/seal/base_compaction.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/seal/sealer.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {

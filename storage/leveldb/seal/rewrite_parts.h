@@ -1,0 +1,129 @@
+// The two halves of writing entries again, for sealing and merging: KeptEntries tells what is to be
+// kept of what several places have, WindowWriter puts that into block files. Not thread-safe; used
+// under an Access.
+#ifndef TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_PARTS_H_
+#define TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_PARTS_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/cell_merge.h"
+#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/files/block_file.h"
+#include "storage/leveldb/files/view.h"
+#include "storage/leveldb/read/entry_source.h"
+#include "storage/leveldb/read/row_assembler.h"
+
+namespace tallyd {
+
+// KeptEntries: entries of one table from several places -> what is to be kept of them when they are
+// written again: without what later writes cover, deletes hide and families' rules have given up,
+// as far as the entries at hand tell.
+//
+// Entries keep their sequences, so what is kept may stand beside files that were not looked at: of
+// two writes to a cell the later wins wherever it is. So a cell that has expired is kept, too, as
+// long as such a file may hold an older write to it, which it covers: rules and clocks may change,
+// and newer versions may be deleted. Those of a head become one for each row and time, with the
+// sequence of the head.
+class KeptEntries {
+ public:
+  // `plan` is of every column, and outlives this. `others`: the table's files that are not looked
+  // at. `head_sequence`: all entries are of one head.
+  KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files others,
+              std::optional<uint64_t> head_sequence);
+
+  // Before the first Next. The sources stand at their first entries and outlive this.
+  void Assign(const std::vector<EntrySource*>& sources) { merge_.Assign(sources); }
+
+  // To the next entry that has a cell to keep; false at the end.
+  Result<bool> Next();
+  const WholeEntry& entry() const { return entry_; }
+
+  // The source that alone has the rows up to *bound (all that are left where it is empty), for
+  // those who copy what needs no look at single cells; null if there is none. Whoever moves it
+  // says so.
+  EntrySource* Alone(std::string* bound);
+  void SourceMoved() { merge_.TopMoved(); }
+
+ private:
+  Status Read(WholeEntry* entry);
+  Status Fold();
+  bool IsFollowedByRewrite() const;
+  bool NeedsLook(const WholeEntry& entry) const;
+  void DropCells(WholeEntry* entry);
+  bool Hides(const ColumnRef& column) const;
+  bool MayCoverElsewhere(const WholeEntry& entry) const;
+  WholeEntry Join(const WholeEntry& later, const WholeEntry& earlier) const;
+
+  ColumnPlan* const plan_;
+  const DeleteList deletes_;
+  View::Files others_;  // Those that reach furthest in time first.
+  const std::optional<uint64_t> head_sequence_;
+  const TimeUs ageless_from_;
+  SourceMerge merge_;
+  CellMerge cells_{CellMerge::Versions::kAll};
+  WholeEntry entry_;
+  WholeEntry other_;
+  bool any_ = false;
+  std::string row_;  // Of the entry read last, like its time.
+  TimeUs time_ = 0;
+  bool rewrites_ = false;  // The entry read last has the row and time of the one before.
+  DeleteList hiding_;      // Of deletes_, those that may hide cells of the entry at hand.
+};
+
+// WindowWriter: entries of one table, in order -> block files apart by windows of event time.
+//
+// Each open window costs a file and the buffers of a block, so few are open at once. What lies in
+// more windows than that goes to files of wider windows, which a later merge splits again: a stray
+// time has a window of its own and widens nobody else's.
+// So many windows of one width are open at once; a window that is wider holds so many of the next.
+inline constexpr int64_t kOpenWindows = 16;
+
+class WindowWriter {
+ public:
+  struct Options {
+    BlockFileShelf* shelf = nullptr;
+    TablePtr table;
+    uint64_t deletes = 0;  // Deletes up to this sequence have been applied to what comes.
+    int64_t width = 0;     // Of the narrowest windows, in microseconds.
+    std::atomic<uint64_t>* next_file = nullptr;  // Numbers the files.
+  };
+
+  explicit WindowWriter(Options options);
+
+  Status Add(const WholeEntry& entry);
+  // Entries of another block that follow each other, as BlockBuilder::AddRun. Returns how many had
+  // room, at least one: those of the first one's window.
+  Result<uint32_t> AddRun(const KeyRun& run, const RunEntries& entries,
+                          std::span<const RunColumn> columns);
+  // A block of another file as it is. False: its times are not of one window.
+  Result<bool> AddBlock(const BlockPlace& place, std::string_view bytes, const BlockFileInfo& from);
+
+  // The files, written but not synced.
+  Result<std::vector<std::unique_ptr<BlockFileWriter>>> Complete();
+
+ private:
+  struct Window {
+    int64_t width = 0;
+    TimeUs begin = 0;
+    bool Contains(TimeUs time) const { return begin <= time && time - begin < width; }
+    friend auto operator<=>(const Window&, const Window&) = default;
+  };
+
+  BlockFileWriter& At(TimeUs time);
+
+  const Options options_;
+  std::map<Window, std::unique_ptr<BlockFileWriter>> writers_;
+  std::map<int64_t, int64_t> open_;  // How many windows of each width.
+  Window last_window_;               // Of the last entry; of no width before the first.
+  BlockFileWriter* last_ = nullptr;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_PARTS_H_

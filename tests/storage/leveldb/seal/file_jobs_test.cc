@@ -1,0 +1,304 @@
+#include "storage/leveldb/seal/file_jobs.h"
+
+#include <gtest/gtest.h>
+#include <leveldb/db.h>
+
+#include <atomic>
+#include <memory>
+
+#include "tests/storage/fault_env.h"
+#include "tests/storage/leveldb/seal/sealer_fixture.h"
+
+namespace tallyd {
+namespace {
+
+using MergeJobTest = SealerFixture;
+
+TEST_F(MergeJobTest, AMergeForWhichThereIsNoRoomWritesNothing) {
+  std::atomic<uint64_t> free = 10'000 * kMiB;
+  measure = [&](const std::string&) { return VolumeSpace{100'000 * kMiB, free}; };
+  config().free_space_floor = 16 * kMiB;
+  config().seal_delay_us = 1000;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  for (int i = 0; i < 5; ++i) {
+    const double heads = Metric("tallyd_store_sealed_heads_total");
+    PutRows("H", "r" + std::to_string(i), 50);
+    ASSERT_TRUE(Await([&] { return Metric("tallyd_store_sealed_heads_total") > heads; }));
+  }
+  free = 16 * kMiB;
+  const size_t before = BlockFiles().size();
+  const Status settled = store().Settle();
+  ASSERT_FALSE(settled);
+  EXPECT_EQ(settled.error().code(), ErrorCode::kNoSpace);
+  EXPECT_EQ(BlockFiles().size(), before);
+  free = 10'000 * kMiB;
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(BlockFiles().size(), 1u);
+}
+
+TEST_F(MergeJobTest, FilesOfOneWindowBecomeOneWithoutBeingAsked) {
+  config().seal_delay_us = 1000;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  for (int i = 0; i < 8; ++i) {
+    const double heads = Metric("tallyd_store_sealed_heads_total");
+    PutRows("H", "r" + std::to_string(i), 50);
+    ASSERT_TRUE(Await([&] { return Metric("tallyd_store_sealed_heads_total") > heads; }));
+  }
+  EXPECT_TRUE(Await([&] { return BlockFiles().size() == 1; }));
+  EXPECT_EQ(Read("H").size(), 400u);
+  EXPECT_GT(Metric("tallyd_store_merged_bytes_total"), 0);
+}
+
+using ExpiryJobTest = SealerFixture;
+
+TEST_F(ExpiryJobTest, AFileGoesWhenItsNewestCellHasExpiredAndNotBefore) {
+  Table table = MakeTable("H");
+  for (Family& family : table.families) family.max_age_us = 10 * kUsPerDay;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({table})));
+  PutRows("H", "r", 10);
+  ASSERT_TRUE(store().Settle());
+  clock.Pass(10 * kUsPerDay);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(BlockFiles().size(), 1u);
+  clock.Pass(1);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_TRUE(BlockFiles().empty());
+}
+
+TEST_F(ExpiryJobTest, AFamilyThatKeepsForEverKeepsTheFile) {
+  Table table = MakeTable("H");
+  table.families[0].max_age_us = kUsPerDay;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({table})));
+  PutRows("H", "r", 10);
+  ASSERT_TRUE(store().Settle());
+  clock.Pass(10 * kUsPerDay);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(BlockFiles().size(), 1u);
+}
+
+// A sum with such an age overflows.
+TEST_F(ExpiryJobTest, AnAgeBeyondAllTimesExpiresNothing) {
+  Table table = MakeTable("H");
+  for (Family& family : table.families) {
+    family.max_age_us = std::numeric_limits<int64_t>::max() - kUsPerDay;
+  }
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({table})));
+  PutRows("H", "r", 10);
+  ASSERT_TRUE(store().Settle());
+  clock.Pass(10 * kUsPerDay);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(BlockFiles().size(), 1u);
+  EXPECT_EQ(Read("H").size(), 10u);
+}
+
+TEST_F(ExpiryJobTest, TheFilesOfADroppedTableGo) {
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H"), MakeTable("G")})));
+  PutRows("H", "r", 10);
+  PutRows("G", "r", 10);
+  ASSERT_TRUE(store().Settle());
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("G")})));
+  ASSERT_TRUE(store().DropTable("H"));
+  EXPECT_TRUE(Await([&] { return BlockFiles().size() == 1; }));
+  EXPECT_EQ(Read("G").size(), 10u);
+}
+
+using PurgeJobTest = SealerFixture;
+
+TEST_F(PurgeJobTest, ForgettingOneRowDoesNotRewriteItsFileUntilTheDeadline) {
+  config().purge_deadline_us = kUsPerDay;
+  config().seal_delay_us = 1000;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  for (int i = 0; i < 5; ++i) PutRows("H", "r" + std::to_string(i), 5000);
+  ASSERT_TRUE(store().Settle());
+  const double merged = Metric("tallyd_store_merged_bytes_total");
+  const double heads = Metric("tallyd_store_sealed_heads_total");
+  ASSERT_TRUE(Erase("H", RowDelete("r210017", "r210018")));
+  ASSERT_TRUE(Await([&] { return Metric("tallyd_store_sealed_heads_total") > heads; }));
+  EXPECT_EQ(Read("H").size(), 24'999u) << "readers see it at once";
+  EXPECT_EQ(Told("pending_deletes"), 1u);
+  EXPECT_EQ(Metric("tallyd_store_merged_bytes_total"), merged);
+  clock.now += kUsPerDay;
+  PutRows("H", "wake", 1);
+  EXPECT_TRUE(Await([&] {
+    PutRows("H", "wake", 1);
+    return Told("pending_deletes") == 0;
+  }));
+  EXPECT_EQ(Read("H").size(), 25'000u);
+}
+
+TEST_F(PurgeJobTest, ADeleteOfRowsThatNoFileHasIsForgottenWithoutReadingBlocks) {
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  PutRows("H", "a", 100);
+  PutRows("H", "z", 100);
+  ASSERT_TRUE(store().Settle());
+  FlipByteAt(BlockFiles()[0], 20);
+  const double merged = Metric("tallyd_store_merged_bytes_total");
+  DeleteSpec what = RowDelete("a", "b");
+  what.cells = {clock.Now() + 1, clock.Now() + 2};
+  ASSERT_TRUE(Erase("H", what));
+  EXPECT_TRUE(Await([&] { return Told("pending_deletes") == 0; }));
+  EXPECT_EQ(Metric("tallyd_store_merged_bytes_total"), merged);
+}
+
+TEST_F(PurgeJobTest, AFileOfWhichMuchIsHiddenIsWrittenAgainAtOnce) {
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  PutRows("H", "r", 100);
+  ASSERT_TRUE(store().Settle());
+  ASSERT_TRUE(Erase("H", RowDelete("r", "r10060")));
+  EXPECT_TRUE(Await([&] { return Told("pending_deletes") == 0; }));
+  EXPECT_EQ(Read("H").size(), 40u);
+}
+
+TEST_F(PurgeJobTest, TooManyDeletesAreNotKeptForTheDeadline) {
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  PutRows("H", "r", 5000);
+  ASSERT_TRUE(store().Settle());
+  for (int i = 0; i < 100; ++i) {
+    const std::string row = "r" + std::to_string(10'000 + 40 * i);
+    ASSERT_TRUE(Erase("H", RowDelete(row, row + "0")));
+  }
+  EXPECT_TRUE(Await([&] { return Told("pending_deletes") <= 64; }));
+  EXPECT_EQ(Read("H").size(), 4900u);
+}
+
+class DamageJobTest : public SealerFixture {
+ protected:
+  // Rows in one sealed file.
+  void SetUp() override {
+    Open();
+    ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+    PutRows("H", "r", 5000);
+    ASSERT_TRUE(store().Settle());
+    ASSERT_EQ(BlockFiles().size(), 1u);
+    file_ = BlockFiles()[0];
+  }
+  // A bit of the last block; twice is as before.
+  void Damage() { FlipByteAt(file_, static_cast<std::streamoff>(BlockBytes() - 1)); }
+  void PutBack() { Damage(); }
+  size_t BlockBytes() const {
+    const size_t footer = std::filesystem::file_size(file_) - BlockFileFooter::kBytes;
+    std::ifstream bytes(file_, std::ios::binary);
+    bytes.seekg(static_cast<std::streamoff>(footer));
+    uint64_t index = 0;
+    for (int i = 0; i < 8; ++i) index = index << 8 | static_cast<uint8_t>(bytes.get());
+    return index;
+  }
+  void MeetTheDamage() {
+    size_t rows = 0;
+    const auto scan = store().Scan(Find("H"), ScanSpec());
+    Result<bool> more = scan->Next();
+    for (; more && *more; more = scan->Next()) ++rows;
+    ASSERT_FALSE(more);
+    EXPECT_LT(rows, 5000u);
+    ASSERT_TRUE(store().Settle());
+  }
+  double DamagedFilesTold() { return Gauge("tallyd_damaged_files"); }
+  // By its place: closed, as another LevelDB opens it.
+  int NotesInBase() {
+    Close();
+    leveldb::DB* opened = nullptr;
+    EXPECT_TRUE(leveldb::DB::Open(leveldb::Options(), config().path, &opened).ok());
+    const std::unique_ptr<leveldb::DB> base(opened);
+    const std::unique_ptr<leveldb::Iterator> it(base->NewIterator(leveldb::ReadOptions()));
+    int notes = 0;
+    for (it->Seek("\x12"); it->Valid() && it->key()[0] == 0x12; it->Next()) ++notes;
+    return notes;
+  }
+
+  std::filesystem::path file_;
+};
+
+TEST_F(DamageJobTest, WhatWasMetIsToldAfterARestart) {
+  Damage();
+  Reopen();
+  EXPECT_EQ(DamagedFilesTold(), 0) << "nobody has looked";
+  MeetTheDamage();
+  EXPECT_EQ(DamagedFilesTold(), 1);
+  for (int start = 0; start < 2; ++start) {
+    Reopen();
+    EXPECT_EQ(DamagedFilesTold(), 1);
+    ASSERT_TRUE(store().Settle());
+    EXPECT_EQ(DamagedFilesTold(), 1);
+  }
+  EXPECT_EQ(NotesInBase(), 1);
+}
+
+TEST_F(DamageJobTest, AFileThatWasPutBackIsWell) {
+  Damage();
+  Reopen();
+  MeetTheDamage();
+  Close();
+  PutBack();
+  Reopen();
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(DamagedFilesTold(), 0);
+  EXPECT_EQ(Read("H").size(), 5000u);
+  EXPECT_EQ(NotesInBase(), 0);
+}
+
+TEST_F(DamageJobTest, AMissingFileIsToldByTheStartItself) {
+  Close();
+  const std::filesystem::path aside = file_.string() + ".aside";
+  std::filesystem::rename(file_, aside);
+  Reopen();
+  EXPECT_EQ(DamagedFilesTold(), 1);
+  ASSERT_TRUE(store().Settle());
+  Close();
+  std::filesystem::rename(aside, file_);
+  Reopen();
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(DamagedFilesTold(), 0);
+  EXPECT_EQ(Read("H").size(), 5000u);
+}
+
+TEST_F(DamageJobTest, TheNoteGoesWithTheFile) {
+  Damage();
+  Reopen();
+  MeetTheDamage();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("G")})));
+  ASSERT_TRUE(store().DropTable("H"));
+  ASSERT_TRUE(Await([&] { return BlockFiles().empty(); }));
+  EXPECT_EQ(DamagedFilesTold(), 0);
+  Reopen();
+  EXPECT_EQ(DamagedFilesTold(), 0);
+  EXPECT_EQ(NotesInBase(), 0);
+}
+
+TEST(StartTest, AStartOpensNoBlockFileAndAReopenReadsNoIndex) {
+  FaultEnv env;
+  StoreHarness store(&env);
+  store.Open();
+  ASSERT_TRUE(store.Adopt(MakeSchema({MakeTable("H")})));
+  for (int day = 0; day < 20; ++day) {
+    ASSERT_TRUE(store.Write("H", "r", day * kUsPerDay * 40, {{"A", "x", Value::Int(day)}}));
+  }
+  ASSERT_TRUE(store.store().Settle());
+  const uint64_t files = store.Told("block_files");
+  EXPECT_GT(files, 5u);
+  store.Close();
+  const uint64_t before = env.block_files_opened();
+  store.Reopen();
+  ASSERT_TRUE(store.store().Settle());
+  EXPECT_EQ(env.block_files_opened(), before);
+  EXPECT_EQ(store.Read("H").size(), 1u);
+  const uint64_t opened = env.block_files_opened();
+  EXPECT_EQ(opened, before + files);
+  env.FailAt(env.calls() + 1, Fault::kIo, false);
+  EXPECT_FALSE(store.Write("H", "s", 1, {{"A", "x", Value::Int(1)}}));
+  while (!store.Write("H", "t", 1, {{"A", "x", Value::Int(1)}})) std::this_thread::yield();
+  EXPECT_GE(store.Read("H").size(), 2u);
+  EXPECT_EQ(env.block_files_opened(), opened) << "indexes and descriptors are kept";
+}
+
+}  // namespace
+}  // namespace tallyd
