@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/leveldb/tools/report.h"
+#include "storage/leveldb/tools/toolbox.h"
 
 namespace tallyd {
 

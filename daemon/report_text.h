@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/leveldb/tools/report.h"
+#include "storage/leveldb/tools/toolbox.h"
 #include "storage/leveldb/tools/verify.h"
 
 namespace tallyd {

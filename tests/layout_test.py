@@ -14,6 +14,8 @@ FILE_LINES = 400
 FUNCTION_LINES = 70
 COLUMNS = 100
 ROOM_FILES = 30
+MIRRORED = ["storage"]
+MIRRORED_LINES = 60  # A longer source has a test file of its own.
 LEVELDB_PAGES = {"log_format.md", "table_format.md"}  # The sources of its formats.
 SCOPES = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^()]*$")
 
@@ -139,6 +141,12 @@ class LayoutTest(unittest.TestCase):
                     right = target.split("/")[0] in FOLDERS[own + 1:]
                     where = f"{path.relative_to(ROOT)}:{number}"
                     self.assertFalse(right, f'{where} includes "{target}", which stands to its right')
+
+    def test_every_long_source_has_its_mirror_test(self):
+        for path in sources(".cc", folders=MIRRORED):
+            if len(path.read_text().splitlines()) > MIRRORED_LINES:
+                mirror = ROOT / "tests" / path.relative_to(ROOT).with_name(f"{path.stem}_test.cc")
+                self.assertTrue(mirror.is_file(), f"{mirror.relative_to(ROOT)} is missing")
 
     def test_include_guards_are_the_path(self):
         for path in sources(".h"):

@@ -76,8 +76,8 @@ class Engine final : public CommitTarget {
   std::atomic<uint64_t> failed_opening_{0};  // In which a commit failed last.
 };
 
-// What the engine tells of itself: adds its gauges of /metrics, its members of "store" in /v1/status
-// (docs/operations.md lists them), and the unsealed bytes. Thread-safe.
+// What the engine tells of itself: adds its gauges of /metrics, its members of "store" in
+// /v1/status (docs/operations.md lists them), and the unsealed bytes. Thread-safe.
 void TellOfEngine(Engine* engine, StoreState* state);
 
 }  // namespace tallyd

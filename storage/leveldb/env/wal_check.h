@@ -11,7 +11,7 @@
 //
 // REQUIRES: nobody else opens the directory.
 //
-// ScanLog, by which it reads, is for salvage and verify, too.
+// It reads by ScanLog, as do those who look into the files of a LevelDB without opening it.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_WAL_CHECK_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_WAL_CHECK_H_
 

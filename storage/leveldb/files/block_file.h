@@ -1,7 +1,7 @@
 // Block files: immutable files of column blocks of one table (storage/FORMAT.md, Block files).
-// BlockFile reads one, BlockFileWriter makes one, and BlockFileShelf is where a store's files stand,
-// with what is kept of them beside what base records: indexes and descriptors that were asked for,
-// within bounds that all files share; which files are damaged; which are gone.
+// BlockFile reads one, BlockFileWriter makes one, and BlockFileShelf is where a store's files
+// stand, with what is kept of them beside what base records: indexes and descriptors that were
+// asked for, within bounds that all files share; which files are damaged; which are gone.
 //
 // Whatever cannot be read is reported to the shelf's DamagedFiles, and the error names the file.
 // Shelf and files are thread-safe, a writer is of one thread; the shelf outlives both.

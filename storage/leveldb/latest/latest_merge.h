@@ -5,7 +5,7 @@
 // The common cases cost no decoding: a layer over one of the same column set replaces it, and
 // whether two sets overlap is computed once. Of one thread.
 //
-// Entries of which single cells go are changed as EntryCells, here and by nobody else.
+// Where single cells go, entries are taken apart as EntryCells.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 

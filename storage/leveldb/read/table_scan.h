@@ -1,7 +1,7 @@
 // The scans of a table, as Store hands them out: HistoryScan and HistoryRuns over a history table,
-// LatestScan over a latest table, FailedScan where none could begin; and what a scan of ranges would
-// take, and where to cut them, from the indexes of block files and a count over the heads, without
-// reading a block.
+// LatestScan over a latest table, FailedScan where none could begin. And what a scan of ranges
+// would take, and where to cut them, from the indexes of block files and a count over the heads: no
+// block is read for that. Threads and lifetime are those of storage/scan.h.
 #ifndef TALLYD_STORAGE_LEVELDB_READ_TABLE_SCAN_H_
 #define TALLYD_STORAGE_LEVELDB_READ_TABLE_SCAN_H_
 

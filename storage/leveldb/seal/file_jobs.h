@@ -1,4 +1,4 @@
-// The sealer's jobs that keep block files in order: MergeJob merges them, ExpiryJob drops them, whole,
+// The sealer's jobs that keep block files in order: MergeJob merges them, ExpiryJob drops them,
 // PurgeJob writes them again without what deletes hide, DamageJob remembers which are damaged. Each
 // looks at them only when there is something new, so that it costs next to nothing while there is
 // not. Of the sealer's thread, by which they are asked (seal_context.h).

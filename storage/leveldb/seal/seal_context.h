@@ -1,7 +1,7 @@
-// What the sealer's jobs are (SealJob), and what they share (SealContext): the store, what Settle asks
-// for, and the one way to make changes: files first, then one commit that puts them in the place of
-// what they were made from, so that a crash at any point leaves each entry in one place. Of the
-// sealer's thread.
+// What the sealer's jobs are (SealJob), and what they share (SealContext): the store, what Settle
+// asks for, and the one way to make changes: files first, then one commit that puts them in the
+// place of what they were made from, so that a crash at any point leaves each entry in one place.
+// Of the sealer's thread.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_SEAL_CONTEXT_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_SEAL_CONTEXT_H_
 

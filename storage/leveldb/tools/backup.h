@@ -20,8 +20,7 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/leveldb/files/database.h"
-#include "storage/leveldb/tools/report.h"
-#include "storage/leveldb/tools/transfer.h"
+#include "storage/leveldb/tools/toolbox.h"
 #include "storage/store.h"
 
 namespace tallyd {

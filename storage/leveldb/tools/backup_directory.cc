@@ -14,7 +14,7 @@
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/tools/transfer.h"
+#include "storage/leveldb/tools/toolbox.h"
 
 namespace tallyd {
 namespace {

@@ -18,7 +18,7 @@
 #include "config/file/config.h"
 #include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
-#include "storage/leveldb/tools/report.h"
+#include "storage/leveldb/tools/toolbox.h"
 
 namespace tallyd {
 

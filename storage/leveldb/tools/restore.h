@@ -1,5 +1,5 @@
 // Restore: a backup -> a store in an empty directory, which is locked and marked first
-// (store_builder.h): no daemon starts in it until the store is complete. The backup is read in full
+// (toolbox.h): no daemon starts in it until the store is complete. The backup is read in full
 // before anything else is written, and the store when it is complete, still locked.
 #ifndef TALLYD_STORAGE_LEVELDB_TOOLS_RESTORE_H_
 #define TALLYD_STORAGE_LEVELDB_TOOLS_RESTORE_H_
@@ -11,8 +11,7 @@
 #include "config/file/config.h"
 #include "config/values/result.h"
 #include "storage/leveldb/tools/backup_directory.h"
-#include "storage/leveldb/tools/report.h"
-#include "storage/leveldb/tools/transfer.h"
+#include "storage/leveldb/tools/toolbox.h"
 #include "storage/leveldb/tools/verify.h"
 
 namespace tallyd {

@@ -16,8 +16,7 @@
 #include "storage/leveldb/tools/block_check.h"
 #include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/salvaged_records.h"
-#include "storage/leveldb/tools/store_builder.h"
-#include "storage/leveldb/tools/transfer.h"
+#include "storage/leveldb/tools/toolbox.h"
 
 namespace tallyd {
 namespace {

@@ -15,8 +15,7 @@
 
 #include "config/file/config.h"
 #include "config/values/result.h"
-#include "storage/leveldb/tools/report.h"
-#include "storage/leveldb/tools/transfer.h"
+#include "storage/leveldb/tools/toolbox.h"
 #include "storage/leveldb/tools/verify.h"
 #include "storage/table_info.h"
 

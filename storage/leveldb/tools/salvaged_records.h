@@ -21,7 +21,7 @@
 #include "storage/leveldb/latest/latest_merge.h"
 #include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/salvage.h"
-#include "storage/leveldb/tools/store_builder.h"
+#include "storage/leveldb/tools/toolbox.h"
 
 namespace tallyd {
 

@@ -17,7 +17,7 @@
 #include "config/values/result.h"
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/files/database.h"
-#include "storage/leveldb/tools/report.h"
+#include "storage/leveldb/tools/toolbox.h"
 #include "storage/scan.h"
 
 namespace tallyd {

@@ -1,0 +1,127 @@
+// What the tools have in common: what they tell (Finding, ToolProgress); how files get from one
+// directory to another and stay there, synced before anybody relies on them; and StoreBuilder, by
+// which a store comes to be out of what was saved of one. Errors name the file; a full disk is
+// kNoSpace. All of it is for one thread, but ToolProgress, which another one reads.
+#ifndef TALLYD_STORAGE_LEVELDB_TOOLS_TOOLBOX_H_
+#define TALLYD_STORAGE_LEVELDB_TOOLS_TOOLBOX_H_
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/file/config.h"
+#include "config/values/result.h"
+#include "config/values/time.h"
+#include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/marked_env.h"
+
+namespace tallyd {
+
+// Something that is not what was written.
+struct Finding {
+  std::string file;
+  std::optional<uint64_t> offset;  // Of a part of the file; null: all of it.
+  uint64_t bytes = 0;              // Of that part.
+  std::string problem;
+  // What it holds, as far as something else tells.
+  std::string table;
+  std::optional<TimeRange> times;
+  std::string first_key;
+  std::string last_key;
+};
+
+inline Finding FindingOf(std::string file, std::string problem) {
+  Finding finding;
+  finding.file = std::move(file);
+  finding.problem = std::move(problem);
+  return finding;
+}
+
+// How far a tool is; read by whoever shows it, on another thread.
+struct ToolProgress {
+  std::atomic<const char*> step{""};  // A literal: "reading block files".
+  std::atomic<uint64_t> done{0};      // Bytes.
+  std::atomic<uint64_t> total{0};     // 0: not known.
+  std::atomic<bool> stop{false};      // Set from outside: the tool ends with kCancelled.
+};
+
+// How files were put into another directory: links where the file system has them, else copies.
+struct TransferCounts {
+  uint64_t linked = 0;
+  uint64_t copied = 0;
+  uint64_t copied_bytes = 0;
+};
+
+// Makes `to`, which must not exist, and counts it. What was copied is synced, its name is not. On
+// failure there is no `to`. `progress` counts the bytes of copies; kCancelled when it says stop.
+Status LinkOrCopy(StoreEnv* env, const std::string& from, const std::string& to,
+                  ToolProgress* progress, TransferCounts* counts);
+// False where it cannot be a link.
+bool Link(const std::string& from, const std::string& to);
+
+// The whole file at once: written under another name, synced, renamed, its name synced.
+Status ReplaceFile(StoreEnv* env, const std::string& path, std::string_view bytes);
+// Fine if it is there.
+Status MakeDirectory(StoreEnv* env, const std::string& path);
+
+// StoreBuilder: a store made from what was saved of one: block files are put into their directory,
+// records into heads and base. From Take on the directory is locked as a daemon locks it, and has
+// the mark kUnfinishedName: while it lives no other process takes the directory, and what a crash
+// leaves is refused by every daemon until Complete.
+//
+//   builder.Take();  ... files into blocks_directory() ...
+//   builder.Write(head number, fill);  ...  builder.Write(StoreBuilder::kBase, fill);
+//   builder.Complete();          or else builder.Leave();
+class StoreBuilder {
+ public:
+  static constexpr uint64_t kBase = 0;
+
+  // `config` outlives it; its path is where the store comes to be.
+  explicit StoreBuilder(const StorageConfig& config);
+  ~StoreBuilder();  // Gives the lock back; what is there stays.
+  StoreBuilder(const StoreBuilder&) = delete;
+  StoreBuilder& operator=(const StoreBuilder&) = delete;
+
+  // Makes the directory, or takes one that holds no data. kConflict where anything else is, or
+  // another process is at work. A failure leaves nothing behind.
+  Status Take();
+
+  // REQUIRES for these: Take succeeded.
+  std::string blocks_directory() const;
+  StoreEnv* env() { return &env_; }
+
+  // Puts a record; in any order, of one key the last counts.
+  using Put = std::function<Status(std::string_view key, std::string_view value)>;
+  // A LevelDB of what `fill` puts; closed, and all of it synced, on return.
+  Status Write(uint64_t head, const std::function<Status(const Put&)>& fill);
+  Status Complete();
+  // Removes what it made, and nothing else; gives the lock back.
+  void Leave();
+
+ private:
+  std::string Path(const std::string& name) const { return config_.path + "/" + name; }
+  Status CheckEmpty() const;
+  Status MakePlace();
+  Status Lock();
+  Status Make(const std::string& directory);
+  Status Move(const std::string& name);
+  void Unlock();
+
+  const StorageConfig& config_;
+  DurableEnv env_;
+  MarkedEnv marked_;
+  leveldb::FileLock* lock_ = nullptr;
+  bool made_lock_ = false;                     // LOCK is its own.
+  std::vector<std::filesystem::path> places_;  // The directory and those above it that it made.
+  std::vector<std::string> made_;              // What it made in the directory, in order.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_TOOLS_TOOLBOX_H_
