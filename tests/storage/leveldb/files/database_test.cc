@@ -1,0 +1,187 @@
+// Who may use the files of a store when: leases beside writes, a closing, a write that failed.
+#include "storage/leveldb/files/database.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "storage/leveldb/env/status.h"
+#include "tests/storage/fault_env.h"
+#include "tests/storage/store_fixture.h"
+
+namespace tallyd {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+class DatabaseTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(config_.path);
+    Open();
+  }
+
+  void Open() {
+    const Status opened = database_.Open(1u << 20);
+    ASSERT_TRUE(opened) << opened.error().message();
+    database_.AdmitReaders({}, {});
+  }
+  void Reopen() {
+    database_.Close();
+    Open();
+  }
+
+  Status Write(
+      const std::string& key, DeleteList deletes = {},
+      const std::function<void()>& publish = [] {}) {
+    leveldb::WriteBatch batch;
+    batch.Put(key, "value");
+    HeadWrite write;
+    write.batch = &batch;
+    write.deletes = std::move(deletes);
+    write.sync = true;
+    return database_.WriteHead(write, publish);
+  }
+  Status WriteBase(const std::string& key, const std::string& value) {
+    leveldb::WriteBatch batch;
+    batch.Put(key, value);
+    return database_.WriteBase(&batch);
+  }
+  std::unique_ptr<Lease> NewLease() {
+    Result<std::unique_ptr<Lease>> lease = database_.NewLease();
+    EXPECT_TRUE(lease);
+    return lease ? std::move(*lease) : nullptr;
+  }
+  // The keys that the lease's heads have, oldest head first.
+  static Strings KeysOf(Lease* lease) {
+    const Access access(lease);
+    EXPECT_TRUE(access);
+    Strings keys;
+    for (size_t head = 0; access && head < access.view().heads.size(); ++head) {
+      leveldb::Iterator& it = access.iterator(head);
+      for (it.SeekToFirst(); it.Valid(); it.Next()) {
+        if (it.value() == "value") keys.push_back(it.key().ToString());
+      }
+    }
+    return keys;
+  }
+
+  TempDir dir_;
+  FaultEnv env_;
+  StorageConfig config_ = TestStorage(dir_);
+  Database database_{config_, &env_};
+};
+
+TEST_F(DatabaseTest, ALeaseIsOfOneMoment) {
+  ASSERT_TRUE(Write("a"));
+  const std::unique_ptr<Lease> before = NewLease();
+  ASSERT_TRUE(Write("b"));
+  EXPECT_EQ(KeysOf(before.get()), (Strings{"a"}));
+  EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a", "b"}));
+}
+
+TEST_F(DatabaseTest, ReadersSeeAWriteWhenMemoryHasFollowedIt) {
+  Strings meanwhile = {"nobody looked"};
+  ASSERT_TRUE(Write("a", {}, [&] { meanwhile = KeysOf(NewLease().get()); }));
+  EXPECT_EQ(meanwhile, Strings());
+  EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a"}));
+}
+
+TEST_F(DatabaseTest, AWriteIsSeenTogetherWithItsDeletes) {
+  const std::unique_ptr<Lease> before = NewLease();
+  ASSERT_TRUE(Write("a", {std::make_shared<const DeleteRange>(1, 5, DeleteSpec{})}));
+  EXPECT_EQ(Access(before.get()).view().last_delete(), 0u);
+  EXPECT_EQ(Access(NewLease().get()).view().last_delete(), 5u);
+}
+
+TEST_F(DatabaseTest, ClosingRevokesLeasesAndOpeningBringsNoneBack) {
+  ASSERT_TRUE(Write("a"));
+  const std::unique_ptr<Lease> lease = NewLease();
+  const uint64_t opening = database_.opening();
+  Reopen();
+  EXPECT_FALSE(Access(lease.get()));
+  EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a"}));
+  EXPECT_GT(database_.opening(), opening);
+}
+
+TEST_F(DatabaseTest, WhatIsClosedIsUnavailableToReaders) {
+  database_.Close();
+  EXPECT_EQ(database_.view(), nullptr);
+  const Result<std::unique_ptr<Lease>> lease = database_.NewLease();
+  ASSERT_FALSE(lease);
+  EXPECT_EQ(lease.error().code(), ErrorCode::kUnavailable);
+}
+
+TEST_F(DatabaseTest, AfterAFailedWriteNothingFollowsUntilTheReopen) {
+  ASSERT_TRUE(Write("a"));
+  env_.FailAt(env_.calls() + 1, Fault::kIo, true);
+  bool published = false;
+  EXPECT_FALSE(Write("failed", {}, [&] { published = true; }));
+  EXPECT_FALSE(published);
+  env_.Heal();
+  EXPECT_FALSE(Write("b"));
+  EXPECT_FALSE(database_.BeginHead());
+  EXPECT_FALSE(database_.SyncNewestHead());
+  EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a"})) << "readers go on";
+  Reopen();
+  EXPECT_TRUE(Write("b"));
+}
+
+TEST_F(DatabaseTest, AnEmptyHeadIsNotFollowedByAnother) {
+  const Result<bool> begun = database_.BeginHead();
+  ASSERT_TRUE(begun);
+  EXPECT_FALSE(*begun);
+}
+
+TEST_F(DatabaseTest, AnotherHeadTakesWhatComesNext) {
+  ASSERT_TRUE(Write("a"));
+  const Result<bool> begun = database_.BeginHead();
+  ASSERT_TRUE(begun && *begun);
+  ASSERT_TRUE(Write("b"));
+  const std::unique_ptr<Lease> lease = NewLease();
+  EXPECT_EQ(KeysOf(lease.get()), (Strings{"a", "b"}));
+  const Access access(lease.get());
+  ASSERT_EQ(access.view().heads.size(), 2u);
+  const Result<bool> is_closed = access.view().heads[0]->IsClosed();
+  EXPECT_TRUE(is_closed && *is_closed);
+}
+
+TEST_F(DatabaseTest, ALeaseOfFilesHoldsNoHead) {
+  ASSERT_TRUE(Write("a"));
+  const Result<std::unique_ptr<Lease>> lease = database_.NewLeaseOfFiles();
+  ASSERT_TRUE(lease);
+  EXPECT_TRUE(Access(lease->get()).view().heads.empty());
+}
+
+TEST_F(DatabaseTest, ALeaseOfAMomentHasBaseAsItWas) {
+  ASSERT_TRUE(WriteBase("key", "then"));
+  const Result<std::unique_ptr<Lease>> lease = database_.NewLeaseOfMoment();
+  ASSERT_TRUE(lease);
+  ASSERT_TRUE(WriteBase("key", "now"));
+  const Result<std::string> now = database_.Get("key");
+  EXPECT_TRUE(now && *now == "now");
+  const Access access(lease->get());
+  access.base_iterator().Seek("key");
+  ASSERT_TRUE(access.base_iterator().Valid());
+  EXPECT_EQ(ToView(access.base_iterator().value()), "then");
+}
+
+TEST_F(DatabaseTest, WhatBaseDoesNotHaveIsNotFound) {
+  const Result<std::string> got = database_.Get("absent");
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(DatabaseTest, AViewThatIsHeldDoesNotChange) {
+  const ViewPtr before = database_.view();
+  database_.ChangeView([](View* view) {
+    view->AddDeletes({std::make_shared<const DeleteRange>(1, 5, DeleteSpec{})});
+  });
+  EXPECT_EQ(before->last_delete(), 0u);
+  EXPECT_EQ(database_.view()->last_delete(), 5u);
+}
+
+}  // namespace
+}  // namespace tallyd
