@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include "api/cell_json.h"
+#include "api/json.h"
 
 namespace tallyd {
+
+Response Response::Of(unsigned status, const tallyd::Json& answer) {
+  return Json(status, Dump(answer));
+}
 
 Response Response::Json(unsigned status, std::string body) {
   Response response;
@@ -99,17 +103,17 @@ std::string Readable(std::string_view text) {
 
 }  // namespace
 
-Response Problem(unsigned status, std::string_view detail, std::string extra_members_json) {
-  Response response;
-  response.status = status;
+Response Problem(unsigned status, std::string_view detail) {
+  return Problem(status, detail, Json::object());
+}
+
+Response Problem(unsigned status, std::string_view detail, const Json& members) {
+  std::string readable = Readable(detail);
+  Json answer = {{"title", ReasonPhrase(status)}, {"status", status}, {"detail", readable}};
+  answer.insert(members.begin(), members.end());
+  Response response = Response::Of(status, answer);
   response.content_type = "application/problem+json";
-  response.body = "{\"title\":";
-  AppendJsonString(ReasonPhrase(status), &response.body);
-  fmt::format_to(std::back_inserter(response.body), ",\"status\":{},\"detail\":", status);
-  response.problem = Readable(detail);
-  AppendJsonString(response.problem, &response.body);
-  response.body += extra_members_json;
-  response.body += "}\n";
+  response.problem = std::move(readable);
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
   if (status == 507) response.headers.emplace_back("Retry-After", "5");
   return response;

@@ -4,6 +4,7 @@
 #define TALLYD_API_RESPONSE_H_
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ struct Response {
   std::unique_ptr<BodySource> source;  // ... where this gives what follows.
   std::string problem;                 // Of a problem: its detail, for the log.
 
+  // Of a value; and of text that a writer of its own has made JSON already.
+  static Response Of(unsigned status, const nlohmann::ordered_json& answer);
   static Response Json(unsigned status, std::string body);
 };
 
@@ -41,8 +44,9 @@ void PullFirstChunk(Response* response);
 // application/problem+json (RFC 9457) of an Error; the one place where codes become statuses.
 Response ProblemOf(const Error& error);
 // The detail is text for people: bytes in it that are no UTF-8 are written as \xNN.
-// `extra_members_json` (", \"errors\": [...]") goes behind the standard members.
-Response Problem(unsigned status, std::string_view detail, std::string extra_members_json = {});
+Response Problem(unsigned status, std::string_view detail);
+// With members of its own ("errors") behind the standard ones.
+Response Problem(unsigned status, std::string_view detail, const nlohmann::ordered_json& members);
 unsigned HttpStatus(ErrorCode code);
 std::string_view ReasonPhrase(unsigned status);
 

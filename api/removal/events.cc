@@ -2,19 +2,17 @@
 // stream.
 //
 // 1. Every filter must be a key field of every table: a table that cannot tell the entity from its
-// keys would lose too
-//    much or too little, and the whole request is refused.
+//    keys would lose too much or too little, and the whole request is refused.
 // 2. Where the filters are the leading fields of the key, the plan's ranges hold that entity and
-// nothing else: one delete
-//    per range, however many rows it holds.
+//    nothing else: one delete per range, however many rows it holds.
 // 3. Elsewhere the keys are read, and every row of the entity is deleted by its own key.
 // 4. All of it commits as one batch. Times are judged by the cells' own time.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "api/cell_json.h"
 #include "api/handlers.h"
+#include "api/json.h"
 #include "api/query/ask/event_query.h"
 #include "api/rows/row_query.h"
 #include "config/schema/table_rules.h"
@@ -138,7 +136,7 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
     return Problem(400, "say whose events: a key field, as in hostname=server1.bbb.com");
   }
   std::unique_ptr<Batch> batch = context.store.NewBatch();
-  std::string body = "{\"tables\":{";
+  Json tables = Json::object();
   for (const size_t index : query->stream->tables) {
     const Table& table = query->schema().tables[index];
     const Removal removal{*query, table, context.store.FindTable(table.name)};
@@ -146,16 +144,14 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
     if (!usable) return ProblemOf(usable.error());
     Result<size_t> ranges = AddDeletes(removal, context.store, batch.get());
     if (!ranges) return ProblemOf(ranges.error());
-    if (body.back() != '{') body.push_back(',');
-    AppendJsonString(table.name, &body);
-    fmt::format_to(std::back_inserter(body), ":{{\"ranges\":{}}}", *ranges);
+    tables[table.name] = {{"ranges", *ranges}};
   }
   if (!batch->empty()) {
     if (Status done = context.store.Commit(std::move(batch)); !done) {
       return ProblemOf(done.error());
     }
   }
-  return Response::Json(200, body + "}}");
+  return Response::Of(200, {{"tables", std::move(tables)}});
 }
 
 }  // namespace tallyd

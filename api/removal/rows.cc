@@ -2,17 +2,15 @@
 // table. Each answers when it is durable.
 #include <fmt/format.h>
 
-#include "api/cell_json.h"
 #include "api/handlers.h"
+#include "api/json.h"
 #include "api/rows/row_query.h"
 
 namespace tallyd {
 namespace {
 
-Response Deleted(const std::string& what, std::string_view name) {
-  std::string body = "{\"deleted\":{\"" + what + "\":";
-  AppendJsonString(name, &body);
-  return Response::Json(200, body + "}}");
+Response Deleted(const char* what, std::string_view name) {
+  return Response::Of(200, {{"deleted", {{what, JsonOfText(name)}}}});
 }
 
 Status Forget(ApiContext& context, const TableInfo& table, const DeleteSpec& what) {

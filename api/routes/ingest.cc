@@ -4,7 +4,7 @@
 
 #include <boost/beast/core/string.hpp>
 
-#include "api/cell_json.h"
+#include "api/json.h"
 #include "api/routes/preview_json.h"
 
 namespace tallyd {
@@ -31,21 +31,15 @@ std::optional<BodyFormat> FormatOf(std::string_view content_type) {
   return std::nullopt;
 }
 
-std::string ErrorsJson(const EventErrors& errors) {
-  std::string out = ",\"errors\":[";
+Json JsonOfErrors(const EventErrors& errors) {
+  Json kept = Json::array();
   for (const EventError& error : errors.kept()) {
-    if (out.back() != '[') out.push_back(',');
-    fmt::format_to(std::back_inserter(out), "{{\"index\":{}", error.index);
-    if (!error.field.empty()) {
-      out += ",\"field\":";
-      AppendJsonString(error.field, &out);
-    }
-    out += ",\"detail\":";
-    AppendJsonString(error.detail, &out);
-    out.push_back('}');
+    Json one = {{"index", error.index}};
+    if (!error.field.empty()) one["field"] = JsonOfText(error.field);
+    one["detail"] = JsonOfText(error.detail);
+    kept.push_back(std::move(one));
   }
-  fmt::format_to(std::back_inserter(out), "],\"error_count\":{}", errors.count());
-  return out;
+  return {{"errors", std::move(kept)}, {"error_count", errors.count()}};
 }
 
 Response RefusedBatch(const EventErrors& errors, size_t seen) {
@@ -53,22 +47,28 @@ Response RefusedBatch(const EventErrors& errors, size_t seen) {
   return Problem(400,
                  fmt::format("{} of {} events refused, nothing was stored; the first: event {}: {}",
                              errors.count(), seen, first.index, first.detail),
-                 ErrorsJson(errors));
+                 JsonOfErrors(errors));
 }
 
-// Behind what was, or would be, stored: what was not.
-Response Answered(std::string body, const MapOutcome& outcome) {
-  if (outcome.expired > 0) {
-    fmt::format_to(std::back_inserter(body), ",\"expired\":{}", outcome.expired);
-  }
-  if (!outcome.errors.empty()) body += ErrorsJson(outcome.errors);
-  return Response::Json(200, body + "}");
+// What was not stored, and why: behind what was, or would be.
+Json JsonOfRest(const MapOutcome& outcome) {
+  Json rest = Json::object();
+  if (outcome.expired > 0) rest["expired"] = outcome.expired;
+  if (!outcome.errors.empty()) rest.update(JsonOfErrors(outcome.errors));
+  return rest;
 }
 
 Response Counted(const MapOutcome& outcome) {
-  return Answered(fmt::format(R"({{"events":{},"rows":{},"cells":{})", outcome.events, outcome.rows,
-                              outcome.cells),
-                  outcome);
+  Json answer = {{"events", outcome.events}, {"rows", outcome.rows}, {"cells", outcome.cells}};
+  answer.update(JsonOfRest(outcome));
+  return Response::Of(200, answer);
+}
+
+Response Previewed(const PreviewBatch& preview, const Schema& schema, const MapOutcome& outcome) {
+  std::string body = "{";
+  AppendPreview(preview, schema, &body);
+  AppendMembers(JsonOfRest(outcome), &body);
+  return Response::Json(200, body + "}");
 }
 
 Result<Mapper*> FindMapper(const SchemaSnapshot& snapshot, const std::string& name) {
@@ -145,7 +145,7 @@ Response Rejected(const IngestHead& head, const Error& error, ApiContext& contex
 
 // The answer to a body that is no batch at all.
 Response Undecodable(const Error& error, const EventErrors& errors) {
-  return Problem(HttpStatus(error.code()), error.message(), ErrorsJson(errors));
+  return Problem(HttpStatus(error.code()), error.message(), JsonOfErrors(errors));
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
     prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
     context.rejects.Count(head.stream, RejectReason::kEvent, prepared.response->problem);
   } else if (head.dry_run) {
-    prepared.response = Answered(PreviewJson(preview, *snapshot->schema), outcome);
+    prepared.response = Previewed(preview, *snapshot->schema, outcome);
   } else if (prepared.batch->empty()) {
     prepared.response = Counted(outcome);
     context.metrics.expired.Increment(static_cast<double>(outcome.expired));

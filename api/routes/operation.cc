@@ -1,11 +1,8 @@
 // What operators ask: health, readiness, metrics, status, reload, backup.
-#include <fmt/format.h>
 #include <prometheus/text_serializer.h>
 
-#include <nlohmann/json.hpp>
-
-#include "api/cell_json.h"
 #include "api/handlers.h"
+#include "api/json.h"
 #include "api/metrics/process_metrics.h"
 #include "api/metrics/store_gauges.h"
 
@@ -13,60 +10,26 @@ namespace tallyd {
 
 namespace {
 
-void AppendMembers(const StoreMember::Members& members, std::string* out);
-
-void AppendValue(const StoreMember& member, std::string* out) {
-  if (const auto* flag = std::get_if<bool>(&member.value)) {
-    *out += *flag ? "true" : "false";
-  } else if (const auto* number = std::get_if<uint64_t>(&member.value)) {
-    *out += std::to_string(*number);
-  } else if (const auto* text = std::get_if<std::string>(&member.value)) {
-    AppendJsonString(*text, out);
-  } else {
-    const auto& members = std::get<StoreMember::Members>(member.value);
-    const bool is_list = members.empty() || members.front().name.empty();
-    out->push_back(is_list ? '[' : '{');
-    AppendMembers(members, out);
-    out->push_back(is_list ? ']' : '}');
-  }
+Json JsonOfStore(const StoreState& state) {
+  Json json = {{"writable", state.writable},
+               {"reason", JsonOfText(state.reason)},
+               {"queued_bytes", state.queued_bytes},
+               {"queued_batches", state.queued_batches}};
+  if (!state.members.empty()) json.update(JsonOfMembers(state.members));
+  return json;
 }
 
-// With commas between them.
-void AppendMembers(const StoreMember::Members& members, std::string* out) {
-  for (const StoreMember& member : members) {
-    if (&member != &members.front()) out->push_back(',');
-    if (!member.name.empty()) {
-      AppendJsonString(member.name, out);
-      out->push_back(':');
-    }
-    AppendValue(member, out);
-  }
-}
-
-void AppendStoreState(const StoreState& state, std::string* out) {
-  StoreMember::Members members = {{"writable", state.writable},
-                                  {"reason", state.reason},
-                                  {"queued_bytes", state.queued_bytes},
-                                  {"queued_batches", state.queued_batches}};
-  members.insert(members.end(), state.members.begin(), state.members.end());
-  out->push_back('{');
-  AppendMembers(members, out);
-  out->push_back('}');
-}
-
-void AppendRetentionClock(const RetentionClock::State& clock, std::string* out) {
-  *out += "{\"time\":";
-  AppendJsonTime(clock.time, out);
-  fmt::format_to(std::back_inserter(*out),
-                 ",\"lag_s\":{:.3f},\"believes_wall_clock\":{},\"believes_in_s\":{}}}",
-                 static_cast<double>(clock.lag_us) / kUsPerSecond, clock.believes_wall,
-                 clock.believes_in_us / kUsPerSecond);
+Json JsonOfClock(const RetentionClock::State& clock) {
+  return {{"time", JsonOfTime(clock.time)},
+          {"lag_s", JsonOfSeconds(clock.lag_us)},
+          {"believes_wall_clock", clock.believes_wall},
+          {"believes_in_s", clock.believes_in_us / kUsPerSecond}};
 }
 
 Result<std::string> ReadBackupTarget(std::string_view body) {
   constexpr size_t kMaxBodyBytes = 64u << 10;
   if (body.size() > kMaxBodyBytes) return Error(ErrorCode::kTooLarge, "the body is too large");
-  const auto json = nlohmann::json::parse(body, nullptr, false);
+  const auto json = Json::parse(body, nullptr, false);
   const auto to = json.is_object() ? json.find("to") : json.end();
   if (!json.is_object() || to == json.end() || !to->is_string() || json.size() != 1) {
     return Invalid(R"(the body is to be {"to": "DIR"} with the absolute path of a directory)");
@@ -76,13 +39,11 @@ Result<std::string> ReadBackupTarget(std::string_view body) {
 
 }  // namespace
 
-Response GetHealth(const Request&, ApiContext&) {
-  return Response::Json(200, R"({"status":"ok"})");
-}
+Response GetHealth(const Request&, ApiContext&) { return Response::Of(200, {{"status", "ok"}}); }
 
 Response GetReady(const Request&, ApiContext& context) {
-  if (context.ready) return Response::Json(200, R"({"status":"ready"})");
-  Response response = Response::Json(503, R"({"status":"not ready"})");
+  if (context.ready) return Response::Of(200, {{"status", "ready"}});
+  Response response = Response::Of(503, {{"status", "not ready"}});
   response.headers.emplace_back("Retry-After", "1");
   return response;
 }
@@ -103,38 +64,30 @@ Response GetMetrics(const Request&, ApiContext& context) {
 
 Response GetStatus(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
-  std::string body = "{";
-  AppendMembers({{"version", context.version}}, &body);
   const TimeUs now = context.clock.Now();
-  fmt::format_to(std::back_inserter(body),
-                 ",\"ready\":{},\"uptime_s\":{},\"now\":", context.ready.load(),
-                 (now - context.started) / kUsPerSecond);
-  AppendJsonTime(now, &body);
   const StoreState state = context.store.State();
-  fmt::format_to(std::back_inserter(body),
-                 ",\"unsealed_bytes\":{},\"store\":", state.unsealed_bytes);
-  AppendStoreState(state, &body);
-  body += ",\"retention_clock\":";
-  AppendRetentionClock(state.retention, &body);
-  body += ",\"orphaned_tables\":[";
-  bool first = true;
+  Json orphans = Json::array();
   for (const TablePtr& table : context.store.Tables()) {
-    if (!table->orphaned) continue;
-    if (!first) body.push_back(',');
-    first = false;
-    AppendJsonString(table->name, &body);
+    if (table->orphaned) orphans.push_back(JsonOfText(table->name));
   }
-  return Response::Json(200, body + "]}");
+  return Response::Of(200, {{"version", context.version},
+                            {"ready", context.ready.load()},
+                            {"uptime_s", (now - context.started) / kUsPerSecond},
+                            {"now", JsonOfTime(now)},
+                            {"unsealed_bytes", state.unsealed_bytes},
+                            {"store", JsonOfStore(state)},
+                            {"retention_clock", JsonOfClock(state.retention)},
+                            {"orphaned_tables", std::move(orphans)}});
 }
 
 Response PostSettle(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
   const TimeUs start = context.clock.Now();
   if (Status settled = context.store.Settle(); !settled) return ProblemOf(settled.error());
-  const auto took = static_cast<double>(context.clock.Now() - start) / kUsPerSecond;
-  return Response::Json(200,
-                        fmt::format(R"({{"settled":true,"unsealed_bytes":{},"seconds":{:.3f}}})",
-                                    context.store.State().unsealed_bytes, took));
+  const int64_t took_us = context.clock.Now() - start;
+  return Response::Of(200, {{"settled", true},
+                            {"unsealed_bytes", context.store.State().unsealed_bytes},
+                            {"seconds", JsonOfSeconds(took_us)}});
 }
 
 Response PostBackup(const Request& request, ApiContext& context) {
@@ -143,17 +96,13 @@ Response PostBackup(const Request& request, ApiContext& context) {
   if (!to) return ProblemOf(to.error());
   const Result<StoreMember::Members> made = context.store.Backup(*to, context.stopping);
   if (!made) return ProblemOf(made.error());
-  std::string body = "{";
-  AppendMembers(*made, &body);
-  return Response::Json(200, body + "}");
+  return Response::Of(200, JsonOfMembers(*made));
 }
 
 Response PostTrustClock(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
   if (Status trusted = context.store.TrustClock(); !trusted) return ProblemOf(trusted.error());
-  std::string body = "{\"retention_clock\":";
-  AppendRetentionClock(context.store.State().retention, &body);
-  return Response::Json(200, body + "}");
+  return Response::Of(200, {{"retention_clock", JsonOfClock(context.store.State().retention)}});
 }
 
 Response PostReload(const Request& request, ApiContext& context) {
@@ -161,7 +110,7 @@ Response PostReload(const Request& request, ApiContext& context) {
   if (Status reloaded = context.reload(); !reloaded) {
     return ProblemOf(reloaded.error().Prefixed("the configuration in force stays"));
   }
-  return Response::Json(200, R"({"status":"reloaded"})");
+  return Response::Of(200, {{"status", "reloaded"}});
 }
 
 }  // namespace tallyd

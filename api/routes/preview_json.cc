@@ -1,29 +1,27 @@
 #include "api/routes/preview_json.h"
 
+#include <utility>
+
 #include "api/cell_json.h"
 
 namespace tallyd {
 
-std::string PreviewJson(const PreviewBatch& preview, const Schema& schema) {
-  std::string out = "{\"tables\":{";
-  bool first_table = true;
+void AppendPreview(const PreviewBatch& preview, const Schema& schema, std::string* out) {
+  out->append("\"tables\":{");
+  const char* before_table = "";
   for (const PreviewTable& preview_table : preview.Tables()) {
-    if (!first_table) out.push_back(',');
-    first_table = false;
-    AppendJsonString(preview_table.table.name, &out);
-    out += ":[";
-    RowJsonOptions options;
-    options.schema_table = schema.FindTable(preview_table.table.name);
-    bool first_row = true;
+    out->append(std::exchange(before_table, ","));
+    AppendJsonString(preview_table.table.name, out);
+    out->append(":[");
+    const RowJsonOptions options{schema.FindTable(preview_table.table.name), false};
+    const char* before_row = "";
     for (const Row& row : preview_table.rows) {
-      if (!first_row) out.push_back(',');
-      first_row = false;
-      AppendRowJson(preview_table.table, row, options, &out);
+      out->append(std::exchange(before_row, ","));
+      AppendRowJson(preview_table.table, row, options, out);
     }
-    out.push_back(']');
+    out->push_back(']');
   }
-  out.push_back('}');
-  return out;
+  out->push_back('}');
 }
 
 }  // namespace tallyd

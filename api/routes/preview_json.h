@@ -1,4 +1,5 @@
-// What a batch would write, as JSON: the answer of a dry run.
+// What a batch would write: the answer of a dry run. Its rows are spelt by the writer of
+// api/cell_json.h, as GET .../rows spells them.
 #ifndef TALLYD_API_ROUTES_PREVIEW_JSON_H_
 #define TALLYD_API_ROUTES_PREVIEW_JSON_H_
 
@@ -9,9 +10,9 @@
 
 namespace tallyd {
 
-// {"tables": {"METRIC": [{"key": ..., "cells": ...}]} without the closing brace, so that errors may
-// follow.
-std::string PreviewJson(const PreviewBatch& preview, const Schema& schema);
+// The member `"tables": {"METRIC": [{"key": ..., "cells": ...}]}` of an object that is being
+// written.
+void AppendPreview(const PreviewBatch& preview, const Schema& schema, std::string* out);
 
 }  // namespace tallyd
 

@@ -1,31 +1,9 @@
-#include <string>
-
-#include "api/cell_json.h"
 #include "api/handlers.h"
-#include "api/row_cells.h"
+#include "api/json.h"
 #include "api/rows/row_query.h"
 
 namespace tallyd {
 namespace {
-
-void AppendMember(std::string_view name, std::string_view text, std::string* out) {
-  if (out->back() != '{') out->push_back(',');
-  AppendJsonString(name, out);
-  out->push_back(':');
-  AppendJsonString(text, out);
-}
-
-void AppendStrings(std::string_view name, const std::vector<std::string>& texts, std::string* out) {
-  if (texts.empty()) return;
-  if (out->back() != '{') out->push_back(',');
-  AppendJsonString(name, out);
-  out->append(":[");
-  for (const std::string& text : texts) {
-    if (&text != &texts.front()) out->push_back(',');
-    AppendJsonString(text, out);
-  }
-  out->push_back(']');
-}
 
 std::string_view NameOf(Serialization how) {
   switch (how) {
@@ -41,76 +19,61 @@ std::string_view NameOf(Serialization how) {
   return "";
 }
 
-void AppendRule(const ColumnRule& rule, std::string* out) {
-  out->push_back('{');
-  AppendMember("family", rule.family, out);
-  AppendStrings("fields", rule.fields, out);
-  AppendMember("name", rule.name.text(), out);
+Json JsonOfRule(const ColumnRule& rule) {
+  Json json = {{"family", rule.family}};
+  if (!rule.fields.empty()) json["fields"] = rule.fields;
+  json["name"] = rule.name.text();
   if (rule.serialize == Serialization::kNone) {
-    AppendMember("value", rule.value.text(), out);
+    json["value"] = rule.value.text();
   } else {
-    AppendMember("serialize", NameOf(rule.serialize), out);
+    json["serialize"] = NameOf(rule.serialize);
   }
-  if (!rule.rename.empty()) {
-    out->append(",\"rename\":{");
-    for (const auto& [field, qualifier] : rule.rename) AppendMember(field, qualifier, out);
-    out->push_back('}');
-  }
-  if (rule.compact_names) AppendMember("names", "compact", out);
-  out->push_back('}');
+  for (const auto& [field, qualifier] : rule.rename) json["rename"][field] = qualifier;
+  if (rule.compact_names) json["names"] = "compact";
+  return json;
 }
 
-void AppendFamily(const StoredFamily& family, std::string* out) {
-  AppendJsonName(family.name, out);
-  out->append(":{");
-  const Family& rules = family.rules;
-  if (rules.max_age_us) AppendMember("max_age", FormatDuration(*rules.max_age_us), out);
-  if (rules.max_versions) {
-    if (out->back() != '{') out->push_back(',');
-    out->append("\"max_versions\":" + std::to_string(*rules.max_versions));
-  }
-  if (rules.expire_by_both) AppendMember("gc", "all", out);
-  out->push_back('}');
+Json JsonOfFamily(const Family& rules) {
+  Json json = Json::object();
+  if (rules.max_age_us) json["max_age"] = FormatDuration(*rules.max_age_us);
+  if (rules.max_versions) json["max_versions"] = *rules.max_versions;
+  if (rules.expire_by_both) json["gc"] = "all";
+  return json;
 }
 
-void AppendFamilies(const TableInfo& info, std::string* out) {
-  out->append(",\"families\":{");
+// In name order; without those that are no longer configured (of orphaned tables: all).
+Json JsonOfFamilies(const TableInfo& info) {
   std::vector<const StoredFamily*> by_rank(info.families.size());
   for (size_t i = 0; i < info.families.size(); ++i) {
     by_rank[info.family_rank[i]] = &info.families[i];
   }
+  Json json = Json::object();
   for (const StoredFamily* family : by_rank) {
     if (!family->configured && !info.orphaned) continue;
-    if (out->back() != '{') out->push_back(',');
-    AppendFamily(*family, out);
+    json[JsonName(family->name)] = JsonOfFamily(family->rules);
   }
-  out->push_back('}');
+  return json;
 }
 
-void AppendTable(const TablePtr& info, const Table* table, Store& store, std::string* out) {
-  out->push_back('{');
-  AppendMember("name", info->name, out);
-  AppendMember("stream", info->stream, out);
-  AppendMember("pattern", info->pattern, out);
-  AppendMember("row_key", info->row_key, out);
-  if (info->mode == TableMode::kLatestRow) AppendMember("keep", "row", out);
+Json JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
+  Json json = {{"name", info->name},
+               {"stream", info->stream},
+               {"pattern", info->pattern},
+               {"row_key", JsonOfText(info->row_key)}};
+  if (info->mode == TableMode::kLatestRow) json["keep"] = "row";
   if (table != nullptr) {
-    AppendMember("time", table->time_field, out);
-    AppendStrings("when", table->when, out);
-    out->append(",\"columns\":[");
-    for (const ColumnRule& rule : table->columns) {
-      if (&rule != &table->columns.front()) out->push_back(',');
-      AppendRule(rule, out);
-    }
-    out->push_back(']');
+    json["time"] = table->time_field;
+    if (!table->when.empty()) json["when"] = table->when;
+    json["columns"] = Json::array();
+    for (const ColumnRule& rule : table->columns) json["columns"].push_back(JsonOfRule(rule));
   }
-  AppendFamilies(*info, out);
+  json["families"] = JsonOfFamilies(*info);
   const TableStats stats = store.Stats(info);
-  out->append(info->orphaned ? ",\"orphaned\":true" : ",\"orphaned\":false");
-  out->append(",\"rows\":" + std::to_string(stats.rows));
-  out->append(stats.rows_exact ? ",\"rows_exact\":true" : ",\"rows_exact\":false");
-  out->append(",\"disk_bytes\":" + std::to_string(stats.disk_bytes));
-  out->push_back('}');
+  json["orphaned"] = info->orphaned;
+  json["rows"] = stats.rows;
+  json["rows_exact"] = stats.rows_exact;
+  json["disk_bytes"] = stats.disk_bytes;
+  return json;
 }
 
 }  // namespace
@@ -118,12 +81,11 @@ void AppendTable(const TablePtr& info, const Table* table, Store& store, std::st
 Response ListTables(const Request& request, ApiContext& context) {
   if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
   const auto snapshot = context.snapshot();
-  std::string body = "{\"tables\":[";
+  Json tables = Json::array();
   for (const TablePtr& info : context.store.Tables()) {
-    if (body.back() != '[') body.push_back(',');
-    AppendTable(info, snapshot->schema->FindTable(info->name), context.store, &body);
+    tables.push_back(JsonOfTable(info, snapshot->schema->FindTable(info->name), context.store));
   }
-  return Response::Json(200, body + "]}");
+  return Response::Of(200, {{"tables", std::move(tables)}});
 }
 
 Response GetTable(const Request& request, ApiContext& context) {
@@ -131,9 +93,8 @@ Response GetTable(const Request& request, ApiContext& context) {
   const Result<TablePtr> info = FindStoredTable(context.store, request.arguments[0]);
   if (!info) return ProblemOf(info.error());
   const auto snapshot = context.snapshot();
-  std::string body;
-  AppendTable(*info, snapshot->schema->FindTable((*info)->name), context.store, &body);
-  return Response::Json(200, body);
+  const Table* table = snapshot->schema->FindTable((*info)->name);
+  return Response::Of(200, JsonOfTable(*info, table, context.store));
 }
 
 }  // namespace tallyd

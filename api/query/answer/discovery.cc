@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <string>
 
-#include "api/cell_json.h"
 #include "api/cursor.h"
 #include "api/handlers.h"
+#include "api/json.h"
 #include "api/query/answer/key_values.h"
 #include "api/query/ask/event_query.h"
 #include "config/schema/table_rules.h"
@@ -11,19 +11,21 @@
 namespace tallyd {
 namespace {
 
-void AppendStream(const Schema& schema, const Stream& stream, std::string* out) {
-  *out += "{\"name\":";
-  AppendJsonString(stream.name, out);
-  *out += ",\"tables\":[";
-  for (const size_t index : stream.tables) {
-    if (index != stream.tables.front()) out->push_back(',');
-    AppendJsonString(schema.tables[index].name, out);
+Json JsonOfStream(const Schema& schema, const Stream& stream) {
+  Json tables = Json::array();
+  for (const size_t index : stream.tables) tables.push_back(schema.tables[index].name);
+  return {{"name", stream.name},
+          {"tables", std::move(tables)},
+          {"time", stream.time_field},
+          {"unit", ToString(stream.unit)}};
+}
+
+Json JsonOfField(const FieldInfo& field) {
+  Json types = Json::array();
+  for (unsigned bit = 1; bit <= static_cast<unsigned>(ValueType::kBytes); ++bit) {
+    if (field.type_bits >> bit & 1) types.push_back(ToString(static_cast<ValueType>(bit)));
   }
-  *out += "],\"time\":";
-  AppendJsonString(stream.time_field, out);
-  *out += ",\"unit\":";
-  AppendJsonString(ToString(stream.unit), out);
-  out->push_back('}');
+  return {{"name", JsonOfText(field.name)}, {"types", std::move(types)}};
 }
 
 // The table that gives the field's values at the least cost: a latest table has the fewest rows.
@@ -88,12 +90,11 @@ Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& sc
 Response ListStreams(const Request& request, ApiContext& context) {
   if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
   const auto snapshot = context.snapshot();
-  std::string body = "{\"streams\":[";
+  Json streams = Json::array();
   for (const Stream& stream : snapshot->schema->streams) {
-    if (&stream != &snapshot->schema->streams.front()) body.push_back(',');
-    AppendStream(*snapshot->schema, stream, &body);
+    streams.push_back(JsonOfStream(*snapshot->schema, stream));
   }
-  return Response::Json(200, body + "]}");
+  return Response::Of(200, {{"streams", std::move(streams)}});
 }
 
 Response ListFields(const Request& request, ApiContext& context) {
@@ -101,23 +102,11 @@ Response ListFields(const Request& request, ApiContext& context) {
   const auto snapshot = context.snapshot();
   const Result<const Stream*> stream = FindStream(*snapshot->schema, request.arguments[0]);
   if (!stream) return ProblemOf(stream.error());
-  std::string body = "{\"fields\":[";
-  const char* between = "";
+  Json fields = Json::array();
   for (const FieldInfo& field : context.store.Fields((*stream)->name)) {
-    body.append(between).append("{\"name\":");
-    AppendJsonString(field.name, &body);
-    body += ",\"types\":[";
-    bool first = true;
-    for (unsigned bit = 1; bit <= static_cast<unsigned>(ValueType::kBytes); ++bit) {
-      if ((field.type_bits >> bit & 1) == 0) continue;
-      if (!first) body.push_back(',');
-      AppendJsonString(ToString(static_cast<ValueType>(bit)), &body);
-      first = false;
-    }
-    body += "]}";
-    between = ",";
+    fields.push_back(JsonOfField(field));
   }
-  return Response::Json(200, body + "]}");
+  return Response::Of(200, {{"fields", std::move(fields)}});
 }
 
 Response ListValues(const Request& request, ApiContext& context) {
@@ -131,19 +120,20 @@ Response ListValues(const Request& request, ApiContext& context) {
   const Result<KeyValues> values = ReadKeyValues(*query, context.store, context.clock.Now());
   if (!values) return ProblemOf(values.error());
   context.metrics.rows_read.Increment(static_cast<double>(values->rows_read));
+  Json next = nullptr;
+  if (values->last) {
+    CursorWriter cursor(hash);
+    cursor.AddText(*values->last);
+    next = cursor.Finish();
+  }
+  // A page may have a million values, which have been spelt as in events already.
   std::string body = "{\"values\":[";
   for (const std::string& value : values->json) {
     if (&value != &values->json.front()) body.push_back(',');
     body += value;
   }
-  body += "],\"next\":";
-  if (values->last) {
-    CursorWriter cursor(hash);
-    cursor.AddText(*values->last);
-    AppendJsonString(cursor.Finish(), &body);
-  } else {
-    body += "null";
-  }
+  body += "]";
+  AppendMembers({{"next", std::move(next)}}, &body);
   return Response::Json(200, body + "}");
 }
 

@@ -8,8 +8,10 @@
 
 #include "api/answer.h"
 #include "api/cell_json.h"
+#include "api/json.h"
 #include "api/query/answer/event_columns.h"
 #include "api/query/answer/event_page.h"
+#include "api/query/answer/plan_json.h"
 #include "api/response.h"
 #include "config/values/number_text.h"
 
@@ -90,15 +92,10 @@ class JsonEvents final : public EventFormat {
   }
 
   void AppendTail(std::string_view next, std::string* out) const {
-    out->append("],\"plan\":{");
-    AppendPlanMembers(run_->plan(), out);
-    out->append(",\"rows_read\":" + std::to_string(run_->rows_read()));
-    out->append("},\"next\":");
-    if (next.empty()) {
-      out->append("null");
-    } else {
-      AppendJsonString(next, out);
-    }
+    Json plan = JsonOfPlan(run_->plan());
+    plan["rows_read"] = run_->rows_read();
+    out->push_back(']');
+    AppendMembers({{"plan", std::move(plan)}, {"next", next.empty() ? Json() : Json(next)}}, out);
     out->append("}\n");
   }
 

@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "api/query/answer/event_run.h"
 #include "api/query/answer/event_writer.h"
+#include "api/query/answer/plan_json.h"
 #include "api/query/ask/event_query.h"
 #include "api/query/ask/planner.h"
 
@@ -24,7 +25,7 @@ Response GetPlan(const Request& request, ApiContext& context) {
   if (!query) return ProblemOf(query.error());
   const Result<QueryPlan> plan = PlanEvents(*query, context.store, Estimates::kAll);
   if (!plan) return ProblemOf(plan.error());
-  return Response::Json(200, PlanJson(*plan));
+  return Response::Of(200, JsonOfPlans(*plan));
 }
 
 Response GetLatest(const Request& request, ApiContext& context) {

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace tallyd {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr KeyRange kWholeTable = {};
 
@@ -123,38 +120,6 @@ std::vector<size_t> Fittest(const QueryPlan& plan) {
   return fit;
 }
 
-// Why another candidate was chosen before this one; empty for the chosen one.
-std::string WhyNot(const QueryPlan& plan, size_t index) {
-  const TablePlan& candidate = plan.candidates[index];
-  if (candidate.standing == Standing::kUnfit) return candidate.reason;
-  if (plan.chosen == index || !plan.chosen) return "";
-  const TablePlan& chosen = plan.candidates[*plan.chosen];
-  if (candidate.standing < chosen.standing) return candidate.reason;
-  if (candidate.is_scan() && !chosen.is_scan()) return "it would read the whole table";
-  if (candidate.standing == Standing::kPartial && candidate.lack > chosen.lack) {
-    return candidate.reason + "; " + chosen.table->name + " lacks less";
-  }
-  if (!candidate.estimate || !chosen.estimate) return "";
-  if (candidate.cost() == chosen.cost()) return "it costs as much, and comes later in the file";
-  return fmt::format("it costs more: {}, and {} {}", candidate.cost(), chosen.table->name,
-                     chosen.cost());
-}
-
-ordered_json MembersOf(const TablePlan& plan) {
-  ordered_json members = {{"table", plan.table->name},
-                          {"kind", plan.is_scan() ? "scan" : "range"},
-                          {"ranges", plan.is_scan() ? 1 : plan.ranges.ranges.size()}};
-  if (plan.standing == Standing::kPartial) {
-    members["complete"] = false;
-    members["note"] = plan.reason;
-  }
-  return members;
-}
-
-std::string Dump(const ordered_json& answer) {
-  return answer.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 }  // namespace
 
 Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates estimates) {
@@ -201,31 +166,20 @@ Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store) {
   return plan;
 }
 
-void AppendPlanMembers(const TablePlan& plan, std::string* out) {
-  const std::string members = Dump(MembersOf(plan));
-  out->append(members, 1, members.size() - 2);
-}
-
-std::string PlanJson(const QueryPlan& plan) {
-  ordered_json answer =
-      plan.chosen ? MembersOf(plan.candidates[*plan.chosen]) : ordered_json::object();
-  if (plan.refusal) answer["refused"] = plan.refusal->message();
-  answer["candidates"] = ordered_json::array();
-  for (size_t i = 0; i < plan.candidates.size(); ++i) {
-    const TablePlan& candidate = plan.candidates[i];
-    ordered_json one = {{"table", candidate.table->name}};
-    if (candidate.standing != Standing::kUnfit) one = MembersOf(candidate);
-    if (candidate.estimate) {
-      one["estimated_rows"] = candidate.estimate->rows;
-      one["estimated_bytes"] = candidate.estimate->bytes;
-      one["cost"] = candidate.cost();
-    }
-    one["chosen"] = plan.chosen == i;
-    const std::string why_not = WhyNot(plan, i);
-    if (!why_not.empty()) one["why_not"] = why_not;
-    answer["candidates"].push_back(std::move(one));
+std::string WhyNot(const QueryPlan& plan, size_t index) {
+  const TablePlan& candidate = plan.candidates[index];
+  if (candidate.standing == Standing::kUnfit) return candidate.reason;
+  if (plan.chosen == index || !plan.chosen) return "";
+  const TablePlan& chosen = plan.candidates[*plan.chosen];
+  if (candidate.standing < chosen.standing) return candidate.reason;
+  if (candidate.is_scan() && !chosen.is_scan()) return "it would read the whole table";
+  if (candidate.standing == Standing::kPartial && candidate.lack > chosen.lack) {
+    return candidate.reason + "; " + chosen.table->name + " lacks less";
   }
-  return Dump(answer);
+  if (!candidate.estimate || !chosen.estimate) return "";
+  if (candidate.cost() == chosen.cost()) return "it costs as much, and comes later in the file";
+  return fmt::format("it costs more: {}, and {} {}", candidate.cost(), chosen.table->name,
+                     chosen.cost());
 }
 
 }  // namespace tallyd

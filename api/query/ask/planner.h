@@ -36,10 +36,8 @@ Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates es
 // none.
 Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store);
 
-// The members of a plan, without braces: "table":...,"kind":...,"ranges":...
-void AppendPlanMembers(const TablePlan& plan, std::string* out);
-// The answer of GET .../plan.
-std::string PlanJson(const QueryPlan& plan);
+// Why another candidate was chosen before this one; empty for the chosen one.
+std::string WhyNot(const QueryPlan& plan, size_t index);
 
 }  // namespace tallyd
 
