@@ -44,7 +44,7 @@ struct ShapePlan {
 };
 
 // What one call of Map works with.
-struct Job {
+struct MapCall {
   TimeUs expires_by = 0;    // What has expired by then is not stored.
   TimeUs next_arrival = 0;  // Of the next event without a time.
   Batch* batch = nullptr;
@@ -128,14 +128,14 @@ struct Mapper::Impl {
   const ShapePlan& PlanOf(const Shape& shape);
   std::unique_ptr<ShapePlan> Compile(const Shape& shape, Store* interner) const;
   std::string WhyNowhere(const std::vector<TableMapping>& plans) const;
-  void MapEvent(const Event& event, const ShapePlan& plan, Job* job);
-  bool RenderTables(const Event& event, const ShapePlan& plan, Job* job, size_t* expired);
-  bool CheckValues(const Event& event, const ShapePlan& plan, Job* job, bool* new_types);
-  void PutRows(Job* job);
-  void LearnTypes(const Event& event, const ShapePlan& plan, Job* job);
-  static void Spell(const ShapePlan& plan, size_t when, Job* job);
-  void NoteSpellings(Job* job);
-  void LearnMissed(const Event& event, const ShapePlan& plan, Job* job);
+  void MapEvent(const Event& event, const ShapePlan& plan, MapCall* call);
+  bool RenderTables(const Event& event, const ShapePlan& plan, MapCall* call, size_t* expired);
+  bool CheckValues(const Event& event, const ShapePlan& plan, MapCall* call, bool* new_types);
+  void PutRows(MapCall* call);
+  void LearnTypes(const Event& event, const ShapePlan& plan, MapCall* call);
+  static void Spell(const ShapePlan& plan, size_t when, MapCall* call);
+  void NoteSpellings(MapCall* call);
+  void LearnMissed(const Event& event, const ShapePlan& plan, MapCall* call);
 
   const std::shared_ptr<const Schema> schema;
   const Stream& stream;
@@ -154,11 +154,11 @@ Mapper::~Mapper() = default;
 MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
-  Job job;
-  job.expires_by = std::min(arrival, impl_->store.RetentionNow());
-  job.next_arrival = arrival;
-  job.batch = batch;
-  job.outcome = &outcome;
+  MapCall call;
+  call.expires_by = std::min(arrival, impl_->store.RetentionNow());
+  call.next_arrival = arrival;
+  call.batch = batch;
+  call.outcome = &outcome;
   const Shape* shape = nullptr;
   const ShapePlan* plan = nullptr;
   std::unique_ptr<ShapePlan> own_plan;  // Of a shape that does not recur.
@@ -171,19 +171,19 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
       } else {
         own_plan = impl_->Compile(*shape, nullptr);
         plan = own_plan.get();
-        job.learned_of = nullptr;
+        call.learned_of = nullptr;
         own_plan->of_one_event = true;
-        job.spelled_by = nullptr;
-        job.missed_of = nullptr;
+        call.spelled_by = nullptr;
+        call.missed_of = nullptr;
       }
     }
-    impl_->MapEvent(event, *plan, &job);
+    impl_->MapEvent(event, *plan, &call);
   }
-  impl_->NoteSpellings(&job);
-  outcome.rows = job.counts.rows();
-  outcome.cells = job.counts.cells();
+  impl_->NoteSpellings(&call);
+  outcome.rows = call.counts.rows();
+  outcome.cells = call.counts.cells();
   outcome.errors = events.errors();
-  outcome.errors.Merge(job.errors);
+  outcome.errors.Merge(call.errors);
   return outcome;
 }
 
@@ -230,35 +230,35 @@ std::string Mapper::Impl::WhyNowhere(const std::vector<TableMapping>& all) const
   return why;
 }
 
-void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, Job* job) {
+void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, MapCall* call) {
   if (plan.refused) {
-    job->errors.Add(event.index, *plan.refused);
+    call->errors.Add(event.index, *plan.refused);
     return;
   }
   bool new_types = false;
   size_t expired = 0;
-  if (!CheckValues(event, plan, job, &new_types)) return;
-  if (!RenderTables(event, plan, job, &expired)) return;
-  PutRows(job);
-  if (!job->renderer.rows().empty()) {
-    if (new_types) LearnTypes(event, plan, job);
-    if (!plan.compact.empty() && job->spelled_by != &plan) {
-      job->spelled_by = &plan;
-      const size_t when = ++job->times_spelled;
+  if (!CheckValues(event, plan, call, &new_types)) return;
+  if (!RenderTables(event, plan, call, &expired)) return;
+  PutRows(call);
+  if (!call->renderer.rows().empty()) {
+    if (new_types) LearnTypes(event, plan, call);
+    if (!plan.compact.empty() && call->spelled_by != &plan) {
+      call->spelled_by = &plan;
+      const size_t when = ++call->times_spelled;
       if (plan.of_one_event) {
-        Spell(plan, when, job);
+        Spell(plan, when, call);
       } else {
-        job->spelling_plans[&plan] = when;
+        call->spelling_plans[&plan] = when;
       }
     }
-    if (!plan.missed.empty()) LearnMissed(event, plan, job);
+    if (!plan.missed.empty()) LearnMissed(event, plan, call);
   }
-  ++job->outcome->events;
-  if (expired > 0) ++job->outcome->expired;
+  ++call->outcome->events;
+  if (expired > 0) ++call->outcome->expired;
 }
 
 // One pass over the values: is one too large, and has one a type that is new to the stream?
-bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, Job* job,
+bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, MapCall* call,
                                bool* new_types) {
   for (size_t i = 0; i < event.values.size(); ++i) {
     const Value& value = event.values[i];
@@ -266,7 +266,7 @@ bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, Job* j
     if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
     if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
       const std::string& field = event.shape->fields[i];
-      job->errors.Add(
+      call->errors.Add(
           event.index,
           {field, fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
                               field, value.AsView().size(), kMaxValueBytes)});
@@ -276,101 +276,101 @@ bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, Job* j
   return true;
 }
 
-bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, Job* job,
+bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, MapCall* call,
                                 size_t* expired) {
-  job->renderer.Begin();
+  call->renderer.Begin();
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
   for (const TableMapping& table : plan.tables) {
-    EventTimes times{0, stream.unit, job->expires_by};
+    EventTimes times{0, stream.unit, call->expires_by};
     if (!table.time_value) {
-      if (given < 0) given = std::min(job->next_arrival++, kMaxTimeUs);
+      if (given < 0) given = std::min(call->next_arrival++, kMaxTimeUs);
       times.time = given;
     } else {
       const Value& value = event.values[*table.time_value];
       const Result<TimeUs> time = ParseEventTime(value, stream.unit);
       if (!time) {
         const std::string& field = table.table->time_field;
-        job->errors.Add(event.index,
-                        {field, fmt::format("field \"{}\": {}", field, time.error().message())});
+        call->errors.Add(event.index,
+                         {field, fmt::format("field \"{}\": {}", field, time.error().message())});
         return false;
       }
       times.time = *time;
     }
-    switch (job->renderer.Render(table, event, times)) {
+    switch (call->renderer.Render(table, event, times)) {
       case RowRenderer::Outcome::kRendered:
         break;
       case RowRenderer::Outcome::kExpired:
         ++*expired;
         break;
       case RowRenderer::Outcome::kRefused:
-        job->errors.Add(event.index, job->renderer.refusal());
+        call->errors.Add(event.index, call->renderer.refusal());
         return false;
     }
   }
   return true;
 }
 
-void Mapper::Impl::PutRows(Job* job) {
-  const RowRenderer& renderer = job->renderer;
+void Mapper::Impl::PutRows(MapCall* call) {
+  const RowRenderer& renderer = call->renderer;
   for (const PendingRow& row : renderer.rows()) {
     const TableInfo& table = *row.plan->info;
     const std::span<const Value> values = renderer.values(row);
     if (row.set != nullptr) {
-      job->batch->Put(table, row.key, row.time, *row.set, values);
-      job->counts.Add(table, row.key, row.time, *row.set, values);
+      call->batch->Put(table, row.key, row.time, *row.set, values);
+      call->counts.Add(table, row.key, row.time, *row.set, values);
     } else {
-      job->batch->Put(table, row.key, row.time, renderer.columns(row), values);
-      job->counts.Add(table, row.key, row.time, renderer.columns(row), values);
+      call->batch->Put(table, row.key, row.time, renderer.columns(row), values);
+      call->counts.Add(table, row.key, row.time, renderer.columns(row), values);
     }
   }
 }
 
-void Mapper::Impl::LearnMissed(const Event& event, const ShapePlan& plan, Job* job) {
-  if (job->missed_of == &plan || plan.missed_is_known.load(std::memory_order_relaxed)) return;
-  job->missed_of = &plan;
+void Mapper::Impl::LearnMissed(const Event& event, const ShapePlan& plan, MapCall* call) {
+  if (call->missed_of == &plan || plan.missed_is_known.load(std::memory_order_relaxed)) return;
+  call->missed_of = &plan;
   bool all_known = true;
   for (const MissedByTable& missed : plan.missed) {
     const std::string& field = event.shape->fields[missed.field];
     if (seen_fields.KnowsMissed(*missed.table, field, missed.how)) continue;
-    job->batch->AddMissed(*missed.table, field, missed.how);
+    call->batch->AddMissed(*missed.table, field, missed.how);
     all_known = false;
   }
   plan.missed_is_known.store(all_known, std::memory_order_relaxed);
   if (!all_known) seen_fields.NoteMissing();
 }
 
-void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, Job* job) {
-  if (job->learned_of != &plan) {
-    job->learned_of = &plan;
-    job->learned.assign(event.values.size(), 0);
+void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, MapCall* call) {
+  if (call->learned_of != &plan) {
+    call->learned_of = &plan;
+    call->learned.assign(event.values.size(), 0);
   }
   for (size_t i = 0; i < event.values.size(); ++i) {
-    const auto known =
-        static_cast<uint8_t>(plan.known_types[i].load(std::memory_order_relaxed) | job->learned[i]);
+    const auto known = static_cast<uint8_t>(plan.known_types[i].load(std::memory_order_relaxed) |
+                                            call->learned[i]);
     const uint8_t types = TypeBitsOf(event.values[i], known);
     if ((types & ~known) == 0) continue;
     const uint8_t stored = seen_fields.KnownTypes(event.shape->fields[i]);
     plan.known_types[i].fetch_or(stored, std::memory_order_relaxed);
     if ((types & ~stored) == 0) continue;
-    job->learned[i] |= types;
-    job->batch->AddField(stream.name, event.shape->fields[i], types);
+    call->learned[i] |= types;
+    call->batch->AddField(stream.name, event.shape->fields[i], types);
     seen_fields.NoteMissing();
   }
 }
 
-void Mapper::Impl::Spell(const ShapePlan& plan, size_t when, Job* job) {
+void Mapper::Impl::Spell(const ShapePlan& plan, size_t when, MapCall* call) {
   for (const auto& [compact, field] : plan.compact) {
-    auto& [last, spelling] = job->spellings[compact];
+    auto& [last, spelling] = call->spellings[compact];
     if (last < when) std::tie(last, spelling) = std::tie(when, field);
   }
 }
 
-void Mapper::Impl::NoteSpellings(Job* job) {
-  for (const auto& [plan, when] : job->spelling_plans) Spell(*plan, when, job);
-  for (const auto& [compact, last] : job->spellings) {
+void Mapper::Impl::NoteSpellings(MapCall* call) {
+  for (const auto& [plan, when] : call->spelling_plans) Spell(*plan, when, call);
+  for (const auto& [compact, last] : call->spellings) {
     const std::string& field = last.second;
     if (seen_fields.IsLastSpelling(compact, field)) continue;
-    job->batch->NoteSpelling(stream.name, field);
+    call->batch->NoteSpelling(stream.name, field);
     seen_fields.NoteSpelling(compact, field);
   }
 }
