@@ -12,13 +12,14 @@ namespace tallyd {
 
 enum class TemplateUse { kKey, kValue };
 
-struct EventTime {
-  TimeUs t = 0;   // The table's time of the event.
-  TimeUnit unit;  // The stream's, of times in other fields.
+// The time by which an event stands in a table, and the unit of times in its other fields.
+struct TableTime {
+  TimeUs t = 0;
+  TimeUnit unit;
 };
 
 // Allocates nothing beyond `out`. After an error `out` may end in part of the text.
-Status AppendPlaceholder(const Segment& segment, const Value& value, const EventTime& time,
+Status AppendPlaceholder(const Segment& segment, const Value& value, const TableTime& time,
                          TemplateUse use, std::string* out);
 
 // How many bytes at the start of `rest` are the placeholder's by their form alone (fixed width,

@@ -28,7 +28,7 @@ std::string_view Tail(const std::string& out, size_t start) {
 }
 
 // The value's text, unescaped. The time field may be absent from an event that was given a time.
-Status AppendPlain(const Segment& segment, const Value& value, const EventTime& time,
+Status AppendPlain(const Segment& segment, const Value& value, const TableTime& time,
                    std::string* out) {
   if (!value.is_null()) {
     AppendText(value, out);
@@ -40,7 +40,7 @@ Status AppendPlain(const Segment& segment, const Value& value, const EventTime& 
   return {};
 }
 
-Status AppendSalt(const Segment& segment, const Value& value, const EventTime& time,
+Status AppendSalt(const Segment& segment, const Value& value, const TableTime& time,
                   std::string* out) {
   const size_t start = out->size();
   if (segment.of_time_field) {
@@ -120,7 +120,7 @@ void ReverseLabels(char* begin, char* end) {
   }
 }
 
-Status AppendPlaceholder(const Segment& segment, const Value& value, const EventTime& time,
+Status AppendPlaceholder(const Segment& segment, const Value& value, const TableTime& time,
                          TemplateUse use, std::string* out) {
   assert(!segment.is_literal());
   if (segment.is_time) {

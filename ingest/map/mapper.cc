@@ -281,22 +281,22 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, MapCa
   call->renderer.Begin();
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
   for (const TableMapping& table : plan.tables) {
-    EventTimes times{0, stream.unit, call->expires_by};
+    TableTime time{0, stream.unit};
     if (!table.time_value) {
       if (given < 0) given = std::min(call->next_arrival++, kMaxTimeUs);
-      times.time = given;
+      time.t = given;
     } else {
       const Value& value = event.values[*table.time_value];
-      const Result<TimeUs> time = ParseEventTime(value, stream.unit);
-      if (!time) {
+      const Result<TimeUs> own = ParseEventTime(value, stream.unit);
+      if (!own) {
         const std::string& field = table.table->time_field;
         call->errors.Add(event.index,
-                         {field, fmt::format("field \"{}\": {}", field, time.error().message())});
+                         {field, fmt::format("field \"{}\": {}", field, own.error().message())});
         return false;
       }
-      times.time = *time;
+      time.t = *own;
     }
-    switch (call->renderer.Render(table, event, times)) {
+    switch (call->renderer.Render(table, event, time, call->expires_by)) {
       case RowRenderer::Outcome::kRendered:
         break;
       case RowRenderer::Outcome::kExpired:

@@ -22,14 +22,14 @@ void RowRenderer::Begin() {
 }
 
 RowRenderer::Outcome RowRenderer::Render(const TableMapping& plan, const Event& event,
-                                         const EventTimes& times) {
+                                         const TableTime& time, TimeUs expires_by) {
   expired_.clear();
   for (const auto& [family, max_age] : plan.max_ages) {
-    if (times.time < times.now - max_age) expired_.push_back(family);
+    if (time.t < expires_by - max_age) expired_.push_back(family);
   }
   Outcome outcome = Outcome::kExpired;
   for (const RowPlan& row : plan.rows) {
-    switch (RenderRow(plan, row, event, times)) {
+    switch (RenderRow(plan, row, event, time)) {
       case Outcome::kRendered:
         outcome = Outcome::kRendered;
         break;
@@ -43,15 +43,15 @@ RowRenderer::Outcome RowRenderer::Render(const TableMapping& plan, const Event& 
 }
 
 RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowPlan& row,
-                                            const Event& event, const EventTimes& times) {
-  if (!RenderKey(plan, row, event, times)) return Outcome::kRefused;
-  PendingRow pending{&plan, arena_.Copy(text_), times.time, row.set, values_.size(),
+                                            const Event& event, const TableTime& time) {
+  if (!RenderKey(plan, row, event, time)) return Outcome::kRefused;
+  PendingRow pending{&plan, arena_.Copy(text_), time.t, row.set, values_.size(),
                      0,     columns_.size()};
   if (!row.gather.empty()) {
     for (const uint32_t field : row.gather) values_.push_back(event.values[field]);
   } else {
     for (const CellPlan& cell : row.cells) {
-      if (!RenderCell(plan, cell, event, times)) return Outcome::kRefused;
+      if (!RenderCell(plan, cell, event, time)) return Outcome::kRefused;
     }
   }
   pending.value_count = values_.size() - pending.first_value;
@@ -67,8 +67,8 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowP
 
 // Into text_.
 bool RowRenderer::RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
-                            const EventTimes& times) {
-  if (!RenderText(row.key, TemplateUse::kKey, event, times)) return false;
+                            const TableTime& time) {
+  if (!RenderText(row.key, TemplateUse::kKey, event, time)) return false;
   if (text_.size() > kMaxRowKeyBytes) {
     return Refuse({}, fmt::format("its row key in {} would have {} bytes; at most {} are stored",
                                   plan.table->name, text_.size(), kMaxRowKeyBytes));
@@ -77,13 +77,13 @@ bool RowRenderer::RenderKey(const TableMapping& plan, const RowPlan& row, const 
 }
 
 bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
-                             const EventTimes& times) {
+                             const TableTime& time) {
   switch (cell.kind) {
     case CellPlan::Kind::kField:
       values_.push_back(event.values[cell.field]);
       break;
     case CellPlan::Kind::kText:
-      if (!RenderText(cell.text.parts, TemplateUse::kValue, event, times)) return false;
+      if (!RenderText(cell.text.parts, TemplateUse::kValue, event, time)) return false;
       values_.push_back(Value::String(arena_.Copy(text_)));
       break;
     case CellPlan::Kind::kBlob:
@@ -99,7 +99,7 @@ bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, con
     columns_.push_back({cell.family, cell.name.constant()});
     return true;
   }
-  if (!RenderText(cell.name.parts, TemplateUse::kValue, event, times)) return false;
+  if (!RenderText(cell.name.parts, TemplateUse::kValue, event, time)) return false;
   if (text_.size() > kMaxQualifierBytes) {
     return Refuse({},
                   fmt::format("a column's name in {} would have {} bytes; at most {} are stored",
@@ -115,8 +115,7 @@ bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, con
 
 // Into text_.
 bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
-                             const EventTimes& times) {
-  const EventTime time{times.time, times.unit};
+                             const TableTime& time) {
   text_.clear();
   for (const TextPart& part : parts) {
     const Segment* segment = nullptr;

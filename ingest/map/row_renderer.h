@@ -32,17 +32,13 @@ struct PendingRow {
   size_t first_column = 0;
 };
 
-struct EventTimes {
-  TimeUs time = 0;  // The event's, in this table.
-  TimeUnit unit = TimeUnit::kMilliseconds;
-  TimeUs now = 0;  // For what is expired already.
-};
-
 class RowRenderer {
  public:
   enum class Outcome : uint8_t { kRendered, kExpired, kRefused };
   void Begin();
-  Outcome Render(const TableMapping& plan, const Event& event, const EventTimes& times);
+  // What the families have forgotten by `expires_by` is not rendered.
+  Outcome Render(const TableMapping& plan, const Event& event, const TableTime& time,
+                 TimeUs expires_by);
 
   std::span<const PendingRow> rows() const { return rows_; }
   std::span<const Value> values(const PendingRow& row) const {
@@ -55,13 +51,13 @@ class RowRenderer {
 
  private:
   Outcome RenderRow(const TableMapping& plan, const RowPlan& row, const Event& event,
-                    const EventTimes& times);
+                    const TableTime& time);
   bool RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
-                 const EventTimes& times);
+                 const TableTime& time);
   bool RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
-                  const EventTimes& times);
+                  const TableTime& time);
   bool RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
-                  const EventTimes& times);
+                  const TableTime& time);
   void RenderBlob(const CellPlan& cell, const Event& event);
   bool DropExpired(PendingRow* row);
   bool CheckDistinct(const TableMapping& plan, const RowPlan& row, const PendingRow& pending);
