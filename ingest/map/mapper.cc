@@ -30,7 +30,7 @@ struct MissedByTable {
 };
 
 // What becomes of the events of one shape.
-struct ShapePlan {
+struct ShapeMapping {
   std::vector<TableMapping> tables;  // Those that the events enter.
   std::optional<Refusal> refused;    // What all events of the shape are refused for.
   // Per field, the types that the store is known to know.
@@ -53,31 +53,31 @@ struct MapCall {
   BatchCounts counts;
   EventErrors errors;
   // Types that this batch already remembers, per field of `learned_of`.
-  const ShapePlan* learned_of = nullptr;
+  const ShapeMapping* learned_of = nullptr;
   std::vector<uint8_t> learned;
-  // Compact names: which plans that have some were used, and when last; of plans that do not stay,
-  // the names themselves, with the field and when.
-  const ShapePlan* spelled_by = nullptr;
+  // Compact names: which mappings that have some were used, and when last; of mappings that do not
+  // stay, the names themselves, with the field and when.
+  const ShapeMapping* spelled_by = nullptr;
   size_t times_spelled = 0;
-  std::unordered_map<const ShapePlan*, size_t> spelling_plans;
+  std::unordered_map<const ShapeMapping*, size_t> spelling_mappings;
   std::map<std::string, std::pair<size_t, std::string>> spellings;
-  const ShapePlan* missed_of = nullptr;  // This batch already remembers what these missed.
+  const ShapeMapping* missed_of = nullptr;  // This batch already remembers what these missed.
 };
 
 // Whether the value of this field is part of what the table stores.
 bool Keeps(const TableMapping& mapping, uint32_t field) {
-  const auto in_text = [field](const TextPlan& text) {
+  const auto in_text = [field](const TextMapping& text) {
     return std::ranges::any_of(text.parts, [field](const TextPart& part) {
       const auto* value = std::get_if<FieldPart>(&part);
       return value != nullptr && value->field == field;
     });
   };
-  const auto in_cell = [&](const CellPlan& cell) {
-    return in_text(cell.name) || (cell.kind == CellPlan::Kind::kField && cell.field == field) ||
-           (cell.kind == CellPlan::Kind::kText && in_text(cell.text)) ||
+  const auto in_cell = [&](const CellMapping& cell) {
+    return in_text(cell.name) || (cell.kind == CellMapping::Kind::kField && cell.field == field) ||
+           (cell.kind == CellMapping::Kind::kText && in_text(cell.text)) ||
            std::ranges::count(cell.blob_fields, field) > 0;
   };
-  return std::ranges::any_of(mapping.rows, [&](const RowPlan& row) {
+  return std::ranges::any_of(mapping.rows, [&](const RowMapping& row) {
     return in_text({row.key}) || std::ranges::any_of(row.cells, in_cell) ||
            std::ranges::count(row.gather, field) > 0;
   });
@@ -125,17 +125,18 @@ struct Mapper::Impl {
     }
   }
 
-  const ShapePlan& PlanOf(const Shape& shape);
-  std::unique_ptr<ShapePlan> Compile(const Shape& shape, Store* interner) const;
-  std::string WhyNowhere(const std::vector<TableMapping>& plans) const;
-  void MapEvent(const Event& event, const ShapePlan& plan, MapCall* call);
-  bool RenderTables(const Event& event, const ShapePlan& plan, MapCall* call, size_t* expired);
-  bool CheckValues(const Event& event, const ShapePlan& plan, MapCall* call, bool* new_types);
+  const ShapeMapping& MappingOf(const Shape& shape);
+  std::unique_ptr<ShapeMapping> Compile(const Shape& shape, Store* interner) const;
+  std::string WhyNowhere(const std::vector<TableMapping>& mappings) const;
+  void MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call);
+  bool RenderTables(const Event& event, const ShapeMapping& mapping, MapCall* call,
+                    size_t* expired);
+  bool CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call, bool* new_types);
   void PutRows(MapCall* call);
-  void LearnTypes(const Event& event, const ShapePlan& plan, MapCall* call);
-  static void Spell(const ShapePlan& plan, size_t when, MapCall* call);
+  void LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call);
+  static void Spell(const ShapeMapping& mapping, size_t when, MapCall* call);
   void NoteSpellings(MapCall* call);
-  void LearnMissed(const Event& event, const ShapePlan& plan, MapCall* call);
+  void LearnMissed(const Event& event, const ShapeMapping& mapping, MapCall* call);
 
   const std::shared_ptr<const Schema> schema;
   const Stream& stream;
@@ -144,7 +145,8 @@ struct Mapper::Impl {
   std::deque<MappedTable> tables;
 
   std::shared_mutex mutex;
-  std::unordered_map<const Shape*, std::unique_ptr<const ShapePlan>> plans;  // Of interned shapes.
+  std::unordered_map<const Shape*, std::unique_ptr<const ShapeMapping>>
+      mappings;  // Of interned shapes.
 };
 
 Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store)
@@ -160,24 +162,24 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
   call.batch = batch;
   call.outcome = &outcome;
   const Shape* shape = nullptr;
-  const ShapePlan* plan = nullptr;
-  std::unique_ptr<ShapePlan> own_plan;  // Of a shape that does not recur.
+  const ShapeMapping* mapping = nullptr;
+  std::unique_ptr<ShapeMapping> own_mapping;  // Of a shape that does not recur.
   for (size_t i = 0; i < events.size(); ++i) {
     const Event event = events.event(i);
     if (event.shape != shape) {
       shape = event.shape;
       if (shape->interned) {
-        plan = &impl_->PlanOf(*shape);
+        mapping = &impl_->MappingOf(*shape);
       } else {
-        own_plan = impl_->Compile(*shape, nullptr);
-        plan = own_plan.get();
+        own_mapping = impl_->Compile(*shape, nullptr);
+        mapping = own_mapping.get();
         call.learned_of = nullptr;
-        own_plan->of_one_event = true;
+        own_mapping->of_one_event = true;
         call.spelled_by = nullptr;
         call.missed_of = nullptr;
       }
     }
-    impl_->MapEvent(event, *plan, &call);
+    impl_->MapEvent(event, *mapping, &call);
   }
   impl_->NoteSpellings(&call);
   outcome.rows = call.counts.rows();
@@ -187,37 +189,37 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
   return outcome;
 }
 
-const ShapePlan& Mapper::Impl::PlanOf(const Shape& shape) {
+const ShapeMapping& Mapper::Impl::MappingOf(const Shape& shape) {
   {
     std::shared_lock lock(mutex);
-    if (const auto found = plans.find(&shape); found != plans.end()) return *found->second;
+    if (const auto found = mappings.find(&shape); found != mappings.end()) return *found->second;
   }
   // Interning columns may wait for the disk: not under the lock. Two threads may do it twice.
-  std::unique_ptr<const ShapePlan> plan = Compile(shape, &store);
+  std::unique_ptr<const ShapeMapping> mapping = Compile(shape, &store);
   std::unique_lock lock(mutex);
-  return *plans.try_emplace(&shape, std::move(plan)).first->second;
+  return *mappings.try_emplace(&shape, std::move(mapping)).first->second;
 }
 
-std::unique_ptr<ShapePlan> Mapper::Impl::Compile(const Shape& shape, Store* interner) const {
-  auto plan = std::make_unique<ShapePlan>();
+std::unique_ptr<ShapeMapping> Mapper::Impl::Compile(const Shape& shape, Store* interner) const {
+  auto mapping = std::make_unique<ShapeMapping>();
   std::vector<TableMapping> all;
   for (const MappedTable& table : tables) {
     all.push_back(CompileTableMapping(table, shape, interner));
-    if (all.back().refused && !plan->refused) plan->refused = all.back().refused;
-    AddMissed(all.back(), shape, &plan->missed);
+    if (all.back().refused && !mapping->refused) mapping->refused = all.back().refused;
+    AddMissed(all.back(), shape, &mapping->missed);
   }
   const bool nowhere =
       std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
-  if (nowhere) plan->refused = Refusal{{}, WhyNowhere(all)};
+  if (nowhere) mapping->refused = Refusal{{}, WhyNowhere(all)};
   std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
-  plan->tables = std::move(all);
-  plan->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
+  mapping->tables = std::move(all);
+  mapping->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
   for (size_t i = 0; i < shape.fields.size(); ++i) {
     const bool compact = std::ranges::any_of(
         tables, [&](const auto& mapped) { return IsCompacted(mapped.table, shape.fields[i]); });
-    if (compact) plan->compact.emplace_back(CompactName(shape.fields[i]), shape.fields[i]);
+    if (compact) mapping->compact.emplace_back(CompactName(shape.fields[i]), shape.fields[i]);
   }
-  return plan;
+  return mapping;
 }
 
 std::string Mapper::Impl::WhyNowhere(const std::vector<TableMapping>& all) const {
@@ -230,39 +232,39 @@ std::string Mapper::Impl::WhyNowhere(const std::vector<TableMapping>& all) const
   return why;
 }
 
-void Mapper::Impl::MapEvent(const Event& event, const ShapePlan& plan, MapCall* call) {
-  if (plan.refused) {
-    call->errors.Add(event.index, *plan.refused);
+void Mapper::Impl::MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call) {
+  if (mapping.refused) {
+    call->errors.Add(event.index, *mapping.refused);
     return;
   }
   bool new_types = false;
   size_t expired = 0;
-  if (!CheckValues(event, plan, call, &new_types)) return;
-  if (!RenderTables(event, plan, call, &expired)) return;
+  if (!CheckValues(event, mapping, call, &new_types)) return;
+  if (!RenderTables(event, mapping, call, &expired)) return;
   PutRows(call);
   if (!call->renderer.rows().empty()) {
-    if (new_types) LearnTypes(event, plan, call);
-    if (!plan.compact.empty() && call->spelled_by != &plan) {
-      call->spelled_by = &plan;
+    if (new_types) LearnTypes(event, mapping, call);
+    if (!mapping.compact.empty() && call->spelled_by != &mapping) {
+      call->spelled_by = &mapping;
       const size_t when = ++call->times_spelled;
-      if (plan.of_one_event) {
-        Spell(plan, when, call);
+      if (mapping.of_one_event) {
+        Spell(mapping, when, call);
       } else {
-        call->spelling_plans[&plan] = when;
+        call->spelling_mappings[&mapping] = when;
       }
     }
-    if (!plan.missed.empty()) LearnMissed(event, plan, call);
+    if (!mapping.missed.empty()) LearnMissed(event, mapping, call);
   }
   ++call->outcome->events;
   if (expired > 0) ++call->outcome->expired;
 }
 
 // One pass over the values: is one too large, and has one a type that is new to the stream?
-bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, MapCall* call,
+bool Mapper::Impl::CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call,
                                bool* new_types) {
   for (size_t i = 0; i < event.values.size(); ++i) {
     const Value& value = event.values[i];
-    const uint8_t known = plan.known_types[i].load(std::memory_order_relaxed);
+    const uint8_t known = mapping.known_types[i].load(std::memory_order_relaxed);
     if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
     if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
       const std::string& field = event.shape->fields[i];
@@ -276,11 +278,11 @@ bool Mapper::Impl::CheckValues(const Event& event, const ShapePlan& plan, MapCal
   return true;
 }
 
-bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, MapCall* call,
+bool Mapper::Impl::RenderTables(const Event& event, const ShapeMapping& mapping, MapCall* call,
                                 size_t* expired) {
   call->renderer.Begin();
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
-  for (const TableMapping& table : plan.tables) {
+  for (const TableMapping& table : mapping.tables) {
     TableTime time{0, stream.unit};
     if (!table.time_value) {
       if (given < 0) given = std::min(call->next_arrival++, kMaxTimeUs);
@@ -313,7 +315,7 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapePlan& plan, MapCa
 void Mapper::Impl::PutRows(MapCall* call) {
   const RowRenderer& renderer = call->renderer;
   for (const PendingRow& row : renderer.rows()) {
-    const TableInfo& table = *row.plan->info;
+    const TableInfo& table = *row.mapping->info;
     const std::span<const Value> values = renderer.values(row);
     if (row.set != nullptr) {
       call->batch->Put(table, row.key, row.time, *row.set, values);
@@ -325,32 +327,33 @@ void Mapper::Impl::PutRows(MapCall* call) {
   }
 }
 
-void Mapper::Impl::LearnMissed(const Event& event, const ShapePlan& plan, MapCall* call) {
-  if (call->missed_of == &plan || plan.missed_is_known.load(std::memory_order_relaxed)) return;
-  call->missed_of = &plan;
+void Mapper::Impl::LearnMissed(const Event& event, const ShapeMapping& mapping, MapCall* call) {
+  if (call->missed_of == &mapping || mapping.missed_is_known.load(std::memory_order_relaxed))
+    return;
+  call->missed_of = &mapping;
   bool all_known = true;
-  for (const MissedByTable& missed : plan.missed) {
+  for (const MissedByTable& missed : mapping.missed) {
     const std::string& field = event.shape->fields[missed.field];
     if (seen_fields.KnowsMissed(*missed.table, field, missed.how)) continue;
     call->batch->AddMissed(*missed.table, field, missed.how);
     all_known = false;
   }
-  plan.missed_is_known.store(all_known, std::memory_order_relaxed);
+  mapping.missed_is_known.store(all_known, std::memory_order_relaxed);
   if (!all_known) seen_fields.NoteMissing();
 }
 
-void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, MapCall* call) {
-  if (call->learned_of != &plan) {
-    call->learned_of = &plan;
+void Mapper::Impl::LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call) {
+  if (call->learned_of != &mapping) {
+    call->learned_of = &mapping;
     call->learned.assign(event.values.size(), 0);
   }
   for (size_t i = 0; i < event.values.size(); ++i) {
-    const auto known = static_cast<uint8_t>(plan.known_types[i].load(std::memory_order_relaxed) |
+    const auto known = static_cast<uint8_t>(mapping.known_types[i].load(std::memory_order_relaxed) |
                                             call->learned[i]);
     const uint8_t types = TypeBitsOf(event.values[i], known);
     if ((types & ~known) == 0) continue;
     const uint8_t stored = seen_fields.KnownTypes(event.shape->fields[i]);
-    plan.known_types[i].fetch_or(stored, std::memory_order_relaxed);
+    mapping.known_types[i].fetch_or(stored, std::memory_order_relaxed);
     if ((types & ~stored) == 0) continue;
     call->learned[i] |= types;
     call->batch->AddField(stream.name, event.shape->fields[i], types);
@@ -358,15 +361,15 @@ void Mapper::Impl::LearnTypes(const Event& event, const ShapePlan& plan, MapCall
   }
 }
 
-void Mapper::Impl::Spell(const ShapePlan& plan, size_t when, MapCall* call) {
-  for (const auto& [compact, field] : plan.compact) {
+void Mapper::Impl::Spell(const ShapeMapping& mapping, size_t when, MapCall* call) {
+  for (const auto& [compact, field] : mapping.compact) {
     auto& [last, spelling] = call->spellings[compact];
     if (last < when) std::tie(last, spelling) = std::tie(when, field);
   }
 }
 
 void Mapper::Impl::NoteSpellings(MapCall* call) {
-  for (const auto& [plan, when] : call->spelling_plans) Spell(*plan, when, call);
+  for (const auto& [mapping, when] : call->spelling_mappings) Spell(*mapping, when, call);
   for (const auto& [compact, last] : call->spellings) {
     const std::string& field = last.second;
     if (seen_fields.IsLastSpelling(compact, field)) continue;

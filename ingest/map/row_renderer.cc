@@ -21,15 +21,15 @@ void RowRenderer::Begin() {
   arena_.Reset();
 }
 
-RowRenderer::Outcome RowRenderer::Render(const TableMapping& plan, const Event& event,
+RowRenderer::Outcome RowRenderer::Render(const TableMapping& mapping, const Event& event,
                                          const TableTime& time, TimeUs expires_by) {
   expired_.clear();
-  for (const auto& [family, max_age] : plan.max_ages) {
+  for (const auto& [family, max_age] : mapping.max_ages) {
     if (time.t < expires_by - max_age) expired_.push_back(family);
   }
   Outcome outcome = Outcome::kExpired;
-  for (const RowPlan& row : plan.rows) {
-    switch (RenderRow(plan, row, event, time)) {
+  for (const RowMapping& row : mapping.rows) {
+    switch (RenderRow(mapping, row, event, time)) {
       case Outcome::kRendered:
         outcome = Outcome::kRendered;
         break;
@@ -42,16 +42,16 @@ RowRenderer::Outcome RowRenderer::Render(const TableMapping& plan, const Event& 
   return outcome;
 }
 
-RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowPlan& row,
+RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const RowMapping& row,
                                             const Event& event, const TableTime& time) {
-  if (!RenderKey(plan, row, event, time)) return Outcome::kRefused;
-  PendingRow pending{&plan, arena_.Copy(text_), time.t, row.set, values_.size(),
-                     0,     columns_.size()};
+  if (!RenderKey(mapping, row, event, time)) return Outcome::kRefused;
+  PendingRow pending{&mapping, arena_.Copy(text_), time.t, row.set, values_.size(),
+                     0,        columns_.size()};
   if (!row.gather.empty()) {
     for (const uint32_t field : row.gather) values_.push_back(event.values[field]);
   } else {
-    for (const CellPlan& cell : row.cells) {
-      if (!RenderCell(plan, cell, event, time)) return Outcome::kRefused;
+    for (const CellMapping& cell : row.cells) {
+      if (!RenderCell(mapping, cell, event, time)) return Outcome::kRefused;
     }
   }
   pending.value_count = values_.size() - pending.first_value;
@@ -60,40 +60,40 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& plan, const RowP
     columns_.resize(pending.first_column);
     return Outcome::kExpired;
   }
-  if (row.names_vary && !CheckDistinct(plan, row, pending)) return Outcome::kRefused;
+  if (row.names_vary && !CheckDistinct(mapping, row, pending)) return Outcome::kRefused;
   rows_.push_back(pending);
   return Outcome::kRendered;
 }
 
 // Into text_.
-bool RowRenderer::RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
+bool RowRenderer::RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                             const TableTime& time) {
   if (!RenderText(row.key, TemplateUse::kKey, event, time)) return false;
   if (text_.size() > kMaxRowKeyBytes) {
     return Refuse({}, fmt::format("its row key in {} would have {} bytes; at most {} are stored",
-                                  plan.table->name, text_.size(), kMaxRowKeyBytes));
+                                  mapping.table->name, text_.size(), kMaxRowKeyBytes));
   }
   return true;
 }
 
-bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
-                             const TableTime& time) {
+bool RowRenderer::RenderCell(const TableMapping& mapping, const CellMapping& cell,
+                             const Event& event, const TableTime& time) {
   switch (cell.kind) {
-    case CellPlan::Kind::kField:
+    case CellMapping::Kind::kField:
       values_.push_back(event.values[cell.field]);
       break;
-    case CellPlan::Kind::kText:
+    case CellMapping::Kind::kText:
       if (!RenderText(cell.text.parts, TemplateUse::kValue, event, time)) return false;
       values_.push_back(Value::String(arena_.Copy(text_)));
       break;
-    case CellPlan::Kind::kBlob:
+    case CellMapping::Kind::kBlob:
       RenderBlob(cell, event);
       break;
   }
   const Value& value = values_.back();
   if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
     return Refuse({}, fmt::format("a value in {} would have {} bytes; at most {} are stored",
-                                  plan.table->name, value.AsView().size(), kMaxValueBytes));
+                                  mapping.table->name, value.AsView().size(), kMaxValueBytes));
   }
   if (cell.name.is_constant()) {
     columns_.push_back({cell.family, cell.name.constant()});
@@ -103,11 +103,12 @@ bool RowRenderer::RenderCell(const TableMapping& plan, const CellPlan& cell, con
   if (text_.size() > kMaxQualifierBytes) {
     return Refuse({},
                   fmt::format("a column's name in {} would have {} bytes; at most {} are stored",
-                              plan.table->name, text_.size(), kMaxQualifierBytes));
+                              mapping.table->name, text_.size(), kMaxQualifierBytes));
   }
   for (const auto& [qualifier, owner] : cell.taken) {
     if (qualifier != text_) continue;
-    return Refuse(cell.by.field, OneColumn(owner, cell.by, *plan.info, {cell.family, qualifier}));
+    return Refuse(cell.by.field,
+                  OneColumn(owner, cell.by, *mapping.info, {cell.family, qualifier}));
   }
   columns_.push_back({cell.family, arena_.Copy(text_)});
   return true;
@@ -139,7 +140,7 @@ bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, c
   return true;
 }
 
-void RowRenderer::RenderBlob(const CellPlan& cell, const Event& event) {
+void RowRenderer::RenderBlob(const CellMapping& cell, const Event& event) {
   blob_.clear();
   for (const uint32_t field : cell.blob_fields) {
     blob_.push_back({event.shape->fields[field], event.values[field]});
@@ -166,12 +167,12 @@ bool RowRenderer::DropExpired(PendingRow* row) {
 }
 
 // Names that hold values may turn out alike.
-bool RowRenderer::CheckDistinct(const TableMapping& plan, const RowPlan& row,
+bool RowRenderer::CheckDistinct(const TableMapping& mapping, const RowMapping& row,
                                 const PendingRow& pending) {
   const auto columns = std::span(columns_).subspan(pending.first_column, pending.value_count);
   const auto refuse = [&](size_t a, size_t b) {
     const ColumnWriter& by = row.cells[b].by;
-    return Refuse(by.field, OneColumn(row.cells[a].by, by, *plan.info, columns[a]));
+    return Refuse(by.field, OneColumn(row.cells[a].by, by, *mapping.info, columns[a]));
   };
   if (columns.size() <= kFewColumns) {
     for (size_t i = 0; i < columns.size(); ++i) {

@@ -23,7 +23,7 @@
 namespace tallyd {
 
 struct PendingRow {
-  const TableMapping* plan = nullptr;
+  const TableMapping* mapping = nullptr;
   std::string_view key;
   TimeUs time = 0;
   const ColumnSet* set = nullptr;  // Null: see columns().
@@ -37,7 +37,7 @@ class RowRenderer {
   enum class Outcome : uint8_t { kRendered, kExpired, kRefused };
   void Begin();
   // What the families have forgotten by `expires_by` is not rendered.
-  Outcome Render(const TableMapping& plan, const Event& event, const TableTime& time,
+  Outcome Render(const TableMapping& mapping, const Event& event, const TableTime& time,
                  TimeUs expires_by);
 
   std::span<const PendingRow> rows() const { return rows_; }
@@ -50,17 +50,17 @@ class RowRenderer {
   const Refusal& refusal() const { return refusal_; }
 
  private:
-  Outcome RenderRow(const TableMapping& plan, const RowPlan& row, const Event& event,
+  Outcome RenderRow(const TableMapping& mapping, const RowMapping& row, const Event& event,
                     const TableTime& time);
-  bool RenderKey(const TableMapping& plan, const RowPlan& row, const Event& event,
+  bool RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                  const TableTime& time);
-  bool RenderCell(const TableMapping& plan, const CellPlan& cell, const Event& event,
+  bool RenderCell(const TableMapping& mapping, const CellMapping& cell, const Event& event,
                   const TableTime& time);
   bool RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
                   const TableTime& time);
-  void RenderBlob(const CellPlan& cell, const Event& event);
+  void RenderBlob(const CellMapping& cell, const Event& event);
   bool DropExpired(PendingRow* row);
-  bool CheckDistinct(const TableMapping& plan, const RowPlan& row, const PendingRow& pending);
+  bool CheckDistinct(const TableMapping& mapping, const RowMapping& row, const PendingRow& pending);
   bool Refuse(std::string_view field, std::string detail);
 
   std::vector<PendingRow> rows_;

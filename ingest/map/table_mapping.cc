@@ -17,28 +17,29 @@ class Compiler {
  public:
   Compiler(const MappedTable& mapped, const Shape& shape, Store* store)
       : table_(mapped.table), claims_(mapped.claims), shape_(shape), store_(store) {
-    plan_.table = &mapped.table;
-    plan_.info = mapped.info;
+    mapping_.table = &mapped.table;
+    mapping_.info = mapped.info;
   }
 
   TableMapping Run() && {
     CompileRows();
-    return std::move(plan_);
+    return std::move(mapping_);
   }
 
  private:
   void CompileRows();
   void CompileRow(Measured measured);
-  bool CompileRule(const ColumnRule& rule, Measured measured, std::vector<CellPlan>* cells) const;
-  std::optional<CellPlan> CompileCell(const ColumnRule& rule, Measured measured) const;
-  std::optional<CellPlan> CompileBlob(const ColumnRule& rule, Measured measured) const;
-  std::optional<TextPlan> CompileText(const std::vector<Segment>& segments, Measured measured,
-                                      std::string_view field_name) const;
-  std::optional<TextPlan> CompileName(const ColumnRule& rule, Measured measured) const;
+  bool CompileRule(const ColumnRule& rule, Measured measured,
+                   std::vector<CellMapping>* cells) const;
+  std::optional<CellMapping> CompileCell(const ColumnRule& rule, Measured measured) const;
+  std::optional<CellMapping> CompileBlob(const ColumnRule& rule, Measured measured) const;
+  std::optional<TextMapping> CompileText(const std::vector<Segment>& segments, Measured measured,
+                                         std::string_view field_name) const;
+  std::optional<TextMapping> CompileName(const ColumnRule& rule, Measured measured) const;
   bool CompileKey(Measured measured, std::vector<TextPart>* parts);
-  bool CheckNames(std::vector<CellPlan>* cells);
-  bool CheckTaken(CellPlan* cell);
-  void InternColumns(RowPlan* row);
+  bool CheckNames(std::vector<CellMapping>* cells);
+  bool CheckTaken(CellMapping* cell);
+  void InternColumns(RowMapping* row);
   void CollectMaxAges();
   void Refuse(std::string_view field, std::string why);
 
@@ -46,7 +47,7 @@ class Compiler {
   const ColumnClaims& claims_;
   const Shape& shape_;
   Store* const store_;
-  TableMapping plan_;
+  TableMapping mapping_;
 };
 
 void AppendConstant(std::string_view text, std::vector<TextPart>* parts) {
@@ -61,38 +62,40 @@ void AppendConstant(std::string_view text, std::vector<TextPart>* parts) {
 void Compiler::CompileRows() {
   for (const std::string& field : table_.when) {
     if (!shape_.Find(field)) {
-      plan_.stays_out = fmt::format("it needs field \"{}\"", field);
+      mapping_.stays_out = fmt::format("it needs field \"{}\"", field);
       return;
     }
   }
-  plan_.time_value = shape_.Find(table_.time_field);
+  mapping_.time_value = shape_.Find(table_.time_field);
   if (table_.row_key.names_measured_field()) {
     for (uint32_t i = 0; i < shape_.fields.size(); ++i) CompileRow(i);
   } else {
     CompileRow({});
   }
-  if (plan_.rows.empty() && !plan_.refused) plan_.stays_out = "no column rule finds a value";
+  if (mapping_.rows.empty() && !mapping_.refused) {
+    mapping_.stays_out = "no column rule finds a value";
+  }
   CollectMaxAges();
 }
 
 // `measured`: the field of the row, where the row key names {field}.
 void Compiler::CompileRow(Measured measured) {
-  RowPlan row;
+  RowMapping row;
   bool found = false;
   for (const ColumnRule& rule : table_.columns) found |= CompileRule(rule, measured, &row.cells);
   if (!found) return;
   if (!CompileKey(measured, &row.key) || !CheckNames(&row.cells)) return;
   row.names_vary =
-      std::ranges::any_of(row.cells, [](const CellPlan& c) { return !c.name.is_constant(); });
+      std::ranges::any_of(row.cells, [](const CellMapping& c) { return !c.name.is_constant(); });
   InternColumns(&row);
-  plan_.rows.push_back(std::move(row));
+  mapping_.rows.push_back(std::move(row));
 }
 
 // Whether the rule found something to store.
 bool Compiler::CompileRule(const ColumnRule& rule, Measured measured,
-                           std::vector<CellPlan>* cells) const {
+                           std::vector<CellMapping>* cells) const {
   const size_t before = cells->size();
-  auto add = [&](std::optional<CellPlan> cell, std::string_view field = {}) {
+  auto add = [&](std::optional<CellMapping> cell, std::string_view field = {}) {
     if (!cell) return;
     cell->by = {static_cast<size_t>(&rule - table_.columns.data()), field};
     cells->push_back(std::move(*cell));
@@ -113,31 +116,31 @@ bool Compiler::CompileRule(const ColumnRule& rule, Measured measured,
 }
 
 // Empty if the rule names a field that the event lacks.
-std::optional<CellPlan> Compiler::CompileCell(const ColumnRule& rule, Measured measured) const {
-  CellPlan cell;
-  cell.family = *plan_.info->FindFamily(rule.family);
-  std::optional<TextPlan> name = CompileName(rule, measured);
+std::optional<CellMapping> Compiler::CompileCell(const ColumnRule& rule, Measured measured) const {
+  CellMapping cell;
+  cell.family = *mapping_.info->FindFamily(rule.family);
+  std::optional<TextMapping> name = CompileName(rule, measured);
   const std::string_view field_name =
       measured ? std::string_view(shape_.fields[*measured]) : std::string_view();
-  std::optional<TextPlan> text = CompileText(rule.value.segments(), measured, field_name);
+  std::optional<TextMapping> text = CompileText(rule.value.segments(), measured, field_name);
   if (!name || !text) return std::nullopt;
   cell.name = std::move(*name);
   const FieldPart* const only =
       text->parts.size() == 1 ? std::get_if<FieldPart>(&text->parts[0]) : nullptr;
   if (only != nullptr && only->segment->spec.kind == SpecKind::kText) {
-    cell.kind = CellPlan::Kind::kField;
+    cell.kind = CellMapping::Kind::kField;
     cell.field = only->field;
   } else {
-    cell.kind = CellPlan::Kind::kText;
+    cell.kind = CellMapping::Kind::kText;
     cell.text = std::move(*text);
   }
   return cell;
 }
 
-std::optional<CellPlan> Compiler::CompileBlob(const ColumnRule& rule, Measured measured) const {
-  CellPlan cell;
-  cell.family = *plan_.info->FindFamily(rule.family);
-  cell.kind = CellPlan::Kind::kBlob;
+std::optional<CellMapping> Compiler::CompileBlob(const ColumnRule& rule, Measured measured) const {
+  CellMapping cell;
+  cell.family = *mapping_.info->FindFamily(rule.family);
+  cell.kind = CellMapping::Kind::kBlob;
   cell.how = rule.serialize;
   AppendConstant(rule.name.text(), &cell.name.parts);
   for (uint32_t i = 0; i < shape_.fields.size(); ++i) {
@@ -148,36 +151,36 @@ std::optional<CellPlan> Compiler::CompileBlob(const ColumnRule& rule, Measured m
   return cell;
 }
 
-std::optional<TextPlan> Compiler::CompileName(const ColumnRule& rule, Measured measured) const {
+std::optional<TextMapping> Compiler::CompileName(const ColumnRule& rule, Measured measured) const {
   if (!measured) return CompileText(rule.name.segments(), measured, {});
   const std::string& field = shape_.fields[*measured];
-  if (const std::string* renamed = RenamedTo(rule, field)) return TextPlan{{*renamed}};
+  if (const std::string* renamed = RenamedTo(rule, field)) return TextMapping{{*renamed}};
   return CompileText(rule.name.segments(), measured, NameInRule(rule, field));
 }
 
-std::optional<TextPlan> Compiler::CompileText(const std::vector<Segment>& segments,
-                                              Measured measured,
-                                              std::string_view field_name) const {
-  TextPlan plan;
+std::optional<TextMapping> Compiler::CompileText(const std::vector<Segment>& segments,
+                                                 Measured measured,
+                                                 std::string_view field_name) const {
+  TextMapping mapping;
   for (const Segment& segment : segments) {
     const bool is_measured = measured && segment.field == kValuePlaceholder;
     if (segment.is_literal()) {
-      AppendConstant(segment.literal, &plan.parts);
+      AppendConstant(segment.literal, &mapping.parts);
     } else if (measured && segment.field == kFieldPlaceholder) {
       if (segment.spec.kind == SpecKind::kText) {
-        AppendConstant(field_name, &plan.parts);
+        AppendConstant(field_name, &mapping.parts);
       } else {
-        plan.parts.emplace_back(NamePart{&segment, std::string(field_name)});
+        mapping.parts.emplace_back(NamePart{&segment, std::string(field_name)});
       }
     } else if (segment.is_time || (segment.of_time_field && segment.is_salt())) {
-      plan.parts.emplace_back(TimePart{&segment});
+      mapping.parts.emplace_back(TimePart{&segment});
     } else if (const Measured field = is_measured ? measured : shape_.Find(segment.field)) {
-      plan.parts.emplace_back(FieldPart{&segment, *field});
+      mapping.parts.emplace_back(FieldPart{&segment, *field});
     } else {
       return std::nullopt;
     }
   }
-  return plan;
+  return mapping;
 }
 
 bool Compiler::CompileKey(Measured measured, std::vector<TextPart>* parts) {
@@ -202,9 +205,9 @@ bool Compiler::CompileKey(Measured measured, std::vector<TextPart>* parts) {
 
 // Of two cells for one column one would be lost, and so would be a cell in another field's column:
 // it would come back as that field.
-bool Compiler::CheckNames(std::vector<CellPlan>* cells) {
+bool Compiler::CheckNames(std::vector<CellMapping>* cells) {
   std::map<std::pair<FamilyId, std::string_view>, ColumnWriter> writers;
-  for (CellPlan& cell : *cells) {
+  for (CellMapping& cell : *cells) {
     if (!CheckTaken(&cell)) return false;
     if (!cell.name.is_constant()) continue;
     const ColumnRef column{cell.family, cell.name.constant()};
@@ -215,14 +218,14 @@ bool Compiler::CheckNames(std::vector<CellPlan>* cells) {
     }
     const auto [first, added] = writers.try_emplace({column.family, column.qualifier}, cell.by);
     if (added) continue;
-    Refuse(cell.by.field, OneColumn(first->second, cell.by, *plan_.info, column));
+    Refuse(cell.by.field, OneColumn(first->second, cell.by, *mapping_.info, column));
     return false;
   }
   return true;
 }
 
-bool Compiler::CheckTaken(CellPlan* cell) {
-  const std::string& family = plan_.info->families[cell->family].name;
+bool Compiler::CheckTaken(CellMapping* cell) {
+  const std::string& family = mapping_.info->families[cell->family].name;
   if (!cell->name.is_constant()) {
     std::vector<KeyField> parts;
     for (const auto& [qualifier, owner] : claims_.ColumnsOf(family)) {
@@ -235,43 +238,43 @@ bool Compiler::CheckTaken(CellPlan* cell) {
   const std::string_view qualifier = cell->name.constant();
   if (claims_.Allows(family, qualifier, cell->by)) return true;
   const ColumnWriter& owner = *claims_.Find(family, qualifier);
-  Refuse(cell->by.field, OneColumn(owner, cell->by, *plan_.info, {cell->family, qualifier}));
+  Refuse(cell->by.field, OneColumn(owner, cell->by, *mapping_.info, {cell->family, qualifier}));
   return false;
 }
 
 void Compiler::Refuse(std::string_view field, std::string why) {
-  if (!plan_.refused) plan_.refused = Refusal{std::string(field), std::move(why)};
+  if (!mapping_.refused) mapping_.refused = Refusal{std::string(field), std::move(why)};
 }
 
-void Compiler::InternColumns(RowPlan* row) {
+void Compiler::InternColumns(RowMapping* row) {
   std::vector<ColumnRef> columns;
-  for (const CellPlan& cell : row->cells) {
+  for (const CellMapping& cell : row->cells) {
     if (!cell.name.is_constant()) return;
     columns.push_back({cell.family, cell.name.constant()});
   }
   if (store_ == nullptr) return;
-  row->set = store_->InternColumns(*plan_.info, columns);
+  row->set = store_->InternColumns(*mapping_.info, columns);
   if (row->set == nullptr) return;
-  std::map<std::pair<FamilyId, std::string_view>, CellPlan*> by_column;
-  for (CellPlan& cell : row->cells) by_column[{cell.family, cell.name.constant()}] = &cell;
-  std::vector<CellPlan> ordered;
+  std::map<std::pair<FamilyId, std::string_view>, CellMapping*> by_column;
+  for (CellMapping& cell : row->cells) by_column[{cell.family, cell.name.constant()}] = &cell;
+  std::vector<CellMapping> ordered;
   bool all_fields = true;
   for (const Column& column : row->set->columns) {
-    CellPlan& cell = *by_column.at({column.family, column.qualifier});
-    all_fields &= cell.kind == CellPlan::Kind::kField;
+    CellMapping& cell = *by_column.at({column.family, column.qualifier});
+    all_fields &= cell.kind == CellMapping::Kind::kField;
     ordered.push_back(std::move(cell));
   }
   row->cells = std::move(ordered);
   if (!all_fields) return;
-  for (const CellPlan& cell : row->cells) row->gather.push_back(cell.field);
+  for (const CellMapping& cell : row->cells) row->gather.push_back(cell.field);
   row->cells = {};
 }
 
 void Compiler::CollectMaxAges() {
-  for (FamilyId id = 0; id < plan_.info->families.size(); ++id) {
-    const Family* family = table_.FindFamily(plan_.info->families[id].name);
+  for (FamilyId id = 0; id < mapping_.info->families.size(); ++id) {
+    const Family* family = table_.FindFamily(mapping_.info->families[id].name);
     if (family != nullptr && family->max_age_us && !family->expire_by_both) {
-      plan_.max_ages.emplace_back(id, *family->max_age_us);
+      mapping_.max_ages.emplace_back(id, *family->max_age_us);
     }
   }
 }

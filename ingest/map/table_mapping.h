@@ -39,7 +39,7 @@ struct NamePart {
 using TextPart = std::variant<std::string, FieldPart, TimePart, NamePart>;
 
 // A text to be made for each event. Adjacent constant parts are one.
-struct TextPlan {
+struct TextMapping {
   std::vector<TextPart> parts;
   bool is_constant() const {
     return parts.empty() || (parts.size() == 1 && std::holds_alternative<std::string>(parts[0]));
@@ -50,13 +50,13 @@ struct TextPlan {
   }
 };
 
-struct CellPlan {
+struct CellMapping {
   enum class Kind : uint8_t { kField, kText, kBlob };
   FamilyId family = 0;
-  TextPlan name;
+  TextMapping name;
   Kind kind = Kind::kField;
   uint32_t field = 0;  // kField.
-  TextPlan text;       // kText.
+  TextMapping text;    // kText.
   ColumnWriter by;     // Which rule writes it, and for which field: for messages.
   // Where the name holds values: those that are other writers' columns.
   std::vector<std::pair<std::string_view, ColumnWriter>> taken;
@@ -65,9 +65,9 @@ struct CellPlan {
 };
 
 // One row that each event of the shape writes.
-struct RowPlan {
+struct RowMapping {
   std::vector<TextPart> key;
-  std::vector<CellPlan> cells;  // With `set` in its order; empty if `gather` tells all.
+  std::vector<CellMapping> cells;  // With `set` in its order; empty if `gather` tells all.
   // All names are constant, and the store knows this list of columns:
   const ColumnSet* set = nullptr;
   bool names_vary = false;       // Some name holds values: two may turn out alike.
@@ -80,7 +80,7 @@ struct TableMapping {
   std::string stays_out;               // Why events of this shape do not enter; empty if they do.
   std::optional<Refusal> refused;      // What every event of this shape is refused for.
   std::optional<uint32_t> time_value;  // The time's place in the event; none: its arrival.
-  std::vector<RowPlan> rows;
+  std::vector<RowMapping> rows;
   // Families that forget by age alone, of those that the rows use.
   std::vector<std::pair<FamilyId, int64_t>> max_ages;
 };

@@ -63,9 +63,9 @@ TEST_F(TableMappingTest, AdjacentConstantTextsAreOne) {
   const TableMapping mapping = Compile(
       "{k}#{ts:ms}", "{ family = \"f\", name = \"a-{field}-b\", value = \"{value}\" }", {"k", "v"});
   ASSERT_THAT(mapping.rows[0].cells, SizeIs(1));
-  const CellPlan& cell = mapping.rows[0].cells[0];
+  const CellMapping& cell = mapping.rows[0].cells[0];
   EXPECT_EQ(cell.name.constant(), "a-v-b");
-  EXPECT_EQ(cell.kind, CellPlan::Kind::kField);
+  EXPECT_EQ(cell.kind, CellMapping::Kind::kField);
   EXPECT_EQ(cell.field, 1u);
   EXPECT_FALSE(mapping.rows[0].names_vary);
 }
