@@ -3,7 +3,7 @@
 //
 // 1. Every filter must be a key field of every table: a table that cannot tell the entity from its
 //    keys would lose too much or too little, and the whole request is refused.
-// 2. Where the filters are the leading fields of the key, the plan's ranges hold that entity and
+// 2. Where the filters are the leading fields of the key, its ranges hold that entity and
 //    nothing else: one delete per range, however many rows it holds.
 // 3. Elsewhere the keys are read, and every row of the entity is deleted by its own key.
 // 4. All of it commits as one batch. Times are judged by the cells' own time.
@@ -87,13 +87,13 @@ bool IsOfEntity(const Removal& removal, const std::vector<KeyField>& fields) {
   });
 }
 
-Result<size_t> DeleteByKey(const Removal& removal, const RangePlan& plan, Store& store,
+Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store& store,
                            Batch* batch) {
   size_t rows = 0;
   std::string scratch;
   std::vector<KeyField> fields;
   ScanSpec spec;
-  if (plan.bounded) spec.ranges = plan.ranges;
+  if (keys.bounded) spec.ranges = keys.ranges;
   spec.cells = removal.query.time;
   spec.keys_only = true;
   spec.now = removal.query.now;
@@ -118,13 +118,13 @@ Result<size_t> DeleteByKey(const Removal& removal, const RangePlan& plan, Store&
 // How many ranges or rows of the table are to be forgotten.
 Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch) {
   const KnownFields known = KnownEntity(removal);
-  Result<RangePlan> plan = PlanRanges(removal.table.row_key, known, removal.query.stream->unit);
-  if (!plan) return plan.error();
-  if (!FiltersLead(removal, known)) return DeleteByKey(removal, *plan, store, batch);
-  for (const KeyRange& range : plan->ranges) {
+  Result<KeyRanges> keys = FindKeyRanges(removal.table.row_key, known, removal.query.stream->unit);
+  if (!keys) return keys.error();
+  if (!FiltersLead(removal, known)) return DeleteByKey(removal, *keys, store, batch);
+  for (const KeyRange& range : keys->ranges) {
     batch->Delete(*removal.stored, {range, {}, {}, removal.query.time});
   }
-  return plan->ranges.size();
+  return keys->ranges.size();
 }
 
 }  // namespace

@@ -37,14 +37,14 @@ std::string PrefixEnd(std::string_view prefix) {
 
 KeyRange PrefixRange(std::string_view prefix) { return {std::string(prefix), PrefixEnd(prefix)}; }
 
-Result<RangePlan> PlanRanges(const RowKeyTemplate& row_key, const KnownFields& known,
-                             TimeUnit unit) {
-  RangePlan plan;
+Result<KeyRanges> FindKeyRanges(const RowKeyTemplate& row_key, const KnownFields& known,
+                                TimeUnit unit) {
+  KeyRanges found;
   if (known.time.is_empty()) {
-    plan.bounded = plan.time_ordered = true;
-    return plan;
+    found.bounded = found.time_ordered = true;
+    return found;
   }
-  Result<RangePlan> walked = KeyWalk(row_key, known, unit).Run();
+  Result<KeyRanges> walked = KeyWalk(row_key, known, unit).Run();
   if (walked) SortAndMerge(&walked->ranges);
   return walked;
 }

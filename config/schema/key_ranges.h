@@ -33,25 +33,25 @@ KeyRange PrefixRange(std::string_view prefix);
 // What a query knows. Values are text as the query gave it; each spec renders them itself ("987654"
 // for zero(10)).
 struct KnownFields {
-  std::map<std::string, std::vector<std::string>, std::less<>>
-      values;  // Any of the values. "field": measured names.
+  // By field, any of these values; "field" stands for the names of measured fields.
+  std::map<std::string, std::vector<std::string>, std::less<>> values;
   TimeRange time;
 };
 
-struct RangePlan {
+struct KeyRanges {
   std::vector<KeyRange> ranges;  // In key order, disjoint. Empty: no key can match.
   bool bounded = false;  // False: bounded by no key field and no time; reads the whole table.
   // Within each range rows come in order of time: the entity is wholly fixed and time is what
   // varies.
   bool time_ordered = false;
-  bool time_descends = false;            // ... newest first (reverse(ms)).
-  std::vector<std::string> would_bound;  // When not bounded: the parameters that would make it a
-                                         // range ("hostname", "from").
+  bool time_descends = false;  // ... newest first (reverse(ms)).
+  // When not bounded: the parameters that would make it a range ("hostname", "from").
+  std::vector<std::string> would_bound;
 };
 
 // kUnprocessable when more than kMaxRanges ranges would be needed.
-Result<RangePlan> PlanRanges(const RowKeyTemplate& row_key, const KnownFields& known,
-                             TimeUnit unit);
+Result<KeyRanges> FindKeyRanges(const RowKeyTemplate& row_key, const KnownFields& known,
+                                TimeUnit unit);
 
 }  // namespace tallyd
 

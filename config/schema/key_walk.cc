@@ -29,7 +29,7 @@ KeyWalk::KeyWalk(const RowKeyTemplate& row_key, const KnownFields& known, TimeUn
   branches_.push_back({"", window, {}});
 }
 
-Result<RangePlan> KeyWalk::Run() {
+Result<KeyRanges> KeyWalk::Run() {
   for (; at_ < segments_.size() && !branches_.empty(); ++at_) {
     const Result<Next> next = Step(segments_[at_]);
     if (!next) return next.error();
@@ -51,7 +51,7 @@ Result<KeyWalk::Next> KeyWalk::Step(const Segment& segment) {
 
 // Also of salts, which are computed from the values.
 Result<KeyWalk::Next> KeyWalk::StepField(const Segment& segment, const Values& values) {
-  if (!segment.is_salt()) plan_.bounded = true;
+  if (!segment.is_salt()) found_.bounded = true;
   const bool named_again =
       std::any_of(segments_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, segments_.end(),
                   [&segment](const Segment& later) { return later.field == segment.field; });
@@ -98,19 +98,19 @@ Result<KeyWalk::Next> KeyWalk::StepTime(const Segment& segment) {
         CountPeriods(segment.spec, kMaxRanges + 1) * FanOutAfter() <= kMaxRanges) {
       return ListPeriods(segment);
     }
-    plan_.bounded = true;
+    found_.bounded = true;
     EndInTimeRanges();
     return Next::kEnd;
   }
   const size_t periods = CountPeriods(segment.spec, kCountedPeriods);
   if (periods <= kMaxRanges) return ListPeriods(segment);
   // Too many to list, but the entity bounds the query, or the missing side of the time would.
-  if (plan_.bounded || IsOpenBefore(window) || IsOpenAfter(window)) return Next::kEnd;
+  if (found_.bounded || IsOpenBefore(window) || IsOpenAfter(window)) return Next::kEnd;
   return TooMany(periods);
 }
 
 Result<KeyWalk::Next> KeyWalk::ListPeriods(const Segment& segment) {
-  plan_.bounded = true;
+  found_.bounded = true;
   std::vector<Branch> longer;
   for (const Branch& branch : branches_) {
     for (TimeUs t = branch.window.from; t < branch.window.to;) {
@@ -128,7 +128,7 @@ Result<KeyWalk::Next> KeyWalk::ListPeriods(const Segment& segment) {
 }
 
 void KeyWalk::EndInTimeRanges() {
-  for (const Branch& branch : branches_) plan_.ranges.push_back(TimeRangeOf(branch));
+  for (const Branch& branch : branches_) found_.ranges.push_back(TimeRangeOf(branch));
 }
 
 // Later segments that sort the same way narrow it further: {ts:day}#{ts:ms} compares as a pair.
@@ -228,20 +228,20 @@ size_t KeyWalk::FanOutAfter() const {
   return count;
 }
 
-// ---- The plan ----
+// ---- The ranges ----
 
-RangePlan KeyWalk::Finish() {
-  if (plan_.ranges.empty()) {
+KeyRanges KeyWalk::Finish() {
+  if (found_.ranges.empty()) {
     const bool whole_key = at_ == segments_.size();
     for (const Branch& branch : branches_) {
-      plan_.ranges.push_back(whole_key ? KeyRange{branch.prefix, branch.prefix + '\0'}
-                                       : PrefixRange(branch.prefix));
+      found_.ranges.push_back(whole_key ? KeyRange{branch.prefix, branch.prefix + '\0'}
+                                        : PrefixRange(branch.prefix));
     }
   }
-  plan_.time_ordered = TimeVariesFrom(at_);
-  plan_.time_descends = at_ < segments_.size() && Descends(segments_[at_]);
-  if (!plan_.bounded) plan_.would_bound = WouldBound();
-  return std::move(plan_);
+  found_.time_ordered = TimeVariesFrom(at_);
+  found_.time_descends = at_ < segments_.size() && Descends(segments_[at_]);
+  if (!found_.bounded) found_.would_bound = WouldBound();
+  return std::move(found_);
 }
 
 // The first segment that is neither text nor salt: had it been known, it would have bounded.

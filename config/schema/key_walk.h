@@ -23,7 +23,7 @@ class KeyWalk {
   KeyWalk(const RowKeyTemplate& row_key, const KnownFields& known, TimeUnit unit);
 
   // Once. The ranges come unsorted, and may be equal or nested.
-  Result<RangePlan> Run();
+  Result<KeyRanges> Run();
 
  private:
   using Values = std::vector<std::string>;
@@ -55,7 +55,7 @@ class KeyWalk {
   size_t FanOutAfter() const;
   std::vector<std::string> WouldBound() const;
   Error TooMany(size_t ranges) const;
-  RangePlan Finish();
+  KeyRanges Finish();
 
   const RowKeyTemplate& row_key_;
   const std::vector<Segment>& segments_;
@@ -63,7 +63,7 @@ class KeyWalk {
   const TimeUnit unit_;
   size_t at_ = 0;
   std::vector<Branch> branches_;
-  RangePlan plan_;
+  KeyRanges found_;
 };
 
 }  // namespace tallyd

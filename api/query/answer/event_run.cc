@@ -75,7 +75,7 @@ Result<std::vector<KeyRange>> EventRun::RangesWithin(const TimeRange& time) cons
   if (time == plan_.known.time) return plan_.ranges.ranges;
   KnownFields known = plan_.known;
   known.time = time;
-  Result<RangePlan> narrower = PlanRanges(plan_.table->row_key, known, query_.stream->unit);
+  Result<KeyRanges> narrower = FindKeyRanges(plan_.table->row_key, known, query_.stream->unit);
   if (!narrower) return narrower.error();
   return std::move(narrower->ranges);
 }

@@ -61,7 +61,7 @@ Result<bool> IsBounded(const EventQuery& query, const TablePlan& plan) {
   KnownFields fields_alone;
   const auto names = plan.known.values.find("field");
   if (names != plan.known.values.end()) fields_alone.values.insert(*names);
-  Result<RangePlan> all = PlanRanges(plan.table->row_key, fields_alone, query.stream->unit);
+  Result<KeyRanges> all = FindKeyRanges(plan.table->row_key, fields_alone, query.stream->unit);
   if (!all) return all.error();
   return all->ranges != plan.ranges.ranges || all->ranges.empty();
 }
@@ -99,7 +99,7 @@ std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* p
   if (holds_none || lacks_other) return "it does not hold " + FirstNames(needed);
   if (plan->stored == nullptr) return "it is not in the store yet";
   plan->known = KnownOf(query, wanted, table);
-  Result<RangePlan> ranges = PlanRanges(table.row_key, plan->known, query.stream->unit);
+  Result<KeyRanges> ranges = FindKeyRanges(table.row_key, plan->known, query.stream->unit);
   if (!ranges) return ranges.error().message();
   plan->ranges = std::move(*ranges);
   const Result<bool> bounded = IsBounded(query, *plan);

@@ -46,7 +46,7 @@ struct TablePlan {
   const Table* table = nullptr;  // Of the query's snapshot.
   TablePtr stored;
   KnownFields known;
-  RangePlan ranges;  // Of those that are not unfit. Not bounded: it reads the whole table, a scan.
+  KeyRanges ranges;  // Of those that are not unfit. Not bounded: it reads the whole table, a scan.
   Standing standing = Standing::kUnfit;
   std::string reason;  // Why it is not whole.
   Lack lack;

@@ -250,31 +250,31 @@ bool Holds(const KeyRange& range, const std::string& key) {
   return range.start <= key && (range.end.empty() || key < range.end);
 }
 
-void CheckPlan(const RowKeyTemplate& row_key, const Query& query, const std::vector<Event>& events,
-               const RangePlan& plan) {
-  for (size_t i = 1; i < plan.ranges.size(); ++i) {
-    ASSERT_FALSE(plan.ranges[i - 1].end.empty());
-    ASSERT_LE(plan.ranges[i - 1].end, plan.ranges[i].start);
+void CheckRanges(const RowKeyTemplate& row_key, const Query& query,
+                 const std::vector<Event>& events, const KeyRanges& keys) {
+  for (size_t i = 1; i < keys.ranges.size(); ++i) {
+    ASSERT_FALSE(keys.ranges[i - 1].end.empty());
+    ASSERT_LE(keys.ranges[i - 1].end, keys.ranges[i].start);
   }
-  std::vector<std::vector<std::pair<std::string, TimeUs>>> found(plan.ranges.size());
+  std::vector<std::vector<std::pair<std::string, TimeUs>>> found(keys.ranges.size());
   for (const Event& event : events) {
     const std::string key = KeyOf(row_key, event);
     const auto range = std::ranges::find_if(
-        plan.ranges, [&key](const KeyRange& candidate) { return Holds(candidate, key); });
-    if (range == plan.ranges.end()) {
+        keys.ranges, [&key](const KeyRange& candidate) { return Holds(candidate, key); });
+    if (range == keys.ranges.end()) {
       ASSERT_FALSE(query.Matches(event)) << row_key.text() << " misses " << key;
       continue;
     }
-    found[static_cast<size_t>(range - plan.ranges.begin())].emplace_back(key, event.t);
+    found[static_cast<size_t>(range - keys.ranges.begin())].emplace_back(key, event.t);
   }
-  if (!plan.time_ordered) return;
+  if (!keys.time_ordered) return;
   for (auto& rows : found) {
     std::ranges::sort(rows);
     for (size_t i = 1; i < rows.size(); ++i) {
       // Of two events in one row neither comes first.
       if (rows[i - 1].first == rows[i].first) continue;
-      const TimeUs earlier = plan.time_descends ? rows[i].second : rows[i - 1].second;
-      const TimeUs later = plan.time_descends ? rows[i - 1].second : rows[i].second;
+      const TimeUs earlier = keys.time_descends ? rows[i].second : rows[i - 1].second;
+      const TimeUs later = keys.time_descends ? rows[i - 1].second : rows[i].second;
       ASSERT_LT(earlier, later) << row_key.text() << " " << rows[i - 1].first;
     }
   }
@@ -295,12 +295,12 @@ TEST(KeyRangesPropertyTest, APlanHoldsEveryMatchingEventInOrder) {
       for (const auto& [name, values] : pool) event.fields[name] = random.Pick(values);
     }
     const Query query = AnyQuery(shape, events, &random);
-    const Result<RangePlan> plan = PlanRanges(row_key, query.known, kUnit);
-    if (!plan) {
-      ASSERT_EQ(plan.error().code(), ErrorCode::kUnprocessable);
+    const Result<KeyRanges> keys = FindKeyRanges(row_key, query.known, kUnit);
+    if (!keys) {
+      ASSERT_EQ(keys.error().code(), ErrorCode::kUnprocessable);
       continue;
     }
-    ASSERT_NO_FATAL_FAILURE(CheckPlan(row_key, query, events, *plan));
+    ASSERT_NO_FATAL_FAILURE(CheckRanges(row_key, query, events, *keys));
   }
 }
 
