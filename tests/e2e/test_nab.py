@@ -1,4 +1,4 @@
-"""Two weeks of real metrics through the four patterns, out of order, and every value back."""
+"""Metrics of several machines through the four patterns, out of order, and every value back."""
 
 import csv
 import random
@@ -36,8 +36,8 @@ def load_series():
 class NabTest(E2eTest):
     def test_every_value_comes_back_through_every_pattern(self):
         series = load_series()
-        self.assertEqual(17, len(series))
-        self.assertEqual(17, len({machine for _, machine in series}))
+        self.assertGreaterEqual(len(series), 5)
+        self.assertEqual(len(series), len({machine for _, machine in series}))
         tallyd = self.start(TABLES)
         self.load(tallyd, series)
         for table in PATTERNS:
