@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "api/json.h"
 #include "daemon/commands.h"
 #include "daemon/console.h"
 #include "daemon/http_client.h"
@@ -19,26 +19,15 @@
 namespace tallyd {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr unsigned kOk = 200;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(250);
 
-Json ToJson(const StoreMember::Members& members) {
-  Json json;
-  for (const StoreMember& member : members) {
-    const auto* number = std::get_if<uint64_t>(&member.value);
-    const auto* text = std::get_if<std::string>(&member.value);
-    if (number != nullptr) json[member.name] = *number;
-    if (text != nullptr) json[member.name] = *text;
-    const auto* list = std::get_if<StoreMember::Members>(&member.value);
-    if (list == nullptr) continue;
-    json[member.name] = Json::array();
-    for (const StoreMember& one : *list) {
-      json[member.name].push_back(std::get<std::string>(one.value));
-    }
-  }
-  return json;
+// A number in what a daemon says; 0 where it says none.
+uint64_t NumberAt(const Json& said, const char* pointer) {
+  const Json::json_pointer place(pointer);
+  if (!said.contains(place)) return 0;
+  const Json& number = said.at(place);
+  return number.is_number_unsigned() ? number.get<uint64_t>() : 0;
 }
 
 // Shows what the daemon says of itself while it works.
@@ -61,10 +50,8 @@ class DaemonWatch {
       const Result<HttpAnswer> answer = AskDaemon(listen_, "GET", "/v1/status", {});
       if (!answer || answer->status != kOk) continue;
       const Json status = Json::parse(answer->body, nullptr, false);
-      const Json backup = status.value("/store/backup"_json_pointer, Json());
-      if (!backup.is_object()) continue;
-      progress_.done = backup.value("done_bytes", uint64_t{0});
-      progress_.total = backup.value("total_bytes", uint64_t{0});
+      progress_.done = NumberAt(status, "/store/backup/done_bytes");
+      progress_.total = NumberAt(status, "/store/backup/total_bytes");
     }
   }
 
@@ -75,11 +62,15 @@ class DaemonWatch {
 };
 
 Result<Json> ByDaemon(const Config& config, const std::string& to) {
+  const Json name = JsonOfText(to);
+  if (!name.is_string()) {
+    return Invalid("the daemon that has the store open makes backups only where the name is UTF-8");
+  }
   ToolProgress progress;
   const Result<HttpAnswer> answer = [&] {
     const DaemonWatch watch(config.server.listen, &progress);
     const ProgressLine shown(progress);
-    return AskDaemon(config.server.listen, "POST", "/v1/backup", Json{{"to", to}}.dump());
+    return AskDaemon(config.server.listen, "POST", "/v1/backup", Dump({{"to", name}}));
   }();
   if (!answer) {
     return answer.error().Prefixed(config.storage.path +
@@ -88,7 +79,7 @@ Result<Json> ByDaemon(const Config& config, const std::string& to) {
   Json said = Json::parse(answer->body, nullptr, false);
   if (answer->status == kOk && said.is_object()) return said;
   const std::string detail =
-      said.is_object() && said.contains("detail") ? said["detail"].dump() : answer->body;
+      said.is_object() && said.contains("detail") ? Dump(said["detail"]) : answer->body;
   return Error(ErrorCode::kIo, fmt::format("the daemon answers {}: {}", answer->status, detail));
 }
 
@@ -103,7 +94,7 @@ Result<Json> OfDirectory(const Config& config, StoreEnv* env, const std::string&
     return BackUp(&(*store)->database(), options);
   }();
   if (!report) return report.error();
-  return ToJson(MembersOf(to, *report));
+  return JsonOfMembers(MembersOf(to, *report));
 }
 
 Result<Json> Make(const Config& config, const std::string& to) {
@@ -127,24 +118,24 @@ int BackupCommand(const CommandLine& line) {
   if (!to.has_filename()) to = to.parent_path();  // "backup/"
   const Result<Json> made = Make(*config, to.string());
   if (!made) return Refused("backup", made.error());
-  const Json damaged = made->value("damaged", Json::array());
+  const Json damaged = made->contains("damaged") ? made->at("damaged") : Json::array();
   const int status = damaged.empty() ? 0 : kFailed;
   if (line.format == "json") {
-    std::printf("%s\n", made->dump(2).c_str());
+    std::fputs(JsonText(*made).c_str(), stdout);
     return status;
   }
-  const auto number = [&](const char* name) { return made->value(name, uint64_t{0}); };
+  const auto number = [&](const char* pointer) { return NumberAt(*made, pointer); };
   std::printf("%s: %s, %s files of blocks (%s new: %s linked, %s copied), up to change %s\n",
-              to.c_str(), FormatBytes(number("bytes")).c_str(),
-              fmt::to_string(number("files")).c_str(),
-              fmt::to_string(number("linked") + number("copied")).c_str(),
-              fmt::to_string(number("linked")).c_str(), fmt::to_string(number("copied")).c_str(),
-              fmt::to_string(number("last_sequence")).c_str());
-  const double seconds = static_cast<double>(number("took_ms")) / 1e3;
-  std::printf("complete in %.1f s, %.1f MB/s\n", seconds, RateOf(number("bytes"), seconds));
+              to.c_str(), FormatBytes(number("/bytes")).c_str(),
+              fmt::to_string(number("/files")).c_str(),
+              fmt::to_string(number("/linked") + number("/copied")).c_str(),
+              fmt::to_string(number("/linked")).c_str(), fmt::to_string(number("/copied")).c_str(),
+              fmt::to_string(number("/last_sequence")).c_str());
+  const double seconds = static_cast<double>(number("/took_ms")) / 1e3;
+  std::printf("complete in %.1f s, %.1f MB/s\n", seconds, RateOf(number("/bytes"), seconds));
   for (const Json& path : damaged) {
     std::printf("DAMAGED  %s is not in it: `tallyd verify` tells more\n",
-                path.get<std::string>().c_str());
+                path.is_string() ? path.get<std::string>().c_str() : Dump(path).c_str());
   }
   return status;
 }

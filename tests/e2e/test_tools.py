@@ -1,6 +1,9 @@
 """verify, backup, restore, salvage: what they print, what they leave alone, how they exit."""
 
+import base64
+import http.server
 import json
+import os
 import pathlib
 import subprocess
 import threading
@@ -222,6 +225,53 @@ class BackupTest(ToolsTest):
         daemon.request("GET", "/v1/backup").problem(405)
         made = post(json.dumps({"to": str(daemon.directory / "backup")})).expect(200).json
         self.assertEqual(str(daemon.directory / "backup"), made["to"])
+
+    def test_a_name_that_is_no_text_is_taken_by_the_tool_and_refused_for_the_daemon(self):
+        daemon = self.start(TABLES)
+        to = os.fsdecode(os.fsencode(daemon.directory) + b"/back\xffup")
+        options = ("backup", "--config", daemon.config, "--to", to, "--format", "json")
+        done = run(*options)
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertIn("UTF-8", done.stderr)
+        daemon.stop()
+        done = run(*options)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(os.fsencode(to), base64.b64decode(json.loads(done.stdout)["to"]["base64"]))
+
+    def test_another_server_in_the_place_of_the_daemon_is_refused(self):
+        asked = threading.Event()
+
+        class Stranger(http.server.BaseHTTPRequestHandler):
+            def answer(self, status, body):
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                self.answer(200, b"[1, no JSON")
+                asked.set()
+
+            def do_POST(self):
+                asked.wait()
+                self.answer(404, b"no such page")
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stranger) as stranger:
+            thread = threading.Thread(target=stranger.serve_forever)
+            thread.start()
+            daemon = self.start(TABLES)
+            config = daemon.directory / "stranger.toml"
+            port = stranger.server_address[1]
+            config.write_text(f'[server]\nlisten = "127.0.0.1:{port}"\n[storage]\n'
+                              f'path = "{self.data(daemon)}"\n' + TABLES, encoding="utf-8")
+            done = run("backup", "--config", config, "--to", daemon.directory / "backup")
+            stranger.shutdown()
+            thread.join()
+        self.assertEqual(1, done.returncode)
+        self.assertIn("404: no such page", done.stderr)
 
     def test_a_restore_leaves_what_is_there_alone(self):
         daemon = self.stopped()
