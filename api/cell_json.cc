@@ -109,7 +109,6 @@ std::string EncodeBase64(std::string_view bytes) {
   return out;
 }
 
-// A member's name cannot be an object: what is no text is named by its base64.
 void AppendJsonName(std::string_view name, std::string* out) {
   if (IsUtf8(name)) {
     AppendQuoted(name, out);

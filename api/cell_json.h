@@ -13,12 +13,14 @@
 
 namespace tallyd {
 
-void AppendJsonString(
-    std::string_view text,
-    std::string* out);  // Quotes and escapes; text is UTF-8, else {"base64": ...}.
-void AppendJsonValue(const Value& value,
-                     std::string* out);           // Bytes as {"base64": "..."}; null as null.
-void AppendJsonTime(TimeUs t, std::string* out);  // Milliseconds, with decimals where needed.
+// Quotes and escapes a text; bytes that are no UTF-8 become {"base64": "..."}.
+void AppendJsonString(std::string_view text, std::string* out);
+// The name of a member, which cannot be an object: "base64:..." where it is no text.
+void AppendJsonName(std::string_view name, std::string* out);
+// Bytes become {"base64": "..."}, null is null.
+void AppendJsonValue(const Value& value, std::string* out);
+// Milliseconds, with decimals where needed.
+void AppendJsonTime(TimeUs t, std::string* out);
 std::string EncodeBase64(std::string_view bytes);
 
 // {"key": ..., "cells": {"FAMILY": {"qualifier": [{"value": ..., "ts": ...}]}}}: families in name

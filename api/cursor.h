@@ -12,8 +12,8 @@
 
 namespace tallyd {
 
-// Of everything that decides which rows come and in which order: not of cursor, limit, format and
-// raw. The order of different parameters does not count.
+// The hash of everything that decides which rows come and in which order: cursor, limit, format and
+// raw do not, nor does the order of different parameters.
 uint64_t HashOfQuery(std::string_view route, std::string_view subject, const Params& params);
 
 class CursorWriter {

@@ -1,5 +1,6 @@
-// A request as handlers see it: no sockets, no Beast, no body (only POST .../events takes one, and
-// it has steps of its own). Built by the session after routing, before the body.
+// A request as handlers see it: no sockets, no Beast. The session builds it after routing, before
+// the body, and adds the body for handlers on query threads; POST .../events takes its own by steps
+// (api/routes/ingest.h).
 #ifndef TALLYD_API_REQUEST_H_
 #define TALLYD_API_REQUEST_H_
 
@@ -46,11 +47,11 @@ class Params {
 struct Request {
   Method method = Method::kGet;
   std::string path;  // As sent, still encoded.
-  std::vector<std::string>
-      arguments;  // What the route's {placeholders} matched, percent-decoded once.
+  // What the route's {placeholders} matched, percent-decoded once.
+  std::vector<std::string> arguments;
   Params params;
   std::string query;      // As sent.
-  std::string_view body;  // Of routes that take one; lives as long as the request is handled.
+  std::string_view body;  // Empty on routes that take none; lives as long as the request.
   std::string accept;
   std::string content_type;
   std::string content_encoding;

@@ -30,9 +30,9 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;                    // All of it, or its beginning ...
   std::unique_ptr<BodySource> source;  // ... where this gives what follows.
-  std::string problem;                 // Of a problem: its detail, for the log.
+  std::string problem;                 // A problem's detail, for the log.
 
-  // Of a value; and of text that a writer of its own has made JSON already.
+  // An answer of a value; and one of text that a writer of its own has made JSON already.
   static Response Of(unsigned status, const nlohmann::ordered_json& answer);
   static Response Json(unsigned status, std::string body);
 };

@@ -27,9 +27,6 @@ void AppendCellValueJson(const TableInfo& table, const RowCell& cell, const RowJ
 // Whether the schema says that this column holds serialized cells.
 bool IsSerialized(const TableInfo& table, const ColumnRef& column, const Table* schema_table);
 
-// As a member's name: in quotes, or "base64:..." where it is no text.
-void AppendJsonName(std::string_view name, std::string* out);
-
 }  // namespace tallyd
 
 #endif  // TALLYD_API_ROW_CELLS_H_

@@ -16,7 +16,7 @@ double RateOf(uint64_t bytes, double seconds);
 
 std::string FindingsText(const std::vector<Finding>& findings);
 nlohmann::ordered_json FindingsJson(const std::vector<Finding>& findings);
-// Of any bytes in its strings.
+// Indented, and with a newline at its end; strings may hold any bytes.
 std::string JsonText(const nlohmann::ordered_json& json);
 
 std::string VerifyText(const VerifyReport& report, const std::string& path);

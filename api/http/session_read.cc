@@ -21,8 +21,8 @@ constexpr size_t kFramingBytes =
     64u << 10;  // What chunk sizes, extensions and trailers may take in all.
 constexpr size_t kMaxChunkExtension = 256;
 constexpr size_t kMaxTrailers = 16;
-// Of a body that is refused unread, so much is taken off the wire that the sender, who may look for
-// an answer only when it has sent everything, comes to see it.
+// So much of a body that is refused unread is taken off the wire, because a sender may look for an
+// answer only when it has sent everything.
 constexpr uint64_t kLingerBytes = 1u << 30;
 constexpr auto kLingerTime = std::chrono::seconds(10);
 

@@ -31,7 +31,7 @@ class TimedSocket {
 
   explicit TimedSocket(boost::asio::ip::tcp::socket socket);
 
-  // Of the next wait, and of those after it until it is set again.
+  // Sets the deadline of the next wait, and of those after it until it is set again.
   void ExpireAt(Time deadline) { state_->deadline = deadline; }
   void ExpireAfter(std::chrono::microseconds time) {
     ExpireAt(std::chrono::steady_clock::now() + time);
@@ -63,7 +63,7 @@ class TimedSocket {
     boost::asio::ip::tcp::socket socket;
     boost::asio::steady_timer timer;
     Time deadline;
-    Time timer_end;          // Of the wait that runs, if one does.
+    Time timer_end;          // When the wait that runs ends, if one does.
     uint64_t timer_run = 0;  // Tells the running wait from those that were replaced.
     bool timer_runs = false;
     bool expired = false;

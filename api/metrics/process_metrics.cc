@@ -45,7 +45,7 @@ double Seconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-// Of the epoch. Read once: the wall clock may be set later, the process started when it did.
+// Seconds of the epoch, read once: the wall clock may be set later, and the start stays.
 double StartSeconds(uint64_t start_ticks, double ticks_per_second) {
   static const double start =
       Seconds(CLOCK_REALTIME) -

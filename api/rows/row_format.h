@@ -31,7 +31,7 @@ class RowFormat {
   }
 };
 
-// Of the format that the query asks for. `query` outlives the format.
+// Makes the format that the query asks for. `query` outlives it.
 std::unique_ptr<RowFormat> MakeRowFormat(const RowQuery& query);
 
 }  // namespace tallyd

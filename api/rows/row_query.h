@@ -17,7 +17,7 @@ namespace tallyd {
 struct RowQuery {
   std::shared_ptr<const SchemaSnapshot> snapshot;
   TablePtr stored;
-  const Table* table = nullptr;  // Of the snapshot; null for an orphaned table.
+  const Table* table = nullptr;  // In the snapshot; null for an orphaned table.
   ScanSpec spec;
   std::optional<std::string> value;  // Only cells with this text.
   std::optional<uint64_t> limit;

@@ -171,7 +171,7 @@ void ReadColumns(TomlReader* table_reader, Table* table) {
   for (const TomlReader& reader : table_reader->TablesOf("columns")) {
     table->columns.push_back(ReadRule(reader, *table));
   }
-  // Of rules with mistakes it is not known what they write.
+  // Nobody knows what rules with mistakes write.
   const auto clash = table_reader->AnyMistakes() ? std::nullopt : ColumnClaims(*table).clash();
   if (clash) {
     table_reader->Mistake("columns",

@@ -106,7 +106,7 @@ void ColumnClaims::ClaimAll(size_t index) {
   for (const auto& [field, qualifier] : rule.rename) Claim(qualifier, {index, field});
   for (const std::string& field : rule.fields) {
     if (IsGlob(field) || RenamedTo(rule, field) != nullptr) continue;
-    // Of a compact name any spelling may come, if only one in an event.
+    // Any spelling of a compact name may come, if only one in an event.
     const std::string_view only = rule.compact_names ? std::string_view() : field;
     if (auto qualifier = QualifierOf(rule, field)) Claim(std::move(*qualifier), {index, only});
   }

@@ -14,7 +14,7 @@ bool MustEscape(char c, char stop) {
   return byte < 0x20 || byte == 0x7f || c == '%' || c == stop;
 }
 
-// Of an uppercase hex digit; -1 for any other byte.
+// The value of an uppercase hex digit; -1 for any other byte.
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;

@@ -199,7 +199,7 @@ bool KeyWalk::SaltPays() const {
   return narrows || TimeVariesFrom(next);
 }
 
-// Of all branches; counted no further than `limit`.
+// The periods of all branches, counted no further than `limit`.
 size_t KeyWalk::CountPeriods(const Spec& spec, size_t limit) const {
   size_t count = 0;
   for (const Branch& branch : branches_) {

@@ -31,7 +31,7 @@ class KeyWalk {
   // One prefix, and what it stands for.
   struct Branch {
     std::string prefix;
-    TimeRange window;  // Of the query's time, what its listed periods leave.
+    TimeRange window;  // What its listed periods leave of the query's time.
     // Values taken for fields that the template names again: a salt and its field go together.
     std::vector<std::pair<std::string_view, std::string_view>> taken;
   };

@@ -101,7 +101,7 @@ Status Transform(const Segment& segment, size_t start, std::string* out) {
   return {};
 }
 
-// Of any field but the table's time.
+// Appends the time that any field but the table's time holds.
 Status AppendTimeOf(const Segment& segment, const Value& value, TimeUnit unit, std::string* out) {
   const Result<TimeUs> t = ParseEventTime(value, unit);
   if (!t) return t.error().Prefixed("field \"" + segment.field + "\"");

@@ -37,7 +37,7 @@ bool MayMake(const ColumnRule& rule, std::string_view qualifier) {
   return rule.name.Match(qualifier, &parts);
 }
 
-// Of two rules of which the first has names that are known: constants and renames.
+// Whether `maker` may make a name that is known of `named`: a constant, or a rename.
 bool MayMakeAKnownNameOf(const ColumnRule& maker, const ColumnRule& named) {
   if (named.name.is_constant() && MayMake(maker, named.name.text())) return true;
   return std::any_of(named.rename.begin(), named.rename.end(),

@@ -61,7 +61,7 @@ struct Table {
   std::vector<std::string> when;    // Fields that an event must have to enter.
   std::vector<ColumnRule> columns;  // Never empty: the pattern's default rule is written out here.
   std::vector<Family> families;     // In name order.
-  bool keep_row = false;            // Of latest tables: keep = "row".
+  bool keep_row = false;            // keep = "row", in latest tables.
 
   const Family* FindFamily(std::string_view name) const;
   int FamilyIndex(std::string_view name) const;  // -1 if absent.

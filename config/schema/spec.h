@@ -50,7 +50,7 @@ struct Spec {
   uint32_t n = 0;
   int64_t bucket_us = 0;
   std::string format;  // Of kStrftime, and of minute to month, which are short for one.
-  // Of time specs:
+  // What follows is of time specs.
   bool is_time() const { return kind >= SpecKind::kMs && kind <= SpecKind::kStrftime; }
   bool sorts_by_time = false;  // Rendered text ascends (kReverseMs: descends) with time.
   bool bounds_time = false;    // Names the whole period: false for "%H%M", which recurs every day.
@@ -61,8 +61,8 @@ struct Spec {
 // list what is accepted.
 Result<Spec> ParseSpec(std::string_view text);
 
-// Of a time spec: appends the text of the period that holds `t`, and tells that period [start,
-// end). Strings that recur (bounds_time false) tell the smallest unit around `t`.
+// A time spec appends the text of the period that holds `t`, and tells that period [start, end).
+// Strings that recur (bounds_time false) tell the smallest unit around `t`.
 void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out);
 TimeRange PeriodOf(const Spec& spec, TimeUs t);
 // The number of bytes a spec always renders to; 0 when it varies.

@@ -25,7 +25,7 @@ Fidelity FromRule(const ColumnRule& rule, const Wanted& is_wanted) {
                   FromTemplate(rule.value, true, is_wanted));
 }
 
-// Of a field that the rule's templates name themselves.
+// How a field comes back that the rule's templates name themselves.
 Fidelity FromNamed(const ColumnRule& rule, std::string_view field) {
   return FromRule(rule, [&](const Segment& segment) {
     return segment.field == field && !IsMeasuredField(rule, segment) &&
@@ -33,7 +33,7 @@ Fidelity FromNamed(const ColumnRule& rule, std::string_view field) {
   });
 }
 
-// Of the fields that a per-field rule takes: their name and their value must both come back.
+// How the fields come back that a per-field rule takes: it gives both their name and their value.
 Fidelity FromMeasured(const Table& table, const ColumnRule& rule, std::string_view field) {
   const auto is_name = [&](const Segment& segment) { return IsMeasuredField(rule, segment); };
   const auto is_value = [&](const Segment& segment) { return IsMeasuredValue(rule, segment); };

@@ -60,7 +60,7 @@ bool IsCompacted(const Table& table, std::string_view field);
 // last.
 using Spellings = std::vector<std::string>;
 
-// Of the fields that the rule keeps under this compact name the spelling seen last.
+// The spelling seen last of the fields that the rule keeps under this compact name.
 std::optional<std::string> LastSpelling(const Table& table, const ColumnRule& rule,
                                         std::string_view compact, const Spellings& spellings);
 

@@ -19,14 +19,14 @@ inline constexpr std::string_view kValuePlaceholder = "value";
 
 struct Segment {
   std::string literal;  // Literal text (field empty) ...
-  std::string
-      field;  // ... or a placeholder. "field" and "value" are special in per-field contexts.
+  // ... or a placeholder. "field" and "value" are special in per-field contexts.
+  std::string field;
   Spec spec;
-  bool is_time = false;  // The placeholder is the table's time: its field is the time field and the
-                         // spec a time spec.
+  // The placeholder is the table's time: its field is the time field and the spec a time spec.
+  bool is_time = false;
   bool of_time_field = false;  // Its field is the time field, whatever the spec (salt(n), none).
-  char stop = '\0';  // First byte of the literal that follows, percent-encoded in values; '\0' when
-                     // none follows.
+  // The first byte of the literal that follows, percent-encoded in values; '\0' when none follows.
+  char stop = '\0';
 
   bool is_literal() const { return field.empty(); }
   bool is_salt() const { return spec.kind == SpecKind::kSalt; }

@@ -29,7 +29,7 @@ class ValueTemplate {
   bool is_one_placeholder() const { return segments_.size() == 1 && !segments_[0].is_literal(); }
   bool Names(std::string_view field) const;
 
-  // As RowKeyTemplate::AppendSegment, without percent-encoding; an empty value is empty text.
+  // Does as RowKeyTemplate::AppendSegment, without percent-encoding; an empty value is empty text.
   Status AppendSegment(const Segment& segment, const Value& value, TimeUs t, TimeUnit unit,
                        std::string* out) const;
 

@@ -49,7 +49,7 @@ TimeRange CalendarPeriod(std::string_view format, TimeUs t);
 // How many bytes at the start of `text` have the format's form; npos when they do not. A day
 // without padding takes both digits where there are two.
 size_t MatchCalendar(std::string_view format, std::string_view text);
-// Of text that recurs: all of time.
+// The period that the text names; all of time where the text recurs.
 std::optional<TimeRange> FindCalendarPeriod(std::string_view format, std::string_view text);
 
 }  // namespace tallyd

@@ -130,7 +130,7 @@ bool DayExistsInSomeYear(const UnitValues& values) {
   return values.Get(kUnitDay) <= length;
 }
 
-// Of formats without a unit of a day or less.
+// The period of a format without a unit of a day or less.
 TimeRange LongPeriod(uint32_t units, TimeUs t) {
   const CivilTime civil = ToCivil(t);
   TimeRange period;

@@ -55,7 +55,7 @@ class Value {
     return {reinterpret_cast<const char*>(bits_), about_ & 0xffff'ffff};
   }
 
-  // Of a float64: whether it is held as a decimal, and its parts.
+  // Whether a float64 is held as a decimal, and its parts.
   bool is_decimal() const { return type() == ValueType::kFloat64 && scale() != kRawDouble; }
   int64_t mantissa() const { return static_cast<int64_t>(bits_); }
   uint8_t scale() const { return about_ >> kScaleShift & 0xff; }

@@ -37,9 +37,9 @@ struct ShapeMapping {
   std::unique_ptr<std::atomic<uint8_t>[]> known_types;
   // The fields that a table keeps by their compact names: that name, and the field.
   std::vector<std::pair<std::string, std::string>> compact;
-  bool of_one_event = false;  // Of a shape that does not recur.
+  bool of_one_event = false;  // The shape does not recur.
   std::vector<MissedByTable> missed;
-  // That the store knows all of them.
+  // Whether the store knows all of them.
   mutable std::atomic<bool> missed_is_known = false;
 };
 

@@ -65,7 +65,7 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
   return Outcome::kRendered;
 }
 
-// Into text_.
+// Leaves the key in text_.
 bool RowRenderer::RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                             const TableTime& time) {
   if (!RenderText(row.key, TemplateUse::kKey, event, time)) return false;
@@ -114,7 +114,7 @@ bool RowRenderer::RenderCell(const TableMapping& mapping, const CellMapping& cel
   return true;
 }
 
-// Into text_.
+// Leaves the text in text_.
 bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
                              const TableTime& time) {
   text_.clear();

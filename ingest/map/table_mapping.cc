@@ -203,7 +203,7 @@ bool Compiler::CompileKey(Measured measured, std::vector<TextPart>* parts) {
   return true;
 }
 
-// Of two cells for one column one would be lost, and so would be a cell in another field's column:
+// One of two cells for one column would be lost, and so would be a cell in another field's column:
 // it would come back as that field.
 bool Compiler::CheckNames(std::vector<CellMapping>* cells) {
   std::map<std::pair<FamilyId, std::string_view>, ColumnWriter> writers;

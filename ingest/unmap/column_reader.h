@@ -58,10 +58,10 @@ class ColumnReader {
   const std::vector<std::string>& stream_fields() const { return stream_fields_; }
 
   const ReadSet& Find(const ColumnSet& set);
-  // Of a column in no set. `scratch` holds the answer if the column is not remembered; the answer
-  // then views the column's qualifier.
+  // What is known of a column in no set. `scratch` holds the answer if the column is not
+  // remembered; the answer then views the column's qualifier.
   const ReadColumn& Find(const ColumnRef& column, ReadColumn* scratch);
-  // As ReadSet::direct, of one column.
+  // What ReadSet::direct holds, of one column.
   static int32_t Direct(const ReadColumn& column);
 
  private:

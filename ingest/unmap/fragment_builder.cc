@@ -68,7 +68,7 @@ bool FragmentBuilder::Fits(const EventFragment& fragment, std::span<const Piece>
   return true;
 }
 
-// Of two spellings of one value the typed one stays.
+// Where one value is spelt twice the typed one stays.
 void FragmentBuilder::Merge(std::span<const Piece> pieces, EventFragment* fragment) {
   const bool is_first = fragment == &(*out_)[first_];
   for (const Piece& piece : pieces) {

@@ -46,8 +46,8 @@ class FragmentBuilder {
     const Piece piece{field, value, true};
     Add({&piece, 1});
   }
-  // Of a part whose cells tell nothing but different fields, none of them the key's: the fields of
-  // its one event, to add to.
+  // The fields, to add to, of the one event of a part whose cells tell nothing but different
+  // fields, none of them the key's.
   std::vector<EventField>& AddFragment() { return NewFragment().fields; }
   void DropFragment() { --*count_; }  // The last.
   // Values that belong to one event: the first of the part that they do not contradict, else the

@@ -15,7 +15,7 @@ namespace tallyd {
 
 // What the cells of a column say. Views the qualifier it was read from.
 struct ColumnMeaning {
-  // Whose value the cells hold, in per-field rules.
+  // Which field the cells of a per-field rule hold the value of.
   enum class Measured : uint8_t {
     kNone,
     kFixed,      // `field`

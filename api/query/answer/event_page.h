@@ -32,7 +32,7 @@ class EventPage {
   size_t shapes() const { return shapes_.size(); }
   std::span<const uint32_t> FieldsOf(size_t shape) const { return shapes_[shape].kept; }
 
-  // Of an event: its values are those of its shape's fields; null where it has none.
+  // An event's values are those of its shape's fields, null where it has none.
   TimeUs TimeOf(size_t event) const { return events_[event].time; }
   size_t ShapeOf(size_t event) const { return events_[event].shape; }
   const Value* ValuesOf(size_t event) const { return values_.data() + events_[event].first; }

@@ -191,7 +191,7 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpe
   }
 }
 
-// As many pieces, one behind the other, as there are threads to take one each.
+// Cuts the ranges into as many pieces, one behind the other, as there are threads to take one each.
 std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges,
                                                     const TimeRange& time) const {
   const size_t parts = input_.whole_rows() ? 1 : context_.helpers.threads() + 1;

@@ -50,7 +50,7 @@ class EventRun {
                                           size_t max_groups);
   std::unique_ptr<GroupSource> OpenGroups(const GroupOptions& options, size_t max_groups);
   Status Downsample();
-  // Of whole events, and of what single rows tell of them.
+  // The steps of whole events; of what single rows tell of them; of pieces, one a thread.
   Result<std::unique_ptr<Downsampler>> StepsOfEvents(const DownsampleSpec& spec,
                                                      const TimeRange& time);
   Result<std::unique_ptr<Downsampler>> StepsOfParts(const DownsampleSpec& spec,

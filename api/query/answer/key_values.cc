@@ -109,7 +109,7 @@ class ValueScan {
     return std::string(20 - digits.size(), '0') + digits;
   }
 
-  // Behind every key that agrees with this one up to the value. Where that prefix cannot be made
+  // Skips every key that agrees with this one up to the value. Where that prefix cannot be made
   // again (a time comes before), row after row is read.
   void Skip(std::string_view key) {
     std::string prefix;

@@ -43,10 +43,11 @@ struct Lack {
 };
 
 struct TablePlan {
-  const Table* table = nullptr;  // Of the query's snapshot.
+  const Table* table = nullptr;  // In the query's snapshot.
   TablePtr stored;
   KnownFields known;
-  KeyRanges ranges;  // Of those that are not unfit. Not bounded: it reads the whole table, a scan.
+  // Set unless the table is unfit. Where they are not bounded it is read whole, by a scan.
+  KeyRanges ranges;
   Standing standing = Standing::kUnfit;
   std::string reason;  // Why it is not whole.
   Lack lack;
@@ -64,7 +65,7 @@ struct TablePlan {
 struct Wanted {
   explicit Wanted(const EventQuery& query);
 
-  std::vector<std::string> fields;  // That the query's names and globs stand for; empty: all.
+  std::vector<std::string> fields;  // What the query's names and globs stand for; empty: all.
   std::vector<std::string> others;  // Filtered or grouped by; not in `fields`.
 };
 

@@ -248,7 +248,7 @@ void JudgeAllFields(const EventQuery& query, const std::vector<bool>& could_answ
     for (size_t i = 0; i < plans->size(); ++i) {
       if (!could_answer[i]) continue;
       const Table& table = *(*plans)[i].table;
-      // Of the stream's time, where the table goes by another, only what it holds counts.
+      // A table that goes by another time may hold the stream's, or not.
       if (field == table.time_field || TableHolds(table, field)) {
         ++with;
       } else {

@@ -36,7 +36,7 @@ enum class QueryKind : uint8_t { kEvents, kLatest, kRemoval };
 
 struct EventQuery {
   std::shared_ptr<const SchemaSnapshot> snapshot;
-  const Stream* stream = nullptr;  // Of the snapshot.
+  const Stream* stream = nullptr;  // In the snapshot.
   std::shared_ptr<const StreamFields> known;
   QueryKind kind = QueryKind::kEvents;
 

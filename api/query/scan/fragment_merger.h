@@ -16,7 +16,7 @@ class FragmentMerger {
  public:
   void Clear() { count_ = 0; }
   void Add(std::span<const EventField> fragment);
-  // Into the one event there is; of a field that it has, the first value stays (latest tables).
+  // Adds to the one event there is; the first value of a field stays (latest tables).
   void AddFirstWins(std::span<const EventField> fragment);
   void AppendTo(std::vector<std::span<const EventField>>* events) const;
 

@@ -1,7 +1,7 @@
 // PartScan: the rows of ranges, in key order, read back as events, part by part: all that the cells
 // of one row and time tell. A part is the unit in which events are merged, ordered and paged.
 //
-// Of latest tables a part is the whole row: its cells' times differ, its event's is the newest.
+// A part of a latest table is the whole row: its cells' times differ, its event's is the newest.
 // What the query's filters refuse is left out, as far as one row can tell.
 #ifndef TALLYD_API_QUERY_SCAN_PART_SCAN_H_
 #define TALLYD_API_QUERY_SCAN_PART_SCAN_H_
@@ -62,7 +62,7 @@ class PartScan {
   // To the next part that has a fragment; false at the end.
   Result<bool> Next();
 
-  // Of the part; views are valid until the next row, that is: until Next.
+  // What the part tells; views are valid until the next row, that is: until Next.
   TimeUs time() const { return time_; }
   std::string_view row_key() const { return row().key; }
   std::string_view entity() const { return accepted_.front()->entity; }

@@ -84,7 +84,7 @@ class Downsampler final : public EventStream {
   FieldTable columns_;
   std::vector<int> field_index_;  // By the events' field ids: its place in spec_.fields, or -1.
   std::vector<uint32_t> by_ids_;
-  std::vector<uint32_t> by_columns_;     // Of columns_.
+  std::vector<uint32_t> by_columns_;     // Indices into columns_.
   std::vector<uint32_t> value_columns_;  // By field, then aggregation.
 
   boost::unordered_flat_map<std::string, uint32_t> groups_;  // By the text of the `by` values.
@@ -92,14 +92,14 @@ class Downsampler final : public EventStream {
   std::vector<const std::string*> group_texts_;
   std::deque<std::string> owned_;
   std::string group_text_;
-  std::vector<Value> group_;  // That it is the text of.
+  std::vector<Value> group_;  // The values whose text it is.
 
   boost::unordered_flat_map<Slot, size_t, SlotHash> slot_index_;
   std::vector<Slot> slots_;
   size_t last_slot_ = 0;
   Accumulators accumulators_;
 
-  std::vector<size_t> order_;  // Of slots, sorted.
+  std::vector<size_t> order_;  // The slots, sorted.
   size_t next_row_ = 0;
   std::vector<EventField> row_;
 };
