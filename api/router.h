@@ -20,8 +20,8 @@ enum class RunsOn : uint8_t { kInline, kIngest, kQuery, kOperation };
 
 struct Route {
   Method method;
-  std::string_view
-      path;  // "/v1/tables/{table}/rows"; {key} takes one segment, which may hold encoded slashes.
+  // "/v1/tables/{table}/rows"; {key} takes one segment, which may hold encoded slashes.
+  std::string_view path;
   RunsOn runs_on;
   Handler handler;  // Null for kIngest.
 };
@@ -37,7 +37,8 @@ std::vector<std::string> RouteNames();
 struct Match {
   size_t route = 0;                    // UnmatchedRoute() if none.
   std::vector<std::string> arguments;  // Decoded.
-  std::string allow;       // Of an unmatched method on a known path: "GET, POST". Else empty.
+  // "GET, POST" where the path is known and has other methods; else empty.
+  std::string allow;
   bool malformed = false;  // The path has a broken percent escape.
 };
 

@@ -15,16 +15,16 @@
 namespace tallyd {
 
 struct ServerConfig {
-  std::string listen = "127.0.0.1:8780";  // host:port; port 0 takes a free one. Loopback only
-                                          // without tokens and TLS.
-  std::vector<std::string> hosts;         // Names beside loopback's that requests may give.
+  // host:port; port 0 takes a free one. Only loopback is taken without tokens and TLS.
+  std::string listen = "127.0.0.1:8780";
+  std::vector<std::string> hosts;  // Names beside loopback's that requests may give.
   bool plaintext = false;
   uint32_t threads = 0;           // I/O threads; 0: one per core.
   uint32_t query_threads = 0;     // Scans; 0: one per core, at least two.
   uint64_t max_body = 32u << 20;  // Decoded; the wire size is bounded by it, too.
   uint32_t max_connections = 10'000;
-  int64_t header_timeout_us =
-      10'000'000;  // From the first byte of a request to the end of its header.
+  // From the first byte of a request to the end of its header.
+  int64_t header_timeout_us = 10'000'000;
   int64_t idle_timeout_us = 60'000'000;   // Between requests.
   int64_t body_timeout_us = 30'000'000;   // Plus the time that body_min_rate grants.
   uint64_t body_min_rate = 16u << 10;     // Bytes per second that a sender must reach.
@@ -37,20 +37,21 @@ enum class Sync : uint8_t { kAlways, kInterval };
 struct StorageConfig {
   std::string engine = "leveldb";
   std::string path = "data";  // Made absolute by LoadConfig, relative to the file.
-  Sync sync =
-      Sync::kAlways;  // kInterval: acknowledges before the fsync, which comes within sync_interval.
+  // kInterval acknowledges before the fsync, which comes within sync_interval.
+  Sync sync = Sync::kAlways;
   int64_t sync_interval_us = 1'000'000;
   uint64_t write_buffer = 32u << 20;  // What a head holds before it is sealed.
   uint64_t block_cache = 64u << 20;
   uint64_t max_file_size = 8u << 20;
   uint32_t bloom_bits = 10;
-  uint64_t queue_bytes =
-      64u << 20;  // Batches that wait for the committer; beyond: 503 with Retry-After.
+  // Batches that wait for the committer; beyond them 503 with Retry-After is answered.
+  uint64_t queue_bytes = 64u << 20;
   uint64_t group_bytes = 4u << 20;             // What one commit takes at most.
   int64_t seal_window_us = 86'400'000'000;     // Column blocks are apart by windows of event time.
   int64_t seal_delay_us = 300'000'000;         // An event waits at most so long to be sealed.
   int64_t purge_deadline_us = 86'400'000'000;  // What a delete hides leaves the disk within this.
-  double seal_cpu = 0.5;  // Of one core, for sealing while it is not behind; 0 < seal_cpu <= 1.
+  // The share of one core that sealing takes while it is not behind; 0 < seal_cpu <= 1.
+  double seal_cpu = 0.5;
   uint64_t free_space_floor = 16u << 20;  // Below it writes are refused with 507.
   uint64_t ballast = 48u << 20;           // Reserve file that is given up when the disk is full.
 };

@@ -41,15 +41,15 @@ struct Family {
 // rule every {x} is the event's own field x.
 struct ColumnRule {
   std::string family;
-  std::vector<std::string>
-      fields;  // Names or globs; empty: every field that neither the row key nor the time uses.
+  // Names or globs; empty: every field that neither the row key nor the time uses.
+  std::vector<std::string> fields;
   ValueTemplate name;  // The qualifier.
   ValueTemplate value;
   std::vector<std::pair<std::string, std::string>> rename;  // field -> qualifier
   bool compact_names = false;                               // "Bid size" -> BIDSIZE
-  Serialization serialize =
-      Serialization::kNone;  // Other than kNone: the rule's fields in one cell, `name` is constant.
-  bool per_field = true;     // Also of serialized rules, which take fields in the same way.
+  // Other than kNone: the rule's fields go into one cell, and `name` is constant.
+  Serialization serialize = Serialization::kNone;
+  bool per_field = true;  // Serialized rules take fields in the same way.
 };
 
 struct Table {
@@ -94,8 +94,8 @@ struct Stream {
 };
 
 struct Schema {
-  std::vector<Stream>
-      streams;  // In the file's order; streams only named by a table come where the table stands.
+  // In the file's order; streams only named by a table come where the table stands.
+  std::vector<Stream> streams;
   std::vector<Table> tables;  // In the file's order.
 
   const Stream* FindStream(std::string_view name) const;

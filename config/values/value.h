@@ -28,10 +28,10 @@ std::string_view ToString(ValueType type);  // "int64", "float64", ...
 class Value {
  public:
   static constexpr uint8_t kRawDouble = 255;
-  static constexpr uint8_t kMaxScale =
-      22;  // 10^22 is the last power of ten a double holds exactly.
-  static constexpr int64_t kMaxMantissa =
-      999'999'999'999'999;  // 15 digits: any such decimal is a distinct double.
+  // 10^22 is the last power of ten that a double holds exactly.
+  static constexpr uint8_t kMaxScale = 22;
+  // Any decimal of 15 digits is a double of its own.
+  static constexpr int64_t kMaxMantissa = 999'999'999'999'999;
 
   constexpr Value() : Value(0, ValueType::kNull) {}  // An absent field.
   static Value Int(int64_t v);

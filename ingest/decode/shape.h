@@ -42,7 +42,7 @@ class ShapeRegistry {
 
  private:
   std::mutex mutex_;
-  size_t bytes_ = 0;                                                        // Of all names, about.
+  size_t bytes_ = 0;  // About as many as all names have.
   std::unordered_multimap<uint64_t, std::unique_ptr<const Shape>> shapes_;  // By XXH3 of the names.
 };
 

@@ -145,8 +145,8 @@ struct Mapper::Impl {
   std::deque<MappedTable> tables;
 
   std::shared_mutex mutex;
-  std::unordered_map<const Shape*, std::unique_ptr<const ShapeMapping>>
-      mappings;  // Of interned shapes.
+  // Those of interned shapes.
+  std::unordered_map<const Shape*, std::unique_ptr<const ShapeMapping>> mappings;
 };
 
 Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store)
