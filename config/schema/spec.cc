@@ -12,27 +12,23 @@
 namespace tallyd {
 namespace {
 
-constexpr char kUnknown[] =
-    "unknown; accepted are zero(n), pad(n), ms, s, us, reverse(ms), minute, hour, day, week, "
-    "month, bucket(30m), a "
-    "strftime format such as %Y%m%d, reverse_domain, reverse_digits, salt(n)";
-
 struct NamedSpec {
   std::string_view name;
   SpecKind kind;
-  std::string_view format;  // What the short names of calendar units stand for.
+  std::string_view format;  // Of kStrftime: what the name of a calendar bucket is short for.
 };
 
+// With kCounted below, all that a spec can be; messages list them from here.
 constexpr NamedSpec kPlain[] = {
     {"ms", SpecKind::kMs, ""},
     {"s", SpecKind::kSeconds, ""},
     {"us", SpecKind::kMicroseconds, ""},
     {"reverse(ms)", SpecKind::kReverseMs, ""},
-    {"minute", SpecKind::kMinute, "%Y%m%d%H%M"},
-    {"hour", SpecKind::kHour, "%Y%m%d%H"},
-    {"day", SpecKind::kDay, "%Y%m%d"},
-    {"week", SpecKind::kWeek, "%Gw%V"},
-    {"month", SpecKind::kMonth, "%Y%m"},
+    {"minute", SpecKind::kStrftime, "%Y%m%d%H%M"},
+    {"hour", SpecKind::kStrftime, "%Y%m%d%H"},
+    {"day", SpecKind::kStrftime, "%Y%m%d"},
+    {"week", SpecKind::kStrftime, "%Gw%V"},
+    {"month", SpecKind::kStrftime, "%Y%m"},
     {"reverse_domain", SpecKind::kReverseDomain, ""},
     {"reverse_digits", SpecKind::kReverseDigits, ""},
 };
@@ -48,6 +44,13 @@ constexpr CountedSpec kCounted[] = {
     {"pad", SpecKind::kPad, kMaxWidth},
     {"salt", SpecKind::kSalt, kMaxSalts},
 };
+
+std::string Accepted() {
+  std::string accepted = "accepted are ";
+  for (const NamedSpec& named : kPlain) accepted.append(named.name).append(", ");
+  for (const CountedSpec& named : kCounted) accepted.append(named.name).append("(n), ");
+  return accepted + "bucket(30m), a strftime format such as %Y%m%d";
+}
 
 Error SpecError(std::string_view text, std::string_view what) {
   return Invalid("spec \"" + std::string(text) + "\": " + std::string(what));
@@ -91,9 +94,9 @@ Result<Spec> ParseStrftime(std::string_view text) {
 Result<Spec> ParseUnmarked(std::string_view text) {
   for (const NamedSpec& named : kPlain) {
     if (text != named.name) continue;
+    if (named.kind == SpecKind::kStrftime) return ParseStrftime(named.format);
     Spec spec;
     spec.kind = named.kind;
-    spec.format = named.format;
     return spec;
   }
   const size_t open = text.find('(');
@@ -105,7 +108,7 @@ Result<Spec> ParseUnmarked(std::string_view text) {
       if (name == named.name) return ParseCounted(text, named, argument);
     }
   }
-  return SpecError(text, kUnknown);
+  return SpecError(text, "unknown; " + Accepted());
 }
 
 }  // namespace
@@ -114,7 +117,8 @@ Result<Spec> ParseSpec(std::string_view text) {
   if (text.empty()) return Spec();
   if (text.find('%') != std::string_view::npos) return ParseStrftime(text);
   Result<Spec> spec = ParseUnmarked(text);
-  if (spec && spec->is_time()) spec->sorts_by_time = spec->bounds_time = true;
+  const bool is_number = spec && spec->is_time() && spec->kind != SpecKind::kStrftime;
+  if (is_number) spec->sorts_by_time = spec->bounds_time = true;
   return spec;
 }
 
@@ -136,11 +140,6 @@ size_t FixedWidth(const Spec& spec) {
       return 16;
     case SpecKind::kReverseMs:
       return 19;
-    case SpecKind::kMinute:
-    case SpecKind::kHour:
-    case SpecKind::kDay:
-    case SpecKind::kWeek:
-    case SpecKind::kMonth:
     case SpecKind::kStrftime:
       return CalendarWidth(spec.format);
     case SpecKind::kSalt:

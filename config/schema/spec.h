@@ -27,13 +27,8 @@ enum class SpecKind : uint8_t {
   kSeconds,
   kMicroseconds,  // 13, 10, 16 digits
   kReverseMs,     // 9223372036854775807 - ms, 19 digits
-  kMinute,
-  kHour,
-  kDay,
-  kWeek,
-  kMonth,
-  kBucket,    // bucket(30m): start of the bucket in ms, 13 digits
-  kStrftime,  // %...
+  kBucket,        // bucket(30m): start of the bucket in ms, 13 digits
+  kStrftime,      // %..., and the named calendar buckets, which are short for one
   kReverseDomain,
   kReverseDigits,
   kSalt,  // salt(n)
@@ -49,7 +44,7 @@ struct Spec {
   SpecKind kind = SpecKind::kText;
   uint32_t n = 0;
   int64_t bucket_us = 0;
-  std::string format;  // Of kStrftime, and of minute to month, which are short for one.
+  std::string format;  // Of kStrftime.
   // What follows is of time specs.
   bool is_time() const { return kind >= SpecKind::kMs && kind <= SpecKind::kStrftime; }
   bool sorts_by_time = false;  // Rendered text ascends (kReverseMs: descends) with time.

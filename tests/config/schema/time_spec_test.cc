@@ -192,12 +192,19 @@ TEST(SpecTest, ParsesCounts) {
   EXPECT_EQ(SpecOf("bucket(30m)").bucket_us, 1'800'000'000);
 }
 
+TEST(SpecTest, ACalendarBucketIsShortForAFormat) {
+  EXPECT_EQ(SpecOf("minute"), SpecOf("%Y%m%d%H%M"));
+  EXPECT_EQ(SpecOf("week"), SpecOf("%Gw%V"));
+  EXPECT_EQ(SpecOf("month"), SpecOf("%Y%m"));
+}
+
 TEST(SpecTest, RefusesWhatItCannotRender) {
   struct Row {
     std::string_view spec, message;
   };
   constexpr Row kRows[] = {
-      {"zeros(10)", "accepted are zero(n), pad(n), ms"},
+      {"zeros(10)", "accepted are ms, s, us, reverse(ms), minute, hour"},
+      {"zeros(10)", "zero(n), pad(n), salt(n), bucket(30m), a strftime format"},
       {"zero", "accepted are"},
       {"zero(", "accepted are"},
       {"MS", "accepted are"},
