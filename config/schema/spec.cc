@@ -29,6 +29,7 @@ constexpr NamedSpec kPlain[] = {
     {"day", SpecKind::kStrftime, "%Y%m%d"},
     {"week", SpecKind::kStrftime, "%Gw%V"},
     {"month", SpecKind::kStrftime, "%Y%m"},
+    {"year", SpecKind::kStrftime, "%Y"},
     {"reverse_domain", SpecKind::kReverseDomain, ""},
     {"reverse_digits", SpecKind::kReverseDigits, ""},
 };

@@ -131,7 +131,8 @@ class SeedsPatternsTest(E2eTest):
         buckets = {
             "minute": "202103051204", "bucket(30m)": str(NOON), "hour": "2021030512",
             "day": "20210305",
-            "week": "2021w09", "month": "202103", "bucket(2d)": str(NOON - NOON % (2 * 86_400_000)),
+            "week": "2021w09", "month": "202103", "year": "2021",
+            "bucket(2d)": str(NOON - NOON % (2 * 86_400_000)),
             "%Y-%m-%d-%H%M": "2021-03-05-1204", "%G-W%V": "2021-W09", "%j/%y": "064/21",
         }
         tallyd = self.start("".join(f"""

@@ -68,9 +68,9 @@ constexpr FieldSpec kFieldSpecs[] = {
 };
 
 constexpr const char* kTimeSpecs[] = {
-    "ms",   "s",        "us",          "reverse(ms)", "minute",         "hour",     "day",
-    "week", "month",    "bucket(30m)", "bucket(2d)",  "%Y%m%d",         "%d.%m.%Y", "%Y-%m-%-d",
-    "%H%M", "%y%m%d%H", "%G-%V",       "%Y%j%H%M",    "%Y%m%d%H%M%S%L", "%Y"};
+    "ms",        "s",     "us",       "reverse(ms)", "minute",     "hour",           "day",
+    "week",      "month", "year",     "bucket(30m)", "bucket(2d)", "%Y%m%d",         "%d.%m.%Y",
+    "%Y-%m-%-d", "%H%M",  "%y%m%d%H", "%G-%V",       "%Y%j%H%M",   "%Y%m%d%H%M%S%L", "%Y"};
 
 constexpr const char* kLiterals[] = {"#", "##", "/", "-", ".", " ", "a", "0x", "#1"};
 

@@ -40,6 +40,7 @@ constexpr Rendering kRenderings[] = {
     {"day", "20170726", "2017-07-26T00:00:00Z", "2017-07-27T00:00:00Z"},
     {"week", "2017w30", "2017-07-24T00:00:00Z", "2017-07-31T00:00:00Z"},
     {"month", "201707", "2017-07-01T00:00:00Z", "2017-08-01T00:00:00Z"},
+    {"year", "2017", "2017-01-01T00:00:00Z", "2018-01-01T00:00:00Z"},
     {"bucket(30m)", "1501027200000", "2017-07-26T00:00:00Z", "2017-07-26T00:30:00Z"},
     {"bucket(5m)", "1501028100000", "2017-07-26T00:15:00Z", "2017-07-26T00:20:00Z"},
     {"bucket(1d)", "1501027200000", "2017-07-26T00:00:00Z", "2017-07-27T00:00:00Z"},
@@ -101,8 +102,8 @@ TEST(TimeSpecTest, IsoWeeksCrossYears) {
 TEST(TimeSpecTest, PeriodsStayWithinTime) {
   EXPECT_EQ(PeriodOf(SpecOf("week"), 0), (TimeRange{0, At("1970-01-05T00:00:00Z")}));
   EXPECT_EQ(ParseTimeSpec(SpecOf("week"), "1970w01").value().from, 0);
-  for (const std::string_view spec : {"ms", "s", "us", "reverse(ms)", "day", "week", "month", "%Y",
-                                      "%G", "bucket(6h)", "bucket(7d)"}) {
+  for (const std::string_view spec : {"ms", "s", "us", "reverse(ms)", "day", "week", "month",
+                                      "year", "%Y", "%G", "bucket(6h)", "bucket(7d)"}) {
     const TimeRange last = PeriodOf(SpecOf(spec), kMaxTimeUs);
     EXPECT_EQ(last.to, kMaxTimeUs + 1) << spec;
     EXPECT_EQ(ParseTimeSpec(SpecOf(spec), Render(spec, kMaxTimeUs)).value(), last) << spec;
@@ -158,6 +159,8 @@ TEST(TimeSpecTest, RefusesTextThatNoTimeRendersTo) {
       {"week", "2017w00"},
       {"week", "2017W30"},
       {"month", "201713"},
+      {"year", "17"},
+      {"year", "1969"},
       {"bucket(30m)", "1501028142045"},
       {"%Y%j", "2017366"},
       {"%H%M", "2400"},
@@ -196,6 +199,7 @@ TEST(SpecTest, ACalendarBucketIsShortForAFormat) {
   EXPECT_EQ(SpecOf("minute"), SpecOf("%Y%m%d%H%M"));
   EXPECT_EQ(SpecOf("week"), SpecOf("%Gw%V"));
   EXPECT_EQ(SpecOf("month"), SpecOf("%Y%m"));
+  EXPECT_EQ(SpecOf("year"), SpecOf("%Y"));
 }
 
 TEST(SpecTest, RefusesWhatItCannotRender) {
