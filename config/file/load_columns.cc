@@ -9,28 +9,6 @@
 namespace tallyd {
 namespace {
 
-constexpr std::string_view kBlobName = "measurements_blob";
-
-struct PatternRule {
-  std::string_view name;
-  std::string_view value;
-  Serialization serialize;
-};
-
-PatternRule RuleOf(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::kSingleTimestamp:
-    case Pattern::kNewCell:
-    case Pattern::kLatest:
-      return {"{field}", "{value}", Serialization::kNone};
-    case Pattern::kSingleTimestampSerialized:
-      return {kBlobName, "", Serialization::kProtobuf};
-    case Pattern::kNewColumn:
-      return {"{value}", "", Serialization::kNone};
-  }
-  return {};
-}
-
 void ParseTemplate(const TomlReader& reader, std::string_view key, const std::string& text,
                    const Table& table, ValueTemplate* out) {
   Result<ValueTemplate> parsed = ValueTemplate::Parse(text, table.time_field);
@@ -118,7 +96,7 @@ void ReadFamilyName(TomlReader* reader, const Table& table, ColumnRule* rule) {
 
 ColumnRule ReadRule(TomlReader reader, const Table& table) {
   ColumnRule rule;
-  const PatternRule own = RuleOf(table.pattern);
+  const PatternInfo& own = InfoOf(table.pattern);
   ReadFamilyName(&reader, table, &rule);
   ReadFields(&reader, &rule);
   // A rule that says what its cells hold is not the serialized pattern's own.
@@ -130,8 +108,8 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
                                &rule.serialize);
   const bool serialized = rule.serialize != Serialization::kNone;
   const bool unlike_own = own.serialize != Serialization::kNone && !serialized;
-  std::string name(serialized ? kBlobName : unlike_own ? "{field}" : own.name);
-  std::string value(serialized ? "" : own.value);
+  std::string name(serialized ? kBlobName : unlike_own ? "{field}" : own.rule_name);
+  std::string value(serialized ? "" : own.rule_value);
   reader.String("name", &name);
   reader.String("value", &value);
   ParseTemplate(reader, "name", name, table, &rule.name);
@@ -140,9 +118,9 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
   bool compact = false;
   reader.Choice<bool>("names", {{"compact", true}}, &compact);
   rule.compact_names = compact;
-  rule.per_field = serialized || !rule.fields.empty() || rule.name.Names("field") ||
-                   rule.value.Names("field") || (name == own.name && value == own.value) ||
-                   table.row_key.names_measured_field();
+  rule.per_field =
+      serialized || !rule.fields.empty() || rule.name.Names("field") || rule.value.Names("field") ||
+      (name == own.rule_name && value == own.rule_value) || table.row_key.names_measured_field();
   if (serialized) {
     CheckSerialized(reader, rule);
   } else if (!rule.per_field) {
@@ -153,13 +131,15 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
 }
 
 ColumnRule DefaultRule(const Table& table) {
-  const PatternRule own = RuleOf(table.pattern);
+  const PatternInfo& own = InfoOf(table.pattern);
   ColumnRule rule;
   rule.family = table.families[0].name;
   rule.serialize = own.serialize;
   // The patterns' own templates parse.
-  if (auto name = ValueTemplate::Parse(own.name, table.time_field)) rule.name = std::move(*name);
-  if (auto value = ValueTemplate::Parse(own.value, table.time_field)) {
+  if (auto name = ValueTemplate::Parse(own.rule_name, table.time_field)) {
+    rule.name = std::move(*name);
+  }
+  if (auto value = ValueTemplate::Parse(own.rule_value, table.time_field)) {
     rule.value = std::move(*value);
   }
   return rule;

@@ -11,23 +11,19 @@ namespace {
 constexpr size_t kMaxFamilies = 65'535;  // The store numbers them with 16 bits.
 
 bool ReadPattern(TomlReader* reader, Pattern* pattern) {
-  if (!reader->Has("pattern")) {
-    reader->Mistake("pattern",
-                    "is needed; accepted: single-timestamp, single-timestamp-serialized, new-cell, "
-                    "new-column, latest");
+  std::vector<std::string> names;
+  std::vector<std::pair<std::string, Pattern>> choices;
+  for (const PatternInfo& info : Patterns()) {
+    names.emplace_back(info.name);
+    choices.emplace_back(info.name, info.pattern);
   }
+  if (!reader->Has("pattern")) reader->Mistake("pattern", "is needed; accepted: " + Listed(names));
   std::string text;
   if (!reader->String("pattern", &text)) return false;
   if (text == "aggregate") {
     reader->Mistake("pattern",
-                    "the pattern \"aggregate\" is not in this version; accepted: single-timestamp, "
-                    "single-timestamp-serialized, new-cell, new-column, latest");
+                    "the pattern \"aggregate\" is not in this version; accepted: " + Listed(names));
     return false;
-  }
-  std::vector<std::pair<std::string, Pattern>> choices;
-  for (const Pattern p : {Pattern::kSingleTimestamp, Pattern::kSingleTimestampSerialized,
-                          Pattern::kNewCell, Pattern::kNewColumn, Pattern::kLatest}) {
-    choices.emplace_back(ToString(p), p);
   }
   return reader->Choice("pattern", choices, pattern);
 }

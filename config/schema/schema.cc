@@ -76,22 +76,6 @@ bool MayShareColumns(const ColumnRule& a, const ColumnRule& b) {
   return !(IsFieldsName(a) && IsFieldsName(b) && a.compact_names == b.compact_names);
 }
 
-std::string_view ToString(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::kSingleTimestamp:
-      return "single-timestamp";
-    case Pattern::kSingleTimestampSerialized:
-      return "single-timestamp-serialized";
-    case Pattern::kNewCell:
-      return "new-cell";
-    case Pattern::kNewColumn:
-      return "new-column";
-    case Pattern::kLatest:
-      return "latest";
-  }
-  return "unknown";
-}
-
 const Family* Table::FindFamily(std::string_view family_name) const {
   return FindByName(families, family_name);
 }

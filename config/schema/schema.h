@@ -11,21 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "config/schema/pattern.h"
 #include "config/schema/row_key_template.h"
 #include "config/values/time.h"
 
 namespace tallyd {
-
-enum class Pattern : uint8_t {
-  kSingleTimestamp,
-  kSingleTimestampSerialized,
-  kNewCell,
-  kNewColumn,
-  kLatest,
-};
-std::string_view ToString(Pattern pattern);  // "single-timestamp", ...
-
-enum class Serialization : uint8_t { kNone, kProtobuf, kJson, kCbor };
 
 // What a family keeps. Age is judged by the cell's own time.
 struct Family {

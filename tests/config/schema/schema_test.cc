@@ -12,14 +12,6 @@ TEST(SchemaTest, CompactNamesAreCapitalsWithoutSpaces) {
   EXPECT_EQ(CompactName(""), "");
 }
 
-TEST(SchemaTest, PatternsHaveTheNamesOfTheFile) {
-  EXPECT_EQ(ToString(Pattern::kSingleTimestamp), "single-timestamp");
-  EXPECT_EQ(ToString(Pattern::kSingleTimestampSerialized), "single-timestamp-serialized");
-  EXPECT_EQ(ToString(Pattern::kNewCell), "new-cell");
-  EXPECT_EQ(ToString(Pattern::kNewColumn), "new-column");
-  EXPECT_EQ(ToString(Pattern::kLatest), "latest");
-}
-
 TEST(SchemaTest, FindsFamiliesByName) {
   Table table;
   table.families.resize(2);
