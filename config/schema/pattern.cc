@@ -10,6 +10,7 @@ constexpr PatternInfo kPatterns[] = {
     {Pattern::kSingleTimestampSerialized, "single-timestamp-serialized", kBlobName, "",
      Serialization::kProtobuf},
     {Pattern::kNewCell, "new-cell", "{field}", "{value}", Serialization::kNone},
+    {Pattern::kNewCellSerialized, "new-cell-serialized", kBlobName, "", Serialization::kProtobuf},
     {Pattern::kNewColumn, "new-column", "{value}", "", Serialization::kNone},
     {Pattern::kLatest, "latest", "{field}", "{value}", Serialization::kNone},
 };

@@ -16,6 +16,7 @@ enum class Pattern : uint8_t {
   kSingleTimestamp,
   kSingleTimestampSerialized,
   kNewCell,
+  kNewCellSerialized,
   kNewColumn,
   kLatest,
 };

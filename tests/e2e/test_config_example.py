@@ -61,7 +61,8 @@ MISTAKES = [
 ]
 
 
-PATTERNS = ("single-timestamp", "single-timestamp-serialized", "new-cell", "new-column", "latest")
+PATTERNS = ("single-timestamp", "single-timestamp-serialized", "new-cell",
+            "new-cell-serialized", "new-column", "latest")
 
 
 def write_file(folder, text):

@@ -1,4 +1,4 @@
-"""Random events through four patterns: every table answers random queries as a small model does."""
+"""Random events through five patterns: every table answers random queries as a small model does."""
 
 import os
 import random
@@ -19,9 +19,10 @@ families.F = {{}}
     ("ROW", "single-timestamp", "{host}#{ts:ms}"),
     ("BLOB", "single-timestamp-serialized", "{host}#{ts:reverse(ms)}"),
     ("CELL", "new-cell", "{host}#{ts:day}"),
+    ("CELLBLOB", "new-cell-serialized", "{host}#{ts:day}"),
     ("COLUMN", "new-column", "{host}#{field}#{ts:hour}"),
 ))
-NAMES = ("ROW", "BLOB", "CELL", "COLUMN")
+NAMES = ("ROW", "BLOB", "CELL", "CELLBLOB", "COLUMN")
 FUNCTIONS = {"avg": lambda values: sum(values) / len(values), "min": min, "max": max, "sum": sum,
              "count": len,
              "first": lambda values: values[0], "last": lambda values: values[-1]}

@@ -282,6 +282,7 @@ class RemovalTest(StoredTest):
     def test_ranges_go_from_bucket_rows_too(self):
         tables = {"COLUMN": ("new-column", "{k}#{field}#{ts:day}"),
                   "CELL": ("new-cell", "{k}#{ts:day}"),
+                  "CELLBLOB": ("new-cell-serialized", "{k}#{ts:day}"),
                   "ROW": ("single-timestamp", "{k}#{ts:ms}"),
                   "BLOB": ("single-timestamp-serialized", "{k}#{ts:ms}")}
         tallyd = self.start("".join(f"""

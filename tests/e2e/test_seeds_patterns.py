@@ -206,15 +206,22 @@ class SeedsPatternsTest(E2eTest):
             self.assertEqual(whole[:2:-1], read(order="desc", limit=2), table)
 
     def test_S17_serialized_blobs_stand_in_a_bucket_row(self):
-        tallyd = self.start("""
-            [tables.BLOBS]
-            stream = "balloon"
+        for keys in ("""
             pattern = "new-cell"
-            row_key = "{location}#{balloon}#{week}"
             columns = [
               { family = "measurements", name = "measurements_blob", serialize = "protobuf" },
             ]
-            families.measurements = {}
+            """, 'pattern = "new-cell-serialized"'):
+            with self.subTest(keys):
+                self.blobs_stand_in_a_bucket_row(keys)
+
+    def blobs_stand_in_a_bucket_row(self, keys):
+        tallyd = self.start(f"""
+            [tables.BLOBS]
+            stream = "balloon"
+            row_key = "{{location}}#{{balloon}}#{{week}}"
+            families.measurements = {{}}
+            {keys}
             """)
         tallyd.write("balloon",
                      [balloon(minute, week="week1", **READINGS[minute]) for minute in range(4)])

@@ -35,6 +35,7 @@ class PatternsTest : public ::testing::Test {
            table("CBOR", "single-timestamp-serialized", week,
                  "columns = [{family = \"f\", serialize = \"cbor\"}]") +
            table("CELL", "new-cell", week, "") +
+           table("CELLBLOB", "new-cell-serialized", week, "") +
            table("COLUMN", "new-column", "{place}#{n:zero(4)}#{field}#{ts:week}", "") +
            table("LATEST", "latest", plain, "");
   }
@@ -83,7 +84,8 @@ class PatternsTest : public ::testing::Test {
   int64_t last_ms_ = 1'600'000'000'000;  // Of the last event.
 };
 
-constexpr const char* kOtherTables[] = {"BLOB", "JSON", "CBOR", "CELL", "COLUMN", "LATEST"};
+constexpr const char* kOtherTables[] = {"BLOB",     "JSON",   "CBOR",  "CELL",
+                                        "CELLBLOB", "COLUMN", "LATEST"};
 
 TEST_F(PatternsTest, EveryPatternGivesEqualEventsBack) {
   World world(AllPatterns());

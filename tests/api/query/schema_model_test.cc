@@ -84,7 +84,7 @@ std::string RandomTable(const std::string& name, Chance* chance) {
   std::string pattern = "single-timestamp";
   std::string row_key;
   std::string columns;
-  switch (chance->Below(6)) {
+  switch (chance->Below(7)) {
     case 0:
       row_key = key("{host}#", "ms");
       break;
@@ -103,12 +103,16 @@ std::string RandomTable(const std::string& name, Chance* chance) {
       pattern = "single-timestamp-serialized";
       row_key = key("{host}#", "us");
       break;
+    case 5:
+      pattern = "new-cell-serialized";
+      row_key = key("{host}#", chance->Is(0.5) ? "hour" : "year");
+      break;
     default:
       pattern = "latest";
       row_key = "{host}";
       break;
   }
-  const bool may_have_columns = pattern != "new-column" && pattern != "single-timestamp-serialized";
+  const bool may_have_columns = pattern != "new-column" && !pattern.ends_with("-serialized");
   columns = may_have_columns && chance->Is(0.6) ? RandomColumns(chance) : "{ family = \"F\" }";
   std::string table = fmt::format(
       "[tables.{}]\nstream = \"s\"\npattern = \"{}\"\nrow_key = \"{}\"\ncolumns = [{}]\n"

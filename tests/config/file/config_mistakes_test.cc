@@ -172,14 +172,15 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"BadRowKey", TableText("", "latest", "{hostname"), "3: tables.T.row_key: ..."},
         Wrong{"NoPattern", "[tables.T]\nrow_key = \"{a}\"\nfamilies.M = {}\n",
               "1: tables.T.pattern: is needed; accepted: single-timestamp, "
-              "single-timestamp-serialized, new-cell, new-column, latest"},
+              "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest"},
         Wrong{"UnknownPattern", TableText("", "wide"),
               "2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
-              "single-timestamp-serialized, new-cell, new-column, latest"},
+              "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest"},
         Wrong{"EmptyPattern", TableText("", ""), "2: tables.T.pattern: \"\" is unknown..."},
         Wrong{"Aggregate", TableText("", "aggregate"),
               "2: tables.T.pattern: the pattern \"aggregate\" is not in this version; accepted: "
-              "single-timestamp, single-timestamp-serialized, new-cell, new-column, latest"},
+              "single-timestamp, single-timestamp-serialized, new-cell, new-cell-serialized, "
+              "new-column, latest"},
         Wrong{"BadTableName",
               "[tables.\"a b\"]\npattern = \"latest\"\nrow_key = \"{a}\"\n"
               "families.M = {}\nstream = \"s\"\n",
@@ -325,7 +326,7 @@ TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
   EXPECT_EQ(MessageOf("[tables.T]\npattern = \"wide\"\nrow_key = 5\nfamilies.M = {}\n"
                       "[server]\nthreds = 1\nlisten = \"x\"\n[log]\nlevel = 1\n"),
             "t.toml:2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
-            "single-timestamp-serialized, new-cell, new-column, latest\n"
+            "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest\n"
             "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
             "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
             "body_min_rate, body_timeout, drain_timeout, header_timeout, hosts, idle_timeout, "

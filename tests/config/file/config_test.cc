@@ -229,7 +229,8 @@ TEST(DefaultRuleTest, IsThePatternsOwn) {
         Own{"new-cell", "{field}", "{value}", Serialization::kNone},
         Own{"latest", "{field}", "{value}", Serialization::kNone},
         Own{"new-column", "{value}", "", Serialization::kNone},
-        Own{"single-timestamp-serialized", "measurements_blob", "", Serialization::kProtobuf}}) {
+        Own{"single-timestamp-serialized", "measurements_blob", "", Serialization::kProtobuf},
+        Own{"new-cell-serialized", "measurements_blob", "", Serialization::kProtobuf}}) {
     for (const char* columns : {"", "columns = [{ family = \"M\" }]"}) {
       const ColumnRule rule = RuleOf(own.pattern, columns);
       EXPECT_EQ(rule.family, "M");

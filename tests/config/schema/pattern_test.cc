@@ -9,6 +9,7 @@ TEST(PatternTest, HasTheNameOfTheFile) {
   EXPECT_EQ(ToString(Pattern::kSingleTimestamp), "single-timestamp");
   EXPECT_EQ(ToString(Pattern::kSingleTimestampSerialized), "single-timestamp-serialized");
   EXPECT_EQ(ToString(Pattern::kNewCell), "new-cell");
+  EXPECT_EQ(ToString(Pattern::kNewCellSerialized), "new-cell-serialized");
   EXPECT_EQ(ToString(Pattern::kNewColumn), "new-column");
   EXPECT_EQ(ToString(Pattern::kLatest), "latest");
 }
