@@ -1,7 +1,6 @@
 #include "api/answer.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,22 +10,28 @@
 namespace tallyd {
 namespace {
 
-constexpr std::array kFormats = {AnswerFormat::kJson, AnswerFormat::kNdjson, AnswerFormat::kCsv};
-
-// How closely a member of Accept names a format; 0: not at all.
-int Closeness(std::string_view range, AnswerFormat format) {
-  const std::string_view main = format == AnswerFormat::kCsv ? "text/*" : "application/*";
+// How closely a member of Accept names a media type; 0: not at all.
+int Closeness(std::string_view range, std::string_view media_type) {
+  if (media_type.empty()) return 0;
   if (range == "*/*") return 1;
-  if (range == main) return 2;
-  switch (format) {
-    case AnswerFormat::kJson:
-      return range == "application/json" ? 3 : 0;
-    case AnswerFormat::kNdjson:
-      return range == "application/x-ndjson" || range == "application/ndjson" ? 3 : 0;
-    case AnswerFormat::kCsv:
-      return range == "text/csv" ? 3 : 0;
+  const size_t main_size = media_type.find('/') + 1;
+  if (range.ends_with("/*") &&
+      range.substr(0, range.size() - 1) == media_type.substr(0, main_size)) {
+    return 2;
   }
-  return 0;
+  return range == media_type ? 3 : 0;
+}
+
+int Closeness(std::string_view range, const AnswerFormatInfo& format) {
+  return std::max(Closeness(range, format.media_types[0]), Closeness(range, format.media_types[1]));
+}
+
+std::string Names() {
+  std::string names;
+  for (const AnswerFormatInfo& format : kAnswerFormats) {
+    names.append(names.empty() ? "" : ", ").append(format.name);
+  }
+  return names;
 }
 
 // What Accept says of a format, by the member that names it most closely.
@@ -41,7 +46,7 @@ struct Wish {
   }
 };
 
-Wish WishFor(AnswerFormat format, const std::vector<Preference>& accepted) {
+Wish WishFor(const AnswerFormatInfo& format, const std::vector<Preference>& accepted) {
   Wish wish;
   for (size_t i = 0; i < accepted.size(); ++i) {
     const int closeness = Closeness(accepted[i].name, format);
@@ -54,33 +59,21 @@ Wish WishFor(AnswerFormat format, const std::vector<Preference>& accepted) {
 
 Result<AnswerFormat> ChooseFormat(const Request& request) {
   if (const auto named = request.params.Get("format")) {
-    if (*named == "json") return AnswerFormat::kJson;
-    if (*named == "ndjson") return AnswerFormat::kNdjson;
-    if (*named == "csv") return AnswerFormat::kCsv;
-    return Invalid("format: '" + std::string(*named) + "' is none of json, ndjson, csv");
+    for (const AnswerFormatInfo& format : kAnswerFormats) {
+      if (*named == format.name) return format.format;
+    }
+    return Invalid("format: '" + std::string(*named) + "' is none of " + Names());
   }
   const std::vector<Preference> accepted = ParsePreferences(request.accept);
   AnswerFormat chosen = AnswerFormat::kJson;
   Wish best;
-  for (const AnswerFormat format : kFormats) {
+  for (const AnswerFormatInfo& format : kAnswerFormats) {
     const Wish wish = WishFor(format, accepted);
     if (wish.weight == 0 || !wish.IsBefore(best)) continue;
-    chosen = format;
+    chosen = format.format;
     best = wish;
   }
   return chosen;
-}
-
-std::string_view ContentTypeOf(AnswerFormat format) {
-  switch (format) {
-    case AnswerFormat::kJson:
-      return "application/json";
-    case AnswerFormat::kNdjson:
-      return "application/x-ndjson";
-    case AnswerFormat::kCsv:
-      return "text/csv; charset=utf-8; header=present";
-  }
-  return "";
 }
 
 std::string NextLink(const Request& request, std::string_view cursor) {
@@ -96,19 +89,6 @@ std::string NextLink(const Request& request, std::string_view cursor) {
   }
   link.append("cursor=").append(cursor).append(">; rel=\"next\"");
   return link;
-}
-
-void AppendCsvText(std::string_view text, std::string* out) {
-  if (!text.empty() && text.find_first_of(",\"\r\n") == text.npos) {
-    out->append(text);
-    return;
-  }
-  out->push_back('"');
-  for (const char c : text) {
-    if (c == '"') out->push_back('"');
-    out->push_back(c);
-  }
-  out->push_back('"');
 }
 
 }  // namespace tallyd

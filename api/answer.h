@@ -6,17 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "api/answer_format.h"
 #include "api/request.h"
 #include "config/values/result.h"
 
 namespace tallyd {
 
-enum class AnswerFormat : uint8_t { kJson, kNdjson, kCsv };
-
 // `format=` decides, then the weights of Accept, of equals what it names most closely and first,
 // and where it names nothing that is spoken here, JSON.
 Result<AnswerFormat> ChooseFormat(const Request& request);
-std::string_view ContentTypeOf(AnswerFormat format);
 
 // Pages of answers without `limit`, and the most that one may ask for.
 inline constexpr uint64_t kDefaultLimit = 10'000;
@@ -28,9 +26,6 @@ inline constexpr int64_t kMaxScanAgeUs = 5'000'000;
 
 // The same request's path and query with another cursor, as the value of a Link header.
 std::string NextLink(const Request& request, std::string_view cursor);
-
-// A field of CSV (RFC 4180): quoted where it must be. An empty text is "" and absent is nothing.
-void AppendCsvText(std::string_view text, std::string* out);
 
 }  // namespace tallyd
 

@@ -57,55 +57,62 @@ class NdjsonRows final : public RowFormat {
 };
 
 // A record for each cell.
-class CsvRows final : public RowFormat {
+class RecordRows final : public RowFormat {
  public:
-  explicit CsvRows(const RowQuery& query) : query_(query) {}
+  RecordRows(const RowQuery& query, const RecordSyntax& syntax) : query_(query), syntax_(syntax) {}
 
-  void Begin(std::string* out) override { out->append("key,family,qualifier,ts,value\r\n"); }
+  void Begin(std::string* out) override {
+    for (const std::string_view name : {"key", "family", "qualifier", "ts"}) {
+      out->append(name).push_back(syntax_.separator);
+    }
+    out->append("value").append(syntax_.line_end);
+  }
   void Add(const Row& row, std::string* out) override {
     const TableInfo& table = *query_.stored;
     for (const RowCell& cell : CellsInReadOrder(table, row)) {
       const ColumnRef& column = cell.view->column;
-      AppendCsvText(row.key, out);
-      out->push_back(',');
-      AppendCsvText(table.families[column.family].name, out);
-      out->push_back(',');
-      AppendCsvText(column.qualifier, out);
-      out->push_back(',');
+      for (const std::string_view text :
+           {std::string_view(row.key), std::string_view(table.families[column.family].name),
+            std::string_view(column.qualifier)}) {
+        syntax_.append_text(text, out);
+        out->push_back(syntax_.separator);
+      }
       AppendJsonTime(cell.time, out);
-      out->push_back(',');
-      AppendCsvText(TextOf(cell), out);
-      out->append("\r\n");
+      out->push_back(syntax_.separator);
+      AppendCell(cell, out);
+      out->append(syntax_.line_end);
     }
   }
 
  private:
-  std::string TextOf(const RowCell& cell) const {
+  void AppendCell(const RowCell& cell, std::string* out) const {
     const Value& value = cell.view->value;
     std::string text;
     if (!query_.raw && IsSerialized(*query_.stored, cell.view->column, query_.table)) {
       AppendCellValueJson(*query_.stored, cell, {query_.table, false}, &text);
-      return text;
+      syntax_.append_text(text, out);
+      return;
     }
     AppendText(value, &text);
-    return value.type() == ValueType::kBytes ? EncodeBase64(text) : text;
+    if (value.type() == ValueType::kString) {
+      syntax_.append_text(text, out);
+    } else {
+      out->append(value.type() == ValueType::kBytes ? EncodeBase64(text) : text);
+    }
   }
 
   const RowQuery& query_;
+  const RecordSyntax& syntax_;
 };
 
 }  // namespace
 
 std::unique_ptr<RowFormat> MakeRowFormat(const RowQuery& query) {
-  switch (query.format) {
-    case AnswerFormat::kJson:
-      return std::make_unique<JsonRows>(query);
-    case AnswerFormat::kNdjson:
-      return std::make_unique<NdjsonRows>(query);
-    case AnswerFormat::kCsv:
-      return std::make_unique<CsvRows>(query);
+  if (const RecordSyntax* records = InfoOf(query.format).records) {
+    return std::make_unique<RecordRows>(query, *records);
   }
-  return nullptr;
+  if (query.format == AnswerFormat::kNdjson) return std::make_unique<NdjsonRows>(query);
+  return std::make_unique<JsonRows>(query);
 }
 
 }  // namespace tallyd

@@ -46,7 +46,7 @@ class RowSource final : public BodySource {
 // The page has to be read to its end before the header that tells of the next one is sent.
 Response LimitedLines(const Request& request, RowRun* run, RowFormat* format) {
   Response response;
-  response.content_type = ContentTypeOf(run->query().format);
+  response.content_type = InfoOf(run->query().format).content_type;
   format->Begin(&response.body);
   for (uint64_t written = 0;; ++written) {
     const Result<bool> more = run->Next();
@@ -71,7 +71,7 @@ Response GetRows(const Request& request, ApiContext& context) {
     return LimitedLines(request, run.get(), format.get());
   }
   Response response;
-  response.content_type = ContentTypeOf(run->query().format);
+  response.content_type = InfoOf(run->query().format).content_type;
   response.source = std::make_unique<RowSource>(std::move(run), std::move(format));
   return response;
 }
@@ -87,7 +87,7 @@ Response GetRow(const Request& request, ApiContext& context) {
                    "table " + request.arguments[0] + " has no such row, or none with such cells");
   }
   Response response;
-  response.content_type = ContentTypeOf(run.query().format);
+  response.content_type = InfoOf(run.query().format).content_type;
   MakeRowFormat(run.query())->AddAlone(run.Take(), &response.body);
   return response;
 }

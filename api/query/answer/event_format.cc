@@ -150,11 +150,12 @@ class NdjsonEvents final : public EventFormat {
   std::vector<std::string> members_;  // By field: ",\"name\":" or empty while unknown.
 };
 
-// RFC 4180. The header line has every field that the table is known to hold: rows follow it before
-// all of them are read.
-class CsvEvents final : public EventFormat {
+// The header line has every field that the table is known to hold: rows follow it before all of
+// them are read.
+class RecordEvents final : public EventFormat {
  public:
-  explicit CsvEvents(EventRun* run) : columns_(ColumnsOfTable(run)), record_(columns_.size()) {
+  RecordEvents(EventRun* run, const RecordSyntax& syntax)
+      : syntax_(syntax), columns_(ColumnsOfTable(run)), record_(columns_.size()) {
     for (size_t i = 0; i < columns_.size(); ++i) {
       const uint32_t field = columns_[i].field;
       if (field >= column_of_.size()) column_of_.resize(field + 1, -1);
@@ -165,10 +166,10 @@ class CsvEvents final : public EventFormat {
   void Begin(std::string* out) override {
     out->append("ts");
     for (const EventColumn& column : columns_) {
-      out->push_back(',');
-      AppendCsvText(column.label, out);
+      out->push_back(syntax_.separator);
+      syntax_.append_text(column.label, out);
     }
-    out->append("\r\n");
+    out->append(syntax_.line_end);
   }
 
   void Add(const EventView& event, std::string* out) override {
@@ -180,17 +181,20 @@ class CsvEvents final : public EventFormat {
     }
     AppendJsonTime(event.time, out);
     for (const Value* value : record_) {
-      out->push_back(',');
-      if (value != nullptr) AppendCell(*value, out);
+      out->push_back(syntax_.separator);
+      AppendCell(value == nullptr ? Value() : *value, out);
     }
-    out->append("\r\n");
+    out->append(syntax_.line_end);
   }
 
  private:
   void AppendCell(const Value& value, std::string* out) {
     switch (value.type()) {
+      case ValueType::kNull:
+        out->append(syntax_.absent);
+        return;
       case ValueType::kString:
-        AppendCsvText(value.AsView(), out);
+        syntax_.append_text(value.AsView(), out);
         return;
       case ValueType::kBytes:
         out->append(EncodeBase64(value.AsView()));
@@ -202,6 +206,7 @@ class CsvEvents final : public EventFormat {
     }
   }
 
+  const RecordSyntax& syntax_;
   std::vector<EventColumn> columns_;
   std::vector<int> column_of_;  // By field; -1: none.
   std::vector<const Value*> record_;
@@ -211,15 +216,12 @@ class CsvEvents final : public EventFormat {
 }  // namespace
 
 std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run) {
-  switch (run->query().format) {
-    case AnswerFormat::kJson:
-      return std::make_unique<JsonEvents>(run);
-    case AnswerFormat::kNdjson:
-      return std::make_unique<NdjsonEvents>(run);
-    case AnswerFormat::kCsv:
-      return std::make_unique<CsvEvents>(run);
+  const AnswerFormat format = run->query().format;
+  if (const RecordSyntax* records = InfoOf(format).records) {
+    return std::make_unique<RecordEvents>(run, *records);
   }
-  return nullptr;
+  if (format == AnswerFormat::kNdjson) return std::make_unique<NdjsonEvents>(run);
+  return std::make_unique<JsonEvents>(run);
 }
 
 }  // namespace tallyd

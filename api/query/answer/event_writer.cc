@@ -73,7 +73,7 @@ Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run) {
   if (Status status = run->Start(); !status) return ProblemOf(status.error());
   std::unique_ptr<EventFormat> format = MakeEventFormat(run.get());
   Response response;
-  response.content_type = ContentTypeOf(run->query().format);
+  response.content_type = InfoOf(run->query().format).content_type;
   if (!format->is_page() && !run->query().limit) {
     response.source = std::make_unique<EventSource>(std::move(run), std::move(format));
     return response;

@@ -64,6 +64,17 @@ TEST_F(EventFormatTest, LinesStreamToTheEndOrLinkToTheNextPage) {
   EXPECT_EQ(LinkOf(Ask("k=a&format=csv&limit=3")), "");
 }
 
+TEST_F(EventFormatTest, CsvQuotesTextThatWouldReadAsSomethingElse) {
+  ASSERT_EQ(world_
+                .Post("s", R"([{"k":"b","at":1,"text":"7"},{"k":"b","at":2,"text":"true"},
+                                 {"k":"b","at":3,"text":""},{"k":"b","at":4,"text":"7a"},
+                                 {"k":"b","at":5,"text":7}])")
+                .status,
+            200u);
+  EXPECT_EQ(Ask("k=b&format=csv&fields=text").body,
+            "ts,k,text\r\n1,b,\"7\"\r\n2,b,\"true\"\r\n3,b,\"\"\r\n4,b,7a\r\n5,b,7\r\n");
+}
+
 TEST_F(EventFormatTest, AnErrorOfTheFirstChunkIsAnAnswerOfItsOwn) {
   class Failing final : public BodySource {
     Result<bool> Next(std::string*) override { return Error(ErrorCode::kCorruption, "torn"); }
