@@ -1,5 +1,7 @@
 #include "api/answer_format.h"
 
+#include <algorithm>
+
 #include "config/values/value.h"
 #include "ingest/decode/json_scalar.h"
 
@@ -26,6 +28,19 @@ void AppendCsvText(std::string_view text, std::string* out) {
     out->push_back(c);
   }
   out->push_back('"');
+}
+
+void AppendTsvText(std::string_view text, std::string* out) {
+  constexpr std::string_view kEscaped = "\t\n\r\\";
+  constexpr std::string_view kLetters = "tnr\\";
+  while (true) {
+    const size_t plain = std::min(text.find_first_of(kEscaped), text.size());
+    out->append(text.substr(0, plain));
+    if (plain == text.size()) return;
+    out->push_back('\\');
+    out->push_back(kLetters[kEscaped.find(text[plain])]);
+    text.remove_prefix(plain + 1);
+  }
 }
 
 }  // namespace tallyd

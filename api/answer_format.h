@@ -11,7 +11,7 @@
 
 namespace tallyd {
 
-enum class AnswerFormat : uint8_t { kJson, kNdjson, kCsv };
+enum class AnswerFormat : uint8_t { kJson, kNdjson, kCsv, kTsv };
 
 // How records are spelled. Numbers, bools and times are written as they are, text by append_text,
 // and what an event lacks as `absent`, which no text is.
@@ -27,6 +27,13 @@ struct RecordSyntax {
 void AppendCsvText(std::string_view text, std::string* out);
 
 inline constexpr RecordSyntax kCsvSyntax = {',', "\r\n", "", AppendCsvText};
+
+// A field of tab-separated values, which hold no tab and no line end (IANA's type forbids them):
+// with the escapes \t \n \r \\ of PostgreSQL's COPY and ClickHouse's TabSeparated, which both
+// read \N as absent.
+void AppendTsvText(std::string_view text, std::string* out);
+
+inline constexpr RecordSyntax kTsvSyntax = {'\t', "\n", "\\N", AppendTsvText};
 
 struct AnswerFormatInfo {
   AnswerFormat format;
@@ -48,6 +55,11 @@ inline constexpr AnswerFormatInfo kAnswerFormats[] = {
      {"text/csv"},
      "text/csv; charset=utf-8; header=present",
      &kCsvSyntax},
+    {AnswerFormat::kTsv,
+     "tsv",
+     {"text/tab-separated-values"},
+     "text/tab-separated-values; charset=utf-8",
+     &kTsvSyntax},
 };
 
 constexpr const AnswerFormatInfo& InfoOf(AnswerFormat format) {

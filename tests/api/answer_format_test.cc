@@ -32,5 +32,17 @@ TEST(AnswerFormatTest, CsvQuotesWhatMustBeAndWhatWouldReadAsAnotherType) {
   }
 }
 
+TEST(AnswerFormatTest, TsvEscapesWhatSeparates) {
+  std::string out;
+  AppendTsvText("a\tb\nc\rd\\e f", &out);
+  EXPECT_EQ(out, "a\\tb\\nc\\rd\\\\e f");
+  out.clear();
+  AppendTsvText("\\N", &out);
+  EXPECT_NE(out, kTsvSyntax.absent);
+  out.clear();
+  AppendTsvText("", &out);
+  EXPECT_EQ(out, "");
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -19,6 +19,13 @@ TEST(AnswerTest, TheFormatWithTheGreatestWeightIsChosen) {
   EXPECT_EQ(FormatFor("text/csv;q=0, application/json"), AnswerFormat::kJson);
 }
 
+TEST(AnswerTest, EveryFormatHasAName) {
+  for (const AnswerFormatInfo& info : kAnswerFormats) {
+    EXPECT_EQ(FormatFor("", "format=" + std::string(info.name)), info.format);
+    EXPECT_EQ(FormatFor(std::string(info.media_types[0])), info.format);
+  }
+}
+
 TEST(AnswerTest, OfEqualWeightsTheFirstNamedWins) {
   EXPECT_EQ(FormatFor("text/csv, application/json"), AnswerFormat::kCsv);
   EXPECT_EQ(FormatFor("application/json, text/csv"), AnswerFormat::kJson);

@@ -44,7 +44,7 @@ CONTRACT = {
 # Types that a client may send or ask for.
 TYPES = {"application/json", "text/json", "application/x-www-form-urlencoded",
          "application/x-ndjson", "application/ndjson", "application/jsonlines",
-         "application/json-lines", "text/csv", "text/plain", "application/xml",
+         "application/json-lines", "text/csv", "text/tab-separated-values", "text/plain", "application/xml",
          "multipart/form-data", "application/octet-stream", "application/x-protobuf"}
 MEDIA_TYPE = re.compile(r"([a-z]+/[a-z0-9.+-]+): \{ schema")
 

@@ -334,7 +334,7 @@ class FormsTest(StoredTest):
                          + [[str(value) for value in row] for row in answer["rows"]], rows)
 
     def test_streams_carry_a_link_to_the_next_page_only_with_a_limit(self):
-        for form in "ndjson", "csv":
+        for form in "ndjson", "csv", "tsv":
             whole = self.tallyd.get(EVENTS_PATH, hostname=HOSTS[0], format=form).expect(200)
             self.assertEqual("", whole.header("Link"))
             pages, target = [], None
@@ -368,7 +368,7 @@ class FormsTest(StoredTest):
         self.tallyd.write("server", [{"ts": at, "hostname": "long", "v": at} for at in range(5000)])
         plain = self.tallyd.get(EVENTS_PATH, hostname="long")
         self.assertEqual("", plain.header("Content-Encoding"))
-        for form in "json", "ndjson", "csv":
+        for form in "json", "ndjson", "csv", "tsv":
             plain = self.tallyd.get(EVENTS_PATH, hostname="long", format=form)
             packed = self.tallyd.get(EVENTS_PATH, {"hostname": "long", "format": form},
                                      {"Accept-Encoding": "gzip"})

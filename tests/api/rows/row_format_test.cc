@@ -54,6 +54,11 @@ TEST_F(RowFormatTest, LinesRunToTheEndOrLinkToTheNextPage) {
   EXPECT_EQ(page.headers[0].first, "Link");
 }
 
+TEST_F(RowFormatTest, TsvIsARecordForEachCell) {
+  EXPECT_EQ(Rows("format=tsv&limit=1&prefix=a").body,
+            "key\tfamily\tqualifier\tts\tvalue\na\tF\tn\t1\t1.5\na\tF\tt\t1\tx,y\n");
+}
+
 TEST_F(RowFormatTest, OneRowIsTheWholeAnswer) {
   EXPECT_EQ(world_.Call(GetRow, {"T", "b"}).body,
             "{\"key\":\"b\",\"cells\":{\"F\":{\"n\":[{\"value\":2,\"ts\":2}]}}}\n");

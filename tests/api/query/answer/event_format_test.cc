@@ -75,6 +75,22 @@ TEST_F(EventFormatTest, CsvQuotesTextThatWouldReadAsSomethingElse) {
             "ts,k,text\r\n1,b,\"7\"\r\n2,b,\"true\"\r\n3,b,\"\"\r\n4,b,7a\r\n5,b,7\r\n");
 }
 
+TEST_F(EventFormatTest, TsvStreamsAsCsvDoesAndTellsEmptyFromAbsent) {
+  ASSERT_EQ(world_
+                .Post("s", R"([{"k":"b\tc","at":1,"text":"","n":1},{"k":"b\tc","at":2,"n":0.5},
+                                 {"k":"b\tc","at":3,"text":"x\ny\\z"}])")
+                .status,
+            200u);
+  const std::string head = "ts\tk\tn\ttext\n";
+  const std::string lines[] = {"1\tb\\tc\t1\t\n", "2\tb\\tc\t0.5\t\\N\n",
+                               "3\tb\\tc\t\\N\tx\\ny\\\\z\n"};
+  EXPECT_EQ(Ask("k=b%09c&format=tsv&fields=n,text").body, head + lines[0] + lines[1] + lines[2]);
+  const Response page = Ask("k=b%09c&format=tsv&fields=n,text&limit=2");
+  EXPECT_EQ(page.body, head + lines[0] + lines[1]);
+  EXPECT_NE(LinkOf(page).find("rel=\"next\""), std::string::npos);
+  EXPECT_EQ(page.content_type, "text/tab-separated-values; charset=utf-8");
+}
+
 TEST_F(EventFormatTest, AnErrorOfTheFirstChunkIsAnAnswerOfItsOwn) {
   class Failing final : public BodySource {
     Result<bool> Next(std::string*) override { return Error(ErrorCode::kCorruption, "torn"); }
