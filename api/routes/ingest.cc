@@ -2,34 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <boost/beast/core/string.hpp>
-
 #include "api/json.h"
 #include "api/routes/preview_json.h"
 
 namespace tallyd {
 
 namespace {
-
-std::string_view MediaType(std::string_view content_type) {
-  std::string_view type = content_type.substr(0, content_type.find(';'));
-  while (type.starts_with(' ')) type.remove_prefix(1);
-  while (type.ends_with(' ')) type.remove_suffix(1);
-  return type;
-}
-
-std::optional<BodyFormat> FormatOf(std::string_view content_type) {
-  const std::string_view type = MediaType(content_type);
-  for (const char* json :
-       {"", "application/json", "text/json", "application/x-www-form-urlencoded"}) {
-    if (boost::beast::iequals(type, json)) return BodyFormat::kJson;
-  }
-  for (const char* ndjson : {"application/x-ndjson", "application/ndjson", "application/jsonlines",
-                             "application/json-lines"}) {
-    if (boost::beast::iequals(type, ndjson)) return BodyFormat::kNdjson;
-  }
-  return std::nullopt;
-}
 
 Json JsonOfErrors(const EventErrors& errors) {
   Json kept = Json::array();
@@ -85,9 +63,8 @@ Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snaps
   IngestHead head;
   head.stream = request.arguments[0];
   if (Result<Mapper*> mapper = FindMapper(snapshot, head.stream); !mapper) return mapper.error();
-  const std::optional<BodyFormat> format = FormatOf(request.content_type);
-  if (!format) return Unsupported("events come as application/json or application/x-ndjson");
-  head.format = *format;
+  head.format = FindBodyFormat(request.content_type);
+  if (head.format == nullptr) return Unsupported("events come as one of " + BodyMediaTypes());
   const auto encoding = ParseContentEncoding(request.content_encoding);
   if (!encoding) {
     return Unsupported("the Content-Encodings understood here are gzip, zstd, snappy and deflate");
@@ -178,7 +155,7 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   }
   EventBatch& events = workspace.events.Of(head.stream);
   Status decoded =
-      workspace.decoder.Decode(head.format, *text, context.ShapesOf(head.stream), &events);
+      workspace.decoder.Decode(*head.format, *text, context.ShapesOf(head.stream), &events);
   if (!decoded) {
     context.rejects.Count(head.stream, ReasonOf(decoded.error().code()), decoded.error().message());
     prepared.response = Undecodable(decoded.error(), events.errors());

@@ -29,7 +29,7 @@ struct IngestWorkspace {
 // What the request line and the headers say of a batch: the parameters and the form of its body.
 struct IngestHead {
   std::string stream;
-  BodyFormat format = BodyFormat::kJson;
+  const BodyFormat* format = nullptr;
   ContentEncoding encoding = ContentEncoding::kIdentity;
   bool dry_run = false;
   bool partial = false;

@@ -79,7 +79,7 @@ void FleetStore::Fill(int bodies) {
   Mapper mapper(schema_, schema_->streams.front(), *store_);
   for (const std::string& body : FleetBodies(bodies)) {
     const std::string_view text(body.data(), body.size() - kBodyPadding);
-    Check(decoder.Decode(BodyFormat::kJson, text, shapes, &events));
+    Check(decoder.Decode(*FindBodyFormat(""), text, shapes, &events));
     auto batch = store_->NewBatch();
     mapper.Map(events, 0, batch.get());
     Commit(std::move(batch));

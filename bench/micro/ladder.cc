@@ -26,7 +26,7 @@ void Ladder(benchmark::State& state, Rung rung) {
   for (auto _ : state) {
     const std::string& body = bodies[next++ % bodies.size()];
     const std::string_view text(body.data(), body.size() - kBodyPadding);
-    if (!decoder.Decode(BodyFormat::kJson, text, shapes, &events)) state.SkipWithError("decode");
+    if (!decoder.Decode(*FindBodyFormat(""), text, shapes, &events)) state.SkipWithError("decode");
     if (rung == Rung::kDecode) continue;
     auto batch = fleet.store().NewBatch();
     benchmark::DoNotOptimize(mapper.Map(events, 0, batch.get()));

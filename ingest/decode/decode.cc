@@ -1,153 +1,65 @@
 #include "ingest/decode/decode.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
+#include <iterator>
 
-#include "ingest/decode/event_reader.h"
-#include "ingest/decode/json_tokens.h"
+#include "ingest/decode/json_body.h"
 
 namespace tallyd {
 namespace {
 
+// What curl sends, unless it is told otherwise, is JSON, too.
+constexpr std::string_view kJsonTypes[] = {"application/json", "text/json",
+                                           "application/x-www-form-urlencoded", ""};
+constexpr std::string_view kNdjsonTypes[] = {"application/x-ndjson", "application/ndjson",
+                                             "application/jsonlines", "application/json-lines"};
+
+const BodyFormat kFormats[] = {
+    {kJsonTypes, MakeJsonBody},
+    {kNdjsonTypes, MakeNdjsonBody},
+};
+
 // Some senders begin with a byte order mark; RFC 8259 section 8.1 lets a reader ignore it.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// Without the parameters.
+std::string MediaType(std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (type.starts_with(' ')) type.remove_prefix(1);
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  std::string lower(type);
+  std::ranges::transform(lower, lower.begin(), ToLower);
+  return lower;
+}
+
 }  // namespace
 
-struct EventDecoder::Impl {
-  JsonTokens tokens;
-  EventReader reader;
+const BodyFormat* FindBodyFormat(std::string_view content_type) {
+  const std::string type = MediaType(content_type);
+  const auto* found = std::ranges::find_if(kFormats, [&](const BodyFormat& format) {
+    return std::ranges::find(format.media_types, type) != format.media_types.end();
+  });
+  return found == std::end(kFormats) ? nullptr : found;
+}
 
-  Status DecodeJson(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
-  void DecodeLines(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
-  void DecodeLine(std::string_view line, size_t number, ShapeRegistry& shapes, EventBatch* batch);
+std::string BodyMediaTypes() {
+  std::string types;
+  for (const BodyFormat& format : kFormats) {
+    types.append(types.empty() ? "" : ", ").append(format.media_types.front());
+  }
+  return types;
+}
 
-  bool ReadBody();
-  bool ReadArray();
-  bool ReadEnvelope(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
-  bool ReadToTheEnd();
-};
-
-EventDecoder::EventDecoder() : impl_(std::make_unique<Impl>()) {}
-EventDecoder::~EventDecoder() = default;
-
-Status EventDecoder::Decode(BodyFormat format, std::string_view body, ShapeRegistry& shapes,
+Status EventDecoder::Decode(const BodyFormat& format, std::string_view body, ShapeRegistry& shapes,
                             EventBatch* batch) {
   batch->Clear();
   if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
-  Status status;
-  switch (format) {
-    case BodyFormat::kJson:
-      status = impl_->DecodeJson(body, shapes, batch);
-      break;
-    case BodyFormat::kNdjson:
-      impl_->DecodeLines(body, shapes, batch);
-      break;
-  }
-  impl_->tokens.Shrink();
-  return status;
-}
-
-Status EventDecoder::Impl::DecodeJson(std::string_view body, ShapeRegistry& shapes,
-                                      EventBatch* batch) {
-  SyntaxError error;
-  switch (tokens.Scan(body)) {
-    case JsonTokens::Scanned::kEmpty:
-      batch->Break(0,
-                   "the body is empty; send an event, an array of events, or {\"events\": [...]}");
-      return Invalid(batch->errors().kept().front().detail);
-    case JsonTokens::Scanned::kMalformed:
-      error = LocateMalformed(body);
-      break;
-    case JsonTokens::Scanned::kOk:
-      reader.Start(body, tokens.offsets(), shapes, batch);
-      if (reader.OpensEnvelope() ? ReadEnvelope(body, shapes, batch) : ReadBody()) return {};
-      error = reader.error();
-      break;
-  }
-  const size_t index = EventIndexAt(body, error.offset);
-  batch->Break(index,
-               fmt::format("not JSON at byte {} (event {}): {}", error.offset, index, error.what));
-  return Invalid(batch->errors().kept().front().detail);
-}
-
-// {"events": [...]}, unless it turns out to be an event with a field of that name beside others.
-bool EventDecoder::Impl::ReadEnvelope(std::string_view body, ShapeRegistry& shapes,
-                                      EventBatch* batch) {
-  for (int i = 0; i < 3; ++i) reader.Take();  // { "events" :
-  if (!ReadArray()) return false;
-  if (reader.Peek() == ',') {
-    batch->Clear();
-    reader.Start(body, tokens.offsets(), shapes, batch);
-    return ReadBody();
-  }
-  if (reader.Peek() != '}') return reader.Expected("'}'");
-  reader.Take();
-  return ReadToTheEnd();
-}
-
-// An event or an array of events, and nothing behind it.
-bool EventDecoder::Impl::ReadBody() {
-  switch (reader.Peek()) {
-    case '[':
-      return ReadArray() && ReadToTheEnd();
-    case '{':
-      return reader.ReadEvent() && ReadToTheEnd();
-    default:
-      return reader.Expected("an event, an array of events, or {\"events\": [...]}");
-  }
-}
-
-bool EventDecoder::Impl::ReadToTheEnd() {
-  if (reader.AtEnd()) return true;
-  return reader.Expected(reader.Peek() == '{'
-                             ? "nothing behind the event (one event per line is NDJSON: send "
-                               "Content-Type: application/x-ndjson)"
-                             : "nothing behind the last event");
-}
-
-bool EventDecoder::Impl::ReadArray() {
-  reader.Take();
-  if (reader.Peek() == ']') {
-    reader.Take();
-    return true;
-  }
-  while (true) {
-    if (!reader.ReadEvent()) return false;
-    const char c = reader.Peek();
-    if (c != ',' && c != ']') return reader.Expected("',' or ']' behind an event");
-    reader.Take();
-    if (c == ']') return true;
-  }
-}
-
-void EventDecoder::Impl::DecodeLines(std::string_view body, ShapeRegistry& shapes,
-                                     EventBatch* batch) {
-  for (size_t begin = 0, number = 1; begin < body.size(); ++number) {
-    const size_t end = std::min(body.find('\n', begin), body.size());
-    std::string_view line = body.substr(begin, end - begin);
-    begin = end + 1;
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
-      DecodeLine(line, number, shapes, batch);
-    }
-  }
-}
-
-void EventDecoder::Impl::DecodeLine(std::string_view line, size_t number, ShapeRegistry& shapes,
-                                    EventBatch* batch) {
-  SyntaxError error;
-  batch->BeginEvent();
-  if (tokens.Scan(line) == JsonTokens::Scanned::kOk) {
-    reader.Start(line, tokens.offsets(), shapes, batch);
-    if (reader.ReadEvent(/*alone=*/true)) return;
-    error = reader.error();
-  } else {
-    error = LocateMalformed(line);
-  }
-  batch->DropEvent(
-      {{}, fmt::format("line {} is not JSON at byte {}: {}", number, error.offset, error.what)});
+  decoders_.resize(std::size(kFormats));
+  std::unique_ptr<BodyDecoder>& decoder = decoders_[static_cast<size_t>(&format - kFormats)];
+  if (!decoder) decoder = format.make();
+  return decoder->Decode(body, shapes, batch);
 }
 
 }  // namespace tallyd

@@ -12,7 +12,16 @@ constexpr size_t kKeptValues = 1u << 18;
 
 constexpr size_t kKeptParts = 16;
 
+constexpr size_t kShownBytes = 200;
+
 }  // namespace
+
+std::string Shown(std::string_view text) {
+  if (text.size() <= kShownBytes) return std::string(text);
+  size_t size = kShownBytes;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return std::string(text.substr(0, size)) + "...";
+}
 
 void EventErrors::Add(size_t index, Refusal refusal) {
   ++count_;

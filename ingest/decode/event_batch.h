@@ -27,6 +27,9 @@ struct Refusal {
   std::string detail;
 };
 
+// A text from outside, short enough for a message, never cut inside a character.
+std::string Shown(std::string_view text);
+
 struct EventError : Refusal {
   size_t index = 0;  // Of the event in the batch, from 0; of lines, blank ones are not counted.
 };

@@ -5,21 +5,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "ingest/decode/decode.h"
+#include "ingest/decode/body_decoder.h"
 #include "ingest/decode/json_scalar.h"
 
 namespace tallyd {
 namespace {
-
-constexpr size_t kShownBytes = 200;
-
-// A text from outside, short enough for a message, never cut inside a character.
-std::string Shown(std::string_view text) {
-  if (text.size() <= kShownBytes) return std::string(text);
-  size_t size = kShownBytes;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-  return std::string(text.substr(0, size)) + "...";
-}
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "ingest/decode/decode.h"
+#include "ingest/decode/body_decoder.h"
 
 namespace tallyd {
 namespace {

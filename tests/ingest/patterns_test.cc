@@ -147,7 +147,7 @@ class StoredPatternsTest : public PatternsTest {
     const auto& stream = world_.schema->streams[0];
     Mapper mapper(world_.schema, stream, *store_);
     ASSERT_TRUE(
-        world_.decoder.Decode(BodyFormat::kJson, padded.view(), world_.shapes, &world_.events));
+        world_.decoder.Decode(*FindBodyFormat(""), padded.view(), world_.shapes, &world_.events));
     auto batch = store_->NewBatch();
     ASSERT_TRUE(mapper.Map(world_.events, World::kArrival, batch.get()).errors.empty());
     ASSERT_TRUE(store_->Commit(std::move(batch)));

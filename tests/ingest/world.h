@@ -77,7 +77,8 @@ class World {
   MapOutcome Map(std::string_view json, std::string_view stream = {}) {
     batch = std::make_unique<RecordingBatch>();
     bodies.emplace_back(json);
-    const Status status = decoder.Decode(BodyFormat::kJson, bodies.back().view(), shapes, &events);
+    const Status status =
+        decoder.Decode(*FindBodyFormat(""), bodies.back().view(), shapes, &events);
     if (!status) throw std::runtime_error(status.error().message());
     Mapper& mapper = stream.empty() ? *mappers.begin()->second : *mappers.at(std::string(stream));
     return mapper.Map(events, arrival, batch.get());

@@ -40,13 +40,13 @@ class IngestTest : public ::testing::Test {
 TEST_F(IngestTest, AHeadTellsHowTheBodyIsToBeRead) {
   const Result<IngestHead> plain = Head("s");
   ASSERT_TRUE(plain);
-  EXPECT_EQ(plain->format, BodyFormat::kJson);
+  EXPECT_EQ(plain->format, FindBodyFormat("application/json"));
   EXPECT_EQ(plain->encoding, ContentEncoding::kIdentity);
   EXPECT_FALSE(plain->dry_run || plain->partial);
   const Result<IngestHead> rich =
       Head("s", "dry_run&partial=1", "Application/X-NDJSON; charset=utf-8", "gzip");
   ASSERT_TRUE(rich);
-  EXPECT_EQ(rich->format, BodyFormat::kNdjson);
+  EXPECT_EQ(rich->format, FindBodyFormat("application/x-ndjson"));
   EXPECT_EQ(rich->encoding, ContentEncoding::kGzip);
   EXPECT_TRUE(rich->dry_run && rich->partial);
 }

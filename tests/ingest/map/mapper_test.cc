@@ -485,7 +485,7 @@ TEST(MapperTest, ThreadsShareAMapper) {
                                       i, i % 7, i % 11));
         RecordingBatch batch;
         const bool decoded =
-            decoder.Decode(BodyFormat::kJson, body.view(), world.shapes, &events).has_value();
+            decoder.Decode(*FindBodyFormat(""), body.view(), world.shapes, &events).has_value();
         ASSERT_TRUE(decoded);
         cells += mapper.Map(events, World::kArrival + i * 1'000'000, &batch).cells;
       }

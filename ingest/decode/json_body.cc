@@ -1,0 +1,149 @@
+#include "ingest/decode/json_body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "ingest/decode/event_reader.h"
+#include "ingest/decode/json_tokens.h"
+
+namespace tallyd {
+namespace {
+
+class JsonBody final : public BodyDecoder {
+ public:
+  Status Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) override {
+    const Status status = Read(body, shapes, batch);
+    tokens_.Shrink();
+    return status;
+  }
+
+ private:
+  Status Read(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
+  bool ReadBody();
+  bool ReadArray();
+  bool ReadEnvelope(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
+  bool ReadToTheEnd();
+
+  JsonTokens tokens_;
+  EventReader reader_;
+};
+
+class NdjsonBody final : public BodyDecoder {
+ public:
+  Status Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) override;
+
+ private:
+  void DecodeLine(std::string_view line, size_t number, ShapeRegistry& shapes, EventBatch* batch);
+
+  JsonTokens tokens_;
+  EventReader reader_;
+};
+
+Status JsonBody::Read(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  SyntaxError error;
+  switch (tokens_.Scan(body)) {
+    case JsonTokens::Scanned::kEmpty:
+      batch->Break(0,
+                   "the body is empty; send an event, an array of events, or {\"events\": [...]}");
+      return Invalid(batch->errors().kept().front().detail);
+    case JsonTokens::Scanned::kMalformed:
+      error = LocateMalformed(body);
+      break;
+    case JsonTokens::Scanned::kOk:
+      reader_.Start(body, tokens_.offsets(), shapes, batch);
+      if (reader_.OpensEnvelope() ? ReadEnvelope(body, shapes, batch) : ReadBody()) return {};
+      error = reader_.error();
+      break;
+  }
+  const size_t index = EventIndexAt(body, error.offset);
+  batch->Break(index,
+               fmt::format("not JSON at byte {} (event {}): {}", error.offset, index, error.what));
+  return Invalid(batch->errors().kept().front().detail);
+}
+
+// {"events": [...]}, unless it turns out to be an event with a field of that name beside others.
+bool JsonBody::ReadEnvelope(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  for (int i = 0; i < 3; ++i) reader_.Take();  // { "events" :
+  if (!ReadArray()) return false;
+  if (reader_.Peek() == ',') {
+    batch->Clear();
+    reader_.Start(body, tokens_.offsets(), shapes, batch);
+    return ReadBody();
+  }
+  if (reader_.Peek() != '}') return reader_.Expected("'}'");
+  reader_.Take();
+  return ReadToTheEnd();
+}
+
+// An event or an array of events, and nothing behind it.
+bool JsonBody::ReadBody() {
+  switch (reader_.Peek()) {
+    case '[':
+      return ReadArray() && ReadToTheEnd();
+    case '{':
+      return reader_.ReadEvent() && ReadToTheEnd();
+    default:
+      return reader_.Expected("an event, an array of events, or {\"events\": [...]}");
+  }
+}
+
+bool JsonBody::ReadToTheEnd() {
+  if (reader_.AtEnd()) return true;
+  return reader_.Expected(reader_.Peek() == '{'
+                              ? "nothing behind the event (one event per line is NDJSON: send "
+                                "Content-Type: application/x-ndjson)"
+                              : "nothing behind the last event");
+}
+
+bool JsonBody::ReadArray() {
+  reader_.Take();
+  if (reader_.Peek() == ']') {
+    reader_.Take();
+    return true;
+  }
+  while (true) {
+    if (!reader_.ReadEvent()) return false;
+    const char c = reader_.Peek();
+    if (c != ',' && c != ']') return reader_.Expected("',' or ']' behind an event");
+    reader_.Take();
+    if (c == ']') return true;
+  }
+}
+
+Status NdjsonBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  for (size_t begin = 0, number = 1; begin < body.size(); ++number) {
+    const size_t end = std::min(body.find('\n', begin), body.size());
+    std::string_view line = body.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      DecodeLine(line, number, shapes, batch);
+    }
+  }
+  tokens_.Shrink();
+  return {};
+}
+
+void NdjsonBody::DecodeLine(std::string_view line, size_t number, ShapeRegistry& shapes,
+                            EventBatch* batch) {
+  SyntaxError error;
+  batch->BeginEvent();
+  if (tokens_.Scan(line) == JsonTokens::Scanned::kOk) {
+    reader_.Start(line, tokens_.offsets(), shapes, batch);
+    if (reader_.ReadEvent(/*alone=*/true)) return;
+    error = reader_.error();
+  } else {
+    error = LocateMalformed(line);
+  }
+  batch->DropEvent(
+      {{}, fmt::format("line {} is not JSON at byte {}: {}", number, error.offset, error.what)});
+}
+
+}  // namespace
+
+std::unique_ptr<BodyDecoder> MakeJsonBody() { return std::make_unique<JsonBody>(); }
+
+std::unique_ptr<BodyDecoder> MakeNdjsonBody() { return std::make_unique<NdjsonBody>(); }
+
+}  // namespace tallyd
