@@ -18,6 +18,7 @@ Response GetEvents(const Request& request, ApiContext& context);  // {stream}
 Response GetPlan(const Request& request, ApiContext& context);    // {stream}
 Response GetLatest(const Request& request, ApiContext& context);  // {stream}
 Response ListStreams(const Request& request, ApiContext& context);
+Response GetStream(const Request& request, ApiContext& context);   // {stream}
 Response ListFields(const Request& request, ApiContext& context);  // {stream}
 Response ListValues(const Request& request, ApiContext& context);  // {stream}
 

@@ -18,6 +18,7 @@ constexpr Route kRoutes[] = {
     {Method::kPost, "/v1/backup", RunsOn::kOperation, PostBackup},
     {Method::kGet, "/v1/status", RunsOn::kQuery, GetStatus},
     {Method::kGet, "/v1/streams", RunsOn::kQuery, ListStreams},
+    {Method::kGet, "/v1/streams/{stream}", RunsOn::kQuery, GetStream},
     {Method::kGet, "/v1/streams/{stream}/fields", RunsOn::kQuery, ListFields},
     {Method::kGet, "/v1/streams/{stream}/values", RunsOn::kQuery, ListValues},
     {Method::kPost, "/v1/streams/{stream}/events", RunsOn::kIngest, nullptr},

@@ -148,7 +148,7 @@ class RefusalTest(E2eTest):
         self.assertEqual([], tallyd.keys("ROWS"))
 
     def test_unknown_things_are_404(self):
-        for path in ("/v1/streams/none/events", "/v1/streams/none/latest",
+        for path in ("/v1/streams/none", "/v1/streams/none/events", "/v1/streams/none/latest",
                      "/v1/streams/none/fields",
                      "/v1/streams/none/plan", "/v1/tables/NONE", "/v1/tables/NONE/rows",
                      "/v1/tables/NONE/rows/a",

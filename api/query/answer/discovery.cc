@@ -11,13 +11,14 @@
 namespace tallyd {
 namespace {
 
-Json JsonOfStream(const Schema& schema, const Stream& stream) {
+Json JsonOfStream(const Schema& schema, const Stream& stream, const Store& store) {
   Json tables = Json::array();
   for (const size_t index : stream.tables) tables.push_back(schema.tables[index].name);
   return {{"name", stream.name},
           {"tables", std::move(tables)},
           {"time", stream.time_field},
-          {"unit", ToString(stream.unit)}};
+          {"unit", ToString(stream.unit)},
+          {"fields", store.Fields(stream.name).size()}};
 }
 
 Json JsonOfField(const FieldInfo& field) {
@@ -92,9 +93,17 @@ Response ListStreams(const Request& request, ApiContext& context) {
   const auto snapshot = context.snapshot();
   Json streams = Json::array();
   for (const Stream& stream : snapshot->schema->streams) {
-    streams.push_back(JsonOfStream(*snapshot->schema, stream));
+    streams.push_back(JsonOfStream(*snapshot->schema, stream, context.store));
   }
   return Response::Of(200, {{"streams", std::move(streams)}});
+}
+
+Response GetStream(const Request& request, ApiContext& context) {
+  if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
+  const auto snapshot = context.snapshot();
+  const Result<const Stream*> stream = FindStream(*snapshot->schema, request.arguments[0]);
+  if (!stream) return ProblemOf(stream.error());
+  return Response::Of(200, JsonOfStream(*snapshot->schema, **stream, context.store));
 }
 
 Response ListFields(const Request& request, ApiContext& context) {
