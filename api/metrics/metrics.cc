@@ -32,6 +32,8 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
           Counter(registry, "tallyd_query_rows_returned_total", "Rows returned by queries.")),
       unreadable_rows(Counter(registry, "tallyd_query_unreadable_rows_total",
                               "Rows left out of event reads: the key template cannot read them.")),
+      incomplete(Counter(registry, "tallyd_query_incomplete_total",
+                         "Answers from a table that may lack some of what was asked for.")),
       connections(BuildGauge()
                       .Name("tallyd_http_connections")
                       .Help("Open connections.")

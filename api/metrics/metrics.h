@@ -32,6 +32,7 @@ struct ApiMetrics {
   prometheus::Counter& rows_read;            // tallyd_query_rows_read_total
   prometheus::Counter& rows_returned;        // tallyd_query_rows_returned_total
   prometheus::Counter& unreadable_rows;      // tallyd_query_unreadable_rows_total
+  prometheus::Counter& incomplete;           // tallyd_query_incomplete_total
   prometheus::Gauge& connections;            // tallyd_http_connections
   prometheus::Counter& refused_connections;  // ..._connections_refused_total
 

@@ -38,6 +38,7 @@ EventRun::~EventRun() {
   context_.metrics.rows_read.Increment(static_cast<double>(counters_.rows_read));
   context_.metrics.rows_returned.Increment(static_cast<double>(returned_));
   context_.metrics.unreadable_rows.Increment(static_cast<double>(counters_.unreadable_rows));
+  if (plan_.standing == Standing::kPartial) context_.metrics.incomplete.Increment();
 }
 
 Status EventRun::Start() {
