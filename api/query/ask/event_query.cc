@@ -1,7 +1,6 @@
 #include "api/query/ask/event_query.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -13,11 +12,7 @@
 namespace tallyd {
 namespace {
 
-constexpr std::array<std::string_view, 7> kAggregations = {"avg",   "min",   "max", "sum",
-                                                           "count", "first", "last"};
 // Parts of the contract that later versions answer.
-constexpr std::string_view kLaterAggregations[] = {"stddev", "rate", "increase",
-                                                   "delta",  "p50",  "p99"};
 constexpr std::string_view kLaterParameters[] = {"fill", "where", "top"};
 constexpr std::string_view kReserved[] = {"from", "to",    "fields", "limit", "order",
                                           "step", "agg",   "by",     "fill",  "where",
@@ -144,15 +139,6 @@ Status ReadFields(const Params& params, EventQuery* query) {
   return {};
 }
 
-Result<Aggregation> ParseAggregation(std::string_view name) {
-  const auto it = std::find(kAggregations.begin(), kAggregations.end(), name);
-  if (it != kAggregations.end()) return static_cast<Aggregation>(it - kAggregations.begin());
-  if (Contains(kLaterAggregations, name)) {
-    return Invalid("agg: this version does not have " + Quoted(name) + " yet");
-  }
-  return Invalid("agg: " + Quoted(name) + " is none of avg, min, max, sum, count, first, last");
-}
-
 Status ReadDownsampling(const Params& params, EventQuery* query) {
   const auto step = params.Get("step");
   if (step) {
@@ -167,8 +153,8 @@ Status ReadDownsampling(const Params& params, EventQuery* query) {
     if (std::find(all.begin(), all.end(), *aggregation) == all.end()) all.push_back(*aggregation);
   }
   if (step && query->aggregations.empty()) {
-    return Invalid(
-        "step: it needs agg, for example agg=avg (also min, max, sum, count, first, last)");
+    return Invalid("step: it needs agg, for example agg=avg (there are " + AggregationNames() +
+                   ")");
   }
   if (!step && !query->aggregations.empty()) {
     return Invalid("agg: it needs step, for example step=1m");
@@ -212,10 +198,6 @@ Status ReadCursor(const Params& params, EventQuery* query) {
 }
 
 }  // namespace
-
-std::string_view ToString(Aggregation aggregation) {
-  return kAggregations[static_cast<size_t>(aggregation)];
-}
 
 EventQuery InTermsOf(const Table& table, EventQuery query) {
   const Spellings& spellings = query.known->spellings();

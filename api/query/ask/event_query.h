@@ -13,6 +13,7 @@
 
 #include "api/answer.h"
 #include "api/context.h"
+#include "api/query/ask/aggregation.h"
 #include "api/query/ask/event_cursor.h"
 #include "api/query/ask/stream_fields.h"
 #include "api/request.h"
@@ -21,8 +22,6 @@
 namespace tallyd {
 
 enum class Order : uint8_t { kAscending, kDescending };
-enum class Aggregation : uint8_t { kAvg, kMin, kMax, kSum, kCount, kFirst, kLast };
-std::string_view ToString(Aggregation aggregation);
 
 // The text of the field's value is one of these. A number matches by value: all of its texts are
 // here that the field's types allow (filter_values.h).

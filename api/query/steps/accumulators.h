@@ -2,13 +2,15 @@
 #ifndef TALLYD_API_QUERY_STEPS_ACCUMULATORS_H_
 #define TALLYD_API_QUERY_STEPS_ACCUMULATORS_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "api/query/ask/event_query.h"
+#include "api/query/ask/aggregation.h"
+#include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/blocks/column_block.h"
 
@@ -48,7 +50,7 @@ class Accumulators {
   static void AddFloat(double added, Sum* sum);
   void AddEnd(size_t index, TimeUs time, const Value& value, bool is_first);
 
-  bool keeps_[7] = {};  // By Aggregation; avg keeps sums.
+  std::array<bool, kAggregations.size()> keeps_ = {};  // By Aggregation; avg keeps sums.
   size_t size_ = 0;
   std::vector<uint64_t> counts_;
   std::vector<Sum> sums_;
