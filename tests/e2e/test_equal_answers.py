@@ -2,6 +2,7 @@
 
 import os
 import random
+import statistics
 
 from tests.e2e.tallyd import E2eTest, SEED, as_dicts
 
@@ -25,7 +26,8 @@ families.F = {{}}
 NAMES = ("ROW", "BLOB", "CELL", "CELLBLOB", "COLUMN")
 FUNCTIONS = {"avg": lambda values: sum(values) / len(values), "min": min, "max": max, "sum": sum,
              "count": len,
-             "first": lambda values: values[0], "last": lambda values: values[-1]}
+             "first": lambda values: values[0], "last": lambda values: values[-1],
+             "stddev": statistics.pstdev}
 
 
 def spelled(value):

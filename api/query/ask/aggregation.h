@@ -11,14 +11,14 @@
 
 namespace tallyd {
 
-enum class Aggregation : uint8_t { kAvg, kMin, kMax, kSum, kCount, kFirst, kLast };
+enum class Aggregation : uint8_t { kAvg, kMin, kMax, kSum, kCount, kFirst, kLast, kStddev };
 
 // Of each of the enum, in its order.
-inline constexpr std::array<std::string_view, 7> kAggregations = {"avg",   "min",   "max", "sum",
-                                                                  "count", "first", "last"};
+inline constexpr std::array<std::string_view, 8> kAggregations = {
+    "avg", "min", "max", "sum", "count", "first", "last", "stddev"};
 // Those that later versions have.
-inline constexpr std::string_view kLaterAggregations[] = {"stddev", "rate", "increase",
-                                                          "delta",  "p50",  "p99"};
+inline constexpr std::string_view kLaterAggregations[] = {"rate", "increase", "delta", "p50",
+                                                          "p99"};
 
 constexpr std::string_view ToString(Aggregation aggregation) {
   return kAggregations[static_cast<size_t>(aggregation)];

@@ -39,7 +39,8 @@ size_t Accumulators::bytes_each() const {
   };
   return bytes(Aggregation::kCount, sizeof(uint64_t)) + bytes(Aggregation::kSum, sizeof(Sum)) +
          bytes(Aggregation::kMin, sizeof(Value)) + bytes(Aggregation::kMax, sizeof(Value)) +
-         bytes(Aggregation::kFirst, sizeof(End)) + bytes(Aggregation::kLast, sizeof(End));
+         bytes(Aggregation::kFirst, sizeof(End)) + bytes(Aggregation::kLast, sizeof(End)) +
+         bytes(Aggregation::kStddev, sizeof(Spread));
 }
 
 void Accumulators::Grow(size_t count) {
@@ -50,6 +51,7 @@ void Accumulators::Grow(size_t count) {
   if (keeps_[static_cast<size_t>(Aggregation::kMax)]) maxima_.resize(size_);
   if (keeps_[static_cast<size_t>(Aggregation::kFirst)]) firsts_.resize(size_);
   if (keeps_[static_cast<size_t>(Aggregation::kLast)]) lasts_.resize(size_);
+  if (keeps_[static_cast<size_t>(Aggregation::kStddev)]) spreads_.resize(size_);
 }
 
 void Accumulators::Add(size_t index, TimeUs time, const Value& value) {
@@ -58,6 +60,7 @@ void Accumulators::Add(size_t index, TimeUs time, const Value& value) {
   if (!lasts_.empty()) AddEnd(index, time, value, false);
   if (!value.is_number()) return;
   if (!sums_.empty()) AddSum(index, value);
+  if (!spreads_.empty()) AddSpread(index, value);
   if (!minima_.empty()) Lower(&minima_[index], value);
   if (!maxima_.empty()) Raise(&maxima_[index], value);
 }
@@ -68,7 +71,7 @@ void Accumulators::AddRun(size_t index, std::span<const TimeUs> times, const Col
   const bool by_extremes =
       data.kind == ColumnData::Kind::kInt || data.kind == ColumnData::Kind::kDecimal;
   const bool ends = !firsts_.empty() || !lasts_.empty();
-  if (!by_extremes || ends || !sums_.empty()) {
+  if (!by_extremes || ends || !sums_.empty() || !spreads_.empty()) {
     for (size_t i = 0; i < times.size(); ++i) Add(index, times[i], data.At(begin + i));
     return;
   }
@@ -93,6 +96,29 @@ void Accumulators::AddSum(size_t index, const Value& value) {
   AddFloat(value.AsDouble(), &sum);
 }
 
+// B. P. Welford, "Note on a method for calculating corrected sums of squares and products",
+// Technometrics 4 (1962): no difference of large squares, whose digits would cancel. A long double
+// holds each number exactly, so values far from zero and close together lose nothing.
+void Accumulators::AddSpread(size_t index, const Value& value) {
+  Spread& spread = spreads_[index];
+  const long double number = Exactly(value);
+  const long double from_old_mean = number - spread.mean;
+  spread.mean += from_old_mean / static_cast<long double>(++spread.numbers);
+  spread.squares += from_old_mean * (number - spread.mean);
+}
+
+// T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing
+// sample variances" (1979).
+void Accumulators::AbsorbSpread(const Spread& later, Spread* spread) {
+  if (later.numbers == 0) return;
+  const auto before = static_cast<long double>(spread->numbers);
+  const auto added = static_cast<long double>(later.numbers);
+  const long double apart = later.mean - spread->mean;
+  spread->numbers += later.numbers;
+  spread->mean += apart * (added / (before + added));
+  spread->squares += later.squares + apart * apart * (before * added / (before + added));
+}
+
 void Accumulators::AddFloat(double added, Sum* sum) {
   sum->has_float = true;
   const double total = sum->floats + added;
@@ -110,6 +136,7 @@ void Accumulators::Absorb(size_t index, const Accumulators& later, size_t from) 
     if (sum.has_float) AddFloat(sum.floats, &sums_[index]);
     sums_[index].compensation += sum.compensation;
   }
+  if (!spreads_.empty()) AbsorbSpread(later.spreads_[from], &spreads_[index]);
   if (!minima_.empty() && !later.minima_[from].is_null()) {
     Lower(&minima_[index], later.minima_[from]);
   }
@@ -136,6 +163,13 @@ void Accumulators::AddEnd(size_t index, TimeUs time, const Value& value, bool is
   end.value = value.type() == ValueType::kString ? Value::String(text) : Value::Bytes(text);
 }
 
+// Of the population, not of a sample of it: of one number it is 0.
+Value Accumulators::StddevOf(const Spread& spread) {
+  if (spread.numbers == 0) return Value();
+  const long double variance = spread.squares / static_cast<long double>(spread.numbers);
+  return FiniteOrNull(static_cast<double>(std::sqrt(variance)));
+}
+
 Value Accumulators::Get(size_t index, Aggregation aggregation) const {
   switch (aggregation) {
     case Aggregation::kCount:
@@ -148,6 +182,8 @@ Value Accumulators::Get(size_t index, Aggregation aggregation) const {
       return firsts_[index].value;
     case Aggregation::kLast:
       return lasts_[index].value;
+    case Aggregation::kStddev:
+      return StddevOf(spreads_[index]);
     case Aggregation::kAvg:
     case Aggregation::kSum:
       break;

@@ -41,12 +41,21 @@ class Accumulators {
     uint32_t numbers = 0;
     bool has_float = false;
   };
+  // Welford's count, mean and sum of squared differences from the mean.
+  struct Spread {
+    uint64_t numbers = 0;
+    long double mean = 0;
+    long double squares = 0;
+  };
   struct End {
     TimeUs time = 0;
     Value value;
   };
 
   void AddSum(size_t index, const Value& value);
+  void AddSpread(size_t index, const Value& value);
+  static void AbsorbSpread(const Spread& later, Spread* spread);
+  static Value StddevOf(const Spread& spread);
   static void AddFloat(double added, Sum* sum);
   void AddEnd(size_t index, TimeUs time, const Value& value, bool is_first);
 
@@ -54,6 +63,7 @@ class Accumulators {
   size_t size_ = 0;
   std::vector<uint64_t> counts_;
   std::vector<Sum> sums_;
+  std::vector<Spread> spreads_;
   std::vector<Value> minima_;
   std::vector<Value> maxima_;
   std::vector<End> firsts_;

@@ -10,6 +10,7 @@ TEST(AggregationTest, IsReadByTheNameThatItHas) {
     EXPECT_EQ(ToString(*ParseAggregation(name)), name);
   EXPECT_EQ(*ParseAggregation("avg"), Aggregation::kAvg);
   EXPECT_EQ(*ParseAggregation("last"), Aggregation::kLast);
+  EXPECT_EQ(*ParseAggregation("stddev"), Aggregation::kStddev);
 }
 
 TEST(AggregationTest, AnotherNameIsRefusedWithThoseThatThereAre) {

@@ -40,9 +40,9 @@ class Pieces {
  public:
   explicit Pieces(std::vector<std::string> by) {
     spec_.step_us = 1000;
-    spec_.aggregations = {Aggregation::kAvg, Aggregation::kMin,   Aggregation::kMax,
-                          Aggregation::kSum, Aggregation::kCount, Aggregation::kFirst,
-                          Aggregation::kLast};
+    spec_.aggregations = {Aggregation::kAvg,  Aggregation::kMin,   Aggregation::kMax,
+                          Aggregation::kSum,  Aggregation::kCount, Aggregation::kFirst,
+                          Aggregation::kLast, Aggregation::kStddev};
     spec_.fields = {"value"};
     spec_.by = std::move(by);
   }
