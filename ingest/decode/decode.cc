@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ingest/decode/csv_body.h"
 #include "ingest/decode/json_body.h"
 
 namespace tallyd {
@@ -13,10 +14,12 @@ constexpr std::string_view kJsonTypes[] = {"application/json", "text/json",
                                            "application/x-www-form-urlencoded", ""};
 constexpr std::string_view kNdjsonTypes[] = {"application/x-ndjson", "application/ndjson",
                                              "application/jsonlines", "application/json-lines"};
+constexpr std::string_view kCsvTypes[] = {"text/csv"};
 
 const BodyFormat kFormats[] = {
     {kJsonTypes, MakeJsonBody},
     {kNdjsonTypes, MakeNdjsonBody},
+    {kCsvTypes, MakeCsvBody},
 };
 
 // Some senders begin with a byte order mark; RFC 8259 section 8.1 lets a reader ignore it.

@@ -326,6 +326,21 @@ class FormsTest(StoredTest):
                              {"hostname": "csv", **dict(zip(rows[0], rows[1]))})
             self.assertEqual(2, len(rows))
 
+    def test_csv_can_be_posted_again(self):
+        values = {"int": 7, "low": -2**63, "float": 0.1, "whole": 3.0, "tiny": 5e-324,
+                  "huge": 1.7976931348623157e308, "neg": -0.0, "yes": True, "no": False,
+                  "text": 'é, "x"\r\ny', "numeral": "12", "word": "true", "empty": "",
+                  "null": "null", "a,b": "=1+1", 'say "c"': " 1 "}
+        self.tallyd.write("server", [{"ts": FIRST, "hostname": "csv", **values},
+                                     {"ts": FIRST + 0.25, "hostname": "csv", "int": "7"},
+                                     {"ts": FIRST + 1, "hostname": "csv", "text": 7}])
+        answer = self.tallyd.get(EVENTS_PATH, hostname="csv", format="csv").expect(200)
+        copy = self.start(METRIC + CURRENT)
+        copy.post_bytes("server", answer.body, "text/csv").expect(200)
+        for table in "METRIC", "CURRENT_METRIC":
+            self.assertEqual(self.tallyd.rows(table, prefix="csv", limit=1000),
+                             copy.rows(table, limit=1000))
+
     def test_csv_of_all_events_equals_the_json(self):
         answer = self.tallyd.query("server", hostname=HOSTS[0])
         rows = list(csv.reader(io.StringIO(self.tallyd.get(

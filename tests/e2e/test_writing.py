@@ -60,6 +60,45 @@ class FormsTest(E2eTest):
     def test_ndjson_may_hold_empty_lines(self):
         self.assert_takes(b"\n" + ndjson(EVENTS).replace(b"\n", b"\n\n"), "application/x-ndjson")
 
+    def test_csv_is_a_header_line_and_an_event_per_line(self):
+        names = ("hostname", "ts", "usr", "nice")
+        lines = [names, *([str(one[name]) for name in names] for one in EVENTS)]
+        lines = [",".join(line) for line in lines]
+        for number, end in enumerate(("\n", "\r\n")):
+            self.assert_takes((end.join(lines) + end * number).encode(),
+                              "text/csv; header=present; charset=utf-8")
+
+    def test_csv_tells_text_from_numbers_by_its_quotes(self):
+        self.tallyd.post_bytes("server", f"""ts,hostname,n,text,on,gone,empty\r
+{AT},a,7,"7",true,,""\r
+{AT + 1},a,-0.5,"a, ""b""
+c",false,,\r
+""".encode(), "text/csv").expect(200)
+        self.assertEqual([event(n=7, text="7", on=True, empty=""),
+                          event(1, n=-0.5, text='a, "b"\nc', on=False)],
+                         [{name: value for name, value in one.items() if value is not None}
+                          for one in self.stored()])
+
+    def test_a_bad_line_of_csv_is_named_and_others_stay_where_asked_for(self):
+        body = (f"ts,hostname,usr\n{AT},a,1\n{AT + 1},a,1,2\n"
+                f"{AT + 2},,3\n{AT + 3},a,4\n").encode()
+        problem = self.tallyd.post_bytes("server", body, "text/csv").problem(400)
+        self.assertEqual([1, 2], [error["index"] for error in problem["errors"]])
+        self.assertIn("line 3", problem["errors"][0]["detail"])
+        self.assertEqual("hostname", problem["errors"][1]["field"])
+        self.assertEqual([], self.stored())
+        answer = self.tallyd.post_bytes("server", body, "text/csv", partial=1).expect(200)
+        self.assertEqual((2, 2), (answer.json["events"], answer.json["error_count"]))
+        self.assertEqual([AT, AT + 3], [one["ts"] for one in self.stored()])
+
+    def test_csv_without_a_usable_header_is_no_batch(self):
+        for body in "", "ts,hostname,ts\n1,a,2\n", "ts,,v\n1,a,2\n", 'ts,hostname\n1,"a\n':
+            with self.subTest(body):
+                self.tallyd.post_bytes("server", body.encode(), "text/csv",
+                                       partial=1).problem(400)
+        counts = self.tallyd.post_bytes("server", b"ts,hostname,v\n", "text/csv").expect(200).json
+        self.assertEqual((0, 0, 0), (counts["events"], counts["rows"], counts["cells"]))
+
     def test_a_missing_content_type_is_json(self):
         self.assert_takes(json.dumps(EVENTS).encode(), None)
 
