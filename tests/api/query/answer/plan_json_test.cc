@@ -32,12 +32,14 @@ TEST_F(PlanJsonTest, EachCandidateTellsItsCostAndWhyItLost) {
   Begin(std::string(kMetric) + kByDay);
   Take(EventAt(1, R"("n":1)"));
   const Json plan = Json::parse(BodyOf(world().Call(GetPlan, {"server"}, "host=a")));
+  const bool first_lost = plan["candidates"][0]["chosen"] == false;
+  const Json lost = plan["candidates"][first_lost ? 0 : 1];
   std::vector<std::string> members;
-  for (const auto& member : plan["candidates"][1].items()) members.push_back(member.key());
+  for (const auto& member : lost.items()) members.push_back(member.key());
   EXPECT_EQ(members, (std::vector<std::string>{"table", "kind", "ranges", "estimated_rows",
                                                "estimated_bytes", "cost", "chosen", "why_not"}))
       << plan;
-  EXPECT_EQ(plan["candidates"][0]["chosen"], true) << plan;
+  EXPECT_EQ(plan["candidates"][first_lost ? 1 : 0]["chosen"], true) << plan;
 }
 
 TEST_F(PlanJsonTest, ARefusedQueryHasAPlanThatSaysWhy) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
@@ -21,6 +23,8 @@ class DatabaseTest : public ::testing::Test {
   void SetUp() override {
     std::filesystem::create_directories(config_.path);
     Open();
+    // A base that knows no table is not opened beside heads that hold data.
+    ASSERT_TRUE(WriteBase(MetaKey(MetaKind::kNextTable), std::string(4, '\0')));
   }
 
   void Open() {
