@@ -322,6 +322,7 @@ BuiltBlock BlockBuilder::Finish() {
   built.head_size = static_cast<uint32_t>(impl_->head.size());
   built.entries = static_cast<uint32_t>(impl_->times.size());
   built.rows = impl_->rows;
+  built.runs = static_cast<uint32_t>(impl_->keys.runs());
   built.columns = impl_->column_count;
   built.cells = impl_->cells;
   built.first_key = impl_->first_key;

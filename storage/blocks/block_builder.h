@@ -27,6 +27,7 @@ struct BuiltBlock {
   uint32_t head_size = 0;
   uint32_t entries = 0;
   uint32_t rows = 0;  // Distinct keys.
+  uint32_t runs = 0;  // Of keys that differ by nothing but their time.
   uint32_t columns = 0;
   uint64_t cells = 0;
   std::string first_key;

@@ -30,6 +30,7 @@ class KeyRunBuilder {
   // `count` entries whose keys another block's run has.
   void AddRun(const KeyRun& run, uint32_t count);
   size_t bytes() const { return stem_bytes_; }
+  size_t runs() const { return runs_.size(); }
   void Encode(std::string* out) const;
 
  private:

@@ -176,6 +176,7 @@ std::string EncodeBlockIndex(const BlockIndex& index) {
     PutVarint(&bytes, block.head_size);
     PutVarint(&bytes, block.entries);
     PutVarint(&bytes, block.rows);
+    PutVarint(&bytes, block.runs);
     PutVarint(&bytes, block.columns);
     PutVarint(&bytes, static_cast<uint64_t>(block.min_time));
     PutVarint(&bytes, static_cast<uint64_t>(block.max_time - block.min_time));
@@ -189,7 +190,7 @@ std::string EncodeBlockIndex(const BlockIndex& index) {
 Result<BlockIndex> DecodeBlockIndex(std::string_view bytes, uint64_t end) {
   ByteReader in(bytes);
   uint64_t count = 0;
-  // A block takes at least eleven bytes here.
+  // A block takes at least twelve bytes here.
   if (!in.GetVarint(&count) || count == 0 || count > bytes.size()) return Malformed("the index");
   BlockIndex index;
   std::string first;
@@ -199,9 +200,9 @@ Result<BlockIndex> DecodeBlockIndex(std::string_view bytes, uint64_t end) {
     int64_t span = 0;
     if (!in.GetNumber(&block.size, kMax32) || !in.GetNumber(&block.head_size, block.size) ||
         !in.GetNumber(&block.entries, kMax32) || !in.GetNumber(&block.rows, kMax32) ||
-        !in.GetNumber(&block.columns, kMax32) || !in.GetNumber(&block.min_time, kLastTime) ||
-        !in.GetNumber(&span, kLastTime) || !GetKey(&in, last, &first) ||
-        !GetKey(&in, first, &last) || first > last) {
+        !in.GetNumber(&block.runs, block.rows) || !in.GetNumber(&block.columns, kMax32) ||
+        !in.GetNumber(&block.min_time, kLastTime) || !in.GetNumber(&span, kLastTime) ||
+        !GetKey(&in, last, &first) || !GetKey(&in, first, &last) || first > last) {
       return Malformed("the index");
     }
     block.max_time = block.min_time + span;

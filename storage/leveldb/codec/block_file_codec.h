@@ -70,6 +70,7 @@ struct BlockPlace {
   uint32_t head_size = 0;
   uint32_t entries = 0;
   uint32_t rows = 0;
+  uint32_t runs = 0;     // Of keys that differ by nothing but their time.
   uint32_t columns = 0;  // Streams: whoever reads all of the block's columns reads each by itself.
   TimeUs min_time = 0;
   TimeUs max_time = 0;

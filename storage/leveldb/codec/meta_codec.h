@@ -16,7 +16,7 @@
 
 namespace tallyd {
 
-inline constexpr uint32_t kFormatVersion = 4;
+inline constexpr uint32_t kFormatVersion = 5;
 
 std::string EncodeFormat(uint32_t version);
 Result<uint32_t> DecodeFormat(std::string_view record);

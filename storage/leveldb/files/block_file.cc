@@ -263,6 +263,7 @@ Status BlockFileWriter::Flush() {
   place.head_size = built.head_size;
   place.entries = built.entries;
   place.rows = built.rows;
+  place.runs = built.runs;
   place.columns = built.columns;
   place.min_time = built.min_time;
   place.max_time = built.max_time;

@@ -201,6 +201,13 @@ double ShareWithin(const BlockPlace& block, const TimeRange& time) {
   return (to - from) / static_cast<double>(block.max_time + 1 - block.min_time);
 }
 
+// Keys of one entity that end in their time are not evenly apart from those of the next one: what
+// begins and ends within a block has at least one of its runs, for the part of the time.
+double LeastShare(const BlockPlace& block, const KeyRange& range, double of_time) {
+  const bool meets = range.start <= block.last_key && Begins(range, block.first_key);
+  return meets && block.runs > 1 ? of_time / block.runs : 0;
+}
+
 uint64_t Part(double share, uint64_t of) {
   return std::max<uint64_t>(static_cast<uint64_t>(share * static_cast<double>(of)), 1);
 }
@@ -295,9 +302,10 @@ class Estimator {
       const BlockPlace& block = blocks[i];
       if (!Begins(range, block.first_key)) break;
       if (!block.Overlaps(spec_.cells)) continue;
-      const double keys = ShareWithin(block, range);
+      const double times = ShareWithin(block, spec_.cells);
+      const double keys = std::max(ShareWithin(block, range), LeastShare(block, range, times));
       // Where the key tells the time, both tell the same.
-      const double entries = std::min(keys, ShareWithin(block, spec_.cells));
+      const double entries = std::min(keys, times);
       estimate_.rows += Part(keys, block.rows);
       estimate_.entries += Part(entries, block.entries);
       if (i < next) continue;

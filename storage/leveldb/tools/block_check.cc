@@ -129,6 +129,7 @@ Result<BlockPlace> BlockFileCheck::ReadPlace(uint64_t offset, uint64_t end) {
   place.size = static_cast<uint32_t>(head_size + streams);
   place.head_size = static_cast<uint32_t>(head_size);
   place.entries = block.entries();
+  place.runs = static_cast<uint32_t>(block.runs().size());
   place.columns = static_cast<uint32_t>(block.schema()->columns.size());
   const auto [min_time, max_time] = std::ranges::minmax(block.times());
   place.min_time = min_time;
@@ -178,7 +179,8 @@ Status BlockChecker::CheckEntries(const BlockPlace& place) {
     any_ = true;
   }
   if (last_key_ != place.last_key) return Damage("it ends with another row");
-  if (block_.entries() != place.entries || rows != place.rows || min_time != place.min_time ||
+  if (block_.entries() != place.entries || rows != place.rows ||
+      block_.runs().size() != place.runs || min_time != place.min_time ||
       max_time != place.max_time || block_.schema()->columns.size() != place.columns) {
     return Damage("the index tells of another block");
   }

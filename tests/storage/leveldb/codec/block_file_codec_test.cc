@@ -111,6 +111,7 @@ TEST(BlockFileCodecTest, TheBytesOfAnIndex) {
   block.head_size = 10;
   block.entries = 2;
   block.rows = 1;
+  block.runs = 1;
   block.columns = 3;
   block.min_time = 100;
   block.max_time = 101;
@@ -123,9 +124,9 @@ TEST(BlockFileCodecTest, TheBytesOfAnIndex) {
   const std::string bytes = EncodeBlockIndex(index);
   EXPECT_EQ(Hex(bytes),
             "02"
-            "140a020103640100036d2331"
+            "140a02010103640100036d2331"
             "020132"
-            "140a0201036401"
+            "140a020101036401"
             "020133"
             "0300");
   const Result<BlockIndex> decoded = DecodeBlockIndex(bytes, 40);

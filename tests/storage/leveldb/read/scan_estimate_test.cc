@@ -70,6 +70,26 @@ TEST_F(ScanEstimateTest, RangesOfOneBlockReadItOnce) {
   EXPECT_GE(both->rows, 2u);
 }
 
+// Twenty balloons fill a block: between the keys of two there is room for many times as many.
+TEST_F(ScanEstimateTest, AnEntityAmongOthersInABlockCountsByItsRun) {
+  auto batch = NewBatch();
+  constexpr int64_t kStart = 1'700'000'000'000;
+  for (int balloon = 0; balloon < 20; ++balloon) {
+    for (int i = 0; i < 200; ++i) {
+      const int64_t ms = kStart + i * 60'000;
+      Put(batch.get(), "H", fmt::format("b{:02}#{}", balloon, ms), ms * 1000,
+          {{"A", "x", Value::Int(i)}});
+    }
+  }
+  ASSERT_TRUE(Commit(std::move(batch)));
+  ASSERT_TRUE(store().Settle());
+  const auto key = [](int64_t ms) { return fmt::format("b07#{}", ms); };
+  const TimeRange half{kStart * 1000, (kStart + 100 * 60'000) * 1000};
+  const ScanEstimate some = Estimate({key(kStart), key(kStart + 100 * 60'000)}, half);
+  EXPECT_NEAR(static_cast<double>(some.entries), 100, 50);
+  EXPECT_NEAR(static_cast<double>(Estimate({"b07#", "b07$"}).entries), 200, 100);
+}
+
 class HistoryEstimateTest : public ::testing::Test, public HistoryMaker {
  protected:
   HistoryEstimateTest() { Open(); }
