@@ -1,5 +1,6 @@
 // The values of one column of a block (storage/FORMAT.md, Columns): gathered as they come, then
-// encoded by what they have in common; and text, of which columns, keys and names consist.
+// encoded by what they have in common; and text, of which columns, keys and names consist. Whatever
+// the bytes are, reading them back gives what was written or false. Of one thread each.
 #ifndef TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
 #define TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
 
