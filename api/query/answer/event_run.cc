@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "api/query/ask/ranges_within.h"
 #include "api/query/steps/step_scan.h"
 #include "config/schema/table_rules.h"
 #include "config/values/glob.h"
@@ -24,6 +25,8 @@ EventRun::EventRun(EventQuery query, TablePlan plan, ApiContext& context)
       context_(context),
       filter_(query_, *plan_.table, &fields_) {
   input_.store = &context.store;
+  input_.plan = &plan_;
+  input_.unit = query_.stream->unit;
   input_.table = plan_.table;
   input_.stored = plan_.stored;
   input_.fields = &fields_;
@@ -71,16 +74,6 @@ Status EventRun::Refresh() {
   return {};
 }
 
-Result<std::vector<KeyRange>> EventRun::RangesWithin(const TimeRange& time) const {
-  if (plan_.is_scan()) return std::vector{KeyRange{}};
-  if (time == plan_.known.time) return plan_.ranges.ranges;
-  KnownFields known = plan_.known;
-  known.time = time;
-  Result<KeyRanges> narrower = FindKeyRanges(plan_.table->row_key, known, query_.stream->unit);
-  if (!narrower) return narrower.error();
-  return std::move(narrower->ranges);
-}
-
 TimeRange EventRun::TimeBehind(const std::optional<EventPosition>& start, int64_t width_us) const {
   TimeRange time = query_.time;
   if (!start || input_.whole_rows()) return time;
@@ -94,7 +87,7 @@ TimeRange EventRun::TimeBehind(const std::optional<EventPosition>& start, int64_
 
 std::unique_ptr<GroupSource> EventRun::OpenGroups(const GroupOptions& options, size_t max_groups) {
   opened_ = std::chrono::steady_clock::now();
-  const Result<std::vector<KeyRange>> ranges = RangesWithin(options.time);
+  const Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, options.time);
   holds_scans_ = true;
   if (ranges && input_.whole_rows() && !input_.spreads_events()) {
     return std::make_unique<SequentialGroups>(input_, *ranges, options);
@@ -108,8 +101,7 @@ std::unique_ptr<GroupSource> EventRun::OpenGroups(const GroupOptions& options, s
   // An event that is spread over rows can be filtered only when it is whole: how many groups a page
   // takes is then unknown.
   const size_t groups = input_.spreads_events() ? std::numeric_limits<size_t>::max() : max_groups;
-  return std::make_unique<GatheredGroups>(
-      input_, [this](const TimeRange& time) { return RangesWithin(time); }, options, groups);
+  return std::make_unique<GatheredGroups>(input_, options, groups);
 }
 
 std::unique_ptr<EventStream> EventRun::OpenEvents(const std::optional<EventPosition>& start,
@@ -215,7 +207,7 @@ std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>&
 
 Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec& spec,
                                                             const TimeRange& time) {
-  const Result<std::vector<KeyRange>> ranges = RangesWithin(time);
+  const Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, time);
   if (!ranges) return ranges.error();
   const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges, time);
   const ScanCounters before = counters_;

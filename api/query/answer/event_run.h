@@ -60,7 +60,6 @@ class EventRun {
   std::vector<std::vector<KeyRange>> Divide(const std::vector<KeyRange>& ranges,
                                             const TimeRange& time) const;
   std::vector<std::string> AggregatedFields() const;
-  Result<std::vector<KeyRange>> RangesWithin(const TimeRange& time) const;
   // The query's time, as far as events behind `start` can lie.
   TimeRange TimeBehind(const std::optional<EventPosition>& start, int64_t width_us) const;
   bool descending() const { return query_.order == Order::kDescending; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/answer.h"
+#include "api/query/ask/ranges_within.h"
 
 namespace tallyd {
 namespace {
@@ -116,10 +117,9 @@ Result<bool> SequentialGroups::Next() {
   return true;
 }
 
-GatheredGroups::GatheredGroups(const ScanInput& input, RangesOf ranges, const GroupOptions& options,
+GatheredGroups::GatheredGroups(const ScanInput& input, const GroupOptions& options,
                                size_t max_groups)
     : input_(input),
-      ranges_(std::move(ranges)),
       options_(options),
       max_groups_(max_groups),
       scan_(input),
@@ -151,7 +151,7 @@ Status GatheredGroups::Pass() {
       time.from = std::max(time.from, options_.start->time);
     }
   }
-  Result<std::vector<KeyRange>> ranges = ranges_(time);
+  Result<std::vector<KeyRange>> ranges = RangesWithin(*input_.plan, input_.unit, time);
   if (!ranges) return ranges.error();
   scan_.Open(std::move(*ranges), time, {});
   while (true) {

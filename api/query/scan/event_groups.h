@@ -8,7 +8,6 @@
 #ifndef TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_
 #define TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,9 +67,6 @@ class GroupSource {
   EventGroup group_;
 };
 
-// The ranges that hold the events of a narrower time.
-using RangesOf = std::function<Result<std::vector<KeyRange>>(const TimeRange&)>;
-
 struct GroupOptions {
   TimeRange time;
   bool descending = false;
@@ -113,8 +109,7 @@ class SequentialGroups final : public GroupSource {
 class GatheredGroups final : public GroupSource {
  public:
   // `max_groups`: more will not be asked for before the next page.
-  GatheredGroups(const ScanInput& input, RangesOf ranges, const GroupOptions& options,
-                 size_t max_groups);
+  GatheredGroups(const ScanInput& input, const GroupOptions& options, size_t max_groups);
   Result<bool> Next() override;
 
  private:
@@ -129,7 +124,6 @@ class GatheredGroups final : public GroupSource {
   void Evict();
 
   const ScanInput& input_;
-  RangesOf ranges_;
   GroupOptions options_;
   size_t max_groups_;
   PartScan scan_;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/query/ask/candidate.h"
 #include "api/query/scan/event_filter.h"
 #include "ingest/unmap/row_reader.h"
 #include "storage/store.h"
@@ -26,6 +27,8 @@ struct ScanCounters {
 // What all scans of one query share; it and what it points to outlive them.
 struct ScanInput {
   Store* store = nullptr;
+  const TablePlan* plan = nullptr;
+  TimeUnit unit = TimeUnit::kMilliseconds;  // The stream's.
   const Table* table = nullptr;
   TablePtr stored;
   FieldTable* fields = nullptr;
