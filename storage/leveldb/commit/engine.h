@@ -10,8 +10,8 @@
 #include <functional>
 #include <memory>
 
-#include "storage/group_committer.h"
 #include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/commit/group_writer.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/space_guard.h"

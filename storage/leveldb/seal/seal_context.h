@@ -14,8 +14,8 @@
 
 #include "config/values/result.h"
 #include "config/values/time.h"
-#include "storage/group_committer.h"
 #include "storage/leveldb/commit/engine.h"
+#include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/commit/leveldb_batch.h"
 #include "storage/leveldb/files/view.h"
 #include "storage/leveldb/seal/rewrite.h"

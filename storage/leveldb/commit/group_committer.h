@@ -10,8 +10,8 @@
 // sync_interval ago, and an idle target is synced by an empty commit.
 //
 // Beside it the instruments by which a store tells how it commits, and what becomes of commits.
-#ifndef TALLYD_STORAGE_GROUP_COMMITTER_H_
-#define TALLYD_STORAGE_GROUP_COMMITTER_H_
+#ifndef TALLYD_STORAGE_LEVELDB_COMMIT_GROUP_COMMITTER_H_
+#define TALLYD_STORAGE_LEVELDB_COMMIT_GROUP_COMMITTER_H_
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -151,4 +151,4 @@ class GroupCommitter {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_GROUP_COMMITTER_H_
+#endif  // TALLYD_STORAGE_LEVELDB_COMMIT_GROUP_COMMITTER_H_

@@ -1,4 +1,4 @@
-#include "storage/group_committer.h"
+#include "storage/leveldb/commit/group_committer.h"
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
