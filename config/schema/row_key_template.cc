@@ -28,24 +28,6 @@ Status CheckEnd(const Segment& segment) {
   return {};
 }
 
-// What a time spec tells, as the units of a calendar; buckets tell none.
-uint32_t UnitsOf(const Spec& spec) {
-  constexpr uint32_t kDate = kUnitYear | kUnitMonth | kUnitDay;
-  constexpr uint32_t kSecond = kDate | kUnitHour | kUnitMinute | kUnitSecond;
-  switch (spec.kind) {
-    case SpecKind::kMs:
-    case SpecKind::kMicroseconds:
-    case SpecKind::kReverseMs:
-      return kSecond | kUnitMillisecond;
-    case SpecKind::kSeconds:
-      return kSecond;
-    case SpecKind::kBucket:
-      return spec.bucket_us <= kUsPerMs ? kSecond | kUnitMillisecond : 0;
-    default:
-      return CalendarUnits(spec.format);
-  }
-}
-
 Error Misfit(const RowKeyTemplate& row_key, const std::string& what) {
   return Invalid("the key is not one of " + row_key.text() + ": " + what);
 }
@@ -89,7 +71,7 @@ bool RowKeyTemplate::UsesField(std::string_view name) const {
 bool RowKeyTemplate::has_full_time() const {
   uint32_t units = 0;
   for (const Segment& segment : segments_) {
-    if (segment.is_time) units |= UnitsOf(segment.spec);
+    if (segment.is_time) units |= TimeUnitsOf(segment.spec);
   }
   return UnitsTellMillisecond(units);
 }

@@ -60,6 +60,8 @@ Result<Spec> ParseSpec(std::string_view text);
 // Strings that recur (bounds_time false) tell the smallest unit around `t`.
 void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out);
 TimeRange PeriodOf(const Spec& spec, TimeUs t);
+// What the text tells of time, as units of a calendar (CalendarUnit); of buckets nothing.
+uint32_t TimeUnitsOf(const Spec& spec);
 // The number of bytes a spec always renders to; 0 when it varies.
 size_t FixedWidth(const Spec& spec);
 // The inverse of AppendTimeSpec: the period that `text` names; of text that recurs, all of time.

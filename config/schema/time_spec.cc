@@ -53,6 +53,23 @@ void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out) {
   }
 }
 
+uint32_t TimeUnitsOf(const Spec& spec) {
+  constexpr uint32_t kDate = kUnitYear | kUnitMonth | kUnitDay;
+  constexpr uint32_t kSecond = kDate | kUnitHour | kUnitMinute | kUnitSecond;
+  switch (spec.kind) {
+    case SpecKind::kMs:
+    case SpecKind::kMicroseconds:
+    case SpecKind::kReverseMs:
+      return kSecond | kUnitMillisecond;
+    case SpecKind::kSeconds:
+      return kSecond;
+    case SpecKind::kBucket:
+      return spec.bucket_us <= kUsPerMs ? kSecond | kUnitMillisecond : 0;
+    default:
+      return CalendarUnits(spec.format);
+  }
+}
+
 TimeRange PeriodOf(const Spec& spec, TimeUs t) {
   assert(spec.is_time());
   const int64_t step = StepOf(spec);
