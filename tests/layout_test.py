@@ -180,6 +180,15 @@ class LayoutTest(unittest.TestCase):
                 left.append(linked)
         self.assertLessEqual(set((ROOT / "docs").glob("*.md")), seen)
 
+    def test_every_room_and_source_that_the_architecture_names_is_in_the_tree(self):
+        page = (ROOT / "docs" / "architecture.md").read_text()
+        named = re.findall(r"`((?:%s)/[\w/.]*)`" % "|".join(FOLDERS), page)
+        self.assertGreater(len(named), 60)
+        for name in named:
+            path = ROOT / name
+            there = path.exists() or list(path.parent.glob(f"{path.name}.*"))
+            self.assertTrue(there, f"docs/architecture.md names {name}")
+
     def test_every_test_that_a_guarantee_names_is_in_the_tree(self):
         tests = {}
         for path in (ROOT / "tests").rglob("*"):

@@ -1,6 +1,6 @@
-// Serialized cells: a rule's fields in one value, as protobuf (ingest/blob/measurements.proto), JSON or
-// CBOR (RFC 8949). Exact to the type: what was an integer comes back an integer. Decoding is
-// bounded and never trusts its input.
+// Serialized cells: a rule's fields in one value, as protobuf (ingest/blob/measurements.proto),
+// JSON or CBOR (RFC 8949). Exact to the type: what was an integer comes back an integer. Decoding
+// is bounded and never trusts its input.
 #ifndef TALLYD_INGEST_BLOB_BLOB_H_
 #define TALLYD_INGEST_BLOB_BLOB_H_
 
