@@ -25,6 +25,12 @@ bool Contains(const List& list, const T& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+bool TellsWhose(const EventQuery& query, std::string_view field) {
+  return std::ranges::any_of(query.stream->tables, [&](size_t index) {
+    return KeyHolds(query.schema().tables[index], field);
+  });
+}
+
 // What the table's row key lets the planner use of the query.
 KnownFields KnownOf(const EventQuery& query, const Wanted& wanted, const Table& table) {
   KnownFields known;
@@ -42,7 +48,7 @@ KnownFields KnownOf(const EventQuery& query, const Wanted& wanted, const Table& 
   if (!table.row_key.names_measured_field()) return known;
   for (const std::string& field : wanted.fields) add_measured(field);
   for (const std::string& field : query.by) add_measured(field);
-  const bool asks_measured = !query.fields.empty() && !measured.empty() &&
+  const bool asks_measured = !wanted.every_event && !measured.empty() &&
                              std::ranges::none_of(wanted.fields, [&](const std::string& field) {
                                return ComesWithOthers(table, field);
                              });
@@ -135,7 +141,7 @@ uint64_t TablePlan::cost() const {
          estimate->streams * kStreamPrice + opened * kRangePrice;
 }
 
-Wanted::Wanted(const EventQuery& query) {
+Wanted::Wanted(const EventQuery& query, const Table& table) {
   for (const std::string& pattern : query.fields) {
     for (std::string& name : query.known->Matching(pattern)) {
       if (!Contains(fields, name)) fields.push_back(std::move(name));
@@ -146,6 +152,14 @@ Wanted::Wanted(const EventQuery& query) {
   };
   for (const FieldFilter& filter : query.filters) add(filter.field);
   for (const std::string& name : query.by) add(name);
+  for (const std::string& name : fields) {
+    if (!query.IsTime(table, name) && !TellsWhose(query, name)) reasons.push_back(name);
+  }
+  if (!reasons.empty()) return;
+  every_event = query.fields.empty() || std::ranges::any_of(fields, [&](const std::string& name) {
+                  return query.IsTime(table, name) || KeyHolds(table, name);
+                });
+  if (!every_event) reasons = fields;
 }
 
 std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {
@@ -156,7 +170,7 @@ std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {
     plan.table = &query.schema().tables[index];
     plan.stored = store.FindTable(plan.table->name);
     const EventQuery own = InTermsOf(*plan.table, query);
-    const Wanted wanted(own);
+    const Wanted wanted(own, *plan.table);
     plan.reason = plan.table->pattern == Pattern::kLatest ? "it keeps only the latest values"
                                                           : WhyUnfit(own, wanted, &plan);
     could_answer.push_back(plan.reason.empty());
@@ -171,7 +185,7 @@ std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {
 
 TablePlan LatestCandidate(const EventQuery& query, const Store& store, const Table& latest) {
   const EventQuery own = InTermsOf(latest, query);
-  const Wanted wanted(own);
+  const Wanted wanted(own, latest);
   TablePlan plan;
   plan.table = &latest;
   plan.stored = store.FindTable(latest.name);

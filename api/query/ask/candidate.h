@@ -61,12 +61,17 @@ struct TablePlan {
   bool is_scan() const { return !ranges.bounded; }
 };
 
-// What is asked for, and of what kind of table, by name.
+// What is asked for, by name, and which events have it. A field that the key of some table of the
+// stream holds tells whose event it is, whichever table answers: beside others it is no reason to
+// want an event. Nor is the time.
 struct Wanted {
-  explicit Wanted(const EventQuery& query);
+  // `query` is in terms of the table.
+  Wanted(const EventQuery& query, const Table& table);
 
-  std::vector<std::string> fields;  // What the query's names and globs stand for; empty: all.
-  std::vector<std::string> others;  // Filtered or grouped by; not in `fields`.
+  std::vector<std::string> fields;   // That the query's names and globs stand for.
+  std::vector<std::string> others;   // Filtered or grouped by; not in `fields`.
+  bool every_event = false;          // Else only those that have one of `reasons`.
+  std::vector<std::string> reasons;  // Of `fields`.
 };
 
 // Whether the table gives the field back, or it is the time.

@@ -42,16 +42,8 @@ class Judge {
   }
 
  private:
-  bool asks_for_events() const {
-    return std::all_of(wanted_.fields.begin(), wanted_.fields.end(),
-                       [&](const std::string& field) { return !MeasuredByAny(field); });
-  }
   bool Uses(const ColumnRule& rule, std::string_view field) const {
     return GivenBack(table_, rule, field) != Fidelity::kNone;
-  }
-  bool MeasuredByAny(std::string_view field) const {
-    return std::any_of(table_.columns.begin(), table_.columns.end(),
-                       [&](const ColumnRule& rule) { return Uses(rule, field); });
   }
   // A field that is wanted and that the rule takes; null if there is none.
   const std::string* WantedOf(const ColumnRule& rule) const {
@@ -62,9 +54,9 @@ class Judge {
     }
     return nullptr;
   }
-  // Without a measured field every rule tells of events.
+  // Where every event is wanted, every rule tells of some.
   bool Matters(const ColumnRule& rule) const {
-    return asks_for_events() || WantedOf(rule) != nullptr;
+    return wanted_.every_event || WantedOf(rule) != nullptr;
   }
 
   // What came before `whole_from` may be missing.
@@ -134,23 +126,18 @@ class Judge {
     for (const MissedField& each : missed) {
       if (each.sequence <= newest_) continue;
       const bool is_any = each.name.empty();
-      const bool is_wanted =
-          is_any || wanted_.fields.empty() || Contains(wanted_.fields, each.name);
+      const bool is_reason = is_any || wanted_.every_event || Contains(wanted_.reasons, each.name);
+      const bool is_wanted = is_any || query_.fields.empty() || Contains(wanted_.fields, each.name);
       const std::string name = is_any ? "one of many fields" : each.name;
       const bool outside = (each.how & kMissedOutside) != 0;
       const bool inside = (each.how & kMissedInside) != 0;
-      if (outside && is_wanted && !IsOnlyKey(each.name) && !all_entered) {
+      if (outside && is_reason && !all_entered) {
         MayLack(kNeverWhole, WhyOutside(name));
       }
       if (inside && (is_wanted || Contains(wanted_.others, each.name))) {
         MayLack(kNeverWhole, table_.name + " left " + name + " out of some events");
       }
     }
-  }
-
-  // Beside a measured field that is wanted, those of the key are no reason to want an event.
-  bool IsOnlyKey(std::string_view field) const {
-    return !asks_for_events() && KeyHolds(table_, field);
   }
 
   // Whether every event that had a filtered field has entered: then so has each one that is wanted.
@@ -173,7 +160,7 @@ class Judge {
   void JudgeTypes() {
     std::vector<std::string> changed;
     const std::vector<std::string>& fields =
-        wanted_.fields.empty() ? query_.known->names() : wanted_.fields;
+        query_.fields.empty() ? query_.known->names() : wanted_.fields;
     for (const std::string& field : fields) {
       if (!query_.known->ReadsAsAnother(field) || query_.IsTime(table_, field)) continue;
       if (GivenBack(table_, field) == Fidelity::kText) changed.push_back(field);

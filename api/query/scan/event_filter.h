@@ -1,8 +1,8 @@
 // What of an event is asked for, and whether an event is wanted at all.
 //
-// An event is wanted when it passes every filter and, where measured fields are asked for, has at
-// least one of them. Key fields can be judged by the first fragment of a row; the rest only on a
-// whole event, which in a table whose key names {field} is spread over rows.
+// An event is wanted when it passes every filter and has a field that is a reason to want it
+// (api/query/ask/candidate.h). Key fields can be judged by the first fragment of a row; the rest
+// only on a whole event, which in a table whose key names {field} is spread over rows.
 //
 // Not thread-safe: one per query. Learns fields as they are met.
 #ifndef TALLYD_API_QUERY_SCAN_EVENT_FILTER_H_
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/query/ask/candidate.h"
 #include "api/query/ask/event_query.h"
 #include "ingest/unmap/row_reader.h"
 
@@ -24,7 +25,7 @@ class EventFilter {
   EventFilter(const EventQuery& query, const Table& table, FieldTable* fields);
 
   // Whether the field comes into the answer: it is asked for, or a key field.
-  bool IsAnswered(uint32_t field) { return RoleOf(field) != Role::kOther; }
+  bool IsAnswered(uint32_t field) { return RoleOf(field).answered; }
 
   bool AcceptsKey(std::span<const EventField> fields) { return Passes(key_filters_, fields); }
   bool AcceptsRest(std::span<const EventField> fields);
@@ -36,20 +37,24 @@ class EventFilter {
   std::vector<std::string> ReadGlobs() const;
 
  private:
-  enum class Role : uint8_t { kUnknown, kKey, kAsked, kOther };
+  struct Role {
+    bool known = false;
+    bool answered = false;   // It is asked for, or of the key.
+    bool is_reason = false;  // It is a reason to want the event.
+  };
   struct Filter {
     uint32_t field;
     const std::vector<std::string>* values;
   };
 
-  Role RoleOf(uint32_t field);
+  const Role& RoleOf(uint32_t field);
   bool Passes(const std::vector<Filter>& filters, std::span<const EventField> fields);
   bool IsOneOf(const Value& value, const std::vector<std::string>& texts);
 
   const EventQuery& query_;
   const Table& table_;
   FieldTable* fields_;
-  bool needs_measured_ = false;  // Measured fields are asked for by name or glob.
+  const Wanted wanted_;
   std::vector<Filter> key_filters_;
   std::vector<Filter> rest_filters_;
   std::vector<Role> roles_;  // By field.

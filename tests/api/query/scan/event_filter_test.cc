@@ -95,5 +95,58 @@ families.F = {}
   EXPECT_EQ(response.status, 400u) << response.body;
 }
 
+// One of two tables has `id` in its key, where the other measures it.
+class KeyFieldTest : public testing::Test {
+ protected:
+  KeyFieldTest() : world_(kTables) {
+    EXPECT_EQ(world_
+                  .Post("s", R"([{"host":"a","id":1,"ts":1,"n":1},{"host":"a","id":2,"ts":2,"m":1},
+                                 {"host":"a","ts":3,"m":2}])")
+                  .status,
+              200u);
+  }
+  size_t Rows(const std::string& query) {
+    const Response response = world_.Call(GetEvents, {"s"}, "host=a&" + query);
+    EXPECT_EQ(response.status, 200u) << query << ": " << response.body;
+    return json::parse(response.body)["rows"].size();
+  }
+
+  static constexpr char kTables[] = R"(
+[tables.BY_ID]
+stream = "s"
+pattern = "single-timestamp"
+when = ["id"]
+row_key = "{host}#{id}#{ts:ms}"
+families.F = {}
+[tables.BY_HOST]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{host}#{ts:ms}"
+families.F = {}
+[tables.BY_FIELD]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{host}#{field}#{ts:ms}"
+families.F = {}
+)";
+  ApiWorld world_;
+};
+
+TEST_F(KeyFieldTest, IsNoReasonBesideAMeasuredOneWhicheverTableAnswers) {
+  for (const char* table : {"&table=BY_ID", "&table=BY_HOST", "&table=BY_FIELD"}) {
+    EXPECT_EQ(Rows(std::string("fields=id,n") + table), 1u) << table;
+    EXPECT_EQ(Rows(std::string("fields=i*,n") + table), 1u) << table;
+    EXPECT_EQ(Rows(std::string("fields=id") + table), 2u) << table;
+  }
+}
+
+TEST_F(KeyFieldTest, OfEveryEventAsksForEveryEvent) {
+  for (const char* table : {"&table=BY_HOST", "&table=BY_FIELD"}) {
+    for (const char* fields : {"host", "h*", "host,id", "ts"}) {
+      EXPECT_EQ(Rows("fields=" + std::string(fields) + table), 3u) << fields << table;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tallyd
