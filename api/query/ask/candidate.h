@@ -7,7 +7,8 @@
 // - no family's GC may have removed some of it;
 // - it goes by the time by which the others go, and no event with these fields stayed outside;
 // - it keeps none of the fields as text that was ever a bool, bytes, or a string that reads as a
-//   number.
+//   number;
+// - it does not keep apart what another that could answer keeps as spellings of one compact name.
 // What is not asked for does not matter; where no field is asked for, all are that any candidate
 // holds.
 #ifndef TALLYD_API_QUERY_ASK_CANDIDATE_H_
@@ -36,6 +37,7 @@ enum class Standing : uint8_t {
 struct Lack {
   bool other_time = false;  // Others go by the stream's time, and it does not.
   size_t fields = 0;        // Fields asked for that it does not hold.
+  size_t spelt_apart = 0;   // Compact names whose spellings it keeps apart.
   TimeUs whole_from = 0;    // From this time on it holds all the rest.
   size_t changed = 0;       // Fields whose values may come back in another type.
   uint64_t since = 0;       // The commit after which the last of its rules began to apply.

@@ -59,6 +59,14 @@ class Judge {
     return wanted_.every_event || WantedOf(rule) != nullptr;
   }
 
+  // The name by which the table gives back what an event brought as `name`.
+  std::string Here(const std::string& name) const {
+    return SpellingIn(table_, name, query_.known->spellings());
+  }
+  bool IsAsked(const std::string& sent_as) const {
+    return query_.fields.empty() || Contains(wanted_.fields, Here(sent_as));
+  }
+
   // What came before `whole_from` may be missing.
   void MayLack(TimeUs whole_from, const std::string& reason) {
     if (whole_from <= query_.time.from) return;
@@ -126,15 +134,17 @@ class Judge {
     for (const MissedField& each : missed) {
       if (each.sequence <= newest_) continue;
       const bool is_any = each.name.empty();
-      const bool is_reason = is_any || wanted_.every_event || Contains(wanted_.reasons, each.name);
-      const bool is_wanted = is_any || query_.fields.empty() || Contains(wanted_.fields, each.name);
+      const bool is_reason =
+          is_any || wanted_.every_event || Contains(wanted_.reasons, Here(each.name));
+      const bool is_wanted =
+          is_any || IsAsked(each.name) || Contains(wanted_.others, Here(each.name));
       const std::string name = is_any ? "one of many fields" : each.name;
       const bool outside = (each.how & kMissedOutside) != 0;
       const bool inside = (each.how & kMissedInside) != 0;
       if (outside && is_reason && !all_entered) {
         MayLack(kNeverWhole, WhyOutside(name));
       }
-      if (inside && (is_wanted || Contains(wanted_.others, each.name))) {
+      if (inside && is_wanted) {
         MayLack(kNeverWhole, table_.name + " left " + name + " out of some events");
       }
     }
@@ -145,7 +155,7 @@ class Judge {
     return std::any_of(
         query_.filters.begin(), query_.filters.end(), [&](const FieldFilter& filter) {
           return std::none_of(missed.begin(), missed.end(), [&](const MissedField& each) {
-            return (each.name == filter.field || each.name.empty()) &&
+            return (each.name.empty() || Here(each.name) == filter.field) &&
                    (each.how & kMissedOutside) != 0 && each.sequence > newest_;
           });
         });
@@ -159,10 +169,9 @@ class Judge {
 
   void JudgeTypes() {
     std::vector<std::string> changed;
-    const std::vector<std::string>& fields =
-        query_.fields.empty() ? query_.known->names() : wanted_.fields;
-    for (const std::string& field : fields) {
+    for (const std::string& field : query_.known->names()) {
       if (!query_.known->ReadsAsAnother(field) || query_.IsTime(table_, field)) continue;
+      if (!IsAsked(field)) continue;
       if (GivenBack(table_, field) == Fidelity::kText) changed.push_back(field);
     }
     if (changed.empty()) return;
@@ -248,6 +257,51 @@ void JudgeAllFields(const EventQuery& query, const std::vector<bool>& could_answ
   for (size_t i = 0; i < plans->size(); ++i) AddLacking(lacking[i], &(*plans)[i]);
 }
 
+bool AsksFor(const EventQuery& query, const std::string& compact) {
+  const auto is_spelling = [&](const std::string& name) { return CompactName(name) == compact; };
+  return query.fields.empty() || std::ranges::any_of(query.by, is_spelling) ||
+         std::ranges::any_of(query.filters, is_spelling, &FieldFilter::field) ||
+         std::ranges::any_of(query.fields, [&](const std::string& pattern) {
+           return is_spelling(pattern) ||
+                  std::ranges::any_of(query.known->Matching(pattern), is_spelling);
+         });
+}
+
+// Whether the table gives these spellings back under several names.
+bool KeepsApart(const EventQuery& query, const Table& table,
+                const std::vector<std::string>& spellings) {
+  std::vector<std::string> names;
+  for (const std::string& spelling : spellings) {
+    if (!TableHolds(table, spelling)) continue;
+    names.push_back(SpellingIn(table, spelling, query.known->spellings()));
+  }
+  return std::ranges::any_of(names, [&](const std::string& name) { return name != names[0]; });
+}
+
+// What one table that could answer keeps under one compact name is one field, and whoever asks for
+// a spelling asks for all: a table that keeps them apart has but a part of it.
+void JudgeSpellings(const EventQuery& query, const std::vector<bool>& could_answer,
+                    std::vector<TablePlan>* plans) {
+  for (const std::string& compact : query.known->compact_names()) {
+    const std::vector<std::string> spellings = query.known->SpellingsOf(compact);
+    if (spellings.size() < 2 || !AsksFor(query, compact)) continue;
+    bool is_one_field = false;
+    for (size_t i = 0; i < plans->size(); ++i) {
+      const Table& table = *(*plans)[i].table;
+      is_one_field = is_one_field || (could_answer[i] && IsCompacted(table, spellings.back()));
+    }
+    if (!is_one_field) continue;
+    for (TablePlan& plan : *plans) {
+      if (plan.standing == Standing::kUnfit || !KeepsApart(query, *plan.table, spellings)) continue;
+      ++plan.lack.spelt_apart;
+      if (plan.standing == Standing::kPartial) continue;
+      plan.standing = Standing::kPartial;
+      plan.reason = plan.table->name + " keeps " + FirstNames(spellings) +
+                    " apart, which another table keeps as one";
+    }
+  }
+}
+
 }  // namespace
 
 void JudgeHistory(const EventQuery& query, const Wanted& wanted, const Store& store,
@@ -264,6 +318,7 @@ void JudgeLatest(const EventQuery& query, const Wanted& wanted, TablePlan* plan)
 void JudgeTogether(const EventQuery& query, const std::vector<bool>& could_answer,
                    std::vector<TablePlan>* plans) {
   JudgeTimes(query, could_answer, plans);
+  JudgeSpellings(query, could_answer, plans);
   if (query.fields.empty()) JudgeAllFields(query, could_answer, plans);
 }
 

@@ -82,8 +82,11 @@ bool HasPaddedDigits(const EventQuery& query, std::string_view field) {
 // Filters match by value: each text becomes those under which the value may be stored.
 Status SpellFilters(EventQuery* query) {
   for (FieldFilter& filter : query->filters) {
-    const FilteredField field{filter.field, query->known->TypesOf(filter.field),
-                              HasPaddedDigits(*query, filter.field)};
+    uint8_t types = query->known->TypesOf(filter.field);
+    for (const std::string& spelling : query->known->SpellingsOf(filter.field)) {
+      types |= query->known->TypesOf(spelling);
+    }
+    const FilteredField field{filter.field, types, HasPaddedDigits(*query, filter.field)};
     std::vector<std::string> all;
     for (const std::string& asked : filter.values) {
       const Result<std::vector<std::string>> texts = TextsOf(field, asked);
@@ -200,14 +203,20 @@ Status ReadCursor(const Params& params, EventQuery* query) {
 }  // namespace
 
 EventQuery InTermsOf(const Table& table, EventQuery query) {
-  const Spellings& spellings = query.known->spellings();
-  if (std::ranges::none_of(table.columns, &ColumnRule::compact_names)) return query;
+  if (query.known->compact_names().empty()) return query;
+  const auto name_in = [&](const std::string& name) {
+    std::string spelling = SpellingIn(table, name, query.known->spellings());
+    if (spelling != name || query.known->WasSeen(name)) return spelling;
+    // Another table may keep it by a compact name, and this one as it was sent.
+    const std::vector<std::string> seen = query.known->SpellingsOf(name);
+    return seen.empty() ? spelling : seen.back();
+  };
   const auto add = [](std::string name, std::vector<std::string>* names) {
     if (std::ranges::count(*names, name) == 0) names->push_back(std::move(name));
   };
   std::vector<std::string> fields;
   for (const std::string& pattern : query.fields) {
-    add(IsGlob(pattern) ? pattern : SpellingIn(table, pattern, spellings), &fields);
+    add(IsGlob(pattern) ? pattern : name_in(pattern), &fields);
     if (!IsGlob(pattern)) continue;
     // What a glob matches may come back under a name that it does not match.
     std::vector<std::string> matching = query.known->Matching(pattern);
@@ -215,17 +224,17 @@ EventQuery InTermsOf(const Table& table, EventQuery query) {
       if (GlobMatches(pattern, name)) matching.push_back(name);
     }
     for (const std::string& name : matching) {
-      std::string spelling = SpellingIn(table, name, spellings);
+      std::string spelling = name_in(name);
       if (spelling != name && !GlobMatches(pattern, spelling)) add(std::move(spelling), &fields);
     }
   }
   query.fields = std::move(fields);
   std::vector<std::string> by;
-  for (const std::string& name : query.by) add(SpellingIn(table, name, spellings), &by);
+  for (const std::string& name : query.by) add(name_in(name), &by);
   query.by = std::move(by);
   std::vector<FieldFilter> filters;
   for (FieldFilter& filter : query.filters) {
-    std::string field = SpellingIn(table, filter.field, spellings);
+    std::string field = name_in(filter.field);
     const auto same = std::ranges::find(filters, field, &FieldFilter::field);
     if (same == filters.end()) {
       filters.push_back({std::move(field), std::move(filter.values)});

@@ -32,7 +32,9 @@ StreamFields::StreamFields(const Schema& schema, const Stream& stream, const Sto
   std::ranges::stable_sort(spellings_, {}, when);
   for (const size_t index : stream.tables) {
     for (const std::string& name : names_) {
-      if (IsCompacted(schema.tables[index], name)) compact_.insert(CompactName(name));
+      if (!IsCompacted(schema.tables[index], name)) continue;
+      compact_.insert(CompactName(name));
+      compacted_.insert(name);
     }
   }
 }
@@ -50,6 +52,18 @@ bool StreamFields::ReadsAsAnother(std::string_view name) const {
   constexpr uint8_t kOthers =
       TypeBit(ValueType::kBool) | TypeBit(ValueType::kBytes) | kNumberTextBit;
   return (TypesOf(name) & kOthers) != 0;
+}
+
+std::vector<std::string> StreamFields::SpellingsOf(std::string_view name) const {
+  std::vector<std::string> seen;
+  if (compact_.empty()) return seen;
+  const std::string compact = CompactName(name);
+  if (!compact_.contains(compact)) return seen;
+  for (const std::string& spelling : spellings_) {
+    const bool is_one = compacted_.contains(spelling) && CompactName(spelling) == compact;
+    if (is_one && WasSeen(spelling)) seen.push_back(spelling);
+  }
+  return seen;
 }
 
 std::vector<std::string> StreamFields::Matching(std::string_view pattern) const {

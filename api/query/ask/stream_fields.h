@@ -36,6 +36,9 @@ class StreamFields {
   const Spellings& spellings() const { return spellings_; }
   // The compact names of the fields that some table keeps by them.
   const std::set<std::string, std::less<>>& compact_names() const { return compact_; }
+  // The spellings of a compact name that events brought, of fields that some table keeps by it, the
+  // one seen last at the end. `name` is any of them, or the compact name.
+  std::vector<std::string> SpellingsOf(std::string_view name) const;
   // The known fields that a name or glob matches, in byte order; a compact name matches itself.
   std::vector<std::string> Matching(std::string_view pattern) const;
   // 400 with the nearest names.
@@ -47,6 +50,7 @@ class StreamFields {
   std::vector<std::string> names_;
   Spellings spellings_;
   std::set<std::string, std::less<>> compact_;
+  std::set<std::string, std::less<>> compacted_;  // Of names_, those that some table keeps so.
 };
 
 }  // namespace tallyd

@@ -210,5 +210,62 @@ TEST_F(HistoryTest, ThatAMembershipMissedCountsNoMoreOnceItChanged) {
   ExpectPartial("host=a&fields=m&from=3.0&table=METRIC", "METRIC", "m came without");
 }
 
+// METRIC keeps all spellings of a name as one, and takes only events that have n.
+class SpeltTest : public HistoryTest {
+ protected:
+  static std::string Compact(const std::string& table, const std::string& rule = "") {
+    return table + "columns = [{ family = \"F\", names = \"compact\"" + rule + " }]\n";
+  }
+};
+
+TEST_F(SpeltTest, ThatWasMissedInAnotherSpellingIsSaidToBeMissing) {
+  Begin(Compact(std::string(kMetric) + "when = [\"n\"]\n") + Compact(kByDay));
+  Take(EventAt(1, R"("BIDSIZE":1)"));
+  Take(EventAt(2, R"("Bid size":2,"n":1)"));
+  ExpectPartial("host=a&fields=Bid%20size&table=METRIC", "METRIC", "BIDSIZE came without");
+  ExpectWhole("host=a&fields=Bid%20size", "BY_DAY", 2);
+}
+
+TEST_F(SpeltTest, ThatTextDoesNotTellIsSaidInEverySpelling) {
+  Begin(Compact(kMetric, R"(, value = "v={value}")"));
+  Take(EventAt(1, R"("BIDSIZE":true)"));
+  Take(EventAt(2, R"("Bid size":2)"));
+  ExpectPartial("host=a&fields=Bid%20size", "METRIC", "keeps BIDSIZE as text");
+}
+
+TEST_F(SpeltTest, InOneWayIsWholeInEveryTable) {
+  Begin(Compact(kMetric) + kByDay);
+  Take(EventAt(1, R"("Bid size":1)"));
+  for (const char* table : {"METRIC", "BY_DAY"}) {
+    for (const char* asked : {"Bid%20size", "BIDSIZE", "B*", "BIDS*"}) {
+      const std::string query = "host=a&fields=" + std::string(asked) + "&table=" + table;
+      ExpectWhole(query, table, 1);
+      EXPECT_EQ(Ask(query)["columns"], json::parse(R"(["ts","host","Bid size"])")) << query;
+    }
+    ExpectWhole("host=a&BIDSIZE=1&table=" + std::string(table), table, 1);
+  }
+}
+
+TEST_F(SpeltTest, InSeveralWaysIsWholeOnlyWhereItIsOneField) {
+  Begin(Compact(kMetric) + kByDay);
+  Take(EventAt(1, R"("Bid size":1)"));
+  Take(EventAt(2, R"("bid size":2)"));
+  for (const char* asked : {"&fields=Bid%20size", "&fields=BIDSIZE", "&fields=B*", ""}) {
+    const std::string query = "host=a" + std::string(asked);
+    ExpectWhole(query, "METRIC", 2);
+    ExpectPartial(query + "&table=BY_DAY", "BY_DAY",
+                  "BY_DAY keeps Bid size, bid size apart, which another table keeps as one");
+  }
+  ExpectWhole("host=a&fields=host&table=BY_DAY", "BY_DAY", 2);
+}
+
+TEST_F(SpeltTest, AsAnotherTypeIsFoundByAnySpelling) {
+  Begin(Compact(kMetric));
+  Take(EventAt(1, R"("Bid size":"many")"));
+  Take(EventAt(2, R"("BIDSIZE":5)"));
+  ExpectWhole("host=a&BIDSIZE=many", "METRIC", 1);
+  ExpectWhole("host=a&Bid%20size=5.0", "METRIC", 1);
+}
+
 }  // namespace
 }  // namespace tallyd
