@@ -1,5 +1,6 @@
 // DELETE /v1/streams/{stream}/events: forgets a time range of an entity in every table of the
-// stream.
+// stream, also in those that are in the file no more: they may come back, and what was forgotten
+// must not come back with them.
 //
 // 1. Every filter must be a key field of every table: a table that cannot tell the entity from its
 //    keys would lose too much or too little, and the whole request is refused.
@@ -32,6 +33,24 @@ struct Removal {
   TablePtr stored;
 };
 
+// The stream's tables: those of the file, then those that were in it, with what a delete needs of
+// them.
+Result<std::vector<Table>> TablesOf(const EventQuery& query, const Store& store) {
+  std::vector<Table> tables;
+  for (const size_t index : query.stream->tables) {
+    tables.push_back(query.schema().tables[index]);
+  }
+  for (const TablePtr& stored : store.Tables()) {
+    if (!stored->orphaned || stored->stream != query.stream->name) continue;
+    Result<RowKeyTemplate> row_key = RowKeyTemplate::Parse(stored->row_key, stored->time_field);
+    if (!row_key) return row_key.error().Prefixed("table " + stored->name);
+    Table& table = tables.emplace_back();
+    table.name = stored->name;
+    table.row_key = std::move(*row_key);
+  }
+  return tables;
+}
+
 // Whether a filter is on a field of some table's row key.
 bool NamesKeyField(const EventQuery& query) {
   const auto in_some_key = [&](const FieldFilter& filter) {
@@ -47,7 +66,8 @@ Status CheckFilters(const EventQuery& query, const Table& table) {
     if (KeyHolds(table, filter.field)) continue;
     return Unprocessable(fmt::format(
         "{}: the row key of table {} ({}) does not hold it, so its rows cannot be told apart; "
-        "delete by key fields, or from that table by prefix",
+        "delete by key fields, or from that table by prefix; one that is in the file no more can "
+        "be dropped",
         filter.field, table.name, table.row_key.text()));
   }
   return {};
@@ -136,22 +156,23 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
     return Problem(400, "say whose events: a key field, as in hostname=server1.bbb.com");
   }
   std::unique_ptr<Batch> batch = context.store.NewBatch();
-  Json tables = Json::object();
-  for (const size_t index : query->stream->tables) {
-    const Table& table = query->schema().tables[index];
+  const Result<std::vector<Table>> tables = TablesOf(*query, context.store);
+  if (!tables) return ProblemOf(tables.error());
+  Json removed = Json::object();
+  for (const Table& table : *tables) {
     const Removal removal{*query, table, context.store.FindTable(table.name)};
     Status usable = CheckFilters(*query, table);
     if (!usable) return ProblemOf(usable.error());
     Result<size_t> ranges = AddDeletes(removal, context.store, batch.get());
     if (!ranges) return ProblemOf(ranges.error());
-    tables[table.name] = {{"ranges", *ranges}};
+    removed[table.name] = {{"ranges", *ranges}};
   }
   if (!batch->empty()) {
     if (Status done = context.store.Commit(std::move(batch)); !done) {
       return ProblemOf(done.error());
     }
   }
-  return Response::Of(200, {{"tables", std::move(tables)}});
+  return Response::Of(200, {{"tables", std::move(removed)}});
 }
 
 }  // namespace tallyd

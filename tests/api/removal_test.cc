@@ -85,6 +85,15 @@ TEST_F(RemovalTest, AnEntityGoesFromEveryTableOfItsStream) {
   EXPECT_EQ(KeysOf("NOW"), Keys{"a2#x"});
 }
 
+TEST_F(RemovalTest, AnEntityGoesFromATableThatIsInTheFileNoMore) {
+  const std::string tables = kTables;
+  ASSERT_TRUE(world_.Reload(tables.substr(0, tables.find("[tables.BY_ID]"))));
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&id=x").status, 200u);
+  ASSERT_TRUE(world_.Reload(tables));
+  EXPECT_EQ(KeysOf("BY_ID"), (Keys{"x#a2#0000000000003", "y#a#0000000000002"}));
+  EXPECT_EQ(KeysOf("NOW"), (Keys{"a2#x", "a#y"}));
+}
+
 TEST_F(RemovalTest, ATimeRangeBoundsWhatGoes) {
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&from=2.0").status, 200u);
   EXPECT_EQ(KeysOf("PHONES").size(), 2u);
