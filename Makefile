@@ -3,6 +3,7 @@ JOBS ?= $(shell nproc)
 BUILD = build
 ASAN = build/asan
 SEQUENCES ?= 20000
+HISTORIES ?= 5000
 
 .PHONY: help run build test asan-test torture-bits soak demo bench format clean
 
@@ -10,7 +11,7 @@ help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
 	@echo 'make test       build everything and run all tests'
 	@echo 'make build      build/tallyd alone, optimised'
-	@echo 'make soak       $(SEQUENCES) random histories of a store against a model, on all cores'
+	@echo 'make soak       $(SEQUENCES) random histories of a store, $(HISTORIES) of schemas, against models, on all cores'
 	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
 	@echo 'make bench      measure it and its peers: fleet, meters, market'
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
@@ -43,14 +44,20 @@ torture-bits: $(BUILD)/build.ninja
 	@seq 0 $$(($(JOBS) - 1)) | xargs -P $(JOBS) -I{} env TALLYD_TORTURE={}/$(JOBS) \
 	  $(BUILD)/storage_test --gtest_filter='TortureTest.*' --gtest_brief=1
 
-# Each core takes every JOBS-th test of 20 histories. A difference names its seed:
-# TALLYD_MODEL_SEED=SEED build/storage_test --gtest_filter='*ModelTest*/0' runs that one again.
+# Each core takes every JOBS-th test of 20 histories. A difference names its seed, which runs again by
+#   TALLYD_MODEL_SEED=SEED build/storage_test --gtest_filter='*ModelTest*/0'
+#   TALLYD_SEED=SEED build/api_test --gtest_filter='*SchemaModelTest*'
+# Those of schemas lie in memory, where there is a /dev/shm: on a disk they would wait for it.
 soak: $(BUILD)/build.ninja
 	@.ci/setup test
-	@ninja -C $(BUILD) -j $(JOBS) storage_test
+	@ninja -C $(BUILD) -j $(JOBS) storage_test api_test
 	@seq 0 $$(($(JOBS) - 1)) | TALLYD_MODEL_SEQUENCES=$(SEQUENCES) GTEST_TOTAL_SHARDS=$(JOBS) \
 	  xargs -P $(JOBS) -I SHARD env GTEST_SHARD_INDEX=SHARD nice $(BUILD)/storage_test \
 	  --gtest_filter='*ModelTest*' --gtest_print_time=1
+	@seq 0 $$(($(JOBS) - 1)) | TALLYD_HISTORIES=$(HISTORIES) GTEST_TOTAL_SHARDS=$(JOBS) \
+	  TMPDIR=$(firstword $(TMPDIR) $(wildcard /dev/shm) /tmp) \
+	  xargs -P $(JOBS) -I SHARD env GTEST_SHARD_INDEX=SHARD nice $(BUILD)/api_test \
+	  --gtest_filter='*SchemaModelTest*' --gtest_print_time=1
 
 demo: build
 	@exec examples/demo

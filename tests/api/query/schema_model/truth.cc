@@ -1,0 +1,327 @@
+#include "tests/api/query/schema_model/truth.h"
+
+#include <algorithm>
+
+namespace tallyd {
+namespace {
+
+using nlohmann::json;
+
+std::string TextOf(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+bool Matches(const json& value, const json& asked) {
+  if (TextOf(value) == TextOf(asked)) return true;
+  return value.is_number() && asked.is_number() && value == asked;
+}
+
+// Whether another type may have the value's text, in the eyes of a careful reader.
+bool IsRisky(const json& value) {
+  if (value.is_boolean()) return true;
+  if (!value.is_string()) return false;
+  const auto text = value.get<std::string>();
+  return !text.empty() &&
+         std::string_view("0123456789+-. ").find(text[0]) != std::string_view::npos;
+}
+
+bool IsTime(const std::string& field) { return field == "ts"; }
+
+}  // namespace
+
+void Truth::Adopt(const Tables& tables) {
+  tables_ = tables;
+  for (const auto& [name, table] : tables) {
+    if (table.forgets()) forgot_.insert(name);
+    forgot_by_age_ = forgot_by_age_ || table.max_age_ms;
+    own_time_ = own_time_ || table.time != "ts";
+  }
+}
+
+void Truth::Take(const json& event, const std::map<std::string, int64_t>& times, int64_t now) {
+  Sent sent{event, times, {}, {}};
+  for (const auto& [name, table] : tables_) {
+    sent.under[name] = table.Toml();
+    const auto time = times.find(table.time);
+    const bool expired =
+        table.max_age_ms && time != times.end() && time->second < now - *table.max_age_ms * 1000;
+    if (table.is_latest() && !expired) TakeLatest(table, sent);
+    for (const std::string& spelling : kSpelled) {
+      if (event.contains(spelling) && table.compacts() && table.Holds(spelling)) {
+        last_spelling_ = spelling;
+      }
+    }
+  }
+  for (const auto& [field, value] : event.items()) {
+    seen_.insert(field);
+    if (IsRisky(value)) risky_.insert(field);
+  }
+  // The same event again is the same event.
+  std::erase_if(events_, [&](const Sent& each) {
+    return each.fields == event && each.gone.empty() && each.under == sent.under;
+  });
+  events_.push_back(std::move(sent));
+}
+
+void Truth::TakeLatest(const ModelTable& table, const Sent& event) {
+  const std::set<std::string> kept = table.Kept(event.fields);
+  if (kept.empty()) return;
+  const int64_t time = event.times.at(table.time);
+  json entity = json::object();
+  for (const std::string& field : table.key_fields) entity[field] = event.fields[field];
+  LatestRow& row = latest_[table.name][entity.dump()];
+  row.entity = entity;
+  if (table.keep_row || table.rules.begin()->second.one_cell) {
+    const bool older = std::any_of(row.cells.begin(), row.cells.end(),
+                                   [&](const auto& cell) { return cell.second.time > time; });
+    if (older) return;
+    row.cells.clear();
+  }
+  for (const std::string& field : kept) {
+    const bool compact = table.compacts() && IsSpelled(field);
+    Cell& cell = row.cells.try_emplace(compact ? std::string(kCompact) : field).first->second;
+    if (time >= cell.time) cell = {time, event.fields[field]};
+  }
+}
+
+void Truth::Delete(const std::map<std::string, json>& entity, int64_t from, int64_t to) {
+  const auto is_meant = [&](const json& fields) {
+    return std::all_of(entity.begin(), entity.end(), [&](const auto& field) {
+      return fields.contains(field.first) && fields[field.first] == field.second;
+    });
+  };
+  for (Sent& event : events_) {
+    if (!is_meant(event.fields)) continue;
+    for (const auto& [field, time] : event.times) {
+      if (time >= from && time < to) event.gone.insert(field);
+    }
+  }
+  for (auto& [name, rows] : latest_) {
+    for (auto& [key, row] : rows) {
+      if (!is_meant(row.entity)) continue;
+      std::erase_if(row.cells, [&](const auto& cell) {
+        return cell.second.time >= from && cell.second.time < to;
+      });
+    }
+  }
+}
+
+void Truth::Drop(const std::string& table) {
+  for (Sent& event : events_) event.under.erase(table);
+  latest_.erase(table);
+  forgot_.erase(table);
+}
+
+json Truth::SomeValue(const std::string& field, Chance* chance) const {
+  std::vector<json> values;
+  for (const Sent& event : events_) {
+    if (event.fields.contains(field)) values.push_back(event.fields[field]);
+  }
+  return values.empty() ? json() : chance->Of(values);
+}
+
+bool Truth::IsIdentifying(const std::string& field) const {
+  return std::any_of(tables_.begin(), tables_.end(),
+                     [&](const auto& table) { return table.second.IsKey(field); });
+}
+
+std::set<std::string> Truth::SpellingsSeen() const {
+  std::set<std::string> seen;
+  for (const std::string& spelling : kSpelled) {
+    if (seen_.contains(spelling)) seen.insert(spelling);
+  }
+  return seen;
+}
+
+bool Truth::CanFilter(const ModelQuery& query, const ModelTable& table) const {
+  return std::all_of(query.filters.begin(), query.filters.end(),
+                     [&](const auto& filter) { return table.Holds(filter.first); });
+}
+
+bool Truth::SpellingsAreOne(const ModelQuery& query) const {
+  return std::any_of(tables_.begin(), tables_.end(), [&](const auto& each) {
+    const ModelTable& table = each.second;
+    if (!table.compacts() || !table.Holds(std::string(kCompact))) return false;
+    return SpellingsSeen().size() < 2 || (!table.is_latest() && CanFilter(query, table));
+  });
+}
+
+std::set<std::string> Truth::Asked(const ModelQuery& query, bool one_spelling) const {
+  std::set<std::string> asked;
+  for (const std::string& pattern : query.fields) {
+    if (pattern.back() != '*') {
+      asked.insert(pattern);
+      if (one_spelling && IsSpelled(pattern)) asked.insert(kSpelled.begin(), kSpelled.end());
+      continue;
+    }
+    for (const std::string& field : seen_) {
+      if (field.starts_with(pattern.substr(0, pattern.size() - 1))) {
+        asked.insert(field);
+        if (one_spelling && IsSpelled(field)) asked.insert(kSpelled.begin(), kSpelled.end());
+      }
+    }
+  }
+  return asked;
+}
+
+// Beside measured fields, those that say whose event it is are no reason to want it.
+bool Truth::IsWanted(const std::set<std::string>& asked, const json& fields) const {
+  const bool measured = std::any_of(asked.begin(), asked.end(), [&](const std::string& field) {
+    return !IsIdentifying(field) && !IsTime(field);
+  });
+  return std::any_of(asked.begin(), asked.end(), [&](const std::string& field) {
+    return fields.contains(field) && !(measured && (IsIdentifying(field) || IsTime(field)));
+  });
+}
+
+bool Truth::Passes(const ModelQuery& query, const json& fields, bool one_spelling) const {
+  return std::all_of(query.filters.begin(), query.filters.end(), [&](const auto& filter) {
+    const bool any_spelling = one_spelling && IsSpelled(filter.first);
+    for (const auto& [field, value] : fields.items()) {
+      if (field != filter.first && !(any_spelling && IsSpelled(field))) continue;
+      for (const json& asked : filter.second) {
+        if (Matches(value, asked)) return true;
+      }
+    }
+    return false;
+  });
+}
+
+std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& table) const {
+  const bool one = SpellingsAreOne(query);
+  const std::set<std::string> seen = SpellingsSeen();
+  const std::string shown_as = seen.size() == 1 ? *seen.begin() : last_spelling_;
+  const std::set<std::string> asked = Asked(query, one);
+  const auto is_shown = [&](const std::string& field) {
+    if (IsTime(field) || field == table.time) return false;
+    if (table.IsKey(field) || asked.contains(field)) return true;
+    return query.fields.empty() &&
+           std::any_of(tables_.begin(), tables_.end(), [&](const auto& each) {
+             return !each.second.is_latest() && CanFilter(query, each.second) &&
+                    each.second.Holds(field);
+           });
+  };
+  std::map<int64_t, Row> rows;
+  for (const Sent& event : events_) {
+    const auto time = event.times.find(table.time);
+    if (event.gone.contains(table.time) || !Passes(query, event.fields, one)) continue;
+    if (!query.fields.empty() && !IsWanted(asked, event.fields)) continue;
+    const int64_t at = time == event.times.end() ? -1 : time->second;
+    if (at >= 0 && (at < query.from || at >= query.to)) continue;
+    Row& row = rows[at];
+    row.time = at;
+    for (const auto& [field, value] : event.fields.items()) {
+      if (is_shown(field)) row.fields[one && IsSpelled(field) ? shown_as : field] = value;
+    }
+  }
+  std::vector<Row> in_order;
+  for (auto& [time, row] : rows) in_order.push_back(std::move(row));
+  return in_order;
+}
+
+// What the table did not keep of an event that it saw.
+std::string Truth::Missed(const Sent& event, const ModelTable& table,
+                          const std::set<std::string>& wanted, bool all) const {
+  const std::set<std::string> kept = table.Kept(event.fields);
+  for (const auto& [field, value] : event.fields.items()) {
+    if (field == table.time || !(all || wanted.contains(field))) continue;
+    if (kept.contains(field) || (!kept.empty() && table.IsKey(field))) continue;
+    if (table.Holds(field) || !all) return "it missed " + field;
+  }
+  return "";
+}
+
+std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int64_t now) const {
+  if (table.is_latest()) return "latest only";
+  if (table.time != "ts") return "a time of its own";
+  if (!CanFilter(query, table)) return "it holds no filter";
+  const bool one = SpellingsAreOne(query);
+  const bool all = query.fields.empty();
+  std::set<std::string> wanted = Asked(query, one);
+  for (const auto& [field, values] : query.filters) {
+    wanted.insert(field);
+    if (one && IsSpelled(field)) wanted.insert(kSpelled.begin(), kSpelled.end());
+  }
+  for (const std::string& field : seen_) {
+    if (IsTime(field) || !(all || wanted.contains(field))) continue;
+    const bool held_elsewhere = std::any_of(tables_.begin(), tables_.end(), [&](const auto& each) {
+      return !each.second.is_latest() && each.second.Holds(field);
+    });
+    if (!table.Holds(field) && (held_elsewhere || !all)) return "it does not hold " + field;
+    if (risky_.contains(field) && !table.HoldsTyped(field)) return "it keeps as text " + field;
+    if (one && IsSpelled(field) && !table.compacts() && SpellingsSeen().size() > 1) {
+      return "it keeps spellings apart";
+    }
+  }
+  if (forgot_.contains(table.name)) {
+    if (!table.max_age_ms || table.max_versions) return "it forgot";
+    if (query.from <= now - *table.max_age_ms * 1000) return "it forgets";
+  }
+  // Where tables forget by age, or go by times of their own, nobody knows how late the past was.
+  const bool past_is_dim = forgot_by_age_ || own_time_;
+  for (const Sent& event : events_) {
+    const auto under = event.under.find(table.name);
+    const bool saw = under != event.under.end() && under->second == table.Toml();
+    for (const auto& [field, time] : event.times) {
+      if (!saw && (past_is_dim || time >= query.from)) return "it was not there, or was another";
+    }
+    if (!saw) continue;
+    if (std::string missed = Missed(event, table, wanted, all); !missed.empty()) return missed;
+  }
+  return "";
+}
+
+bool Truth::Knows(const Row& row, const ModelTable& table) const {
+  return std::any_of(events_.begin(), events_.end(), [&](const Sent& event) {
+    const bool at = std::any_of(event.times.begin(), event.times.end(), [&](const auto& time) {
+      return time.second == row.time && !event.gone.contains(time.first);
+    });
+    return at &&
+           std::all_of(
+               table.key_fields.begin(), table.key_fields.end(), [&](const std::string& field) {
+                 return row.fields.value(field, json()) == event.fields.value(field, json());
+               });
+  });
+}
+
+std::vector<Truth::Row> Truth::LatestRows(const ModelQuery& query, const ModelTable& table) const {
+  std::vector<Row> rows;
+  const auto of_table = latest_.find(table.name);
+  if (of_table == latest_.end()) return rows;
+  const std::set<std::string> asked = Asked(query, table.compacts());
+  for (const auto& [key, latest] : of_table->second) {
+    if (latest.cells.empty()) continue;
+    json all = latest.entity;
+    for (const auto& [field, cell] : latest.cells) all[field] = cell.value;
+    if (!Passes(query, all, table.compacts())) continue;
+    if (!query.fields.empty() && !IsWanted(asked, all)) continue;
+    Row row{0, latest.entity};
+    for (const auto& [field, cell] : latest.cells) {
+      if (IsTime(field) || field == table.time) continue;
+      if (!query.fields.empty() && !asked.contains(field)) continue;
+      if (query.fields.empty()) row.time = std::max(row.time, cell.time);
+      row.fields[table.compacts() && IsSpelled(field) ? last_spelling_ : field] = cell.value;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string Truth::LatestMayLack(const ModelQuery& query, const ModelTable& table) const {
+  if (!CanFilter(query, table)) return "it holds no filter";
+  const std::set<std::string> asked = Asked(query, table.compacts());
+  for (const std::string& field : asked) {
+    if (!table.Holds(field)) return "it does not hold " + field;
+  }
+  for (const std::string& field : seen_) {
+    if (!query.fields.empty() && !asked.contains(field)) continue;
+    if (risky_.contains(field) && !table.HoldsTyped(field)) return "it keeps as text " + field;
+  }
+  for (const Sent& event : events_) {
+    const auto under = event.under.find(table.name);
+    if (under == event.under.end() || under->second != table.Toml()) return "it was not there";
+  }
+  return "";
+}
+
+}  // namespace tallyd
