@@ -3,8 +3,9 @@
 // 1. Candidates are judged one by one (api/query/ask/candidate.h): whole, partial, or unfit.
 // 2. Whole ones go before partial ones, or `table=` pins one. Where all are partial, the fullest
 //    answers and the plan says so: it goes by the stream's time, then lacks the fewest of the
-//    fields asked for, then keeps the fewest spellings of one name apart, then holds everything from the earliest time on, then has the most fields
-//    in their own type; of equals, its rules have applied for the longest (Lack).
+//    fields asked for, then keeps the fewest spellings of one name apart, then holds everything
+//    from the earliest time on, then has the most fields in their own type; of equals, its rules
+//    have applied for the longest (Lack).
 // 3. A candidate that would read its whole table is refused, unless `scan=1`.
 // 4. Of what is left the least estimated work wins (TablePlan::cost); ties go to the file's order.
 #ifndef TALLYD_API_QUERY_ASK_PLANNER_H_
