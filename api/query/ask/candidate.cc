@@ -48,7 +48,7 @@ KnownFields KnownOf(const EventQuery& query, const Wanted& wanted, const Table& 
   if (!table.row_key.names_measured_field()) return known;
   for (const std::string& field : wanted.fields) add_measured(field);
   for (const std::string& field : query.by) add_measured(field);
-  const bool asks_measured = !wanted.every_event && !measured.empty() &&
+  const bool asks_measured = !wanted.every_row && !measured.empty() &&
                              std::ranges::none_of(wanted.fields, [&](const std::string& field) {
                                return ComesWithOthers(table, field);
                              });
@@ -92,6 +92,10 @@ double ColumnShare(const EventQuery& query, const Wanted& wanted, const Table& t
 // Why the table cannot answer; empty if it can, and then its ranges are known.
 std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* plan) {
   const Table& table = *plan->table;
+  // What is asked for, too, may be what it is filtered by.
+  for (const FieldFilter& filter : query.filters) {
+    if (!Holds(query, table, filter.field)) return "it does not hold " + filter.field;
+  }
   std::vector<std::string> needed;
   const auto check = [&](const std::vector<std::string>& fields) {
     for (const std::string& field : fields) {
@@ -156,10 +160,13 @@ Wanted::Wanted(const EventQuery& query, const Table& table) {
     if (!query.IsTime(table, name) && !TellsWhose(query, name)) reasons.push_back(name);
   }
   if (!reasons.empty()) return;
-  every_event = query.fields.empty() || std::ranges::any_of(fields, [&](const std::string& name) {
-                  return query.IsTime(table, name) || KeyHolds(table, name);
-                });
-  if (!every_event) reasons = fields;
+  reasons = fields;
+  any_event = query.fields.empty() || std::ranges::any_of(fields, [&](const std::string& name) {
+                return query.IsTime(table, name);
+              });
+  every_row = any_event || std::ranges::any_of(fields, [&](const std::string& name) {
+                return KeyHolds(table, name);
+              });
 }
 
 std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {

@@ -72,8 +72,9 @@ struct Wanted {
 
   std::vector<std::string> fields;   // That the query's names and globs stand for.
   std::vector<std::string> others;   // Filtered or grouped by; not in `fields`.
-  bool every_event = false;          // Else only those that have one of `reasons`.
-  std::vector<std::string> reasons;  // Of `fields`.
+  std::vector<std::string> reasons;  // Of `fields`: an event that has one is wanted.
+  bool any_event = false;            // Every event is wanted, whatever it has.
+  bool every_row = false;            // Every event that the table has is wanted.
 };
 
 // Whether the table gives the field back, or it is the time.

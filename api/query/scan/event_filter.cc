@@ -16,7 +16,7 @@ EventFilter::EventFilter(const EventQuery& query, const Table& table, FieldTable
 }
 
 std::vector<std::string> EventFilter::ReadGlobs() const {
-  if (wanted_.every_event) return {};
+  if (wanted_.every_row) return {};
   std::vector<std::string> globs = query_.fields;
   for (const FieldFilter& filter : query_.filters) globs.push_back(filter.field);
   globs.insert(globs.end(), query_.by.begin(), query_.by.end());
@@ -40,7 +40,7 @@ const EventFilter::Role& EventFilter::RoleOf(uint32_t field) {
 }
 
 bool EventFilter::AcceptsRest(std::span<const EventField> fields) {
-  if (!wanted_.every_event &&
+  if (!wanted_.every_row &&
       std::none_of(fields.begin(), fields.end(),
                    [&](const EventField& field) { return RoleOf(field.field).is_reason; })) {
     return false;
