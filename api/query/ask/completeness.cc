@@ -56,7 +56,7 @@ class Judge {
   }
   // Where every event is wanted, every rule tells of some.
   bool Matters(const ColumnRule& rule) const {
-    return wanted_.every_event || WantedOf(rule) != nullptr;
+    return wanted_.every_row || WantedOf(rule) != nullptr;
   }
 
   // The name by which the table gives back what an event brought as `name`.
@@ -135,7 +135,7 @@ class Judge {
       if (each.sequence <= newest_) continue;
       const bool is_any = each.name.empty();
       const bool is_reason =
-          is_any || wanted_.every_event || Contains(wanted_.reasons, Here(each.name));
+          is_any || wanted_.any_event || Contains(wanted_.reasons, Here(each.name));
       const bool is_wanted =
           is_any || IsAsked(each.name) || Contains(wanted_.others, Here(each.name));
       const std::string name = is_any ? "one of many fields" : each.name;
@@ -225,7 +225,8 @@ void AddLacking(const std::vector<std::string>& fields, TablePlan* plan) {
 void JudgeFields(const EventQuery& query, const Wanted& wanted, TablePlan* plan) {
   std::vector<std::string> lacking;
   for (const std::string& field : wanted.fields) {
-    if (query.known->WasSeen(field) && !Holds(query, *plan->table, field)) {
+    const bool was_seen = query.known->WasSeen(field) || !query.known->SpellingsOf(field).empty();
+    if (was_seen && !Holds(query, *plan->table, field)) {
       lacking.push_back(field);
     }
   }
@@ -278,14 +279,24 @@ bool KeepsApart(const EventQuery& query, const Table& table,
   return std::ranges::any_of(names, [&](const std::string& name) { return name != names[0]; });
 }
 
+// Whether a compact name that nobody sent is asked for by itself.
+bool AsksForUnsent(const EventQuery& query, const std::string& compact) {
+  const auto is_unsent = [&](const std::string& name) {
+    return CompactName(name) == compact && !query.known->WasSeen(name);
+  };
+  return std::ranges::any_of(query.by, is_unsent) || std::ranges::any_of(query.fields, is_unsent) ||
+         std::ranges::any_of(query.filters, is_unsent, &FieldFilter::field);
+}
+
 // What one table that could answer keeps under one compact name is one field, and whoever asks for
-// a spelling asks for all: a table that keeps them apart has but a part of it.
+// a spelling asks for all: a table that keeps them apart has but a part of it. So does whoever asks
+// for the compact name, whichever table keeps it.
 void JudgeSpellings(const EventQuery& query, const std::vector<bool>& could_answer,
                     std::vector<TablePlan>* plans) {
   for (const std::string& compact : query.known->compact_names()) {
     const std::vector<std::string> spellings = query.known->SpellingsOf(compact);
     if (spellings.size() < 2 || !AsksFor(query, compact)) continue;
-    bool is_one_field = false;
+    bool is_one_field = AsksForUnsent(query, compact);
     for (size_t i = 0; i < plans->size(); ++i) {
       const Table& table = *(*plans)[i].table;
       is_one_field = is_one_field || (could_answer[i] && IsCompacted(table, spellings.back()));
@@ -297,7 +308,7 @@ void JudgeSpellings(const EventQuery& query, const std::vector<bool>& could_answ
       if (plan.standing == Standing::kPartial) continue;
       plan.standing = Standing::kPartial;
       plan.reason = plan.table->name + " keeps " + FirstNames(spellings) +
-                    " apart, which another table keeps as one";
+                    " apart, which are one field elsewhere";
     }
   }
 }

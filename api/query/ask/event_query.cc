@@ -207,9 +207,10 @@ EventQuery InTermsOf(const Table& table, EventQuery query) {
   const auto name_in = [&](const std::string& name) {
     std::string spelling = SpellingIn(table, name, query.known->spellings());
     if (spelling != name || query.known->WasSeen(name)) return spelling;
-    // Another table may keep it by a compact name, and this one as it was sent.
+    // Another table keeps it by a compact name, and this one as it was sent: in one way, or the
+    // answer is partial.
     const std::vector<std::string> seen = query.known->SpellingsOf(name);
-    return seen.empty() ? spelling : seen.back();
+    return seen.size() == 1 ? seen[0] : spelling;
   };
   const auto add = [](std::string name, std::vector<std::string>* names) {
     if (std::ranges::count(*names, name) == 0) names->push_back(std::move(name));

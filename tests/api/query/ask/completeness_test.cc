@@ -192,6 +192,22 @@ TEST_F(HistoryTest, OfAFieldThatATemplateNeedsAnotherForIsSaidToBeMissing) {
   ExpectWhole("host=a&fields=n", "METRIC", 2);
 }
 
+TEST_F(HistoryTest, OfEventsWithoutAKeyFieldThatIsAskedForIsNotMissing) {
+  Begin(std::string(kMetric) + R"(
+[tables.BY_ID]
+stream = "server"
+pattern = "single-timestamp"
+when = ["id"]
+row_key = "{host}#{id}#{ts:ms}"
+families.F = {}
+)");
+  Take(EventAt(1, R"("n":1)"));
+  Take(EventAt(2, R"("n":1,"id":2)"));
+  ExpectWhole("host=a&fields=id&table=BY_ID", "BY_ID", 1);
+  ExpectPartial("host=a&fields=host&table=BY_ID", "BY_ID", "host came without");
+  ExpectPartial("host=a&fields=id,n&table=BY_ID", "BY_ID", "n came without");
+}
+
 TEST_F(HistoryTest, ThatAMembershipMissedCountsNoMoreOnceItChanged) {
   const std::string with = std::string(kMetric) + "when = [\"n\"]\n";
   Begin(with + kByDay);
@@ -254,9 +270,33 @@ TEST_F(SpeltTest, InSeveralWaysIsWholeOnlyWhereItIsOneField) {
     const std::string query = "host=a" + std::string(asked);
     ExpectWhole(query, "METRIC", 2);
     ExpectPartial(query + "&table=BY_DAY", "BY_DAY",
-                  "BY_DAY keeps Bid size, bid size apart, which another table keeps as one");
+                  "BY_DAY keeps Bid size, bid size apart, which are one field elsewhere");
   }
   ExpectWhole("host=a&fields=host&table=BY_DAY", "BY_DAY", 2);
+}
+
+TEST_F(SpeltTest, InSeveralWaysIsAskedForByNoOtherName) {
+  Begin(std::string(kMetric) + Compact(R"(
+[tables.NOW]
+stream = "server"
+pattern = "latest"
+row_key = "{host}"
+families.F = {}
+)"));
+  Take(EventAt(1, R"("Bid size":1)"));
+  Take(EventAt(2, R"("bid size":2)"));
+  ExpectWhole("host=a&fields=Bid%20size", "METRIC", 1);
+  ExpectWhole("host=a&fields=B*", "METRIC", 1);
+  ExpectWhole("host=a", "METRIC", 2);
+  ExpectPartial("host=a&fields=BIDSIZE", "METRIC", "METRIC keeps Bid size, bid size apart");
+  ExpectPartial("host=a&BIDSIZE=1", "METRIC", "METRIC keeps Bid size, bid size apart");
+}
+
+TEST_F(SpeltTest, InWaysThatATableDoesNotHoldIsLackingThere) {
+  Begin(Compact(kMetric) + kByDay + "columns = [{ family = \"F\", fields = [\"n\"] }]\n");
+  Take(EventAt(1, R"("Bid size":1,"n":1)"));
+  Take(EventAt(2, R"("bid size":2,"n":1)"));
+  ExpectPartial("host=a&fields=n,BIDSIZE&table=BY_DAY", "BY_DAY", "BY_DAY does not hold BIDSIZE");
 }
 
 TEST_F(SpeltTest, AsAnotherTypeIsFoundByAnySpelling) {
