@@ -40,6 +40,7 @@ TEST_P(SchemaModelTest, EveryAnswerIsTheModelsOrSaysRightlyThatItMayNotBe) {
     History history(seed);
     history.Play();
     tally.Add(history.tally());
+    if (kOnly > 0 && HasFailure()) std::printf("%s", history.log().c_str());
   }
   for (const auto& [kind, count] : tally.counts) RecordProperty(kind, std::to_string(count));
   if (kOnly == 0) return;

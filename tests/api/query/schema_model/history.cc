@@ -23,6 +23,7 @@ History::History(uint64_t seed) : chance_(seed), unit_us_(chance_.Is(0.8) ? 1000
   if (tables_.empty()) tables_["ALL"] = TableOfAll();
   world_ = std::make_unique<ApiWorld>(Toml());
   truth_.Adopt(tables_);
+  Note(Toml());
 }
 
 std::string History::TomlOf(const Tables& tables) const {
@@ -93,6 +94,7 @@ void History::ChangeSchema() {
     ASSERT_TRUE(world_->Reload(Toml())) << Toml();
     return;
   }
+  Note(fmt::format("{}:\n{}", restart ? "restart" : "reload", toml));
   tally_.Add("schemas adopted");
   tables_ = std::move(changed);
   truth_.Adopt(tables_);
@@ -164,6 +166,7 @@ void History::Send(const std::vector<json>& events) {
   const json batch = events;
   const Response response = world_->Post("s", batch.dump());
   ASSERT_TRUE(response.status == 200 || response.status == 400) << batch << response.body;
+  Note(fmt::format("sent {}: {} {}", batch.dump(), response.status, response.body));
   tally_.Add(response.status == 200 ? "batches taken" : "batches refused");
   if (response.status != 200 || json::parse(response.body)["rows"] == 0) return;
   for (const json& event : events) {
@@ -199,6 +202,7 @@ void History::Delete() {
     text += "&to=" + std::to_string(to / 1000);
   }
   const Response response = world_->Call(DeleteEvents, {"s"}, text);
+  Note(fmt::format("deleted {}: {}", text, response.status));
   tally_.Add(response.status == 200 ? "deletes" : "deletes refused");
   if (response.status == 200) truth_.Delete(entity, from, to);
 }
@@ -209,6 +213,7 @@ void History::DropAway() {
   if (tables_.contains(name)) return;
   const Response response = world_->Call(DropTable, {name});
   if (response.status != 200) return;
+  Note("dropped " + name);
   tally_.Add("tables dropped");
   truth_.Drop(name);
 }

@@ -33,11 +33,15 @@ class History {
   // Ends early with the test's first failure.
   void Play();
   const Tally& tally() const { return tally_; }
+  // What was done, a line each.
+  const std::string& log() const { return log_; }
 
  private:
   std::string Toml() const { return TomlOf(tables_); }
   std::string TomlOf(const Tables& tables) const;
   std::string Where(const std::string& query, const nlohmann::json& plan) const;
+
+  void Note(const std::string& line) { log_ += line + "\n"; }
 
   // Changes.
   void Step();
@@ -83,6 +87,7 @@ class History {
   std::set<int64_t> times_;
   std::vector<nlohmann::json> sent_;
   Tally tally_;
+  std::string log_;
 };
 
 }  // namespace tallyd

@@ -216,6 +216,7 @@ std::set<std::string> ModelTable::Kept(const json& event) const {
       if (has_needs) kept.insert(rule.needs.begin(), rule.needs.end());
       continue;
     }
+    if (!rule.with.empty() && !event.contains(rule.with)) continue;
     bool any = false;
     for (const auto& [field, value] : event.items()) {
       const bool taken = rule.fields.empty() ? field != time && !IsKey(field) && field != rule.with

@@ -99,9 +99,8 @@ void History::AddFilters(Question* question, bool latest) {
     }
   };
   add("host", latest ? 0.3 : 0.5);
-  for (const char* field : {"id", "n", "x", "s", "ok", "m", "BIDSIZE", "bid size"}) {
-    add(field, 0.04);
-  }
+  for (const char* field : {"id", "n", "x", "s", "ok", "m"}) add(field, 0.04);
+  add(chance_.Of(kSpelled), 0.08);
 }
 
 bool History::IsUnknown(const Question& question) const {

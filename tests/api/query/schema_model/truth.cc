@@ -30,7 +30,14 @@ bool IsTime(const std::string& field) { return field == "ts"; }
 }  // namespace
 
 void Truth::Adopt(const Tables& tables) {
+  std::map<std::string, std::shared_ptr<const ModelTable>> shared;
+  for (const auto& [name, table] : tables) {
+    const auto known = shared_.find(name);
+    const bool same = known != shared_.end() && IsSame(*known->second, table);
+    shared[name] = same ? known->second : std::make_shared<const ModelTable>(table);
+  }
   tables_ = tables;
+  shared_ = std::move(shared);
   for (const auto& [name, table] : tables) {
     if (table.forgets()) forgot_.insert(name);
     forgot_by_age_ = forgot_by_age_ || table.max_age_ms;
@@ -39,12 +46,13 @@ void Truth::Adopt(const Tables& tables) {
 }
 
 void Truth::Take(const json& event, const std::map<std::string, int64_t>& times, int64_t now) {
-  Sent sent{event, times, {}, {}};
+  Sent sent{event, times, {}, {}, {}, false};
   for (const auto& [name, table] : tables_) {
-    sent.under[name] = table.Toml();
+    sent.under[name] = shared_.at(name);
     const auto time = times.find(table.time);
     const bool expired =
         table.max_age_ms && time != times.end() && time->second < now - *table.max_age_ms * 1000;
+    if (!expired && !table.Kept(event).empty()) sent.entered.insert(name);
     if (table.is_latest() && !expired) TakeLatest(table, sent);
     for (const std::string& spelling : kSpelled) {
       if (event.contains(spelling) && table.compacts() && table.Holds(spelling)) {
@@ -107,7 +115,11 @@ void Truth::Delete(const std::map<std::string, json>& entity, int64_t from, int6
 }
 
 void Truth::Drop(const std::string& table) {
-  for (Sent& event : events_) event.under.erase(table);
+  for (Sent& event : events_) {
+    event.under.erase(table);
+    event.entered.erase(table);
+    event.dropped = event.entered.empty();
+  }
   latest_.erase(table);
   forgot_.erase(table);
 }
@@ -142,8 +154,22 @@ bool Truth::SpellingsAreOne(const ModelQuery& query) const {
   return std::any_of(tables_.begin(), tables_.end(), [&](const auto& each) {
     const ModelTable& table = each.second;
     if (!table.compacts() || !table.Holds(std::string(kCompact))) return false;
-    return SpellingsSeen().size() < 2 || (!table.is_latest() && CanFilter(query, table));
+    if (SpellingsSeen().size() < 2) return true;
+    const std::set<std::string> asked = Asked(query, false);
+    const bool holds_some =
+        asked.empty() || std::any_of(asked.begin(), asked.end(), [&](const auto& field) {
+          return IsTime(field) || table.Holds(field);
+        });
+    return !table.is_latest() && holds_some && CanFilter(query, table);
   });
+}
+
+// A latest table has but itself to keep them as one, unless there is only one.
+bool Truth::KeepsAsOne(const ModelTable& latest) const {
+  const bool any = std::any_of(tables_.begin(), tables_.end(), [](const auto& each) {
+    return each.second.compacts() && each.second.Holds(std::string(kCompact));
+  });
+  return latest.compacts() || (any && SpellingsSeen().size() < 2);
 }
 
 std::set<std::string> Truth::Asked(const ModelQuery& query, bool one_spelling) const {
@@ -154,7 +180,9 @@ std::set<std::string> Truth::Asked(const ModelQuery& query, bool one_spelling) c
       if (one_spelling && IsSpelled(pattern)) asked.insert(kSpelled.begin(), kSpelled.end());
       continue;
     }
-    for (const std::string& field : seen_) {
+    std::set<std::string> known = seen_;
+    if (one_spelling) known.emplace(kCompact);
+    for (const std::string& field : known) {
       if (field.starts_with(pattern.substr(0, pattern.size() - 1))) {
         asked.insert(field);
         if (one_spelling && IsSpelled(field)) asked.insert(kSpelled.begin(), kSpelled.end());
@@ -204,7 +232,8 @@ std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& t
   std::map<int64_t, Row> rows;
   for (const Sent& event : events_) {
     const auto time = event.times.find(table.time);
-    if (event.gone.contains(table.time) || !Passes(query, event.fields, one)) continue;
+    if (event.dropped || event.gone.contains(table.time) || !Passes(query, event.fields, one))
+      continue;
     if (!query.fields.empty() && !IsWanted(asked, event.fields)) continue;
     const int64_t at = time == event.times.end() ? -1 : time->second;
     if (at >= 0 && (at < query.from || at >= query.to)) continue;
@@ -238,9 +267,18 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
   const bool one = SpellingsAreOne(query);
   const bool all = query.fields.empty();
   std::set<std::string> wanted = Asked(query, one);
+  const auto is_held = [&](const std::string& field) {
+    return IsTime(field) || table.Holds(field);
+  };
+  if (!all && std::none_of(wanted.begin(), wanted.end(), is_held)) return "it holds none of them";
   for (const auto& [field, values] : query.filters) {
     wanted.insert(field);
     if (one && IsSpelled(field)) wanted.insert(kSpelled.begin(), kSpelled.end());
+  }
+  for (const std::string& field : wanted) {
+    const bool unsent = IsSpelled(field) && !seen_.contains(field) && field.back() != '*';
+    if (unsent && (!table.compacts() || !table.Holds(field)) && SpellingsSeen().size() > 1)
+      return "it keeps spellings apart";
   }
   for (const std::string& field : seen_) {
     if (IsTime(field) || !(all || wanted.contains(field))) continue;
@@ -261,12 +299,14 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
   const bool past_is_dim = forgot_by_age_ || own_time_;
   for (const Sent& event : events_) {
     const auto under = event.under.find(table.name);
-    const bool saw = under != event.under.end() && under->second == table.Toml();
+    const bool saw = under != event.under.end() && IsSame(*under->second, table);
     for (const auto& [field, time] : event.times) {
       if (!saw && (past_is_dim || time >= query.from)) return "it was not there, or was another";
     }
-    if (!saw) continue;
-    if (std::string missed = Missed(event, table, wanted, all); !missed.empty()) return missed;
+    if (under == event.under.end()) continue;
+    if (std::string missed = Missed(event, *under->second, wanted, all); !missed.empty()) {
+      return missed;
+    }
   }
   return "";
 }
@@ -274,7 +314,7 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
 bool Truth::Knows(const Row& row, const ModelTable& table) const {
   return std::any_of(events_.begin(), events_.end(), [&](const Sent& event) {
     const bool at = std::any_of(event.times.begin(), event.times.end(), [&](const auto& time) {
-      return time.second == row.time && !event.gone.contains(time.first);
+      return time.second == row.time && !event.dropped && !event.gone.contains(time.first);
     });
     return at &&
            std::all_of(
@@ -288,12 +328,12 @@ std::vector<Truth::Row> Truth::LatestRows(const ModelQuery& query, const ModelTa
   std::vector<Row> rows;
   const auto of_table = latest_.find(table.name);
   if (of_table == latest_.end()) return rows;
-  const std::set<std::string> asked = Asked(query, table.compacts());
+  const std::set<std::string> asked = Asked(query, KeepsAsOne(table));
   for (const auto& [key, latest] : of_table->second) {
     if (latest.cells.empty()) continue;
     json all = latest.entity;
     for (const auto& [field, cell] : latest.cells) all[field] = cell.value;
-    if (!Passes(query, all, table.compacts())) continue;
+    if (!Passes(query, all, KeepsAsOne(table))) continue;
     if (!query.fields.empty() && !IsWanted(asked, all)) continue;
     Row row{0, latest.entity};
     for (const auto& [field, cell] : latest.cells) {
@@ -309,7 +349,7 @@ std::vector<Truth::Row> Truth::LatestRows(const ModelQuery& query, const ModelTa
 
 std::string Truth::LatestMayLack(const ModelQuery& query, const ModelTable& table) const {
   if (!CanFilter(query, table)) return "it holds no filter";
-  const std::set<std::string> asked = Asked(query, table.compacts());
+  const std::set<std::string> asked = Asked(query, KeepsAsOne(table));
   for (const std::string& field : asked) {
     if (!table.Holds(field)) return "it does not hold " + field;
   }
@@ -319,7 +359,7 @@ std::string Truth::LatestMayLack(const ModelQuery& query, const ModelTable& tabl
   }
   for (const Sent& event : events_) {
     const auto under = event.under.find(table.name);
-    if (under == event.under.end() || under->second != table.Toml()) return "it was not there";
+    if (under == event.under.end() || !IsSame(*under->second, table)) return "it was not there";
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -64,9 +65,12 @@ class Truth {
  private:
   struct Sent {
     nlohmann::json fields;
-    std::map<std::string, int64_t> times;      // By time field.
-    std::set<std::string> gone;                // Time fields by which it was deleted.
-    std::map<std::string, std::string> under;  // By table: its text when the event came.
+    std::map<std::string, int64_t> times;  // By time field.
+    std::set<std::string> gone;            // Time fields by which it was deleted.
+    // By name: the tables of the file when the event came.
+    std::map<std::string, std::shared_ptr<const ModelTable>> under;
+    std::set<std::string> entered;  // Tables.
+    bool dropped = false;           // With all of these.
   };
   struct Cell {
     int64_t time;
@@ -81,6 +85,7 @@ class Truth {
   // Whether some table of the file, which holds what is filtered by, keeps all spellings as one.
   bool SpellingsAreOne(const ModelQuery& query) const;
   std::set<std::string> SpellingsSeen() const;
+  bool KeepsAsOne(const ModelTable& latest) const;
   bool CanFilter(const ModelQuery& query, const ModelTable& table) const;
   // The fields of events that are asked for; empty: all.
   std::set<std::string> Asked(const ModelQuery& query, bool one_spelling) const;
@@ -90,7 +95,10 @@ class Truth {
   std::string Missed(const Sent& event, const ModelTable& table,
                      const std::set<std::string>& wanted, bool all) const;
 
+  static bool IsSame(const ModelTable& a, const ModelTable& b) { return a.Toml() == b.Toml(); }
+
   Tables tables_;
+  std::map<std::string, std::shared_ptr<const ModelTable>> shared_;  // The same.
   std::vector<Sent> events_;
   std::set<std::string> seen_;   // Fields.
   std::set<std::string> risky_;  // Fields that had a value which its text does not tell.
