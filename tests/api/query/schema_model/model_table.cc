@@ -126,7 +126,7 @@ void AddRule(ModelTable* table, Chance* chance) {
       table->field_in_key ? RuleOfFieldKey(*table, chance) : RandomRule(*table, chance);
 }
 
-bool OwnRules(const ModelTable& table) { return table.pattern != "single-timestamp-serialized"; }
+bool OwnRules(const ModelTable& table) { return !table.pattern.ends_with("-serialized"); }
 
 void ChooseKey(ModelTable* table, Chance* chance) {
   const auto key = [&](const std::string& before, const std::string& spec) {
@@ -143,20 +143,20 @@ void ChooseKey(ModelTable* table, Chance* chance) {
     return;
   }
   table->field_in_key = table->pattern == "new-column" ? chance->Is(0.7) : chance->Is(0.1);
-  if (table->pattern == "single-timestamp-serialized") table->field_in_key = false;
+  if (!OwnRules(*table)) table->field_in_key = false;
   if (table->field_in_key) {
     entity = chance->Is(0.3) ? "{field}#" + entity : entity + "{field}#";
   }
   table->full_time = table->pattern.starts_with("single");
   if (table->full_time) return key(entity, chance->Text({"us", "ms", "reverse(ms)"}));
-  key(entity, chance->Text({"hour", "day", "bucket(30m)", "week", "%Y-%m-%d", "minute"}));
+  key(entity, chance->Text({"hour", "day", "bucket(30m)", "week", "year", "%Y-%m-%d", "minute"}));
 }
 
 // The rules that a table has which says nothing of its columns, but for the family's name.
 ModelRule DefaultRule(const ModelTable& table) {
   ModelRule rule;
   rule.typed = table.pattern != "new-column";
-  rule.one_cell = table.pattern == "single-timestamp-serialized";
+  rule.one_cell = !OwnRules(table);
   return rule;
 }
 
@@ -255,8 +255,9 @@ std::string ModelTable::Toml() const {
 ModelTable RandomTable(const std::string& name, Chance* chance) {
   ModelTable table;
   table.name = name;
-  table.pattern = chance->Text({"single-timestamp", "single-timestamp",
-                                "single-timestamp-serialized", "new-cell", "new-column", "latest"});
+  table.pattern =
+      chance->Text({"single-timestamp", "single-timestamp", "single-timestamp-serialized",
+                    "new-cell-serialized", "new-cell", "new-column", "latest"});
   table.time = chance->Is(0.1) ? "qt" : "ts";
   ChooseKey(&table, chance);
   ChooseWhen(&table, chance);

@@ -2,8 +2,8 @@
 // contract makes of an event in it: whether it enters, which fields the table keeps of it, and how
 // truly. Nothing here asks the product.
 //
-// The stream is `s`. Each of its events has `host`, `id` and `ts`, some have `qt`, and each has some
-// of the measured fields. The fields that one compact name stands for are three: `Bid size`,
+// The stream is `s`. Each of its events has `host`, `id` and `ts`, some have `qt`, and each has
+// some of the measured fields. The fields that one compact name stands for are three: `Bid size`,
 // `BIDSIZE` and `bid size`.
 #ifndef TALLYD_TESTS_API_QUERY_SCHEMA_MODEL_MODEL_TABLE_H_
 #define TALLYD_TESTS_API_QUERY_SCHEMA_MODEL_MODEL_TABLE_H_
