@@ -183,28 +183,29 @@ constexpr uint64_t kSlowdownFiles = 8;
 constexpr uint64_t kStopFiles = 12;
 
 struct Figures {
+  bool has_view = false;  // While the files are being reopened there is nothing to count.
   uint64_t unsealed_bytes = 0;
   uint64_t block_files = 0;
+  uint64_t block_bytes = 0;
   uint64_t pending_deletes = 0;
   std::array<uint64_t, kLevels> level_files{};
 };
 
-// Files come and go meanwhile.
-uint64_t BytesBelow(const std::string& path) {
+// Files and directories come and go meanwhile: what is gone counts nothing, and the rest counts.
+uint64_t BytesIn(const std::filesystem::path& directory, bool with_those_below) {
   uint64_t bytes = 0;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator file(path, error);
-  while (!error && file != std::filesystem::recursive_directory_iterator()) {
+  std::error_code ended;
+  std::filesystem::directory_iterator file(directory, ended);
+  for (; !ended && file != std::filesystem::directory_iterator(); file.increment(ended)) {
     std::error_code gone;
+    if (with_those_below && file->is_directory(gone)) bytes += BytesIn(file->path(), true);
     const bool counts = file->is_regular_file(gone) && file->path().filename() != "ballast";
     const uint64_t size = counts ? file->file_size(gone) : 0;
     if (!gone) bytes += size;
-    file.increment(error);
   }
   return bytes;
 }
 
-// While the files are being reopened there is nothing to count.
 Figures Measure(Engine* engine) {
   Figures figures;
   figures.pending_deletes = engine->state().latest_deletes.size();
@@ -212,8 +213,12 @@ Figures Measure(Engine* engine) {
   if (!lease) return figures;
   const Access access(lease->get());
   if (!access) return figures;
+  figures.has_view = true;
   for (const auto& head : access.view().heads) figures.unsealed_bytes += head->bytes();
-  for (const auto& [table, files] : access.view().files) figures.block_files += files->size();
+  for (const auto& [table, files] : access.view().files) {
+    figures.block_files += files->size();
+    for (const BlockFilePtr& file : *files) figures.block_bytes += file->info().bytes;
+  }
   for (const auto& [table, list] : access.view().deletes) figures.pending_deletes += list->size();
   for (size_t level = 0; level < kLevels; ++level) {
     std::string files;
@@ -221,6 +226,15 @@ Figures Measure(Engine* engine) {
     figures.level_files[level] = std::strtoul(files.c_str(), nullptr, 10);
   }
   return figures;
+}
+
+// The view has the sizes of heads and block files, which may be many: they are looked for on the
+// disk only while there is no view. It has both of one moment, so that what is sealed meanwhile is
+// counted in one place.
+uint64_t DiskBytes(const std::string& path, const Figures& figures) {
+  const uint64_t outside = BytesIn(path, false) + BytesIn(LostDirectory(path), false);
+  if (figures.has_view) return outside + figures.unsealed_bytes + figures.block_bytes;
+  return outside + BytesIn(HeadsDirectory(path), true) + BytesIn(BlockFilesDirectory(path), false);
 }
 
 // Of those that an operator should look at.
@@ -269,7 +283,7 @@ void TellOfEngine(Engine* engine, StoreState* state) {
   tell(nullptr, "tallyd_store_unsealed_bytes", "Bytes committed that are not in column blocks yet.",
        figures.unsealed_bytes);
   tell("disk_bytes", "tallyd_store_disk_bytes", "Bytes of data, ballast left out.",
-       BytesBelow(engine->database().path()));
+       DiskBytes(engine->database().path(), figures));
   tell("free_bytes", "tallyd_store_free_bytes", "Free bytes of the data's volume.",
        engine->space().free_bytes());
   StoreMember::Members levels;

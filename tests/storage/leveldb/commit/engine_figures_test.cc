@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <random>
 #include <set>
 
 #include "storage/leveldb/commit/engine.h"
@@ -16,6 +18,25 @@ class EngineFiguresTest : public ::testing::Test, public StoreHarness {
     ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
     ASSERT_TRUE(Write("H", "a", 5, {{"A", "x", Value::Int(1)}}));
   }
+
+  // What takes at least `kNoise` bytes, in whichever form.
+  void WriteNoise() {
+    std::mt19937_64 random(1);
+    auto batch = NewBatch();
+    for (size_t row = 0; row < kNoise / 8; ++row) {
+      const auto value = static_cast<int64_t>(random());
+      Put(batch.get(), "H", "r" + std::to_string(row), 5, {{"A", "x", Value::Int(value)}});
+    }
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  void MakeFile(const std::string& directory, const std::string& name) {
+    std::filesystem::create_directories(config().path + directory);
+    std::ofstream(config().path + directory + "/" + name) << std::string(kStray, ' ');
+  }
+
+  static constexpr size_t kNoise = 64'000;
+  static constexpr uint64_t kLeast = kNoise / 4 * 3;  // Files of base may shrink meanwhile.
+  static constexpr uint64_t kStray = 1'000'000;
 };
 
 TEST_F(EngineFiguresTest, WhatIsNotSealedIsTold) {
@@ -36,6 +57,34 @@ TEST_F(EngineFiguresTest, DiskBytesLeaveTheBallastOut) {
   EXPECT_LT(Told("disk_bytes"), before + 1'000'000);
   std::ofstream(config().path + "/data") << std::string(1'000'000, ' ');
   EXPECT_GE(Told("disk_bytes"), before + 1'000'000);
+}
+
+TEST_F(EngineFiguresTest, DiskBytesAreThoseOfHeadsBlockFilesAndLostOnesToo) {
+  const uint64_t before = Told("disk_bytes");
+  WriteNoise();
+  EXPECT_GT(Told("disk_bytes"), before + kLeast) << "in a head";
+  ASSERT_TRUE(store().Settle());
+  EXPECT_GT(Told("disk_bytes"), before + kLeast) << "in a block file";
+  MakeFile("/lost", "000042.blocks");
+  EXPECT_GT(Told("disk_bytes"), before + kStray);
+}
+
+// A walk of them all would stat every block file, and end where a head is removed under it.
+TEST_F(EngineFiguresTest, DiskBytesOfHeadsAndBlockFilesAreThoseOnRecord) {
+  ASSERT_NO_FATAL_FAILURE(WriteNoise());
+  ASSERT_TRUE(store().Settle());
+  const uint64_t before = Told("disk_bytes");
+  MakeFile("/heads/000000", "stray.log");
+  MakeFile("/blocks", "stray");
+  EXPECT_LT(Told("disk_bytes"), before + kStray);
+}
+
+TEST_F(EngineFiguresTest, WhileNothingIsOpenDiskBytesAreLookedForOnTheDisk) {
+  store().Close();
+  MakeFile("/heads/000099", "000003.log");
+  EXPECT_GT(Told("disk_bytes"), kStray);
+  MakeFile("/blocks", "000099.blocks");
+  EXPECT_GT(Told("disk_bytes"), 2 * kStray);
 }
 
 TEST_F(EngineFiguresTest, GaugesOfOneNameFollowEachOther) {
