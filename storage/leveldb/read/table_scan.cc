@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
@@ -255,8 +256,9 @@ class Estimator {
 
   Status AddFile(const BlockFile& file) {
     const BlockFileInfo& info = file.info();
+    const std::span<const KeyRange> ranges = RangesNear(file);
     if (info.min_time >= spec_.cells.from && info.max_time < spec_.cells.to) {
-      for (const KeyRange& range : spec_.ranges) {
+      for (const KeyRange& range : ranges) {
         if (file.first_key() < range.start || !Begins(range, file.last_key())) continue;
         estimate_.rows += info.rows;
         estimate_.entries += info.entries;
@@ -265,13 +267,26 @@ class Estimator {
       }
     }
     size_t next = 0;  // The first block whose bytes are not added: ranges share blocks.
-    for (const KeyRange& range : spec_.ranges) {
+    for (const KeyRange& range : ranges) {
       if (file.last_key() < range.start || !Begins(range, file.first_key())) continue;
       const Result<BlockIndexPtr> index = file.Index();
       if (!index) return index.error();
       next = AddBlocks(**index, range, next);
     }
     return {};
+  }
+
+  // Of the ranges, which may be as many as the files, all that hold keys of this file: those that
+  // begin within it and, as they are in order and disjoint, the one before those.
+  std::span<const KeyRange> RangesNear(const BlockFile& file) const {
+    const auto begins_after = [](std::string_view key, const KeyRange& range) {
+      return key < range.start;
+    };
+    const auto first = spec_.ranges.begin();
+    const auto last = spec_.ranges.end();
+    const auto within = std::upper_bound(first, last, file.first_key(), begins_after);
+    const auto begin = within == first ? within : within - 1;
+    return {begin, std::upper_bound(begin, last, file.last_key(), begins_after)};
   }
 
   // Of a whole file: the indexes of the first few tell for the others.

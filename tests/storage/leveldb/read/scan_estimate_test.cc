@@ -132,6 +132,29 @@ TEST_F(HistoryEstimateTest, RowsOfFilesComeFromTheirIndexes) {
   EXPECT_EQ(Estimate({{KeyOf(20'000), ""}}), 0u);
 }
 
+// Keys of files from 100 to 199, from 300 to 399 and so on.
+TEST_F(HistoryEstimateTest, SeveralRangesHaveWhatEachOfThemHas) {
+  for (int begin = 100; begin < 1000; begin += 200) MakeFile(Rows(begin, begin + 100));
+  const std::vector<std::vector<int>> bounds = {
+      {0, 50, 100, 120, 150, 160, 199, 200, 250, 260, 290, 301, 399, 700},
+      {0, 100, 200, 300, 400, 450, 500, 600},
+      {100, 199, 299, 300, 450, 700, 999, 1000},
+      {50, 101, 101, 101, 110, 120, 998, 999, 1001, 1002},
+      {0, 10, 10, 20, 20, 2000}};
+  for (const std::vector<int>& of_ranges : bounds) {
+    std::vector<KeyRange> ranges;
+    uint64_t sum = 0;
+    for (size_t i = 0; i + 1 < of_ranges.size(); i += 2) {
+      ranges.push_back({KeyOf(of_ranges[i]), KeyOf(of_ranges[i + 1])});
+      sum += Estimate({ranges.back()});
+    }
+    EXPECT_EQ(Estimate(ranges), sum);
+    ranges.push_back({KeyOf(of_ranges.back()), ""});
+    EXPECT_EQ(Estimate(ranges), sum + Estimate({ranges.back()}));
+  }
+  EXPECT_EQ(Estimate(std::vector<KeyRange>()), 0u);
+}
+
 TEST_F(HistoryEstimateTest, RowsInSeveralPlacesCountInEach) {
   MakeFile(Rows(0, 100));
   Put(Rows(50, 150));
