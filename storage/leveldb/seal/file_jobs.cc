@@ -127,19 +127,18 @@ View::Files MayGo(View::Files expired, const View::Files& all) {
 
 }  // namespace
 
-bool ExpiryJob::IsNew(const ViewPtr& view) {
-  std::vector<TablePtr> tables = context_.state().catalogue.Tables();
-  const bool same = view_.lock() == view && tables == tables_;
-  tables_ = std::move(tables);
-  view_ = view;
-  return !same;
-}
-
 Result<Progress> ExpiryJob::Work(const ViewPtr& view) {
+  const uint64_t version = context_.state().catalogue.version();  // Before its tables are read.
+  const bool same = idle_.lock() == view && catalogue_ == version;
   const bool is_due = std::chrono::steady_clock::now() >= next_ || context_.settle.active;
-  if (!IsNew(view) && !is_due) return Progress::kNone;
+  if (same && !is_due) return Progress::kNone;
+  idle_.reset();
   const View::Files expired = FindExpired(*view);
-  if (expired.empty()) return Progress::kNone;
+  if (expired.empty()) {
+    idle_ = view;
+    catalogue_ = version;
+    return Progress::kNone;
+  }
   const Status dropped = context_.Replace(context_.NewBatch(), expired, {}, nullptr);
   if (!dropped) return dropped.error();
   return Progress::kSome;
@@ -147,7 +146,9 @@ Result<Progress> ExpiryJob::Work(const ViewPtr& view) {
 
 View::Files ExpiryJob::FindExpired(const View& view) {
   std::map<TableId, TimeUs> lives;
-  for (const TablePtr& table : tables_) lives[table->id] = LifeOf(*table);
+  for (const TablePtr& table : context_.state().catalogue.Tables()) {
+    lives[table->id] = LifeOf(*table);
+  }
   const TimeUs now = context_.retention_now();
   TimeUs least_left = kEver;
   View::Files expired;

@@ -57,14 +57,13 @@ class ExpiryJob final : public SealJob {
   Time next() const override { return next_; }
 
  private:
-  bool IsNew(const ViewPtr& view);
   View::Files FindExpired(const View& view);
 
   SealContext& context_;
   Time next_ = kNever;
-  // What next_ was worked out from: unless one of them is another now, it still holds.
-  std::weak_ptr<const View> view_;
-  std::vector<TablePtr> tables_;
+  // Of which, with this version of the catalogue, nothing is to be dropped before next_.
+  std::weak_ptr<const View> idle_;
+  uint64_t catalogue_ = 0;
 };
 
 // PurgeJob: removes from the disk what deletes hide. A file is written again when a good part of it

@@ -4,9 +4,11 @@
 #include <leveldb/db.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 
 #include "tests/storage/fault_env.h"
+#include "tests/storage/leveldb/seal/seal_round_fixture.h"
 #include "tests/storage/leveldb/seal/sealer_fixture.h"
 
 namespace tallyd {
@@ -106,6 +108,60 @@ TEST_F(ExpiryJobTest, TheFilesOfADroppedTableGo) {
   ASSERT_TRUE(store().DropTable("H"));
   EXPECT_TRUE(Await([&] { return BlockFiles().size() == 1; }));
   EXPECT_EQ(Read("G").size(), 10u);
+}
+
+// Its rounds are made by the test, and the queue has room for one batch.
+class ExpiryRoundTest : public SealRoundFixture {
+ protected:
+  void SetUp() override {
+    EngineFixture::SetUp();
+    config().queue_bytes = 1;
+    StartRounds();
+  }
+
+  // One that holds the committer up, and changes nothing in the end.
+  std::unique_ptr<LevelDbBatch> NewBatchThatCalls(std::function<void()> call) {
+    auto batch = NewBatch();
+    batch->CommitAlone([call = std::move(call)]() -> Status {
+      call();
+      return Error(ErrorCode::kConflict, "it was to wait");
+    });
+    return batch;
+  }
+};
+
+TEST_F(ExpiryRoundTest, WhatAFullQueueRefusedGoesTheNextTime) {
+  ASSERT_TRUE(PutRow("r"));
+  ASSERT_NO_FATAL_FAILURE(BeginHead());
+  ASSERT_NO_FATAL_FAILURE(SealAll());
+  context_->settle = {};
+  ExpiryJob expiry(context_.get());
+  const ViewPtr sealed = view();
+  ASSERT_EQ(FilesOf(*sealed), 1u);
+  context_->BeginRound(*sealed);
+  engine_->state().catalogue.Reload({});
+
+  std::promise<void> held_up;
+  std::promise<void> go_on;
+  std::promise<void> went_on;
+  committer_->Submit(NewBatchThatCalls([&] {
+                       held_up.set_value();
+                       go_on.get_future().wait();
+                     }),
+                     [](const Status&) {});
+  held_up.get_future().wait();
+  committer_->Submit(NewBatchThatCalls([] {}), [&](const Status&) { went_on.set_value(); });
+  const Result<Progress> refused = expiry.Work(sealed);
+  go_on.set_value();
+  went_on.get_future().wait();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kOverloaded);
+
+  ASSERT_EQ(view(), sealed);
+  const Result<Progress> dropped = expiry.Work(sealed);
+  ASSERT_TRUE(dropped);
+  EXPECT_EQ(*dropped, Progress::kSome);
+  EXPECT_EQ(FilesOf(*view()), 0u);
 }
 
 using PurgeJobTest = SealerFixture;
