@@ -187,6 +187,7 @@ Result<Progress> PurgeJob::Work(const ViewPtr& view) {
   if (view->deletes.empty()) return Progress::kNone;
   const bool same = idle_.lock() == view && !context_.settle.active;
   if (same && std::chrono::steady_clock::now() < next_) return Progress::kNone;
+  if (idle_.lock() != view) ForgetGone(*view);
   next_ = kNever;
   for (const auto& [table, deletes] : view->deletes) {
     const Result<Progress> purged = Purge(*view, table);
@@ -265,6 +266,21 @@ Status PurgeJob::Forget(const DeleteRange& deleted) {
                                             [&](View* changed) { changed->RemoveDelete(deleted); });
   if (forgotten) untouched_.erase(deleted.sequence);
   return forgotten;
+}
+
+void PurgeJob::ForgetGone(const View& view) {
+  std::map<uint64_t, std::set<uint64_t>> left;
+  for (const auto& [table, deletes] : view.deletes) {
+    std::set<uint64_t> numbers;
+    for (const BlockFilePtr& file : view.FilesOf(table)) numbers.insert(file->info().number);
+    for (const auto& deleted : *deletes) {
+      auto known = untouched_.extract(deleted->sequence);
+      if (known.empty()) continue;
+      std::erase_if(known.mapped(), [&](uint64_t number) { return !numbers.contains(number); });
+      left.insert(std::move(known));
+    }
+  }
+  untouched_ = std::move(left);
 }
 
 namespace {

@@ -94,6 +94,8 @@ class PurgeJob final : public SealJob {
   std::optional<uint64_t> CountHidden(const BlockFilePtr& file, const DeleteRange& deleted);
   bool IsDue(const Touched& touched, size_t deletes);
   Status Forget(const DeleteRange& deleted);
+  // What is known of files and deletes that the view does not have any more.
+  void ForgetGone(const View& view);
 
   SealContext& context_;
   const std::function<Status()> yield_;
