@@ -38,6 +38,13 @@ struct BlockFileInfo {
   bool Overlaps(const TimeRange& range) const {
     return min_time < range.to && max_time >= range.from;
   }
+  // Whether an entry of this file may cover cells of one in that file: of the same row and time,
+  // and committed later.
+  bool MayCover(const BlockFileInfo& earlier) const {
+    return earlier.min_sequence < max_sequence && earlier.min_time <= max_time &&
+           min_time <= earlier.max_time && earlier.first_key <= last_key &&
+           first_key <= earlier.last_key;
+  }
   friend bool operator==(const BlockFileInfo&, const BlockFileInfo&) = default;
 };
 

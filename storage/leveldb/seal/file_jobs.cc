@@ -93,12 +93,6 @@ TimeUs LifeOf(const TableInfo& table) {
   return life;
 }
 
-bool MayCover(const BlockFileInfo& later, const BlockFileInfo& earlier) {
-  return earlier.min_sequence < later.max_sequence && earlier.min_time <= later.max_time &&
-         later.min_time <= earlier.max_time && earlier.first_key <= later.last_key &&
-         later.first_key <= earlier.last_key;
-}
-
 // Of these files, which are in the order of `all`, only those that cover no write in one that
 // stays: what has expired by clock and rules of today may not have by those of tomorrow, and then
 // no value may be seen that was corrected.
@@ -114,7 +108,7 @@ View::Files MayGo(View::Files expired, const View::Files& all) {
   }
   for (size_t kept = 0; kept < staying.size(); ++kept) {
     for (size_t i = 0; i < expired.size();) {
-      if (MayCover(expired[i]->info(), staying[kept]->info())) {
+      if (expired[i]->info().MayCover(staying[kept]->info())) {
         staying.push_back(expired[i]);
         expired.erase(expired.begin() + static_cast<ptrdiff_t>(i));
       } else {

@@ -83,16 +83,10 @@ DeleteList DeletesOf(Lease* lease, TableId table) {
   return access ? access.view().DeletesOf(table) : DeleteList();
 }
 
-// The files of a table that are not among these.
+// The files of a table beside these that may hold what an entry of these covers.
 View::Files OthersOf(Lease* lease, TableId table, const View::Files& from) {
   const Access access(lease);
-  if (!access) return {};
-  View::Files others;
-  std::ranges::copy_if(access.view().FilesOf(table), std::back_inserter(others),
-                       [&](const BlockFilePtr& file) {
-                         return std::find(from.begin(), from.end(), file) == from.end();
-                       });
-  return others;
+  return access ? FilesCoveredBy(from, access.view().FilesOf(table)) : View::Files();
 }
 
 uint64_t LastOf(const DeleteList& deletes) {
@@ -173,23 +167,22 @@ class HeadSealer {
   }
 
   Status SealTable(const TablePtr& table) {
+    HeadSource source(table->id, input_.state->sets);
+    const Status begun = Begin(&source);
+    if (!begun || !source.valid()) return begun;
     const DeleteList deletes = DeletesOf(lease_, table->id);
     WindowWriter writer({&input_.database->shelf(), table,
                          std::max(sealed_.last_sequence, LastOf(deletes)), input_.window_us,
                          &input_.state->next_file});
     ColumnPlan plan(table, input_.state->sets, input_.now);
-    HeadSource source(table->id, input_.state->sets);
-    KeptEntries kept(&plan, deletes, OthersOf(lease_, table->id, {}), sealed_.last_sequence);
-    for (bool begun = false, more = true; more; begun = true) {
+    KeptEntries kept(&plan, deletes, EarlierFiles(table->id), sealed_.last_sequence);
+    kept.Assign({&source});
+    for (bool more = true; more;) {
       Status done = MayGoOn(input_);
       if (!done) return done;
       const Access access(lease_);
       if (!access) return Reopening();
       source.Use(&access.iterator(0));
-      if (!begun) {
-        done = source.SeekRow({});
-        if (done) kept.Assign({&source});
-      }
       for (uint32_t step = 0; done && more && step < kEntriesPerStep; ++step) {
         const Result<bool> next = kept.Next();
         if (!next) return next.error();
@@ -201,6 +194,22 @@ class HeadSealer {
     }
     Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
     return written ? batch_.Add(std::move(*written)) : Status(written.error());
+  }
+
+  // Most heads have nothing of most tables.
+  Status Begin(HeadSource* source) const {
+    const Access access(lease_);
+    if (!access) return Reopening();
+    source->Use(&access.iterator(0));
+    return source->SeekRow({});
+  }
+
+  // The files of a table that may hold what an entry of the head covers.
+  View::Files EarlierFiles(TableId table) const {
+    const Access access(lease_);
+    if (!access) return {};
+    const View& view = access.view();
+    return FilesCoveredBy(view.heads.front()->TimesOf(table), view.FilesOf(table));
   }
 
   const RewriteInput& input_;

@@ -1,9 +1,24 @@
 #include "storage/leveldb/seal/rewrite_parts.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tallyd {
 namespace {
+
+// A file that covers whatever one of these may cover.
+BlockFileInfo HullOf(const View::Files& files) {
+  BlockFileInfo hull = files.front()->info();
+  for (const BlockFilePtr& file : files) {
+    const BlockFileInfo& info = file->info();
+    hull.max_sequence = std::max(hull.max_sequence, info.max_sequence);
+    hull.min_time = std::min(hull.min_time, info.min_time);
+    hull.max_time = std::max(hull.max_time, info.max_time);
+    hull.first_key = std::min(hull.first_key, info.first_key);
+    hull.last_key = std::max(hull.last_key, info.last_key);
+  }
+  return hull;
+}
 
 bool HasCell(const WholeEntry& entry) {
   return std::any_of(entry.values.begin(), entry.values.end(),
@@ -11,6 +26,23 @@ bool HasCell(const WholeEntry& entry) {
 }
 
 }  // namespace
+
+View::Files FilesCoveredBy(const View::Files& from, const View::Files& all) {
+  const BlockFileInfo hull = HullOf(from);
+  View::Files covered;
+  std::ranges::copy_if(all, std::back_inserter(covered), [&](const BlockFilePtr& file) {
+    return hull.MayCover(file->info()) && std::find(from.begin(), from.end(), file) == from.end();
+  });
+  return covered;
+}
+
+View::Files FilesCoveredBy(const std::optional<TimeRange>& times, const View::Files& all) {
+  if (!times || times->is_empty()) return all;
+  View::Files covered;
+  std::ranges::copy_if(all, std::back_inserter(covered),
+                       [&](const BlockFilePtr& file) { return file->info().Overlaps(*times); });
+  return covered;
+}
 
 KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files others,
                          std::optional<uint64_t> head_sequence)

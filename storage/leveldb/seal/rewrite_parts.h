@@ -21,6 +21,13 @@
 
 namespace tallyd {
 
+// The files among a table's that may hold what an entry of `from` covers, `from` left out. The
+// others may be thousands, and those that stay are looked at for each entry that has expired.
+View::Files FilesCoveredBy(const View::Files& from, const View::Files& all);
+// The same for the entries of a head of these times; null or empty: nobody knows. Of which rows it
+// has something is not known without reading it, and all files hold earlier commits.
+View::Files FilesCoveredBy(const std::optional<TimeRange>& times, const View::Files& all);
+
 // KeptEntries: entries of one table from several places -> what is to be kept of them when they are
 // written again: without what later writes cover, deletes hide and families' rules have given up,
 // as far as the entries at hand tell.
@@ -32,8 +39,8 @@ namespace tallyd {
 // sequence of the head.
 class KeptEntries {
  public:
-  // `plan` is of every column, and outlives this. `others`: the table's files that are not looked
-  // at. `head_sequence`: all entries are of one head.
+  // `plan` is of every column, and outlives this. `others`: FilesCoveredBy, of the entries that
+  // come. `head_sequence`: all of them are of one head.
   KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files others,
               std::optional<uint64_t> head_sequence);
 

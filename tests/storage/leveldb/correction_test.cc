@@ -49,6 +49,22 @@ class CorrectionTest : public ::testing::Test, public StoreHarness {
     ASSERT_TRUE(store().Settle());
   }
 
+  // 2 at 150, which a newer version outdates at once.
+  void CorrectAndOutdate() {
+    auto batch = NewBatch();
+    Put(batch.get(), "H", "a", 150, {{"A", "x", Value::Int(2)}});
+    Put(batch.get(), "H", "a", 160, {{"A", "x", Value::Int(3)}});
+    ASSERT_TRUE(Commit(std::move(batch)));
+    ASSERT_TRUE(store().Settle());
+  }
+
+  // That version.
+  void EraseNewer() {
+    DeleteSpec newer;
+    newer.cells = {160, 161};
+    ASSERT_TRUE(Erase("H", newer));
+  }
+
   void ExpectNoOldValue() {
     for (const auto& [row, cells] : Read("H")) {
       const auto cell = cells.find(kCell);
@@ -78,10 +94,37 @@ TEST_F(CorrectionTest, AVersionThatExpiredStillCoversWhatItCorrected) {
   newest_only.max_versions = 1;
   AdoptRules(newest_only);
   WriteAndCorrect(true);
-  DeleteSpec newer;
-  newer.cells = {160, 161};
-  ASSERT_TRUE(Erase("H", newer));
+  EraseNewer();
   ExpectNoOldValue();
+}
+
+// Row and time of the corrected cell are the first or the last of all files.
+TEST_F(CorrectionTest, AMergeKeepsWhatCoversTheEdgeOfAFileElsewhere) {
+  Family newest_only;
+  newest_only.max_versions = 1;
+  AdoptRules(newest_only);
+  WriteCell("a", 150, 1);
+  ASSERT_TRUE(store().Settle());
+  ReopenWithWindow(1000);
+  CorrectAndOutdate();
+  WriteCell("b", 170, 4);
+  ASSERT_TRUE(store().Settle());
+  EraseNewer();
+  EXPECT_EQ(Read("H"), (Rows{{"a", {{kCell, "2"}}}, {"b", {{"A:x@170", "4"}}}}));
+}
+
+TEST_F(CorrectionTest, AHeadOfKnownTimesKeepsWhatCoversTheEdgeOfAFile) {
+  Family newest_only;
+  newest_only.max_versions = 1;
+  AdoptRules(newest_only);
+  WriteCell("a", 150, 1);
+  ASSERT_TRUE(store().Settle());
+  ReopenWithWindow(1000);
+  WriteCell("z", 5000, 4);
+  ASSERT_TRUE(store().Settle());  // The next head is this process's own.
+  CorrectAndOutdate();
+  EraseNewer();
+  EXPECT_EQ(Read("H"), (Rows{{"a", {{kCell, "2"}}}, {"z", {{"A:x@5000", "4"}}}}));
 }
 
 TEST_F(CorrectionTest, AFileThatExpiredStillCoversWhatItCorrected) {

@@ -46,6 +46,36 @@ TableInfo SomeTable() {
   return table;
 }
 
+TEST(BlockFileInfoTest, OnlyALaterWriteOfTheSameRowsAndTimesMayCover) {
+  BlockFileInfo earlier;
+  earlier.min_sequence = 10;
+  earlier.max_sequence = 20;
+  earlier.min_time = 100;
+  earlier.max_time = 200;
+  earlier.first_key = "b";
+  earlier.last_key = "d";
+  const auto may_cover = [&](uint64_t last, TimeUs from, TimeUs to, const char* first_key,
+                             const char* last_key) {
+    BlockFileInfo later;
+    later.min_sequence = 1;
+    later.max_sequence = last;
+    later.min_time = from;
+    later.max_time = to;
+    later.first_key = first_key;
+    later.last_key = last_key;
+    return later.MayCover(earlier);
+  };
+  EXPECT_TRUE(may_cover(11, 200, 300, "d", "f"));
+  EXPECT_TRUE(may_cover(11, 0, 100, "a", "b"));
+  EXPECT_TRUE(may_cover(11, 120, 130, "c", "c"));
+  EXPECT_TRUE(may_cover(11, 0, 300, "a", "f"));
+  EXPECT_FALSE(may_cover(10, 120, 130, "c", "c")) << "nothing is committed before itself";
+  EXPECT_FALSE(may_cover(11, 201, 300, "c", "c"));
+  EXPECT_FALSE(may_cover(11, 0, 99, "c", "c"));
+  EXPECT_FALSE(may_cover(11, 120, 130, "d0", "f"));
+  EXPECT_FALSE(may_cover(11, 120, 130, "a", "az"));
+}
+
 TEST(BlockFileCodecTest, TheBytesOfARecord) {
   const BlockFileInfo info = SomeInfo();
   const std::string key = BlockFileKey(info.table, info.number);

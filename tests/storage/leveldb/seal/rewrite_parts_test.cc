@@ -55,6 +55,43 @@ class ListSource final : public EntrySource {
   size_t at_ = 0;
 };
 
+// Of one row, time and sequence, or from one to another.
+BlockFilePtr FileOf(const std::string& first, const std::string& last, TimeUs from, TimeUs to,
+                    uint64_t first_sequence, uint64_t last_sequence) {
+  BlockFileInfo info;
+  info.first_key = first;
+  info.last_key = last;
+  info.min_time = from;
+  info.max_time = to;
+  info.min_sequence = first_sequence;
+  info.max_sequence = last_sequence;
+  return std::make_shared<const BlockFile>(nullptr, info);
+}
+
+TEST(FilesCoveredByTest, OtherFilesAreThoseThatShareRowsAndTimesAndHaveAnEarlierCommit) {
+  const View::Files from = {FileOf("b", "c", 100, 110, 10, 20), FileOf("d", "e", 105, 120, 5, 15)};
+  const View::Files covered = {FileOf("a", "b", 90, 100, 1, 2), FileOf("e", "f", 120, 130, 19, 99),
+                               FileOf("a", "z", 0, 999, 1, 99), FileOf("d", "d", 101, 101, 18, 18)};
+  View::Files all = {from[0],
+                     FileOf("f", "g", 105, 106, 1, 2),
+                     FileOf("a", "az", 105, 106, 1, 2),
+                     FileOf("c", "c", 121, 130, 1, 2),
+                     FileOf("c", "c", 90, 99, 1, 2),
+                     FileOf("c", "c", 105, 106, 20, 30),
+                     from[1]};
+  all.insert(all.end(), covered.begin(), covered.end());
+  EXPECT_EQ(FilesCoveredBy(from, all), covered);
+  EXPECT_TRUE(FilesCoveredBy(from, from).empty());
+}
+
+TEST(FilesCoveredByTest, OfAHeadTheTimesTellAsFarAsTheyAreKnown) {
+  const View::Files all = {FileOf("a", "b", 90, 99, 1, 2), FileOf("a", "b", 90, 100, 1, 2),
+                           FileOf("a", "b", 119, 130, 1, 2), FileOf("a", "b", 120, 130, 1, 2)};
+  EXPECT_EQ(FilesCoveredBy(TimeRange{100, 120}, all), (View::Files{all[1], all[2]}));
+  EXPECT_EQ(FilesCoveredBy(std::nullopt, all), all);
+  EXPECT_EQ(FilesCoveredBy(TimeRange{0, 0}, all), all);
+}
+
 class KeptEntriesTest : public ::testing::Test, public BlockMaker {
  protected:
   void SetFamily(const Family& rules) {
