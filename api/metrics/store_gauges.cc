@@ -19,6 +19,9 @@ prometheus::MetricFamily Single(const char* name, const char* help, double value
 
 std::vector<prometheus::MetricFamily> GaugesOf(const StoreState& state) {
   std::vector<prometheus::MetricFamily> families;
+  families.push_back(Single("tallyd_store_writable",
+                            "1 while writes are taken; 0 after a failed write or on a full disk.",
+                            state.writable ? 1 : 0));
   families.push_back(Single("tallyd_retention_clock_timestamp_seconds",
                             "The time by which the disk forgets.",
                             static_cast<double>(state.retention.time) / kUsPerSecond));

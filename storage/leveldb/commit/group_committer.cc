@@ -61,8 +61,6 @@ StoreMetrics::StoreMetrics(prometheus::Registry& registry)
                              "Batches refused because the queue was full.")),
       reopens(MakeCounter(registry, "tallyd_store_reopens_total",
                           "Times the files were closed and reopened after a failed write.")),
-      writable(MakeGauge(registry, "tallyd_store_writable",
-                         "1 while writes are taken; 0 after a failed write or on a full disk.")),
       fsync_seconds(MakeCounter(registry, "tallyd_fsync_seconds_total", "Seconds spent in fsync.")),
       fsyncs(MakeCounter(registry, "tallyd_fsyncs_total", "Calls of fsync.")),
       sealed_entries(MakeCounter(registry, "tallyd_store_sealed_entries_total",
@@ -84,9 +82,7 @@ GroupCommitter::GroupCommitter(const StorageConfig& config, CommitTarget* target
       target_(target),
       metrics_(metrics),
       last_sync_(std::chrono::steady_clock::now()),
-      thread_([this] { Run(); }) {
-  metrics_->writable.Set(1);
-}
+      thread_([this] { Run(); }) {}
 
 GroupCommitter::~GroupCommitter() { Close(); }
 
@@ -260,7 +256,6 @@ void GroupCommitter::Latch(const Error& error) {
     pause_ = std::chrono::milliseconds(0);
     refused.swap(queue_);
     queued_bytes_ = 0;
-    metrics_->writable.Set(0);
     metrics_->queue_bytes.Set(0);
     metrics_->queue_batches.Set(0);
   }
@@ -274,7 +269,6 @@ void GroupCommitter::TryRecover(std::unique_lock<std::mutex>* lock) {
   if (recovered) {
     latched_.reset();
     last_sync_ = std::chrono::steady_clock::now();
-    metrics_->writable.Set(1);
     spdlog::info("store: writing again");
     return;
   }

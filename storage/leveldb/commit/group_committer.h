@@ -52,7 +52,6 @@ struct StoreMetrics {
   prometheus::Gauge& queue_batches;       // tallyd_commit_queue_batches
   prometheus::Counter& queue_full;        // tallyd_commit_queue_full_total
   prometheus::Counter& reopens;           // tallyd_store_reopens_total
-  prometheus::Gauge& writable;            // tallyd_store_writable
   prometheus::Counter& fsync_seconds;     // tallyd_fsync_seconds_total
   prometheus::Counter& fsyncs;            // tallyd_fsyncs_total
   prometheus::Counter& sealed_entries;    // tallyd_store_sealed_entries_total

@@ -103,5 +103,16 @@ TEST_F(EngineFiguresTest, AClosedStoreTellsNothingAndDoesNotFail) {
   EXPECT_FALSE(store().State().writable);
 }
 
+// No write fails for it: they are refused before.
+TEST_F(EngineFiguresTest, AStoreOnAFullDiskIsNotWritable) {
+  measure = [](const std::string&) { return VolumeSpace{1u << 30, 0}; };
+  config().free_space_floor = 1u << 20;
+  Reopen();
+  const StoreState state = store().State();
+  EXPECT_FALSE(state.writable);
+  EXPECT_NE(state.reason.find("full"), std::string::npos) << state.reason;
+  EXPECT_EQ(Metric("tallyd_commit_failures_total"), 0);
+}
+
 }  // namespace
 }  // namespace tallyd
