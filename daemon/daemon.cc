@@ -111,7 +111,7 @@ Status Daemon::Open() {
   options.clock = &clock_;
   options.registry = &registry_;
   Result<std::unique_ptr<Store>> store = OpenLevelDbStore(options);
-  if (!store) return store.error().Prefixed(config_.storage.path);
+  if (!store) return store.error();
   store_ = std::move(*store);
   return {};
 }

@@ -42,8 +42,9 @@ struct LevelDbStoreOptions {
   uint64_t rows_at_once = 2000;
 };
 
-// Opens or creates. Errors: kConflict when another process has it open, kCorruption naming what is
-// damaged, an unknown format version, kIo. Returns only when recovery is complete.
+// Opens or creates. Errors name the path: kConflict when another process has it open, when it has
+// another format version, is another program's, or not restored to the end; kCorruption naming what
+// is damaged; kNoSpace; kIo. Returns only when recovery is complete.
 Result<std::unique_ptr<Store>> OpenLevelDbStore(const LevelDbStoreOptions& options);
 
 }  // namespace tallyd

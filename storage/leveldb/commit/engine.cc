@@ -54,10 +54,6 @@ Status Engine::Open() {
 
 Status Engine::OpenOnce(bool first) {
   const Status opened = database_.Open(space_.budget().write_buffer);
-  if (!opened && opened.error().code() == ErrorCode::kConflict) {
-    return Error(ErrorCode::kConflict, fmt::format("{} is in use by another process: {}",
-                                                   config_.path, opened.error().message()));
-  }
   if (!opened) return opened.error().Prefixed(config_.path);
   const Result<LoadedView> loaded = first
                                         ? LoadEngineState(&database_, &state_)

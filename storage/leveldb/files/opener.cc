@@ -98,6 +98,9 @@ Result<OpenedFiles> Opener::Open(size_t head_bytes) {
 Result<Opener::Found> Opener::Judge() const {
   leveldb::FileLock* lock = nullptr;
   const Status locked = FromLevelDb(env_->LockFile(config_.path + "/LOCK", &lock));
+  if (!locked && locked.error().code() == ErrorCode::kConflict) {
+    return locked.error().Prefixed("it is in use by another process");
+  }
   if (!locked) return locked.error();
   Result<Found> found = JudgeLocked();
   const Status unlocked = FromLevelDb(env_->UnlockFile(lock));

@@ -12,8 +12,9 @@
 //      one refusal comes after LevelDB began new logs in base and the heads before.
 //
 // Every refusal names what is missing or damaged, and is kCorruption; a format version that is not
-// this one's, another program's database, or a store that is not made yet, is kConflict. Of the
-// committer's thread, but for OpenHead, which the sealer calls for a new head, and torn_tails.
+// this one's, another program's database, a store that is not made yet, or one that another process
+// has open, is kConflict. Of the committer's thread, but for OpenHead, which the sealer calls for a
+// new head, and torn_tails.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_OPENER_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_OPENER_H_
 

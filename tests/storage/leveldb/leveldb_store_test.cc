@@ -196,6 +196,7 @@ TEST_F(StoreTest, ASecondStoreOnTheSamePathIsRefused) {
   const auto second = OpenLevelDbStore(options);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), ErrorCode::kConflict) << second.error().message();
+  EXPECT_THAT(second.error().message(), ::testing::HasSubstr("in use by another process"));
 }
 
 TEST_F(StoreTest, AnotherFormatVersionIsRefused) {
@@ -206,7 +207,10 @@ TEST_F(StoreTest, AnotherFormatVersionIsRefused) {
   delete opened;
   const Status refused = TryOpen();
   ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kConflict);
   EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("format version 1"));
+  EXPECT_THAT(refused.error().message(), ::testing::Not(::testing::HasSubstr("another process")));
+  EXPECT_THAT(refused.error().message(), ::testing::StartsWith(config().path + ": "));
 }
 
 TEST_F(StoreTest, ADatabaseOfAnotherProgramIsRefused) {
@@ -218,7 +222,10 @@ TEST_F(StoreTest, ADatabaseOfAnotherProgramIsRefused) {
   ASSERT_TRUE(leveldb::DB::Open(options, config().path, &opened).ok());
   ASSERT_TRUE(opened->Put({}, "key", "value").ok());
   delete opened;
-  EXPECT_FALSE(TryOpen());
+  const Status refused = TryOpen();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("not made by tallyd"));
+  EXPECT_THAT(refused.error().message(), ::testing::Not(::testing::HasSubstr("another process")));
 }
 
 TEST_F(StoreTest, AMalformedEntryEndsTheScanWithItsRow) {
