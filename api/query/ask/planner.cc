@@ -161,8 +161,9 @@ Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store) {
                                            ": none of its tables has pattern = \"latest\"");
   }
   TablePlan plan = LatestCandidate(query, store, *latest);
-  if (plan.stored == nullptr) return Error(ErrorCode::kUnavailable, latest->name + plan.reason);
-  if (plan.standing == Standing::kUnfit) return Unprocessable(latest->name + ": " + plan.reason);
+  const std::string why = latest->name + ": " + plan.reason;
+  if (plan.stored == nullptr) return Error(ErrorCode::kUnavailable, why);
+  if (plan.standing == Standing::kUnfit) return Unprocessable(why);
   return plan;
 }
 

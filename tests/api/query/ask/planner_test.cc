@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "config/file/config.h"
 #include "tests/api/query/query_fixture.h"
 
 namespace tallyd {
@@ -83,6 +84,26 @@ families.F = {}
   const json plan = Ask("host=h3&fields=n", GetPlan);
   EXPECT_EQ(plan["table"], "METRIC") << plan;
   EXPECT_EQ(plan["candidates"][0]["estimated_rows"], 1) << plan;
+}
+
+TEST_F(PlannerTest, ALatestTableThatTheStoreHasNotYetIsNamedWithTheReason) {
+  Begin(kMetric);
+  const Result<Config> config = ParseConfig(std::string(kMetric) + R"(
+[tables.NOW]
+stream = "server"
+pattern = "latest"
+row_key = "{host}"
+families.F = {}
+)",
+                                            "test.toml");
+  ASSERT_TRUE(config) << config.error().message();
+  auto snapshot = std::make_shared<SchemaSnapshot>();
+  snapshot->schema = config->schema;  // Ahead of the store.
+  world().context().set_snapshot(snapshot);
+  const Response response = world().Call(GetLatest, {"server"}, "host=a");
+  EXPECT_EQ(response.status, 503u) << response.body;
+  EXPECT_NE(response.body.find("NOW: it is not in the store yet"), std::string::npos)
+      << response.body;
 }
 
 }  // namespace
