@@ -61,9 +61,7 @@ bool FragmentBuilder::Fits(const EventFragment& fragment, std::span<const Piece>
     if (found == fragment.fields.end()) continue;
     // A key field's cell says the same, with its own type.
     const bool in_key = static_cast<size_t>(found - fragment.fields.begin()) < key_fields_.size();
-    if (!in_key && found->value != piece.value && ToText(found->value) != ToText(piece.value)) {
-      return false;
-    }
+    if (!in_key && SaysOtherwise(found->value, piece.value)) return false;
   }
   return true;
 }

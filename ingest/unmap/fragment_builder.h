@@ -50,8 +50,8 @@ class FragmentBuilder {
   // fields, none of them the key's.
   std::vector<EventField>& AddFragment() { return NewFragment().fields; }
   void DropFragment() { --*count_; }  // The last.
-  // Values that belong to one event: the first of the part that they do not contradict, else the
-  // last, else a new one. No field twice.
+  // Values that belong to one event: the first of the part, or the last, if they do not contradict
+  // it; else a new one. No field twice.
   void Add(std::span<const Piece> pieces);
   // An event of which nothing but its key is told, unless the part has one already.
   void AddBare();

@@ -44,6 +44,11 @@ int FieldTable::Find(std::string_view name) const {
   return found == ids_.end() ? -1 : static_cast<int>(found->second);
 }
 
+// Values of one type are spelt alike only if they are equal.
+bool SaysOtherwise(const Value& a, const Value& b) {
+  return a != b && (a.type() == b.type() || ToText(a) != ToText(b));
+}
+
 struct RowReader::Impl {
   Impl(const Table& table_in, TablePtr stored, const std::vector<std::string>& stream_fields,
        FieldTable* fields_in)

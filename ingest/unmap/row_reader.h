@@ -46,6 +46,10 @@ struct EventField {
   Value value;
 };
 
+// Whether two values of one field cannot be of one event. A number that was read from a text may
+// have been a text: what is spelt alike says the same, whatever its type.
+bool SaysOtherwise(const Value& a, const Value& b);
+
 // Views are valid until the reader reads the next row.
 struct EventFragment {
   TimeUs time = 0;

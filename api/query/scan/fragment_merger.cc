@@ -14,7 +14,7 @@ const EventField* Find(const std::vector<EventField>& event, uint32_t field) {
 bool Contradicts(const std::vector<EventField>& event, std::span<const EventField> fragment) {
   return std::any_of(fragment.begin(), fragment.end(), [&](const EventField& field) {
     const EventField* const other = Find(event, field.field);
-    return other != nullptr && !(other->value == field.value);
+    return other != nullptr && SaysOtherwise(other->value, field.value);
   });
 }
 

@@ -1,5 +1,6 @@
 // Fragments of one time and entity become events: a fragment joins the first event that it does
-// not contradict (another value of one of its fields), else it is an event of its own.
+// not contradict (SaysOtherwise of one of its fields), else it is an event of its own. The value
+// that came first stays.
 #ifndef TALLYD_API_QUERY_SCAN_FRAGMENT_MERGER_H_
 #define TALLYD_API_QUERY_SCAN_FRAGMENT_MERGER_H_
 

@@ -19,6 +19,16 @@ std::string OneTable(const std::string& pattern, const std::string& row_key,
       pattern, row_key, columns.empty() ? "" : "columns = [" + columns + "]");
 }
 
+TEST(SaysOtherwiseTest, WhatIsSpeltAlikeSaysTheSame) {
+  EXPECT_FALSE(SaysOtherwise(Value::Int(94103), Value::Int(94103)));
+  EXPECT_FALSE(SaysOtherwise(Value::Int(94103), Value::String("94103")));
+  EXPECT_FALSE(SaysOtherwise(Value::String("true"), Value::Bool(true)));
+  EXPECT_FALSE(SaysOtherwise(Value::Double(0.5), Value::Decimal(5, 1)));
+  EXPECT_TRUE(SaysOtherwise(Value::Int(94103), Value::String("094103")));
+  EXPECT_TRUE(SaysOtherwise(Value::Int(1), Value::Int(2)));
+  EXPECT_TRUE(SaysOtherwise(Value::String("a"), Value::String("b")));
+}
+
 TEST(RowReaderTest, HistoryGivesTheEventsBack) {
   World world(OneTable("single-timestamp", "{host}#{ts:ms}"));
   world.Map(R"([{"host":"a","ts":2,"CPU":{"x":0.02,"y":1},"up":true,"s":"text"},
