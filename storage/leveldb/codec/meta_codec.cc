@@ -193,6 +193,17 @@ std::string EncodeColumnSet(const std::vector<Column>& columns) {
   return record;
 }
 
+namespace {
+
+bool NamesOneTwice(const std::vector<Column>& columns) {
+  std::vector<std::pair<FamilyId, std::string_view>> names;
+  for (const Column& column : columns) names.emplace_back(column.family, column.qualifier);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
+}  // namespace
+
 Result<std::vector<Column>> DecodeColumnSet(std::string_view record) {
   const Error damaged = Damaged("a column set");
   ByteReader in(record);
@@ -206,7 +217,7 @@ Result<std::vector<Column>> DecodeColumnSet(std::string_view record) {
     }
     columns.push_back(std::move(column));
   }
-  if (columns.empty() || !in.done()) return damaged;
+  if (columns.empty() || !in.done() || NamesOneTwice(columns)) return damaged;
   return columns;
 }
 

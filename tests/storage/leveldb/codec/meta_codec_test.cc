@@ -127,6 +127,9 @@ TEST(MetaCodecDamageTest, NumbersThatAreNotListedAreRefused) {
   what[1] = static_cast<char>(what[1] | 4);
   EXPECT_FALSE(DecodeDelete(what, nullptr)) << "a flag";
   EXPECT_FALSE(DecodeColumnSet(EncodeColumnSet({}))) << "a set of nothing";
+  EXPECT_FALSE(DecodeColumnSet(EncodeColumnSet({{0, "a"}, {0, "b"}, {0, "a"}})))
+      << "a column twice";
+  EXPECT_TRUE(DecodeColumnSet(EncodeColumnSet({{0, "a"}, {1, "a"}}))) << "of two families";
 }
 
 TEST(MetaCodecDamageTest, TheErrorNamesTheRecord) {
