@@ -158,7 +158,11 @@ class HeadSealer {
     sealed_.head = access.view().heads.front()->number();
     it.Seek(MetaKey(MetaKind::kLastSequence));
     if (it.Valid() && ToView(it.key()) == MetaKey(MetaKind::kLastSequence)) {
-      ByteReader(ToView(it.value())).GetU64(&sealed_.last_sequence);
+      ByteReader in(ToView(it.value()));
+      if (!in.GetU64(&sealed_.last_sequence) || !in.done()) {
+        return UnreadableRecord(ToView(it.key()), "it is not a sequence")
+            .Prefixed(HeadPath(HeadsDirectory(input_.database->path()), sealed_.head));
+      }
     }
     for (it.Seek(std::string(1, static_cast<char>(KeySpace::kDeletes))); it.Valid(); it.Next()) {
       sealed_.records.emplace_back(it.key().ToString(), it.value().ToString());

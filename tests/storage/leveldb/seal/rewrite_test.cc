@@ -118,6 +118,23 @@ TEST_F(RewriteTest, DeletesOfAHeadAreHandedToBase) {
   EXPECT_EQ(sealed->records[0].first, DeleteKey(kTable, 9));
 }
 
+// Files that were numbered from 0 on would lose to what they overwrote.
+TEST_F(RewriteTest, AHeadWhoseLastSequenceCannotBeReadIsNotSealed) {
+  Put({{"a", 5, 1, 1}});
+  leveldb::WriteBatch batch;
+  batch.Put(MetaKey(MetaKind::kLastSequence), "short");
+  HeadWrite write;
+  write.batch = &batch;
+  ASSERT_TRUE(database().WriteHead(write, [] {}));
+  BeginHead();
+  const auto lease = NewLease();
+  const Result<SealedHead> sealed = SealOldestHead(input_, lease.get());
+  ASSERT_FALSE(sealed);
+  EXPECT_EQ(sealed.error().code(), ErrorCode::kCorruption);
+  EXPECT_NE(sealed.error().message().find("/heads/000001"), std::string::npos)
+      << sealed.error().message();
+}
+
 TEST_F(RewriteTest, AnEmptyTableBecomesNoFile) {
   leveldb::WriteBatch batch;
   batch.Put("\x01other", "space");
