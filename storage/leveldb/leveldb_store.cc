@@ -37,7 +37,7 @@ class LevelDbStore final : public Store {
         clock_(*options.clock),
         retention_(*options.clock),
         engine_(options, &metrics_),
-        backups_(&engine_.database(), engine_.space().budget().floor) {}
+        backups_(&engine_.database(), [this] { return engine_.space().keep_free(); }) {}
   ~LevelDbStore() override { Close(); }
 
   Status Open();

@@ -96,7 +96,7 @@ Status SpaceGuard::Admit() {
 
 Status SpaceGuard::Look() {
   const uint64_t free = measure_(directory_).free;
-  const uint64_t needed = budget_.floor + (has_ballast_ ? 0 : budget_.ballast);
+  const uint64_t needed = KeepFree();
   if (free < needed) {
     return Error(ErrorCode::kNoSpace,
                  fmt::format("the disk of {} is full: {} bytes are free, {} are needed", directory_,
@@ -128,6 +128,15 @@ void SpaceGuard::Release() {
   if (::unlink(ballast_.c_str()) == 0) spdlog::info("store: gave up {}", ballast_);
   has_ballast_ = false;
   next_look_ = {};
+}
+
+uint64_t SpaceGuard::keep_free() const {
+  const std::lock_guard lock(mutex_);
+  return KeepFree();
+}
+
+uint64_t SpaceGuard::KeepFree() const {
+  return budget_.floor + (has_ballast_ ? 0 : budget_.ballast);
 }
 
 uint64_t SpaceGuard::free_bytes() const { return measure_(directory_).free; }

@@ -38,9 +38,13 @@ class SpaceGuard {
 
   const SpaceBudget& budget() const { return budget_; }
   uint64_t free_bytes() const;
+  // Free bytes that whatever can wait leaves alone: the floor, and room for the ballast as long as
+  // that is not there.
+  uint64_t keep_free() const;
 
  private:
-  Status Look();  // REQUIRES: mutex_, like the next.
+  uint64_t KeepFree() const;  // REQUIRES: mutex_, like the next two.
+  Status Look();
   Status MakeBallast();
 
   const MeasureVolume measure_;
@@ -48,7 +52,7 @@ class SpaceGuard {
   const std::string ballast_;
   SpaceBudget budget_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::chrono::steady_clock::time_point next_look_;
   Status last_;
   bool has_ballast_ = false;

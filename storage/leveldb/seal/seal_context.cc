@@ -72,9 +72,8 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
 
 Status SealContext::NeedRoom(uint64_t bytes) const {
   const SpaceGuard& space = engine().space();
-  const uint64_t floor = space.budget().floor + space.budget().ballast;
   const uint64_t free = space.free_bytes();
-  if (free >= bytes && free - bytes >= floor) return {};
+  if (free >= bytes && free - bytes >= space.keep_free()) return {};
   return Error(ErrorCode::kNoSpace,
                fmt::format("it may take {} bytes, and {} are free", bytes, free));
 }

@@ -316,7 +316,7 @@ Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
     progress_ = progress;
     to_ = to;
   }
-  const Result<BackupReport> report = TryAgain({to, now, keep_free_, progress.get(), &stop});
+  const Result<BackupReport> report = TryAgain({to, now, keep_free_(), progress.get(), &stop});
   {
     const std::lock_guard lock(mutex_);
     progress_.reset();

@@ -12,9 +12,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/values/result.h"
@@ -53,8 +55,10 @@ Result<BackupReport> BackUp(Database* database, const BackupOptions& options);
 // The backups of a running store: one at a time, watched and stopped from other threads.
 class Backups {
  public:
-  // `database` outlives it. `keep_free`: bytes that a backup leaves free on its volume.
-  Backups(Database* database, uint64_t keep_free) : database_(database), keep_free_(keep_free) {}
+  // `database` outlives it. `keep_free`, as each backup begins: the bytes that it leaves free on
+  // its volume.
+  Backups(Database* database, std::function<uint64_t()> keep_free)
+      : database_(database), keep_free_(std::move(keep_free)) {}
 
   // Tries again, a few times, when a reopen comes between. kConflict while another one runs.
   Result<StoreMember::Members> Run(const std::string& to, TimeUs now,
@@ -68,7 +72,7 @@ class Backups {
   Result<BackupReport> TryAgain(const BackupOptions& options);
 
   Database* const database_;
-  const uint64_t keep_free_;
+  const std::function<uint64_t()> keep_free_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   // Guarded by mutex_.

@@ -61,6 +61,17 @@ TEST_F(SpaceGuardTest, TheBallastTakesItsSpaceAndIsMadeAgain) {
   EXPECT_EQ(std::filesystem::file_size(Ballast()), kMiB);
 }
 
+TEST_F(SpaceGuardTest, WhatIsKeptFreeIsTheFloorAndTheBallastWhileThatIsNotThere) {
+  SpaceGuard guard(config_, [](const std::string&) {
+    return VolumeSpace{100'000 * kMiB, 10'000 * kMiB};
+  });
+  EXPECT_EQ(guard.keep_free(), 2 * kMiB);
+  ASSERT_TRUE(guard.Admit());
+  EXPECT_EQ(guard.keep_free(), kMiB);
+  guard.Release();
+  EXPECT_EQ(guard.keep_free(), 2 * kMiB);
+}
+
 TEST_F(SpaceGuardTest, ABallastOfAnotherSizeIsReplaced) {
   std::ofstream(Ballast()) << "too small";
   SpaceGuard guard(config_);

@@ -45,6 +45,24 @@ TEST_F(SealContextTest, BelowTheFloorWhatFreesSpaceGoesOn) {
   EXPECT_EQ(Told("pending_deletes"), 0u);
 }
 
+TEST_F(SealContextTest, AMergeTakesWhatWritesMayTakeBesideTheBallast) {
+  std::atomic<uint64_t> free = 10'000 * kMiB;
+  measure = [&](const std::string&) { return VolumeSpace{100'000 * kMiB, free}; };
+  config().free_space_floor = 16 * kMiB;
+  config().ballast = 4 * kMiB;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  for (const char* rows : {"a", "b"}) {
+    PutRows("H", rows, 50);
+    ASSERT_TRUE(store().Settle());
+  }
+  free = 17 * kMiB;  // The ballast is there: there need not be room for it once more.
+  PutRows("H", "c", 50);
+  const Status settled = store().Settle();
+  EXPECT_TRUE(settled) << settled.error().message();
+  EXPECT_EQ(BlockFiles().size(), 1u);
+}
+
 using SealRoundTest = SealRoundFixture;
 
 // The last call to fail is the note of what base synced: by then the record is in base.
