@@ -111,8 +111,8 @@ class Store {
   // Whole or not at all; durable on return.
   virtual Status Adopt(const Schema& schema) = 0;
 
-  virtual TablePtr FindTable(
-      std::string_view name) const = 0;              // Null if unknown. Orphaned ones, too.
+  // Null if unknown. Orphaned ones, too.
+  virtual TablePtr FindTable(std::string_view name) const = 0;
   virtual std::vector<TablePtr> Tables() const = 0;  // By name.
   // Forgets an orphaned table and all of its rows. kConflict if it is configured.
   virtual Status DropTable(std::string_view name) = 0;

@@ -35,8 +35,8 @@ enum class TableMode : uint8_t {
 inline constexpr TimeUs kNeverWhole = kMaxTimeUs + 1;
 
 struct RuleMark {
-  std::string
-      rule;  // Its canonical text (config/schema/schema.h); empty for the table's membership.
+  // Its canonical text (config/schema/schema.h); empty for the table's membership.
+  std::string rule;
   uint64_t since = 0;       // The last commit before it applied.
   TimeUs whole_from = 0;    // The table holds all that it takes from this time on.
   uint64_t away_since = 0;  // It applies no more: the last commit before that. 0: it applies.

@@ -15,8 +15,8 @@
 
 namespace tallyd {
 
-inline constexpr size_t kBodyPadding =
-    64;  // Readable bytes that a body must have behind its end (SIMDJSON_PADDING).
+// Readable bytes that a body must have behind its end (SIMDJSON_PADDING).
+inline constexpr size_t kBodyPadding = 64;
 inline constexpr size_t kMaxDepth = 32;
 inline constexpr size_t kMaxFieldNameBytes = 16'384;
 

@@ -26,8 +26,8 @@ class FieldOrder {
   enum class Kind : uint8_t { kValue, kNull, kObject, kClose, kEnd };
   enum class Step : uint8_t {
     kOk,
-    kEscaped,  // `name` holds escapes and is not known by them: call again with what they stand
-               // for.
+    // `name` holds escapes and is not known by them: call again with what they stand for.
+    kEscaped,
     kDuplicate,
     kEmptyName,
     kTooLong,
