@@ -111,6 +111,12 @@ class LayoutTest(unittest.TestCase):
                 self.assertLessEqual(FOLDERS.index(folder), own,
                                      f'{where} includes "{target}", which stands to its right')
 
+    def test_how_the_store_keeps_things_is_its_own_affair(self):
+        for path in sources(".h", ".cc", folders=["ingest", "api"]):
+            for number, target in includes(path):
+                self.assertNotRegex(target, "^storage/(blocks|bytes|leveldb)/",
+                                    f'{path.relative_to(ROOT)}:{number} includes "{target}"')
+
     def test_the_rooms_of_a_folder_have_no_circle(self):
         for folder in FOLDERS:
             rooms = {}

@@ -12,7 +12,7 @@
 #include "api/query/ask/aggregation.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
-#include "storage/blocks/column_block.h"
+#include "storage/scan.h"
 
 namespace tallyd {
 
