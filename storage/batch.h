@@ -2,7 +2,8 @@
 // Store::NewBatch, filled on one thread, given to Store::Submit. Everything passed in is copied
 // (encoded) at once: no view needs to outlive the call. Two implementations: an engine's own, which
 // encodes straight into its format, and PreviewBatch (dry runs). Beside it BatchCounts, which tells
-// the sender of a batch what it leaves behind. None of them is thread-safe.
+// the sender of a batch what it leaves behind, and Arena, where copied bytes stay. None of them is
+// thread-safe.
 #ifndef TALLYD_STORAGE_BATCH_H_
 #define TALLYD_STORAGE_BATCH_H_
 

@@ -5,7 +5,8 @@
 // It is never faster than the monotonic clock: what the wall clock is ahead of it is believed when
 // it has held for an hour (wall less monotonic clock within a minute), or when an operator says so.
 // At a start a wall clock that is up to a day ahead of what was persisted is believed at once: the
-// machine was off. All functions but Start are thread-safe.
+// machine was off. RetentionKeeper, a thread of its own, persists it. All functions but Start are
+// thread-safe.
 #ifndef TALLYD_STORAGE_RETENTION_CLOCK_H_
 #define TALLYD_STORAGE_RETENTION_CLOCK_H_
 

@@ -1,5 +1,6 @@
 // A candidate: one table of a query's stream, and what it can answer of the query. Its standing and
-// the reason for it are all that is known of its fitness; what it costs is the planner's affair.
+// the reason for it are all that is known of its fitness; cost() is the work of reading it, by
+// which the planner chooses among equals.
 //
 // A table is whole for a query when it holds every event of the range with every field asked for,
 // each in the type that it came in:

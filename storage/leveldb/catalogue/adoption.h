@@ -10,7 +10,8 @@
 // 4. A family that is to keep more has lost already what it was to forget.
 // 5. What has been deleted is missing nowhere: no mark lies behind what the stream still has.
 //
-// Of the committer's thread, alone: between two commits.
+// One thread. With the store's own past that is the committer's, between two commits; to ask
+// whether a schema changes anything (UnknownPast), any.
 #ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_ADOPTION_H_
 #define TALLYD_STORAGE_LEVELDB_CATALOGUE_ADOPTION_H_
 

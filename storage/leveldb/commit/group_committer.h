@@ -133,11 +133,10 @@ class GroupCommitter {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Request> queue_;  // Guarded by mutex_, like the next four.
+  std::deque<Request> queue_;  // Guarded by mutex_, like the next three.
   size_t queued_bytes_ = 0;
   bool closing_ = false;
   std::optional<Error> latched_;
-  uint64_t refused_since_latch_ = 0;
 
   // Only the committer's thread uses these.
   bool unsynced_ = false;

@@ -117,7 +117,7 @@ class Database {
   // Calls `publish` after success, then lets readers see the write: both before the head can be
   // closed, so that whoever seals it finds in memory what it says.
   Status WriteHead(const HeadWrite& write, const std::function<void()>& publish);
-  // Of base; kNotFound if absent.
+  // Of base; kNotFound if absent. Also under an Access, of any thread.
   Result<std::string> Get(std::string_view key) const;
   // Of base or an opened head, without a snapshot. Must be gone before Close.
   static std::unique_ptr<leveldb::Iterator> NewIterator(leveldb::DB* db);
@@ -128,11 +128,13 @@ class Database {
   // Of the sealer's thread: a new head for what comes next. What is in the head before it is synced
   // first. False when the newest head is empty.
   Result<bool> BeginHead();
-  Status SyncNewestHead();
-  // Closes and removes the dropped heads and files that nobody holds any more.
+  // Closes and removes the dropped heads and files that nobody holds any more. Open and Close do
+  // it, too.
   void Dispose();
 
   // Of any thread.
+  // What was written to the newest head before; no write comes between.
+  Status SyncNewestHead();
   // kUnavailable when it is closed and stays so for a moment.
   Result<std::unique_ptr<Lease>> NewLease();
   // Of base and the block files: the heads go while it is held.

@@ -3,7 +3,8 @@
 // published; whoever reads holds the view, and with it the files, until done.
 //
 // A view is copied for every change, so its lists are shared between copies and replaced, never
-// changed. What nobody holds any more the Disposer has, until the sealer lets it go.
+// changed. What nobody holds any more the Disposer has, until the sealer lets it go. Head is one
+// generation of what came, until it is sealed.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_VIEW_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_VIEW_H_
 

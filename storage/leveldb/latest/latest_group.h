@@ -1,4 +1,5 @@
-// LatestGroup: what a group of batches makes of latest rows. Rows as they will be are gathered
+// LatestGroup: what a group of batches makes of latest rows; and LatestDeletes, which of them
+// deletes still hide. Rows as they will be are gathered
 // while the group is put together, and published when its write succeeded; a row is written once
 // per group. Of the committer's thread.
 //
@@ -31,6 +32,8 @@
 
 namespace tallyd {
 
+using DeleteListPtr = std::shared_ptr<const DeleteList>;
+
 // LatestDeletes: deletes of many rows of latest tables, whose rows still hold some of what they
 // hide. They are taken out in the background, in pieces; until then readers and the committer go by
 // these lists.
@@ -39,8 +42,6 @@ namespace tallyd {
 // a delete hides is taken out when no reader of an older list is left: so a reader sees all of the
 // delete, or nothing. When no row holds any of it any more, the delete is applied. It stays on
 // record until nothing on the disk holds any of it either. Thread-safe.
-using DeleteListPtr = std::shared_ptr<const DeleteList>;
-
 class LatestDeletes {
  public:
   // Never null; oldest first.
@@ -126,7 +127,7 @@ class LatestDeletes {
     applied_.push_back(deleted);
     --pending_;
   }
-  // All those of a table that was dropped.
+  // All those of a table that was dropped. Of the committer's thread, too.
   void SetAllApplied(TableId dropped) {
     const std::lock_guard lock(mutex_);
     const auto table = tables_.find(dropped);

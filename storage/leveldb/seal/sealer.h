@@ -1,9 +1,10 @@
-// Sealer: the store's work in the background, on one thread: a list of named jobs (SealJob), of
-// which each is asked in turn for one piece of work. Closed heads become block files; files that
-// have expired are dropped, those of which deletes hide much are written again, those of a window
-// are merged; for a Settle base is compacted, too. It keeps to its share of a core
-// (storage.seal_cpu) unless heads pile up or Settle waits, and sleeps until the next thing is due:
-// idle, it looks up once a second, whatever the number of files.
+// Sealer: the store's work in the background, on one thread; and CompactBase and RemoveStrayRows,
+// which keep base small. The work is a list of named jobs (SealJob), each asked in turn for one
+// piece. Closed heads become block files; latest tables are swept of what has expired or was
+// deleted; files that have expired are dropped, those of which deletes hide much are written again,
+// those of a window are merged; damage that was met is noted; for a Settle base is compacted, too.
+// It keeps to its share of a core (storage.seal_cpu) unless heads pile up or Settle waits, and
+// sleeps until the next thing is due: idle, it looks up once a second, however many files.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_SEALER_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_SEALER_H_
 
