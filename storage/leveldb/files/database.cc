@@ -166,7 +166,7 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
 
 Result<bool> Database::BeginHead() {
   const ViewPtr before = view();
-  if (!before) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+  if (!before) return Reopening();
   const std::shared_ptr<Head>& last = before->heads.back();
   if (last->bytes() == 0) return false;
   // Opened before anybody waits for it.
@@ -175,7 +175,7 @@ Result<bool> Database::BeginHead() {
   const std::lock_guard writing(write_mutex_);
   // After a failed write the end of the log is unknown: nothing may follow it before the reopen.
   if (heads_.empty() || heads_.back() != last || !head_status_) {
-    return Error(ErrorCode::kUnavailable, "the store reopened its files");
+    return Reopening();
   }
   head_status_ = last->MarkClosed();
   if (!head_status_) return head_status_.error();
@@ -187,7 +187,7 @@ Result<bool> Database::BeginHead() {
 Status Database::SyncNewestHead() {
   const std::lock_guard writing(write_mutex_);
   if (heads_.empty() || !head_status_) {
-    return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+    return Reopening();
   }
   leveldb::WriteOptions options;
   options.sync = true;
@@ -240,7 +240,7 @@ Result<std::unique_ptr<Lease>> Database::NewLeaseOfFiles() {
 // that the heads' snapshots have, and latest rows of nothing else.
 Result<std::unique_ptr<Lease>> Database::NewLeaseOfMoment() {
   const std::lock_guard writing(write_mutex_);
-  if (!base_) return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
+  if (!base_) return Reopening();
   leveldb::DB* const base = base_.get();
   std::shared_ptr<const leveldb::Snapshot> snapshot(
       base->GetSnapshot(), [base](const leveldb::Snapshot* held) { base->ReleaseSnapshot(held); });
@@ -254,7 +254,7 @@ Result<std::unique_ptr<Lease>> Database::NewLeaseOfMoment() {
 
 Status Database::WaitForView(std::unique_lock<std::mutex>* lock) {
   if (opened_.wait_for(*lock, kReopenPatience, [&] { return view_ != nullptr; })) return {};
-  return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
+  return Reopening();
 }
 
 ViewPtr Database::view() const {

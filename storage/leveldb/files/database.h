@@ -36,6 +36,13 @@
 
 namespace tallyd {
 
+// What they are told who come between a close and an open, or whose files were closed under them.
+inline Error Reopening() {
+  return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
+}
+// The same where no open follows.
+inline Error Closing() { return Error(ErrorCode::kUnavailable, "the store is closing"); }
+
 class Database;
 
 class Lease {

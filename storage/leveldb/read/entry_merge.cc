@@ -10,10 +10,6 @@ namespace {
 constexpr int kStepsBeforeSeek = 6;
 constexpr uint32_t kStepsBetweenChecks = 1024;
 
-Error Reopening() {
-  return Error(ErrorCode::kUnavailable, "the store reopened its files during the scan; try again");
-}
-
 // The smallest key after `key`.
 std::string After(std::string_view key) { return std::string(key).append(1, '\0'); }
 

@@ -27,10 +27,7 @@ Result<bool> HistoryRuns::Next() {
 
 Result<bool> HistoryRuns::NextRun() {
   const Access access(merge_.lease());
-  if (!access) {
-    return Error(ErrorCode::kUnavailable,
-                 "the store reopened its files during the scan; try again");
-  }
+  if (!access) return Reopening();
   if (taken_from_ != nullptr) {
     const Status moved = Skip(std::exchange(taken_from_, nullptr), taken_);
     if (!moved) return moved.error();
@@ -43,7 +40,7 @@ Result<bool> HistoryRuns::NextRun() {
     if (outside > 0) {
       const Status moved = Skip(*source, outside);
       if (!moved) return moved.error();
-      if (access.must_stop()) return Error(ErrorCode::kUnavailable, "the store is closing");
+      if (access.must_stop()) return Closing();
       continue;
     }
     const uint32_t length = (*source)->RunLength(end_, merge_.times());
@@ -53,7 +50,7 @@ Result<bool> HistoryRuns::NextRun() {
     if (!(*cells)->columns.empty()) return FillRun(*source, **cells, length);
     const Status moved = Skip(*source, length);
     if (!moved) return moved.error();
-    if (access.must_stop()) return Error(ErrorCode::kUnavailable, "the store is closing");
+    if (access.must_stop()) return Closing();
   }
 }
 
@@ -345,9 +342,7 @@ class Estimator {
 
 Result<ScanEstimate> EstimateHistory(Lease* lease, TableId table, const EstimateSpec& spec) {
   const Access access(lease);
-  if (!access) {
-    return Error(ErrorCode::kUnavailable, "the store is reopening its files; try again");
-  }
+  if (!access) return Reopening();
   return Estimator(access, table, spec).Run();
 }
 

@@ -20,8 +20,6 @@ constexpr auto kLeastLook = std::chrono::milliseconds(5);
 // Of latest rows, in one commit.
 constexpr size_t kStoredBytes = 256u << 10;
 
-Error Reopening() { return Error(ErrorCode::kUnavailable, "the store is reopening its files"); }
-
 // The latest rows that a head has changes of, each once, in pieces. Between two calls the iterator
 // stays where it is.
 class ChangedRows {

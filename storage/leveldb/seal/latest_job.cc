@@ -117,7 +117,7 @@ Status LatestJob::Yield() {
   const Time now = steady_clock::now();
   if (now < yield_not_before_) return {};
   const ViewPtr view = context_.database().view();
-  if (!view) return Error(ErrorCode::kUnavailable, "the store is reopening its files");
+  if (!view) return Reopening();
   const Result<Progress> worked = Work(view);
   if (worked) return {};
   const ErrorCode code = worked.error().code();
@@ -194,7 +194,7 @@ Status LatestJob::Step() {
   bool more = true;
   Status done = pass_->generation == state_.latest_deletes.generation()
                     ? FillPiece(batch.get(), &more)
-                    : Error(ErrorCode::kUnavailable, "the store reopened its files");
+                    : Reopening();
   if (done && !batch->empty()) done = context_.committer().Commit(std::move(batch));
   if (!done) {
     // From the beginning, then; or never, if the table was dropped.

@@ -68,7 +68,6 @@ constexpr uint32_t kFullEnough = 1024;
 // Shorter runs are copied entry by entry.
 constexpr uint32_t kLeastRun = 4;
 
-Error Reopening() { return Error(ErrorCode::kUnavailable, "the store reopened its files"); }
 Error Stopped() { return Error(ErrorCode::kCancelled, "the store is closing"); }
 
 Status MayGoOn(const RewriteInput& input) {

@@ -42,7 +42,7 @@ Status SealContext::Commit(std::unique_ptr<LevelDbBatch> batch,
                            const std::function<void()>& on_success) const {
   batch->CommitAlone([this]() -> Status {
     if (database().opening() == opening_) return {};
-    return Error(ErrorCode::kUnavailable, "the store reopened its files");
+    return Reopening();
   });
   return parts_.committer->Commit(std::move(batch), on_success);
 }

@@ -101,7 +101,7 @@ Status Sealer::Settle() {
   const uint64_t ticket = ++settle_asked_;
   changed_.notify_all();
   changed_.wait(lock, [&] { return stopping_ || settle_done_ >= ticket; });
-  if (settle_done_ < ticket) return Error(ErrorCode::kUnavailable, "the store is closing");
+  if (settle_done_ < ticket) return Closing();
   return settle_result_;
 }
 
@@ -236,8 +236,6 @@ namespace {
 
 // Of latest rows, in one range.
 constexpr size_t kRangeBytes = 4u << 20;
-
-Error Reopening() { return Error(ErrorCode::kUnavailable, "the store reopened its files"); }
 
 // The first and the last latest row of the range that begins at `start`; none at the end of all.
 Result<Records> EndsOfRange(Lease* lease, const std::string& start) {

@@ -23,10 +23,6 @@ constexpr int kTriesForReopen = 5;
 constexpr int kTriesForMoment = 500;
 constexpr auto kBetweenTries = std::chrono::milliseconds(10);
 
-Error Reopening() {
-  return Error(ErrorCode::kUnavailable, "the store reopened its files while it was backed up");
-}
-
 using Records = std::vector<std::pair<std::string, std::string>>;
 
 class BackupJob {
@@ -311,7 +307,7 @@ Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
   auto progress = std::make_shared<ToolProgress>();
   {
     const std::lock_guard lock(mutex_);
-    if (stopped_) return Error(ErrorCode::kUnavailable, "the store is closing");
+    if (stopped_) return Closing();
     if (progress_) return Error(ErrorCode::kConflict, "a backup is being made, to " + to_);
     progress_ = progress;
     to_ = to;
