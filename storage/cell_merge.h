@@ -49,7 +49,7 @@ struct GcRule {
     // No cell is older than the epoch; the clock may say so, and the age may be any.
     if (keep.max_age_us) rule.oldest = std::max<TimeUs>(now, 0) - *keep.max_age_us;
     if (keep.max_versions) rule.max_versions = *keep.max_versions;
-    rule.both = keep.expire_by_both && keep.max_age_us && keep.max_versions;
+    rule.both = keep.max_age_us && !AgeAlone(keep);
     return rule;
   }
 

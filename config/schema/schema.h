@@ -26,6 +26,11 @@ struct Family {
   friend bool operator==(const Family&, const Family&) = default;
 };
 
+// The age at which a cell of the family expires whatever else there is; none if there is no such.
+inline std::optional<int64_t> AgeAlone(const Family& family) {
+  return family.expire_by_both && family.max_versions ? std::nullopt : family.max_age_us;
+}
+
 // How event fields become columns. A rule runs once per measured field (`per_field`) or once per
 // event. In a per-field rule {field} and {value} are that field's name and value; in a per-event
 // rule every {x} is the event's own field x.

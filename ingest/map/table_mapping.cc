@@ -273,9 +273,8 @@ void Compiler::InternColumns(RowMapping* row) {
 void Compiler::CollectMaxAges() {
   for (FamilyId id = 0; id < mapping_.info->families.size(); ++id) {
     const Family* family = table_.FindFamily(mapping_.info->families[id].name);
-    if (family != nullptr && family->max_age_us && !family->expire_by_both) {
-      mapping_.max_ages.emplace_back(id, *family->max_age_us);
-    }
+    const auto age = family == nullptr ? std::nullopt : AgeAlone(*family);
+    if (age) mapping_.max_ages.emplace_back(id, *age);
   }
 }
 

@@ -113,14 +113,13 @@ class Judge {
     const TimeUs too_old = family.max_age_us ? query_.now - *family.max_age_us : 0;
     const std::string older =
         family.max_age_us ? "cells older than " + FormatDuration(*family.max_age_us) : "";
-    if (family.expire_by_both) {
-      if (overflows)
-        MayLack(too_old, fmt::format("{} forgets {} beyond the newest {} of a column "
-                                     "and row",
-                                     where, older, *family.max_versions));
-    } else {
-      if (family.max_age_us) MayLack(too_old, where + " forgets " + older);
-      if (overflows) MayLack(kNeverWhole, where + " forgets " + versions);
+    const bool by_age = AgeAlone(family).has_value();
+    if (by_age) MayLack(too_old, where + " forgets " + older);
+    if (overflows && family.max_age_us && !by_age) {
+      MayLack(too_old, fmt::format("{} forgets {} beyond the newest {} of a column and row", where,
+                                   older, *family.max_versions));
+    } else if (overflows) {
+      MayLack(kNeverWhole, where + " forgets " + versions);
     }
     if (const auto stored = plan_.stored->FindFamily(family.name)) {
       const TimeUs from = plan_.stored->families[*stored].whole_from;

@@ -83,12 +83,10 @@ constexpr TimeUs kEver = std::numeric_limits<TimeUs>::max();
 TimeUs LifeOf(const TableInfo& table) {
   TimeUs life = table.families.empty() ? kEver : 0;
   for (const StoredFamily& family : table.families) {
-    const Family& rules = family.rules;
-    const bool by_age =
-        family.configured && rules.max_age_us && !(rules.expire_by_both && rules.max_versions);
+    const std::optional<int64_t> age = AgeAlone(family.rules);
     // An age beyond all times is none, and no sum with one may overflow.
-    const bool ends = by_age && *rules.max_age_us <= kMaxTimeUs;
-    life = std::max(life, ends ? TimeUs{*rules.max_age_us} : kEver);
+    const bool ends = family.configured && age && *age <= kMaxTimeUs;
+    life = std::max(life, ends ? TimeUs{*age} : kEver);
   }
   return life;
 }

@@ -43,10 +43,8 @@ LatestJob::Ages LatestJob::Ages::Of(const TableInfo& table) {
   ages.least = kAgeless;
   int64_t greatest = 0;
   for (const StoredFamily& family : table.families) {
-    const Family& rules = family.rules;
-    const bool by_versions = rules.expire_by_both && rules.max_versions;
-    const bool by_age = family.configured && rules.max_age_us && !by_versions;
-    ages.of_family.push_back(by_age ? *rules.max_age_us : kAgeless);
+    const std::optional<int64_t> age = AgeAlone(family.rules);
+    ages.of_family.push_back(family.configured && age ? *age : kAgeless);
     ages.least = std::min(ages.least, ages.of_family.back());
     greatest = std::max(greatest, ages.of_family.back());
   }

@@ -70,5 +70,18 @@ TEST(SchemaTest, RulesShareColumnsWhereOneCouldBeReadForTheOther) {
   EXPECT_FALSE(MayShareColumns(all, elsewhere));
 }
 
+TEST(FamilyTest, AnAgeCountsAloneUnlessVersionsMustBeSurplusToo) {
+  Family family;
+  EXPECT_FALSE(AgeAlone(family));
+  family.max_versions = 3;
+  EXPECT_FALSE(AgeAlone(family));
+  family.max_age_us = 7;
+  EXPECT_EQ(AgeAlone(family), 7) << "either is enough";
+  family.expire_by_both = true;
+  EXPECT_FALSE(AgeAlone(family));
+  family.max_versions.reset();
+  EXPECT_EQ(AgeAlone(family), 7) << "there is nothing else to wait for";
+}
+
 }  // namespace
 }  // namespace tallyd
