@@ -34,6 +34,9 @@ struct ServerConfig {
 
 enum class Sync : uint8_t { kAlways, kInterval };
 
+// The reserve against a full disk: `ballast` and the free-space floor together are no more.
+inline constexpr uint64_t kMaxReserve = 64u << 20;
+
 struct StorageConfig {
   std::string engine = "leveldb";
   std::string path = "data";  // Made absolute by LoadConfig, relative to the file.

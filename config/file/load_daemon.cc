@@ -15,9 +15,6 @@ constexpr uint64_t kGiB = 1u << 30;
 // Long enough for any wait; short enough that a deadline never overflows a clock of nanoseconds.
 constexpr Bounds<int64_t> kTimeoutBounds = {kUsPerMs, kUsPerDay};
 
-// The reserve against a full disk: `ballast` and the free-space floor together.
-constexpr uint64_t kMaxReserve = 64 * kMiB;
-
 void CheckListen(const TomlReader& server, const std::string& listen) {
   const size_t colon = listen.rfind(':');
   unsigned port = 0;

@@ -219,7 +219,7 @@ Result<Catalogue::Plan> Catalogue::PlanDrop(std::string_view name) const {
   const std::shared_lock lock(mutex_);
   const auto found = tables_.find(name);
   if (found == tables_.end()) {
-    return Error(ErrorCode::kNotFound, fmt::format("there is no table {}", name));
+    return Error(ErrorCode::kNotFound, fmt::format("there is no table '{}'", name));
   }
   if (!found->second->orphaned) {
     return Error(ErrorCode::kConflict,

@@ -17,7 +17,6 @@ namespace tallyd {
 namespace {
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
-constexpr uint64_t kMaxReserve = 64u << 20;
 constexpr uint64_t kVolumeShare = 16;
 constexpr uint64_t kMaxSlack = 16u << 20;
 constexpr uint64_t kMinWriteBuffer = 64u << 10;
@@ -73,7 +72,7 @@ SpaceBudget PlanSpace(const StorageConfig& config, uint64_t volume_bytes) {
 SpaceGuard::SpaceGuard(const StorageConfig& config, MeasureVolume measure)
     : measure_(measure ? std::move(measure) : Ask),
       directory_(config.path),
-      ballast_(config.path + "/ballast"),
+      ballast_(config.path + "/" + kBallastName),
       budget_(PlanSpace(config, measure_(directory_).total)) {
   struct stat stat {};
   has_ballast_ = ::stat(ballast_.c_str(), &stat) == 0 &&

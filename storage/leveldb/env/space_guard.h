@@ -17,6 +17,9 @@
 
 namespace tallyd {
 
+// The reserve file, in the store's directory.
+inline constexpr char kBallastName[] = "ballast";
+
 // What the configuration comes to on a volume of this size.
 struct SpaceBudget {
   uint64_t floor = 0;

@@ -97,7 +97,7 @@ Result<OpenedFiles> Opener::Open(size_t head_bytes) {
 // Under LevelDB's lock: another process may be writing.
 Result<Opener::Found> Opener::Judge() const {
   leveldb::FileLock* lock = nullptr;
-  const Status locked = FromLevelDb(env_->LockFile(config_.path + "/LOCK", &lock));
+  const Status locked = FromLevelDb(env_->LockFile(config_.path + "/" + kLockName, &lock));
   if (!locked && locked.error().code() == ErrorCode::kConflict) {
     return locked.error().Prefixed("it is in use by another process");
   }
@@ -175,13 +175,13 @@ Status Opener::OpenBase(const WalCheck& checked, OpenedFiles* opened) {
 
 Result<WalCheck> Opener::CheckBase() const {
   const bool is_unfinished = env_->FileExists(config_.path + "/" + kUnfinishedName) &&
-                             !env_->FileExists(config_.path + "/CURRENT");
+                             !env_->FileExists(config_.path + "/" + kCurrentName);
   if (is_unfinished) return Error(ErrorCode::kConflict, UnfinishedAdvice(config_.path));
   Result<WalCheck> base = CheckWriteAheadLogs(env_, config_.path, Sync::kAlways);
   if (!base || base->exists) return base;
   for (const std::string& directory : {heads_directory_, BlockFilesDirectory(config_.path)}) {
     if (!HoldsAnything(env_, directory)) continue;
-    return Missing(config_.path + "/CURRENT",
+    return Missing(config_.path + "/" + kCurrentName,
                    directory + " holds data, and base, which says what of it counts, is gone");
   }
   return base;
@@ -268,9 +268,9 @@ Result<std::vector<Opener::FoundHead>> Opener::FindHeads(uint64_t sealed, bool a
     Result<WalCheck> logs = CheckWriteAheadLogs(env_, path, config_.sync);
     if (!logs) return logs.error();
     if (!logs->exists && i + 1 < heads.size())
-      return Missing(path + "/CURRENT", "a later head is there");
+      return Missing(path + "/" + kCurrentName, "a later head is there");
     if (!logs->exists && i == 0 && any_use) {
-      return Missing(path + "/CURRENT",
+      return Missing(path + "/" + kCurrentName,
                      "this head has what was committed last, and nothing else has");
     }
     for (const TornTail& tail : logs->tails) {

@@ -42,6 +42,9 @@ class OverlayEnv;
 // A directory in that of a store: who makes a store of what was saved makes it first, and base in
 // it. Without CURRENT beside it there is no store yet, and no empty one may take its place.
 inline constexpr char kUnfinishedName[] = "restoring";
+// LevelDB's own: what names the manifest in use, and what a process that has it open locks.
+inline constexpr char kCurrentName[] = "CURRENT";
+inline constexpr char kLockName[] = "LOCK";
 // What to do where it was left.
 std::string UnfinishedAdvice(const std::string& path);
 

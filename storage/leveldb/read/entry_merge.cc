@@ -6,8 +6,6 @@
 namespace tallyd {
 namespace {
 
-// So many entries are stepped over before a seek, which costs as much as a few steps.
-constexpr int kStepsBeforeSeek = 6;
 constexpr uint32_t kStepsBetweenChecks = 1024;
 
 // The smallest key after `key`.

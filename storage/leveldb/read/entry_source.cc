@@ -47,9 +47,6 @@ std::optional<std::string_view> SourceMerge::NextRowOfOthers() const {
 
 namespace {
 
-// So many entries are stepped over before a seek, which costs as much as a few steps.
-constexpr int kStepsBeforeSeek = 6;
-
 Error Malformed(std::string_view row_key) {
   return Error(ErrorCode::kCorruption,
                fmt::format("a stored entry of row \"{}\" is malformed", row_key));

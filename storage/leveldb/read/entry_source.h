@@ -20,6 +20,9 @@
 
 namespace tallyd {
 
+// So many entries are stepped over before a seek, which costs as much as a few steps.
+inline constexpr int kStepsBeforeSeek = 6;
+
 // A stored entry with all of its cells, for those who move entries from one place to another.
 struct WholeEntry {
   std::string row_key;

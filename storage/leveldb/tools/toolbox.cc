@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "storage/leveldb/env/space_guard.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/opener.h"
@@ -90,12 +91,10 @@ namespace fs = std::filesystem;
 
 constexpr size_t kBatchBytes = 1u << 20;
 constexpr mode_t kDirectoryMode = 0700;
-constexpr char kCurrentName[] = "CURRENT";
-constexpr char kLockName[] = "LOCK";
 
 // A daemon that was refused leaves its ballast.
 bool HoldsNoData(const std::string& name) {
-  return name == "." || name == ".." || name == kLockName || name == "ballast";
+  return name == "." || name == ".." || name == kLockName || name == kBallastName;
 }
 
 std::vector<fs::path> EntriesOf(const std::string& directory) {
