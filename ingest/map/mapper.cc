@@ -64,33 +64,42 @@ struct MapCall {
   const ShapeMapping* missed_of = nullptr;  // This batch already remembers what these missed.
 };
 
-// Whether the value of this field is part of what the table stores.
-bool Keeps(const TableMapping& mapping, uint32_t field) {
-  const auto in_text = [field](const TextMapping& text) {
-    return std::ranges::any_of(text.parts, [field](const TextPart& part) {
-      const auto* value = std::get_if<FieldPart>(&part);
-      return value != nullptr && value->field == field;
-    });
+// By field of the shape: whether its value is part of what the table stores.
+std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields) {
+  std::vector<bool> kept(fields);
+  const auto add = [&](size_t field) {
+    if (field < fields) kept[field] = true;
   };
-  const auto in_cell = [&](const CellMapping& cell) {
-    return in_text(cell.name) || (cell.kind == CellMapping::Kind::kField && cell.field == field) ||
-           (cell.kind == CellMapping::Kind::kText && in_text(cell.text)) ||
-           std::ranges::count(cell.blob_fields, field) > 0;
+  const auto add_text = [&](const std::vector<TextPart>& parts) {
+    for (const TextPart& part : parts) {
+      if (const auto* value = std::get_if<FieldPart>(&part)) add(value->field);
+    }
   };
-  return std::ranges::any_of(mapping.rows, [&](const RowMapping& row) {
-    return in_text({row.key}) || std::ranges::any_of(row.cells, in_cell) ||
-           std::ranges::count(row.gather, field) > 0;
-  });
+  const auto add_all = [&](const auto& numbers) {
+    for (const auto number : numbers) add(number);
+  };
+  for (const RowMapping& row : mapping.rows) {
+    add_text(row.key);
+    add_all(row.gather);
+    for (const CellMapping& cell : row.cells) {
+      add_text(cell.name.parts);
+      if (cell.kind == CellMapping::Kind::kField) add(cell.field);
+      if (cell.kind == CellMapping::Kind::kText) add_text(cell.text.parts);
+      add_all(cell.blob_fields);
+    }
+  }
+  return kept;
 }
 
 void AddMissed(const TableMapping& mapping, const Shape& shape,
                std::vector<MissedByTable>* missed) {
   if (mapping.table->pattern == Pattern::kLatest) return;  // It never claims to hold everything.
   const bool outside = !mapping.stays_out.empty();
+  const std::vector<bool> kept = KeptFields(mapping, shape.fields.size());
   for (uint32_t i = 0; i < shape.fields.size(); ++i) {
     const std::string& field = shape.fields[i];
     if (field == mapping.table->time_field || !TableHolds(*mapping.table, field)) continue;
-    if (!outside && Keeps(mapping, i)) continue;
+    if (!outside && kept[i]) continue;
     missed->push_back({mapping.info, i, outside ? kMissedOutside : kMissedInside});
   }
 }
