@@ -73,9 +73,11 @@ Status CheckFilters(const EventQuery& query, const Table& table) {
   return {};
 }
 
+// Where the table once went by another time, its keys do not stand where the range is: all of the
+// entity's are met, and the cells tell their time.
 KnownFields KnownEntity(const Removal& removal) {
   KnownFields known;
-  known.time = removal.query.time;
+  if (removal.stored->membership.whole_from == 0) known.time = removal.query.time;
   for (const FieldFilter& filter : removal.query.filters) {
     known.values[filter.field] = filter.values;
   }

@@ -94,6 +94,34 @@ TEST_F(RemovalTest, AnEntityGoesFromATableThatIsInTheFileNoMore) {
   EXPECT_EQ(KeysOf("NOW"), (Keys{"a#y", "a2#x"}));
 }
 
+// The keys that are there were made of the other time.
+TEST_F(RemovalTest, ATimeRangeGoesByTheCellsWhereATableChangedItsTime) {
+  const std::string other = R"(
+[tables.BY_T2]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{id}#{ts:ms}"
+time = "t2"
+families.F = {}
+)";
+  ApiWorld world(other);
+  const std::string far = "1643200000000";
+  ASSERT_EQ(world
+                .Post("s", R"([{"id":"a","ts":1600000000000,"t2":)" + far + R"(,"v":1},
+                               {"id":"a","ts":)" +
+                               far + R"(,"t2":1600000000000,"v":2}])")
+                .status,
+            200u);
+  std::string changed = other;
+  changed.erase(changed.find("time = \"t2\"\n"), 12);
+  ASSERT_TRUE(world.Reload(changed));
+  ASSERT_EQ(world.Call(DeleteEvents, {"s"}, "id=a&from=1599913600000&to=1600086400000").status,
+            200u);
+  const json rows = json::parse(world.Call(GetRows, {"BY_T2"}).body)["rows"];
+  ASSERT_EQ(rows.size(), 1u) << rows;
+  EXPECT_EQ(rows[0]["cells"]["F"]["v"][0]["value"], 1) << rows;
+}
+
 TEST_F(RemovalTest, ATimeRangeBoundsWhatGoes) {
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&from=2.0").status, 200u);
   EXPECT_EQ(KeysOf("PHONES").size(), 2u);
