@@ -64,7 +64,10 @@ Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snaps
   head.stream = request.arguments[0];
   if (Result<Mapper*> mapper = FindMapper(snapshot, head.stream); !mapper) return mapper.error();
   head.format = FindBodyFormat(request.content_type);
-  if (head.format == nullptr) return Unsupported("events come as one of " + BodyMediaTypes());
+  if (head.format == nullptr) {
+    return Unsupported("events come as one of " + BodyMediaTypes() +
+                       ", in UTF-8, text/csv with a header line");
+  }
   const auto encoding = ParseContentEncoding(request.content_encoding);
   if (!encoding) {
     return Unsupported("the Content-Encodings understood here are gzip, zstd, snappy and deflate");

@@ -18,6 +18,7 @@ namespace {
 // are: a body may ask for so many bytes of them, and for so many more for each byte that it has.
 constexpr size_t kFreeShapeBytes = 1u << 20;
 constexpr size_t kShapeBytesPerByte = 16;
+constexpr size_t kFieldBytes = sizeof(std::string) + sizeof(uint32_t);  // Beside the name's text.
 
 struct CsvCell {
   std::string_view text;  // Between the quotes, where it has some.
@@ -39,7 +40,7 @@ class CsvCells {
   void SkipLine();
 
   size_t line() const { return line_; }
-  // The last fault was a quote that is never closed: no line follows.
+  // The last fault was of quotes: nobody can tell where the next line begins.
   bool is_broken() const { return broken_; }
 
  private:
@@ -80,6 +81,7 @@ const char* CsvCells::Take(CsvCell* cell) {
   }
   const size_t end = LineEnd();
   if (end == 0 && at_ < text_.size()) {
+    broken_ = quoted;
     return quoted ? "more than a comma or the line's end follows a closing quote"
                   : "a carriage return stands in a cell without quotes";
   }
@@ -114,7 +116,10 @@ const char* CsvCells::TakePlain(CsvCell* cell) {
   for (; end < text_.size(); ++end) {
     const char c = text_[end];
     if (c == ',' || c == '\n' || c == '\r') break;
-    if (c == '"') return "a quote stands in a cell that does not begin with one";
+    if (c == '"') {
+      broken_ = true;
+      return "a quote stands in a cell that does not begin with one";
+    }
   }
   cell->text = text_.substr(at_, end - at_);
   at_ = end;
@@ -308,7 +313,7 @@ const Shape* CsvBody::LearnShape() {
   size_t bytes = 0;
   for (const uint32_t column : present_) {
     fields.push_back(names_[column]);
-    bytes += names_[column].size();
+    bytes += names_[column].size() + kFieldBytes;
   }
   if (bytes > shape_bytes_left_) return nullptr;
   shape_bytes_left_ -= bytes;

@@ -4,8 +4,9 @@
 // any case, also the empty one. Lines end with LF or CRLF, blank ones are none.
 //
 // Values view the body; only quoted cells that hold quotes are copied. A bad line is an error of
-// its own and decoding goes on behind it, but where a quote is never closed nobody can tell where
-// the next line begins: that, and a header that does not name each column once, ends the body.
+// its own and decoding goes on behind it. Where a quote is never closed, stands in a cell that does
+// not begin with one, or is closed before the cell ends, nobody can tell where the next line
+// begins: that, and a header that does not name each column once, ends the body.
 #ifndef TALLYD_INGEST_DECODE_CSV_BODY_H_
 #define TALLYD_INGEST_DECODE_CSV_BODY_H_
 

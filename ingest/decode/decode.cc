@@ -37,9 +37,33 @@ std::string MediaType(std::string_view content_type) {
   return lower;
 }
 
+std::string_view Trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Whether the body may be read as what its type's parameters say: text is UTF-8 here, and the first
+// line of a CSV body is its header (RFC 4180, section 3). Others say nothing of how to read it.
+bool ReadsParameters(std::string_view content_type) {
+  size_t at = content_type.find(';');
+  while (at != content_type.npos) {
+    const size_t end = content_type.find(';', at + 1);
+    std::string parameter(Trimmed(content_type.substr(at + 1, end - at - 1)));
+    std::ranges::transform(parameter, parameter.begin(), ToLower);
+    std::erase(parameter, '"');
+    if (parameter == "header=absent") return false;
+    const bool is_charset = parameter.starts_with("charset=");
+    if (is_charset && parameter != "charset=utf-8" && parameter != "charset=us-ascii") return false;
+    at = end;
+  }
+  return true;
+}
+
 }  // namespace
 
 const BodyFormat* FindBodyFormat(std::string_view content_type) {
+  if (!ReadsParameters(content_type)) return nullptr;
   const std::string type = MediaType(content_type);
   const auto* found = std::ranges::find_if(kFormats, [&](const BodyFormat& format) {
     return std::ranges::find(format.media_types, type) != format.media_types.end();

@@ -19,8 +19,9 @@ struct BodyFormat {
   std::unique_ptr<BodyDecoder> (*make)();
 };
 
-// The format of a body with this Content-Type, whatever its parameters; without a type it is JSON.
-// Null where none fits.
+// The format of a body with this Content-Type; without a type it is JSON. Null where none fits, and
+// where its parameters ask for what no format does: a charset that is not UTF-8, CSV without a
+// header line.
 const BodyFormat* FindBodyFormat(std::string_view content_type);
 // "application/json, application/x-ndjson"
 std::string BodyMediaTypes();

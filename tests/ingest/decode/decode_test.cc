@@ -24,6 +24,18 @@ TEST(BodyFormatTest, IsFoundByItsMediaTypeWhateverItsCaseAndParameters) {
   }
 }
 
+TEST(BodyFormatTest, IsNoneWhereTheParametersAskForAnotherReading) {
+  for (const char* type : {"text/csv; header=absent", "text/csv;charset=utf-8; Header=\"absent\"",
+                           "text/csv; charset=iso-8859-1", "application/json;charset=utf-16"}) {
+    EXPECT_EQ(FindBodyFormat(type), nullptr) << type;
+  }
+  for (const char* type :
+       {"text/csv; header=present", "text/csv; charset=\"UTF-8\"; header=present",
+        "text/csv;charset=us-ascii", "text/csv;", "text/csv; x=\";\""}) {
+    EXPECT_EQ(FindBodyFormat(type), FindBodyFormat("text/csv")) << type;
+  }
+}
+
 TEST(BodyFormatTest, TheListOfTypesNamesTheUsualOneOfEach) {
   EXPECT_THAT(BodyMediaTypes(), testing::StartsWith("application/json, application/x-ndjson"));
 }
