@@ -96,6 +96,16 @@ const std::string* OnlyField(const ColumnRule& rule) {
   return rule.fields.size() == 1 && !IsGlob(rule.fields[0]) ? &rule.fields[0] : nullptr;
 }
 
+std::set<std::string, std::less<>> NeededBy(const Table& table, const ColumnRule& rule) {
+  std::set<std::string, std::less<>> names;
+  AddNames(rule.name.segments(), rule, &names);
+  AddNames(rule.value.segments(), rule, &names);
+  std::erase_if(names, [&](const std::string& name) {
+    return name == table.time_field || table.row_key.UsesField(name);
+  });
+  return names;
+}
+
 const std::string* RenamedTo(const ColumnRule& rule, std::string_view field) {
   for (const auto& [from, to] : rule.rename) {
     if (from == field) return &to;
@@ -147,6 +157,20 @@ Fidelity GivenBack(const Table& table, std::string_view field) {
   Fidelity best = KeyHolds(table, field) ? Fidelity::kText : Fidelity::kNone;
   for (const ColumnRule& rule : table.columns) best = std::max(best, GivenBack(table, rule, field));
   return best;
+}
+
+bool MayComeAsText(const Table& table, std::string_view field) {
+  bool as_text = KeyHolds(table, field);
+  for (const ColumnRule& rule : table.columns) {
+    const Fidelity fidelity = GivenBack(table, rule, field);
+    if (fidelity == Fidelity::kText) as_text = true;
+    if (fidelity != Fidelity::kTyped) continue;
+    const auto needed = NeededBy(table, rule);
+    if (std::ranges::all_of(needed, [&](const std::string& name) { return name == field; })) {
+      return false;
+    }
+  }
+  return as_text;
 }
 
 bool ComesWithOthers(const Table& table, std::string_view field) {

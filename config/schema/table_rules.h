@@ -46,6 +46,10 @@ bool AnyRuleTakes(const Table& table, std::string_view field);
 // The only field that a per-field rule can take; null where others may come.
 const std::string* OnlyField(const ColumnRule& rule);
 
+// The fields without which the rule takes nothing: its templates name them. Without those that every
+// event has that enters the table.
+std::set<std::string, std::less<>> NeededBy(const Table& table, const ColumnRule& rule);
+
 // The qualifier that `rename` gives the field; null if none.
 const std::string* RenamedTo(const ColumnRule& rule, std::string_view field);
 
@@ -72,6 +76,9 @@ std::string SpellingIn(const Table& table, std::string_view name, const Spelling
 // the truest of its rules.
 Fidelity GivenBack(const Table& table, const ColumnRule& rule, std::string_view field);
 Fidelity GivenBack(const Table& table, std::string_view field);
+// Whether a field that the table gives back may come back as text from some events: the rules that
+// keep it truly need other fields beside it.
+bool MayComeAsText(const Table& table, std::string_view field);
 inline bool TableHolds(const Table& table, std::string_view field) {
   return GivenBack(table, field) != Fidelity::kNone;
 }

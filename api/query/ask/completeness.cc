@@ -171,7 +171,7 @@ class Judge {
     for (const std::string& field : query_.known->names()) {
       if (!query_.known->ReadsAsAnother(field) || query_.IsTime(table_, field)) continue;
       if (!IsAsked(field)) continue;
-      if (GivenBack(table_, field) == Fidelity::kText) changed.push_back(field);
+      if (MayComeAsText(table_, field)) changed.push_back(field);
     }
     if (changed.empty()) return;
     plan_.lack.changed = changed.size();

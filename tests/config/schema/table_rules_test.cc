@@ -68,6 +68,26 @@ TEST_F(TableRulesTest, AFieldThatIsNamedIsTakenWhateverItIs) {
   EXPECT_FALSE(RuleTakes(table, table.columns[0], "IO"));
 }
 
+TEST_F(TableRulesTest, ARuleNeedsWhatItsTemplatesNameAndNotEveryEventHas) {
+  const Table& table = Make("{k}#{ts:ms}",
+                            "{ family = \"f\", name = \"{field}:{id}:{k}\" },"
+                            "{ family = \"g\", name = \"{ts:%H}\", value = \"{a}|{b}\" }");
+  EXPECT_THAT(NeededBy(table, table.columns[0]), ElementsAre("id"));
+  EXPECT_THAT(NeededBy(table, table.columns[1]), ElementsAre("a", "b"));
+}
+
+TEST_F(TableRulesTest, WhatOnlyRulesThatNeedMoreKeepTrulyMayComeAsText) {
+  const std::string text = "{ family = \"f\", fields = [\"x\"], value = \"v={value}\" },";
+  const Table& with_id = Make("{k}#{ts:ms}", text + "{ family = \"g\", name = \"{field}:{id}\" }");
+  EXPECT_EQ(GivenBack(with_id, "x"), Fidelity::kTyped);
+  EXPECT_TRUE(MayComeAsText(with_id, "x"));
+  EXPECT_TRUE(MayComeAsText(with_id, "k"));
+  EXPECT_FALSE(MayComeAsText(with_id, "y")) << "it does not come without id";
+  const Table& alone =
+      Make("{k}#{ts:ms}", text + "{ family = \"g\", name = \"c\", value = \"{x}\" }");
+  EXPECT_FALSE(MayComeAsText(alone, "x"));
+}
+
 TEST_F(TableRulesTest, ARuleOfTheWholeEventTakesNoFieldButGivesBackWhatItSpells) {
   const Table& table = Make("{k}#{ts:day}",
                             "{ family = \"f\", name = \"{ts:%H%M}-{b}\", value = \"{v}\" },"

@@ -131,6 +131,16 @@ TEST_F(TypesTest, ThatATableCannotGiveBackAreSaid) {
   ExpectPartial("host=a&fields=ok&table=TEXT", "TEXT", "TEXT keeps ok as text");
 }
 
+TEST_F(HistoryTest, OfAFieldThatOnlySomeEventsKeepTrulyIsSaidToBeText) {
+  Begin(std::string(kMetric) + R"(families.G = {}
+columns = [{ family = "F", fields = ["ok", "n"], value = "v={value}" },
+           { family = "G", name = "{field}:{id}" }])");
+  Take(EventAt(1, R"("ok":true,"id":1,"n":1,"s":"1")"));
+  ExpectPartial("host=a&fields=ok", "METRIC", "METRIC keeps ok as text");
+  ExpectWhole("host=a&fields=n", "METRIC", 1);
+  ExpectWhole("host=a&fields=s", "METRIC", 1);
+}
+
 // The market of the example: one message, a table for quotes and one for trades, each by its own
 // time.
 class MarketTest : public HistoryTest {
