@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/leveldb/catalogue/gone_rule.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {
 namespace {
 
-RuleMark* Find(std::vector<RuleMark>* marks, const std::string& rule) {
-  const auto found = std::find_if(marks->begin(), marks->end(),
-                                  [&](const RuleMark& mark) { return mark.rule == rule; });
-  return found == marks->end() ? nullptr : &*found;
+// Of the marks of a rule the one that applied first: the later ones were made when a rule went that
+// is back. Null if there is none.
+const RuleMark* Oldest(const std::vector<RuleMark>& marks, const std::string& rule) {
+  const RuleMark* oldest = nullptr;
+  for (const RuleMark& mark : marks) {
+    if (mark.rule == rule && (oldest == nullptr || mark.since < oldest->since)) oldest = &mark;
+  }
+  return oldest;
 }
 
 template <class T>
@@ -66,7 +71,9 @@ bool IsConfiguredSo(const Table& configured, const TableInfo& table) {
     return false;
   }
   size_t applying = 0;
-  for (const RuleMark& mark : table.rules) applying += mark.away_since == 0;
+  for (const RuleMark& mark : table.rules) {
+    applying += mark.away_since == 0 && !mark.rule.empty();
+  }
   if (applying != configured.columns.size()) return false;
   for (size_t i = 0; i < applying; ++i) {
     if (table.rules[i].rule != CanonicalText(configured.columns[i])) return false;
@@ -165,18 +172,18 @@ void Adoption::ConfigureMembership(const Table& configured, TimeUs end, TableInf
 
 void Adoption::ConfigureRules(const Table& configured, TimeUs end, TableInfo* table) {
   std::vector<RuleMark> before = std::exchange(table->rules, {});
+  std::erase_if(before, [&](const RuleMark& mark) { return !MayResume(table->stream, mark); });
   std::vector<size_t> added;
   for (const ColumnRule& rule : configured.columns) {
     std::string text = CanonicalText(rule);
-    RuleMark* known = Find(&before, text);
-    if (known != nullptr && MayResume(table->stream, *known)) {
+    const RuleMark* known = Oldest(before, text);
+    if (known != nullptr) {
       table->rules.push_back(*known);
       table->rules.back().away_since = 0;
     } else {
       added.push_back(table->rules.size());
       table->rules.push_back(NewMark(text, end));
     }
-    std::erase_if(before, [&](const RuleMark& mark) { return mark.rule == text; });
   }
   // A new rule may be read for the columns of one that stays.
   const std::vector<ColumnRule>& rules = configured.columns;
@@ -184,12 +191,52 @@ void Adoption::ConfigureRules(const Table& configured, TimeUs end, TableInfo* ta
     const bool is_shadowed = std::any_of(added.begin(), added.end(), [&](size_t other) {
       return other != i && MayShareColumns(rules[other], rules[i]);
     });
-    if (is_shadowed) table->rules[i] = NewMark(std::move(table->rules[i].rule), end);
+    if (!is_shadowed) continue;
+    table->rules[i] = NewMark(std::move(table->rules[i].rule), end);
+    std::erase_if(before, [&](const RuleMark& mark) { return mark.rule == table->rules[i].rule; });
   }
-  for (RuleMark& mark : before) {
-    if (!MayResume(table->stream, mark)) continue;
-    Retire(&mark);
-    table->rules.push_back(std::move(mark));
+  JudgeGone(configured, end, before, table);
+  std::vector<RuleMark> away;
+  for (const RuleMark& mark : before) {
+    const bool applies = std::any_of(
+        table->rules.begin(), table->rules.end(),
+        [&](const RuleMark& each) { return each.rule == mark.rule && each.since == mark.since; });
+    if (applies || Oldest(before, mark.rule) != &mark) continue;
+    away.push_back(mark);
+    Retire(&away.back());
+  }
+  table->rules.insert(table->rules.end(), away.begin(), away.end());
+}
+
+// What a rule that goes took alone was not noted as missed by those that stay: neither its fields
+// nor its events.
+void Adoption::JudgeGone(const Table& configured, TimeUs end, const std::vector<RuleMark>& before,
+                         TableInfo* table) {
+  std::vector<std::optional<ColumnRule>> gone;
+  for (const RuleMark& mark : before) {
+    const bool stays = std::any_of(table->rules.begin(), table->rules.end(),
+                                   [&](const RuleMark& each) { return each.rule == mark.rule; });
+    if (!stays && !mark.rule.empty()) {
+      gone.push_back(FromCanonicalText(mark.rule, configured.time_field));
+    }
+  }
+  const auto any_gone = [&](const auto& is_missed) {
+    return std::any_of(gone.begin(), gone.end(),
+                       [&](const auto& rule) { return !rule || is_missed(*rule); });
+  };
+  for (size_t i = 0; i < configured.columns.size(); ++i) {
+    if (any_gone([&](const ColumnRule& rule) {
+          return !KeepsWithout(rule, configured.columns[i], configured);
+        })) {
+      table->rules[i] = NewMark(std::move(table->rules[i].rule), end);
+    }
+  }
+  const RuleMark* events = Oldest(before, "");
+  if (any_gone([&](const ColumnRule& rule) { return !EntersWithout(rule, configured); })) {
+    table->rules.push_back(NewMark("", end));
+  } else if (events != nullptr) {
+    table->rules.push_back(*events);
+    table->rules.back().away_since = 0;
   }
 }
 

@@ -92,7 +92,7 @@ void KeepAdoptions(const TableInfo& known, TableInfo* table) {
   table->membership.adoption = known.membership.adoption;
   for (RuleMark& mark : table->rules) {
     for (const RuleMark& before : known.rules) {
-      if (before.rule == mark.rule) mark.adoption = before.adoption;
+      if (before.rule == mark.rule && before.since == mark.since) mark.adoption = before.adoption;
     }
   }
 }

@@ -56,6 +56,28 @@ TEST_F(HistoryTest, OfAPlainTableThatBecomesSerializedIsSaidToBeMissing) {
   ExpectPartial("host=a&fields=host", "METRIC", "added");
 }
 
+TEST_F(HistoryTest, ThatARemovedRuleHadAloneIsSaidToBeMissing) {
+  const auto rules = [](const std::string& columns) {
+    return std::string(kMetric) + "families.G = {}\ncolumns = [" + columns + "]\n";
+  };
+  const std::string all = R"({ family = "F" }, )";
+  const std::string n = R"({ family = "G", fields = ["n"] })";
+  const std::string both = R"({ family = "G", name = "c", value = "{n}|{x}" })";
+  Begin(rules(all + n));
+  Take(EventAt(1, R"("n":1,"x":2)"));
+  Take(EventAt(2, R"("x":2)"));
+  ASSERT_TRUE(world().Reload(rules(n)));
+  ExpectWhole("host=a&fields=n", "METRIC", 1);
+  ExpectPartial("host=a&fields=host", "METRIC", "a rule of METRIC was removed");
+  ASSERT_TRUE(world().Reload(rules(all + n)));
+  ExpectWhole("host=a&fields=host", "METRIC", 2);
+  Begin(rules(all + both));
+  Take(EventAt(1, R"("n":1,"x":2)"));
+  Take(EventAt(2, R"("x":2)"));
+  ASSERT_TRUE(world().Restart(rules(both)));
+  ExpectPartial("host=a&fields=n,x", "METRIC", "the rule of METRIC for n was added");
+}
+
 TEST_F(HistoryTest, OfATableThatWasAwayIsSaidToBeMissing) {
   const std::string both = std::string(kMetric) + kByDay;
   Begin(both);

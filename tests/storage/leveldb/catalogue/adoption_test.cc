@@ -38,6 +38,14 @@ class AdoptionTest : public ::testing::Test, public StoreHarness {
   TimeUs OfRule(const std::string& table, size_t rule) {
     return Find(table)->rules.at(rule).whole_from;
   }
+  // Of those that entered by any rule.
+  TimeUs OfEvents(const std::string& table) {
+    const TablePtr found = Find(table);
+    for (const RuleMark& mark : found->rules) {
+      if (mark.rule.empty() && mark.away_since == 0) return mark.whole_from;
+    }
+    return 0;
+  }
 };
 
 TEST_F(AdoptionTest, TheFirstTablesOfAStreamAreWhole) {
@@ -85,6 +93,39 @@ TEST_F(AdoptionTest, ARuleWhoseColumnsANewOneMayClaimIsNotWholeEither) {
   Take("T", 50);
   Use({TableOf("T", {Rule("{field}"), Rule("x", {"y"})})});
   EXPECT_EQ(OfRule("T", 0), 51);
+}
+
+TEST_F(AdoptionTest, ARuleThatGoesLeavesItsFieldsToTheRulesThatTakeThemAll) {
+  const ColumnRule beside = Rule("{field}:{id}");
+  Use({TableOf("T", {Rule("{field}", {"x"}), beside, Rule("{field}", {"y"})})});
+  Take("T", 50);
+  Use({TableOf("T", {beside, Rule("{field}", {"y"})})});
+  EXPECT_EQ(OfRule("T", 0), 51) << "events with x and without id had been whole";
+  EXPECT_EQ(OfRule("T", 1), 0);
+  Use({TableOf("T", {Rule("{field}", {"x"}), beside, Rule("{field}", {"y"})})});
+  EXPECT_EQ(OfRule("T", 1), 0) << "it is back, as if nothing had been";
+  EXPECT_EQ(OfEvents("T"), 0);
+  Use({TableOf("T", {Rule("{field}", {"x"}), Rule("{field}", {"y"})})});
+  EXPECT_EQ(OfRule("T", 0), 0);
+  EXPECT_EQ(OfRule("T", 1), 0);
+}
+
+TEST_F(AdoptionTest, EventsThatEnteredByARuleThatWentAreMissing) {
+  Use({TableOf("T", {Rule("{field}"), Rule("{field}", {"x"})})});
+  Take("T", 50);
+  Use({TableOf("T", {Rule("{field}")})});
+  EXPECT_EQ(OfEvents("T"), 0) << "those with x enter by the other rule, too";
+  Use({TableOf("T", {Rule("{field}", {"x"})})});
+  EXPECT_EQ(OfRule("T", 0), 0);
+  EXPECT_EQ(OfEvents("T"), 51);
+  Take("T", 60);
+  Use({TableOf("T", {Rule("{field}", {"x"}), Rule("{field}", {"y"})})});
+  EXPECT_EQ(OfEvents("T"), 51);
+  Reopen();
+  EXPECT_EQ(OfEvents("T"), 51);
+  Use({});
+  Use({TableOf("T", {Rule("{field}", {"x"}), Rule("{field}", {"y"})})});
+  EXPECT_EQ(OfEvents("T"), 51);
 }
 
 TEST_F(AdoptionTest, WhatIsTakenBackBeforeAnythingHappensHasNotHappened) {
