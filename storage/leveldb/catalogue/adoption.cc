@@ -195,7 +195,7 @@ void Adoption::ConfigureRules(const Table& configured, TimeUs end, TableInfo* ta
     table->rules[i] = NewMark(std::move(table->rules[i].rule), end);
     std::erase_if(before, [&](const RuleMark& mark) { return mark.rule == table->rules[i].rule; });
   }
-  JudgeGone(configured, end, before, table);
+  JudgeGone(configured, end, &before, table);
   std::vector<RuleMark> away;
   for (const RuleMark& mark : before) {
     const bool applies = std::any_of(
@@ -210,10 +210,10 @@ void Adoption::ConfigureRules(const Table& configured, TimeUs end, TableInfo* ta
 
 // What a rule that goes took alone was not noted as missed by those that stay: neither its fields
 // nor its events.
-void Adoption::JudgeGone(const Table& configured, TimeUs end, const std::vector<RuleMark>& before,
+void Adoption::JudgeGone(const Table& configured, TimeUs end, std::vector<RuleMark>* before,
                          TableInfo* table) {
   std::vector<std::optional<ColumnRule>> gone;
-  for (const RuleMark& mark : before) {
+  for (const RuleMark& mark : *before) {
     const bool stays = std::any_of(table->rules.begin(), table->rules.end(),
                                    [&](const RuleMark& each) { return each.rule == mark.rule; });
     if (!stays && !mark.rule.empty()) {
@@ -231,10 +231,12 @@ void Adoption::JudgeGone(const Table& configured, TimeUs end, const std::vector<
       table->rules[i] = NewMark(std::move(table->rules[i].rule), end);
     }
   }
-  const RuleMark* events = Oldest(before, "");
+  const RuleMark* events = Oldest(*before, "");
   if (any_gone([&](const ColumnRule& rule) { return !EntersWithout(rule, configured); })) {
+    // That there was none may apply again, too.
+    if (events == nullptr) before->emplace_back();
     table->rules.push_back(NewMark("", end));
-  } else if (events != nullptr) {
+  } else if (events != nullptr && events->whole_from > 0) {
     table->rules.push_back(*events);
     table->rules.back().away_since = 0;
   }

@@ -68,7 +68,7 @@ class Adoption {
   RuleMark NewMark(std::string rule, TimeUs end) const;
   void ConfigureMembership(const Table& configured, TimeUs end, TableInfo* table);
   void ConfigureRules(const Table& configured, TimeUs end, TableInfo* table);
-  void JudgeGone(const Table& configured, TimeUs end, const std::vector<RuleMark>& before,
+  void JudgeGone(const Table& configured, TimeUs end, std::vector<RuleMark>* before,
                  TableInfo* table);
   void ConfigureFamilies(const Table& configured, TimeUs end, TableInfo* table);
   void Retire(RuleMark* mark) const;

@@ -19,7 +19,7 @@ class TableRulesTest : public testing::Test {
                     const std::string& pattern = "single-timestamp") {
     std::string text = "[tables.T]\nstream = \"s\"\npattern = \"" + pattern + "\"\nrow_key = \"" +
                        row_key + "\"\nfamilies.f = {}\n";
-    if (!columns.empty()) text += "columns = [" + columns + "]\n";
+    if (!columns.empty()) text += "families.g = {}\ncolumns = [" + columns + "]\n";
     Result<Config> config = ParseConfig(text, "test.toml");
     if (!config) throw std::runtime_error(config.error().message());
     schema_ = config->schema;
