@@ -54,13 +54,12 @@ void Truth::Take(const json& event, const std::map<std::string, int64_t>& times,
         table.max_age_ms && time != times.end() && time->second < now - *table.max_age_ms * 1000;
     if (!expired && !table.Kept(event).empty()) sent.entered.insert(name);
     if (table.is_latest() && !expired) TakeLatest(table, sent);
-    for (const std::string& spelling : kSpelled) {
-      if (event.contains(spelling) && table.compacts() && table.Holds(spelling)) {
-        last_spelling_ = spelling;
-      }
-    }
   }
+  bool spelled = false;
   for (const auto& [field, value] : event.items()) {
+    // The contract does not say which of an event's own spellings is the last. Its first is.
+    if (!spelled && IsCompacted(field)) last_spelling_ = field;
+    spelled = spelled || IsCompacted(field);
     seen_.insert(field);
     if (IsRisky(value)) risky_.insert(field);
   }
@@ -69,6 +68,12 @@ void Truth::Take(const json& event, const std::map<std::string, int64_t>& times,
     return each.fields == event && each.gone.empty() && each.under == sent.under;
   });
   events_.push_back(std::move(sent));
+}
+
+bool Truth::IsCompacted(const std::string& field) const {
+  return IsSpelled(field) && std::any_of(tables_.begin(), tables_.end(), [&](const auto& table) {
+           return table.second.compacts() && table.second.Holds(field);
+         });
 }
 
 void Truth::TakeLatest(const ModelTable& table, const Sent& event) {
@@ -172,6 +177,19 @@ bool Truth::KeepsAsOne(const ModelTable& latest) const {
   return latest.compacts() || (any && SpellingsSeen().size() < 2);
 }
 
+// The contract does not say whether a glob stands for what the file alone names. It does, as
+// such a name does where it is asked for by itself: a key field beside it is no reason to want an
+// event.
+std::set<std::string> Truth::Known() const {
+  std::set<std::string> known = seen_;
+  for (const auto& [name, table] : tables_) {
+    for (const auto& [family, rule] : table.rules) {
+      known.insert(rule.fields.begin(), rule.fields.end());
+    }
+  }
+  return known;
+}
+
 std::set<std::string> Truth::Asked(const ModelQuery& query, bool one_spelling) const {
   std::set<std::string> asked;
   for (const std::string& pattern : query.fields) {
@@ -180,7 +198,7 @@ std::set<std::string> Truth::Asked(const ModelQuery& query, bool one_spelling) c
       if (one_spelling && IsSpelled(pattern)) asked.insert(kSpelled.begin(), kSpelled.end());
       continue;
     }
-    std::set<std::string> known = seen_;
+    std::set<std::string> known = Known();
     if (one_spelling) known.emplace(kCompact);
     for (const std::string& field : known) {
       if (field.starts_with(pattern.substr(0, pattern.size() - 1))) {
@@ -192,13 +210,18 @@ std::set<std::string> Truth::Asked(const ModelQuery& query, bool one_spelling) c
   return asked;
 }
 
-// Beside measured fields, those that say whose event it is are no reason to want it.
-bool Truth::IsWanted(const std::set<std::string>& asked, const json& fields) const {
+// Beside measured fields, those that say whose event it is are no reason to want it, nor is the
+// time that the table goes by.
+bool Truth::IsWanted(const std::set<std::string>& asked, const ModelTable& table,
+                     const json& fields) const {
+  const auto is_time = [&](const std::string& field) {
+    return IsTime(field) || field == table.time;
+  };
   const bool measured = std::any_of(asked.begin(), asked.end(), [&](const std::string& field) {
-    return !IsIdentifying(field) && !IsTime(field);
+    return !IsIdentifying(field) && !is_time(field);
   });
   return std::any_of(asked.begin(), asked.end(), [&](const std::string& field) {
-    return fields.contains(field) && !(measured && (IsIdentifying(field) || IsTime(field)));
+    return fields.contains(field) && !(measured && (IsIdentifying(field) || is_time(field)));
   });
 }
 
@@ -234,7 +257,7 @@ std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& t
     const auto time = event.times.find(table.time);
     if (event.dropped || event.gone.contains(table.time) || !Passes(query, event.fields, one))
       continue;
-    if (!query.fields.empty() && !IsWanted(asked, event.fields)) continue;
+    if (!query.fields.empty() && !IsWanted(asked, table, event.fields)) continue;
     const int64_t at = time == event.times.end() ? -1 : time->second;
     if (at >= 0 && (at < query.from || at >= query.to)) continue;
     Row& row = rows[at];
@@ -276,14 +299,18 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
     if (one && IsSpelled(field)) wanted.insert(kSpelled.begin(), kSpelled.end());
   }
   for (const std::string& field : wanted) {
-    const bool unsent = IsSpelled(field) && !seen_.contains(field) && field.back() != '*';
+    const bool by_name = query.filters.contains(field) || std::ranges::count(query.fields, field);
+    const bool unsent = IsSpelled(field) && !seen_.contains(field) && (one || by_name);
     if (unsent && (!table.compacts() || !table.Holds(field)) && SpellingsSeen().size() > 1)
       return "it keeps spellings apart";
   }
   for (const std::string& field : seen_) {
     if (IsTime(field) || !(all || wanted.contains(field))) continue;
     const bool held_elsewhere = std::any_of(tables_.begin(), tables_.end(), [&](const auto& each) {
-      return !each.second.is_latest() && each.second.Holds(field);
+      const ModelTable& other = each.second;
+      if (other.is_latest()) return false;
+      // The contract does not say whether a table holds the time that it goes by. It does.
+      return other.Holds(field) || (other.time == field && CanFilter(query, other));
     });
     if (!table.Holds(field) && (held_elsewhere || !all)) return "it does not hold " + field;
     if (risky_.contains(field) && !table.HoldsTyped(field)) return "it keeps as text " + field;
@@ -299,7 +326,7 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
   const bool past_is_dim = forgot_by_age_ || own_time_;
   for (const Sent& event : events_) {
     const auto under = event.under.find(table.name);
-    const bool saw = under != event.under.end() && IsSame(*under->second, table);
+    const bool saw = under != event.under.end() && under->second == shared_.at(table.name);
     for (const auto& [field, time] : event.times) {
       if (!saw && (past_is_dim || time >= query.from)) return "it was not there, or was another";
     }
@@ -334,7 +361,8 @@ std::vector<Truth::Row> Truth::LatestRows(const ModelQuery& query, const ModelTa
     json all = latest.entity;
     for (const auto& [field, cell] : latest.cells) all[field] = cell.value;
     if (!Passes(query, all, KeepsAsOne(table))) continue;
-    if (!query.fields.empty() && !IsWanted(asked, all)) continue;
+    all[table.time] = true;  // Whatever entered has that.
+    if (!query.fields.empty() && !IsWanted(asked, table, all)) continue;
     Row row{0, latest.entity};
     for (const auto& [field, cell] : latest.cells) {
       if (IsTime(field) || field == table.time) continue;
@@ -359,7 +387,8 @@ std::string Truth::LatestMayLack(const ModelQuery& query, const ModelTable& tabl
   }
   for (const Sent& event : events_) {
     const auto under = event.under.find(table.name);
-    if (under == event.under.end() || !IsSame(*under->second, table)) return "it was not there";
+    if (under == event.under.end() || under->second != shared_.at(table.name))
+      return "it was not there";
   }
   return "";
 }

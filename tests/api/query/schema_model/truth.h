@@ -67,7 +67,8 @@ class Truth {
     nlohmann::json fields;
     std::map<std::string, int64_t> times;  // By time field.
     std::set<std::string> gone;            // Time fields by which it was deleted.
-    // By name: the tables of the file when the event came.
+    // By name: the tables of the file when the event came. A table that was changed since counts as
+    // changed though it be again as it was: nobody promises to notice that nothing came meanwhile.
     std::map<std::string, std::shared_ptr<const ModelTable>> under;
     std::set<std::string> entered;  // Tables.
     bool dropped = false;           // With all of these.
@@ -82,14 +83,19 @@ class Truth {
   };
 
   void TakeLatest(const ModelTable& table, const Sent& event);
+  // Whether some table of the file takes the field as a spelling of the compact name.
+  bool IsCompacted(const std::string& field) const;
   // Whether some table of the file, which holds what is filtered by, keeps all spellings as one.
   bool SpellingsAreOne(const ModelQuery& query) const;
   std::set<std::string> SpellingsSeen() const;
+  // The fields that were seen, or are named by the rules of the file.
+  std::set<std::string> Known() const;
   bool KeepsAsOne(const ModelTable& latest) const;
   bool CanFilter(const ModelQuery& query, const ModelTable& table) const;
   // The fields of events that are asked for; empty: all.
   std::set<std::string> Asked(const ModelQuery& query, bool one_spelling) const;
-  bool IsWanted(const std::set<std::string>& asked, const nlohmann::json& fields) const;
+  bool IsWanted(const std::set<std::string>& asked, const ModelTable& table,
+                const nlohmann::json& fields) const;
   bool Passes(const ModelQuery& query, const nlohmann::json& fields, bool one_spelling) const;
   bool IsIdentifying(const std::string& field) const;
   std::string Missed(const Sent& event, const ModelTable& table,
