@@ -46,8 +46,8 @@ bool AnyRuleTakes(const Table& table, std::string_view field);
 // The only field that a per-field rule can take; null where others may come.
 const std::string* OnlyField(const ColumnRule& rule);
 
-// The fields without which the rule takes nothing: its templates name them. Without those that every
-// event has that enters the table.
+// The fields without which the rule takes nothing: its templates name them. Those that every event
+// has that enters the table are left out.
 std::set<std::string, std::less<>> NeededBy(const Table& table, const ColumnRule& rule);
 
 // The qualifier that `rename` gives the field; null if none.

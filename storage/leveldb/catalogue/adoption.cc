@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/leveldb/catalogue/gone_rule.h"
+#include "config/schema/gone_rule.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {

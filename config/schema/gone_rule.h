@@ -6,8 +6,8 @@
 // of the row key and the time every event has that enters.
 //
 // Pure functions. All err towards what goes.
-#ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_GONE_RULE_H_
-#define TALLYD_STORAGE_LEVELDB_CATALOGUE_GONE_RULE_H_
+#ifndef TALLYD_CONFIG_SCHEMA_GONE_RULE_H_
+#define TALLYD_CONFIG_SCHEMA_GONE_RULE_H_
 
 #include <optional>
 #include <string_view>
@@ -27,4 +27,4 @@ bool KeepsWithout(const ColumnRule& gone, const ColumnRule& kept, const Table& t
 
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_LEVELDB_CATALOGUE_GONE_RULE_H_
+#endif  // TALLYD_CONFIG_SCHEMA_GONE_RULE_H_

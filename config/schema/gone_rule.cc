@@ -1,4 +1,4 @@
-#include "storage/leveldb/catalogue/gone_rule.h"
+#include "config/schema/gone_rule.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // Which rules make up for one that is taken out of a table.
-#include "storage/leveldb/catalogue/gone_rule.h"
+#include "config/schema/gone_rule.h"
 
 #include <gtest/gtest.h>
 
