@@ -46,13 +46,13 @@ void Truth::Adopt(const Tables& tables) {
 }
 
 void Truth::Take(const json& event, const std::map<std::string, int64_t>& times, int64_t now) {
-  Sent sent{event, times, {}, {}, {}, false};
+  Sent sent{event, times, {}, {}, {}, {}, false};
   for (const auto& [name, table] : tables_) {
     sent.under[name] = shared_.at(name);
     const auto time = times.find(table.time);
     const bool expired =
         table.max_age_ms && time != times.end() && time->second < now - *table.max_age_ms * 1000;
-    if (!expired && !table.Kept(event).empty()) sent.entered.insert(name);
+    if (!table.Kept(event).empty()) (expired ? sent.perhaps : sent.entered).insert(name);
     if (table.is_latest() && !expired) TakeLatest(table, sent);
   }
   bool spelled = false;
@@ -123,6 +123,7 @@ void Truth::Drop(const std::string& table) {
   for (Sent& event : events_) {
     event.under.erase(table);
     event.entered.erase(table);
+    event.perhaps.erase(table);
     event.dropped = event.entered.empty();
   }
   latest_.erase(table);
@@ -341,7 +342,8 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
 bool Truth::Knows(const Row& row, const ModelTable& table) const {
   return std::any_of(events_.begin(), events_.end(), [&](const Sent& event) {
     const bool at = std::any_of(event.times.begin(), event.times.end(), [&](const auto& time) {
-      return time.second == row.time && !event.dropped && !event.gone.contains(time.first);
+      const bool may_be_kept = !event.dropped || !event.perhaps.empty();
+      return time.second == row.time && may_be_kept && !event.gone.contains(time.first);
     });
     return at &&
            std::all_of(

@@ -71,7 +71,10 @@ class Truth {
     // changed though it be again as it was: nobody promises to notice that nothing came meanwhile.
     std::map<std::string, std::shared_ptr<const ModelTable>> under;
     std::set<std::string> entered;  // Tables.
-    bool dropped = false;           // With all of these.
+    // Tables to which it came expired by the wall clock. What is stored goes by the clock of the
+    // store, which believes no leap at once.
+    std::set<std::string> perhaps;
+    bool dropped = false;  // With all that it entered.
   };
   struct Cell {
     int64_t time;
