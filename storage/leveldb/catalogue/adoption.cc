@@ -156,8 +156,11 @@ bool Adoption::Configure(const Table& configured, TableInfo* table) {
 
 void Adoption::ConfigureMembership(const Table& configured, TimeUs end, TableInfo* table) {
   std::vector<std::string> when = Sorted(configured.when);
-  const bool asks_no_less =
-      std::includes(when.begin(), when.end(), table->when.begin(), table->when.end());
+  // Without a field of the row key no event enters, asked for or not.
+  const bool asks_no_less = std::ranges::all_of(table->when, [&](const std::string& field) {
+    return configured.row_key.UsesField(field) ||
+           std::binary_search(when.begin(), when.end(), field);
+  });
   const bool is_new = table->families.empty();
   const bool keeps = !is_new && table->time_field == configured.time_field && asks_no_less &&
                      MayResume(table->stream, table->membership);

@@ -155,6 +155,16 @@ TEST_F(AdoptionTest, AWhenThatAsksForMoreKeepsTheTableWhole) {
   EXPECT_EQ(Member("T"), 51);
 }
 
+TEST_F(AdoptionTest, AWhenThatAsksForWhatTheKeyNeedsAsksForNothing) {
+  Table table = TableOf("T");
+  table.when = {"a", "b"};
+  Use({table});
+  Take("T", 50);
+  table.when = {"b"};
+  Use({table});
+  EXPECT_EQ(Member("T"), 0);
+}
+
 TEST_F(AdoptionTest, AFamilyThatIsToKeepMoreHasForgotten) {
   clock.now = 1000;
   Table table = TableOf("T");
