@@ -84,10 +84,6 @@ class Judge {
 
   void JudgeMarks() {
     JudgeMark(plan_.stored->membership, table_.name + " joined the stream");
-    for (const RuleMark& mark : plan_.stored->rules) {
-      if (!mark.rule.empty() || mark.away_since > 0 || !wanted_.every_row) continue;
-      JudgeMark(mark, "a rule of " + table_.name + " was removed");
-    }
     for (const ColumnRule& rule : table_.columns) {
       if (!Matters(rule)) continue;
       const std::string text = CanonicalText(rule);
@@ -102,6 +98,10 @@ class Judge {
       JudgeMark(*mark, field == nullptr
                            ? "a rule of " + table_.name + " was added"
                            : "the rule of " + table_.name + " for " + *field + " was added");
+    }
+    for (const RuleMark& mark : plan_.stored->rules) {
+      if (!mark.rule.empty() || mark.away_since > 0 || !wanted_.every_row) continue;
+      JudgeMark(mark, "a rule of " + table_.name + " was removed");
     }
   }
 
