@@ -35,7 +35,7 @@ enum class TableMode : uint8_t {
 inline constexpr TimeUs kNeverWhole = kMaxTimeUs + 1;
 
 struct RuleMark {
-  // Its canonical text (config/schema/schema.h); empty for the table's membership.
+  // Its canonical text (config/schema/schema.h); empty: all rules as one, or the membership.
   std::string rule;
   uint64_t since = 0;       // The last commit before it applied.
   TimeUs whole_from = 0;    // The table holds all that it takes from this time on.
