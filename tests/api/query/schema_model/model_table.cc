@@ -198,11 +198,26 @@ bool ModelTable::Holds(const std::string& field) const {
 
 bool ModelTable::HoldsTyped(const std::string& field) const {
   if (IsKey(field)) return false;
-  ModelTable typed = *this;
-  std::erase_if(typed.rules, [](const auto& each) { return !each.second.typed; });
-  return typed.Holds(field) && !std::any_of(rules.begin(), rules.end(), [&](const auto& each) {
-           return each.second.with == field && !typed.rules.contains(each.first);
-         });
+  bool as_text = false;       // By some rule, or beside what it keeps.
+  bool typed = false;         // By some rule, ...
+  bool typed_always = false;  // ... of every event that has the field.
+  for (const auto& each : rules) {
+    const ModelRule& rule = each.second;
+    ModelTable alone = *this;
+    alone.rules = {each};
+    if (!alone.Holds(field)) continue;
+    if (!rule.typed) {
+      as_text = true;
+      continue;
+    }
+    typed = true;
+    const auto is_there = [&](const std::string& other) {
+      return other == field || IsKey(other) || other == when;
+    };
+    typed_always = typed_always || ((rule.with.empty() || is_there(rule.with)) &&
+                                    std::ranges::all_of(rule.needs, is_there));
+  }
+  return typed && (typed_always || !as_text);
 }
 
 std::set<std::string> ModelTable::Kept(const json& event) const {
