@@ -97,7 +97,9 @@ TEST_P(LatestCrashTest, ADeleteOfManyRowsIsWholeAndFinished) {
     EXPECT_TRUE(rows.size() <= 1 || rows.size() == kRows) << rows.size();
     ASSERT_TRUE(harness_->store().Settle());
     EXPECT_EQ(harness_->Read("L"), rows);
-    EXPECT_EQ(harness_->Told("pending_deletes"), 0u);
+    // Where the head was lost that had what came with the delete, its record, which is in base,
+    // stays until another head is sealed.
+    EXPECT_LE(harness_->Told("pending_deletes"), always ? 0u : 1u);
     EXPECT_EQ(harness_->store().Stats(harness_->Find("L")).rows, rows.size());
     ASSERT_TRUE(OpenStore());
     EXPECT_EQ(harness_->Read("L"), rows);
