@@ -63,6 +63,24 @@ class LogTest(E2eTest):
         [line] = self.lines(tallyd, "DELETE /v1/tables/OTHER by ")
         self.assertIn(": done", line)
 
+    def test_a_damaged_file_is_told_once_by_name(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", [{**EVENT, "ts": at} for at in range(500)])
+        tallyd.request("POST", "/-/settle").expect(200)
+        tallyd.stop()
+        [path] = (tallyd.directory / "data" / "blocks").glob("*.blocks")
+        damaged = bytearray(path.read_bytes())
+        damaged[20] ^= 1
+        path.write_bytes(damaged)
+        tallyd.start()
+        for _ in range(2):
+            answer = tallyd.get("/v1/streams/s/events", {"k": "a"})
+            self.assertGreaterEqual(answer.status, 500)
+            self.assertIn(path.name, answer.text)
+        [line] = self.lines(tallyd, "is damaged and left as it is")
+        self.assertRegex(line, rf" error .*/{re.escape(path.name)} is damaged")
+        self.assertEqual(1, series(tallyd, "tallyd_damaged_files")[""])
+
     def test_a_change_that_is_refused_tells_why(self):
         tallyd = self.start(TABLES)
         tallyd.delete("/v1/tables/ROWS").problem(409)
