@@ -226,6 +226,20 @@ class ChangesTest(E2eTest):
         daemon.start()
         self.assertEqual(1, len(daemon.keys("METRIC")))
 
+    def test_what_holds_no_row_may_change_by_reload_and_by_restart(self):
+        empty = '[streams.server]\nunit = "ms"\n' + GOOD
+        changed = (empty.replace("{hostname}#{ts:ms}", "{hostname}#{ts:day}")
+                   .replace("single-timestamp", "new-cell").replace('unit = "ms"', 'unit = "us"'))
+        daemon = self.start(empty)
+        daemon.reload(changed).expect(200)
+        daemon.reload(empty).expect(200)
+        daemon.stop()
+        daemon.write_config(changed)
+        daemon.start()
+        daemon.write("server", {**EVENT, "ts": EVENT["ts"] * 1000})
+        self.assertEqual(["server1.bbb.com#20150316"], daemon.keys("METRIC"))
+        daemon.reload(empty).problem(409)
+
     def test_the_row_key_may_not_change_by_reload_either(self):
         daemon = self.start(GOOD)
         daemon.write("server", EVENT)
