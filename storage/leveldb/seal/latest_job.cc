@@ -289,20 +289,39 @@ void LatestJob::FinishPass() {
 }
 
 Result<Progress> LatestJob::DropRecords() {
+  const ViewPtr view = context_.database().view();
+  if (!view) return Reopening();
+  // A power cut may have left the delete and not the head that it came with: nothing is to be
+  // sealed then. What is written from now on is later than the delete.
+  const bool all_sealed = view->heads.size() == 1 && view->heads.back()->bytes() == 0;
   auto batch = context_.NewBatch();
   DeleteList dropped;
+  bool waits_for_head = false;
   for (const auto& deleted : state_.latest_deletes.Applied()) {
-    if (deleted->sequence > state_.sealed_sequence) continue;
+    if (!all_sealed && deleted->sequence > state_.sealed_sequence) {
+      waits_for_head = true;
+      continue;
+    }
     batch->DropRecord(DeleteKey(deleted->table, deleted->sequence));
     dropped.push_back(deleted);
   }
-  if (dropped.empty()) return Progress::kNone;
+  if (dropped.empty()) return waits_for_head ? SettleHead(*view->heads.back()) : Progress::kNone;
   // Rows that were written over since are in the newest head only: it must stay before this goes.
   Status done =
       context_.config().sync == Sync::kAlways ? Status() : context_.database().SyncNewestHead();
   if (done) done = context_.committer().Commit(std::move(batch));
   if (!done) return done.error();
   for (const auto& deleted : dropped) state_.latest_deletes.ForgetApplied(deleted);
+  return Progress::kSome;
+}
+
+// What the deletes took out of rows may have begun the newest head only now.
+Progress LatestJob::SettleHead(const Head& newest) {
+  SettleGoal& settle = context_.settle;
+  if (!settle.active || newest.bytes() == 0 || newest.number() <= settle.head) {
+    return Progress::kNone;
+  }
+  settle.head = newest.number();
   return Progress::kSome;
 }
 

@@ -82,6 +82,7 @@ class LatestJob final : public SealJob {
   Status CoverExpiry(std::string_view row);
   void FinishPass();
   Result<Progress> DropRecords();
+  Progress SettleHead(const Head& newest);
   Result<Progress> ClearDropped();
   Status ClearTable(TableId table);
   void GiveBack();
