@@ -49,15 +49,18 @@ TEST_F(EngineTest, OfAFailedWriteNothingIsSeenAndRecoveryGoesOn) {
 }
 
 TEST_F(EngineTest, EachCallOfACommitMayFailOnce) {
+  // A write in LevelDB's background may take the fault; it is the next commit that hears of it.
+  bool background_failed = false;
   for (uint64_t call = 1; call < 50; ++call) {
     const std::string row = "row" + std::to_string(100 + call);
     disk_.FailAt(disk_.calls() + call, Fault::kNoSpace, false);
     const Status committed = Commit("L", row);
     const bool failed = disk_.failed();
     disk_.Heal();
-    ASSERT_TRUE(committed || failed);
+    ASSERT_TRUE(committed || failed || background_failed);
     if (committed && !failed) return;
-    if (committed) continue;  // What failed was not the commit's, but of the background.
+    background_failed = static_cast<bool>(committed);
+    if (committed) continue;
     EXPECT_EQ(committed.error().code(), ErrorCode::kNoSpace);
     ASSERT_TRUE(engine_->Recover());
     ASSERT_TRUE(Commit("L", row));
