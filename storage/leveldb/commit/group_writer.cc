@@ -170,10 +170,12 @@ Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op&
   return latest_.Put({op.table, batch.Key(op)}, op.mode, layer, twin);
 }
 
-// Base is told at once what is left of a row, and then the head need not be.
+// Base is told at once what is left of a row, unless the head is.
 Status GroupWriter::TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {
   const LevelDbBatch::Trim& trim = batch.trim();
-  const auto left = latest_.Trim({op.table, batch.Key(op)}, trim.deletes, trim.oldest);
+  const bool in_heads = sequence_ > state_->sealed_sequence;
+  if (in_heads && !trim.oldest.empty()) ++sequence_;
+  const auto left = latest_.Trim({op.table, batch.Key(op)}, trim.deletes, trim.oldest, in_heads);
   if (!left) return left.error();
   if (*left) StoreLatest({op.table, batch.Key(op)}, **left);
   return {};

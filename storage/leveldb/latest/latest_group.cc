@@ -153,7 +153,8 @@ void LatestGroup::AddNewRows(const DeleteRange& deleted, std::vector<LatestKey>*
 }
 
 Result<std::optional<std::string_view>> LatestGroup::Trim(const LatestKey& key, uint64_t deletes,
-                                                          std::span<const TimeUs> oldest) {
+                                                          std::span<const TimeUs> oldest,
+                                                          bool in_heads) {
   LatestChange& change = ChangeOf(key);
   LatestTrim trim;
   trim.oldest = oldest;
@@ -162,6 +163,7 @@ Result<std::optional<std::string_view>> LatestGroup::Trim(const LatestKey& key, 
   std::erase_if(trim.deletes, [&](const auto* range) { return range->sequence > deletes; });
   const Result<bool> applied = Apply(key, trim, &change);
   if (!applied) return applied.error();
+  change.recorded = change.recorded || (*applied && in_heads && !oldest.empty());
   std::optional<std::string_view> left;
   if (*applied && !change.recorded) left = change.value();
   return left;

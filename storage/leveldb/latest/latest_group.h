@@ -193,8 +193,10 @@ class LatestGroup {
   Result<bool> Delete(const std::shared_ptr<const DeleteRange>& deleted);
   // Takes out of the row what deletes up to this sequence hide, and cells that are older than their
   // family's. What is left (empty: nothing) is to be told to base, if anything is returned.
+  // `in_heads`: a head that is not sealed may have the row, and is told what aged: a delete that
+  // comes later finds nothing to record, and a clock that goes back must not bring it back.
   Result<std::optional<std::string_view>> Trim(const LatestKey& key, uint64_t deletes,
-                                               std::span<const TimeUs> oldest);
+                                               std::span<const TimeUs> oldest, bool in_heads);
 
   // The row as base is to have it, so that a head that told of it may go; empty: it has none. What
   // the group itself makes of it is the next head's to tell.

@@ -37,8 +37,9 @@ class LatestGroupTest : public ::testing::Test {
   }
 
   // What base is to be told; "-": nothing.
-  std::string Trim(const std::string& key, uint64_t deletes, const std::vector<TimeUs>& oldest) {
-    const auto left = group_.Trim({kTable, Kept(key)}, deletes, oldest);
+  std::string Trim(const std::string& key, uint64_t deletes, const std::vector<TimeUs>& oldest,
+                   bool in_heads = false) {
+    const auto left = group_.Trim({kTable, Kept(key)}, deletes, oldest, in_heads);
     EXPECT_TRUE(left);
     return *left ? std::string(**left) : "-";
   }
@@ -219,6 +220,19 @@ TEST_F(LatestGroupTest, ATrimmedRowIsToldToBaseAndNotToTheHead) {
   EXPECT_EQ(Trim("d", last, {6}), "-") << "it is not there";
   EXPECT_TRUE(Commit().empty());
   EXPECT_EQ(tables_.RowsOf(kTable), 1u);
+}
+
+TEST_F(LatestGroupTest, WhatAgedIsToldToTheHeadWhereOneMayHaveTheRow) {
+  for (const char* key : {"a", "b", "c", "d"}) Put(key, 5, 1);
+  Commit();
+  EXPECT_EQ(Trim("a", 0, {6}, true), "-");
+  EXPECT_EQ(Trim("b", 0, {5}, true), "-") << "not that old";
+  EXPECT_EQ(Commit(), (std::map<std::string, std::string>{{"a", ""}}));
+  EXPECT_TRUE(Delete({}));
+  const uint64_t last = sequence_;
+  Commit();
+  EXPECT_EQ(Trim("c", last, {}, true), "") << "of a delete the head has the record";
+  EXPECT_TRUE(Commit().empty());
 }
 
 TEST_F(LatestGroupTest, WhatIsPutMeanwhileIsNotTrimmed) {

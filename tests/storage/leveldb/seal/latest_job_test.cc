@@ -76,6 +76,14 @@ class LatestJobTest : public ::testing::Test {
     Adopt(MakeSchema({std::move(table)}));
   }
 
+  void Stop() {
+    job_.reset();
+    context_.reset();
+    committer_.reset();
+    counting_.reset();
+    engine_.reset();
+  }
+
   void Adopt(const Schema& schema) {
     EnginePast past(&engine_->database(), &engine_->state(), 0);
     Result<Catalogue::Plan> plan = engine_->state().catalogue.PlanAdopt(schema, &past);
@@ -263,6 +271,25 @@ TEST_F(LatestJobTest, RowsPastTheirAgeGoAndNothingIsLookedAtBefore) {
   SetClock(20'000);
   Settle();
   EXPECT_EQ(RowsInMemory(), 0u);
+}
+
+// A head that is not sealed has the row: base alone cannot tell that it went.
+TEST_F(LatestJobTest, WhatWasDeletedPastItsAgeIsNotThereWhenTheAgeIsRaised) {
+  Table table = MakeTable("L", Pattern::kLatest);
+  table.families[0].max_age_us = 1000;
+  table.families[1].max_age_us = 1000;
+  Start(table, 3);
+  SetClock(10'000);
+  WriteRows(0, 10, 9'500);
+  SetClock(10'501);
+  Settle();
+  ASSERT_EQ(RowsInMemory(), 0u);
+  Delete({});
+  Stop();
+  for (Family& family : table.families) family.max_age_us.reset();
+  Start(table, 3);
+  EXPECT_EQ(RowsInMemory(), 0u);
+  EXPECT_EQ(VisibleRows(), 0u);
 }
 
 TEST_F(LatestJobTest, CellsGoByTheirOwnFamilysAge) {
