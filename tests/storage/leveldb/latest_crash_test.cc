@@ -106,23 +106,6 @@ TEST_P(LatestCrashTest, ADeleteOfManyRowsIsWholeAndFinished) {
   }
 }
 
-TEST_P(LatestCrashTest, ADeleteIsFinishedAlsoWhereTheHeadIsEmpty) {
-  Start();
-  ASSERT_TRUE(harness_->store().Settle());
-  for (const char* rows : {"nothing", "m0"}) {
-    ASSERT_TRUE(harness_->Erase("L", RowDelete(rows, "")));
-    env_->CutAt(env_->calls() + 1);  // What was not synced by now is lost.
-    CutPower(1);
-    ASSERT_TRUE(OpenStore());
-    const Rows left = harness_->Read("L");
-    ASSERT_TRUE(harness_->store().Settle());
-    EXPECT_EQ(harness_->Told("pending_deletes"), 0u) << rows;
-    EXPECT_EQ(harness_->Read("L"), left);
-    ASSERT_TRUE(OpenStore());
-    EXPECT_EQ(harness_->Read("L"), left);
-  }
-}
-
 TEST_P(LatestCrashTest, ADroppedTableLeavesNothing) {
   for (uint64_t call = 1;; ++call) {
     SCOPED_TRACE("cut at call " + std::to_string(call));

@@ -400,6 +400,20 @@ TEST_F(LatestJobTest, WhatWasFreedGoesBackToTheSystem) {
 }
 #endif
 
+// As a power cut leaves it that took the newest head, which was not synced, and not base.
+TEST_F(LatestJobTest, ADeleteThatLostItsHeadIsFinished) {
+  Start(MakeTable("L", Pattern::kLatest), 3);
+  auto batch = NewBatch();
+  batch->PutRecord(DeleteKey(table_->id, 5), EncodeDelete({}, 1));
+  ASSERT_TRUE(committer_->Commit(std::move(batch)));
+  Stop();
+  Start(MakeTable("L", Pattern::kLatest), 3);
+  ASSERT_EQ(engine_->state().latest_deletes.size(), 1u);
+  EXPECT_GE(engine_->state().last_sequence, 5u) << "what is written now is later";
+  Settle();
+  EXPECT_EQ(engine_->state().latest_deletes.size(), 0u);
+}
+
 TEST_F(LatestJobTest, ADroppedTableTakesItsDeletesAlong) {
   Start(MakeTable("L", Pattern::kLatest), 3);
   WriteRows(0, 50);
