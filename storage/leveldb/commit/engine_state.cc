@@ -53,6 +53,10 @@ class Loader {
       const Status read = ReadAll(&head->db());
       if (!read) return read;
     }
+    // Base may have a delete whose head was lost: what is written from now on is later.
+    for (const auto& deleted : loaded_.deletes) {
+      last_sequence_ = std::max(last_sequence_, deleted->sequence);
+    }
     return {};
   }
 
