@@ -29,7 +29,7 @@ struct EngineState {
   FieldCatalogue fields;
   LatestTables latest;
   LatestDeletes latest_deletes;
-  uint64_t last_sequence = 0;  // Of the committer's thread.
+  std::atomic<uint64_t> last_sequence = 0;  // Changed by the committer's thread.
   // Of what is in block files: deletes up to it hide nothing in heads.
   std::atomic<uint64_t> sealed_sequence = 0;
   std::atomic<uint64_t> next_file = 1;  // Numbers of block files are never given twice.

@@ -41,9 +41,15 @@ using DeleteListPtr = std::shared_ptr<const DeleteList>;
 // A reader takes a table's list before it reads rows and holds it until it has read them all. What
 // a delete hides is taken out when no reader of an older list is left: so a reader sees all of the
 // delete, or nothing. When no row holds any of it any more, the delete is applied. It stays on
-// record until nothing on the disk holds any of it either. Thread-safe.
+// record until nothing on the disk holds any of it either: until all heads are sealed to which rows
+// were written before that. Thread-safe.
 class LatestDeletes {
  public:
+  struct Applied {
+    std::shared_ptr<const DeleteRange> deleted;
+    uint64_t until = 0;  // The last commit that may have written a row that it hides.
+  };
+
   // Never null; oldest first.
   DeleteListPtr Of(TableId table) const {
     const std::lock_guard lock(mutex_);
@@ -58,11 +64,11 @@ class LatestDeletes {
   }
   // Goes up with whatever is added or replaced.
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
-  // The latest one's sequence; 0 if there is none.
+  // The last commit that has to be sealed before all of them can go; 0 if there is none.
   uint64_t last() const {
     const std::lock_guard lock(mutex_);
     uint64_t last = 0;
-    for (const auto& deleted : applied_) last = std::max(last, deleted->sequence);
+    for (const Applied& applied : applied_) last = std::max(last, applied.until);
     for (const auto& [table, of_table] : tables_) {
       if (!of_table.list->empty()) last = std::max(last, of_table.list->back()->sequence);
     }
@@ -116,15 +122,16 @@ class LatestDeletes {
                                                           !older.second.expired();
                                                  });
   }
-  // Nothing if the generation is another by now.
-  void SetApplied(const std::shared_ptr<const DeleteRange>& deleted, uint64_t generation) {
+  // `last`: the last commit by now. Nothing if the generation is another.
+  void SetApplied(const std::shared_ptr<const DeleteRange>& deleted, uint64_t generation,
+                  uint64_t last) {
     const std::lock_guard lock(mutex_);
     if (generation != generation_) return;
     Table& table = tables_[deleted->table];
     DeleteList list = *table.list;
     if (std::erase(list, deleted) == 0) return;
     table.Replace(std::move(list), table.list->back()->sequence + 1);
-    applied_.push_back(deleted);
+    applied_.push_back({deleted, std::max(deleted->sequence, last)});
     --pending_;
   }
   // All those of a table that was dropped. Of the committer's thread, too.
@@ -133,17 +140,17 @@ class LatestDeletes {
     const auto table = tables_.find(dropped);
     if (table == tables_.end()) return;
     const DeleteList& list = *table->second.list;
-    applied_.insert(applied_.end(), list.begin(), list.end());
+    for (const auto& deleted : list) applied_.push_back({deleted, deleted->sequence});
     pending_ -= list.size();
     tables_.erase(table);
   }
-  DeleteList Applied() const {
+  std::vector<Applied> AllApplied() const {
     const std::lock_guard lock(mutex_);
     return applied_;
   }
   void ForgetApplied(const std::shared_ptr<const DeleteRange>& deleted) {
     const std::lock_guard lock(mutex_);
-    std::erase(applied_, deleted);
+    std::erase_if(applied_, [&](const Applied& applied) { return applied.deleted == deleted; });
   }
 
  private:
@@ -168,7 +175,7 @@ class LatestDeletes {
 
   mutable std::mutex mutex_;
   mutable std::map<TableId, Table> tables_;
-  DeleteList applied_;
+  std::vector<Applied> applied_;
   std::atomic<size_t> pending_ = 0;  // In lists.
   uint64_t generation_ = 0;
   std::atomic<uint64_t> version_ = 0;

@@ -275,7 +275,7 @@ void LatestJob::FinishPass() {
   Pass& pass = *pass_;
   for (const auto& deleted : *pass.deletes) {
     if (deleted->sequence > pass.last_delete) break;
-    state_.latest_deletes.SetApplied(deleted, pass.generation);
+    state_.latest_deletes.SetApplied(deleted, pass.generation, state_.last_sequence);
     awaited_.erase(deleted->sequence);
   }
   if (!pass.oldest.empty()) {
@@ -297,8 +297,8 @@ Result<Progress> LatestJob::DropRecords() {
   auto batch = context_.NewBatch();
   DeleteList dropped;
   bool waits_for_head = false;
-  for (const auto& deleted : state_.latest_deletes.Applied()) {
-    if (!all_sealed && deleted->sequence > state_.sealed_sequence) {
+  for (const auto& [deleted, until] : state_.latest_deletes.AllApplied()) {
+    if (!all_sealed && until > state_.sealed_sequence) {
       waits_for_head = true;
       continue;
     }
