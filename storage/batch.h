@@ -53,6 +53,10 @@ class Batch {
   // The cells that one event writes to one row; all carry the event's time. `values` are in the
   // order of `set`'s columns; a null value is an absent cell. REQUIRES: key, qualifiers, values
   // within the limits above; at least one value.
+  //
+  // In an aggregate family a value is a state (config/values/aggregate.h), and `time` is its cell's
+  // (CellTime): what is written to one cell is folded, until a delete that was put or committed
+  // between hides what came before it. REQUIRES: IsState of the family's kind.
   virtual void Put(const TableInfo& table, std::string_view row_key, TimeUs time,
                    const ColumnSet& set, std::span<const Value> values) = 0;
   // The same with columns that do not recur: in any order, no column twice.

@@ -80,6 +80,21 @@ void CheckPerEvent(const TomlReader& reader) {
   }
 }
 
+// Why the rules of the table cannot write into the family; empty if they can.
+std::string WrongKind(const Table& table, const Family& family) {
+  if (table.pattern == Pattern::kAggregate && !family.aggregate) {
+    return "\"" + family.name +
+           "\" is a plain family, and the pattern aggregate writes into aggregate ones; accepted: "
+           "a family with aggregate = \"sum\", \"min\", \"max\" or \"hll\"";
+  }
+  if (table.pattern != Pattern::kAggregate && family.aggregate) {
+    return "\"" + family.name + "\" is " + KindOf(family) + ", and the pattern " +
+           std::string(ToString(table.pattern)) +
+           " writes plain cells; accepted: a plain family, or the pattern aggregate";
+  }
+  return {};
+}
+
 void ReadFamilyName(TomlReader* reader, const Table& table, ColumnRule* rule) {
   std::vector<std::string> declared;
   for (const Family& family : table.families) declared.push_back(family.name);
@@ -91,7 +106,10 @@ void ReadFamilyName(TomlReader* reader, const Table& table, ColumnRule* rule) {
     reader->Mistake("family",
                     "\"" + rule->family +
                         "\" is not one of the table's families; accepted: " + Listed(declared));
+    return;
   }
+  const std::string wrong = WrongKind(table, *table.FindFamily(rule->family));
+  if (!wrong.empty()) reader->Mistake("family", wrong);
 }
 
 ColumnRule ReadRule(TomlReader reader, const Table& table) {
@@ -107,6 +125,11 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
                                 {"cbor", Serialization::kCbor}},
                                &rule.serialize);
   const bool serialized = rule.serialize != Serialization::kNone;
+  if (serialized && table.pattern == Pattern::kAggregate) {
+    reader.Mistake("serialize",
+                   "an aggregate family merges single values; accepted: no serialize, or a table "
+                   "of another pattern");
+  }
   const bool unlike_own = own.serialize != Serialization::kNone && !serialized;
   std::string name(serialized ? kBlobName : unlike_own ? "{field}" : own.rule_name);
   std::string value(serialized ? "" : own.rule_value);
@@ -169,6 +192,8 @@ void ReadColumns(TomlReader* table_reader, Table* table) {
                           "is needed, since the table has several families; accepted: an array of "
                           "tables, each with its family");
   } else {
+    const std::string wrong = WrongKind(*table, table->families[0]);
+    if (!wrong.empty()) table_reader->Mistake("families", wrong);
     table->columns.push_back(DefaultRule(*table));
   }
 }

@@ -20,11 +20,6 @@ bool ReadPattern(TomlReader* reader, Pattern* pattern) {
   if (!reader->Has("pattern")) reader->Mistake("pattern", "is needed; accepted: " + Listed(names));
   std::string text;
   if (!reader->String("pattern", &text)) return false;
-  if (text == "aggregate") {
-    reader->Mistake("pattern",
-                    "the pattern \"aggregate\" is not in this version; accepted: " + Listed(names));
-    return false;
-  }
   return reader->Choice("pattern", choices, pattern);
 }
 
@@ -58,6 +53,43 @@ void CheckLatestFamily(const TomlReader& reader, const Family& family) {
   }
 }
 
+void ReadBucket(TomlReader* reader, Family* family) {
+  int64_t bucket = 0;
+  if (!reader->Duration("bucket", {kUsPerMs, std::numeric_limits<int64_t>::max()}, &bucket)) return;
+  if (!family->aggregate) {
+    reader->Mistake("bucket",
+                    "is for aggregate families; accepted: aggregate beside it, or no bucket");
+  } else if (bucket % kUsPerMs != 0 || (kUsPerDay % bucket != 0 && bucket % kUsPerDay != 0)) {
+    reader->Mistake("bucket",
+                    "divides no day; accepted: what divides a day evenly (30m, 1h, 6h) or is whole "
+                    "days (7d)");
+  } else if (family->max_age_us && bucket >= *family->max_age_us) {
+    reader->Mistake("bucket", "a bucket of " + FormatDuration(bucket) +
+                                  " is not shorter than max_age, " +
+                                  FormatDuration(*family->max_age_us) +
+                                  "; accepted: a bucket that is shorter than max_age");
+  } else {
+    family->bucket_us = bucket;
+  }
+}
+
+void ReadAggregate(TomlReader* reader, Pattern pattern, Family* family) {
+  std::vector<std::pair<std::string, Aggregate>> choices;
+  for (const Aggregate kind : kAggregates) choices.emplace_back(ToString(kind), kind);
+  Aggregate kind = Aggregate::kSum;
+  reader->Choice("aggregate", choices, &kind);
+  // A kind that nobody knows is one mistake, not another for each rule that writes here.
+  if (reader->Has("aggregate")) family->aggregate = kind;
+  ReadBucket(reader, family);
+  if (family->aggregate && pattern == Pattern::kLatest) {
+    reader->Mistake(
+        "aggregate",
+        "a latest table keeps the newest values and merges none; accepted: no aggregate, "
+        "or a table of another pattern");
+    family->aggregate.reset();
+  }
+}
+
 Family ReadFamily(TomlReader reader, Pattern pattern) {
   Family family;
   family.name = reader.name();
@@ -79,8 +111,7 @@ Family ReadFamily(TomlReader reader, Pattern pattern) {
                    "\"all\" needs something to expire by twice; accepted: \"all\" with "
                    "max_age and max_versions, or \"any\"");
   }
-  reader.NotBuilt("aggregate", "an aggregate family");
-  reader.NotBuilt("bucket", "an aggregate family, whose key this is,");
+  ReadAggregate(&reader, pattern, &family);
   reader.Finish();
   return family;
 }

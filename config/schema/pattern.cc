@@ -13,6 +13,7 @@ constexpr PatternInfo kPatterns[] = {
     {Pattern::kNewCellSerialized, "new-cell-serialized", kBlobName, "", Serialization::kProtobuf},
     {Pattern::kNewColumn, "new-column", "{value}", "", Serialization::kNone},
     {Pattern::kLatest, "latest", "{field}", "{value}", Serialization::kNone},
+    {Pattern::kAggregate, "aggregate", "{field}", "{value}", Serialization::kNone},
 };
 
 constexpr bool EachIsAtItsPlace() {

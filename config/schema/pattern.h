@@ -1,8 +1,8 @@
 // The patterns (docs/configuration.md): ways in which an event becomes rows and cells. The list in
 // pattern.cc is all that tells them apart before a table's own keys are read: the name, and the
 // column rule of a table or rule that gives none. What follows from a pattern is decided by the
-// rule it made, except that a latest table keeps the newest values alone: who must know, compares
-// with kLatest.
+// rule it made, except that a latest table keeps the newest values alone, and that the rules of an
+// aggregate table alone feed aggregate families: who must know, compares with kLatest, kAggregate.
 #ifndef TALLYD_CONFIG_SCHEMA_PATTERN_H_
 #define TALLYD_CONFIG_SCHEMA_PATTERN_H_
 
@@ -19,6 +19,7 @@ enum class Pattern : uint8_t {
   kNewCellSerialized,
   kNewColumn,
   kLatest,
+  kAggregate,
 };
 
 enum class Serialization : uint8_t { kNone, kProtobuf, kJson, kCbor };

@@ -76,6 +76,14 @@ bool MayShareColumns(const ColumnRule& a, const ColumnRule& b) {
   return !(IsFieldsName(a) && IsFieldsName(b) && a.compact_names == b.compact_names);
 }
 
+std::string KindOf(const Family& family) {
+  if (!family.aggregate) return "a plain family";
+  std::string kind = "an aggregate family of ";
+  kind.append(ToString(*family.aggregate));
+  if (family.bucket_us) kind.append(" with a bucket of ").append(FormatDuration(*family.bucket_us));
+  return kind;
+}
+
 const Family* Table::FindFamily(std::string_view family_name) const {
   return FindByName(families, family_name);
 }

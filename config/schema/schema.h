@@ -13,6 +13,7 @@
 
 #include "config/schema/pattern.h"
 #include "config/schema/row_key_template.h"
+#include "config/values/aggregate.h"
 #include "config/values/time.h"
 
 namespace tallyd {
@@ -22,13 +23,24 @@ struct Family {
   std::string name;
   std::optional<int64_t> max_age_us;
   std::optional<uint32_t> max_versions;
-  bool expire_by_both = false;  // gc = "all"; the default is "any": expired by either.
+  bool expire_by_both = false;         // gc = "all"; the default is "any": expired by either.
+  std::optional<Aggregate> aggregate;  // Its cells merge what is written to them.
+  std::optional<int64_t> bucket_us;    // Of aggregate families: cell times are truncated to it.
   friend bool operator==(const Family&, const Family&) = default;
 };
 
 // The age at which a cell of the family expires whatever else there is; none if there is no such.
 inline std::optional<int64_t> AgeAlone(const Family& family) {
   return family.expire_by_both && family.max_versions ? std::nullopt : family.max_age_us;
+}
+
+// What the file says that a family is, which cannot change on data: "a plain family", "an aggregate
+// family of sum with a bucket of 1d".
+std::string KindOf(const Family& family);
+
+// The time of the cell that something of this time is written to.
+inline TimeUs CellTime(const Family& family, TimeUs time) {
+  return family.bucket_us ? time - time % *family.bucket_us : time;
 }
 
 // How event fields become columns. A rule runs once per measured field (`per_field`) or once per

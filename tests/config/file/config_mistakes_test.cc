@@ -172,15 +172,17 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"BadRowKey", TableText("", "latest", "{hostname"), "3: tables.T.row_key: ..."},
         Wrong{"NoPattern", "[tables.T]\nrow_key = \"{a}\"\nfamilies.M = {}\n",
               "1: tables.T.pattern: is needed; accepted: single-timestamp, "
-              "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest"},
+              "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest, "
+              "aggregate"},
         Wrong{"UnknownPattern", TableText("", "wide"),
               "2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
-              "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest"},
+              "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest, "
+              "aggregate"},
         Wrong{"EmptyPattern", TableText("", ""), "2: tables.T.pattern: \"\" is unknown..."},
-        Wrong{"Aggregate", TableText("", "aggregate"),
-              "2: tables.T.pattern: the pattern \"aggregate\" is not in this version; accepted: "
-              "single-timestamp, single-timestamp-serialized, new-cell, new-cell-serialized, "
-              "new-column, latest"},
+        Wrong{
+            "AggregatesIntoAPlainFamily", TableText("", "aggregate"),
+            "4: tables.T.families: \"M\" is a plain family, and the pattern aggregate writes into "
+            "aggregate ones; accepted: a family with aggregate = ..."},
         Wrong{"BadTableName",
               "[tables.\"a b\"]\npattern = \"latest\"\nrow_key = \"{a}\"\n"
               "families.M = {}\nstream = \"s\"\n",
@@ -224,8 +226,8 @@ INSTANTIATE_TEST_SUITE_P(
     Families, MistakeTest,
     testing::Values(
         Wrong{"UnknownKey", FamilyText("max_ages = \"1d\""),
-              "4: tables.T.families.M.max_ages: unknown key, the nearest is max_age; accepted: gc, "
-              "max_age, max_versions"},
+              "4: tables.T.families.M.max_ages: unknown key, the nearest is max_age; accepted: "
+              "aggregate, bucket, gc, max_age, max_versions"},
         Wrong{"NoAge", FamilyText("max_age = \"long\""),
               "4: tables.T.families.M.max_age: \"long\" is no duration..."},
         Wrong{"NoVersion", FamilyText("max_versions = 0"),
@@ -241,12 +243,24 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"LatestByBoth",
               FamilyText("gc = \"all\", max_versions = 1, max_age = \"1d\"", "latest"),
               "4: tables.T.families.M.gc: a latest table has one version..."},
-        Wrong{"Aggregate", FamilyText("aggregate = \"sum\""),
-              "4: tables.T.families.M.aggregate: an aggregate family is not in this version; take "
-              "the key out"},
-        Wrong{"Bucket", FamilyText("bucket = \"1d\""),
-              "4: tables.T.families.M.bucket: an aggregate family, whose key this is, is not in "
-              "this version; take the key out"}),
+        Wrong{"UnknownAggregate", FamilyText("aggregate = \"avg\"", "aggregate"),
+              "4: tables.T.families.M.aggregate: \"avg\" is unknown; accepted: sum, min, max, hll"},
+        Wrong{"AggregateOfAPlainRule", FamilyText("aggregate = \"sum\""),
+              "4: tables.T.families: \"M\" is an aggregate family of sum, and the pattern new-cell "
+              "writes plain cells; accepted: a plain family, or the pattern aggregate"},
+        Wrong{"LatestAggregate", FamilyText("aggregate = \"sum\"", "latest"),
+              "4: tables.T.families.M.aggregate: a latest table keeps the newest values..."},
+        Wrong{
+            "BucketOfAPlainFamily", FamilyText("bucket = \"1d\""),
+            "4: tables.T.families.M.bucket: is for aggregate families; accepted: aggregate beside "
+            "it, or no bucket"},
+        Wrong{"BucketThatDividesNoDay",
+              FamilyText("aggregate = \"sum\", bucket = \"7h\"", "aggregate"),
+              "4: tables.T.families.M.bucket: divides no day; accepted: what divides a day..."},
+        Wrong{"BucketAsLongAsTheAge",
+              FamilyText("aggregate = \"sum\", bucket = \"1d\", max_age = \"24h\"", "aggregate"),
+              "4: tables.T.families.M.bucket: a bucket of 1d is not shorter than max_age, 1d; "
+              "accepted: a bucket that is shorter than max_age"}),
     NameOf);
 
 // A table T with these column rules, the first on line 6.
@@ -258,6 +272,22 @@ std::string ColumnsText(const std::string& rules, const std::string& pattern = "
 INSTANTIATE_TEST_SUITE_P(
     Columns, MistakeTest,
     testing::Values(
+        Wrong{"APlainRuleIntoAnAggregateFamily",
+              TableText("families.S = { aggregate = \"sum\" }\n"
+                        "columns = [\n{ family = \"M\" },\n{ family = \"S\" }]"),
+              "8: tables.T.columns[1].family: \"S\" is an aggregate family of sum, and the pattern "
+              "single-timestamp writes plain cells..."},
+        Wrong{
+            "AnAggregateRuleIntoAPlainFamily",
+            TableText("families.S = { aggregate = \"sum\" }\n"
+                      "columns = [\n{ family = \"M\" },\n{ family = \"S\", fields = [\"x\"] }]",
+                      "aggregate"),
+            "7: tables.T.columns[0].family: \"M\" is a plain family, and the pattern aggregate..."},
+        Wrong{"ASerializedAggregate",
+              TableText("families.S = { aggregate = \"sum\" }\n"
+                        "columns = [{ family = \"S\", serialize = \"json\" }]",
+                        "aggregate"),
+              "6: tables.T.columns[0].serialize: an aggregate family merges single values..."},
         Wrong{"UnknownKey", ColumnsText("{ family = \"M\" },\n{ family = \"M\", nane = \"x\" }"),
               "7: tables.T.columns[1].nane: unknown key, the nearest is name; accepted: family, "
               "fields, name, names, rename, serialize, value"},
@@ -326,7 +356,8 @@ TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
   EXPECT_EQ(MessageOf("[tables.T]\npattern = \"wide\"\nrow_key = 5\nfamilies.M = {}\n"
                       "[server]\nthreds = 1\nlisten = \"x\"\n[log]\nlevel = 1\n"),
             "t.toml:2: tables.T.pattern: \"wide\" is unknown; accepted: single-timestamp, "
-            "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest\n"
+            "single-timestamp-serialized, new-cell, new-cell-serialized, new-column, latest, "
+            "aggregate\n"
             "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
             "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
             "body_min_rate, body_timeout, drain_timeout, header_timeout, hosts, idle_timeout, "

@@ -211,6 +211,36 @@ columns = [{ family = "B" }]
   EXPECT_EQ(table.FamilyIndex("C"), -1);
 }
 
+TEST(ParseConfigTest, AnAggregateFamilyHasAKindAndMaybeABucket) {
+  const Config config = Parse(R"([tables.T]
+pattern = "aggregate"
+row_key = "{charity}"
+families.donations = { aggregate = "sum", bucket = "1d", max_age = "30d" }
+)");
+  const Table& table = config.schema->tables.at(0);
+  ASSERT_EQ(table.families.size(), 1u);
+  EXPECT_EQ(table.families[0].aggregate, Aggregate::kSum);
+  EXPECT_EQ(table.families[0].bucket_us, kUsPerDay);
+  EXPECT_EQ(KindOf(table.families[0]), "an aggregate family of sum with a bucket of 1d");
+  EXPECT_EQ(CellTime(table.families[0], 3 * kUsPerDay + 5), 3 * kUsPerDay);
+  ASSERT_EQ(table.columns.size(), 1u);
+  EXPECT_EQ(table.columns[0].family, "donations");
+  EXPECT_TRUE(table.columns[0].per_field);
+}
+
+TEST(ParseConfigTest, APlainTableMayHaveAnAggregateFamilyThatNoRuleFeeds) {
+  const Config config = Parse(R"([tables.T]
+pattern = "new-cell"
+row_key = "{meter}"
+families.METER = {}
+families.visits = { aggregate = "hll" }
+columns = [{ family = "METER" }]
+)");
+  const Table& table = config.schema->tables.at(0);
+  EXPECT_EQ(table.FindFamily("visits")->aggregate, Aggregate::kHll);
+  EXPECT_EQ(KindOf(*table.FindFamily("METER")), "a plain family");
+}
+
 TEST(ParseConfigTest, LatestMayKeepWholeRows) {
   EXPECT_TRUE(Parse(TableText("T", "latest", "keep = \"row\"")).schema->tables[0].keep_row);
   EXPECT_FALSE(Parse(TableText("T", "latest", "keep = \"cells\"")).schema->tables[0].keep_row);

@@ -12,6 +12,7 @@ TEST(PatternTest, HasTheNameOfTheFile) {
   EXPECT_EQ(ToString(Pattern::kNewCellSerialized), "new-cell-serialized");
   EXPECT_EQ(ToString(Pattern::kNewColumn), "new-column");
   EXPECT_EQ(ToString(Pattern::kLatest), "latest");
+  EXPECT_EQ(ToString(Pattern::kAggregate), "aggregate");
 }
 
 TEST(PatternTest, EachStandsInTheListOnce) {

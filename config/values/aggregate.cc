@@ -1,0 +1,166 @@
+#include "config/values/aggregate.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "config/values/digits.h"
+
+namespace tallyd {
+namespace {
+
+__extension__ using UInt128 = unsigned __int128;
+
+constexpr size_t kSumBytes = 16;
+
+bool FitsInt64(Int128 number) {
+  return number >= std::numeric_limits<int64_t>::min() &&
+         number <= std::numeric_limits<int64_t>::max();
+}
+
+Value StateOf(Int128 number, std::string* bytes) {
+  if (FitsInt64(number)) return Value::Int(static_cast<int64_t>(number));
+  bytes->clear();
+  for (size_t i = kSumBytes; i-- > 0;) {
+    bytes->push_back(static_cast<char>(static_cast<UInt128>(number) >> (8 * i)));
+  }
+  return Value::Bytes(*bytes);
+}
+
+// Of all but hll. A sum in bytes that fits an Int is none: one sum has one state.
+std::optional<Int128> NumberOf(Aggregate kind, const Value& state) {
+  if (state.type() == ValueType::kInt64) return state.AsInt();
+  if (kind != Aggregate::kSum || state.type() != ValueType::kBytes) return std::nullopt;
+  const std::string_view bytes = state.AsView();
+  if (bytes.size() != kSumBytes) return std::nullopt;
+  UInt128 number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
+  const auto sum = static_cast<Int128>(number);
+  return FitsInt64(sum) ? std::nullopt : std::optional(sum);
+}
+
+Int128 FoldNumbers(Aggregate kind, Int128 a, Int128 b) {
+  if (kind == Aggregate::kMin) return std::min(a, b);
+  if (kind == Aggregate::kMax) return std::max(a, b);
+  return static_cast<Int128>(static_cast<UInt128>(a) + static_cast<UInt128>(b));
+}
+
+Error NotAccepted(Aggregate kind, std::string_view what) {
+  std::string message(what);
+  message.append("; ").append(ToString(kind)).append(" takes ").append(InputsOf(kind));
+  return Invalid(std::move(message));
+}
+
+}  // namespace
+
+std::string_view ToString(Aggregate kind) {
+  switch (kind) {
+    case Aggregate::kSum:
+      return "sum";
+    case Aggregate::kMin:
+      return "min";
+    case Aggregate::kMax:
+      return "max";
+    case Aggregate::kHll:
+      break;
+  }
+  return "hll";
+}
+
+std::string_view InputsOf(Aggregate kind) {
+  return kind == Aggregate::kHll ? "a string or bytes" : "an int64 (a whole number)";
+}
+
+void AppendInt128(Int128 number, std::string* out) {
+  if (number < 0) out->push_back('-');
+  UInt128 rest = static_cast<UInt128>(number);
+  if (number < 0) rest = -rest;
+  const size_t first = out->size();
+  do {
+    out->push_back(static_cast<char>('0' + static_cast<int>(rest % 10)));
+    rest /= 10;
+  } while (rest > 0);
+  std::reverse(out->begin() + static_cast<std::ptrdiff_t>(first), out->end());
+}
+
+std::optional<Int128> ParseInt128(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  // Of negative numbers one more fits.
+  const UInt128 most = (static_cast<UInt128>(1) << 127) - (negative ? 0 : 1);
+  UInt128 number = 0;
+  for (const char digit : text) {
+    if (!IsDigit(digit)) return std::nullopt;
+    const auto next = static_cast<UInt128>(digit - '0');
+    if (number > (most - next) / 10) return std::nullopt;
+    number = number * 10 + next;
+  }
+  if (negative && number == 0) return std::nullopt;
+  return static_cast<Int128>(negative ? -number : number);
+}
+
+Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* bytes) {
+  const ValueType type = input.type();
+  if (kind != Aggregate::kHll) {
+    if (type == ValueType::kInt64) return input;
+  } else if (type == ValueType::kString || type == ValueType::kBytes) {
+    HyperLogLog sketch;
+    sketch.Add(input.AsView());
+    bytes->clear();
+    sketch.Encode(bytes);
+    return Value::Bytes(*bytes);
+  }
+  return NotAccepted(kind, "it is of type " + std::string(ToString(type)));
+}
+
+Result<Value> StateOfNumber(Aggregate kind, std::string_view digits, std::string* bytes) {
+  const std::optional<Int128> number = ParseInt128(digits);
+  if (kind == Aggregate::kHll) return NotAccepted(kind, "a number is no state of it");
+  if (!number) return NotAccepted(kind, "it is not a whole number of up to 128 bits");
+  if (kind != Aggregate::kSum && !FitsInt64(*number)) {
+    return NotAccepted(kind, "it is not a whole number of 64 bits");
+  }
+  return StateOf(*number, bytes);
+}
+
+Result<Value> StateOfBytes(Aggregate kind, std::string_view state) {
+  if (kind != Aggregate::kHll) return NotAccepted(kind, "bytes are no state of it");
+  const Value value = Value::Bytes(state);
+  if (!IsState(kind, value))
+    return Invalid("these bytes are not a state of hll, as raw=1 gives it");
+  return value;
+}
+
+bool IsState(Aggregate kind, const Value& state) {
+  if (kind != Aggregate::kHll) return NumberOf(kind, state).has_value();
+  return state.type() == ValueType::kBytes && HyperLogLog().Merge(state.AsView());
+}
+
+std::optional<Int128> ReadState(Aggregate kind, const Value& state) {
+  if (kind != Aggregate::kHll) return NumberOf(kind, state);
+  HyperLogLog sketch;
+  if (state.type() != ValueType::kBytes || !sketch.Merge(state.AsView())) return std::nullopt;
+  return static_cast<Int128>(sketch.Estimate());
+}
+
+bool AggregateFold::Add(const Value& state) {
+  if (kind_ == Aggregate::kHll) {
+    if (state.type() != ValueType::kBytes || !sketch_.Merge(state.AsView())) return false;
+  } else {
+    const std::optional<Int128> number = NumberOf(kind_, state);
+    if (!number) return false;
+    number_ = any_ ? FoldNumbers(kind_, number_, *number) : *number;
+  }
+  any_ = true;
+  return true;
+}
+
+Value AggregateFold::Get(std::string* bytes) const {
+  if (!any_) return {};
+  if (kind_ != Aggregate::kHll) return StateOf(number_, bytes);
+  bytes->clear();
+  sketch_.Encode(bytes);
+  return Value::Bytes(*bytes);
+}
+
+}  // namespace tallyd
