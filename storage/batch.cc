@@ -159,7 +159,7 @@ void PreviewBatch::PutCells(Entry* entry, std::string_view row_key, TimeUs time,
 }
 
 // What the store would keep of them, in a row's order: newest first, then read order.
-void PreviewBatch::Merge(const TableInfo& table, std::vector<Cell>* cells) {
+void PreviewBatch::Merge(const TableInfo& table, std::vector<Cell>* cells) const {
   const auto by_column = [&](const Cell& a, const Cell& b) {
     if (a.column.family != b.column.family) {
       return table.family_rank[a.column.family] < table.family_rank[b.column.family];
@@ -168,17 +168,34 @@ void PreviewBatch::Merge(const TableInfo& table, std::vector<Cell>* cells) {
   };
   std::sort(cells->begin(), cells->end(),
             [](const Cell& a, const Cell& b) { return a.written.IsNewerThan(b.written); });
-  static const GcRule kKeepAll;
+  std::vector<GcRule> rules(table.families.size());
+  for (size_t i = 0; i < rules.size(); ++i) rules[i].aggregate = table.families[i].rules.aggregate;
   CellMerge merge(table.mode == TableMode::kHistory ? CellMerge::Versions::kAll
                                                     : CellMerge::Versions::kNewest);
   merge.BeginRow();
   std::map<std::pair<FamilyId, std::string_view>, uint32_t> numbers;
-  std::erase_if(*cells, [&](const Cell& cell) {
+  std::vector<Cell> kept;
+  std::vector<size_t> last;  // By column: where its last cell is.
+  CellFolds folds;
+  for (const Cell& cell : *cells) {
     const auto number = static_cast<uint32_t>(numbers.size());
     const std::pair key(cell.column.family, cell.column.qualifier);
     const uint32_t column = numbers.try_emplace(key, number).first->second;
-    return merge.Take(column, cell.written.time, kKeepAll) != CellMerge::Fate::kLive;
+    const GcRule& rule = rules[cell.column.family];
+    const CellMerge::Fate fate = merge.Take(column, cell.written.time, rule);
+    if (fate == CellMerge::Fate::kFolds) {
+      folds.Add(*rule.aggregate, last[column], kept[last[column]].value, cell.value);
+    }
+    if (fate != CellMerge::Fate::kLive) continue;
+    last.resize(std::max(last.size(), size_t{column} + 1));
+    last[column] = kept.size();
+    kept.push_back(cell);
+  }
+  folds.ForEach([&](size_t place, const Value& state) {
+    kept[place].value =
+        state.type() == ValueType::kBytes ? Value::Bytes(folded_.Copy(state.AsView())) : state;
   });
+  *cells = std::move(kept);
   std::sort(cells->begin(), cells->end(), [&](const Cell& a, const Cell& b) {
     return a.written.time != b.written.time ? a.written.time > b.written.time : by_column(a, b);
   });

@@ -181,8 +181,8 @@ struct PreviewTable {
 //   mapper.Map(events, arrival, &preview);
 //   for (const PreviewTable& table : preview.Tables()) for (const Row& row : table.rows) ...
 //
-// Rows merge as the store merges them (of one row, column and time the later wins; latest tables
-// keep the newest), as if the store were empty. What Tables() returns views the PreviewBatch and is
+// Rows merge as the store merges them (of one row, column and time the later wins, or in aggregate
+// families all fold; latest tables keep the newest), as if the store were empty. What Tables() returns views the PreviewBatch and is
 // valid until the next Put.
 class PreviewBatch final : public Batch {
  public:
@@ -215,7 +215,7 @@ class PreviewBatch final : public Batch {
     Rows rows;
   };
 
-  static void Merge(const TableInfo& table, std::vector<Cell>* cells);
+  void Merge(const TableInfo& table, std::vector<Cell>* cells) const;
   Entry& Find(const TableInfo& table);
   void PutCells(Entry* entry, std::string_view row_key, TimeUs time,
                 std::span<const ColumnRef> columns, std::span<const Value> values);
@@ -223,6 +223,7 @@ class PreviewBatch final : public Batch {
   uint64_t puts_ = 0;
   std::vector<std::unique_ptr<Entry>> tables_;
   Arena arena_;
+  mutable Arena folded_;  // What Tables makes.
 };
 
 }  // namespace tallyd

@@ -1,11 +1,16 @@
 // CellMerge: which of the cells that were written to one row count. The one place that says which
-// of two writes to a cell wins, and which cells a family's rules give up; readers, sealing, latest
-// rows and previews all ask it.
+// of two writes to a cell wins, that those of an aggregate family are folded instead, and which
+// cells a family's rules give up; readers, sealing, latest rows and previews all ask it.
 //
 //   CellMerge merge(CellMerge::Versions::kAll);
 //   merge.BeginRow();
 //   for each cell, of each column the newest first:
-//     if (merge.Take(column, time, rule) == CellMerge::Fate::kLive) Use(cell);
+//     switch (merge.Take(column, time, rule)) {
+//       case CellMerge::Fate::kLive: Use(cell);
+//       case CellMerge::Fate::kFolds: fold it into the one that was taken before, if that is used;
+//
+// What is folded, AggregateFold (config/values/aggregate.h) knows; CellFolds keeps it for several
+// cells at once.
 //
 // "Newest first" is as WriteMoment has it: so of two writes to one cell the one that wins comes
 // first. Columns may be mixed. A column is a small number that the caller gives; cells that deletes
@@ -16,9 +21,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "config/values/aggregate.h"
 #include "config/values/time.h"
+#include "config/values/value.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -40,10 +50,12 @@ struct GcRule {
   bool both = false;                                   // Expired by age and by versions.
   TimeUs oldest = std::numeric_limits<TimeUs>::min();  // Older cells are past their age.
   uint32_t max_versions = std::numeric_limits<uint32_t>::max();
+  std::optional<Aggregate> aggregate;  // What is written to one cell is folded.
 
   static GcRule Of(const StoredFamily& family, TimeUs now) {
     GcRule rule;
     rule.visible = family.configured;
+    rule.aggregate = family.rules.aggregate;
     if (!family.configured) return rule;
     const Family& keep = family.rules;
     // No cell is older than the epoch; the clock may say so, and the age may be any.
@@ -70,6 +82,7 @@ class CellMerge {
   enum class Fate : uint8_t {
     kLive,
     kCovered,  // A later write to the same cell came before.
+    kFolds,    // The same of an aggregate family: they count together, if that one does.
     kExpired,
   };
 
@@ -79,7 +92,7 @@ class CellMerge {
 
   Fate Take(uint32_t column, TimeUs time, const GcRule& rule) {
     OfColumn& state = StateOf(column);
-    if (state.last == time) return Fate::kCovered;
+    if (state.last == time) return rule.aggregate ? Fate::kFolds : Fate::kCovered;
     state.last = time;
     const uint32_t version = state.live++;
     if (newest_only_ && version > 0) return Fate::kCovered;
@@ -106,6 +119,30 @@ class CellMerge {
   const bool newest_only_;
   uint64_t row_ = 0;
   std::vector<OfColumn> columns_;
+};
+
+// CellFolds: the cells of one row and time to which aggregate families' inputs were written more
+// than once. A cell is known by the caller's number of its place. Not thread-safe.
+class CellFolds {
+ public:
+  bool empty() const { return folds_.empty(); }
+  void Clear() { folds_.clear(); }
+
+  // Folds `value` into the cell at `place`, which holds `first`. False: one of them is no state.
+  bool Add(Aggregate kind, size_t place, const Value& first, const Value& value) {
+    const auto [fold, added] = folds_.try_emplace(place, kind);
+    return (!added || fold->second.Add(first)) && fold->second.Add(value);
+  }
+
+  // Calls `use(place, state)` for each; the state's bytes are there during the call.
+  template <class Use>
+  void ForEach(const Use& use) const {
+    std::string bytes;
+    for (const auto& [place, fold] : folds_) use(place, fold.Get(&bytes));
+  }
+
+ private:
+  std::unordered_map<size_t, AggregateFold> folds_;
 };
 
 }  // namespace tallyd

@@ -6,6 +6,7 @@
 #ifndef TALLYD_STORAGE_TABLE_INFO_H_
 #define TALLYD_STORAGE_TABLE_INFO_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,7 +47,7 @@ struct RuleMark {
 struct StoredFamily {
   std::string name;
   bool configured = false;  // False: no longer in the file; its cells are kept and not shown.
-  Family rules;             // Of configured families.
+  Family rules;             // Of configured families; of all others only what it is (KindOf).
   Family last = {};         // The rules that it had when it was last in the file.
   TimeUs whole_from = 0;    // Older cells may have gone under rules that kept less.
 };
@@ -74,6 +75,13 @@ struct TableInfo {
     return std::nullopt;
   }
 };
+
+// Whether what is written to some of the table's cells is folded.
+inline bool HasAggregates(const TableInfo& table) {
+  return std::ranges::any_of(table.families, [](const StoredFamily& family) {
+    return family.rules.aggregate.has_value();
+  });
+}
 
 using TablePtr = std::shared_ptr<const TableInfo>;
 

@@ -37,6 +37,9 @@ inline std::optional<int64_t> AgeAlone(const Family& family) {
 // What the file says that a family is, which cannot change on data: "a plain family", "an aggregate
 // family of sum with a bucket of 1d".
 std::string KindOf(const Family& family);
+inline bool SameKind(const Family& a, const Family& b) {
+  return a.aggregate == b.aggregate && a.bucket_us == b.bucket_us;
+}
 
 // The time of the cell that something of this time is written to.
 inline TimeUs CellTime(const Family& family, TimeUs time) {

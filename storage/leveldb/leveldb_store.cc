@@ -172,6 +172,7 @@ void LevelDbStore::AddDrop(TableId id, LevelDbBatch* batch) {
 void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
   auto* own = dynamic_cast<LevelDbBatch*>(batch.get());
   if (own == nullptr) return done(Invalid("the batch is not of this store"));
+  own->Finish();
   if (own->deletes().empty()) return committer_->Submit(std::move(batch), std::move(done));
   committer_->Submit(std::move(batch), [this, done = std::move(done)](Status status) {
     if (status) sealer_->Wake();

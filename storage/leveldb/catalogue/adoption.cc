@@ -81,7 +81,8 @@ bool IsConfiguredSo(const Table& configured, const TableInfo& table) {
   return std::all_of(configured.families.begin(), configured.families.end(),
                      [&](const Family& family) {
                        const auto known = table.FindFamily(family.name);
-                       return known && SameGc(table.families[*known].last, family);
+                       return known && SameGc(table.families[*known].last, family) &&
+                              SameKind(table.families[*known].last, family);
                      });
 }
 

@@ -28,6 +28,19 @@ std::string Difference(std::string_view what, std::string_view stored,
                      stored, configured);
 }
 
+// What a family is may not change either.
+std::string FamilyDifferences(const TableInfo& stored, const Table& configured) {
+  std::string differences;
+  for (const Family& family : configured.families) {
+    const std::optional<FamilyId> known = stored.FindFamily(family.name);
+    if (!known || SameKind(stored.families[*known].last, family)) continue;
+    if (!differences.empty()) differences += "; ";
+    differences += fmt::format("family {} is {} in the stored data and {} in the configuration",
+                               family.name, KindOf(stored.families[*known].last), KindOf(family));
+  }
+  return differences;
+}
+
 // What of the table may not change while it holds a row, and does; empty if nothing does.
 std::string Differences(const TableInfo& stored, const Table& configured) {
   const TableMode mode = ModeOf(configured);
@@ -43,7 +56,9 @@ std::string Differences(const TableInfo& stored, const Table& configured) {
     if (!differences.empty()) differences += "; ";
     differences += difference;
   }
-  return differences;
+  const std::string families = FamilyDifferences(stored, configured);
+  if (!differences.empty() && !families.empty()) differences += "; ";
+  return differences + families;
 }
 
 Error HasData(const TableInfo& stored, const std::string& differences) {
@@ -73,6 +88,9 @@ TablePtr Configure(TableInfo table, uint64_t adoption, const Table* configured) 
     // An orphaned table shows everything: what it kept is no longer known.
     family.configured = rules != nullptr || configured == nullptr;
     family.rules = rules ? *rules : Family{};
+    // What it is, it stays: cells are folded wherever they are read or written again.
+    family.rules.aggregate = family.last.aggregate;
+    family.rules.bucket_us = family.last.bucket_us;
     family.rules.name = family.name;
   }
   std::vector<FamilyId> by_name(table.families.size());

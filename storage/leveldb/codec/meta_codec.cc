@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMagic = "tallyd";
 constexpr char kRecordVersion = 1;
 constexpr char kTableVersion = 2;
-constexpr char kPlainFamily = 0;
+constexpr uint8_t kPlainFamily = 0;  // Others are their Aggregate.
 constexpr uint8_t kDeleteHasFamily = 1;
 constexpr uint8_t kDeleteHasQualifier = 2;
 constexpr uint64_t kMaxFamilies = std::numeric_limits<FamilyId>::max();
@@ -84,17 +84,29 @@ bool GetOptional(ByteReader* in, std::optional<T>* number) {
 
 void PutFamily(std::string* record, const StoredFamily& family) {
   PutString(record, family.name);
-  record->push_back(kPlainFamily);
+  const Family& last = family.last;
+  record->push_back(
+      static_cast<char>(last.aggregate ? static_cast<uint8_t>(*last.aggregate) : kPlainFamily));
+  if (last.aggregate) PutOptional(record, last.bucket_us);
   PutOptional(record, family.last.max_age_us);
   PutOptional(record, family.last.max_versions);
   record->push_back(family.last.expire_by_both ? 1 : 0);
   PutVarint(record, static_cast<uint64_t>(family.whole_from));
 }
 
-bool GetFamily(ByteReader* in, StoredFamily* family) {
+bool GetKind(ByteReader* in, Family* family) {
   uint8_t kind = 0;
+  if (!in->GetByte(&kind)) return false;
+  if (kind == kPlainFamily) return true;
+  if (kind > static_cast<uint8_t>(Aggregate::kHll)) return false;
+  family->aggregate = static_cast<Aggregate>(kind);
+  // Cell times are divided by it.
+  return GetOptional(in, &family->bucket_us) && family->bucket_us != int64_t{0};
+}
+
+bool GetFamily(ByteReader* in, StoredFamily* family) {
   uint8_t by_both = 0;
-  if (!GetText(in, &family->name) || !in->GetByte(&kind) || kind != kPlainFamily ||
+  if (!GetText(in, &family->name) || !GetKind(in, &family->last) ||
       !GetOptional(in, &family->last.max_age_us) || !GetOptional(in, &family->last.max_versions) ||
       !in->GetByte(&by_both) || by_both > 1 || !GetTime(in, &family->whole_from)) {
     return false;

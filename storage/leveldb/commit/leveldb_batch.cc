@@ -1,6 +1,7 @@
 #include "storage/leveldb/commit/leveldb_batch.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 #include "storage/leveldb/codec/entry_codec.h"
@@ -18,12 +19,23 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
       std::find(new_sets_.begin(), new_sets_.end(), &set) == new_sets_.end()) {
     new_sets_.push_back(&set);
   }
+  if (HasAggregates(table)) {
+    std::vector<ColumnRef> columns;
+    for (const Column& column : set.columns) columns.push_back(column.ref());
+    return PutFolded(table, row_key, time, &set, columns, values);
+  }
   const Op op = BeginPut(table, row_key, time);
   FinishPut(op, AppendEntry(set, values, &bytes_));
 }
 
 void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
                        std::span<const ColumnRef> columns, std::span<const Value> values) {
+  if (HasAggregates(table)) return PutFolded(table, row_key, time, nullptr, columns, values);
+  PutPlain(table, row_key, time, columns, values);
+}
+
+void LevelDbBatch::PutPlain(const TableInfo& table, std::string_view row_key, TimeUs time,
+                            std::span<const ColumnRef> columns, std::span<const Value> values) {
   const auto before = [&](const ColumnRef& a, const ColumnRef& b) {
     if (a.family != b.family) return table.family_rank[a.family] < table.family_rank[b.family];
     return a.qualifier < b.qualifier;
@@ -44,6 +56,71 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
     sorted_values.push_back(values[i]);
   }
   FinishPut(op, AppendEntry(sorted_columns, sorted_values, &bytes_));
+}
+
+// Plain cells beside them are put as ever.
+void LevelDbBatch::PutFolded(const TableInfo& table, std::string_view row_key, TimeUs time,
+                             const ColumnSet* set, std::span<const ColumnRef> columns,
+                             std::span<const Value> values) {
+  std::vector<Value> plain(values.begin(), values.end());
+  std::string key(MaxEntryKeyBytes(row_key.size()), '\0');
+  key.resize(static_cast<size_t>(EncodeEntryKey(key.data(), table.id, row_key, time) - key.data()));
+  Folding* row = nullptr;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const ColumnRef& column = columns[i];
+    const std::optional<Aggregate> kind = table.families[column.family].rules.aggregate;
+    if (!kind || values[i].is_null()) continue;
+    if (row == nullptr) {
+      const auto [found, added] = folding_.try_emplace(std::move(key));
+      row = &found->second;
+      if (added) {
+        row->table = table.id;
+        row->time = time;
+        row->set = set;
+      }
+      if (row->set != set) row->set = nullptr;
+    }
+    const std::pair name(table.family_rank[column.family], std::string(column.qualifier));
+    auto& cell = row->cells.try_emplace(name, column.family, AggregateFold(*kind)).first->second;
+    [[maybe_unused]] const bool is_state = cell.second.Add(values[i]);
+    assert(is_state);
+    plain[i] = Value();
+  }
+  if (row != nullptr) {
+    adoption_ = std::min(adoption_, table.adoption);
+    Touch(table.id);
+  }
+  if (std::ranges::any_of(plain, [](const Value& value) { return !value.is_null(); })) {
+    PutPlain(table, row_key, time, columns, plain);
+  }
+}
+
+void LevelDbBatch::Finish() {
+  for (const auto& [key, row] : folding_) Encode(key, row);
+  folding_.clear();
+}
+
+void LevelDbBatch::Encode(std::string_view key, const Folding& row) {
+  Arena arena;
+  std::string bytes;
+  std::vector<ColumnRef> columns;
+  std::vector<Value> values;
+  for (const auto& [name, cell] : row.cells) {
+    const Value state = cell.second.Get(&bytes);
+    columns.push_back({cell.first, name.second});
+    values.push_back(state.type() == ValueType::kBytes ? Value::Bytes(arena.Copy(bytes)) : state);
+  }
+  Op op;
+  op.table = row.table;
+  op.time = row.time;
+  op.offset = bytes_.size();
+  bytes_.Append(key);
+  op.key_size = static_cast<uint32_t>(key.size());
+  // A set has its columns in the order of `cells`, which lack those that no input had.
+  const bool by_set = row.set != nullptr && row.set->columns.size() == columns.size();
+  const bool any =
+      by_set ? AppendEntry(*row.set, values, &bytes_) : AppendEntry(columns, values, &bytes_);
+  FinishPut(op, any);
 }
 
 LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view row_key,
@@ -92,6 +169,7 @@ int32_t LevelDbBatch::FindTwin(const Op& op) const {
 }
 
 void LevelDbBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
+  Finish();  // It hides what was put before it, and nothing that comes.
   Op op;
   op.kind = OpKind::kDelete;
   op.mode = table.mode;

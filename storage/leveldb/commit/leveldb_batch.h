@@ -1,13 +1,19 @@
 // LevelDbBatch: a Batch that holds its changes as database keys and values, ready but for their
 // sequence numbers, which the committer knows. One buffer for all bytes; a Put allocates nothing
 // once the buffer has grown. Filled by one thread, then read by the committer's.
+//
+// The cells of aggregate families are folded here before they are encoded, so that however many
+// inputs of one cell a batch has, they are one entry: they wait, by row and time, until a delete
+// comes or Finish is called, which whoever submits the batch does.
 #ifndef TALLYD_STORAGE_LEVELDB_COMMIT_LEVELDB_BATCH_H_
 #define TALLYD_STORAGE_LEVELDB_COMMIT_LEVELDB_BATCH_H_
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/batch.h"
@@ -49,7 +55,12 @@ class LevelDbBatch final : public Batch {
   void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) override;
   void NoteSpelling(std::string_view stream, std::string_view field) override;
   void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) override;
-  bool empty() const override { return ops_.empty() && fields_.empty() && missed_.empty(); }
+  bool empty() const override {
+    return ops_.empty() && folding_.empty() && fields_.empty() && missed_.empty();
+  }
+
+  // Encodes what is being folded. Before the batch is submitted; a Put may follow all the same.
+  void Finish();
 
   // The batch commits in a group of its own; right before, on the committer's thread, `call` may
   // still add records to it. An error refuses the batch.
@@ -86,9 +97,25 @@ class LevelDbBatch final : public Batch {
   uint64_t adoption() const { return adoption_; }
   // False: it only removes, or records what the store itself does.
   bool stores_events() const;
+  // REQUIRES: Finish was called since the last Put.
   size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
 
  private:
+  // The aggregate cells of one row and time.
+  struct Folding {
+    TableId table = 0;
+    TimeUs time = 0;
+    const ColumnSet* set = nullptr;  // That all were put by; null: `cells` tells their names.
+    // By the rank of the family, and the qualifier: in read order.
+    std::map<std::pair<uint16_t, std::string>, std::pair<FamilyId, AggregateFold>> cells;
+  };
+
+  void PutPlain(const TableInfo& table, std::string_view row_key, TimeUs time,
+                std::span<const ColumnRef> columns, std::span<const Value> values);
+  void PutFolded(const TableInfo& table, std::string_view row_key, TimeUs time,
+                 const ColumnSet* set, std::span<const ColumnRef> columns,
+                 std::span<const Value> values);
+  void Encode(std::string_view key, const Folding& row);
   Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   void FinishPut(Op op, bool any_value);
   int32_t FindTwin(const Op& op) const;
@@ -97,6 +124,7 @@ class LevelDbBatch final : public Batch {
 
   const FieldCatalogue& known_fields_;
   ByteBuffer bytes_;
+  std::map<std::string, Folding, std::less<>> folding_;  // By the key of the entry.
   std::vector<Op> ops_;
   std::vector<DeleteSpec> deletes_;
   Trim trim_;

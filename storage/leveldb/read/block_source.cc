@@ -223,8 +223,8 @@ Result<const ShapeCells*> BlockSource::Cells() {
 Status BlockSource::AddTo(RowAssembler* row) {
   const Result<const ShapeCells*> cells = Cells();
   if (!cells) return cells.error();
-  row->Add(time_, sequence_, **cells, entry_);
-  return {};
+  if (row->Add(time_, sequence_, **cells, entry_)) return {};
+  return file_->Damaged(Error(ErrorCode::kCorruption, "an aggregate's state is malformed"));
 }
 
 // Text goes to entry->bytes first and is cut out when that has its final place.

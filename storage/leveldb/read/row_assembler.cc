@@ -131,6 +131,8 @@ void RowAssembler::Begin() {
   deletes_.clear();
   merge_.BeginRow();
   if (versions_ > 0) returned_.assign(plan_->columns(), 0);
+  folds_.Clear();
+  ++rows_;
   time_ = -1;
   part_entries_ = 0;
 }
@@ -180,18 +182,19 @@ bool RowAssembler::Add(TimeUs time, uint64_t sequence, std::string_view entry) {
   return good;
 }
 
-void RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, uint32_t entry) {
-  if (!Begin(time, sequence)) return;
+bool RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, uint32_t entry) {
+  if (!Begin(time, sequence)) return true;
   careful_ = counting_ || cell_deletes_ || part_entries_ > 1 || time < cells.ageless_from;
-  if (!careful_ && !cells_.Contains(time)) return;
+  if (!careful_ && !cells_.Contains(time)) return true;
   set_ = cells.set;
   const uint32_t written = part_writers_;
   const size_t before = row_.cells.size();
+  bool good = true;
   if (careful_) {
     for (size_t i = 0; i < cells.columns.size(); ++i) {
       CellView cell = cells.blank[i];
       cell.value = ValueOf(cells.columns[i], entry);
-      Consider(*cells.columns[i].pick, cell);
+      good = Consider(*cells.columns[i].pick, cell) && good;
     }
   } else {
     row_.cells.insert(row_.cells.end(), cells.blank.begin(), cells.blank.end());
@@ -199,11 +202,15 @@ void RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, 
     for (const ShapeCells::OfColumn& column : cells.columns) (to++)->value = ValueOf(column, entry);
   }
   End(before, written);
+  return good;
 }
 
 // The block may go before the row does.
 Value RowAssembler::ValueOf(const ShapeCells::OfColumn& column, uint32_t entry) {
-  const Value value = column.data->At(column.IndexOf(entry));
+  return Copy(column.data->At(column.IndexOf(entry)));
+}
+
+Value RowAssembler::Copy(const Value& value) {
   if (value.type() == ValueType::kString) return Value::String(arena_.Copy(value.AsView()));
   if (value.type() == ValueType::kBytes) return Value::Bytes(arena_.Copy(value.AsView()));
   return value;
@@ -229,7 +236,7 @@ bool RowAssembler::AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::str
     cell.column = column.ref();
     cell.set_index = i;
     if (careful_) {
-      Consider(pick, cell);
+      if (!Consider(pick, cell)) return false;
     } else {
       row_.cells.push_back(cell);
     }
@@ -245,16 +252,35 @@ bool RowAssembler::AddByName(uint32_t count, std::string_view cells) {
       return false;
     }
     const ColumnPlan::Pick& pick = plan_->Named(cell.column);
-    if (pick.selected) Consider(pick, cell);
+    if (pick.selected && !Consider(pick, cell)) return false;
   }
   return in.done();
 }
 
-void RowAssembler::Consider(const ColumnPlan::Pick& pick, const CellView& cell) {
-  if (cell_deletes_ && HidesCell(cell.column)) return;
-  if (merge_.Take(pick.number, time_, *pick.rule) != CellMerge::Fate::kLive) return;
-  if (!cells_.Contains(time_) || (versions_ > 0 && HasEnough(pick.number))) return;
+// False: the cell is to be folded, and is no state.
+bool RowAssembler::Consider(const ColumnPlan::Pick& pick, const CellView& cell) {
+  if (cell_deletes_ && HidesCell(cell.column)) return true;
+  const CellMerge::Fate fate = merge_.Take(pick.number, time_, *pick.rule);
+  if (fate == CellMerge::Fate::kFolds) return Fold(pick, cell.value);
+  if (fate != CellMerge::Fate::kLive) return true;
+  if (!cells_.Contains(time_) || (versions_ > 0 && HasEnough(pick.number))) return true;
+  MarkPlace(pick, row_.cells.size());
   row_.cells.push_back(cell);
+  return true;
+}
+
+// Into the cell of the same column and time, if that is given at all.
+bool RowAssembler::Fold(const ColumnPlan::Pick& pick, const Value& value) {
+  if (pick.number >= places_.size()) return true;
+  const Place& place = places_[pick.number];
+  if (place.row != rows_ || place.cell < part_begin_) return true;
+  return folds_.Add(*pick.rule->aggregate, place.cell, row_.cells[place.cell].value, value);
+}
+
+void RowAssembler::MarkPlace(const ColumnPlan::Pick& pick, size_t place) {
+  if (!pick.rule->aggregate) return;
+  if (pick.number >= places_.size()) places_.resize(plan_->columns());
+  places_[pick.number] = {rows_, place};
 }
 
 // Counts the cell if the spec asks for one more of its column.
@@ -280,13 +306,20 @@ void RowAssembler::StartTime(TimeUs time) {
 // A second entry of the same time came: what the first gave is not to be given again.
 void RowAssembler::MarkEmitted() {
   for (size_t i = part_begin_; i < row_.cells.size(); ++i) {
-    merge_.MarkTaken(plan_->Named(row_.cells[i].column).number, time_);
+    const ColumnPlan::Pick& pick = plan_->Named(row_.cells[i].column);
+    merge_.MarkTaken(pick.number, time_);
+    MarkPlace(pick, i);
   }
 }
 
 void RowAssembler::FinishPart() {
   const auto end = static_cast<uint32_t>(row_.cells.size());
   if (part_entries_ == 0 || end == part_begin_) return;
+  if (!folds_.empty()) {
+    folds_.ForEach(
+        [&](size_t place, const Value& state) { row_.cells[place].value = Copy(state); });
+    folds_.Clear();
+  }
   if (part_writers_ > 1) {
     const std::vector<uint16_t>& rank = plan_->table().family_rank;
     std::sort(row_.cells.begin() + part_begin_, row_.cells.end(),

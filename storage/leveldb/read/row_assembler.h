@@ -1,5 +1,5 @@
 // RowAssembler: the entries of one row, newest first -> a Row. Applies, in this order: deletes; of
-// writes to the same column and time the later; GC; the spec's range of cell times; the spec's
+// writes to the same column and time the later, or in aggregate families all, folded; GC; the spec's range of cell times; the spec's
 // number of versions. Decodes only what is selected. Entries are copied when they are taken, so the
 // bytes given need not stay. What is selected, and by which rule cells expire, its ColumnPlan
 // tells. Neither is thread-safe.
@@ -122,7 +122,7 @@ class RowAssembler {
   // False if the entry is malformed. REQUIRES: in descending order of (time, sequence).
   bool Add(TimeUs time, uint64_t sequence, std::string_view entry);
   // The same of an entry of a column block.
-  void Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, uint32_t entry);
+  bool Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, uint32_t entry);
   // Whether there is a cell to return that is newer than `time`.
   bool HasCellAfter(TimeUs time) const { return !row_.cells.empty() && time != time_; }
   // Completes row(), but for its key; false when there is no cell to return.
@@ -137,9 +137,12 @@ class RowAssembler {
   Value ValueOf(const ShapeCells::OfColumn& column, uint32_t entry);
   bool AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values);
   bool AddByName(uint32_t count, std::string_view cells);
-  void Consider(const ColumnPlan::Pick& pick, const CellView& cell);
+  bool Consider(const ColumnPlan::Pick& pick, const CellView& cell);
+  bool Fold(const ColumnPlan::Pick& pick, const Value& value);
+  Value Copy(const Value& value);
   void StartTime(TimeUs time);
   void MarkEmitted();
+  void MarkPlace(const ColumnPlan::Pick& pick, size_t place);
   void FinishPart();
   bool HidesCell(const ColumnRef& column) const;
   bool HasEnough(uint32_t column);
@@ -154,6 +157,16 @@ class RowAssembler {
   std::vector<const DeleteRange*> deletes_;
   CellMerge merge_;
   std::vector<uint32_t> returned_;  // By column: how many cells of the row; where versions_ counts.
+
+  // Of columns of aggregate families: where in row_.cells their last cell is, and in which row
+  // that was; what the part's cells fold to.
+  struct Place {
+    uint64_t row = 0;
+    size_t cell = 0;
+  };
+  std::vector<Place> places_;  // By column.
+  uint64_t rows_ = 0;
+  CellFolds folds_;
 
   // The entry at hand, and the part that its time makes.
   TimeUs time_ = -1;

@@ -93,8 +93,9 @@ TimeUs LifeOf(const TableInfo& table) {
 
 // Of these files, which are in the order of `all`, only those that cover no write in one that
 // stays: what has expired by clock and rules of today may not have by those of tomorrow, and then
-// no value may be seen that was corrected.
-View::Files MayGo(View::Files expired, const View::Files& all) {
+// no value may be seen that was corrected. Of a cell to which inputs are `folded`, none may go
+// before the others.
+View::Files MayGo(View::Files expired, const View::Files& all, bool folded) {
   View::Files staying;
   auto next = expired.begin();
   for (const BlockFilePtr& file : all) {
@@ -106,7 +107,9 @@ View::Files MayGo(View::Files expired, const View::Files& all) {
   }
   for (size_t kept = 0; kept < staying.size(); ++kept) {
     for (size_t i = 0; i < expired.size();) {
-      if (expired[i]->info().MayCover(staying[kept]->info())) {
+      const BlockFileInfo& gone = expired[i]->info();
+      const BlockFileInfo& stays = staying[kept]->info();
+      if (gone.MayCover(stays) || (folded && stays.MayCover(gone))) {
         staying.push_back(expired[i]);
         expired.erase(expired.begin() + static_cast<ptrdiff_t>(i));
       } else {
@@ -138,8 +141,10 @@ Result<Progress> ExpiryJob::Work(const ViewPtr& view) {
 
 View::Files ExpiryJob::FindExpired(const View& view) {
   std::map<TableId, TimeUs> lives;
+  std::set<TableId> folded;
   for (const TablePtr& table : context_.state().catalogue.Tables()) {
     lives[table->id] = LifeOf(*table);
+    if (HasAggregates(*table)) folded.insert(table->id);
   }
   const TimeUs now = context_.retention_now();
   TimeUs least_left = kEver;
@@ -157,7 +162,7 @@ View::Files ExpiryJob::FindExpired(const View& view) {
       }
     }
     if (of_table.empty()) continue;
-    of_table = MayGo(std::move(of_table), *files);
+    of_table = MayGo(std::move(of_table), *files, folded.contains(table));
     expired.insert(expired.end(), of_table.begin(), of_table.end());
   }
   next_ = least_left == kEver ? kNever : LookAgain(least_left);

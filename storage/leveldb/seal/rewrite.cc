@@ -83,9 +83,10 @@ DeleteList DeletesOf(Lease* lease, TableId table) {
 }
 
 // The files of a table beside these that may hold what an entry of these covers.
-View::Files OthersOf(Lease* lease, TableId table, const View::Files& from) {
+View::Files OthersOf(Lease* lease, const TableInfo& table, const View::Files& from) {
   const Access access(lease);
-  return access ? FilesCoveredBy(from, access.view().FilesOf(table)) : View::Files();
+  if (!access) return {};
+  return FilesCoveredBy(from, access.view().FilesOf(table.id), HasAggregates(table));
 }
 
 uint64_t LastOf(const DeleteList& deletes) {
@@ -230,7 +231,7 @@ class FileMerger {
         from_(std::move(from)),
         deletes_(DeletesOf(lease, table->id)),
         plan_(table, input.state->sets, input.now),
-        kept_(&plan_, deletes_, OthersOf(lease, table->id, from_), std::nullopt),
+        kept_(&plan_, deletes_, OthersOf(lease, *table, from_), std::nullopt),
         writer_({&input.database->shelf(), table, Deletes(), NextWidth(input.window_us),
                  &input.state->next_file}) {}
 

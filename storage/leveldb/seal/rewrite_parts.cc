@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace tallyd {
 namespace {
@@ -27,8 +28,9 @@ bool HasCell(const WholeEntry& entry) {
 
 }  // namespace
 
-View::Files FilesCoveredBy(const View::Files& from, const View::Files& all) {
-  const BlockFileInfo hull = HullOf(from);
+View::Files FilesCoveredBy(const View::Files& from, const View::Files& all, bool folded) {
+  BlockFileInfo hull = HullOf(from);
+  if (folded) hull.max_sequence = std::numeric_limits<uint64_t>::max();
   View::Files covered;
   std::ranges::copy_if(all, std::back_inserter(covered), [&](const BlockFilePtr& file) {
     return hull.MayCover(file->info()) && std::find(from.begin(), from.end(), file) == from.end();
@@ -50,7 +52,8 @@ KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files other
       deletes_(std::move(deletes)),
       others_(std::move(others)),
       head_sequence_(head_sequence),
-      ageless_from_(plan->ageless_from()) {
+      ageless_from_(plan->ageless_from()),
+      has_aggregates_(HasAggregates(plan->table())) {
   std::sort(others_.begin(), others_.end(), [](const BlockFilePtr& a, const BlockFilePtr& b) {
     return a->info().max_time > b->info().max_time;
   });
@@ -58,7 +61,7 @@ KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files other
 
 EntrySource* KeptEntries::Alone(std::string* bound) {
   EntrySource* first = merge_.top();
-  if (first == nullptr) return nullptr;
+  if (first == nullptr || next_in_group_ < group_.size()) return nullptr;
   const std::optional<std::string_view> others = merge_.NextRowOfOthers();
   if (others == first->row_key()) return nullptr;
   // What was read last may cover cells of it.
@@ -70,13 +73,72 @@ EntrySource* KeptEntries::Alone(std::string* bound) {
 }
 
 Result<bool> KeptEntries::Next() {
-  while (merge_.top() != nullptr) {
+  while (true) {
+    if (next_in_group_ < group_.size()) {
+      entry_ = std::move(group_[next_in_group_++]);
+      return true;
+    }
+    if (merge_.top() == nullptr) return false;
     Status done = Read(&entry_);
-    if (done && head_sequence_) done = Fold();
+    const bool in_group = (head_sequence_ || has_aggregates_) && IsFollowedByRewrite();
+    if (done && in_group) done = ReadGroup();
     if (!done) return done.error();
+    if (in_group) continue;
+    if (head_sequence_) entry_.sequence = *head_sequence_;
     if (HasCell(entry_)) return true;
   }
-  return false;
+}
+
+// Several events may have written to one row at one time. entry_ is the latest; those of a head
+// become one.
+Status KeptEntries::ReadGroup() {
+  group_.clear();
+  next_in_group_ = 0;
+  targets_.clear();
+  folded_.Reset();
+  for (bool more = true; more;) {
+    if (!FoldCells(&entry_)) {
+      return Error(ErrorCode::kCorruption, "a stored state of an aggregate is malformed");
+    }
+    if (HasCell(entry_)) group_.push_back(std::move(entry_));
+    more = IsFollowedByRewrite();
+    const Status read = more ? Read(&entry_) : Status();
+    if (!read) return read;
+  }
+  PutFolded();
+  if (!head_sequence_ || group_.empty()) return {};
+  if (group_.size() > 1) group_ = {Join(group_)};
+  group_[0].sequence = *head_sequence_;
+  return {};
+}
+
+// False: some input is no state.
+bool KeptEntries::FoldCells(WholeEntry* entry) {
+  bool good = true;
+  for (const auto& [cell, column] : other_inputs_) {
+    const Value value = std::exchange(entry->values[cell], Value());
+    const auto target = targets_.find(column);
+    if (target == targets_.end()) continue;  // It has expired, and so has this one.
+    auto& [place, in_place, fold] = target->second;
+    if (!fold) {
+      const ColumnPlan::Pick& pick = plan_->Named(entry->column(cell));
+      fold.emplace(*pick.rule->aggregate);
+      good = fold->Add(group_[place].values[in_place]) && good;
+    }
+    good = fold->Add(value) && good;
+  }
+  for (const auto& [cell, column] : first_inputs_) targets_[column] = {group_.size(), cell, {}};
+  return good;
+}
+
+void KeptEntries::PutFolded() {
+  std::string bytes;
+  for (const auto& [column, target] : targets_) {
+    if (!target.fold) continue;
+    const Value state = target.fold->Get(&bytes);
+    group_[target.entry].values[target.cell] =
+        state.type() == ValueType::kBytes ? Value::Bytes(folded_.Copy(bytes)) : state;
+  }
 }
 
 // Reads the next entry, without the cells that are not to be kept.
@@ -91,6 +153,8 @@ Status KeptEntries::Read(WholeEntry* entry) {
   }
   time_ = source->time();
   any_ = true;
+  first_inputs_.clear();
+  other_inputs_.clear();
   Status done = source->Read(entry);
   if (done) done = merge_.Next();
   if (done && NeedsLook(*entry)) DropCells(entry);
@@ -114,7 +178,7 @@ void KeptEntries::DropCells(WholeEntry* entry) {
       hiding_.push_back(deleted);
     }
   }
-  std::optional<bool> covers;  // An older write that lies elsewhere, maybe.
+  std::optional<bool> elsewhere;
   for (size_t i = 0; i < entry->values.size(); ++i) {
     if (entry->values[i].is_null()) continue;
     const ColumnRef column = entry->column(i);
@@ -124,18 +188,25 @@ void KeptEntries::DropCells(WholeEntry* entry) {
       // A column of a family that this plan's table does not know yet is none of its business.
       const CellMerge::Fate fate = pick.selected ? cells_.Take(pick.number, entry->time, *pick.rule)
                                                  : CellMerge::Fate::kLive;
-      if (fate == CellMerge::Fate::kExpired && !covers) covers = MayCoverElsewhere(*entry);
-      keep = fate == CellMerge::Fate::kLive || (fate == CellMerge::Fate::kExpired && *covers);
+      if (fate == CellMerge::Fate::kExpired && !elsewhere) elsewhere = MayBeElsewhere(*entry);
+      const bool folds = fate == CellMerge::Fate::kFolds;
+      keep = folds || fate == CellMerge::Fate::kLive ||
+             (fate == CellMerge::Fate::kExpired && *elsewhere);
+      if (keep && pick.selected && pick.rule->aggregate) {
+        (folds ? other_inputs_ : first_inputs_).emplace_back(i, pick.number);
+      }
     }
     if (!keep) entry->values[i] = Value();
   }
 }
 
-bool KeptEntries::MayCoverElsewhere(const WholeEntry& entry) const {
+// Whether a file that is not looked at may have an older write to a cell of the entry, or, where
+// they count together, any other.
+bool KeptEntries::MayBeElsewhere(const WholeEntry& entry) const {
   for (const BlockFilePtr& file : others_) {
     const BlockFileInfo& info = file->info();
     if (info.max_time < entry.time) return false;
-    if (info.min_sequence < entry.sequence && info.min_time <= entry.time &&
+    if ((has_aggregates_ || info.min_sequence < entry.sequence) && info.min_time <= entry.time &&
         info.first_key <= entry.row_key && entry.row_key <= info.last_key) {
       return true;
     }
@@ -148,31 +219,15 @@ bool KeptEntries::Hides(const ColumnRef& column) const {
                      [&](const auto& deleted) { return deleted->HidesColumn(column); });
 }
 
-// Several events of one head may have written to one row at one time.
-Status KeptEntries::Fold() {
-  while (IsFollowedByRewrite()) {
-    std::swap(entry_, other_);
-    const Status read = Read(&entry_);
-    if (!read) return read;
-    if (!HasCell(entry_)) {
-      std::swap(entry_, other_);
-    } else if (HasCell(other_)) {
-      entry_ = Join(other_, entry_);
-    }
-  }
-  entry_.sequence = *head_sequence_;
-  return {};
-}
-
-// The cells of both, in read order. None is in both.
-WholeEntry KeptEntries::Join(const WholeEntry& later, const WholeEntry& earlier) const {
+// The cells of all, in read order. None is in two.
+WholeEntry KeptEntries::Join(const std::vector<WholeEntry>& entries) const {
   std::vector<std::pair<ColumnRef, Value>> cells;
   size_t text_bytes = 0;
-  for (const WholeEntry* entry : {&later, &earlier}) {
-    for (size_t i = 0; i < entry->values.size(); ++i) {
-      const Value& value = entry->values[i];
+  for (const WholeEntry& entry : entries) {
+    for (size_t i = 0; i < entry.values.size(); ++i) {
+      const Value& value = entry.values[i];
       if (value.is_null()) continue;
-      cells.emplace_back(entry->column(i), value);
+      cells.emplace_back(entry.column(i), value);
       if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
     }
   }
@@ -183,24 +238,24 @@ WholeEntry KeptEntries::Join(const WholeEntry& later, const WholeEntry& earlier)
     if (left.family != right.family) return rank[left.family] < rank[right.family];
     return left.qualifier < right.qualifier;
   });
-  WholeEntry both;
-  both.row_key = later.row_key;
-  both.time = later.time;
-  both.sequence = later.sequence;
-  both.bytes.reserve(text_bytes);
+  WholeEntry all;
+  all.row_key = entries.front().row_key;
+  all.time = entries.front().time;
+  all.sequence = entries.front().sequence;
+  all.bytes.reserve(text_bytes);
   for (auto& [column, value] : cells) {
-    both.names.push_back({column.family, std::string(column.qualifier)});
+    all.names.push_back({column.family, std::string(column.qualifier)});
     if (value.type() >= ValueType::kString) {
       const std::string_view text = value.AsView();
-      const char* copy = both.bytes.data() + both.bytes.size();
-      both.bytes.insert(both.bytes.end(), text.begin(), text.end());
+      const char* copy = all.bytes.data() + all.bytes.size();
+      all.bytes.insert(all.bytes.end(), text.begin(), text.end());
       value = value.type() == ValueType::kString ? Value::String({copy, text.size()})
                                                  : Value::Bytes({copy, text.size()});
     }
-    both.values.push_back(value);
+    all.values.push_back(value);
   }
-  for (const Column& name : both.names) both.columns.push_back(name.ref());
-  return both;
+  for (const Column& name : all.names) all.columns.push_back(name.ref());
+  return all;
 }
 
 WindowWriter::WindowWriter(Options options) : options_(std::move(options)) {}

@@ -22,8 +22,10 @@
 namespace tallyd {
 
 // The files among a table's that may hold what an entry of `from` covers, `from` left out. The
-// others may be thousands, and those that stay are looked at for each entry that has expired.
-View::Files FilesCoveredBy(const View::Files& from, const View::Files& all);
+// others may be thousands, and those that stay are looked at for each entry that has expired. With
+// `folded`, where inputs of one cell count together: what may be of one cell with an entry of
+// `from`, be it later or earlier.
+View::Files FilesCoveredBy(const View::Files& from, const View::Files& all, bool folded);
 // The same for the entries of a head of these times; null or empty: nobody knows. Of which rows it
 // has something is not known without reading it, and all files hold earlier commits.
 View::Files FilesCoveredBy(const std::optional<TimeRange>& times, const View::Files& all);
@@ -37,6 +39,10 @@ View::Files FilesCoveredBy(const std::optional<TimeRange>& times, const View::Fi
 // long as such a file may hold an older write to it, which it covers: rules and clocks may change,
 // and newer versions may be deleted. Those of a head become one for each row and time, with the
 // sequence of the head.
+//
+// Of aggregate families the inputs of one cell are folded into its latest one: deletes that came
+// between them have been applied by then, and those that are yet to come hide all of them. One that
+// has expired is kept as long as a file that is not looked at may have another input of its cell.
 class KeptEntries {
  public:
   // `plan` is of every column, and outlives this. `others`: FilesCoveredBy, of the entries that
@@ -59,26 +65,42 @@ class KeptEntries {
 
  private:
   Status Read(WholeEntry* entry);
-  Status Fold();
+  Status ReadGroup();
+  bool FoldCells(WholeEntry* entry);
+  void PutFolded();
   bool IsFollowedByRewrite() const;
   bool NeedsLook(const WholeEntry& entry) const;
   void DropCells(WholeEntry* entry);
   bool Hides(const ColumnRef& column) const;
-  bool MayCoverElsewhere(const WholeEntry& entry) const;
-  WholeEntry Join(const WholeEntry& later, const WholeEntry& earlier) const;
+  bool MayBeElsewhere(const WholeEntry& entry) const;
+  WholeEntry Join(const std::vector<WholeEntry>& entries) const;
 
   ColumnPlan* const plan_;
   const DeleteList deletes_;
   View::Files others_;  // Those that reach furthest in time first.
   const std::optional<uint64_t> head_sequence_;
   const TimeUs ageless_from_;
+  const bool has_aggregates_;
   SourceMerge merge_;
   CellMerge cells_{CellMerge::Versions::kAll};
   WholeEntry entry_;
-  WholeEntry other_;
+  // Of one row and time, those with a cell to keep that are to be given yet, the latest first.
+  std::vector<WholeEntry> group_;
+  size_t next_in_group_ = 0;
+  // Of the group, by column: the cell that other inputs are folded into, and what they make of it.
+  struct Target {
+    size_t entry = 0;  // In group_.
+    size_t cell = 0;
+    std::optional<AggregateFold> fold;
+  };
+  std::map<uint32_t, Target> targets_;
+  Arena folded_;  // Bytes of states.
   bool any_ = false;
   std::string row_;  // Of the entry read last, like its time.
   TimeUs time_ = 0;
+  // Of the entry read last, the cells of aggregate families: place and column.
+  std::vector<std::pair<size_t, uint32_t>> first_inputs_;
+  std::vector<std::pair<size_t, uint32_t>> other_inputs_;
   bool rewrites_ = false;  // The entry read last has the row and time of the one before.
   DeleteList hiding_;      // Of deletes_, those that may hide cells of the entry at hand.
 };
