@@ -43,9 +43,28 @@ std::vector<RowCell> CellsInReadOrder(const TableInfo& table, const Row& row) {
   return cells;
 }
 
+std::optional<std::string> AggregateText(const TableInfo& table, const CellView& cell) {
+  const std::optional<Aggregate> kind = table.families[cell.column.family].rules.aggregate;
+  if (!kind) return std::nullopt;
+  const std::optional<Int128> number = ReadState(*kind, cell.value);
+  if (!number) return std::nullopt;
+  std::string text;
+  AppendInt128(*number, &text);
+  return text;
+}
+
+std::optional<std::string> ShownAggregate(const TableInfo& table, const CellView& cell, bool raw) {
+  const bool is_sketch = table.families[cell.column.family].rules.aggregate == Aggregate::kHll;
+  return raw && is_sketch ? std::nullopt : AggregateText(table, cell);
+}
+
 void AppendCellValueJson(const TableInfo& table, const RowCell& cell, const RowJsonOptions& options,
                          std::string* out) {
   const Value& value = cell.view->value;
+  if (const auto number = ShownAggregate(table, *cell.view, options.raw)) {
+    out->append(*number);
+    return;
+  }
   const Serialization how = SerializationOf(table, cell.view->column, options.schema_table);
   const bool has_bytes = value.type() == ValueType::kBytes || value.type() == ValueType::kString;
   if (how == Serialization::kNone || !has_bytes) return AppendJsonValue(value, out);

@@ -93,6 +93,10 @@ class RecordRows final : public RowFormat {
       syntax_.append_text(text, out);
       return;
     }
+    if (const auto number = ShownAggregate(*query_.stored, *cell.view, query_.raw)) {
+      out->append(*number);
+      return;
+    }
     AppendText(value, &text);
     if (value.type() == ValueType::kString) {
       syntax_.append_text(text, out);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/cursor.h"
+#include "api/row_cells.h"
 
 namespace tallyd {
 
@@ -37,7 +38,11 @@ bool RowRun::FilterByValue() {
     kept.begin = static_cast<uint32_t>(filtered_.cells.size());
     for (const CellView& cell : row.CellsOf(part)) {
       scratch_.clear();
-      AppendText(cell.value, &scratch_);
+      if (auto number = AggregateText(*query_.stored, cell)) {
+        scratch_ = std::move(*number);
+      } else {
+        AppendText(cell.value, &scratch_);
+      }
       if (scratch_ == *query_.value) filtered_.cells.push_back(cell);
     }
     kept.end = static_cast<uint32_t>(filtered_.cells.size());

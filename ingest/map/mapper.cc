@@ -93,7 +93,9 @@ std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields) {
 
 void AddMissed(const TableMapping& mapping, const Shape& shape,
                std::vector<MissedByTable>* missed) {
-  if (mapping.table->pattern == Pattern::kLatest) return;  // It never claims to hold everything.
+  // These never claim to hold everything.
+  const Pattern pattern = mapping.table->pattern;
+  if (pattern == Pattern::kLatest || pattern == Pattern::kAggregate) return;
   const bool outside = !mapping.stays_out.empty();
   const std::vector<bool> kept = KeptFields(mapping, shape.fields.size());
   for (uint32_t i = 0; i < shape.fields.size(); ++i) {

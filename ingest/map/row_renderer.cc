@@ -25,7 +25,8 @@ RowRenderer::Outcome RowRenderer::Render(const TableMapping& mapping, const Even
                                          const TableTime& time, TimeUs expires_by) {
   expired_.clear();
   for (const auto& [family, max_age] : mapping.max_ages) {
-    if (time.t < expires_by - max_age) expired_.push_back(family);
+    const Family& rules = mapping.info->families[family].rules;
+    if (CellTime(rules, time.t) < expires_by - max_age) expired_.push_back(family);
   }
   Outcome outcome = Outcome::kExpired;
   for (const RowMapping& row : mapping.rows) {
@@ -61,8 +62,63 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
     return Outcome::kExpired;
   }
   if (row.names_vary && !CheckDistinct(mapping, row, pending)) return Outcome::kRefused;
-  rows_.push_back(pending);
+  if (mapping.table->pattern == Pattern::kAggregate) {
+    if (!MakeStates(row, event, pending)) return Outcome::kRefused;
+    AddByCellTime(row, pending);
+  } else {
+    rows_.push_back(pending);
+  }
   return Outcome::kRendered;
+}
+
+// Of an aggregate table: the values are inputs, and become states.
+bool RowRenderer::MakeStates(const RowMapping& row, const Event& event, const PendingRow& pending) {
+  for (size_t i = 0; i < pending.value_count; ++i) {
+    Value* const value = &values_[pending.first_value + i];
+    if (value->is_null()) continue;
+    if (!MakeState(row.cells[i], event, *pending.mapping, value)) return false;
+  }
+  return true;
+}
+
+bool RowRenderer::MakeState(const CellMapping& cell, const Event& event,
+                            const TableMapping& mapping, Value* value) {
+  const Family& family = mapping.info->families[cell.family].rules;
+  Result<Value> state = StateOfInput(*family.aggregate, *value, &text_);
+  if (!state) {
+    const std::string_view field = cell.kind == CellMapping::Kind::kField
+                                       ? std::string_view(event.shape->fields[cell.field])
+                                       : cell.by.field;
+    return Refuse(field, fmt::format("{}family {} of {}: {}",
+                                     field.empty() ? "" : fmt::format("field \"{}\": ", field),
+                                     family.name, mapping.table->name, state.error().message()));
+  }
+  *value = state->type() == ValueType::kBytes ? Value::Bytes(arena_.Copy(state->AsView())) : *state;
+  return true;
+}
+
+// A row for each of the times that the families' buckets give the cells.
+void RowRenderer::AddByCellTime(const RowMapping& row, const PendingRow& pending) {
+  const auto time_of = [&](const CellMapping& cell) {
+    return CellTime(pending.mapping->info->families[cell.family].rules, pending.time);
+  };
+  times_.clear();
+  for (const CellMapping& cell : row.cells) {
+    const TimeUs time = time_of(cell);
+    if (std::ranges::count(times_, time) == 0) times_.push_back(time);
+  }
+  for (const TimeUs time : times_) {
+    PendingRow part = pending;
+    part.time = time;
+    part.first_value = values_.size();
+    bool any = false;
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      const Value value = values_[pending.first_value + i];
+      values_.push_back(time_of(row.cells[i]) == time ? value : Value());
+      any = any || !values_.back().is_null();
+    }
+    if (any) rows_.push_back(part);
+  }
 }
 
 // Leaves the key in text_.

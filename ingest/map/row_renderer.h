@@ -60,6 +60,10 @@ class RowRenderer {
                   const TableTime& time);
   void RenderBlob(const CellMapping& cell, const Event& event);
   bool DropExpired(PendingRow* row);
+  bool MakeStates(const RowMapping& row, const Event& event, const PendingRow& pending);
+  bool MakeState(const CellMapping& cell, const Event& event, const TableMapping& mapping,
+                 Value* value);
+  void AddByCellTime(const RowMapping& row, const PendingRow& pending);
   bool CheckDistinct(const TableMapping& mapping, const RowMapping& row, const PendingRow& pending);
   bool Refuse(std::string_view field, std::string detail);
 
@@ -70,6 +74,7 @@ class RowRenderer {
   std::string text_;
   std::vector<BlobField> blob_;
   std::vector<size_t> order_;
+  std::vector<TimeUs> times_;  // Distinct, of the cells of an aggregate row.
   Arena arena_;
   Refusal refusal_;
 };

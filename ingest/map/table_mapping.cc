@@ -265,7 +265,8 @@ void Compiler::InternColumns(RowMapping* row) {
     ordered.push_back(std::move(cell));
   }
   row->cells = std::move(ordered);
-  if (!all_fields) return;
+  // Inputs of aggregates are looked at one by one.
+  if (!all_fields || table_.pattern == Pattern::kAggregate) return;
   for (const CellMapping& cell : row->cells) row->gather.push_back(cell.field);
   row->cells = {};
 }

@@ -161,6 +161,23 @@ std::vector<Value> ValuesAfterPutsAt(TableMode mode, const std::vector<TimeUs>& 
   return left;
 }
 
+TEST(PreviewBatchTest, FoldsTheInputsOfAnAggregateCell) {
+  TableInfo table = TableOf(1, TableMode::kHistory);
+  table.families[0].rules.aggregate = Aggregate::kSum;
+  PreviewBatch preview;
+  const ColumnRef columns[] = {{0, "x"}, {1, "y"}};
+  for (const int64_t n : {1, 2, 3}) {
+    preview.Put(table, "r", 5, columns, std::vector{Value::Int(n), Value::Int(n)});
+  }
+  preview.Put(table, "r", 4, columns, std::vector{Value::Int(9), Value()});
+  const std::vector<PreviewTable> tables = preview.Tables();
+  const Row& row = tables.at(0).rows.at(0);
+  std::vector<Value> values;
+  for (const CellView& cell : row.cells) values.push_back(cell.value);
+  EXPECT_EQ(values, (std::vector{Value::Int(6), Value::Int(3), Value::Int(9)}));
+  EXPECT_EQ(row.parts.size(), 2u);
+}
+
 TEST(PreviewBatchTest, OfTwoWritesTheOneWinsThatWinsInTheStore) {
   const auto int_of = [](int64_t value) { return Value::Int(value); };
   EXPECT_EQ(ValuesAfterPutsAt(TableMode::kHistory, {5, 7, 5}), (std::vector{int_of(1), int_of(2)}));

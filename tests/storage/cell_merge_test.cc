@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 
 namespace tallyd {
 namespace {
@@ -30,6 +31,29 @@ TEST(CellMergeTest, OfTwoWritesToACellTheFirstThatComesCounts) {
   EXPECT_EQ(merge.Take(0, 4, rule), Fate::kLive) << "another time";
   merge.BeginRow();
   EXPECT_EQ(merge.Take(0, 5, rule), Fate::kLive) << "another row";
+}
+
+TEST(CellMergeTest, InAnAggregateFamilyAllWritesToACellFoldAndAreOneVersion) {
+  Family rules;
+  rules.aggregate = Aggregate::kSum;
+  rules.max_versions = 1;
+  CellMerge merge(CellMerge::Versions::kAll);
+  merge.BeginRow();
+  EXPECT_EQ(merge.Take(0, 5, Rule(rules, 0)), Fate::kLive);
+  EXPECT_EQ(merge.Take(0, 5, Rule(rules, 0)), Fate::kFolds);
+  EXPECT_EQ(merge.Take(0, 5, Rule(rules, 0)), Fate::kFolds);
+  EXPECT_EQ(merge.Take(0, 4, Rule(rules, 0)), Fate::kExpired);
+}
+
+TEST(CellFoldsTest, EachPlaceIsWhatWasAddedToIt) {
+  CellFolds folds;
+  EXPECT_TRUE(folds.Add(Aggregate::kSum, 3, Value::Int(1), Value::Int(2)));
+  EXPECT_TRUE(folds.Add(Aggregate::kSum, 3, Value::Int(1), Value::Int(4)));
+  EXPECT_TRUE(folds.Add(Aggregate::kMin, 9, Value::Int(5), Value::Int(6)));
+  EXPECT_FALSE(folds.Add(Aggregate::kSum, 9, Value::Int(5), Value::String("x")));
+  std::map<size_t, int64_t> states;
+  folds.ForEach([&](size_t place, const Value& state) { states[place] = state.AsInt(); });
+  EXPECT_EQ(states, (std::map<size_t, int64_t>{{3, 7}, {9, 5}}));
 }
 
 TEST(CellMergeTest, InLatestTablesOnlyTheNewestCounts) {

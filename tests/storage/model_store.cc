@@ -29,7 +29,8 @@ class ModelBatch final : public Batch {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (values[i].is_null()) continue;
       const Column column{columns[i].family, std::string(columns[i].qualifier)};
-      cells.push_back({column, OwnedValue(values[i])});
+      const std::optional<Aggregate> folded = table.families[column.family].rules.aggregate;
+      cells.push_back({column, OwnedValue(values[i]), folded});
     }
     Add(table, [mode = table.mode, row = std::string(row_key), time, cells](ModelTable* rows) {
       rows->Put(mode, row, time, cells);
@@ -185,6 +186,11 @@ Status ModelStore::Check(const Schema& schema) const {
     for (const auto& [before, now] : fixed) {
       if (before != now) return conflict(table.name, before, now);
     }
+    for (const Family& family : table.families) {
+      const auto known = stored->FindFamily(family.name);
+      if (!known || SameKind(stored->families[*known].rules, family)) continue;
+      return conflict(family.name, KindOf(stored->families[*known].rules), KindOf(family));
+    }
   }
   return {};
 }
@@ -208,6 +214,9 @@ Status ModelStore::Adopt(const Schema& schema) {
     stored.mode = ModeOf(table);
     for (const Family& family : table.families) {
       if (!stored.FindFamily(family.name)) stored.families.push_back({family.name, false, {}});
+      Family& kept = stored.families[*stored.FindFamily(family.name)].rules;
+      kept.aggregate = family.aggregate;
+      kept.bucket_us = family.bucket_us;
     }
   }
   schema_ = schema;

@@ -44,6 +44,37 @@ OwnedValue::OwnedValue(const Value& value) : value_(value) {
   value_ = value.type() == ValueType::kString ? Value::String(*text_) : Value::Bytes(*text_);
 }
 
+namespace {
+
+OwnedValue FoldAll(Aggregate kind, std::span<const OwnedValue> inputs) {
+  AggregateFold fold(kind);
+  for (const OwnedValue& input : inputs) fold.Add(input.value());
+  std::string bytes;
+  return OwnedValue(fold.Get(&bytes));
+}
+
+}  // namespace
+
+ModelTable::Cell ModelTable::Folded(const Change& change, const Cell* before) {
+  Cell cell{change.value};
+  if (before != nullptr) cell = *before;
+  cell.folded = change.folded;
+  cell.may_be_gone = false;
+  cell.inputs.push_back(change.value);
+  cell.value = FoldAll(*cell.folded, cell.inputs);
+  return cell;
+}
+
+// Whether the cell may read so: it began anew wherever something of it was removed.
+bool ModelTable::MayBe(const Cell& cell, const std::string& text) {
+  if (text == ToText(cell.value.value())) return true;
+  for (size_t gone = 1; gone <= cell.inputs_may_go && gone < cell.inputs.size(); ++gone) {
+    const std::span left = std::span(cell.inputs).subspan(gone);
+    if (text == ToText(FoldAll(*cell.folded, left).value())) return true;
+  }
+  return false;
+}
+
 void ModelTable::Put(TableMode mode, const std::string& row, TimeUs time,
                      const std::vector<Change>& changes) {
   if (changes.empty()) return;
@@ -62,7 +93,10 @@ void ModelTable::Put(TableMode mode, const std::string& row, TimeUs time,
   for (const Change& change : changes) {
     Versions& cells = columns[{change.column.family, change.column.qualifier}];
     if (mode == TableMode::kLatestCell) late = is_late(cells);
-    cells.insert_or_assign(time, Cell{change.value, late});
+    const auto before = cells.find(time);
+    cells.insert_or_assign(
+        time, change.folded ? Folded(change, before == cells.end() ? nullptr : &before->second)
+                            : Cell{change.value, late});
     if (mode == TableMode::kLatestCell) DropOlderCells(&cells);
   }
   if (mode == TableMode::kLatestRow) DropOlderEvents(&columns);
@@ -114,7 +148,10 @@ void ModelTable::Expire(const TableInfo& table, TimeUs now) {
       if (!family.configured) continue;
       uint32_t newer = 0;
       for (auto& [time, cell] : cells) {
-        if (HasExpired(family.rules, now, time, newer)) cell.may_be_gone = true;
+        if (HasExpired(family.rules, now, time, newer)) {
+          cell.may_be_gone = true;
+          cell.inputs_may_go = cell.inputs.size();
+        }
         ++newer;
       }
     }
@@ -209,7 +246,7 @@ bool ModelTable::AcceptsColumn(const TableInfo& table, const ScanSpec& spec, Fam
   for (const auto& [time, cell] : cells) {
     const auto answered = answer.find(time);
     const bool is_answered = answered != answer.end();
-    if (is_answered && answered->second != ToText(cell.value.value())) return false;
+    if (is_answered && !MayBe(cell, answered->second)) return false;
     found += is_answered ? 1 : 0;
     std::set<Newer> next;
     for (const Newer& newer : possible) {

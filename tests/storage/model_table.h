@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,6 +38,7 @@ class ModelTable {
   struct Change {
     Column column;
     OwnedValue value;
+    std::optional<Aggregate> folded;  // Of an aggregate family.
   };
   // Of a row that is read: newest first, then in read order.
   struct ReadCell {
@@ -66,7 +68,14 @@ class ModelTable {
   struct Cell {
     OwnedValue value;
     bool may_be_gone = false;
+    // Of an aggregate family: what was written to it, in order, of which so many of the first may
+    // be gone.
+    std::vector<OwnedValue> inputs = {};
+    size_t inputs_may_go = 0;
+    std::optional<Aggregate> folded = {};
   };
+  static Cell Folded(const Change& change, const Cell* before);
+  static bool MayBe(const Cell& cell, const std::string& text);
   using Versions = std::map<TimeUs, Cell, std::greater<>>;  // Newest first.
   using Columns = std::map<std::pair<FamilyId, std::string>, Versions>;
   // Of the cells of a column that are newer than the one at hand: how many are there, and how many

@@ -169,6 +169,17 @@ Wanted::Wanted(const EventQuery& query, const Table& table) {
               });
 }
 
+namespace {
+
+// What a table keeps instead of events; empty where it keeps those.
+std::string WhyNoEvents(const Table& table) {
+  if (table.pattern == Pattern::kLatest) return "it keeps only the latest values";
+  if (table.pattern == Pattern::kAggregate) return "it keeps what events add up to, not the events";
+  return {};
+}
+
+}  // namespace
+
 std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {
   std::vector<TablePlan> plans;
   std::vector<bool> could_answer;
@@ -178,8 +189,8 @@ std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {
     plan.stored = store.FindTable(plan.table->name);
     const EventQuery own = InTermsOf(*plan.table, query);
     const Wanted wanted(own, *plan.table);
-    plan.reason = plan.table->pattern == Pattern::kLatest ? "it keeps only the latest values"
-                                                          : WhyUnfit(own, wanted, &plan);
+    plan.reason = WhyNoEvents(*plan.table);
+    if (plan.reason.empty()) plan.reason = WhyUnfit(own, wanted, &plan);
     could_answer.push_back(plan.reason.empty());
     if (!query.table.empty() && query.table != plan.table->name) {
       plan.reason = "table=" + query.table + " was asked for";

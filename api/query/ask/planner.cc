@@ -55,6 +55,11 @@ Status CheckPinned(const EventQuery& query) {
                          " keeps only the latest values; GET /v1/streams/" + query.stream->name +
                          "/latest reads them");
   }
+  if (table->pattern == Pattern::kAggregate) {
+    return Invalid("table: " + query.table +
+                   " keeps what events add up to, not the events; GET /v1/tables/" + query.table +
+                   "/rows reads its rows");
+  }
   return {};
 }
 

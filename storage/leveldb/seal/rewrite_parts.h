@@ -25,7 +25,7 @@ namespace tallyd {
 // others may be thousands, and those that stay are looked at for each entry that has expired. With
 // `folded`, where inputs of one cell count together: what may be of one cell with an entry of
 // `from`, be it later or earlier.
-View::Files FilesCoveredBy(const View::Files& from, const View::Files& all, bool folded);
+View::Files FilesCoveredBy(const View::Files& from, const View::Files& all, bool folded = false);
 // The same for the entries of a head of these times; null or empty: nobody knows. Of which rows it
 // has something is not known without reading it, and all files hold earlier commits.
 View::Files FilesCoveredBy(const std::optional<TimeRange>& times, const View::Files& all);

@@ -211,6 +211,18 @@ class Salvager {
     return {};
   }
 
+  // Without base nothing tells which files were merged into others that are there, too: of plain
+  // cells that is no matter.
+  void NoteAggregates(const TableInfo& table) {
+    const bool any = std::ranges::any_of(table.families, [](const StoredFamily& family) {
+      return family.last.aggregate.has_value();
+    });
+    const bool whole = report_.base == SalvageReport::Base::kWhole;
+    if (!any || whole || !noted_.insert(table.id).second) return;
+    report_.notes.push_back("what was added to the aggregates of " + table.name +
+                            " may count twice, as base did not tell which files count");
+  }
+
   // Those that are good. A file that is good from end to end is taken as it is.
   Status TakeBlocks(const std::string& path, const BlockFileCheck& file, bool whole) {
     const BlockFileDescription& described = file.description();
@@ -219,6 +231,7 @@ class Salvager {
       return {};
     }
     records_.AddTable(described.table);
+    NoteAggregates(described.table);
     SalvagedTable& table = report_.tables[described.info.table];
     BlockChecker checker(described.info, described.table.families.size());
     std::vector<BlockPlace> good;
@@ -319,6 +332,7 @@ class Salvager {
   std::unique_ptr<BlockFileShelf> shelf_;  // Of the new store.
   uint64_t next_file_ = 1;
   std::set<uint64_t> taken_;  // Numbers of files.
+  std::set<TableId> noted_;
   SalvageReport report_;
   SalvagedRecords records_;
 };

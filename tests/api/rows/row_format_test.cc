@@ -66,5 +66,38 @@ TEST_F(RowFormatTest, OneRowIsTheWholeAnswer) {
             "key,family,qualifier,ts,value\r\nb,F,n,2,2\r\n");
 }
 
+class AggregateRowsTest : public testing::Test {
+ protected:
+  static constexpr char kTables[] = R"(
+[tables.T]
+stream = "s"
+pattern = "aggregate"
+row_key = "{k}"
+families.F = { aggregate = "sum" }
+families.G = { aggregate = "hll" }
+columns = [{ family = "F", fields = ["n"] }, { family = "G", fields = ["who"] }]
+)";
+  ApiWorld world_{kTables};
+};
+
+TEST_F(AggregateRowsTest, AreExactIntegersAndEstimatesAndStatesWhereAskedFor) {
+  const std::string event = R"({"k":"a","ts":1,"n":9223372036854775807,"who":"x"})";
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(world_.Post("s", event).status, 200u);
+  const std::string sum = "18446744073709551614";
+  const auto rows = [&](const std::string& query) {
+    return world_.Call(GetRows, {"T"}, query).body;
+  };
+  EXPECT_EQ(rows("format=ndjson"), R"({"key":"a","cells":{"F":{"n":[{"value":)" + sum +
+                                       R"(,"ts":1}]},"G":{"who":[{"value":1,"ts":1}]}}})" + "\n");
+  EXPECT_EQ(rows("format=csv"),
+            "key,family,qualifier,ts,value\r\na,F,n,1," + sum + "\r\na,G,who,1,1\r\n");
+  const std::string raw = rows("format=ndjson&raw=1");
+  EXPECT_NE(raw.find(sum), raw.npos);
+  EXPECT_NE(raw.find(R"("who":[{"value":{"base64":")"), raw.npos) << raw;
+  EXPECT_EQ(rows("format=ndjson&columns=F&value=" + sum),
+            R"({"key":"a","cells":{"F":{"n":[{"value":)" + sum + R"(,"ts":1}]}}})" + "\n");
+  EXPECT_EQ(rows("format=ndjson&value=7"), "");
+}
+
 }  // namespace
 }  // namespace tallyd

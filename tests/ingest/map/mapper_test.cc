@@ -501,5 +501,65 @@ TEST(MapperTest, RefusedEventsTeachNoFields) {
   EXPECT_EQ(world.batch->added, 0u);
 }
 
+constexpr const char* kDonation = R"(
+[tables.CHARITY]
+stream = "donation"
+pattern = "aggregate"
+row_key = "{charity}"
+families.days = { aggregate = "sum", bucket = "1d" }
+families.hours = { aggregate = "max", bucket = "1h" }
+families.donors = { aggregate = "hll" }
+columns = [
+  { family = "days", name = "{campaign}", value = "{amount}" },
+  { family = "hours", fields = ["amount"] },
+  { family = "donors", fields = ["donor"] },
+]
+)";
+
+TEST(AggregateMapperTest, AnEventIsAnInputOfTheCellsThatItsTimeFallsInto) {
+  World world(kDonation);
+  const MapOutcome outcome = world.Map(
+      R"([{"charity":"ch1","campaign":"c7","amount":25,"ts":"2021-03-05T09:30:00Z"},
+          {"charity":"ch1","campaign":"c7","amount":40,"ts":"2021-03-05T09:59:59Z"}])");
+  EXPECT_EQ(world.Errors(outcome), "");
+  EXPECT_EQ(world.Rows(), "CHARITY ch1 | hours:amount=40@1614934800000 days:c7=65@1614902400000\n");
+  EXPECT_EQ(outcome.rows, 1u);
+  EXPECT_EQ(outcome.cells, 2u);
+  EXPECT_TRUE(world.batch->missed.empty()) << "it never claims to hold what events brought";
+}
+
+TEST(AggregateMapperTest, WithoutABucketTheTimeIsTheEvents) {
+  World world(kDonation);
+  world.Map(R"({"charity":"ch1","donor":"a","ts":1614934800001})");
+  EXPECT_EQ(world.Rows(), "CHARITY ch1 | donors:donor=<6 bytes>@1614934800001\n");
+}
+
+TEST(AggregateMapperTest, AnInputOfAnotherTypeRefusesTheEventNamingFieldFamilyAndWhatIsAccepted) {
+  World world(kDonation);
+  EXPECT_EQ(
+      world.Refusal(R"({"charity":"ch1","campaign":"c7","amount":"25","ts":1})"),
+      "0[amount] field \"amount\": family days of CHARITY: it is of type string; sum takes an "
+      "int64 (a whole number)\n");
+  EXPECT_THAT(world.Refusal(R"({"charity":"ch1","campaign":"c7","amount":2.5,"ts":1})"),
+              HasSubstr("float64"));
+  EXPECT_THAT(world.Refusal(R"({"charity":"ch1","donor":7,"ts":1})"),
+              HasSubstr("family donors of CHARITY: it is of type int64; hll takes a string"));
+  EXPECT_EQ(world.batch->puts_with_set + world.batch->puts_by_name, 0u);
+}
+
+TEST(AggregateMapperTest, AnEventWhoseCellIsPastItsAgeIsExpired) {
+  World world(R"([tables.T]
+pattern = "aggregate"
+row_key = "{k}"
+families.F = { aggregate = "sum", bucket = "1d", max_age = "2d" }
+)");
+  const TimeUs today = World::kArrival / kUsPerDay * kUsPerDay;
+  const auto at = [](TimeUs time) {
+    return R"({"k":"a","n":1,"ts":)" + std::to_string(time / kUsPerMs) + "}";
+  };
+  EXPECT_EQ(world.Map(at(today - kUsPerDay)).expired, 0u);
+  EXPECT_EQ(world.Map(at(today - kUsPerDay - kUsPerMs)).expired, 1u) << "its cell begins before";
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -94,6 +94,30 @@ RandomHistory::Op RandomHistory::RandomDelete(const std::string& table) {
   return op;
 }
 
+// What families that merge take: numbers, some so great that sums go beyond 64 bits, and sketches.
+void RandomHistory::MakeInputs(Op* op) {
+  static const std::vector<std::string> kSketches = [] {
+    std::vector<std::string> sketches;
+    for (const char* text : {"a", "b", "c", "d", "e", "f"}) {
+      HyperLogLog sketch;
+      sketch.Add(text);
+      sketch.Encode(&sketches.emplace_back());
+    }
+    return sketches;
+  }();
+  const Table& table = *schema_.FindTable(op->table);
+  for (TestCell& cell : op->cells) {
+    const std::optional<Aggregate> kind = table.FindFamily(cell.family)->aggregate;
+    if (!kind || cell.value.is_null()) continue;
+    if (*kind == Aggregate::kHll) {
+      cell.value = Value::Bytes(kSketches[Random(kSketches.size())]);
+    } else {
+      const auto number = static_cast<int64_t>(random_() >> Random(64));
+      cell.value = Value::Int(OneIn(3) ? ~number : number);
+    }
+  }
+}
+
 // Of one batch. An event often goes to a history table and to latest ones with the same values.
 RandomHistory::Ops RandomHistory::RandomOps() {
   Ops ops;
@@ -118,6 +142,7 @@ RandomHistory::Ops RandomHistory::RandomOps() {
       if (OneIn(2)) ops.push_back(op);
     }
   }
+  for (Op& op : ops) MakeInputs(&op);
   return ops;
 }
 

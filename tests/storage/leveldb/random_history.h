@@ -74,6 +74,7 @@ class RandomHistory {
   std::vector<KeyRange> RandomRanges();
   std::vector<TestCell> RandomCells();
   Op RandomDelete(const std::string& table);
+  void MakeInputs(Op* op);
   Ops RandomOps();
   ScanSpec RandomSpec();
   Family RandomRules(const std::string& name);

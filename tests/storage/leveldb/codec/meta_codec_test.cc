@@ -47,6 +47,28 @@ void ExpectOnlyWholeReads(const std::string& record, const Decode& decode) {
   EXPECT_FALSE(decode(newer)) << "what a newer tallyd wrote";
 }
 
+TEST(MetaCodecTest, WhatAFamilyIsComesBackAndAnUnknownKindDoesNot) {
+  TableInfo table = SomeTable();
+  for (const Aggregate kind : kAggregates) {
+    for (const std::optional<int64_t> bucket :
+         {std::optional<int64_t>(), std::optional(kUsPerDay)}) {
+      table.families[1].last.aggregate = kind;
+      table.families[1].last.bucket_us = bucket;
+      const std::string record = EncodeTable(table);
+      const Result<TableInfo> read = DecodeTable(record);
+      ASSERT_TRUE(read);
+      EXPECT_TRUE(SameKind(read->families[1].last, table.families[1].last));
+      EXPECT_FALSE(read->families[0].last.aggregate);
+      ExpectOnlyWholeReads(record, DecodeTable);
+    }
+  }
+  table.families[1].last.aggregate = static_cast<Aggregate>(5);
+  EXPECT_FALSE(DecodeTable(EncodeTable(table)));
+  table.families[1].last.aggregate = Aggregate::kSum;
+  table.families[1].last.bucket_us = 0;
+  EXPECT_FALSE(DecodeTable(EncodeTable(table))) << "no time can be divided by it";
+}
+
 TEST(MetaCodecTest, ATableComesBackAsFarAsItIsStored) {
   const TableInfo table = SomeTable();
   const Result<TableInfo> read = DecodeTable(EncodeTable(table));

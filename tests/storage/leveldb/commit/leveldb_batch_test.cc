@@ -159,5 +159,49 @@ TEST_F(LevelDbBatchTest, FieldsThatAreKnownAreLeftOut) {
   EXPECT_EQ(batch_.fields(), (FieldTypes{{"s", {{"known", {4, 0}}, {"new", {10, 0}}}}}));
 }
 
+class FoldingBatchTest : public LevelDbBatchTest {
+ protected:
+  FoldingBatchTest() { history_.families[0].rules.aggregate = Aggregate::kSum; }
+};
+
+TEST_F(FoldingBatchTest, AThousandInputsOfOneCellAreOneEntry) {
+  for (int64_t n = 1; n <= 1000; ++n) Put(history_, "r", 5, Value::Int(n), Value());
+  EXPECT_FALSE(batch_.empty());
+  batch_.Finish();
+  ASSERT_EQ(batch_.ops().size(), 1u);
+  const auto cells = Named(batch_.ops()[0]);
+  ASSERT_EQ(cells.size(), 1u);
+  EXPECT_EQ(cells[0].second, Value::Int(500'500));
+}
+
+TEST_F(FoldingBatchTest, AWholeSetStaysOne) {
+  for (const int64_t n : {1, 2}) Put(history_, "r", 5, Value::Int(n), Value::Int(10 * n));
+  batch_.Finish();
+  ASSERT_EQ(batch_.ops().size(), 1u);
+  ByteReader in(batch_.ValueOf(batch_.ops()[0]));
+  EntryHead head;
+  ASSERT_TRUE(GetEntryHead(&in, &head));
+  EXPECT_EQ(head.tag, EntryTag::kBySet);
+}
+
+TEST_F(FoldingBatchTest, ADeleteComesBetweenWhatWasPutBeforeAndAfterIt) {
+  Put(history_, "r", 5, Value::Int(1), Value());
+  batch_.Delete(history_, DeleteSpec{});
+  Put(history_, "r", 5, Value::Int(2), Value());
+  batch_.Finish();
+  ASSERT_EQ(batch_.ops().size(), 3u);
+  EXPECT_EQ(batch_.ops()[1].kind, OpKind::kDelete);
+  EXPECT_EQ(Named(batch_.ops()[2])[0].second, Value::Int(2));
+}
+
+TEST_F(FoldingBatchTest, PlainCellsBesideThemAreEntriesOfTheirOwn) {
+  const std::vector<ColumnRef> columns = {{0, "x"}, {1, "y"}};
+  for (const int64_t n : {1, 2}) {
+    batch_.Put(history_, "r", 5, columns, std::vector{Value::Int(n), Value::Int(n)});
+  }
+  batch_.Finish();
+  EXPECT_EQ(batch_.ops().size(), 3u);
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -82,6 +82,9 @@ TEST(FilesCoveredByTest, OtherFilesAreThoseThatShareRowsAndTimesAndHaveAnEarlier
   all.insert(all.end(), covered.begin(), covered.end());
   EXPECT_EQ(FilesCoveredBy(from, all), covered);
   EXPECT_TRUE(FilesCoveredBy(from, from).empty());
+  View::Files later = {all[5]};
+  later.insert(later.end(), covered.begin(), covered.end());
+  EXPECT_EQ(FilesCoveredBy(from, all, true), later) << "an input counts, whichever came first";
 }
 
 TEST(FilesCoveredByTest, OfAHeadTheTimesTellAsFarAsTheyAreKnown) {
@@ -192,6 +195,59 @@ TEST_F(KeptEntriesTest, WhatHasExpiredStaysWhereItMayCoverAnOlderWriteElsewhere)
   EXPECT_EQ(Keep({entries}, std::nullopt,
                  {file_of(7, 10, "r"), file_of(6, 30, "r"), file_of(5, 10, "s")}),
             (Texts{"r@9/20 x=1", "r@7/20 x=2"}));
+}
+
+class FoldedEntriesTest : public KeptEntriesTest {
+ protected:
+  FoldedEntriesTest() { SetFamily(Summed()); }
+  static Family Summed() {
+    Family rules;
+    rules.aggregate = Aggregate::kSum;
+    return rules;
+  }
+};
+
+TEST_F(FoldedEntriesTest, TheInputsOfACellAreOneWithTheGreatestSequence) {
+  EXPECT_EQ(Keep({{{"r", 5, 50, {{"x", 1}, {"y", 7}}}, {"r", 4, 50, {{"x", 9}}}},
+                  {{"r", 5, 120, {{"x", 2}}}},
+                  {{"r", 5, 80, {{"x", 4}, {"z", 8}}}}}),
+            (Texts{"r@5/120 x=7", "r@5/80 z=8", "r@5/50 y=7", "r@4/50 x=9"}));
+}
+
+TEST_F(FoldedEntriesTest, AHotCellOfAHeadIsOneEntry) {
+  std::vector<Written> inputs;
+  for (uint64_t i = 1000; i > 0; --i)
+    inputs.push_back({"r", 5, i, {{"x", static_cast<int64_t>(i)}}});
+  inputs.push_back({"r", 4, 1, {{"x", 1}}});
+  EXPECT_EQ(Keep({inputs}, 1000), (Texts{"r@5/1000 x=500500", "r@4/1000 x=1"}));
+}
+
+TEST_F(FoldedEntriesTest, ADeleteBetweenTwoInputsHidesTheEarlier) {
+  DeleteSpec what;
+  what.rows = {"r", "s"};
+  Delete(100, what);
+  const std::vector<std::vector<Written>> places = {
+      {{"r", 5, 120, {{"x", 2}}}, {"r", 5, 50, {{"x", 1}}}}, {{"r", 5, 101, {{"x", 4}}}}};
+  EXPECT_EQ(Keep(places), (Texts{"r@5/120 x=6"}));
+  EXPECT_EQ(Keep({places[0]}, 130), (Texts{"r@5/130 x=2"}));
+}
+
+TEST_F(FoldedEntriesTest, AnExpiredCellStaysWholeWhereAnotherInputMayBeElsewhere) {
+  Family rules = Summed();
+  rules.max_age_us = 10;
+  SetFamily(rules);
+  const std::vector<std::vector<Written>> places = {{{"r", 7, 20, {{"x", 2}}}},
+                                                    {{"r", 7, 10, {{"x", 1}}}}};
+  EXPECT_EQ(Keep(places), Texts());
+  EXPECT_EQ(Keep(places, std::nullopt, {FileOf("q", "s", 7, 7, 30, 30)}), (Texts{"r@7/20 x=3"}));
+}
+
+TEST_F(FoldedEntriesTest, VersionsCountTimesAndNotInputs) {
+  Family rules = Summed();
+  rules.max_versions = 1;
+  SetFamily(rules);
+  EXPECT_EQ(Keep({{{"r", 9, 4, {{"x", 1}}}, {"r", 9, 3, {{"x", 2}}}, {"r", 8, 2, {{"x", 4}}}}}),
+            (Texts{"r@9/4 x=3"}));
 }
 
 TEST_F(KeptEntriesTest, ASourceIsAloneUntilTheNextRowOfTheOthers) {
