@@ -30,7 +30,8 @@ struct QueryPlan {
 
 enum class Estimates : uint8_t { kWhereNeeded, kAll };
 
-// Errors: the pinned table is unknown, of another stream, or a latest or aggregate table; the store fails.
+// Errors: the pinned table is unknown, of another stream, or keeps no events (a latest or aggregate
+// table); the store fails.
 Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates estimates);
 
 // The plan for the stream's (first, or named) latest table: always a range. 404 where there is

@@ -209,9 +209,13 @@ Status BlockChecker::CheckStreams(std::string_view bytes) {
     const ColumnBlock::Stream stream = block_.StreamOf(column);
     end = uint64_t{stream.offset} + stream.size;
     if (end > bytes.size()) return Damage("its columns reach beyond its end");
-    if (columns[column].family >= families_) return Damage("it names an unknown family");
+    if (columns[column].family >= families_.size()) return Damage("it names an unknown family");
     const Status decoded = block_.Decode(column, bytes.substr(stream.offset, stream.size), &data_);
     if (!decoded) return decoded;
+    const std::optional<Aggregate> kind = families_[columns[column].family].last.aggregate;
+    for (size_t i = 0; kind && i < data_.size(); ++i) {
+      if (!IsState(*kind, data_.At(i))) return Damage("it has an aggregate that is none");
+    }
   }
   return end == bytes.size() ? Status() : Damage("its columns end before it does");
 }

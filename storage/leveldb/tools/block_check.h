@@ -1,6 +1,6 @@
 // BlockFileCheck: a block file read without trust, by what it says of itself (storage/FORMAT.md,
-// Block files), and each of its blocks in every detail: checksums, codecs, order of entries, and
-// whether file, index and blocks say the same.
+// Block files), and each of its blocks in every detail: checksums, codecs, order of entries, what
+// aggregate families hold, and whether file, index and blocks say the same.
 //
 //   Result<BlockFileCheck> file = BlockFileCheck::Open(env, path);
 //   for (const BlockPlace& place : file->index().blocks()) {
@@ -56,9 +56,9 @@ class BlockFileCheck {
 // The blocks of one file, in order. Keeps its buffers; not thread-safe.
 class BlockChecker {
  public:
-  // `info` outlives the checker.
-  explicit BlockChecker(const BlockFileInfo& info, size_t families)
-      : info_(info), families_(families) {}
+  // Of the file's description, which outlives the checker.
+  explicit BlockChecker(const BlockFileDescription& file)
+      : info_(file.info), families_(file.table.families) {}
 
   // kCorruption says what is wrong with the block.
   Status Check(const BlockPlace& place, std::string_view bytes);
@@ -72,7 +72,7 @@ class BlockChecker {
   Status CheckStreams(std::string_view bytes);
 
   const BlockFileInfo& info_;
-  const size_t families_;
+  const std::vector<StoredFamily>& families_;
   ColumnBlock block_;
   ColumnData data_;
   std::string key_;

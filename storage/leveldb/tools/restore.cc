@@ -100,7 +100,7 @@ class BackupReader {
           FindingOf(path, "it is another file than the one that base records"));
       return;
     }
-    BlockChecker checker(info, opened->description().table.families.size());
+    BlockChecker checker(opened->description());
     std::string bytes;
     for (const BlockPlace& place : opened->index().blocks()) {
       Status checked = opened->Read(place, &bytes);

@@ -233,7 +233,7 @@ class Salvager {
     records_.AddTable(described.table);
     NoteAggregates(described.table);
     SalvagedTable& table = report_.tables[described.info.table];
-    BlockChecker checker(described.info, described.table.families.size());
+    BlockChecker checker(described);
     std::vector<BlockPlace> good;
     std::string bytes;
     uint64_t entries = 0;

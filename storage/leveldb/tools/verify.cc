@@ -258,7 +258,7 @@ class Verifier {
   void CheckBlocks(const std::string& path, const BlockFileCheck& file) {
     const BlockFileInfo& info = file.description().info;
     const TableInfo& described = file.description().table;
-    BlockChecker checker(info, described.families.size());
+    BlockChecker checker(file.description());
     VerifiedTable counts;
     std::vector<Finding> findings;
     std::string bytes;

@@ -49,7 +49,7 @@ TEST_F(BlockCheckTest, AGoodFileIsGoodInEveryBlock) {
   ASSERT_TRUE(file);
   EXPECT_EQ(file->description().table.name, "H");
   EXPECT_EQ(file->description().info.entries, 8000u);
-  BlockChecker checker(file->description().info, file->description().table.families.size());
+  BlockChecker checker(file->description());
   ASSERT_GT(file->index().blocks().size(), 1u);
   for (const BlockPlace& place : file->index().blocks()) {
     std::string bytes;
@@ -62,7 +62,7 @@ TEST_F(BlockCheckTest, AGoodFileIsGoodInEveryBlock) {
 TEST_F(BlockCheckTest, ABlockThatIsLeftOutIsMissed) {
   const Result<BlockFileCheck> file = BlockFileCheck::Open(&env_, config().path + "/" + name_);
   ASSERT_TRUE(file);
-  BlockChecker checker(file->description().info, file->description().table.families.size());
+  BlockChecker checker(file->description());
   const auto& blocks = file->index().blocks();
   std::string bytes;
   ASSERT_TRUE(file->Read(blocks.back(), &bytes));
