@@ -232,6 +232,22 @@ class AggregatesTest(E2eTest):
                            (METERS + added_rule, "tables.CHARITY.columns[0].family")):
             self.assertIn(key, tallyd.reload(wrong).problem(409)["detail"])
 
+    def test_S43_a_family_of_one_version_keeps_the_newest_price(self):
+        tallyd = self.start("""
+            [tables.CLOSING]
+            stream = "closing"
+            pattern = "new-cell"
+            row_key = "{symbol}"
+            families.STOCK = { max_versions = 1 }
+            """)
+        prices = [558.40, 571.34, 573.64, 573.37, 575.33]
+        tallyd.write("closing", [{"ts": ms(f"2015-03-0{day}"), "symbol": "ZXZZT", "PRICE": price}
+                                 for day, price in enumerate(prices, 1)])
+        newest = {"STOCK": {"PRICE": [{"value": 575.33, "ts": ms("2015-03-05")}]}}
+        self.assertEqual(newest, tallyd.cells("CLOSING", "ZXZZT"))
+        tallyd.request("POST", "/-/settle").expect(200, 204)
+        self.assertEqual(newest, tallyd.cells("CLOSING", "ZXZZT"))
+
     def test_S43_an_input_after_the_cell_was_removed_begins_anew(self):
         kept = DONATIONS.replace('bucket = "1d"', 'bucket = "1d", max_versions = 1')
         tallyd = self.start(kept)

@@ -19,7 +19,10 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
       std::find(new_sets_.begin(), new_sets_.end(), &set) == new_sets_.end()) {
     new_sets_.push_back(&set);
   }
-  if (HasAggregates(table)) {
+  const bool folds = std::ranges::any_of(set.columns, [&](const Column& column) {
+    return table.families[column.family].rules.aggregate.has_value();
+  });
+  if (folds) {
     std::vector<ColumnRef> columns;
     for (const Column& column : set.columns) columns.push_back(column.ref());
     return PutFolded(table, row_key, time, &set, columns, values);
