@@ -32,6 +32,9 @@ namespace tallyd {
 inline constexpr size_t kMaxRowKeyBytes = 4096;
 inline constexpr size_t kMaxQualifierBytes = 16'384;
 inline constexpr size_t kMaxValueBytes = 104'857'600;
+// Of memos (Batch::PutMemo).
+inline constexpr size_t kMaxMemoKeyBytes = 1u << 10;
+inline constexpr size_t kMaxMemoValueBytes = 1u << 20;
 
 // What to forget: every cell committed before this in the rows of `rows`, narrowed to a family, a
 // column, a range of cell times where given. What is written later is stored, however old its time.
@@ -73,6 +76,12 @@ class Batch {
 
   // Remembers that the table missed the field (MissedField::how) in an event of this batch.
   virtual void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) = 0;
+
+  // A memo is a small fact that a layer above keeps by a key of its own (Store::FindMemo). It is
+  // committed with the batch or not at all; of one key the last change counts. REQUIRES: the key
+  // has at least a byte, and key and value are within the limits above.
+  virtual void PutMemo(std::string_view key, std::string_view value) = 0;
+  virtual void DropMemo(std::string_view key) = 0;
 
   virtual bool empty() const = 0;
 };
@@ -198,6 +207,8 @@ class PreviewBatch final : public Batch {
   void AddField(std::string_view, std::string_view, uint8_t) override {}
   void NoteSpelling(std::string_view, std::string_view) override {}
   void AddMissed(const TableInfo&, std::string_view, uint8_t) override {}
+  void PutMemo(std::string_view, std::string_view) override {}
+  void DropMemo(std::string_view) override {}
   bool empty() const override { return tables_.empty(); }
 
   // The tables in the order of their first use.

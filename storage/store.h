@@ -12,8 +12,10 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -74,6 +76,8 @@ struct TableStats {
   bool rows_exact = false;
   uint64_t disk_bytes = 0;  // Estimated.
 };
+
+using Memo = std::pair<std::string, std::string>;  // Its key and its value.
 
 // What an engine measures of itself: a gauge for /metrics.
 struct StoreGauge {
@@ -141,6 +145,14 @@ class Store {
 
   virtual std::vector<FieldInfo> Fields(std::string_view stream) const = 0;         // By name.
   virtual std::vector<MissedField> MissedFields(const TableInfo& table) const = 0;  // By name.
+  // Memos (Batch::PutMemo), as of all commits that were answered before the call. Both may read the
+  // disk.
+  virtual Result<std::optional<std::string>> FindMemo(std::string_view key) = 0;
+  // Those whose keys begin with `prefix` and come after `after`, in key order, at most `limit`. All
+  // of them are in memory at once.
+  virtual Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
+                                          std::string_view after = {}) = 0;
+
   virtual TableStats Stats(const TablePtr& table) = 0;
   virtual StoreState State() = 0;
 

@@ -67,6 +67,9 @@ class LevelDbStore final : public Store {
   std::vector<MissedField> MissedFields(const TableInfo& table) const override {
     return engine_.state().fields.Missed(table.id);
   }
+  Result<std::optional<std::string>> FindMemo(std::string_view key) override;
+  Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
+                                  std::string_view after) override;
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
   TimeUs RetentionNow() override { return retention_.Now(); }
@@ -226,6 +229,19 @@ Result<ScanEstimate> LevelDbStore::Estimate(const TablePtr& table, const Estimat
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return lease.error();
   return EstimateHistory(lease->get(), table->id, spec);
+}
+
+Result<std::optional<std::string>> LevelDbStore::FindMemo(std::string_view key) {
+  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
+  if (!lease) return lease.error();
+  return tallyd::FindMemo(lease->get(), key);
+}
+
+Result<std::vector<Memo>> LevelDbStore::Memos(std::string_view prefix, size_t limit,
+                                              std::string_view after) {
+  const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
+  if (!lease) return lease.error();
+  return ListMemos(lease->get(), prefix, limit, after);
 }
 
 // One by one, as far as it is worth it.

@@ -77,6 +77,12 @@ class SchemaStore final : public Store {
   Result<ScanEstimate> Estimate(const TablePtr&, const EstimateSpec&) override {
     return ScanEstimate();
   }
+  Result<std::optional<std::string>> FindMemo(std::string_view) override {
+    return std::optional<std::string>();
+  }
+  Result<std::vector<Memo>> Memos(std::string_view, size_t, std::string_view) override {
+    return std::vector<Memo>();
+  }
   TableStats Stats(const TablePtr&) override { return {}; }
   StoreState State() override { return {}; }
   TimeUs RetentionNow() override { return retention_now; }

@@ -53,6 +53,15 @@ class ModelBatch final : public Batch {
                 [](ModelDisk* disk, FieldInfo* info) { info->spelled = ++disk->spellings; });
   }
 
+  void PutMemo(std::string_view key, std::string_view value) override {
+    changes_.push_back([of = std::string(key), memo = std::string(value)](ModelDisk* disk) {
+      disk->memos[of] = memo;
+    });
+  }
+  void DropMemo(std::string_view key) override {
+    changes_.push_back([of = std::string(key)](ModelDisk* disk) { disk->memos.erase(of); });
+  }
+
   bool empty() const override { return changes_.empty(); }
 
   void Apply(ModelDisk* disk) const {
@@ -324,6 +333,23 @@ std::vector<FieldInfo> ModelStore::Fields(std::string_view stream) const {
   if (found == disk_.fields.end()) return fields;
   for (const auto& [name, info] : found->second) fields.push_back(info);
   return fields;
+}
+
+Result<std::optional<std::string>> ModelStore::FindMemo(std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = disk_.memos.find(key);
+  return found == disk_.memos.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<std::vector<Memo>> ModelStore::Memos(std::string_view prefix, size_t limit,
+                                            std::string_view after) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Memo> memos;
+  for (const auto& [key, value] : disk_.memos) {
+    if (key.starts_with(prefix) && key > after && memos.size() < limit)
+      memos.emplace_back(key, value);
+  }
+  return memos;
 }
 
 TableStats ModelStore::Stats(const TablePtr& table) {

@@ -28,6 +28,7 @@ struct ModelDisk {
   TableId next_table = 1;
   std::map<std::string, std::map<std::string, FieldInfo>, std::less<>> fields;
   uint64_t spellings = 0;  // Noted so far.
+  std::map<std::string, std::string, std::less<>> memos;
   std::optional<TimeUs> retention;
 };
 
@@ -52,6 +53,9 @@ class ModelStore final : public Store {
   Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& wanted) override;
   std::vector<FieldInfo> Fields(std::string_view stream) const override;
   std::vector<MissedField> MissedFields(const TableInfo&) const override { return {}; }
+  Result<std::optional<std::string>> FindMemo(std::string_view key) override;
+  Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
+                                  std::string_view after) override;
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
   TimeUs RetentionNow() override { return retention_.Now(); }

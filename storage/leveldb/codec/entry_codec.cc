@@ -154,6 +154,11 @@ std::string LatestChangesKey(uint64_t sequence) {
   return key;
 }
 
+std::string MemoKey(std::string_view key) {
+  std::string stored(1, static_cast<char>(KeySpace::kMemos));
+  return stored.append(key);
+}
+
 bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer* out) {
   const size_t begin = out->size();
   size_t absent = 0;

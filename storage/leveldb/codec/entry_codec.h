@@ -33,6 +33,7 @@ enum class KeySpace : uint8_t {
   kLatest = 0x20,
   kLatestChanges = 0x21,
   kDeletes = 0x30,
+  kMemos = 0x40,
 };
 enum class MetaKind : uint8_t {
   kFormat = 0x00,
@@ -95,6 +96,7 @@ std::string FieldKey(std::string_view stream, std::string_view field);
 std::string MissedFieldKey(TableId table, std::string_view field);
 std::string DeleteKey(TableId table, uint64_t sequence);
 std::string LatestChangesKey(uint64_t sequence);
+std::string MemoKey(std::string_view key);
 
 // Reads an escaped string and its terminator.
 bool GetEscaped(ByteReader* in, std::string* out);

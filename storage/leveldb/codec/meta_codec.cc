@@ -15,6 +15,8 @@ constexpr std::string_view kMagic = "tallyd";
 constexpr char kRecordVersion = 1;
 constexpr char kTableVersion = 2;
 constexpr uint8_t kPlainFamily = 0;  // Others are their Aggregate.
+constexpr char kNoMemo = 0;
+constexpr char kMemo = 1;
 constexpr uint8_t kDeleteHasFamily = 1;
 constexpr uint8_t kDeleteHasQualifier = 2;
 constexpr uint64_t kMaxFamilies = std::numeric_limits<FamilyId>::max();
@@ -299,6 +301,21 @@ Result<DeleteSpec> DecodeDelete(std::string_view record, TimeUs* at) {
   }
   if (!in.done()) return damaged;
   return what;
+}
+
+std::string EncodeMemo(std::optional<std::string_view> value) {
+  std::string record(1, value ? kMemo : kNoMemo);
+  if (value) record.append(*value);
+  return record;
+}
+
+Result<std::optional<std::string_view>> DecodeMemo(std::string_view record) {
+  using Found = std::optional<std::string_view>;
+  if (record.size() == 1 && record[0] == kNoMemo) return Found();
+  if (record.empty() || record[0] != kMemo || record.size() > kMaxMemoValueBytes + 1) {
+    return Damaged("a memo");
+  }
+  return Found(record.substr(1));
 }
 
 }  // namespace tallyd

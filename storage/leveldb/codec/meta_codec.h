@@ -4,6 +4,7 @@
 #define TALLYD_STORAGE_LEVELDB_CODEC_META_CODEC_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@
 
 namespace tallyd {
 
-inline constexpr uint32_t kFormatVersion = 5;
+inline constexpr uint32_t kFormatVersion = 6;
 
 std::string EncodeFormat(uint32_t version);
 Result<uint32_t> DecodeFormat(std::string_view record);
@@ -52,6 +53,10 @@ Result<MissedField> DecodeMissedField(std::string_view record);
 // `at`: when it was committed, by the wall clock.
 std::string EncodeDelete(const DeleteSpec& what, TimeUs at);
 Result<DeleteSpec> DecodeDelete(std::string_view record, TimeUs* at);
+
+// What a head or base says of a memo: its value, or, in a head, that there is none (any more).
+std::string EncodeMemo(std::optional<std::string_view> value);
+Result<std::optional<std::string_view>> DecodeMemo(std::string_view record);  // A view of it.
 
 }  // namespace tallyd
 

@@ -109,7 +109,7 @@ Status Engine::ClearNotes(const LoadedView& loaded) {
 void Engine::Close() { database_.Close(); }
 
 Status Engine::Admit(const Batch& batch) {
-  if (static_cast<const LevelDbBatch&>(batch).stores_events()) return space_.Admit();
+  if (static_cast<const LevelDbBatch&>(batch).stores_something()) return space_.Admit();
   return {};
 }
 

@@ -95,7 +95,8 @@ class Loader {
       const std::string_view key = ToView(iterator->key());
       const auto space = static_cast<KeySpace>(key[0]);
       if (space == KeySpace::kRows || space == KeySpace::kLatestChanges ||
-          space == KeySpace::kCopies || (space == KeySpace::kLatest && !with_latest_)) {
+          space == KeySpace::kCopies || space == KeySpace::kMemos ||
+          (space == KeySpace::kLatest && !with_latest_)) {
         iterator->Seek(ToSlice(PrefixEnd(key.substr(0, 1))));
         continue;
       }
@@ -123,6 +124,7 @@ class Loader {
       case KeySpace::kRows:
       case KeySpace::kLatestChanges:
       case KeySpace::kCopies:
+      case KeySpace::kMemos:
         break;
     }
     return {};

@@ -133,6 +133,12 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
         base_.Delete(ToSlice(batch->Key(op)));
         any_base_ = true;
         break;
+      case LevelDbBatch::OpKind::kPutMemo:
+      case LevelDbBatch::OpKind::kDropMemo:
+        // With a sequence of its own a group of memos alone is one that may fail like others.
+        ++sequence_;
+        head_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        break;
     }
     if (!added) return added;
     sequences_.push_back(sequence_);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {
 namespace {
@@ -183,9 +184,9 @@ void LevelDbBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
   Touch(table.id);
 }
 
-bool LevelDbBatch::stores_events() const {
+bool LevelDbBatch::stores_something() const {
   return std::any_of(ops_.begin(), ops_.end(), [](const Op& op) {
-    return op.kind == OpKind::kEntry || op.kind == OpKind::kLatest;
+    return op.kind == OpKind::kEntry || op.kind == OpKind::kLatest || op.kind == OpKind::kPutMemo;
   });
 }
 
@@ -229,19 +230,28 @@ void LevelDbBatch::AddMissed(const TableInfo& table, std::string_view field, uin
 }
 
 void LevelDbBatch::PutRecord(std::string_view key, std::string_view value) {
+  AddRecord(OpKind::kPutRecord, key, value);
+}
+
+void LevelDbBatch::DropRecord(std::string_view key) { AddRecord(OpKind::kDropRecord, key, {}); }
+
+void LevelDbBatch::PutMemo(std::string_view key, std::string_view value) {
+  AddRecord(OpKind::kPutMemo, MemoKey(key), EncodeMemo(value));
+}
+
+void LevelDbBatch::DropMemo(std::string_view key) {
+  AddRecord(OpKind::kDropMemo, MemoKey(key), EncodeMemo({}));
+}
+
+void LevelDbBatch::AddRecord(OpKind kind, std::string_view key, std::string_view value) {
   Op op;
-  op.kind = OpKind::kPutRecord;
+  op.kind = kind;
   op.offset = bytes_.size();
   op.key_size = static_cast<uint32_t>(key.size());
   op.value_size = value.size();
   bytes_.Append(key);
   bytes_.Append(value);
   ops_.push_back(op);
-}
-
-void LevelDbBatch::DropRecord(std::string_view key) {
-  PutRecord(key, {});
-  ops_.back().kind = OpKind::kDropRecord;
 }
 
 }  // namespace tallyd

@@ -32,6 +32,8 @@ class LevelDbBatch final : public Batch {
     kStoreRow,    // A latest table's row: base gets it as it is; the key is the row key.
     kPutRecord,   // A key and value as they are (meta, what the sealer records).
     kDropRecord,  // A key to remove.
+    kPutMemo,     // Key and value as a head has them.
+    kDropMemo,    // The same.
   };
   struct Op {
     OpKind kind = OpKind::kEntry;
@@ -55,6 +57,8 @@ class LevelDbBatch final : public Batch {
   void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) override;
   void NoteSpelling(std::string_view stream, std::string_view field) override;
   void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) override;
+  void PutMemo(std::string_view key, std::string_view value) override;
+  void DropMemo(std::string_view key) override;
   bool empty() const override {
     return ops_.empty() && folding_.empty() && fields_.empty() && missed_.empty();
   }
@@ -96,8 +100,8 @@ class LevelDbBatch final : public Batch {
   // The oldest adoption of a schema that made one of these tables (TableInfo::adoption).
   uint64_t adoption() const { return adoption_; }
   // False: it only removes, or records what the store itself does.
-  bool stores_events() const;
   // REQUIRES: Finish was called since the last Put.
+  bool stores_something() const;
   size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
 
  private:
@@ -119,6 +123,7 @@ class LevelDbBatch final : public Batch {
   Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   void FinishPut(Op op, bool any_value);
   int32_t FindTwin(const Op& op) const;
+  void AddRecord(OpKind kind, std::string_view key, std::string_view value);
   void AddRow(OpKind kind, TableId table, std::string_view row_key);
   void Touch(TableId table);
 

@@ -6,6 +6,7 @@
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
@@ -62,6 +63,79 @@ leveldb::Iterator& Access::base_iterator() const {
 leveldb::DB& Access::base() const { return *lease_->database_->base_; }
 
 bool Access::must_stop() const { return lease_->database_->closing(); }
+
+namespace {
+
+Result<std::optional<std::string>> MemoOf(std::string_view key, std::string_view record) {
+  const Result<std::optional<std::string_view>> value = DecodeMemo(record);
+  if (!value) return UnreadableRecord(key, value.error().message());
+  if (!*value) return std::optional<std::string>();
+  return std::optional<std::string>(**value);
+}
+
+// The smallest key of those that begin with `begin`; null at the end of all.
+leveldb::Iterator* Smallest(const std::vector<leveldb::Iterator*>& sources,
+                            std::string_view begin) {
+  leveldb::Iterator* smallest = nullptr;
+  for (leveldb::Iterator* source : sources) {
+    if (!source->Valid() || !ToView(source->key()).starts_with(begin)) continue;
+    if (smallest == nullptr || ToView(source->key()) < ToView(smallest->key())) smallest = source;
+  }
+  return smallest;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> FindMemo(Lease* lease, std::string_view key) {
+  const Access access(lease);
+  if (!access) return Reopening();
+  const std::string stored = MemoKey(key);
+  for (size_t head = access.view().heads.size(); head-- > 0;) {
+    leveldb::Iterator& it = access.iterator(head);
+    it.Seek(stored);
+    if (it.Valid() && ToView(it.key()) == stored) return MemoOf(stored, ToView(it.value()));
+    if (const Status read = FromLevelDb(it.status()); !read) return read.error();
+  }
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  std::string record;
+  const leveldb::Status got = access.base().Get(options, stored, &record);
+  if (got.IsNotFound()) return std::optional<std::string>();
+  if (const Status read = FromLevelDb(got); !read) return read.error();
+  return MemoOf(stored, record);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
+                                                                   std::string_view prefix,
+                                                                   size_t limit,
+                                                                   std::string_view after) {
+  const Access access(lease);
+  if (!access) return Reopening();
+  std::vector<leveldb::Iterator*> sources;  // Those that count first are first.
+  for (size_t head = access.view().heads.size(); head-- > 0;) {
+    sources.push_back(&access.iterator(head));
+  }
+  sources.push_back(&access.base_iterator());
+  const std::string begin = MemoKey(prefix);
+  const std::string start = after < prefix ? begin : MemoKey(after).append(1, '\0');
+  for (leveldb::Iterator* source : sources) source->Seek(start);
+  std::vector<std::pair<std::string, std::string>> memos;
+  while (memos.size() < limit) {
+    const leveldb::Iterator* const smallest = Smallest(sources, begin);
+    if (smallest == nullptr) break;
+    const std::string stored = smallest->key().ToString();
+    Result<std::optional<std::string>> value = MemoOf(stored, ToView(smallest->value()));
+    if (!value) return value.error();
+    if (*value) memos.emplace_back(stored.substr(1), std::move(**value));
+    for (leveldb::Iterator* source : sources) {
+      if (source->Valid() && ToView(source->key()) == stored) source->Next();
+    }
+  }
+  for (const leveldb::Iterator* source : sources) {
+    if (const Status read = FromLevelDb(source->status()); !read) return read.error();
+  }
+  return memos;
+}
 
 Database::Database(const StorageConfig& config, StoreEnv* env)
     : config_(config),

@@ -24,8 +24,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/file/config.h"
@@ -86,7 +89,7 @@ class Access {
   leveldb::DB& base() const;
   // An iterator over the snapshot of a head; lives as long as the lease; made at first use.
   leveldb::Iterator& iterator(size_t head) const;
-  // The same over base, of a lease of a moment.
+  // The same over base: over the snapshot of a lease of a moment, or as base is at first use.
   leveldb::Iterator& base_iterator() const;
   bool must_stop() const;
 
@@ -94,6 +97,15 @@ class Access {
   std::unique_lock<std::mutex> lock_;
   Lease* lease_;
 };
+
+// The memos that a lease has: of one key the newest head that tells of it counts, and base where no
+// head does. Base may be newer than the lease: the caller sees what was committed before, or later.
+Result<std::optional<std::string>> FindMemo(Lease* lease, std::string_view key);
+// Keys with their values, in key order, as Store::Memos.
+Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
+                                                                   std::string_view prefix,
+                                                                   size_t limit,
+                                                                   std::string_view after);
 
 // What a commit brings to the newest head.
 struct HeadWrite {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
@@ -17,8 +18,24 @@ constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 constexpr auto kLook = std::chrono::seconds(1);
 constexpr auto kLeastLook = std::chrono::milliseconds(5);
 
-// Of latest rows, in one commit.
+// Of latest rows or memos, in one commit.
 constexpr size_t kStoredBytes = 256u << 10;
+
+// The next memos of a head, for base; false: these were the last.
+Result<bool> ReadMemos(leveldb::Iterator* head, Records* records) {
+  for (size_t bytes = 0; bytes < kStoredBytes; head->Next()) {
+    const bool is_memo = head->Valid() && static_cast<KeySpace>(head->key()[0]) == KeySpace::kMemos;
+    if (!is_memo) {
+      if (const Status read = FromLevelDb(head->status()); !read) return read.error();
+      return false;
+    }
+    const Result<std::optional<std::string_view>> value = DecodeMemo(ToView(head->value()));
+    if (!value) return UnreadableRecord(ToView(head->key()), value.error().message());
+    records->emplace_back(head->key().ToString(), *value ? head->value().ToString() : "");
+    bytes += head->key().size() + head->value().size();
+  }
+  return true;
+}
 
 // The latest rows that a head has changes of, each once, in pieces. Between two calls the iterator
 // stays where it is.
@@ -137,6 +154,7 @@ Status HeadJob::SealOldest() {
   Result<SealedHead> sealed = SealOldestHead(context_.Input(nullptr), lease->get());
   if (!sealed) return sealed.error();
   Status recorded = StoreLatestRows(lease->get());
+  if (recorded) recorded = StoreMemos(lease->get());
   lease->reset();
   if (recorded) recorded = context_.CommitRecords(sealed->records);
   if (!recorded) {
@@ -173,6 +191,27 @@ Status HeadJob::StoreLatestRows(Lease* lease) {
     }
     if (batch->empty()) continue;
     const Status stored = context_.committer().Commit(std::move(batch));
+    if (!stored) return stored;
+  }
+  return {};
+}
+
+// Base gets what the head says of memos. The newer heads still have the say, and so has this one
+// until it is recorded as sealed.
+Status HeadJob::StoreMemos(Lease* lease) {
+  for (bool begun = false, more = true; more; begun = true) {
+    context_.Pace();
+    Records records;
+    {
+      const Access access(lease);
+      if (!access) return Reopening();
+      leveldb::Iterator& head = access.iterator(0);
+      if (!begun) head.Seek(MemoKey({}));
+      const Result<bool> read = ReadMemos(&head, &records);
+      if (!read) return read.error();
+      more = *read;
+    }
+    const Status stored = context_.CommitRecords(records);
     if (!stored) return stored;
   }
   return {};

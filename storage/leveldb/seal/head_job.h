@@ -30,6 +30,7 @@ class HeadJob final : public SealJob {
   Result<Progress> BeginHead(const View& view);
   Status SealOldest();
   Status StoreLatestRows(Lease* lease);
+  Status StoreMemos(Lease* lease);
   Status Record(const SealedHead& sealed);
 
   SealContext& context_;

@@ -58,6 +58,7 @@ void SalvagedRecords::TakeBase(const std::string& path, LevelRecords base) {
         break;
       case KeySpace::kLatest:
       case KeySpace::kDeletes:
+      case KeySpace::kMemos:
         base_[key] = std::move(value);
         break;
       default:  // None of base's.
@@ -163,6 +164,7 @@ void SalvagedRecords::ResolveBase() {
     bool good = true;
     TimeUs time = 0;
     if (SpaceOf(key) == KeySpace::kDeletes) good = DecodeDelete(value, &time).has_value();
+    if (SpaceOf(key) == KeySpace::kMemos) good = DecodeMemo(value).has_value();
     if (SpaceOf(key) == KeySpace::kLatest) {
       std::string row_key;
       const bool named = key.size() >= kTablePrefixBytes && DecodeRowPrefix(key, &row_key);
@@ -198,6 +200,9 @@ void SalvagedRecords::ResolveHead(OfHead* head) {
       case KeySpace::kDeletes:
         good = DecodeDelete(value, &time).has_value();
         if (good) ByteReader(std::string_view(key).substr(kTablePrefixBytes)).GetU64(&sequence);
+        break;
+      case KeySpace::kMemos:
+        good = DecodeMemo(value).has_value();
         break;
       case KeySpace::kMeta:
         if (IsMeta(key, MetaKind::kLastSequence)) last = std::max(last, ReadNumber(value));

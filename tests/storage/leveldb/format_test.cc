@@ -67,6 +67,12 @@ TEST(FormatTest, Delete) {
   EXPECT_EQ(Hex(EncodeDelete(what, 5)), "01030161016201ac0205020171");
 }
 
+TEST(FormatTest, Memo) {
+  EXPECT_EQ(Hex(MemoKey("k")), "406b");
+  EXPECT_EQ(Hex(EncodeMemo("v")), "0176");
+  EXPECT_EQ(Hex(EncodeMemo({})), "00");
+}
+
 TEST(FormatTest, MetaKeys) {
   EXPECT_EQ(Hex(MetaKey(MetaKind::kFormat)), "0000");
   EXPECT_EQ(Hex(MetaKey(MetaKind::kLastSequence)), "0001");

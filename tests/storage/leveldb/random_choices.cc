@@ -143,7 +143,16 @@ RandomHistory::Ops RandomHistory::RandomOps() {
     }
   }
   for (Op& op : ops) MakeInputs(&op);
+  while (memo_random_() % 2 == 0) {
+    Op& op = ops.emplace_back();
+    op.memo = RandomMemoKey();
+    if (memo_random_() % 3 > 0) op.memo_value = std::to_string(memo_random_() % 1000);
+  }
   return ops;
+}
+
+std::string RandomHistory::RandomMemoKey() {
+  return std::string(1 + memo_random_() % 2, "ab\0c"[memo_random_() % 4]);
 }
 
 ScanSpec RandomHistory::RandomSpec() {

@@ -49,7 +49,7 @@ bool IsSpared(const std::string& name) {
 
 }  // namespace
 
-RandomHistory::RandomHistory(unsigned seed) : seed_(seed), random_(seed) {
+RandomHistory::RandomHistory(unsigned seed) : seed_(seed), random_(seed), memo_random_(seed) {
   store_.clock.now = kStart;
   // Heads of a few batches.
   store_.config().write_buffer = 2u << 10;
@@ -119,6 +119,10 @@ void RandomHistory::Write() {
 Status RandomHistory::Commit(StoreVerbs* store, const Ops& ops) {
   auto batch = store->NewBatch();
   for (const Op& op : ops) {
+    if (!op.memo.empty()) {
+      op.memo_value.empty() ? batch->DropMemo(op.memo) : batch->PutMemo(op.memo, op.memo_value);
+      continue;
+    }
     if (!op.forget) {
       store->Put(batch.get(), op.table, op.row, op.time, op.cells, op.by_set);
       continue;
@@ -248,6 +252,10 @@ void RandomHistory::CheckSome() {
   }
   if (OneIn(4)) CheckSkipping(kPlainTables[Random(3)]);
   if (OneIn(4)) CheckKeysOnly(kPlainTables[Random(3)]);
+  const std::string key = RandomMemoKey();
+  const Result<std::optional<std::string>> memo = store_.store().FindMemo(key);
+  ASSERT_TRUE(memo) << memo.error().message();
+  EXPECT_EQ(*memo, *model_.store().FindMemo(key));
 }
 
 void RandomHistory::CheckAll() {
@@ -256,6 +264,9 @@ void RandomHistory::CheckAll() {
     spec.now = Now();
     Check(table.name, spec);
   }
+  const Result<std::vector<Memo>> memos = store_.store().Memos({}, SIZE_MAX);
+  ASSERT_TRUE(memos) << memos.error().message();
+  EXPECT_EQ(*memos, *model_.store().Memos({}, SIZE_MAX));
 }
 
 void RandomHistory::Check(const std::string& table, const ScanSpec& spec) {

@@ -39,7 +39,7 @@ class RandomHistory {
   static constexpr TimeUs kStart = 300'000 * kUnit;
   static constexpr uint64_t kTimes = 12;
 
-  // A put, or a delete.
+  // A put, a delete, or a memo.
   struct Op {
     std::string table;
     std::string row;
@@ -47,6 +47,8 @@ class RandomHistory {
     std::vector<TestCell> cells;
     bool by_set = true;
     std::optional<DeleteSpec> forget;
+    std::string memo;  // Its key, where the change is one of a memo, and its value; empty: none.
+    std::string memo_value;
     std::string forget_family;  // Its name: the two stores give numbers of their own.
   };
   using Ops = std::vector<Op>;
@@ -76,6 +78,7 @@ class RandomHistory {
   Op RandomDelete(const std::string& table);
   void MakeInputs(Op* op);
   Ops RandomOps();
+  std::string RandomMemoKey();
   ScanSpec RandomSpec();
   Family RandomRules(const std::string& name);
 
@@ -103,6 +106,8 @@ class RandomHistory {
 
   const unsigned seed_;
   std::mt19937_64 random_;
+  // Of memos alone: a seed means the same tables and cells as before there were any.
+  std::mt19937_64 memo_random_;
   int step_ = 0;
   FaultEnv env_;
   StoreHarness store_{&env_};

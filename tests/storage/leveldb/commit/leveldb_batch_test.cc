@@ -136,16 +136,17 @@ TEST_F(LevelDbBatchTest, ChangesKeepTheirOrder) {
   EXPECT_EQ(batch_.tables(), (std::vector<TableId>{1, 2}));
 }
 
-TEST_F(LevelDbBatchTest, OnlyPutsStoreEvents) {
+TEST_F(LevelDbBatchTest, OnlyPutsAndMemosStoreSomething) {
   batch_.Delete(history_, DeleteSpec{});
   batch_.PutRecord("key", "value");
   batch_.DropRecord("old");
-  EXPECT_FALSE(batch_.stores_events());
+  batch_.DropMemo("gone");
+  EXPECT_FALSE(batch_.stores_something());
   EXPECT_EQ(batch_.Key(batch_.ops()[1]), "key");
   EXPECT_EQ(batch_.ValueOf(batch_.ops()[1]), "value");
   EXPECT_EQ(batch_.ops()[2].kind, OpKind::kDropRecord);
   Put(latest_, "r", 1, Value::Int(1), Value());
-  EXPECT_TRUE(batch_.stores_events());
+  EXPECT_TRUE(batch_.stores_something());
 }
 
 TEST_F(LevelDbBatchTest, FieldsThatAreKnownAreLeftOut) {
