@@ -34,6 +34,13 @@ std::vector<Placed<Table>> ReadTables(TomlReader tables,
 // `columns`: its pattern's default rule.
 void ReadColumns(TomlReader* table_reader, Table* table);
 
+// `daily` of one table whose pattern and row key are read.
+void ReadDaily(TomlReader* table_reader, Table* table);
+// Names of nightly tables that another table of the file has, or may have. `readers` are those of
+// the tables, in the same order.
+void CheckNightlyNames(const std::vector<Placed<Table>>& all,
+                       const std::vector<TomlReader>& readers);
+
 // Names of streams, tables and families are parts of URLs and identifiers of Cloud Bigtable. What
 // is wrong with one and what is accepted; empty when nothing is.
 std::string NameMistake(std::string_view name, std::string_view what, size_t longest);

@@ -169,7 +169,7 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   }
   ReadFamilies(&reader, &table);
   ReadColumns(&reader, &table);
-  reader.NotBuilt("daily", "a nightly table");
+  ReadDaily(&reader, &table);
   reader.NotBuilt("flush", "holding counters in memory");
   reader.NotBuilt("max_bytes", "a cap on a table's size");
   reader.Finish();
@@ -188,6 +188,7 @@ std::vector<Placed<Table>> ReadTables(TomlReader tables,
   }
   std::vector<Placed<Table>> all;
   for (TomlReader& table : members) all.push_back({ReadTable(table, streams), table.line()});
+  CheckNightlyNames(all, members);
   return all;
 }
 

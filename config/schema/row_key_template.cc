@@ -106,7 +106,7 @@ Status RowKeyTemplate::ReadBack(std::string_view key, std::string* scratch,
         !ReadPlaceholder(segment, rest.substr(0, extent), scratch, &value)) {
       return Misfit(*this, "nothing that {" + segment.field + "} would write");
     }
-    fields->push_back({i, value});
+    fields->push_back({i, value, rest.substr(0, extent)});
     rest.remove_prefix(extent);
   }
   if (!rest.empty()) return Misfit(*this, "more bytes follow");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/schema/daily.h"
 #include "config/schema/pattern.h"
 #include "config/schema/row_key_template.h"
 #include "config/values/aggregate.h"
@@ -72,6 +73,7 @@ struct Table {
   std::vector<ColumnRule> columns;  // Never empty: the pattern's default rule is written out here.
   std::vector<Family> families;     // In name order.
   bool keep_row = false;            // keep = "row", in latest tables.
+  std::optional<Daily> daily;       // Its nightly tables, if it has any.
 
   const Family* FindFamily(std::string_view name) const;
   int FamilyIndex(std::string_view name) const;  // -1 if absent.

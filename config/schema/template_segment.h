@@ -44,6 +44,7 @@ struct KeyField {
   size_t segment;  // Index into segments().
   Value value;     // kText: a number where it is one's plain spelling; zero(n): an integer; times
                    // and salts: absent (null).
+  std::string_view raw = {};  // The text as it stands in a key; of a column's name empty.
 };
 
 // Splits a template. A placeholder that another one follows without a literal between must be of

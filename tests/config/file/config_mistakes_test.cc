@@ -206,8 +206,6 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{
             "BadFamilyName", TableText("families.\"a:b\" = {}\ncolumns = [{ family = \"M\" }]"),
             "5: tables.T.families.\"a:b\": \"a:b\" is no name for a family; accepted: 1 to 64..."},
-        Wrong{"Daily", TableText("daily = { at = \"00:30\" }"),
-              "5: tables.T.daily: a nightly table is not in this version; take the key out"},
         Wrong{"Flush", TableText("flush = \"1m\""),
               "5: tables.T.flush: holding counters in memory is not in this version; take the key "
               "out"},
