@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"UnknownKey", TableText("patern = \"latest\""),
               "5: tables.T.patern: unknown key, the nearest is pattern; accepted: columns, "
-              "families, keep, pattern, row_key, stream, time, when"},
+              "daily, families, keep, pattern, row_key, stream, time, when"},
         Wrong{"NoRowKey", "[tables.T]\npattern = \"latest\"\nfamilies.M = {}\n",
               "1: tables.T.row_key: is needed; accepted: a template, as \"{hostname}#{ts:ms}\""},
         Wrong{"EmptyRowKey", TableText("", "latest", ""), "3: tables.T.row_key: is empty..."},

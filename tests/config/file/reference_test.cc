@@ -27,9 +27,10 @@ x = 1
 fields.a = { x = 1 }
 queries = [{ x = 1 }]
 [tables.T]
-pattern = "latest"
-row_key = "{a}"
+pattern = "new-cell"
+row_key = "{a}#{ts:day}"
 x = 1
+daily = { name = "T_{date}", x = 1 }
 families.M = { x = 1 }
 columns = [{ family = "M", x = 1 }]
 )";
