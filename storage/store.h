@@ -121,6 +121,17 @@ class Store {
   // Forgets an orphaned table and all of its rows. kConflict if it is configured.
   virtual Status DropTable(std::string_view name) = 0;
 
+  // A table is made anew behind its name: StageTable gives an empty one of this shape that no reader
+  // finds by name, in place of one that was staged before; whoever has it fills it. SwapStaged lets
+  // the staged one and the one that has the name change places at once, durable on return: a crash
+  // leaves either. So what is staged then is what was replaced, for those who still read it, and
+  // where nothing was staged the name is free. A table that is in no schema that was adopted is
+  // orphaned after a restart. An engine without this says kConflict.
+  virtual Result<TablePtr> StageTable(const Table& /*table*/) { return NoStages(); }
+  virtual Status SwapStaged(const Table& /*table*/) { return NoStages(); }
+  virtual Status DropStaged(std::string_view /*name*/) { return NoStages(); }
+  virtual std::vector<std::string> StagedTables() const { return {}; }  // The names behind which.
+
   // Null when the table already has too many sets (the columns do not recur): Put them by name
   // then. `columns` in any order, no column twice; the set's order is read order. Thread-safe,
   // meant to be called once per shape, not per event.
@@ -177,6 +188,11 @@ class Store {
 
   // Commits what is queued, refuses the rest, closes the files. Idempotent.
   virtual void Close() = 0;
+
+ private:
+  static Error NoStages() {
+    return Error(ErrorCode::kConflict, "this engine makes no tables behind their names");
+  }
 };
 
 }  // namespace tallyd

@@ -43,9 +43,15 @@ class LevelDbStore final : public Store {
   Status Open();
 
   Status Adopt(const Schema& schema) override;
-  TablePtr FindTable(std::string_view name) const override { return catalogue().Find(name); }
-  std::vector<TablePtr> Tables() const override { return catalogue().Tables(); }
+  TablePtr FindTable(std::string_view name) const override {
+    return IsStagedName(name) ? nullptr : catalogue().Find(name);
+  }
+  std::vector<TablePtr> Tables() const override;
   Status DropTable(std::string_view name) override;
+  Result<TablePtr> StageTable(const Table& table) override;
+  Status SwapStaged(const Table& table) override;
+  Status DropStaged(std::string_view name) override { return DropTable(StagedName(name)); }
+  std::vector<std::string> StagedTables() const override;
 
   const ColumnSet* InternColumns(const TableInfo& table,
                                  std::span<const ColumnRef> columns) override {
@@ -135,6 +141,36 @@ Status LevelDbStore::Adopt(const Schema& schema) {
 Status LevelDbStore::DropTable(std::string_view name) {
   const std::lock_guard lock(adopt_mutex_);
   return Publish([&](Catalogue& known) { return known.PlanDrop(name); });
+}
+
+std::vector<TablePtr> LevelDbStore::Tables() const {
+  std::vector<TablePtr> tables = catalogue().Tables();
+  std::erase_if(tables, [](const TablePtr& table) { return IsStagedName(table->name); });
+  return tables;
+}
+
+Result<TablePtr> LevelDbStore::StageTable(const Table& table) {
+  const std::lock_guard lock(adopt_mutex_);
+  const Status staged = Publish([&](Catalogue& known) {
+    EnginePast past(&engine_.database(), &state(), clock_.Now());
+    return known.PlanStage(table, &past);
+  });
+  if (!staged) return staged.error();
+  return catalogue().Find(StagedName(table.name));
+}
+
+Status LevelDbStore::SwapStaged(const Table& table) {
+  const std::lock_guard lock(adopt_mutex_);
+  return Publish([&](Catalogue& known) { return known.PlanSwap(table); });
+}
+
+std::vector<std::string> LevelDbStore::StagedTables() const {
+  std::vector<std::string> names;
+  for (const TablePtr& table : catalogue().Tables()) {
+    if (!IsStagedName(table->name)) continue;
+    names.push_back(table->name.substr(0, table->name.size() - 1));
+  }
+  return names;
 }
 
 // Memory follows the disk before the next group, which may depend on it; and no group comes between

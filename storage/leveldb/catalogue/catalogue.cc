@@ -151,7 +151,8 @@ class Catalogue::Planner {
       if (!added) return added.error();
     }
     for (auto& [name, table] : ByName()) {
-      if (schema_.FindTable(name) == nullptr && adoption_.Orphan(table)) Put(*table);
+      if (IsStagedName(name) || schema_.FindTable(name) != nullptr) continue;
+      if (adoption_.Orphan(table)) Put(*table);
     }
     for (const Table& configured : schema_.tables) {
       const Status added = AddTable(configured);
@@ -243,13 +244,63 @@ Result<Catalogue::Plan> Catalogue::PlanDrop(std::string_view name) const {
     return Error(ErrorCode::kConflict,
                  fmt::format("table {} is in the configuration: take it out first", name));
   }
+  Plan plan = Unchanged();
+  PlanToDrop(found->second->id, &plan);
+  return plan;
+}
+
+Catalogue::Plan Catalogue::Unchanged() const {
   Plan plan;
   plan.stored = stored_;
   plan.schema = schema_;
   plan.adoption = adoption_;
-  plan.stored.tables.erase(found->second->id);
-  plan.drop.push_back(TableKey(found->second->id));
-  plan.dropped.push_back(found->second->id);
+  return plan;
+}
+
+void Catalogue::PlanToDrop(TableId table, Plan* plan) {
+  plan->stored.tables.erase(table);
+  plan->drop.push_back(TableKey(table));
+  plan->dropped.push_back(table);
+}
+
+// What it holds whoever fills it says: it has no marks, and whoever adopts it later finds it as it
+// is configured.
+Result<Catalogue::Plan> Catalogue::PlanStage(const Table& table, StoredPast* past) const {
+  const std::shared_lock lock(mutex_);
+  Plan plan = Unchanged();
+  const auto before = tables_.find(StagedName(table.name));
+  if (before != tables_.end()) PlanToDrop(before->second->id, &plan);
+  const TableId id = plan.stored.next_table++;
+  TableInfo staged = NewTable(id, table);
+  Adoption(stored_.tables, past, adoption_).Configure(table, &staged);
+  staged.name = StagedName(table.name);
+  staged.membership.whole_from = 0;
+  for (RuleMark& mark : staged.rules) mark.whole_from = 0;
+  plan.put.emplace_back(TableKey(id), EncodeTable(staged));
+  plan.put.emplace_back(MetaKey(MetaKind::kNextTable), EncodeNextTable(plan.stored.next_table));
+  plan.stored.tables.emplace(id, std::move(staged));
+  return plan;
+}
+
+Result<Catalogue::Plan> Catalogue::PlanSwap(const Table& table) const {
+  const std::shared_lock lock(mutex_);
+  Plan plan = Unchanged();
+  const std::string staged = StagedName(table.name);
+  for (const auto& [from, to] : {std::pair(table.name, staged), std::pair(staged, table.name)}) {
+    const auto found = tables_.find(from);
+    if (found == tables_.end()) continue;
+    TableInfo& renamed = plan.stored.tables.at(found->second->id);
+    renamed.name = to;
+    plan.put.emplace_back(TableKey(renamed.id), EncodeTable(renamed));
+  }
+  if (plan.put.empty()) {
+    return Error(ErrorCode::kNotFound, fmt::format("there is no table '{}'", table.name));
+  }
+  if (schema_->FindTable(table.name) == nullptr) {
+    auto with_table = std::make_shared<Schema>(*schema_);
+    with_table->tables.push_back(table);
+    plan.schema = std::move(with_table);
+  }
   return plan;
 }
 

@@ -66,6 +66,12 @@ struct DeleteRange {
 
 using DeleteList = std::vector<std::shared_ptr<const DeleteRange>>;
 
+// The name by which the catalogue knows the table that is staged for `name`: no table of a
+// configuration can have it.
+inline constexpr char kStagedMark = '~';
+inline std::string StagedName(std::string_view name) { return std::string(name) + kStagedMark; }
+inline bool IsStagedName(std::string_view name) { return name.ends_with(kStagedMark); }
+
 // What the database says.
 struct StoredCatalogue {
   std::map<std::string, TimeUnit> streams;
@@ -90,6 +96,12 @@ class Catalogue {
   Result<Plan> PlanAdopt(const Schema& schema, StoredPast* past) const;
   // kNotFound; kConflict when the table is configured.
   Result<Plan> PlanDrop(std::string_view name) const;
+  // A new, empty table that is staged: its name in the catalogue is StagedName, which none of the
+  // configuration has. In place of one that was.
+  Result<Plan> PlanStage(const Table& table, StoredPast* past) const;
+  // The table of that name, if there is one, and the staged one, if there is one, change names.
+  // kNotFound: there is neither.
+  Result<Plan> PlanSwap(const Table& table) const;
   void Publish(Plan plan);
   // After a reopen: what is stored may have changed, the configuration has not.
   void Reload(StoredCatalogue stored);
@@ -113,6 +125,8 @@ class Catalogue {
  private:
   class Planner;
 
+  Plan Unchanged() const;  // REQUIRES: mutex_, shared at least.
+  static void PlanToDrop(TableId table, Plan* plan);
   void Rebuild();  // REQUIRES: mutex_ exclusively.
   TimeUs MissedUntil(const TableInfo& table, std::span<const TableId> written, TimeUs end) const;
 
