@@ -121,12 +121,12 @@ class Store {
   // Forgets an orphaned table and all of its rows. kConflict if it is configured.
   virtual Status DropTable(std::string_view name) = 0;
 
-  // A table is made anew behind its name: StageTable gives an empty one of this shape that no reader
-  // finds by name, in place of one that was staged before; whoever has it fills it. SwapStaged lets
-  // the staged one and the one that has the name change places at once, durable on return: a crash
-  // leaves either. So what is staged then is what was replaced, for those who still read it, and
-  // where nothing was staged the name is free. A table that is in no schema that was adopted is
-  // orphaned after a restart. An engine without this says kConflict.
+  // A table is made anew behind its name: StageTable gives an empty one of this shape that no
+  // reader finds by name, in place of one that was staged before; whoever has it fills it.
+  // SwapStaged lets the staged one and the one that has the name change places at once, durable on
+  // return: a crash leaves either. So what is staged then is what was replaced, for those who still
+  // read it, and where nothing was staged the name is free. A table that is in no schema that was
+  // adopted is orphaned after a restart. An engine without this says kConflict.
   virtual Result<TablePtr> StageTable(const Table& /*table*/) { return NoStages(); }
   virtual Status SwapStaged(const Table& /*table*/) { return NoStages(); }
   virtual Status DropStaged(std::string_view /*name*/) { return NoStages(); }

@@ -45,8 +45,6 @@ void CheckNightlyNames(const std::vector<Placed<Table>>& all,
 // is wrong with one and what is accepted; empty when nothing is.
 std::string NameMistake(std::string_view name, std::string_view what, size_t longest);
 
-// What Bigtable allows an instance.
-inline constexpr size_t kMaxTables = 1000;
 inline constexpr size_t kMaxTableNameBytes = 50;
 inline constexpr size_t kMaxFamilyNameBytes = 64;
 inline constexpr size_t kMaxStreamNameBytes = 128;

@@ -71,6 +71,8 @@ Result<Daily> ParseDailyName(std::string_view text) {
   return daily;
 }
 
+std::string FormatTimeOfDay(int64_t us) { return Formatted("%H:%M", us); }
+
 std::optional<int64_t> ParseTimeOfDay(std::string_view text) {
   if (text.size() != 5 || text[2] != ':') return std::nullopt;
   const std::optional<int64_t> hour = ParseDigits(text.substr(0, 2));

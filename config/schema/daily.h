@@ -45,7 +45,8 @@ std::optional<TimeUs> ParseDate(std::string_view text);
 
 // The name's two parts from its template. Invalid: not exactly one {date}, or other braces.
 Result<Daily> ParseDailyName(std::string_view text);
-// "00:30" to microseconds since midnight.
+// "00:30", and back to microseconds since midnight.
+std::string FormatTimeOfDay(int64_t us);
 std::optional<int64_t> ParseTimeOfDay(std::string_view text);
 
 // Whether two templates may make one name.

@@ -63,17 +63,28 @@ struct ColumnRule {
   bool per_field = true;  // Serialized rules take fields in the same way.
 };
 
+// What Bigtable allows an instance.
+inline constexpr size_t kMaxTables = 1000;
+
+// Of a nightly table: whose rows of which day it holds.
+struct NightlyOf {
+  std::string source;
+  TimeUs day = 0;
+  bool is_behind = false;  // The source has rows of the day that came later, or may have.
+};
+
 struct Table {
   std::string name;
   std::string stream;
   Pattern pattern = Pattern::kSingleTimestamp;
   RowKeyTemplate row_key;
-  std::string time_field;           // The stream's, or the table's own override.
-  std::vector<std::string> when;    // Fields that an event must have to enter.
-  std::vector<ColumnRule> columns;  // Never empty: the pattern's default rule is written out here.
-  std::vector<Family> families;     // In name order.
-  bool keep_row = false;            // keep = "row", in latest tables.
-  std::optional<Daily> daily;       // Its nightly tables, if it has any.
+  std::string time_field;            // The stream's, or the table's own override.
+  std::vector<std::string> when;     // Fields that an event must have to enter.
+  std::vector<ColumnRule> columns;   // Never empty: the pattern's default rule is written out here.
+  std::vector<Family> families;      // In name order.
+  bool keep_row = false;             // keep = "row", in latest tables.
+  std::optional<Daily> daily;        // Its nightly tables, if it has any.
+  std::optional<NightlyOf> nightly;  // It is one: in no stream's list of tables.
 
   const Family* FindFamily(std::string_view name) const;
   int FamilyIndex(std::string_view name) const;  // -1 if absent.
@@ -108,7 +119,7 @@ struct Stream {
 struct Schema {
   // In the file's order; streams only named by a table come where the table stands.
   std::vector<Stream> streams;
-  std::vector<Table> tables;  // In the file's order.
+  std::vector<Table> tables;  // In the file's order; behind them nightly tables.
 
   const Stream* FindStream(std::string_view name) const;
   const Table* FindTable(std::string_view name) const;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "config/schema/table_rules.h"
+#include "ingest/map/late_days.h"
 #include "ingest/map/row_renderer.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/map/table_mapping.h"
@@ -45,12 +46,15 @@ struct ShapeMapping {
 
 // What one call of Map works with.
 struct MapCall {
-  TimeUs expires_by = 0;    // What has expired by then is not stored.
-  TimeUs next_arrival = 0;  // Of the next event without a time.
+  explicit MapCall(TimeUs arrival) : next_arrival(arrival), late(arrival) {}
+
+  TimeUs expires_by = 0;  // What has expired by then is not stored.
+  TimeUs next_arrival;    // Of the next event without a time.
   Batch* batch = nullptr;
   MapOutcome* outcome = nullptr;
   RowRenderer renderer;
   BatchCounts counts;
+  LateDays late;
   EventErrors errors;
   // Types that this batch already remembers, per field of `learned_of`.
   const ShapeMapping* learned_of = nullptr;
@@ -167,9 +171,8 @@ Mapper::~Mapper() = default;
 MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
-  MapCall call;
+  MapCall call(arrival);
   call.expires_by = std::min(arrival, impl_->store.RetentionNow());
-  call.next_arrival = arrival;
   call.batch = batch;
   call.outcome = &outcome;
   const Shape* shape = nullptr;
@@ -193,6 +196,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
     impl_->MapEvent(event, *mapping, &call);
   }
   impl_->NoteSpellings(&call);
+  call.late.PutMarks(batch);
   outcome.rows = call.counts.rows();
   outcome.cells = call.counts.cells();
   outcome.errors = events.errors();
@@ -328,6 +332,7 @@ void Mapper::Impl::PutRows(MapCall* call) {
   for (const PendingRow& row : renderer.rows()) {
     const TableInfo& table = *row.mapping->info;
     const std::span<const Value> values = renderer.values(row);
+    call->late.Note(*row.mapping->table, row.time);
     if (row.set != nullptr) {
       call->batch->Put(table, row.key, row.time, *row.set, values);
       call->counts.Add(table, row.key, row.time, *row.set, values);

@@ -1,0 +1,31 @@
+#include "ingest/map/late_days.h"
+
+#include <algorithm>
+
+namespace tallyd {
+
+std::string LateMarksOf(std::string_view table) { return "late/" + std::string(table) + "/"; }
+
+std::string LateMark(std::string_view table, TimeUs day) {
+  return LateMarksOf(table) + CompactDate(day);
+}
+
+std::optional<TimeUs> FindDayOfMark(std::string_view key) {
+  return ParseCompactDate(key.substr(key.rfind('/') + 1));
+}
+
+void LateDays::Add(const Table& table, TimeUs day) {
+  const std::pair noted(&table, day);
+  const auto found = std::find(days_.rbegin(), days_.rend(), noted);
+  if (found == days_.rend()) {
+    days_.push_back(noted);
+  } else {
+    std::swap(*found, days_.back());
+  }
+}
+
+void LateDays::PutMarks(Batch* batch) const {
+  for (const auto& [table, day] : days_) batch->PutMemo(LateMark(table->name, day), "1");
+}
+
+}  // namespace tallyd

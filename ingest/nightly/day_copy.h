@@ -1,0 +1,46 @@
+// CopyDay: the rows of one UTC day of a table into another of the same shape, cell by cell.
+//
+// 1. The row key's ranges for the day are scanned, and of them what has cells of that day: which
+//    files of blocks those are, their windows tell. A row whose key is of another day, or that the
+//    template cannot have made, is passed over.
+// 2. What one event left in a row becomes one entry again, under the same columns; rows go into
+//    batches of about a MiB.
+// 3. A scan is not kept for long: after some rows it ends, and another goes on behind the last row.
+//    So each row is copied as of one moment, and the day as a whole is not: whoever copies sees to
+//    what is written meanwhile (ingest/map/late_days.h).
+#ifndef TALLYD_INGEST_NIGHTLY_DAY_COPY_H_
+#define TALLYD_INGEST_NIGHTLY_DAY_COPY_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "config/schema/schema.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+struct DayCounts {
+  uint64_t rows = 0;
+  uint64_t cells = 0;
+  friend bool operator==(const DayCounts&, const DayCounts&) = default;
+};
+
+struct DayCopy {
+  const Table& source;  // In the schema.
+  TimeUnit unit;        // The stream's.
+  TablePtr from;
+  TablePtr to;  // Empty, and nobody else writes to it.
+  TimeUs day = 0;
+  TimeUs now = 0;  // For GC by age.
+};
+
+// `after_batch` hears what was copied after each batch, and ends the copy by an error.
+Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
+                          const std::function<Status(const DayCounts&)>& after_batch);
+
+// Whether the table has any row of that day.
+Result<bool> HasDay(Store& store, const DayCopy& copy);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_NIGHTLY_DAY_COPY_H_

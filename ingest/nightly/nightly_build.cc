@@ -1,0 +1,230 @@
+// One build of one nightly table:
+//
+// 1. The record is stored as one that is behind, and the mark of late readings goes, in one commit:
+//    what comes late from then on leaves a new mark, and a crash from then on leaves a record that
+//    asks for another build.
+// 2. The day is copied into a staged table.
+// 3. The staged table takes the name, and the record is stored as built. Where rows were deleted
+//    from the stream's tables meanwhile, the copy may have what is forgotten: it is made again.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "ingest/map/late_days.h"
+#include "ingest/nightly/nightly_schema.h"
+#include "ingest/nightly/nightly_tables.h"
+#include "ingest/nightly/schedule.h"
+
+namespace tallyd {
+namespace {
+
+constexpr int kMostCopies = 5;
+constexpr auto kPaceEvery = std::chrono::milliseconds(5);
+constexpr auto kLongestPause = std::chrono::seconds(1);
+
+Error Conflict(std::string message) { return Error(ErrorCode::kConflict, std::move(message)); }
+
+// From which time on the table has forgotten nothing.
+TimeUs RemembersFrom(const Table& table, const TableInfo& stored, TimeUs now) {
+  TimeUs from = 0;
+  for (const Family& family : table.families) {
+    if (family.max_age_us) from = std::max(from, now - *family.max_age_us);
+    if (const auto known = stored.FindFamily(family.name)) {
+      from = std::max(from, stored.families[*known].whole_from);
+    }
+  }
+  return from;
+}
+
+}  // namespace
+
+Result<NightlyRecord> NightlyTables::Build(const std::string& source, TimeUs day) {
+  const Result<Source> found = FindSource(source);
+  if (!found) return found.error();
+  if (day + kUsPerDay > parts_.clock->Now()) {
+    return Invalid(fmt::format("date: {} is not over yet", FormatDate(day)));
+  }
+  const std::lock_guard work(work_mutex_);
+  return BuildNow(*found, day);
+}
+
+// A day of which something has expired, or may have, is no more what it was.
+Status NightlyTables::CheckDay(const Source& source, TimeUs day) const {
+  const TablePtr stored = parts_.store->FindTable(source.table->name);
+  if (stored == nullptr) {
+    return Error(ErrorCode::kUnavailable, source.table->name + " is not in the store yet");
+  }
+  const TimeUs from = RemembersFrom(*source.table, *stored, parts_.clock->Now());
+  if (from <= day) return {};
+  return Conflict(fmt::format("{} has begun to expire in {}, which forgets what is before {}",
+                              FormatDate(day), source.table->name,
+                              FormatRfc3339(std::min(from, kMaxTimeUs))));
+}
+
+Status NightlyTables::CheckName(const NightlyRecord& record) const {
+  const bool is_there = parts_.store->FindTable(record.name) != nullptr;
+  if (is_there && !record.is_built) {
+    return Conflict("table " + record.name + " is there already, and is no nightly table");
+  }
+  const size_t tables = parts_.store->Tables().size();
+  if (!is_there && tables >= kMaxTables) {
+    return Conflict(
+        fmt::format("there are {} tables, and no more than {}; a shorter keep removes "
+                    "nightly ones",
+                    tables, kMaxTables));
+  }
+  return {};
+}
+
+NightlyRecord NightlyTables::RecordFor(const Source& source, TimeUs day) const {
+  NightlyRecord record;
+  record.name = source.daily().NameOf(day);
+  record.source = source.table->name;
+  record.day = day;
+  record.lives_from = LifeBegins(source.daily(), day, parts_.store->RetentionNow());
+  const std::lock_guard lock(mutex_);
+  const auto known = records_.find(record.name);
+  const bool is_same =
+      known != records_.end() && known->second.source == record.source && known->second.day == day;
+  return is_same ? known->second : record;
+}
+
+Result<NightlyRecord> NightlyTables::BuildNow(const Source& source, TimeUs day) {
+  NightlyRecord record = RecordFor(source, day);
+  Status done = CheckDay(source, day);
+  if (done) done = CheckName(record);
+  if (!done) return done.error();
+  {
+    const std::lock_guard lock(mutex_);
+    replaced_.erase(record.name);
+    building_ = NightlyState{
+        NightlyState::Kind::kBuilding, record.name, record.source, day, {}, record.built_at, {}};
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  record.is_behind = true;
+  done = PutRecord(record, true);
+  if (done) done = CopyAndSwap(source, &record);
+  const std::lock_guard lock(mutex_);
+  building_.reset();
+  if (!done) {
+    failed_.Increment();
+    return done.error();
+  }
+  built_.Increment();
+  failures_.erase(record.name);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  spdlog::info("nightly tables: {} has {} rows and {} cells of {}, in {:.1f} s", record.name,
+               record.rows, record.cells, record.source,
+               std::chrono::duration<double>(took).count());
+  return record;
+}
+
+Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
+  const Table table = NightlyTableOf(*source.table, *record);
+  const auto begin = std::chrono::steady_clock::now();
+  Status done;
+  for (int copies = 0; copies < kMostCopies; ++copies) {
+    uint64_t deletes = 0;
+    {
+      const std::unique_lock none(swap_mutex_);
+      deletes = deletes_;
+    }
+    const Result<DayCounts> counts = Copy(source, *record);
+    done = counts ? CheckDay(source, record->day) : Status(counts.error());
+    if (!done) break;
+    const std::unique_lock alone(swap_mutex_);
+    if (deletes_ != deletes) {
+      done = Error(ErrorCode::kUnavailable, "deletes came all the time; try again");
+      continue;
+    }
+    done = parts_.store->SwapStaged(table);
+    if (!done) break;
+    const auto took = std::chrono::steady_clock::now() - begin;
+    record->rows = counts->rows;
+    record->cells = counts->cells;
+    record->is_built = true;
+    record->is_behind = false;
+    record->built_at = parts_.store->RetentionNow();
+    record->took_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
+    done = PutRecord(*record, false);
+    Refresh();
+    const std::lock_guard lock(mutex_);
+    replaced_[record->name] = parts_.clock->SteadyUs() + kReplacedStaysUs;
+    return done;
+  }
+  if (Status dropped = parts_.store->DropStaged(record->name); !dropped) {
+    spdlog::debug("nightly tables: {}: {}", record->name, dropped.error().message());
+  }
+  if (!record->is_built) {
+    if (Status dropped = DropRecord(*record); !dropped) {
+      spdlog::debug("nightly tables: {}: {}", record->name, dropped.error().message());
+    }
+  }
+  return done;
+}
+
+Result<DayCounts> NightlyTables::Copy(const Source& source, const NightlyRecord& record) {
+  Result<TablePtr> to = parts_.store->StageTable(NightlyTableOf(*source.table, record));
+  if (!to) return to.error();
+  const DayCopy copy{*source.table, source.unit, parts_.store->FindTable(record.source),
+                     *to,           record.day,  parts_.clock->Now()};
+  if (copy.from == nullptr) {
+    return Error(ErrorCode::kUnavailable, record.source + " is not in the store");
+  }
+  auto since = std::chrono::steady_clock::now();
+  uint64_t rows = 0;
+  return CopyDay(*parts_.store, copy, [&](const DayCounts& counts) {
+    rows_.Increment(static_cast<double>(counts.rows - rows));
+    rows = counts.rows;
+    {
+      const std::lock_guard lock(mutex_);
+      if (building_) building_->done = counts;
+    }
+    return Pace(&since);
+  });
+}
+
+// Rests for as long as leaves the copy its share of a core.
+Status NightlyTables::Pace(std::chrono::steady_clock::time_point* since) {
+  const auto worked = std::chrono::steady_clock::now() - *since;
+  std::unique_lock lock(mutex_);
+  if (worked >= kPaceEvery && parts_.cpu < 1) {
+    const std::chrono::duration<double> rest = worked * (1 / parts_.cpu - 1);
+    wake_.wait_for(lock, std::min<std::chrono::duration<double>>(rest, kLongestPause),
+                   [this] { return stopping_; });
+  }
+  *since = std::chrono::steady_clock::now();
+  if (stopping_) return Error(ErrorCode::kCancelled, "the daemon is stopping");
+  return {};
+}
+
+Status NightlyTables::PutRecord(const NightlyRecord& record, bool drop_mark) {
+  std::unique_ptr<Batch> batch = parts_.store->NewBatch();
+  batch->PutMemo(NightlyKey(record.name), EncodeNightly(record));
+  if (drop_mark) batch->DropMemo(LateMark(record.source, record.day));
+  if (Status put = parts_.store->Commit(std::move(batch)); !put) return put;
+  const std::lock_guard lock(mutex_);
+  records_[record.name] = record;
+  tables_.Set(static_cast<double>(records_.size()));
+  return {};
+}
+
+Status NightlyTables::DropRecord(const NightlyRecord& record) {
+  std::unique_ptr<Batch> batch = parts_.store->NewBatch();
+  batch->DropMemo(NightlyKey(record.name));
+  if (Status dropped = parts_.store->Commit(std::move(batch)); !dropped) return dropped;
+  const std::lock_guard lock(mutex_);
+  records_.erase(record.name);
+  tables_.Set(static_cast<double>(records_.size()));
+  return {};
+}
+
+void NightlyTables::Refresh() {
+  const Status refreshed = parts_.refresh();
+  if (!refreshed) spdlog::warn("nightly tables: {}", refreshed.error().message());
+  const std::lock_guard lock(mutex_);
+  refresh_failed_ = !refreshed;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,28 @@
+// The schema in force where tables have nightly tables: the configuration's, and behind its tables
+// those nightly tables that the store holds, so that they are adopted, planned and read as others
+// are. No stream lists them: events enter them by way of their source alone.
+#ifndef TALLYD_INGEST_NIGHTLY_NIGHTLY_SCHEMA_H_
+#define TALLYD_INGEST_NIGHTLY_NIGHTLY_SCHEMA_H_
+
+#include <memory>
+#include <string>
+
+#include "config/schema/schema.h"
+#include "ingest/nightly/nightly_record.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+// The nightly table of that record: shaped like its source, but its families forget nothing.
+Table NightlyTableOf(const Table& source, const NightlyRecord& record);
+
+// `configured` with its nightly tables; itself where it has none. A table whose source is gone, or
+// has no nightly tables any more, or is of another shape than it was, is left out, and so is an
+// orphan like any table that is taken out of the file. kConflict: all of them are more than
+// kMaxTables.
+Result<std::shared_ptr<const Schema>> WithNightly(std::shared_ptr<const Schema> configured,
+                                                  Store& store);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_NIGHTLY_NIGHTLY_SCHEMA_H_

@@ -1,0 +1,337 @@
+#include "ingest/nightly/nightly_tables.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "ingest/map/late_days.h"
+#include "ingest/nightly/nightly_schema.h"
+#include "ingest/nightly/schedule.h"
+
+namespace tallyd {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(500);
+constexpr int64_t kRetryUs = 60 * kUsPerSecond;
+constexpr size_t kMarksAtOnce = 1000;
+
+prometheus::Gauge& MakeGauge(prometheus::Registry& registry) {
+  return prometheus::BuildGauge()
+      .Name("tallyd_nightly_tables")
+      .Help("Nightly tables that there are.")
+      .Register(registry)
+      .Add({});
+}
+
+prometheus::Counter& MakeBuilds(prometheus::Registry& registry, const char* result) {
+  return prometheus::BuildCounter()
+      .Name("tallyd_nightly_builds_total")
+      .Help("Nightly tables that were built, or were to be and failed.")
+      .Register(registry)
+      .Add({{"result", result}});
+}
+
+prometheus::Counter& MakeCounter(prometheus::Registry& registry, const char* name,
+                                 const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+void Log(const Status& done) {
+  if (!done) spdlog::warn("nightly tables: {}", done.error().message());
+}
+
+}  // namespace
+
+NightlyTables::NightlyTables(Parts parts)
+    : parts_(std::move(parts)),
+      tables_(MakeGauge(*parts_.registry)),
+      built_(MakeBuilds(*parts_.registry, "built")),
+      failed_(MakeBuilds(*parts_.registry, "failed")),
+      rows_(MakeCounter(*parts_.registry, "tallyd_nightly_rows_total",
+                        "Rows copied into nightly tables.")),
+      removed_(MakeCounter(*parts_.registry, "tallyd_nightly_removed_total",
+                           "Nightly tables that went when their keep had passed.")) {}
+
+NightlyTables::~NightlyTables() { Stop(); }
+
+Status NightlyTables::Open() {
+  for (const std::string& name : parts_.store->StagedTables()) {
+    if (Status dropped = parts_.store->DropStaged(name); !dropped) return dropped;
+  }
+  Result<std::vector<NightlyRecord>> records = ReadNightlyRecords(*parts_.store);
+  if (!records) return records.error();
+  const std::lock_guard lock(mutex_);
+  for (NightlyRecord& record : *records) records_[record.name] = std::move(record);
+  tables_.Set(static_cast<double>(records_.size()));
+  return {};
+}
+
+void NightlyTables::Configure(std::shared_ptr<const Schema> configured) {
+  const std::lock_guard lock(mutex_);
+  configured_ = std::move(configured);
+  empty_.clear();
+  failures_.clear();
+}
+
+void NightlyTables::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void NightlyTables::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void NightlyTables::Run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, kLookEvery, [this] { return stopping_; })) {
+    lock.unlock();
+    Look();
+    lock.lock();
+  }
+}
+
+std::vector<NightlyTables::Source> NightlyTables::Sources() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Source> sources;
+  if (!configured_) return sources;
+  for (const Table& table : configured_->tables) {
+    if (!table.daily) continue;
+    const Stream* stream = configured_->FindStream(table.stream);
+    sources.push_back({configured_, &table, stream->unit});
+  }
+  return sources;
+}
+
+Result<NightlyTables::Source> NightlyTables::FindSource(const std::string& name) const {
+  for (Source& source : Sources()) {
+    if (source.table->name == name) return std::move(source);
+  }
+  const std::lock_guard lock(mutex_);
+  if (configured_ && configured_->FindTable(name) != nullptr) {
+    return Invalid("table " + name + " has no nightly tables: daily is not among its keys");
+  }
+  return Error(ErrorCode::kNotFound, "there is no table '" + name + "'");
+}
+
+std::vector<NightlyRecord> NightlyTables::RecordsOf(const std::string& source) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<NightlyRecord> records;
+  for (const auto& [name, record] : records_) {
+    if (record.source == source) records.push_back(record);
+  }
+  return records;
+}
+
+std::shared_lock<std::shared_mutex> NightlyTables::HoldForDelete() {
+  std::shared_lock held(swap_mutex_);
+  ++deletes_;
+  return held;
+}
+
+void NightlyTables::Look() {
+  const std::lock_guard work(work_mutex_);
+  DropReplaced();
+  bool refresh = false;
+  {
+    const std::lock_guard lock(mutex_);
+    refresh = refresh_failed_;
+  }
+  if (refresh) Refresh();
+  for (const Source& source : Sources()) {
+    if (parts_.store->FindTable(source.table->name) == nullptr) continue;
+    const TimeUs now = parts_.store->RetentionNow();
+    RemoveOver(source);
+    Status done = TakeMarks(source, now);
+    if (done) done = BuildDue(source, now);
+    if (done) done = Rebuild(source, now);
+    Log(done);
+  }
+}
+
+void NightlyTables::RemoveOver(const Source& source) {
+  for (const NightlyRecord& record : RecordsOf(source.table->name)) {
+    const std::optional<TimeUs> end = LifeEnds(source.daily(), record);
+    if (end && *end <= parts_.store->RetentionNow()) Log(Remove(source, record));
+  }
+}
+
+// The name is free first: what a crash leaves is a record without a table, which goes as well.
+Status NightlyTables::Remove(const Source& source, const NightlyRecord& record) {
+  {
+    const std::unique_lock alone(swap_mutex_);
+    if (parts_.store->FindTable(record.name) != nullptr) {
+      const std::vector<std::string> staged = parts_.store->StagedTables();
+      if (std::ranges::find(staged, record.name) != staged.end()) {
+        if (Status dropped = parts_.store->DropStaged(record.name); !dropped) return dropped;
+      }
+      Status hidden = parts_.store->SwapStaged(NightlyTableOf(*source.table, record));
+      if (!hidden) return hidden;
+    }
+  }
+  if (Status dropped = DropRecord(record); !dropped) return dropped;
+  Refresh();
+  removed_.Increment();
+  spdlog::info("nightly tables: {} goes, its keep has passed", record.name);
+  const std::lock_guard lock(mutex_);
+  replaced_[record.name] = parts_.clock->SteadyUs() + kReplacedStaysUs;
+  return {};
+}
+
+void NightlyTables::DropReplaced() {
+  std::vector<std::string> due;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, at_us] : replaced_) {
+      if (at_us <= parts_.clock->SteadyUs()) due.push_back(name);
+    }
+  }
+  for (const std::string& name : due) {
+    const Status dropped = parts_.store->DropStaged(name);
+    if (!dropped && dropped.error().code() != ErrorCode::kNotFound) {
+      Log(dropped);
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    replaced_.erase(name);
+  }
+}
+
+// A mark of a day that has a table tells that it is behind; one of a day that is due, that it has
+// rows; any other day's needs none.
+Status NightlyTables::TakeMarks(const Source& source, TimeUs now) {
+  const std::string& name = source.table->name;
+  const Result<std::vector<Memo>> marks = parts_.store->Memos(LateMarksOf(name), kMarksAtOnce);
+  if (!marks) return marks.error();
+  const std::vector<NightlyRecord> records = RecordsOf(name);
+  const std::vector<TimeUs> due = DueDays(source.daily(), records, now);
+  std::unique_ptr<Batch> batch = parts_.store->NewBatch();
+  bool any_dropped = false;
+  for (const auto& [key, value] : *marks) {
+    const std::optional<TimeUs> day = FindDayOfMark(key);
+    if (day && *day > NewestDueDay(source.daily(), now)) continue;
+    const auto record =
+        std::ranges::find_if(records, [&](const NightlyRecord& each) { return day == each.day; });
+    if (record != records.end()) {
+      if (record->is_behind) continue;
+      NightlyRecord behind = *record;
+      behind.is_behind = true;
+      if (Status put = PutRecord(behind, true); !put) return put;
+      if (!IsRebuildDue(source.daily(), behind, now)) Refresh();
+    } else if (day && std::ranges::find(due, *day) != due.end()) {
+      const std::lock_guard lock(mutex_);
+      empty_.erase({name, *day});
+    } else {
+      batch->DropMemo(key);
+      any_dropped = true;
+    }
+  }
+  return any_dropped ? parts_.store->Commit(std::move(batch)) : Status();
+}
+
+Status NightlyTables::BuildDue(const Source& source, TimeUs now) {
+  const std::string& name = source.table->name;
+  const TablePtr stored = parts_.store->FindTable(name);
+  for (const TimeUs day : DueDays(source.daily(), RecordsOf(name), now)) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_ || empty_.contains({name, day})) continue;
+    }
+    if (!MayTry(source.daily().NameOf(day))) continue;
+    const Result<bool> has_day =
+        HasDay(*parts_.store, {*source.table, source.unit, stored, nullptr, day, now});
+    if (!has_day) return has_day.error();
+    const Status whole = *has_day ? CheckDay(source, day) : Status();
+    if (!whole) spdlog::warn("nightly tables: no table is made: {}", whole.error().message());
+    if (*has_day && whole) {
+      Attempt(source, day);
+    } else {
+      const std::lock_guard lock(mutex_);
+      empty_.insert({name, day});
+    }
+  }
+  return {};
+}
+
+Status NightlyTables::Rebuild(const Source& source, TimeUs now) {
+  for (NightlyRecord& record : RecordsOf(source.table->name)) {
+    const bool is_gone = record.is_built && parts_.store->FindTable(record.name) == nullptr;
+    if (is_gone) {
+      if (Status dropped = DropRecord(record); !dropped) return dropped;
+      continue;
+    }
+    if (!record.is_behind || !MayTry(record.name)) continue;
+    if (!IsRebuildDue(source.daily(), record, now)) continue;
+    const Status whole = CheckDay(source, record.day);
+    if (whole || !record.is_built) {
+      Attempt(source, record.day);
+      continue;
+    }
+    spdlog::warn("nightly tables: {} stays without late readings: {}", record.name,
+                 whole.error().message());
+    record.is_behind = false;
+    if (Status put = PutRecord(record, true); !put) return put;
+    Refresh();
+  }
+  return {};
+}
+
+bool NightlyTables::MayTry(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto failed = failures_.find(name);
+  return !stopping_ &&
+         (failed == failures_.end() || failed->second.at_us + kRetryUs <= parts_.clock->SteadyUs());
+}
+
+void NightlyTables::Attempt(const Source& source, TimeUs day) {
+  const Result<NightlyRecord> built = BuildNow(source, day);
+  if (built || built.error().code() == ErrorCode::kCancelled) return;
+  const std::string name = source.daily().NameOf(day);
+  spdlog::warn("nightly tables: {} was not built, and is tried again: {}", name,
+               built.error().message());
+  const std::lock_guard lock(mutex_);
+  failures_[name] = {source.table->name, day, built.error().message(), parts_.clock->SteadyUs()};
+}
+
+std::vector<NightlyState> NightlyTables::States() const {
+  using Kind = NightlyState::Kind;
+  const std::lock_guard lock(mutex_);
+  std::vector<NightlyState> states;
+  if (building_) states.push_back(*building_);
+  for (const auto& [name, failure] : failures_) {
+    states.push_back({Kind::kFailed, name, failure.source, failure.day, {}, 0, failure.why});
+  }
+  std::map<std::string, const NightlyRecord*> newest;  // By source.
+  for (const auto& [name, record] : records_) {
+    const bool is_told = (building_ && building_->table == name) || failures_.contains(name);
+    const NightlyRecord*& best = newest[record.source];
+    if (best == nullptr || best->day < record.day) best = &record;
+    if (record.is_behind && !is_told) {
+      states.push_back({Kind::kBehind,
+                        name,
+                        record.source,
+                        record.day,
+                        {record.rows, record.cells},
+                        record.built_at,
+                        {}});
+    }
+  }
+  for (const auto& [source, record] : newest) {
+    if (record->is_behind || (building_ && building_->table == record->name)) continue;
+    states.push_back({Kind::kBuilt,
+                      record->name,
+                      source,
+                      record->day,
+                      {record->rows, record->cells},
+                      record->built_at,
+                      {}});
+  }
+  return states;
+}
+
+}  // namespace tallyd
