@@ -17,6 +17,7 @@
 #include "api/metrics/rejects.h"
 #include "config/file/config.h"
 #include "ingest/map/mapper.h"
+#include "ingest/nightly/nightly_tables.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -73,6 +74,7 @@ struct ApiContext {
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};  // What takes long is to end.
   std::function<Status()> reload;     // Set by the daemon.
+  NightlyTables* nightly = nullptr;   // The same. Null: there are none.
   std::string version;
   TimeUs started = 0;
 

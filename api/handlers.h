@@ -36,6 +36,9 @@ Response DeleteCells(const Request& request,
                      ApiContext& context);  // {table} {key} {family:qualifier}
 Response DropTable(const Request& request, ApiContext& context);  // {table}
 
+// Nightly tables (api/routes/daily.cc).
+Response PostDaily(const Request& request, ApiContext& context);  // {table}
+
 // Operating (api/routes/operation.cc). The first two never block.
 Response GetHealth(const Request& request, ApiContext& context);
 Response GetReady(const Request& request, ApiContext& context);

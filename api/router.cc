@@ -29,6 +29,7 @@ constexpr Route kRoutes[] = {
     {Method::kGet, "/v1/tables", RunsOn::kQuery, ListTables},
     {Method::kGet, "/v1/tables/{table}", RunsOn::kQuery, GetTable},
     {Method::kDelete, "/v1/tables/{table}", RunsOn::kQuery, DropTable},
+    {Method::kPost, "/v1/tables/{table}/daily", RunsOn::kOperation, PostDaily},
     {Method::kGet, "/v1/tables/{table}/rows", RunsOn::kQuery, GetRows},
     {Method::kDelete, "/v1/tables/{table}/rows", RunsOn::kQuery, DeleteRows},
     {Method::kGet, "/v1/tables/{table}/rows/{key}", RunsOn::kQuery, GetRow},

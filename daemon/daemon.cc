@@ -13,6 +13,7 @@
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/version.h"
+#include "ingest/nightly/nightly_schema.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd {
@@ -59,6 +60,10 @@ prometheus::Gauge& MakeGauge(prometheus::Registry& registry, const char* name, c
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
+void TellDoubts(const Schema& schema) {
+  for (const std::string& doubt : FindDoubts(schema)) spdlog::warn("{}", doubt);
+}
+
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -96,7 +101,6 @@ Daemon::Daemon(Config config)
 Daemon::~Daemon() { Stop(); }
 
 std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema) {
-  for (const std::string& doubt : FindDoubts(*schema)) spdlog::warn("{}", doubt);
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = schema;
   for (const Stream& stream : schema->streams) {
@@ -116,21 +120,42 @@ Status Daemon::Open() {
   return {};
 }
 
+Status Daemon::PutInForce(std::shared_ptr<const Schema> configured) {
+  Result<std::shared_ptr<const Schema>> schema = WithNightly(std::move(configured), *store_);
+  if (!schema) return schema.error();
+  if (Status adopted = store_->Adopt(**schema); !adopted) return adopted;
+  context_->set_snapshot(Compile(*schema));
+  return {};
+}
+
+void Daemon::OpenNightly() {
+  nightly_ = std::make_unique<NightlyTables>(NightlyTables::Parts{
+      store_.get(), &clock_, &registry_, config_.storage.seal_cpu, [this]() -> Status {
+        const std::lock_guard lock(reload_mutex_);
+        return PutInForce(config_.schema);
+      }});
+}
+
 Status Daemon::Start() {
-  if (Status adopted = store_->Adopt(*config_.schema); !adopted) {
-    return adopted.error().Prefixed(config_.file);
-  }
+  OpenNightly();
+  if (Status opened = nightly_->Open(); !opened) return opened;
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, config_.server,
                                           HelperThreads(config_.server));
   context_->version = kVersion;
   context_->started = clock_.Now();
   context_->reload = [this] { return Reload(); };
-  context_->set_snapshot(Compile(config_.schema));
+  context_->nightly = nightly_.get();
+  if (Status taken = PutInForce(config_.schema); !taken) {
+    return taken.error().Prefixed(config_.file);
+  }
+  TellDoubts(*config_.schema);
+  nightly_->Configure(config_.schema);
   server_ = std::make_unique<HttpServer>(*context_);
   if (Status listening = server_->Listen(); !listening) return listening;
   NoteConfiguration(true);
   context_->ready = true;
   server_->Start();
+  nightly_->Start();
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
                server_->port(), config_.storage.path);
   service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
@@ -167,8 +192,9 @@ Status Daemon::Reload() {
 
 Status Daemon::Apply(Config loaded) {
   if (Status same = CheckReload(config_, loaded); !same) return same;
-  if (Status adopted = store_->Adopt(*loaded.schema); !adopted) return adopted;
-  context_->set_snapshot(Compile(loaded.schema));
+  if (Status taken = PutInForce(loaded.schema); !taken) return taken;
+  TellDoubts(*loaded.schema);
+  nightly_->Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;
   ConfigureLogging(config_.log);
@@ -185,6 +211,7 @@ void Daemon::Stop() {
   service_manager_.Stopping();
   spdlog::info("stopping: no new connections, requests in flight finish");
   context_->ready = false;
+  nightly_->Stop();
   server_->Drain();
   // The store still answers to connections that were cut: their event loops outlive it.
   store_->Close();

@@ -43,6 +43,10 @@ class Daemon {
 
  private:
   Status Apply(Config loaded);
+  // Adopts the schema with the nightly tables that there are, and puts it in force. REQUIRES:
+  // reload_mutex_, once the daemon serves.
+  Status PutInForce(std::shared_ptr<const Schema> configured);
+  void OpenNightly();
   void NoteConfiguration(bool taken);
   std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema);
 
@@ -54,6 +58,7 @@ class Daemon {
   prometheus::Gauge& reload_successful_;  // tallyd_config_last_reload_successful
   prometheus::Gauge& reload_time_;        // ..._last_reload_success_timestamp_seconds
   std::unique_ptr<Store> store_;
+  std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;

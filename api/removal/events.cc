@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <shared_mutex>
 
 #include "api/handlers.h"
 #include "api/json.h"
@@ -33,12 +34,15 @@ struct Removal {
   TablePtr stored;
 };
 
-// The stream's tables: those of the file, then those that were in it, with what a delete needs of
-// them.
+// The stream's tables: those of the file, nightly ones, then those that were in it, with what a
+// delete needs of them.
 Result<std::vector<Table>> TablesOf(const EventQuery& query, const Store& store) {
   std::vector<Table> tables;
   for (const size_t index : query.stream->tables) {
     tables.push_back(query.schema().tables[index]);
+  }
+  for (const Table& table : query.schema().tables) {
+    if (table.nightly && table.stream == query.stream->name) tables.push_back(table);
   }
   for (const TablePtr& stored : store.Tables()) {
     if (!stored->orphaned || stored->stream != query.stream->name) continue;
@@ -152,6 +156,9 @@ Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch) {
 }  // namespace
 
 Response DeleteEvents(const Request& request, ApiContext& context) {
+  // No nightly table is made of what this deletes.
+  std::shared_lock<std::shared_mutex> held;
+  if (context.nightly != nullptr) held = context.nightly->HoldForDelete();
   Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kRemoval);
   if (!query) return ProblemOf(query.error());
   if (!NamesKeyField(*query)) {
@@ -163,6 +170,7 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
   Json removed = Json::object();
   for (const Table& table : *tables) {
     const Removal removal{*query, table, context.store.FindTable(table.name)};
+    if (removal.stored == nullptr) continue;  // A nightly table that has just gone.
     Status usable = CheckFilters(*query, table);
     if (!usable) return ProblemOf(usable.error());
     Result<size_t> ranges = AddDeletes(removal, context.store, batch.get());

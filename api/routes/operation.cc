@@ -5,6 +5,7 @@
 #include "api/json.h"
 #include "api/metrics/process_metrics.h"
 #include "api/metrics/store_gauges.h"
+#include "api/routes/nightly_json.h"
 
 namespace tallyd {
 
@@ -77,6 +78,7 @@ Response GetStatus(const Request& request, ApiContext& context) {
                             {"unsealed_bytes", state.unsealed_bytes},
                             {"store", JsonOfStore(state)},
                             {"retention_clock", JsonOfClock(state.retention)},
+                            {"nightly", JsonOfNightly(context)},
                             {"orphaned_tables", std::move(orphans)}});
 }
 

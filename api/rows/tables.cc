@@ -41,6 +41,12 @@ Json JsonOfFamily(const Family& rules) {
   return json;
 }
 
+Json JsonOfDaily(const Daily& daily) {
+  Json json = {{"name", daily.name()}, {"at", FormatTimeOfDay(daily.at_us)}};
+  if (daily.keep_us) json["keep"] = FormatDuration(*daily.keep_us);
+  return json;
+}
+
 // In name order; without those that are no longer configured (of orphaned tables: all).
 Json JsonOfFamilies(const TableInfo& info) {
   std::vector<const StoredFamily*> by_rank(info.families.size());
@@ -63,6 +69,11 @@ Json JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
   if (info->mode == TableMode::kLatestRow) json["keep"] = "row";
   if (table != nullptr) {
     json["time"] = table->time_field;
+    if (table->daily) json["daily"] = JsonOfDaily(*table->daily);
+    if (table->nightly) {
+      json["source"] = table->nightly->source;
+      json["date"] = FormatDate(table->nightly->day);
+    }
     if (!table->when.empty()) json["when"] = table->when;
     json["columns"] = Json::array();
     for (const ColumnRule& rule : table->columns) json["columns"].push_back(JsonOfRule(rule));

@@ -118,6 +118,31 @@ std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* p
   return "";
 }
 
+// A nightly table is asked for its own day, and lacks what its source lacks of it.
+TablePlan NightlyCandidate(const EventQuery& query, const Store& store, const Table& nightly) {
+  EventQuery own = InTermsOf(nightly, query);
+  const TimeRange day = RangeOfDay(nightly.nightly->day);
+  own.time.from = std::max(own.time.from, day.from);
+  own.time.to = std::max(own.time.from, std::min(own.time.to, day.to));
+  const Wanted wanted(own, nightly);
+  TablePlan plan;
+  plan.table = &nightly;
+  plan.stored = store.FindTable(nightly.name);
+  plan.reason = WhyUnfit(own, wanted, &plan);
+  if (!plan.reason.empty()) return plan;
+  if (!plan.ranges.bounded) plan.ranges.ranges = {KeyRange()};
+  plan.ranges.bounded = true;
+  const TablePtr source = store.FindTable(nightly.nightly->source);
+  const TablePtr stored = std::exchange(plan.stored, source ? source : plan.stored);
+  JudgeHistory(own, wanted, store, &plan);
+  plan.stored = stored;
+  if (nightly.nightly->is_behind && plan.standing == Standing::kWhole) {
+    plan.standing = Standing::kPartial;
+    plan.reason = nightly.name + " was built before late events came, and is being built again";
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::string FirstNames(const std::vector<std::string>& names) {
@@ -198,6 +223,9 @@ std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {
     if (plan.reason.empty()) JudgeHistory(own, wanted, store, &plan);
   }
   JudgeTogether(query, could_answer, &plans);
+  const Table* pinned = query.schema().FindTable(query.table);
+  if (pinned != nullptr && pinned->nightly)
+    plans.push_back(NightlyCandidate(query, store, *pinned));
   return plans;
 }
 
