@@ -55,8 +55,10 @@ Json JsonOfNightly(const ApiContext& context) {
 Response PostDaily(const Request& request, ApiContext& context) {
   const std::string& name = request.arguments[0];
   const auto snapshot = context.snapshot();
-  if (snapshot->schema->FindTable(name) == nullptr) {
-    return Problem(404, "there is no table '" + name + "' in the configuration");
+  const Table* table = snapshot->schema->FindTable(name);
+  if (table == nullptr) return Problem(404, "there is no table '" + name + "'");
+  if (!table->daily) {
+    return Problem(400, "table " + name + " has no nightly tables: daily is not among its keys");
   }
   const Result<TimeUs> day = ReadDate(request.params);
   if (!day) return ProblemOf(day.error());
