@@ -48,7 +48,7 @@ void CheckSource(TomlReader* table_reader, const Table& table) {
   if (table.pattern == Pattern::kLatest) {
     table_reader->Mistake("daily",
                           "a latest table has no days; accepted: daily in a table of events");
-  } else if (!table.row_key.segments().empty() && !TellsDay(table.row_key)) {
+  } else if (!table.row_key.segments().empty() && !table.row_key.tells_day()) {
     table_reader->Mistake("daily", "the row key " + table.row_key.text() +
                                        " does not tell a row's day; accepted: a row key with {" +
                                        table.time_field + ":day} or a finer time in one piece");

@@ -5,6 +5,7 @@
 #include "config/schema/key_escape.h"
 #include "config/schema/placeholder.h"
 #include "config/values/calendar_format.h"
+#include "config/values/daily.h"
 #include "config/values/digits.h"
 
 namespace tallyd {
@@ -30,6 +31,12 @@ Status CheckEnd(const Segment& segment) {
 
 Error Misfit(const RowKeyTemplate& row_key, const std::string& what) {
   return Invalid("the key is not one of " + row_key.text() + ": " + what);
+}
+
+bool TellsDay(const Segment& segment) {
+  if (!segment.is_time || !segment.spec.bounds_time) return false;
+  if (segment.spec.kind == SpecKind::kBucket) return kUsPerDay % segment.spec.bucket_us == 0;
+  return (TimeUnitsOf(segment.spec) & (kUnitDay | kUnitYearDay)) != 0;
 }
 
 }  // namespace
@@ -111,6 +118,22 @@ Status RowKeyTemplate::ReadBack(std::string_view key, std::string* scratch,
   }
   if (!rest.empty()) return Misfit(*this, "more bytes follow");
   return {};
+}
+
+bool RowKeyTemplate::tells_day() const { return std::ranges::any_of(segments_, TellsDay); }
+
+std::optional<TimeUs> RowKeyTemplate::FindDay(std::string_view key) const {
+  std::string scratch;
+  std::vector<KeyField> fields;
+  if (!ReadBack(key, &scratch, &fields)) return std::nullopt;
+  for (const KeyField& field : fields) {
+    const Segment& segment = segments_[field.segment];
+    if (!TellsDay(segment)) continue;
+    const std::optional<TimeRange> period = FindPeriod(segment.spec, field.raw);
+    if (!period) return std::nullopt;
+    return DayOf(period->from);
+  }
+  return std::nullopt;
 }
 
 }  // namespace tallyd

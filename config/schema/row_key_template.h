@@ -11,6 +11,7 @@
 #define TALLYD_CONFIG_SCHEMA_ROW_KEY_TEMPLATE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ class RowKeyTemplate {
   bool UsesField(std::string_view name) const;
   // Whether the key tells one event's time to the millisecond or finer; a coarser time is a bucket.
   bool has_full_time() const;
+  // Whether every key tells the UTC day of its row, in one placeholder; and the midnight at which
+  // that begins, or nothing where the template cannot have made the key.
+  bool tells_day() const;
+  std::optional<TimeUs> FindDay(std::string_view key) const;
 
   // Appends one placeholder's text. `value` must not be null unless segment.of_time_field; `t` is
   // the table's time of the event. Errors (wider than its padding, empty, not an integer for

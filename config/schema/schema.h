@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "config/schema/daily.h"
 #include "config/schema/pattern.h"
 #include "config/schema/row_key_template.h"
 #include "config/values/aggregate.h"
+#include "config/values/daily.h"
 #include "config/values/time.h"
 
 namespace tallyd {

@@ -48,7 +48,7 @@ class Copier {
 
   // Takes the row if it is of the day.
   void Add(const Row& row) {
-    if (FindDayOfKey(copy_.source.row_key, row.key) != copy_.day) return;
+    if (copy_.source.row_key.FindDay(row.key) != copy_.day) return;
     uint64_t cells = 0;
     for (const RowPart& part : row.parts) cells += AddPart(row, part);
     if (cells == 0) return;
@@ -162,7 +162,7 @@ Result<bool> HasDay(Store& store, const DayCopy& copy) {
   while (true) {
     const Result<bool> more = scan->Next();
     if (!more || !*more) return more;
-    if (FindDayOfKey(copy.source.row_key, scan->row().key) == copy.day) return true;
+    if (copy.source.row_key.FindDay(scan->row().key) == copy.day) return true;
   }
 }
 

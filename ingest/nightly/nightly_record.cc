@@ -1,59 +1,66 @@
 #include "ingest/nightly/nightly_record.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <limits>
+#include <algorithm>
+#include <array>
 
-#include "storage/bytes/coding.h"
+#include "config/values/digits.h"
 
 namespace tallyd {
 namespace {
 
-// The value: this byte, the name of the source (length and bytes), then seven varints in the
-// order of the struct, the two bools as one: 1 is_built, 2 is_behind. DO NOT CHANGE: it is stored.
-constexpr uint8_t kVersion = 1;
-constexpr uint64_t kBuiltBit = 1;
-constexpr uint64_t kBehindBit = 2;
+// The value: words with a space between, the version, the source's name, and seven numbers in the
+// order of the struct; of the two bools one number, the sum of these. DO NOT CHANGE: it is stored.
+constexpr std::string_view kVersion = "1";
+constexpr int64_t kBuiltBit = 1;
+constexpr int64_t kBehindBit = 2;
+constexpr size_t kNumbers = 7;
+
 constexpr std::string_view kPrefix = "nightly/";
 constexpr size_t kAtOnce = 1000;
+
+std::string_view TakeWord(std::string_view* rest) {
+  const std::string_view word = rest->substr(0, rest->find(' '));
+  rest->remove_prefix(std::min(word.size() + 1, rest->size()));
+  return word;
+}
+
+bool IsTime(int64_t us) { return us <= kMaxTimeUs + 1; }
 
 }  // namespace
 
 std::string NightlyKey(std::string_view table) { return std::string(kPrefix) + std::string(table); }
 
 std::string EncodeNightly(const NightlyRecord& record) {
-  std::string value(1, static_cast<char>(kVersion));
-  PutString(&value, record.source);
-  PutVarint(&value, static_cast<uint64_t>(record.day));
-  PutVarint(&value, (record.is_built ? kBuiltBit : 0) | (record.is_behind ? kBehindBit : 0));
-  PutVarint(&value, static_cast<uint64_t>(record.lives_from));
-  PutVarint(&value, static_cast<uint64_t>(record.built_at));
-  PutVarint(&value, static_cast<uint64_t>(record.took_us));
-  PutVarint(&value, record.rows);
-  PutVarint(&value, record.cells);
-  return value;
+  const int64_t bits = (record.is_built ? kBuiltBit : 0) + (record.is_behind ? kBehindBit : 0);
+  return fmt::format("{} {} {} {} {} {} {} {} {}", kVersion, record.source, record.day, bits,
+                     record.lives_from, record.built_at, record.took_us, record.rows, record.cells);
 }
 
 std::optional<NightlyRecord> DecodeNightly(std::string_view key, std::string_view value) {
-  constexpr uint64_t kMaxTime = kMaxTimeUs + 1;
-  constexpr uint64_t kAny = std::numeric_limits<uint64_t>::max();
-  if (!key.starts_with(kPrefix)) return std::nullopt;
+  if (!key.starts_with(kPrefix) || TakeWord(&value) != kVersion) return std::nullopt;
   NightlyRecord record;
   record.name = key.substr(kPrefix.size());
-  ByteReader in(value);
-  uint8_t version = 0;
-  uint64_t bits = 0;
-  std::string_view source;
-  const bool whole =
-      in.GetByte(&version) && version == kVersion && in.GetString(&source) &&
-      in.GetNumber(&record.day, kMaxTime) && in.GetNumber(&bits, kBuiltBit | kBehindBit) &&
-      in.GetNumber(&record.lives_from, kMaxTime) && in.GetNumber(&record.built_at, kMaxTime) &&
-      in.GetNumber(&record.took_us, kMaxTime) && in.GetNumber(&record.rows, kAny) &&
-      in.GetNumber(&record.cells, kAny) && in.done();
-  if (!whole) return std::nullopt;
-  record.source = source;
+  record.source = TakeWord(&value);
+  std::array<int64_t, kNumbers> numbers{};
+  for (int64_t& number : numbers) {
+    const std::optional<int64_t> read = ParsePlainInteger(TakeWord(&value));
+    if (!read) return std::nullopt;
+    number = *read;
+  }
+  const auto [day, bits, lives_from, built_at, took_us, rows, cells] = numbers;
+  const bool in_time = IsTime(day) && IsTime(lives_from) && IsTime(built_at) && IsTime(took_us);
+  if (!value.empty() || !in_time || bits > kBuiltBit + kBehindBit) return std::nullopt;
+  record.day = day;
   record.is_built = (bits & kBuiltBit) != 0;
   record.is_behind = (bits & kBehindBit) != 0;
+  record.lives_from = lives_from;
+  record.built_at = built_at;
+  record.took_us = took_us;
+  record.rows = static_cast<uint64_t>(rows);
+  record.cells = static_cast<uint64_t>(cells);
   return record;
 }
 

@@ -1,4 +1,4 @@
-// NightlyTables: makes the nightly tables of a configuration (config/schema/daily.h), keeps them up
+// NightlyTables: makes the nightly tables of a configuration (config/values/daily.h), keeps them up
 // to late readings, and removes them when their time is over.
 //
 //   NightlyTables nightly(parts);

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/schema/daily.h"
+#include "config/values/daily.h"
 #include "ingest/nightly/nightly_record.h"
 
 namespace tallyd {

@@ -220,5 +220,27 @@ TEST(RowKeyTemplateTest, RefusesTemplatesThatDoNotReadBack) {
   EXPECT_TRUE(RowKeyTemplate::Parse("{a:pad(3)}%{b}", "ts"));
 }
 
+const TimeUs kSeedsDay = DaysFromCivil(2017, 7, 26) * kUsPerDay;
+
+std::optional<TimeUs> DayOfKey(const std::string& row_key, std::string_view key) {
+  return RowKeyTemplate::Parse(row_key, "ts")->FindDay(key);
+}
+
+TEST(RowKeyDayTest, FindsTheDayOfAKeyWhereverItsTimeStands) {
+  EXPECT_EQ(DayOfKey("{meter:zero(10)}#{ts:day}", "0000987654#20170726"), kSeedsDay);
+  EXPECT_EQ(DayOfKey("{ts:%Y-%m-%d}#{meter}", "2017-07-26#m1"), kSeedsDay);
+  EXPECT_EQ(DayOfKey("{meter}#{ts:ms}", "m1#1501113599999"), kSeedsDay);
+  EXPECT_EQ(DayOfKey("{meter}#{ts:ms}", "m1#1501113600000"), kSeedsDay + kUsPerDay);
+  EXPECT_EQ(DayOfKey("{meter}#{ts:reverse(ms)}", "m1#9223370535741176207"), kSeedsDay);
+  EXPECT_EQ(DayOfKey("{meter}#{ts:bucket(6h)}", "m1#1501092000000"), kSeedsDay);
+}
+
+TEST(RowKeyDayTest, FindsNoDayInAKeyThatTheTemplateCannotHaveMade) {
+  for (const char* key : {"", "0000987654", "0000987654#", "0000987654#2017072x",
+                          "0000987654#20170732", "0000987654#201707260", "x#20170726"}) {
+    EXPECT_FALSE(DayOfKey("{meter:zero(10)}#{ts:day}", key).has_value()) << key;
+  }
+}
+
 }  // namespace
 }  // namespace tallyd

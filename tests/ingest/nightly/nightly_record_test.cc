@@ -31,17 +31,22 @@ TEST(NightlyRecordTest, HasAKeyForItsTable) {
   EXPECT_EQ(NightlyKey("SENSOR_20170726"), "nightly/SENSOR_20170726");
 }
 
-TEST(NightlyRecordTest, DamagedBytesAreNoRecord) {
+TEST(NightlyRecordTest, IsStoredAsWords) {
+  EXPECT_EQ(EncodeNightly(Some()),
+            "1 SENSOR 1501027200000000 1 1501113600000000 1501113600000001 42 10000000 970000000");
+}
+
+TEST(NightlyRecordTest, OtherBytesAreNoRecord) {
   const std::string whole = EncodeNightly(Some());
   const std::string key = NightlyKey("T");
   EXPECT_FALSE(DecodeNightly("other/T", whole).has_value());
-  EXPECT_FALSE(DecodeNightly(key, whole + "x").has_value());
-  for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(DecodeNightly(key, whole.substr(0, size)).has_value()) << size;
+  for (const char* value :
+       {"", "1", "1 S", "1 S 1 1 1 1 1 1", "1 S 1 1 1 1 1 1 1 1", "1 S 1 1 1 1 1 1 1 ",
+        "2 S 1 1 1 1 1 1 1", "1 S 1 4 1 1 1 1 1", "1 S -1 1 1 1 1 1 1", "1 S 01 1 1 1 1 1 1",
+        "1 S 99999999999999999 1 1 1 1 1 1", "1 S x 1 1 1 1 1 1"}) {
+    EXPECT_FALSE(DecodeNightly(key, value).has_value()) << value;
   }
-  std::string other_version = whole;
-  other_version[0] = 2;
-  EXPECT_FALSE(DecodeNightly(key, other_version).has_value());
+  EXPECT_TRUE(DecodeNightly(key, "1 S 1 1 1 1 1 1 1").has_value());
 }
 
 }  // namespace

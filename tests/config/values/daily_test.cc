@@ -1,4 +1,4 @@
-#include "config/schema/daily.h"
+#include "config/values/daily.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,6 @@ namespace {
 const TimeUs kDay = DaysFromCivil(2017, 7, 26) * kUsPerDay;
 
 Daily Named(const std::string& name) { return *ParseDailyName(name); }
-
-RowKeyTemplate RowKey(const std::string& text) { return *RowKeyTemplate::Parse(text, "ts"); }
 
 TEST(DailyTest, NamesATableForItsDayAndBack) {
   EXPECT_EQ(Named("SENSOR_{date}").NameOf(kDay), "SENSOR_20170726");
@@ -37,23 +35,6 @@ TEST(DailyTest, KnowsWhichNamesTwoTemplatesMayShare) {
   EXPECT_FALSE(MayShareNames(Named("S_{date}"), Named("S_{date}1")));
   EXPECT_TRUE(MayShareNames(Named("S_{date}1"), Named("S_1{date}")));
   EXPECT_FALSE(MayShareNames(Named("S_{date}A"), Named("S_A{date}")));
-}
-
-TEST(DailyTest, FindsTheDayOfAKeyWhereverItsTimeStands) {
-  EXPECT_EQ(FindDayOfKey(RowKey("{meter:zero(10)}#{ts:day}"), "0000987654#20170726"), kDay);
-  EXPECT_EQ(FindDayOfKey(RowKey("{ts:%Y-%m-%d}#{meter}"), "2017-07-26#m1"), kDay);
-  EXPECT_EQ(FindDayOfKey(RowKey("{meter}#{ts:ms}"), "m1#1501113599999"), kDay);
-  EXPECT_EQ(FindDayOfKey(RowKey("{meter}#{ts:ms}"), "m1#1501113600000"), kDay + kUsPerDay);
-  EXPECT_EQ(FindDayOfKey(RowKey("{meter}#{ts:reverse(ms)}"), "m1#9223370535741176207"),
-            DayOf((9223372036854775807 - 9223370535741176207) * 1000));
-  EXPECT_EQ(FindDayOfKey(RowKey("{meter}#{ts:bucket(6h)}"), "m1#1501092000000"), kDay);
-}
-
-TEST(DailyTest, FindsNoDayInAKeyThatTheTemplateCannotHaveMade) {
-  for (const char* key : {"", "0000987654", "0000987654#", "0000987654#2017072x",
-                          "0000987654#20170732", "0000987654#201707260", "x#20170726"}) {
-    EXPECT_FALSE(FindDayOfKey(RowKey("{meter:zero(10)}#{ts:day}"), key).has_value()) << key;
-  }
 }
 
 TEST(DailyTest, TellsTheTimeOfADay) {

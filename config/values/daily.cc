@@ -1,6 +1,6 @@
-#include "config/schema/daily.h"
+#include "config/values/daily.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "config/values/calendar_format.h"
 #include "config/values/digits.h"
@@ -23,12 +23,6 @@ std::string Formatted(std::string_view format, TimeUs day) {
   std::string text;
   AppendCalendar(format, day, &text);
   return text;
-}
-
-bool TellsDay(const Segment& segment) {
-  if (!segment.is_time || !segment.spec.bounds_time) return false;
-  if (segment.spec.kind == SpecKind::kBucket) return kUsPerDay % segment.spec.bucket_us == 0;
-  return (TimeUnitsOf(segment.spec) & (kUnitDay | kUnitYearDay)) != 0;
 }
 
 // The name with '0' for each digit of the date.
@@ -94,25 +88,6 @@ bool MayShareNames(const Daily& a, const Daily& b) {
     if (date_of_a[i] || date_of_b[i] || name_of_a[i] != name_of_b[i]) return false;
   }
   return true;
-}
-
-bool TellsDay(const RowKeyTemplate& row_key) {
-  return std::ranges::any_of(row_key.segments(),
-                             [](const Segment& segment) { return TellsDay(segment); });
-}
-
-std::optional<TimeUs> FindDayOfKey(const RowKeyTemplate& row_key, std::string_view key) {
-  std::string scratch;
-  std::vector<KeyField> fields;
-  if (!row_key.ReadBack(key, &scratch, &fields)) return std::nullopt;
-  for (const KeyField& field : fields) {
-    const Segment& segment = row_key.segments()[field.segment];
-    if (!TellsDay(segment)) continue;
-    const std::optional<TimeRange> period = FindPeriod(segment.spec, field.raw);
-    if (!period) return std::nullopt;
-    return DayOf(period->from);
-  }
-  return std::nullopt;
 }
 
 }  // namespace tallyd

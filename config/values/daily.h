@@ -6,15 +6,14 @@
 //   daily.FindDay("SENSOR_20170726");         // The midnight at which that day begins.
 //
 // A day is the midnight at which it begins, in microseconds. Plain values; pure.
-#ifndef TALLYD_CONFIG_SCHEMA_DAILY_H_
-#define TALLYD_CONFIG_SCHEMA_DAILY_H_
+#ifndef TALLYD_CONFIG_VALUES_DAILY_H_
+#define TALLYD_CONFIG_VALUES_DAILY_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "config/schema/row_key_template.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
 
@@ -52,12 +51,6 @@ std::optional<int64_t> ParseTimeOfDay(std::string_view text);
 // Whether two templates may make one name.
 bool MayShareNames(const Daily& a, const Daily& b);
 
-// Whether each key of the template tells the UTC day of its row.
-bool TellsDay(const RowKeyTemplate& row_key);
-// The day of the row with this key; nothing where the template cannot have made it. REQUIRES:
-// TellsDay.
-std::optional<TimeUs> FindDayOfKey(const RowKeyTemplate& row_key, std::string_view key);
-
 }  // namespace tallyd
 
-#endif  // TALLYD_CONFIG_SCHEMA_DAILY_H_
+#endif  // TALLYD_CONFIG_VALUES_DAILY_H_
