@@ -8,6 +8,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "config/file/lenient_config.h"
 #include "config/file/load.h"
 
 namespace tallyd {
@@ -49,34 +50,65 @@ std::string FromFile(const std::string& path, const std::string& file) {
   return (folder / path).lexically_normal().string();
 }
 
-Result<Config> ReadRoot(const toml::table& parsed, const std::string& file) {
-  Mistakes mistakes;
+struct Reading {
   Config config;
-  config.file = file;
-  TomlReader root(parsed, "", 1, &mistakes);
+  Mistakes mistakes;
+  std::vector<Placed<Stream>> streams;
+  std::vector<Placed<Table>> tables;
+};
+
+void ReadRoot(const toml::table& parsed, Reading* reading) {
+  TomlReader root(parsed, "", 1, &reading->mistakes);
+  Config& config = reading->config;
   for (TomlReader& section : root.Table("server")) ReadServer(section, &config.server);
   for (TomlReader& section : root.Table("storage")) ReadStorage(section, &config.storage);
   for (TomlReader& section : root.Table("log")) ReadLog(section, &config.log);
-  std::vector<Placed<Stream>> streams;
-  std::vector<Placed<Table>> tables;
-  for (TomlReader& section : root.Table("streams")) streams = ReadStreams(section);
-  for (TomlReader& section : root.Table("tables")) tables = ReadTables(section, streams);
+  for (TomlReader& section : root.Table("streams")) reading->streams = ReadStreams(section);
+  for (TomlReader& section : root.Table("tables")) {
+    reading->tables = ReadTables(section, reading->streams);
+  }
   root.NotBuilt("auth", "access by token");
   root.Finish();
-  if (!mistakes.empty()) return mistakes.ToError(file);
-  config.storage.path = FromFile(config.storage.path, file);
-  config.schema =
-      std::make_shared<const Schema>(AssembleSchema(std::move(streams), std::move(tables)));
+}
+
+// toml++ throws, and only here: its shared library is built that way.
+Reading ReadText(const std::string& text, const std::string& file) {
+  Reading reading;
+  reading.config.file = file;
+  try {
+    const toml::table parsed = toml::parse(text);
+    ReadRoot(parsed, &reading);
+  } catch (const toml::parse_error& error) {
+    reading.mistakes.Add(error.source().begin.line, "TOML",
+                         std::string(error.description()) + "; accepted: TOML 1.0");
+  }
+  return reading;
+}
+
+Config Finish(Reading reading) {
+  Config config = std::move(reading.config);
+  config.storage.path = FromFile(config.storage.path, config.file);
+  config.schema = std::make_shared<const Schema>(
+      AssembleSchema(std::move(reading.streams), std::move(reading.tables)));
   return config;
+}
+
+// Nobody can tell which queries a stream serves that has lost a table.
+void LeaveOut(const std::vector<RuledMistake>& ruled, Reading* reading) {
+  std::erase_if(reading->tables, [&](const Placed<Table>& table) {
+    const bool wrong = std::ranges::count(ruled, table.item.name, &RuledMistake::table) > 0;
+    for (Placed<Stream>& stream : reading->streams) {
+      if (wrong && stream.item.name == table.item.stream) stream.item.queries.clear();
+    }
+    return wrong;
+  });
 }
 
 Error Unreadable(const std::string& file, const std::string& why) {
   return Error(ErrorCode::kNotFound, file + ": cannot be read: " + why);
 }
 
-}  // namespace
-
-Result<Config> LoadConfig(const std::string& file) {
+Result<std::string> ReadFile(const std::string& file) {
   std::error_code failed;
   const std::filesystem::file_status status = std::filesystem::status(file, failed);
   if (!std::filesystem::exists(status)) return Unreadable(file, "there is no such file");
@@ -88,20 +120,37 @@ Result<Config> LoadConfig(const std::string& file) {
   text.resize(static_cast<size_t>(stream.gcount()));
   if (stream.bad()) return Unreadable(file, std::strerror(errno));
   if (text.size() > kMaxFileBytes) return Unreadable(file, "it is larger than 16MiB");
-  return ParseConfig(text, file);
+  return text;
 }
 
-// toml++ throws, and only here: its shared library is built that way.
+}  // namespace
+
+Result<Config> LoadConfig(const std::string& file) {
+  const Result<std::string> text = ReadFile(file);
+  if (!text) return text.error();
+  return ParseConfig(*text, file);
+}
+
 Result<Config> ParseConfig(const std::string& text, const std::string& file) {
-  try {
-    const toml::table parsed = toml::parse(text);
-    return ReadRoot(parsed, file);
-  } catch (const toml::parse_error& error) {
-    Mistakes mistakes;
-    mistakes.Add(error.source().begin.line, "TOML",
-                 std::string(error.description()) + "; accepted: TOML 1.0");
-    return mistakes.ToError(file);
-  }
+  Reading reading = ReadText(text, file);
+  if (!reading.mistakes.empty()) return reading.mistakes.ToError(file);
+  return Finish(std::move(reading));
+}
+
+Result<LenientConfig> LoadConfigLeniently(const std::string& file) {
+  const Result<std::string> text = ReadFile(file);
+  if (!text) return text.error();
+  return ParseConfigLeniently(*text, file);
+}
+
+Result<LenientConfig> ParseConfigLeniently(const std::string& text, const std::string& file) {
+  Reading reading = ReadText(text, file);
+  if (reading.mistakes.AnyWithoutRule()) return reading.mistakes.ToError(file);
+  LenientConfig lenient;
+  lenient.ruled = reading.mistakes.Ruled();
+  LeaveOut(lenient.ruled, &reading);
+  lenient.config = Finish(std::move(reading));
+  return lenient;
 }
 
 }  // namespace tallyd

@@ -45,6 +45,12 @@ void CheckNightlyNames(const std::vector<Placed<Table>>& all,
 // is wrong with one and what is accepted; empty when nothing is.
 std::string NameMistake(std::string_view name, std::string_view what, size_t longest);
 
+// The rule of lint that a template breaks which is well formed, but could not be read back; 0 of
+// one that is not.
+inline int RuleOfTemplate(const Error& error) {
+  return error.code() == ErrorCode::kUnprocessable ? 14 : 0;
+}
+
 inline constexpr size_t kMaxTableNameBytes = 50;
 inline constexpr size_t kMaxFamilyNameBytes = 64;
 inline constexpr size_t kMaxStreamNameBytes = 128;

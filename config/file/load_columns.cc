@@ -15,7 +15,7 @@ void ParseTemplate(const TomlReader& reader, std::string_view key, const std::st
   if (parsed) {
     *out = std::move(*parsed);
   } else {
-    reader.Mistake(key, parsed.error().message());
+    reader.Mistake(key, parsed.error().message(), RuleOfTemplate(parsed.error()));
   }
 }
 
@@ -109,7 +109,7 @@ void ReadFamilyName(TomlReader* reader, const Table& table, ColumnRule* rule) {
     return;
   }
   const std::string wrong = WrongKind(table, *table.FindFamily(rule->family));
-  if (!wrong.empty()) reader->Mistake("family", wrong);
+  if (!wrong.empty()) reader->Mistake("family", wrong, 32);
 }
 
 ColumnRule ReadRule(TomlReader reader, const Table& table) {
@@ -128,7 +128,8 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
   if (serialized && table.pattern == Pattern::kAggregate) {
     reader.Mistake("serialize",
                    "an aggregate family merges single values; accepted: no serialize, or a table "
-                   "of another pattern");
+                   "of another pattern",
+                   33);
   }
   const bool unlike_own = own.serialize != Serialization::kNone && !serialized;
   std::string name(serialized ? kBlobName : unlike_own ? "{field}" : own.rule_name);
@@ -193,7 +194,7 @@ void ReadColumns(TomlReader* table_reader, Table* table) {
                           "tables, each with its family");
   } else {
     const std::string wrong = WrongKind(*table, table->families[0]);
-    if (!wrong.empty()) table_reader->Mistake("families", wrong);
+    if (!wrong.empty()) table_reader->Mistake("families", wrong, 32);
     table->columns.push_back(DefaultRule(*table));
   }
 }

@@ -37,7 +37,9 @@ void ReadRowKey(TomlReader* reader, Table* table) {
   if (row_key) {
     table->row_key = std::move(*row_key);
   } else {
-    reader->Mistake("row_key", row_key.error().message());
+    const bool is_constant = text.find_first_of("{}") == std::string::npos;
+    reader->Mistake("row_key", row_key.error().message(),
+                    is_constant ? 21 : RuleOfTemplate(row_key.error()));
   }
 }
 
@@ -62,7 +64,8 @@ void ReadBucket(TomlReader* reader, Family* family) {
   } else if (bucket % kUsPerMs != 0 || (kUsPerDay % bucket != 0 && bucket % kUsPerDay != 0)) {
     reader->Mistake("bucket",
                     "divides no day; accepted: what divides a day evenly (30m, 1h, 6h) or is whole "
-                    "days (7d)");
+                    "days (7d)",
+                    14);
   } else if (family->max_age_us && bucket >= *family->max_age_us) {
     reader->Mistake("bucket", "a bucket of " + FormatDuration(bucket) +
                                   " is not shorter than max_age, " +
@@ -85,7 +88,8 @@ void ReadAggregate(TomlReader* reader, Pattern pattern, Family* family) {
     reader->Mistake(
         "aggregate",
         "a latest table keeps the newest values and merges none; accepted: no aggregate, "
-        "or a table of another pattern");
+        "or a table of another pattern",
+        32);
     family->aggregate.reset();
   }
 }
@@ -129,8 +133,10 @@ void ReadFamilies(TomlReader* reader, Table* table) {
                     "max_versions, gc");
   }
   if (table->families.size() > kMaxFamilies) {
-    reader->Mistake("families", "are too many; accepted: " + std::to_string(kMaxFamilies) +
-                                    " at most, and 100 are plenty");
+    reader->Mistake(
+        "families",
+        "are too many; accepted: " + std::to_string(kMaxFamilies) + " at most, and 100 are plenty",
+        24);
   }
   std::sort(table->families.begin(), table->families.end(),
             [](const Family& a, const Family& b) { return a.name < b.name; });
@@ -183,8 +189,9 @@ std::vector<Placed<Table>> ReadTables(TomlReader tables,
   std::vector<TomlReader> members = tables.Members();
   if (members.size() > kMaxTables) {
     tables.Mistake("there are " + std::to_string(members.size()) +
-                   " tables; accepted: " + std::to_string(kMaxTables) + " at most");
-    return {};
+                       " tables; accepted: " + std::to_string(kMaxTables) + " at most",
+                   28);
+    members.erase(members.begin() + kMaxTables, members.end());
   }
   std::vector<Placed<Table>> all;
   for (TomlReader& table : members) all.push_back({ReadTable(table, streams), table.line()});

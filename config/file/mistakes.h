@@ -12,12 +12,24 @@
 
 namespace tallyd {
 
+// A mistake that is also what a rule of lint finds (config/lint/finding.h).
+struct RuledMistake {
+  int rule = 0;       // 14 is L14.
+  std::string table;  // "" for the whole instance.
+  std::string text;   // "KEY: what is wrong; what is accepted".
+};
+
 class Mistakes {
  public:
-  void Add(uint32_t line, std::string_view key, std::string_view text);
+  // `rule`: the number of lint's rule that the mistake breaks; 0: none.
+  void Add(uint32_t line, std::string_view key, std::string_view text, int rule = 0);
 
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
+  // Whether some mistake breaks no rule of lint.
+  bool AnyWithoutRule() const;
+  // Those that break one, in the file's order.
+  std::vector<RuledMistake> Ruled() const;
   // In the file's order. REQUIRES: not empty.
   Error ToError(std::string_view file) const;
 
@@ -25,7 +37,11 @@ class Mistakes {
   struct Item {
     uint32_t line;
     std::string text;  // "KEY: what is wrong; what is accepted".
+    int rule;
+    std::string table;
   };
+  std::vector<Item> InFileOrder() const;
+
   std::vector<Item> items_;
 };
 

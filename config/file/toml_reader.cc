@@ -265,11 +265,13 @@ bool TomlReader::IsEmptyArray(std::string_view key) const {
   return node != nullptr && node->is_array() && node->as_array()->empty();
 }
 
-void TomlReader::Mistake(std::string_view key, std::string_view text) const {
-  mistakes_->Add(LineOf(key), PathOf(key), text);
+void TomlReader::Mistake(std::string_view key, std::string_view text, int rule) const {
+  mistakes_->Add(LineOf(key), PathOf(key), text, rule);
 }
 
-void TomlReader::Mistake(std::string_view text) const { mistakes_->Add(line_, path_, text); }
+void TomlReader::Mistake(std::string_view text, int rule) const {
+  mistakes_->Add(line_, path_, text, rule);
+}
 
 void TomlReader::Finish() const {
   for (const auto& [key, node] : InFileOrder(*table_)) {

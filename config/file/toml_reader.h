@@ -73,10 +73,11 @@ class TomlReader {
   bool IsEmptyArray(std::string_view key) const;
   // Whether a mistake was found so far, here or elsewhere in the file.
   bool AnyMistakes() const { return !mistakes_->empty(); }
-  // Adds a mistake about one key (absent: about the table itself).
-  void Mistake(std::string_view key, std::string_view text) const;
+  // Adds a mistake about one key (absent: about the table itself). `rule`: that of lint which it
+  // breaks, too (config/file/mistakes.h).
+  void Mistake(std::string_view key, std::string_view text, int rule = 0) const;
   // Adds a mistake about this table.
-  void Mistake(std::string_view text) const;
+  void Mistake(std::string_view text, int rule = 0) const;
   // Adds a mistake for each key that nothing asked for.
   void Finish() const;
 

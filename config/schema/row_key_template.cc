@@ -20,11 +20,13 @@ bool IsDigitsOfVaryingNumber(const Spec& spec) {
 Status CheckEnd(const Segment& segment) {
   if (segment.is_literal() || segment.stop == '\0' || FixedWidth(segment.spec) != 0) return {};
   if (IsDigitsOfVaryingNumber(segment.spec) && IsDigit(segment.stop)) {
-    return Invalid("the text after {" + segment.field + "} must not begin with a digit");
+    return Error(ErrorCode::kUnprocessable,
+                 "the text after {" + segment.field + "} must not begin with a digit");
   }
   // '%' also begins the escapes within the value.
   if (segment.stop == '%') {
-    return Invalid("the text after {" + segment.field + "} must not begin with '%'");
+    return Error(ErrorCode::kUnprocessable,
+                 "the text after {" + segment.field + "} must not begin with '%'");
   }
   return {};
 }

@@ -29,7 +29,8 @@ class RowKeyTemplate {
  public:
   RowKeyTemplate() = default;
 
-  // `time_field` decides which placeholders are the table's time (is_time).
+  // `time_field` decides which placeholders are the table's time (is_time). Errors are those of
+  // ParseSegments.
   static Result<RowKeyTemplate> Parse(std::string_view text, std::string_view time_field);
 
   const std::string& text() const { return text_; }

@@ -61,7 +61,9 @@ Result<Spec> ParseBucket(std::string_view text, std::string_view length) {
   const Result<int64_t> us = ParseDuration(length);
   if (!us) return us.error().Prefixed("spec \"" + std::string(text) + "\"");
   if (*us % kUsPerMs != 0 || (kUsPerDay % *us != 0 && *us % kUsPerDay != 0)) {
-    return SpecError(text, "a bucket divides a day evenly (30m, 1h, 6h) or is whole days (7d)");
+    return Error(ErrorCode::kUnprocessable,
+                 "spec \"" + std::string(text) +
+                     "\": a bucket divides a day evenly (30m, 1h, 6h) or is whole days (7d)");
   }
   Spec spec;
   spec.kind = SpecKind::kBucket;

@@ -3,8 +3,8 @@
 namespace tallyd {
 namespace {
 
-Error At(std::string_view text, const std::string& what) {
-  return Invalid("template \"" + std::string(text) + "\": " + what);
+Error At(std::string_view text, const Error& error) {
+  return error.Prefixed("template \"" + std::string(text) + "\"");
 }
 
 Result<Segment> ParsePlaceholder(std::string_view inner, std::string_view time_field) {
@@ -59,14 +59,15 @@ Result<std::vector<Segment>> ParseSegments(std::string_view text, std::string_vi
   std::vector<Segment> segments;
   for (std::string_view rest = text; !rest.empty();) {
     Result<Segment> segment = TakeSegment(&rest, time_field);
-    if (!segment) return At(text, segment.error().message());
+    if (!segment) return At(text, segment.error());
     if (!segments.empty() && !segments.back().is_literal()) {
       Segment& before = segments.back();
       if (segment->is_literal()) {
         before.stop = segment->literal[0];
       } else if (FixedWidth(before.spec) == 0) {
-        return At(text, "{" + before.field + "} has no fixed width, so literal text must stand " +
-                            "between it and {" + segment->field + "}");
+        return At(text, Error(ErrorCode::kUnprocessable,
+                              "{" + before.field + "} has no fixed width, so literal text must " +
+                                  "stand between it and {" + segment->field + "}"));
       }
     }
     segments.push_back(std::move(*segment));

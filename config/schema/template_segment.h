@@ -48,7 +48,8 @@ struct KeyField {
 };
 
 // Splits a template. A placeholder that another one follows without a literal between must be of
-// fixed width. Literals and placeholders come in order, no two literals side by side.
+// fixed width. Literals and placeholders come in order, no two literals side by side. kInvalid:
+// malformed; kUnprocessable: well formed, but what it makes could not be read back.
 Result<std::vector<Segment>> ParseSegments(std::string_view text, std::string_view time_field);
 
 }  // namespace tallyd

@@ -77,7 +77,9 @@ Result<CalendarTraits> CheckCalendarFormat(std::string_view format) {
       return FormatError(format, kCalendarLetters);
     }
     if (after_bare_day && (token->unit != 0 || IsDigit(token->text))) {
-      return FormatError(format, "after %-d comes text that is no digit, or nothing");
+      return Error(
+          ErrorCode::kUnprocessable,
+          FormatError(format, "after %-d comes text that is no digit, or nothing").message());
     }
     after_bare_day = token->is_bare();
     fixed = fixed && !token->is_bare();
