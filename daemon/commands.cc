@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "config/schema/schema_doubts.h"
+#include "config/lint/schema_doubts.h"
 #include "daemon/logging.h"
 
 namespace tallyd {

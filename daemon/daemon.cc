@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "api/router.h"
-#include "config/schema/schema_doubts.h"
+#include "config/lint/schema_doubts.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/version.h"

@@ -1,8 +1,8 @@
 // What the loader must allow and yet can hardly be meant: a field that no event will have, by its
 // name, so that every event is refused, or a rule that finds nothing. `tallyd check` tells each and
 // fails; the daemon starts, and warns of them.
-#ifndef TALLYD_CONFIG_SCHEMA_SCHEMA_DOUBTS_H_
-#define TALLYD_CONFIG_SCHEMA_SCHEMA_DOUBTS_H_
+#ifndef TALLYD_CONFIG_LINT_SCHEMA_DOUBTS_H_
+#define TALLYD_CONFIG_LINT_SCHEMA_DOUBTS_H_
 
 #include <string>
 #include <vector>
@@ -16,4 +16,4 @@ std::vector<std::string> FindDoubts(const Schema& schema);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_CONFIG_SCHEMA_SCHEMA_DOUBTS_H_
+#endif  // TALLYD_CONFIG_LINT_SCHEMA_DOUBTS_H_

@@ -1,4 +1,4 @@
-#include "config/schema/schema_doubts.h"
+#include "config/lint/schema_doubts.h"
 
 #include <algorithm>
 #include <map>
