@@ -1,0 +1,40 @@
+#include "config/lint/lint.h"
+
+#include <algorithm>
+
+#include "config/lint/rule_groups.h"
+
+namespace tallyd {
+namespace {
+
+int NumberOf(const LintFinding& finding) { return std::stoi(finding.rule.substr(1)); }
+
+void LintTable(const LintSubject& subject, LintFindings* found) {
+  for (auto* group : {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes}) {
+    group(subject, found);
+  }
+}
+
+}  // namespace
+
+std::vector<LintFinding> Lint(const Schema& schema, const LiveFacts* live) {
+  LintFindings found;
+  for (const Stream& stream : schema.streams) {
+    for (const size_t index : stream.tables) {
+      LintTable({schema, stream, schema.tables[index], live}, &found);
+    }
+    LintQueries(schema, stream, live, &found);
+  }
+  LintInstance(schema, &found);
+  // A table's place in the file; what is of all of them comes last.
+  std::map<std::string, size_t, std::less<>> places;
+  for (const Table& table : schema.tables) places.emplace(table.name, places.size());
+  const auto place = [&](const LintFinding& finding) {
+    const auto known = places.find(finding.table);
+    return std::pair(known == places.end() ? places.size() : known->second, NumberOf(finding));
+  };
+  std::ranges::stable_sort(found.all, {}, place);
+  return std::move(found.all);
+}
+
+}  // namespace tallyd

@@ -1,0 +1,50 @@
+// The linter: what is unwise in a schema that the loader takes, as findings under 35 numbered rules
+// (config/lint/finding.h, docs/lint.md). It looks at the file alone, or also at what the store knows
+// of the data; a finding never keeps anything from starting.
+//
+//   for (const LintFinding& finding : Lint(*config.schema)) Tell(finding);
+//
+// Pure functions, for any thread.
+#ifndef TALLYD_CONFIG_LINT_LINT_H_
+#define TALLYD_CONFIG_LINT_LINT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/lint/finding.h"
+#include "config/schema/schema.h"
+
+namespace tallyd {
+
+// What the data tells of a field of a stream. `distinct` is exact, or absent; what the file says
+// comes first.
+struct LiveField {
+  bool is_text = false;  // Some value was a string.
+  bool is_integer = false;
+  bool is_bytes = false;
+  bool looks_like_hash = false;
+  bool looks_sequential = false;
+  std::optional<uint64_t> distinct;
+};
+
+// What it tells of a table: the largest value that was found, and in which column.
+struct LiveTable {
+  uint64_t value_bytes = 0;
+  std::string column;  // "FAMILY:QUALIFIER"
+};
+
+struct LiveFacts {
+  std::map<std::string, std::map<std::string, LiveField>> fields;  // By stream and field.
+  std::map<std::string, LiveTable> tables;
+};
+
+// By table in the file's order, then what is of the whole instance; each table's by rule. `live`
+// may be null.
+std::vector<LintFinding> Lint(const Schema& schema, const LiveFacts* live = nullptr);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_LINT_LINT_H_

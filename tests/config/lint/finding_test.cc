@@ -1,0 +1,39 @@
+// The list of rules, and the page that describes it.
+#include "config/lint/finding.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace tallyd {
+namespace {
+
+TEST(FindingTest, ThePageHasTheRowOfEveryRule) {
+  std::ostringstream text;
+  text << std::ifstream(TALLYD_SOURCE_DIR "/docs/lint.md").rdbuf();
+  for (const LintRule& rule : LintRules()) {
+    const std::string row = fmt::format("| L{} | {} | {} | {} | {} |\n", rule.number, rule.severity,
+                                        rule.what, rule.why, rule.cure);
+    EXPECT_NE(text.str().find(row), std::string::npos) << row;
+  }
+}
+
+TEST(FindingTest, HasTheRulesSeverityAndCure) {
+  const LintFinding finding = FindingOf(2, "HOT", "x");
+  EXPECT_EQ(finding.rule, "L2");
+  EXPECT_EQ(ToString(finding.severity), "warn");
+  EXPECT_EQ(finding.table, "HOT");
+  EXPECT_EQ(finding.cure, LintRules()[1].cure);
+}
+
+TEST(FindingTest, OneErrorIsEnough) {
+  std::vector<LintFinding> findings{FindingOf(2, "A", ""), FindingOf(30, "A", "")};
+  EXPECT_FALSE(AnyError(findings));
+  findings.push_back(FindingOf(1, "A", ""));
+  EXPECT_TRUE(AnyError(findings));
+}
+
+}  // namespace
+}  // namespace tallyd
