@@ -15,12 +15,19 @@ namespace tallyd {
 inline constexpr int kFailed = 1;
 inline constexpr int kMisused = 2;
 
+struct EstimateLine {
+  uint64_t entities = 0;
+  std::string every;  // Empty: what each stream declares.
+  uint64_t fields = 0;
+};
+
 struct CommandLine {
   std::string config;
   std::string from;
   std::string to;
   bool even_damaged = false;    // Of restore.
   std::string format = "text";  // Or "json".
+  EstimateLine estimate;
 };
 
 // Null after saying what is wrong with the configuration. The log says no more than warnings.
@@ -34,6 +41,8 @@ int VerifyCommand(const CommandLine& line);
 int BackupCommand(const CommandLine& line);
 int RestoreCommand(const CommandLine& line);
 int SalvageCommand(const CommandLine& line);
+int LintCommand(const CommandLine& line);
+int EstimateCommand(const CommandLine& line);
 
 }  // namespace tallyd
 

@@ -39,7 +39,21 @@ struct Command {
   bool json = false;  // Takes --format.
   bool from = false;
   bool to = false;
+  void (*add_options)(CLI::App*, CommandLine*) = nullptr;  // Set: these are all that it takes.
 };
+
+void AddEstimateOptions(CLI::App* app, CommandLine* line) {
+  app->add_option("--config", line->config, "The configuration, a TOML file")->required();
+  app->add_option("--entities", line->estimate.entities, "How many machines, meters, ... report")
+      ->required()
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000'000}));
+  app->add_option("--every", line->estimate.every,
+                  "How often each reports, as in 5s; without it, what the stream declares");
+  app->add_option("--fields", line->estimate.fields, "Measured fields of an event")
+      ->required()
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}));
+  app->add_option("--format", line->format, "text or json")->check(CLI::IsMember({"text", "json"}));
+}
 
 constexpr Command kCommands[] = {
     {"serve", "Run the daemon in the foreground", ServeCommand},
@@ -50,6 +64,9 @@ constexpr Command kCommands[] = {
     {"restore", "Make a store of a backup, in an empty directory", RestoreCommand, true, true},
     {"salvage", "Make a store of what can be read of a damaged one, in an empty directory",
      SalvageCommand, true, false, true},
+    {"lint", "Say what is unwise in the tables of a configuration", LintCommand, true},
+    {"estimate", "Reckon what its tables would be written and hold", EstimateCommand, false, false,
+     false, AddEstimateOptions},
 };
 
 std::string CommandNames() {
@@ -69,6 +86,10 @@ int Run(int argc, char** argv) {
   for (const Command& command : kCommands) {
     CLI::App* parsed = app.add_subcommand(command.name, command.what);
     parsed->callback([&chosen, &command] { chosen = &command; });
+    if (command.add_options != nullptr) {
+      command.add_options(parsed, &line);
+      continue;
+    }
     parsed->add_option("--config", line.config, "The configuration, a TOML file")->required();
     if (command.from) parsed->add_option("--from", line.from, "A directory")->required();
     if (command.run == RestoreCommand) {
