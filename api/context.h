@@ -16,6 +16,7 @@
 #include "api/metrics/metrics.h"
 #include "api/metrics/rejects.h"
 #include "config/file/config.h"
+#include "config/lint/finding.h"
 #include "ingest/map/mapper.h"
 #include "ingest/nightly/nightly_tables.h"
 #include "storage/store.h"
@@ -25,6 +26,7 @@ namespace tallyd {
 struct SchemaSnapshot {
   std::shared_ptr<const Schema> schema;
   std::map<std::string, std::unique_ptr<Mapper>, std::less<>> mappers;  // By stream.
+  std::vector<LintFinding> findings;  // What lint finds in the schema, without the data.
 };
 
 // The stream of that name; kNotFound names those that there are, or the nearest.

@@ -48,6 +48,7 @@ Response PostReload(const Request& request, ApiContext& context);
 Response PostBackup(const Request& request, ApiContext& context);
 Response PostSettle(const Request& request, ApiContext& context);
 Response PostTrustClock(const Request& request, ApiContext& context);
+Response GetLint(const Request& request, ApiContext& context);  // api/lint/
 
 }  // namespace tallyd
 

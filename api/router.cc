@@ -17,6 +17,7 @@ constexpr Route kRoutes[] = {
     {Method::kPost, "/-/trust-clock", RunsOn::kQuery, PostTrustClock},
     {Method::kPost, "/v1/backup", RunsOn::kOperation, PostBackup},
     {Method::kGet, "/v1/status", RunsOn::kQuery, GetStatus},
+    {Method::kGet, "/v1/lint", RunsOn::kQuery, GetLint},
     {Method::kGet, "/v1/streams", RunsOn::kQuery, ListStreams},
     {Method::kGet, "/v1/streams/{stream}", RunsOn::kQuery, GetStream},
     {Method::kGet, "/v1/streams/{stream}/fields", RunsOn::kQuery, ListFields},

@@ -6,9 +6,11 @@
 #include <time.h>
 
 #include <algorithm>
+#include <ranges>
 #include <thread>
 
 #include "api/router.h"
+#include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
@@ -72,6 +74,20 @@ void LogLines(spdlog::level::level_enum level, std::string_view text) {
   }
 }
 
+// The first of them; /v1/status and `tallyd lint` have more.
+void LogFindings(const std::vector<LintFinding>& findings) {
+  constexpr size_t kMostLogged = 20;
+  for (const LintFinding& finding : findings | std::views::take(kMostLogged)) {
+    const bool is_hint = finding.severity == Severity::kInfo;
+    spdlog::log(is_hint ? spdlog::level::info : spdlog::level::warn, "lint {}{}{}: {}",
+                finding.rule, finding.table.empty() ? "" : " of table ", finding.table,
+                finding.detail);
+  }
+  if (findings.size() > kMostLogged) {
+    spdlog::warn("lint finds {} more: see tallyd lint", findings.size() - kMostLogged);
+  }
+}
+
 }  // namespace
 
 void BlockSignals() {
@@ -103,6 +119,8 @@ Daemon::~Daemon() { Stop(); }
 std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema) {
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = schema;
+  snapshot->findings = Lint(*schema);
+  LogFindings(snapshot->findings);
   for (const Stream& stream : schema->streams) {
     snapshot->mappers.emplace(stream.name, std::make_unique<Mapper>(schema, stream, *store_));
   }

@@ -1,8 +1,11 @@
 // What operators ask: health, readiness, metrics, status, reload, backup.
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+
 #include "api/handlers.h"
 #include "api/json.h"
+#include "api/lint/findings_json.h"
 #include "api/metrics/process_metrics.h"
 #include "api/metrics/store_gauges.h"
 #include "api/routes/nightly_json.h"
@@ -25,6 +28,18 @@ Json JsonOfClock(const RetentionClock::State& clock) {
           {"lag_s", JsonOfSeconds(clock.lag_us)},
           {"believes_wall_clock", clock.believes_wall},
           {"believes_in_s", clock.believes_in_us / kUsPerSecond}};
+}
+
+// The first findings, and how many there are of each severity.
+Json JsonOfLint(const std::vector<LintFinding>& findings) {
+  constexpr size_t kMostShown = 20;
+  const auto count = [&](Severity severity) {
+    return std::ranges::count(findings, severity, &LintFinding::severity);
+  };
+  return {{"errors", count(Severity::kError)},
+          {"warnings", count(Severity::kWarn)},
+          {"hints", count(Severity::kInfo)},
+          {"findings", JsonOfFindings(findings, kMostShown)}};
 }
 
 Result<std::string> ReadBackupTarget(std::string_view body) {
@@ -79,7 +94,8 @@ Response GetStatus(const Request& request, ApiContext& context) {
                             {"store", JsonOfStore(state)},
                             {"retention_clock", JsonOfClock(state.retention)},
                             {"nightly", JsonOfNightly(context)},
-                            {"orphaned_tables", std::move(orphans)}});
+                            {"orphaned_tables", std::move(orphans)},
+                            {"lint", JsonOfLint(context.snapshot()->findings)}});
 }
 
 Response PostSettle(const Request& request, ApiContext& context) {
