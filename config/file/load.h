@@ -45,9 +45,10 @@ void CheckNightlyNames(const std::vector<Placed<Table>>& all,
 // is wrong with one and what is accepted; empty when nothing is.
 std::string NameMistake(std::string_view name, std::string_view what, size_t longest);
 
-// The rule of lint that a template breaks which is well formed, but could not be read back; 0 of
-// one that is not.
+// The rule of lint that a template breaks which is well formed, but too wide or not to be read
+// back; 0 of one that is malformed.
 inline int RuleOfTemplate(const Error& error) {
+  if (error.code() == ErrorCode::kTooLarge) return 12;
   return error.code() == ErrorCode::kUnprocessable ? 14 : 0;
 }
 

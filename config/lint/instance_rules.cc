@@ -16,11 +16,15 @@ Kind KindOfByte(char c) {
   return c == '_' || c == '-' || c == '.' ? Kind::kOther : Kind::kLetters;
 }
 
-// "METRIC_2024" has METRIC, _, 2024.
-std::vector<std::string> PartsOf(const std::string& name) {
+// "METRIC_2024" has METRIC, _, 2024; "CPU_m1" has CPU, _, m1 or, where digits count as parts of
+// their own, CPU, _, m, 1.
+std::vector<std::string> PartsOf(const std::string& name, bool digits_apart) {
   std::vector<std::string> parts;
+  const auto kind = [&](char c) {
+    return !digits_apart && IsDigit(c) ? Kind::kLetters : KindOfByte(c);
+  };
   for (const char c : name) {
-    const bool joins = !parts.empty() && KindOfByte(parts.back().back()) == KindOfByte(c);
+    const bool joins = !parts.empty() && kind(parts.back().back()) == kind(c);
     if (!joins) parts.emplace_back();
     parts.back().push_back(c);
   }
@@ -38,9 +42,9 @@ std::string ShapeOf(const Table& table) {
 
 // The names of two tables that differ in one part of several; the rest, with '*' there. Empty if
 // they differ otherwise.
-std::string CommonName(const std::string& a, const std::string& b) {
-  const std::vector<std::string> of_a = PartsOf(a);
-  const std::vector<std::string> of_b = PartsOf(b);
+std::string CommonName(const std::string& a, const std::string& b, bool digits_apart) {
+  const std::vector<std::string> of_a = PartsOf(a, digits_apart);
+  const std::vector<std::string> of_b = PartsOf(b, digits_apart);
   if (of_a.size() != of_b.size() || of_a.size() < 2) return {};
   std::string common;
   size_t different = 0;
@@ -60,7 +64,8 @@ void FindTwins(const Schema& schema, LintFindings* found) {
     // Each with the first and with the one before: names come in runs, and 1,000 are few pairs.
     for (size_t i = 1; i < tables.size(); ++i) {
       for (const size_t other : {size_t{0}, i - 1}) {
-        const std::string common = CommonName(tables[i]->name, tables[other]->name);
+        std::string common = CommonName(tables[i]->name, tables[other]->name, false);
+        if (common.empty()) common = CommonName(tables[i]->name, tables[other]->name, true);
         if (common.empty()) continue;
         groups[common].insert(tables[i]->name);
         groups[common].insert(tables[other]->name);

@@ -75,7 +75,10 @@ Result<Spec> ParseCounted(std::string_view text, const CountedSpec& named,
                           std::string_view number) {
   const std::optional<int64_t> n = ParsePlainInteger(number);
   if (!n || *n < 1 || *n > named.max) {
-    return SpecError(text, "n is a whole number from 1 to " + std::to_string(named.max));
+    const Error error =
+        SpecError(text, "n is a whole number from 1 to " + std::to_string(named.max));
+    const bool is_width = named.kind != SpecKind::kSalt;
+    return n && *n > 0 && is_width ? Error(ErrorCode::kTooLarge, error.message()) : error;
   }
   Spec spec;
   spec.kind = named.kind;

@@ -53,7 +53,8 @@ struct Spec {
 };
 
 // Parses what stands after the colon in {field:spec}. Empty text: kText. Errors name the spec and
-// list what is accepted; kUnprocessable: a time that is well formed, but names no fixed periods.
+// list what is accepted; kUnprocessable: a time that is well formed, but names no fixed periods;
+// kTooLarge: a width beyond kMaxWidth.
 Result<Spec> ParseSpec(std::string_view text);
 
 // A time spec appends the text of the period that holds `t`, and tells that period [start, end).

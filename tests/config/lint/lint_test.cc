@@ -354,6 +354,23 @@ TEST(LintTest, WhatServeRefusesAndARuleCoversIsAFindingOfItsTable) {
   }
 }
 
+TEST(LintTest, AWidthThatNoKeyMayHaveIsL12) {
+  const auto found = LintText(Twin("BAD", "{k:pad(5000)}#{ts:ms}"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rule, "L12");
+  EXPECT_EQ(found[0].table, "BAD");
+}
+
+TEST(LintTest, ATemplateWithoutAPlaceholderIsL21) {
+  const auto found = LintText(Twin("BAD", "always"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rule, "L21");
+}
+
+TEST(LintTest, TablesOfPeriodsNeedNoUnderscore) {
+  EXPECT_EQ(OfRule(LintText(Twin("METRIC2023") + Twin("METRIC2024")), "L27").size(), 1u);
+}
+
 TEST(LintTest, OtherMistakesStopIt) {
   EXPECT_FALSE(ParseConfigLeniently(Twin("A", "{a}{b}") + "nothing = 1\n", "t.toml"));
   EXPECT_FALSE(ParseConfigLeniently(Twin("A", "{a:zero(x)}"), "t.toml"));
