@@ -17,6 +17,7 @@
 #include "api/metrics/rejects.h"
 #include "config/file/config.h"
 #include "config/lint/finding.h"
+#include "ingest/hold/held_counters.h"
 #include "ingest/map/mapper.h"
 #include "ingest/nightly/nightly_tables.h"
 #include "storage/store.h"
@@ -64,6 +65,7 @@ struct ApiContext {
   const ServerConfig& server;
   Rejects rejects;
   Helpers helpers;
+  HeldCounters counters;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
   void set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {

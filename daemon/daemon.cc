@@ -168,6 +168,8 @@ Status Daemon::Start() {
   }
   TellDoubts(*config_.schema);
   nightly_->Configure(config_.schema);
+  flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
+  flusher_->Start();
   server_ = std::make_unique<HttpServer>(*context_);
   if (Status listening = server_->Listen(); !listening) return listening;
   NoteConfiguration(true);
@@ -231,6 +233,7 @@ void Daemon::Stop() {
   context_->ready = false;
   nightly_->Stop();
   server_->Drain();
+  flusher_->Stop();
   // The store still answers to connections that were cut: their event loops outlive it.
   store_->Close();
   server_.reset();

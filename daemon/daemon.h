@@ -20,6 +20,7 @@
 #include "api/http/server.h"
 #include "config/file/config.h"
 #include "daemon/service_manager.h"
+#include "ingest/hold/counter_flusher.h"
 
 namespace tallyd {
 
@@ -60,6 +61,7 @@ class Daemon {
   std::unique_ptr<Store> store_;
   std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
+  std::unique_ptr<CounterFlusher> flusher_;
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;
 };

@@ -31,6 +31,7 @@ Response RefusedBatch(const EventErrors& errors, size_t seen) {
 // What was not stored, and why: behind what was, or would be.
 Json JsonOfRest(const MapOutcome& outcome) {
   Json rest = Json::object();
+  if (outcome.held > 0) rest["held"] = outcome.held;
   if (outcome.expired > 0) rest["expired"] = outcome.expired;
   if (!outcome.errors.empty()) rest.update(JsonOfErrors(outcome.errors));
   return rest;
@@ -169,24 +170,32 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   Batch* target = head.dry_run ? &preview : prepared.batch.get();
   MapOutcome& outcome = prepared.outcome;
   const TimeUs arrival = context.clock.Now();
+  HeldCounters* const counters = head.dry_run ? nullptr : &context.counters;
   for (const RequestEvents::Part& part : workspace.events.parts()) {
-    outcome.Add(snapshot->mappers.at(part.stream)->Map(*part.events, arrival, target));
+    outcome.Add(snapshot->mappers.at(part.stream)->Map(*part.events, arrival, target, counters));
   }
   if (!outcome.errors.empty() && !head.partial) {
     prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
     context.rejects.Count(head.stream, RejectReason::kEvent, prepared.response->problem);
   } else if (head.dry_run) {
     prepared.response = Previewed(preview, *snapshot->schema, outcome);
+  } else if (!outcome.increments.empty() && context.counters.is_full()) {
+    prepared.response = Rejected(
+        head,
+        Error(ErrorCode::kOverloaded, "counters that are held cannot be written at the moment"),
+        context);
   } else if (prepared.batch->empty()) {
+    context.counters.Add(std::move(outcome.increments));
     prepared.response = Counted(outcome);
     context.metrics.expired.Increment(static_cast<double>(outcome.expired));
   }
   return prepared;
 }
 
-Response AnswerIngest(const IngestHead& head, const PreparedBatch& prepared,
-                      const Status& committed, ApiContext& context) {
+Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Status& committed,
+                      ApiContext& context) {
   if (!committed) return Rejected(head, committed.error(), context);
+  context.counters.Add(std::move(prepared.outcome.increments));
   context.metrics.events.Increment(static_cast<double>(prepared.outcome.events));
   context.metrics.rows.Increment(static_cast<double>(prepared.outcome.rows));
   context.metrics.cells.Increment(static_cast<double>(prepared.outcome.cells));

@@ -48,8 +48,8 @@ struct PreparedBatch {
 // `body` has kBodyPadding readable bytes behind it.
 PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiContext& context,
                             IngestWorkspace& workspace);
-Response AnswerIngest(const IngestHead& head, const PreparedBatch& prepared,
-                      const Status& committed, ApiContext& context);
+Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Status& committed,
+                      ApiContext& context);
 
 }  // namespace tallyd
 

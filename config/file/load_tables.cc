@@ -8,6 +8,7 @@
 namespace tallyd {
 namespace {
 
+constexpr int64_t kLeastFlushUs = 100'000;
 constexpr size_t kMaxFamilies = 65'535;  // The store numbers them with 16 bits.
 
 bool ReadPattern(TomlReader* reader, Pattern* pattern) {
@@ -158,6 +159,26 @@ void ReadStreamAndTime(TomlReader* reader, const std::vector<Placed<Stream>>& st
   }
 }
 
+// What is added up is what was measured, in a row per interval.
+void ReadFlush(TomlReader* reader, Table* table) {
+  int64_t flush = 0;
+  if (!reader->Duration("flush", {kLeastFlushUs, kUsPerDay}, &flush)) return;
+  table->flush_us = flush;
+  if (table->pattern != Pattern::kSingleTimestamp) {
+    reader->Mistake("flush",
+                    "is for the pattern single-timestamp, a row per interval; accepted: no flush");
+  }
+  for (const ColumnRule& rule : table->columns) {
+    if (rule.serialize == Serialization::kNone && rule.per_field &&
+        rule.value.text() == "{value}") {
+      continue;
+    }
+    reader->Mistake("flush", "adds up what each rule measures, and a rule for family " +
+                                 rule.family +
+                                 " writes something else; accepted: rules whose value is {value}");
+  }
+}
+
 Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   Table table;
   table.name = reader.name();
@@ -176,7 +197,7 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   ReadFamilies(&reader, &table);
   ReadColumns(&reader, &table);
   ReadDaily(&reader, &table);
-  reader.NotBuilt("flush", "holding counters in memory");
+  ReadFlush(&reader, &table);
   reader.NotBuilt("max_bytes", "a cap on a table's size");
   reader.Finish();
   return table;

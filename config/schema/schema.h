@@ -83,12 +83,20 @@ struct Table {
   std::vector<ColumnRule> columns;   // Never empty: the pattern's default rule is written out here.
   std::vector<Family> families;      // In name order.
   bool keep_row = false;             // keep = "row", in latest tables.
+  std::optional<int64_t> flush_us;   // Counters are held in memory for so long and added up.
   std::optional<Daily> daily;        // Its nightly tables, if it has any.
   std::optional<NightlyOf> nightly;  // It is one: in no stream's list of tables.
 
   const Family* FindFamily(std::string_view name) const;
   int FamilyIndex(std::string_view name) const;  // -1 if absent.
 };
+
+// Whether its rows are the events that entered it, each as it came: neither the newest values
+// alone, nor what they add up to.
+inline bool KeepsEvents(const Table& table) {
+  return table.pattern != Pattern::kLatest && table.pattern != Pattern::kAggregate &&
+         !table.flush_us;
+}
 
 // What lint and estimate know of a field; no effect on storage.
 struct FieldHints {

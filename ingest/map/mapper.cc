@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "config/schema/table_rules.h"
+#include "ingest/map/held_rows.h"
 #include "ingest/map/late_days.h"
+#include "ingest/map/missed_fields.h"
 #include "ingest/map/row_renderer.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/map/table_mapping.h"
@@ -22,13 +24,6 @@ namespace {
 
 // An event that fits no table of a stream with many: so many are told why not.
 constexpr size_t kMaxReasons = 5;
-
-// A field of a shape that a table's rules take and of which it keeps nothing here.
-struct MissedByTable {
-  TablePtr table;
-  uint32_t field = 0;
-  uint8_t how = 0;  // MissedField::how
-};
 
 // What becomes of the events of one shape.
 struct ShapeMapping {
@@ -46,13 +41,15 @@ struct ShapeMapping {
 
 // What one call of Map works with.
 struct MapCall {
-  explicit MapCall(TimeUs arrival) : next_arrival(arrival), late(arrival) {}
+  MapCall(HeldCounters* counters, TimeUs arrival)
+      : next_arrival(arrival), held(counters, arrival), late(arrival) {}
 
   TimeUs expires_by = 0;  // What has expired by then is not stored.
   TimeUs next_arrival;    // Of the next event without a time.
   Batch* batch = nullptr;
   MapOutcome* outcome = nullptr;
   RowRenderer renderer;
+  HeldRows held;
   BatchCounts counts;
   LateDays late;
   EventErrors errors;
@@ -68,48 +65,6 @@ struct MapCall {
   const ShapeMapping* missed_of = nullptr;  // This batch already remembers what these missed.
 };
 
-// By field of the shape: whether its value is part of what the table stores.
-std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields) {
-  std::vector<bool> kept(fields);
-  const auto add = [&](size_t field) {
-    if (field < fields) kept[field] = true;
-  };
-  const auto add_text = [&](const std::vector<TextPart>& parts) {
-    for (const TextPart& part : parts) {
-      if (const auto* value = std::get_if<FieldPart>(&part)) add(value->field);
-    }
-  };
-  const auto add_all = [&](const auto& numbers) {
-    for (const auto number : numbers) add(number);
-  };
-  for (const RowMapping& row : mapping.rows) {
-    add_text(row.key);
-    add_all(row.gather);
-    for (const CellMapping& cell : row.cells) {
-      add_text(cell.name.parts);
-      if (cell.kind == CellMapping::Kind::kField) add(cell.field);
-      if (cell.kind == CellMapping::Kind::kText) add_text(cell.text.parts);
-      add_all(cell.blob_fields);
-    }
-  }
-  return kept;
-}
-
-void AddMissed(const TableMapping& mapping, const Shape& shape,
-               std::vector<MissedByTable>* missed) {
-  // These never claim to hold everything.
-  const Pattern pattern = mapping.table->pattern;
-  if (pattern == Pattern::kLatest || pattern == Pattern::kAggregate) return;
-  const bool outside = !mapping.stays_out.empty();
-  const std::vector<bool> kept = KeptFields(mapping, shape.fields.size());
-  for (uint32_t i = 0; i < shape.fields.size(); ++i) {
-    const std::string& field = shape.fields[i];
-    if (field == mapping.table->time_field || !TableHolds(*mapping.table, field)) continue;
-    if (!outside && kept[i]) continue;
-    missed->push_back({mapping.info, i, outside ? kMissedOutside : kMissedInside});
-  }
-}
-
 std::vector<TablePtr> InfosOf(const Schema& schema, const Stream& stream, const Store& store) {
   std::vector<TablePtr> infos;
   for (const size_t index : stream.tables) {
@@ -120,8 +75,10 @@ std::vector<TablePtr> InfosOf(const Schema& schema, const Stream& stream, const 
 
 }  // namespace
 
-void MapOutcome::Add(const MapOutcome& other) {
+void MapOutcome::Add(MapOutcome other) {
   events += other.events;
+  held += other.held;
+  increments.Append(std::move(other.increments));
   rows += other.rows;
   cells += other.cells;
   expired += other.expired;
@@ -147,7 +104,7 @@ struct Mapper::Impl {
   bool RenderTables(const Event& event, const ShapeMapping& mapping, MapCall* call,
                     size_t* expired);
   bool CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call, bool* new_types);
-  void PutRows(MapCall* call);
+  bool PutRows(size_t event, MapCall* call);
   void LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call);
   static void Spell(const ShapeMapping& mapping, size_t when, MapCall* call);
   void NoteSpellings(MapCall* call);
@@ -168,10 +125,11 @@ Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store
     : impl_(std::make_unique<Impl>(std::move(schema), stream, store)) {}
 Mapper::~Mapper() = default;
 
-MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
+MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
+                       HeldCounters* counters) {
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
-  MapCall call(arrival);
+  MapCall call(counters, arrival);
   call.expires_by = std::min(arrival, impl_->store.RetentionNow());
   call.batch = batch;
   call.outcome = &outcome;
@@ -199,6 +157,8 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch) {
   call.late.PutMarks(batch);
   outcome.rows = call.counts.rows();
   outcome.cells = call.counts.cells();
+  outcome.held = call.held.events();
+  outcome.increments = call.held.Take();
   outcome.errors = events.errors();
   outcome.errors.Merge(call.errors);
   return outcome;
@@ -256,7 +216,7 @@ void Mapper::Impl::MapEvent(const Event& event, const ShapeMapping& mapping, Map
   size_t expired = 0;
   if (!CheckValues(event, mapping, call, &new_types)) return;
   if (!RenderTables(event, mapping, call, &expired)) return;
-  PutRows(call);
+  if (!PutRows(event.index, call)) return;
   if (!call->renderer.rows().empty()) {
     if (new_types) LearnTypes(event, mapping, call);
     if (!mapping.compact.empty() && call->spelled_by != &mapping) {
@@ -313,6 +273,7 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapeMapping& mapping,
       }
       time.t = *own;
     }
+    if (call->held.Holds(table)) time.t = call->held.TimeOf(table, time.t);
     switch (call->renderer.Render(table, event, time, call->expires_by)) {
       case RowRenderer::Outcome::kRendered:
         break;
@@ -327,12 +288,19 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapeMapping& mapping,
   return true;
 }
 
-void Mapper::Impl::PutRows(MapCall* call) {
+// All of them or none.
+bool Mapper::Impl::PutRows(size_t event, MapCall* call) {
   const RowRenderer& renderer = call->renderer;
+  if (const std::optional<Refusal> refusal = call->held.Check(renderer)) {
+    call->errors.Add(event, *refusal);
+    return false;
+  }
+  call->held.Add(renderer);
   for (const PendingRow& row : renderer.rows()) {
+    call->late.Note(*row.mapping->table, row.time);
+    if (call->held.Holds(*row.mapping)) continue;
     const TableInfo& table = *row.mapping->info;
     const std::span<const Value> values = renderer.values(row);
-    call->late.Note(*row.mapping->table, row.time);
     if (row.set != nullptr) {
       call->batch->Put(table, row.key, row.time, *row.set, values);
       call->counts.Add(table, row.key, row.time, *row.set, values);
@@ -341,6 +309,7 @@ void Mapper::Impl::PutRows(MapCall* call) {
       call->counts.Add(table, row.key, row.time, renderer.columns(row), values);
     }
   }
+  return true;
 }
 
 void Mapper::Impl::LearnMissed(const Event& event, const ShapeMapping& mapping, MapCall* call) {

@@ -13,6 +13,7 @@
 #include "config/schema/schema.h"
 #include "ingest/decode/event_batch.h"
 #include "ingest/decode/shape.h"
+#include "ingest/hold/held_counters.h"
 #include "storage/batch.h"
 #include "storage/store.h"
 
@@ -24,10 +25,14 @@ struct MapOutcome {
   uint64_t cells = 0;  // The cells in them.
   // Events that at least one table did not take because they were past its max_age.
   uint64_t expired = 0;
+  // Events whose increments to a table with `flush` are to be held, and these: they are the
+  // caller's to add once the batch is durable.
+  uint64_t held = 0;
+  HeldIncrements increments;
   EventErrors errors;  // Decoding errors included, in order of index.
 
   // Another stream's part of the same request: no table is fed by both.
-  void Add(const MapOutcome& other);
+  void Add(MapOutcome other);
 };
 
 class Mapper {
@@ -41,7 +46,9 @@ class Mapper {
   // submits the batch only when errors is empty or partial storing was asked for. `arrival` is the
   // time of events without one: the i-th such event of the batch gets arrival + i microseconds.
   // Thread-safe.
-  MapOutcome Map(const EventBatch& events, TimeUs arrival, Batch* batch);
+  // `counters`: where tables with `flush` hold what they count; null: they are like others.
+  MapOutcome Map(const EventBatch& events, TimeUs arrival, Batch* batch,
+                 HeldCounters* counters = nullptr);
 
  private:
   struct Impl;

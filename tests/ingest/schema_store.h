@@ -1,5 +1,5 @@
-// A Store that knows a schema's tables and columns and keeps nothing: what the mapper and the row
-// reader need of one.
+// A Store that knows a schema's tables and columns and keeps nothing but the batches that it is
+// given: what the mapper and the row reader need of one.
 #ifndef TALLYD_TESTS_INGEST_SCHEMA_STORE_H_
 #define TALLYD_TESTS_INGEST_SCHEMA_STORE_H_
 
@@ -66,8 +66,15 @@ class SchemaStore final : public Store {
   Status Adopt(const Schema&) override { return {}; }
   std::vector<TablePtr> Tables() const override { return {}; }
   Status DropTable(std::string_view) override { return {}; }
-  std::unique_ptr<Batch> NewBatch() override { return nullptr; }
-  void Submit(std::unique_ptr<Batch>, CommitDone) override {}
+  std::unique_ptr<Batch> NewBatch() override { return std::make_unique<PreviewBatch>(); }
+  void Submit(std::unique_ptr<Batch> batch, CommitDone done) override {
+    if (refuses) {
+      done(*refuses);
+      return;
+    }
+    submitted.push_back(std::move(batch));
+    done({});
+  }
   std::unique_ptr<RowScan> Scan(const TablePtr&, const ScanSpec&) override { return nullptr; }
   std::unique_ptr<RunScan> ScanRuns(const TablePtr&, const ScanSpec&) override { return nullptr; }
   std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, const TimeRange&,
@@ -92,6 +99,8 @@ class SchemaStore final : public Store {
   size_t max_sets = 1000;
   TimeUs retention_now = kMaxTimeUs;
   std::vector<FieldInfo> fields;
+  std::optional<Error> refuses;  // What Submit answers.
+  std::vector<std::unique_ptr<Batch>> submitted;
   std::vector<MissedField> missed;
 
  private:

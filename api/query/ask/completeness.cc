@@ -27,6 +27,9 @@ class Judge {
       : query_(query), wanted_(wanted), plan_(*plan), table_(*plan->table) {}
 
   void JudgeHistory(const Store& store) {
+    if (table_.flush_us) {
+      MayLack(kNeverWhole, table_.name + " holds what counters added up to, not each event");
+    }
     for (const Family& family : table_.families) JudgeFamily(family);
     JudgeMarks();
     JudgeMissed(store.MissedFields(*plan_.stored));

@@ -1,0 +1,64 @@
+#include "ingest/hold/counter_flusher.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <utility>
+
+namespace tallyd {
+namespace {
+
+constexpr std::chrono::milliseconds kLook(50);
+constexpr std::chrono::milliseconds kLookAfterFailure(1000);
+
+}  // namespace
+
+void CounterFlusher::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void CounterFlusher::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(stopping_, true)) return;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  Flush(true);
+  if (counters_.rows() > 0) {
+    spdlog::error("{} rows of counters that were held could not be written, and are lost",
+                  counters_.rows());
+  }
+}
+
+void CounterFlusher::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    const bool written = Flush(false);
+    lock.lock();
+    stopped_.wait_for(lock, written ? kLook : kLookAfterFailure, [this] { return stopping_; });
+  }
+}
+
+bool CounterFlusher::Flush(bool all) {
+  bool all_written = true;
+  for (std::shared_ptr<HeldInterval>& interval : counters_.TakeEnded(clock_.Now(), all)) {
+    auto batch = store_.NewBatch();
+    HeldCounters::PutRows(*interval, batch.get());
+    const Status written = batch->empty() ? Status() : store_.Commit(std::move(batch));
+    const bool is_gone = !written && written.error().code() == ErrorCode::kConflict;
+    if (written || is_gone) {
+      if (is_gone)
+        spdlog::warn("counters that were held are dropped: {}", written.error().message());
+      counters_.Forget(*interval);
+    } else {
+      spdlog::debug("counters are still held: {}", written.error().message());
+      counters_.GiveBack(std::move(interval));
+      all_written = false;
+    }
+  }
+  return all_written;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,46 @@
+// CounterFlusher: a thread that writes what tables with `flush` hold (held_counters.h) when an
+// interval has ended, and everything when it stops. What cannot be written now (a full disk) stays
+// held and is tried again.
+#ifndef TALLYD_INGEST_HOLD_COUNTER_FLUSHER_H_
+#define TALLYD_INGEST_HOLD_COUNTER_FLUSHER_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "config/values/time.h"
+#include "ingest/hold/held_counters.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+class CounterFlusher {
+ public:
+  // All outlive the flusher.
+  CounterFlusher(HeldCounters* counters, Store* store, const Clock* clock)
+      : counters_(*counters), store_(*store), clock_(*clock) {}
+  ~CounterFlusher() { Stop(); }
+
+  void Start();
+  // Writes all that is held; before the store is closed. Idempotent.
+  void Stop();
+
+  // One look, on the caller's thread: no other may work. `all`: also intervals that have not ended.
+  // False: something could not be written.
+  bool Flush(bool all);
+
+ private:
+  void Run();
+
+  HeldCounters& counters_;
+  Store& store_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_HOLD_COUNTER_FLUSHER_H_

@@ -1,0 +1,130 @@
+#include "ingest/hold/held_counters.h"
+
+#include <iterator>
+
+namespace tallyd {
+namespace {
+
+// About what a row and a cell take beside their names.
+constexpr size_t kRowBytes = 160;
+constexpr size_t kCellBytes = 112;
+// Of a table: months, at an interval of ten seconds.
+constexpr size_t kRememberedIntervals = 1'000'000;
+
+// Starts another number where one would overflow.
+void AddTo(std::vector<int64_t>* numbers, int64_t increment) {
+  int64_t sum = 0;
+  if (!numbers->empty() && !__builtin_add_overflow(numbers->back(), increment, &sum)) {
+    numbers->back() = sum;
+  } else {
+    numbers->push_back(increment);
+  }
+}
+
+}  // namespace
+
+void HeldIncrements::Put(std::shared_ptr<HeldInterval> interval, std::string_view row_key,
+                         TimeUs time, std::span<const ColumnRef> columns,
+                         std::span<const Value> values) {
+  Row row{std::move(interval), std::string(row_key), time, {}};
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (values[i].is_null()) continue;
+    row.cells.emplace_back(Column{columns[i].family, std::string(columns[i].qualifier)},
+                           values[i].AsInt());
+  }
+  rows_.push_back(std::move(row));
+}
+
+void HeldIncrements::Append(HeldIncrements other) {
+  rows_.insert(rows_.end(), std::make_move_iterator(other.rows_.begin()),
+               std::make_move_iterator(other.rows_.end()));
+}
+
+std::shared_ptr<HeldInterval> HeldCounters::Begin(const TablePtr& table, int64_t flush_us,
+                                                  TimeUs now) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<HeldInterval>& current = current_[table->id];
+  // A reload may have given the table other rules.
+  const bool fits = current && current->table_ == table && current->flush_us_ == flush_us;
+  if (fits) return current;
+  if (current) ended_.push_back(std::move(current));
+  std::set<int64_t>& used = used_[table->id];
+  if (used.size() >= kRememberedIntervals || static_cast<int64_t>(used.size()) >= flush_us / 2) {
+    used.clear();
+  }
+  while (!used.insert(now % flush_us).second) ++now;
+  current = std::make_shared<HeldInterval>(table, flush_us, now);
+  return current;
+}
+
+void HeldCounters::Add(HeldIncrements increments) {
+  for (HeldIncrements::Row& row : increments.rows_) {
+    HeldInterval& interval = *row.interval;
+    const std::lock_guard lock(interval.mutex_);
+    const auto [held, is_new] = interval.rows_.try_emplace({std::move(row.key), row.time});
+    size_t bytes = is_new ? kRowBytes + held->first.first.size() : 0;
+    held_rows_ += is_new ? 1 : 0;
+    for (auto& [column, increment] : row.cells) {
+      const size_t name = column.qualifier.size();
+      const auto [sum, is_new_column] =
+          held->second.try_emplace({column.family, std::move(column.qualifier)});
+      AddTo(&sum->second, increment);
+      bytes += is_new_column ? kCellBytes + name : 0;
+    }
+    interval.bytes_ += bytes;
+    bytes_ += bytes;
+  }
+}
+
+HeldCounters::Ended HeldCounters::TakeEnded(TimeUs now, bool all) {
+  const std::lock_guard lock(mutex_);
+  for (auto current = current_.begin(); current != current_.end();) {
+    const HeldInterval& interval = *current->second;
+    // A clock that went back ends it, too.
+    const bool lasts = now >= interval.since_ && now - interval.since_ < interval.flush_us_;
+    if (lasts && !all && !is_full()) {
+      ++current;
+      continue;
+    }
+    ended_.push_back(std::move(current->second));
+    current = current_.erase(current);
+  }
+  // Nobody begins to hold one that is not current.
+  const auto free = std::partition(ended_.begin(), ended_.end(),
+                                   [](const auto& held) { return held.use_count() > 1; });
+  Ended taken(std::make_move_iterator(free), std::make_move_iterator(ended_.end()));
+  ended_.erase(free, ended_.end());
+  return taken;
+}
+
+void HeldCounters::PutRows(const HeldInterval& interval, Batch* batch) {
+  std::vector<ColumnRef> columns;
+  std::vector<Value> values;
+  for (const auto& [row, sums] : interval.rows_) {
+    // What one cell does not hold goes on in the next one, a microsecond later.
+    for (size_t place = 0;; ++place) {
+      columns.clear();
+      values.clear();
+      for (const auto& [column, numbers] : sums) {
+        if (place >= numbers.size()) continue;
+        columns.push_back({column.first, column.second});
+        values.push_back(Value::Int(numbers[place]));
+      }
+      if (columns.empty()) break;
+      const TimeUs time = std::min(row.second + static_cast<TimeUs>(place), kMaxTimeUs);
+      batch->Put(*interval.table_, row.first, time, columns, values);
+    }
+  }
+}
+
+void HeldCounters::GiveBack(std::shared_ptr<HeldInterval> interval) {
+  const std::lock_guard lock(mutex_);
+  ended_.push_back(std::move(interval));
+}
+
+void HeldCounters::Forget(const HeldInterval& interval) {
+  bytes_ -= interval.bytes_;
+  held_rows_ -= interval.rows_.size();
+}
+
+}  // namespace tallyd

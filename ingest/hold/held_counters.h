@@ -1,0 +1,113 @@
+// HeldCounters: what tables with `flush` have not written yet. The increments of an interval are
+// added up in memory, by row and column, and become one row of the table when it ends: hundreds of
+// increments cost one write. What a crash takes is what was held.
+//
+//   Begin (for each request and table); TimeOf for its events; Add, once the rest of the request is
+//   durable. On another thread: TakeEnded, and GiveBack of what could not be written.
+//
+// An increment belongs to the step of its event's time, `flush` long. The row's time is in that
+// step, as many microseconds behind its start as the interval began behind the start of a step of
+// the clock, a number that no other interval of this run has: so none writes over what another
+// wrote, whatever times events bring. An interval of an earlier run may have had the same number,
+// one of `flush` in microseconds; that matters only to events of the same step. Thread-safe.
+#ifndef TALLYD_INGEST_HOLD_HELD_COUNTERS_H_
+#define TALLYD_INGEST_HOLD_HELD_COUNTERS_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/values/time.h"
+#include "storage/batch.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+// What is added up of one table from some moment on.
+class HeldInterval {
+ public:
+  HeldInterval(TablePtr table, int64_t flush_us, TimeUs since)
+      : table_(std::move(table)), flush_us_(flush_us), since_(since) {}
+
+  TimeUs TimeOf(TimeUs event) const {
+    return std::min(event - event % flush_us_ + since_ % flush_us_, kMaxTimeUs);
+  }
+
+ private:
+  friend class HeldCounters;
+  // By column what the increments add up to: more than one number where one does not hold it.
+  using Sums = std::map<std::pair<FamilyId, std::string>, std::vector<int64_t>>;
+
+  const TablePtr table_;
+  const int64_t flush_us_;
+  const TimeUs since_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, TimeUs>, Sums> rows_;  // By row key and time.
+  size_t bytes_ = 0;                                     // About.
+};
+
+// The increments of one request, kept until the rest of it is durable. It keeps their intervals
+// from being written meanwhile.
+class HeldIncrements {
+ public:
+  // All values are integers or null.
+  void Put(std::shared_ptr<HeldInterval> interval, std::string_view row_key, TimeUs time,
+           std::span<const ColumnRef> columns, std::span<const Value> values);
+  void Append(HeldIncrements other);
+  bool empty() const { return rows_.empty(); }
+
+ private:
+  friend class HeldCounters;
+  struct Row {
+    std::shared_ptr<HeldInterval> interval;
+    std::string key;
+    TimeUs time = 0;
+    std::vector<std::pair<Column, int64_t>> cells;
+  };
+  std::vector<Row> rows_;
+};
+
+class HeldCounters {
+ public:
+  static constexpr size_t kMaxBytes = 64u << 20;
+
+  // `now`: the clock, which may go back.
+  std::shared_ptr<HeldInterval> Begin(const TablePtr& table, int64_t flush_us, TimeUs now);
+  void Add(HeldIncrements increments);
+  // Whether no more should be taken until something was written.
+  bool is_full() const { return bytes_.load(std::memory_order_relaxed) > kMaxBytes; }
+
+  // Intervals that have ended by now (`all`: every one) and that no request holds any more.
+  using Ended = std::vector<std::shared_ptr<HeldInterval>>;
+  Ended TakeEnded(TimeUs now, bool all);
+  // What it holds becomes rows; REQUIRES: it was taken.
+  static void PutRows(const HeldInterval& interval, Batch* batch);
+  static const TableInfo& TableOf(const HeldInterval& interval) { return *interval.table_; }
+  // It could not be written now.
+  void GiveBack(std::shared_ptr<HeldInterval> interval);
+  // It was written, or never can be.
+  void Forget(const HeldInterval& interval);
+  uint64_t rows() const { return held_rows_.load(std::memory_order_relaxed); }
+
+ private:
+  std::mutex mutex_;
+  std::map<TableId, std::shared_ptr<HeldInterval>> current_;
+  Ended ended_;
+  std::map<TableId, std::set<int64_t>> used_;  // Numbers of intervals.
+  std::atomic<size_t> bytes_ = 0;
+  std::atomic<uint64_t> held_rows_ = 0;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_INGEST_HOLD_HELD_COUNTERS_H_

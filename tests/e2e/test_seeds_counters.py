@@ -1,0 +1,40 @@
+"""S25 of the seeds: counters held in memory, and written as new rows at an interval."""
+
+import time
+
+from tests.e2e.tallyd import E2eTest
+
+HITS = """
+[tables.HITS]
+stream = "page"
+pattern = "single-timestamp"
+row_key = "{page}#{ts:ms}"
+families.F = {}
+flush = "%s"
+"""
+
+
+class Counters(E2eTest):
+    def total(self, tallyd):
+        rows = tallyd.rows("HITS")
+        cells = [row["cells"]["F"]["hits"] for row in rows]
+        return len(rows), sum(cell["value"] for versions in cells for cell in versions)
+
+    def test_S25_hundreds_of_increments_become_a_row_per_interval(self):
+        tallyd = self.start(HITS % "1s")
+        for _ in range(30):
+            answer = tallyd.write("page", [{"page": "a", "hits": 1} for _ in range(10)])
+            self.assertEqual(answer, {"events": 10, "rows": 0, "cells": 0, "held": 10})
+        deadline = time.monotonic() + 30
+        while self.total(tallyd)[1] < 300 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        rows, total = self.total(tallyd)
+        self.assertEqual(total, 300)
+        self.assertLess(rows, 60, "one per second that the requests took")
+
+    def test_what_is_held_is_written_when_the_daemon_stops(self):
+        tallyd = self.start(HITS % "1h")
+        tallyd.write("page", [{"page": "a", "hits": 5}, {"page": "a", "hits": 6}])
+        self.assertEqual(self.total(tallyd), (0, 0))
+        tallyd.restart()
+        self.assertEqual(self.total(tallyd), (1, 11))
