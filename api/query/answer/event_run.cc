@@ -1,9 +1,12 @@
 #include "api/query/answer/event_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "api/query/answer/top_events.h"
 #include "api/query/ask/ranges_within.h"
 #include "api/query/steps/step_scan.h"
 #include "config/schema/table_rules.h"
@@ -46,12 +49,13 @@ EventRun::~EventRun() {
 
 Status EventRun::Start() {
   if (query_.step_us > 0) return Downsample();
+  if (query_.top > 0) return FindTop();
   std::optional<EventPosition> start;
   if (query_.cursor) start = query_.cursor->position;
   const bool bounded = query_.limit || query_.format == AnswerFormat::kJson;
   const size_t max_groups = bounded ? query_.limit.value_or(kDefaultLimit) + kGroupsBeyondLimit
                                     : std::numeric_limits<size_t>::max();
-  stream_ = OpenEvents(start, max_groups);
+  stream_ = OpenEvents(start, max_groups, descending());
   return {};
 }
 
@@ -69,7 +73,7 @@ Status EventRun::Refresh() {
   const auto age = std::chrono::steady_clock::now() - opened_;
   if (!holds_scans_ || !has_event_ || age < std::chrono::microseconds(kMaxScanAgeUs)) return {};
   const EventPosition position = stream_->Position();
-  stream_ = OpenEvents(position, std::numeric_limits<size_t>::max());
+  stream_ = OpenEvents(position, std::numeric_limits<size_t>::max(), descending());
   has_event_ = false;
   return {};
 }
@@ -105,14 +109,43 @@ std::unique_ptr<GroupSource> EventRun::OpenGroups(const GroupOptions& options, s
 }
 
 std::unique_ptr<EventStream> EventRun::OpenEvents(const std::optional<EventPosition>& start,
-                                                  size_t max_groups) {
+                                                  size_t max_groups, bool descends) {
   GroupOptions options;
   options.time = TimeBehind(start, 1);
-  options.descending = descending();
+  options.descending = descends;
   if (start) options.start = GroupKey{start->time, start->tie};
   const bool filters_late = input_.spreads_events() || input_.whole_rows();
   return std::make_unique<EventScan>(OpenGroups(options, max_groups),
-                                     filters_late ? &filter_ : nullptr, descending(), start);
+                                     filters_late ? &filter_ : nullptr, descends, start);
+}
+
+// What it takes to see every event once, in whatever order is read the fastest.
+Result<std::unique_ptr<EventStream>> EventRun::OpenAnyOrder() {
+  if (input_.whole_rows() || input_.spreads_events()) {
+    return OpenEvents(std::nullopt, std::numeric_limits<size_t>::max(), descending());
+  }
+  Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, query_.time);
+  if (!ranges) return ranges.error();
+  auto parts = std::make_unique<PartGroups>(input_, std::move(*ranges), query_.time);
+  return std::make_unique<EventScan>(std::move(parts), nullptr, descending(), std::nullopt);
+}
+
+Status EventRun::FindTop() {
+  const std::vector<std::string> fields = AggregatedFields();
+  const Result<size_t> field = TopField(fields);
+  if (!field) return field.error();
+  TopSpec spec = {.count = query_.top,
+                  .field = fields_.Add(fields[*field]),
+                  .descending = descending(),
+                  .start = std::nullopt};
+  if (query_.cursor) spec.start = query_.cursor->position;
+  auto top = std::make_unique<TopEvents>(std::move(spec));
+  const auto events = OpenAnyOrder();
+  if (!events) return events.error();
+  if (Status status = top->TakeAll(events->get()); !status) return status;
+  stream_ = std::move(top);
+  holds_scans_ = false;
+  return {};
 }
 
 // What a downsampling query aggregates: what it names, or every number that is measured; where it
@@ -144,25 +177,62 @@ std::vector<std::string> EventRun::AggregatedFields() const {
   return names;
 }
 
-Status EventRun::Downsample() {
+// The field of these whose numbers `top` compares; where it counts, any will do.
+Result<size_t> EventRun::TopField(const std::vector<std::string>& fields) const {
+  const bool counts = query_.aggregations == std::vector{Aggregation::kCount};
+  std::vector<size_t> found;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const bool may_have_numbers =
+        query_.known->IsNumber(fields[i]) || !query_.known->WasSeen(fields[i]);
+    if (counts || may_have_numbers) found.push_back(i);
+  }
+  if (found.size() == 1) return found.front();
+  return Invalid(
+      fmt::format("top: it compares the numbers of one field, and here are {}; name one, as in "
+                  "fields=CPU/CPU1_USR",
+                  found.size()));
+}
+
+Result<DownsampleSpec> EventRun::StepsAsked() const {
   DownsampleSpec spec;
   spec.step_us = query_.step_us;
   spec.aggregations = query_.aggregations;
   spec.fields = AggregatedFields();
   spec.by = query_.by;
   spec.descending = descending();
+  spec.fill = query_.fill;
+  if (query_.fills_range) spec.fill_range = query_.time;
+  spec.top = query_.top;
+  if (spec.top > 0) {
+    const Result<size_t> field = TopField(spec.fields);
+    if (!field) return field.error();
+    spec.top_field = *field;
+  }
   if (query_.cursor) spec.start = query_.cursor->position;
+  return spec;
+}
+
+Status EventRun::Downsample() {
+  const Result<DownsampleSpec> asked = StepsAsked();
+  if (!asked) return asked.error();
+  const DownsampleSpec& spec = *asked;
   const auto is_key = [&](const std::string& field) { return KeyHolds(*plan_.table, field); };
   const bool whole_events =
       input_.spreads_events() &&
-      (!std::all_of(spec.by.begin(), spec.by.end(), is_key) ||
-       std::any_of(spec.fields.begin(), spec.fields.end(), is_key) ||
-       std::any_of(query_.filters.begin(), query_.filters.end(),
-                   [&](const FieldFilter& filter) { return !is_key(filter.field); }));
-  const TimeRange time = TimeBehind(spec.start, query_.step_us);
+      !(std::ranges::all_of(spec.by, is_key) && std::ranges::none_of(spec.fields, is_key) &&
+        std::ranges::all_of(query_.FilteredFields(), is_key));
+  // Where a step depends on others, each page takes all of them.
+  const bool stands_alone = spec.fill == Fill::kNone && spec.top == 0 &&
+                            std::ranges::none_of(spec.aggregations, FollowsSteps);
+  const TimeRange time = stands_alone ? TimeBehind(spec.start, query_.step_us) : query_.time;
+  const ScanCounters before = counters_;
   auto steps = whole_events ? StepsOfEvents(spec, time) : StepsOfParts(spec, time);
+  if (steps && !(*steps)->in_order()) {
+    counters_ = before;
+    steps = StepsOfEvents(spec, time);
+  }
   if (!steps) return steps.error();
-  (*steps)->Finish();
+  if (Status status = (*steps)->Finish(); !status) return status;
   step_columns_ = (*steps)->columns();
   downsampler_ = steps->get();
   stream_ = std::move(*steps);
@@ -173,7 +243,7 @@ Status EventRun::Downsample() {
 Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpec& spec,
                                                              const TimeRange& time) {
   auto steps = std::make_unique<Downsampler>(spec, &fields_);
-  const auto events = OpenEvents(std::nullopt, std::numeric_limits<size_t>::max());
+  const auto events = OpenEvents(std::nullopt, std::numeric_limits<size_t>::max(), false);
   while (true) {
     const Result<bool> more = events->Next();
     if (!more) return more.error();

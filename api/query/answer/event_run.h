@@ -47,9 +47,13 @@ class EventRun {
 
  private:
   std::unique_ptr<EventStream> OpenEvents(const std::optional<EventPosition>& start,
-                                          size_t max_groups);
+                                          size_t max_groups, bool descends);
+  Result<std::unique_ptr<EventStream>> OpenAnyOrder();
   std::unique_ptr<GroupSource> OpenGroups(const GroupOptions& options, size_t max_groups);
+  Status FindTop();
   Status Downsample();
+  Result<DownsampleSpec> StepsAsked() const;
+  Result<size_t> TopField(const std::vector<std::string>& fields) const;
   // The steps of whole events; of what single rows tell of them; of pieces, one a thread.
   Result<std::unique_ptr<Downsampler>> StepsOfEvents(const DownsampleSpec& spec,
                                                      const TimeRange& time);

@@ -11,9 +11,7 @@ Result<Aggregation> ParseAggregation(std::string_view name) {
   if (found != kAggregations.end()) {
     return static_cast<Aggregation>(found - kAggregations.begin());
   }
-  const bool later = std::ranges::find(kLaterAggregations, name) != std::end(kLaterAggregations);
-  return Invalid(later ? fmt::format("agg: this version does not have '{}' yet", name)
-                       : fmt::format("agg: '{}' is none of {}", name, AggregationNames()));
+  return Invalid(fmt::format("agg: '{}' is none of {}", name, AggregationNames()));
 }
 
 std::string AggregationNames() { return fmt::format("{}", fmt::join(kAggregations, ", ")); }

@@ -11,17 +11,34 @@
 
 namespace tallyd {
 
-enum class Aggregation : uint8_t { kAvg, kMin, kMax, kSum, kCount, kFirst, kLast, kStddev };
+enum class Aggregation : uint8_t {
+  kAvg,
+  kMin,
+  kMax,
+  kSum,
+  kCount,
+  kFirst,
+  kLast,
+  kStddev,
+  kRate,
+  kIncrease,
+  kDelta,
+  kP50,
+  kP99,
+};
 
 // Of each of the enum, in its order.
-inline constexpr std::array<std::string_view, 8> kAggregations = {
-    "avg", "min", "max", "sum", "count", "first", "last", "stddev"};
-// Those that later versions have.
-inline constexpr std::string_view kLaterAggregations[] = {"rate", "increase", "delta", "p50",
-                                                          "p99"};
+inline constexpr std::array<std::string_view, 13> kAggregations = {
+    "avg",    "min",  "max",      "sum",   "count", "first", "last",
+    "stddev", "rate", "increase", "delta", "p50",   "p99"};
 
 constexpr std::string_view ToString(Aggregation aggregation) {
   return kAggregations[static_cast<size_t>(aggregation)];
+}
+
+// Whether a step takes the value before it, and the order of all values, into account.
+constexpr bool FollowsSteps(Aggregation aggregation) {
+  return aggregation == Aggregation::kRate || aggregation == Aggregation::kIncrease;
 }
 
 // kInvalid lists those that there are.

@@ -43,7 +43,9 @@ KnownFields KnownOf(const EventQuery& query, const Wanted& wanted, const Table& 
     if (table.row_key.UsesField(filter.field) && filter.field != "field") {
       known.values[filter.field] = filter.values;
     }
-    if (!KeyHolds(table, filter.field)) add_measured(filter.field);
+  }
+  for (const std::string& field : query.FilteredFields()) {
+    if (!KeyHolds(table, field)) add_measured(field);
   }
   if (!table.row_key.names_measured_field()) return known;
   for (const std::string& field : wanted.fields) add_measured(field);
@@ -93,8 +95,8 @@ double ColumnShare(const EventQuery& query, const Wanted& wanted, const Table& t
 std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* plan) {
   const Table& table = *plan->table;
   // What is asked for, too, may be what it is filtered by.
-  for (const FieldFilter& filter : query.filters) {
-    if (!Holds(query, table, filter.field)) return "it does not hold " + filter.field;
+  for (const std::string& field : query.FilteredFields()) {
+    if (!Holds(query, table, field)) return "it does not hold " + field;
   }
   std::vector<std::string> needed;
   const auto check = [&](const std::vector<std::string>& fields) {
@@ -179,7 +181,7 @@ Wanted::Wanted(const EventQuery& query, const Table& table) {
   const auto add = [&](const std::string& name) {
     if (!Contains(fields, name) && !Contains(others, name)) others.push_back(name);
   };
-  for (const FieldFilter& filter : query.filters) add(filter.field);
+  for (const std::string& name : query.FilteredFields()) add(name);
   for (const std::string& name : query.by) add(name);
   for (const std::string& name : fields) {
     if (!query.IsTime(table, name) && !TellsWhose(query, name)) reasons.push_back(name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "config/schema/table_rules.h"
 
@@ -68,6 +69,11 @@ class Judge {
   }
   bool IsAsked(const std::string& sent_as) const {
     return query_.fields.empty() || Contains(wanted_.fields, Here(sent_as));
+  }
+
+  // Filters match by text, but comparisons by type.
+  bool IsCompared(const std::string& sent_as) const {
+    return Contains(query_.wheres | std::views::transform(&Where::field), Here(sent_as));
   }
 
   // What came before `whole_from` may be missing.
@@ -158,13 +164,12 @@ class Judge {
 
   // Whether every event that had a filtered field has entered: then so has each one that is wanted.
   bool AnyFilteredIsNeverOutside(const std::vector<MissedField>& missed) const {
-    return std::any_of(
-        query_.filters.begin(), query_.filters.end(), [&](const FieldFilter& filter) {
-          return std::none_of(missed.begin(), missed.end(), [&](const MissedField& each) {
-            return (each.name.empty() || Here(each.name) == filter.field) &&
-                   (each.how & kMissedOutside) != 0 && each.sequence > newest_;
-          });
-        });
+    return std::ranges::any_of(query_.FilteredFields(), [&](const std::string& field) {
+      return std::none_of(missed.begin(), missed.end(), [&](const MissedField& each) {
+        return (each.name.empty() || Here(each.name) == field) &&
+               (each.how & kMissedOutside) != 0 && each.sequence > newest_;
+      });
+    });
   }
 
   std::string WhyOutside(const std::string& field) const {
@@ -177,7 +182,7 @@ class Judge {
     std::vector<std::string> changed;
     for (const std::string& field : query_.known->names()) {
       if (!query_.known->ReadsAsAnother(field) || query_.IsTime(table_, field)) continue;
-      if (!IsAsked(field)) continue;
+      if (!IsAsked(field) && !IsCompared(field)) continue;
       if (MayComeAsText(table_, field)) changed.push_back(field);
     }
     if (changed.empty()) return;
@@ -267,7 +272,7 @@ void JudgeAllFields(const EventQuery& query, const std::vector<bool>& could_answ
 bool AsksFor(const EventQuery& query, const std::string& compact) {
   const auto is_spelling = [&](const std::string& name) { return CompactName(name) == compact; };
   return query.fields.empty() || std::ranges::any_of(query.by, is_spelling) ||
-         std::ranges::any_of(query.filters, is_spelling, &FieldFilter::field) ||
+         std::ranges::any_of(query.FilteredFields(), is_spelling) ||
          std::ranges::any_of(query.fields, [&](const std::string& pattern) {
            return is_spelling(pattern) ||
                   std::ranges::any_of(query.known->Matching(pattern), is_spelling);
@@ -291,7 +296,7 @@ bool AsksForUnsent(const EventQuery& query, const std::string& compact) {
     return CompactName(name) == compact && !query.known->WasSeen(name);
   };
   return std::ranges::any_of(query.by, is_unsent) || std::ranges::any_of(query.fields, is_unsent) ||
-         std::ranges::any_of(query.filters, is_unsent, &FieldFilter::field);
+         std::ranges::any_of(query.FilteredFields(), is_unsent);
 }
 
 // What one table that could answer keeps under one compact name is one field, and whoever asks for

@@ -12,13 +12,12 @@
 namespace tallyd {
 namespace {
 
-// Parts of the contract that later versions answer.
-constexpr std::string_view kLaterParameters[] = {"fill", "where", "top"};
 constexpr std::string_view kReserved[] = {"from", "to",    "fields", "limit", "order",
                                           "step", "agg",   "by",     "fill",  "where",
                                           "top",  "table", "cursor", "scan",  "format"};
-constexpr std::string_view kLists[] = {"fields", "agg", "by"};
-constexpr std::string_view kForLatest[] = {"fields", "limit", "cursor", "table", "format"};
+constexpr std::string_view kRepeatable[] = {"fields", "agg", "by", "where"};
+constexpr std::string_view kForLatest[] = {"fields", "limit", "cursor", "table",
+                                           "where",  "top",   "format"};
 constexpr std::string_view kForRemoval[] = {"from", "to"};
 
 bool Contains(std::span<const std::string_view> names, std::string_view name) {
@@ -28,11 +27,6 @@ bool Contains(std::span<const std::string_view> names, std::string_view name) {
 std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 Status CheckReserved(std::string_view name, QueryKind kind) {
-  if (Contains(kLaterParameters, name)) {
-    return Invalid(std::string(name) +
-                   ": this version does not have it yet; a field of that name " +
-                   "is given as field." + std::string(name));
-  }
   const bool taken = kind == QueryKind::kEvents ||
                      (kind == QueryKind::kLatest && Contains(kForLatest, name)) ||
                      (kind == QueryKind::kRemoval && Contains(kForRemoval, name));
@@ -48,7 +42,7 @@ Status ReadFilters(const Params& params, EventQuery* query) {
   for (const auto& [name, value] : params.all()) {
     if (Contains(kReserved, name)) {
       if (Status status = CheckReserved(name, query->kind); !status) return status;
-      if (Contains(kLists, name)) continue;
+      if (Contains(kRepeatable, name)) continue;
       if (Status status = params.ExpectOnce(name); !status) return status;
       continue;
     }
@@ -100,18 +94,28 @@ Status SpellFilters(EventQuery* query) {
   return {};
 }
 
-// A time that no table keeps as a field can be bounded, not compared as text.
+Status ReadWheres(const Params& params, EventQuery* query) {
+  for (const auto& [name, value] : params.all()) {
+    if (name != "where") continue;
+    Result<Where> where = ParseWhere(value, *query->known);
+    if (!where) return where.error();
+    query->wheres.push_back(std::move(*where));
+  }
+  return {};
+}
+
+// A time that no table keeps as a field can be bounded, not compared.
 Status CheckTimeFilters(const EventQuery& query) {
-  for (const FieldFilter& filter : query.filters) {
-    bool is_time = filter.field == query.stream->time_field;
+  for (const std::string& field : query.FilteredFields()) {
+    bool is_time = field == query.stream->time_field;
     bool held = false;
     for (const size_t index : query.stream->tables) {
       const Table& table = query.schema().tables[index];
-      is_time = is_time || table.time_field == filter.field;
-      held = held || TableHolds(table, filter.field);
+      is_time = is_time || table.time_field == field;
+      held = held || TableHolds(table, field);
     }
     if (is_time && !held) {
-      return Invalid(filter.field + ": it is the time; bound it with from and to");
+      return Invalid(field + ": it is the time; bound it with from and to");
     }
   }
   return {};
@@ -139,6 +143,31 @@ Status ReadFields(const Params& params, EventQuery* query) {
   for (const std::string& field : query->by) {
     if (!query->known->Knows(field)) return query->known->Unknown(field).Prefixed("by");
   }
+  return {};
+}
+
+constexpr uint64_t kMaxTop = 10'000;
+
+Status ReadTop(const Params& params, EventQuery* query) {
+  const Result<std::optional<uint64_t>> top = params.Number("top", 1, kMaxTop);
+  if (!top) return top.error();
+  query->top = top->value_or(0);
+  if (query->top == 0 || query->step_us == 0) return {};
+  if (query->by.empty()) {
+    return Invalid("top: with step it keeps groups; say by what, for example by=hostname");
+  }
+  if (query->aggregations.size() > 1) return Invalid("top: it compares by one agg, not by several");
+  return {};
+}
+
+Status ReadFill(const Params& params, EventQuery* query) {
+  const auto name = params.Get("fill");
+  if (!name) return {};
+  if (query->step_us == 0) return Invalid("fill: it fills steps; add step and agg");
+  const Result<Fill> fill = ParseFill(*name);
+  if (!fill) return fill.error();
+  query->fill = *fill;
+  query->fills_range = params.Has("from") && params.Has("to");
   return {};
 }
 
@@ -202,6 +231,13 @@ Status ReadCursor(const Params& params, EventQuery* query) {
 
 }  // namespace
 
+std::vector<std::string> EventQuery::FilteredFields() const {
+  std::vector<std::string> names;
+  for (const FieldFilter& filter : filters) names.push_back(filter.field);
+  for (const Where& where : wheres) names.push_back(where.field);
+  return names;
+}
+
 EventQuery InTermsOf(const Table& table, EventQuery query) {
   if (query.known->compact_names().empty()) return query;
   const auto name_in = [&](const std::string& name) {
@@ -244,6 +280,7 @@ EventQuery InTermsOf(const Table& table, EventQuery query) {
     }
   }
   query.filters = std::move(filters);
+  for (Where& where : query.wheres) where.field = name_in(where.field);
   return query;
 }
 
@@ -260,11 +297,14 @@ Result<EventQuery> ParseEventQuery(const Request& request, ApiContext& context, 
                            request.params);
   const Params& params = request.params;
   if (Status status = ReadFilters(params, &query); !status) return status.error();
+  if (Status status = ReadWheres(params, &query); !status) return status.error();
   if (Status status = CheckTimeFilters(query); !status) return status.error();
   if (Status status = SpellFilters(&query); !status) return status.error();
   if (Status status = ReadTimes(params, &query); !status) return status.error();
   if (Status status = ReadFields(params, &query); !status) return status.error();
   if (Status status = ReadDownsampling(params, &query); !status) return status.error();
+  if (Status status = ReadTop(params, &query); !status) return status.error();
+  if (Status status = ReadFill(params, &query); !status) return status.error();
   if (Status status = ReadAnswer(request, &query); !status) return status.error();
   if (Status status = ReadCursor(params, &query); !status) return status.error();
   return query;

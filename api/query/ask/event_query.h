@@ -15,7 +15,9 @@
 #include "api/context.h"
 #include "api/query/ask/aggregation.h"
 #include "api/query/ask/event_cursor.h"
+#include "api/query/ask/fill.h"
 #include "api/query/ask/stream_fields.h"
+#include "api/query/ask/where.h"
 #include "api/request.h"
 #include "config/values/time.h"
 
@@ -41,6 +43,7 @@ struct EventQuery {
 
   std::vector<std::string> fields;  // Names and globs, as asked; empty: all.
   std::vector<FieldFilter> filters;
+  std::vector<Where> wheres;  // All must hold.
   TimeRange time;
   TimeUs now = 0;
   std::string table;  // Empty: the planner chooses.
@@ -49,6 +52,9 @@ struct EventQuery {
   int64_t step_us = 0;  // 0: events as they are.
   std::vector<Aggregation> aggregations;
   std::vector<std::string> by;
+  Fill fill = Fill::kNone;
+  bool fills_range = false;  // From end to end: `from` and `to` are given.
+  size_t top = 0;            // 0: all events, or groups.
 
   Order order = Order::kAscending;
   std::optional<uint64_t> limit;
@@ -57,6 +63,8 @@ struct EventQuery {
   std::optional<EventCursor> cursor;
 
   const Schema& schema() const { return *snapshot->schema; }
+  // The fields that decide whether an event is wanted.
+  std::vector<std::string> FilteredFields() const;
   // Whether the name is the time itself: it is `ts` in every answer.
   bool IsTime(const Table& asked_table, std::string_view field) const {
     return field == asked_table.time_field || field == stream->time_field;

@@ -20,6 +20,10 @@ struct FilteredField {
   bool is_padded_digits = false;  // A row key renders it by zero(n), which makes a string a number.
 };
 
+// Any usual spelling of a number as JSON has it: no plus, no zeros in front, a digit on both sides
+// of the point. What is no number does not become one.
+std::string JsonSpelling(std::string_view text);
+
 // Distinct, never empty. kInvalid when the field only ever had types that cannot have this text.
 Result<std::vector<std::string>> TextsOf(const FilteredField& field, const std::string& asked);
 

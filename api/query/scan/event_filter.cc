@@ -1,6 +1,7 @@
 #include "api/query/scan/event_filter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "config/schema/table_rules.h"
 #include "config/values/glob.h"
@@ -13,12 +14,16 @@ EventFilter::EventFilter(const EventQuery& query, const Table& table, FieldTable
     auto& filters = KeyHolds(table, filter.field) ? key_filters_ : rest_filters_;
     filters.push_back({fields->Add(filter.field), &filter.values});
   }
+  for (const Where& where : query.wheres) {
+    auto& wheres = KeyHolds(table, where.field) ? key_wheres_ : rest_wheres_;
+    wheres.push_back({fields->Add(where.field), &where});
+  }
 }
 
 std::vector<std::string> EventFilter::ReadGlobs() const {
   if (wanted_.every_row) return {};
   std::vector<std::string> globs = query_.fields;
-  for (const FieldFilter& filter : query_.filters) globs.push_back(filter.field);
+  for (std::string& field : query_.FilteredFields()) globs.push_back(std::move(field));
   globs.insert(globs.end(), query_.by.begin(), query_.by.end());
   return globs;
 }
@@ -45,7 +50,7 @@ bool EventFilter::AcceptsRest(std::span<const EventField> fields) {
                    [&](const EventField& field) { return RoleOf(field.field).is_reason; })) {
     return false;
   }
-  return Passes(rest_filters_, fields);
+  return Passes(rest_filters_, fields) && Passes(rest_wheres_, fields);
 }
 
 bool EventFilter::Passes(const std::vector<Filter>& filters, std::span<const EventField> fields) {
@@ -56,6 +61,13 @@ bool EventFilter::Passes(const std::vector<Filter>& filters, std::span<const Eve
     if (it == fields.end() || !IsOneOf(it->value, *filter.values)) return false;
   }
   return true;
+}
+
+bool EventFilter::Passes(const std::vector<Compared>& wheres, std::span<const EventField> fields) {
+  return std::ranges::all_of(wheres, [&](const Compared& compared) {
+    const auto it = std::ranges::find(fields, compared.field, &EventField::field);
+    return it != fields.end() && compared.where->Holds(it->value);
+  });
 }
 
 bool EventFilter::IsOneOf(const Value& value, const std::vector<std::string>& texts) {

@@ -1,8 +1,8 @@
 // What of an event is asked for, and whether an event is wanted at all.
 //
-// An event is wanted when it passes every filter and has a field that is a reason to want it
-// (api/query/ask/candidate.h). Key fields can be judged by the first fragment of a row; the rest
-// only on a whole event, which in a table whose key names {field} is spread over rows.
+// An event is wanted when it passes every filter and comparison and has a field that is a reason to
+// want it (api/query/ask/candidate.h). Key fields can be judged by the first fragment of a row; the
+// rest only on a whole event, which in a table whose key names {field} is spread over rows.
 //
 // Not thread-safe: one per query. Learns fields as they are met.
 #ifndef TALLYD_API_QUERY_SCAN_EVENT_FILTER_H_
@@ -27,11 +27,13 @@ class EventFilter {
   // Whether the field comes into the answer: it is asked for, or a key field.
   bool IsAnswered(uint32_t field) { return RoleOf(field).answered; }
 
-  bool AcceptsKey(std::span<const EventField> fields) { return Passes(key_filters_, fields); }
+  bool AcceptsKey(std::span<const EventField> fields) {
+    return Passes(key_filters_, fields) && Passes(key_wheres_, fields);
+  }
   bool AcceptsRest(std::span<const EventField> fields);
 
-  // Whether all filters are on key fields.
-  bool filters_keys_only() const { return rest_filters_.empty(); }
+  // Whether all filters and comparisons are on key fields.
+  bool filters_keys_only() const { return rest_filters_.empty() && rest_wheres_.empty(); }
 
   // The globs of what has to be read; empty: everything.
   std::vector<std::string> ReadGlobs() const;
@@ -46,9 +48,14 @@ class EventFilter {
     uint32_t field;
     const std::vector<std::string>* values;
   };
+  struct Compared {
+    uint32_t field;
+    const Where* where;
+  };
 
   const Role& RoleOf(uint32_t field);
   bool Passes(const std::vector<Filter>& filters, std::span<const EventField> fields);
+  static bool Passes(const std::vector<Compared>& wheres, std::span<const EventField> fields);
   bool IsOneOf(const Value& value, const std::vector<std::string>& texts);
 
   const EventQuery& query_;
@@ -57,6 +64,8 @@ class EventFilter {
   const Wanted wanted_;
   std::vector<Filter> key_filters_;
   std::vector<Filter> rest_filters_;
+  std::vector<Compared> key_wheres_;
+  std::vector<Compared> rest_wheres_;
   std::vector<Role> roles_;  // By field.
   std::string scratch_;
 };

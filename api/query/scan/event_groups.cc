@@ -117,6 +117,23 @@ Result<bool> SequentialGroups::Next() {
   return true;
 }
 
+PartGroups::PartGroups(const ScanInput& input, std::vector<KeyRange> ranges, const TimeRange& time)
+    : scan_(input) {
+  scan_.Open(std::move(ranges), time, {});
+}
+
+Result<bool> PartGroups::Next() {
+  const Result<bool> more = scan_.Next();
+  if (!more || !*more) return more;
+  group_.events.clear();
+  for (const EventFragment* fragment : scan_.fragments()) {
+    group_.events.emplace_back(fragment->fields);
+  }
+  group_.key = {scan_.time(), scan_.row_key()};
+  group_.time = scan_.time();
+  return true;
+}
+
 GatheredGroups::GatheredGroups(const ScanInput& input, const GroupOptions& options,
                                size_t max_groups)
     : input_(input),

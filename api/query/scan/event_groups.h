@@ -3,6 +3,7 @@
 //
 // - MergedGroups: every range comes in order of time, so a merge of them streams.
 // - SequentialGroups: the rows of latest tables, in key order, range after range.
+// - PartGroups: ranges as they are read, for those who need no order and no event is in two parts.
 // - GatheredGroups: ranges in no useful order. One pass keeps the smallest groups that fit into
 //   memory; what did not fit is read by the next pass.
 #ifndef TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_
@@ -104,6 +105,16 @@ class SequentialGroups final : public GroupSource {
  private:
   PartScan scan_;
   FragmentMerger merger_;
+};
+
+class PartGroups final : public GroupSource {
+ public:
+  // REQUIRES: no event is spread over rows, and none is a whole row.
+  PartGroups(const ScanInput& input, std::vector<KeyRange> ranges, const TimeRange& time);
+  Result<bool> Next() override;
+
+ private:
+  PartScan scan_;
 };
 
 class GatheredGroups final : public GroupSource {

@@ -4,13 +4,28 @@
 #include <cmath>
 #include <limits>
 
+#include "api/query/steps/exact.h"
+#include "api/query/steps/percentile.h"
+
 namespace tallyd {
 namespace {
 
-// Holds every int64 and every double exactly, so that they compare as the numbers they are.
-long double Exactly(const Value& value) {
-  return value.type() == ValueType::kInt64 ? static_cast<long double>(value.AsInt())
-                                           : static_cast<long double>(value.AsDouble());
+// Several aggregations are made of the same.
+Aggregation KeptFor(Aggregation aggregation) {
+  switch (aggregation) {
+    case Aggregation::kAvg:
+    case Aggregation::kSum:
+      return Aggregation::kSum;
+    case Aggregation::kRate:
+    case Aggregation::kIncrease:
+    case Aggregation::kDelta:
+      return Aggregation::kIncrease;
+    case Aggregation::kP50:
+    case Aggregation::kP99:
+      return Aggregation::kP50;
+    default:
+      return aggregation;
+  }
 }
 
 void Lower(Value* minimum, const Value& value) {
@@ -21,37 +36,39 @@ void Raise(Value* maximum, const Value& value) {
   if (maximum->is_null() || Exactly(value) > Exactly(*maximum)) *maximum = value;
 }
 
-Value FiniteOrNull(double value) { return std::isfinite(value) ? Value::Double(value) : Value(); }
-
 }  // namespace
 
-Accumulators::Accumulators(const std::vector<Aggregation>& aggregations) {
-  static_assert(std::numeric_limits<long double>::digits >= 63);
+Accumulators::Accumulators(const std::vector<Aggregation>& aggregations, int64_t step_us)
+    : step_us_(step_us) {
   for (const Aggregation aggregation : aggregations) {
-    const bool sums = aggregation == Aggregation::kAvg || aggregation == Aggregation::kSum;
-    keeps_[static_cast<size_t>(sums ? Aggregation::kSum : aggregation)] = true;
+    keeps_[static_cast<size_t>(KeptFor(aggregation))] = true;
+    needs_order_ = needs_order_ || FollowsSteps(aggregation);
   }
 }
 
 size_t Accumulators::bytes_each() const {
   const auto bytes = [&](Aggregation aggregation, size_t size) {
-    return keeps_[static_cast<size_t>(aggregation)] ? size : 0;
+    return Keeps(aggregation) ? size : 0;
   };
   return bytes(Aggregation::kCount, sizeof(uint64_t)) + bytes(Aggregation::kSum, sizeof(Sum)) +
          bytes(Aggregation::kMin, sizeof(Value)) + bytes(Aggregation::kMax, sizeof(Value)) +
          bytes(Aggregation::kFirst, sizeof(End)) + bytes(Aggregation::kLast, sizeof(End)) +
-         bytes(Aggregation::kStddev, sizeof(Spread));
+         bytes(Aggregation::kStddev, sizeof(Spread)) +
+         bytes(Aggregation::kIncrease, sizeof(Growth)) +
+         bytes(Aggregation::kP50, sizeof(std::vector<Value>));
 }
 
 void Accumulators::Grow(size_t count) {
   size_ += count;
-  if (keeps_[static_cast<size_t>(Aggregation::kCount)]) counts_.resize(size_);
-  if (keeps_[static_cast<size_t>(Aggregation::kSum)]) sums_.resize(size_);
-  if (keeps_[static_cast<size_t>(Aggregation::kMin)]) minima_.resize(size_);
-  if (keeps_[static_cast<size_t>(Aggregation::kMax)]) maxima_.resize(size_);
-  if (keeps_[static_cast<size_t>(Aggregation::kFirst)]) firsts_.resize(size_);
-  if (keeps_[static_cast<size_t>(Aggregation::kLast)]) lasts_.resize(size_);
-  if (keeps_[static_cast<size_t>(Aggregation::kStddev)]) spreads_.resize(size_);
+  if (Keeps(Aggregation::kCount)) counts_.resize(size_);
+  if (Keeps(Aggregation::kSum)) sums_.resize(size_);
+  if (Keeps(Aggregation::kMin)) minima_.resize(size_);
+  if (Keeps(Aggregation::kMax)) maxima_.resize(size_);
+  if (Keeps(Aggregation::kFirst)) firsts_.resize(size_);
+  if (Keeps(Aggregation::kLast)) lasts_.resize(size_);
+  if (Keeps(Aggregation::kStddev)) spreads_.resize(size_);
+  if (Keeps(Aggregation::kIncrease)) growths_.resize(size_);
+  if (Keeps(Aggregation::kP50)) samples_.resize(size_);
 }
 
 void Accumulators::Add(size_t index, TimeUs time, const Value& value) {
@@ -61,8 +78,18 @@ void Accumulators::Add(size_t index, TimeUs time, const Value& value) {
   if (!value.is_number()) return;
   if (!sums_.empty()) AddSum(index, value);
   if (!spreads_.empty()) AddSpread(index, value);
+  if (!growths_.empty() && !growths_[index].Add(time, value))
+    in_order_ = in_order_ && !needs_order_;
+  if (!samples_.empty()) AddSamples(index, {&value, 1});
   if (!minima_.empty()) Lower(&minima_[index], value);
   if (!maxima_.empty()) Raise(&maxima_[index], value);
+}
+
+void Accumulators::AddSamples(size_t index, std::span<const Value> numbers) {
+  std::vector<Value>& samples = samples_[index];
+  const size_t before = samples.capacity();
+  samples.insert(samples.end(), numbers.begin(), numbers.end());
+  sample_bytes_ += (samples.capacity() - before) * sizeof(Value);
 }
 
 // What compares numbers of one kind and scale needs only the extremes of them.
@@ -70,8 +97,9 @@ void Accumulators::AddRun(size_t index, std::span<const TimeUs> times, const Col
                           size_t begin) {
   const bool by_extremes =
       data.kind == ColumnData::Kind::kInt || data.kind == ColumnData::Kind::kDecimal;
-  const bool ends = !firsts_.empty() || !lasts_.empty();
-  if (!by_extremes || ends || !sums_.empty() || !spreads_.empty()) {
+  const bool takes_each = !firsts_.empty() || !lasts_.empty() || !sums_.empty() ||
+                          !spreads_.empty() || !growths_.empty() || !samples_.empty();
+  if (!by_extremes || takes_each) {
     for (size_t i = 0; i < times.size(); ++i) Add(index, times[i], data.At(begin + i));
     return;
   }
@@ -137,6 +165,11 @@ void Accumulators::Absorb(size_t index, const Accumulators& later, size_t from) 
     sums_[index].compensation += sum.compensation;
   }
   if (!spreads_.empty()) AbsorbSpread(later.spreads_[from], &spreads_[index]);
+  if (!growths_.empty() && !growths_[index].Absorb(later.growths_[from])) {
+    in_order_ = in_order_ && !needs_order_;
+  }
+  in_order_ = in_order_ && later.in_order_;
+  if (!samples_.empty()) AddSamples(index, later.samples_[from]);
   if (!minima_.empty() && !later.minima_[from].is_null()) {
     Lower(&minima_[index], later.minima_[from]);
   }
@@ -170,6 +203,12 @@ Value Accumulators::StddevOf(const Spread& spread) {
   return FiniteOrNull(static_cast<double>(std::sqrt(variance)));
 }
 
+void Accumulators::Follow(size_t index, size_t before) { growths_[index].Follow(growths_[before]); }
+
+void Accumulators::Finish() {
+  for (std::vector<Value>& samples : samples_) SortNumbers(samples);
+}
+
 Value Accumulators::Get(size_t index, Aggregation aggregation) const {
   switch (aggregation) {
     case Aggregation::kCount:
@@ -184,6 +223,16 @@ Value Accumulators::Get(size_t index, Aggregation aggregation) const {
       return lasts_[index].value;
     case Aggregation::kStddev:
       return StddevOf(spreads_[index]);
+    case Aggregation::kRate:
+      return growths_[index].PerSecond(step_us_);
+    case Aggregation::kIncrease:
+      return growths_[index].Total();
+    case Aggregation::kDelta:
+      return growths_[index].LastLessFirst();
+    case Aggregation::kP50:
+      return Percentile(samples_[index], 50);
+    case Aggregation::kP99:
+      return Percentile(samples_[index], 99);
     case Aggregation::kAvg:
     case Aggregation::kSum:
       break;

@@ -1,4 +1,10 @@
 // Accumulators: many small sums, extremes and ends, side by side; only what is asked for is kept.
+//
+//   Accumulators all(aggregations, step_us);
+//   all.Grow(2);  all.Add(0, time, value);  all.Absorb(0, another, 1);
+//   all.Follow(1, 0);  all.Finish();  all.Get(0, Aggregation::kSum)
+//
+// Percentiles keep every number, and growth minds the order of values (api/query/steps/growth.h).
 #ifndef TALLYD_API_QUERY_STEPS_ACCUMULATORS_H_
 #define TALLYD_API_QUERY_STEPS_ACCUMULATORS_H_
 
@@ -10,6 +16,7 @@
 #include <vector>
 
 #include "api/query/ask/aggregation.h"
+#include "api/query/steps/growth.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/scan.h"
@@ -18,10 +25,13 @@ namespace tallyd {
 
 class Accumulators {
  public:
-  explicit Accumulators(const std::vector<Aggregation>& aggregations);
+  // `step_us`: over what a rate is told.
+  explicit Accumulators(const std::vector<Aggregation>& aggregations,
+                        int64_t step_us = kUsPerSecond);
 
-  // What one accumulator takes.
+  // What one accumulator takes, and what the numbers that were kept take beside it.
   size_t bytes_each() const;
+  size_t sample_bytes() const { return sample_bytes_; }
   size_t size() const { return size_; }
   void Grow(size_t count);  // By so many, empty.
 
@@ -30,6 +40,13 @@ class Accumulators {
   void AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data, size_t begin);
   // What `later`, of the same aggregations, has at its `from`, of rows later in key order.
   void Absorb(size_t index, const Accumulators& later, size_t from);
+  // False: values came in an order that some growth could not be told from.
+  bool in_order() const { return in_order_; }
+  // The growth at `index` is told since the last value of that at `before`, an earlier step. Once.
+  void Follow(size_t index, size_t before);
+  bool HasNumber(size_t index) const { return !growths_.empty() && !growths_[index].is_empty(); }
+  // All has been added: percentiles can be told.
+  void Finish();
   // Null where nothing was added that counts.
   Value Get(size_t index, Aggregation aggregation) const;
 
@@ -52,6 +69,8 @@ class Accumulators {
     Value value;
   };
 
+  bool Keeps(Aggregation aggregation) const { return keeps_[static_cast<size_t>(aggregation)]; }
+  void AddSamples(size_t index, std::span<const Value> numbers);
   void AddSum(size_t index, const Value& value);
   void AddSpread(size_t index, const Value& value);
   static void AbsorbSpread(const Spread& later, Spread* spread);
@@ -59,11 +78,18 @@ class Accumulators {
   static void AddFloat(double added, Sum* sum);
   void AddEnd(size_t index, TimeUs time, const Value& value, bool is_first);
 
-  std::array<bool, kAggregations.size()> keeps_ = {};  // By Aggregation; avg keeps sums.
+  // By Aggregation; of those that keep the same the first has it.
+  std::array<bool, kAggregations.size()> keeps_ = {};
+  int64_t step_us_;
+  bool needs_order_ = false;
+  bool in_order_ = true;
   size_t size_ = 0;
   std::vector<uint64_t> counts_;
   std::vector<Sum> sums_;
   std::vector<Spread> spreads_;
+  std::vector<Growth> growths_;
+  std::vector<std::vector<Value>> samples_;
+  size_t sample_bytes_ = 0;
   std::vector<Value> minima_;
   std::vector<Value> maxima_;
   std::vector<End> firsts_;

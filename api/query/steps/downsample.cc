@@ -1,6 +1,7 @@
 #include "api/query/steps/downsample.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace tallyd {
@@ -19,7 +20,7 @@ const Value* Find(std::span<const EventField> event, uint32_t field) {
 }  // namespace
 
 Downsampler::Downsampler(DownsampleSpec spec, FieldTable* fields)
-    : spec_(std::move(spec)), accumulators_(spec_.aggregations) {
+    : spec_(std::move(spec)), accumulators_(spec_.aggregations, spec_.step_us) {
   for (const std::string& field : spec_.by) {
     by_ids_.push_back(fields->Add(field));
     by_columns_.push_back(columns_.Add(field));
@@ -84,6 +85,14 @@ Result<size_t> Downsampler::SlotOf(const Slot& slot) {
   return last_slot_;
 }
 
+Status Downsampler::CheckSamples() const {
+  if (accumulators_.sample_bytes() <= kMaxAccumulatorBytes / spec_.shares) return {};
+  return Error(
+      ErrorCode::kUnprocessable,
+      "percentiles hold every number, and these are too many; ask for a shorter time, fewer "
+      "fields or, by filters, fewer events");
+}
+
 Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
   std::optional<size_t> slot;
   for (const EventField& field : event) {
@@ -96,7 +105,7 @@ Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
     }
     accumulators_.Add(*slot * spec_.fields.size() + static_cast<size_t>(index), time, field.value);
   }
-  return {};
+  return CheckSamples();
 }
 
 Status Downsampler::AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
@@ -114,7 +123,7 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, std::span<con
                          *column.data, column.begin + begin);
     begin = end;
   }
-  return {};
+  return CheckSamples();
 }
 
 Status Downsampler::Absorb(const Downsampler& later) {
@@ -131,17 +140,39 @@ Status Downsampler::Absorb(const Downsampler& later) {
       accumulators_.Absorb(*slot * fields + field, later.accumulators_, i * fields + field);
     }
   }
-  return {};
+  return CheckSamples();
 }
 
 void Downsampler::Clear() {
   slot_index_.clear();
   slots_.clear();
   last_slot_ = 0;
-  accumulators_ = Accumulators(spec_.aggregations);
+  accumulators_ = Accumulators(spec_.aggregations, spec_.step_us);
 }
 
-void Downsampler::Finish() {
+Status Downsampler::Finish() {
+  NameColumns();
+  accumulators_.Finish();
+  order_.resize(slots_.size());
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  if (std::ranges::any_of(spec_.aggregations, FollowsSteps)) FollowSteps();
+  if (spec_.top > 0) KeepTop();
+  if (spec_.fill != Fill::kNone) {
+    if (Status status = FillSteps(); !status) return status;
+  }
+  const auto key = [&](size_t slot) {
+    return GroupKeyView{slots_[slot].step * spec_.step_us, *group_texts_[slots_[slot].group]};
+  };
+  const GroupLess less{spec_.descending};
+  if (spec_.start) {
+    const GroupKeyView start{spec_.start->time, spec_.start->tie};
+    std::erase_if(order_, [&](size_t slot) { return !less(start, key(slot)); });
+  }
+  std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return less(key(a), key(b)); });
+  return {};
+}
+
+void Downsampler::NameColumns() {
   for (const std::string& field : spec_.fields) {
     for (const Aggregation aggregation : spec_.aggregations) {
       const std::string suffixed = field + ":" + std::string(ToString(aggregation));
@@ -149,39 +180,32 @@ void Downsampler::Finish() {
       value_columns_.push_back(columns_.Add(plain ? field : suffixed));
     }
   }
-  const auto key = [&](size_t slot) {
-    return GroupKeyView{slots_[slot].step * spec_.step_us, *group_texts_[slots_[slot].group]};
-  };
-  const GroupLess less{spec_.descending};
-  for (size_t slot = 0; slot < slots_.size(); ++slot) {
-    const bool behind_start =
-        !spec_.start || less(GroupKeyView{spec_.start->time, spec_.start->tie}, key(slot));
-    if (behind_start) order_.push_back(slot);
-  }
-  std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return less(key(a), key(b)); });
+}
+
+Value Downsampler::ValueOf(size_t slot, size_t column) const {
+  const size_t each = spec_.aggregations.size();
+  if (is_filled_) return filled_[slot * columns_each() + column];
+  return accumulators_.Get(slot * spec_.fields.size() + column / each,
+                           spec_.aggregations[column % each]);
 }
 
 Result<bool> Downsampler::Next() {
   while (next_row_ < order_.size()) {
     FillRow(order_[next_row_++]);
-    if (row_.size() > spec_.by.size()) return true;
+    if (is_filled_ || row_.size() > spec_.by.size()) return true;
   }
   return false;
 }
 
-// A field without a value is left out; a step that has none at all is not a row.
+// A field without a value is left out; a step that has none at all is no row, unless gaps are
+// filled.
 void Downsampler::FillRow(size_t slot) {
   row_.clear();
   const std::vector<Value>& group = group_values_[slots_[slot].group];
   for (size_t i = 0; i < group.size(); ++i) row_.push_back({by_columns_[i], group[i]});
-  auto column = value_columns_.begin();
-  for (size_t field = 0; field < spec_.fields.size(); ++field) {
-    for (const Aggregation aggregation : spec_.aggregations) {
-      const size_t index = slot * spec_.fields.size() + field;
-      const Value value = accumulators_.Get(index, aggregation);
-      if (!value.is_null()) row_.push_back({*column, value});
-      ++column;
-    }
+  for (size_t column = 0; column < value_columns_.size(); ++column) {
+    const Value value = ValueOf(slot, column);
+    if (!value.is_null()) row_.push_back({value_columns_[column], value});
   }
   event_ = {slots_[slot].step * spec_.step_us, row_};
 }

@@ -1,13 +1,14 @@
 // Downsampler: events in any order -> one row per step (and group), in order.
 //
 //   Downsampler steps(...);
-//   steps.Add(time, fields) for every event;  steps.Finish();
+//   steps.Add(time, fields) for every event;  steps.Finish();  // It may refuse.
 //   then it is an EventStream whose columns are named by its own FieldTable.
 //
 // Steps are aligned to the epoch. Sums of integers are exact (128 bits; a float where they do not
 // fit 64), sums of floats are compensated, so that the order of events does not show. `min`, `max`,
 // `first` and `last` keep the type of what they found; of values that are no numbers only `count`,
-// `first` and `last` are told. What has no value is absent.
+// `first` and `last` are told. What has no value is absent, unless gaps are filled; what is told of
+// growth begins with the value before the step, in whichever earlier step of the group that is.
 #ifndef TALLYD_API_QUERY_STEPS_DOWNSAMPLE_H_
 #define TALLYD_API_QUERY_STEPS_DOWNSAMPLE_H_
 
@@ -30,8 +31,12 @@ struct DownsampleSpec {
   std::vector<std::string> fields;  // What is aggregated.
   std::vector<std::string> by;
   bool descending = false;
-  std::optional<EventPosition> start;  // Rows up to and with it are left out.
-  size_t shares = 1;                   // By which the memory that it may take is divided.
+  Fill fill = Fill::kNone;
+  std::optional<TimeRange> fill_range;  // Else from a group's first step with a value to its last.
+  size_t top = 0;                       // So many groups are kept, by the values of one aggregation
+  size_t top_field = 0;                 // of that of `fields`; 0: all.
+  std::optional<EventPosition> start;   // Rows up to and with it are left out.
+  size_t shares = 1;                    // By which the memory that it may take is divided.
 };
 
 class Downsampler final : public EventStream {
@@ -53,7 +58,11 @@ class Downsampler final : public EventStream {
   Status Absorb(const Downsampler& later);
   // Forgets all that was added.
   void Clear();
-  void Finish();
+  // False: growth was asked for, and events came in an order that it cannot be told from. They then
+  // have to come in order of time, into another.
+  bool in_order() const { return accumulators_.in_order(); }
+  // Once, when all is added. kUnprocessable when there are too many gaps to fill.
+  Status Finish();
 
   Result<bool> Next() override;
   EventPosition Position() const override;
@@ -75,10 +84,33 @@ class Downsampler final : public EventStream {
     }
   };
 
+  // The steps of a group, both ends included; none where the first is behind the last.
+  struct StepSpan {
+    int64_t first = 0;
+    int64_t last = -1;
+    size_t size() const { return first > last ? 0 : static_cast<size_t>(last - first) + 1; }
+  };
+
+  // Steps with their values, which are column by column for each.
+  struct Filled {
+    std::vector<Slot> slots;
+    std::vector<Value> values;
+  };
+
   uint32_t GroupOf(std::span<const EventField> event);
   uint32_t GroupOf(const std::string& text, std::span<const Value> values);
   Result<size_t> SlotOf(const Slot& slot);
-  void FillRow(size_t index);
+  Status CheckSamples() const;
+  size_t columns_each() const { return spec_.fields.size() * spec_.aggregations.size(); }
+  Value ValueOf(size_t slot, size_t column) const;
+  void NameColumns();
+  void SortByGroup();
+  void FollowSteps();
+  void KeepTop();
+  Status FillSteps();
+  StepSpan SpanOf(std::span<const size_t> slots) const;
+  void FillGroup(std::span<const size_t> slots, const StepSpan& span, Filled* filled);
+  void FillRow(size_t slot);
 
   DownsampleSpec spec_;
   FieldTable columns_;
@@ -100,6 +132,10 @@ class Downsampler final : public EventStream {
   Accumulators accumulators_;
 
   std::vector<size_t> order_;  // The slots, sorted.
+  // With gaps filled: the slots then are steps with and without values, which are here, by slot and
+  // column.
+  std::vector<Value> filled_;
+  bool is_filled_ = false;
   size_t next_row_ = 0;
   std::vector<EventField> row_;
 };

@@ -66,7 +66,7 @@ Result<bool> StepScan::AddAll() {
   while (true) {
     const Result<bool> more = scan_.Next();
     if (!more) return more;
-    if (!*more) return true;
+    if (!*more || !steps_->in_order()) return true;
     if (scan_.run() == nullptr) {
       if (Status status = AddPart(); !status) return status.error();
       continue;

@@ -121,12 +121,29 @@ struct RefusedQuery {
 
 TEST_F(EventsTest, MistakesAreNamed) {
   for (const RefusedQuery& refused :
-       {RefusedQuery{"hots=a", 400}, RefusedQuery{"host=a&limit=0", 400},
-        RefusedQuery{"host=a&limit=1000001", 400}, RefusedQuery{"host=a&order=up", 400},
-        RefusedQuery{"host=a&from=yesterday", 400}, RefusedQuery{"host=a&step=1m", 400},
-        RefusedQuery{"host=a&agg=max", 400}, RefusedQuery{"host=a&step=1m&agg=p99", 400},
-        RefusedQuery{"host=a&where=n>1", 400}, RefusedQuery{"host=a&table=NONE", 404},
-        RefusedQuery{"host=a&table=NOW", 422}, RefusedQuery{"host=a&fields=nothing", 400},
+       {RefusedQuery{"hots=a", 400},
+        RefusedQuery{"host=a&limit=0", 400},
+        RefusedQuery{"host=a&limit=1000001", 400},
+        RefusedQuery{"host=a&order=up", 400},
+        RefusedQuery{"host=a&from=yesterday", 400},
+        RefusedQuery{"host=a&step=1m", 400},
+        RefusedQuery{"host=a&agg=max", 400},
+        RefusedQuery{"host=a&step=1m&agg=p98", 400},
+        RefusedQuery{"host=a&where=n", 400},
+        RefusedQuery{"host=a&table=NONE", 404},
+        RefusedQuery{"host=a&table=NOW", 422},
+        RefusedQuery{"host=a&fields=nothing", 400},
+        RefusedQuery{"host=a&fill=0", 400},
+        RefusedQuery{"host=a&step=1m&agg=max&fill=1", 400},
+        RefusedQuery{"host=a&top=0&fields=n", 400},
+        RefusedQuery{"host=a&top=3", 400},
+        RefusedQuery{"host=a&top=10001&fields=n", 400},
+        RefusedQuery{"host=a&top=3&fields=n,x", 400},
+        RefusedQuery{"host=a&top=3&fields=host", 400},
+        RefusedQuery{"host=a&step=1m&agg=max&fields=n&top=3", 400},
+        RefusedQuery{"host=a&step=1m&agg=max,min&fields=n&by=host&top=3", 400},
+        RefusedQuery{"host=a&step=1m&agg=max&by=host&top=3", 400},
+        RefusedQuery{"host=a&step=1s&agg=max&fill=0&from=0&to=2020-01-01T00:00:00Z", 422},
         RefusedQuery{"host=a&format=xml", 400}}) {
     const json problem = Events(refused.query, refused.status);
     EXPECT_EQ(problem["status"], refused.status) << refused.query;
@@ -147,6 +164,56 @@ TEST_F(EventsTest, GroupsAreBesideEachOther) {
   const json answer = Events("scan=1&step=1h&agg=max&fields=n&by=host");
   EXPECT_EQ(answer["columns"], json::parse(R"(["ts","host","n"])"));
   EXPECT_EQ(answer["rows"], json::parse(R"([[0,"a",10],[0,"b",11]])"));
+}
+
+TEST_F(EventsTest, GapsAreFilledBetweenTheEndsOrOverTheRangeThatIsAsked) {
+  const std::string query = "host=a&step=1s&agg=max&fields=n&where=n!=4";
+  EXPECT_EQ(Events(query + "&to=4000.0&fill=linear")["rows"],
+            json::parse("[[0,0],[1000,2],[2000,4],[3000,6]]"));
+  EXPECT_EQ(Events(query + "&from=1500.0&to=4500.0&fill=previous")["rows"],
+            json::parse("[[1000,null],[2000,null],[3000,6],[4000,8]]"));
+  EXPECT_EQ(Events(query + "&from=7000.0&to=9000.0&fill=0")["rows"],
+            json::parse("[[7000,0],[8000,0]]"));
+  EXPECT_EQ(Events(query + "&from=7000.0&to=9000.0&fill=0&by=host")["rows"], json::array());
+  EXPECT_EQ(Events(query + "&from=7000.0&to=7000.0&fill=0")["rows"], json::array());
+  EXPECT_EQ(BodyOf(world_.Call(GetEvents, {"server"},
+                               query + "&from=1500.0&to=3500.0&fill=null&format=csv")),
+            "ts,n\r\n1000,\r\n2000,\r\n3000,6\r");
+}
+
+TEST_F(EventsTest, TheGreatestComeInTheOrderOfOthers) {
+  const json greatest = json::parse(R"([[4000,"b",9],[5000,"a",10],[5000,"b",11]])");
+  EXPECT_EQ(Events("scan=1&top=3&fields=n")["rows"], greatest);
+  EXPECT_EQ(Events("scan=1&top=3&fields=n&order=desc")["rows"],
+            json(std::vector<json>(greatest.rbegin(), greatest.rend())));
+  EXPECT_EQ(Events("scan=1&top=100&fields=n")["rows"].size(), 12u);
+  EXPECT_EQ(Events("scan=1&step=1h&agg=max&fields=n&by=host&top=1")["rows"],
+            json::parse(R"([[0,"b",11]])"));
+  const json latest = json::parse(BodyOf(world_.Call(GetLatest, {"server"}, "top=1&fields=n")));
+  EXPECT_EQ(latest["rows"], json::parse(R"([[5000,"b",11]])"));
+}
+
+TEST_F(EventsTest, OfEqualNumbersTheEarlierIsKept) {
+  ASSERT_EQ(world_
+                .Post("server", R"([{"host":"a","ts":9,"e":1},{"host":"b","ts":9,"e":1},
+                                      {"host":"a","ts":8,"e":1},{"host":"b","ts":8,"e":0}])")
+                .status,
+            200u);
+  for (const std::string order : {"asc", "desc"}) {
+    const json rows = Events("scan=1&top=2&fields=e&order=" + order)["rows"];
+    EXPECT_EQ(rows[order == "asc" ? 0 : 1], json::parse(R"([8,"a",1])")) << rows;
+    EXPECT_EQ(rows[order == "asc" ? 1 : 0], json::parse(R"([9,"a",1])")) << rows;
+  }
+}
+
+TEST_F(EventsTest, GrowthGoesOnFromTheStepBefore) {
+  const std::string query = "host=a&fields=n&step=2s&agg=increase";
+  EXPECT_EQ(Events(query)["rows"], json::parse("[[0,2],[2000,4],[4000,4]]"));
+  const json page = Events(query + "&limit=1");
+  EXPECT_EQ(Events(query + "&limit=1&cursor=" + page["next"].get<std::string>())["rows"],
+            json::parse("[[2000,4]]"));
+  EXPECT_EQ(Events("host=a&fields=n&step=2s&agg=rate")["rows"],
+            json::parse("[[0,1.0],[2000,2.0],[4000,2.0]]"));
 }
 
 TEST_F(EventsTest, NdjsonCanBePostedAgain) {

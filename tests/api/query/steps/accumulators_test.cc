@@ -21,6 +21,7 @@ class All {
       }
       all_.Absorb(0, own, 0);
     }
+    all_.Finish();
   }
   Value Get(Aggregation aggregation) const { return all_.Get(0, aggregation); }
   double Stddev() const { return Get(Aggregation::kStddev).AsDouble(); }

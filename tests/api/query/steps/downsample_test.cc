@@ -19,7 +19,7 @@ struct Event {
 
 // Rows as text; floats of sums and averages are not added in the same order, so they are rounded.
 std::vector<std::string> RowsOf(Downsampler* steps) {
-  steps->Finish();
+  EXPECT_TRUE(steps->Finish());
   std::vector<std::string> rows;
   while (*steps->Next()) {
     std::string row = std::to_string(steps->event().time);
@@ -40,9 +40,10 @@ class Pieces {
  public:
   explicit Pieces(std::vector<std::string> by) {
     spec_.step_us = 1000;
-    spec_.aggregations = {Aggregation::kAvg,  Aggregation::kMin,   Aggregation::kMax,
-                          Aggregation::kSum,  Aggregation::kCount, Aggregation::kFirst,
-                          Aggregation::kLast, Aggregation::kStddev};
+    spec_.aggregations = {Aggregation::kAvg,  Aggregation::kMin,    Aggregation::kMax,
+                          Aggregation::kSum,  Aggregation::kCount,  Aggregation::kFirst,
+                          Aggregation::kLast, Aggregation::kStddev, Aggregation::kP50,
+                          Aggregation::kP99,  Aggregation::kDelta};
     spec_.fields = {"value"};
     spec_.by = std::move(by);
   }
