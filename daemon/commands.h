@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/file/config.h"
 #include "config/values/result.h"
@@ -21,6 +22,34 @@ struct EstimateLine {
   uint64_t fields = 0;
 };
 
+// Of load and export, which speak to a daemon over HTTP.
+struct TransferLine {
+  std::string stream;
+  std::string url;
+  std::string token_file;  // Its first line is sent as a bearer token; empty: none.
+  std::string retry_for = "5m";
+  bool quiet = false;  // No progress.
+  // Of load.
+  std::vector<std::string> files;
+  bool partial = false;  // Goes on without the events that are refused.
+  // Of export.
+  std::string from;
+  std::string to;
+  std::string table;   // Out of this one alone.
+  std::string output;  // Empty: standard output.
+  bool resume = false;
+  std::string format;  // ndjson or csv; of load also empty: by the name of the file.
+};
+
+struct AdviseLine {
+  std::string stream;
+  std::string sample;
+  std::vector<std::string> entity;
+  std::string time;  // Empty: what the configuration says, else ts.
+  std::string unit;  // Likewise, else ms.
+  bool quiet = false;
+};
+
 struct CommandLine {
   std::string config;
   std::string from;
@@ -28,6 +57,8 @@ struct CommandLine {
   bool even_damaged = false;    // Of restore.
   std::string format = "text";  // Or "json".
   EstimateLine estimate;
+  TransferLine transfer;
+  AdviseLine advise;
 };
 
 // Null after saying what is wrong with the configuration. The log says no more than warnings.
@@ -43,6 +74,9 @@ int RestoreCommand(const CommandLine& line);
 int SalvageCommand(const CommandLine& line);
 int LintCommand(const CommandLine& line);
 int EstimateCommand(const CommandLine& line);
+int AdviseCommand(const CommandLine& line);  // daemon/advise/
+int LoadCommand(const CommandLine& line);    // daemon/transfer/
+int ExportCommand(const CommandLine& line);  // daemon/transfer/
 
 }  // namespace tallyd
 

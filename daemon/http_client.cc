@@ -1,5 +1,6 @@
 #include "daemon/http_client.h"
 
+#include <algorithm>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -14,54 +15,99 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-struct HostAndPort {
-  std::string host;
-  std::string port;
-};
-
-HostAndPort ParseListen(const std::string& listen) {
+HttpTarget ParseListen(const std::string& listen) {
   const size_t colon = listen.rfind(':');
-  HostAndPort parsed{listen.substr(0, colon), listen.substr(colon + 1)};
+  HttpTarget parsed{listen.substr(0, colon), listen.substr(colon + 1), {}};
   if (parsed.host.starts_with('[')) parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
   if (parsed.host == "0.0.0.0" || parsed.host.empty()) parsed.host = "127.0.0.1";
   if (parsed.host == "::") parsed.host = "::1";
   return parsed;
 }
 
-Error NoAnswer(const std::string& listen, const beast::error_code& error) {
-  return Error(ErrorCode::kUnavailable, listen + " does not answer: " + error.message());
+std::string Authority(const HttpTarget& target) {
+  const bool is_v6 = target.host.find(':') != std::string::npos;
+  return (is_v6 ? "[" + target.host + "]" : target.host) + ":" + target.port;
+}
+
+Error NoAnswer(const HttpTarget& target, const beast::error_code& error) {
+  return Error(ErrorCode::kUnavailable, Authority(target) + " does not answer: " + error.message());
+}
+
+Error BadUrl(std::string_view url, std::string_view why) {
+  return Invalid("\"" + std::string(url) + "\" is no URL of a daemon: " + std::string(why) +
+                 "; accepted: http://127.0.0.1:8780");
+}
+
+http::request<http::string_body> RequestOf(const HttpTarget& target, const HttpQuestion& question) {
+  http::request<http::string_body> request;
+  request.method(question.method == "POST" ? http::verb::post : http::verb::get);
+  request.target(target.prefix + question.path);
+  request.version(11);
+  request.set(http::field::host, Authority(target));
+  for (const auto& [name, value] : question.headers) request.set(name, value);
+  request.body() = question.body;
+  request.prepare_payload();
+  request.keep_alive(false);
+  return request;
 }
 
 }  // namespace
 
-Result<HttpAnswer> AskDaemon(const std::string& listen, std::string_view method,
-                             const std::string& path, const std::string& body) {
-  const HostAndPort to = ParseListen(listen);
+Result<HttpTarget> ParseUrl(std::string_view url) {
+  constexpr std::string_view kScheme = "http://";
+  if (!url.starts_with(kScheme)) return BadUrl(url, "it does not begin with http://");
+  const std::string_view rest = url.substr(kScheme.size());
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  std::string_view authority = rest.substr(0, slash);
+  HttpTarget target{"", "80", std::string(rest.substr(slash))};
+  while (target.prefix.ends_with('/')) target.prefix.pop_back();
+  if (target.prefix.find_first_of("?#") != std::string::npos) {
+    return BadUrl(url, "it has a query or a fragment");
+  }
+  const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
+  if (bracket == std::string_view::npos) return BadUrl(url, "[ is never closed");
+  if (const size_t colon = authority.find(':', bracket); colon != std::string_view::npos) {
+    target.port = authority.substr(colon + 1);
+    authority = authority.substr(0, colon);
+  }
+  target.host = bracket > 0 ? authority.substr(1, bracket - 1) : authority;
+  const bool is_number = target.port.find_first_not_of("0123456789") == std::string::npos;
+  if (target.host.empty() || target.port.empty() || !is_number) {
+    return BadUrl(url, "it lacks a host or a port");
+  }
+  return target;
+}
+
+Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
   asio::io_context io;
   asio::ip::tcp::resolver resolver(io);
   asio::ip::tcp::socket socket(io);
   beast::error_code error;
-  const auto endpoints = resolver.resolve(to.host, to.port, error);
+  const auto endpoints = resolver.resolve(target.host, target.port, error);
   if (!error) asio::connect(socket, endpoints, error);
-  if (error) return NoAnswer(listen, error);
-  http::request<http::string_body> request;
-  request.method(method == "POST" ? http::verb::post : http::verb::get);
-  request.target(path);
-  request.version(11);
-  const bool is_v6 = to.host.find(':') != std::string::npos;
-  request.set(http::field::host, (is_v6 ? "[" + to.host + "]" : to.host) + ":" + to.port);
-  if (!body.empty()) request.set(http::field::content_type, "application/json");
-  request.body() = body;
-  request.prepare_payload();
-  request.keep_alive(false);
-  http::write(socket, request, error);
-  if (error) return NoAnswer(listen, error);
+  if (error) return NoAnswer(target, error);
+  const auto request = RequestOf(target, question);
+  // A daemon may answer, as with 413, before it has read all: what it says counts.
+  beast::error_code not_sent;
+  http::write(socket, request, not_sent);
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(std::numeric_limits<uint32_t>::max());
   http::read(socket, buffer, parser, error);
-  if (error) return NoAnswer(listen, error);
-  return HttpAnswer{parser.get().result_int(), std::move(parser.get().body())};
+  if (error) return NoAnswer(target, not_sent ? not_sent : error);
+  HttpAnswer answer;
+  answer.status = parser.get().result_int();
+  answer.link = std::string(parser.get()[http::field::link]);
+  answer.retry_after = std::string(parser.get()[http::field::retry_after]);
+  answer.body = std::move(parser.get().body());
+  return answer;
+}
+
+Result<HttpAnswer> AskDaemon(const std::string& listen, std::string_view method,
+                             const std::string& path, const std::string& body) {
+  HttpQuestion question{method, path, {}, body};
+  if (!body.empty()) question.headers.emplace_back("Content-Type", "application/json");
+  return Ask(ParseListen(listen), question);
 }
 
 }  // namespace tallyd

@@ -1,9 +1,12 @@
-// One HTTP request to the daemon that serves a configuration. Blocks; opens a connection for each.
+// One HTTP request to a daemon. Blocks; opens a connection for each. Two ways to say to whom: by
+// the `listen` of a configuration (AskDaemon), and by a URL (ParseUrl, Ask). Thread-safe.
 #ifndef TALLYD_DAEMON_HTTP_CLIENT_H_
 #define TALLYD_DAEMON_HTTP_CLIENT_H_
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/values/result.h"
 
@@ -12,11 +15,31 @@ namespace tallyd {
 struct HttpAnswer {
   unsigned status = 0;
   std::string body;
+  std::string link;         // The header, as it came; empty: none.
+  std::string retry_after;  // Likewise.
 };
 
+struct HttpTarget {
+  std::string host;
+  std::string port;
+  std::string prefix;  // Of every path: "/tallyd", or empty.
+};
+
+struct HttpQuestion {
+  std::string_view method;  // GET or POST.
+  std::string path;         // With its query, escaped.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string_view body;
+};
+
+// Of "http://127.0.0.1:8780", also with a path. kInvalid says what is accepted.
+Result<HttpTarget> ParseUrl(std::string_view url);
+
+// kUnavailable where nobody answers, or the answer breaks off. Waits as long as it takes.
+Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question);
+
 // `listen` as in the configuration: where it listens on every address, the loopback is asked.
-// `body`, unless it is empty, is sent as JSON. kUnavailable where nobody answers. Waits as long as
-// the answer takes.
+// `body`, unless it is empty, is sent as JSON. Errors are those of Ask.
 Result<HttpAnswer> AskDaemon(const std::string& listen, std::string_view method,
                              const std::string& path, const std::string& body);
 

@@ -55,6 +55,49 @@ void AddEstimateOptions(CLI::App* app, CommandLine* line) {
   app->add_option("--format", line->format, "text or json")->check(CLI::IsMember({"text", "json"}));
 }
 
+void AddTransferOptions(CLI::App* app, TransferLine* line) {
+  app->add_option("--stream", line->stream, "The stream")->required();
+  app->add_option("--url", line->url, "Of the daemon: http://127.0.0.1:8780")->required();
+  app->add_option("--token-file", line->token_file, "A file whose first line is an access token");
+  app->add_option("--retry-for", line->retry_for,
+                  "How long a daemon may give no answer, or have no room, before it gives up (5m)");
+  app->add_option("--format", line->format, "ndjson or csv")
+      ->check(CLI::IsMember({"ndjson", "csv"}));
+  app->add_flag("--quiet", line->quiet, "Shows no progress");
+}
+
+void AddLoadOptions(CLI::App* app, CommandLine* line) {
+  TransferLine* transfer = &line->transfer;
+  AddTransferOptions(app, transfer);
+  app->add_flag("--partial", transfer->partial, "Goes on without the events that are refused");
+  app->add_option("files", transfer->files, "Files of events; - is standard input")->required();
+}
+
+void AddExportOptions(CLI::App* app, CommandLine* line) {
+  TransferLine* transfer = &line->transfer;
+  AddTransferOptions(app, transfer);
+  app->add_option("--from", transfer->from, "The first time: epoch ms, RFC 3339, or -15m");
+  app->add_option("--to", transfer->to, "The time behind the last one");
+  app->add_option("--table", transfer->table, "Out of this table alone");
+  app->add_option("--output", transfer->output, "A file, instead of standard output");
+  app->add_flag("--resume", transfer->resume, "Goes on with --output where it was interrupted");
+}
+
+void AddAdviseOptions(CLI::App* app, CommandLine* line) {
+  AdviseLine* advise = &line->advise;
+  app->add_option("--stream", advise->stream, "The stream; it need not be configured")->required();
+  app->add_option("--sample", advise->sample, "A file of events, NDJSON")->required();
+  app->add_option("--entity", advise->entity, "The fields that name what is measured")
+      ->required()
+      ->delimiter(',');
+  app->add_option("--config", line->config, "A configuration that may have the stream");
+  app->add_option("--time", advise->time, "The field with an event's time (ts)");
+  app->add_option("--unit", advise->unit, "Of a time that is a number: s, ms, us, ns (ms)")
+      ->check(CLI::IsMember({"s", "ms", "us", "ns"}));
+  app->add_option("--format", line->format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  app->add_flag("--quiet", advise->quiet, "Shows no progress");
+}
+
 constexpr Command kCommands[] = {
     {"serve", "Run the daemon in the foreground", ServeCommand},
     {"check", "Read the configuration and say what is wrong", CheckCommand},
@@ -67,6 +110,11 @@ constexpr Command kCommands[] = {
     {"lint", "Say what is unwise in the tables of a configuration", LintCommand, true},
     {"estimate", "Reckon what its tables would be written and hold", EstimateCommand, false, false,
      false, AddEstimateOptions},
+    {"advise", "Try every pattern with a sample of events, and say which to take", AdviseCommand,
+     false, false, false, AddAdviseOptions},
+    {"load", "Send files of events to a daemon", LoadCommand, false, false, false, AddLoadOptions},
+    {"export", "Write the events of a daemon's stream", ExportCommand, false, false, false,
+     AddExportOptions},
 };
 
 std::string CommandNames() {

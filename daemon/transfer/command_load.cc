@@ -1,0 +1,230 @@
+// tallyd load: files of events, sent to a daemon a batch at a time. FILE.loading beside a file
+// tells how far it is, from before its first batch until after its last: whoever starts the same
+// command again goes on there. The batches of one load have keys of their own, so that what was
+// sent twice, because its answer was lost, counts once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <random>
+
+#include "api/json.h"
+#include "api/percent.h"
+#include "daemon/commands.h"
+#include "daemon/console.h"
+#include "daemon/transfer/event_file.h"
+#include "daemon/transfer/patient_client.h"
+#include "daemon/transfer/state_file.h"
+
+namespace tallyd {
+namespace {
+
+constexpr BatchLimits kLimits{4u << 20, 10'000};
+constexpr size_t kLeastBytes = 64u << 10;
+constexpr size_t kShownRefusals = 100;
+constexpr unsigned kBadRequest = 400;
+constexpr unsigned kTooLarge = 413;
+
+struct LoadCounts {
+  uint64_t events = 0;
+  uint64_t refused = 0;
+  uint64_t expired = 0;
+};
+
+struct RefusedEvent {
+  size_t index = 0;  // In its batch.
+  std::string why;
+};
+
+std::vector<RefusedEvent> RefusedIn(const Json& said) {
+  std::vector<RefusedEvent> refused;
+  if (!said.is_object() || !said.contains("errors") || !said["errors"].is_array()) return refused;
+  for (const Json& error : said["errors"]) {
+    if (!error.is_object()) continue;
+    const std::string field = StateText(error, "field");
+    refused.push_back({StateNumber(error, "index"),
+                       (field.empty() ? "" : field + ": ") + StateText(error, "detail")});
+  }
+  return refused;
+}
+
+std::string NewLoadId() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+BodyKind KindOf(const std::string& path, const std::string& format) {
+  const bool named = format.empty() && std::filesystem::path(path).extension() == ".csv";
+  return format == "csv" || named ? BodyKind::kCsv : BodyKind::kNdjson;
+}
+
+// One file on its way.
+class FileLoad {
+ public:
+  FileLoad(const TransferLine& line, const PatientClient& client, std::string path)
+      : line_(line),
+        client_(client),
+        path_(std::move(path)),
+        state_path_(path_ == "-" ? "" : path_ + ".loading"),
+        kind_(KindOf(path_, line.format)) {}
+
+  Status Run(LoadCounts* counts, ToolProgress* progress) {
+    Result<EventFile> file = EventFile::Open(path_, kind_);
+    if (!file) return file.error();
+    if (Status ready = Prepare(&*file); !ready) return ready;
+    progress->total = file->size();
+    FileBatch batch;
+    while (true) {
+      const Result<bool> more = file->Next(limits_, &batch);
+      if (!more) return more.error();
+      if (!*more) break;
+      const Result<bool> sent = Send(std::move(batch), counts);
+      if (!sent) return sent.error();
+      if (!*sent) {
+        if (Status back = file->Seek(batch.from); !back) return back;
+        continue;
+      }
+      if (Status kept = Keep(&*file, batch.to); !kept) return kept;
+      progress->done = batch.to.offset;
+    }
+    if (!state_path_.empty()) RemoveState(state_path_);
+    return {};
+  }
+
+ private:
+  // Goes to where an earlier load was interrupted, or marks the beginning of this one.
+  Status Prepare(EventFile* file) {
+    id_ = NewLoadId();
+    if (state_path_.empty()) return {};
+    const Result<std::optional<Json>> state = ReadState(state_path_);
+    if (!state) return state.error();
+    if (!*state) return Keep(file, {});
+    const FilePlace place{StateNumber(**state, "offset"), StateNumber(**state, "line")};
+    const Result<std::string> head = file->HeadDigest(place.offset);
+    if (!head) return head.error();
+    const bool is_same = StateText(**state, "stream") == line_.stream &&
+                         StateText(**state, "url") == line_.url &&
+                         StateText(**state, "head") == *head && place.offset <= file->size();
+    if (!is_same) {
+      return Error(ErrorCode::kConflict, state_path_ +
+                                             " is of another load (stream, URL or content differ): "
+                                             "finish that one, or remove it to start anew");
+    }
+    id_ = StateText(**state, "id");
+    if (!line_.quiet)
+      std::fprintf(stderr, "%s: goes on at line %s\n", path_.c_str(),
+                   fmt::to_string(place.line + 1).c_str());
+    return file->Seek(place);
+  }
+
+  Status Keep(EventFile* file, const FilePlace& place) const {
+    if (state_path_.empty()) return {};
+    const Result<std::string> head = file->HeadDigest(place.offset);
+    if (!head) return head.error();
+    return WriteState(state_path_, {{"stream", line_.stream},
+                                    {"url", line_.url},
+                                    {"id", id_},
+                                    {"offset", place.offset},
+                                    {"line", place.line},
+                                    {"head", *head}});
+  }
+
+  Result<HttpAnswer> Post(const FileBatch& batch, size_t removed) const {
+    std::string key = fmt::format("load-{}-{}-{}", id_, batch.from.offset, batch.body.size());
+    if (removed > 0) key += fmt::format("-{}", removed);
+    const char* const type = kind_ == BodyKind::kCsv ? "text/csv" : "application/x-ndjson";
+    return client_.Ask({"POST",
+                        "/v1/streams/" + EncodePercent(line_.stream) + "/events" +
+                            (line_.partial ? "?partial=1" : ""),
+                        {{"Content-Type", type}, {"Idempotency-Key", key}},
+                        batch.body});
+  }
+
+  // False: it was too large, and is to be read again, smaller.
+  Result<bool> Send(FileBatch&& batch, LoadCounts* counts) {
+    for (size_t removed = 0; !batch.lines.empty(); ++removed) {
+      const Result<HttpAnswer> answer = Post(batch, removed);
+      if (!answer) return answer.error();
+      if (answer->status == kTooLarge && batch.lines.size() > 1 && limits_.bytes > kLeastBytes &&
+          path_ != "-" && removed == 0) {
+        limits_.bytes = std::max(kLeastBytes, std::min(limits_.bytes, batch.body.size()) / 2);
+        return false;
+      }
+      const Json said = Json::parse(answer->body, nullptr, false);
+      const std::vector<RefusedEvent> refused = RefusedIn(said);
+      Report(refused, batch);
+      if (answer->status == kHttpOk) {
+        counts->events += StateNumber(said, "events");
+        counts->expired += StateNumber(said, "expired");
+        counts->refused += StateNumber(said, "error_count");
+        return true;
+      }
+      // A line that is no JSON refuses a whole body, also with --partial: it goes without that one.
+      const bool can_go_on = line_.partial && answer->status == kBadRequest &&
+                             refused.size() == 1 && refused[0].index < batch.lines.size();
+      if (!can_go_on) return Refusal(*answer, refused, batch);
+      RemoveEvent(refused[0].index, &batch);
+      ++counts->refused;
+    }
+    return true;
+  }
+
+  Error Refusal(const HttpAnswer& answer, const std::vector<RefusedEvent>& refused,
+                const FileBatch& batch) const {
+    std::string text = fmt::format("{}: lines {} to {}: the daemon answers {}", path_,
+                                   batch.lines.front(), batch.lines.back(), DetailOf(answer));
+    if (!refused.empty()) {
+      text += "; what came before is stored: mend the file and start again, or use --partial";
+    }
+    return Error(ErrorCode::kInvalid, std::move(text));
+  }
+
+  void Report(const std::vector<RefusedEvent>& refused, const FileBatch& batch) {
+    for (const RefusedEvent& event : refused) {
+      if (event.index >= batch.lines.size()) continue;
+      if (reported_++ == kShownRefusals) std::fputs("more were refused, not shown\n", stderr);
+      if (reported_ > kShownRefusals) return;
+      std::fprintf(stderr, "%s:%s: %s\n", path_.c_str(),
+                   fmt::to_string(batch.lines[event.index]).c_str(), event.why.c_str());
+    }
+  }
+
+  const TransferLine& line_;
+  const PatientClient& client_;
+  const std::string path_;
+  const std::string state_path_;  // Empty: of standard input nothing is kept.
+  const BodyKind kind_;
+  BatchLimits limits_ = kLimits;
+  std::string id_;
+  size_t reported_ = 0;
+};
+
+}  // namespace
+
+int LoadCommand(const CommandLine& line) {
+  const TransferLine& transfer = line.transfer;
+  const Result<PatientClient> client = PatientClient::Make(transfer);
+  if (!client) {
+    Refused("load", client.error());
+    return kMisused;
+  }
+  LoadCounts counts;
+  for (const std::string& path : transfer.files) {
+    ToolProgress progress;
+    progress.step = "loading";
+    std::optional<ProgressLine> shown;
+    if (!transfer.quiet) shown.emplace(progress);
+    const Status loaded = FileLoad(transfer, *client, path).Run(&counts, &progress);
+    shown.reset();
+    if (!loaded) return Refused("load", loaded.error());
+  }
+  if (!transfer.quiet) {
+    std::fprintf(stderr, "loaded %s events, %s refused, %s expired\n",
+                 fmt::to_string(counts.events).c_str(), fmt::to_string(counts.refused).c_str(),
+                 fmt::to_string(counts.expired).c_str());
+  }
+  return counts.refused > 0 ? kFailed : 0;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,110 @@
+#include "daemon/transfer/export_plan.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "api/json.h"
+#include "api/percent.h"
+#include "daemon/transfer/state_file.h"
+
+namespace tallyd {
+namespace {
+
+struct Chosen {
+  std::string table;
+  std::string lack;  // Empty: it holds everything that was asked for.
+};
+
+Result<Json> GetJson(const PatientClient& client, const std::string& path) {
+  const Result<std::string> text = client.Get(path);
+  if (!text) return text.error();
+  Json said = Json::parse(*text, nullptr, false);
+  if (said.is_object()) return said;
+  return Error(ErrorCode::kIo, path + " does not answer with a JSON object");
+}
+
+Result<Chosen> Choose(const PatientClient& client, const std::string& stream,
+                      const std::string& parameters) {
+  const Result<Json> plan = GetJson(client, stream + "/plan?" + parameters);
+  if (!plan) return plan.error();
+  Chosen chosen{StateText(*plan, "table"), StateText(*plan, "note")};
+  if (!chosen.table.empty()) return chosen;
+  return Error(ErrorCode::kConflict, StateText(*plan, "refused"));
+}
+
+// A name in a list of fields: a comma inside of it is escaped, and so is what would be a glob.
+std::string FieldParameter(const std::string& name) {
+  std::string escaped;
+  for (const char c : name) {
+    if (c == ',' || c == '\\') escaped.push_back('\\');
+    escaped.push_back(c);
+  }
+  return "&fields=" + EncodePercent(escaped);
+}
+
+// What comes with every event of a table.
+struct TableKey {
+  std::string row_key;
+  std::string time;
+};
+
+Result<std::vector<TableKey>> KeysOf(const PatientClient& client, const std::string& stream) {
+  const Result<Json> said = GetJson(client, stream);
+  if (!said) return said.error();
+  std::vector<TableKey> keys;
+  for (const Json& name : said->value("tables", Json::array())) {
+    if (!name.is_string()) continue;
+    const Result<Json> table =
+        GetJson(client, "/v1/tables/" + EncodePercent(name.get<std::string>()));
+    if (!table) return table.error();
+    keys.push_back({StateText(*table, "row_key"), StateText(*table, "time")});
+  }
+  return keys;
+}
+
+bool HasField(const TableKey& key, const std::string& field) {
+  const std::string& row_key = key.row_key;
+  return row_key.find("{" + field + "}") != std::string::npos ||
+         row_key.find("{" + field + ":") != std::string::npos;
+}
+
+}  // namespace
+
+std::string ExportParameters(const TransferLine& line) {
+  std::string parameters = "scan=1";
+  if (!line.from.empty()) parameters += "&from=" + EncodePercent(line.from);
+  if (!line.to.empty()) parameters += "&to=" + EncodePercent(line.to);
+  return parameters;
+}
+
+Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& client) {
+  const std::string stream = "/v1/streams/" + EncodePercent(line.stream);
+  std::string parameters = ExportParameters(line);
+  if (!line.table.empty()) parameters += "&table=" + EncodePercent(line.table);
+  const Result<Chosen> fullest = Choose(client, stream, parameters);
+  if (!fullest) return fullest.error();
+  ExportPlan plan{{fullest->table}, fullest->lack};
+  if (plan.lack.empty() || !line.table.empty()) return plan;
+  const Result<Json> fields = GetJson(client, stream + "/fields");
+  if (!fields) return fields.error();
+  const Result<std::vector<TableKey>> keys = KeysOf(client, stream);
+  if (!keys) return keys.error();
+  // Events lie in several tables, each with fields of its own. Every event is in one of them, with
+  // its key and that table's time, so it is enough that every other field is whole somewhere.
+  std::optional<std::string> lack;
+  for (const Json& field : fields->value("fields", Json::array())) {
+    const std::string name = StateText(field, "name");
+    if (std::ranges::all_of(*keys, [&](const auto& key) { return HasField(key, name); })) continue;
+    const Result<Chosen> chosen = Choose(client, stream, parameters + FieldParameter(name));
+    if (!chosen) return chosen.error();
+    if (std::ranges::find(plan.tables, chosen->table) == plan.tables.end()) {
+      plan.tables.push_back(chosen->table);
+    }
+    if (std::ranges::find(*keys, name, &TableKey::time) != keys->end()) continue;
+    if (!lack || !chosen->lack.empty()) lack = chosen->lack;
+  }
+  plan.lack = lack.value_or(plan.lack);
+  return plan;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,26 @@
+// Out of which tables a stream's events are to be exported: one that holds everything, or, where
+// none does, as few as hold every field among them.
+#ifndef TALLYD_DAEMON_TRANSFER_EXPORT_PLAN_H_
+#define TALLYD_DAEMON_TRANSFER_EXPORT_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "daemon/transfer/patient_client.h"
+
+namespace tallyd {
+
+struct ExportPlan {
+  std::vector<std::string> tables;  // Never empty; several: an event comes in parts.
+  std::string lack;                 // What may be missing from all of them; empty: nothing is.
+};
+
+// The parameters that every request of the export has: "scan=1&from=...".
+std::string ExportParameters(const TransferLine& line);
+
+// Errors are those of PatientClient::Get.
+Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& client);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_TRANSFER_EXPORT_PLAN_H_

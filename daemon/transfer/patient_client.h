@@ -1,0 +1,46 @@
+// PatientClient: requests to one daemon, tried again with growing pauses while it does not answer
+// or says that it has no room now (429, 503, 507 and what gateways say), until a request has had no
+// other answer for as long as --retry-for says. Only for requests that may be sent twice. Blocks;
+// for one thread.
+#ifndef TALLYD_DAEMON_TRANSFER_PATIENT_CLIENT_H_
+#define TALLYD_DAEMON_TRANSFER_PATIENT_CLIENT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config/values/result.h"
+#include "daemon/commands.h"
+#include "daemon/http_client.h"
+
+namespace tallyd {
+
+inline constexpr unsigned kHttpOk = 200;
+
+class PatientClient {
+ public:
+  // kInvalid where the URL, the token's file or --retry-for is wrong.
+  static Result<PatientClient> Make(const TransferLine& line);
+
+  // Any answer but those it waits for. kUnavailable, with the reason told last, when it gives up.
+  // Why it waits is said on standard error, once a request.
+  Result<HttpAnswer> Ask(HttpQuestion question) const;
+  // GET of what must be there, as JSON text: any status but 200 is an Error with its detail.
+  Result<std::string> Get(const std::string& path) const;
+
+ private:
+  HttpTarget target_;
+  std::string authorization_;  // Empty: none.
+  int64_t retry_for_us_ = 0;
+};
+
+// Seconds to wait before the attempt after `attempt` (from 0): doubled from 0.1 up to 10, but never
+// less than Retry-After asks for, of which a minute is believed.
+double PauseBefore(unsigned attempt, std::string_view retry_after);
+
+// "400: 1 of 2 events refused ...": what a refusal says of itself.
+std::string DetailOf(const HttpAnswer& answer);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_TRANSFER_PATIENT_CLIENT_H_

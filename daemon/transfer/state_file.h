@@ -1,0 +1,27 @@
+// What an interrupted load or export needs to go on: a small JSON object in a file beside the data.
+// It is replaced as a whole, so that whoever reads it finds the old one or the new one.
+#ifndef TALLYD_DAEMON_TRANSFER_STATE_FILE_H_
+#define TALLYD_DAEMON_TRANSFER_STATE_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "api/json.h"
+#include "config/values/result.h"
+
+namespace tallyd {
+
+// Null where there is none. kCorruption naming the file where it holds no JSON object.
+Result<std::optional<Json>> ReadState(const std::string& path);
+// kIo naming the file.
+Status WriteState(const std::string& path, const Json& state);
+void RemoveState(const std::string& path);
+
+// Members of a state; empty and 0 where they are absent or of another kind.
+std::string StateText(const Json& state, const char* name);
+uint64_t StateNumber(const Json& state, const char* name);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_TRANSFER_STATE_FILE_H_
