@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "api/json.h"
-#include "config/schema/schema_doubts.h"
+#include "config/lint/schema_doubts.h"
 #include "daemon/advise/advice.h"
 #include "daemon/advise/proposal.h"
 #include "daemon/advise/sample.h"

@@ -304,7 +304,7 @@ std::vector<NightlyState> NightlyTables::States() const {
   std::vector<NightlyState> states;
   if (building_) states.push_back(*building_);
   for (const auto& [name, failure] : failures_) {
-    states.push_back({Kind::kFailed, name, failure.source, failure.day, {}, 0, failure.why});
+    states.push_back({Kind::kUnbuilt, name, failure.source, failure.day, {}, 0, failure.why});
   }
   std::map<std::string, const NightlyRecord*> newest;  // By source.
   for (const auto& [name, record] : records_) {

@@ -47,14 +47,14 @@
 namespace tallyd {
 
 struct NightlyState {
-  enum class Kind : uint8_t { kBuilding, kBehind, kFailed, kBuilt };
+  enum class Kind : uint8_t { kBuilding, kBehind, kUnbuilt, kBuilt };
   Kind kind = Kind::kBuilt;
   std::string table;
   std::string source;
   TimeUs day = 0;
   DayCounts done;       // So far, of what is being built; else of the last build.
   TimeUs built_at = 0;  // 0: never yet.
-  std::string why;      // kFailed.
+  std::string why;      // kUnbuilt.
 };
 
 class NightlyTables {
