@@ -56,8 +56,10 @@ NightlyTables::NightlyTables(Parts parts)
 NightlyTables::~NightlyTables() { Stop(); }
 
 Status NightlyTables::Open() {
-  for (const std::string& name : parts_.store->StagedTables()) {
-    if (Status dropped = parts_.store->DropStaged(name); !dropped) return dropped;
+  // One name may stand for several: what was salvaged has every generation.
+  for (auto names = parts_.store->StagedTables(); !names.empty();
+       names = parts_.store->StagedTables()) {
+    if (Status dropped = parts_.store->DropStaged(names.front()); !dropped) return dropped;
   }
   Result<std::vector<NightlyRecord>> records = ReadNightlyRecords(*parts_.store);
   if (!records) return records.error();
@@ -234,6 +236,7 @@ Status NightlyTables::TakeMarks(const Source& source, TimeUs now) {
   return any_dropped ? parts_.store->Commit(std::move(batch)) : Status();
 }
 
+// One at a look: others may be more urgent by then.
 Status NightlyTables::BuildDue(const Source& source, TimeUs now) {
   const std::string& name = source.table->name;
   const TablePtr stored = parts_.store->FindTable(name);
@@ -250,10 +253,10 @@ Status NightlyTables::BuildDue(const Source& source, TimeUs now) {
     if (!whole) spdlog::warn("nightly tables: no table is made: {}", whole.error().message());
     if (*has_day && whole) {
       Attempt(source, day);
-    } else {
-      const std::lock_guard lock(mutex_);
-      empty_.insert({name, day});
+      return {};
     }
+    const std::lock_guard lock(mutex_);
+    empty_.insert({name, day});
   }
   return {};
 }
@@ -268,14 +271,14 @@ Status NightlyTables::Rebuild(const Source& source, TimeUs now) {
     if (!record.is_behind || !MayTry(record.name)) continue;
     if (!IsRebuildDue(source.daily(), record, now)) continue;
     const Status whole = CheckDay(source, record.day);
-    if (whole || !record.is_built) {
+    if (whole) {
       Attempt(source, record.day);
-      continue;
+      return {};
     }
-    spdlog::warn("nightly tables: {} stays without late readings: {}", record.name,
-                 whole.error().message());
+    spdlog::warn("nightly tables: {} is not built again: {}", record.name, whole.error().message());
     record.is_behind = false;
-    if (Status put = PutRecord(record, true); !put) return put;
+    Status settled = record.is_built ? PutRecord(record, true) : DropRecord(record);
+    if (!settled) return settled;
     Refresh();
   }
   return {};

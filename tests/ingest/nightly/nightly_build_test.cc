@@ -99,6 +99,18 @@ TEST_F(NightlyBuildTest, RefusesTheNameOfATableThatIsNoNightlyTable) {
   EXPECT_EQ(world.Show(kTable), before);
 }
 
+TEST_F(NightlyBuildTest, RefusesOneMoreThanAThousandTables) {
+  std::string others;
+  for (int i = 1; i < 1000; ++i) {
+    others += "[tables.T" + std::to_string(i) +
+              "]\nstream = \"s\"\npattern = \"latest\"\nrow_key = \"{a}\"\nfamilies.M = {}\n";
+  }
+  world.Reload(SensorConfig("at = \"00:30\"", "", others));
+  world.Read(0, "1");
+  EXPECT_EQ(Refusal(), ErrorCode::kConflict);
+  EXPECT_EQ(world.Show(kTable), "no table");
+}
+
 TEST_F(NightlyBuildTest, SeesADeleteThatCameMeanwhile) {
   world.Read(0, "1");
   // A delete that waits for the build's swap, or the build for it: whichever is first, the row is
