@@ -97,13 +97,15 @@ TEST(FormatTest, MetaRecords) {
   table.when = {"w"};
   table.membership = {"", 5, 300, 0, 0};
   table.rules = {{"r", 5, 0, 0, 0}, {"o", 0, 7, 6, 0}};
-  table.families.push_back({"F", true, {}, {"F", 1, 2, true}, 9});
+  table.families.push_back({"F", true, {}, {"F", 1, 2, true, {}, {}}, 9});
   table.families.push_back({"G", true, {}, {}, 0});
+  table.families.push_back({"H", true, {}, {"H", {}, {}, false, Aggregate::kHll, 1000}, 0});
   EXPECT_EQ(Hex(EncodeTable(table)),
             "020001540173036e6577037b617d"
             "01740101770005ac0200"
             "020172050000016f000706"
-            "020146000203010901470000000000");
+            "030146000203010901470000000000"
+            "014804e90700000000");
   EXPECT_EQ(Hex(EncodeColumnSet({{0, "a"}, {0, "b"}})),
             "01020001610001"
             "62");
