@@ -35,6 +35,8 @@ Json JsonOfRule(const ColumnRule& rule) {
 
 Json JsonOfFamily(const Family& rules) {
   Json json = Json::object();
+  if (rules.aggregate) json["aggregate"] = ToString(*rules.aggregate);
+  if (rules.bucket_us) json["bucket"] = FormatDuration(*rules.bucket_us);
   if (rules.max_age_us) json["max_age"] = FormatDuration(*rules.max_age_us);
   if (rules.max_versions) json["max_versions"] = *rules.max_versions;
   if (rules.expire_by_both) json["gc"] = "all";

@@ -132,6 +132,12 @@ class AggregatesTest(E2eTest):
         tallyd.request("POST", "/-/settle").expect(200, 204)
         self.assertEqual(DAYS, self.donations(tallyd))
 
+    def test_a_table_tells_what_its_families_are(self):
+        tallyd = self.start(DONATIONS)
+        table = tallyd.get("/v1/tables/CHARITY").expect(200).json
+        self.assertEqual("aggregate", table["pattern"])
+        self.assertEqual({"donations": {"aggregate": "sum", "bucket": "1d"}}, table["families"])
+
     def test_a_dry_run_shows_the_folded_cells_and_stores_none(self):
         tallyd = self.start(DONATIONS)
         said = tallyd.post("donation", [donation(at, n) for at, n in GIVEN], dry_run=1).expect(200)

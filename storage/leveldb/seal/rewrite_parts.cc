@@ -107,7 +107,11 @@ Status KeptEntries::ReadGroup() {
   }
   PutFolded();
   if (!head_sequence_ || group_.empty()) return {};
-  if (group_.size() > 1) group_ = {Join(group_)};
+  if (group_.size() > 1) {
+    WholeEntry all = Join(group_);
+    group_.clear();
+    group_.push_back(std::move(all));  // A copy would view what is gone.
+  }
   group_[0].sequence = *head_sequence_;
   return {};
 }
