@@ -190,9 +190,9 @@ struct PreviewTable {
 //   mapper.Map(events, arrival, &preview);
 //   for (const PreviewTable& table : preview.Tables()) for (const Row& row : table.rows) ...
 //
-// Rows merge as the store merges them (of one row, column and time the later wins, or in aggregate
-// families all fold; latest tables keep the newest), as if the store were empty. What Tables() returns views the PreviewBatch and is
-// valid until the next Put.
+// Rows merge as the store merges them (of one row, column and time the later wins, or all fold;
+// latest tables keep the newest), as if the store were empty. What Tables() returns views the
+// PreviewBatch and is valid until the next Put.
 class PreviewBatch final : public Batch {
  public:
   PreviewBatch() = default;
