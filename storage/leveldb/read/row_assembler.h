@@ -1,5 +1,5 @@
 // RowAssembler: the entries of one row, newest first -> a Row. Applies, in this order: deletes; of
-// writes to the same column and time the later, or of an aggregate all, folded; GC; the spec's range
+// writes to the same column and time the later, or of aggregates all, folded; GC; the spec's range
 // of cell times and its number of versions. Decodes only what is selected. Entries are copied when
 // they are taken, so the bytes given need not stay. What is selected, and by which rule cells
 // expire, its ColumnPlan tells. Neither is thread-safe.
