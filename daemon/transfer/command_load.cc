@@ -115,6 +115,10 @@ class FileLoad {
     if (!line_.quiet)
       std::fprintf(stderr, "%s: goes on at line %s\n", path_.c_str(),
                    fmt::to_string(place.line + 1).c_str());
+    // Batches are to be the ones that may have been sent already.
+    if (const uint64_t bytes = StateNumber(**state, "batch_bytes"); bytes > 0) {
+      limits_.bytes = static_cast<size_t>(bytes);
+    }
     return file->Seek(place);
   }
 
@@ -127,7 +131,8 @@ class FileLoad {
                                     {"id", id_},
                                     {"offset", place.offset},
                                     {"line", place.line},
-                                    {"head", *head}});
+                                    {"head", *head},
+                                    {"batch_bytes", limits_.bytes}});
   }
 
   Result<HttpAnswer> Post(const FileBatch& batch, size_t removed) const {
