@@ -29,16 +29,15 @@ std::string Difference(std::string_view what, std::string_view stored,
 }
 
 // What a family is may not change either.
-std::string FamilyDifferences(const TableInfo& stored, const Table& configured) {
-  std::string differences;
+void AddFamilyDifferences(const TableInfo& stored, const Table& configured,
+                          std::string* differences) {
   for (const Family& family : configured.families) {
     const std::optional<FamilyId> known = stored.FindFamily(family.name);
     if (!known || SameKind(stored.families[*known].last, family)) continue;
-    if (!differences.empty()) differences += "; ";
-    differences += fmt::format("family {} is {} in the stored data and {} in the configuration",
-                               family.name, KindOf(stored.families[*known].last), KindOf(family));
+    if (!differences->empty()) *differences += "; ";
+    *differences += fmt::format("family {} is {} in the stored data and {} in the configuration",
+                                family.name, KindOf(stored.families[*known].last), KindOf(family));
   }
-  return differences;
 }
 
 // What of the table may not change while it holds a row, and does; empty if nothing does.
@@ -56,9 +55,8 @@ std::string Differences(const TableInfo& stored, const Table& configured) {
     if (!differences.empty()) differences += "; ";
     differences += difference;
   }
-  const std::string families = FamilyDifferences(stored, configured);
-  if (!differences.empty() && !families.empty()) differences += "; ";
-  return differences + families;
+  AddFamilyDifferences(stored, configured, &differences);
+  return differences;
 }
 
 Error HasData(const TableInfo& stored, const std::string& differences) {
