@@ -1,6 +1,7 @@
 // The configuration file as `tallyd lint` reads it: a mistake that a rule of lint covers does not
 // stop the reading. It is told with its rule, and the table that it is in is left out of the
-// schema, and with it the declared queries of its stream. Any other mistake is an error, as of LoadConfig.
+// schema, and with it the declared queries of its stream. Any other mistake is an error, as of
+// LoadConfig.
 #ifndef TALLYD_CONFIG_FILE_LENIENT_CONFIG_H_
 #define TALLYD_CONFIG_FILE_LENIENT_CONFIG_H_
 
