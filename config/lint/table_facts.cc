@@ -16,10 +16,6 @@ constexpr TimeUs kInLongMonth = 1'426'535'612'045'000;
 
 bool IsAggregate(const Family& family) { return family.aggregate.has_value(); }
 
-bool KeepsEvents(const Table& table) {
-  return table.pattern != Pattern::kLatest && table.pattern != Pattern::kAggregate;
-}
-
 std::vector<const Segment*> Placeholders(const Table& table) {
   std::vector<const Segment*> placeholders;
   for (const Segment& segment : table.row_key.segments()) {

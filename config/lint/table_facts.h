@@ -23,8 +23,6 @@ struct LintSubject {
   const LiveFacts* live;
 };
 
-// Whether each event is to be kept: neither the newest alone, nor what was merged of all.
-bool KeepsEvents(const Table& table);
 bool IsAggregate(const Family& family);
 
 // The placeholders of the row key, from the left.

@@ -54,6 +54,9 @@ Advice Advise(const std::vector<TrialResult>& results) {
       "ms "
       "(the fastest in {:.2f} ms)",
       chosen->pattern, chosen->bytes_per_event, best.bytes, chosen->entity_range_ms, best.range_ms);
+  if (chosen->pattern.ends_with("-serialized")) {
+    advice.reason += "; a read of a few fields fetches all of them";
+  }
   if (chosen == tried[0]) {
     advice.reason += "; no other is better by enough to be worth more than the simplest";
   }

@@ -99,7 +99,9 @@ class SampleReader {
 double Sample::EventsIn(int64_t us) const {
   const int64_t span = times.to - times.from - 1;
   if (span <= 0) return 0;
-  const double each = static_cast<double>(events) / static_cast<double>(entities.size());
+  // So many events of an entity have one pause less between them.
+  const auto pauses = static_cast<double>(events - entities.size());
+  const double each = pauses / static_cast<double>(entities.size());
   return each * static_cast<double>(us) / static_cast<double>(span);
 }
 

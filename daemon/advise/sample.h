@@ -13,7 +13,7 @@
 
 namespace tallyd {
 
-inline constexpr uint64_t kSampleBytes = 64u << 20;
+inline constexpr uint64_t kSampleBytes = 32u << 20;
 
 // What is measured: events of a stream by their entities.
 struct AdviseSubject {

@@ -149,7 +149,8 @@ class RoundTripTest(TransferTest):
             self.run_tool("load", stream, second, file)
             self.assertEqual([], list(self.folder.glob("*.loading")))
         self.assertEqual(self.everything(first), self.everything(second))
-        for stream in STREAMS:
+        # Of the spellings of a compact name the last one is what travels.
+        for stream in ("server", "balloon", "meter"):
             fields = f"/v1/streams/{stream}/fields"
             self.assertEqual(first.get(fields).json, second.get(fields).json)
 

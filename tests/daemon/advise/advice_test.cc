@@ -17,6 +17,13 @@ TEST(AdviceTest, TheSimplestIsTakenUnlessAnotherIsClearlyBetter) {
   EXPECT_EQ(Advise({Of("single-timestamp", 10, 1), Of("new-cell", 5, 0.5)}).pattern, "new-cell");
 }
 
+TEST(AdviceTest, WhatABlobCostsLaterIsSaid) {
+  const Advice advice =
+      Advise({Of("single-timestamp", 10, 1), Of("single-timestamp-serialized", 2, 1)});
+  EXPECT_EQ(advice.pattern, "single-timestamp-serialized");
+  EXPECT_NE(advice.reason.find("fetches all of them"), std::string::npos);
+}
+
 TEST(AdviceTest, FasterWritesCountToo) {
   EXPECT_EQ(Advise({Of("single-timestamp", 10, 1, 100), Of("new-cell", 10, 1, 1000)}).pattern,
             "new-cell");
