@@ -100,8 +100,8 @@ class LevelDbBatch final : public Batch {
   // The oldest adoption of a schema that made one of these tables (TableInfo::adoption).
   uint64_t adoption() const { return adoption_; }
   // False: it only removes, or records what the store itself does.
-  // REQUIRES: Finish was called since the last Put.
   bool stores_something() const;
+  // REQUIRES: Finish was called since the last Put.
   size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
 
  private:
