@@ -1,6 +1,6 @@
 // The linter: what is unwise in a schema that the loader takes, as findings under 35 numbered rules
-// (config/lint/finding.h, docs/lint.md). It looks at the file alone, or also at what the store knows
-// of the data; a finding never keeps anything from starting.
+// (config/lint/finding.h, docs/lint.md). It looks at the file alone, or also at what the store
+// knows of the data; a finding never keeps anything from starting.
 //
 //   for (const LintFinding& finding : Lint(*config.schema)) Tell(finding);
 //
