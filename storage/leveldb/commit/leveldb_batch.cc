@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kTwinsTried = 4;
 
 // A set may have columns of a family that was added after this TableInfo was made.
-std::optional<Aggregate> KindOf(const TableInfo& table, FamilyId family) {
+std::optional<Aggregate> AggregateOf(const TableInfo& table, FamilyId family) {
   if (family >= table.families.size()) return std::nullopt;
   return table.families[family].rules.aggregate;
 }
@@ -26,8 +26,9 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
       std::find(new_sets_.begin(), new_sets_.end(), &set) == new_sets_.end()) {
     new_sets_.push_back(&set);
   }
-  const bool folds = std::ranges::any_of(
-      set.columns, [&](const Column& column) { return KindOf(table, column.family).has_value(); });
+  const bool folds = std::ranges::any_of(set.columns, [&](const Column& column) {
+    return AggregateOf(table, column.family).has_value();
+  });
   if (folds) {
     std::vector<ColumnRef> columns;
     for (const Column& column : set.columns) columns.push_back(column.ref());
@@ -77,7 +78,7 @@ void LevelDbBatch::PutFolded(const TableInfo& table, std::string_view row_key, T
   Folding* row = nullptr;
   for (size_t i = 0; i < columns.size(); ++i) {
     const ColumnRef& column = columns[i];
-    const std::optional<Aggregate> kind = KindOf(table, column.family);
+    const std::optional<Aggregate> kind = AggregateOf(table, column.family);
     if (!kind || values[i].is_null()) continue;
     if (row == nullptr) {
       const auto [found, added] = folding_.try_emplace(std::move(key));
