@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "api/helpers.h"
+#include "api/idempotency/keys.h"
 #include "api/metrics/metrics.h"
 #include "api/metrics/rejects.h"
 #include "config/file/config.h"
@@ -54,7 +55,8 @@ struct ApiContext {
         registry(the_registry),
         server(server_config),
         rejects(the_registry),
-        helpers(helper_threads) {}
+        helpers(helper_threads),
+        keys(&the_store, &the_clock) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
 
@@ -66,6 +68,7 @@ struct ApiContext {
   Rejects rejects;
   Helpers helpers;
   HeldCounters counters;
+  IdempotencyKeys keys;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
   void set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/idempotency/keys.h"
 #include "config/values/result.h"
 
 namespace tallyd {
@@ -55,6 +56,11 @@ struct Request {
   std::string accept;
   std::string content_type;
   std::string content_encoding;
+  // As sent; several are one, joined by commas.
+  std::optional<std::string> idempotency_key;
+  // On routes that take a key, where there is one: its handler remembers the answer with what it
+  // commits.
+  const KeyClaim* claim = nullptr;
 };
 
 }  // namespace tallyd

@@ -174,6 +174,7 @@ Status Daemon::Start() {
   if (Status listening = server_->Listen(); !listening) return listening;
   NoteConfiguration(true);
   context_->ready = true;
+  context_->keys.Start();
   server_->Start();
   nightly_->Start();
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
@@ -234,6 +235,7 @@ void Daemon::Stop() {
   nightly_->Stop();
   server_->Drain();
   flusher_->Stop();
+  context_->keys.Stop();
   // The store still answers to connections that were cut: their event loops outlive it.
   store_->Close();
   server_.reset();

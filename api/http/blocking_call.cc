@@ -55,6 +55,29 @@ struct CommitInitiation {
   }
 };
 
+template <class Handler>
+struct ResumeWithClaim {
+  Handler handler;
+  std::unique_ptr<KeyClaim> claim;
+  void operator()() { std::move(handler)(std::move(claim)); }
+};
+
+struct ClaimInitiation {
+  IdempotencyKeys* keys;
+  const KeyedRequest* request;
+
+  template <class Handler>
+  void operator()(Handler&& handler) {
+    using Plain = std::decay_t<Handler>;
+    auto executor = asio::get_associated_executor(handler);
+    auto shared = std::make_shared<Plain>(std::forward<Handler>(handler));
+    keys->Claim(*request, [shared, executor, work = asio::make_work_guard(executor)](
+                              std::unique_ptr<KeyClaim> claim) mutable {
+      asio::post(executor, ResumeWithClaim<Plain>{std::move(*shared), std::move(claim)});
+    });
+  }
+};
+
 }  // namespace
 
 asio::awaitable<void> RunBlocking(asio::thread_pool& pool, std::function<void()> job) {
@@ -68,6 +91,15 @@ asio::awaitable<Status> AwaitCommit(Store& store, std::unique_ptr<Batch> batch) 
   Status status = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Status)>(
       std::move(initiation), asio::use_awaitable);
   co_return status;
+}
+
+asio::awaitable<std::unique_ptr<KeyClaim>> AwaitClaim(IdempotencyKeys& keys,
+                                                      const KeyedRequest& request) {
+  ClaimInitiation initiation{&keys, &request};
+  std::unique_ptr<KeyClaim> claim =
+      co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::unique_ptr<KeyClaim>)>(
+          std::move(initiation), asio::use_awaitable);
+  co_return claim;
 }
 
 }  // namespace tallyd

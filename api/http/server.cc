@@ -167,6 +167,7 @@ void HttpServer::Drain() {
   context_.stopping = true;
   query_pool_.join();
   operation_pool_.join();
+  lookup_pool_.join();
   for (const auto& shard : shards_) {
     shard->work.reset();
     shard->io.stop();

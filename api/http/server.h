@@ -74,6 +74,8 @@ class HttpServer {
   ApiContext& context() { return context_; }
   boost::asio::thread_pool& query_pool() { return query_pool_; }
   boost::asio::thread_pool& operation_pool() { return operation_pool_; }
+  // For short looks at the disk on the way of a write, which no query may hold up.
+  boost::asio::thread_pool& lookup_pool() { return lookup_pool_; }
   bool draining() const { return draining_.load(std::memory_order_relaxed); }
   std::atomic<size_t>& open_connections() { return open_connections_; }
   std::atomic<size_t>& waiting_queries() { return waiting_queries_; }
@@ -92,6 +94,7 @@ class HttpServer {
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::thread_pool query_pool_;
   boost::asio::thread_pool operation_pool_{2};  // One works, one says that it does.
+  boost::asio::thread_pool lookup_pool_{1};
   std::vector<std::thread> threads_;
   unsigned short port_ = 0;
   std::atomic<bool> draining_{false};

@@ -71,6 +71,7 @@ asio::awaitable<bool> Session::ServeOne() {
   if (step == Step::kClose) co_return false;
   handling_begin_ = std::chrono::steady_clock::now();
   if (step == Step::kGoOn) co_await Handle();
+  claim_.reset();
   LogChange();
   const bool written = co_await WriteAnswer();
   CountAnswer();
@@ -121,6 +122,10 @@ std::optional<Response> Session::RefusalBeforeBody() {
   if (!params) return Rejected(RejectReason::kMalformed, ProblemOf(params.error()));
   request_.params = std::move(*params);
   request_.arguments = std::move(match_.arguments);
+  if (request_.idempotency_key && Routes()[match_.route].runs_on == RunsOn::kIngest) {
+    const Status good = CheckIdempotencyKey(*request_.idempotency_key);
+    if (!good) return Rejected(RejectReason::kMalformed, ProblemOf(good.error()));
+  }
   if (Routes()[match_.route].runs_on == RunsOn::kIngest) {
     Result<IngestHead> head = ReadIngestHead(request_, context_);
     if (!head) return ProblemOf(head.error());
@@ -167,8 +172,36 @@ asio::awaitable<void> Session::Handle() {
   }
 }
 
+asio::awaitable<bool> Session::ClaimKey(KeyedRequest keyed) {
+  claim_ = co_await AwaitClaim(context_.keys, keyed);
+  Result<std::optional<KeyedAnswer>> known = std::optional<KeyedAnswer>();
+  std::function<void()> job = [this, &known] { known = claim_->Find(); };
+  co_await RunBlocking(server_.lookup_pool(), std::move(job));
+  if (!known) {
+    const bool is_foreign = known.error().code() == ErrorCode::kUnprocessable;
+    response_ = Rejected(is_foreign ? RejectReason::kMalformed : RejectReason::kStorage,
+                         ProblemOf(known.error()));
+  } else if (*known) {
+    context_.metrics.idempotent_replays.Increment();
+    response_ = Response();
+    response_.status = (*known)->status;
+    response_.body = std::move((*known)->body);
+  }
+  co_return known && !*known;
+}
+
 asio::awaitable<void> Session::HandleIngest() {
-  PreparedBatch prepared = PrepareIngest(*ingest_, workspace_->body, context_, workspace_->ingest);
+  std::string_view body = workspace_->body;
+  if (request_.idempotency_key && !ingest_->dry_run) {
+    std::optional<KeyedRequest> keyed =
+        KeyedBatch(*request_.idempotency_key, &*ingest_, &body, context_, workspace_->ingest);
+    if (keyed) {
+      const bool is_new = co_await ClaimKey(std::move(*keyed));
+      if (!is_new) co_return;
+    }
+    ingest_->claim = claim_.get();
+  }
+  PreparedBatch prepared = PrepareIngest(*ingest_, body, context_, workspace_->ingest);
   if (prepared.response) {
     response_ = std::move(*prepared.response);
     co_return;

@@ -55,6 +55,8 @@ class Session {
   boost::asio::awaitable<void> SendContinue();
   boost::asio::awaitable<void> Handle();
   boost::asio::awaitable<void> HandleIngest();
+  // False: the key's answer is known, or refused, and is the response.
+  boost::asio::awaitable<bool> ClaimKey(KeyedRequest keyed);
   boost::asio::awaitable<void> HandleQuery(boost::asio::thread_pool& pool);
   boost::asio::awaitable<bool> WriteAnswer();
   boost::asio::awaitable<bool> WriteChunks(std::string head);
@@ -85,6 +87,7 @@ class Session {
   Match match_;
   std::optional<std::string> foreign_;  // Why the request is 403.
   std::optional<IngestHead> ingest_;
+  std::unique_ptr<KeyClaim> claim_;  // Until the answer is there; not until it is sent.
   Response response_;
   AcceptedEncoding encoding_ = AcceptedEncoding::kIdentity;
   std::chrono::steady_clock::time_point body_begin_;

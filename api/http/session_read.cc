@@ -128,6 +128,12 @@ void Session::FillRequest(const RequestTarget& target) {
   request_.accept = Text(header[http::field::accept]);
   request_.content_type = Text(header[http::field::content_type]);
   request_.content_encoding = Text(header[http::field::content_encoding]);
+  const auto [key, keys_end] = header.equal_range("Idempotency-Key");
+  for (auto at = key; at != keys_end; ++at) {
+    if (request_.idempotency_key) request_.idempotency_key->append(",");
+    if (!request_.idempotency_key) request_.idempotency_key.emplace();
+    request_.idempotency_key->append(Text(at->value()));
+  }
   head_only_ = header.method() == http::verb::head;
   expects_continue_ = !http10_ && beast::iequals(header[http::field::expect], "100-continue");
   encoding_ = NegotiateEncoding(Text(header[http::field::accept_encoding]));

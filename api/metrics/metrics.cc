@@ -22,6 +22,9 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
       cells(Counter(registry, "tallyd_cells_written_total", "Cells written by stored batches.")),
       expired(Counter(registry, "tallyd_events_expired_total",
                       "Events that a table did not take because they were past its max_age.")),
+      idempotent_replays(Counter(registry, "tallyd_idempotent_replays_total",
+                                 "Requests whose Idempotency-Key had its answer already: they "
+                                 "got that answer, and had no effect.")),
       received_bytes(Counter(registry, "tallyd_http_received_bytes_total",
                              "Bytes of request bodies that came whole, as sent: "
                              "compressed, without the framing of chunks.")),

@@ -27,6 +27,7 @@ struct ApiMetrics {
   prometheus::Counter& rows;                 // tallyd_rows_written_total
   prometheus::Counter& cells;                // tallyd_cells_written_total
   prometheus::Counter& expired;              // tallyd_events_expired_total
+  prometheus::Counter& idempotent_replays;   // tallyd_idempotent_replays_total
   prometheus::Counter& received_bytes;       // tallyd_http_received_bytes_total
   prometheus::Counter& sent_bytes;           // tallyd_http_sent_bytes_total
   prometheus::Counter& rows_read;            // tallyd_query_rows_read_total

@@ -142,6 +142,18 @@ Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context) {
   return head;
 }
 
+std::optional<KeyedRequest> KeyedBatch(std::string_view key, IngestHead* head,
+                                       std::string_view* body, ApiContext& context,
+                                       IngestWorkspace& workspace) {
+  const Result<std::string_view> text = DecodedBody(head->encoding, *body, context, workspace);
+  if (!text) return std::nullopt;
+  *body = *text;
+  head->encoding = ContentEncoding::kIdentity;
+  const std::string about =
+      fmt::format("{} {}", head->format->media_types.front(), head->partial ? "partial" : "whole");
+  return KeyedRequest{"events of " + head->stream, std::string(key), PrintOf(about, *body)};
+}
+
 PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiContext& context,
                             IngestWorkspace& workspace) {
   PreparedBatch prepared;
@@ -184,6 +196,10 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
         head,
         Error(ErrorCode::kOverloaded, "counters that are held cannot be written at the moment"),
         context);
+  } else if (head.claim != nullptr) {
+    const Response answer = Counted(outcome);
+    const Status kept = head.claim->Remember({answer.status, answer.body}, prepared.batch.get());
+    if (!kept) prepared.response = Rejected(head, kept.error(), context);
   } else if (prepared.batch->empty()) {
     context.counters.Add(std::move(outcome.increments));
     prepared.response = Counted(outcome);

@@ -33,11 +33,20 @@ struct IngestHead {
   ContentEncoding encoding = ContentEncoding::kIdentity;
   bool dry_run = false;
   bool partial = false;
+  // The answer to what is committed is remembered for its key; null: there is none.
+  const KeyClaim* claim = nullptr;
 };
 
 // kNotFound for an unknown stream, kUnsupported for a type or an encoding, kInvalid for a
 // parameter.
 Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context);
+
+// What the request says, for its Idempotency-Key: two that differ in the form of the body, or in a
+// parameter that changes what is stored, are two. Undoes the encoding, in the workspace and in
+// *head, and tells the body then; empty: it cannot be undone, which PrepareIngest refuses.
+std::optional<KeyedRequest> KeyedBatch(std::string_view key, IngestHead* head,
+                                       std::string_view* body, ApiContext& context,
+                                       IngestWorkspace& workspace);
 
 struct PreparedBatch {
   std::optional<Response> response;  // Set: the answer is known, nothing is to be committed.
