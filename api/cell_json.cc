@@ -55,6 +55,9 @@ bool IsUtf8(std::string_view text) {
   return ascii || simdjson::validate_utf8(text.data(), text.size());
 }
 
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 void AppendBase64Object(std::string_view bytes, std::string* out) {
   *out += "{\"base64\":\"";
   *out += EncodeBase64(bytes);
@@ -93,8 +96,6 @@ void AppendJsonValue(const Value& value, std::string* out) {
 void AppendJsonTime(TimeUs t, std::string* out) { AppendTime(t, TimeUnit::kMilliseconds, out); }
 
 std::string EncodeBase64(std::string_view bytes) {
-  static constexpr char kDigits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
@@ -103,10 +104,28 @@ std::string EncodeBase64(std::string_view bytes) {
       group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
     }
     for (size_t j = 0; j < 4; ++j) {
-      out.push_back(i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63] : '=');
+      out.push_back(i + j <= bytes.size() ? kBase64[group >> (18 - 6 * j) & 63] : '=');
     }
   }
   return out;
+}
+
+bool DecodeBase64(std::string_view text, std::string* bytes) {
+  bytes->clear();
+  if (text.size() % 4 != 0) return false;
+  const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  uint32_t group = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_padding = i + padding >= text.size();
+    const size_t digit = is_padding ? 0 : kBase64.find(text[i]);
+    if (digit == std::string_view::npos) return false;
+    group = group << 6 | static_cast<uint32_t>(digit);
+    if (i % 4 < 3) continue;
+    for (const int shift : {16, 8, 0}) bytes->push_back(static_cast<char>(group >> shift));
+    group = 0;
+  }
+  bytes->resize(bytes->size() - padding);
+  return true;
 }
 
 void AppendJsonName(std::string_view name, std::string* out) {

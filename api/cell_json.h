@@ -22,6 +22,8 @@ void AppendJsonValue(const Value& value, std::string* out);
 // Milliseconds, with decimals where needed.
 void AppendJsonTime(TimeUs t, std::string* out);
 std::string EncodeBase64(std::string_view bytes);
+// With its padding, and nothing else; false where it is not that. *bytes is replaced.
+bool DecodeBase64(std::string_view text, std::string* bytes);
 
 // {"key": ..., "cells": {"FAMILY": {"qualifier": [{"value": ..., "ts": ...}]}}}: families in name
 // order, columns in byte order, cells newest first. `schema_table` tells which cells are

@@ -28,6 +28,9 @@ Response GetRow(const Request& request, ApiContext& context);   // {table} {key}
 Response ListTables(const Request& request, ApiContext& context);
 Response GetTable(const Request& request, ApiContext& context);  // {table}
 
+// Changing (api/mutations/).
+Response PostMutations(const Request& request, ApiContext& context);  // {table} {key}
+
 // Removing (api/removal/).
 Response DeleteEvents(const Request& request, ApiContext& context);  // {stream}
 Response DeleteRows(const Request& request, ApiContext& context);    // {table}

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "config/values/time.h"
+#include "ingest/decode/event_batch.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -25,6 +26,10 @@ Json JsonOfTime(TimeUs t);
 Json JsonOfSeconds(int64_t us);
 // Members with names are an object, others a list.
 Json JsonOfMembers(const StoreMember::Members& members);
+
+// {"errors": [{"index", "field", "detail"}], "error_count"}: those that are kept, and how many
+// there were.
+Json JsonOfErrors(const EventErrors& errors);
 
 // On one line. Never fails: of a string that is no UTF-8 the wrong bytes become U+FFFD.
 std::string Dump(const Json& value);

@@ -36,6 +36,7 @@ constexpr Route kRoutes[] = {
     {Method::kGet, "/v1/tables/{table}/rows/{key}", RunsOn::kQuery, GetRow},
     {Method::kDelete, "/v1/tables/{table}/rows/{key}", RunsOn::kQuery, DeleteRow},
     {Method::kDelete, "/v1/tables/{table}/rows/{key}/cells/{column}", RunsOn::kQuery, DeleteCells},
+    {Method::kPost, "/v1/tables/{table}/rows/{key}/mutations", RunsOn::kKeyedQuery, PostMutations},
 };
 
 std::string_view TakeSegment(std::string_view* path) {

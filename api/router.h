@@ -15,8 +15,9 @@
 namespace tallyd {
 
 // How a route runs. Inline: on the I/O thread, it never blocks. Ingest: the asynchronous write
-// path. Query: on a query thread. Operation: on a thread of its own, it may take minutes.
-enum class RunsOn : uint8_t { kInline, kIngest, kQuery, kOperation };
+// path. Query: on a query thread; keyed: when nobody else has its Idempotency-Key. Operation: on a
+// thread of its own, it may take minutes.
+enum class RunsOn : uint8_t { kInline, kIngest, kQuery, kKeyedQuery, kOperation };
 
 struct Route {
   Method method;
@@ -25,6 +26,11 @@ struct Route {
   RunsOn runs_on;
   Handler handler;  // Null for kIngest.
 };
+
+// Whether an Idempotency-Key of its requests counts.
+inline bool TakesKey(const Route& route) {
+  return route.runs_on == RunsOn::kIngest || route.runs_on == RunsOn::kKeyedQuery;
+}
 
 std::string_view MethodName(Method method);
 

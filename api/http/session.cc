@@ -8,6 +8,7 @@
 #include "api/http/blocking_call.h"
 #include "api/http/header_guard.h"
 #include "api/http/wire.h"
+#include "api/mutations/mutations.h"
 
 namespace tallyd {
 
@@ -122,7 +123,7 @@ std::optional<Response> Session::RefusalBeforeBody() {
   if (!params) return Rejected(RejectReason::kMalformed, ProblemOf(params.error()));
   request_.params = std::move(*params);
   request_.arguments = std::move(match_.arguments);
-  if (request_.idempotency_key && Routes()[match_.route].runs_on == RunsOn::kIngest) {
+  if (request_.idempotency_key && TakesKey(Routes()[match_.route])) {
     const Status good = CheckIdempotencyKey(*request_.idempotency_key);
     if (!good) return Rejected(RejectReason::kMalformed, ProblemOf(good.error()));
   }
@@ -165,6 +166,9 @@ asio::awaitable<void> Session::Handle() {
       break;
     case RunsOn::kQuery:
       co_await HandleQuery(server_.query_pool());
+      break;
+    case RunsOn::kKeyedQuery:
+      co_await HandleKeyedQuery();
       break;
     case RunsOn::kOperation:
       co_await HandleQuery(server_.operation_pool());
@@ -210,6 +214,17 @@ asio::awaitable<void> Session::HandleIngest() {
   response_ = AnswerIngest(*ingest_, prepared, committed, context_);
 }
 
+asio::awaitable<void> Session::HandleKeyedQuery() {
+  if (request_.idempotency_key) {
+    if (workspace_) request_.body = workspace_->body;
+    KeyedRequest keyed = KeyedMutations(request_);
+    const bool is_new = co_await ClaimKey(std::move(keyed));
+    if (!is_new) co_return;
+    request_.claim = claim_.get();
+  }
+  co_await HandleQuery(server_.query_pool());
+}
+
 namespace {
 
 constexpr size_t kMaxWaitingQueries = 1024;
@@ -245,10 +260,13 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
   --server_.waiting_queries();
 }
 
-// Batches are too many for a line each: their refusals are sampled.
+// Batches are too many for a line each: their refusals are sampled. So are mutations: of these the
+// refused ones have a line.
 void Session::LogChange() {
   if (request_.method == Method::kGet || match_.route == UnmatchedRoute()) return;
-  if (Routes()[match_.route].runs_on == RunsOn::kIngest) return;
+  const RunsOn runs_on = Routes()[match_.route].runs_on;
+  if (runs_on == RunsOn::kIngest) return;
+  if (runs_on == RunsOn::kKeyedQuery && response_.status < 300) return;
   constexpr size_t kShownBytes = 1000;
   std::string what = request_.path;
   if (!request_.query.empty()) what.append("?").append(request_.query);

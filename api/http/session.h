@@ -57,6 +57,7 @@ class Session {
   boost::asio::awaitable<void> HandleIngest();
   // False: the key's answer is known, or refused, and is the response.
   boost::asio::awaitable<bool> ClaimKey(KeyedRequest keyed);
+  boost::asio::awaitable<void> HandleKeyedQuery();
   boost::asio::awaitable<void> HandleQuery(boost::asio::thread_pool& pool);
   boost::asio::awaitable<bool> WriteAnswer();
   boost::asio::awaitable<bool> WriteChunks(std::string head);

@@ -9,17 +9,6 @@ namespace tallyd {
 
 namespace {
 
-Json JsonOfErrors(const EventErrors& errors) {
-  Json kept = Json::array();
-  for (const EventError& error : errors.kept()) {
-    Json one = {{"index", error.index}};
-    if (!error.field.empty()) one["field"] = JsonOfText(error.field);
-    one["detail"] = JsonOfText(error.detail);
-    kept.push_back(std::move(one));
-  }
-  return {{"errors", std::move(kept)}, {"error_count", errors.count()}};
-}
-
 Response RefusedBatch(const EventErrors& errors, size_t seen) {
   const EventError& first = errors.kept().front();
   return Problem(400,

@@ -54,5 +54,19 @@ TEST(CellJsonTest, Base64PadsToFour) {
   EXPECT_EQ(EncodeBase64("foo"), "Zm9v");
 }
 
+TEST(CellJsonTest, Base64ComesBackOrIsRefused) {
+  std::string every;
+  for (int byte = 0; byte < 256; ++byte) every.push_back(static_cast<char>(byte));
+  for (size_t size = 0; size <= every.size(); ++size) {
+    std::string bytes;
+    ASSERT_TRUE(DecodeBase64(EncodeBase64(every.substr(0, size)), &bytes));
+    EXPECT_EQ(bytes, every.substr(0, size));
+  }
+  for (const char* wrong : {"A", "AA", "AAA", "A===", "====", "AA=A", "AA-_", "AAA\n", "A A="}) {
+    std::string bytes;
+    EXPECT_FALSE(DecodeBase64(wrong, &bytes)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -35,6 +35,7 @@ CONTRACT = {
     ("GET", "/v1/tables/METRIC/rows"), ("DELETE", "/v1/tables/METRIC/rows"),
     ("GET", f"/v1/tables/METRIC/rows/{ROW}"), ("DELETE", f"/v1/tables/METRIC/rows/{ROW}"),
     ("DELETE", f"/v1/tables/METRIC/rows/{ROW}/cells/METRIC:v"),
+    ("POST", f"/v1/tables/METRIC/rows/{ROW}/mutations"),
     ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/v1/status"),
     ("POST", "/-/reload"),
     ("POST", "/-/settle"), ("POST", "/-/trust-clock"), ("POST", "/v1/backup"),

@@ -1,0 +1,173 @@
+#include "api/mutations/mutations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "api/handlers.h"
+#include "api/json.h"
+#include "api/mutations/mutation_reader.h"
+#include "api/rows/row_query.h"
+#include "ingest/decode/decode.h"
+#include "ingest/map/seen_fields.h"
+#include "ingest/unmap/rule_inverse.h"
+
+namespace tallyd {
+namespace {
+
+// What is done to one row, put into a batch. A delete hides what was put before it, and nothing
+// that comes; between two of them what is set at one time is put as what one event wrote.
+class RowChange {
+ public:
+  RowChange(const TableInfo& stored, std::string_view key, Batch* batch)
+      : stored_(stored), key_(key), batch_(*batch) {}
+
+  void Add(const Mutation& mutation) {
+    if (mutation.kind == Mutation::Kind::kDelete) return Delete(mutation);
+    const ColumnRef column{*mutation.family, *mutation.qualifier};
+    if (mutation.kind != Mutation::Kind::kSet) {
+      Put(mutation.time, {column}, {mutation.value});
+      return;
+    }
+    Cells& cells = set_[mutation.time];
+    const auto known = std::find(cells.columns.begin(), cells.columns.end(), column);
+    if (known == cells.columns.end()) {
+      cells.columns.push_back(column);
+      cells.values.push_back(mutation.value);
+    } else {
+      cells.values[static_cast<size_t>(known - cells.columns.begin())] = mutation.value;
+    }
+  }
+
+  // How many cells were put; a cell twice is one.
+  uint64_t Finish() {
+    PutWhatIsSet();
+    return counts_.cells();
+  }
+
+ private:
+  struct Cells {
+    std::vector<ColumnRef> columns;
+    std::vector<Value> values;
+  };
+
+  void Delete(const Mutation& mutation) {
+    PutWhatIsSet();
+    DeleteSpec what;
+    what.rows = RangeOfKey(key_);
+    what.family = mutation.family;
+    if (mutation.qualifier) what.qualifier = std::string(*mutation.qualifier);
+    what.cells = mutation.cells;
+    batch_.Delete(stored_, what);
+  }
+
+  void Put(TimeUs time, const std::vector<ColumnRef>& columns, const std::vector<Value>& values) {
+    batch_.Put(stored_, key_, time, columns, values);
+    counts_.Add(stored_, key_, time, columns, values);
+  }
+
+  void PutWhatIsSet() {
+    for (const auto& [time, cells] : set_) Put(time, cells.columns, cells.values);
+    set_.clear();
+  }
+
+  const TableInfo& stored_;
+  const std::string_view key_;
+  Batch& batch_;
+  std::map<TimeUs, Cells> set_;
+  BatchCounts counts_;
+};
+
+// The field whose values a column of this meaning holds; empty: none alone.
+std::string_view FieldOf(const ColumnMeaning& meaning) {
+  if (meaning.measured == ColumnMeaning::Measured::kFixed) return meaning.field;
+  if (meaning.rule == nullptr || meaning.rule->per_field) return {};
+  const ValueTemplate& value = meaning.rule->value;
+  return value.is_one_placeholder() ? std::string_view(value.segments()[0].field)
+                                    : std::string_view();
+}
+
+// What the stream's events are known to have: a column may be the first of its field.
+void AddFields(const std::vector<Mutation>& mutations, const TableInfo& stored, const Table& table,
+               Batch* batch) {
+  const std::vector<std::string> spellings;
+  const RuleInverse inverse(table, stored, spellings);
+  for (const Mutation& mutation : mutations) {
+    if (mutation.kind == Mutation::Kind::kDelete) continue;
+    const ColumnMeaning meaning = inverse.Read({*mutation.family, *mutation.qualifier});
+    const std::string_view field = FieldOf(meaning);
+    if (field.empty()) continue;
+    // An aggregate cell is read as a number.
+    const Value& value = mutation.kind == Mutation::Kind::kSet ? mutation.value : Value::Int(0);
+    batch->AddField(table.stream, field, TypeBitsOf(value, 0));
+  }
+}
+
+Response Refused(const EventErrors& errors, size_t seen) {
+  const EventError& first = errors.kept().front();
+  const std::string where = first.field.empty() ? "" : first.field + ": ";
+  return Problem(400,
+                 fmt::format("{} of {} mutations refused, nothing was changed; the first: mutation "
+                             "{}: {}{}",
+                             errors.count(), seen, first.index, where, first.detail),
+                 JsonOfErrors(errors));
+}
+
+// What can be said without reading the list.
+Status CheckHead(const Request& request) {
+  if (Status known = request.params.RefuseUnknown({}); !known) return known;
+  if (FindBodyFormat(request.content_type) != FindBodyFormat("application/json") ||
+      !request.content_encoding.empty()) {
+    return Error(ErrorCode::kUnsupported, "mutations come as application/json, not encoded");
+  }
+  const std::string& key = request.arguments[1];
+  if (key.size() <= kMaxRowKeyBytes) return {};
+  return Invalid(
+      fmt::format("the row key has {} bytes; 1 to {} are taken", key.size(), kMaxRowKeyBytes));
+}
+
+}  // namespace
+
+KeyedRequest KeyedMutations(const Request& request) {
+  return {"mutations of " + request.arguments[0], *request.idempotency_key,
+          PrintOf(request.arguments[1], request.body)};
+}
+
+Response PostMutations(const Request& request, ApiContext& context) {
+  const auto snapshot = context.snapshot();
+  const Result<TablePtr> stored = FindStoredTable(context.store, request.arguments[0]);
+  if (!stored) return ProblemOf(stored.error());
+  if (const Status good = CheckHead(request); !good) return ProblemOf(good.error());
+  const Table* const table = snapshot->schema->FindTable((*stored)->name);
+  if (table == nullptr) {
+    return Problem(409, fmt::format("table {} is not in the configuration: its rows can be read "
+                                    "and removed, not changed",
+                                    (*stored)->name));
+  }
+  MutationReader reader(**stored, *table);
+  const Result<std::vector<Mutation>> mutations = reader.Read(request.body);
+  if (!mutations) return ProblemOf(mutations.error());
+  if (!reader.errors().empty()) return Refused(reader.errors(), mutations->size());
+  std::unique_ptr<Batch> batch = context.store.NewBatch();
+  RowChange change(**stored, request.arguments[1], batch.get());
+  for (const Mutation& mutation : *mutations) change.Add(mutation);
+  const uint64_t cells = change.Finish();
+  const uint64_t rows = mutations->empty() ? 0 : 1;
+  AddFields(*mutations, **stored, *table, batch.get());
+  Response answer =
+      Response::Of(200, {{"mutations", mutations->size()}, {"rows", rows}, {"cells", cells}});
+  if (request.claim != nullptr) {
+    const Status kept = request.claim->Remember({answer.status, answer.body}, batch.get());
+    if (!kept) return ProblemOf(kept.error());
+  }
+  if (batch->empty()) return answer;
+  if (const Status done = context.store.Commit(std::move(batch)); !done) {
+    return ProblemOf(done.error());
+  }
+  context.metrics.rows.Increment(static_cast<double>(rows));
+  context.metrics.cells.Increment(static_cast<double>(cells));
+  return answer;
+}
+
+}  // namespace tallyd
