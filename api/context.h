@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/heat/heat_map.h"
 #include "api/helpers.h"
 #include "api/idempotency/keys.h"
 #include "api/metrics/metrics.h"
@@ -69,6 +70,7 @@ struct ApiContext {
   Helpers helpers;
   HeldCounters counters;
   IdempotencyKeys keys;
+  HeatMap heat;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
   void set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {

@@ -46,6 +46,7 @@ Response PostDaily(const Request& request, ApiContext& context);  // {table}
 Response GetHealth(const Request& request, ApiContext& context);
 Response GetReady(const Request& request, ApiContext& context);
 Response GetMetrics(const Request& request, ApiContext& context);
+Response GetHeatmap(const Request& request, ApiContext& context);  // api/routes/heatmap.cc
 Response GetStatus(const Request& request, ApiContext& context);
 Response PostReload(const Request& request, ApiContext& context);
 Response PostBackup(const Request& request, ApiContext& context);

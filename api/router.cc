@@ -18,6 +18,7 @@ constexpr Route kRoutes[] = {
     {Method::kPost, "/v1/backup", RunsOn::kOperation, PostBackup},
     {Method::kGet, "/v1/status", RunsOn::kQuery, GetStatus},
     {Method::kGet, "/v1/lint", RunsOn::kQuery, GetLint},
+    {Method::kGet, "/v1/heatmap", RunsOn::kQuery, GetHeatmap},
     {Method::kGet, "/v1/streams", RunsOn::kQuery, ListStreams},
     {Method::kGet, "/v1/streams/{stream}", RunsOn::kQuery, GetStream},
     {Method::kGet, "/v1/streams/{stream}/fields", RunsOn::kQuery, ListFields},

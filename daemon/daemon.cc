@@ -170,6 +170,7 @@ Status Daemon::Start() {
   nightly_->Configure(config_.schema);
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
+  heat_keeper_ = std::make_unique<HeatKeeper>(&context_->heat, store_.get(), &clock_);
   server_ = std::make_unique<HttpServer>(*context_);
   if (Status listening = server_->Listen(); !listening) return listening;
   NoteConfiguration(true);
@@ -236,6 +237,7 @@ void Daemon::Stop() {
   server_->Drain();
   flusher_->Stop();
   context_->keys.Stop();
+  heat_keeper_->Stop();
   // The store still answers to connections that were cut: their event loops outlive it.
   store_->Close();
   server_.reset();

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 
+#include "api/heat/heat_keeper.h"
 #include "api/http/server.h"
 #include "config/file/config.h"
 #include "daemon/service_manager.h"
@@ -62,6 +63,7 @@ class Daemon {
   std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<CounterFlusher> flusher_;
+  std::unique_ptr<HeatKeeper> heat_keeper_;
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;
 };

@@ -205,6 +205,7 @@ Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Sta
   context.metrics.rows.Increment(static_cast<double>(prepared.outcome.rows));
   context.metrics.cells.Increment(static_cast<double>(prepared.outcome.cells));
   context.metrics.expired.Increment(static_cast<double>(prepared.outcome.expired));
+  context.heat.Add(HeatMetric::kWrites, prepared.outcome.stems, context.clock.Now());
   return Counted(prepared.outcome);
 }
 

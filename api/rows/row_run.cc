@@ -16,15 +16,23 @@ RowRun::RowRun(RowQuery query, ApiContext& context)
 RowRun::~RowRun() {
   context_.metrics.rows_read.Increment(static_cast<double>(read_));
   context_.metrics.rows_returned.Increment(static_cast<double>(returned_));
+  context_.heat.Add(HeatMetric::kReads, stems_, context_.clock.Now());
 }
 
 Result<bool> RowRun::Next() {
   while (true) {
     const Result<bool> more = scan_->Next();
     if (!more || !*more) return more;
-    ++read_;
+    CountRow();
     if (!query_.value || FilterByValue()) return true;
   }
+}
+
+void RowRun::CountRow() {
+  ++read_;
+  const std::string_view key = scan_->row().key;
+  const size_t stem = query_.table == nullptr ? key.size() : query_.table->row_key.StemSize(key);
+  stems_.AddRead(query_.stored->id, key.substr(0, stem), {0, stem == key.size(), 1});
 }
 
 // Keeps the cells whose text is the one asked for.

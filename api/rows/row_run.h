@@ -30,6 +30,7 @@ class RowRun {
  private:
   const Row& row() const { return query_.value ? filtered_ : scan_->row(); }
   bool FilterByValue();
+  void CountRow();
 
   RowQuery query_;
   ApiContext& context_;
@@ -39,6 +40,7 @@ class RowRun {
   std::string scratch_;
   std::chrono::steady_clock::time_point opened_;
   uint64_t read_ = 0;
+  RowStems stems_;  // Of the rows read.
   uint64_t returned_ = 0;
 };
 

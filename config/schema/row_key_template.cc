@@ -138,4 +138,21 @@ std::optional<TimeUs> RowKeyTemplate::FindDay(std::string_view key) const {
   return std::nullopt;
 }
 
+size_t RowKeyTemplate::StemSize(std::string_view key) const {
+  std::string_view rest = key;
+  for (const Segment& segment : segments_) {
+    if (segment.ends_stem()) return key.size() - rest.size();
+    size_t extent = segment.literal.size();
+    if (segment.is_literal()) {
+      if (!rest.starts_with(segment.literal)) return key.size();
+    } else {
+      extent = ExtentByForm(segment, rest);
+      if (extent == 0) extent = FindStop(rest, segment.stop);
+    }
+    if (extent > rest.size()) return key.size();
+    rest.remove_prefix(extent);
+  }
+  return key.size();
+}
+
 }  // namespace tallyd

@@ -56,6 +56,9 @@ class RowKeyTemplate {
   // Splits a key into its placeholders' values. `scratch` owns decoded text; both outputs are
   // cleared first. Error: the template cannot have made this key.
   Status ReadBack(std::string_view key, std::string* scratch, std::vector<KeyField>* fields) const;
+  // The size of the key's stem: what stands before its time. All of the key where it has no time,
+  // or where the template cannot have made it.
+  size_t StemSize(std::string_view key) const;
 
  private:
   std::string text_;

@@ -30,6 +30,8 @@ struct Segment {
 
   bool is_literal() const { return field.empty(); }
   bool is_salt() const { return spec.kind == SpecKind::kSalt; }
+  // A key's stem is what stands before its time. A salt of the time spreads rows, as a field does.
+  bool ends_stem() const { return of_time_field && !is_salt(); }
 };
 
 // Whether the text of this placeholder gives back a value of an event: of a salt it does not, nor

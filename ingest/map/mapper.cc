@@ -75,7 +75,7 @@ std::vector<TablePtr> InfosOf(const Schema& schema, const Stream& stream, const 
 
 }  // namespace
 
-void MapOutcome::Add(MapOutcome other) {
+void MapOutcome::Add(MapOutcome&& other) {
   events += other.events;
   held += other.held;
   increments.Append(std::move(other.increments));
@@ -83,6 +83,11 @@ void MapOutcome::Add(MapOutcome other) {
   cells += other.cells;
   expired += other.expired;
   errors.Merge(other.errors);
+  if (stems.tables().empty()) {
+    stems = std::move(other.stems);
+  } else {
+    stems.Append(other.stems);
+  }
 }
 
 struct Mapper::Impl {
@@ -301,6 +306,8 @@ bool Mapper::Impl::PutRows(size_t event, MapCall* call) {
     if (call->held.Holds(*row.mapping)) continue;
     const TableInfo& table = *row.mapping->info;
     const std::span<const Value> values = renderer.values(row);
+    call->outcome->stems.Add(table.id, row.key.substr(0, row.stem_size),
+                             {row.time, row.stem_size == row.key.size(), 1});
     if (row.set != nullptr) {
       call->batch->Put(table, row.key, row.time, *row.set, values);
       call->counts.Add(table, row.key, row.time, *row.set, values);

@@ -14,6 +14,7 @@
 #include "ingest/decode/event_batch.h"
 #include "ingest/decode/shape.h"
 #include "ingest/hold/held_counters.h"
+#include "ingest/map/row_stems.h"
 #include "storage/batch.h"
 #include "storage/store.h"
 
@@ -30,9 +31,10 @@ struct MapOutcome {
   uint64_t held = 0;
   HeldIncrements increments;
   EventErrors errors;  // Decoding errors included, in order of index.
+  RowStems stems;      // Of each row that each event writes.
 
   // Another stream's part of the same request: no table is fed by both.
-  void Add(MapOutcome other);
+  void Add(MapOutcome&& other);
 };
 
 class Mapper {

@@ -46,8 +46,8 @@ RowRenderer::Outcome RowRenderer::Render(const TableMapping& mapping, const Even
 RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const RowMapping& row,
                                             const Event& event, const TableTime& time) {
   if (!RenderKey(mapping, row, event, time)) return Outcome::kRefused;
-  PendingRow pending{&mapping, arena_.Copy(text_), time.t, row.set, values_.size(),
-                     0,        columns_.size()};
+  PendingRow pending{&mapping, arena_.Copy(text_), time.t,    row.set, values_.size(),
+                     0,        columns_.size(),    stem_size_};
   if (!row.gather.empty()) {
     for (const uint32_t field : row.gather) values_.push_back(event.values[field]);
   } else {
@@ -121,10 +121,12 @@ void RowRenderer::AddByCellTime(const RowMapping& row, const PendingRow& pending
   }
 }
 
-// Leaves the key in text_.
+// Leaves the key in text_, and the size of its stem in stem_size_.
 bool RowRenderer::RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                             const TableTime& time) {
+  stem_size_ = std::string::npos;
   if (!RenderText(row.key, TemplateUse::kKey, event, time)) return false;
+  stem_size_ = std::min(stem_size_, text_.size());
   if (text_.size() > kMaxRowKeyBytes) {
     return Refuse({}, fmt::format("its row key in {} would have {} bytes; at most {} are stored",
                                   mapping.table->name, text_.size(), kMaxRowKeyBytes));
@@ -190,6 +192,7 @@ bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, c
     } else {
       segment = std::get<TimePart>(part).segment;
     }
+    if (segment->ends_stem()) stem_size_ = std::min(stem_size_, text_.size());
     const Status status = AppendPlaceholder(*segment, value, time, use, &text_);
     if (!status) return Refuse(segment->field, status.error().message());
   }

@@ -30,6 +30,7 @@ struct PendingRow {
   size_t first_value = 0;
   size_t value_count = 0;
   size_t first_column = 0;
+  size_t stem_size = 0;  // Of the key: what stands before its time (RowKeyTemplate::StemSize).
 };
 
 class RowRenderer {
@@ -72,6 +73,7 @@ class RowRenderer {
   std::vector<ColumnRef> columns_;
   std::vector<FamilyId> expired_;  // Families that would have forgotten the event already.
   std::string text_;
+  size_t stem_size_ = 0;  // Of the key that was rendered last.
   std::vector<BlobField> blob_;
   std::vector<size_t> order_;
   std::vector<TimeUs> times_;  // Distinct, of the cells of an aggregate row.

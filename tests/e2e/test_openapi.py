@@ -37,6 +37,7 @@ CONTRACT = {
     ("DELETE", f"/v1/tables/METRIC/rows/{ROW}/cells/METRIC:v"),
     ("POST", f"/v1/tables/METRIC/rows/{ROW}/mutations"),
     ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/v1/status"),
+    ("GET", "/v1/heatmap"),
     ("POST", "/-/reload"),
     ("POST", "/-/settle"), ("POST", "/-/trust-clock"), ("POST", "/v1/backup"),
 }
@@ -100,6 +101,8 @@ class OpenApiTest(E2eTest):
         else:
             headers["Content-Type"] = content_type
         params = {"field": "hostname"} if path.endswith("/values") else {}
+        if path == "/v1/heatmap":
+            params = {"table": "METRIC"}
         if path.endswith("/events") and method == "GET":
             params = {"hostname": "a"}
         return self.tallyd.request(method, path, body, headers, params)

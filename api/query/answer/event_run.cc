@@ -45,6 +45,7 @@ EventRun::~EventRun() {
   context_.metrics.rows_returned.Increment(static_cast<double>(returned_));
   context_.metrics.unreadable_rows.Increment(static_cast<double>(counters_.unreadable_rows));
   if (plan_.standing == Standing::kPartial) context_.metrics.incomplete.Increment();
+  context_.heat.Add(HeatMetric::kReads, counters_.stems, context_.clock.Now());
 }
 
 Status EventRun::Start() {
@@ -303,6 +304,7 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfPieces(
   for (const auto& scan : scans) {
     counters_.rows_read += scan->counters().rows_read;
     counters_.unreadable_rows += scan->counters().unreadable_rows;
+    counters_.stems.Append(scan->counters().stems);
   }
   std::unique_ptr<Downsampler> steps;
   for (size_t i = 0; i < scans.size(); ++i) {

@@ -65,10 +65,10 @@ Result<bool> PartScan::NextRow() {
     at_run_ = runs_ && runs_->run() != nullptr;
     if (at_run_) {
       const ColumnRun& found = *runs_->run();
-      input_.counters->rows_read += found.key_time == KeyTime::kNone ? 1 : found.times.size();
+      CountRows(found.first_key, found.key_time == KeyTime::kNone ? 1 : found.times.size());
       return true;
     }
-    ++input_.counters->rows_read;
+    CountRows(row().key, 1);
     if (!reader_.BeginRow(row())) {
       ++input_.counters->unreadable_rows;
       continue;
@@ -78,6 +78,13 @@ Result<bool> PartScan::NextRow() {
     parts_read_ = 0;
     return true;
   }
+}
+
+void PartScan::CountRows(std::string_view key, size_t rows) {
+  input_.counters->rows_read += rows;
+  const size_t stem = input_.table->row_key.StemSize(key);
+  input_.counters->stems.AddRead(input_.stored->id, key.substr(0, stem),
+                                 {0, stem == key.size(), static_cast<uint32_t>(rows)});
 }
 
 // Reads the row's next part; false when nothing of it is accepted. Leaves the row behind its last

@@ -14,6 +14,7 @@
 
 #include "api/query/ask/candidate.h"
 #include "api/query/scan/event_filter.h"
+#include "ingest/map/row_stems.h"
 #include "ingest/unmap/row_reader.h"
 #include "storage/store.h"
 
@@ -22,6 +23,7 @@ namespace tallyd {
 struct ScanCounters {
   uint64_t rows_read = 0;
   uint64_t unreadable_rows = 0;
+  RowStems stems;  // Of the rows read.
 };
 
 // What all scans of one query share; it and what it points to outlive them.
@@ -79,6 +81,7 @@ class PartScan {
   ScanSpec SpecOf(std::vector<KeyRange> ranges, const TimeRange& time) const;
   const Row& row() const { return runs_ ? runs_->row() : scan_->row(); }
   Result<bool> NextRow();
+  void CountRows(std::string_view key, size_t rows);
   bool ReadNextPart();
   bool ReadWholeRow();
   void Accept(size_t count);

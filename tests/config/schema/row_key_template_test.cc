@@ -29,6 +29,22 @@ TEST(RowKeyTemplateTest, S27_DelimitedSegments) {
             "phone#4c410523#20200501");
 }
 
+TEST(RowKeyTemplateTest, AStemIsWhatStandsBeforeTheTime) {
+  const auto stem_of = [](std::string_view row_key, std::string_view key) {
+    return std::string(key.substr(0, RowKeyTemplate::Parse(row_key, "ts")->StemSize(key)));
+  };
+  EXPECT_EQ("BATTERY#", stem_of("BATTERY#{ts:ms}", "BATTERY#1425213901001"));
+  EXPECT_EQ("BATTERY#", stem_of("BATTERY#{ts}", "BATTERY#1425213901001"));
+  EXPECT_EQ("BATTERY#Jo#", stem_of("BATTERY#{USER}#{ts:ms}", "BATTERY#Jo#1425213901002"));
+  EXPECT_EQ("BATTERY#2#", stem_of("BATTERY#{ts:salt(3)}#{ts:ms}", "BATTERY#2#1425213901002"));
+  EXPECT_EQ("0000987654#", stem_of("{meter:zero(10)}#{ts:day}", "0000987654#20170726"));
+  EXPECT_EQ("a#", stem_of("{h}#{ts:day}#{x}", "a#20170726#b"));
+  EXPECT_EQ("", stem_of("{ts:ms}#{h}", "1425213901002#b"));
+  EXPECT_EQ("a#b", stem_of("{h}#{x}", "a#b"));
+  EXPECT_EQ("other", stem_of("BATTERY#{ts:ms}", "other"));
+  EXPECT_EQ("a", stem_of("{h}#{ts:ms}", "a"));
+}
+
 TEST(RowKeyTemplateTest, S28_PromotedFieldStandsInTheKey) {
   struct Row {
     std::string_view user;

@@ -1,0 +1,40 @@
+// HeatKeeper: a thread that saves the heat map about once a minute. It begins in the constructor;
+// Stop ends it and saves a last time, before the store closes. What cannot be saved is logged, and
+// tried again a minute later.
+#ifndef TALLYD_API_HEAT_HEAT_KEEPER_H_
+#define TALLYD_API_HEAT_HEAT_KEEPER_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "api/heat/heat_map.h"
+
+namespace tallyd {
+
+class HeatKeeper {
+ public:
+  // All outlive it.
+  HeatKeeper(HeatMap* heat, Store* store, const Clock* clock);
+  ~HeatKeeper();
+  HeatKeeper(const HeatKeeper&) = delete;
+  HeatKeeper& operator=(const HeatKeeper&) = delete;
+
+  void Stop();  // Idempotent.
+
+ private:
+  void Run();
+  void Save();
+
+  HeatMap& heat_;
+  Store& store_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_HEAT_HEAT_KEEPER_H_

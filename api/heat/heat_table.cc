@@ -1,0 +1,222 @@
+#include "api/heat/heat_table.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "config/schema/key_ranges.h"
+
+namespace tallyd {
+namespace {
+
+// Enough to tell a share of a thousandth.
+constexpr size_t kSamples = 8 * kMaxHeatRanges;
+
+// The first eight bytes, as a number that sorts like them.
+uint64_t HeadOf(std::string_view text) {
+  uint64_t head = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    head = head << 8 | (i < text.size() ? static_cast<uint8_t>(text[i]) : 0u);
+  }
+  return head;
+}
+
+// The first that is not less, without a branch that is guessed wrong.
+size_t LowerBound(const std::vector<uint64_t>& sorted, uint64_t sought) {
+  const uint64_t* base = sorted.data();
+  for (size_t left = sorted.size(); left > 1;) {
+    const size_t half = left / 2;
+    base += base[half - 1] < sought ? half : 0;
+    left -= half;
+  }
+  return static_cast<size_t>(base - sorted.data()) + (*base < sought ? 1 : 0);
+}
+
+size_t CommonSize(std::string_view a, std::string_view b) {
+  const size_t most = std::min(a.size(), b.size());
+  size_t size = 0;
+  while (size < most && a[size] == b[size]) ++size;
+  return size;
+}
+
+std::string EndOf(std::string_view stem, bool is_whole) {
+  return is_whole ? std::string(stem) + '\0' : PrefixRange(stem).end;
+}
+
+}  // namespace
+
+size_t HeatTable::StemHash::operator()(std::string_view stem) const {
+  return XXH3_64bits(stem.data(), stem.size());
+}
+
+void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
+  const std::lock_guard lock(mutex_);
+  if (minute != minute_) CloseMinute();
+  minute_ = minute;
+  changed_ = true;
+  for (const RowStems::Entry& entry : touched.entries) {
+    const std::string_view stem = touched.StemOf(entry);
+    Slot& slot = slots_[is_partition_ ? FindInPartition(stem) : Find(stem, entry.rows.is_whole)];
+    slot.rows += entry.rows.count;
+    if (entry.rows.time >= slot.newest) {
+      slot.newest = entry.rows.time;
+      slot.at_end += entry.rows.count;
+    }
+  }
+}
+
+uint32_t HeatTable::Find(std::string_view stem, bool is_whole) {
+  if (const auto found = numbers_.find(stem); found != numbers_.end()) return found->second;
+  if (slots_.size() == kMaxHeatRanges) {
+    MakePartition();
+    return FindInPartition(stem);
+  }
+  const auto number = static_cast<uint32_t>(slots_.size());
+  slots_.push_back({std::string(stem), is_whole, 0, 0, 0});
+  numbers_.emplace(slots_.back().stem, number);
+  return number;
+}
+
+void HeatTable::MakePartition() {
+  is_partition_ = true;
+  numbers_.clear();
+  order_.resize(slots_.size());
+  std::iota(order_.begin(), order_.end(), 0u);
+  std::sort(order_.begin(), order_.end(),
+            [&](uint32_t a, uint32_t b) { return slots_[a].stem < slots_[b].stem; });
+  const std::string& first = slots_[order_.front()].stem;
+  common_ = first.substr(0, CommonSize(first, slots_[order_.back()].stem));
+  heads_.clear();
+  for (const uint32_t number : order_) {
+    heads_.push_back(HeadOf(std::string_view(slots_[number].stem).substr(common_.size())));
+  }
+}
+
+// The last range that starts at the stem or before; the first one begins with the table.
+uint32_t HeatTable::FindInPartition(std::string_view stem) {
+  Sample(stem);
+  auto begin = order_.begin();
+  auto end = order_.end();
+  if (stem.starts_with(common_)) {
+    const uint64_t head = HeadOf(stem.substr(common_.size()));
+    const size_t low = LowerBound(heads_, head);
+    size_t high = low;
+    while (high < heads_.size() && heads_[high] == head) ++high;
+    end = begin + static_cast<std::ptrdiff_t>(high);
+    begin += static_cast<std::ptrdiff_t>(low);
+  }
+  const auto behind = std::upper_bound(
+      begin, end, stem,
+      [&](std::string_view sought, uint32_t number) { return sought < slots_[number].stem; });
+  return behind == order_.begin() ? order_.front() : *(behind - 1);
+}
+
+// Each stem is among the samples about as likely as any other: of n that came, every
+// n / kSamples-th takes the place of another.
+void HeatTable::Sample(std::string_view stem) {
+  ++sampled_of_;
+  if (samples_.size() < kSamples) {
+    samples_.emplace_back(stem);
+    return;
+  }
+  if (--until_sample_ > 0) return;
+  random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+  samples_[(random_ >> 48) % kSamples].assign(stem);
+  until_sample_ = 1 + (random_ >> 16) % (2 * sampled_of_ / kSamples);
+}
+
+void HeatTable::CloseMinute() {
+  HeatMinute minute;
+  minute.minute = minute_;
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    if (slot.rows > 0) minute.cells.push_back({number, slot.rows, slot.at_end});
+    slot.rows = 0;
+    slot.at_end = 0;
+  }
+  if (!minute.cells.empty()) minutes_.push_back(std::move(minute));
+}
+
+HeatChunk HeatTable::ChunkLocked() const {
+  HeatChunk chunk;
+  chunk.is_partition = is_partition_;
+  chunk.minutes = minutes_;
+  HeatMinute running;
+  running.minute = minute_;
+  for (const Slot& slot : slots_) {
+    const auto number = static_cast<uint32_t>(chunk.ranges.size());
+    chunk.ranges.push_back({slot.stem, EndOf(slot.stem, slot.is_whole)});
+    if (slot.rows > 0) running.cells.push_back({number, slot.rows, slot.at_end});
+  }
+  if (!running.cells.empty()) chunk.minutes.push_back(std::move(running));
+  if (is_partition_) {
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const bool is_last = i + 1 == order_.size();
+      chunk.ranges[order_[i]].end = is_last ? std::string() : slots_[order_[i + 1]].stem;
+    }
+    chunk.ranges[order_.front()].start.clear();
+  }
+  Coarsen(&chunk, kMaxHeatRanges);
+  return chunk;
+}
+
+HeatChunk HeatTable::Chunk() const {
+  const std::lock_guard lock(mutex_);
+  return ChunkLocked();
+}
+
+bool HeatTable::TakeChanged() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(changed_, false);
+}
+
+void HeatTable::MarkChanged() {
+  const std::lock_guard lock(mutex_);
+  changed_ = true;
+}
+
+HeatChunk HeatTable::Roll() {
+  const std::lock_guard lock(mutex_);
+  HeatChunk chunk = ChunkLocked();
+  minutes_.clear();
+  changed_ = false;
+  if (is_partition_) {
+    CutByLoad();
+  } else {
+    numbers_.clear();
+    slots_.clear();
+  }
+  return chunk;
+}
+
+// Few samples say nothing of a thousand ranges: then these stay.
+void HeatTable::CutByLoad() {
+  for (Slot& slot : slots_) slot.rows = slot.at_end = 0;
+  std::vector<std::string> samples = std::exchange(samples_, {});
+  sampled_of_ = 0;
+  until_sample_ = 1;
+  if (samples.size() < kSamples) return;
+  std::sort(samples.begin(), samples.end());
+  const size_t share = kSamples / kMaxHeatRanges * 2;
+  std::deque<Slot> cut;
+  size_t taken = share;  // By the range that is being filled.
+  for (size_t begin = 0; begin < samples.size();) {
+    const auto end =
+        static_cast<size_t>(std::upper_bound(samples.begin() + static_cast<ptrdiff_t>(begin),
+                                             samples.end(), samples[begin]) -
+                            samples.begin());
+    const bool is_heavy = end - begin >= share;
+    if (taken >= share || is_heavy) {
+      cut.push_back({samples[begin], false, 0, 0, 0});
+      taken = 0;
+    }
+    taken = is_heavy ? share : taken + end - begin;
+    begin = end;
+  }
+  slots_ = std::move(cut);
+  MakePartition();
+}
+
+}  // namespace tallyd

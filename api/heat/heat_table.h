@@ -1,0 +1,85 @@
+// HeatTable: the counts of one table and metric that are not closed yet: up to about an hour of
+// minutes, the running one included.
+//
+// 1. Every stem has a range of its own from its first row on, up to kMaxHeatRanges of them.
+// 2. With one more, the stems become the starts of ranges that follow each other without a gap, and
+//    a row counts in the range that its stem falls into.
+// 3. Roll begins another chunk: its ranges are then cut by the load that a sample of the last
+//    chunk's stems tells, so that each takes about as much; a stem that takes more has its own.
+//
+// Thread-safe.
+#ifndef TALLYD_API_HEAT_HEAT_TABLE_H_
+#define TALLYD_API_HEAT_HEAT_TABLE_H_
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/heat/heat_chunk.h"
+#include "ingest/map/row_stems.h"
+
+namespace tallyd {
+
+class HeatTable {
+ public:
+  HeatTable() = default;
+  HeatTable(const HeatTable&) = delete;
+  HeatTable& operator=(const HeatTable&) = delete;
+
+  void Add(const RowStems::OfTable& touched, int64_t minute);
+  // What was counted since the last Roll; ranges in key order.
+  HeatChunk Chunk() const;
+  // Whether anything was counted since the last call of it, or somebody called MarkChanged.
+  bool TakeChanged();
+  void MarkChanged();
+  // The chunk, after which another one begins.
+  HeatChunk Roll();
+
+ private:
+  struct Slot {
+    std::string stem;
+    bool is_whole = false;
+    TimeUs newest = 0;
+    // Of the running minute.
+    uint32_t rows = 0;
+    uint32_t at_end = 0;
+  };
+  struct StemHash {
+    using is_avalanching = void;
+    size_t operator()(std::string_view stem) const;
+  };
+
+  uint32_t Find(std::string_view stem, bool is_whole);
+  uint32_t FindInPartition(std::string_view stem);
+  void Sample(std::string_view stem);
+  void MakePartition();
+  void CutByLoad();
+  void CloseMinute();
+  HeatChunk ChunkLocked() const;
+
+  mutable std::mutex mutex_;
+  std::deque<Slot> slots_;  // Their stems stay where they are: numbers_ views them.
+  boost::unordered_flat_map<std::string_view, uint32_t, StemHash> numbers_;
+  std::vector<HeatMinute> minutes_;  // Closed ones.
+  int64_t minute_ = 0;               // The running one.
+  bool changed_ = false;
+
+  // Once there were more stems than ranges: the slots in the order of their stems, and of each stem
+  // the eight bytes behind what all have in common, as a number that sorts like them.
+  bool is_partition_ = false;
+  std::vector<uint32_t> order_;
+  std::vector<uint64_t> heads_;
+  std::string common_;
+  std::vector<std::string> samples_;
+  uint64_t sampled_of_ = 0;
+  uint64_t until_sample_ = 1;
+  uint64_t random_ = 0x9E3779B97F4A7C15;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_HEAT_HEAT_TABLE_H_
