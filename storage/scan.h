@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/schema/key_ranges.h"
@@ -118,7 +119,19 @@ struct ColumnData {
   std::vector<Value> values;            // Text is in `owned`.
   std::string owned;
 
-  size_t size() const;
+  size_t size() const {
+    switch (kind) {
+      case Kind::kDouble:
+        return doubles.size();
+      case Kind::kString:
+      case Kind::kBytes:
+        return texts.size();
+      case Kind::kMixed:
+        return values.size();
+      default:
+        return numbers.size();
+    }
+  }
   Value At(size_t index) const {
     if (kind == Kind::kDecimal) return Value::Decimal(numbers[index], scale);
     if (kind == Kind::kInt) return Value::Int(numbers[index]);
@@ -126,7 +139,20 @@ struct ColumnData {
   }
 
  private:
-  Value OtherAt(size_t index) const;
+  Value OtherAt(size_t index) const {
+    switch (kind) {
+      case Kind::kDouble:
+        return Value::Double(doubles[index]);
+      case Kind::kBool:
+        return Value::Bool(numbers[index] != 0);
+      case Kind::kString:
+        return Value::String(texts[index]);
+      case Kind::kBytes:
+        return Value::Bytes(texts[index]);
+      default:
+        return values[index];
+    }
+  }
 };
 
 // The values of one column in the entries of a run: data->At(begin + i) is that of entry i.
@@ -177,7 +203,19 @@ class RunScan {
 };
 
 // Runs of a store that has none: every row by itself.
-std::unique_ptr<RunScan> RunsOfRows(std::unique_ptr<RowScan> rows);
+class RowRuns final : public RunScan {
+ public:
+  explicit RowRuns(std::unique_ptr<RowScan> rows) : rows_(std::move(rows)) {}
+  Result<bool> Next() override { return rows_->Next(); }
+  const ColumnRun* run() const override { return nullptr; }
+  const Row& row() const override { return rows_->row(); }
+
+ private:
+  const std::unique_ptr<RowScan> rows_;
+};
+inline std::unique_ptr<RunScan> RunsOfRows(std::unique_ptr<RowScan> rows) {
+  return std::make_unique<RowRuns>(std::move(rows));
+}
 
 }  // namespace tallyd
 

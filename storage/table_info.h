@@ -64,6 +64,7 @@ struct TableInfo {
   RuleMark membership;                 // Of `time_field` and `when`: which events enter.
   std::vector<RuleMark> rules;         // Of the columns; those that apply first, in their order.
   bool orphaned = false;               // No longer in the file.
+  uint64_t max_bytes = 0;              // On the disk, as the file has it; 0: as many as come.
   uint64_t adoption = 0;               // How many schemas the store had adopted; not stored.
   std::vector<StoredFamily> families;  // By FamilyId.
   std::vector<uint16_t> family_rank;   // By FamilyId: its place in name order.

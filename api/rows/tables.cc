@@ -77,6 +77,7 @@ Json JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
       json["date"] = FormatDate(table->nightly->day);
     }
     if (!table->when.empty()) json["when"] = table->when;
+    if (table->max_bytes) json["max_bytes"] = *table->max_bytes;
     json["columns"] = Json::array();
     for (const ColumnRule& rule : table->columns) json["columns"].push_back(JsonOfRule(rule));
   }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kLeastFlushUs = 100'000;
 constexpr size_t kMaxFamilies = 65'535;  // The store numbers them with 16 bits.
+constexpr Bounds<uint64_t> kMaxBytesBounds{1u << 10, uint64_t{1} << 60};
 
 bool ReadPattern(TomlReader* reader, Pattern* pattern) {
   std::vector<std::string> names;
@@ -194,11 +195,17 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
                    "is for the pattern latest only; what another table keeps, its families "
                    "say; accepted: no keep");
   }
+  uint64_t max_bytes = 0;
+  if (reader.Size("max_bytes", kMaxBytesBounds, &max_bytes)) table.max_bytes = max_bytes;
+  if (has_pattern && reader.Has("max_bytes") && table.pattern == Pattern::kLatest) {
+    reader.Mistake("max_bytes",
+                   "is for tables with a history: a latest table is as large as its rows, and has "
+                   "no oldest ones to let go; accepted: no max_bytes");
+  }
   ReadFamilies(&reader, &table);
   ReadColumns(&reader, &table);
   ReadDaily(&reader, &table);
   ReadFlush(&reader, &table);
-  reader.NotBuilt("max_bytes", "a cap on a table's size");
   reader.Finish();
   return table;
 }

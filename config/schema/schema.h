@@ -78,14 +78,15 @@ struct Table {
   std::string stream;
   Pattern pattern = Pattern::kSingleTimestamp;
   RowKeyTemplate row_key;
-  std::string time_field;            // The stream's, or the table's own override.
-  std::vector<std::string> when;     // Fields that an event must have to enter.
-  std::vector<ColumnRule> columns;   // Never empty: the pattern's default rule is written out here.
-  std::vector<Family> families;      // In name order.
-  bool keep_row = false;             // keep = "row", in latest tables.
-  std::optional<int64_t> flush_us;   // Counters are held in memory for so long and added up.
-  std::optional<Daily> daily;        // Its nightly tables, if it has any.
-  std::optional<NightlyOf> nightly;  // It is one: in no stream's list of tables.
+  std::string time_field;             // The stream's, or the table's own override.
+  std::vector<std::string> when;      // Fields that an event must have to enter.
+  std::vector<ColumnRule> columns;    // Never empty: the pattern's default rule is written out here.
+  std::vector<Family> families;       // In name order.
+  bool keep_row = false;              // keep = "row", in latest tables.
+  std::optional<uint64_t> max_bytes;  // On the disk; beyond it the oldest goes.
+  std::optional<int64_t> flush_us;    // Counters are held in memory for so long and added up.
+  std::optional<Daily> daily;         // Its nightly tables, if it has any.
+  std::optional<NightlyOf> nightly;   // It is one: in no stream's list of tables.
 
   const Family* FindFamily(std::string_view name) const;
   int FamilyIndex(std::string_view name) const;  // -1 if absent.
@@ -123,6 +124,7 @@ struct Stream {
   std::vector<QueryHint> queries;
   std::vector<size_t> tables;  // Indices into Schema::tables, in the file's order.
 };
+
 
 struct Schema {
   // In the file's order; streams only named by a table come where the table stands.

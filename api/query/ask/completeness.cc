@@ -136,7 +136,10 @@ class Judge {
     }
     if (const auto stored = plan_.stored->FindFamily(family.name)) {
       const TimeUs from = plan_.stored->families[*stored].whole_from;
-      MayLack(from, where + " kept less before its rules changed: " + Before(from));
+      const char* why = plan_.stored->max_bytes > 0
+                            ? " let the oldest go, by max_bytes or by rules that it had: "
+                            : " kept less before its rules changed: ";
+      MayLack(from, where + why + Before(from));
     }
   }
 

@@ -80,6 +80,7 @@ TableInfo NewTable(TableId id, const Table& configured) {
 // The table as the configuration (null: not in it) sees it.
 TablePtr Configure(TableInfo table, uint64_t adoption, const Table* configured) {
   table.orphaned = configured == nullptr;
+  table.max_bytes = configured != nullptr ? configured->max_bytes.value_or(0) : 0;
   table.adoption = adoption;
   for (StoredFamily& family : table.families) {
     const Family* rules = configured ? configured->FindFamily(family.name) : nullptr;
@@ -308,6 +309,17 @@ void Catalogue::Publish(Plan plan) {
   schema_ = std::move(plan.schema);
   adoption_ = plan.adoption;
   Rebuild();
+}
+
+std::vector<std::pair<std::string, std::string>> Catalogue::LetGo(TableId id, TimeUs until) {
+  const std::unique_lock lock(mutex_);
+  const auto found = stored_.tables.find(id);
+  if (found == stored_.tables.end()) return {};
+  for (StoredFamily& family : found->second.families) {
+    family.whole_from = std::max(family.whole_from, until);
+  }
+  Rebuild();
+  return {{TableKey(id), EncodeTable(found->second)}};
 }
 
 std::vector<std::pair<std::string, std::string>> Catalogue::CoverLate(

@@ -112,6 +112,10 @@ class Catalogue {
   std::vector<std::pair<std::string, std::string>> CoverLate(std::span<const TableId> written,
                                                              uint64_t adoption, TimeUs end);
 
+  // Everything of the table before `until` is let go: from then on it claims to be whole only
+  // behind. The record that says so, to be written with it. Of the committer's thread.
+  std::vector<std::pair<std::string, std::string>> LetGo(TableId table, TimeUs until);
+
   // How many schemas were adopted; a TableInfo tells which made it.
   uint64_t adoption() const;
   TablePtr Find(std::string_view name) const;

@@ -29,6 +29,14 @@ prometheus::Counter& MakeCounter(prometheus::Registry& registry, const char* nam
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
 
+prometheus::Counter& CellCounter(prometheus::Registry& registry, const char* reason) {
+  return prometheus::BuildCounter()
+      .Name("tallyd_gc_cells_total")
+      .Help("Cells that were left out when heads were sealed and files written again.")
+      .Register(registry)
+      .Add({{"reason", reason}});
+}
+
 prometheus::Gauge& MakeGauge(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
@@ -74,7 +82,32 @@ StoreMetrics::StoreMetrics(prometheus::Registry& registry)
       merged_bytes(MakeCounter(registry, "tallyd_store_merged_bytes_total",
                                "Bytes of block files that other block files became.")),
       stalls(MakeCounter(registry, "tallyd_store_stalls_total",
-                         "Writes that were held up because compaction did not keep up.")) {}
+                         "Writes that were held up because compaction did not keep up.")),
+      expired_files(MakeCounter(registry, "tallyd_expired_files_total",
+                                "Block files dropped whole because all of their cells had "
+                                "expired, or their table was dropped.")),
+      expired_bytes(MakeCounter(registry, "tallyd_expired_bytes_total", "Bytes of these files.")),
+      capped_files(MakeCounter(registry, "tallyd_capped_files_total",
+                               "Block files dropped whole because their table took more than its "
+                               "max_bytes.")),
+      capped_bytes(MakeCounter(registry, "tallyd_capped_bytes_total", "Bytes of these files.")),
+      capped_cuts(MakeCounter(registry, "tallyd_capped_cuts_total",
+                              "Times the oldest part of a table's only window was deleted because "
+                              "it took more than max_bytes.")),
+      aged_cells(CellCounter(registry, "age")),
+      outdated_cells(CellCounter(registry, "versions")),
+      overwritten_cells(CellCounter(registry, "overwritten")),
+      deleted_cells(CellCounter(registry, "deleted")),
+      swept_rows(MakeCounter(registry, "tallyd_gc_latest_rows_total",
+                             "Rows of latest tables out of which something expired or deleted was "
+                             "taken.")) {}
+
+void StoreMetrics::CountDropped(const DroppedCells& dropped) {
+  aged_cells.Increment(static_cast<double>(dropped.aged));
+  outdated_cells.Increment(static_cast<double>(dropped.outdated));
+  overwritten_cells.Increment(static_cast<double>(dropped.overwritten));
+  deleted_cells.Increment(static_cast<double>(dropped.deleted));
+}
 
 GroupCommitter::GroupCommitter(const StorageConfig& config, CommitTarget* target,
                                StoreMetrics* metrics)

@@ -38,6 +38,22 @@
 
 namespace tallyd {
 
+// Cells that were not written again, by why.
+struct DroppedCells {
+  uint64_t aged = 0;         // Past max_age.
+  uint64_t outdated = 0;     // Beyond max_versions.
+  uint64_t overwritten = 0;  // By a later write to the same row, column and time.
+  uint64_t deleted = 0;
+
+  DroppedCells& operator+=(const DroppedCells& other) {
+    aged += other.aged;
+    outdated += other.outdated;
+    overwritten += other.overwritten;
+    deleted += other.deleted;
+    return *this;
+  }
+};
+
 // The instruments of a store that commits in groups, resolved once at start. Names are in
 // docs/operations.md. Thread-safe as prometheus-cpp's are.
 struct StoreMetrics {
@@ -60,6 +76,20 @@ struct StoreMetrics {
   prometheus::Counter& sealed_bytes;      // tallyd_store_sealed_bytes_total
   prometheus::Counter& merged_bytes;      // tallyd_store_merged_bytes_total: written again
   prometheus::Counter& stalls;  // tallyd_store_stalls_total: writes that compaction held up
+  // What was reclaimed. Of files that went whole:
+  prometheus::Counter& expired_files;  // tallyd_expired_files_total
+  prometheus::Counter& expired_bytes;  // tallyd_expired_bytes_total
+  prometheus::Counter& capped_files;   // tallyd_capped_files_total: beyond max_bytes
+  prometheus::Counter& capped_bytes;   // tallyd_capped_bytes_total
+  prometheus::Counter& capped_cuts;    // tallyd_capped_cuts_total: oldest parts of newest windows
+  // Of what was written again; of latest tables, in memory and on the disk:
+  prometheus::Counter& aged_cells;         // tallyd_gc_cells_total{reason="age"}
+  prometheus::Counter& outdated_cells;     // {reason="versions"}
+  prometheus::Counter& overwritten_cells;  // {reason="overwritten"}
+  prometheus::Counter& deleted_cells;      // {reason="deleted"}
+  prometheus::Counter& swept_rows;         // tallyd_gc_latest_rows_total
+
+  void CountDropped(const DroppedCells& dropped);
 };
 
 // What a committer drives; an engine.

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -35,6 +34,7 @@ Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
   if (!replaced) return replaced.error();
   context->metrics().merged_entries.Increment(static_cast<double>(merged->entries));
   context->metrics().merged_bytes.Increment(static_cast<double>(bytes));
+  context->metrics().CountDropped(merged->dropped);
   return Progress::kSome;
 }
 
@@ -73,100 +73,6 @@ View::Files MergeJob::Choose(const View& view) const {
     }
   }
   return {};
-}
-
-namespace {
-
-constexpr TimeUs kEver = std::numeric_limits<TimeUs>::max();
-
-// How long after its newest cell a file of this table has nothing to give; kEver: always something.
-TimeUs LifeOf(const TableInfo& table) {
-  TimeUs life = table.families.empty() ? kEver : 0;
-  for (const StoredFamily& family : table.families) {
-    const std::optional<int64_t> age = AgeAlone(family.rules);
-    // An age beyond all times is none, and no sum with one may overflow.
-    const bool ends = family.configured && age && *age <= kMaxTimeUs;
-    life = std::max(life, ends ? TimeUs{*age} : kEver);
-  }
-  return life;
-}
-
-// Of these files, which are in the order of `all`, only those that cover no write in one that
-// stays: what has expired by clock and rules of today may not have by those of tomorrow, and then
-// no value may be seen that was corrected. Of a cell to which inputs are `folded`, none may go
-// before the others.
-View::Files MayGo(View::Files expired, const View::Files& all, bool folded) {
-  View::Files staying;
-  auto next = expired.begin();
-  for (const BlockFilePtr& file : all) {
-    if (next != expired.end() && *next == file) {
-      ++next;
-    } else {
-      staying.push_back(file);
-    }
-  }
-  for (size_t kept = 0; kept < staying.size(); ++kept) {
-    for (size_t i = 0; i < expired.size();) {
-      const BlockFileInfo& gone = expired[i]->info();
-      const BlockFileInfo& stays = staying[kept]->info();
-      if (gone.MayCover(stays) || (folded && stays.MayCover(gone))) {
-        staying.push_back(expired[i]);
-        expired.erase(expired.begin() + static_cast<ptrdiff_t>(i));
-      } else {
-        ++i;
-      }
-    }
-  }
-  return expired;
-}
-
-}  // namespace
-
-Result<Progress> ExpiryJob::Work(const ViewPtr& view) {
-  const uint64_t version = context_.state().catalogue.version();  // Before its tables are read.
-  const bool same = idle_.lock() == view && catalogue_ == version;
-  const bool is_due = std::chrono::steady_clock::now() >= next_ || context_.settle.active;
-  if (same && !is_due) return Progress::kNone;
-  idle_.reset();
-  const View::Files expired = FindExpired(*view);
-  if (expired.empty()) {
-    idle_ = view;
-    catalogue_ = version;
-    return Progress::kNone;
-  }
-  const Status dropped = context_.Replace(context_.NewBatch(), expired, {}, nullptr);
-  if (!dropped) return dropped.error();
-  return Progress::kSome;
-}
-
-View::Files ExpiryJob::FindExpired(const View& view) {
-  std::map<TableId, TimeUs> lives;
-  std::set<TableId> folded;
-  for (const TablePtr& table : context_.state().catalogue.Tables()) {
-    lives[table->id] = LifeOf(*table);
-    if (HasAggregates(*table)) folded.insert(table->id);
-  }
-  const TimeUs now = context_.retention_now();
-  TimeUs least_left = kEver;
-  View::Files expired;
-  for (const auto& [table, files] : view.files) {
-    const auto life = lives.find(table);
-    View::Files of_table;
-    for (const BlockFilePtr& file : *files) {
-      if (life == lives.end()) {
-        of_table.push_back(file);  // Of a table that was dropped.
-      } else if (life->second != kEver && file->info().max_time < now - life->second) {
-        of_table.push_back(file);
-      } else if (life->second != kEver) {
-        least_left = std::min(least_left, file->info().max_time + life->second - now + 1);
-      }
-    }
-    if (of_table.empty()) continue;
-    of_table = MayGo(std::move(of_table), *files, folded.contains(table));
-    expired.insert(expired.end(), of_table.begin(), of_table.end());
-  }
-  next_ = least_left == kEver ? kNever : LookAgain(least_left);
-  return expired;
 }
 
 namespace {

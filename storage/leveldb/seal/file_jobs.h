@@ -1,5 +1,6 @@
-// The sealer's jobs that keep block files in order: MergeJob merges them, ExpiryJob drops them,
-// PurgeJob writes them again without what deletes hide, DamageJob remembers which are damaged. Each
+// The sealer's jobs that keep block files in order: MergeJob merges them, ExpiryJob drops what has
+// expired, and CapJob what is more than a table may take (both in expiry_jobs.cc), PurgeJob writes
+// them again without what deletes hide, DamageJob remembers which are damaged. Each
 // looks at them only when there is something new, so that it costs next to nothing while there is
 // not. Of the sealer's thread, by which they are asked (seal_context.h).
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_FILE_JOBS_H_
@@ -62,6 +63,30 @@ class ExpiryJob final : public SealJob {
   SealContext& context_;
   Time next_ = kNever;
   // Of which, with this version of the catalogue, nothing is to be dropped before next_.
+  std::weak_ptr<const View> idle_;
+  uint64_t catalogue_ = 0;
+};
+
+// CapJob: where the files of a table take more than its max_bytes, lets the oldest go: whole
+// windows of event time, from the oldest on, but never the newest, of which it cuts off the oldest
+// part. The table says from then on that it may lack what was before. What is written later for
+// such a time is stored.
+class CapJob final : public SealJob {
+ public:
+  // `context` outlives the job.
+  explicit CapJob(SealContext* context) : context_(*context) {}
+
+  std::string_view name() const override { return "keeping tables below their max_bytes"; }
+  Result<Progress> Work(const ViewPtr& view) override;
+
+ private:
+  Result<Progress> DropWindows(const TableInfo& table, const View::Files& files);
+  Result<Progress> CutWindow(const TableInfo& table, const View& view);
+  // With the batch the table no longer claims what is before `until`.
+  void LetGo(const TableInfo& table, TimeUs until, LevelDbBatch* batch);
+
+  SealContext& context_;
+  // Of which, with this version of the catalogue, nothing is to be let go.
   std::weak_ptr<const View> idle_;
   uint64_t catalogue_ = 0;
 };

@@ -167,6 +167,7 @@ Status HeadJob::SealOldest() {
   for (const BlockFilePtr& file : sealed->files) bytes += file->info().bytes;
   StoreMetrics& metrics = context_.metrics();
   metrics.sealed_entries.Increment(static_cast<double>(sealed->entries));
+  metrics.CountDropped(sealed->dropped);
   metrics.sealed_bytes.Increment(static_cast<double>(bytes));
   metrics.sealed_heads.Increment();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

@@ -193,7 +193,9 @@ Status LatestJob::Step() {
   Status done = pass_->generation == state_.latest_deletes.generation()
                     ? FillPiece(batch.get(), &more)
                     : Reopening();
+  const size_t swept = batch->ops().size();
   if (done && !batch->empty()) done = context_.committer().Commit(std::move(batch));
+  if (done) context_.metrics().swept_rows.Increment(static_cast<double>(swept));
   if (!done) {
     // From the beginning, then; or never, if the table was dropped.
     Watch& watch = watched_[pass_->table->id];

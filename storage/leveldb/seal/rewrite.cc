@@ -196,6 +196,7 @@ class HeadSealer {
       }
       if (!done) return done;
     }
+    sealed_.dropped += kept.dropped();
     Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
     return written ? batch_.Add(std::move(*written)) : Status(written.error());
   }
@@ -261,6 +262,7 @@ class FileMerger {
     Result<std::vector<BlockFilePtr>> files = batch.Finish();
     if (!files) return files.error();
     merged_.from = std::move(from_);
+    merged_.dropped = kept_.dropped();
     merged_.files = std::move(*files);
     return std::move(merged_);
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/files/database.h"
 
 namespace tallyd {
@@ -70,6 +71,7 @@ struct SealedHead {
   uint64_t head = 0;
   uint64_t last_sequence = 0;
   uint64_t entries = 0;
+  DroppedCells dropped;
   std::vector<BlockFilePtr> files;
   Records records;  // For base: the deletes'.
 };
@@ -99,6 +101,7 @@ struct MergedFiles {
   std::vector<BlockFilePtr> from;
   std::vector<BlockFilePtr> files;
   uint64_t entries = 0;
+  DroppedCells dropped;
 };
 
 // `from`: files of one table and window.

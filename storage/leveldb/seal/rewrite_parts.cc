@@ -187,6 +187,7 @@ void KeptEntries::DropCells(WholeEntry* entry) {
     if (entry->values[i].is_null()) continue;
     const ColumnRef column = entry->column(i);
     bool keep = !Hides(column);
+    if (!keep) ++dropped_.deleted;
     if (keep) {
       const ColumnPlan::Pick& pick = plan_->Named(column);
       // A column of a family that this plan's table does not know yet is none of its business.
@@ -199,8 +200,17 @@ void KeptEntries::DropCells(WholeEntry* entry) {
       if (keep && pick.selected && pick.rule->aggregate) {
         (folds ? other_inputs_ : first_inputs_).emplace_back(i, pick.number);
       }
+      if (!keep) CountDropped(fate, entry->time < pick.rule->oldest);
     }
     if (!keep) entry->values[i] = Value();
+  }
+}
+
+void KeptEntries::CountDropped(CellMerge::Fate fate, bool is_aged) {
+  if (fate == CellMerge::Fate::kCovered) {
+    ++dropped_.overwritten;
+  } else {
+    ++(is_aged ? dropped_.aged : dropped_.outdated);
   }
 }
 

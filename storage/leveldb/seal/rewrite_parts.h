@@ -14,6 +14,7 @@
 
 #include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/view.h"
 #include "storage/leveldb/read/entry_source.h"
@@ -56,6 +57,7 @@ class KeptEntries {
   // To the next entry that has a cell to keep; false at the end.
   Result<bool> Next();
   const WholeEntry& entry() const { return entry_; }
+  const DroppedCells& dropped() const { return dropped_; }
 
   // The source that alone has the rows up to *bound (all that are left where it is empty), for
   // those who copy what needs no look at single cells; null if there is none. Whoever moves it
@@ -71,6 +73,7 @@ class KeptEntries {
   bool IsFollowedByRewrite() const;
   bool NeedsLook(const WholeEntry& entry) const;
   void DropCells(WholeEntry* entry);
+  void CountDropped(CellMerge::Fate fate, bool is_aged);
   bool Hides(const ColumnRef& column) const;
   bool MayBeElsewhere(const WholeEntry& entry) const;
   WholeEntry Join(const std::vector<WholeEntry>& entries) const;
@@ -102,7 +105,8 @@ class KeptEntries {
   std::vector<std::pair<size_t, uint32_t>> first_inputs_;
   std::vector<std::pair<size_t, uint32_t>> other_inputs_;
   bool rewrites_ = false;  // The entry read last has the row and time of the one before.
-  DeleteList hiding_;      // Of deletes_, those that may hide cells of the entry at hand.
+  DroppedCells dropped_;
+  DeleteList hiding_;  // Of deletes_, those that may hide cells of the entry at hand.
 };
 
 // WindowWriter: entries of one table, in order -> block files apart by windows of event time.

@@ -40,9 +40,9 @@ Status SealContext::CommitRecords(const Records& records) const {
 // committed.
 Status SealContext::Commit(std::unique_ptr<LevelDbBatch> batch,
                            const std::function<void()>& on_success) const {
-  batch->CommitAlone([this]() -> Status {
-    if (database().opening() == opening_) return {};
-    return Reopening();
+  batch->CommitAlone([this, more = batch->prepare()]() -> Status {
+    if (database().opening() != opening_) return Reopening();
+    return more ? more() : Status();
   });
   return parts_.committer->Commit(std::move(batch), on_success);
 }

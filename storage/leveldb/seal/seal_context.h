@@ -96,6 +96,10 @@ class SealContext {
   std::unique_ptr<LevelDbBatch> NewBatch() const;
   // In pieces, so that no request waits for all of it; for what changes nothing by itself.
   Status CommitRecords(const Records& records) const;
+  // kUnavailable, having written nothing, if the files were opened anew since the round began.
+  // What the batch is to call right before (LevelDbBatch::CommitAlone) is called then.
+  Status Commit(std::unique_ptr<LevelDbBatch> batch,
+                const std::function<void()>& on_success = {}) const;
   // Replaces files by others, or by nothing, with the records of both and those of `batch`. What
   // was made for it goes again if it does not come about. `change`: what else the view becomes.
   Status Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
@@ -107,10 +111,6 @@ class SealContext {
   Status NeedRoomToFree(uint64_t bytes) const;
 
  private:
-  // kUnavailable, having written nothing, if the files were opened anew since the round began.
-  Status Commit(std::unique_ptr<LevelDbBatch> batch,
-                const std::function<void()>& on_success = {}) const;
-
   const Parts parts_;
   uint64_t opening_ = 0;
   // Files of commits that failed, the new ones and the old.

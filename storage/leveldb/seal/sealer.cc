@@ -81,6 +81,7 @@ void Sealer::AddJobs() {
   };
   add(std::move(heads), false);
   add(std::make_unique<ExpiryJob>(&context_), false);
+  add(std::make_unique<CapJob>(&context_), false);
   add(std::move(latest), false);
   add(std::make_unique<PurgeJob>(&context_, yield), true);
   add(std::make_unique<MergeJob>(&context_, yield), true);

@@ -209,9 +209,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Flush", TableText("flush = \"1m\""),
               "5: tables.T.flush: holding counters in memory is not in this version; take the key "
               "out"},
-        Wrong{"MaxBytes", TableText("max_bytes = \"1GiB\""),
-              "5: tables.T.max_bytes: a cap on a table's size is not in this version; take the key "
-              "out"}),
+        Wrong{"MaxBytesOfLatest", TableText("max_bytes = \"1GiB\"", "latest"),
+              "5: tables.T.max_bytes: is for tables with a history..."},
+        Wrong{"MaxBytesTooSmall", TableText("max_bytes = 10"), "5: tables.T.max_bytes: ..."}),
     NameOf);
 
 // A table T whose family M, on line 4, has these keys.
