@@ -15,6 +15,7 @@
 #include "api/heat/heat_map.h"
 #include "api/helpers.h"
 #include "api/idempotency/keys.h"
+#include "api/limits/row_sizes.h"
 #include "api/metrics/metrics.h"
 #include "api/metrics/rejects.h"
 #include "config/file/config.h"
@@ -71,6 +72,7 @@ struct ApiContext {
   HeldCounters counters;
   IdempotencyKeys keys;
   HeatMap heat;
+  RowSizes row_sizes;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
   void set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {

@@ -62,8 +62,14 @@ prometheus::Gauge& MakeGauge(prometheus::Registry& registry, const char* name, c
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
-void TellDoubts(const Schema& schema) {
+void TellDoubts(const Schema& schema, ApiMetrics* metrics) {
   for (const std::string& doubt : FindDoubts(schema)) spdlog::warn("{}", doubt);
+  for (const Table& table : schema.tables) {
+    if (table.families.size() <= kRecommendedFamilies) continue;
+    spdlog::warn("table {} has {} families, and should not have more than {}", table.name,
+                 table.families.size(), kRecommendedFamilies);
+    metrics->many_families.Increment();
+  }
 }
 
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
@@ -166,11 +172,12 @@ Status Daemon::Start() {
   if (Status taken = PutInForce(config_.schema); !taken) {
     return taken.error().Prefixed(config_.file);
   }
-  TellDoubts(*config_.schema);
+  TellDoubts(*config_.schema, metrics_.get());
   nightly_->Configure(config_.schema);
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
   heat_keeper_ = std::make_unique<HeatKeeper>(&context_->heat, store_.get(), &clock_);
+  row_measurer_ = std::make_unique<RowMeasurer>(&context_->row_sizes, store_.get(), &clock_);
   server_ = std::make_unique<HttpServer>(*context_);
   if (Status listening = server_->Listen(); !listening) return listening;
   NoteConfiguration(true);
@@ -215,7 +222,7 @@ Status Daemon::Reload() {
 Status Daemon::Apply(Config loaded) {
   if (Status same = CheckReload(config_, loaded); !same) return same;
   if (Status taken = PutInForce(loaded.schema); !taken) return taken;
-  TellDoubts(*loaded.schema);
+  TellDoubts(*loaded.schema, metrics_.get());
   nightly_->Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;
@@ -238,6 +245,7 @@ void Daemon::Stop() {
   flusher_->Stop();
   context_->keys.Stop();
   heat_keeper_->Stop();
+  row_measurer_->Stop();
   // The store still answers to connections that were cut: their event loops outlive it.
   store_->Close();
   server_.reset();

@@ -19,6 +19,7 @@
 
 #include "api/heat/heat_keeper.h"
 #include "api/http/server.h"
+#include "api/limits/row_measurer.h"
 #include "config/file/config.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
@@ -64,6 +65,7 @@ class Daemon {
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<CounterFlusher> flusher_;
   std::unique_ptr<HeatKeeper> heat_keeper_;
+  std::unique_ptr<RowMeasurer> row_measurer_;
   std::unique_ptr<HttpServer> server_;
   std::mutex reload_mutex_;
 };

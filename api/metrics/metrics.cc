@@ -14,6 +14,14 @@ prometheus::Counter& Counter(prometheus::Registry& registry, const char* name, c
   return BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
 
+prometheus::Counter& LimitCounter(prometheus::Registry& registry, const char* limit) {
+  return BuildCounter()
+      .Name("tallyd_limit_warnings_total")
+      .Help("What is larger than is recommended, and was taken.")
+      .Register(registry)
+      .Add({{"limit", limit}});
+}
+
 }  // namespace
 
 ApiMetrics::ApiMetrics(prometheus::Registry& registry)
@@ -37,6 +45,9 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
                               "Rows left out of event reads: the key template cannot read them.")),
       incomplete(Counter(registry, "tallyd_query_incomplete_total",
                          "Answers from a table that may lack some of what was asked for.")),
+      large_values(LimitCounter(registry, "value")),
+      large_rows(LimitCounter(registry, "row")),
+      many_families(LimitCounter(registry, "families")),
       connections(BuildGauge()
                       .Name("tallyd_http_connections")
                       .Help("Open connections.")

@@ -34,6 +34,10 @@ struct ApiMetrics {
   prometheus::Counter& rows_returned;        // tallyd_query_rows_returned_total
   prometheus::Counter& unreadable_rows;      // tallyd_query_unreadable_rows_total
   prometheus::Counter& incomplete;           // tallyd_query_incomplete_total
+  // tallyd_limit_warnings_total: what is larger than recommended, and taken.
+  prometheus::Counter& large_values;         // {limit="value"}
+  prometheus::Counter& large_rows;           // {limit="row"}
+  prometheus::Counter& many_families;        // {limit="families"}
   prometheus::Gauge& connections;            // tallyd_http_connections
   prometheus::Counter& refused_connections;  // ..._connections_refused_total
 

@@ -9,6 +9,9 @@ namespace tallyd {
 
 namespace {
 
+// Of a key in a warning.
+constexpr size_t kShownKeyBytes = 200;
+
 Response RefusedBatch(const EventErrors& errors, size_t seen) {
   const EventError& first = errors.kept().front();
   return Problem(400,
@@ -26,8 +29,26 @@ Json JsonOfRest(const MapOutcome& outcome) {
   return rest;
 }
 
-Response Counted(const MapOutcome& outcome) {
+// What was larger than is recommended.
+std::vector<std::string> WarningsOf(const MapOutcome& outcome,
+                                    std::span<const RowSizes::LargeRow> rows) {
+  std::vector<std::string> warnings;
+  if (outcome.large_values > 0) {
+    warnings.push_back(
+        fmt::format("{} of its values have more than {} bytes, which a value should not",
+                    outcome.large_values, kRecommendedValueBytes));
+  }
+  for (const RowSizes::LargeRow& row : rows) {
+    warnings.push_back(fmt::format(
+        "row {} of table {} has about {} bytes, and should not have more than {}",
+        row.key.substr(0, kShownKeyBytes), row.table->name, row.bytes, kRecommendedRowBytes));
+  }
+  return warnings;
+}
+
+Response Counted(const MapOutcome& outcome, const std::vector<std::string>& warnings = {}) {
   Json answer = {{"events", outcome.events}, {"rows", outcome.rows}, {"cells", outcome.cells}};
+  for (const std::string& warning : warnings) answer["warnings"].push_back(JsonOfText(warning));
   answer.update(JsonOfRest(outcome));
   return Response::Of(200, answer);
 }
@@ -172,12 +193,18 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   MapOutcome& outcome = prepared.outcome;
   const TimeUs arrival = context.clock.Now();
   HeldCounters* const counters = head.dry_run ? nullptr : &context.counters;
+  const RowSampling sampling = context.row_sizes.Sampling();
   for (const RequestEvents::Part& part : workspace.events.parts()) {
-    outcome.Add(snapshot->mappers.at(part.stream)->Map(*part.events, arrival, target, counters));
+    Mapper& mapper = *snapshot->mappers.at(part.stream);
+    outcome.Add(mapper.Map(*part.events, arrival, target, counters, sampling));
   }
+  const Status fits = context.row_sizes.Check(outcome.row_bytes);
   if (!outcome.errors.empty() && !head.partial) {
     prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
     context.rejects.Count(head.stream, RejectReason::kEvent, prepared.response->problem);
+  } else if (!fits) {
+    prepared.response = Problem(400, fits.error().message());
+    context.rejects.Count(head.stream, RejectReason::kEvent, fits.error().message());
   } else if (head.dry_run) {
     prepared.response = Previewed(preview, *snapshot->schema, outcome);
   } else if (!outcome.increments.empty() && context.counters.is_full()) {
@@ -206,7 +233,10 @@ Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Sta
   context.metrics.cells.Increment(static_cast<double>(prepared.outcome.cells));
   context.metrics.expired.Increment(static_cast<double>(prepared.outcome.expired));
   context.heat.Add(HeatMetric::kWrites, prepared.outcome.stems, context.clock.Now());
-  return Counted(prepared.outcome);
+  const std::vector<RowSizes::LargeRow> large = context.row_sizes.Add(prepared.outcome.row_bytes);
+  context.metrics.large_values.Increment(static_cast<double>(prepared.outcome.large_values));
+  context.metrics.large_rows.Increment(static_cast<double>(large.size()));
+  return Counted(prepared.outcome, WarningsOf(prepared.outcome, large));
 }
 
 }  // namespace tallyd

@@ -23,6 +23,30 @@ Json JsonOfStore(const StoreState& state) {
   return json;
 }
 
+// What there is of what is bounded, and what is larger than recommended.
+Json JsonOfLimits(ApiContext& context) {
+  constexpr size_t kMostRows = 100;
+  Json rows = Json::array();
+  for (const RowSizes::LargeRow& row : context.row_sizes.Large()) {
+    if (rows.size() == kMostRows) break;
+    rows.push_back(
+        {{"table", row.table->name}, {"key", JsonOfText(row.key)}, {"bytes", row.bytes}});
+  }
+  Json families = Json::array();
+  const std::vector<TablePtr> tables = context.store.Tables();
+  for (const TablePtr& table : tables) {
+    const auto configured = std::ranges::count(table->families, true, &StoredFamily::configured);
+    if (configured > static_cast<ptrdiff_t>(kRecommendedFamilies)) {
+      families.push_back({{"table", table->name}, {"families", configured}});
+    }
+  }
+  return {{"tables", tables.size()},
+          {"tables_max", kMaxTables},
+          {"large_values", static_cast<uint64_t>(context.metrics.large_values.Value())},
+          {"large_rows", std::move(rows)},
+          {"many_families", std::move(families)}};
+}
+
 Json JsonOfClock(const RetentionClock::State& clock) {
   return {{"time", JsonOfTime(clock.time)},
           {"lag_s", JsonOfSeconds(clock.lag_us)},
@@ -94,6 +118,7 @@ Response GetStatus(const Request& request, ApiContext& context) {
                             {"store", JsonOfStore(state)},
                             {"retention_clock", JsonOfClock(state.retention)},
                             {"nightly", JsonOfNightly(context)},
+                            {"limits", JsonOfLimits(context)},
                             {"orphaned_tables", std::move(orphans)},
                             {"lint", JsonOfLint(context.snapshot()->findings)}});
 }

@@ -125,7 +125,6 @@ struct Stream {
   std::vector<size_t> tables;  // Indices into Schema::tables, in the file's order.
 };
 
-
 struct Schema {
   // In the file's order; streams only named by a table come where the table stands.
   std::vector<Stream> streams;

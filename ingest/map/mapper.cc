@@ -53,6 +53,7 @@ struct MapCall {
   BatchCounts counts;
   LateDays late;
   EventErrors errors;
+  uint64_t text_bytes = 0;  // Of the event at hand.
   // Types that this batch already remembers, per field of `learned_of`.
   const ShapeMapping* learned_of = nullptr;
   std::vector<uint8_t> learned;
@@ -83,6 +84,8 @@ void MapOutcome::Add(MapOutcome&& other) {
   cells += other.cells;
   expired += other.expired;
   errors.Merge(other.errors);
+  row_bytes.Append(other.row_bytes);
+  large_values += other.large_values;
   if (stems.tables().empty()) {
     stems = std::move(other.stems);
   } else {
@@ -131,9 +134,10 @@ Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store
 Mapper::~Mapper() = default;
 
 MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
-                       HeldCounters* counters) {
+                       HeldCounters* counters, const RowSampling& sampling) {
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
+  outcome.row_bytes = RowBytes(sampling);
   MapCall call(counters, arrival);
   call.expires_by = std::min(arrival, impl_->store.RetentionNow());
   call.batch = batch;
@@ -242,11 +246,16 @@ void Mapper::Impl::MapEvent(const Event& event, const ShapeMapping& mapping, Map
 // One pass over the values: is one too large, and has one a type that is new to the stream?
 bool Mapper::Impl::CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call,
                                bool* new_types) {
+  call->text_bytes = 0;
+  size_t large = 0;
   for (size_t i = 0; i < event.values.size(); ++i) {
     const Value& value = event.values[i];
     const uint8_t known = mapping.known_types[i].load(std::memory_order_relaxed);
     if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
-    if (value.type() >= ValueType::kString && value.AsView().size() > kMaxValueBytes) {
+    if (value.type() < ValueType::kString) continue;
+    call->text_bytes += value.AsView().size();
+    if (value.AsView().size() > kRecommendedValueBytes) ++large;
+    if (value.AsView().size() > kMaxValueBytes) {
       const std::string& field = event.shape->fields[i];
       call->errors.Add(
           event.index,
@@ -255,6 +264,7 @@ bool Mapper::Impl::CheckValues(const Event& event, const ShapeMapping& mapping, 
       return false;
     }
   }
+  call->outcome->large_values += large;
   return true;
 }
 
@@ -308,6 +318,9 @@ bool Mapper::Impl::PutRows(size_t event, MapCall* call) {
     const std::span<const Value> values = renderer.values(row);
     call->outcome->stems.Add(table.id, row.key.substr(0, row.stem_size),
                              {row.time, row.stem_size == row.key.size(), 1});
+    if (row.mapping->is_wide || call->text_bytes >= RowBytes::kSampleBytes) {
+      call->outcome->row_bytes.Add(row.mapping->info, row.key, row.time, BytesOf(values));
+    }
     if (row.set != nullptr) {
       call->batch->Put(table, row.key, row.time, *row.set, values);
       call->counts.Add(table, row.key, row.time, *row.set, values);

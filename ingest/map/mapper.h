@@ -14,6 +14,7 @@
 #include "ingest/decode/event_batch.h"
 #include "ingest/decode/shape.h"
 #include "ingest/hold/held_counters.h"
+#include "ingest/map/row_bytes.h"
 #include "ingest/map/row_stems.h"
 #include "storage/batch.h"
 #include "storage/store.h"
@@ -30,8 +31,10 @@ struct MapOutcome {
   // caller's to add once the batch is durable.
   uint64_t held = 0;
   HeldIncrements increments;
-  EventErrors errors;  // Decoding errors included, in order of index.
-  RowStems stems;      // Of each row that each event writes.
+  EventErrors errors;       // Decoding errors included, in order of index.
+  RowStems stems;           // Of each row that each event writes.
+  RowBytes row_bytes;       // Of rows that may become large.
+  size_t large_values = 0;  // Larger than is recommended, in the events that were taken.
 
   // Another stream's part of the same request: no table is fed by both.
   void Add(MapOutcome&& other);
@@ -47,10 +50,10 @@ class Mapper {
   // Puts every good event into *batch: an event enters all of its tables or none. The caller
   // submits the batch only when errors is empty or partial storing was asked for. `arrival` is the
   // time of events without one: the i-th such event of the batch gets arrival + i microseconds.
-  // Thread-safe.
   // `counters`: where tables with `flush` hold what they count; null: they are like others.
+  // `sampling` says how row_bytes are gathered. Thread-safe.
   MapOutcome Map(const EventBatch& events, TimeUs arrival, Batch* batch,
-                 HeldCounters* counters = nullptr);
+                 HeldCounters* counters = nullptr, const RowSampling& sampling = {});
 
  private:
   struct Impl;

@@ -19,6 +19,8 @@ class Compiler {
       : table_(mapped.table), claims_(mapped.claims), shape_(shape), store_(store) {
     mapping_.table = &mapped.table;
     mapping_.info = mapped.info;
+    mapping_.is_wide =
+        mapped.table.pattern != Pattern::kLatest && !mapped.table.row_key.has_full_time();
   }
 
   TableMapping Run() && {
@@ -285,6 +287,33 @@ std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableI
                       const ColumnRef& column) {
   return fmt::format("{} fall on one column, {}:{} of {}", BothOf(a, b),
                      table.families[column.family].name, column.qualifier, table.name);
+}
+
+// By field of the shape: whether its value is part of what the table stores.
+std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields) {
+  std::vector<bool> kept(fields);
+  const auto add = [&](size_t field) {
+    if (field < fields) kept[field] = true;
+  };
+  const auto add_text = [&](const std::vector<TextPart>& parts) {
+    for (const TextPart& part : parts) {
+      if (const auto* value = std::get_if<FieldPart>(&part)) add(value->field);
+    }
+  };
+  const auto add_all = [&](const auto& numbers) {
+    for (const auto number : numbers) add(number);
+  };
+  for (const RowMapping& row : mapping.rows) {
+    add_text(row.key);
+    add_all(row.gather);
+    for (const CellMapping& cell : row.cells) {
+      add_text(cell.name.parts);
+      if (cell.kind == CellMapping::Kind::kField) add(cell.field);
+      if (cell.kind == CellMapping::Kind::kText) add_text(cell.text.parts);
+      add_all(cell.blob_fields);
+    }
+  }
+  return kept;
 }
 
 TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape, Store* store) {

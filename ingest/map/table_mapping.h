@@ -81,6 +81,7 @@ struct TableMapping {
   std::optional<Refusal> refused;      // What every event of this shape is refused for.
   std::optional<uint32_t> time_value;  // The time's place in the event; none: its arrival.
   std::vector<RowMapping> rows;
+  bool is_wide = false;  // A row takes many events: its key is coarser than they are.
   // Families that forget by age alone, of those that the rows use.
   std::vector<std::pair<FamilyId, int64_t>> max_ages;
 };
@@ -97,6 +98,9 @@ struct MappedTable {
 // Why an event is refused whose cells of two writers have one column.
 std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableInfo& table,
                       const ColumnRef& column);
+
+// By field of the shape: whether its value is part of what the table stores.
+std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields);
 
 // `store` interns the columns; null: it shall not (shapes that do not recur). `table` and `shape`
 // outlive the mapping.
