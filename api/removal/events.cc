@@ -16,6 +16,7 @@
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/query/ask/event_query.h"
+#include "api/removal/removal_count.h"
 #include "api/rows/row_query.h"
 #include "config/schema/table_rules.h"
 
@@ -114,7 +115,7 @@ bool IsOfEntity(const Removal& removal, const std::vector<KeyField>& fields) {
 }
 
 Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store& store,
-                           Batch* batch) {
+                           Batch* batch, RemovalCount* count) {
   size_t rows = 0;
   std::string scratch;
   std::vector<KeyField> fields;
@@ -137,18 +138,23 @@ Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store&
                       "the time range",
                       removal.table.name, kMaxSingleRows));
     }
+    count->AddRow();
     batch->Delete(*removal.stored, {RangeOfKey(key), {}, {}, removal.query.time});
   }
 }
 
-// How many ranges or rows of the table are to be forgotten.
-Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch) {
+// How many ranges or rows of the table are to be forgotten; *count is told what is in them.
+Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch, RemovalCount* count) {
   const KnownFields known = KnownEntity(removal);
   Result<KeyRanges> keys = FindKeyRanges(removal.table.row_key, known, removal.query.stream->unit);
   if (!keys) return keys.error();
-  if (!FiltersLead(removal, known)) return DeleteByKey(removal, *keys, store, batch);
+  if (!FiltersLead(removal, known)) {
+    return DeleteByKey(removal, *keys, store, batch, count);
+  }
   for (const KeyRange& range : keys->ranges) {
-    batch->Delete(*removal.stored, {range, {}, {}, removal.query.time});
+    const DeleteSpec what{range, {}, {}, removal.query.time};
+    count->Add(store, removal.stored, what, removal.query.now);
+    batch->Delete(*removal.stored, what);
   }
   return keys->ranges.size();
 }
@@ -173,13 +179,18 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
     if (removal.stored == nullptr) continue;  // A nightly table that has just gone.
     Status usable = CheckFilters(*query, table);
     if (!usable) return ProblemOf(usable.error());
-    Result<size_t> ranges = AddDeletes(removal, context.store, batch.get());
+    RemovalCount count;
+    Result<size_t> ranges = AddDeletes(removal, context.store, batch.get(), &count);
     if (!ranges) return ProblemOf(ranges.error());
     removed[table.name] = {{"ranges", *ranges}};
+    removed[table.name].update(count.ToJson());
   }
   if (!batch->empty()) {
     if (Status done = context.store.Commit(std::move(batch)); !done) {
       return ProblemOf(done.error());
+    }
+    for (const Table& table : *tables) {
+      context.row_sizes.Shrink(context.store.FindTable(table.name)->id, {});
     }
   }
   return Response::Of(200, {{"tables", std::move(removed)}});

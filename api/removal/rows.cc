@@ -4,19 +4,34 @@
 
 #include "api/handlers.h"
 #include "api/json.h"
+#include "api/removal/removal_count.h"
 #include "api/rows/row_query.h"
 
 namespace tallyd {
 namespace {
 
-Response Deleted(const char* what, std::string_view name) {
-  return Response::Of(200, {{"deleted", {{what, JsonOfText(name)}}}});
+// What a request calls its delete, in the answer.
+struct Named {
+  const char* what;
+  std::string_view name;
+};
+
+Response Deleted(const Named& named, const RemovalCount& count) {
+  Json answer = {{"deleted", {{named.what, JsonOfText(named.name)}}}};
+  answer.update(count.ToJson());
+  return Response::Of(200, answer);
 }
 
-Status Forget(ApiContext& context, const TableInfo& table, const DeleteSpec& what) {
+Response Forget(ApiContext& context, const TablePtr& table, const DeleteSpec& what,
+                const Named& named) {
+  RemovalCount count;
+  count.Add(context.store, table, what, context.clock.Now());
   std::unique_ptr<Batch> batch = context.store.NewBatch();
-  batch->Delete(table, what);
-  return context.store.Commit(std::move(batch));
+  batch->Delete(*table, what);
+  const Status done = context.store.Commit(std::move(batch));
+  if (!done) return ProblemOf(done.error());
+  context.row_sizes.Shrink(table->id, what.rows);
+  return Deleted(named, count);
 }
 
 Result<TablePtr> FindForDelete(const Request& request, ApiContext& context,
@@ -57,8 +72,7 @@ Response DeleteRows(const Request& request, ApiContext& context) {
   }
   DeleteSpec what;
   what.rows = PrefixRange(prefix);
-  if (Status done = Forget(context, **table, what); !done) return ProblemOf(done.error());
-  return Deleted("prefix", prefix);
+  return Forget(context, *table, what, {"prefix", prefix});
 }
 
 Response DeleteRow(const Request& request, ApiContext& context) {
@@ -66,8 +80,7 @@ Response DeleteRow(const Request& request, ApiContext& context) {
   if (!table) return ProblemOf(table.error());
   DeleteSpec what;
   what.rows = RangeOfKey(request.arguments[1]);
-  if (Status done = Forget(context, **table, what); !done) return ProblemOf(done.error());
-  return Deleted("key", request.arguments[1]);
+  return Forget(context, *table, what, {"key", request.arguments[1]});
 }
 
 Response DeleteCells(const Request& request, ApiContext& context) {
@@ -82,8 +95,7 @@ Response DeleteCells(const Request& request, ApiContext& context) {
   what.family = column->family;
   what.qualifier = column->qualifier;
   what.cells = *times;
-  if (Status done = Forget(context, **table, what); !done) return ProblemOf(done.error());
-  return Deleted("column", request.arguments[2]);
+  return Forget(context, *table, what, {"column", request.arguments[2]});
 }
 
 Response DropTable(const Request& request, ApiContext& context) {
@@ -92,7 +104,7 @@ Response DropTable(const Request& request, ApiContext& context) {
   if (Status dropped = context.store.DropTable((*table)->name); !dropped) {
     return ProblemOf(dropped.error());
   }
-  return Deleted("table", (*table)->name);
+  return Response::Of(200, {{"deleted", {{"table", JsonOfText((*table)->name)}}}});
 }
 
 }  // namespace tallyd

@@ -1,0 +1,68 @@
+#include "api/removal/removal_count.h"
+
+#include <algorithm>
+
+namespace tallyd {
+namespace {
+
+// So many entries of a history table, or rows of a latest one, are read.
+constexpr uint64_t kReadAtMost = 10'000;
+
+}  // namespace
+
+void RemovalCount::Add(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now) {
+  EstimateSpec spec;
+  spec.ranges = {&what.rows, 1};
+  spec.cells = what.cells;
+  spec.count_at_most = kReadAtMost;
+  const Result<ScanEstimate> estimate = store.Estimate(table, spec);
+  if (!estimate) {
+    known_ = false;
+    return;
+  }
+  entries_ += std::max(estimate->entries, estimate->rows);
+  if (exact_ && entries_ <= kReadAtMost && CountAll(store, table, what, now)) return;
+  exact_ = false;
+  rows_ += estimate->rows;
+}
+
+// False, having counted nothing, where it cannot be read.
+bool RemovalCount::CountAll(Store& store, const TablePtr& table, const DeleteSpec& what,
+                            TimeUs now) {
+  ScanSpec spec;
+  spec.ranges = {what.rows};
+  spec.cells = what.cells;
+  spec.now = now;
+  const std::unique_ptr<RowScan> scan = store.Scan(table, spec);
+  uint64_t rows = 0;
+  uint64_t cells = 0;
+  while (true) {
+    const Result<bool> more = scan->Next();
+    if (!more) return false;
+    if (!*more) break;
+    const auto goes = [&](const CellView& cell) {
+      return (!what.family || *what.family == cell.column.family) &&
+             (!what.qualifier || *what.qualifier == cell.column.qualifier);
+    };
+    const auto of_row = static_cast<uint64_t>(std::ranges::count_if(scan->row().cells, goes));
+    if (of_row > 0) ++rows;
+    cells += of_row;
+  }
+  rows_ += rows;
+  cells_ += cells;
+  return true;
+}
+
+void RemovalCount::AddRow() {
+  ++rows_;
+  has_cells_ = false;
+}
+
+Json RemovalCount::ToJson() const {
+  if (!known_) return Json::object();
+  if (!exact_) return {{"rows", rows_}, {"counted", "estimated"}};
+  if (!has_cells_) return {{"rows", rows_}, {"counted", "exact"}};
+  return {{"rows", rows_}, {"cells", cells_}, {"counted", "exact"}};
+}
+
+}  // namespace tallyd

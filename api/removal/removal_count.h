@@ -1,0 +1,40 @@
+// RemovalCount: what a delete is about to forget, for its answer. Where indexes tell that it is
+// little, it is read and counted exactly; of more the rows are told as indexes estimate them, and
+// the cells are not.
+//
+//   RemovalCount count;
+//   count.Add(store, table, what, now);   // Before the delete commits, for each of its ranges.
+//   json.update(count.ToJson());          // {"rows": 3, "cells": 5, "counted": "exact"}
+//
+// What is written or expires meanwhile may be in it or not. Not thread-safe; blocks on the disk.
+#ifndef TALLYD_API_REMOVAL_REMOVAL_COUNT_H_
+#define TALLYD_API_REMOVAL_REMOVAL_COUNT_H_
+
+#include <cstdint>
+
+#include "api/json.h"
+#include "storage/store.h"
+
+namespace tallyd {
+
+class RemovalCount {
+ public:
+  void Add(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now);
+  // One row that was met, of which nobody counts the cells.
+  void AddRow();
+  Json ToJson() const;
+
+ private:
+  bool CountAll(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now);
+
+  uint64_t rows_ = 0;
+  uint64_t cells_ = 0;
+  uint64_t entries_ = 0;  // As estimated: what it takes to read them.
+  bool exact_ = true;
+  bool has_cells_ = true;
+  bool known_ = true;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_REMOVAL_REMOVAL_COUNT_H_

@@ -1,0 +1,206 @@
+"""S26, S44 of the seeds: bounded wide rows, and limits; a table's max_bytes; what deletes count."""
+
+import datetime
+import os
+
+from tests.e2e.tallyd import E2eTest, eventually, ms, run
+from tests.e2e.test_seeds_keys import table
+
+MIB = 1 << 20
+KEYED = table("KEYED", "{k}", "latest")
+NAMED = table("NAMED", "{k}", "new-column",
+              columns='columns = [{ family = "METRIC", name = "{q}", value = "{v}" }]')
+WIDE = table("WIDE", "{id}", "new-cell")
+
+
+def metric(tallyd, name, label=""):
+    total = 0.0
+    for line in tallyd.get("/metrics").text.splitlines():
+        if line.startswith(name) and line[len(name)] in " {" and label in line:
+            total += float(line.rsplit(" ", 1)[1])
+    return total
+
+
+class LimitsTest(E2eTest):
+    def test_S26_a_month_row_holds_its_days_and_the_next_day_goes_to_the_next_row(self):
+        tallyd = self.start(
+            table("GARDEN", "VEGGIEGARDEN#{ts:month}", "new-column",
+                  columns='columns = [{ family = "METRIC", name = "{ts:%-d}", value = "{t}" }]')
+            + table("TALL", "VEGGIEGARDEN#{ts:ms}", stream="garden"))
+        first = ms("2015-03-01")
+        tallyd.write("garden", [{"ts": first + day * 86_400_000, "t": day} for day in range(32)])
+        rows = tallyd.rows("GARDEN")
+        self.assertEqual(["VEGGIEGARDEN#201503", "VEGGIEGARDEN#201504"],
+                         [row["key"] for row in rows])
+        self.assertEqual([31, 1], [len(row["cells"]["METRIC"]) for row in rows])
+        self.assertEqual(32, len(tallyd.keys("TALL")))
+
+    def test_S26_a_tall_table_accepts_any_number_of_events(self):
+        tallyd = self.start(table("TALL", "VEGGIEGARDEN#{ts:ms}"))
+        first = ms("2015-03-01")
+        for batch in range(5):
+            tallyd.write("tall", [{"ts": first + batch * 1000 + i, "t": i} for i in range(1000)])
+        self.assertEqual(5000, tallyd.get("/v1/tables/TALL").expect(200).json["rows"])
+
+    def test_S44_a_key_of_4096_bytes_is_accepted_and_4097_refused(self):
+        tallyd = self.start(KEYED)
+        tallyd.write("keyed", {"ts": 1, "k": "k" * 4096, "v": 1})
+        said = self.refused(tallyd.post("keyed", {"ts": 1, "k": "k" * 4097, "v": 1}), 0)
+        self.assertIn("4097", said["detail"])
+        self.assertEqual([4096], [len(key) for key in tallyd.keys("KEYED")])
+
+    def test_S44_a_qualifier_of_16384_bytes_is_accepted_and_16385_refused(self):
+        tallyd = self.start(NAMED)
+        tallyd.write("named", {"ts": 1, "k": "a", "q": "q" * 16384, "v": 1})
+        said = self.refused(tallyd.post("named", {"ts": 1, "k": "a", "q": "q" * 16385, "v": 1}), 0)
+        self.assertIn("16385", said["detail"])
+
+    def test_S44_a_value_over_10_mb_is_accepted_with_a_warning(self):
+        tallyd = self.start(KEYED)
+        answer = tallyd.write("keyed", {"ts": 1, "k": "a", "v": "x" * (10 * MIB)})
+        self.assertNotIn("warnings", answer)
+        self.assertEqual(0, metric(tallyd, "tallyd_limit_warnings_total"))
+        answer = tallyd.write("keyed", {"ts": 2, "k": "a", "v": "x" * (10 * MIB + 1)})
+        self.assertEqual(1, len(answer["warnings"]))
+        self.assertEqual(1, metric(tallyd, "tallyd_limit_warnings_total", 'limit="value"'))
+        self.assertEqual(1, tallyd.get("/v1/status").json["limits"]["large_values"])
+
+    def test_S44_a_value_over_100_mb_is_refused(self):
+        tallyd = self.start(KEYED, server='max_body = "256MiB"')
+        said = self.refused(tallyd.post("keyed", {"ts": 1, "k": "a", "v": "x" * (100 * MIB + 1)}),
+                            0, "v")
+        self.assertIn("104857601", said["detail"])
+        self.assertEqual([], tallyd.keys("KEYED"))
+
+    def test_S44_a_row_over_100_mb_is_warned_of_and_over_256_mb_refused(self):
+        tallyd = self.start(WIDE, server='max_body = "256MiB"')
+        piece = "x" * (50 * MIB)
+        for at in (1, 2):
+            said = tallyd.write("wide", {"ts": at, "id": "r", "v": piece})
+            self.assertEqual(1, len(said["warnings"]), "of the value alone")
+        said = tallyd.write("wide", {"ts": 3, "id": "r", "v": "y"})
+        said = tallyd.write("wide", {"ts": 4, "id": "r", "v": piece})
+        self.assertIn("row r of table WIDE", " ".join(said["warnings"]))
+        self.assertEqual(1, metric(tallyd, "tallyd_limit_warnings_total", 'limit="row"'))
+        tallyd.write("wide", [{"ts": at, "id": "r", "v": piece} for at in (5, 6)])
+        [large] = tallyd.get("/v1/status").json["limits"]["large_rows"]
+        self.assertEqual(("WIDE", "r"), (large["table"], large["key"]))
+        self.assertGreaterEqual(large["bytes"], 250 * MIB)
+        said = tallyd.post("wide", {"ts": 7, "id": "r", "v": piece}).problem(400)
+        for part in ('"r"', "WIDE", "268435456"):
+            self.assertIn(part, said["detail"])
+        tallyd.write("wide", {"ts": 7, "id": "other", "v": "y"})
+        tallyd.delete("/v1/tables/WIDE/rows/r").expect(200)
+        tallyd.write("wide", {"ts": 7, "id": "r", "v": "y"})
+
+    def test_S44_the_101st_family_is_warned_of(self):
+        def families(count):
+            named = "".join(f"families.F{number} = {{}}\n" for number in range(count))
+            return ('[tables.T]\npattern = "latest"\nrow_key = "{k}"\n'
+                    'columns = [{ family = "F1" }]\n' + named)
+        tallyd = self.start(families(100))
+        self.assertEqual(0, metric(tallyd, "tallyd_limit_warnings_total"))
+        tallyd.reload(families(101)).expect(200)
+        self.assertEqual(1, metric(tallyd, "tallyd_limit_warnings_total", 'limit="families"'))
+        self.assertEqual([{"table": "T", "families": 101}],
+                         tallyd.get("/v1/status").json["limits"]["many_families"])
+        self.assertIn("101 families", tallyd.log())
+
+    def test_S44_the_1001st_table_is_refused(self):
+        tallyd = self.start("".join(table(f"T{number}", "{k}", "latest", stream="s")
+                                    for number in range(1000)))
+        limits = tallyd.get("/v1/status").json["limits"]
+        self.assertEqual((1000, 1000), (limits["tables"], limits["tables_max"]))
+        said = tallyd.reload("".join(table(f"T{number}", "{k}", "latest", stream="s")
+                                     for number in range(1001))).problem(409)
+        self.assertIn("1001 tables", said["detail"])
+
+
+class MaxBytesTest(E2eTest):
+    TABLE = table("LOG", "{h}#{ts:ms}")
+
+    def capped(self, size):
+        return self.TABLE.replace("families", f'max_bytes = "{size}"\nfamilies')
+
+    def test_the_oldest_goes_and_no_write_is_refused(self):
+        tallyd = self.start(self.capped("400KiB"), storage='seal_delay = "10ms"')
+        for day in range(10):
+            tallyd.write("log", [{"ts": ms("2026-01-01") + day * 86_400_000 + i, "h": "a",
+                                  "v": os.urandom(500).hex()} for i in range(100)])
+        tallyd.request("POST", "/-/settle").expect(200)
+        told = tallyd.get("/v1/tables/LOG").json
+        self.assertLessEqual(told["disk_bytes"], 400 << 10)
+        self.assertEqual(400 << 10, told["max_bytes"])
+        keys = tallyd.keys("LOG", limit=10_000)
+        self.assertEqual(f"a#{ms('2026-01-10') + 99}", keys[-1])
+        self.assertTrue(100 <= len(keys) < 1000 and len(keys) % 100 == 0, len(keys))
+        self.assertGreater(metric(tallyd, "tallyd_capped_files_total"), 0)
+        whole = ms("2026-01-11") - len(keys) // 100 * 86_400_000
+        self.assertNotIn("complete", tallyd.query("log", h="a", from_=whole)["plan"])
+        plan = tallyd.query("log", h="a", from_=whole - 1)["plan"]
+        self.assertFalse(plan["complete"])
+        self.assertIn("max_bytes", plan["note"])
+        tallyd.restart()
+        self.assertFalse(tallyd.query("log", h="a")["plan"]["complete"])
+
+    def test_a_latest_table_has_no_oldest_ones(self):
+        tallyd = self.start(self.TABLE)
+        bad = table("NOW", "{h}", "latest").replace("families", "max_bytes = 100000\nfamilies")
+        said = tallyd.reload(self.TABLE + bad).problem(409)
+        self.assertIn("tables.NOW.max_bytes", said["detail"])
+        status, text = run("check", "--config", tallyd.config)
+        self.assertEqual(2, status, text)
+
+
+class RemovalCountTest(E2eTest):
+    TABLES = (table("LOG", "{h}#{ts:ms}", stream="log") + table("NOW", "{h}", "latest", "", "log"))
+
+    def test_deletes_count_rows_and_cells(self):
+        tallyd = self.start(self.TABLES)
+        tallyd.write("log", [{"ts": at, "h": host, "x": 1, "y": 2}
+                             for host in ("a", "b") for at in range(1, 6)])
+        said = tallyd.delete("/v1/tables/LOG/rows", prefix="a#").expect(200).json
+        self.assertEqual({"deleted": {"prefix": "a#"}, "rows": 5, "cells": 10, "counted": "exact"},
+                         said)
+        said = tallyd.delete("/v1/tables/NOW/rows/a/cells/METRIC:x").expect(200).json
+        self.assertEqual((1, 1, "exact"), (said["rows"], said["cells"], said["counted"]))
+        said = tallyd.delete("/v1/streams/log/events", h="b", from_=2, to=4).expect(200).json
+        self.assertEqual({"ranges": 1, "rows": 2, "cells": 4, "counted": "exact"},
+                         said["tables"]["LOG"])
+        said = tallyd.delete("/v1/tables/LOG/rows", prefix="none").expect(200).json
+        self.assertEqual((0, 0), (said["rows"], said["cells"]))
+
+    def test_many_rows_are_estimated(self):
+        tallyd = self.start(self.TABLES)
+        for batch in range(3):
+            tallyd.write("log", [{"ts": batch * 5000 + i + 1, "h": "a", "x": 1}
+                                 for i in range(5000)])
+        said = tallyd.delete("/v1/tables/LOG/rows", prefix="a#").expect(200).json
+        self.assertEqual("estimated", said["counted"])
+        self.assertAlmostEqual(15_000, said["rows"], delta=5000)
+
+
+class ReclaimedTest(E2eTest):
+    def test_S43_what_versions_push_out_is_counted_when_it_is_removed(self):
+        tallyd = self.start(table("STOCK", "ZXZZT", "new-cell").replace("METRIC = {}",
+                            "METRIC = { max_versions = 1 }").replace("ZXZZT", "{symbol}"))
+        prices = [558.40, 571.65, 573.37, 573.64, 575.33]
+        tallyd.write("stock", [{"ts": ms("2015-03-16") + day * 86_400_000, "symbol": "ZXZZT",
+                                "price": price} for day, price in enumerate(prices)])
+        self.assertEqual([575.33], [cell["value"] for cell in
+                                    tallyd.cells("STOCK", "ZXZZT")["METRIC"]["price"]])
+        tallyd.request("POST", "/-/settle").expect(200)
+        self.assertEqual(4, metric(tallyd, "tallyd_gc_cells_total", 'reason="versions"'))
+        self.assertEqual([575.33], [cell["value"] for cell in
+                                    tallyd.cells("STOCK", "ZXZZT")["METRIC"]["price"]])
+
+    def test_S43_files_that_expired_are_counted(self):
+        day = 86_400_000
+        now = int(datetime.datetime.now(datetime.timezone.utc).timestamp() * 1000)
+        tallyd = self.start(table("LOG", "{h}#{ts:ms}"), storage='seal_window = "1m"')
+        tallyd.write("log", [{"ts": now - 3 * day + i, "h": "a", "v": i} for i in range(100)])
+        tallyd.request("POST", "/-/settle").expect(200)
+        tallyd.reload(table("LOG", "{h}#{ts:ms}").replace("METRIC = {}",
+                      'METRIC = { max_age = "1d" }')).expect(200)
+        eventually(lambda: metric(tallyd, "tallyd_expired_files_total") >= 1, "a file expired")
+        self.assertGreater(metric(tallyd, "tallyd_expired_bytes_total"), 0)
