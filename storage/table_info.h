@@ -49,7 +49,7 @@ struct StoredFamily {
   bool configured = false;  // False: no longer in the file; its cells are kept and not shown.
   Family rules;             // Of configured families; of all others only what it is (KindOf).
   Family last = {};         // The rules that it had when it was last in the file.
-  TimeUs whole_from = 0;    // Older cells may have gone under rules that kept less.
+  TimeUs whole_from = 0;    // Older cells may have gone under older rules, or max_bytes.
 };
 
 struct TableInfo {

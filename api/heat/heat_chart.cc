@@ -39,6 +39,7 @@ void ChartMaker::Arrange() {
     for (size_t i = 0; i + 1 < chart_.ranges.size(); ++i) {
       chart_.ranges[i].end = chart_.ranges[i + 1].start;
     }
+    chart_.ranges.back().end.clear();
   }
   if (!any_) return;
   chart_.first_minute = first_seen_;

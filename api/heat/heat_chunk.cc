@@ -112,16 +112,16 @@ std::string Compressed(const std::string& plain) {
 
 HeatMinute ReadMinute(ChunkReader* reader, int64_t before, size_t ranges) {
   HeatMinute minute;
-  minute.minute = before + reader->Signed();
+  minute.minute =
+      static_cast<int64_t>(static_cast<uint64_t>(before) + static_cast<uint64_t>(reader->Signed()));
   const size_t cells = reader->Count();
-  int64_t range = 0;
-  for (size_t i = 0; i < cells && reader->good; ++i) {
-    range += reader->Signed();
+  uint64_t range = 0;
+  for (size_t i = 0; i < cells; ++i) {
+    range += static_cast<uint64_t>(reader->Signed());
     const uint32_t rows = reader->Small();
     const uint32_t not_at_end = reader->Small();
-    if (range < 0 || range >= static_cast<int64_t>(ranges) || not_at_end > rows) {
-      reader->good = false;
-    }
+    if (range >= ranges || not_at_end > rows) reader->good = false;
+    if (!reader->good) break;
     minute.cells.push_back({static_cast<uint32_t>(range), rows, rows - not_at_end});
   }
   return minute;

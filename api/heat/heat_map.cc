@@ -61,7 +61,10 @@ Status ForChunks(Store* store, const HeatOf& of, std::string after, const std::s
 
 void HeatMap::Add(HeatMetric metric, const RowStems& stems, TimeUs now) {
   for (const RowStems::OfTable& touched : stems.tables()) {
-    OpenOf({metric, touched.table}, now)->table.Add(touched, now / kUsPerMinute);
+    const HeatOf of{metric, touched.table};
+    const OpenPtr open = OpenOf(of, now);
+    RollIfDue(of, open.get(), now);
+    open->table.Add(touched, now / kUsPerMinute);
   }
 }
 
@@ -79,16 +82,20 @@ HeatMap::OpenPtr HeatMap::OpenOf(const HeatOf& of, TimeUs now) {
   return open_.try_emplace(of, std::move(made)).first->second;
 }
 
-std::vector<Memo> HeatMap::TakeMemos(const HeatOf& of, Open* open, TimeUs now) {
+void HeatMap::RollIfDue(const HeatOf& of, Open* open, TimeUs now) {
+  if (open->since / kUsPerHour == now / kUsPerHour) return;
+  const std::unique_lock lock(mutex_);
+  if (open->since / kUsPerHour == now / kUsPerHour || open->unsaved) return;
+  const HeatChunk chunk = open->table.Roll();
+  if (!chunk.minutes.empty()) {
+    open->unsaved.emplace(KeyOf(of, open->since), EncodeChunk(chunk, kMaxMemoValueBytes));
+  }
+  open->since = now;
+}
+
+std::vector<Memo> HeatMap::TakeMemos(const HeatOf& of, Open* open) {
   std::vector<Memo> memos;
   const std::unique_lock lock(mutex_);
-  if (open->since / kUsPerHour != now / kUsPerHour && !open->unsaved) {
-    const HeatChunk chunk = open->table.Roll();
-    if (!chunk.minutes.empty()) {
-      open->unsaved.emplace(KeyOf(of, open->since), EncodeChunk(chunk, kMaxMemoValueBytes));
-    }
-    open->since = now;
-  }
   if (open->unsaved) memos.push_back(*open->unsaved);
   if (open->table.TakeChanged()) {
     memos.emplace_back(KeyOf(of, open->since),
@@ -107,7 +114,8 @@ Status HeatMap::Save(Store* store, TimeUs now) {
   std::vector<std::pair<OpenPtr, std::vector<Memo>>> group;
   size_t bytes = 0;
   for (const auto& [of, open] : all) {
-    std::vector<Memo> memos = TakeMemos(of, open.get(), now);
+    RollIfDue(of, open.get(), now);
+    std::vector<Memo> memos = TakeMemos(of, open.get());
     for (const Memo& memo : memos) bytes += memo.second.size();
     if (!memos.empty()) group.emplace_back(open, std::move(memos));
     if (bytes < kBatchBytes) continue;

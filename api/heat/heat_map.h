@@ -11,6 +11,7 @@
 #ifndef TALLYD_API_HEAT_HEAT_MAP_H_
 #define TALLYD_API_HEAT_HEAT_MAP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -51,15 +52,17 @@ class HeatMap {
  private:
   struct Open {
     HeatTable table;
-    TimeUs since = 0;             // When its chunk began: a part of the memo's key.
-    std::optional<Memo> unsaved;  // The chunk before, while it is not written.
+    std::atomic<TimeUs> since = 0;  // When its chunk began: a part of the memo's key.
+    std::optional<Memo> unsaved;    // The chunk before, while it is not written.
   };
   using OpenPtr = std::shared_ptr<Open>;
 
   OpenPtr FindOpen(const HeatOf& of) const;
   OpenPtr OpenOf(const HeatOf& of, TimeUs now);
+  // Begins another chunk, if an hour has ended and the chunk before is written.
+  void RollIfDue(const HeatOf& of, Open* open, TimeUs now);
   // What is to be written of it.
-  std::vector<Memo> TakeMemos(const HeatOf& of, Open* open, TimeUs now);
+  std::vector<Memo> TakeMemos(const HeatOf& of, Open* open);
   Status Commit(Store* store, const std::vector<std::pair<OpenPtr, std::vector<Memo>>>& memos);
   Status Forget(Store* store, TimeUs now);
 

@@ -212,7 +212,13 @@ void HeatTable::CutByLoad() {
       cut.push_back({samples[begin], false, 0, 0, 0});
       taken = 0;
     }
-    taken = is_heavy ? share : taken + end - begin;
+    taken += end - begin;
+    // What takes a share alone has no other in its range.
+    const std::string behind = is_heavy ? EndOf(samples[begin], false) : std::string();
+    if (!behind.empty() && (end == samples.size() || samples[end] != behind)) {
+      cut.push_back({behind, false, 0, 0, 0});
+      taken = 0;
+    }
     begin = end;
   }
   slots_ = std::move(cut);

@@ -12,7 +12,7 @@ std::string_view NameOf(NightlyState::Kind kind) {
       return "building";
     case NightlyState::Kind::kBehind:
       return "behind";
-    case NightlyState::Kind::kUnbuilt:
+    case NightlyState::Kind::kNotBuilt:
       return "failed";
     case NightlyState::Kind::kBuilt:
       return "built";
@@ -40,7 +40,7 @@ Json JsonOfNightly(const ApiContext& context) {
                 {"source", state.source},
                 {"date", FormatDate(state.day)},
                 {"state", NameOf(state.kind)}};
-    if (state.kind == NightlyState::Kind::kUnbuilt) {
+    if (state.kind == NightlyState::Kind::kNotBuilt) {
       one["reason"] = JsonOfText(state.why);
     } else {
       one["rows"] = state.done.rows;

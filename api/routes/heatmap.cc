@@ -97,7 +97,8 @@ class HeatWriter {
  private:
   Json HotAt(size_t i) const {
     const KeyRange& range = chart_.ranges[i];
-    const std::string prefix = chart_.is_partition ? CommonPrefix(range) : range.start;
+    const bool is_prefix = !chart_.is_partition || range == PrefixRange(range.start);
+    const std::string prefix = is_prefix ? range.start : CommonPrefix(range);
     const bool writes = query_.of.metric == HeatMetric::kWrites;
     return {{"prefix", JsonOfText(prefix)},
             {"start", JsonOfText(range.start)},

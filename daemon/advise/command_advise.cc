@@ -130,12 +130,12 @@ std::string ToText(const std::vector<TrialResult>& results, const Advice& advice
 
 Result<std::vector<TrialResult>> RunAll(const AdviseSubject& subject, const Sample& sample,
                                         const std::vector<Proposal>& proposals, bool quiet) {
-  const Result<std::string> path = ScratchDirectory::Make();
-  if (!path) return path.error();
-  const ScratchDirectory scratch(*path);
   ToolProgress progress;
   progress.total = sample.bytes * proposals.size();
   const InterruptStops stops(&progress);
+  const Result<std::string> path = ScratchDirectory::Make();
+  if (!path) return path.error();
+  const ScratchDirectory scratch(*path);
   std::optional<ProgressLine> shown;
   if (!quiet) shown.emplace(progress);
   std::vector<TrialResult> results;

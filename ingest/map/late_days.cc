@@ -14,6 +14,21 @@ std::optional<TimeUs> FindDayOfMark(std::string_view key) {
   return ParseCompactDate(key.substr(key.rfind('/') + 1));
 }
 
+std::string StrayMark(std::string_view table) { return "stray/" + std::string(table); }
+
+void NoteChange(const Table& table, std::string_view row_key, const TimeRange& cells, TimeUs now,
+                Batch* batch) {
+  const std::optional<TimeUs> day =
+      table.daily ? table.row_key.FindDay(row_key) : std::optional<TimeUs>();
+  if (!day) return;
+  LateDays late(now);
+  late.Note(table, *day);
+  late.PutMarks(batch);
+  const TimeRange of_day = RangeOfDay(*day);
+  const bool strays = cells.from < of_day.from || cells.to > of_day.to;
+  if (strays) batch->PutMemo(StrayMark(table.name), "1");
+}
+
 void LateDays::Add(const Table& table, TimeUs day) {
   const std::pair noted(&table, day);
   const auto found = std::find(days_.rbegin(), days_.rend(), noted);

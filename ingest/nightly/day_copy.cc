@@ -26,7 +26,7 @@ std::vector<KeyRange> RangesOf(const DayCopy& copy) {
 ScanSpec SpecOf(const DayCopy& copy) {
   ScanSpec spec;
   spec.ranges = RangesOf(copy);
-  spec.cells = RangeOfDay(copy.day);
+  if (!copy.has_strays) spec.cells = RangeOfDay(copy.day);
   spec.now = copy.now;
   return spec;
 }

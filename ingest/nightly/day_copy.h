@@ -1,7 +1,8 @@
 // CopyDay: the rows of one UTC day of a table into another of the same shape, cell by cell.
 //
 // 1. The row key's ranges for the day are scanned, and of them what has cells of that day: which
-//    files of blocks those are, their windows tell. A row whose key is of another day, or that the
+//    files of blocks those are, their windows tell. Where the table has strays (late_days.h) all of
+//    the ranges are. A row whose key is of another day, or that the
 //    template cannot have made, is passed over.
 // 2. What one event left in a row becomes one entry again, under the same columns; rows go into
 //    batches of about a MiB.
@@ -32,6 +33,7 @@ struct DayCopy {
   TablePtr to;  // Empty, and nobody else writes to it.
   TimeUs day = 0;
   TimeUs now = 0;  // For GC by age.
+  bool has_strays = false;
 };
 
 // `after_batch` hears what was copied after each batch, and ends the copy by an error.

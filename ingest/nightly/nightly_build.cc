@@ -164,17 +164,24 @@ Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
   return done;
 }
 
+Result<DayCopy> NightlyTables::CopyOf(const Source& source, TimeUs day, TablePtr to) const {
+  const std::string& name = source.table->name;
+  const Result<std::optional<std::string>> strays = parts_.store->FindMemo(StrayMark(name));
+  if (!strays) return strays.error();
+  TablePtr from = parts_.store->FindTable(name);
+  if (from == nullptr) return Error(ErrorCode::kUnavailable, name + " is not in the store yet");
+  return DayCopy{*source.table, source.unit,         std::move(from),    std::move(to),
+                 day,           parts_.clock->Now(), strays->has_value()};
+}
+
 Result<DayCounts> NightlyTables::Copy(const Source& source, const NightlyRecord& record) {
   Result<TablePtr> to = parts_.store->StageTable(NightlyTableOf(*source.table, record));
   if (!to) return to.error();
-  const DayCopy copy{*source.table, source.unit, parts_.store->FindTable(record.source),
-                     *to,           record.day,  parts_.clock->Now()};
-  if (copy.from == nullptr) {
-    return Error(ErrorCode::kUnavailable, record.source + " is not in the store");
-  }
+  const Result<DayCopy> copy = CopyOf(source, record.day, *to);
+  if (!copy) return copy.error();
   auto since = std::chrono::steady_clock::now();
   uint64_t rows = 0;
-  return CopyDay(*parts_.store, copy, [&](const DayCounts& counts) {
+  return CopyDay(*parts_.store, *copy, [&](const DayCounts& counts) {
     rows_.Increment(static_cast<double>(counts.rows - rows));
     rows = counts.rows;
     {

@@ -239,15 +239,15 @@ Status NightlyTables::TakeMarks(const Source& source, TimeUs now) {
 // One at a look: others may be more urgent by then.
 Status NightlyTables::BuildDue(const Source& source, TimeUs now) {
   const std::string& name = source.table->name;
-  const TablePtr stored = parts_.store->FindTable(name);
   for (const TimeUs day : DueDays(source.daily(), RecordsOf(name), now)) {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_ || empty_.contains({name, day})) continue;
     }
     if (!MayTry(source.daily().NameOf(day))) continue;
-    const Result<bool> has_day =
-        HasDay(*parts_.store, {*source.table, source.unit, stored, nullptr, day, now});
+    const Result<DayCopy> copy = CopyOf(source, day, nullptr);
+    if (!copy) return copy.error();
+    const Result<bool> has_day = HasDay(*parts_.store, *copy);
     if (!has_day) return has_day.error();
     const Status whole = *has_day ? CheckDay(source, day) : Status();
     if (!whole) spdlog::warn("nightly tables: no table is made: {}", whole.error().message());
@@ -307,7 +307,7 @@ std::vector<NightlyState> NightlyTables::States() const {
   std::vector<NightlyState> states;
   if (building_) states.push_back(*building_);
   for (const auto& [name, failure] : failures_) {
-    states.push_back({Kind::kUnbuilt, name, failure.source, failure.day, {}, 0, failure.why});
+    states.push_back({Kind::kNotBuilt, name, failure.source, failure.day, {}, 0, failure.why});
   }
   std::map<std::string, const NightlyRecord*> newest;  // By source.
   for (const auto& [name, record] : records_) {

@@ -47,14 +47,14 @@
 namespace tallyd {
 
 struct NightlyState {
-  enum class Kind : uint8_t { kBuilding, kBehind, kUnbuilt, kBuilt };
+  enum class Kind : uint8_t { kBuilding, kBehind, kNotBuilt, kBuilt };
   Kind kind = Kind::kBuilt;
   std::string table;
   std::string source;
   TimeUs day = 0;
   DayCounts done;       // So far, of what is being built; else of the last build.
   TimeUs built_at = 0;  // 0: never yet.
-  std::string why;      // kUnbuilt.
+  std::string why;      // kNotBuilt.
 };
 
 class NightlyTables {
@@ -127,6 +127,7 @@ class NightlyTables {
   bool MayTry(const std::string& name) const;
 
   // nightly_build.cc: one build. REQUIRES: work_mutex_.
+  Result<DayCopy> CopyOf(const Source& source, TimeUs day, TablePtr to) const;
   Status CheckDay(const Source& source, TimeUs day) const;
   Status CheckName(const NightlyRecord& record) const;
   NightlyRecord RecordFor(const Source& source, TimeUs day) const;

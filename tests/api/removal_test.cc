@@ -61,6 +61,20 @@ TEST_F(RemovalTest, APrefixGoesWithItsDelimiter) {
   EXPECT_EQ(world_.Call(GetRow, {"PHONES", "a#x#0000000000001"}).status, 404u);
 }
 
+TEST_F(RemovalTest, TheAnswerCountsWhatGoes) {
+  const json prefix = json::parse(world_.Call(DeleteRows, {"PHONES"}, "prefix=a%23").body);
+  EXPECT_EQ(prefix, json::parse(R"({"deleted": {"prefix": "a#"}, "rows": 2, "cells": 3,
+                                    "counted": "exact"})"));
+  const json cell = json::parse(world_.Call(DeleteCells, {"NOW", "a#x", "F:v"}).body);
+  EXPECT_EQ(cell["cells"], 1);
+  const json entity = json::parse(world_.Call(DeleteEvents, {"phones"}, "tenant=a").body);
+  EXPECT_EQ(entity["tables"]["NOW"]["rows"], 2);
+  EXPECT_EQ(entity["tables"]["NOW"]["cells"], 2);
+  // There the tenant does not lead the key: rows are met one by one.
+  EXPECT_EQ(entity["tables"]["BY_ID"],
+            json::parse(R"({"ranges": 2, "rows": 2, "counted": "exact"})"));
+}
+
 TEST_F(RemovalTest, WithoutAPrefixNothingGoes) {
   EXPECT_EQ(world_.Call(DeleteRows, {"PHONES"}).status, 400u);
   EXPECT_EQ(world_.Call(DeleteRows, {"PHONES"}, "prefix=").status, 400u);

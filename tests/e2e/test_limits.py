@@ -184,8 +184,8 @@ class ReclaimedTest(E2eTest):
     def test_S43_what_versions_push_out_is_counted_when_it_is_removed(self):
         tallyd = self.start(table("STOCK", "ZXZZT", "new-cell").replace("METRIC = {}",
                             "METRIC = { max_versions = 1 }").replace("ZXZZT", "{symbol}"))
-        prices = [558.40, 571.65, 573.37, 573.64, 575.33]
-        tallyd.write("stock", [{"ts": ms("2015-03-16") + day * 86_400_000, "symbol": "ZXZZT",
+        prices = [558.40, 571.34, 573.64, 573.37, 575.33]
+        tallyd.write("stock", [{"ts": ms("2015-03-01") + day * 86_400_000, "symbol": "ZXZZT",
                                 "price": price} for day, price in enumerate(prices)])
         self.assertEqual([575.33], [cell["value"] for cell in
                                     tallyd.cells("STOCK", "ZXZZT")["METRIC"]["price"]])

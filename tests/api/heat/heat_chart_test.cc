@@ -60,7 +60,7 @@ TEST(HeatChartTest, RangesThatWereCutOtherwiseKeepTheTotals) {
   cut.minutes = {{10, {{0, 5, 0}, {1, 6, 0}}}};
   const HeatChart chart = Make({Prefixes({"a#", "p#"}, {{9, {{0, 1, 1}, {1, 2, 2}}}}), cut});
   EXPECT_TRUE(chart.is_partition);
-  EXPECT_EQ((std::vector<KeyRange>{{"", "a#"}, {"a#", "m"}, {"m", "p#"}, {"p#", "p$"}}),
+  EXPECT_EQ((std::vector<KeyRange>{{"", "a#"}, {"a#", "m"}, {"m", "p#"}, {"p#", ""}}),
             chart.ranges);
   EXPECT_EQ((std::vector<uint32_t>{0, 5, 1, 0, 0, 6, 2, 0}), chart.rows);
 }

@@ -1,4 +1,5 @@
-// POST /v1/tables/{table}/daily, what /v1/status tells, and how events are asked of a nightly table.
+// POST /v1/tables/{table}/daily, what /v1/status tells, and how events are asked of a nightly
+// table.
 #include <gtest/gtest.h>
 
 #include "api/json.h"

@@ -117,7 +117,7 @@ TEST_F(HeatmapTest, MinutesWithoutWritesAreThereToo) {
   world_.clock().now += 120 * kUsPerSecond;
   WriteBattery();
   EXPECT_EQ("[[5,0,5]]", Get("table=BATTERY")["values"].dump());
-  EXPECT_EQ("[[5]]", Get("table=BATTERY&from=1700000010000")["values"].dump());
+  EXPECT_EQ("[[5]]", Get("table=BATTERY&from=1700000040000")["values"].dump());
   EXPECT_EQ("[[5]]", Get("table=BATTERY&to=1700000010000")["values"].dump());
   EXPECT_EQ("[]", Get("table=BATTERY&to=1600000000000")["values"].dump());
 }

@@ -1,6 +1,7 @@
 // One build on request: what it makes, when it is refused, what comes meanwhile.
 #include <thread>
 
+#include "ingest/map/late_days.h"
 #include "tests/ingest/nightly/nightly_world.h"
 
 namespace tallyd {
@@ -109,6 +110,24 @@ TEST_F(NightlyBuildTest, RefusesOneMoreThanAThousandTables) {
   world.Read(0, "1");
   EXPECT_EQ(Refusal(), ErrorCode::kConflict);
   EXPECT_EQ(world.Show(kTable), "no table");
+}
+
+TEST_F(NightlyBuildTest, TakesCellsOfATimeThatTheirKeyDoesNotTell) {
+  world.Read(0, "1");
+  Build();
+  const Table& source = world.configured->tables[0];
+  const std::string key = "0000987654#20170726";
+  std::unique_ptr<Batch> batch = world.store->NewBatch();
+  const std::vector<ColumnRef> columns = {{0, "0100"}};
+  const std::vector<Value> values = {Value::Int(7)};
+  const TimeUs time = kDay + 2 * kUsPerDay;
+  batch->Put(*world.store->FindTable("SENSOR"), key, time, columns, values);
+  NoteChange(source, key, {time, time + 1}, world.clock.now, batch.get());
+  ASSERT_TRUE(world.store->Commit(std::move(batch)));
+  EXPECT_EQ(world.Marks(), 1u);
+  Build();
+  EXPECT_EQ(world.Show(kTable),
+            "0000987654#20170726: METER:0000@0=1 METER:0100@2880=7 METER:ID@0=987654\n");
 }
 
 TEST_F(NightlyBuildTest, SeesADeleteThatCameMeanwhile) {

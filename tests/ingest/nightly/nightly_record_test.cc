@@ -41,8 +41,8 @@ TEST(NightlyRecordTest, OtherBytesAreNoRecord) {
   const std::string key = NightlyKey("T");
   EXPECT_FALSE(DecodeNightly("other/T", whole).has_value());
   for (const char* value :
-       {"", "1", "1 S", "1 S 1 1 1 1 1 1", "1 S 1 1 1 1 1 1 1 1", "1 S 1 1 1 1 1 1 1 ",
-        "2 S 1 1 1 1 1 1 1", "1 S 1 4 1 1 1 1 1", "1 S -1 1 1 1 1 1 1", "1 S 01 1 1 1 1 1 1",
+       {"", "1", "1 S", "1 S 1 1 1 1 1 1", "1 S 1 1 1 1 1 1 1 1", "2 S 1 1 1 1 1 1 1",
+        "1 S 1 4 1 1 1 1 1", "1 S -1 1 1 1 1 1 1", "1 S 01 1 1 1 1 1 1",
         "1 S 99999999999999999 1 1 1 1 1 1", "1 S x 1 1 1 1 1 1"}) {
     EXPECT_FALSE(DecodeNightly(key, value).has_value()) << value;
   }

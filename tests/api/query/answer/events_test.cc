@@ -270,6 +270,8 @@ families.F = {}
   EXPECT_EQ(all["rows"], json::parse(R"([[1,"a",1,null],[2,"a",null,2]])"));
   EXPECT_EQ(ask("host=a&fields=CPU/A")["plan"]["table"], "CPU_ONLY") << "less to read";
   EXPECT_EQ(ask("host=a&table=CPU_ONLY")["rows"].size(), 1u);
+  EXPECT_EQ(ask("host=a&fields=CPU/A&where=CPU/A>0")["plan"]["table"], "CPU_ONLY");
+  EXPECT_EQ(ask("host=a&fields=CPU/A&where=IO/B>0")["plan"]["table"], "METRIC");
 }
 
 TEST(EventOrderTest, TiesComeInTheOrderOfTheirKeys) {

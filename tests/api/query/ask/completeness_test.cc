@@ -153,6 +153,13 @@ TEST_F(TypesTest, ThatATableCannotGiveBackAreSaid) {
   ExpectPartial("host=a&fields=ok&table=TEXT", "TEXT", "TEXT keeps ok as text");
 }
 
+TEST_F(TypesTest, OfWhatIsComparedMatterToo) {
+  Take(EventAt(1, R"("zip":"94103","n":5)"));
+  ExpectWhole("host=a&fields=n&zip=94103&table=TEXT", "TEXT", 1);
+  ExpectPartial("host=a&fields=n&where=zip>9&table=TEXT", "TEXT", "TEXT keeps zip as text");
+  ExpectWhole("host=a&fields=n&where=zip>9", "METRIC", 1);
+}
+
 TEST_F(HistoryTest, OfAFieldThatOnlySomeEventsKeepTrulyIsSaidToBeText) {
   Begin(std::string(kMetric) + R"(families.G = {}
 columns = [{ family = "F", fields = ["ok", "n"], value = "v={value}" },

@@ -102,7 +102,8 @@ class WhereQueryTest : public QueryTest {
   // `query` is the part of a URL, decoded.
   std::vector<int> Times(const std::string& query) {
     std::vector<int> times;
-    for (const json& row : Ask(query)["rows"]) times.push_back(row[0]);
+    const json answer = Ask(query);
+    for (const json& row : answer["rows"]) times.push_back(row[0]);
     return times;
   }
   std::string Refusal(const std::string& query) {

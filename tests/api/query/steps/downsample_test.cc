@@ -73,6 +73,8 @@ class Pieces {
     return RowsOf(all.get());
   }
 
+  DownsampleSpec& spec() { return spec_; }
+
  private:
   DownsampleSpec spec_;
 };
@@ -107,6 +109,43 @@ TEST(DownsamplerTest, PiecesPutTogetherAreTheWhole) {
       const std::vector<std::string> whole = pieces.Steps(events, 1);
       for (const size_t count : {2u, 3u, 7u}) EXPECT_EQ(pieces.Steps(events, count), whole);
     }
+  }
+}
+
+TEST(DownsamplerTest, PiecesInOrderOfTimeOrAgainstItGrowAsTheWhole) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Event> events;
+    TimeUs time = 0;
+    for (int i = 0; i < 100; ++i) {
+      events.push_back({time += static_cast<TimeUs>(1 + random() % 700),
+                        std::string(1, static_cast<char>('a' + random() % 3)),
+                        Value::Int(static_cast<int64_t>(random() % 100))});
+    }
+    for (const std::vector<std::string>& by : {std::vector<std::string>(), {"host"}}) {
+      Pieces pieces(by);
+      pieces.spec().aggregations = {Aggregation::kIncrease, Aggregation::kRate};
+      const std::vector<std::string> whole = pieces.Steps(events, 1);
+      for (const size_t count : {2u, 3u, 7u}) EXPECT_EQ(pieces.Steps(events, count), whole);
+      const std::vector<Event> reversed(events.rbegin(), events.rend());
+      for (const size_t count : {1u, 2u, 7u}) EXPECT_EQ(pieces.Steps(reversed, count), whole);
+    }
+  }
+}
+
+TEST(DownsamplerTest, SaysWhenGrowthCannotBeToldFromTheOrderOfEvents) {
+  for (const Aggregation aggregation : {Aggregation::kIncrease, Aggregation::kDelta}) {
+    DownsampleSpec spec;
+    spec.step_us = 1000;
+    spec.aggregations = {aggregation};
+    spec.fields = {"value"};
+    FieldTable fields;
+    Downsampler steps(spec, &fields);
+    for (const TimeUs time : {1, 3, 2}) {
+      const EventField event[] = {{fields.Add("value"), Value::Int(time)}};
+      EXPECT_TRUE(steps.Add(time, event));
+    }
+    EXPECT_EQ(steps.in_order(), aggregation == Aggregation::kDelta);
   }
 }
 
