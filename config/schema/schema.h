@@ -80,7 +80,7 @@ struct Table {
   RowKeyTemplate row_key;
   std::string time_field;             // The stream's, or the table's own override.
   std::vector<std::string> when;      // Fields that an event must have to enter.
-  std::vector<ColumnRule> columns;    // Never empty: the pattern's default rule is written out here.
+  std::vector<ColumnRule> columns;    // Never empty: the pattern's own rule is written out.
   std::vector<Family> families;       // In name order.
   bool keep_row = false;              // keep = "row", in latest tables.
   std::optional<uint64_t> max_bytes;  // On the disk; beyond it the oldest goes.

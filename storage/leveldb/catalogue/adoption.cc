@@ -1,5 +1,7 @@
 #include "storage/leveldb/catalogue/adoption.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +10,20 @@
 
 namespace tallyd {
 namespace {
+
+std::string_view KeepOf(TableMode mode) { return mode == TableMode::kLatestRow ? "row" : "cell"; }
+
+// What a family is may not change either.
+void AddFamilyDifferences(const TableInfo& stored, const Table& configured,
+                          std::string* differences) {
+  for (const Family& family : configured.families) {
+    const std::optional<FamilyId> known = stored.FindFamily(family.name);
+    if (!known || SameKind(stored.families[*known].last, family)) continue;
+    if (!differences->empty()) *differences += "; ";
+    *differences += fmt::format("family {} is {} in the stored data and {} in the configuration",
+                                family.name, KindOf(stored.families[*known].last), KindOf(family));
+  }
+}
 
 // Of the marks of a rule the one that applied first: the later ones were made when a rule went that
 // is back. Null if there is none.
@@ -87,6 +103,36 @@ bool IsConfiguredSo(const Table& configured, const TableInfo& table) {
 }
 
 }  // namespace
+
+std::string Difference(std::string_view what, std::string_view stored,
+                       std::string_view configured) {
+  if (stored == configured) return {};
+  return fmt::format("{} is \"{}\" in the stored data and \"{}\" in the configuration", what,
+                     stored, configured);
+}
+
+TableMode ModeOf(const Table& table) {
+  if (table.pattern != Pattern::kLatest) return TableMode::kHistory;
+  return table.keep_row ? TableMode::kLatestRow : TableMode::kLatestCell;
+}
+
+std::string Differences(const TableInfo& stored, const Table& configured) {
+  const TableMode mode = ModeOf(configured);
+  std::string differences;
+  for (const std::string& difference :
+       {Difference("stream", stored.stream, configured.stream),
+        Difference("pattern", stored.pattern, ToString(configured.pattern)),
+        Difference("row_key", stored.row_key, configured.row_key.text()),
+        stored.mode == TableMode::kHistory || mode == TableMode::kHistory
+            ? std::string()
+            : Difference("keep", KeepOf(stored.mode), KeepOf(mode))}) {
+    if (difference.empty()) continue;
+    if (!differences.empty()) differences += "; ";
+    differences += difference;
+  }
+  AddFamilyDifferences(stored, configured, &differences);
+  return differences;
+}
 
 bool Adoption::IsEmpty(std::string_view stream) {
   return std::all_of(stored_.begin(), stored_.end(), [&](const auto& each) {

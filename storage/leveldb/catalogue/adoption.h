@@ -45,6 +45,13 @@ class StoredPast {
   virtual bool TookSince(const TableInfo& table, uint64_t sequence) = 0;
 };
 
+TableMode ModeOf(const Table& table);
+
+// The two values of what may not change, or nothing.
+std::string Difference(std::string_view what, std::string_view stored, std::string_view configured);
+// What of the table may not change while it holds a row, and does; empty if nothing does.
+std::string Differences(const TableInfo& stored, const Table& configured);
+
 class Adoption {
  public:
   // All outlive it. `number`: of the adoption, for new marks.

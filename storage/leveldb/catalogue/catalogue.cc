@@ -13,52 +13,6 @@
 namespace tallyd {
 namespace {
 
-TableMode ModeOf(const Table& table) {
-  if (table.pattern != Pattern::kLatest) return TableMode::kHistory;
-  return table.keep_row ? TableMode::kLatestRow : TableMode::kLatestCell;
-}
-
-std::string_view KeepOf(TableMode mode) { return mode == TableMode::kLatestRow ? "row" : "cell"; }
-
-// The two values of what may not change, or nothing.
-std::string Difference(std::string_view what, std::string_view stored,
-                       std::string_view configured) {
-  if (stored == configured) return {};
-  return fmt::format("{} is \"{}\" in the stored data and \"{}\" in the configuration", what,
-                     stored, configured);
-}
-
-// What a family is may not change either.
-void AddFamilyDifferences(const TableInfo& stored, const Table& configured,
-                          std::string* differences) {
-  for (const Family& family : configured.families) {
-    const std::optional<FamilyId> known = stored.FindFamily(family.name);
-    if (!known || SameKind(stored.families[*known].last, family)) continue;
-    if (!differences->empty()) *differences += "; ";
-    *differences += fmt::format("family {} is {} in the stored data and {} in the configuration",
-                                family.name, KindOf(stored.families[*known].last), KindOf(family));
-  }
-}
-
-// What of the table may not change while it holds a row, and does; empty if nothing does.
-std::string Differences(const TableInfo& stored, const Table& configured) {
-  const TableMode mode = ModeOf(configured);
-  std::string differences;
-  for (const std::string& difference :
-       {Difference("stream", stored.stream, configured.stream),
-        Difference("pattern", stored.pattern, ToString(configured.pattern)),
-        Difference("row_key", stored.row_key, configured.row_key.text()),
-        stored.mode == TableMode::kHistory || mode == TableMode::kHistory
-            ? std::string()
-            : Difference("keep", KeepOf(stored.mode), KeepOf(mode))}) {
-    if (difference.empty()) continue;
-    if (!differences.empty()) differences += "; ";
-    differences += difference;
-  }
-  AddFamilyDifferences(stored, configured, &differences);
-  return differences;
-}
-
 Error HasData(const TableInfo& stored, const std::string& differences) {
   return Error(ErrorCode::kConflict,
                fmt::format("table {}: {}. These may not change while the table has data: undo the "
