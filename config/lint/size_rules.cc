@@ -77,6 +77,7 @@ std::string CounterOf(const LintSubject& subject, const ColumnRule& rule) {
 }
 
 void FindBusyCounters(const LintSubject& subject, LintFindings* found) {
+  if (subject.table.flush_us) return;
   if (subject.stream.every_us.value_or(kUsPerDay) > kHundredAMinuteUs) return;
   for (const ColumnRule& rule : subject.table.columns) {
     const Family* family = FamilyOf(subject.table, rule);
