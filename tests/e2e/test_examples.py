@@ -25,5 +25,5 @@ class ExamplesTest(unittest.TestCase):
     def test_servers_are_asked_for_one_machine_and_for_the_latest_of_all(self):
         self.ask("servers", 4)
 
-    def test_meters_are_asked_for_one_meter_and_day(self):
-        self.ask("meters", 2)
+    def test_meters_are_asked_for_one_meter_and_for_all_of_a_day(self):
+        self.ask("meters", 3)
