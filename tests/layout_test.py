@@ -219,7 +219,7 @@ class LayoutTest(unittest.TestCase):
         self.assertEqual(SEEDS, names, "in order, none twice, none missing")
         for name, shown, where in rows:
             self.assertRegex(shown, r"^\S.*\.$", name)
-            self.assertRegex(where, r"^`\w+\.(?:cc|py)`(?:,? `\w+`)+$", name)
+            self.assertRegex(where, r"^(?:(?:^|, )`\w+\.(?:cc|py)`(?:,? `\w+`)+)+$", name)
         self.assert_cited_tests_exist(page, len(SEEDS) - 1)
 
     def test_files_are_short(self):
