@@ -6,6 +6,7 @@
 #include "storage/store.h"
 
 namespace tallyd {
+
 void AddMissed(const TableMapping& mapping, const Shape& shape,
                std::vector<MissedByTable>* missed) {
   if (!KeepsEvents(*mapping.table)) return;  // It never claims to hold everything.
