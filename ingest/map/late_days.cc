@@ -16,16 +16,15 @@ std::optional<TimeUs> FindDayOfMark(std::string_view key) {
 
 std::string StrayMark(std::string_view table) { return "stray/" + std::string(table); }
 
-void NoteChange(const Table& table, std::string_view row_key, const TimeRange& cells, TimeUs now,
-                Batch* batch) {
+void NoteChange(const Table& table, std::string_view row_key, std::optional<TimeUs> cell,
+                TimeUs now, Batch* batch) {
   const std::optional<TimeUs> day =
       table.daily ? table.row_key.FindDay(row_key) : std::optional<TimeUs>();
   if (!day) return;
   LateDays late(now);
   late.Note(table, *day);
   late.PutMarks(batch);
-  const TimeRange of_day = RangeOfDay(*day);
-  const bool strays = cells.from < of_day.from || cells.to > of_day.to;
+  const bool strays = cell && !RangeOfDay(*day).Contains(*cell);
   if (strays) batch->PutMemo(StrayMark(table.name), "1");
 }
 

@@ -27,13 +27,13 @@ std::string LateMarksOf(std::string_view table);
 std::string LateMark(std::string_view table, TimeUs day);
 std::optional<TimeUs> FindDayOfMark(std::string_view key);
 
-// Of whoever changes a row by its key, with this batch: cells at any time, or deletes.
+// Of whoever changes a row by its key, with this batch: writes a cell of that time, or deletes.
 //
 // An event's cells have the time that its key is made of. Where a cell has another one, the table
 // has strays from then on: its days are not found by the times of their cells alone.
 std::string StrayMark(std::string_view table);
-void NoteChange(const Table& table, std::string_view row_key, const TimeRange& cells, TimeUs now,
-                Batch* batch);
+void NoteChange(const Table& table, std::string_view row_key, std::optional<TimeUs> cell,
+                TimeUs now, Batch* batch);
 
 class LateDays {
  public:

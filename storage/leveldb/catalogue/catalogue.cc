@@ -216,8 +216,7 @@ void Catalogue::PlanToDrop(TableId table, Plan* plan) {
   plan->dropped.push_back(table);
 }
 
-// What it holds whoever fills it says: it has no marks, and whoever adopts it later finds it as it
-// is configured.
+// It has no marks, and whoever adopts it later finds it as it is configured.
 Result<Catalogue::Plan> Catalogue::PlanStage(const Table& table, StoredPast* past) const {
   const std::shared_lock lock(mutex_);
   Plan plan = Unchanged();

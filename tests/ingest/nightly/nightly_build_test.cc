@@ -122,7 +122,7 @@ TEST_F(NightlyBuildTest, TakesCellsOfATimeThatTheirKeyDoesNotTell) {
   const std::vector<Value> values = {Value::Int(7)};
   const TimeUs time = kDay + 2 * kUsPerDay;
   batch->Put(*world.store->FindTable("SENSOR"), key, time, columns, values);
-  NoteChange(source, key, {time, time + 1}, world.clock.now, batch.get());
+  NoteChange(source, key, time, world.clock.now, batch.get());
   ASSERT_TRUE(world.store->Commit(std::move(batch)));
   EXPECT_EQ(world.Marks(), 1u);
   Build();
