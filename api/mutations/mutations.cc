@@ -10,6 +10,7 @@
 #include "api/mutations/mutation_reader.h"
 #include "api/rows/row_query.h"
 #include "ingest/decode/decode.h"
+#include "ingest/map/late_days.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/unmap/rule_inverse.h"
 
@@ -155,6 +156,12 @@ Response PostMutations(const Request& request, ApiContext& context) {
   const uint64_t cells = change.Finish();
   const uint64_t rows = mutations->empty() ? 0 : 1;
   AddFields(*mutations, **stored, *table, batch.get());
+  for (const Mutation& mutation : *mutations) {
+    const bool is_delete = mutation.kind == Mutation::Kind::kDelete;
+    NoteChange(*table, request.arguments[1],
+               is_delete ? std::optional<TimeUs>() : std::optional(mutation.time),
+               context.clock.Now(), batch.get());
+  }
   Response answer =
       Response::Of(200, {{"mutations", mutations->size()}, {"rows", rows}, {"cells", cells}});
   if (request.claim != nullptr) {

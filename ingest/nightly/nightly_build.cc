@@ -170,8 +170,17 @@ Result<DayCopy> NightlyTables::CopyOf(const Source& source, TimeUs day, TablePtr
   if (!strays) return strays.error();
   TablePtr from = parts_.store->FindTable(name);
   if (from == nullptr) return Error(ErrorCode::kUnavailable, name + " is not in the store yet");
-  return DayCopy{*source.table, source.unit,         std::move(from),    std::move(to),
-                 day,           parts_.clock->Now(), strays->has_value()};
+  // A cell of a bucket of days begins before its day.
+  const bool by_days = std::ranges::any_of(source.table->families, [](const Family& family) {
+    return family.bucket_us.value_or(0) > kUsPerDay;
+  });
+  return DayCopy{*source.table,
+                 source.unit,
+                 std::move(from),
+                 std::move(to),
+                 day,
+                 parts_.clock->Now(),
+                 strays->has_value() || by_days};
 }
 
 Result<DayCounts> NightlyTables::Copy(const Source& source, const NightlyRecord& record) {
