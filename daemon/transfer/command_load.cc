@@ -62,12 +62,12 @@ BodyKind KindOf(const std::string& path, const std::string& format) {
 // One file on its way.
 class FileLoad {
  public:
-  FileLoad(const TransferLine& line, const PatientClient& client, std::string path)
+  FileLoad(const TransferLine& line, const PatientClient& client, const std::string& path)
       : line_(line),
         client_(client),
-        path_(std::move(path)),
-        state_path_(path_ == "-" ? "" : path_ + ".loading"),
-        kind_(KindOf(path_, line.format)) {}
+        path_(path),
+        state_path_(path == "-" ? "" : path + ".loading"),
+        kind_(KindOf(path, line.format)) {}
 
   Status Run(LoadCounts* counts, ToolProgress* progress) {
     Result<EventFile> file = EventFile::Open(path_, kind_);

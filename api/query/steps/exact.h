@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "config/values/aggregate.h"
 #include "config/values/value.h"
 
 namespace tallyd {
@@ -32,7 +33,6 @@ inline Value Between(const Value& from, const Value& to, uint64_t part, uint64_t
     return FiniteOrNull(static_cast<double>(Exactly(from) + (Exactly(to) - Exactly(from)) * share));
   }
   // Far numbers on both sides of zero lose no digits.
-  __extension__ using Int128 = __int128;
   const auto all = static_cast<Int128>(whole);
   const auto done = static_cast<Int128>(part);
   const Int128 weighted = Int128{from.AsInt()} * (all - done) + Int128{to.AsInt()} * done;
