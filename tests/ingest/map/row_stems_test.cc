@@ -80,7 +80,7 @@ TEST(RowBytesTest, OfSmallEventsOnlyRowsThatTakeManyAreFollowed) {
   RecordingBatch batch;
   world.Map(R"({"hostname":"a","ts":5,"v":1,"t":"12345"})");
   const MapOutcome outcome =
-      world.mappers.at("server")->Map(world.events, 0, &batch, RowSampling{true, 0});
+      world.mappers.at("server")->Map(world.events, 0, &batch, nullptr, RowSampling{true, 0});
   ASSERT_EQ(1u, outcome.row_bytes.entries().size());
   const RowBytes::Entry& entry = outcome.row_bytes.entries()[0];
   EXPECT_EQ("DAYS", entry.table->name);
