@@ -64,7 +64,11 @@ class SchemaStore final : public Store {
   std::vector<MissedField> MissedFields(const TableInfo&) const override { return missed; }
 
   Status Adopt(const Schema&) override { return {}; }
-  std::vector<TablePtr> Tables() const override { return {}; }
+  std::vector<TablePtr> Tables() const override {
+    std::vector<TablePtr> all;
+    for (const auto& [name, table] : tables_) all.push_back(table);
+    return all;
+  }
   Status DropTable(std::string_view) override { return {}; }
   std::unique_ptr<Batch> NewBatch() override { return std::make_unique<PreviewBatch>(); }
   void Submit(std::unique_ptr<Batch> batch, CommitDone done) override {

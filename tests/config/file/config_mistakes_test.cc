@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"UnknownKey", TableText("patern = \"latest\""),
               "5: tables.T.patern: unknown key, the nearest is pattern; accepted: columns, "
-              "daily, families, keep, pattern, row_key, stream, time, when"},
+              "daily, families, flush, keep, max_bytes, pattern, row_key, stream, time, when"},
         Wrong{"NoRowKey", "[tables.T]\npattern = \"latest\"\nfamilies.M = {}\n",
               "1: tables.T.row_key: is needed; accepted: a template, as \"{hostname}#{ts:ms}\""},
         Wrong{"EmptyRowKey", TableText("", "latest", ""), "3: tables.T.row_key: is empty..."},
@@ -206,9 +206,13 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{
             "BadFamilyName", TableText("families.\"a:b\" = {}\ncolumns = [{ family = \"M\" }]"),
             "5: tables.T.families.\"a:b\": \"a:b\" is no name for a family; accepted: 1 to 64..."},
-        Wrong{"Flush", TableText("flush = \"1m\""),
-              "5: tables.T.flush: holding counters in memory is not in this version; take the key "
-              "out"},
+        Wrong{"FlushOfLatest", TableText("flush = \"1m\"", "latest"),
+              "5: tables.T.flush: is for the pattern single-timestamp..."},
+        Wrong{"FlushTooShort", TableText("flush = \"1ms\""), "5: tables.T.flush: ..."},
+        Wrong{"FlushOfWhatIsNotMeasured",
+              TableText(
+                  "flush = \"1m\"\ncolumns = [{ family = \"M\", name = \"n\", value = \"1\" }]"),
+              "5: tables.T.flush: adds up what each rule measures..."},
         Wrong{"MaxBytesOfLatest", TableText("max_bytes = \"1GiB\"", "latest"),
               "5: tables.T.max_bytes: is for tables with a history..."},
         Wrong{"MaxBytesTooSmall", TableText("max_bytes = 10"), "5: tables.T.max_bytes: ..."}),

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/file/config.h"
-#include "config/schema/schema_doubts.h"
+#include "config/lint/schema_doubts.h"
 
 namespace tallyd {
 namespace {
