@@ -85,11 +85,11 @@ class LintTest(E2eTest):
 
     def test_findings_keep_nothing_from_starting(self):
         daemon = self.start(TABLE.format(row_key="{ts:ms}", stream="", pattern="single-timestamp"))
-        status = daemon.get("/v1/status").expect(200).json()["lint"]
+        status = daemon.get("/v1/status").expect(200).json["lint"]
         self.assertEqual(1, status["errors"])
         self.assertEqual("L1", status["findings"][0]["rule"])
         self.assertIn("lint L1 of table T", daemon.log())
-        live = daemon.get("/v1/lint").expect(200).json()["findings"]
+        live = daemon.get("/v1/lint").expect(200).json["findings"]
         self.assertIn("L1", [finding["rule"] for finding in live])
 
 
