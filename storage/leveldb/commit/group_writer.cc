@@ -1,6 +1,7 @@
 #include "storage/leveldb/commit/group_writer.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
@@ -15,6 +16,15 @@ constexpr int kSetBits = 32;
 constexpr uint32_t kNoSet = 0xffffffff;
 
 uint64_t CopyOf(TableId table, uint32_t set) { return uint64_t{table} << kSetBits | set; }
+
+// The first eight bytes, as a number that sorts like them.
+uint64_t BigEndianHead(std::string_view bytes) {
+  unsigned char head[8] = {};
+  std::memcpy(head, bytes.data(), std::min(bytes.size(), sizeof head));
+  uint64_t number = 0;
+  for (const unsigned char byte : head) number = number << 8 | byte;
+  return number;
+}
 
 }  // namespace
 
@@ -62,6 +72,27 @@ void HeadCopies::PutCopy(Copy copy, leveldb::WriteBatch* batch) const {
   }
 }
 
+void SortedEntries::Put(leveldb::WriteBatch* batch) {
+  if (entries_.empty()) return;
+  const std::string_view first = entries_.front().key;
+  size_t common = first.size();
+  for (const Entry& entry : entries_) {
+    const size_t most = std::min(common, entry.key.size());
+    if (std::memcmp(entry.key.data(), first.data(), most) == 0) {
+      common = most;
+      continue;
+    }
+    common = 0;
+    while (entry.key[common] == first[common]) ++common;
+  }
+  for (Entry& entry : entries_) entry.head = BigEndianHead(entry.key.substr(common));
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return a.head != b.head ? a.head < b.head : a.key < b.key;
+  });
+  for (const Entry& entry : entries_) batch->Put(ToSlice(entry.key), ToSlice(entry.value));
+  entries_.clear();
+}
+
 GroupWriter::GroupWriter(const Options& options, Database* database, EngineState* state)
     : options_(options),
       database_(database),
@@ -76,6 +107,7 @@ bool GroupWriter::MayCommit(const LevelDbBatch& batch) const {
 
 Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   head_.Clear();
+  entries_.Clear();
   base_.Clear();
   any_base_ = false;
   any_row_ = false;
@@ -89,6 +121,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
     const Status added = AddBatch(batch);
     if (!added) return added;
   }
+  entries_.Put(&head_);
   AddGroupRecords();
   committed_bytes_ = head_.ApproximateSize();
   const Status written = Write();
@@ -109,7 +142,7 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
     switch (op.kind) {
       case LevelDbBatch::OpKind::kEntry:
         PatchSequence(batch->KeyOf(op), op.key_size, ++sequence_);
-        head_.Put(ToSlice(batch->Key(op)), ToSlice(batch->ValueOf(op)));
+        entries_.Add(batch->Key(op), batch->ValueOf(op));
         copies_.Use(op.table, batch->ValueOf(op));
         CoverTime(op.table, op.time);
         break;
