@@ -1,8 +1,7 @@
 #include "storage/leveldb/latest/latest_merge.h"
 
 #include <algorithm>
-#include <functional>
-#include <set>
+#include <map>
 
 namespace tallyd {
 
@@ -74,8 +73,6 @@ bool ReadHead(const Layer& layer, LayerHead* head) {
   return true;
 }
 
-using ColumnKey = std::pair<FamilyId, std::string_view>;
-
 }  // namespace
 
 std::string_view LatestMerge::Encode(std::span<const Layer> layers) {
@@ -108,41 +105,50 @@ Result<std::string_view> LatestMerge::Put(TableId table, TableMode mode, std::st
                                   [&](const Layer& old) { return layer.IsNewerThan(old); });
   layers_.insert(place, layer);
   rewritten_.clear();
-  if (layers_.size() > 1 && NeedsCellMerge(table)) {
+  if (layers_.size() > 1 && NeedsCellMerge(table, layer)) {
     const Status merged = MergeCells(table);
     if (!merged) return merged.error();
   }
   return Encode(layers_);
 }
 
-// Not when all layers are of sets that share no column.
-bool LatestMerge::NeedsCellMerge(TableId table) {
-  std::vector<const ColumnSet*> seen;
-  for (const Layer& layer : layers_) {
-    LayerHead head;
-    if (!ReadHead(layer, &head) || !head.by_set) return true;
-    const ColumnSet* set = sets_.Find(table, head.set);
-    if (set == nullptr) return true;
-    for (const ColumnSet* other : seen) {
-      if (Overlap(*set, *other)) return true;
-    }
-    seen.push_back(set);
-  }
-  return false;
+// Not when the layer that came is of a set that shares no column with those of the others: what was
+// there before has no column twice.
+bool LatestMerge::NeedsCellMerge(TableId table, const Layer& added) {
+  LayerHead head;
+  if (!ReadHead(added, &head) || !head.by_set) return true;
+  SetColumns& columns = columns_[table];
+  const std::vector<uint32_t>* const own = NumbersOf(table, head.set, &columns);
+  if (own == nullptr) return true;
+  ++columns.merges;
+  for (const uint32_t number : *own) columns.in_merge[number] = columns.merges;
+  return std::ranges::any_of(layers_, [&](const Layer& layer) {
+    if (layer.sequence == added.sequence) return false;
+    LayerHead other;
+    if (!ReadHead(layer, &other) || !other.by_set) return true;
+    const std::vector<uint32_t>* const others = NumbersOf(table, other.set, &columns);
+    return others == nullptr || std::ranges::any_of(*others, [&](uint32_t number) {
+             return columns.in_merge[number] == columns.merges;
+           });
+  });
 }
 
-bool LatestMerge::Overlap(const ColumnSet& a, const ColumnSet& b) {
-  if (&a == &b) return true;
-  const auto pair = std::less<>()(&a, &b) ? std::pair(&a, &b) : std::pair(&b, &a);
-  const auto [known, added] = overlaps_.try_emplace(pair, false);
-  if (added) {
-    std::set<ColumnKey> columns;
-    for (const Column& column : a.columns) columns.emplace(column.family, column.qualifier);
-    known->second = std::any_of(b.columns.begin(), b.columns.end(), [&](const Column& column) {
-      return columns.contains({column.family, column.qualifier});
-    });
+// Null if the set is not known.
+const std::vector<uint32_t>* LatestMerge::NumbersOf(TableId table, uint32_t set,
+                                                    SetColumns* columns) const {
+  if (const auto known = columns->of_set.find(set); known != columns->of_set.end()) {
+    return &known->second;
   }
-  return known->second;
+  const ColumnSet* const found = sets_.Find(table, set);
+  if (found == nullptr) return nullptr;
+  std::vector<uint32_t>& numbers = columns->of_set[set];
+  for (const Column& column : found->columns) {
+    const auto next = static_cast<uint32_t>(columns->numbers.size());
+    const ColumnKey key(column.family, column.qualifier);
+    numbers.push_back(columns->numbers.try_emplace(key, next).first->second);
+  }
+  columns->in_merge.resize(columns->numbers.size());
+  return &numbers;
 }
 
 // Newest first: what an earlier layer has is taken out of the later ones.

@@ -3,17 +3,18 @@
 // ones cover wholly are dropped, and so are covered cells where the columns of layers overlap.
 //
 // The common cases cost no decoding: a layer over one of the same column set replaces it, and
-// whether two sets overlap is computed once. Of one thread.
+// whether sets overlap is told by the numbers of their columns. Of one thread.
 //
 // Where single cells go, entries are taken apart as EntryCells.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_MERGE_H_
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -71,13 +72,22 @@ class LatestMerge {
   Result<std::string_view> Trim(TableId table, std::string_view row, const LatestTrim& trim);
 
  private:
-  bool Overlap(const ColumnSet& a, const ColumnSet& b);
-  bool NeedsCellMerge(TableId table);
+  using ColumnKey = std::pair<FamilyId, std::string_view>;
+  // Of one table: its columns by number, and those of its sets.
+  struct SetColumns {
+    boost::unordered_flat_map<ColumnKey, uint32_t> numbers;  // The keys view sets.
+    std::unordered_map<uint32_t, std::vector<uint32_t>> of_set;
+    std::vector<uint64_t> in_merge;  // By column: the last merge whose layer has it.
+    uint64_t merges = 0;
+  };
+
+  bool NeedsCellMerge(TableId table, const Layer& added);
+  const std::vector<uint32_t>* NumbersOf(TableId table, uint32_t set, SetColumns* columns) const;
   Status MergeCells(TableId table);
   std::string_view Encode(std::span<const Layer> layers);
 
   const ColumnRegistry& sets_;
-  std::map<std::pair<const ColumnSet*, const ColumnSet*>, bool> overlaps_;
+  boost::unordered_flat_map<TableId, SetColumns> columns_;
   CellMerge cells_{CellMerge::Versions::kNewest};
   std::vector<Layer> layers_;           // Of the row at hand.
   std::vector<std::string> rewritten_;  // What layers_ view beside the row.

@@ -135,6 +135,26 @@ TEST_F(LatestMergeTest, EachColumnIsInOneLayer) {
   }
 }
 
+// Each event brings one field of many: its layer meets the old one of its own column alone.
+TEST_F(LatestMergeTest, ARowOfManyLayersTakesUpEachColumn) {
+  Columns columns;
+  for (int round = 0; round < 2; ++round) {
+    columns.clear();
+    for (int i = 0; i < 300; ++i) {
+      Put(round * 300 + i, {{std::to_string(i), round}});
+      columns[std::to_string(i) + "@" + std::to_string(round * 300 + i)] = round;
+    }
+    EXPECT_EQ(Read(), columns);
+    EXPECT_EQ(Layers(), 300u);
+  }
+  Put(1000, {{"0", 5}, {"299", 5}});
+  EXPECT_EQ(Layers(), 299u);
+  Put(999, {{"1", 6}, {"299", 6}});
+  EXPECT_EQ(Read()["299@1000"], 5);
+  EXPECT_EQ(Read()["1@999"], 6);
+  EXPECT_EQ(Read().size(), 300u);
+}
+
 TEST_F(LatestMergeTest, ARowOfTheNewestEventKeepsOnlyThat) {
   const TableMode mode = TableMode::kLatestRow;
   Put(5, {{"a", 1}, {"b", 1}}, true, mode);
