@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -111,10 +112,12 @@ class EstimateTest(E2eTest):
         balloon = self.estimate("--entities", 1, "--every", "1m", "--fields", 4)
         self.assertEqual(10_080, balloon["BALLOON_WEEK"]["cells_per_column"])
 
-    def test_people_read_a_table(self):
-        done = run("estimate", "--config", ROOT / "config" / "example.toml", "--entities", 100000, "--every", "5s",
-                   "--fields", 100)
-        self.assertRegex(done.stdout, r"METRIC +single-timestamp +20000 +2000000 +1728000000")
+    def test_people_read_a_table_as_the_page_shows_it(self):
+        page = (ROOT / "docs" / "lint.md").read_text()
+        [(arguments, shown)] = re.findall(r"```\n\$ tallyd estimate (.*)\n((?:.+\n)+)```", page)
+        done = run("estimate", *arguments.replace("systemd/", f"{ROOT}/systemd/").split())
+        self.assertRegex(shown, r"METRIC +single-timestamp +20000 +2000000 +1728000000")
+        self.assertEqual(shown, done.stdout)
 
     def test_what_is_missing_or_wrong_is_usage(self):
         config = ROOT / "config" / "example.toml"
