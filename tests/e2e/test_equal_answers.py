@@ -10,24 +10,28 @@ QUERIES = int(os.environ.get("TALLYD_QUERIES", "150"))
 START = 1_426_464_000_000  # A Monday's midnight.
 SPAN = 3 * 86_400_000
 HOSTS = ("a", "a#", "a%23", "b", "web 1", "ü")
-TABLES = "".join(f"""
-[tables.{name}]
-stream = "s"
-pattern = "{pattern}"
-row_key = "{key}"
-families.F = {{}}
-""" for name, pattern, key in (
+KINDS = (
     ("ROW", "single-timestamp", "{host}#{ts:ms}"),
     ("BLOB", "single-timestamp-serialized", "{host}#{ts:reverse(ms)}"),
     ("CELL", "new-cell", "{host}#{ts:day}"),
     ("CELLBLOB", "new-cell-serialized", "{host}#{ts:day}"),
     ("COLUMN", "new-column", "{host}#{field}#{ts:hour}"),
-))
-NAMES = ("ROW", "BLOB", "CELL", "CELLBLOB", "COLUMN")
+)
+NAMES = tuple(name for name, _, _ in KINDS)
 FUNCTIONS = {"avg": lambda values: sum(values) / len(values), "min": min, "max": max, "sum": sum,
              "count": len,
              "first": lambda values: values[0], "last": lambda values: values[-1],
              "stddev": statistics.pstdev}
+
+
+def tables_of(kinds):
+    return "".join(f"""
+[tables.{name}]
+stream = "s"
+pattern = "{pattern}"
+row_key = "{key}"
+families.F = {{}}
+""" for name, pattern, key in kinds)
 
 
 def spelled(value):
@@ -108,7 +112,7 @@ class EqualAnswersTest(E2eTest):
         self.chance = random.Random(SEED)
         events = make_events(self.chance, 600)
         self.model = Model(events)
-        self.tallyd = self.start(TABLES)
+        self.tallyd = self.start(tables_of(KINDS))
         while events:
             size = self.chance.randint(1, 60)
             batch, events = events[:size], events[size:]

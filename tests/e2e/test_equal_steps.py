@@ -6,33 +6,16 @@ import statistics
 from fractions import Fraction
 
 from tests.e2e.tallyd import E2eTest, SEED, as_dicts
-from tests.e2e.test_equal_answers import HOSTS, START, make_events
+from tests.e2e.test_equal_answers import HOSTS, KINDS, START, make_events, tables_of
 
 QUERIES = int(os.environ.get("TALLYD_QUERIES", "150")) // 2
 # SCATTERED is read in no order of time at all.
-TABLES = "".join(f"""
-[tables.{name}]
-stream = "s"
-pattern = "{pattern}"
-row_key = "{key}"
-families.F = {{}}
-""" for name, pattern, key in (
-    ("ROW", "single-timestamp", "{host}#{ts:ms}"),
-    ("BLOB", "single-timestamp-serialized", "{host}#{ts:reverse(ms)}"),
-    ("CELL", "new-cell", "{host}#{ts:day}"),
-    ("CELLBLOB", "new-cell-serialized", "{host}#{ts:day}"),
-    ("COLUMN", "new-column", "{host}#{field}#{ts:hour}"),
+ALL_KINDS = KINDS + (
     ("SCATTERED", "single-timestamp", "{v}#{host}#{ts:ms}"),
     ("BY_TIME", "single-timestamp", "{ts:ms}#{host}"),
-))
-NAMES = ("ROW", "BLOB", "CELL", "CELLBLOB", "COLUMN", "SCATTERED", "BY_TIME")
-NOW = """
-[tables.NOW]
-stream = "s"
-pattern = "latest"
-row_key = "{host}"
-families.F = {}
-"""
+)
+NAMES = tuple(name for name, _, _ in ALL_KINDS)
+NOW = tables_of([("NOW", "latest", "{host}")])
 OPERATORS = {">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "<": lambda a, b: a < b,
              "<=": lambda a, b: a <= b, "=": lambda a, b: a == b, "!=": lambda a, b: a != b}
 
@@ -210,7 +193,7 @@ class EqualStepsTest(E2eTest):
         self.chance = random.Random(SEED)
         self.all_events = make_events(self.chance, 600)
         self.model = Model(self.all_events)
-        self.tallyd = self.start(TABLES + NOW)
+        self.tallyd = self.start(tables_of(ALL_KINDS) + NOW)
         for at in range(0, 600, 50):
             self.tallyd.write("s", self.all_events[at:at + 50])
             if at == 350:
