@@ -216,10 +216,14 @@ class LayoutTest(unittest.TestCase):
         page = (ROOT / "docs" / "seeds.md").read_text()
         rows = re.findall(r"^\| ([SL]\d+) \| (.*) \| (.*) \|$", page, re.M)
         names = [name for name, _, _ in rows]
+        lint_test = (ROOT / "tests" / "config" / "lint" / "lint_test.cc").read_text()
+        lint_cases = {f"L{number}" for number in re.findall(r"^ +\{(\d+),", lint_test, re.M)}
         self.assertEqual(SEEDS, names, "in order, none twice, none missing")
         for name, shown, where in rows:
             self.assertRegex(shown, r"^\S.*\.$", name)
             self.assertRegex(where, r"^(?:(?:^|, )`\w+\.(?:cc|py)`(?:,? `\w+`)+)+$", name)
+            is_named = re.search(rf"`(?:test_)?{name[0]}{int(name[1:]):02}(?!\d)", where)
+            self.assertTrue(is_named or name in lint_cases, f"{name}: no test has its number")
         self.assert_cited_tests_exist(page, len(SEEDS) - 1)
 
     def test_files_are_short(self):
