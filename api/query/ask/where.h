@@ -5,7 +5,7 @@
 // floats, nothing is rounded to a float64 first, and any usual spelling will do ("+1.50", "1e3").
 // What has a point or an exponent is for a float64 the float64 that an event would have brought.
 // Texts compare with the text behind the operator by bytes, bools with true and false (which is the
-// greater). A value and a text that is nothing of the value's kind are unequal, and neither is
+// less). A value and a text that is nothing of the value's kind are unequal, and neither is
 // greater. What an event does not have compares with nothing, not even as unequal.
 #ifndef TALLYD_API_QUERY_ASK_WHERE_H_
 #define TALLYD_API_QUERY_ASK_WHERE_H_
