@@ -174,6 +174,7 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
   const Result<std::vector<Table>> tables = TablesOf(*query, context.store);
   if (!tables) return ProblemOf(tables.error());
   Json removed = Json::object();
+  std::vector<TableId> touched;
   for (const Table& table : *tables) {
     const Removal removal{*query, table, context.store.FindTable(table.name)};
     if (removal.stored == nullptr) continue;  // A nightly table that has just gone.
@@ -184,14 +185,13 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
     if (!ranges) return ProblemOf(ranges.error());
     removed[table.name] = {{"ranges", *ranges}};
     removed[table.name].update(count.ToJson());
+    touched.push_back(removal.stored->id);
   }
   if (!batch->empty()) {
     if (Status done = context.store.Commit(std::move(batch)); !done) {
       return ProblemOf(done.error());
     }
-    for (const Table& table : *tables) {
-      context.row_sizes.Shrink(context.store.FindTable(table.name)->id, {});
-    }
+    for (const TableId table : touched) context.row_sizes.Shrink(table, {});
   }
   return Response::Of(200, {{"tables", std::move(removed)}});
 }

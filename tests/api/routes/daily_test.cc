@@ -41,6 +41,7 @@ class DailyTest : public testing::Test {
     ASSERT_EQ(posted.status, 200u) << posted.body;
   }
   Status PutInForce() {
+    if (is_held_up) return {};
     ApiContext& context = world.context();
     Result<std::shared_ptr<const Schema>> schema = WithNightly(configured, context.store);
     if (!schema) return schema.error();
@@ -64,6 +65,7 @@ class DailyTest : public testing::Test {
   ApiWorld world{kSensor};
   std::shared_ptr<const Schema> configured;
   std::unique_ptr<NightlyTables> nightly;
+  bool is_held_up = false;  // What is in force stays for now.
 };
 
 TEST_F(DailyTest, BuildsAndTellsWhatItCopied) {
@@ -113,6 +115,23 @@ TEST_F(DailyTest, DeletesOfEventsReachIt) {
   const Json deleted = Get(DeleteEvents, {"meter"}, "meter=987654");
   EXPECT_TRUE(deleted["tables"].contains("SENSOR_20170726")) << deleted.dump();
   EXPECT_EQ(Get(GetEvents, {"meter"}, "table=SENSOR_20170726")["rows"].size(), 1u);
+}
+
+TEST_F(DailyTest, DeletesOfEventsPassOverOneThatIsJustGoing) {
+  std::string text = kSensor;
+  text.insert(text.find("{date}") + 7, ", keep = \"1d\"");
+  configured = ParseConfig(text, "test.toml")->schema;
+  nightly->Configure(configured);
+  ASSERT_TRUE(PutInForce());
+  ASSERT_EQ(Build("SENSOR", "date=2017-07-26").status, 200u);
+  is_held_up = true;
+  world.clock().now += 3 * kUsPerDay;
+  Get(PostTrustClock, {});
+  nightly->Look();
+  ASSERT_EQ(world.context().store.FindTable("SENSOR_20170726"), nullptr);
+  const Json deleted = Get(DeleteEvents, {"meter"}, "meter=987654");
+  EXPECT_EQ(deleted["tables"]["SENSOR"]["rows"], 2) << deleted.dump();
+  EXPECT_FALSE(deleted["tables"].contains("SENSOR_20170726"));
 }
 
 TEST_F(DailyTest, TablesTellWhoseDayTheyHold) {
