@@ -104,6 +104,7 @@ Response DropTable(const Request& request, ApiContext& context) {
   if (Status dropped = context.store.DropTable((*table)->name); !dropped) {
     return ProblemOf(dropped.error());
   }
+  context.row_sizes.Shrink((*table)->id, {});
   return Response::Of(200, {{"deleted", {{"table", JsonOfText((*table)->name)}}}});
 }
 

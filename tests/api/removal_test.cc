@@ -160,6 +160,19 @@ TEST_F(RemovalTest, AFieldThatIsInNoKeyIsRefused) {
   EXPECT_EQ(KeysOf("PHONES").size(), 3u);
 }
 
+TEST_F(RemovalTest, ATableThatIsDroppedHasNoLargeRowsAnyMore) {
+  RowBytes bytes(RowSampling{true, 0});
+  bytes.Add(world_.context().store.FindTable("BY_ID"), "x", 1, kMaxRowBytes);
+  world_.context().row_sizes.Add(bytes);
+  std::string without = kTables;
+  without.erase(without.find("[tables.BY_ID]"),
+                without.find("[tables.NOW]") - without.find("[tables.BY_ID]"));
+  ASSERT_TRUE(world_.Reload(without));
+  ASSERT_EQ(world_.context().row_sizes.Large().size(), 1u);
+  EXPECT_EQ(world_.Call(DropTable, {"BY_ID"}).status, 200u);
+  EXPECT_TRUE(world_.context().row_sizes.Large().empty());
+}
+
 TEST_F(RemovalTest, AConfiguredTableIsNotDropped) {
   EXPECT_EQ(world_.Call(DropTable, {"PHONES"}).status, 409u);
   EXPECT_EQ(world_.Call(DropTable, {"NONE"}).status, 404u);
