@@ -54,6 +54,7 @@ Result<std::vector<Mutation>> MutationReader::Read(std::string_view body) {
   simdjson::ondemand::object root;
   simdjson::error_code code = parser_.iterate(json_).get(document);
   if (!code) code = document.get_object().get(root);
+  if (code == simdjson::INCORRECT_TYPE) return malformed("it is no object");
   if (code) return malformed(simdjson::error_message(code));
   std::vector<Mutation> mutations;
   bool any = false;
@@ -66,6 +67,7 @@ Result<std::vector<Mutation>> MutationReader::Read(std::string_view body) {
     if (any) return malformed("\"mutations\" is there twice");
     any = true;
     code = member.value().get_array().get(list);
+    if (code == simdjson::INCORRECT_TYPE) return malformed("\"mutations\" is no list");
     if (code) return malformed(simdjson::error_message(code));
     if (const Status read = ReadList(list, &mutations); !read) return malformed(broken_);
   }

@@ -201,6 +201,10 @@ TEST_F(MutationReaderTest, ABodyThatIsNoListIsRefusedWhole) {
   }
   Read("{\"mutations\":[]}");
   EXPECT_TRUE(list_ && list_->empty());
+  Read("[{\"delete\":{}}]");
+  EXPECT_THAT(list_.error().message(), HasSubstr("{\"mutations\": [...]}: it is no object"));
+  Read("{\"mutations\":{\"delete\":{}}}");
+  EXPECT_THAT(list_.error().message(), HasSubstr("\"mutations\" is no list"));
 }
 
 }  // namespace
