@@ -8,6 +8,7 @@
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/mutations/mutation_reader.h"
+#include "api/note_written.h"
 #include "api/rows/row_query.h"
 #include "ingest/decode/decode.h"
 #include "ingest/map/late_days.h"
@@ -21,8 +22,14 @@ namespace {
 // that comes; between two of them what is set at one time is put as what one event wrote.
 class RowChange {
  public:
-  RowChange(const TableInfo& stored, std::string_view key, Batch* batch)
-      : stored_(stored), key_(key), batch_(*batch) {}
+  struct Row {
+    TablePtr stored;
+    const Table& table;
+    std::string_view key;
+  };
+
+  RowChange(const Row& row, const RowSampling& sampling, Batch* batch)
+      : row_(row), sampling_(sampling), batch_(*batch), bytes_(sampling) {}
 
   void Add(const Mutation& mutation) {
     if (mutation.kind == Mutation::Kind::kDelete) return Delete(mutation);
@@ -41,11 +48,26 @@ class RowChange {
     }
   }
 
-  // How many cells were put; a cell twice is one.
-  uint64_t Finish() {
+  // A cell that was put twice is one; one that was deleted behind it counts nevertheless, but not
+  // towards the size of the row.
+  WrittenRows Finish() {
     PutWhatIsSet();
-    return counts_.cells();
+    WrittenRows written;
+    written.rows = 1;
+    written.cells = counts_.cells();
+    written.row_bytes = bytes_;
+    written.large_values = large_values_;
+    if (newest_) {
+      const size_t stem = row_.table.row_key.StemSize(row_.key);
+      written.stems.Add(row_.stored->id, row_.key.substr(0, stem),
+                        {*newest_, stem == row_.key.size(), 1});
+    }
+    return written;
   }
+
+  bool deletes() const { return deletes_; }
+  // What was in the row before is gone.
+  bool replaces_row() const { return replaces_row_; }
 
  private:
   struct Cells {
@@ -56,16 +78,23 @@ class RowChange {
   void Delete(const Mutation& mutation) {
     PutWhatIsSet();
     DeleteSpec what;
-    what.rows = RangeOfKey(key_);
+    what.rows = RangeOfKey(row_.key);
     what.family = mutation.family;
     if (mutation.qualifier) what.qualifier = std::string(*mutation.qualifier);
     what.cells = mutation.cells;
-    batch_.Delete(stored_, what);
+    batch_.Delete(*row_.stored, what);
+    deletes_ = true;
+    if (mutation.family || !mutation.cells.is_open()) return;
+    replaces_row_ = true;
+    bytes_ = RowBytes(sampling_);
   }
 
   void Put(TimeUs time, const std::vector<ColumnRef>& columns, const std::vector<Value>& values) {
-    batch_.Put(stored_, key_, time, columns, values);
-    counts_.Add(stored_, key_, time, columns, values);
+    batch_.Put(*row_.stored, row_.key, time, columns, values);
+    counts_.Add(*row_.stored, row_.key, time, columns, values);
+    bytes_.Add(row_.stored, row_.key, time, BytesOf(values));
+    large_values_ += static_cast<size_t>(std::ranges::count_if(values, IsLarge));
+    newest_ = std::max(newest_.value_or(time), time);
   }
 
   void PutWhatIsSet() {
@@ -73,11 +102,16 @@ class RowChange {
     set_.clear();
   }
 
-  const TableInfo& stored_;
-  const std::string_view key_;
+  const Row row_;
+  const RowSampling sampling_;
   Batch& batch_;
   std::map<TimeUs, Cells> set_;
   BatchCounts counts_;
+  RowBytes bytes_;
+  size_t large_values_ = 0;
+  std::optional<TimeUs> newest_;  // Of what was put.
+  bool deletes_ = false;
+  bool replaces_row_ = false;
 };
 
 // The field whose values a column of this meaning holds; empty: none alone.
@@ -151,10 +185,15 @@ Response PostMutations(const Request& request, ApiContext& context) {
   if (!mutations) return ProblemOf(mutations.error());
   if (!reader.errors().empty()) return Refused(reader.errors(), mutations->size());
   std::unique_ptr<Batch> batch = context.store.NewBatch();
-  RowChange change(**stored, request.arguments[1], batch.get());
+  RowChange change({*stored, *table, request.arguments[1]}, context.row_sizes.Sampling(),
+                   batch.get());
   for (const Mutation& mutation : *mutations) change.Add(mutation);
-  const uint64_t cells = change.Finish();
-  const uint64_t rows = mutations->empty() ? 0 : 1;
+  WrittenRows written = change.Finish();
+  if (mutations->empty()) written.rows = 0;
+  // Nothing is known to be in a row that is replaced.
+  const Status fits = change.replaces_row() ? RowSizes().Check(written.row_bytes)
+                                            : context.row_sizes.Check(written.row_bytes);
+  if (!fits) return ProblemOf(fits.error());
   AddFields(*mutations, **stored, *table, batch.get());
   for (const Mutation& mutation : *mutations) {
     const bool is_delete = mutation.kind == Mutation::Kind::kDelete;
@@ -162,19 +201,22 @@ Response PostMutations(const Request& request, ApiContext& context) {
                is_delete ? std::optional<TimeUs>() : std::optional(mutation.time),
                context.clock.Now(), batch.get());
   }
-  Response answer =
-      Response::Of(200, {{"mutations", mutations->size()}, {"rows", rows}, {"cells", cells}});
+  Json counted = {
+      {"mutations", mutations->size()}, {"rows", written.rows}, {"cells", written.cells}};
   if (request.claim != nullptr) {
+    const Response answer = Response::Of(200, counted);
     const Status kept = request.claim->Remember({answer.status, answer.body}, batch.get());
     if (!kept) return ProblemOf(kept.error());
   }
-  if (batch->empty()) return answer;
+  if (batch->empty()) return Response::Of(200, counted);
   if (const Status done = context.store.Commit(std::move(batch)); !done) {
     return ProblemOf(done.error());
   }
-  context.metrics.rows.Increment(static_cast<double>(rows));
-  context.metrics.cells.Increment(static_cast<double>(cells));
-  return answer;
+  if (change.deletes()) {
+    context.row_sizes.Shrink((*stored)->id, RangeOfKey(request.arguments[1]));
+  }
+  AddWarnings(NoteWritten(written, context), &counted);
+  return Response::Of(200, counted);
 }
 
 }  // namespace tallyd

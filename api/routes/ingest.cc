@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include "api/json.h"
+#include "api/note_written.h"
 #include "api/routes/preview_json.h"
 
 namespace tallyd {
 
 namespace {
-
-// Of a key in a warning.
-constexpr size_t kShownKeyBytes = 200;
 
 Response RefusedBatch(const EventErrors& errors, size_t seen) {
   const EventError& first = errors.kept().front();
@@ -29,26 +27,9 @@ Json JsonOfRest(const MapOutcome& outcome) {
   return rest;
 }
 
-// What was larger than is recommended.
-std::vector<std::string> WarningsOf(const MapOutcome& outcome,
-                                    std::span<const RowSizes::LargeRow> rows) {
-  std::vector<std::string> warnings;
-  if (outcome.large_values > 0) {
-    warnings.push_back(
-        fmt::format("{} of its values have more than {} bytes, which a value should not",
-                    outcome.large_values, kRecommendedValueBytes));
-  }
-  for (const RowSizes::LargeRow& row : rows) {
-    warnings.push_back(fmt::format(
-        "row {} of table {} has about {} bytes, and should not have more than {}",
-        row.key.substr(0, kShownKeyBytes), row.table->name, row.bytes, kRecommendedRowBytes));
-  }
-  return warnings;
-}
-
 Response Counted(const MapOutcome& outcome, const std::vector<std::string>& warnings = {}) {
   Json answer = {{"events", outcome.events}, {"rows", outcome.rows}, {"cells", outcome.cells}};
-  for (const std::string& warning : warnings) answer["warnings"].push_back(JsonOfText(warning));
+  AddWarnings(warnings, &answer);
   answer.update(JsonOfRest(outcome));
   return Response::Of(200, answer);
 }
@@ -229,14 +210,8 @@ Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Sta
   if (!committed) return Rejected(head, committed.error(), context);
   context.counters.Add(std::move(prepared.outcome.increments));
   context.metrics.events.Increment(static_cast<double>(prepared.outcome.events));
-  context.metrics.rows.Increment(static_cast<double>(prepared.outcome.rows));
-  context.metrics.cells.Increment(static_cast<double>(prepared.outcome.cells));
   context.metrics.expired.Increment(static_cast<double>(prepared.outcome.expired));
-  context.heat.Add(HeatMetric::kWrites, prepared.outcome.stems, context.clock.Now());
-  const std::vector<RowSizes::LargeRow> large = context.row_sizes.Add(prepared.outcome.row_bytes);
-  context.metrics.large_values.Increment(static_cast<double>(prepared.outcome.large_values));
-  context.metrics.large_rows.Increment(static_cast<double>(large.size()));
-  return Counted(prepared.outcome, WarningsOf(prepared.outcome, large));
+  return Counted(prepared.outcome, NoteWritten(prepared.outcome, context));
 }
 
 }  // namespace tallyd

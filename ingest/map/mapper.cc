@@ -254,7 +254,7 @@ bool Mapper::Impl::CheckValues(const Event& event, const ShapeMapping& mapping, 
     if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
     if (value.type() < ValueType::kString) continue;
     call->text_bytes += value.AsView().size();
-    if (value.AsView().size() > kRecommendedValueBytes) ++large;
+    if (IsLarge(value)) ++large;
     if (value.AsView().size() > kMaxValueBytes) {
       const std::string& field = event.shape->fields[i];
       call->errors.Add(

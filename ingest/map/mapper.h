@@ -14,27 +14,21 @@
 #include "ingest/decode/event_batch.h"
 #include "ingest/decode/shape.h"
 #include "ingest/hold/held_counters.h"
-#include "ingest/map/row_bytes.h"
-#include "ingest/map/row_stems.h"
+#include "ingest/map/written_rows.h"
 #include "storage/batch.h"
 #include "storage/store.h"
 
 namespace tallyd {
 
-struct MapOutcome {
-  size_t events = 0;   // Entered at least one table, or were expired for all of them.
-  uint64_t rows = 0;   // Distinct rows of tables.
-  uint64_t cells = 0;  // The cells in them.
+struct MapOutcome : WrittenRows {
+  size_t events = 0;  // Entered at least one table, or were expired for all of them.
   // Events that at least one table did not take because they were past its max_age.
   uint64_t expired = 0;
   // Events whose increments to a table with `flush` are to be held, and these: they are the
   // caller's to add once the batch is durable.
   uint64_t held = 0;
   HeldIncrements increments;
-  EventErrors errors;       // Decoding errors included, in order of index.
-  RowStems stems;           // Of each row that each event writes.
-  RowBytes row_bytes;       // Of rows that may become large.
-  size_t large_values = 0;  // Larger than is recommended, in the events that were taken.
+  EventErrors errors;  // Decoding errors included, in order of index.
 
   // Another stream's part of the same request: no table is fed by both.
   void Add(MapOutcome&& other);

@@ -39,6 +39,10 @@ inline uint64_t BytesOf(std::span<const Value> values) {
   return bytes;
 }
 
+inline bool IsLarge(const Value& value) {
+  return value.type() >= ValueType::kString && value.AsView().size() > kRecommendedValueBytes;
+}
+
 struct RowSampling {
   bool every_row = false;
   uint64_t phase = 0;  // How much of the first sample has passed already: any number below it.
