@@ -115,6 +115,13 @@ Response Rejected(const IngestHead& head, const Error& error, ApiContext& contex
   return ProblemOf(error);
 }
 
+// Of a batch that is taken: what it stores is on the disk, the rest is held or has expired.
+void Take(MapOutcome* outcome, ApiContext& context) {
+  context.counters.Add(std::move(outcome->increments));
+  context.metrics.events.Increment(static_cast<double>(outcome->events));
+  context.metrics.expired.Increment(static_cast<double>(outcome->expired));
+}
+
 // The answer to a body that is no batch at all.
 Response Undecodable(const Error& error, const EventErrors& errors) {
   return Problem(HttpStatus(error.code()), error.message(), JsonOfErrors(errors));
@@ -198,9 +205,8 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
     const Status kept = head.claim->Remember({answer.status, answer.body}, prepared.batch.get());
     if (!kept) prepared.response = Rejected(head, kept.error(), context);
   } else if (prepared.batch->empty()) {
-    context.counters.Add(std::move(outcome.increments));
+    Take(&outcome, context);
     prepared.response = Counted(outcome);
-    context.metrics.expired.Increment(static_cast<double>(outcome.expired));
   }
   return prepared;
 }
@@ -208,9 +214,7 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
 Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Status& committed,
                       ApiContext& context) {
   if (!committed) return Rejected(head, committed.error(), context);
-  context.counters.Add(std::move(prepared.outcome.increments));
-  context.metrics.events.Increment(static_cast<double>(prepared.outcome.events));
-  context.metrics.expired.Increment(static_cast<double>(prepared.outcome.expired));
+  Take(&prepared.outcome, context);
   return Counted(prepared.outcome, NoteWritten(prepared.outcome, context));
 }
 

@@ -89,6 +89,21 @@ TEST_F(IngestTest, ADryRunStoresNothing) {
   EXPECT_EQ(BodyOf(world_.Call(GetRows, {"ROWS"})), "{\"rows\":[],\"next\":null}");
 }
 
+TEST(HeldTest, EventsThatAreOnlyHeldAreCountedLikeOthers) {
+  ApiWorld world(R"(
+[tables.HITS]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{k}#{ts:ms}"
+families.F = {}
+flush = "1h"
+)");
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(world.Post("s", R"([{"k":"a","v":1},{"k":"b","v":1}])").status, 200u);
+    EXPECT_EQ(world.context().metrics.events.Value(), 2 * i);
+  }
+}
+
 TEST(ExpiredTest, ADryRunTellsWhatTheRequestWould) {
   ApiWorld world(R"(
 [tables.ROWS]
