@@ -1,7 +1,8 @@
 // RowBytes: about how much a batch writes to which rows, for whoever keeps rows below their limits
-// (api/limits). Only rows that take many events are followed, and of these a sample: of about every
-// kSampleBytes the row that they end in, so that a large row is met as often as it grows, and a
-// small event costs an addition. Whoever wants every row asks for it (RowSampling).
+// (api/limits). Only rows that take many events are followed, and of these a sample: what brings
+// kSampleBytes itself counts as it is, of the rest about every kSampleBytes the row that they end
+// in, so that a large row is met as often as it grows, and a small event costs an addition. Whoever
+// wants every row asks for it (RowSampling).
 //
 // Beside it the sizes that are recommended, and how many values of a batch exceed theirs. Not
 // thread-safe.
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/values/time.h"
@@ -64,10 +66,13 @@ class RowBytes {
       : every_row_(sampling.every_row), passed_(sampling.phase) {}
 
   void Add(const TablePtr& table, std::string_view key, TimeUs time, uint64_t bytes) {
-    passed_ += bytes;
-    if (!every_row_ && passed_ < kSampleBytes) return;
-    entries_.push_back({table, std::string(key), time, every_row_ ? bytes : passed_});
-    passed_ = 0;
+    uint64_t counted = bytes;
+    if (!every_row_ && bytes < kSampleBytes) {
+      passed_ += bytes;
+      if (passed_ < kSampleBytes) return;
+      counted = std::exchange(passed_, 0);
+    }
+    entries_.push_back({table, std::string(key), time, counted});
   }
   void Append(const RowBytes& other) {
     entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());

@@ -96,6 +96,17 @@ TEST(RowBytesTest, OfALargeEventEveryRowIsFollowed) {
   EXPECT_EQ(0u, outcome.large_values);
 }
 
+TEST(RowBytesTest, WhatIsAsLargeAsASampleCountsAsItIs) {
+  RowBytes bytes(RowSampling{false, RowBytes::kSampleBytes - 1});
+  bytes.Add(nullptr, "large", 1, RowBytes::kSampleBytes);
+  bytes.Add(nullptr, "small", 2, 1);
+  ASSERT_EQ(2u, bytes.entries().size());
+  EXPECT_EQ("large", bytes.entries()[0].key);
+  EXPECT_EQ(RowBytes::kSampleBytes, bytes.entries()[0].bytes);
+  EXPECT_EQ("small", bytes.entries()[1].key);
+  EXPECT_EQ(RowBytes::kSampleBytes, bytes.entries()[1].bytes) << "for all that passed before it";
+}
+
 TEST(RowBytesTest, ValuesLargerThanRecommendedAreCounted) {
   World world(kTables);
   const std::string text(kRecommendedValueBytes + 1, 'x');
