@@ -24,6 +24,12 @@ Status ReadRange(const Params& params, KeyRange* range) {
   return {};
 }
 
+bool HasFamily(const TableInfo& table, std::string_view pattern) {
+  return std::ranges::any_of(table.families, [pattern](const StoredFamily& family) {
+    return GlobMatches(pattern, family.name);
+  });
+}
+
 // "METRIC:CPU/*", "METRIC" (the whole family), "*:CPU/*".
 Status ReadColumns(const Params& params, const TableInfo& table,
                    std::vector<ColumnPattern>* columns) {
@@ -32,7 +38,7 @@ Status ReadColumns(const Params& params, const TableInfo& table,
     ColumnPattern pattern;
     pattern.family = text.substr(0, colon);
     if (colon != text.npos) pattern.qualifier = text.substr(colon + 1);
-    if (!IsGlob(pattern.family) && !table.FindFamily(pattern.family)) {
+    if (!HasFamily(table, pattern.family)) {
       std::string message = "columns: " + table.name + " has no family '" + pattern.family + "'";
       for (const StoredFamily& family : table.families) {
         message += (&family == &table.families.front() ? "; it has " : ", ") + family.name;

@@ -95,6 +95,12 @@ class RowsTest(StoredTest):
                     break
             self.assertEqual(whole[::-1] if reverse else whole, keys)
 
+    def test_columns_of_no_family_are_a_mistake(self):
+        for columns in ("CPU:*", "CPU/*", "C*:CPU/*"):
+            said = self.tallyd.get("/v1/tables/METRIC/rows", columns=columns).problem(400)
+            self.assertIn(f"METRIC has no family '{columns.split(':')[0]}'", said["detail"])
+            self.assertIn("it has METRIC", said["detail"])
+
     def test_columns_are_globs(self):
         for columns, names in (("METRIC:CPU/*", ["CPU/CPU1_NICE", "CPU/CPU1_USR"]),
                                ("METRIC:rack", ["rack"]),
