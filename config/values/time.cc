@@ -261,7 +261,8 @@ Result<TimeUs> ParseQueryTime(std::string_view text, TimeUs now) {
   if (const std::optional<int64_t> us = ScanRfc3339(text)) return clamped(*us);
   return Invalid(Quoted(text) +
                  " is no time; accepted: milliseconds since 1970 (1426535612045), RFC 3339 "
-                 "(\"2015-03-16T19:53:32Z\"), \"now\", or a time before now (\"-15m\", \"-1d\")");
+                 "(\"2015-03-16T19:53:32Z\"), \"now\", or a time before now (\"-15m\", \"-1d\")" +
+                 (text.find(' ') == text.npos ? "" : "; in a URL a plus is written %2B"));
 }
 
 Result<int64_t> ParseDuration(std::string_view text) {

@@ -26,11 +26,30 @@ bool Contains(std::span<const std::string_view> names, std::string_view name) {
 
 std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
+std::span<const std::string_view> ParametersOf(QueryKind kind) {
+  switch (kind) {
+    case QueryKind::kEvents:
+      return kReserved;
+    case QueryKind::kLatest:
+      return kForLatest;
+    case QueryKind::kRemoval:
+      return kForRemoval;
+  }
+  return kReserved;
+}
+
+// Neither a field nor a parameter: either may be misspelled.
+Error UnknownName(std::string_view name, const EventQuery& query) {
+  std::string message = query.known->Unknown(name).message();
+  const char* before = "; the parameters beside fields are ";
+  for (const std::string_view parameter : ParametersOf(query.kind)) {
+    message.append(std::exchange(before, ", ")).append(parameter);
+  }
+  return Invalid(std::move(message));
+}
+
 Status CheckReserved(std::string_view name, QueryKind kind) {
-  const bool taken = kind == QueryKind::kEvents ||
-                     (kind == QueryKind::kLatest && Contains(kForLatest, name)) ||
-                     (kind == QueryKind::kRemoval && Contains(kForRemoval, name));
-  if (taken) return {};
+  if (Contains(ParametersOf(kind), name)) return {};
   return Invalid(std::string(name) + ": not a parameter here" +
                  (kind == QueryKind::kLatest ? ", where only the latest values are" : "") +
                  "; a field of that name is given as field." + std::string(name));
@@ -48,7 +67,7 @@ Status ReadFilters(const Params& params, EventQuery* query) {
     }
     const bool prefixed = name.starts_with(kPrefix) && !query->known->Knows(name);
     const std::string field = prefixed ? name.substr(kPrefix.size()) : name;
-    if (!query->known->Knows(field)) return query->known->Unknown(field);
+    if (!query->known->Knows(field)) return UnknownName(field, *query);
     if (value.empty() && query->kind == QueryKind::kRemoval) {
       return Invalid(field + ": it is empty, which no key field is; say whose events are to go");
     }

@@ -151,6 +151,19 @@ TEST_F(EventsTest, MistakesAreNamed) {
   }
 }
 
+TEST_F(EventsTest, AMisspelledParameterIsToldWhatThereIs) {
+  const std::string said = Events("host=a&limt=5", 400)["detail"];
+  EXPECT_NE(said.find("has no field 'limt'"), said.npos) << said;
+  EXPECT_NE(said.find("; the parameters beside fields are from, to, fields, limit, order, step, "),
+            said.npos)
+      << said;
+}
+
+TEST_F(EventsTest, APlusThatBecameASpaceIsTold) {
+  const std::string said = Events("host=a&from=2015-03-16T19:53:32+01:00", 400)["detail"];
+  EXPECT_TRUE(said.ends_with("; in a URL a plus is written %2B")) << said;
+}
+
 TEST_F(EventsTest, StepsHoldWhatADirectComputationGives) {
   const json answer =
       Events("host=a&from=0&to=6000.0&step=2s&agg=min,max,sum,count,avg,first,last&fields=n");
