@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include "api/percent.h"
+#include "config/values/glob.h"
 
 namespace tallyd {
 
 namespace {
+
+// Of a path, to look for another one that is like it.
+constexpr size_t kLikenedBytes = 200;
 
 constexpr Route kRoutes[] = {
     {Method::kGet, "/healthz", RunsOn::kInline, GetHealth},
@@ -65,6 +69,22 @@ bool MatchPath(std::string_view pattern, std::string_view path,
   return pattern.empty() && path.empty();
 }
 
+// The path as the pattern has it, where one part is not as it should be.
+std::optional<std::string> Mended(std::string_view pattern, std::string_view path) {
+  std::string mended;
+  size_t wrong = 0;
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view expected = TakeSegment(&pattern);
+    const std::string_view segment = TakeSegment(&path);
+    const bool is_argument = expected.starts_with('{');
+    if (segment.empty()) return std::nullopt;
+    if (!is_argument && segment != expected) ++wrong;
+    mended.append("/").append(is_argument ? segment : expected);
+  }
+  if (wrong != 1 || !pattern.empty() || !path.empty()) return std::nullopt;
+  return mended;
+}
+
 bool DecodeArguments(const std::vector<std::string_view>& encoded, Match* match) {
   for (const std::string_view argument : encoded) {
     std::optional<std::string> decoded = DecodePercent(argument, PlusIs::kPlus);
@@ -121,6 +141,17 @@ Match FindRoute(Method method, std::string_view path) {
     if (kRoutes[i].method == Method::kGet) match.allow += ", HEAD";
   }
   return match;
+}
+
+std::string FindNearPath(std::string_view path) {
+  const bool has_parts = path.starts_with('/') && path.find('/', 1) != path.npos;
+  if (!has_parts || path.size() > kLikenedBytes) return {};
+  std::vector<std::string> mended;
+  for (const Route& route : kRoutes) {
+    if (auto like = Mended(route.path, path)) mended.push_back(std::move(*like));
+  }
+  const std::vector<std::string> nearest = NearestNames(path, mended, 1);
+  return nearest.empty() ? std::string() : nearest.front();
 }
 
 }  // namespace tallyd

@@ -50,6 +50,10 @@ struct Match {
 
 Match FindRoute(Method method, std::string_view path);
 
+// Of a path that matches no route: the nearest that does and differs in one part, with the
+// arguments of this one. Empty: there is none, or the path is long or has but one part.
+std::string FindNearPath(std::string_view path);
+
 }  // namespace tallyd
 
 #endif  // TALLYD_API_ROUTER_H_

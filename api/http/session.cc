@@ -109,7 +109,10 @@ std::optional<Response> Session::RefusalBeforeBody() {
   if (foreign_) return Rejected(RejectReason::kHttp, Problem(403, *foreign_));
   if (match_.route == UnmatchedRoute()) {
     if (match_.allow.empty()) {
-      return Problem(404, "there is nothing at this path; docs/http.md lists the routes");
+      const std::string near = FindNearPath(request_.path);
+      return Problem(404, "there is nothing at this path" +
+                              (near.empty() ? "" : "; the nearest is " + near) +
+                              "; docs/http.md lists the routes");
     }
     Response refusal = Problem(405, "this path answers " + match_.allow);
     refusal.headers.emplace_back("Allow", match_.allow);

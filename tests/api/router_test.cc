@@ -35,6 +35,17 @@ TEST(RouterTest, UnknownPathsMatchNothing) {
   }
 }
 
+TEST(RouterTest, APathWithOneWrongPartHasANearOne) {
+  EXPECT_EQ(FindNearPath("/v1/stream/server/events"), "/v1/streams/server/events");
+  EXPECT_EQ(FindNearPath("/v2/streams/server/latest"), "/v1/streams/server/latest");
+  EXPECT_EQ(FindNearPath("/v1/streams/server/lastest"), "/v1/streams/server/latest");
+  EXPECT_EQ(FindNearPath("/v1/tables/T/rows/a%2Fb/mutation"), "/v1/tables/T/rows/a%2Fb/mutations");
+  for (const char* path : {"/", "", "/metric", "/v2/table/T", "/v1/tables//row", "*"}) {
+    EXPECT_EQ(FindNearPath(path), "") << path;
+  }
+  EXPECT_EQ(FindNearPath("/v1/tables/" + std::string(1000, 'x') + "/row"), "");
+}
+
 TEST(RouterTest, ABrokenEscapeIsMalformed) {
   EXPECT_TRUE(FindRoute(Method::kGet, "/v1/tables/T/rows/a%2").malformed);
   EXPECT_TRUE(FindRoute(Method::kGet, "/v1/tables/T/rows/%zz").malformed);
