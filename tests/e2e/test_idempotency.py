@@ -62,6 +62,13 @@ class IdempotencyTest(E2eTest):
         self.send(daemon, events, "K2").expect(200)
         self.assertEqual(4, len(daemon.rows("HISTORY")))
 
+    def test_the_first_answer_comes_again_without_its_warnings(self):
+        daemon = self.start(TABLES)
+        event = {"k": "a", "ts": DAY, "v": "x" * (10_485_760 + 1)}
+        first = self.send(daemon, event, "K1").expect(200).json
+        self.assertEqual(1, len(first.pop("warnings")))
+        self.assertEqual(first, self.send(daemon, event, "K1").expect(200).json)
+
     def test_replays_are_counted(self):
         daemon = self.start(TABLES)
         for _ in range(3):
