@@ -207,15 +207,21 @@ INSTANTIATE_TEST_SUITE_P(
             "BadFamilyName", TableText("families.\"a:b\" = {}\ncolumns = [{ family = \"M\" }]"),
             "5: tables.T.families.\"a:b\": \"a:b\" is no name for a family; accepted: 1 to 64..."},
         Wrong{"FlushOfLatest", TableText("flush = \"1m\"", "latest"),
-              "5: tables.T.flush: is for the pattern single-timestamp..."},
-        Wrong{"FlushTooShort", TableText("flush = \"1ms\""), "5: tables.T.flush: ..."},
+              "5: tables.T.flush: is for the pattern single-timestamp, a row per interval; "
+              "accepted: no flush"},
+        Wrong{"FlushTooShort", TableText("flush = \"1ms\""),
+              "5: tables.T.flush: \"1ms\" is out of range; accepted: 100ms to 1d"},
         Wrong{"FlushOfWhatIsNotMeasured",
               TableText(
                   "flush = \"1m\"\ncolumns = [{ family = \"M\", name = \"n\", value = \"1\" }]"),
-              "5: tables.T.flush: adds up what each rule measures..."},
+              "5: tables.T.flush: adds up what each rule measures, and a rule for family M writes "
+              "something else; accepted: rules whose value is {value}"},
         Wrong{"MaxBytesOfLatest", TableText("max_bytes = \"1GiB\"", "latest"),
-              "5: tables.T.max_bytes: is for tables with a history..."},
-        Wrong{"MaxBytesTooSmall", TableText("max_bytes = 10"), "5: tables.T.max_bytes: ..."}),
+              "5: tables.T.max_bytes: is for tables with a history: a latest table is as large as "
+              "its rows, and has no oldest ones to let go; accepted: no max_bytes"},
+        Wrong{"MaxBytesTooSmall", TableText("max_bytes = 10"),
+              "5: tables.T.max_bytes: 10 is out of range; accepted: a number of bytes or a size "
+              "like \"64KiB\", \"32MiB\", \"1GiB\", from 1KiB to 1048576TiB"}),
     NameOf);
 
 // A table T whose family M, on line 4, has these keys.
