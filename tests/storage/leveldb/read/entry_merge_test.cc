@@ -42,7 +42,7 @@ class EntryMergeRandomTest : public ::testing::TestWithParam<unsigned>, public H
 TEST_P(EntryMergeRandomTest, RowsAreThoseOfWhatWasWritten) {
   Open();
   std::mt19937_64 random(GetParam());
-  const RandomHistory history(random, this);
+  const RandomEntries history(random, this);
   for (int round = 0; round < 20; ++round) {
     ScanSpec spec = RandomSpec(random);
     spec.reverse = random() % 2 == 0;

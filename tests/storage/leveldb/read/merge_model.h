@@ -55,11 +55,11 @@ inline ScannedRows ExpectedRows(std::vector<HistoryEntry> entries, const ScanSpe
 }
 
 // Entries in files of old and heads of new, and deletes between them; some are rewrites.
-struct RandomHistory {
+struct RandomEntries {
   std::vector<HistoryEntry> all;
   DeleteList deletes;
 
-  RandomHistory(std::mt19937_64& random, HistoryMaker* maker) {
+  RandomEntries(std::mt19937_64& random, HistoryMaker* maker) {
     const bool is_series = random() % 2 == 0;
     uint64_t sequence = 0;
     const auto batch = [&] {

@@ -77,7 +77,7 @@ class HistoryRunsRandomTest : public ::testing::TestWithParam<unsigned>, public 
 
 TEST_P(HistoryRunsRandomTest, RunsAndRowsAreWhatRowsAloneAre) {
   std::mt19937_64 random(GetParam());
-  const RandomHistory history(random, this);
+  const RandomEntries history(random, this);
   for (int round = 0; round < 20; ++round) {
     const ScanSpec spec = RandomSpec(random);
     ScannedRows rows = Scan(spec, history.deletes);
