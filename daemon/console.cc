@@ -11,8 +11,8 @@
 namespace tallyd {
 namespace {
 
-constexpr auto kBetweenBars = std::chrono::milliseconds(200);
-constexpr auto kBetweenLines = std::chrono::seconds(5);
+constexpr std::chrono::milliseconds kBetweenBars(200);
+constexpr std::chrono::milliseconds kBetweenLines(5000);
 constexpr uint64_t kBarCells = 30;
 
 bool IsNumber(std::string_view cell) {
@@ -83,28 +83,18 @@ std::string ProgressText(std::string_view step, uint64_t done, uint64_t total, d
 }
 
 ProgressLine::ProgressLine(const ToolProgress& progress)
-    : progress_(progress), terminal_(::isatty(STDERR_FILENO) == 1), thread_([this] { Run(); }) {}
-
-ProgressLine::~ProgressLine() {
-  {
-    const std::lock_guard lock(mutex_);
-    done_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-  if (terminal_) std::fputs("\r\x1b[K", stderr);
-}
-
-void ProgressLine::Run() {
-  const auto start = std::chrono::steady_clock::now();
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock,
-                            terminal_ ? std::chrono::milliseconds(kBetweenBars)
-                                      : std::chrono::milliseconds(kBetweenLines),
-                            [&] { return done_; })) {
+    : progress_(progress), terminal_(::isatty(STDERR_FILENO) == 1) {
+  const auto between = terminal_ ? kBetweenBars : kBetweenLines;
+  thread_.Start(between, [this, between, start = std::chrono::steady_clock::now()] {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     Show(took.count());
-  }
+    return between;
+  });
+}
+
+ProgressLine::~ProgressLine() {
+  thread_.Stop();
+  if (terminal_) std::fputs("\r\x1b[K", stderr);
 }
 
 void ProgressLine::Show(double seconds) {

@@ -2,13 +2,11 @@
 #ifndef TALLYD_DAEMON_CONSOLE_H_
 #define TALLYD_DAEMON_CONSOLE_H_
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "config/values/repeating_thread.h"
 #include "storage/leveldb/tools/toolbox.h"
 
 namespace tallyd {
@@ -34,15 +32,11 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
  private:
-  void Run();
   void Show(double seconds);
 
   const ToolProgress& progress_;
   const bool terminal_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;  // Guarded by mutex_.
-  std::thread thread_;
+  RepeatingThread thread_;
 };
 
 }  // namespace tallyd

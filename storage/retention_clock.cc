@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 namespace tallyd {
@@ -101,18 +102,10 @@ RetentionKeeper::RetentionKeeper(RetentionClock* clock, std::optional<TimeUs> pe
                                  Persist persist)
     : clock_(clock), persist_(std::move(persist)), persisted_(persisted) {
   Look();
-  thread_ = std::thread([this] { Run(); });
-}
-
-RetentionKeeper::~RetentionKeeper() { Stop(); }
-
-void RetentionKeeper::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stop_asked_.wait_for(lock, kLookEvery, [&] { return stopping_; })) {
-    lock.unlock();
+  thread_.Start(kLookEvery, [this] {
     Look();
-    lock.lock();
-  }
+    return kLookEvery;
+  });
 }
 
 // What could not be persisted is tried again at the next look.
@@ -140,13 +133,7 @@ Status RetentionKeeper::Trust() {
 }
 
 void RetentionKeeper::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  stop_asked_.notify_all();
-  if (!thread_.joinable()) return;
-  thread_.join();
+  if (!thread_.Stop()) return;
   const Status persisted = PersistIfAdvanced(1);
   if (!persisted) spdlog::debug("store: retention clock: {}", persisted.error().message());
 }

@@ -10,14 +10,12 @@
 #ifndef TALLYD_STORAGE_RETENTION_CLOCK_H_
 #define TALLYD_STORAGE_RETENTION_CLOCK_H_
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <thread>
 
+#include "config/values/repeating_thread.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
 
@@ -76,7 +74,7 @@ class RetentionKeeper {
 
   // `clock` was started with `persisted` and outlives the keeper. Persists at once what is due.
   RetentionKeeper(RetentionClock* clock, std::optional<TimeUs> persisted, Persist persist);
-  ~RetentionKeeper();
+  ~RetentionKeeper() { Stop(); }
   RetentionKeeper(const RetentionKeeper&) = delete;
   RetentionKeeper& operator=(const RetentionKeeper&) = delete;
 
@@ -87,7 +85,6 @@ class RetentionKeeper {
   void Stop();  // Idempotent.
 
  private:
-  void Run();
   Status PersistIfAdvanced(int64_t by_us);
 
   RetentionClock* const clock_;
@@ -95,10 +92,7 @@ class RetentionKeeper {
   std::mutex persist_mutex_;
   std::optional<TimeUs> persisted_;  // Guarded by persist_mutex_.
 
-  std::mutex mutex_;
-  std::condition_variable stop_asked_;
-  bool stopping_ = false;  // Guarded by mutex_.
-  std::thread thread_;
+  RepeatingThread thread_;
 };
 
 }  // namespace tallyd

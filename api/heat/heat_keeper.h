@@ -4,11 +4,8 @@
 #ifndef TALLYD_API_HEAT_HEAT_KEEPER_H_
 #define TALLYD_API_HEAT_HEAT_KEEPER_H_
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 #include "api/heat/heat_map.h"
+#include "config/values/repeating_thread.h"
 
 namespace tallyd {
 
@@ -16,23 +13,19 @@ class HeatKeeper {
  public:
   // All outlive it.
   HeatKeeper(HeatMap* heat, Store* store, const Clock* clock);
-  ~HeatKeeper();
+  ~HeatKeeper() { Stop(); }
   HeatKeeper(const HeatKeeper&) = delete;
   HeatKeeper& operator=(const HeatKeeper&) = delete;
 
   void Stop();  // Idempotent.
 
  private:
-  void Run();
   void Save();
 
   HeatMap& heat_;
   Store& store_;
   const Clock& clock_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  RepeatingThread thread_;
 };
 
 }  // namespace tallyd

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <xxhash.h>
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -213,17 +214,11 @@ Result<size_t> IdempotencyKeys::SweepPage(std::string* after) {
 }
 
 void IdempotencyKeys::Start() {
-  sweeper_ = std::thread([this] { Run(); });
-}
-
-void IdempotencyKeys::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stop_.wait_for(lock, kSweepInterval, [this] { return stopping_; })) {
-    lock.unlock();
+  sweeper_.Start(kSweepInterval, [this] {
     const Result<size_t> swept = Sweep();
     if (!swept) spdlog::warn("Idempotency-Keys are kept for now: {}", swept.error().message());
-    lock.lock();
-  }
+    return kSweepInterval;
+  });
 }
 
 void IdempotencyKeys::Stop() {
@@ -236,8 +231,7 @@ void IdempotencyKeys::Stop() {
       waiting.clear();
     }
   }
-  stop_.notify_all();
-  if (sweeper_.joinable()) sweeper_.join();
+  sweeper_.Stop();
 }
 
 }  // namespace tallyd

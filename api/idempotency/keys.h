@@ -17,7 +17,6 @@
 #ifndef TALLYD_API_IDEMPOTENCY_KEYS_H_
 #define TALLYD_API_IDEMPOTENCY_KEYS_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -27,9 +26,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
+#include "config/values/repeating_thread.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/store.h"
@@ -121,7 +120,6 @@ class IdempotencyKeys {
   bool IsDue(TimeUs given) const;
   Status ForgetIfDue(const std::string& id);
   Result<size_t> SweepPage(std::string* after);
-  void Run();
 
   Store& store_;
   const Clock& clock_;
@@ -129,12 +127,12 @@ class IdempotencyKeys {
   std::mutex mutex_;
   std::map<std::string, std::deque<Waiting>> claimed_;  // By id. Guarded by mutex_.
   bool stopping_ = false;                               // Guarded by mutex_.
-  std::condition_variable stop_;
-  std::thread sweeper_;
 
   // Held from a look at what is due to the commit that forgets it: an answer that is remembered
   // under the same key after that stays.
   std::mutex sweep_mutex_;
+
+  RepeatingThread sweeper_;
 };
 
 }  // namespace tallyd

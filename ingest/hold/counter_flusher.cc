@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <utility>
 
 namespace tallyd {
 namespace {
@@ -14,30 +13,15 @@ constexpr std::chrono::milliseconds kLookAfterFailure(1000);
 }  // namespace
 
 void CounterFlusher::Start() {
-  thread_ = std::thread([this] { Run(); });
+  thread_.Start(kLook, [this] { return Flush(false) ? kLook : kLookAfterFailure; });
 }
 
 void CounterFlusher::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(stopping_, true)) return;
-  }
-  stopped_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.Stop()) return;
   Flush(true);
   if (counters_.rows() > 0) {
     spdlog::error("{} rows of counters that were held could not be written, and are lost",
                   counters_.rows());
-  }
-}
-
-void CounterFlusher::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    const bool written = Flush(false);
-    lock.lock();
-    stopped_.wait_for(lock, written ? kLook : kLookAfterFailure, [this] { return stopping_; });
   }
 }
 

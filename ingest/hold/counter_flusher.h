@@ -4,10 +4,7 @@
 #ifndef TALLYD_INGEST_HOLD_COUNTER_FLUSHER_H_
 #define TALLYD_INGEST_HOLD_COUNTER_FLUSHER_H_
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
+#include "config/values/repeating_thread.h"
 #include "config/values/time.h"
 #include "ingest/hold/held_counters.h"
 #include "storage/store.h"
@@ -22,7 +19,7 @@ class CounterFlusher {
   ~CounterFlusher() { Stop(); }
 
   void Start();
-  // Writes all that is held; before the store is closed. Idempotent.
+  // Writes all that is held; before the store is closed. Nothing if it was not started. Idempotent.
   void Stop();
 
   // One look, on the caller's thread: no other may work. `all`: also intervals that have not ended.
@@ -30,15 +27,10 @@ class CounterFlusher {
   bool Flush(bool all);
 
  private:
-  void Run();
-
   HeldCounters& counters_;
   Store& store_;
   const Clock& clock_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;
-  std::thread thread_;
+  RepeatingThread thread_;
 };
 
 }  // namespace tallyd
