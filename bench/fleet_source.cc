@@ -1,4 +1,5 @@
 #include <array>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -62,13 +63,16 @@ struct Machine {
   // A step that would leave the scale is turned round, so that every step carries the same
   // information.
   void Advance() {
-    for (auto& gauge : gauges) {
-      const std::int64_t step = random.Between(-kGaugeStep, kGaugeStep);
-      const std::int64_t moved = gauge + step;
-      gauge = moved < 0 || moved > kGaugeMax ? gauge - step : moved;
-    }
-    for (auto& counter : counters) counter += random.Between(0, kCounterStep);
+    for (auto& gauge : gauges) AdvanceGauge(&gauge);
+    for (auto& counter : counters) AdvanceCounter(&counter);
   }
+
+  void AdvanceGauge(std::int64_t* gauge) {
+    const std::int64_t step = random.Between(-kGaugeStep, kGaugeStep);
+    const std::int64_t moved = *gauge + step;
+    *gauge = moved < 0 || moved > kGaugeMax ? *gauge - step : moved;
+  }
+  void AdvanceCounter(std::int64_t* counter) { *counter += random.Between(0, kCounterStep); }
 
   std::string hostname;
   Random random;
@@ -85,11 +89,13 @@ class FleetSource : public EventSource {
         every_ms_(options.tick_ms > 0 ? options.tick_ms : kTickMs),
         gauge_names_(GaugeNames()),
         counter_names_(CounterNames()) {
-    if (options.metrics > 0) {
-      const auto metrics = static_cast<std::size_t>(options.metrics);
-      gauge_names_.resize((metrics + 1) / 2);
-      counter_names_.resize(metrics / 2);
+    if (options.metrics > 0) sent_ = options.metrics;
+    if (sent_ > kGauges + kCounters || (options.of > 0 && sent_ > options.of)) {
+      throw std::invalid_argument("--metrics of the fleet: at most 100, and no more than --of");
     }
+    const auto metrics = static_cast<std::size_t>(options.of > 0 ? options.of : sent_);
+    gauge_names_.resize((metrics + 1) / 2);
+    counter_names_.resize(metrics / 2);
     const int machines = options.entities > 0 ? options.entities : kMachines;
     for (int number = 1 + options.connection; number <= machines; number += options.connections) {
       machines_.emplace_back(options.seed, number, machines, every_ms_);
@@ -97,21 +103,17 @@ class FleetSource : public EventSource {
   }
 
   std::string_view Stream() const override { return "server"; }
-  int SamplesPerEvent() const override {
-    return static_cast<int>(gauge_names_.size() + counter_names_.size());
-  }
+  int SamplesPerEvent() const override { return sent_; }
 
  protected:
   void WriteEvent(EventWriter* writer) override {
     Machine& machine = machines_[next_];
-    machine.Advance();
     writer->BeginEvent(tick_ms_ + machine.phase_ms);
     writer->Tag("hostname", machine.hostname);
-    for (std::size_t i = 0; i < gauge_names_.size(); ++i) {
-      writer->Hundredths(gauge_names_[i], machine.gauges[i]);
-    }
-    for (std::size_t i = 0; i < counter_names_.size(); ++i) {
-      writer->Integer(counter_names_[i], machine.counters[i]);
+    if (static_cast<std::size_t>(sent_) < gauge_names_.size() + counter_names_.size()) {
+      WriteSome(&machine, writer);
+    } else {
+      WriteAll(&machine, writer);
     }
     writer->EndEvent();
     if (++next_ == machines_.size()) {
@@ -121,9 +123,39 @@ class FleetSource : public EventSource {
   }
 
  private:
+  void WriteAll(Machine* machine, EventWriter* writer) const {
+    machine->Advance();
+    for (std::size_t i = 0; i < gauge_names_.size(); ++i) {
+      writer->Hundredths(gauge_names_[i], machine->gauges[i]);
+    }
+    for (std::size_t i = 0; i < counter_names_.size(); ++i) {
+      writer->Integer(counter_names_[i], machine->counters[i]);
+    }
+  }
+
+  // Any `sent_` of them, each choice as likely as the others. What is left out stays where it was,
+  // so that a value that is sent carries as much information as one of WriteAll.
+  void WriteSome(Machine* machine, EventWriter* writer) const {
+    const std::size_t gauges = gauge_names_.size();
+    auto left = static_cast<std::uint32_t>(gauges + counter_names_.size());
+    std::int64_t wanted = sent_;
+    for (std::size_t i = 0; wanted > 0; ++i, --left) {
+      if (machine->random.Below(left) >= wanted) continue;
+      --wanted;
+      if (i < gauges) {
+        machine->AdvanceGauge(&machine->gauges[i]);
+        writer->Hundredths(gauge_names_[i], machine->gauges[i]);
+      } else {
+        machine->AdvanceCounter(&machine->counters[i - gauges]);
+        writer->Integer(counter_names_[i - gauges], machine->counters[i - gauges]);
+      }
+    }
+  }
+
   std::int64_t tick_ms_;
   const std::int64_t every_ms_;
   std::size_t next_ = 0;
+  int sent_ = kGauges + kCounters;  // Values of an event.
   std::vector<Machine> machines_;
   std::vector<std::string> gauge_names_;
   std::vector<std::string> counter_names_;

@@ -28,7 +28,11 @@ std::string Describe(const Response& response) {
 }  // namespace
 
 Loader::Loader(LoadOptions options) : options_(std::move(options)) {
-  const auto source = MakeSource(options_.workload, {.metrics = options_.metrics});
+  if (options_.entities > 0 && options_.entities < options_.connections) {
+    throw std::invalid_argument("--entities: at least as many as --connections, which share them");
+  }
+  const auto source = MakeSource(options_.workload,
+                                 {.entities = 1, .metrics = options_.metrics, .of = options_.of});
   stream_ = source->Stream();
   samples_per_event_ = source->SamplesPerEvent();
   if (options_.target.empty()) {
@@ -53,6 +57,7 @@ SourceOptions Loader::SourceOf(int connection) const {
           .connections = options_.connections,
           .entities = options_.entities,
           .metrics = options_.metrics,
+          .of = options_.of,
           .tick_ms = options_.tick_ms};
 }
 

@@ -7,7 +7,7 @@
 //
 // Use: Prepare(), then Send() once; QueryLatencies() is independent of both. Throw
 // std::runtime_error on any answer that is not a success: a benchmark that dropped data has no
-// result.
+// result. The constructor throws std::invalid_argument on options that do not go together.
 
 #include <cstdint>
 #include <string>
@@ -32,6 +32,7 @@ struct LoadOptions {
   int expected_status = 0;   // 0: any 2xx.
   int entities = 0;          // 0: the workload's own number
   int metrics = 0;           // the same
+  int of = 0;                // see SourceOptions
   std::int64_t tick_ms = 0;  // the same
   double rate = 0;           // events per second, over all connections; 0: as fast as it goes
 };

@@ -28,7 +28,9 @@ WorkloadKind ParseWorkload(std::string_view text) {
   if (text == "fleet") return WorkloadKind::kFleet;
   if (text == "meters") return WorkloadKind::kMeters;
   if (text == "market") return WorkloadKind::kMarket;
-  throw std::invalid_argument("--workload takes fleet, meters or market");
+  if (text == "counters") return WorkloadKind::kCounters;
+  if (text == "fields") return WorkloadKind::kFields;
+  throw std::invalid_argument("--workload takes fleet, meters, market, counters or fields");
 }
 
 Format ParseFormat(std::string_view text) {
@@ -65,7 +67,9 @@ void SetOption(std::string_view name, const char* value, Options* options) {
   } else if (name == "--entities") {
     load.entities = static_cast<int>(number(1, 100'000'000));
   } else if (name == "--metrics") {
-    load.metrics = static_cast<int>(number(1, 100));
+    load.metrics = static_cast<int>(number(1, 10'000));
+  } else if (name == "--of") {
+    load.of = static_cast<int>(number(1, 100));
   } else if (name == "--tick-ms") {
     load.tick_ms = number(1, 86'400'000);
   } else if (name == "--rate") {
@@ -119,15 +123,16 @@ const char* HelpText() {
   --url URL              the server (http://127.0.0.1:8780)
   --pid PID              its process, for CPU and memory
   --data-dir DIR         its data, for bytes per sample; `ballast` does not count
-  --workload KIND        fleet, meters or market (fleet)
+  --workload KIND        fleet, meters, market, counters or fields (fleet)
   --format FORMAT        native (POST /v1/streams/.../events) or influx-line (POST /write)
   --requests N           how many in all (720: the fleet's six minutes)
   --events N             events per request (100)
   --connections N        connections, one request under way on each (4)
   --seed N               of the data (1)
   --start-ms MS          time of the first event (2025-01-01)
-  --entities N           machines or meters, if not the workload's own number
-  --metrics N            of a machine of the fleet (100)
+  --entities N           machines, meters, counters or devices, if not the workload's own number
+  --metrics N            of a machine of the fleet (100), fields of a device (50)
+  --of N                 an event of the fleet has --metrics of N, another choice each time
   --tick-ms MS           between the events of a machine of the fleet (5000)
   --rate N               events per second: bodies are made as they are sent, and a request's time
                          counts from the moment at which it was due

@@ -16,6 +16,10 @@ std::unique_ptr<EventSource> MakeSource(WorkloadKind kind, const SourceOptions& 
       return MakeMeterSource(options);
     case WorkloadKind::kMarket:
       return MakeMarketSource(options);
+    case WorkloadKind::kCounters:
+      return MakeCounterSource(options);
+    case WorkloadKind::kFields:
+      return MakeFieldSource(options);
   }
   return nullptr;
 }
