@@ -34,8 +34,8 @@ void Check(const Status& status) {
 
 }  // namespace
 
-std::vector<std::string> FleetBodies(int count) {
-  const auto source = MakeSource(WorkloadKind::kFleet, {.start_ms = kStartMs});
+std::vector<std::string> FleetBodies(int count, int metrics) {
+  const auto source = MakeSource(WorkloadKind::kFleet, {.start_ms = kStartMs, .metrics = metrics});
   std::vector<std::string> bodies;
   for (int i = 0; i < count; ++i) {
     source->FillBody(kEventsPerBody, &bodies.emplace_back());

@@ -14,10 +14,11 @@
 namespace tallyd::bench {
 
 inline constexpr int kEventsPerBody = 100;
-inline constexpr int kSamplesPerBody = kEventsPerBody * 100;
+inline constexpr int kMetrics = 100;
+inline constexpr int kSamplesPerBody = kEventsPerBody * kMetrics;
 
-// Bodies of 100 events of 100 metrics, with the padding that the decoder wants behind them.
-std::vector<std::string> FleetBodies(int count);
+// Bodies of 100 events of so many metrics, with the padding that the decoder wants behind them.
+std::vector<std::string> FleetBodies(int count, int metrics = kMetrics);
 
 class FleetStore {
  public:
