@@ -13,7 +13,7 @@ help:
 	@echo 'make build      build/tallyd alone, optimised'
 	@echo 'make soak       $(SEQUENCES) random histories of a store, $(HISTORIES) of schemas, against models, on all cores'
 	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
-	@echo 'make bench      measure it and its peers: fleet, meters, market'
+	@echo 'make bench      measure it and its peers, some 25 minutes; BENCH=--quick tries it in three'
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
 	@echo 'make format     clang-format over the sources'
@@ -65,11 +65,7 @@ demo: build
 bench: $(BUILD)/build.ninja
 	@.ci/setup test
 	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench micro_bench
-	@bench/run
-	@bench/run --workload meters
-	@bench/run --workload market
-	@bench/ladder
-	@cd $(BUILD) && ./micro_bench
+	@bench/all $(BENCH)
 
 $(BUILD)/build.ninja:
 	@.ci/setup test

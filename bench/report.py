@@ -1,5 +1,5 @@
-"""One table of what bench/run measured, a column per server; beside each figure how many times
-better than VictoriaMetrics it is."""
+"""Tables of what was measured, and their place in RESULTS.md. Beside a figure of bench/run stands how
+many times better it is than that of the better VictoriaMetrics: there may be two."""
 
 import pathlib
 import platform
@@ -7,10 +7,24 @@ import re
 import subprocess
 import time
 
-BASELINE = "victoria-metrics"
+
+def is_peer(name):
+    """Whether the server of that name is one to be measured by."""
+    return name.startswith("victoria-metrics")
 
 
-def _millions(value):
+def better(values, more_is_better):
+    """None where there is none."""
+    known = [value for value in values if value is not None]
+    return (max if more_is_better else min)(known, default=None)
+
+
+def better_peer(results, read, more_is_better):
+    return better([read(result) for name, result in results.items() if is_peer(name)],
+                  more_is_better)
+
+
+def millions(value):
     return f"{value / 1e6:.2f} M"
 
 
@@ -26,8 +40,8 @@ def _load_rows():
     """(label, how to read it from a result, how to print it, whether more is better)."""
     return [
         ("samples per CPU-second, settled",
-         lambda load: load["samples"] / max(load["cpu_settled_s"], 0.01), _millions, True),
-        ("samples/s, wall", lambda load: load["samples"] / load["wall_s"], _millions, True),
+         lambda load: load["samples"] / max(load["cpu_settled_s"], 0.01), millions, True),
+        ("samples/s, wall", lambda load: load["samples"] / load["wall_s"], millions, True),
         ("request p50", lambda load: load["p50_ms"], milliseconds, False),
         ("request p99", lambda load: load["p99_ms"], milliseconds, False),
         ("request max", lambda load: load["max_ms"], milliseconds, False),
@@ -47,10 +61,10 @@ def _query_label(name, minutes):
     }[name]
 
 
-def _cell(value, baseline, spell, more_is_better, is_baseline):
+def _cell(value, baseline, spell, more_is_better, is_peers):
     if value is None:
         return "-"
-    if is_baseline or not baseline or not value:
+    if is_peers or not baseline or not value:
         return spell(value)
     ratio = value / baseline if more_is_better else baseline / value
     return f"{spell(value)} ({ratio:.1f}x)" if ratio < 100 else f"{spell(value)} ({ratio:.0f}x)"
@@ -60,16 +74,20 @@ def build_table(results, minutes):
     """`results` maps a server's name to {"title", "durability", "load", "queries"}."""
     names = list(results)
     rows = [
-        ["figure (times better than VictoriaMetrics)"] + [results[name]["title"] for name in names],
+        ["figure (times better than the better VictoriaMetrics)"] + [results[name]["title"] for name in names],
         ["an acknowledged request is"] + [results[name]["durability"] for name in names],
     ]
 
     def add(label, read, spell, more_is_better):
-        values = {name: read(results[name]) for name in names}
-        rows.append([label] + [_cell(values[name], values.get(BASELINE), spell, more_is_better,
-                                     name == BASELINE) for name in names])
+        baseline = better_peer(results, read, more_is_better)
+        rows.append([label] + [_cell(read(results[name]), baseline, spell, more_is_better,
+                                     is_peer(name)) for name in names])
 
-    for label, read, spell, more_is_better in _load_rows():
+    load_rows = _load_rows()
+    if any(result["load"]["alone_s"] != result["load"]["wall_s"] for result in results.values()):
+        load_rows.insert(2, ("samples/s, the loader counted out",
+                             lambda load: load["samples"] / load["alone_s"], millions, True))
+    for label, read, spell, more_is_better in load_rows:
         add(label, lambda result, read=read: read(result["load"]), spell, more_is_better)
     asked = next((result["queries"] for result in results.values() if result["queries"]), {})
     for query in asked:

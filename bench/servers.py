@@ -1,4 +1,4 @@
-"""The servers that bench/run compares: how each is started on a scratch folder, settled and asked.
+"""The servers that are compared: how each is started on a scratch folder, settled and asked.
 
 Every server listens on loopback only, is started as a child and ended by its own process id. The
 peers come from Debian's packages, unpacked below build/peers and never installed.
@@ -18,8 +18,13 @@ import urllib.request
 
 START_SECONDS = 30
 STOP_SECONDS = 60
-DOWNLOAD_SECONDS = 120
-NAMES = ["tallyd", "victoria-metrics", "influxdb"]
+DOWNLOAD_SECONDS = 180
+DEBIAN = "http://deb.debian.org/debian"
+KEYRING = pathlib.Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+PEERS = ["victoria-metrics", "victoria-metrics-1.79"]
+NAMES = ["tallyd", *PEERS, "influxdb"]
+# Debian 12 has VictoriaMetrics 1.79, and the next one a newer.
+SUITES = {"victoria-metrics": "trixie", "victoria-metrics-1.79": "bookworm", "influxdb": "bookworm"}
 
 
 class Unavailable(Exception):
@@ -32,24 +37,83 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def unpack_package(name, binary, peers_dir):
-    """Returns the path of `binary` and the version of the Debian package that holds it."""
-    folder = peers_dir / name
+def pinning(cpus):
+    """What a child is to do first so that it stays on `cpus`; None where it may run anywhere."""
+    return (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
+
+
+def _apt(folder, *arguments):
+    """Runs apt-get in `folder`; returns None, or why it failed."""
+    done = subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", *arguments],
+                          cwd=folder, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS)
+    return None if done.returncode == 0 else done.stderr.strip()[-200:]
+
+
+def _mirror():
+    """Where this machine takes Debian's packages from."""
+    told = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(COMPONENT) $(REPO_URI)",
+                           "Created-By: Packages"], capture_output=True, text=True, check=False)
+    lines = [line.split() for line in told.stdout.splitlines()]
+    found = (line[2] for line in lines if line[:2] == ["Debian", "main"] and len(line) == 3)
+    return next((uri for uri in found if "security" not in uri), DEBIAN)
+
+
+def _lists_of_suite(folder, suite):
+    """apt's options for the packages of that suite alone, with lists of its own below `folder`: what
+    the machine has installed, and from where, stays as it is."""
+    own = folder / "apt"
+    for part in ("lists/partial", "cache/archives/partial"):
+        (own / part).mkdir(parents=True, exist_ok=True)
+    signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
+    (own / "sources.list").write_text(f"deb {signed}{_mirror()} {suite} main\n")
+    options = [f"Dir::State::lists={own}/lists", f"Dir::Cache={own}/cache",
+               f"Dir::Etc::sourcelist={own}/sources.list", "Dir::Etc::sourceparts=/dev/null",
+               "Acquire::Languages=none"]
+    return [word for option in options for word in ("-o", option)]
+
+
+def _installed(package):
+    """The version of the package where the machine has it."""
+    if not shutil.which("dpkg-query"):
+        return None
+    told = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package],
+                          capture_output=True, text=True, check=False).stdout.split()
+    return told[1] if told[:1] == ["installed"] else None
+
+
+def _upstream(version):
+    """1.79.5 of 1.79.5+ds1-2+b5."""
+    return re.match(r"[0-9.]*", version).group(0)
+
+
+def find_package(package, binary, suite, peers_dir):
+    """Returns the path of `binary` and the version of the package of that suite that holds it:
+    unpacked earlier, unpacked now, or, where it cannot be had, the installed one."""
+    folder = peers_dir / f"{package}-{suite}"
     path = folder / "root" / binary
-    if not path.exists():
-        if not (shutil.which("apt-get") and shutil.which("dpkg")):
-            raise Unavailable("no apt-get and dpkg to take it from Debian's packages with")
-        folder.mkdir(parents=True, exist_ok=True)
-        got = subprocess.run(["apt-get", "download", name], cwd=folder, capture_output=True,
-                             text=True, timeout=DOWNLOAD_SECONDS)
-        archives = sorted(folder.glob("*.deb"))
-        if got.returncode != 0 or not archives:
-            raise Unavailable(f"`apt-get download {name}` failed: {got.stderr.strip()[-200:]}")
-        subprocess.run(["dpkg", "-x", archives[-1], folder / "root"], check=True,
-                       timeout=DOWNLOAD_SECONDS)
-    archives = sorted(folder.glob("*.deb"))
-    version = re.match(r"[^_]*_([0-9.]+)", archives[-1].name).group(1) if archives else "?"
-    return path, version
+    if not path.exists() and (failure := _unpack(package, suite, folder)):
+        if not (version := _installed(package)):
+            raise Unavailable(failure)
+        return pathlib.Path("/") / binary, _upstream(version)
+    archive = max(folder.glob("*.deb"))
+    return path, _upstream(archive.name.split("_")[1])
+
+
+def _unpack(package, suite, folder):
+    """Unpacks the package below `folder`; returns None, or why it could not."""
+    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        return "no apt-get and dpkg-deb to take it from Debian's packages with"
+    folder.mkdir(parents=True, exist_ok=True)
+    options = _lists_of_suite(folder, suite)
+    try:
+        failure = _apt(folder, *options, "update") or _apt(folder, *options, "download", package)
+    finally:
+        shutil.rmtree(folder / "apt", ignore_errors=True)
+    if failure:
+        return f"no {package} of {suite}: {failure}"
+    subprocess.run(["dpkg-deb", "-x", max(folder.glob("*.deb")), folder / "root"], check=True,
+                   timeout=DOWNLOAD_SECONDS)
+    return None
 
 
 class Server:
@@ -68,6 +132,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.data_dir = self.scratch / "data"
         self.process = None
+        self.cpus = None      # set before start(): the ones that it may run on
 
     def command(self):
         raise NotImplementedError
@@ -83,7 +148,8 @@ class Server:
         command = [str(part) for part in self.command()]
         with open(self.log_path(), "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL)
+                                            stdin=subprocess.DEVNULL,
+                                            preexec_fn=pinning(self.cpus))
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -142,6 +208,11 @@ class Tallyd(Server):
     def ready_path(self):
         return "/readyz"
 
+    def metric(self, name):
+        """The value of a metric without labels."""
+        text = self.get("/metrics").decode()
+        return float(re.search(rf"(?m)^{name} (\S+)$", text).group(1))
+
 
 class VictoriaMetrics(Server):
     flavour = "victoria"
@@ -149,9 +220,9 @@ class VictoriaMetrics(Server):
     durability = "in memory"
     settle = ["GET /internal/force_flush", "GET /internal/force_merge"]
 
-    def __init__(self, scratch, peers_dir):
-        self.binary, version = unpack_package("victoria-metrics", "usr/bin/victoria-metrics",
-                                              peers_dir)
+    def __init__(self, scratch, peers_dir, suite):
+        self.binary, version = find_package("victoria-metrics", "usr/bin/victoria-metrics", suite,
+                                            peers_dir)
         super().__init__(f"VictoriaMetrics {version}", scratch)
 
     def command(self):
@@ -192,8 +263,8 @@ class InfluxDb(Server):
     durability = "in its log (fsync)"
     idle_seconds = 12     # its full compaction begins some seconds after the others have ended
 
-    def __init__(self, scratch, peers_dir):
-        self.binary, version = unpack_package("influxdb", "usr/bin/influxd", peers_dir)
+    def __init__(self, scratch, peers_dir, suite):
+        self.binary, version = find_package("influxdb", "usr/bin/influxd", suite, peers_dir)
         super().__init__(f"InfluxDB {version}", scratch)
 
     def command(self):
@@ -216,4 +287,5 @@ def make_server(name, scratch, binary, config, peers_dir):
         if not os.access(binary, os.X_OK):
             raise Unavailable(f"{binary} is not built")
         return Tallyd(folder, binary, config)
-    return {"victoria-metrics": VictoriaMetrics, "influxdb": InfluxDb}[name](folder, peers_dir)
+    kind = InfluxDb if name == "influxdb" else VictoriaMetrics
+    return kind(folder, peers_dir, SUITES[name])

@@ -1,0 +1,110 @@
+"""What the tables of bench/ say of what was measured."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
+
+import counters  # noqa: E402
+import queries  # noqa: E402
+import report  # noqa: E402
+import targets  # noqa: E402
+
+
+def cells(table, line):
+    return [cell.strip() for cell in table.splitlines()[line].strip("|").split("|")]
+
+
+class TargetTest(unittest.TestCase):
+    def test_a_figure_reaches_its_must_before_its_aim(self):
+        self.assertEqual([targets.Target(2, 4).standing(value) for value in (1.9, 2, 3.9, 4)],
+                         ["MISSED", "must reached", "must reached", "aim reached"])
+
+    def test_of_what_is_to_be_small_less_is_better(self):
+        self.assertEqual([targets.at_most(2, 1.3).standing(value) for value in (2.1, 2, 1.3)],
+                         ["MISSED", "must reached", "aim reached"])
+
+    def test_what_was_not_measured_reaches_nothing(self):
+        self.assertEqual(targets.Target(2, 4).standing(None), "not measured")
+
+
+class BesidePeersTest(unittest.TestCase):
+    NAMES = ["tallyd", "victoria-metrics", "victoria-metrics-1.79"]
+
+    def row(self, values, more_is_better):
+        return cells(targets.beside_peers(
+            "load", self.NAMES, self.NAMES,
+            [("a", "b", dict(zip(self.NAMES, values)), str, targets.Target(2, 4), more_is_better)]),
+            2)
+
+    def test_the_peer_is_the_one_that_does_more(self):
+        self.assertEqual(self.row([6.0, 2.0, 3.0], True)[5:],
+                         ["2.00x", "2.00x", "4.00x", "must reached"])
+
+    def test_the_peer_is_the_one_that_takes_less_time(self):
+        self.assertEqual(self.row([1.0, 9.0, 4.0], False)[5:],
+                         ["4.00x", "2.00x", "4.00x", "aim reached"])
+
+    def test_one_peer_is_enough(self):
+        self.assertEqual(self.row([6.0, None, 2.0], True)[3:6], ["-", "2.0", "3.00x"])
+
+    def test_without_a_peer_nothing_is_reached(self):
+        self.assertEqual(self.row([6.0, None, None], True)[5:],
+                         ["-", "2.00x", "4.00x", "not measured"])
+
+
+class AnswersTest(unittest.TestCase):
+    def test_sums_in_another_order_are_no_difference(self):
+        self.assertIsNone(queries.difference({"": [50.0, 0.1 + 0.2]}, {"": [50.0, 0.3]}))
+
+    def test_another_value_is_named(self):
+        self.assertEqual(queries.difference({"a": [1.0, 2.0]}, {"a": [1.0, 2.01]}),
+                         "2.01 at step 1 of a, not 2.0")
+
+    def test_a_missing_step_and_a_missing_series_are_named(self):
+        self.assertEqual(queries.difference({"a": [1.0, 2.0]}, {"a": [1.0]}), "1 values of a, not 2")
+        self.assertEqual(queries.difference({"a": [1.0]}, {}), "0 series, not 1")
+
+    def test_tallyd_and_victoria_metrics_answer_in_one_form(self):
+        tallyd = (b'{"columns":["ts","hostname","CPU/CPU1_USR"],'
+                  b'"rows":[[0,"a",1.5],[0,"b",2],[60000,"a",3]]}')
+        victoria = (b'{"data":{"result":[{"metric":{"hostname":"a"},"values":[[59.999,"1.5"],[119,"3"]]},'
+                    b'{"metric":{"hostname":"b"},"values":[[59.999,"2"]]}]}}')
+        wanted = {"a": [1.5, 3.0], "b": [2.0]}
+        self.assertEqual(queries.TallydQueries.series(tallyd), wanted)
+        self.assertEqual(queries.VictoriaQueries.series(victoria), wanted)
+
+
+class CountersTest(unittest.TestCase):
+    def test_the_loaders_numbers_are_drawn_again(self):
+        random = counters.Random(1, 0)
+        self.assertEqual([random.between(1, 1000) for _ in range(4)], [27, 971, 107, 328])
+
+
+class SectionTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = pathlib.Path(scratch.name) / "RESULTS.md"
+
+    def save(self, title, part):
+        report.save(self.path, title, [part], "a machine", "abc", "bench/x")
+
+    def test_a_section_takes_the_place_of_the_one_of_its_title(self):
+        self.path.write_text("# Measured\n\n## One\n\nold\n\n## Two\n\nstays\n")
+        self.save("One", "new")
+        text = self.path.read_text()
+        self.assertNotIn("old", text)
+        self.assertLess(text.index("new"), text.index("## Two\n\nstays\n"))
+        self.assertIn("- command: `bench/x`\n", text)
+
+    def test_a_new_section_comes_last(self):
+        self.path.write_text("# Measured\n\n## One\n\nstays\n")
+        self.save("Two", "new")
+        self.assertTrue(self.path.read_text().startswith("# Measured\n\n## One\n\nstays\n\n## Two\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
