@@ -50,6 +50,20 @@ struct AdviseLine {
   bool quiet = false;
 };
 
+// Of copy, whose two configurations are `from` and `to` of the command line.
+struct CopyLine {
+  std::vector<std::string> streams;  // Empty: all that the target has.
+  std::string from_time;
+  std::string to_time;
+  std::string state;            // Empty: a file beside the target's configuration.
+  std::string from_token_file;  // As TransferLine's.
+  std::string to_token_file;
+  std::string retry_for = "5m";
+  bool partial = false;
+  bool unverified = false;
+  bool quiet = false;
+};
+
 struct CommandLine {
   std::string config;
   std::string from;
@@ -59,6 +73,7 @@ struct CommandLine {
   EstimateLine estimate;
   TransferLine transfer;
   AdviseLine advise;
+  CopyLine copy;
 };
 
 // Null after saying what is wrong with the configuration. The log says no more than warnings.
@@ -77,6 +92,7 @@ int EstimateCommand(const CommandLine& line);
 int AdviseCommand(const CommandLine& line);  // daemon/advise/
 int LoadCommand(const CommandLine& line);    // daemon/transfer/
 int ExportCommand(const CommandLine& line);  // daemon/transfer/
+int CopyCommand(const CommandLine& line);    // daemon/copy/
 
 }  // namespace tallyd
 

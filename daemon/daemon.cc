@@ -102,8 +102,9 @@ void BlockSignals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-Daemon::Daemon(Config config)
+Daemon::Daemon(Config config, Duties duties)
     : config_(std::move(config)),
+      duties_(duties),
       metrics_(std::make_unique<ApiMetrics>(registry_)),
       reload_successful_(MakeGauge(registry_, "tallyd_config_last_reload_successful",
                                    "1 when the last reload (or the start) took the configuration, "
@@ -173,10 +174,12 @@ Status Daemon::Start() {
     return taken.error().Prefixed(config_.file);
   }
   TellDoubts(*config_.schema, metrics_.get());
-  nightly_->Configure(config_.schema);
+  if (duties_ == Duties::kAll) nightly_->Configure(config_.schema);
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
-  heat_keeper_ = std::make_unique<HeatKeeper>(&context_->heat, store_.get(), &clock_);
+  if (duties_ == Duties::kAll) {
+    heat_keeper_ = std::make_unique<HeatKeeper>(&context_->heat, store_.get(), &clock_);
+  }
   row_measurer_ = std::make_unique<RowMeasurer>(&context_->row_sizes, store_.get(), &clock_);
   server_ = std::make_unique<HttpServer>(*context_);
   if (Status listening = server_->Listen(); !listening) return listening;
@@ -184,7 +187,7 @@ Status Daemon::Start() {
   context_->ready = true;
   context_->keys.Start();
   server_->Start();
-  nightly_->Start();
+  if (duties_ == Duties::kAll) nightly_->Start();
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
                server_->port(), config_.storage.path);
   service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
@@ -244,7 +247,7 @@ void Daemon::Stop() {
   server_->Drain();
   flusher_->Stop();
   context_->keys.Stop();
-  heat_keeper_->Stop();
+  if (heat_keeper_) heat_keeper_->Stop();
   row_measurer_->Stop();
   // The store still answers to connections that were cut: their event loops outlive it.
   store_->Close();

@@ -26,9 +26,16 @@
 
 namespace tallyd {
 
+enum class Duties : uint8_t {
+  kAll,
+  // It answers, and keeps the store as every daemon does; but it makes and removes no nightly
+  // tables, and what passes is not counted as load.
+  kAnswers,
+};
+
 class Daemon {
  public:
-  explicit Daemon(Config config);
+  explicit Daemon(Config config, Duties duties = Duties::kAll);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -37,6 +44,7 @@ class Daemon {
   Status Open();
   // Adopts the schema, listens. kConflict and kInvalid: the file must change first.
   Status Start();
+  unsigned short port() const { return server_->port(); }  // Between Start and Stop.
   void WaitForStop();
   // Drains connections, then the store. Nothing acknowledged is lost.
   void Stop();
@@ -54,6 +62,7 @@ class Daemon {
   std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema);
 
   Config config_;
+  const Duties duties_;
   SystemClock clock_;
   prometheus::Registry registry_;
   ServiceManager service_manager_;

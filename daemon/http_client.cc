@@ -78,6 +78,10 @@ Result<HttpTarget> ParseUrl(std::string_view url) {
   return target;
 }
 
+std::string UrlOfListen(const std::string& listen) {
+  return "http://" + Authority(ParseListen(listen));
+}
+
 Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
   asio::io_context io;
   asio::ip::tcp::resolver resolver(io);

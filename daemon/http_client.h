@@ -35,6 +35,9 @@ struct HttpQuestion {
 // Of "http://127.0.0.1:8780", also with a path. kInvalid says what is accepted.
 Result<HttpTarget> ParseUrl(std::string_view url);
 
+// The URL of a daemon by its `listen`; of one that listens on every address, by the loopback's.
+std::string UrlOfListen(const std::string& listen);
+
 // kUnavailable where nobody answers, or the answer breaks off. Waits as long as it takes.
 Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question);
 

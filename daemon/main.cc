@@ -98,6 +98,27 @@ void AddAdviseOptions(CLI::App* app, CommandLine* line) {
   app->add_flag("--quiet", advise->quiet, "Shows no progress");
 }
 
+void AddCopyOptions(CLI::App* app, CommandLine* line) {
+  CopyLine* copy = &line->copy;
+  app->add_option("--from", line->from, "The configuration of what is copied")->required();
+  app->add_option("--to", line->to, "The configuration of where it goes")->required();
+  app->add_option("--stream", copy->streams, "This stream alone; may be repeated");
+  app->add_option("--from-time", copy->from_time, "The first time: epoch ms, RFC 3339, or -15m");
+  app->add_option("--to-time", copy->to_time, "The time behind the last one");
+  app->add_flag("--partial", copy->partial,
+                "Copies what there is where something may be missing, without what is refused");
+  app->add_flag("--no-verify", copy->unverified, "Does not read the copy back to compare it");
+  app->add_option("--state", copy->state,
+                  "The file that tells how far it is (the target's configuration and .copying)");
+  app->add_option("--from-token-file", copy->from_token_file,
+                  "A file whose first line is an access token of the source's daemon");
+  app->add_option("--to-token-file", copy->to_token_file, "The same of the target's");
+  app->add_option("--retry-for", copy->retry_for,
+                  "How long a daemon may give no answer, or have no room, before it gives up (5m)");
+  app->add_option("--format", line->format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  app->add_flag("--quiet", copy->quiet, "Shows no progress");
+}
+
 constexpr Command kCommands[] = {
     {"serve", "Run the daemon in the foreground", ServeCommand},
     {"check", "Read the configuration and say what is wrong", CheckCommand},
@@ -115,6 +136,8 @@ constexpr Command kCommands[] = {
     {"load", "Send files of events to a daemon", LoadCommand, false, false, false, AddLoadOptions},
     {"export", "Write the events of a daemon's stream", ExportCommand, false, false, false,
      AddExportOptions},
+    {"copy", "Write tables under other keys or in another place", CopyCommand, false, false, false,
+     AddCopyOptions},
 };
 
 std::string CommandNames() {
@@ -160,6 +183,7 @@ int Run(int argc, char** argv) {
     }
     return app.exit(error) == 0 ? 0 : kMisused;
   }
+  RaiseFileLimit();
   return chosen->run(line);
 }
 
@@ -173,7 +197,6 @@ int ServeCommand(const CommandLine& line) {
     return kMisused;
   }
   ConfigureLogging(config->log);
-  RaiseFileLimit();
   Daemon daemon(std::move(*config));
   if (Status opened = daemon.Open(); !opened) {
     spdlog::error("{}", opened.error().message());

@@ -73,13 +73,6 @@ std::string_view HeaderOf(std::string_view page) {
   return page;
 }
 
-// The path of `</v1/...>; rel="next"`; empty where there is none.
-std::string NextPath(const std::string& link) {
-  const size_t end = link.find('>');
-  if (!link.starts_with('<') || end == std::string::npos) return {};
-  return link.substr(1, end - 1);
-}
-
 class Export {
  public:
   Export(const TransferLine& line, const PatientClient& client)
@@ -172,7 +165,7 @@ class Export {
       page.remove_prefix(header.size());
     }
     if (Status wrote = output_.Write(page); !wrote) return wrote;
-    next_ = NextPath(answer->link);
+    next_ = NextPath(*answer);
     if (next_.empty() && ++table_ < plan_.tables.size()) next_ = FirstPath();
     return Keep();
   }

@@ -15,17 +15,9 @@ struct Chosen {
   std::string lack;  // Empty: it holds everything that was asked for.
 };
 
-Result<Json> GetJson(const PatientClient& client, const std::string& path) {
-  const Result<std::string> text = client.Get(path);
-  if (!text) return text.error();
-  Json said = Json::parse(*text, nullptr, false);
-  if (said.is_object()) return said;
-  return Error(ErrorCode::kIo, path + " does not answer with a JSON object");
-}
-
 Result<Chosen> Choose(const PatientClient& client, const std::string& stream,
                       const std::string& parameters) {
-  const Result<Json> plan = GetJson(client, stream + "/plan?" + parameters);
+  const Result<Json> plan = client.GetJson(stream + "/plan?" + parameters);
   if (!plan) return plan.error();
   Chosen chosen{StateText(*plan, "table"), StateText(*plan, "note")};
   if (!chosen.table.empty()) return chosen;
@@ -49,13 +41,13 @@ struct TableKey {
 };
 
 Result<std::vector<TableKey>> KeysOf(const PatientClient& client, const std::string& stream) {
-  const Result<Json> said = GetJson(client, stream);
+  const Result<Json> said = client.GetJson(stream);
   if (!said) return said.error();
   std::vector<TableKey> keys;
   for (const Json& name : said->value("tables", Json::array())) {
     if (!name.is_string()) continue;
     const Result<Json> table =
-        GetJson(client, "/v1/tables/" + EncodePercent(name.get<std::string>()));
+        client.GetJson("/v1/tables/" + EncodePercent(name.get<std::string>()));
     if (!table) return table.error();
     keys.push_back({StateText(*table, "row_key"), StateText(*table, "time")});
   }
@@ -85,7 +77,7 @@ Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& cli
   if (!fullest) return fullest.error();
   ExportPlan plan{{fullest->table}, fullest->lack};
   if (plan.lack.empty() || !line.table.empty()) return plan;
-  const Result<Json> fields = GetJson(client, stream + "/fields");
+  const Result<Json> fields = client.GetJson(stream + "/fields");
   if (!fields) return fields.error();
   const Result<std::vector<TableKey>> keys = KeysOf(client, stream);
   if (!keys) return keys.error();

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <thread>
 
-#include "api/json.h"
 #include "config/values/time.h"
 
 namespace tallyd {
@@ -55,6 +54,12 @@ std::string DetailOf(const HttpAnswer& answer) {
   return fmt::format("{}: {}", answer.status, detail);
 }
 
+std::string NextPath(const HttpAnswer& answer) {
+  const size_t end = answer.link.find('>');
+  if (!answer.link.starts_with('<') || end == std::string::npos) return {};
+  return answer.link.substr(1, end - 1);
+}
+
 Result<PatientClient> PatientClient::Make(const TransferLine& line) {
   PatientClient client;
   Result<HttpTarget> target = ParseUrl(line.url);
@@ -95,6 +100,14 @@ Result<std::string> PatientClient::Get(const std::string& path) const {
   if (!answer) return answer.error();
   if (answer->status != kHttpOk) return Error(ErrorCode::kConflict, DetailOf(*answer));
   return std::move(answer->body);
+}
+
+Result<Json> PatientClient::GetJson(const std::string& path) const {
+  const Result<std::string> text = Get(path);
+  if (!text) return text.error();
+  Json said = Json::parse(*text, nullptr, false);
+  if (said.is_object()) return said;
+  return Error(ErrorCode::kIo, path + " does not answer with a JSON object");
 }
 
 }  // namespace tallyd

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/json.h"
 #include "config/values/result.h"
 #include "daemon/commands.h"
 #include "daemon/http_client.h"
@@ -27,6 +28,8 @@ class PatientClient {
   Result<HttpAnswer> Ask(HttpQuestion question) const;
   // GET of what must be there, as JSON text: any status but 200 is an Error with its detail.
   Result<std::string> Get(const std::string& path) const;
+  // The same, which must be an object.
+  Result<Json> GetJson(const std::string& path) const;
 
  private:
   HttpTarget target_;
@@ -40,6 +43,8 @@ double PauseBefore(unsigned attempt, std::string_view retry_after);
 
 // "400: 1 of 2 events refused ...": what a refusal says of itself.
 std::string DetailOf(const HttpAnswer& answer);
+// The path of the next page, of `Link: </v1/...>; rel="next"`; empty where there is none.
+std::string NextPath(const HttpAnswer& answer);
 
 }  // namespace tallyd
 

@@ -268,6 +268,7 @@ void TellOfFiles(Engine* engine, StoreState* state) {
 void TellOfEngine(Engine* engine, StoreState* state) {
   const Figures figures = Measure(engine);
   state->unsealed_bytes = figures.unsealed_bytes;
+  state->members.push_back({"path", engine->database().path()});
   const auto tell = [&](const char* member, const char* gauge, const char* help, uint64_t value) {
     if (member != nullptr) state->members.push_back({member, value});
     state->gauges.push_back({gauge, help, {}, static_cast<double>(value)});

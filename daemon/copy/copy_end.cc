@@ -1,0 +1,92 @@
+#include "daemon/copy/copy_end.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "api/json.h"
+#include "daemon/http_client.h"
+#include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/overlay_env.h"
+
+namespace tallyd {
+namespace {
+
+constexpr unsigned kOk = 200;
+
+std::filesystem::path Canonical(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::path canonical = std::filesystem::weakly_canonical(path, failed);
+  return failed ? std::filesystem::path(path).lexically_normal() : canonical;
+}
+
+// kConflict where another process has it; nobody has it after this.
+Status Probe(const Config& config, EndRole role) {
+  DurableEnv durable({[](double) {}, [] {}});
+  const std::string& path = config.storage.path;
+  if (role == EndRole::kSource && !durable.FileExists(path + "/CURRENT")) {
+    return Error(ErrorCode::kNotFound, "there is no store in " + path);
+  }
+  OverlayEnv env(&durable);
+  return env.Lock(path);
+}
+
+// Where the daemon that listens there has its store, by its own word.
+Result<std::string> StoreOf(const std::string& listen) {
+  const Result<HttpAnswer> answer = AskDaemon(listen, "GET", "/v1/status", {});
+  if (!answer) return answer.error();
+  const Json said = Json::parse(answer->body, nullptr, false);
+  const Json::json_pointer place("/store/path");
+  if (answer->status == kOk && said.is_object() && said.contains(place) &&
+      said.at(place).is_string()) {
+    return said.at(place).get<std::string>();
+  }
+  return Error(ErrorCode::kConflict,
+               "what listens on " + listen + " does not say which store it has");
+}
+
+Result<std::string> UrlOfServer(const Config& config) {
+  const std::string& listen = config.server.listen;
+  const std::string in_use = config.storage.path + " is in use by another process";
+  const Result<std::string> store = StoreOf(listen);
+  if (!store) {
+    return Error(ErrorCode::kConflict,
+                 in_use + ", and no daemon that serves it is found: " + store.error().message());
+  }
+  if (Canonical(*store) != Canonical(config.storage.path)) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("{}, and the daemon on {} serves {}", in_use, listen, *store));
+  }
+  return UrlOfListen(listen);
+}
+
+}  // namespace
+
+Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role) {
+  CopyEnd end;
+  if (Status free = Probe(config, role); !free) {
+    if (free.error().code() != ErrorCode::kConflict) return free.error();
+    Result<std::string> url = UrlOfServer(config);
+    if (!url) return url.error();
+    end.url_ = std::move(*url);
+    return end;
+  }
+  Config own = config;
+  own.server.listen = "127.0.0.1:0";
+  end.daemon_ = std::make_unique<Daemon>(std::move(own), Duties::kAnswers);
+  if (Status opened = end.daemon_->Open(); !opened) return opened.error();
+  if (Status started = end.daemon_->Start(); !started) return started.error();
+  end.url_ = fmt::format("http://127.0.0.1:{}", end.daemon_->port());
+  return end;
+}
+
+bool ShareDirectory(const std::string& a, const std::string& b) {
+  const std::filesystem::path first = Canonical(a);
+  const std::filesystem::path second = Canonical(b);
+  const auto [in_first, in_second] =
+      std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+  return in_first == first.end() || in_second == second.end();
+}
+
+}  // namespace tallyd

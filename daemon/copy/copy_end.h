@@ -1,0 +1,44 @@
+// CopyEnd: one end of a copy, which always is a daemon that answers HTTP. Where one serves the
+// configuration, that one; else the daemon's own stack on the directory, in this process and on a
+// free port of the loopback, for as long as the end lives: it makes no nightly tables, and beyond
+// that lives with the store as a daemon does, so it adopts the configuration and seals.
+//
+// A directory that nobody has locked is opened. One that is locked is the listening daemon's only
+// if that says so itself (`store.path` of /v1/status); anything else is refused.
+#ifndef TALLYD_DAEMON_COPY_COPY_END_H_
+#define TALLYD_DAEMON_COPY_COPY_END_H_
+
+#include <memory>
+#include <string>
+
+#include "config/file/config.h"
+#include "config/values/result.h"
+#include "daemon/daemon.h"
+
+namespace tallyd {
+
+enum class EndRole : uint8_t {
+  kSource,  // Must be there.
+  kTarget,  // Is made where there is none.
+};
+
+class CopyEnd {
+ public:
+  // kNotFound: a source that is not there. kConflict: the directory is in use, but not by the
+  // daemon that the configuration names. Others are those of the daemon's start.
+  static Result<CopyEnd> Open(const Config& config, EndRole role);
+
+  const std::string& url() const { return url_; }
+  bool is_served() const { return !daemon_; }  // By another process.
+
+ private:
+  std::string url_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+// Whether one of the paths is the other, or lies in it, whatever they are called.
+bool ShareDirectory(const std::string& a, const std::string& b);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_COPY_COPY_END_H_

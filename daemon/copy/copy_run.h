@@ -1,0 +1,68 @@
+// CopyRun: a whole copy: both ends, the state that says how far it is, stream after stream, and
+// what is to be reported of it. Blocks; for one thread.
+#ifndef TALLYD_DAEMON_COPY_COPY_RUN_H_
+#define TALLYD_DAEMON_COPY_COPY_RUN_H_
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/json.h"
+#include "config/file/config.h"
+#include "daemon/commands.h"
+#include "daemon/console.h"
+#include "daemon/copy/cell_copy.h"
+#include "daemon/copy/copy_plan.h"
+#include "daemon/copy/copy_state.h"
+#include "daemon/copy/stream_copy.h"
+
+namespace tallyd {
+
+// kInvalid where the token's file or --retry-for is wrong.
+Result<PatientClient> CopyClient(const CopyLine& line, const std::string& url,
+                                 const std::string& token_file);
+// The streams that have tables.
+std::vector<std::string> CopiedStreams(const Schema& schema);
+
+class CopyRun {
+ public:
+  // All outlive it.
+  CopyRun(const CommandLine& line, const Config& from, const Config& to, const CopyAsked& asked);
+
+  // The report: every stream that was copied, and how the target compares with what was read.
+  // After an error the state is kept, and the same command goes on there.
+  Result<Json> Run(ToolProgress* progress);
+
+ private:
+  // The tables whose cells are copied, where events would not carry all.
+  using CellTables = std::vector<std::string>;
+  using Way = std::variant<StreamPlan, CellTables>;
+
+  Json Identity() const;
+  Status Resume(const Json& told);
+  Status Begin(const CopyEnds& ends);
+  Result<Way> FindWay(const CopyEnds& ends, const std::string& stream) const;
+  Status Keep(const Json& current, std::string_view chunk);
+  Status CheckAge(const CopyState& kept, const std::string& stream) const;
+  Status CopyStream(const CopyEnds& ends, const std::optional<CopyState>& kept,
+                    ToolProgress* progress);
+  Result<Json> CopyEvents(const CopyEnds& ends, StreamPlan plan,
+                          const std::optional<CopyState>& kept, ToolProgress* progress);
+  Result<Json> CopyCells(const CopyEnds& ends, const std::string& stream, CellTables tables,
+                         const std::optional<CopyState>& kept, ToolProgress* progress);
+  std::string IdOfStream() const;
+  StreamCopy::Keep Keeper();
+
+  const CommandLine& line_;
+  const Config& from_;
+  const Config& to_;
+  CopyAsked asked_;
+  const CopyStateFile file_;
+  bool target_is_served_ = false;
+  Json state_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_DAEMON_COPY_COPY_RUN_H_

@@ -1,0 +1,146 @@
+#include "daemon/copy/stream_copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <vector>
+
+#include "api/cell_json.h"
+#include "daemon/copy/json_slices.h"
+#include "daemon/transfer/state_file.h"
+
+namespace tallyd {
+namespace {
+
+struct Fetched {
+  Result<bool> more = false;
+  std::unique_ptr<CopiedPage> page = std::make_unique<CopiedPage>();
+  PagePlace place;  // Behind the page.
+};
+
+Fetched FetchFrom(EventPages* pages) {
+  Fetched fetched;
+  fetched.more = pages->Next(fetched.page.get());
+  fetched.place = pages->place();
+  return fetched;
+}
+
+}  // namespace
+
+StreamCopy::StreamCopy(const CopyEnds& ends, StreamPlan plan, const CopyAsked& asked,
+                       std::string id, Keep keep)
+    : ends_(ends),
+      plan_(std::move(plan)),
+      asked_(asked),
+      id_(std::move(id)),
+      keep_(std::move(keep)) {}
+
+Json StreamCopy::Told() const {
+  return {{"plan", JsonOfStreamPlan(plan_)},
+          {"table", table_},
+          {"at", static_cast<uint64_t>(place_.at)},
+          {"width_us", static_cast<uint64_t>(place_.width_us)},
+          {"next", place_.next},
+          {"sequence", sequence_},
+          {"expired", counts_.expired},
+          {"refused", counts_.refused},
+          {"last", static_cast<uint64_t>(last_)},
+          {"sums", sums_.ToJson()}};
+}
+
+Status StreamCopy::Resume(const Json& told, std::string chunk) {
+  Result<EventSums> sums = EventSums::OfJson(told.value("sums", Json()));
+  if (!sums) return sums.error();
+  sums_ = std::move(*sums);
+  table_ = StateNumber(told, "table");
+  place_ = {static_cast<TimeUs>(StateNumber(told, "at")),
+            std::max<int64_t>(1, static_cast<int64_t>(StateNumber(told, "width_us"))),
+            StateText(told, "next")};
+  sequence_ = StateNumber(told, "sequence");
+  counts_ = {StateNumber(told, "expired"), StateNumber(told, "refused")};
+  last_ = static_cast<TimeUs>(StateNumber(told, "last"));
+  chunk_ = std::move(chunk);
+  return {};
+}
+
+Status StreamCopy::Run(ToolProgress* progress) {
+  const ChunkSender sender(ends_.to, plan_.stream, plan_.to_unit, asked_.partial);
+  const auto send = [&]() -> Status {
+    const std::string key = fmt::format("copy-{}-{}", id_, sequence_);
+    if (Status sent = sender.Send(chunk_, key, &counts_, &sums_); !sent) return sent;
+    progress->done += chunk_.size();
+    chunk_.clear();
+    return {};
+  };
+  if (Status sent = send(); !sent) return sent;
+  for (; table_ < plan_.tables.size(); ++table_) {
+    const SourceTable& table = plan_.tables[table_];
+    const auto own = OwnTimesOf(ends_.schema, plan_.stream, table.time_field);
+    EventPages pages(ends_.from, {plan_.stream, table.name, plan_.from_unit, asked_.time}, place_);
+    // The next page is read while this one is sent.
+    const auto fetch = [&pages] { return FetchFrom(&pages); };
+    std::future<Fetched> next = std::async(std::launch::async, fetch);
+    while (true) {
+      const Fetched fetched = next.get();
+      if (!fetched.more) return fetched.more.error();
+      if (!*fetched.more) break;
+      next = std::async(std::launch::async, fetch);
+      place_ = fetched.place;
+      Result<std::string> chunk = ChunkOf(*fetched.page, own);
+      if (!chunk) return chunk.error();
+      if (chunk->empty()) continue;
+      chunk_ = std::move(*chunk);
+      ++sequence_;
+      if (Status kept = keep_(Told(), chunk_); !kept) return kept;
+      if (Status sent = send(); !sent) return sent;
+    }
+    place_ = {};
+  }
+  return {};
+}
+
+// The page in the target's spelling.
+Result<std::string> StreamCopy::ChunkOf(const CopiedPage& page, const std::vector<OwnTime>& own) {
+  std::string time_field;
+  AppendJsonString(plan_.tables[table_].time_field, &time_field);
+  std::string chunk;
+  for (const EventLine& event : page.events) {
+    last_ = std::max(last_, event.time);
+    if (Status fits = CheckEvent(event, own); !fits) {
+      if (!asked_.partial) return fits.error();
+      ++counts_.refused;
+      continue;
+    }
+    sums_.Add(event.time, event.digest);
+    AppendEventLine(event, time_field, plan_.to_unit, &chunk);
+  }
+  return chunk;
+}
+
+Status StreamCopy::CheckEvent(const EventLine& event, const std::vector<OwnTime>& own) const {
+  const auto refuse = [&](const std::string& why) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("the event of {} in table {} {}; --partial goes on without such",
+                             FormatRfc3339(event.time), plan_.tables[table_].name, why));
+  };
+  if (!event.bytes_field.empty()) {
+    return refuse(fmt::format("has bytes in {}, which no event can bring in", event.bytes_field));
+  }
+  if (own.empty()) return {};
+  const std::string text = "{\"\":0" + std::string(event.fields);
+  std::vector<JsonSlice> fields;
+  CutJson(text, &fields);
+  const auto has = [&](const std::string& name) {
+    return std::ranges::find(fields, std::string_view(name), &JsonSlice::name) != fields.end();
+  };
+  for (const OwnTime& table : own) {
+    if (has(table.time_field) || !std::ranges::all_of(table.when, has)) continue;
+    return refuse(fmt::format("has no {}, by which table {} of the target goes", table.time_field,
+                              table.table));
+  }
+  return {};
+}
+
+}  // namespace tallyd

@@ -1,0 +1,55 @@
+// A state and its chunk are there whole, or told to be none.
+#include "daemon/copy/copy_state.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "daemon/copy/copy_end.h"
+
+namespace tallyd {
+namespace {
+
+TEST(CopyStateTest, AStateIsReadWithItsChunkUntilItIsRemoved) {
+  const CopyStateFile file(testing::TempDir() + "copying-" + std::to_string(::getpid()));
+  EXPECT_FALSE(file.Read().value());
+  ASSERT_TRUE(file.Write({{"at", 1u}}, "first\n"));
+  ASSERT_TRUE(file.Write({{"at", 2u}}, "{\"ts\":1}\n\n\0x\n"));
+  const std::optional<CopyState> state = file.Read().value();
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->told["at"], 2u);
+  EXPECT_EQ(state->chunk, "{\"ts\":1}\n\n\0x\n");
+  file.Remove();
+  EXPECT_FALSE(file.Read().value());
+}
+
+TEST(CopyStateTest, WhatIsTornOrNoStateIsNamed) {
+  const CopyStateFile file(testing::TempDir() + "torn-copying-" + std::to_string(::getpid()));
+  for (const char* text : {"", "x", "{}", "{\"chunk_bytes\":5}\nfour"}) {
+    std::ofstream(file.path()) << text;
+    const auto read = file.Read();
+    if (text == std::string("{}")) continue;  // No chunk, and none is there.
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.error().message().find(file.path()), std::string::npos);
+  }
+  file.Remove();
+}
+
+TEST(CopyEndTest, ADirectoryIsKnownByWhateverPathItHas) {
+  const std::filesystem::path home = testing::TempDir() + "ends-" + std::to_string(::getpid());
+  std::filesystem::create_directories(home / "a");
+  std::filesystem::create_directory_symlink(home / "a", home / "link");
+  const auto share = [&](const char* one, const char* other) {
+    return ShareDirectory((home / one).string(), (home / other).string());
+  };
+  EXPECT_TRUE(share("a", "link"));
+  EXPECT_TRUE(share("a", "a/../a/"));
+  EXPECT_TRUE(share("a", "link/inside"));
+  EXPECT_TRUE(share("a/x", "a"));
+  EXPECT_FALSE(share("a", "ab"));
+  EXPECT_FALSE(share("a", "b"));
+  std::filesystem::remove_all(home);
+}
+
+}  // namespace
+}  // namespace tallyd
