@@ -17,6 +17,60 @@ bool AllPresent(std::span<const Value> values) {
 
 }  // namespace
 
+uint64_t RowWatch::PlaceOf(std::string_view row_key, TimeUs time) {
+  return XXH3_64bits_withSeed(row_key.data(), row_key.size(), static_cast<uint64_t>(time));
+}
+
+void RowWatch::Restart() {
+  const std::lock_guard lock(mutex_);
+  all_ = false;
+  places_.clear();
+}
+
+void RowWatch::Note(uint64_t place) {
+  const std::lock_guard lock(mutex_);
+  if (all_) return;
+  places_.insert(place);
+  if (places_.size() <= kMaxPlaces) return;
+  all_ = true;
+  places_.clear();
+}
+
+void RowWatch::NoteAll() {
+  const std::lock_guard lock(mutex_);
+  all_ = true;
+  places_.clear();
+}
+
+bool RowWatch::WasTouched(uint64_t place) const {
+  const std::lock_guard lock(mutex_);
+  return all_ || places_.contains(place);
+}
+
+bool RowWatch::WasAnyTouched() const {
+  const std::lock_guard lock(mutex_);
+  return all_ || !places_.empty();
+}
+
+std::shared_ptr<RowWatch> RowWatches::Add(TableId table, TimeUs before) {
+  auto watch = std::make_shared<RowWatch>(table, before);
+  const std::lock_guard lock(mutex_);
+  watches_.push_back(watch);
+  any_ = true;
+  return watch;
+}
+
+std::vector<std::shared_ptr<RowWatch>> RowWatches::All() {
+  std::vector<std::shared_ptr<RowWatch>> held;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
+  for (const auto& watch : watches_) {
+    if (auto one = watch.lock()) held.push_back(std::move(one));
+  }
+  any_ = !watches_.empty();
+  return held;
+}
+
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
                       const ColumnSet& set, std::span<const Value> values) {
   if (AllPresent(values)) {

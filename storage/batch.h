@@ -3,16 +3,19 @@
 // (encoded) at once: no view needs to outlive the call. Two implementations: an engine's own, which
 // encodes straight into its format, and PreviewBatch (dry runs). Beside it BatchCounts, which tells
 // the sender of a batch what it leaves behind, and Arena, where copied bytes stay. None of them is
-// thread-safe.
+// thread-safe. RowWatch, by which a batch is refused that others came before, is.
 #ifndef TALLYD_STORAGE_BATCH_H_
 #define TALLYD_STORAGE_BATCH_H_
 
+#include <atomic>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -131,6 +134,58 @@ class BatchCounts {
   boost::unordered_flat_map<RowHash, uint32_t> rows_;
   std::vector<Put> puts_;
   std::vector<uint64_t> hashes_;
+};
+
+// RowWatch: what was written to a table since somebody looked at it, for whoever writes there what
+// it read elsewhere, and must not put it over what came meanwhile (Store::WatchRows).
+//
+//   const std::shared_ptr<RowWatch> watch = store.WatchRows(*table, before);
+//   watch->Restart();                                  // Before the reading begins.
+//   ... read, and fill a batch ...
+//   store.CommitUnlessTouched(std::move(batch), watch);  // kConflict: read again.
+//
+// It notes rows and times, of cells that are older than `before` only. Thread-safe.
+class RowWatch {
+ public:
+  RowWatch(TableId table, TimeUs before) : table_(table), before_(before) {}
+  RowWatch(const RowWatch&) = delete;
+  RowWatch& operator=(const RowWatch&) = delete;
+
+  TableId table() const { return table_; }
+  bool Watches(TimeUs time) const { return time < before_; }
+  // Forgets what was noted: what is read from now on has it.
+  void Restart();
+
+  // For stores, before they answer whoever wrote. A place is a row and a time.
+  static uint64_t PlaceOf(std::string_view row_key, TimeUs time);
+  void Note(uint64_t place);
+  // Something was deleted, or nobody knows what was written.
+  void NoteAll();
+  bool WasTouched(uint64_t place) const;
+  bool WasAnyTouched() const;
+
+ private:
+  static constexpr size_t kMaxPlaces = 1u << 20;  // More are all.
+
+  const TableId table_;
+  const TimeUs before_;
+  mutable std::mutex mutex_;
+  bool all_ = false;  // Guarded by mutex_, like the next.
+  boost::unordered_flat_set<uint64_t> places_;
+};
+
+// The watches that somebody still holds. Thread-safe; costs whoever commits nothing while there is
+// none.
+class RowWatches {
+ public:
+  std::shared_ptr<RowWatch> Add(TableId table, TimeUs before);
+  bool any() const { return any_.load(std::memory_order_acquire); }
+  std::vector<std::shared_ptr<RowWatch>> All();
+
+ private:
+  std::atomic<bool> any_ = false;
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<RowWatch>> watches_;  // Guarded by mutex_.
 };
 
 // Arena: bytes that stay where they are until Reset. Copies of what a row or a batch views, without

@@ -43,6 +43,9 @@ struct ScanSpec {
   uint32_t versions = 0;   // The newest so many cells of each column (within `cells`); 0: all.
   bool reverse = false;    // Rows in descending key order. Parts stay newest first.
   bool keys_only = false;  // Each row brings only its newest part.
+  // Only cells that were written last before this line (Store::CommitBehindLine); 0: all. Of
+  // tables with a history.
+  uint64_t line = 0;
   TimeUs now = 0;          // For GC by age.
 };
 

@@ -145,6 +145,30 @@ class Store {
     return WaitForCommit([&](CommitDone done) { Submit(std::move(batch), std::move(done)); });
   }
 
+  // Notes what is written to the table from then on, of cells older than `before`, and that
+  // something of it was deleted, for as long as it is held.
+  virtual std::shared_ptr<RowWatch> WatchRows(const TableInfo& table, TimeUs before) {
+    return std::make_shared<RowWatch>(table.id, before);
+  }
+  // Submits and waits. kConflict, and nothing is changed: since the watch was restarted somebody
+  // wrote to a row and time of its table that the batch writes to, too, or deleted something of the
+  // table; or a schema was adopted since the batch was made. The batch has a group of its own.
+  virtual Status CommitUnlessTouched(std::unique_ptr<Batch> /*batch*/,
+                                     const std::shared_ptr<RowWatch>& /*watch*/) {
+    return NoFilling();
+  }
+  // Draws a line behind all that was committed so far and commits the batch right behind it; waits.
+  // `complete` is told the line before, on the store's thread, and may still add to the batch. A
+  // line tells a scan (ScanSpec::line) for as long as the store lives what lies before it.
+  using CompleteBatch = std::function<void(uint64_t line, Batch* batch)>;
+  virtual Status CommitBehindLine(std::unique_ptr<Batch> /*batch*/,
+                                  const CompleteBatch& /*complete*/) {
+    return NoFilling();
+  }
+  // The table holds from this time on what its marks (RuleMark::whole_from), as `table` has them,
+  // say is missing. Durable on return. kConflict: they are others by now.
+  virtual Status SetWhole(const TableInfo& /*table*/, TimeUs /*from*/) { return NoFilling(); }
+
   virtual std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) = 0;
   virtual std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) = 0;
   // Cuts a range into at most `parts` that follow each other and whose cells of that time take
@@ -190,6 +214,7 @@ class Store {
   virtual void Close() = 0;
 
  private:
+  static Error NoFilling() { return Error(ErrorCode::kConflict, "this engine fills no tables"); }
   static Error NoStages() {
     return Error(ErrorCode::kConflict, "this engine makes no tables behind their names");
   }

@@ -61,6 +61,20 @@ class LevelDbStore final : public Store {
   std::unique_ptr<Batch> NewBatch() override { return NewLevelDbBatch(); }
   void Submit(std::unique_ptr<Batch> batch, CommitDone done) override;
 
+  std::shared_ptr<RowWatch> WatchRows(const TableInfo& table, TimeUs before) override {
+    return state().watches.Add(table.id, before);
+  }
+  Status CommitUnlessTouched(std::unique_ptr<Batch> batch,
+                             const std::shared_ptr<RowWatch>& watch) override {
+    engine_.PrepareUnlessTouched(batch.get(), watch);
+    return Commit(std::move(batch));
+  }
+  Status CommitBehindLine(std::unique_ptr<Batch> batch, const CompleteBatch& complete) override {
+    engine_.PrepareBehindLine(batch.get(), complete);
+    return Commit(std::move(batch));
+  }
+  Status SetWhole(const TableInfo& table, TimeUs from) override;
+
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
   std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
@@ -217,6 +231,11 @@ void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
     if (status) sealer_->Wake();
     done(std::move(status));
   });
+}
+
+Status LevelDbStore::SetWhole(const TableInfo& table, TimeUs from) {
+  const std::lock_guard lock(adopt_mutex_);
+  return Publish([&](Catalogue& known) { return known.PlanWhole(table, from); });
 }
 
 std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpec& spec) {

@@ -32,12 +32,14 @@ class ModelBatch final : public Batch {
       const std::optional<Aggregate> folded = table.families[column.family].rules.aggregate;
       cells.push_back({column, OwnedValue(values[i]), folded});
     }
+    written_.push_back({table.id, time, RowWatch::PlaceOf(row_key, time)});
     Add(table, [mode = table.mode, row = std::string(row_key), time, cells](ModelTable* rows) {
       rows->Put(mode, row, time, cells);
     });
   }
 
   void Delete(const TableInfo& table, const DeleteSpec& what) override {
+    written_.push_back({table.id, 0, std::nullopt});
     Add(table, [what](ModelTable* rows) { rows->Delete(what); });
   }
 
@@ -68,6 +70,22 @@ class ModelBatch final : public Batch {
     for (const Change& change : changes_) change(disk);
   }
 
+  void TellOf(RowWatch* watch) const {
+    for (const Written& each : written_) {
+      if (each.table != watch->table()) continue;
+      if (!each.place) {
+        watch->NoteAll();
+      } else if (watch->Watches(each.time)) {
+        watch->Note(*each.place);
+      }
+    }
+  }
+  bool WasForestalled(const RowWatch& watch) const {
+    return std::ranges::any_of(written_, [&](const Written& each) {
+      return each.table == watch.table() && each.place && watch.WasTouched(*each.place);
+    });
+  }
+
  private:
   template <class ToRows>
   void Add(const TableInfo& table, ToRows change) {
@@ -87,7 +105,14 @@ class ModelBatch final : public Batch {
         });
   }
 
+  struct Written {
+    TableId table = 0;
+    TimeUs time = 0;
+    std::optional<uint64_t> place;  // None: a delete.
+  };
+
   std::vector<Change> changes_;
+  std::vector<Written> written_;
 };
 
 class ModelScan final : public RowScan {
@@ -288,14 +313,27 @@ std::unique_ptr<Batch> ModelStore::NewBatch() { return std::make_unique<ModelBat
 void ModelStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
   const auto* own = dynamic_cast<const ModelBatch*>(batch.get());
   if (own == nullptr) return done(Invalid("the batch is not of this store"));
-  std::unique_lock lock(mutex_);
-  const bool taken = !closed_;
-  if (taken) {
-    own->Apply(&disk_);
-    ExpireLocked(retention_.Now());
+  done(Apply(*own, nullptr));
+}
+
+Status ModelStore::Apply(const Batch& batch, const RowWatch* own_watch) {
+  const auto& own = static_cast<const ModelBatch&>(batch);
+  const std::lock_guard lock(mutex_);
+  if (closed_) return Error(ErrorCode::kUnavailable, "the store is closed");
+  if (own_watch != nullptr && own.WasForestalled(*own_watch)) {
+    return Error(ErrorCode::kConflict, "others wrote to the same rows meanwhile");
   }
-  lock.unlock();
-  done(taken ? Status() : Status(Error(ErrorCode::kUnavailable, "the store is closed")));
+  own.Apply(&disk_);
+  for (const auto& watch : watches_.All()) {
+    if (watch.get() != own_watch) own.TellOf(watch.get());
+  }
+  ExpireLocked(retention_.Now());
+  return {};
+}
+
+Status ModelStore::CommitUnlessTouched(std::unique_ptr<Batch> batch,
+                                       const std::shared_ptr<RowWatch>& watch) {
+  return Apply(*batch, watch.get());
 }
 
 std::unique_ptr<RowScan> ModelStore::Scan(const TablePtr& table, const ScanSpec& spec) {

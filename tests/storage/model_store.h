@@ -46,6 +46,12 @@ class ModelStore final : public Store {
                                  std::span<const ColumnRef> columns) override;
   std::unique_ptr<Batch> NewBatch() override;
   void Submit(std::unique_ptr<Batch> batch, CommitDone done) override;
+  std::shared_ptr<RowWatch> WatchRows(const TableInfo& table, TimeUs before) override {
+    return watches_.Add(table.id, before);
+  }
+  Status CommitUnlessTouched(std::unique_ptr<Batch> batch,
+                             const std::shared_ptr<RowWatch>& watch) override;
+  Status SetWhole(const TableInfo&, TimeUs) override { return {}; }  // It keeps no marks.
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
   std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
@@ -68,6 +74,8 @@ class ModelStore final : public Store {
   bool Accepts(std::string_view table, const ScanSpec& spec, const Rows& answer) const;
 
  private:
+  // Null: nobody minds what came before.
+  Status Apply(const Batch& batch, const RowWatch* own_watch);
   bool HoldsRows(std::string_view stream) const;
   Status Check(const Schema& schema) const;
   void Configure();
@@ -81,6 +89,7 @@ class ModelStore final : public Store {
   Schema schema_;
   std::map<std::string, TablePtr, std::less<>> tables_;  // As schema_ sees them.
   std::vector<std::unique_ptr<const ColumnSet>> sets_;
+  RowWatches watches_;
   bool closed_ = false;
 };
 

@@ -222,7 +222,12 @@ void Adoption::ConfigureMembership(const Table& configured, TimeUs end, TableInf
 
 void Adoption::ConfigureRules(const Table& configured, TimeUs end, TableInfo* table) {
   std::vector<RuleMark> before = std::exchange(table->rules, {});
-  std::erase_if(before, [&](const RuleMark& mark) { return !MayResume(table->stream, mark); });
+  std::vector<RuleMark> gone;  // For good: their cells are there all the same.
+  std::erase_if(before, [&](const RuleMark& mark) {
+    if (MayResume(table->stream, mark)) return false;
+    if (!mark.rule.empty()) gone.push_back(mark);
+    return true;
+  });
   std::vector<size_t> added;
   for (const ColumnRule& rule : configured.columns) {
     std::string text = CanonicalText(rule);
@@ -256,6 +261,11 @@ void Adoption::ConfigureRules(const Table& configured, TimeUs end, TableInfo* ta
     Retire(&away.back());
   }
   table->rules.insert(table->rules.end(), away.begin(), away.end());
+  for (const RuleMark& mark : gone) {
+    const bool is_told = std::ranges::any_of(
+        table->rules, [&](const RuleMark& each) { return each.rule == mark.rule; });
+    if (!is_told) table->rules.push_back(mark);
+  }
 }
 
 // What a rule that goes took alone was not noted as missed by those that stay: neither its fields

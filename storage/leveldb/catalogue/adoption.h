@@ -4,11 +4,11 @@
 // 1. What is new to a stream (a table, a rule, another time field) holds nothing of the stream's
 //    past: it is whole from behind the latest event that any table of the stream has, orphaned ones
 //    included. Where tables go by different times, of none: nobody knows that event's other time.
-// 2. A rule that stays keeps its mark. One that goes is remembered until the stream takes a row:
-//    it may come back as if nothing had been. What it alone took of events that a rule that stays
-//    might have taken is missing there, and events that entered by it alone are missing where
-//    every event is wanted: for these the rules as one have a mark, whose rule is empty, behind
-//    theirs.
+// 2. A rule that stays keeps its mark. One that goes is remembered, as its cells stay: until
+//    the stream takes a row it may come back as if nothing had been. What it alone took of
+//    events that a rule that stays might have taken is missing there, and events that entered
+//    by it alone are missing where every event is wanted: for these the rules as one have a
+//    mark, whose rule is empty, behind theirs.
 // 3. A `when` that asks for more keeps the table whole; one that asks for less is a new membership.
 // 4. A family that is to keep more has lost already what it was to forget.
 // 5. What has been deleted is missing nowhere: no mark lies behind what the stream still has.

@@ -63,7 +63,10 @@ void KeepAdoptions(const TableInfo& known, TableInfo* table) {
   table->membership.adoption = known.membership.adoption;
   for (RuleMark& mark : table->rules) {
     for (const RuleMark& before : known.rules) {
-      if (before.rule == mark.rule && before.since == mark.since) mark.adoption = before.adoption;
+      // In memory it may be later than on the disk.
+      if (before.rule == mark.rule && before.since >= mark.since) {
+        mark.adoption = std::max(mark.adoption, before.adoption);
+      }
     }
   }
 }
@@ -256,6 +259,31 @@ Result<Catalogue::Plan> Catalogue::PlanSwap(const Table& table) const {
   return plan;
 }
 
+Result<Catalogue::Plan> Catalogue::PlanWhole(const TableInfo& seen, TimeUs from) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = stored_.tables.find(seen.id);
+  if (found == stored_.tables.end()) {
+    return Error(ErrorCode::kNotFound, fmt::format("there is no table '{}'", seen.name));
+  }
+  if (EncodeTable(found->second) != EncodeTable(seen)) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("the rules of table {} have changed meanwhile", seen.name));
+  }
+  Plan plan = Unchanged();
+  TableInfo& table = plan.stored.tables.at(seen.id);
+  const auto lower = [from](TimeUs* whole_from) { *whole_from = std::min(*whole_from, from); };
+  lower(&table.membership.whole_from);
+  for (RuleMark& mark : table.rules) {
+    if (mark.away_since == 0) lower(&mark.whole_from);
+  }
+  // What max_bytes let go is gone.
+  for (StoredFamily& family : table.families) {
+    if (seen.max_bytes == 0) lower(&family.whole_from);
+  }
+  plan.put.emplace_back(TableKey(seen.id), EncodeTable(table));
+  return plan;
+}
+
 void Catalogue::Publish(Plan plan) {
   const std::unique_lock lock(mutex_);
   stored_ = std::move(plan.stored);
@@ -276,16 +304,19 @@ std::vector<std::pair<std::string, std::string>> Catalogue::LetGo(TableId id, Ti
 }
 
 std::vector<std::pair<std::string, std::string>> Catalogue::CoverLate(
-    std::span<const TableId> written, uint64_t adoption, TimeUs end) {
+    std::span<const TableId> written, uint64_t adoption, const Late& late) {
   const std::unique_lock lock(mutex_);
   std::vector<std::pair<std::string, std::string>> records;
   for (auto& [id, table] : stored_.tables) {
     bool changed = false;
     const auto cover = [&](RuleMark* mark) {
       if (mark->adoption <= adoption) return;
-      const TimeUs missed = MissedUntil(table, written, end);
-      changed = changed || missed > mark->whole_from;
+      const TimeUs missed = MissedUntil(table, written, late.end);
+      if (missed == 0) return;
+      changed = true;
       mark->whole_from = std::max(mark->whole_from, missed);
+      // Whoever fills the table for this mark may be past these events: it is another mark.
+      mark->since = std::max(mark->since, late.sequence);
     };
     cover(&table.membership);
     for (RuleMark& mark : table.rules) cover(&mark);

@@ -106,11 +106,20 @@ class Catalogue {
   // After a reopen: what is stored may have changed, the configuration has not.
   void Reload(StoredCatalogue stored);
 
+  // The marks of the table, as they are in `seen`, say no later time than `from`. kConflict: they
+  // are others by now. kNotFound: the table is gone.
+  Result<Plan> PlanWhole(const TableInfo& seen, TimeUs from) const;
+
   // Entries come of a batch that was made before the last schema was adopted: rules that are newer
-  // than `adoption`, the batch's, did not see its events, whose times lie before `end`. The records
-  // that say so, to be written with the batch. Of the committer's thread.
+  // than `adoption`, the batch's, did not see its events, whose times lie before `end`, and apply
+  // behind its last sequence only. The records that say so, to be written with the batch. Of the
+  // committer's thread.
+  struct Late {
+    TimeUs end = 0;
+    uint64_t sequence = 0;
+  };
   std::vector<std::pair<std::string, std::string>> CoverLate(std::span<const TableId> written,
-                                                             uint64_t adoption, TimeUs end);
+                                                             uint64_t adoption, const Late& late);
 
   // Everything of the table before `until` is let go: from then on it claims to be whole only
   // behind. The record that says so, to be written with it. Of the committer's thread.

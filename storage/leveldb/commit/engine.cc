@@ -127,6 +127,33 @@ Status Engine::Check(const Batch& batch) {
   return Error(ErrorCode::kConflict, "a table that the batch writes to was dropped");
 }
 
+Status Engine::CheckSchema(const LevelDbBatch& batch) const {
+  if (batch.adoption() >= state_.catalogue.adoption()) return {};
+  return Error(ErrorCode::kConflict, "another schema was adopted meanwhile");
+}
+
+void Engine::PrepareUnlessTouched(Batch* batch, const std::shared_ptr<RowWatch>& watch) {
+  auto* own = static_cast<LevelDbBatch*>(batch);
+  own->SetWatch(watch);
+  own->CommitAlone([this, own]() -> Status {
+    if (Status same = CheckSchema(*own); !same) return same;
+    if (!own->WasForestalled()) return {};
+    return Error(ErrorCode::kConflict, "others wrote to the same rows meanwhile");
+  });
+}
+
+// What is sealed has the last sequence of the head that it came in: a line is where a head begins.
+void Engine::PrepareBehindLine(Batch* batch, const Store::CompleteBatch& complete) {
+  auto* own = static_cast<LevelDbBatch*>(batch);
+  own->CommitAlone([this, own, complete]() -> Status {
+    if (Status same = CheckSchema(*own); !same) return same;
+    const Result<bool> begun = database_.BeginHead();
+    if (!begun) return begun.error();
+    complete(state_.last_sequence + 1, own);
+    return {};
+  });
+}
+
 size_t Engine::BytesOf(const Batch& batch) const {
   return static_cast<const LevelDbBatch&>(batch).bytes();
 }

@@ -43,6 +43,11 @@ class Engine final : public CommitTarget {
   size_t CommittedBytes() const override { return writer_.committed_bytes(); }
   Status Recover() override;
 
+  // Before such a batch is submitted (Store::CommitUnlessTouched, CommitBehindLine): it commits
+  // alone, so all that was committed before is known by then. The batch is of this store.
+  void PrepareUnlessTouched(Batch* batch, const std::shared_ptr<RowWatch>& watch);
+  void PrepareBehindLine(Batch* batch, const Store::CompleteBatch& complete);
+
   EngineState& state() { return state_; }
   const EngineState& state() const { return state_; }
   Database& database() { return database_; }
@@ -56,6 +61,7 @@ class Engine final : public CommitTarget {
   uint64_t rows_at_once() const { return rows_at_once_; }
 
  private:
+  Status CheckSchema(const LevelDbBatch& batch) const;
   Status OpenOnce(bool first);
   Status SweepFiles(const LoadedView& loaded);
   Status ClearNotes(const LoadedView& loaded);

@@ -29,6 +29,7 @@ struct EngineState {
   FieldCatalogue fields;
   LatestTables latest;
   LatestDeletes latest_deletes;
+  RowWatches watches;
   std::atomic<uint64_t> last_sequence = 0;  // Changed by the committer's thread.
   // Of what is in block files: deletes up to it hide nothing in heads.
   std::atomic<uint64_t> sealed_sequence = 0;

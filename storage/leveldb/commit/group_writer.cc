@@ -131,7 +131,16 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   } else {
     KeepFailed();
   }
+  if (state_->watches.any()) TellWatches(group, written.has_value());
   return written;
+}
+
+// When readers see the group. What could not be written may be found all the same.
+void GroupWriter::TellWatches(std::span<LevelDbBatch* const> group, bool written) {
+  for (const std::shared_ptr<RowWatch>& watch : state_->watches.All()) {
+    if (!written) watch->NoteAll();
+    for (const LevelDbBatch* batch : group) batch->TellOf(watch.get());
+  }
 }
 
 Status GroupWriter::AddBatch(LevelDbBatch* batch) {
@@ -184,8 +193,8 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
 void GroupWriter::CoverLate(const LevelDbBatch& batch) {
   TimeUs end = 0;
   for (const LevelDbBatch::Op& op : batch.ops()) end = std::max(end, op.time + 1);
-  for (const auto& [key, record] :
-       state_->catalogue.CoverLate(batch.tables(), batch.adoption(), end)) {
+  for (const auto& [key, record] : state_->catalogue.CoverLate(
+           batch.tables(), batch.adoption(), {end, sequence_ + batch.ops().size()})) {
     PutBase(key, record);
   }
 }

@@ -105,6 +105,7 @@ class GroupWriter {
   Status AddBatch(LevelDbBatch* batch);
   void CoverLate(const LevelDbBatch& batch);
   void CoverTime(TableId table, TimeUs time);
+  void TellWatches(std::span<LevelDbBatch* const> group, bool written);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
   Status TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
   std::string_view RowToStore(const LatestKey& key) const;

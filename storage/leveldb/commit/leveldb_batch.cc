@@ -215,6 +215,32 @@ void LevelDbBatch::AddRow(OpKind kind, TableId table, std::string_view row_key) 
   ops_.push_back(op);
 }
 
+std::optional<uint64_t> LevelDbBatch::PlaceOf(const Op& op) const {
+  if (op.kind == OpKind::kLatest) return RowWatch::PlaceOf(Key(op), op.time);
+  if (op.kind != OpKind::kEntry) return std::nullopt;
+  // In front of the time and the sequence.
+  return RowWatch::PlaceOf(Key(op).substr(0, op.key_size - 2 * sizeof(uint64_t)), op.time);
+}
+
+bool LevelDbBatch::WasForestalled() const {
+  return std::ranges::any_of(ops_, [&](const Op& op) {
+    if (op.table != watch_->table()) return false;
+    const std::optional<uint64_t> place = PlaceOf(op);
+    return place && watch_->WasTouched(*place);
+  });
+}
+
+void LevelDbBatch::TellOf(RowWatch* watch) const {
+  if (watch == watch_.get()) return;
+  if (std::ranges::find(tables_, watch->table()) == tables_.end()) return;
+  for (const Op& op : ops_) {
+    if (op.table != watch->table()) continue;
+    if (op.kind == OpKind::kDelete) return watch->NoteAll();
+    const std::optional<uint64_t> place = PlaceOf(op);
+    if (place && watch->Watches(op.time)) watch->Note(*place);
+  }
+}
+
 void LevelDbBatch::Touch(TableId table) {
   if (!tables_.empty() && tables_.back() == table) return;
   if (std::find(tables_.begin(), tables_.end(), table) == tables_.end()) tables_.push_back(table);

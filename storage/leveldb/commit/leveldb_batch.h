@@ -71,6 +71,16 @@ class LevelDbBatch final : public Batch {
   void CommitAlone(std::function<Status()> call) { prepare_ = std::move(call); }
   const std::function<Status()>& prepare() const { return prepare_; }
 
+  // What it was read under: its own writes are not noted there.
+  void SetWatch(std::shared_ptr<RowWatch> watch) { watch_ = std::move(watch); }
+  const RowWatch* watch() const { return watch_.get(); }
+  // Where a row of the table is written to; nothing for what is no such write.
+  std::optional<uint64_t> PlaceOf(const Op& op) const;
+  // Whether somebody came before it.
+  bool WasForestalled() const;
+  // What of it the watch is to note.
+  void TellOf(RowWatch* watch) const;
+
   // For the engine itself.
   // What is to go of the rows that are trimmed: what pending deletes up to this sequence hide, and
   // cells that are older, by their family. What else is in the batch does not matter.
@@ -140,6 +150,7 @@ class LevelDbBatch final : public Batch {
   std::vector<TableId> tables_;
   uint64_t adoption_ = UINT64_MAX;
   std::function<Status()> prepare_;
+  std::shared_ptr<RowWatch> watch_;
 };
 
 }  // namespace tallyd

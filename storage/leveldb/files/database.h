@@ -144,8 +144,9 @@ class Database {
   const std::vector<std::shared_ptr<Head>>& opened_heads() const { return heads_; }
   uint64_t newest_head_bytes() const { return newest_bytes_.load(std::memory_order_relaxed); }
 
-  // Of the sealer's thread: a new head for what comes next. What is in the head before it is synced
-  // first. False when the newest head is empty.
+  // Of the sealer's thread, or the committer's between two commits: a new head for what comes next.
+  // What is in the head before it is synced first. False when the newest head is empty. Of two who
+  // call at once one is told kUnavailable, or that the next head is in use.
   Result<bool> BeginHead();
   // Closes and removes the dropped heads and files that nobody holds any more. Open and Close do
   // it, too.

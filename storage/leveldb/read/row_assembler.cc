@@ -119,7 +119,8 @@ RowAssembler::RowAssembler(ColumnPlan* plan, const ScanSpec& spec, CellMerge::Ve
     : plan_(plan),
       cells_(spec.cells),
       versions_(spec.versions),
-      counting_(versions == CellMerge::Versions::kNewest || versions_ > 0 ||
+      line_(spec.line),
+      counting_(versions == CellMerge::Versions::kNewest || versions_ > 0 || line_ > 0 ||
                 plan->counts_versions()),
       merge_(versions) {}
 
@@ -264,6 +265,7 @@ bool RowAssembler::Consider(const ColumnPlan::Pick& pick, const CellView& cell) 
   if (fate == CellMerge::Fate::kFolds) return Fold(pick, cell.value);
   if (fate != CellMerge::Fate::kLive) return true;
   if (!cells_.Contains(time_) || (versions_ > 0 && HasEnough(pick.number))) return true;
+  if (line_ > 0 && sequence_ >= line_) return true;
   MarkPlace(pick, row_.cells.size());
   row_.cells.push_back(cell);
   return true;

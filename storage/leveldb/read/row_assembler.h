@@ -150,6 +150,7 @@ class RowAssembler {
   ColumnPlan* const plan_;
   const TimeRange cells_;
   const uint32_t versions_;
+  const uint64_t line_;  // What was written from this sequence on is not given; 0: all is.
   const bool counting_;
 
   Row row_;

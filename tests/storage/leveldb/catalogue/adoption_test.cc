@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "tests/storage/store_fixture.h"
@@ -200,6 +201,63 @@ TEST_F(AdoptionTest, ABatchOfTheSchemaBeforeIsMissingInWhatIsNewer) {
   EXPECT_EQ(Member("U"), 51);
   Take("T", 60);
   EXPECT_EQ(Member("U"), 51) << "a batch of this schema is not";
+}
+
+TEST_F(AdoptionTest, AFilledTableIsWholeAndStaysSo) {
+  Use({TableOf("T")});
+  Take("T", 50);
+  Use({TableOf("T"), TableOf("U")});
+  const TablePtr seen = Find("U");
+  ASSERT_TRUE(store().SetWhole(*seen, 0));
+  EXPECT_EQ(Member("U"), 0);
+  EXPECT_EQ(OfRule("U", 0), 0);
+  Reopen();
+  EXPECT_EQ(Member("U"), 0);
+  EXPECT_TRUE(store().SetWhole(*Find("U"), 0)) << "as they are";
+  EXPECT_FALSE(store().SetWhole(*seen, 0)) << "they are others";
+}
+
+TEST_F(AdoptionTest, ATableMayBeFilledFromSomeTimeOnOnly) {
+  Use({TableOf("T")});
+  Take("T", 50);
+  Use({TableOf("T"), TableOf("U")});
+  ASSERT_TRUE(store().SetWhole(*Find("U"), 20));
+  EXPECT_EQ(Member("U"), 20);
+  EXPECT_EQ(Member("T"), 0);
+}
+
+TEST_F(AdoptionTest, WhatComesOfABatchMadeBeforeMakesAnotherMark) {
+  Use({TableOf("T")});
+  Take("T", 50);
+  auto batch = NewBatch();
+  Put(batch.get(), "T", "r", 30, {{"A", "x", Value::Int(2)}});
+  Use({TableOf("T"), TableOf("U")});
+  const TablePtr seen = Find("U");
+  ASSERT_TRUE(Commit(std::move(batch)));
+  EXPECT_EQ(Member("U"), 51);
+  EXPECT_GT(Find("U")->membership.since, seen->membership.since);
+  EXPECT_FALSE(store().SetWhole(*seen, 0)) << "who filled it may have missed that";
+}
+
+TEST_F(AdoptionTest, ARuleThatWentIsRememberedForItsCells) {
+  const auto remembers = [&](const ColumnRule& rule) {
+    const TablePtr table = Find("T");
+    return std::ranges::any_of(table->rules, [&](const RuleMark& mark) {
+      return mark.rule == CanonicalText(rule) && mark.away_since > 0;
+    });
+  };
+  Use({TableOf("T", {Rule("{field}")})});
+  Take("T", 50);
+  Use({TableOf("T", {Rule("x_{field}")})});
+  Take("T", 60);
+  Use({TableOf("T", {Rule("y_{field}")})});
+  Take("T", 70);
+  Use({TableOf("T", {Rule("z_{field}")})});
+  EXPECT_TRUE(remembers(Rule("{field}")));
+  EXPECT_TRUE(remembers(Rule("x_{field}")));
+  EXPECT_TRUE(remembers(Rule("y_{field}")));
+  Use({TableOf("T", {Rule("{field}")})});
+  EXPECT_GT(OfRule("T", 0), 0) << "it does not come back as if nothing had been";
 }
 
 }  // namespace
