@@ -204,6 +204,7 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   }
   ReadFamilies(&reader, &table);
   ReadColumns(&reader, &table);
+  reader.Bool("fill", &table.fill);
   ReadDaily(&reader, &table);
   ReadFlush(&reader, &table);
   reader.Finish();

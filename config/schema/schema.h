@@ -86,6 +86,7 @@ struct Table {
   std::optional<uint64_t> max_bytes;  // On the disk; beyond it the oldest goes.
   std::optional<int64_t> flush_us;    // Counters are held in memory for so long and added up.
   std::optional<Daily> daily;         // Its nightly tables, if it has any.
+  bool fill = true;                   // What it lacks of the past is filled from another table.
   std::optional<NightlyOf> nightly;   // It is one: in no stream's list of tables.
 
   const Family* FindFamily(std::string_view name) const;

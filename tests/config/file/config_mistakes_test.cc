@@ -164,8 +164,8 @@ INSTANTIATE_TEST_SUITE_P(
     Tables, MistakeTest,
     testing::Values(
         Wrong{"UnknownKey", TableText("patern = \"latest\""),
-              "5: tables.T.patern: unknown key, the nearest is pattern; accepted: columns, "
-              "daily, families, flush, keep, max_bytes, pattern, row_key, stream, time, when"},
+              "5: tables.T.patern: unknown key, the nearest is pattern; accepted: columns, daily, "
+              "families, fill, flush, keep, max_bytes, pattern, row_key, stream, time, when"},
         Wrong{"NoRowKey", "[tables.T]\npattern = \"latest\"\nfamilies.M = {}\n",
               "1: tables.T.row_key: is needed; accepted: a template, as \"{hostname}#{ts:ms}\""},
         Wrong{"EmptyRowKey", TableText("", "latest", ""), "3: tables.T.row_key: is empty..."},
