@@ -27,6 +27,8 @@
 
 namespace tallyd {
 
+class Filler;
+
 struct SchemaSnapshot {
   std::shared_ptr<const Schema> schema;
   std::map<std::string, std::unique_ptr<Mapper>, std::less<>> mappers;  // By stream.
@@ -86,6 +88,7 @@ struct ApiContext {
   std::atomic<bool> stopping{false};  // What takes long is to end.
   std::function<Status()> reload;     // Set by the daemon.
   NightlyTables* nightly = nullptr;   // The same. Null: there are none.
+  Filler* filler = nullptr;           // The same. Null: no table is filled.
   std::string version;
   TimeUs started = 0;
 

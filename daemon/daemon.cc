@@ -175,6 +175,10 @@ Status Daemon::Start() {
   }
   TellDoubts(*config_.schema, metrics_.get());
   if (duties_ == Duties::kAll) nightly_->Configure(config_.schema);
+  filler_ = std::make_unique<Filler>(Filler::Parts{
+      context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
+  if (Status opened = filler_->Open(); !opened) return opened;
+  context_->filler = filler_.get();
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
   if (duties_ == Duties::kAll) {
@@ -187,7 +191,10 @@ Status Daemon::Start() {
   context_->ready = true;
   context_->keys.Start();
   server_->Start();
-  if (duties_ == Duties::kAll) nightly_->Start();
+  if (duties_ == Duties::kAll) {
+    nightly_->Start();
+    filler_->Start();
+  }
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
                server_->port(), config_.storage.path);
   service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
@@ -244,6 +251,7 @@ void Daemon::Stop() {
   spdlog::info("stopping: no new connections, requests in flight finish");
   context_->ready = false;
   nightly_->Stop();
+  filler_->Stop();
   server_->Drain();
   flusher_->Stop();
   context_->keys.Stop();

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 
+#include "api/fill/filler.h"
 #include "api/heat/heat_keeper.h"
 #include "api/http/server.h"
 #include "api/limits/row_measurer.h"
@@ -72,6 +73,7 @@ class Daemon {
   std::unique_ptr<Store> store_;
   std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
+  std::unique_ptr<Filler> filler_;
   std::unique_ptr<CounterFlusher> flusher_;
   std::unique_ptr<HeatKeeper> heat_keeper_;
   std::unique_ptr<RowMeasurer> row_measurer_;

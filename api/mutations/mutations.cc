@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/fill/fill_wish.h"
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/mutations/mutation_reader.h"
@@ -200,6 +201,7 @@ Response PostMutations(const Request& request, ApiContext& context) {
     NoteChange(*table, request.arguments[1],
                is_delete ? std::optional<TimeUs>() : std::optional(mutation.time),
                context.clock.Now(), batch.get());
+    NoteHandChange(**stored, is_delete ? HandChange::kDeleted : HandChange::kWritten, batch.get());
   }
   Json counted = {
       {"mutations", mutations->size()}, {"rows", written.rows}, {"cells", written.cells}};

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <shared_mutex>
 
+#include "api/fill/filler.h"
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/query/ask/event_query.h"
@@ -165,6 +166,9 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
   // No nightly table is made of what this deletes.
   std::shared_lock<std::shared_mutex> held;
   if (context.nightly != nullptr) held = context.nightly->HoldForDelete();
+  // Nor is any table filled from it.
+  std::shared_lock<std::shared_mutex> kept_away;
+  if (context.filler != nullptr) kept_away = context.filler->HoldForDelete();
   Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kRemoval);
   if (!query) return ProblemOf(query.error());
   if (!NamesKeyField(*query)) {

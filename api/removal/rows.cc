@@ -2,6 +2,8 @@
 // table. Each answers when it is durable.
 #include <fmt/format.h>
 
+#include "api/fill/fill_wish.h"
+#include "api/fill/filler.h"
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/removal/removal_count.h"
@@ -24,10 +26,17 @@ Response Deleted(const Named& named, const RemovalCount& count) {
 
 Response Forget(ApiContext& context, const TablePtr& table, const DeleteSpec& what,
                 const Named& named) {
+  if (context.filler != nullptr && context.filler->IsFilling(table->name)) {
+    return Problem(409, fmt::format("table {} is being filled from another one, which would bring "
+                                    "it back: delete the events of the stream {}, or wait until it "
+                                    "is filled (/v1/status)",
+                                    table->name, table->stream));
+  }
   RemovalCount count;
   count.Add(context.store, table, what, context.clock.Now());
   std::unique_ptr<Batch> batch = context.store.NewBatch();
   batch->Delete(*table, what);
+  NoteHandChange(*table, HandChange::kDeleted, batch.get());
   const Status done = context.store.Commit(std::move(batch));
   if (!done) return ProblemOf(done.error());
   context.row_sizes.Shrink(table->id, what.rows);

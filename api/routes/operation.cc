@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/fill/filler.h"
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/lint/findings_json.h"
@@ -45,6 +46,49 @@ Json JsonOfLimits(ApiContext& context) {
           {"large_values", static_cast<uint64_t>(context.metrics.large_values.Value())},
           {"large_rows", std::move(rows)},
           {"many_families", std::move(families)}};
+}
+
+const char* NameOf(FillState::Kind kind) {
+  switch (kind) {
+    case FillState::Kind::kFilling:
+      return "filling";
+    case FillState::Kind::kChecking:
+      return "checking";
+    case FillState::Kind::kWaiting:
+      return "waiting";
+    case FillState::Kind::kStuck:
+      return "incomplete";
+    case FillState::Kind::kDeclined:
+      return "declined";
+    case FillState::Kind::kNotFilled:
+      return "failed";
+    case FillState::Kind::kFilled:
+      return "filled";
+  }
+  return "";
+}
+
+// The tables that lack something, and those that were filled.
+Json JsonOfFills(ApiContext& context) {
+  Json json = Json::array();
+  if (context.filler == nullptr) return json;
+  for (const FillState& state : context.filler->States()) {
+    const FillRecord& record = state.record;
+    Json one = {{"table", record.table}, {"state", NameOf(state.kind)}};
+    if (!state.why.empty()) one["reason"] = JsonOfText(state.why);
+    if (!record.source.empty()) {
+      one["from"] = record.source;
+      one["events"] = record.events;
+      if (record.passed > 0) one["events_outside"] = record.passed;
+      if (record.compared > 0) one["values_compared"] = record.compared;
+      if (record.through <= kMaxTimeUs) one["through"] = JsonOfTime(record.through);
+    }
+    if (record.before < kNeverWhole) one["before"] = JsonOfTime(record.before);
+    if (record.began_at > 0) one["began_at"] = JsonOfTime(record.began_at);
+    if (record.ended_at > 0) one["ended_at"] = JsonOfTime(record.ended_at);
+    json.push_back(std::move(one));
+  }
+  return json;
 }
 
 Json JsonOfClock(const RetentionClock::State& clock) {
@@ -118,6 +162,7 @@ Response GetStatus(const Request& request, ApiContext& context) {
                             {"store", JsonOfStore(state)},
                             {"retention_clock", JsonOfClock(state.retention)},
                             {"nightly", JsonOfNightly(context)},
+                            {"fills", JsonOfFills(context)},
                             {"limits", JsonOfLimits(context)},
                             {"orphaned_tables", std::move(orphans)},
                             {"lint", JsonOfLint(context.snapshot()->findings)}});

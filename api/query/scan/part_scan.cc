@@ -17,6 +17,7 @@ ScanSpec PartScan::SpecOf(std::vector<KeyRange> ranges, const TimeRange& time) c
   spec.cells = time;
   spec.columns = columns_;
   spec.now = input_.now;
+  spec.line = input_.line;
   return spec;
 }
 

@@ -39,6 +39,7 @@ struct ScanInput {
   const std::vector<std::string>* stream_fields = nullptr;
   std::vector<std::string> read_globs;
   TimeUs now = 0;
+  uint64_t line = 0;  // ScanSpec::line
 
   bool whole_rows() const { return table->pattern == Pattern::kLatest; }
   // Whether an event may be spread over several rows.

@@ -1,0 +1,97 @@
+#include "api/fill/event_mapper.h"
+
+#include <utility>
+
+#include "config/schema/table_rules.h"
+
+namespace tallyd {
+namespace {
+
+// Beyond so many lists of fields they do not recur.
+constexpr size_t kMaxMapped = 4096;
+constexpr size_t kCellBytes = 16;  // Of a cell beside its text, about.
+
+}  // namespace
+
+EventMapper::EventMapper(const Table& table, TablePtr stored, TimeUnit unit,
+                         const FieldTable& fields, TimeUs now, Store* store)
+    : table_(table, std::move(stored)),
+      unit_(unit),
+      fields_(fields),
+      store_(*store),
+      now_(now),
+      late_(std::in_place, now) {}
+
+EventMapper::~EventMapper() = default;
+
+bool EventMapper::Map(TimeUs time, std::span<const EventField> event, TimeUs expires_by,
+                      Batch* batch) {
+  const Mapped& mapped = MappedOf(event);
+  if (!mapped.mapping.stays_out.empty()) {
+    Miss(mapped, batch);
+    return false;
+  }
+  values_.clear();
+  for (const EventField& field : event) {
+    if (!field.value.is_null()) values_.push_back(field.value);
+  }
+  renderer_.Begin();
+  const bool refused = mapped.mapping.refused ||
+                       renderer_.Render(mapped.mapping, {0, &mapped.shape, values_}, {time, unit_},
+                                        expires_by) == RowRenderer::Outcome::kRefused;
+  if (refused) {
+    for (const std::string& field : mapped.shape.fields) {
+      if (TableHolds(table_.table, field)) batch->AddMissed(*table_.info, field, kMissedOutside);
+    }
+    return false;
+  }
+  for (const PendingRow& row : renderer_.rows()) {
+    const std::span<const Value> values = renderer_.values(row);
+    late_->Note(table_.table, row.time);
+    if (row.set != nullptr) {
+      batch->Put(*table_.info, row.key, row.time, *row.set, values);
+    } else {
+      batch->Put(*table_.info, row.key, row.time, renderer_.columns(row), values);
+    }
+    bytes_ += row.key.size() + values.size() * kCellBytes;
+    for (const Value& value : values) {
+      if (value.type() >= ValueType::kString) bytes_ += value.AsView().size();
+    }
+  }
+  if (!mapped.missed.empty()) Miss(mapped, batch);
+  return !renderer_.rows().empty();
+}
+
+void EventMapper::PutMarks(Batch* batch) {
+  late_->PutMarks(batch);
+  late_.emplace(now_);
+}
+
+size_t EventMapper::TakeBytes() { return std::exchange(bytes_, 0); }
+
+void EventMapper::Miss(const Mapped& mapped, Batch* batch) {
+  for (const MissedByTable& missed : mapped.missed) {
+    batch->AddMissed(*missed.table, mapped.shape.fields[missed.field], missed.how);
+  }
+}
+
+const EventMapper::Mapped& EventMapper::MappedOf(std::span<const EventField> event) {
+  key_.clear();
+  for (const EventField& field : event) {
+    if (!field.value.is_null()) key_.push_back(field.field);
+  }
+  if (last_ != nullptr && key_ == last_fields_) return *last_;
+  if (mapped_.size() > kMaxMapped) mapped_.clear();
+  std::unique_ptr<Mapped>& found = mapped_[key_];
+  if (!found) {
+    found = std::make_unique<Mapped>();
+    for (const uint32_t field : key_) found->shape.fields.push_back(fields_.name(field));
+    found->mapping = CompileTableMapping(table_, found->shape, &store_);
+    AddMissed(found->mapping, found->shape, &found->missed);
+  }
+  last_ = found.get();
+  last_fields_ = key_;
+  return *last_;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,246 @@
+#include "api/fill/fill_pass.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/query/ask/ranges_within.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kLeastBatchBytes = 16u << 10;
+// A batch is committed after so long, however little there is in it: what was read grows old.
+constexpr auto kLongestRead = std::chrono::milliseconds(250);
+constexpr auto kLongestScan = std::chrono::seconds(1);
+// A slice with fewer events is followed by one that is twice as long.
+constexpr uint64_t kFewEvents = 1000;
+constexpr uint64_t kManyRows = 1000;
+
+// What is left of the ranges behind that key.
+void GoOnBehind(const std::string& key, std::vector<KeyRange>* ranges) {
+  std::erase_if(*ranges,
+                [&](const KeyRange& range) { return !range.end.empty() && range.end <= key; });
+  if (!ranges->empty() && ranges->front().start <= key) ranges->front().start = key + '\0';
+}
+
+TablePlan PlanOf(const FillWish& wish) {
+  TablePlan plan;
+  plan.table = wish.source;
+  plan.stored = wish.source_stored;
+  KnownFields known;
+  known.time = {wish.from, wish.before};
+  plan.known = known;
+  return plan;
+}
+
+ScanInput InputOf(const FillWish& wish, const EventQuery& query, Store* store) {
+  ScanInput input;
+  input.store = store;
+  input.unit = wish.stream->unit;
+  input.table = wish.source;
+  input.stored = wish.source_stored;
+  input.stream_fields = &query.known->spellings();
+  input.now = query.now;
+  return input;
+}
+
+}  // namespace
+
+FillPass::FillPass(Parts parts, FillWish wish, FillRecord record)
+    : parts_(std::move(parts)),
+      wish_(std::move(wish)),
+      store_(parts_.context->store),
+      record_(std::move(record)),
+      ahead_(record_),
+      width_us_(parts_.slice_us),
+      query_(InTermsOf(*wish_.source, QueryOfAll(wish_.snapshot, *wish_.stream, *parts_.context))),
+      plan_(PlanOf(wish_)),
+      filter_(query_, *wish_.source, &fields_),
+      input_([this] {
+        ScanInput input = InputOf(wish_, query_, &store_);
+        input.plan = &plan_;
+        input.fields = &fields_;
+        input.filter = &filter_;
+        input.counters = &counters_;
+        return input;
+      }()),
+      scan_(input_),
+      mapper_(*wish_.table, wish_.stored, wish_.stream->unit, fields_, query_.now, &store_),
+      // What adds itself up is in nobody's way.
+      watch_(store_.WatchRows(*wish_.stored, wish_.way == FillWay::kAdded ? 0 : wish_.before)),
+      most_bytes_(parts_.batch_bytes) {}
+
+FillPass::~FillPass() = default;
+
+Status FillPass::Run() {
+  if (wish_.way != FillWay::kPut && record_.line == 0) {
+    if (Status begun = BeginAnew(); !begun) return begun;
+  }
+  if (wish_.way == FillWay::kAdded) input_.line = record_.line;
+  while (true) {
+    const Result<bool> has_slice = NextSlice();
+    if (!has_slice) return has_slice.error();
+    if (!*has_slice) return {};
+    while (true) {
+      const Result<bool> more = ReadSome();
+      if (!more) return more.error();
+      Status committed = Commit();
+      if (!committed && committed.error().code() != ErrorCode::kOverloaded) return committed;
+      if (committed && !*more) break;
+    }
+  }
+}
+
+// What is there of the time that is filled goes, all of which the source has. Behind that, and
+// behind the line, whatever comes to the source comes to the table by itself; before it lies what
+// is to be read.
+Status FillPass::BeginAnew() {
+  std::unique_ptr<Batch> batch = store_.NewBatch();
+  DeleteSpec what;
+  what.cells = {wish_.from, wish_.before};
+  batch->Delete(*wish_.stored, what);
+  const auto complete = [&](uint64_t line, Batch* to) {
+    ahead_.line = line;
+    to->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_));
+  };
+  Status committed = store_.CommitBehindLine(std::move(batch), complete);
+  if (committed) record_ = ahead_;
+  return committed;
+}
+
+// False: there is none. A slice that was begun is gone on with. A long one is looked at before:
+// where there is much it becomes shorter, down to a window of the store, so that what is written
+// goes into few files.
+Result<bool> FillPass::NextSlice() {
+  if (record_.slice_end > record_.through) return true;
+  if (record_.through >= record_.before) return false;
+  width_us_ = slice_events_ < kFewEvents ? std::min(width_us_ * 2, kMaxTimeUs) : parts_.slice_us;
+  slice_events_ = 0;
+  while (true) {
+    const TimeUs begin = record_.through / parts_.slice_us * parts_.slice_us;
+    record_.slice_end = std::min(begin + width_us_, record_.before);
+    if (width_us_ <= parts_.slice_us) break;
+    const Result<bool> many = HasManyRows({record_.through, record_.slice_end});
+    if (!many) return many;
+    if (!*many) break;
+    width_us_ = std::max(width_us_ / 2 / parts_.slice_us * parts_.slice_us, parts_.slice_us);
+  }
+  record_.row.clear();
+  ahead_ = record_;
+  return true;
+}
+
+std::vector<KeyRange> FillPass::KeysOf(const TimeRange& time) const {
+  KnownFields known;
+  known.time = time;
+  Result<KeyRanges> ranges = FindKeyRanges(wish_.source->row_key, known, wish_.stream->unit);
+  if (!ranges || !ranges->bounded) return {KeyRange{}};
+  return std::move(ranges->ranges);
+}
+
+Result<bool> FillPass::HasManyRows(const TimeRange& time) const {
+  ScanSpec spec;
+  spec.ranges = KeysOf(time);
+  spec.cells = time;
+  spec.keys_only = true;
+  spec.now = query_.now;
+  const std::unique_ptr<RowScan> scan = store_.Scan(wish_.source_stored, spec);
+  for (uint64_t rows = 0; rows < kManyRows; ++rows) {
+    const Result<bool> more = scan->Next();
+    if (!more || !*more) return more;
+  }
+  return true;
+}
+
+void FillPass::OpenScan() {
+  const TimeRange slice{record_.through, record_.slice_end};
+  std::vector<KeyRange> keys = KeysOf(slice);
+  if (!record_.row.empty()) GoOnBehind(record_.row, &keys);
+  deletes_ = parts_.gate->Deletes();
+  watch_->Restart();
+  scan_.Open(std::move(keys), slice, {});
+  opened_ = std::chrono::steady_clock::now();
+  is_open_ = true;
+  has_part_ = false;
+}
+
+void FillPass::CloseScan() {
+  scan_.Close();
+  is_open_ = false;
+}
+
+// Reads whole rows into the batch until it is full. False: the slice is read to its end.
+Result<bool> FillPass::ReadSome() {
+  batch_ = store_.NewBatch();
+  const SteadyTime start = std::chrono::steady_clock::now();
+  const bool is_old =
+      start - opened_ > kLongestScan || parts_.gate->HasMore(deletes_) || watch_->WasAnyTouched();
+  if (is_open_ && is_old) CloseScan();
+  if (!is_open_) OpenScan();
+  const TimeUs expires_by = std::min(query_.now, store_.RetentionNow());
+  while (true) {
+    if (!has_part_) {
+      const Result<bool> more = scan_.Next();
+      if (!more) return more.error();
+      if (!*more) {
+        ahead_.through = record_.slice_end;
+        ahead_.row.clear();
+        CloseScan();
+        return false;
+      }
+    }
+    has_part_ = true;
+    const bool is_next_row = scan_.row_key() != ahead_.row;
+    const bool is_full =
+        bytes_ >= most_bytes_ || std::chrono::steady_clock::now() - start > kLongestRead;
+    if (is_next_row && is_full && ahead_.row != record_.row) return true;
+    if (is_next_row) ahead_.row = scan_.row_key();
+    TakePart(expires_by);
+    has_part_ = false;
+  }
+}
+
+void FillPass::TakePart(TimeUs expires_by) {
+  for (const EventFragment* event : scan_.fragments()) {
+    const bool kept = mapper_.Map(event->time, event->fields, expires_by, batch_.get());
+    ++(kept ? ahead_.events : ahead_.passed);
+    ++slice_events_;
+  }
+  bytes_ += mapper_.TakeBytes();
+}
+
+// kOverloaded: it has to be read again.
+Status FillPass::Commit() {
+  if (batch_->empty() && ahead_.row.empty()) {
+    record_ = ahead_;
+    return {};
+  }
+  if (parts_.before_commit) {
+    if (Status go_on = parts_.before_commit(); !go_on) return go_on;
+  }
+  mapper_.PutMarks(batch_.get());
+  batch_->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_));
+  Status committed;
+  {
+    const auto entered = parts_.gate->Enter(deletes_);
+    committed = entered ? store_.CommitUnlessTouched(std::move(batch_), watch_)
+                        : Status(Error(ErrorCode::kConflict, "events were deleted meanwhile"));
+  }
+  batch_.reset();
+  bytes_ = 0;
+  if (committed) {
+    record_ = ahead_;
+    most_bytes_ = std::min(most_bytes_ * 2, parts_.batch_bytes);
+    return parts_.after_commit(record_);
+  }
+  ahead_ = record_;
+  CloseScan();
+  const bool is_current = store_.FindTable(wish_.table->name) == wish_.stored;
+  if (committed.error().code() != ErrorCode::kConflict || !is_current) return committed;
+  most_bytes_ = std::max(most_bytes_ / 2, std::min(kLeastBatchBytes, parts_.batch_bytes));
+  if (parts_.on_conflict) parts_.on_conflict();
+  if (Status go_on = parts_.after_commit(record_); !go_on) return go_on;
+  return Error(ErrorCode::kOverloaded, "others wrote to the same rows meanwhile");
+}
+
+}  // namespace tallyd
