@@ -6,7 +6,7 @@
 //   stems.Add(table.id, key.substr(0, stem_size), {time, stem_size == key.size()});
 //   for (const RowStems::OfTable& touched : stems.tables()) ...
 //
-// A row that is added right behind one of the same stem takes no further room where `counts_only`.
+// Rows that are read (AddRead) right behind one of the same stem take no further room.
 // Nothing passed in needs to outlive the call. Not thread-safe.
 #ifndef TALLYD_INGEST_MAP_ROW_STEMS_H_
 #define TALLYD_INGEST_MAP_ROW_STEMS_H_

@@ -62,12 +62,13 @@ class HeadCopies {
   std::vector<Copy> used_;  // By the group at hand.
 };
 
-// SortedEntries: the entries of a group, put into the head in the order of their keys. LevelDB looks for
-// the place of each in a skip list, from its top: behind the one before it that is a walk through
-// what the cache has, where a random one would miss on every level. Of the committer's thread.
+// SortedEntries: the entries of a group, put into the head in the order of their keys. LevelDB
+// looks for the place of each in a skip list, from its top: behind the one before it that is a walk
+// through what the cache has, where a random one would miss on every level. Of the committer's
+// thread.
 class SortedEntries {
  public:
-  // Both outlive Put.
+  // Both outlive Put or Clear.
   void Add(std::string_view key, std::string_view value) { entries_.push_back({0, key, value}); }
   void Put(leveldb::WriteBatch* batch);  // All, which are then forgotten.
   void Clear() { entries_.clear(); }
