@@ -289,6 +289,27 @@ class InterruptedTest(CopyTest):
         self.assertEqual(30_001, stream["events"])
         self.check_load(target, some + late[1:])
 
+    def test_a_copy_between_directories_that_was_killed_goes_on(self):
+        some = events(30_000)
+        source = self.source(some=some)
+        source.stop()
+        target = self.unserved(TO)
+        state = pathlib.Path(f"{target.config}.copying")
+        copying = subprocess.Popen(self.command(source, target), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            # Wherever it is killed, also behind its end, the outcome is the same.
+            eventually(lambda: copying.poll() is not None
+                       or state.exists() and b'"sequence":' in state.read_bytes(), "it copies")
+        finally:
+            copying.kill()
+            copying.wait()
+        if state.exists():
+            report, _ = self.copy(source, target)
+            self.assertTrue(report["streams"][0]["verified"], report)
+        target.start()
+        self.check_load(target, some)
+
     def test_nightly_tables_are_left_to_the_target(self):
         daily = FROM + 'daily = { name = "HISTORY_{date}", at = "00:30" }\n'
         source = self.source(some=events(5))
@@ -480,6 +501,21 @@ class RefusalTest(CopyTest):
         self.assertEqual((["new"], []), (report["not_in_source"], report["not_in_target"]))
         report, _ = self.copy(source, self.unserved(FROM))
         self.assertEqual(["other", "quiet"], report["not_in_target"])
+
+    def test_counters_that_are_held_in_memory_need_a_daemon_that_stays(self):
+        source = self.source(some=events(5))
+        held = TO + """
+[tables.HELD]
+stream = "load"
+pattern = "single-timestamp"
+row_key = "{machine}#{ts:ms}"
+columns = [{ family = "C", fields = ["count"] }]
+families.C = {}
+flush = "1m"
+"""
+        _, said = self.copy(source, self.unserved(held), status=1)
+        self.assertIn("flush", said)
+        self.assertIn("start the target's daemon", said)
 
     def test_wrong_usage_is_status_2(self):
         source = self.source(some=events(5))
