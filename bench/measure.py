@@ -9,6 +9,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -89,8 +90,10 @@ def check_memory(requests, events=100, metrics=100):
 
 @contextlib.contextmanager
 def running(name, config="fleet", keep=False, cpus=None):
-    """Yields the server of that name, started on an empty folder; ends it and removes the folder.
-    `config` names the file of tallyd's; on `cpus`, a list, the server is pinned."""
+    """Yields the server of that name, started on an empty folder; ends it and removes the folder, also
+    when this process is told to end. `config` names the file of tallyd's; on `cpus`, a list, the
+    server is pinned."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended"))
     BUILD.mkdir(exist_ok=True)
     # Beside the build, not in /tmp, which may be memory: an fsync must cost what it costs.
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=BUILD))
