@@ -38,7 +38,7 @@ void EventSums::Widen() {
 EventSums::Sum EventSums::Total(TimeUs from) const {
   Sum total;
   for (const auto& [span, sum] : spans_) {
-    if (span * width_us_ < from) continue;
+    if ((span + 1) * width_us_ <= from) continue;
     total.events += sum.events;
     total.digests += sum.digests;
   }
@@ -58,7 +58,7 @@ std::optional<EventSums::Difference> EventSums::FirstDifference(const EventSums&
   for (const auto& [span, sum] : there.spans_) both[span].second = sum;
   for (const auto& [span, sums] : both) {
     const TimeUs begin = span * width_us_;
-    if (begin < from || sums.first == sums.second) continue;
+    if (begin + width_us_ <= from || sums.first == sums.second) continue;
     return Difference{{begin, begin + width_us_}, sums.first, sums.second};
   }
   return std::nullopt;

@@ -39,11 +39,11 @@ class EventSums {
   void Add(TimeUs time, uint64_t digest);
   void Remove(TimeUs time, uint64_t digest);
 
-  // Of all events from there on.
+  // Of all events from there on, and of what else lies in the span that `from` is in.
   Sum Total(TimeUs from = 0) const;
   // Where spans with events begin, in order.
   std::vector<TimeUs> Starts() const;
-  // The first span that begins at `from` or later and has not the same sum in both.
+  // The first span that ends behind `from` and has not the same sum in both.
   // REQUIRES: LikeThoseOf.
   std::optional<Difference> FirstDifference(const EventSums& there, TimeUs from) const;
 

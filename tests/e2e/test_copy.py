@@ -187,6 +187,7 @@ families.F = {}
         self.assertIn("reload it", said)
 
 
+
 class TypesTest(CopyTest):
     def test_values_and_times_arrive_as_they_were(self):
         toml = tables_of("config/example.toml")
@@ -393,13 +394,28 @@ class VerificationTest(CopyTest):
         self.assertIn(f"3000 events were read, and the target gives back {3000 - lost}",
                       stream["why"])
 
+    def test_the_day_in_which_the_time_begins_is_compared_too(self):
+        source = self.source()
+        target = self.start(TO)
+        between, config = self.through(target)
+        fates = [None, 200]
+        between.decide = lambda method, _: fates.pop() if method == "POST" and fates else None
+        report, _ = self.copy(source, config, "--from-time", START + 10, status=1)
+        stream = report["streams"][0]
+        lost = next(body for method, _, _, body in between.seen if method == "POST").count(b"\n")
+        self.assertEqual((2990, 2990 - lost, False), (stream["events"], stream["target_events"],
+                                                      stream["verified"]))
+        report, _ = self.copy(source, self.unserved(TO), "--from-time", START + 10)
+        self.assertEqual(2990, report["streams"][0]["target_events"])
+
     def test_an_event_that_is_another_is_found(self):
         source = self.source()
         target = self.start(TO)
         between, config = self.through(target)
 
         def decide(method, path):
-            if method == "GET" and path.startswith("/v1/streams/load/plan"):
+            copied = any(seen == "POST" for seen, *_ in between.seen)
+            if copied and method == "GET" and path.startswith("/v1/streams/load/plan"):
                 target.write("load", [events(1, 5)[0] | {"value": 7}])
             return None
 

@@ -37,6 +37,16 @@ TEST(EventSumsTest, ADifferenceIsToldWithItsTime) {
   EXPECT_EQ(a.Total(kUsPerDay).events, 1u);
 }
 
+TEST(EventSumsTest, TheSpanInWhichATimeLiesIsComparedFromThereOn) {
+  EventSums a;
+  a.Add(kUsPerDay + 5, 10);
+  EventSums b = EventSums::LikeThoseOf(a);
+  EXPECT_EQ(a.FirstDifference(b, kUsPerDay + 3).value().here.events, 1u);
+  EXPECT_EQ(a.Total(kUsPerDay + 3).events, 1u);
+  EXPECT_FALSE(a.FirstDifference(b, 2 * kUsPerDay));
+  EXPECT_EQ(a.Total(2 * kUsPerDay).events, 0u);
+}
+
 TEST(EventSumsTest, WhatIsRemovedWasNeverThere) {
   EventSums a;
   a.Add(1, 10);
