@@ -14,14 +14,6 @@
 namespace tallyd {
 namespace {
 
-std::vector<const Table*> TablesOf(const Schema& schema, const std::string& stream) {
-  std::vector<const Table*> tables;
-  for (const Table& table : schema.tables) {
-    if (table.stream == stream && !table.nightly) tables.push_back(&table);
-  }
-  return tables;
-}
-
 Result<TimeUnit> UnitOf(const std::string& text) {
   for (const TimeUnit unit : {TimeUnit::kSeconds, TimeUnit::kMilliseconds, TimeUnit::kMicroseconds,
                               TimeUnit::kNanoseconds}) {
@@ -49,17 +41,14 @@ Result<std::string> TimeFieldInTarget(const Schema& schema, const std::string& s
                            field, stream, fmt::join(names, ", ")));
 }
 
-std::string PathOf(const Table& table) { return "/v1/tables/" + EncodePercent(table.name); }
-
-bool AddsUp(const Table& table) {
-  const auto is_aggregate = [](const Family& family) { return family.aggregate.has_value(); };
-  return table.flush_us || std::ranges::any_of(table.families, is_aggregate);
-}
-
 }  // namespace
 
-bool AddsUp(const Schema& schema, const std::string& stream) {
-  return std::ranges::any_of(TablesOf(schema, stream), [](const Table* t) { return AddsUp(*t); });
+std::vector<const Table*> TablesOf(const Schema& schema, const std::string& stream) {
+  std::vector<const Table*> tables;
+  for (const Table& table : schema.tables) {
+    if (table.stream == stream && !table.nightly) tables.push_back(&table);
+  }
+  return tables;
 }
 
 std::vector<OwnTime> OwnTimesOf(const Schema& schema, const std::string& stream,
@@ -100,45 +89,6 @@ Result<StreamPlan> PlanStream(const CopyEnds& ends, const std::string& stream,
     plan.tables.push_back({name, std::move(*time)});
   }
   return plan;
-}
-
-Status CheckTarget(const CopyEnds& ends, const std::string& stream, const TimeRange& time) {
-  const std::vector<const Table*> tables = TablesOf(ends.schema, stream);
-  for (const Table* table : tables) {
-    const Result<HttpAnswer> there = ends.to.Ask({"GET", PathOf(*table), {}, {}});
-    if (!there) return there.error();
-    const Json said = Json::parse(there->body, nullptr, false);
-    const bool is_same = there->status == kHttpOk && said.is_object() &&
-                         StateText(said, "stream") == table->stream &&
-                         StateText(said, "pattern") == ToString(table->pattern) &&
-                         StateText(said, "row_key") == table->row_key.text() &&
-                         StateText(said, "time") == table->time_field;
-    if (is_same) continue;
-    return Error(ErrorCode::kConflict,
-                 fmt::format("the daemon that serves the target has no table {} as its "
-                             "configuration says: reload it",
-                             table->name));
-  }
-  const auto adding = std::ranges::find_if(tables, [](const Table* t) { return AddsUp(*t); });
-  if (adding == tables.end()) return {};
-  // Where a table has the events, it tells which were added up.
-  const bool has_events =
-      std::ranges::any_of(tables, [](const Table* t) { return KeepsEvents(*t); });
-  const std::string path =
-      has_events
-          ? fmt::format("/v1/streams/{}/events?scan=1&limit=1&from={}&to={}", EncodePercent(stream),
-                        QueryTimeText(time.from), QueryTimeText(time.to))
-          : PathOf(**adding) + "/rows?limit=1";
-  const Result<Json> rows = ends.to.GetJson(path);
-  if (!rows) return rows.error();
-  if (rows->value("rows", Json::array()).empty()) return {};
-  return Error(
-      ErrorCode::kConflict,
-      fmt::format("table {} of the target adds up what it is sent, and the target has {} already, "
-                  "which would count twice: bound the time (--from-time, --to-time), or delete it "
-                  "in the target",
-                  (*adding)->name,
-                  has_events ? "events of the time that is copied" : "rows of it"));
 }
 
 Json JsonOfStreamPlan(const StreamPlan& plan) {

@@ -48,17 +48,14 @@ struct CopyAsked {
   bool verify = true;
 };
 
+// Those that a stream feeds, without nightly ones.
+std::vector<const Table*> TablesOf(const Schema& schema, const std::string& stream);
+
 // kNotFound: the source has no such stream. kConflict says what stands in the way, and the cure.
 Result<StreamPlan> PlanStream(const CopyEnds& ends, const std::string& stream,
                               const CopyAsked& asked);
 std::vector<OwnTime> OwnTimesOf(const Schema& schema, const std::string& stream,
                                 const std::string& time_field);
-
-// Whether something in the target adds up what it is sent, so that nothing may be sent twice.
-bool AddsUp(const Schema& schema, const std::string& stream);
-// kConflict where the target cannot take the stream: tables of another definition are in force, or
-// one that adds up may have what is to be copied.
-Status CheckTarget(const CopyEnds& ends, const std::string& stream, const TimeRange& time);
 
 Json JsonOfStreamPlan(const StreamPlan& plan);
 Result<StreamPlan> StreamPlanOfJson(const Json& json, const Schema& schema);

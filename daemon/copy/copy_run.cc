@@ -8,6 +8,7 @@
 
 #include "daemon/copy/copy_check.h"
 #include "daemon/copy/copy_end.h"
+#include "daemon/copy/target_check.h"
 #include "daemon/transfer/state_file.h"
 
 namespace tallyd {

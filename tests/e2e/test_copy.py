@@ -186,6 +186,20 @@ families.F = {}
         self.assertIn("BY_TIME", said)
         self.assertIn("reload it", said)
 
+    def test_a_served_target_must_not_add_up_what_its_configuration_leaves_out(self):
+        source = self.source()
+        kept = TO[:TO.index("[tables.SUMS]")]
+        two = TO + TO[TO.index("[tables.SUMS]"):].replace("SUMS", "MORE")
+        for there, here in (TO, kept), (two, TO), (
+                TO, TO.replace('"sum"', '"max"')):
+            with self.subTest(here=here):
+                target = self.start(there)
+                self.copy(source, target, "--to-time", START + 100)
+                target.write_config(here)
+                _, said = self.copy(source, target, status=1)
+                self.assertRegex(said, "SUMS|MORE")
+                self.assertIn("reload it", said)
+                self.assertEqual(sums_of(events(100)), totals(target))
 
 
 class TypesTest(CopyTest):
@@ -492,6 +506,25 @@ class RefusalTest(CopyTest):
         source.write("load", events(10, 3000))
         self.copy(source, target, "--from-time", START + 3000)
         self.check_load(target, events(3010))
+
+    def test_what_was_added_up_and_has_no_events_any_more_counts_once(self):
+        source = self.source()
+        short = TO.replace("families.F = {}", 'families.F = { max_age = "1d" }')
+        for toml in short, TO[TO.index("[tables.NEWEST]"):] + """
+[tables.A_FIRST]
+stream = "load"
+pattern = "aggregate"
+row_key = "{machine}"
+when = ["never"]
+columns = [{ family = "S", fields = ["never"] }]
+families.S = { aggregate = "sum" }
+""":
+            target = self.start(toml)
+            self.copy(source, target, "--no-verify")
+            self.assertEqual(sums_of(events(3000)), totals(target))
+            _, said = self.copy(source, target, "--no-verify", status=1)
+            self.assertIn("twice", said)
+            self.assertEqual(sums_of(events(3000)), totals(target))
 
     def test_a_second_copy_into_what_keeps_events_brings_what_is_new(self):
         source = self.source()
