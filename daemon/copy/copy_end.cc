@@ -1,8 +1,13 @@
 #include "daemon/copy/copy_end.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "api/json.h"
@@ -63,7 +68,39 @@ Result<std::string> UrlOfServer(const Config& config) {
 
 }  // namespace
 
+CopyEnd::Claim::~Claim() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Status CopyEnd::Claim::Take(const std::string& directory) {
+  if (descriptor_ >= 0) return {};
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) return {};
+  if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+    descriptor_ = descriptor;
+    return {};
+  }
+  const int failed = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (failed == EWOULDBLOCK) {
+    return Error(ErrorCode::kConflict, "another copy goes into " + directory + " just now");
+  }
+  return Error(ErrorCode::kIo, fmt::format("{}: {}", directory, std::strerror(failed)));
+}
+
 Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role) {
+  if (role == EndRole::kSource) return OpenUnclaimed(config, role);
+  Claim claim;
+  if (Status taken = claim.Take(config.storage.path); !taken) return taken.error();
+  Result<CopyEnd> end = OpenUnclaimed(config, role);
+  if (!end) return end;
+  // The first one makes the directory.
+  if (Status taken = claim.Take(config.storage.path); !taken) return taken.error();
+  end->claim_ = std::move(claim);
+  return end;
+}
+
+Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role) {
   CopyEnd end;
   if (Status free = Probe(config, role); !free) {
     if (free.error().code() != ErrorCode::kConflict) return free.error();

@@ -526,6 +526,25 @@ families.S = { aggregate = "sum" }
             self.assertIn("twice", said)
             self.assertEqual(sums_of(events(3000)), totals(target))
 
+    def test_two_copies_into_one_target_do_not_run_at_once(self):
+        source = self.source()
+        target = self.start(TO)
+        between, config = self.through(target)
+        between.decide = lambda method, _: 503 if method == "POST" else None
+        first = subprocess.Popen(self.command(source, config), stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        try:
+            eventually(lambda: any(method == "POST" for method, *_ in between.seen), "it sends")
+            for more in (), ("--state", self.folder / "other"):
+                _, said = self.copy(source, config, *more, status=1)
+                self.assertIn("another copy", said)
+        finally:
+            first.kill()
+            first.wait()
+        between.decide = lambda *_: None
+        self.copy(source, config)
+        self.check_load(target, events(3000))
+
     def test_a_second_copy_into_what_keeps_events_brings_what_is_new(self):
         source = self.source()
         target = self.start(FROM.replace("{machine}#{ts:ms}", "{ts:ms}#{machine}"))
