@@ -9,6 +9,7 @@
 
 #include "api/cell_json.h"
 #include "daemon/copy/json_slices.h"
+#include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/state_file.h"
 
 namespace tallyd {
@@ -17,15 +18,9 @@ namespace {
 struct Fetched {
   Result<bool> more = false;
   std::unique_ptr<CopiedPage> page = std::make_unique<CopiedPage>();
-  PagePlace place;  // Behind the page.
+  PagePlace place;   // Behind the page.
+  std::string lack;  // What had gone from there before the page was read.
 };
-
-Fetched FetchFrom(EventPages* pages) {
-  Fetched fetched;
-  fetched.more = pages->Next(fetched.page.get());
-  fetched.place = pages->place();
-  return fetched;
-}
 
 }  // namespace
 
@@ -65,6 +60,18 @@ Status StreamCopy::Resume(const Json& told, std::string chunk) {
   return {};
 }
 
+// Whether the source was whole from the page's time on is asked behind the page: what it forgets by
+// its rules goes while it is copied, and while a copy lies still.
+Result<std::string> StreamCopy::LackFrom(TimeUs from) const {
+  TransferLine line;
+  line.stream = plan_.stream;
+  line.from = QueryTimeText(std::max(from, asked_.time.from));
+  line.to = QueryTimeText(asked_.time.to);
+  Result<ExportPlan> plan = PlanExport(line, ends_.from);
+  if (!plan) return plan.error();
+  return std::move(plan->lack);
+}
+
 Status StreamCopy::Run(ToolProgress* progress) {
   const ChunkSender sender(ends_.to, plan_.stream, plan_.to_unit, asked_.partial);
   const auto send = [&]() -> Status {
@@ -80,12 +87,29 @@ Status StreamCopy::Run(ToolProgress* progress) {
     const auto own = OwnTimesOf(ends_.schema, plan_.stream, table.time_field);
     EventPages pages(ends_.from, {plan_.stream, table.name, plan_.from_unit, asked_.time}, place_);
     // The next page is read while this one is sent.
-    const auto fetch = [&pages] { return FetchFrom(&pages); };
+    const auto fetch = [this, &pages, is_whole = plan_.lack.empty()] {
+      Fetched fetched;
+      const TimeUs from = pages.place().at;
+      fetched.more = pages.Next(fetched.page.get());
+      fetched.place = pages.place();
+      if (!is_whole || !fetched.more || !*fetched.more) return fetched;
+      Result<std::string> lack = LackFrom(from);
+      if (lack) {
+        fetched.lack = std::move(*lack);
+      } else {
+        fetched.more = lack.error();
+      }
+      return fetched;
+    };
     std::future<Fetched> next = std::async(std::launch::async, fetch);
     while (true) {
       const Fetched fetched = next.get();
       if (!fetched.more) return fetched.more.error();
       if (!*fetched.more) break;
+      if (plan_.lack.empty() && !fetched.lack.empty()) {
+        if (!asked_.partial) return Forgotten(fetched.lack);
+        plan_.lack = fetched.lack;
+      }
       next = std::async(std::launch::async, fetch);
       place_ = fetched.place;
       Result<std::string> chunk = ChunkOf(*fetched.page, own);
@@ -99,6 +123,14 @@ Status StreamCopy::Run(ToolProgress* progress) {
     place_ = {};
   }
   return {};
+}
+
+Error StreamCopy::Forgotten(const std::string& lack) const {
+  return Error(ErrorCode::kConflict,
+               fmt::format("the source has begun to forget what was not copied yet: {}. Start anew "
+                           "from a later time (--from-time), without the file that says how far "
+                           "it was, or go on with what there is (--partial)",
+                           lack));
 }
 
 // The page in the target's spelling.

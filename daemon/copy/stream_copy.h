@@ -40,11 +40,13 @@ class StreamCopy {
 
  private:
   Json Told() const;
+  Result<std::string> LackFrom(TimeUs from) const;
+  Error Forgotten(const std::string& lack) const;
   Result<std::string> ChunkOf(const CopiedPage& page, const std::vector<OwnTime>& own);
   Status CheckEvent(const EventLine& event, const std::vector<OwnTime>& own) const;
 
   const CopyEnds& ends_;
-  const StreamPlan plan_;
+  StreamPlan plan_;
   const CopyAsked asked_;
   const std::string id_;
   const Keep keep_;

@@ -486,6 +486,25 @@ class RefusalTest(CopyTest):
         self.copy(source, target, "--from-time", "2015-01-01T00:00:00Z")
         self.check_load(target, events(3000))
 
+    def test_what_the_source_forgets_while_it_is_copied_is_told(self):
+        some = events(20_000, step=60_000)
+        source = self.source(some=some)
+        target = self.start(TO)
+        between, config = self.through(target)
+        forgetful = FROM.replace("families.F = {}", 'families.F = { max_age = "1d" }')
+
+        def decide(method, _):
+            if method == "POST" and source.toml != forgetful:
+                source.reload(forgetful).expect(200)
+
+        between.decide = decide
+        for _ in range(2):
+            _, said = self.copy(source, config, status=1)
+            self.assertIn("begun to forget", said)
+        report, _ = self.copy(source, config, "--partial", status=1)
+        self.assertIn("older than", report["streams"][0]["lack"])
+        self.check_load(target, target.events("load", scan=1, limit=100_000, table="BY_TIME"))
+
     def test_partial_copies_what_there_is_and_says_so(self):
         source = self.source(FROM.replace("families.F = {}", "families.F = { max_versions = 1 }")
                              .replace("{ts:ms}", "{ts:day}"))
