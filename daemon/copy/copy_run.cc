@@ -138,6 +138,7 @@ Status CopyRun::Begin(const CopyEnds& ends) {
   Json not_in_source = Json::array();
   Json not_in_target = Json::array();
   for (const std::string& stream : all ? in_target : line_.copy.streams) {
+    if (std::ranges::find(streams, Json(stream)) != streams.end()) continue;  // Named twice.
     if (IsIn(*there, stream)) {
       streams.push_back(stream);
     } else if (all) {
@@ -171,6 +172,14 @@ Result<CopyRun::Way> CopyRun::FindWay(const CopyEnds& ends, const std::string& s
   if (Status ready = CheckTarget(ends, stream, asked_.time); !ready) return ready.error();
   Result<StreamPlan> plan = PlanStream(ends, stream, asked_);
   if (!plan && plan.error().code() != ErrorCode::kConflict) return plan.error();
+  if (plan && plan->tables.size() > 1) {
+    if (const Table* counting = CountingTable(ends.schema, stream)) {
+      plan = Error(ErrorCode::kConflict,
+                   fmt::format("its events come in parts, out of {} and {}, and table {} of the "
+                               "target may count what stands in both twice",
+                               plan->tables[0].name, plan->tables[1].name, counting->name));
+    }
+  }
   if (!plan || !plan->lack.empty()) {
     Result<CellTables> tables = TablesForCells(ends, stream);
     if (tables) return Way(std::move(*tables));
@@ -182,7 +191,8 @@ Result<CopyRun::Way> CopyRun::FindWay(const CopyEnds& ends, const std::string& s
               plan ? plan->lack : plan.error().message(), tables.error().message(),
               plan ? "Name a time from which on the source is whole (--from-time), or copy "
                      "what there is (--partial)"
-                   : "Give the target the source's tables of it, or leave it out (--stream)"));
+                   : "Give the target the source's tables of it, and no others that add up, or "
+                     "leave it out (--stream)"));
     }
   }
   std::vector<const Table*> tables;

@@ -16,6 +16,8 @@ constexpr const char* kChunkBytes = "chunk_bytes";
 }  // namespace
 
 Result<std::optional<CopyState>> CopyStateFile::Read() const {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path_, ignored)) return Invalid(path_ + " is a directory");
   std::ifstream in(path_, std::ios::binary);
   if (!in) return std::optional<CopyState>();
   const std::string text((std::istreambuf_iterator<char>(in)), {});

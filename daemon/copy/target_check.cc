@@ -106,6 +106,14 @@ bool AddsUp(const Schema& schema, const std::string& stream) {
   return std::ranges::any_of(TablesOf(schema, stream), [](const Table* t) { return AddsUp(*t); });
 }
 
+const Table* CountingTable(const Schema& schema, const std::string& stream) {
+  for (const Table* table : TablesOf(schema, stream)) {
+    const auto sums = [](const Family& family) { return family.aggregate == Aggregate::kSum; };
+    if (table->flush_us || std::ranges::any_of(table->families, sums)) return table;
+  }
+  return nullptr;
+}
+
 Status CheckTarget(const CopyEnds& ends, const std::string& stream, const TimeRange& time) {
   if (Status same = CheckTables(ends, stream); !same) return same;
   std::vector<const Table*> adding = TablesOf(ends.schema, stream);

@@ -545,6 +545,35 @@ families.S = { aggregate = "sum" }
             self.assertIn("twice", said)
             self.assertEqual(sums_of(events(3000)), totals(target))
 
+    def test_what_stands_in_two_parts_of_an_event_is_not_counted_twice(self):
+        parts = "".join(f"""
+[tables.{name.upper()}]
+stream = "load"
+pattern = "single-timestamp"
+row_key = "{{machine}}#{{ts:ms}}"
+columns = [{{ family = "F", fields = ["{name}", "count"] }}]
+families.F = {{}}
+""" for name in ("a", "b"))
+        some = [event | {"a": 1, "b": 2} for event in events(20)]
+        for event in some:
+            del event["value"]
+        sums = TO[TO.index("[tables.SUMS]"):]
+        source = self.source(parts, some=some)
+        target = self.start(parts + sums)
+        _, said = self.copy(source, target, status=1)
+        self.assertIn("SUMS", said)
+        self.assertIn("twice", said)
+        self.assertEqual({}, totals(target))
+        # Sums of the source's own go cell by cell, and those that cannot count twice by events.
+        both = self.source(parts + sums, some=some)
+        report, _ = self.copy(both, target)
+        self.assertEqual("cells", report["streams"][0]["copied_as"])
+        self.assertEqual(sums_of(some), totals(target))
+        greatest = self.start(parts + sums.replace('"sum"', '"max"'))
+        report, _ = self.copy(source, greatest)
+        self.assertEqual(("events", True), (report["streams"][0]["copied_as"],
+                                            report["streams"][0]["verified"]))
+
     def test_two_copies_into_one_target_do_not_run_at_once(self):
         source = self.source()
         target = self.start(TO)
@@ -578,7 +607,8 @@ families.S = { aggregate = "sum" }
         source = self.source(both)
         source.write("other", events(5))
         target = self.unserved(both + FROM.replace("HISTORY", "NEW").replace('"load"', '"new"'))
-        report, _ = self.copy(source, target, "--stream", "load", "--from-time", START + 10,
+        report, _ = self.copy(source, target, "--stream", "load", "--stream", "load",
+                              "--from-time", START + 10,
                               "--to-time", START + 20)
         self.assertEqual([("load", 10)], [(one["stream"], one["events"])
                                           for one in report["streams"]])

@@ -35,6 +35,12 @@ TEST(CopyStateTest, WhatIsTornOrNoStateIsNamed) {
   file.Remove();
 }
 
+TEST(CopyStateTest, ADirectoryIsNoState) {
+  const auto read = CopyStateFile(testing::TempDir()).Read();
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message().find("is a directory"), std::string::npos);
+}
+
 TEST(CopyEndTest, ADirectoryIsKnownByWhateverPathItHas) {
   const std::filesystem::path home = testing::TempDir() + "ends-" + std::to_string(::getpid());
   std::filesystem::create_directories(home / "a");
