@@ -11,6 +11,8 @@
 namespace tallyd {
 namespace {
 
+// A power of two. Tables with more stems look for some of them anew each time.
+constexpr size_t kFoundStems = 16'384;
 // Enough to tell a share of a thousandth.
 constexpr size_t kSamples = 8 * kMaxHeatRanges;
 
@@ -81,6 +83,7 @@ uint32_t HeatTable::Find(std::string_view stem, bool is_whole) {
 
 void HeatTable::MakePartition() {
   is_partition_ = true;
+  found_.assign(kFoundStems, {});
   numbers_.clear();
   order_.resize(slots_.size());
   std::iota(order_.begin(), order_.end(), 0u);
@@ -94,9 +97,17 @@ void HeatTable::MakePartition() {
   }
 }
 
-// The last range that starts at the stem or before; the first one begins with the table.
+// Stems are known by their hashes here: two of the same would count in one range.
 uint32_t HeatTable::FindInPartition(std::string_view stem) {
   Sample(stem);
+  const uint64_t hash = StemHash()(stem);
+  Found& found = found_[hash % kFoundStems];
+  if (found.hash != hash || !found.is_set) found = {hash, SearchPartition(stem), true};
+  return found.slot;
+}
+
+// The last range that starts at the stem or before; the first one begins with the table.
+uint32_t HeatTable::SearchPartition(std::string_view stem) const {
   auto begin = order_.begin();
   auto end = order_.end();
   if (stem.starts_with(common_)) {

@@ -53,8 +53,16 @@ class HeatTable {
     size_t operator()(std::string_view stem) const;
   };
 
+  // The slot of a stem that was looked for.
+  struct Found {
+    uint64_t hash = 0;
+    uint32_t slot = 0;
+    bool is_set = false;
+  };
+
   uint32_t Find(std::string_view stem, bool is_whole);
   uint32_t FindInPartition(std::string_view stem);
+  uint32_t SearchPartition(std::string_view stem) const;
   void Sample(std::string_view stem);
   void MakePartition();
   void CutByLoad();
@@ -74,6 +82,7 @@ class HeatTable {
   std::vector<uint32_t> order_;
   std::vector<uint64_t> heads_;
   std::string common_;
+  std::vector<Found> found_;  // By the last bits of their hashes, of which the latest stays.
   std::vector<std::string> samples_;
   uint64_t sampled_of_ = 0;
   uint64_t until_sample_ = 1;
