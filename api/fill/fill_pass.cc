@@ -12,6 +12,7 @@ constexpr size_t kLeastBatchBytes = 16u << 10;
 // A batch is committed after so long, however little there is in it: what was read grows old.
 constexpr auto kLongestRead = std::chrono::milliseconds(250);
 constexpr auto kLongestScan = std::chrono::seconds(1);
+constexpr auto kPaceEvery = std::chrono::milliseconds(10);  // While nothing is committed.
 // A slice with fewer events is followed by one that is twice as long.
 constexpr uint64_t kFewEvents = 1000;
 constexpr uint64_t kManyRows = 1000;
@@ -95,6 +96,7 @@ Status FillPass::Run() {
 // behind the line, whatever comes to the source comes to the table by itself; before it lies what
 // is to be read.
 Status FillPass::BeginAnew() {
+  if (Status read = ReadSource(); !read) return read;
   std::unique_ptr<Batch> batch = store_.NewBatch();
   DeleteSpec what;
   what.cells = {wish_.from, wish_.before};
@@ -106,6 +108,70 @@ Status FillPass::BeginAnew() {
   Status committed = store_.CommitBehindLine(std::move(batch), complete);
   if (committed) record_ = ahead_;
   return committed;
+}
+
+// What goes from the table may be nowhere else but in the source: whether it can be read from there
+// is found out before. What comes while it is read needs no look: the reader would not catch up
+// with whoever writes all the time.
+Status FillPass::ReadSource() {
+  if (wish_.way == FillWay::kAdded) {
+    const Result<uint64_t> drawn = DrawLine();
+    if (!drawn) return drawn.error();
+    input_.line = *drawn;
+  }
+  const FillRecord begin = record_;
+  // Rows of an event each are small over any time, and one walk over the keys is less than many.
+  if (wish_.source->row_key.has_full_time()) record_.slice_end = record_.before;
+  while (true) {
+    const Result<bool> has_slice = NextSlice();
+    if (!has_slice) return has_slice.error();
+    if (!*has_slice) break;
+    if (Status read = ReadSlice(begin); !read) return read;
+    record_.through = record_.slice_end;
+  }
+  record_ = begin;
+  ahead_ = begin;
+  width_us_ = parts_.slice_us;
+  input_.line = 0;
+  return {};
+}
+
+Result<uint64_t> FillPass::DrawLine() {
+  std::unique_ptr<Batch> batch = store_.NewBatch();
+  batch->PutMemo(FillKey(record_.table), EncodeFill(record_));
+  uint64_t line = 0;
+  const auto complete = [&](uint64_t drawn, Batch*) { line = drawn; };
+  if (Status drawn = store_.CommitBehindLine(std::move(batch), complete); !drawn) {
+    return drawn.error();
+  }
+  return line;
+}
+
+// `told`: what whoever watches is told meanwhile.
+Status FillPass::ReadSlice(const FillRecord& told) {
+  ScanSpec spec;
+  spec.cells = {record_.through, record_.slice_end};
+  spec.ranges = KeysOf(spec.cells);
+  spec.line = input_.line;
+  spec.now = query_.now;
+  SteadyTime paced = std::chrono::steady_clock::now();
+  while (!spec.ranges.empty()) {
+    const SteadyTime opened = std::chrono::steady_clock::now();
+    const std::unique_ptr<RowScan> scan = store_.Scan(wish_.source_stored, spec);
+    SteadyTime now = opened;
+    do {
+      const Result<bool> more = scan->Next();
+      if (!more) return more.error();
+      if (!*more) return {};
+      ++slice_events_;
+      now = std::chrono::steady_clock::now();
+      if (now - paced < kPaceEvery) continue;
+      if (Status go_on = parts_.after_commit(told); !go_on) return go_on;
+      paced = std::chrono::steady_clock::now();
+    } while (now - opened < kLongestScan);
+    GoOnBehind(std::string(scan->row().key), &spec.ranges);
+  }
+  return {};
 }
 
 // False: there is none. A slice that was begun is gone on with. A long one is looked at before:
@@ -143,6 +209,7 @@ Result<bool> FillPass::HasManyRows(const TimeRange& time) const {
   spec.ranges = KeysOf(time);
   spec.cells = time;
   spec.keys_only = true;
+  spec.line = input_.line;
   spec.now = query_.now;
   const std::unique_ptr<RowScan> scan = store_.Scan(wish_.source_stored, spec);
   for (uint64_t rows = 0; rows < kManyRows; ++rows) {

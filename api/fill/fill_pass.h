@@ -7,7 +7,9 @@
 //    value may go over nothing but what was there when it was read: each batch is refused that
 //    others came before (Store::CommitUnlessTouched), and then read again from the last one that
 //    was committed on. Such batches become smaller, and by and by larger again.
-// 3. Deletes of a stream's events look for rows and then delete them: none may begin between the
+// 3. Where what the table holds goes first, all of the source is read once before: what cannot be
+//    read again is not deleted.
+// 4. Deletes of a stream's events look for rows and then delete them: none may begin between the
 //    reading and the commit (FillHooks::EnterCommit).
 //
 // One thread. What it is given outlives it.
@@ -83,6 +85,9 @@ class FillPass {
   using SteadyTime = std::chrono::steady_clock::time_point;
 
   Status BeginAnew();
+  Status ReadSource();
+  Result<uint64_t> DrawLine();
+  Status ReadSlice(const FillRecord& told);
   Result<bool> NextSlice();
   Result<bool> HasManyRows(const TimeRange& time) const;
   std::vector<KeyRange> KeysOf(const TimeRange& time) const;

@@ -1,9 +1,10 @@
 """Filling: a table that joins a stream with history, or whose rules change, becomes whole again."""
 
+import json
 import random
 import threading
 
-from tests.e2e.tallyd import E2eTest, as_dicts, eventually, ms
+from tests.e2e.tallyd import E2eTest, as_dicts, eventually, ms, run
 
 START = ms("2015-03-05T12:00")
 MINUTE = 60_000
@@ -286,3 +287,49 @@ families.T = { aggregate = "sum", bucket = "1d" }
         eventually(lambda: self.all_events(daemon, "METRIC2")[0].get("complete") is None,
                    "METRIC2 is whole")
         self.assert_whole(daemon, count=770)
+
+    def damage(self, daemon, table):
+        """Turns one bit of what is sealed of a table; the daemon is down."""
+        for path in sorted((daemon.directory / "data" / "blocks").glob("*.blocks")):
+            sound = path.read_bytes()
+            damaged = bytearray(sound)
+            damaged[len(damaged) // 3] ^= 1
+            path.write_bytes(damaged)
+            told = run("verify", "--config", daemon.config, "--format", "json")[1]
+            found = json.loads(told[told.index("{"):])["findings"]
+            if any(finding.get("table") == table for finding in found):
+                return lambda path=path, sound=sound: path.write_bytes(sound)
+            path.write_bytes(sound)
+        self.fail("nothing is sealed")
+
+    def test_a_source_that_cannot_be_read_costs_nothing(self):
+        by_day = JOINERS["new-cell"]
+        totals = '''
+[tables.TOTALS]
+stream   = "server"
+pattern  = "aggregate"
+row_key  = "{hostname}"
+columns  = [{ family = "T", fields = ["CPU/CPU1_SYS"] }]
+families.T = { aggregate = "sum", bucket = "1d" }
+'''
+        daemon = self.start(METRIC + by_day + totals)
+        daemon.write("server", server(700))
+        daemon.request("POST", "/-/settle").expect(200)
+        before = {table: daemon.rows(table, {"limit": 1000})
+                  for table in ("METRIC2", "TOTALS")}
+        daemon.stop()
+        mend = self.damage(daemon, "METRIC")
+        daemon.write_config(
+            METRIC + by_day + 'columns = [{ family = "M", rename = { "CPU/CPU1_USR" = "note", '
+            'note = "remark" } }]\n' + totals.replace('"]', '", "CPU/CPU1_USR"]'))
+        daemon.start()
+        for table, rows in before.items():
+            eventually(lambda table=table: fill_of(daemon, table).get("state") == "failed",
+                       f"{table} cannot be filled")
+            self.assertEqual(rows, daemon.rows(table, {"limit": 1000}))
+        daemon.stop()
+        mend()
+        daemon.start()
+        wait_filled(daemon)
+        wait_filled(daemon, "TOTALS")
+        self.assert_whole(daemon, count=700)
