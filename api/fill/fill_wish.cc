@@ -51,6 +51,15 @@ std::string WhyNoSource(const Table& source, const Table& table) {
   return {};
 }
 
+std::string HandKey(std::string_view table, HandChange change) {
+  return (change == HandChange::kWritten ? "hand/written/" : "hand/deleted/") + std::string(table);
+}
+
+bool WasChanged(std::string_view table, HandChange change, Store* store) {
+  const Result<std::optional<std::string>> memo = store->FindMemo(HandKey(table, change));
+  return !memo || memo->has_value();
+}
+
 class SourceFinder {
  public:
   // `had`: the table with the rules that it had, if what these wrote is to go.
@@ -93,6 +102,10 @@ class SourceFinder {
 
   void Consider(const Table& source, const TablePlan& by_fields, const TablePlan& by_event) {
     std::string why = WhyNoSource(source, *wish_.table);
+    if (why.empty() && had_ != nullptr && WasChangedByHand(source)) {
+      why = "rows of it alone were deleted or written by their keys, and " + wish_.table->name +
+            " would lose what it has of them";
+    }
     const std::optional<TimeUs> from = WholeFrom(by_fields);
     const std::optional<TimeUs> events_from = WholeFrom(by_event);
     if (why.empty() && !from) why = by_fields.reason;
@@ -111,14 +124,15 @@ class SourceFinder {
     }
   }
 
+  bool WasChangedByHand(const Table& source) const {
+    return WasChanged(source.name, HandChange::kWritten, &context_.store) ||
+           WasChanged(source.name, HandChange::kDeleted, &context_.store);
+  }
+
   ApiContext& context_;
   const Table* const had_;
   FillWish& wish_;
 };
-
-std::string HandKey(std::string_view table, HandChange change) {
-  return (change == HandChange::kWritten ? "hand/written/" : "hand/deleted/") + std::string(table);
-}
 
 // Whether a template takes the time as the value that it came as.
 bool TakesTime(const ValueTemplate& text) {
@@ -161,10 +175,7 @@ std::string WhyNotFilled(const Table& table) {
 
 // Whether somebody changed rows of it that a filling of this kind would change back.
 std::string WhyChanged(const TableInfo& stored, FillWay way, Store* store) {
-  const auto was = [&](HandChange change) {
-    const Result<std::optional<std::string>> memo = store->FindMemo(HandKey(stored.name, change));
-    return !memo || memo->has_value();
-  };
+  const auto was = [&](HandChange change) { return WasChanged(stored.name, change, store); };
   if (was(HandChange::kWritten)) return "rows of it were written by their keys, beside its events";
   if (way != FillWay::kPut && was(HandChange::kDeleted)) {
     return "rows of it alone were deleted, and would come back";
@@ -199,13 +210,18 @@ void FindSource(ApiContext& context, FillWish* wish) {
   SourceFinder(context, wish->way == FillWay::kPut ? nullptr : &had, wish).Find();
   if (wish->way != FillWay::kAdded) return;
   // A bucket is made of all of its events, those that came lately included.
-  wish->before = kNeverWhole;
+  const TimeUs lacks_before = std::exchange(wish->before, kNeverWhole);
   for (const Family& family : table.families) {
     const int64_t bucket = family.bucket_us.value_or(1);
     while (CellTime(family, wish->from) < wish->from) {
       wish->from = CellTime(family, wish->from) + bucket;
     }
   }
+  if (wish->source == nullptr || wish->from < lacks_before) return;
+  wish->why = wish->source->name + ": it has all of a bucket from " + FormatRfc3339(wish->from) +
+              " on only, as the table itself";
+  wish->source = nullptr;
+  wish->source_stored = nullptr;
 }
 
 }  // namespace
@@ -243,7 +259,8 @@ EventQuery QueryOfAll(const std::shared_ptr<const SchemaSnapshot>& snapshot, con
   query.stream = &stream;
   query.known = std::make_shared<StreamFields>(*snapshot->schema, stream, context.store);
   query.fields = std::move(fields);
-  query.now = context.clock.Now();
+  // A clock that went back does not bring back what expired before.
+  query.now = std::max(context.clock.Now(), context.store.State().retention.time);
   query.scan = true;
   return query;
 }

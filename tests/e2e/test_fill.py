@@ -3,11 +3,14 @@
 import json
 import random
 import threading
+import time
 
 from tests.e2e.tallyd import E2eTest, as_dicts, eventually, ms, run
 
 START = ms("2015-03-05T12:00")
 MINUTE = 60_000
+
+DAY = 24 * 60 * MINUTE
 
 METRIC = '''
 [tables.METRIC]
@@ -333,3 +336,40 @@ families.T = { aggregate = "sum", bucket = "1d" }
         wait_filled(daemon)
         wait_filled(daemon, "TOTALS")
         self.assert_whole(daemon, count=700)
+
+    def test_rows_that_the_source_alone_lost_stay(self):
+        by_day = JOINERS["new-cell"]
+        renamed = by_day + 'columns = [{ family = "M", rename = { "CPU/CPU1_USR" = "note" } }]\n'
+        daemon = self.start(METRIC + by_day)
+        daemon.write("server", server(100))
+        daemon.delete("/v1/tables/METRIC/rows", {"prefix": "server1"}).expect(200)
+        daemon.reload(METRIC + renamed).expect(200)
+        eventually(lambda: fill_of(daemon).get("state") in ("incomplete", "filled"),
+                   "it is found out whether METRIC2 can be filled")
+        self.assertEqual("incomplete", fill_of(daemon)["state"])
+        self.assertIn("rows of it alone", fill_of(daemon)["reason"])
+        self.assertEqual(5, len(daemon.rows("METRIC2")))
+
+    def test_an_aggregate_is_filled_once_from_a_table_that_forgets(self):
+        aged = METRIC.replace("families.METRIC = {}", 'families.METRIC = { max_age = "3d" }')
+        totals = '''
+[tables.METRIC2]
+stream   = "server"
+pattern  = "aggregate"
+row_key  = "{hostname}"
+columns  = [{ family = "T", fields = ["n"] }]
+families.T = { aggregate = "sum", bucket = "1d" }
+'''
+        daemon = self.start(aged)
+        now = int(time.time() * 1000)
+        daemon.write("server", [{"ts": now - DAY + i, "hostname": "h", "n": 1} for i in range(50)])
+        daemon.reload(aged + totals).expect(200)
+        eventually(lambda: "filled METRIC2" in daemon.log(), "METRIC2 is filled")
+        # The filler takes the tables in the file's order: what comes after has been looked at.
+        daemon.reload(aged + totals + JOINERS["new-cell"].replace("METRIC2", "METRIC3")).expect(200)
+        eventually(lambda: "filled METRIC3" in daemon.log(), "METRIC3 is filled")
+        self.assertEqual(1, daemon.log().count("filled METRIC2"))
+        self.assertEqual("incomplete", fill_of(daemon)["state"])
+        self.assertIn("bucket", fill_of(daemon)["reason"])
+        cells = daemon.cells("METRIC2", "h")["T"]["n"]
+        self.assertEqual(50, sum(cell["value"] for cell in cells))

@@ -303,6 +303,33 @@ TEST_F(FillerTest, ATableMayDecline) {
   EXPECT_TRUE(EventsIn(Ask("BY_DAY")).empty());
 }
 
+// What is older than the store keeps is gone, though a clock that went back says it is young.
+TEST_F(FillerTest, WhatIsGoneIsNotSaidToBeThereAfterTheClockWentBack) {
+  std::string aged = kMetric;
+  aged.replace(aged.find("{}"), 2, "{ max_age = \"3d\" }");
+  ASSERT_TRUE(world_.Reload(aged));
+  const int64_t start = world_.clock().now;
+  const auto event = [&](int64_t ms) {
+    const json sent = {{"ts", ms}, {"host", "h"}, {"n", 1}};
+    EXPECT_EQ(world_.Post("server", sent.dump()).status, 200u);
+  };
+  event(start / 1000 - 86'400'000);
+  world_.clock().now = start + 10 * kUsPerDay;
+  Restart(aged);
+  event(world_.clock().now / 1000);
+  ASSERT_TRUE(world_.context().store.TrustClock());
+  ASSERT_TRUE(world_.context().store.Settle());
+  const TimeUs kept_by = world_.context().store.RetentionNow();
+  EXPECT_EQ(kept_by, world_.clock().now);
+  world_.clock().now = start;
+  Restart(aged);
+  ASSERT_EQ(world_.context().store.State().retention.time, kept_by);
+  ASSERT_TRUE(world_.Reload(aged + kByDay));
+  Fill();
+  const json answer = Ask("BY_DAY", "&from=" + std::to_string(start / 1000 - 2 * 86'400'000));
+  EXPECT_TRUE(answer["plan"].contains("complete")) << answer;
+}
+
 // Random histories: tables join and change while events, corrections, late events and deletes come.
 TEST_F(FillerTest, WhateverHappensItAnswersWhatTheSourceDoes) {
   const std::string joiners[] = {kByDay,
