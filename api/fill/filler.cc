@@ -279,6 +279,15 @@ std::vector<FillState> Filler::States() const {
   return states;
 }
 
+Result<std::string> Filler::WhoNeeds(std::string_view source) const {
+  const Result<std::vector<FillRecord>> records = ReadFillRecords(parts_.context->store);
+  if (!records) return records.error();
+  for (const FillRecord& record : *records) {
+    if (record.line > 0 && !record.is_done && record.source == source) return record.table;
+  }
+  return std::string();
+}
+
 bool Filler::IsFilling(std::string_view table) const {
   const std::lock_guard lock(mutex_);
   const auto found = states_.find(std::string(table));

@@ -81,6 +81,8 @@ class Filler {
   std::vector<FillState> States() const;
   // Whether rows of it are being written that a delete of its own would not keep away.
   bool IsFilling(std::string_view table) const;
+  // The table that was emptied to be made anew from this one, and is not yet; empty: none.
+  Result<std::string> WhoNeeds(std::string_view source) const;
   // For as long as it is held nothing is written that was read before: whoever deletes events
   // holds it meanwhile.
   std::shared_lock<std::shared_mutex> HoldForDelete() { return gate_.HoldForDelete(); }

@@ -110,6 +110,15 @@ Response DeleteCells(const Request& request, ApiContext& context) {
 Response DropTable(const Request& request, ApiContext& context) {
   Result<TablePtr> table = FindForDelete(request, context, {});
   if (!table) return ProblemOf(table.error());
+  if (context.filler != nullptr) {
+    const Result<std::string> needed = context.filler->WhoNeeds((*table)->name);
+    if (!needed) return ProblemOf(needed.error());
+    if (!needed->empty()) {
+      return Problem(409, fmt::format("table {} was emptied to be filled anew from {}, and is not "
+                                      "filled yet: put {} back into the file until it is",
+                                      *needed, (*table)->name, (*table)->name));
+    }
+  }
   if (Status dropped = context.store.DropTable((*table)->name); !dropped) {
     return ProblemOf(dropped.error());
   }

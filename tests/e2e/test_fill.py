@@ -229,6 +229,7 @@ families.T = { aggregate = "sum", bucket = "1d" }
                     return
                 first += 100
                 written.append(first)
+                stop.wait(0.005)  # Leaves some of a slow machine to the filling.
 
         writer = threading.Thread(target=write)
         writer.start()

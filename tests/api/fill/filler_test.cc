@@ -183,6 +183,31 @@ TEST_F(FillerTest, ItsOwnRowsAreNotDeletedWhileItIsFilled) {
   EXPECT_EQ(world_.Call(DeleteRows, {"BY_DAY"}, "prefix=h1").status, 200u);
 }
 
+TEST_F(FillerTest, ATableFromWhichAnEmptiedOneIsFilledIsNotDropped) {
+  Write(0, 100);
+  ASSERT_TRUE(world_.Reload(std::string(kMetric) + kTotals));
+  filler_ = MakeFiller();
+  meanwhile_ = [&] {
+    if (commits_ == 10) filler_->Stop();
+  };
+  filler_->Look();
+  EXPECT_EQ(StateOf("TOTALS").kind, FillState::Kind::kFilling);
+  meanwhile_ = nullptr;
+  ASSERT_TRUE(world_.Reload(kTotals));
+  const Response refused = world_.Call(DropTable, {"METRIC"});
+  EXPECT_EQ(refused.status, 409u);
+  EXPECT_NE(refused.body.find("TOTALS was emptied to be filled anew from METRIC"),
+            std::string::npos)
+      << refused.body;
+
+  ASSERT_TRUE(world_.Reload(std::string(kMetric) + kTotals));
+  filler_ = MakeFiller();
+  Fill();
+  EXPECT_EQ(TotalOf("h0"), 20);
+  ASSERT_TRUE(world_.Reload(kTotals));
+  EXPECT_EQ(world_.Call(DropTable, {"METRIC"}).status, 200u);
+}
+
 TEST_F(FillerTest, ANewStartGoesOnWhereTheLastOneEnded) {
   Write(0, 100);
   const std::string both = std::string(kMetric) + kByDay;
