@@ -12,7 +12,7 @@ namespace {
 
 constexpr TableId kTable = 3;
 
-// Rows of the columns F:a, F:b and G:c, with integers.
+// Rows of the columns F:a, F:b and G:c, and others of F, with integers.
 class LatestMergeTest : public ::testing::Test {
  protected:
   LatestMergeTest() {
@@ -23,9 +23,13 @@ class LatestMergeTest : public ::testing::Test {
 
   using Columns = std::map<std::string, int>;
 
+  // Other columns view `name`.
   static ColumnRef RefOf(const std::string& name) {
     static const std::string a = "a", b = "b", c = "c";
-    return name == "a" ? ColumnRef{0, a} : name == "b" ? ColumnRef{0, b} : ColumnRef{1, c};
+    if (name == "c") return {1, c};
+    return {0, name == "a"   ? std::string_view(a)
+               : name == "b" ? std::string_view(b)
+                             : std::string_view(name)};
   }
 
   std::string Entry(const Columns& columns, bool by_set) {
