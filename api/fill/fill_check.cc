@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/fill/table_reading.h"
 #include "config/schema/table_rules.h"
 #include "config/values/value.h"
 
@@ -34,43 +35,11 @@ TimeUs OldestToCompare(const FillWish& wish, TimeUs now) {
   return oldest;
 }
 
-std::vector<KeyRange> KeysOf(const Table& table, TimeUnit unit, const TimeRange& time) {
-  KnownFields known;
-  known.time = time;
-  Result<KeyRanges> ranges = FindKeyRanges(table.row_key, known, unit);
-  if (!ranges || !ranges->bounded) return {KeyRange{}};
-  return std::move(ranges->ranges);
-}
-
 }  // namespace
 
 // What is read of one of the two tables.
-struct FillCheck::Side {
-  Side(ApiContext& context, const FillWish& wish, const Table& the_table, TablePtr stored)
-      : table(the_table),
-        query(InTermsOf(table, QueryOfAll(wish.snapshot, *wish.stream, context))),
-        filter(query, table, &fields) {
-    plan.table = &table;
-    plan.stored = stored;
-    input.store = &context.store;
-    input.plan = &plan;
-    input.unit = wish.stream->unit;
-    input.table = &table;
-    input.stored = std::move(stored);
-    input.fields = &fields;
-    input.filter = &filter;
-    input.counters = &counters;
-    input.stream_fields = &query.known->spellings();
-    input.now = query.now;
-  }
-
-  const Table& table;
-  EventQuery query;
-  FieldTable fields;
-  TablePlan plan;
-  EventFilter filter;
-  ScanCounters counters;
-  ScanInput input;
+struct FillCheck::Side : TableReading {
+  using TableReading::TableReading;
   std::string text;
 };
 
@@ -142,7 +111,7 @@ Status FillCheck::Compare(const TimeRange& slice) {
 Result<FillSum> FillCheck::SumOf(Side* side, const TimeRange& time) {
   FillSum sum;
   PartScan scan(side->input);
-  scan.Open(KeysOf(side->table, side->input.unit, time), time, {});
+  scan.Open(side->KeysOf(time), time, {});
   for (uint64_t parts = 1;; ++parts) {
     const Result<bool> more = scan.Next();
     if (!more) return more.error();

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/query/ask/ranges_within.h"
-
 namespace tallyd {
 namespace {
 
@@ -24,27 +22,6 @@ void GoOnBehind(const std::string& key, std::vector<KeyRange>* ranges) {
   if (!ranges->empty() && ranges->front().start <= key) ranges->front().start = key + '\0';
 }
 
-TablePlan PlanOf(const FillWish& wish) {
-  TablePlan plan;
-  plan.table = wish.source;
-  plan.stored = wish.source_stored;
-  KnownFields known;
-  known.time = {wish.from, wish.before};
-  plan.known = known;
-  return plan;
-}
-
-ScanInput InputOf(const FillWish& wish, const EventQuery& query, Store* store) {
-  ScanInput input;
-  input.store = store;
-  input.unit = wish.stream->unit;
-  input.table = wish.source;
-  input.stored = wish.source_stored;
-  input.stream_fields = &query.known->spellings();
-  input.now = query.now;
-  return input;
-}
-
 }  // namespace
 
 FillPass::FillPass(Parts parts, FillWish wish, FillRecord record)
@@ -54,19 +31,10 @@ FillPass::FillPass(Parts parts, FillWish wish, FillRecord record)
       record_(std::move(record)),
       ahead_(record_),
       width_us_(parts_.slice_us),
-      query_(InTermsOf(*wish_.source, QueryOfAll(wish_.snapshot, *wish_.stream, *parts_.context))),
-      plan_(PlanOf(wish_)),
-      filter_(query_, *wish_.source, &fields_),
-      input_([this] {
-        ScanInput input = InputOf(wish_, query_, &store_);
-        input.plan = &plan_;
-        input.fields = &fields_;
-        input.filter = &filter_;
-        input.counters = &counters_;
-        return input;
-      }()),
-      scan_(input_),
-      mapper_(*wish_.table, wish_.stored, wish_.stream->unit, fields_, query_.now, &store_),
+      source_(*parts_.context, wish_, *wish_.source, wish_.source_stored),
+      scan_(source_.input),
+      mapper_(*wish_.table, wish_.stored, wish_.stream->unit, source_.fields, source_.query.now,
+              &store_),
       // What adds itself up is in nobody's way.
       watch_(store_.WatchRows(*wish_.stored, wish_.way == FillWay::kAdded ? 0 : wish_.before)),
       most_bytes_(parts_.batch_bytes) {}
@@ -77,7 +45,7 @@ Status FillPass::Run() {
   if (wish_.way != FillWay::kPut && record_.line == 0) {
     if (Status begun = BeginAnew(); !begun) return begun;
   }
-  if (wish_.way == FillWay::kAdded) input_.line = record_.line;
+  if (wish_.way == FillWay::kAdded) source_.input.line = record_.line;
   while (true) {
     const Result<bool> has_slice = NextSlice();
     if (!has_slice) return has_slice.error();
@@ -117,7 +85,7 @@ Status FillPass::ReadSource() {
   if (wish_.way == FillWay::kAdded) {
     const Result<uint64_t> drawn = DrawLine();
     if (!drawn) return drawn.error();
-    input_.line = *drawn;
+    source_.input.line = *drawn;
   }
   const FillRecord begin = record_;
   // Rows of an event each are small over any time, and one walk over the keys is less than many.
@@ -132,7 +100,7 @@ Status FillPass::ReadSource() {
   record_ = begin;
   ahead_ = begin;
   width_us_ = parts_.slice_us;
-  input_.line = 0;
+  source_.input.line = 0;
   return {};
 }
 
@@ -151,25 +119,26 @@ Result<uint64_t> FillPass::DrawLine() {
 Status FillPass::ReadSlice(const FillRecord& told) {
   ScanSpec spec;
   spec.cells = {record_.through, record_.slice_end};
-  spec.ranges = KeysOf(spec.cells);
-  spec.line = input_.line;
-  spec.now = query_.now;
+  spec.ranges = source_.KeysOf(spec.cells);
+  spec.line = source_.input.line;
+  spec.now = source_.query.now;
   SteadyTime paced = std::chrono::steady_clock::now();
   while (!spec.ranges.empty()) {
     const SteadyTime opened = std::chrono::steady_clock::now();
     const std::unique_ptr<RowScan> scan = store_.Scan(wish_.source_stored, spec);
-    SteadyTime now = opened;
-    do {
+    std::string last;  // The row in which the time was up: it is read to its end.
+    while (last.empty() || scan->row().key == last) {
       const Result<bool> more = scan->Next();
       if (!more) return more.error();
       if (!*more) return {};
       ++slice_events_;
-      now = std::chrono::steady_clock::now();
+      const SteadyTime now = std::chrono::steady_clock::now();
+      if (last.empty() && now - opened >= kLongestScan) last = scan->row().key;
       if (now - paced < kPaceEvery) continue;
       if (Status go_on = parts_.after_commit(told); !go_on) return go_on;
       paced = std::chrono::steady_clock::now();
-    } while (now - opened < kLongestScan);
-    GoOnBehind(std::string(scan->row().key), &spec.ranges);
+    }
+    GoOnBehind(last, &spec.ranges);
   }
   return {};
 }
@@ -196,21 +165,13 @@ Result<bool> FillPass::NextSlice() {
   return true;
 }
 
-std::vector<KeyRange> FillPass::KeysOf(const TimeRange& time) const {
-  KnownFields known;
-  known.time = time;
-  Result<KeyRanges> ranges = FindKeyRanges(wish_.source->row_key, known, wish_.stream->unit);
-  if (!ranges || !ranges->bounded) return {KeyRange{}};
-  return std::move(ranges->ranges);
-}
-
 Result<bool> FillPass::HasManyRows(const TimeRange& time) const {
   ScanSpec spec;
-  spec.ranges = KeysOf(time);
+  spec.ranges = source_.KeysOf(time);
   spec.cells = time;
   spec.keys_only = true;
-  spec.line = input_.line;
-  spec.now = query_.now;
+  spec.line = source_.input.line;
+  spec.now = source_.query.now;
   const std::unique_ptr<RowScan> scan = store_.Scan(wish_.source_stored, spec);
   for (uint64_t rows = 0; rows < kManyRows; ++rows) {
     const Result<bool> more = scan->Next();
@@ -221,7 +182,7 @@ Result<bool> FillPass::HasManyRows(const TimeRange& time) const {
 
 void FillPass::OpenScan() {
   const TimeRange slice{record_.through, record_.slice_end};
-  std::vector<KeyRange> keys = KeysOf(slice);
+  std::vector<KeyRange> keys = source_.KeysOf(slice);
   if (!record_.row.empty()) GoOnBehind(record_.row, &keys);
   deletes_ = parts_.gate->Deletes();
   watch_->Restart();
@@ -244,7 +205,7 @@ Result<bool> FillPass::ReadSome() {
       start - opened_ > kLongestScan || parts_.gate->HasMore(deletes_) || watch_->WasAnyTouched();
   if (is_open_ && is_old) CloseScan();
   if (!is_open_) OpenScan();
-  const TimeUs expires_by = std::min(query_.now, store_.RetentionNow());
+  const TimeUs expires_by = std::min(source_.query.now, store_.RetentionNow());
   while (true) {
     if (!has_part_) {
       const Result<bool> more = scan_.Next();

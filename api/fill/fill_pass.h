@@ -30,6 +30,7 @@
 #include "api/fill/event_mapper.h"
 #include "api/fill/fill_record.h"
 #include "api/fill/fill_wish.h"
+#include "api/fill/table_reading.h"
 #include "api/query/scan/part_scan.h"
 
 namespace tallyd {
@@ -90,7 +91,6 @@ class FillPass {
   Status ReadSlice(const FillRecord& told);
   Result<bool> NextSlice();
   Result<bool> HasManyRows(const TimeRange& time) const;
-  std::vector<KeyRange> KeysOf(const TimeRange& time) const;
   void OpenScan();
   Result<bool> ReadSome();
   void TakePart(TimeUs expires_by);
@@ -105,12 +105,7 @@ class FillPass {
   int64_t width_us_;   // Of a slice.
   uint64_t slice_events_ = 0;
 
-  const EventQuery query_;
-  FieldTable fields_;
-  TablePlan plan_;
-  EventFilter filter_;
-  ScanCounters counters_;
-  ScanInput input_;
+  TableReading source_;
   PartScan scan_;
   EventMapper mapper_;
   const std::shared_ptr<RowWatch> watch_;

@@ -1,0 +1,37 @@
+#include "api/fill/table_reading.h"
+
+#include <utility>
+
+namespace tallyd {
+
+TableReading::TableReading(ApiContext& context, const FillWish& wish, const Table& the_table,
+                           TablePtr stored)
+    : table(the_table),
+      query(InTermsOf(table, QueryOfAll(wish.snapshot, *wish.stream, context))),
+      filter(query, table, &fields) {
+  plan.table = &table;
+  plan.stored = stored;
+  KnownFields known;
+  known.time = {wish.from, wish.before};
+  plan.known = known;
+  input.store = &context.store;
+  input.plan = &plan;
+  input.unit = wish.stream->unit;
+  input.table = &table;
+  input.stored = std::move(stored);
+  input.fields = &fields;
+  input.filter = &filter;
+  input.counters = &counters;
+  input.stream_fields = &query.known->spellings();
+  input.now = query.now;
+}
+
+std::vector<KeyRange> TableReading::KeysOf(const TimeRange& time) const {
+  KnownFields known;
+  known.time = time;
+  Result<KeyRanges> ranges = FindKeyRanges(table.row_key, known, input.unit);
+  if (!ranges || !ranges->bounded) return {KeyRange{}};
+  return std::move(ranges->ranges);
+}
+
+}  // namespace tallyd

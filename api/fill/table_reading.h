@@ -1,0 +1,36 @@
+// TableReading: what it takes to read the events of a table, the source of a filling or the one
+// that is filled, for those who scan it slice by slice (api/query/scan): every event of the stream
+// with every field that the table gives back, as of one moment.
+#ifndef TALLYD_API_FILL_TABLE_READING_H_
+#define TALLYD_API_FILL_TABLE_READING_H_
+
+#include <vector>
+
+#include "api/fill/fill_wish.h"
+#include "api/query/ask/event_query.h"
+#include "api/query/scan/part_scan.h"
+#include "config/schema/key_ranges.h"
+
+namespace tallyd {
+
+// Its members view each other. The wish and the context outlive it.
+struct TableReading {
+  TableReading(ApiContext& context, const FillWish& wish, const Table& the_table, TablePtr stored);
+  TableReading(const TableReading&) = delete;
+  TableReading& operator=(const TableReading&) = delete;
+
+  // Where the rows are that have events of this time; all of it where the key does not tell.
+  std::vector<KeyRange> KeysOf(const TimeRange& time) const;
+
+  const Table& table;
+  const EventQuery query;
+  FieldTable fields;
+  TablePlan plan;
+  EventFilter filter;
+  ScanCounters counters;
+  ScanInput input;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_FILL_TABLE_READING_H_
