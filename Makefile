@@ -1,5 +1,7 @@
 # The commands of README.md. Each sets up what it needs: Debian packages, CMake, the build.
 JOBS ?= $(shell nproc)
+# Half of the time a test waits: for fsync, for a process, for a clock.
+TESTS ?= $(shell expr 2 \* $(JOBS))
 BUILD = build
 ASAN = build/asan
 SEQUENCES ?= 20000
@@ -30,12 +32,12 @@ build: $(BUILD)/build.ninja
 test: $(BUILD)/build.ninja
 	@.ci/setup test
 	@ninja -C $(BUILD) -j $(JOBS)
-	@ctest --preset release -j $(JOBS)
+	@ctest --preset release -j $(TESTS)
 
 asan-test: $(ASAN)/build.ninja
 	@.ci/setup test
 	@ninja -C $(ASAN) -j $(JOBS)
-	@ctest --preset asan -j $(JOBS)
+	@ctest --preset asan -j $(TESTS)
 
 # Each run takes every JOBS-th case.
 torture-bits: $(BUILD)/build.ninja
