@@ -3,16 +3,13 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tallyd {
 namespace {
 
 uint64_t HashColumn(const ColumnRef& column) {
   return XXH3_64bits_withSeed(column.qualifier.data(), column.qualifier.size(), column.family);
-}
-
-bool AllPresent(std::span<const Value> values) {
-  return std::none_of(values.begin(), values.end(), [](const Value& v) { return v.is_null(); });
 }
 
 }  // namespace
@@ -73,14 +70,15 @@ std::vector<std::shared_ptr<RowWatch>> RowWatches::All() {
 
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
                       const ColumnSet& set, std::span<const Value> values) {
-  if (AllPresent(values)) {
-    puts_.push_back(
-        {RowNumber(table, row_key), table.mode, time, &set, hashes_.size(), values.size()});
-    return;
+  const size_t first = present_.size();
+  present_.resize(first + (values.size() + 63) / 64);
+  size_t cells = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool present = !values[i].is_null();
+    present_[first + i / 64] |= uint64_t{present} << i % 64;
+    cells += present;
   }
-  std::vector<ColumnRef> columns;
-  for (const Column& column : set.columns) columns.push_back(column.ref());
-  AddHashed(table, row_key, time, columns, values);
+  if (cells > 0) puts_.push_back({RowNumber(table, row_key), table.mode, time, &set, first, cells});
 }
 
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
@@ -117,20 +115,33 @@ uint64_t BatchCounts::CountGroup(std::span<const Put* const> puts) const {
   }
   const ColumnSet* set = puts[0]->set;
   if (set && std::all_of(puts.begin(), puts.end(), [&](const Put* p) { return p->set == set; })) {
-    return puts[0]->cells;
+    return CountOfSet(puts);
   }
   std::vector<uint64_t> distinct;
   for (const Put* put : puts) {
     if (put->set) {
-      for (const Column& column : put->set->columns) distinct.push_back(HashColumn(column.ref()));
+      for (size_t i = 0; i < put->set->columns.size(); ++i) {
+        if (HasColumn(*put, i)) distinct.push_back(HashColumn(put->set->columns[i].ref()));
+      }
     } else {
-      const auto first = hashes_.begin() + static_cast<std::ptrdiff_t>(put->first_hash);
+      const auto first = hashes_.begin() + static_cast<std::ptrdiff_t>(put->first);
       distinct.insert(distinct.end(), first, first + static_cast<std::ptrdiff_t>(put->cells));
     }
   }
   std::sort(distinct.begin(), distinct.end());
   const auto end = std::unique(distinct.begin(), distinct.end());
   return static_cast<uint64_t>(end - distinct.begin());
+}
+
+// All are of one set.
+uint64_t BatchCounts::CountOfSet(std::span<const Put* const> puts) const {
+  uint64_t cells = 0;
+  for (size_t word = 0; word < (puts[0]->set->columns.size() + 63) / 64; ++word) {
+    uint64_t any = 0;
+    for (const Put* put : puts) any |= present_[put->first + word];
+    cells += static_cast<uint64_t>(std::popcount(any));
+  }
+  return cells;
 }
 
 uint64_t BatchCounts::cells() const {

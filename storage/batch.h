@@ -121,19 +121,24 @@ class BatchCounts {
     uint32_t row = 0;
     TableMode mode = TableMode::kHistory;
     TimeUs time = 0;
-    const ColumnSet* set = nullptr;  // Only when every value is present; else hashes_ tells.
-    size_t first_hash = 0;
+    const ColumnSet* set = nullptr;  // Null: hashes_ tells the columns.
+    size_t first = 0;                // In hashes_; in present_ where there is a set.
     size_t cells = 0;
   };
 
   uint32_t RowNumber(const TableInfo& table, std::string_view row_key);
   void AddHashed(const TableInfo& table, std::string_view row_key, TimeUs time,
                  std::span<const ColumnRef> columns, std::span<const Value> values);
+  bool HasColumn(const Put& put, size_t column) const {
+    return (present_[put.first + column / 64] >> column % 64 & 1) != 0;
+  }
   uint64_t CountGroup(std::span<const Put* const> puts) const;
+  uint64_t CountOfSet(std::span<const Put* const> puts) const;
 
   boost::unordered_flat_map<RowHash, uint32_t> rows_;
   std::vector<Put> puts_;
   std::vector<uint64_t> hashes_;
+  std::vector<uint64_t> present_;  // By column of a set a bit.
 };
 
 // RowWatch: what was written to a table since somebody looked at it, for whoever writes there what

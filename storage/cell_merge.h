@@ -1,6 +1,7 @@
 // CellMerge: which of the cells that were written to one row count. The one place that says which
 // of two writes to a cell wins, that those of an aggregate family are folded instead, and which
-// cells a family's rules give up; readers, sealing, latest rows and previews all ask it.
+// cells a family's rules give up; readers, sealing and previews all ask it. (What layers of a
+// latest row cover of each other, LayerFold knows: they have no versions and nothing to fold.)
 //
 //   CellMerge merge(CellMerge::Versions::kAll);
 //   merge.BeginRow();

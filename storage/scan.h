@@ -158,11 +158,14 @@ struct ColumnData {
   }
 };
 
-// The values of one column in the entries of a run: data->At(begin + i) is that of entry i.
+// The values of one column in a run: data->At(begin + i) has the time times[i]. These are the times
+// of the run's entries that have the column, which is at least one.
 struct RunColumn {
   ColumnRef column;
   const ColumnData* data = nullptr;
   uint32_t begin = 0;
+  std::span<const TimeUs> times;
+  bool times_ascend = false;  // Each is greater than the one before it; else nobody knows.
 };
 
 // How the keys of neighbouring entries differ by nothing but their time: the key of each is its
@@ -175,10 +178,9 @@ enum class KeyTime : uint8_t {
   kReverseMs = 4,  // 19 digits, 2^63 - 1 - ms
 };
 
-// Entries whose row keys differ by nothing but the time that is written into them, if at all, and
-// that have the same columns. Entry i has the time times[i] and a value in every column of
-// `columns`, which are those that the spec selects, in no particular order. Valid until the scan
-// moves.
+// Entries whose row keys differ by nothing but the time that is written into them, if at all.
+// Entry i has the time times[i]. `columns` are those that the spec selects and some of the entries
+// have, in no particular order. Valid until the scan moves.
 struct ColumnRun {
   std::string_view first_key;  // Of the first and the last entry. All keys between them differ from
   std::string_view last_key;   // these in the digits of their time only (KeyTime).

@@ -4,25 +4,41 @@
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <map>
+#include <numeric>
+#include <tuple>
 #include <vector>
 
+#include "storage/blocks/block_limits.h"
+#include "storage/blocks/block_sequences.h"
+#include "storage/blocks/block_times.h"
 #include "storage/blocks/column_block.h"
 #include "storage/blocks/column_codec.h"
+#include "storage/blocks/column_lists.h"
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/key_runs.h"
 
 namespace tallyd {
 namespace {
 
-// A full block: what makes reading one cell of it costly, or itself hard to hold.
-constexpr size_t kFullEntries = 2048;
-constexpr size_t kFullCells = 512u << 10;
-constexpr size_t kFullTextBytes = 1u << 20;
-constexpr size_t kFullShapes = 256;
-constexpr size_t kFullColumns = 4096;
 // Blocks of changing columns must not keep the buffers of all that ever occurred.
 constexpr size_t kKeptColumns = 1024;
+
+constexpr uint32_t kUnknown = std::numeric_limits<uint32_t>::max();
+
+// Looked up by ColumnRef, without a copy of the name.
+struct NameHash {
+  using is_transparent = void;
+  size_t operator()(const ColumnRef& c) const {
+    return std::hash<std::string_view>()(c.qualifier) * 31 + c.family;
+  }
+  size_t operator()(const Column& c) const { return (*this)(c.ref()); }
+};
+struct NameEqual {
+  using is_transparent = void;
+  bool operator()(const Column& a, const Column& b) const { return a == b; }
+  bool operator()(const ColumnRef& a, const Column& b) const { return a == b.ref(); }
+  bool operator()(const Column& a, const ColumnRef& b) const { return a.ref() == b; }
+};
 
 }  // namespace
 
@@ -31,41 +47,46 @@ struct BlockBuilder::Impl {
     Column name;
     ColumnBuffer values;
   };
-  // A list of columns that came under one identity.
+  // A list of columns that came under one identity. Those that had no value yet are unknown.
   struct Known {
     std::vector<uint32_t> columns;
-    uint32_t shape = 0;
+    uint32_t list = kUnknown;
   };
 
   void Clear();
-  Known* Find(std::span<const ColumnRef> names, const void* identity);
+  size_t FullAt() const {
+    return tallyd::FullAt(times.size(), keys.runs(), lists.cells() + text_bytes);
+  }
+  Known* Find(size_t size, const void* identity);
   uint32_t ColumnOf(const ColumnRef& name);
-  uint32_t ShapeOf(const std::vector<uint32_t>& columns);
-  void Add(const EntryId& entry, Known* list, std::span<const Value> values);
-  std::string EncodeSchema() const;
-  int64_t TimeUnit() const;
-  void EncodeSequences();
+  template <class NameAt>
+  void Add(const EntryId& entry, Known* known, std::span<const Value> values, const NameAt& name);
+  bool AddColumnsOfRun(const RunEntries& entries, std::span<const BlockColumn> run);
+  void AddCells(uint32_t entry, const EntryColumns& of);
+  void AddKeysOfRun(const KeyRun& run, const RunEntries& entries);
+  void AddListsOfRun(const RunEntries& entries, std::span<const BlockColumn> run);
+  void EncodeColumns(std::span<const uint32_t> order, std::span<const Presence> presences,
+                     std::string* sizes);
+  std::string EncodeSchema(std::span<const uint32_t> order, bool with_shapes) const;
+  std::vector<uint32_t> Order(bool by_name) const;
   void Encode();
 
   std::vector<OfColumn> columns;  // The first column_count are in use.
   uint32_t column_count = 0;
-  std::map<std::pair<FamilyId, std::string>, uint32_t> column_numbers;
-  std::vector<std::vector<uint32_t>> shapes;
-  std::map<std::vector<uint32_t>, uint32_t> shape_numbers;
+  boost::unordered_flat_map<Column, uint32_t, NameHash, NameEqual> column_numbers;
+  ColumnLists lists;
   boost::unordered_flat_map<const void*, Known> known;
   const void* last_identity = nullptr;
   Known* last_known = nullptr;
   Known unnamed;
-  std::vector<uint32_t> present;
+  std::vector<uint32_t> present;  // Columns of the entry at hand.
 
   KeyRunBuilder keys;
   std::vector<int64_t> times;
-  std::vector<int64_t> entry_shapes;
   std::vector<uint64_t> sequences;
   std::string first_key;
   std::string last_key;
   uint32_t rows = 0;
-  size_t cells = 0;
   size_t text_bytes = 0;
 
   std::string head;
@@ -81,9 +102,13 @@ bool BlockBuilder::empty() const { return impl_->times.empty(); }
 
 bool BlockBuilder::IsFull() const {
   const Impl& impl = *impl_;
-  return impl.times.size() >= kFullEntries || impl.cells >= kFullCells ||
+  return impl.times.size() >= impl.FullAt() || impl.lists.cells() >= kFullCells ||
          impl.text_bytes + impl.keys.bytes() >= kFullTextBytes ||
-         impl.shapes.size() >= kFullShapes || impl.column_count >= kFullColumns;
+         impl.column_count >= kFullColumns || impl.lists.AreTooMany(impl.column_count);
+}
+
+bool BlockBuilder::TakesColumns(size_t more) const {
+  return impl_->column_count + more <= kFullColumns;
 }
 
 bool BlockBuilder::ContinuesLast(std::string_view row_key, TimeUs time) const {
@@ -93,56 +118,41 @@ bool BlockBuilder::ContinuesLast(std::string_view row_key, TimeUs time) const {
 
 void BlockBuilder::Add(const EntryId& entry, std::span<const ColumnRef> columns,
                        std::span<const Value> values, const void* identity) {
-  impl_->Add(entry, impl_->Find(columns, identity), values);
+  impl_->Add(entry, impl_->Find(columns.size(), identity), values,
+             [&](size_t i) { return columns[i]; });
 }
 
 void BlockBuilder::Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values) {
-  if (impl_->last_identity != &set && !impl_->known.contains(&set)) {
-    std::vector<ColumnRef> names;
-    for (const Column& column : set.columns) names.push_back(column.ref());
-    impl_->Find(names, &set);
-  }
-  impl_->Add(entry, impl_->Find({}, &set), values);
+  impl_->Add(entry, impl_->Find(set.columns.size(), &set), values,
+             [&](size_t i) { return set.columns[i].ref(); });
 }
 
-BlockBuilder::Impl::Known* BlockBuilder::Impl::Find(std::span<const ColumnRef> names,
-                                                    const void* identity) {
-  if (identity != nullptr && identity == last_identity) return last_known;
-  if (identity != nullptr) {
-    const auto found = known.find(identity);
-    if (found != known.end()) {
-      last_identity = identity;
-      last_known = &found->second;
-      return last_known;
-    }
-  }
-  Known fresh;
-  for (const ColumnRef& name : names) fresh.columns.push_back(ColumnOf(name));
-  fresh.shape = kNoShape;
+BlockBuilder::Impl::Known* BlockBuilder::Impl::Find(size_t size, const void* identity) {
   if (identity == nullptr) {
-    unnamed = std::move(fresh);
+    unnamed.columns.assign(size, kUnknown);
+    unnamed.list = kUnknown;
     return &unnamed;
   }
-  last_identity = nullptr;  // The map may move what last_known points to.
-  return &known.emplace(identity, std::move(fresh)).first->second;
+  if (identity == last_identity) return last_known;
+  const auto [place, is_new] = known.try_emplace(identity);
+  if (is_new) place->second.columns.assign(size, kUnknown);
+  last_identity = identity;
+  last_known = &place->second;  // Until the next one is new.
+  return last_known;
 }
 
 uint32_t BlockBuilder::Impl::ColumnOf(const ColumnRef& name) {
-  const auto [place, is_new] =
-      column_numbers.try_emplace({name.family, std::string(name.qualifier)}, column_count);
-  if (!is_new) return place->second;
+  const auto found = column_numbers.find(name);
+  if (found != column_numbers.end()) return found->second;
   if (column_count == columns.size()) columns.emplace_back();
   columns[column_count].name = {name.family, std::string(name.qualifier)};
+  column_numbers.emplace(columns[column_count].name, column_count);
   return column_count++;
 }
 
-uint32_t BlockBuilder::Impl::ShapeOf(const std::vector<uint32_t>& of) {
-  const auto [place, is_new] = shape_numbers.try_emplace(of, static_cast<uint32_t>(shapes.size()));
-  if (is_new) shapes.push_back(of);
-  return place->second;
-}
-
-void BlockBuilder::Impl::Add(const EntryId& entry, Known* list, std::span<const Value> values) {
+template <class NameAt>
+void BlockBuilder::Impl::Add(const EntryId& entry, Known* list, std::span<const Value> values,
+                             const NameAt& name) {
   size_t absent = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& value = values[i];
@@ -150,70 +160,139 @@ void BlockBuilder::Impl::Add(const EntryId& entry, Known* list, std::span<const 
       ++absent;
       continue;
     }
+    uint32_t& column = list->columns[i];
+    if (column == kUnknown) column = ColumnOf(name(i));
     if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
-    columns[list->columns[i]].values.Add(value);
+    columns[column].values.Add(value);
   }
-  uint32_t shape = list->shape;
-  if (absent > 0) {
+  uint32_t number = absent == 0 ? list->list : kUnknown;
+  if (number == kUnknown) {
     present.clear();
     for (size_t i = 0; i < values.size(); ++i) {
       if (!values[i].is_null()) present.push_back(list->columns[i]);
     }
-    shape = ShapeOf(present);
-  } else if (shape == kNoShape) {
-    shape = ShapeOf(list->columns);
-    list->shape = shape;
+    number = lists.NumberOf(present);
   }
+  if (absent == 0) list->list = number;
   if (times.empty()) first_key.assign(entry.row_key);
-  if (times.empty() || last_key != entry.row_key) ++rows;
-  last_key.assign(entry.row_key);
-  keys.Add(entry.row_key, entry.time);
+  if (times.empty() || last_key != entry.row_key) {
+    ++rows;
+    last_key.assign(entry.row_key);
+    keys.Add(entry.row_key, entry.time);
+  } else {
+    keys.AddAgain(entry.row_key, entry.time);
+  }
   times.push_back(entry.time);
   sequences.push_back(entry.sequence);
-  entry_shapes.push_back(shape);
-  cells += values.size() - absent;
+  lists.AddEntries(number, 1);
 }
 
-size_t BlockBuilder::room() const { return IsFull() ? 0 : kFullEntries - impl_->times.size(); }
+size_t BlockBuilder::room() const { return IsFull() ? 0 : impl_->FullAt() - impl_->times.size(); }
 
 void BlockBuilder::AddRun(const KeyRun& run, const RunEntries& entries,
-                          std::span<const RunColumn> columns) {
+                          std::span<const BlockColumn> columns) {
   Impl& impl = *impl_;
-  const std::span<const TimeUs> run_times = entries.times;
-  std::vector<uint32_t>& shape = impl.present;
-  shape.clear();
-  for (const RunColumn& column : columns) {
-    shape.push_back(impl.ColumnOf(column.column));
-    ColumnBuffer& values = impl.columns[shape.back()].values;
-    const size_t before = values.text_bytes();
-    values.AddRange(*column.data, column.begin, run_times.size());
-    impl.text_bytes += values.text_bytes() - before;
+  if (impl.AddColumnsOfRun(entries, columns)) {
+    std::erase(impl.present, kUnknown);
+    impl.lists.AddEntries(impl.lists.NumberOf(impl.present), entries.times.size());
+  } else {
+    impl.AddListsOfRun(entries, columns);
   }
-  std::string first;
-  RenderKey(run, run_times.front(), &first);
-  if (impl.times.empty()) impl.first_key = first;
-  if (impl.times.empty() || impl.last_key != first) ++impl.rows;
-  for (size_t i = 1; i < run_times.size(); ++i) {
-    if (!SameKeyTime(run.time, run_times[i - 1], run_times[i])) ++impl.rows;
-  }
-  RenderKey(run, run_times.back(), &impl.last_key);
-  impl.keys.AddRun(run, static_cast<uint32_t>(run_times.size()));
-  impl.times.insert(impl.times.end(), run_times.begin(), run_times.end());
-  impl.sequences.insert(impl.sequences.end(), entries.sequences.begin(), entries.sequences.end());
-  impl.entry_shapes.insert(impl.entry_shapes.end(), run_times.size(), impl.ShapeOf(shape));
-  impl.cells += run_times.size() * columns.size();
+  impl.AddKeysOfRun(run, entries);
 }
 
-std::string BlockBuilder::Impl::EncodeSchema() const {
-  std::string text;
-  for (uint32_t i = 0; i < column_count; ++i) {
-    PutVarint(&text, columns[i].name.family);
-    PutString(&text, columns[i].name.qualifier);
+size_t BlockBuilder::AddRun(const KeyRun& run, const RunEntries& entries,
+                            std::span<const EntryColumns> columns) {
+  size_t count = 0;
+  do {
+    impl_->AddCells(static_cast<uint32_t>(entries.first + count), columns[count]);
+  } while (++count < columns.size() && !IsFull());
+  impl_->AddKeysOfRun(run, entries.First(count));
+  return count;
+}
+
+void BlockBuilder::Impl::AddCells(uint32_t entry, const EntryColumns& of) {
+  Known* const list = Find(of.columns.size(), of.identity);
+  for (size_t i = 0; i < of.columns.size(); ++i) {
+    uint32_t& column = list->columns[i];
+    if (column == kUnknown) column = ColumnOf(of.columns[i].name);
+    const Value value = of.columns[i].data->At(of.columns[i].PlaceOf(entry));
+    if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
+    columns[column].values.Add(value);
   }
-  for (const std::vector<uint32_t>& shape : shapes) {
-    PutVarint(&text, shape.size());
+  if (list->list == kUnknown) list->list = lists.NumberOf(list->columns);
+  lists.AddEntries(list->list, 1);
+}
+
+void BlockBuilder::Impl::AddKeysOfRun(const KeyRun& run, const RunEntries& entries) {
+  const std::span<const TimeUs> run_times = entries.times;
+  std::string first;
+  RenderKey(run, run_times.front(), &first);
+  if (times.empty()) first_key = first;
+  if (times.empty() || last_key != first) ++rows;
+  for (size_t i = 1; i < run_times.size(); ++i) {
+    if (!SameKeyTime(run.time, run_times[i - 1], run_times[i])) ++rows;
+  }
+  RenderKey(run, run_times.back(), &last_key);
+  keys.AddRun(run, static_cast<uint32_t>(run_times.size()));
+  times.insert(times.end(), run_times.begin(), run_times.end());
+  sequences.insert(sequences.end(), entries.sequences.begin(), entries.sequences.end());
+}
+
+// Sets `present` to the numbers of the columns; unknown where no entry has it. True: all entries
+// have the same of them.
+bool BlockBuilder::Impl::AddColumnsOfRun(const RunEntries& entries,
+                                         std::span<const BlockColumn> run) {
+  const auto end = static_cast<uint32_t>(entries.first + entries.times.size());
+  present.clear();
+  bool is_whole = true;
+  for (const BlockColumn& column : run) {
+    const uint32_t begin = column.PlaceOf(entries.first);
+    const uint32_t count = column.PlaceOf(end) - begin;
+    present.push_back(count > 0 ? ColumnOf(column.name) : kUnknown);
+    if (count == 0) continue;
+    ColumnBuffer& values = columns[present.back()].values;
+    const size_t before = values.text_bytes();
+    values.AddRange(*column.data, begin, count);
+    text_bytes += values.text_bytes() - before;
+    is_whole = is_whole && count == entries.times.size();
+  }
+  return is_whole;
+}
+
+void BlockBuilder::Impl::AddListsOfRun(const RunEntries& entries,
+                                       std::span<const BlockColumn> run) {
+  std::vector<uint32_t> list;
+  for (size_t i = 0; i < entries.times.size(); ++i) {
+    list.clear();
+    for (size_t c = 0; c < run.size(); ++c) {
+      if (run[c].Has(static_cast<uint32_t>(entries.first + i))) list.push_back(present[c]);
+    }
+    lists.AddEntries(lists.NumberOf(list), 1);
+  }
+}
+
+// The columns as they came, or by their names.
+std::vector<uint32_t> BlockBuilder::Impl::Order(bool by_name) const {
+  std::vector<uint32_t> order(column_count);
+  std::iota(order.begin(), order.end(), uint32_t{0});
+  if (!by_name) return order;
+  std::ranges::sort(
+      order, [&](uint32_t a, uint32_t b) { return ComesBefore(columns[a].name, columns[b].name); });
+  return order;
+}
+
+std::string BlockBuilder::Impl::EncodeSchema(std::span<const uint32_t> order,
+                                             bool with_shapes) const {
+  std::string text;
+  for (const uint32_t column : order) {
+    PutVarint(&text, columns[column].name.family);
+    PutString(&text, columns[column].name.qualifier);
+  }
+  for (size_t i = 0; with_shapes && i < lists.size(); ++i) {
+    PutVarint(&text, lists[i].size());
     uint32_t before = 0;
-    for (const uint32_t column : shape) {
+    for (const uint32_t column : lists[i]) {
       PutVarint(&text, ZigZag(static_cast<int64_t>(column) - before));
       before = column + 1;
     }
@@ -223,74 +302,53 @@ std::string BlockBuilder::Impl::EncodeSchema() const {
   return schema;
 }
 
-// The largest unit that divides all times.
-int64_t BlockBuilder::Impl::TimeUnit() const {
-  int64_t unit = kTimeUnits[0];
-  for (const int64_t candidate : kTimeUnits) {
-    if (std::all_of(times.begin(), times.end(),
-                    [&](int64_t time) { return time % candidate == 0; })) {
-      unit = candidate;
-    }
+// Streams, in this order; each begins with its column's presence, where that is given.
+void BlockBuilder::Impl::EncodeColumns(std::span<const uint32_t> order,
+                                       std::span<const Presence> presences, std::string* sizes) {
+  streams.clear();
+  for (const uint32_t column : order) {
+    const size_t begin = streams.size();
+    streams.append(kChecksumBytes, '\0');
+    if (!presences.empty()) AppendPresence(presences[column], &streams);
+    columns[column].values.Encode(&streams);
+    const std::string_view data = std::string_view(streams).substr(begin + kChecksumBytes);
+    EncodeU32(streams.data() + begin, BlockChecksum(data));
+    PutVarint(sizes, streams.size() - begin);
   }
-  return unit;
-}
-
-// Few differ in a block, each that of a sealed head: entries have their places in a list of them.
-void BlockBuilder::Impl::EncodeSequences() {
-  std::vector<uint64_t> distinct(sequences);
-  std::sort(distinct.begin(), distinct.end());
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  PutVarint(&sections, distinct.size());
-  uint64_t before = 0;
-  for (const uint64_t sequence : distinct) {
-    PutVarint(&sections, sequence - before);
-    before = sequence;
-  }
-  if (distinct.size() == 1) return;
-  std::vector<int64_t> places;
-  places.reserve(sequences.size());
-  for (const uint64_t sequence : sequences) {
-    const auto place = std::lower_bound(distinct.begin(), distinct.end(), sequence);
-    places.push_back(place - distinct.begin());
-  }
-  AppendInts(places, &sections);
 }
 
 // Head: version, counts, sizes of the sections and of the columns' streams, sections, checksum.
 void BlockBuilder::Impl::Encode() {
-  streams.clear();
+  std::span<const Presence> presences;
+  if (lists.size() > 1) presences = lists.Presences(column_count);
+  const bool by_presence = !presences.empty() && lists.AreLargerThan(presences);
+  if (!by_presence) presences = {};
+  const std::vector<uint32_t> order = Order(by_presence);
   std::string sizes;
-  for (uint32_t i = 0; i < column_count; ++i) {
-    const size_t begin = streams.size();
-    streams.append(kChecksumBytes, '\0');
-    columns[i].values.Encode(&streams);
-    const std::string_view data = std::string_view(streams).substr(begin + kChecksumBytes);
-    EncodeU32(streams.data() + begin, BlockChecksum(data));
-    PutVarint(&sizes, streams.size() - begin);
-  }
-  head.assign(1, static_cast<char>(kBlockVersion));
+  EncodeColumns(order, presences, &sizes);
+  head.assign(1, static_cast<char>(by_presence ? kPresenceVersion : kShapesVersion));
   PutVarint(&head, times.size());
   PutVarint(&head, column_count);
-  PutVarint(&head, shapes.size());
+  PutVarint(&head, by_presence ? 0 : lists.size());
   sections.clear();
   size_t begin = 0;
   const auto end_section = [&] {
     PutVarint(&head, sections.size() - begin);
     begin = sections.size();
   };
-  sections.append(EncodeSchema());
+  sections.append(EncodeSchema(order, !by_presence));
   end_section();
   keys.Encode(&sections);
   end_section();
-  const int64_t unit = TimeUnit();
+  const int64_t unit = TimeUnitOf(times);
   for (int64_t& time : times) time /= unit;
   PutVarint(&sections, static_cast<uint64_t>(unit));
   AppendInts(times, &sections);
   for (int64_t& time : times) time *= unit;
   end_section();
-  if (shapes.size() > 1) AppendInts(entry_shapes, &sections);
+  if (!by_presence && lists.size() > 1) AppendInts(lists.of_entries(), &sections);
   end_section();
-  EncodeSequences();
+  AppendSequences(sequences, &sections);
   end_section();
   head.append(sizes).append(sections);
   PutU32(&head, BlockChecksum(head));
@@ -302,16 +360,13 @@ void BlockBuilder::Impl::Clear() {
   if (columns.size() > kKeptColumns) columns.resize(kKeptColumns);
   column_count = 0;
   column_numbers.clear();
-  shapes.clear();
-  shape_numbers.clear();
+  lists.Clear();
   known.clear();
   last_identity = nullptr;
   keys.Clear();
   times.clear();
-  entry_shapes.clear();
   sequences.clear();
   rows = 0;
-  cells = 0;
   text_bytes = 0;
 }
 
@@ -324,7 +379,7 @@ BuiltBlock BlockBuilder::Finish() {
   built.rows = impl_->rows;
   built.runs = static_cast<uint32_t>(impl_->keys.runs());
   built.columns = impl_->column_count;
-  built.cells = impl_->cells;
+  built.cells = impl_->lists.cells();
   built.first_key = impl_->first_key;
   built.last_key = impl_->last_key;
   const auto [least, greatest] = std::minmax_element(impl_->times.begin(), impl_->times.end());

@@ -38,6 +38,13 @@ struct BuiltBlock {
   uint64_t max_sequence = 0;
 };
 
+// What one entry of another block has: all of these columns, and what stands for their list, as in
+// BlockBuilder::Add.
+struct EntryColumns {
+  const void* identity = nullptr;
+  std::span<const BlockColumn> columns;
+};
+
 class BlockBuilder {
  public:
   BlockBuilder();
@@ -56,14 +63,21 @@ class BlockBuilder {
            const void* identity);
   void Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values);
 
-  // Entries of another block that follow each other in one of its key runs and have these columns.
-  // REQUIRES: as for Add; at most room() of them.
-  void AddRun(const KeyRun& run, const RunEntries& entries, std::span<const RunColumn> columns);
+  // Entries of another block that follow each other in one of its key runs, with their values of
+  // these columns.
+  // REQUIRES: as for Add; at most room() of them; columns in read order.
+  void AddRun(const KeyRun& run, const RunEntries& entries, std::span<const BlockColumn> columns);
+  // The same of entries that have few of very many columns: of each entry its own. How many were
+  // added, which is one at least: none once the block is full.
+  size_t AddRun(const KeyRun& run, const RunEntries& entries,
+                std::span<const EntryColumns> columns);
   // How many entries may be added before the block is full, if nothing else fills it.
   size_t room() const;
 
   bool empty() const;
   bool IsFull() const;
+  // Whether so many columns more, if they are new, are not too many for the block.
+  bool TakesColumns(size_t more) const;
   // Whether the entry has the key and time of the last one. Entries that do are never in two
   // blocks, so that whoever reads columns sees within one block that a cell was written twice.
   bool ContinuesLast(std::string_view row_key, TimeUs time) const;

@@ -3,62 +3,26 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <numeric>
 
-#include "storage/batch.h"
+#include "config/values/integers.h"
+#include "storage/blocks/block_times.h"
 #include "storage/blocks/column_codec.h"
-#include "storage/blocks/int_codec.h"
+#include "storage/blocks/int_reader.h"
 #include "storage/blocks/key_runs.h"
 
 namespace tallyd {
 namespace {
 
+// Of sequences; those of more are looked up one by one.
+constexpr size_t kFewStretches = 16;
+
+// Where entries have so few cells in the mean, whoever asks for the presence of more columns than
+// these is told that of all at once: each alone is a look at all entries.
+constexpr uint64_t kFewCells = 4;
+constexpr uint32_t kAskedAlone = 2;
+
 Error Malformed() { return Error(ErrorCode::kCorruption, "a column block is malformed"); }
-
-// A shape's columns must differ: an entry has one value of each.
-bool ReadShape(ByteReader* in, size_t columns, std::vector<uint32_t>* seen_in, uint32_t number,
-               std::vector<uint32_t>* shape) {
-  uint64_t count = 0;
-  if (!in->GetVarint(&count) || count == 0 || count > columns) return false;
-  int64_t next = 0;
-  for (; count > 0; --count) {
-    uint64_t step = 0;
-    if (!in->GetNumber(&step, uint64_t{2} * kMaxBlockColumns)) return false;
-    const int64_t column = next + UnZigZag(step);
-    if (column < 0 || static_cast<uint64_t>(column) >= columns) return false;
-    uint32_t& seen = (*seen_in)[static_cast<size_t>(column)];
-    if (seen == number + 1) return false;
-    seen = number + 1;
-    shape->push_back(static_cast<uint32_t>(column));
-    next = column + 1;
-  }
-  return true;
-}
-
-std::shared_ptr<const BlockSchema> ReadSchema(std::string_view bytes, uint32_t columns,
-                                              uint32_t shapes) {
-  std::string text;
-  ByteReader packed(bytes);
-  if (!ReadText(&packed, &text) || !packed.done()) return nullptr;
-  auto schema = std::make_shared<BlockSchema>();
-  ByteReader in(text);
-  for (uint32_t i = 0; i < columns; ++i) {
-    Column column;
-    std::string_view qualifier;
-    if (!in.GetNumber(&column.family, std::numeric_limits<FamilyId>::max()) ||
-        !in.GetString(&qualifier) || qualifier.size() > kMaxQualifierBytes) {
-      return nullptr;
-    }
-    column.qualifier = qualifier;
-    schema->columns.push_back(std::move(column));
-  }
-  std::vector<uint32_t> seen_in(columns, 0);
-  for (uint32_t i = 0; i < shapes; ++i) {
-    std::vector<uint32_t> shape;
-    if (!ReadShape(&in, columns, &seen_in, i, &shape)) return nullptr;
-    schema->shapes.push_back(std::move(shape));
-  }
-  return in.done() ? schema : nullptr;
-}
 
 }  // namespace
 
@@ -76,24 +40,35 @@ struct ColumnBlock::Impl {
     block.GetKey(b, &key_b);
     return key_a == key_b;
   }
-  bool ReadTimes(std::string_view section);
   bool ReadShapes(std::string_view section);
   bool ReadSequences(std::string_view section);
   bool FindRewrites() const;
   void CountValues();
+  void PresenceByShapes(uint32_t column, Presence* presence) const;
+  void PresencesByShapes() const;
 
   uint32_t entries = 0;
   std::string schema_bytes;
   std::shared_ptr<const BlockSchema> schema;
   std::vector<KeyRun> runs;
   std::string stems;
-  std::vector<TimeUs> times;
-  std::vector<int64_t> shape_of;  // Empty with one shape.
-  std::vector<uint64_t> sequences;
+  BlockTimeReader time_reader;
+  std::vector<TimeUs> time_room;  // Is not cleared, nor made smaller: that would write it twice.
+  std::span<TimeUs> times;
+  std::vector<int64_t> shape_of;             // Empty with one shape.
+  std::vector<uint64_t> distinct_sequences;  // Ascending.
+  // Of the entries, in these: as a few stretches, or one by one. Both empty where there is one.
+  std::vector<EqualInts> place_stretches;
+  std::vector<int64_t> sequence_places;
+  mutable std::vector<uint64_t> sequences;  // Of the entries, once somebody asked for all.
+  bool runs_ascend = false;
   bool has_rewrites = false;
   std::vector<Stream> streams;
-  std::vector<uint32_t> values_of;                     // By column: how many entries have it.
-  mutable std::vector<std::vector<uint32_t>> indexes;  // By column, where asked for.
+  std::vector<uint32_t> values_of;           // By column: how many entries' shapes have it.
+  mutable std::vector<Presence> presences;   // By column, where it is known.
+  uint64_t cells = 0;                        // Of all columns.
+  mutable std::vector<bool> knows_presence;  // By column.
+  mutable uint32_t presences_asked = 0;      // For, that were not known.
 };
 
 ColumnBlock::ColumnBlock() : impl_(std::make_unique<Impl>()) {}
@@ -118,10 +93,10 @@ bool ColumnBlock::Impl::Open(std::string_view head) {
   uint32_t columns = 0;
   uint32_t shapes = 0;
   std::array<uint64_t, 5> sizes{};
-  if (!in.GetByte(&version) || version != kBlockVersion ||
+  if (!in.GetByte(&version) || (version != kShapesVersion && version != kPresenceVersion) ||
       !in.GetNumber(&entries, kMaxBlockEntries) || entries == 0 ||
       !in.GetNumber(&columns, kMaxBlockColumns) || columns == 0 ||
-      !in.GetNumber(&shapes, kMaxBlockShapes) || shapes == 0) {
+      !in.GetNumber(&shapes, kMaxBlockShapes) || (shapes == 0) != (version == kPresenceVersion)) {
     return false;
   }
   for (uint64_t& size : sizes) {
@@ -143,36 +118,24 @@ bool ColumnBlock::Impl::Open(std::string_view head) {
   }
   if (!in.done()) return false;
   if (!schema || schema_bytes != sections[0] || schema->columns.size() != columns ||
-      schema->shapes.size() != shapes) {
+      schema->by_presence != (shapes == 0) || (shapes > 0 && schema->shapes.size() != shapes)) {
     schema = ReadSchema(sections[0], columns, shapes);
     if (!schema) return false;
     schema_bytes = sections[0];
   }
   ByteReader keys(sections[1]);
-  return ReadKeyRuns(&keys, entries, &runs, &stems) && keys.done() && ReadTimes(sections[2]) &&
-         ReadShapes(sections[3]) && ReadSequences(sections[4]);
-}
-
-bool ColumnBlock::Impl::ReadTimes(std::string_view section) {
-  ByteReader in(section);
-  uint64_t unit = 0;
-  if (!in.GetVarint(&unit) ||
-      std::ranges::find(kTimeUnits, static_cast<int64_t>(unit)) == std::ranges::end(kTimeUnits)) {
-    return false;
-  }
-  times.resize(entries);
-  if (!ReadInts(&in, times) || !in.done()) return false;
-  const auto factor = static_cast<int64_t>(unit);
-  for (TimeUs& time : times) {
-    if (time < 0 || time > kMaxTimeUs / factor) return false;
-    time *= factor;
-  }
-  return true;
+  if (time_room.size() < entries) time_room.resize(entries);
+  times = std::span(time_room).first(entries);
+  return ReadKeyRuns(&keys, entries, &runs, &stems) && keys.done() &&
+         time_reader.Read(sections[2], runs, times, &runs_ascend) && ReadShapes(sections[3]) &&
+         ReadSequences(sections[4]);
 }
 
 bool ColumnBlock::Impl::ReadShapes(std::string_view section) {
   shape_of.clear();
-  indexes.clear();
+  presences.resize(schema->columns.size());
+  knows_presence.assign(schema->columns.size(), false);
+  presences_asked = 0;
   if (schema->shapes.size() > 1) {
     ByteReader in(section);
     shape_of.resize(entries);
@@ -184,7 +147,7 @@ bool ColumnBlock::Impl::ReadShapes(std::string_view section) {
   } else if (!section.empty()) {
     return false;
   }
-  CountValues();
+  if (!schema->by_presence) CountValues();
   return true;
 }
 
@@ -192,22 +155,30 @@ bool ColumnBlock::Impl::ReadSequences(std::string_view section) {
   ByteReader in(section);
   uint64_t count = 0;
   if (!in.GetVarint(&count) || count == 0 || count > entries) return false;
-  std::vector<uint64_t> distinct;
+  sequences.clear();
+  sequence_places.clear();
+  place_stretches.clear();
+  distinct_sequences.clear();
   uint64_t last = 0;
   for (; count > 0; --count) {
     uint64_t more = 0;
     if (!in.GetVarint(&more) || more > std::numeric_limits<uint64_t>::max() - last) return false;
-    if (more == 0 && !distinct.empty()) return false;
-    distinct.push_back(last += more);
+    if (more == 0 && !distinct_sequences.empty()) return false;
+    distinct_sequences.push_back(last += more);
   }
   has_rewrites = false;
-  sequences.assign(entries, distinct.front());
-  if (distinct.size() == 1) return in.done();
-  std::vector<int64_t> places(entries);
-  if (!ReadInts(&in, places) || !in.done()) return false;
-  for (uint32_t entry = 0; entry < entries; ++entry) {
-    if (places[entry] < 0 || static_cast<size_t>(places[entry]) >= distinct.size()) return false;
-    sequences[entry] = distinct[static_cast<size_t>(places[entry])];
+  const auto distinct = static_cast<int64_t>(distinct_sequences.size());
+  if (distinct == 1) return in.done();
+  if (ReadEqualInts(&in, entries, kFewStretches, &place_stretches)) {
+    const auto is_place = [&](const EqualInts& stretch) {
+      return stretch.value >= 0 && stretch.value < distinct;
+    };
+    if (!in.done() || !std::ranges::all_of(place_stretches, is_place)) return false;
+  } else {
+    place_stretches.clear();
+    sequence_places.resize(entries);
+    if (!ReadInts(&in, sequence_places) || !in.done()) return false;
+    if (!LieWithin(sequence_places, 0, distinct - 1)) return false;
   }
   has_rewrites = FindRewrites();
   return true;
@@ -217,7 +188,7 @@ bool ColumnBlock::Impl::FindRewrites() const {
   for (size_t i = 0; i < runs.size(); ++i) {
     const KeyRun& run = runs[i];
     const auto end = times.begin() + run.end;
-    if (std::adjacent_find(times.begin() + run.begin, end) != end) return true;
+    if (!runs_ascend && std::adjacent_find(times.begin() + run.begin, end) != end) return true;
     if (i == 0 || times[run.begin - 1] != times[run.begin]) continue;
     std::string before;
     std::string first;
@@ -230,17 +201,14 @@ bool ColumnBlock::Impl::FindRewrites() const {
 
 void ColumnBlock::Impl::CountValues() {
   const size_t columns = schema->columns.size();
-  if (shape_of.empty()) {
-    values_of.assign(columns, 0);
-    for (const uint32_t column : schema->shapes.front()) values_of[column] = entries;
-    return;
-  }
   std::vector<uint32_t> entries_of(schema->shapes.size(), 0);
+  if (shape_of.empty()) entries_of.front() = entries;
   for (const int64_t shape : shape_of) ++entries_of[static_cast<size_t>(shape)];
   values_of.assign(columns, 0);
   for (size_t shape = 0; shape < entries_of.size(); ++shape) {
     for (const uint32_t column : schema->shapes[shape]) values_of[column] += entries_of[shape];
   }
+  cells = std::accumulate(values_of.begin(), values_of.end(), uint64_t{0});
 }
 
 uint32_t ColumnBlock::entries() const { return impl_->entries; }
@@ -249,7 +217,34 @@ std::span<const KeyRun> ColumnBlock::runs() const { return impl_->runs; }
 std::span<const TimeUs> ColumnBlock::times() const { return impl_->times; }
 bool ColumnBlock::has_one_shape() const { return impl_->shape_of.empty(); }
 
-std::span<const uint64_t> ColumnBlock::sequences() const { return impl_->sequences; }
+uint64_t ColumnBlock::cells() const { return impl_->cells; }
+
+uint64_t ColumnBlock::sequence_of(uint32_t entry) const {
+  const Impl& impl = *impl_;
+  if (impl.distinct_sequences.size() == 1) return impl.distinct_sequences.front();
+  if (impl.place_stretches.empty()) {
+    return impl.distinct_sequences[static_cast<size_t>(impl.sequence_places[entry])];
+  }
+  auto stretch = impl.place_stretches.begin();
+  for (uint32_t behind = stretch->count; behind <= entry; behind += stretch->count) ++stretch;
+  return impl.distinct_sequences[static_cast<size_t>(stretch->value)];
+}
+
+std::span<const uint64_t> ColumnBlock::sequences() const {
+  const Impl& impl = *impl_;
+  if (impl.sequences.empty()) {
+    for (const EqualInts& stretch : impl.place_stretches) {
+      impl.sequences.insert(impl.sequences.end(), stretch.count,
+                            impl.distinct_sequences[static_cast<size_t>(stretch.value)]);
+    }
+    while (impl.sequences.size() < impl.entries) {
+      impl.sequences.push_back(sequence_of(static_cast<uint32_t>(impl.sequences.size())));
+    }
+  }
+  return impl.sequences;
+}
+
+bool ColumnBlock::runs_ascend() const { return impl_->runs_ascend; }
 bool ColumnBlock::has_rewrites() const { return impl_->has_rewrites; }
 
 uint32_t ColumnBlock::shape_of(uint32_t entry) const {
@@ -315,32 +310,77 @@ uint32_t ColumnBlock::RowEnd(uint32_t entry) const {
 
 ColumnBlock::Stream ColumnBlock::StreamOf(uint32_t column) const { return impl_->streams[column]; }
 
-Status ColumnBlock::Decode(uint32_t column, std::string_view stream, ColumnData* data) const {
+Status ColumnBlock::Decode(uint32_t column, std::string_view stream, ColumnData* data) {
+  Impl& impl = *impl_;
   if (stream.size() < kChecksumBytes) return Malformed();
-  const std::string_view bytes = stream.substr(kChecksumBytes);
-  if (DecodeU32(stream.data()) != BlockChecksum(bytes) ||
-      !DecodeColumn(bytes, impl_->values_of[column], data)) {
-    return Malformed();
+  std::string_view bytes = stream.substr(kChecksumBytes);
+  if (DecodeU32(stream.data()) != BlockChecksum(bytes)) return Malformed();
+  uint32_t count = 0;
+  if (impl.schema->by_presence) {
+    ByteReader in(bytes);
+    Presence& presence = impl.presences[column];
+    impl.knows_presence[column] = ReadPresence(&in, impl.entries, &presence);
+    if (!impl.knows_presence[column]) return Malformed();
+    count = presence.count();
+    bytes = in.rest();
+  } else {
+    count = impl.values_of[column];
   }
-  return {};
+  return DecodeColumn(bytes, count, data) ? Status() : Malformed();
 }
 
-std::span<const uint32_t> ColumnBlock::IndexesOf(uint32_t column) const {
+const Presence* ColumnBlock::PresenceOf(uint32_t column) const {
   const Impl& impl = *impl_;
-  if (impl.indexes.empty()) impl.indexes.resize(impl.schema->columns.size());
-  std::vector<uint32_t>& indexes = impl.indexes[column];
-  if (!indexes.empty()) return indexes;
-  std::vector<char> has(impl.schema->shapes.size());
+  if (!impl.schema->by_presence && impl.values_of[column] == impl.entries) return nullptr;
+  Presence& presence = impl.presences[column];
+  if (!impl.knows_presence[column]) {
+    const bool asks_for_many = !impl.schema->by_presence && ++impl.presences_asked > kAskedAlone;
+    if (asks_for_many && impl.cells <= impl.entries * kFewCells) {
+      impl.PresencesByShapes();
+    } else {
+      impl.PresenceByShapes(column, &presence);
+      impl.knows_presence[column] = true;
+    }
+  }
+  return presence.is_whole() ? nullptr : &presence;
+}
+
+void ColumnBlock::Impl::PresenceByShapes(uint32_t column, Presence* presence) const {
+  std::vector<char> has(schema->shapes.size());
   for (size_t shape = 0; shape < has.size(); ++shape) {
-    const std::vector<uint32_t>& columns = impl.schema->shapes[shape];
+    const std::vector<uint32_t>& columns = schema->shapes[shape];
     has[shape] = std::find(columns.begin(), columns.end(), column) != columns.end() ? 1 : 0;
   }
-  indexes.reserve(impl.entries);
-  uint32_t next = 0;
-  for (uint32_t entry = 0; entry < impl.entries; ++entry) {
-    indexes.push_back(has[shape_of(entry)] != 0 ? next++ : kAbsent);
+  presence->Reset(entries);
+  for (uint32_t entry = 0; entry < shape_of.size(); ++entry) {
+    if (has[static_cast<size_t>(shape_of[entry])] != 0) presence->Set(entry);
   }
-  return indexes;
+  presence->Count();
+}
+
+// Of all columns in one pass over the cells.
+void ColumnBlock::Impl::PresencesByShapes() const {
+  for (Presence& presence : presences) presence.Reset(entries);
+  for (uint32_t entry = 0; entry < shape_of.size(); ++entry) {
+    for (const uint32_t column : schema->shapes[static_cast<size_t>(shape_of[entry])]) {
+      presences[column].Set(entry);
+    }
+  }
+  for (Presence& presence : presences) presence.Count();
+  knows_presence.assign(presences.size(), true);
+}
+
+Status ColumnBlock::CheckEntriesHaveCells() const {
+  const Impl& impl = *impl_;
+  if (!impl.schema->by_presence) return {};
+  Presence any;
+  any.Reset(impl.entries);
+  for (size_t column = 0; column < impl.presences.size(); ++column) {
+    if (!impl.knows_presence[column]) return Malformed();
+    any.Join(impl.presences[column]);
+  }
+  any.Count();
+  return any.is_whole() ? Status() : Malformed();
 }
 
 }  // namespace tallyd

@@ -1,7 +1,9 @@
 // ColumnBlock: a column block read back (storage/FORMAT.md, Blocks). Open takes the block's head
 // and gives its entries' keys, times and shapes; each column's stream is given and decoded when it
-// is asked for. Reads no files. Whatever the bytes are, the answer is right or kCorruption:
-// checksums guard the head and each stream, and nothing is sized by a number that was not checked.
+// is asked for. Which columns an entry has tells its shape or, where that is shorter, each column's
+// presence; PresenceOf tells it of either. Reads no files. Whatever the bytes are, the answer is
+// right or kCorruption: checksums guard the head and each stream, and nothing is sized by a number
+// that was not checked.
 #ifndef TALLYD_STORAGE_BLOCKS_COLUMN_BLOCK_H_
 #define TALLYD_STORAGE_BLOCKS_COLUMN_BLOCK_H_
 
@@ -17,30 +19,34 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
+#include "storage/blocks/block_schema.h"
+#include "storage/blocks/presence.h"
 #include "storage/scan.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
 
 // What writer and reader of column blocks agree on beside the codecs (storage/FORMAT.md, Blocks).
-inline constexpr uint8_t kBlockVersion = 2;
+inline constexpr uint8_t kShapesVersion = 2;
+inline constexpr uint8_t kPresenceVersion = 3;
 inline constexpr size_t kChecksumBytes = sizeof(uint32_t);
 // No block has more; a reader refuses it. Writers stay far below.
 inline constexpr uint32_t kMaxBlockEntries = 65'536;
-inline constexpr uint32_t kMaxBlockColumns = 65'536;
-inline constexpr uint32_t kMaxBlockShapes = 65'536;
-inline constexpr uint32_t kNoShape = std::numeric_limits<uint32_t>::max();
-// Times are stored in the largest of these, in microseconds, that divides all of them.
-inline constexpr int64_t kTimeUnits[] = {1, 1000, 1'000'000};
 
 // The lower half of XXH3.
 uint32_t BlockChecksum(std::string_view bytes);
 
-// The columns that occur in a block and the shapes of its entries. Blocks that follow each other
-// mostly share one: compare the pointers.
-struct BlockSchema {
-  std::vector<Column> columns;                // In order of first occurrence.
-  std::vector<std::vector<uint32_t>> shapes;  // Each a list of columns, as the entries' order was.
+// The values of one column of a block.
+struct BlockColumn {
+  ColumnRef name;
+  const ColumnData* data = nullptr;
+  const Presence* presence = nullptr;  // Null: every entry has a value.
+
+  bool Has(uint32_t entry) const { return presence == nullptr || presence->Has(entry); }
+  // The place in the data of the entry's value, if it has one: how many entries before it do.
+  uint32_t PlaceOf(uint32_t entry) const {
+    return presence == nullptr ? entry : presence->PlaceOf(entry);
+  }
 };
 
 // Entries whose keys differ by nothing but their time (KeyTime).
@@ -61,14 +67,17 @@ struct EntryId {
 
 // Times and sequences of entries that follow each other; both of one size.
 struct RunEntries {
+  uint32_t first = 0;  // The first one's place in its block.
   std::span<const TimeUs> times;
   std::span<const uint64_t> sequences;
+
+  RunEntries First(size_t count) const {
+    return {first, times.first(count), sequences.first(count)};
+  }
 };
 
 class ColumnBlock {
  public:
-  static constexpr uint32_t kAbsent = std::numeric_limits<uint32_t>::max();
-
   // Where a column's stream is in the block's bytes.
   struct Stream {
     uint32_t offset = 0;
@@ -90,7 +99,12 @@ class ColumnBlock {
   std::span<const TimeUs> times() const;
   uint32_t shape_of(uint32_t entry) const;
   bool has_one_shape() const;
-  std::span<const uint64_t> sequences() const;  // Of the entries.
+  // How many values the shapes of all entries come to. Not to be asked of a block by presence.
+  uint64_t cells() const;
+  // Whether in every run each time is greater than the one before it.
+  bool runs_ascend() const;
+  uint64_t sequence_of(uint32_t entry) const;
+  std::span<const uint64_t> sequences() const;  // Of the entries; worked out at the first call.
   // Whether some entries have the same key and time as their neighbours, written by later commits:
   // then a cell may occur twice, and the one with the greater sequence counts.
   bool has_rewrites() const;
@@ -108,10 +122,12 @@ class ColumnBlock {
   // By number of schema()->columns.
   Stream StreamOf(uint32_t column) const;
   // `stream` is StreamOf's part of the block's bytes, and need not outlive the call.
-  Status Decode(uint32_t column, std::string_view stream, ColumnData* data) const;
-  // Of each entry the index of its value in the column's data, or kAbsent. Not to be asked of a
-  // block with one shape: it is the entry itself. Worked out at the first call.
-  std::span<const uint32_t> IndexesOf(uint32_t column) const;
+  Status Decode(uint32_t column, std::string_view stream, ColumnData* data);
+  // Which entries have the column; null where all do. Until the block is opened again. By presence
+  // the column must have been decoded; by shapes it is worked out at the first call.
+  const Presence* PresenceOf(uint32_t column) const;
+  // After all columns of a block by presence were decoded: kCorruption if an entry has none.
+  Status CheckEntriesHaveCells() const;
 
  private:
   struct Impl;

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <memory>
 
+#include "config/values/integers.h"
 #include "storage/blocks/int_codec.h"
+#include "storage/blocks/int_reader.h"
 #include "storage/bytes/coding.h"
 
 namespace tallyd {
@@ -39,8 +41,7 @@ bool CutTexts(std::span<const int64_t> lengths, ColumnData* data) {
 
 bool DecodeBools(ByteReader* in, size_t count, ColumnData* data) {
   data->numbers.resize(count);
-  return ReadInts(in, data->numbers) && std::all_of(data->numbers.begin(), data->numbers.end(),
-                                                    [](int64_t n) { return n == 0 || n == 1; });
+  return ReadInts(in, data->numbers) && LieWithin(data->numbers, 0, 1);
 }
 
 bool DecodeTexts(ByteReader* in, size_t count, ColumnData* data) {
@@ -85,10 +86,10 @@ bool DecodeDoubles(ByteReader* in, size_t count, ColumnData* data) {
 bool DecodeDecimals(ByteReader* in, size_t count, ColumnData* data) {
   if (!in->GetByte(&data->scale) || data->scale > Value::kMaxScale) return false;
   data->numbers.resize(count);
-  if (!ReadInts(in, data->numbers)) return false;
-  return std::all_of(data->numbers.begin(), data->numbers.end(), [](int64_t n) {
-    return n >= -Value::kMaxMantissa && n <= Value::kMaxMantissa;
-  });
+  Extremes within;
+  if (!ReadInts(in, data->numbers, &within)) return false;
+  return (within.least >= -Value::kMaxMantissa && within.greatest <= Value::kMaxMantissa) ||
+         LieWithin(data->numbers, -Value::kMaxMantissa, Value::kMaxMantissa);
 }
 
 bool DecodeMixed(ByteReader* in, size_t count, ColumnData* data) {
@@ -257,8 +258,8 @@ Value ColumnBuffer::ValueAt(size_t index) const {
   }
 }
 
+// What has numbers sizes them itself: to clear them first would write them twice.
 bool DecodeColumn(std::string_view bytes, size_t count, ColumnData* data) {
-  data->numbers.clear();
   data->doubles.clear();
   data->texts.clear();
   data->values.clear();
@@ -268,6 +269,7 @@ bool DecodeColumn(std::string_view bytes, size_t count, ColumnData* data) {
   uint8_t kind = 0;
   if (!in.GetByte(&kind) || kind > static_cast<uint8_t>(Kind::kMixed)) return false;
   data->kind = static_cast<Kind>(kind);
+  if (data->kind == Kind::kDouble || data->kind == Kind::kMixed) data->numbers.clear();
   bool good = false;
   switch (data->kind) {
     case Kind::kInt:

@@ -3,30 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <numeric>
+#include <utility>
+
+#include "storage/blocks/int_format.h"
+#include "storage/bytes/coding.h"
 
 namespace tallyd {
 namespace {
 
-constexpr size_t kGroup = 128;
-constexpr unsigned kMaxWidth = 64;
-constexpr uint8_t kHasOutliers = 0x80;
-constexpr size_t kMaxPackedBytes = kGroup * sizeof(uint64_t);
+using enum IntOrder;
+
+constexpr size_t kGroup = kIntGroup;
+constexpr unsigned kMaxWidth = kMaxIntWidth;
 // Of what a sample of the values is made.
 constexpr size_t kPieces = 8;
 constexpr size_t kPieceValues = 34;
-
-// DO NOT CHANGE THESE VALUES: they are stored. How often differences are taken.
-enum Order : uint8_t { kPlain = 0, kDelta = 1, kDeltaOfDelta = 2 };
 
 unsigned BitsOf(uint64_t v) { return static_cast<unsigned>(std::bit_width(v)); }
 uint64_t Unsigned(int64_t v) { return static_cast<uint64_t>(v); }
 
 // The range that the values of a piece span decides, as it does in a group. Of all pieces the worst
 // quarter does not count: jumps are outliers there, too.
-Order ChooseOrder(std::span<const int64_t> values) {
+IntOrder ChooseOrder(std::span<const int64_t> values) {
   constexpr size_t kOrders = 3;
   const size_t pieces = values.size() >= kPieces * kPieceValues ? kPieces : 1;
   const size_t stride = values.size() / pieces;
@@ -60,7 +60,7 @@ Order ChooseOrder(std::span<const int64_t> values) {
         std::accumulate(bits[order].begin(), end - static_cast<std::ptrdiff_t>(pieces / 4), 0u);
   }
   const auto cheapest = std::min_element(cost.begin(), cost.end());
-  return static_cast<Order>(cheapest - cost.begin());
+  return static_cast<IntOrder>(cheapest - cost.begin());
 }
 
 class Encoder {
@@ -69,7 +69,7 @@ class Encoder {
 
   void Add(std::span<const uint64_t> group) {
     FindFrame(group);
-    out_->push_back(static_cast<char>(width_ | (outliers_ > 0 ? kHasOutliers : 0)));
+    out_->push_back(static_cast<char>(width_ | (outliers_ > 0 ? kHasIntOutliers : 0)));
     PutVarint(out_, ZigZag(base_));
     if (outliers_ > 0) PutOutliers(group);
     Pack(group);
@@ -181,72 +181,7 @@ class Encoder {
   size_t outliers_ = 0;
 };
 
-uint64_t LoadWord(const char* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof word);
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  return word;
-}
-
-// REQUIRES: eight readable bytes after the packed ones.
-void Unpack(const char* packed, unsigned width, uint64_t base, std::span<int64_t> group) {
-  if (width == 0) {
-    std::fill(group.begin(), group.end(), static_cast<int64_t>(base));
-    return;
-  }
-  const uint64_t mask = width == kMaxWidth ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
-  size_t bit = 0;
-  if (width <= 56) {
-    for (int64_t& value : group) {
-      value = static_cast<int64_t>(base + (LoadWord(packed + bit / 8) >> (bit % 8) & mask));
-      bit += width;
-    }
-    return;
-  }
-  for (int64_t& value : group) {
-    const char* from = packed + bit / 8;
-    const unsigned shift = bit % 8;
-    uint64_t v = LoadWord(from) >> shift;
-    if (shift > 0) v |= static_cast<uint64_t>(static_cast<uint8_t>(from[8])) << (64 - shift);
-    value = static_cast<int64_t>(base + (v & mask));
-    bit += width;
-  }
-}
-
-bool ReadGroup(ByteReader* in, std::span<int64_t> group) {
-  uint8_t head = 0;
-  uint64_t base = 0;
-  if (!in->GetByte(&head) || !in->GetVarint(&base)) return false;
-  base = Unsigned(UnZigZag(base));
-  const unsigned width = head & ~kHasOutliers;
-  if (width > kMaxWidth) return false;
-  std::array<uint64_t, kGroup> outliers;
-  std::array<uint8_t, kGroup> places;
-  uint64_t count = 0;
-  if ((head & kHasOutliers) != 0) {
-    if (!in->GetVarint(&count) || count > group.size()) return false;
-    for (size_t i = 0; i < count; ++i) {
-      if (!in->GetByte(&places[i]) || places[i] >= group.size() || !in->GetVarint(&outliers[i])) {
-        return false;
-      }
-    }
-  }
-  std::string_view packed;
-  if (!in->GetBytes((group.size() * width + 7) / 8, &packed)) return false;
-  if (in->left() >= sizeof(uint64_t)) {
-    Unpack(packed.data(), width, base, group);
-  } else {
-    std::array<char, kMaxPackedBytes + sizeof(uint64_t) + 1> padded{};
-    std::copy(packed.begin(), packed.end(), padded.begin());
-    Unpack(padded.data(), width, base, group);
-  }
-  for (size_t i = 0; i < count; ++i) {
-    group[places[i]] = static_cast<int64_t>(base + Unsigned(UnZigZag(outliers[i])));
-  }
-  return true;
-}
-
-template <Order kOrder>
+template <IntOrder kOrder>
 void AppendGroups(std::span<const int64_t> values, std::string* out) {
   Encoder encoder(out);
   std::array<uint64_t, kGroup> group;
@@ -268,7 +203,7 @@ void AppendGroups(std::span<const int64_t> values, std::string* out) {
 }  // namespace
 
 void AppendInts(std::span<const int64_t> values, std::string* out) {
-  const Order order = ChooseOrder(values);
+  const IntOrder order = ChooseOrder(values);
   out->push_back(static_cast<char>(order));
   switch (order) {
     case kPlain:
@@ -278,24 +213,6 @@ void AppendInts(std::span<const int64_t> values, std::string* out) {
     case kDeltaOfDelta:
       return AppendGroups<kDeltaOfDelta>(values, out);
   }
-}
-
-bool ReadInts(ByteReader* in, std::span<int64_t> values) {
-  uint8_t order = 0;
-  if (!in->GetByte(&order) || order > kDeltaOfDelta) return false;
-  uint64_t last = 0;
-  uint64_t last_delta = 0;
-  for (size_t begin = 0; begin < values.size(); begin += kGroup) {
-    const std::span<int64_t> group = values.subspan(begin, std::min(kGroup, values.size() - begin));
-    if (!ReadGroup(in, group)) return false;
-    if (order == kPlain) continue;
-    for (int64_t& value : group) {
-      last_delta = order == kDelta ? Unsigned(value) : last_delta + Unsigned(value);
-      last += last_delta;
-      value = static_cast<int64_t>(last);
-    }
-  }
-  return true;
 }
 
 }  // namespace tallyd

@@ -3,6 +3,7 @@
 // above the group's least value. Outliers of a group, such as the jump from one machine's counter
 // to the next one's, are kept beside it, so that they do not widen the others (patched frame of
 // reference: Zukowski et al., "Super-Scalar RAM-CPU Cache Compression", ICDE 2006).
+// storage/blocks/int_reader.h reads them.
 #ifndef TALLYD_STORAGE_BLOCKS_INT_CODEC_H_
 #define TALLYD_STORAGE_BLOCKS_INT_CODEC_H_
 
@@ -10,13 +11,9 @@
 #include <span>
 #include <string>
 
-#include "storage/bytes/coding.h"
-
 namespace tallyd {
 
 void AppendInts(std::span<const int64_t> values, std::string* out);
-// Reads exactly values.size() integers. False if the bytes are malformed.
-bool ReadInts(ByteReader* in, std::span<int64_t> values);
 
 }  // namespace tallyd
 

@@ -27,6 +27,11 @@ class KeyRunBuilder {
  public:
   void Clear();
   void Add(std::string_view key, TimeUs time);
+  // The same of the key that was added last.
+  void AddAgain(std::string_view key, TimeUs time) {
+    if (runs_.back().time != KeyTime::kNone) return Add(key, time);
+    ++runs_.back().count;
+  }
   // `count` entries whose keys another block's run has.
   void AddRun(const KeyRun& run, uint32_t count);
   size_t bytes() const { return stem_bytes_; }

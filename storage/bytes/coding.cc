@@ -17,7 +17,7 @@ char* EncodeFixedValue(char* to, ValueKind kind, uint64_t bits) {
 char* EncodeOtherValue(char* to, const Value& value) {
   switch (value.type()) {
     case ValueType::kNull:
-      *to++ = static_cast<char>(kKindAbsent);
+      *to++ = kAbsentValue;
       return to;
     case ValueType::kInt64:
       return EncodeFixedValue(to, kKindInt64, static_cast<uint64_t>(value.AsInt()));

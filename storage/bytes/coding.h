@@ -65,12 +65,17 @@ inline uint64_t GatherVarint(uint64_t v) {
   return (v & 0x0000'0000'0fff'ffff) | (v & 0x0fff'ffff'0000'0000) >> 4;
 }
 
+// Of numbers of up to 56 bits it is ceil(bits / 7), without a division.
+inline size_t VarintSize(uint64_t v) {
+  return v <= kMaxWordVarint ? static_cast<unsigned>(std::bit_width(v | 1) * 9 + 64) / 64
+                             : static_cast<unsigned>(std::bit_width(v) + 6) / 7;
+}
+
 // REQUIRES: kMaxVarintBytes of room, which it may use whatever the length.
 inline char* EncodeVarint(char* to, uint64_t v) {
   if constexpr (std::endian::native == std::endian::little) {
     if (v <= kMaxWordVarint) {
-      // ceil(bits / 7) for up to 64 bits.
-      const auto bytes = static_cast<unsigned>(std::bit_width(v | 1) * 9 + 64) / 64;
+      const size_t bytes = VarintSize(v);
       const uint64_t before_last = (uint64_t{1} << (8 * (bytes - 1))) - 1;
       v = SpreadVarint(v) | (kGoesOn & before_last);
       std::memcpy(to, &v, sizeof v);
@@ -235,6 +240,9 @@ enum ValueKind : uint8_t {
   kKindAbsent = 7,
   kKindDecimal = 8,
 };
+// A value that is absent is this byte, and no other value begins with it.
+inline constexpr char kAbsentValue = kKindAbsent;
+inline bool IsAbsent(const char* value) { return *value == kAbsentValue; }
 inline constexpr uint8_t kMaxStoredScale = 7;
 inline constexpr unsigned kKindBits = 4;
 inline constexpr int64_t kMaxShortInt = (int64_t{1} << 59) - 1;

@@ -9,6 +9,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine.h"
 #include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/read/history_runs.h"
 #include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/seal/sealer.h"
 #include "storage/leveldb/tools/backup.h"

@@ -72,6 +72,19 @@ TEST_F(BatchCountsTest, NullsAreNoCells) {
   EXPECT_EQ(counts_.cells(), 1u);
 }
 
+TEST_F(BatchCountsTest, OfTheSetOfManyColumnsThoseCountThatAnyPutHas) {
+  ColumnSet wide;
+  for (int i = 0; i < 150; ++i) wide.columns.push_back({0, std::to_string(i)});
+  for (size_t first : {0, 100}) {
+    std::vector<Value> values(150);
+    for (size_t i = first; i < first + 50; ++i) values[i] = Value::Int(1);
+    values[70] = Value::Int(2);
+    counts_.Add(cell_, "r", 1, wide, values);
+    counts_.Add(history_, "r", static_cast<TimeUs>(first), wide, values);
+  }
+  EXPECT_EQ(counts_.cells(), 101u + 51u + 51u);
+}
+
 // Both answer the same question, in different ways.
 TEST_F(BatchCountsTest, AgreesWithThePreview) {
   std::mt19937 random(7);

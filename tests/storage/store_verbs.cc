@@ -128,10 +128,11 @@ void StoreVerbs::AddRun(const TableInfo& table, const ColumnRun& run, Cells* cel
   for (const RunColumn& column : run.columns) {
     const std::string name = table.families[column.column.family].name + ":" +
                              std::string(column.column.qualifier) + "@";
-    for (size_t i = 0; i < run.times.size(); ++i) {
+    EXPECT_FALSE(column.times.empty());
+    for (size_t i = 0; i < column.times.size(); ++i) {
       const Value value = column.data->At(column.begin + i);
       const auto [place, added] =
-          cells->emplace(name + std::to_string(run.times[i]), ToText(value));
+          cells->emplace(name + std::to_string(column.times[i]), ToText(value));
       EXPECT_TRUE(added) << "each cell comes once";
     }
   }

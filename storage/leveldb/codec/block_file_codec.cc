@@ -231,7 +231,7 @@ Result<BlockFileDescription> DecodeDescription(std::string_view bytes) {
   uint32_t format = 0;
   std::string_view table;
   if (!in.GetByte(&version) || version != kRecordVersion || !in.GetNumber(&format, kMax32) ||
-      format != kFormatVersion || !in.GetNumber(&description.info.table, kMax32) ||
+      !IsReadableFormat(format) || !in.GetNumber(&description.info.table, kMax32) ||
       !in.GetVarint(&description.info.number) || !GetInfo(&in, &description.info) ||
       !in.GetString(&table) || !in.done()) {
     return Malformed("the description");

@@ -148,10 +148,20 @@ std::string DeleteKey(TableId table, uint64_t sequence) {
   return key;
 }
 
-std::string LatestChangesKey(uint64_t sequence) {
-  std::string key(1, static_cast<char>(KeySpace::kLatestChanges));
+namespace {
+
+std::string SequenceKey(KeySpace space, uint64_t sequence) {
+  std::string key(1, static_cast<char>(space));
   PutU64(&key, sequence);
   return key;
+}
+
+}  // namespace
+
+std::string GroupKey(uint64_t sequence) { return SequenceKey(KeySpace::kGroups, sequence); }
+
+std::string LatestChangesKey(uint64_t sequence) {
+  return SequenceKey(KeySpace::kLatestChanges, sequence);
 }
 
 std::string MemoKey(std::string_view key) {
@@ -204,6 +214,24 @@ bool AppendEntry(std::span<const ColumnRef> columns, std::span<const Value> valu
   return true;
 }
 
+char* EncodeGroupEntry(char* to, const GroupEntry& entry) {
+  to = EncodeVarint(to, entry.key.size());
+  to = EncodeVarint(to, entry.value.size());
+  std::memcpy(to, entry.key.data(), entry.key.size());
+  to += entry.key.size();
+  std::memcpy(to, entry.value.data(), entry.value.size());
+  return to + entry.value.size();
+}
+
+bool ReadGroupEntry(ByteReader* in, GroupEntry* entry) {
+  uint32_t key_size = 0;
+  uint32_t value_size = 0;
+  return in->GetNumber(&key_size, std::numeric_limits<uint32_t>::max()) &&
+         in->GetNumber(&value_size, std::numeric_limits<uint32_t>::max()) && value_size > 0 &&
+         in->GetBytes(key_size, &entry->key) && in->GetBytes(value_size, &entry->value) &&
+         key_size > 0 && static_cast<KeySpace>(entry->key[0]) == KeySpace::kRows;
+}
+
 bool GetEntryHead(ByteReader* in, EntryHead* head) {
   uint8_t tag = 0;
   if (!in->GetByte(&tag)) return false;
@@ -233,66 +261,6 @@ std::string WithSet(std::string_view entry, uint32_t set) {
 bool GetColumn(ByteReader* in, ColumnRef* column) {
   return in->GetNumber(&column->family, std::numeric_limits<FamilyId>::max()) &&
          in->GetString(&column->qualifier);
-}
-
-void EncodeLatest(std::span<const Layer> layers, std::string* record) {
-  size_t room = kMaxVarintBytes;
-  for (const Layer& layer : layers) room += 3 * kMaxVarintBytes + layer.entry.size();
-  record->clear();
-  record->reserve(room);
-  PutVarint(record, layers.size());
-  for (const Layer& layer : layers) {
-    PutVarint(record, static_cast<uint64_t>(layer.time));
-    PutVarint(record, layer.sequence);
-    PutString(record, layer.entry);
-  }
-}
-
-bool DecodeLatest(std::string_view record, std::vector<Layer>* layers) {
-  layers->clear();
-  ByteReader in(record);
-  uint64_t count = 0;
-  if (!in.GetVarint(&count)) return false;
-  for (; count > 0; --count) {
-    Layer layer;
-    if (!in.GetNumber(&layer.time, static_cast<uint64_t>(kMaxTimeUs)) ||
-        !in.GetVarint(&layer.sequence) || !in.GetString(&layer.entry)) {
-      return false;
-    }
-    if (!layers->empty() && !layers->back().IsNewerThan(layer)) return false;
-    layers->push_back(layer);
-  }
-  return in.done() && !layers->empty();
-}
-
-void AppendLatestChange(const LatestChangeRecord& change, std::string* record) {
-  PutVarint(record, change.table);
-  PutString(record, change.key);
-  PutString(record, change.row);
-}
-
-bool ReadLatestChange(ByteReader* in, LatestChangeRecord* change) {
-  return in->GetNumber(&change->table, std::numeric_limits<TableId>::max()) &&
-         in->GetString(&change->key) && in->GetString(&change->row);
-}
-
-// Begins with a count of no layers, which no other record has.
-void EncodeLatestTwin(const LatestTwin& twin, std::string* record) {
-  record->assign(1, '\0');
-  PutVarint(record, static_cast<uint64_t>(twin.time));
-  PutVarint(record, twin.sequence);
-  PutVarint(record, twin.entry);
-  PutVarint(record, twin.set);
-}
-
-bool IsLatestTwin(std::string_view record) { return !record.empty() && record[0] == '\0'; }
-
-bool DecodeLatestTwin(std::string_view record, LatestTwin* twin) {
-  if (!IsLatestTwin(record)) return false;
-  ByteReader in(record.substr(1));
-  return in.GetNumber(&twin->time, static_cast<uint64_t>(kMaxTimeUs)) &&
-         in.GetVarint(&twin->sequence) && in.GetVarint(&twin->entry) &&
-         in.GetNumber(&twin->set, std::numeric_limits<uint32_t>::max()) && in.done();
 }
 
 }  // namespace tallyd

@@ -1,13 +1,13 @@
-// The bytes of keys and of what tables hold under them (storage/FORMAT.md: Keys, Entries, Latest):
-// what one event wrote to one row, with columns by the number of their set or by name; rows of
-// latest tables, as stored and as held in memory; and what a group of batches makes of those. The
-// only place that knows these bytes.
+// The bytes of keys and of what tables hold under them (storage/FORMAT.md: Keys, Entries): what one
+// event wrote to one row, with columns by the number of their set or by name. The only place that
+// knows these bytes.
 //
 // An Append*, Encode* writes; a Parse*, Get*, Decode* reads back and fails on bytes that nothing
 // here can have written.
 #ifndef TALLYD_STORAGE_LEVELDB_CODEC_ENTRY_CODEC_H_
 #define TALLYD_STORAGE_LEVELDB_CODEC_ENTRY_CODEC_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,7 +18,6 @@
 #include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/bytes/coding.h"
-#include "storage/cell_merge.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -30,6 +29,7 @@ enum class KeySpace : uint8_t {
   kBlockFiles = 0x11,
   kFileNotes = 0x12,
   kCopies = 0x13,
+  kGroups = 0x14,
   kLatest = 0x20,
   kLatestChanges = 0x21,
   kDeletes = 0x30,
@@ -95,6 +95,7 @@ std::string ColumnSetKey(TableId table, uint32_t set);
 std::string FieldKey(std::string_view stream, std::string_view field);
 std::string MissedFieldKey(TableId table, std::string_view field);
 std::string DeleteKey(TableId table, uint64_t sequence);
+std::string GroupKey(uint64_t sequence);
 std::string LatestChangesKey(uint64_t sequence);
 std::string MemoKey(std::string_view key);
 
@@ -114,6 +115,21 @@ bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer
 bool AppendEntry(std::span<const ColumnRef> columns, std::span<const Value> values,
                  ByteBuffer* out);
 
+// The entries of a group of batches as one record of a head, in the order of their keys. One of
+// them, with the key of Rows, takes GroupEntryBytes.
+inline size_t GroupEntryBytes(size_t key_size, size_t value_size) {
+  return VarintSize(key_size) + VarintSize(value_size) + key_size + value_size;
+}
+struct GroupEntry {
+  std::string_view key;
+  std::string_view value;  // Right behind the key.
+};
+// A varint may be written beyond its end.
+inline constexpr size_t kGroupSlackBytes = kMaxVarintBytes;
+// REQUIRES: room for it, and kGroupSlackBytes more. Returns its end.
+char* EncodeGroupEntry(char* to, const GroupEntry& entry);
+bool ReadGroupEntry(ByteReader* in, GroupEntry* entry);
+
 // The beginning of an entry; `in` stands at its first value (by set) or first column (by name).
 struct EntryHead {
   EntryTag tag = EntryTag::kBySet;
@@ -127,42 +143,41 @@ std::string WithSet(std::string_view entry, uint32_t set);
 // One column of an entry by name; its value follows.
 bool GetColumn(ByteReader* in, ColumnRef* column);
 
-// A row of a latest table is layers, each what one event wrote, newest first.
-struct Layer {
-  TimeUs time = 0;
-  uint64_t sequence = 0;
-  std::string_view entry;
-
-  bool IsNewerThan(const Layer& other) const {
-    return WriteMoment{time, sequence}.IsNewerThan({other.time, other.sequence});
+// Appends the entry by set, of so many columns, without the values for whose column `drop` is true:
+// it is asked for each that is there, in order. Nothing is appended if none is left, nor, with
+// *changed false, if none goes. False, and nothing appended: malformed.
+template <class Drop>
+bool DropValues(std::string_view entry, size_t columns, const Drop& drop, ByteBuffer* out,
+                bool* changed) {
+  ByteReader in(entry);
+  EntryHead head;
+  if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return false;
+  const size_t begin = out->size();
+  char* to = out->Reserve(entry.size());
+  to = std::copy(entry.data(), in.rest().data(), to);
+  out->data()[begin] = static_cast<char>(EntryTag::kBySetSparse);
+  size_t left = 0;
+  *changed = false;
+  bool well_formed = true;
+  for (size_t i = 0; i < columns && well_formed; ++i) {
+    const char* const value = in.rest().data();
+    well_formed = SkipValue(&in);
+    if (!well_formed) break;
+    if (IsAbsent(value)) {
+      well_formed = head.tag == EntryTag::kBySetSparse;
+      *to++ = *value;
+    } else if (drop(i)) {
+      *changed = true;
+      *to++ = kAbsentValue;
+    } else {
+      ++left;
+      to = std::copy(value, in.rest().data(), to);
+    }
   }
-};
-
-void EncodeLatest(std::span<const Layer> layers, std::string* record);  // Replaced.
-// False if malformed, or not newest first. The entries view `record`; *layers is replaced.
-bool DecodeLatest(std::string_view record, std::vector<Layer>* layers);
-
-// What a group of batches makes of latest rows, as a head has it: one record, so that it takes one
-// entry of the head and not one for each row.
-struct LatestChangeRecord {
-  TableId table = 0;
-  std::string_view key;
-  std::string_view row;  // Empty (it is gone), a LatestTwin, or layers.
-};
-void AppendLatestChange(const LatestChangeRecord& change, std::string* record);
-// Reads the next change of a record; false if it is malformed.
-bool ReadLatestChange(ByteReader* in, LatestChangeRecord* change);
-
-// A row in a head that has one layer, with the values of a history entry of the same head.
-struct LatestTwin {
-  TimeUs time = 0;
-  uint64_t sequence = 0;
-  uint64_t entry = 0;  // The sequence of the history entry.
-  uint32_t set = 0;    // The latest table's set of columns.
-};
-void EncodeLatestTwin(const LatestTwin& twin, std::string* record);  // Replaced.
-bool IsLatestTwin(std::string_view record);
-bool DecodeLatestTwin(std::string_view record, LatestTwin* twin);
+  well_formed = well_formed && in.done();
+  out->Finish(well_formed && *changed && left > 0 ? to : out->data() + begin);
+  return well_formed;
+}
 
 }  // namespace tallyd
 

@@ -17,7 +17,12 @@
 
 namespace tallyd {
 
-inline constexpr uint32_t kFormatVersion = 6;
+inline constexpr uint32_t kFormatVersion = 8;
+// What an older tallyd wrote is read as it is, and called the newest when it is opened.
+inline constexpr uint32_t kOldestFormatVersion = 6;
+inline bool IsReadableFormat(uint32_t version) {
+  return version >= kOldestFormatVersion && version <= kFormatVersion;
+}
 
 std::string EncodeFormat(uint32_t version);
 Result<uint32_t> DecodeFormat(std::string_view record);

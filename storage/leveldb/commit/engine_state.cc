@@ -9,7 +9,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
-#include "storage/leveldb/latest/latest_tables.h"
+#include "storage/leveldb/latest/latest_loader.h"
 #include "storage/leveldb/read/table_scan.h"
 
 namespace tallyd {
@@ -50,7 +50,8 @@ class Loader {
     if (!base) return base;
     sealed_sequence_ = last_sequence_;
     for (const auto& head : database_->opened_heads()) {
-      const Status read = ReadAll(&head->db());
+      Status read = ReadAll(&head->db());
+      if (read && with_latest_) read = latest_.AddChanges(head->NewIterator().get());
       if (!read) return read;
     }
     // Base may have a delete whose head was lost: what is written from now on is later.
@@ -94,9 +95,9 @@ class Loader {
     for (iterator->SeekToFirst(); iterator->Valid();) {
       const std::string_view key = ToView(iterator->key());
       const auto space = static_cast<KeySpace>(key[0]);
-      if (space == KeySpace::kRows || space == KeySpace::kLatestChanges ||
-          space == KeySpace::kCopies || space == KeySpace::kMemos ||
-          (space == KeySpace::kLatest && !with_latest_)) {
+      if (space == KeySpace::kRows || space == KeySpace::kGroups ||
+          space == KeySpace::kLatestChanges || space == KeySpace::kCopies ||
+          space == KeySpace::kMemos || (space == KeySpace::kLatest && !with_latest_)) {
         iterator->Seek(ToSlice(PrefixEnd(key.substr(0, 1))));
         continue;
       }
@@ -104,8 +105,7 @@ class Loader {
       if (!read) return read;
       iterator->Next();
     }
-    const Status read = FromLevelDb(iterator->status());
-    return read && with_latest_ ? latest_.AddChanges(iterator.get()) : read;
+    return FromLevelDb(iterator->status());
   }
 
   Status ReadRecord(std::string_view key, std::string_view value) {
@@ -122,6 +122,7 @@ class Loader {
       case KeySpace::kFileNotes:
         return ReadFileNote(key, value);
       case KeySpace::kRows:
+      case KeySpace::kGroups:
       case KeySpace::kLatestChanges:
       case KeySpace::kCopies:
       case KeySpace::kMemos:
@@ -287,15 +288,17 @@ namespace {
 // Behind the newest time of a latest table's row.
 TimeUs EndOfRow(const StoredRow& row) {
   std::vector<Layer> layers;
-  const bool decoded = DecodeLatest(row.value(), &layers) && !layers.empty();
-  return decoded ? layers.front().time + 1 : kNeverWhole;
+  if (!DecodeHeld(row.value(), &layers) || layers.empty()) return kNeverWhole;
+  TimeUs newest = 0;
+  for (const Layer& layer : layers) newest = std::max(newest, layer.time);
+  return newest + 1;
 }
 
 }  // namespace
 
 bool EnginePast::FailsToRead(Head& head, TableId table, const UseEntry& use) const {
   const std::string end = TableEnd(KeySpace::kRows, table);
-  const auto it = Database::NewIterator(&head.db());
+  const auto it = head.NewIterator();
   for (it->Seek(ToSlice(TablePrefix(KeySpace::kRows, table)));
        it->Valid() && ToView(it->key()) < end; it->Next()) {
     EntryKey entry;

@@ -27,7 +27,7 @@ struct EngineState {
   Catalogue catalogue;
   ColumnRegistry sets;
   FieldCatalogue fields;
-  LatestTables latest;
+  LatestTables latest{sets};
   LatestDeletes latest_deletes;
   RowWatches watches;
   std::atomic<uint64_t> last_sequence = 0;  // Changed by the committer's thread.

@@ -1,7 +1,7 @@
 #include "storage/leveldb/commit/group_writer.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
@@ -16,15 +16,6 @@ constexpr int kSetBits = 32;
 constexpr uint32_t kNoSet = 0xffffffff;
 
 uint64_t CopyOf(TableId table, uint32_t set) { return uint64_t{table} << kSetBits | set; }
-
-// The first eight bytes, as a number that sorts like them.
-uint64_t BigEndianHead(std::string_view bytes) {
-  unsigned char head[8] = {};
-  std::memcpy(head, bytes.data(), std::min(bytes.size(), sizeof head));
-  uint64_t number = 0;
-  for (const unsigned char byte : head) number = number << 8 | byte;
-  return number;
-}
 
 }  // namespace
 
@@ -72,27 +63,6 @@ void HeadCopies::PutCopy(Copy copy, leveldb::WriteBatch* batch) const {
   }
 }
 
-void SortedEntries::Put(leveldb::WriteBatch* batch) {
-  if (entries_.empty()) return;
-  const std::string_view first = entries_.front().key;
-  size_t common = first.size();
-  for (const Entry& entry : entries_) {
-    const size_t most = std::min(common, entry.key.size());
-    if (std::memcmp(entry.key.data(), first.data(), most) == 0) {
-      common = most;
-      continue;
-    }
-    common = 0;
-    while (entry.key[common] == first[common]) ++common;
-  }
-  for (Entry& entry : entries_) entry.head = BigEndianHead(entry.key.substr(common));
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-    return a.head != b.head ? a.head < b.head : a.key < b.key;
-  });
-  for (const Entry& entry : entries_) batch->Put(ToSlice(entry.key), ToSlice(entry.value));
-  entries_.clear();
-}
-
 GroupWriter::GroupWriter(const Options& options, Database* database, EngineState* state)
     : options_(options),
       database_(database),
@@ -115,17 +85,24 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   sets_.clear();
   fields_.clear();
   missed_.clear();
-  write_ = {&head_, {}, {}, sync, {}};
+  write_ = {};
+  write_.batch = &head_;
+  write_.sync = sync;
   sequence_ = state_->last_sequence;
   for (LevelDbBatch* batch : group) {
     const Status added = AddBatch(batch);
     if (!added) return added;
   }
-  entries_.Put(&head_);
   AddGroupRecords();
-  committed_bytes_ = head_.ApproximateSize();
+  write_.entries = entries_.TakeRun();
+  write_.sequence = sequence_;
   const Status written = Write();
-  if (!written) copies_.Forget();
+  committed_bytes_ = head_.ApproximateSize();
+  write_.entries.reset();
+  if (!written) {
+    copies_.Forget();
+    latest_.ForgetHead();
+  }
   if (written) {
     state_->last_sequence = sequence_;
   } else {
@@ -146,7 +123,10 @@ void GroupWriter::TellWatches(std::span<LevelDbBatch* const> group, bool written
 Status GroupWriter::AddBatch(LevelDbBatch* batch) {
   sequences_.clear();
   if (batch->adoption() < state_->catalogue.adoption()) CoverLate(*batch);
-  for (const LevelDbBatch::Op& op : batch->ops()) {
+  const std::vector<LevelDbBatch::Op>& ops = batch->ops();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (i % LatestGroup::kForeseen == 0) ForeseeLatest(*batch, i);
+    const LevelDbBatch::Op& op = ops[i];
     Status added;
     switch (op.kind) {
       case LevelDbBatch::OpKind::kEntry:
@@ -189,6 +169,17 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
   return {};
 }
 
+void GroupWriter::ForeseeLatest(const LevelDbBatch& batch, size_t from) {
+  std::array<LatestKey, LatestGroup::kForeseen> keys;
+  size_t count = 0;
+  const size_t end = std::min(from + keys.size(), batch.ops().size());
+  for (size_t i = from; i < end; ++i) {
+    const LevelDbBatch::Op& op = batch.ops()[i];
+    if (op.kind == LevelDbBatch::OpKind::kLatest) keys[count++] = {op.table, batch.Key(op)};
+  }
+  latest_.Foresee({keys.data(), count});
+}
+
 // Memory is ahead of the disk until this is written: it then claims less than it might.
 void GroupWriter::CoverLate(const LevelDbBatch& batch) {
   TimeUs end = 0;
@@ -229,7 +220,7 @@ Status GroupWriter::TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op
   return {};
 }
 
-std::string_view GroupWriter::RowToStore(const LatestKey& key) const {
+std::string_view GroupWriter::RowToStore(const LatestKey& key) {
   return state_->catalogue.Exists(key.table) ? latest_.ToStore(key) : std::string_view();
 }
 
@@ -297,12 +288,29 @@ void GroupWriter::AddGroupRecords() {
     }
   }
   if (sequence_ == state_->last_sequence) return;
-  latest_record_.clear();
-  latest_.AppendChanges(&latest_record_);
-  if (!latest_record_.empty()) head_.Put(LatestChangesKey(sequence_), latest_record_);
   std::string last;
   PutU64(&last, sequence_);
   head_.Put(MetaKey(MetaKind::kLastSequence), last);
+}
+
+void GroupWriter::AddLatestRecord(uint64_t head) {
+  if (sequence_ == state_->last_sequence) return;
+  latest_record_.clear();
+  latest_.AppendChanges(head, &latest_record_);
+  if (latest_record_.empty()) return;
+  head_.Put(LatestChangesKey(sequence_), latest_record_);
+  UseLayers();
+}
+
+// A row that is written whole has layers of earlier groups, too.
+void GroupWriter::UseLayers() {
+  for (ByteReader in(latest_record_); !in.done();) {
+    LatestChangeRecord change;
+    if (!ReadLatestChange(&in, &change)) return;
+    if (IsLatestTwin(change.row) || IsLatestAddition(change.row)) continue;
+    if (!DecodeLatest(change.row, &layers_)) continue;
+    for (const Layer& layer : layers_) copies_.Use(change.table, layer.entry);
+  }
 }
 
 void GroupWriter::PutBase(std::string_view key, std::string_view value) {
@@ -324,7 +332,10 @@ Status GroupWriter::Write() {
     const Status written = database_->WriteBase(&base_);
     if (!written) return written;
   }
-  write_.prepare = [this](uint64_t head) { copies_.Put(head, &head_); };
+  write_.prepare = [this](uint64_t head) {
+    AddLatestRecord(head);
+    copies_.Put(head, &head_);
+  };
   return database_->WriteHead(write_, [this] { Publish(); });
 }
 

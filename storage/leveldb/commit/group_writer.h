@@ -62,26 +62,6 @@ class HeadCopies {
   std::vector<Copy> used_;  // By the group at hand.
 };
 
-// SortedEntries: the entries of a group, put into the head in the order of their keys. LevelDB
-// looks for the place of each in a skip list, from its top: behind the one before it that is a walk
-// through what the cache has, where a random one would miss on every level. Of the committer's
-// thread.
-class SortedEntries {
- public:
-  // Both outlive Put or Clear.
-  void Add(std::string_view key, std::string_view value) { entries_.push_back({0, key, value}); }
-  void Put(leveldb::WriteBatch* batch);  // All, which are then forgotten.
-  void Clear() { entries_.clear(); }
-
- private:
-  struct Entry {
-    uint64_t head = 0;  // The eight bytes behind what all keys have in common.
-    std::string_view key;
-    std::string_view value;
-  };
-  std::vector<Entry> entries_;
-};
-
 class GroupWriter {
  public:
   struct Options {
@@ -104,16 +84,19 @@ class GroupWriter {
 
  private:
   Status AddBatch(LevelDbBatch* batch);
+  void ForeseeLatest(const LevelDbBatch& batch, size_t from);
   void CoverLate(const LevelDbBatch& batch);
   void CoverTime(TableId table, TimeUs time);
   void TellWatches(std::span<LevelDbBatch* const> group, bool written);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
   Status TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
-  std::string_view RowToStore(const LatestKey& key) const;
+  std::string_view RowToStore(const LatestKey& key);
   void StoreLatest(const LatestKey& key, std::string_view row);
   Status Delete(const LevelDbBatch::Op& op, const DeleteSpec& what);
   void AddRecords(const LevelDbBatch& batch);
   void AddGroupRecords();
+  void AddLatestRecord(uint64_t head);
+  void UseLayers();
   void PutBase(std::string_view key, std::string_view value);
   Status Write();
   void KeepFailed();
@@ -130,7 +113,7 @@ class GroupWriter {
   leveldb::WriteBatch base_;
   bool any_base_ = false;
   bool any_row_ = false;  // Of a latest table, in base_.
-  SortedEntries entries_;
+  EntrySorter entries_;
   uint64_t sequence_ = 0;
   LatestGroup latest_;
   std::vector<uint64_t> sequences_;  // Of the batch's ops.
@@ -139,6 +122,7 @@ class GroupWriter {
   MissedFields missed_;
   HeadWrite write_;
   std::string latest_record_;
+  std::vector<Layer> layers_;
   size_t committed_bytes_ = 0;
   std::optional<FailedGroup> failed_;
 };

@@ -219,6 +219,11 @@ class BlockFileWriter {
   Status FlushFull(std::string_view row_key, TimeUs time) {
     return builder_->IsFull() && !builder_->ContinuesLast(row_key, time) ? Flush() : Status();
   }
+  // Before entries that have all of these columns, and another key or time than the last one.
+  Status FlushBeforeRun(size_t columns) {
+    const bool has_room = !builder_->IsFull() && builder_->TakesColumns(columns);
+    return has_room || builder_->empty() ? Status() : Flush();
+  }
   // A block as it is, from another file, with the least and the greatest of its sequences.
   // REQUIRES: it follows all that was added, and does not go on with its last row and time.
   Status AddBlock(const BlockPlace& place, std::string_view bytes, uint64_t min_sequence,

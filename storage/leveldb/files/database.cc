@@ -39,13 +39,17 @@ void Lease::Held::Release() {
 
 leveldb::Iterator& Access::iterator(size_t head) const {
   Lease::OfHead& held = lease_->held_->heads[head];
-  if (!held.iterator) {
-    leveldb::ReadOptions options;
-    options.verify_checksums = true;
-    options.snapshot = held.snapshot.get();
-    held.iterator.reset(view().heads[head]->db().NewIterator(options));
-  }
+  if (!held.iterator) held.iterator = view().heads[head]->NewIterator(held.snapshot);
   return *held.iterator;
+}
+
+std::shared_ptr<const HeadEntries> Access::RunsOf(size_t head, TableId table) const {
+  const HeadSnapshot& moment = lease_->held_->heads[head].snapshot;
+  if (moment.entries == nullptr || !moment.entries->damage.ok()) return nullptr;
+  const auto records = Database::NewIterator(&view().heads[head]->db());
+  records->Seek(TablePrefix(KeySpace::kRows, table));
+  const bool any = records->Valid() && ToView(records->key()) < TableEnd(KeySpace::kRows, table);
+  return any || !records->status().ok() ? nullptr : moment.entries;
 }
 
 leveldb::Iterator& Access::base_iterator() const {
@@ -224,6 +228,14 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   options.sync = write.sync;
   Head& head = *heads_.back();
   if (write.prepare) write.prepare(head.number());
+  const bool as_group = write.entries != nullptr && head.TakesGroup(write.entries->record().size());
+  if (as_group) {
+    write.batch->Put(GroupKey(write.sequence), ToSlice(write.entries->record()));
+  } else if (write.entries != nullptr) {
+    for (const EntryRun::Entry& entry : write.entries->entries()) {
+      write.batch->Put(ToSlice(entry.key()), ToSlice(entry.value()));
+    }
+  }
   head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
   const size_t bytes = write.batch->ApproximateSize();
@@ -231,6 +243,7 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   newest_bytes_ = head.bytes();
   if (!head_status_) return head_status_;
   head.CoverTimes(write.times);
+  if (as_group) head.AddRun(write.entries);
   publish();
   std::function<void(View*)> change;
   if (!write.deletes.empty()) change = [&](View* view) { view->AddDeletes(write.deletes); };
@@ -337,7 +350,7 @@ ViewPtr Database::view() const {
 }
 
 void Database::ChangeView(const std::function<void(View*)>& change) {
-  PublishView(change, nullptr, nullptr);
+  PublishView(change, nullptr, {});
 }
 
 // What is replaced goes after the locks.

@@ -89,6 +89,9 @@ class Access {
   leveldb::DB& base() const;
   // An iterator over the snapshot of a head; lives as long as the lease; made at first use.
   leveldb::Iterator& iterator(size_t head) const;
+  // What a closed head holds as runs, where it holds all of a table's entries so; null where some
+  // have keys of their own, or cannot be read.
+  std::shared_ptr<const HeadEntries> RunsOf(size_t head, TableId table) const;
   // The same over base: over the snapshot of a lease of a moment, or as base is at first use.
   leveldb::Iterator& base_iterator() const;
   bool must_stop() const;
@@ -110,8 +113,10 @@ Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
 // What a commit brings to the newest head.
 struct HeadWrite {
   leveldb::WriteBatch* batch = nullptr;
-  TableTimes times;    // Of the entries in it.
-  DeleteList deletes;  // In it, oldest first.
+  EntryRunPtr entries;    // Of the history, which the head stores as it can; null: none.
+  uint64_t sequence = 0;  // The last of the group.
+  TableTimes times;       // Of the entries in it.
+  DeleteList deletes;     // In it, oldest first.
   bool sync = false;
   // Called with the number of the head before it is written: adds what only that head needs.
   std::function<void(uint64_t head)> prepare;
@@ -138,7 +143,8 @@ class Database {
   Status WriteHead(const HeadWrite& write, const std::function<void()>& publish);
   // Of base; kNotFound if absent. Also under an Access, of any thread.
   Result<std::string> Get(std::string_view key) const;
-  // Of base or an opened head, without a snapshot. Must be gone before Close.
+  // Of base's records, or a head's as they lie in its LevelDB, without a snapshot. Must be gone
+  // before Close.
   static std::unique_ptr<leveldb::Iterator> NewIterator(leveldb::DB* db);
   leveldb::DB* base() { return base_.get(); }
   const std::vector<std::shared_ptr<Head>>& opened_heads() const { return heads_; }

@@ -88,7 +88,7 @@ Result<OpenedFiles> Opener::Open(size_t head_bytes) {
   if (!found) return found.error();
   OpenedFiles opened;
   Status done = OpenBase(found->base, &opened);
-  if (done && found->is_empty) done = WriteFormat(opened.base.get());
+  if (done) done = WriteFormat(*found, opened.base.get());
   if (done) done = OpenHeads(*found, &opened);
   if (!done) return done.error();
   return opened;
@@ -116,9 +116,9 @@ Result<Opener::Found> Opener::JudgeLocked() const {
   OverlayEnv overlay(env_);
   Result<std::unique_ptr<leveldb::DB>> base = OpenUnchanged(found.base, &overlay);
   if (!base) return base.error();
-  const Result<bool> is_empty = CheckFormat(base->get());
-  if (!is_empty) return is_empty.error();
-  found.is_empty = *is_empty;
+  const Result<std::optional<uint32_t>> format = CheckFormat(base->get());
+  if (!format) return format.error();
+  found.format = *format;
   const Result<std::string> record = GetMeta(base->get(), MetaKind::kSealedHead);
   const Result<std::string> tables = GetMeta(base->get(), MetaKind::kNextTable);
   if (IsUnexpected(record)) return record.error();
@@ -187,22 +187,22 @@ Result<WalCheck> Opener::CheckBase() const {
   return base;
 }
 
-// True where there is none yet: what has no format is empty, and no other program's.
-Result<bool> Opener::CheckFormat(leveldb::DB* base) const {
+// Nothing where there is none yet: what has no format is empty, and no other program's.
+Result<std::optional<uint32_t>> Opener::CheckFormat(leveldb::DB* base) const {
   const Result<std::string> stored = GetMeta(base, MetaKind::kFormat);
   if (IsUnexpected(stored)) return stored.error();
   if (!stored) {
     const Status empty = CheckEmpty(base);
     if (!empty) return empty.error();
-    return true;
+    return std::nullopt;
   }
   const Result<uint32_t> version = DecodeFormat(*stored);
   if (!version) return version.error();
-  if (*version == kFormatVersion) return false;
+  if (IsReadableFormat(*version)) return *version;
   return Error(ErrorCode::kConflict,
-               fmt::format("the data has format version {}; this tallyd reads version {} only. "
+               fmt::format("the data has format version {}; this tallyd reads versions {} to {}. "
                            "Use the tallyd that wrote it, or another storage.path",
-                           *version, kFormatVersion));
+                           *version, kOldestFormatVersion, kFormatVersion));
 }
 
 Status Opener::CheckEmpty(leveldb::DB* base) const {
@@ -224,12 +224,14 @@ Status Opener::CheckEmpty(leveldb::DB* base) const {
   return {};
 }
 
-Status Opener::WriteFormat(leveldb::DB* base) const {
+// Before anything else that an older tallyd would misread.
+Status Opener::WriteFormat(const Found& found, leveldb::DB* base) const {
+  if (found.format == kFormatVersion) return {};
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch batch;
   batch.Put(MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion));
-  batch.Put(MetaKey(MetaKind::kStoreId), NewStoreId());
+  if (!found.format) batch.Put(MetaKey(MetaKind::kStoreId), NewStoreId());
   return FromLevelDb(base->Write(options, &batch));
 }
 

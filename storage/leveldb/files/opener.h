@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,8 +74,8 @@ class Opener {
   // What may be opened as it is.
   struct Found {
     WalCheck base;
-    bool is_empty = false;  // Base has no record yet.
-    uint64_t sealed = 0;    // The last sealed head.
+    std::optional<uint32_t> format;  // Nothing: base has no record yet.
+    uint64_t sealed = 0;             // The last sealed head.
     std::vector<FoundHead> heads;
   };
 
@@ -84,10 +85,10 @@ class Opener {
   Result<WalCheck> CheckBase() const;
   Result<std::unique_ptr<leveldb::DB>> OpenUnchanged(const WalCheck& base,
                                                      OverlayEnv* overlay) const;
-  Result<bool> CheckFormat(leveldb::DB* base) const;
+  Result<std::optional<uint32_t>> CheckFormat(leveldb::DB* base) const;
   Status CheckEmpty(leveldb::DB* base) const;
   Status OpenBase(const WalCheck& checked, OpenedFiles* opened);
-  Status WriteFormat(leveldb::DB* base) const;
+  Status WriteFormat(const Found& found, leveldb::DB* base) const;
   Status OpenHeads(const Found& found, OpenedFiles* opened);
   Result<std::vector<FoundHead>> FindHeads(uint64_t sealed, bool any_use) const;
   Status OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opened);

@@ -20,6 +20,10 @@ namespace {
 // A skip list's nodes and a batch's headers beside the bytes themselves: the buffer is never full
 // before the head is.
 constexpr uint64_t kBufferPerByte = 3;
+// Of what a head is to take so much may come as groups, which are in memory twice.
+constexpr uint64_t kGroupsPerByte = 2;
+// LevelDB writes the length of a value as 32 bits.
+constexpr size_t kMaxGroupBytes = 256u << 20;
 constexpr auto kNever = std::chrono::steady_clock::time_point::max();
 
 uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
@@ -36,8 +40,12 @@ uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
 
 }  // namespace
 
-Head::Head(std::string path, uint64_t number, leveldb::Env* env)
-    : path_(std::move(path)), number_(number), env_(env), since_(kNever) {}
+Head::Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t group_bytes)
+    : path_(std::move(path)),
+      number_(number),
+      env_(env),
+      group_bytes_(group_bytes),
+      since_(kNever) {}
 
 Head::~Head() {
   Close();
@@ -48,7 +56,8 @@ Head::~Head() {
 
 Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t number,
                                          const leveldb::Options& options, uint64_t head_bytes) {
-  std::shared_ptr<Head> head(new Head(HeadPath(directory, number), number, options.env));
+  std::shared_ptr<Head> head(
+      new Head(HeadPath(directory, number), number, options.env, head_bytes * kGroupsPerByte));
   if (!options.env->FileExists(head->path_)) {
     const Status made = FromLevelDb(options.env->CreateDir(head->path_));
     if (!made) return made.error();
@@ -67,6 +76,8 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
   first->SeekToFirst();
   const Status read = FromLevelDb(first->status());
   if (!read) return read.error().Prefixed(head->path_);
+  const Status loaded = head->LoadGroups();
+  if (!loaded) return loaded.error().Prefixed(head->path_);
   head->knows_times_ = !first->Valid();
   if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
   head->published_ = head->TakeSnapshot();
@@ -74,13 +85,60 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
 }
 
 void Head::Close() {
-  published_.reset();
+  published_ = {};
   db_.reset();
 }
 
+bool Head::TakesGroup(size_t record_bytes) const {
+  return bytes() < group_bytes_ && record_bytes <= kMaxGroupBytes;
+}
+
+// What is damaged is told to whoever asks for entries: other records of the head are well.
+Status Head::LoadGroups() {
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  checked.fill_cache = false;
+  const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator(checked));
+  const std::string begin(1, static_cast<char>(KeySpace::kGroups));
+  auto entries = std::make_shared<HeadEntries>();
+  for (it->Seek(begin); it->Valid() && it->key().starts_with(begin); it->Next()) {
+    Result<EntryRunPtr> run = EntryRun::Decode(it->value().ToString());
+    if (!run) {
+      const Error error = UnreadableRecord(ToView(it->key()), run.error().message());
+      entries->damage = leveldb::Status::Corruption(path_, error.message());
+      break;
+    }
+    entries->runs = entries->runs.With(std::move(*run));
+  }
+  if (const leveldb::Status read = it->status(); read.IsCorruption()) {
+    entries->damage = read;
+  } else if (!read.ok()) {
+    return FromLevelDb(read);
+  }
+  if (!entries->damage.ok()) entries->runs = {};
+  entries_ = std::move(entries);
+  return {};
+}
+
+void Head::AddRun(EntryRunPtr run) {
+  auto entries = std::make_shared<HeadEntries>(*entries_);
+  entries->runs = entries->runs.With(std::move(run));
+  entries_ = std::move(entries);
+}
+
+std::unique_ptr<leveldb::Iterator> Head::NewIterator(const HeadSnapshot& moment) const {
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  checked.snapshot = moment.records.get();
+  return std::make_unique<HeadIterator>(
+      std::unique_ptr<leveldb::Iterator>(db_->NewIterator(checked)), moment.entries);
+}
+
 HeadSnapshot Head::TakeSnapshot() {
-  return {db_->GetSnapshot(),
-          [this](const leveldb::Snapshot* snapshot) { db_->ReleaseSnapshot(snapshot); }};
+  std::shared_ptr<const leveldb::Snapshot> records(
+      db_->GetSnapshot(),
+      [this](const leveldb::Snapshot* snapshot) { db_->ReleaseSnapshot(snapshot); });
+  return {std::move(records), entries_};
 }
 
 Status Head::MarkClosed() {

@@ -27,6 +27,7 @@
 #include "config/values/time.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/files/block_file.h"
+#include "storage/leveldb/files/head_iterator.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -60,8 +61,12 @@ class Disposer {
   std::vector<std::shared_ptr<const void>> taken_;  // Guarded by mutex_.
 };
 
-// A moment of a head; released with its last holder, which must be before the head is closed.
-using HeadSnapshot = std::shared_ptr<const leveldb::Snapshot>;
+// A moment of a head; its records are released with its last holder, which must be before the head
+// is closed.
+struct HeadSnapshot {
+  std::shared_ptr<const leveldb::Snapshot> records;
+  std::shared_ptr<const HeadEntries> entries;
+};
 
 // By table: from the earliest to behind the latest.
 using TableTimes = std::map<TableId, TimeRange>;
@@ -82,8 +87,12 @@ class Head {
   Head& operator=(const Head&) = delete;
 
   uint64_t number() const { return number_; }
-  // REQUIRES: not closed.
+  // Its records as LevelDB has them, those of groups among them. REQUIRES: not closed.
   leveldb::DB& db() { return *db_; }
+  // What it holds, entry by entry (HeadIterator): at that moment, or as it is; the latter is of the
+  // committer's thread, or of a head that is closed to writes. Gone before the head is closed.
+  std::unique_ptr<leveldb::Iterator> NewIterator(const HeadSnapshot& moment) const;
+  std::unique_ptr<leveldb::Iterator> NewIterator() const { return NewIterator({{}, entries_}); }
   // Closes its files, whoever holds it. REQUIRES: nobody uses db() any more, all snapshots of
   // others are gone.
   void Close();
@@ -101,6 +110,13 @@ class Head {
   // When it got its first bytes; the distant future while it is empty.
   std::chrono::steady_clock::time_point since() const { return since_.load(); }
 
+  // Whether a group may come as one record of that size, which takes memory until the head is
+  // sealed. Where the sealer does not keep up, LevelDB has the entries of a head that grows
+  // further, each under its key, and compacts them. Of the committer's thread.
+  bool TakesGroup(size_t record_bytes) const;
+  // What was written as such a record. Of the committer's thread.
+  void AddRun(EntryRunPtr run);
+
   // Of the committer's thread: the times of a table's entries.
   void CoverTimes(const TableTimes& times);
   // Of a head that is closed to writes, or of the committer's thread: the times of a table's
@@ -117,12 +133,15 @@ class Head {
   void Drop() { dropped_ = true; }
 
  private:
-  Head(std::string path, uint64_t number, leveldb::Env* env);
+  Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t group_bytes);
+  Status LoadGroups();
 
   const std::string path_;
   const uint64_t number_;
   leveldb::Env* const env_;
   std::unique_ptr<leveldb::DB> db_;
+  const uint64_t group_bytes_;
+  std::shared_ptr<const HeadEntries> entries_ = std::make_shared<const HeadEntries>();
   HeadSnapshot published_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<std::chrono::steady_clock::time_point> since_;

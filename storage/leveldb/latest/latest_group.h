@@ -6,13 +6,20 @@
 //   Clear, then in the order of the batches Put, Delete, Trim, ToStore; AppendChanges; the write;
 //   Publish.
 //
+// To a wide row a layer is added without a look at the others, in memory as in the head: when its
+// room is full, the row is folded. A head has the whole of a row before what is added to it,
+// and again after anything else became of the row: a row in memory that is open is marked with the
+// head that has it.
+//
 // A row loses what deletes hide before anything is done to it: a delete forgets, so a layer that
 // is hidden must not keep an older one out.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_GROUP_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_GROUP_H_
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -191,8 +198,12 @@ class LatestGroup {
 
   void Clear();
 
-  // Keys outlive the group. `twin`: the layer as a reference to a history entry that the group
-  // writes, too. kCorruption if the row is malformed, like the next ones.
+  // Rows of which Put will be called next: that they are fetched from memory is not waited for.
+  // REQUIRES: at most kForeseen.
+  static constexpr size_t kForeseen = 16;
+  void Foresee(std::span<const LatestKey> keys);
+  // Keys and layers outlive the group. `twin`: the layer as a reference to a history entry that
+  // the group writes, too. kCorruption if the row is malformed, like the next ones.
   Status Put(const LatestKey& key, TableMode mode, const Layer& layer,
              const std::optional<LatestTwin>& twin);
   // True: it is of many rows; it has to be recorded, and hides from then on. False: its rows are
@@ -207,31 +218,65 @@ class LatestGroup {
 
   // The row as base is to have it, so that a head that told of it may go; empty: it has none. What
   // the group itself makes of it is the next head's to tell.
-  std::string_view ToStore(const LatestKey& key) const;
+  std::string_view ToStore(const LatestKey& key);
 
-  // The group's record of changes (storage/FORMAT.md, Latest); nothing is appended if there are
-  // none.
-  void AppendChanges(std::string* record) const;
+  // The group's record of changes (storage/FORMAT.md, Latest) for the head with this number;
+  // nothing is appended if there are none.
+  void AppendChanges(uint64_t head, std::string* record);
+  // After a failed write nobody knows what the head has.
+  void ForgetHead() { head_ = 0; }
   void Publish();
   // Instead: what would have been published. No batch needs to live for it.
   void MoveTo(LatestChanges* changes, LatestTimes* oldest);
 
  private:
-  LatestChange& ChangeOf(const LatestKey& key);
+  struct Foreseen {
+    LatestKey key;
+    StoredRow* row = nullptr;  // Another's, seldom.
+  };
+
+  const LatestRows& RowsOf(TableId table);
+  StoredRow* Find(const LatestKey& key);
+  // Null: the group has none of the row, which is *stored, if there is one.
+  LatestChange* FindChange(const LatestKey& key, StoredRow** stored);
+  LatestChange* ChangeOf(const LatestKey& key);
   Result<LatestChange*> Touch(const LatestKey& key);
+  Result<bool> Merge(TableMode mode, const Layer& layer, const std::optional<LatestTwin>& twin,
+                     LatestChange* change);
+  LatestMerge::Fate FateOf(TableMode mode, const LatestChange& change, const Layer& layer) const;
   // Those that were not there before the group.
   void AddNewRows(const DeleteRange& deleted, std::vector<LatestKey>* covered) const;
   // Whether it changed the row.
   Result<bool> Apply(const LatestKey& key, const LatestTrim& trim, LatestChange* change);
-  static void Set(const LatestKey& key, std::string_view row, LatestChange* change);
+  // The row as it will be; empty: there is none. Good until the next call, of this or of merge_.
+  std::string_view ValueOf(const LatestChange& change);
+  static bool TakesAdditions(const LatestChange& change);
+  static void Add(const Layer& layer, LatestChange* change);
+  bool IsKnownToHead(const LatestChange& change) const;
+  void AppendWhole(LatestChange* change);
+  void MakeRow(uint32_t mark, LatestChange* change);
+  void MakeRoom(LatestChange* change);
+  static void Set(std::string_view row, LatestChange* change);
+  static void Set(const Layer& layer, const std::optional<LatestTwin>& twin, LatestChange* change);
 
   LatestTables* const tables_;
   LatestDeletes* const deletes_;
   const uint64_t rows_at_once_;
   LatestMerge merge_;
 
-  LatestChanges rows_;
-  std::vector<LatestKey> new_rows_;  // Of rows_: those that were not there before.
+  LatestChanges changes_;
+  // Of the table that was last looked for; null: of none.
+  TableId last_table_ = 0;
+  const LatestRows* last_rows_ = nullptr;
+  std::array<Foreseen, kForeseen> foreseen_;  // From next_foreseen_ on, those of the last call.
+  size_t next_foreseen_ = kForeseen;
+  // Those of rows that were not there before. A row that is stored knows its change itself.
+  boost::unordered_flat_map<LatestKey, uint32_t, LatestKey::Hash> new_rows_;
+  std::string encoded_;
+  ByteBuffer record_;
+  // The head that was last written to, and the mark of rows that it has.
+  uint64_t head_ = 0;
+  uint32_t mark_ = 0;
   uint64_t deleted_rows_ = 0;
   DeleteList added_;
   LatestTimes oldest_;

@@ -1,6 +1,7 @@
 #include "storage/leveldb/read/block_source.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "storage/blocks/key_runs.h"
 
@@ -9,6 +10,15 @@ namespace {
 
 // Streams that are so near to each other are read at once.
 constexpr uint32_t kGapBytes = 4096;
+// Streams that are so near to the head are read with it, once the block before wanted such.
+constexpr uint32_t kMostReadAhead = 16u << 10;
+constexpr uint64_t kMostLooksPerCell = 16;
+
+// The first of [begin, end) whose time is not before `from`; times ascend there.
+uint32_t FirstFrom(std::span<const TimeUs> times, uint32_t begin, uint32_t end, TimeUs from) {
+  const auto found = std::lower_bound(times.begin() + begin, times.begin() + end, from);
+  return static_cast<uint32_t>(found - times.begin());
+}
 
 // The plan may forget its names before the entry is done with.
 void KeepNames(WholeEntry* entry) {
@@ -40,17 +50,21 @@ Status BlockSource::Open(size_t number) {
   if (open_ && number == number_) return {};
   open_ = false;
   const BlockPlace& place = index_->blocks()[number];
-  Status read = file_->Read(place, 0, place.head_size, &bytes_);
-  if (read) read = Checked(block_.Open(bytes_));
+  uint32_t size = place.head_size;
+  if (place.size > size) size += std::min(read_ahead_, place.size - size);
+  Status read = file_->Read(place, 0, size, &head_);
+  if (read) read = Checked(block_.Open(std::string_view(head_).substr(0, place.head_size)));
   if (!read) return read;
   if (block_.schema() != schema_) {
     schema_ = block_.schema();
     shapes_.clear();
-    shapes_.resize(schema_->shapes.size());
+    shapes_.resize(schema_->shapes.size() + 1);
     data_.resize(schema_->columns.size());
   }
   decoded_.assign(schema_->columns.size(), false);
-  shape_ready_.assign(schema_->shapes.size(), false);
+  shape_ready_.assign(shapes_.size(), false);
+  runs_have_any_shape_.reset();
+  entries_have_cells_ = false;
   number_ = number;
   open_ = true;
   return {};
@@ -71,7 +85,7 @@ Status BlockSource::Load() {
   block_.GetKey(entry_, &key_);
   row_key_ = key_;
   time_ = block_.times()[entry_];
-  sequence_ = block_.sequences()[entry_];
+  sequence_ = block_.sequence_of(entry_);
   valid_ = true;
   return {};
 }
@@ -158,19 +172,36 @@ ShapeCells* BlockSource::PlanShape(uint32_t shape) {
   planned = std::make_unique<ShapeCells>();
   planned->ageless_from = std::numeric_limits<TimeUs>::min();
   std::vector<Column> columns;
-  const TableInfo& table = plan_->table();
-  for (const uint32_t number : schema_->shapes[shape]) {
+  for (const uint32_t number : ColumnsOf(shape)) {
     const Column& column = schema_->columns[number];
     const ColumnPlan::Pick& pick = plan_->Named(column.ref());
     const auto index = static_cast<uint32_t>(columns.size());
     columns.push_back(column);
     if (!pick.selected) continue;
-    planned->columns.push_back({&pick, index, number, nullptr, {}});
+    planned->columns.push_back({&pick, index, number, {pick.name}});
     planned->blank.push_back({pick.name, index, Value()});
     planned->ageless_from = std::max(planned->ageless_from, pick.rule->oldest);
   }
-  planned->set = plan_->sets().FindEqual(table.id, columns);
+  planned->set = plan_->sets().FindEqual(plan_->table().id, columns);
   return planned.get();
+}
+
+// In read order.
+std::vector<uint32_t> BlockSource::ColumnsOf(uint32_t shape) const {
+  if (shape < schema_->shapes.size() && !schema_->by_presence) return schema_->shapes[shape];
+  std::vector<uint32_t> all(schema_->columns.size());
+  std::iota(all.begin(), all.end(), uint32_t{0});
+  const std::vector<uint16_t>& ranks = plan_->table().family_rank;
+  // A family of a later configuration has no rank yet.
+  const auto rank = [&](const Column& column) {
+    return column.family < ranks.size() ? size_t{ranks[column.family]} : ranks.size();
+  };
+  std::ranges::sort(all, [&](uint32_t a, uint32_t b) {
+    const Column& left = schema_->columns[a];
+    const Column& right = schema_->columns[b];
+    return rank(left) != rank(right) ? rank(left) < rank(right) : ComesBefore(left, right);
+  });
+  return all;
 }
 
 Status BlockSource::Decode(const ShapeCells& cells) {
@@ -188,16 +219,15 @@ Status BlockSource::Decode(const ShapeCells& cells) {
       if (next.offset > end + kGapBytes) break;
       end = next.offset + next.size;
     }
-    const Status read = file_->Read(place(), begin.offset, end - begin.offset, &bytes_);
-    if (!read) return read;
+    const Result<std::string_view> bytes = ReadStreams(begin.offset, end);
+    if (!bytes) return bytes.error();
     for (; first < last; ++first) {
       const uint32_t number = missing[first];
       const ColumnBlock::Stream stream = block_.StreamOf(number);
       std::unique_ptr<ColumnData>& data = data_[number];
       if (!data) data = std::make_unique<ColumnData>();
       const Status decoded = block_.Decode(
-          number, std::string_view(bytes_).substr(stream.offset - begin.offset, stream.size),
-          data.get());
+          number, bytes->substr(stream.offset - begin.offset, stream.size), data.get());
       if (!decoded) return Checked(decoded);
       decoded_[number] = true;
     }
@@ -205,19 +235,39 @@ Status BlockSource::Decode(const ShapeCells& cells) {
   return {};
 }
 
-Result<const ShapeCells*> BlockSource::Cells() {
-  const uint32_t shape = block_.shape_of(entry_);
+// Those of the next block mostly end about where these do.
+Result<std::string_view> BlockSource::ReadStreams(uint32_t begin, uint32_t end) {
+  if (end <= head_.size()) return std::string_view(head_).substr(begin, end - begin);
+  const uint32_t behind = end - place().head_size;
+  if (behind <= kMostReadAhead) read_ahead_ = std::max(read_ahead_, behind + behind / 8);
+  const Status read = file_->Read(place(), begin, end - begin, &bytes_);
+  if (!read) return read.error();
+  return std::string_view(bytes_);
+}
+
+Result<const ShapeCells*> BlockSource::CellsOf(uint32_t shape) {
   ShapeCells* cells = PlanShape(shape);
   if (shape_ready_[shape]) return cells;
   const Status decoded = Decode(*cells);
   if (!decoded) return decoded.error();
+  cells->some_absent = false;
+  const bool may_be_absent = schema_->by_presence || shape == schema_->shapes.size();
   for (ShapeCells::OfColumn& column : cells->columns) {
-    column.data = data_[column.number].get();
-    column.indexes = {};
-    if (!block_.has_one_shape()) column.indexes = block_.IndexesOf(column.number);
+    column.cells.data = data_[column.number].get();
+    column.cells.presence = block_.PresenceOf(column.number);
+    if (may_be_absent && column.cells.presence != nullptr) cells->some_absent = true;
   }
+  cells->cells.clear();
+  for (const ShapeCells::OfColumn& column : cells->columns) cells->cells.push_back(column.cells);
   shape_ready_[shape] = true;
   return cells;
+}
+
+Status BlockSource::CheckEntriesHaveCells() {
+  if (entries_have_cells_) return {};
+  const Status checked = Checked(block_.CheckEntriesHaveCells());
+  entries_have_cells_ = checked.has_value();
+  return checked;
 }
 
 Status BlockSource::AddTo(RowAssembler* row) {
@@ -240,8 +290,14 @@ Status BlockSource::Read(WholeEntry* entry) {
   entry->values.clear();
   entry->bytes.clear();
   bool any_text = false;
+  bool any = false;
   for (const ShapeCells::OfColumn& column : cells.columns) {
-    const Value value = column.data->At(column.IndexOf(entry_));
+    if (!column.cells.Has(entry_)) {
+      if (cells.set != nullptr) entry->values.emplace_back();
+      continue;
+    }
+    any = true;
+    const Value value = column.cells.data->At(column.cells.PlaceOf(entry_));
     if (value.type() >= ValueType::kString) {
       any_text = true;
       entry->bytes.insert(entry->bytes.end(), value.AsView().begin(), value.AsView().end());
@@ -249,6 +305,7 @@ Status BlockSource::Read(WholeEntry* entry) {
     if (cells.set == nullptr) entry->columns.push_back(column.pick->name);
     entry->values.push_back(value);
   }
+  if (!any) return file_->Damaged(Error(ErrorCode::kCorruption, "an entry has no cell"));
   if (cells.set == nullptr) KeepNames(entry);
   if (!any_text) return {};
   size_t at = 0;
@@ -261,20 +318,65 @@ Status BlockSource::Read(WholeEntry* entry) {
   return {};
 }
 
-uint32_t BlockSource::RunLength(std::string_view end, const TimeRange& times) const {
+// Whoever reads a run looks at each of its columns for each entry: where few of the entries have
+// them, those of one shape are read alone.
+bool BlockSource::RunsHaveAnyShape() {
+  if (block_.has_one_shape()) return true;
+  if (!runs_have_any_shape_) {
+    const auto all = static_cast<uint32_t>(schema_->shapes.size());
+    const uint64_t looks = PlanShape(all)->columns.size() * uint64_t{block_.entries()};
+    runs_have_any_shape_ = looks <= block_.cells() * kMostLooksPerCell;
+  }
+  return *runs_have_any_shape_;
+}
+
+uint32_t BlockSource::RunShape() {
+  if (block_.has_one_shape()) return 0;
+  return RunsHaveAnyShape() ? static_cast<uint32_t>(schema_->shapes.size())
+                            : block_.shape_of(entry_);
+}
+
+uint32_t BlockSource::RunLength(std::string_view end, const TimeRange& times) {
+  if (RunsHaveAnyShape()) return LengthOf(end, times, std::nullopt);
+  return LengthOf(end, times, block_.shape_of(entry_));
+}
+
+uint32_t BlockSource::MixedLength(std::string_view end, const TimeRange& times) {
+  return LengthOf(end, times, std::nullopt);
+}
+
+// `shape`: of entries of that shape only.
+uint32_t BlockSource::LengthOf(std::string_view end, const TimeRange& times,
+                               std::optional<uint32_t> shape) {
   if (block_.has_rewrites()) return 0;
   const KeyRun& run = block_.RunOf(entry_);
-  const uint32_t shape = block_.shape_of(entry_);
   const auto all = block_.times();
+  if (!shape && times.from <= place().min_time && place().max_time < times.to) {
+    return LengthBefore(end, run.end);
+  }
   uint32_t stop = entry_;
-  while (stop < run.end && times.Contains(all[stop]) && block_.shape_of(stop) == shape) ++stop;
+  if (!shape && block_.runs_ascend()) {
+    if (times.Contains(all[stop])) stop = FirstFrom(all, stop, run.end, times.to);
+    return LengthBefore(end, stop);
+  }
+  while (stop < run.end && times.Contains(all[stop]) &&
+         (!shape || block_.shape_of(stop) == *shape)) {
+    ++stop;
+  }
   return LengthBefore(end, stop);
 }
 
 uint32_t BlockSource::LengthOutside(std::string_view end, const TimeRange& times) const {
   const auto all = block_.times();
   uint32_t stop = entry_;
-  while (stop < all.size() && !times.Contains(all[stop])) ++stop;
+  while (stop < all.size() && !times.Contains(all[stop])) {
+    if (!block_.runs_ascend()) {
+      ++stop;
+      continue;
+    }
+    const uint32_t run_end = block_.RunOf(stop).end;
+    stop = all[stop] < times.from ? FirstFrom(all, stop, run_end, times.from) : run_end;
+  }
   return LengthBefore(end, stop);
 }
 

@@ -4,6 +4,7 @@
 #define TALLYD_STORAGE_LEVELDB_READ_BLOCK_SOURCE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,17 @@ class BlockSource final : public EntrySource {
   Status Read(WholeEntry* entry) override;
 
   // The cells of the entry's shape, decoded.
-  Result<const ShapeCells*> Cells();
+  Result<const ShapeCells*> Cells() { return CellsOf(block_.shape_of(entry_)); }
+  // Those of all entries of the run that RunLength tells of.
+  Result<const ShapeCells*> RunCells() { return CellsOf(RunShape()); }
+  // Whether that may be of entries of several shapes; else each entry has few of very many columns,
+  // and these two are for those who copy it: how many entries from here on are of one key run, as
+  // RunLength, and the cells of one.
+  bool RunsHaveAnyShape();
+  uint32_t MixedLength(std::string_view end, const TimeRange& times);
+  Result<const ShapeCells*> CellsAt(uint32_t entry) { return CellsOf(block_.shape_of(entry)); }
+  // For those who copy runs. A plan of every column has given them.
+  Status CheckEntriesHaveCells();
   uint32_t entry() const { return entry_; }
   const ColumnBlock& block() const { return block_; }
 
@@ -43,15 +54,17 @@ class BlockSource final : public EntrySource {
   Status SkipBlock();
   const BlockFile& file() const { return *file_; }
 
-  // How many entries from here on are of one key run and shape, with rows before `end` (empty: no
-  // bound) and times in `times`; none where a cell may be written twice.
-  uint32_t RunLength(std::string_view end, const TimeRange& times) const;
+  // How many entries from here on are of one key run, with rows before `end` (empty: no bound) and
+  // times in `times`; none where a cell may be written twice. They may be of several shapes, but
+  // not where each entry has few of very many columns.
+  uint32_t RunLength(std::string_view end, const TimeRange& times);
   // How many from here on have times outside of `times`, whatever their runs and shapes.
   uint32_t LengthOutside(std::string_view end, const TimeRange& times) const;
   // Past `count` entries.
   Status Skip(uint32_t count);
 
  private:
+  uint32_t LengthOf(std::string_view end, const TimeRange& times, std::optional<uint32_t> shape);
   uint32_t LengthBefore(std::string_view end, uint32_t stop) const;
   Status LoadIndex();
   // Whatever the file's bytes cause becomes an error that names it.
@@ -61,8 +74,13 @@ class BlockSource final : public EntrySource {
   Status OpenFrom(size_t number);
   Status Load();
   bool IsWanted(const BlockPlace& block) const { return block.Overlaps(wanted_); }
+  // What RunCells gives: a shape, or all columns, whose number is that behind the last shape.
+  uint32_t RunShape();
+  Result<const ShapeCells*> CellsOf(uint32_t shape);
   ShapeCells* PlanShape(uint32_t shape);
+  std::vector<uint32_t> ColumnsOf(uint32_t shape) const;
   Status Decode(const ShapeCells& cells);
+  Result<std::string_view> ReadStreams(uint32_t begin, uint32_t end);
 
   const BlockFilePtr file_;
   ColumnPlan* const plan_;
@@ -74,16 +92,20 @@ class BlockSource final : public EntrySource {
   ColumnBlock block_;
   uint32_t entry_ = 0;
   std::string key_;
+  std::string head_;         // Of the block at hand, and so much behind it as was read at once.
+  uint32_t read_ahead_ = 0;  // Where the streams that were wanted last time ended behind the head.
   std::string bytes_;
 
   // Of the schema at hand.
   std::shared_ptr<const BlockSchema> schema_;
   uint64_t generation_ = 0;
-  std::vector<std::unique_ptr<ShapeCells>> shapes_;  // Null: not asked for yet.
+  std::vector<std::unique_ptr<ShapeCells>> shapes_;  // The last: all. Null: not asked for yet.
   // Of the block at hand.
   std::vector<std::unique_ptr<ColumnData>> data_;  // By column.
   std::vector<bool> decoded_;
   std::vector<bool> shape_ready_;
+  std::optional<bool> runs_have_any_shape_;  // Once it was asked.
+  bool entries_have_cells_ = false;          // Once that was seen.
 };
 
 }  // namespace tallyd

@@ -10,43 +10,6 @@
 namespace tallyd {
 namespace {
 
-// std::*_heap keep the greatest in front.
-bool ComesLater(const EntrySource* a, const EntrySource* b) { return b->Precedes(*a); }
-
-}  // namespace
-
-void SourceMerge::Assign(const std::vector<EntrySource*>& sources) {
-  heap_.clear();
-  for (EntrySource* source : sources) {
-    if (source->valid()) heap_.push_back(source);
-  }
-  std::make_heap(heap_.begin(), heap_.end(), ComesLater);
-}
-
-void SourceMerge::TopMoved() {
-  if (!heap_.front()->valid()) {
-    heap_.front() = heap_.back();
-    heap_.pop_back();
-  }
-  EntrySource* const moved = heap_.empty() ? nullptr : heap_.front();
-  size_t place = 0;
-  for (size_t child = 1; child < heap_.size(); child = 2 * place + 1) {
-    if (child + 1 < heap_.size() && heap_[child + 1]->Precedes(*heap_[child])) ++child;
-    if (!heap_[child]->Precedes(*moved)) break;
-    heap_[place] = heap_[child];
-    place = child;
-  }
-  if (moved != nullptr) heap_[place] = moved;
-}
-
-std::optional<std::string_view> SourceMerge::NextRowOfOthers() const {
-  if (heap_.size() < 2) return std::nullopt;
-  if (heap_.size() == 2) return heap_[1]->row_key();
-  return std::min(heap_[1]->row_key(), heap_[2]->row_key());
-}
-
-namespace {
-
 Error Malformed(std::string_view row_key) {
   return Error(ErrorCode::kCorruption,
                fmt::format("a stored entry of row \"{}\" is malformed", row_key));
@@ -54,9 +17,22 @@ Error Malformed(std::string_view row_key) {
 
 }  // namespace
 
+std::optional<std::string_view> SourceMerge::NextRowOfOthers() const {
+  const EntrySource* const left = heap_.child(0);
+  const EntrySource* const right = heap_.child(1);
+  if (left == nullptr) return std::nullopt;
+  return right == nullptr ? left->row_key() : std::min(left->row_key(), right->row_key());
+}
+
+const EntrySource* SourceMerge::NextOfOthers() const {
+  const EntrySource* const left = heap_.child(0);
+  const EntrySource* const right = heap_.child(1);
+  if (left == nullptr || right == nullptr) return left;
+  return right->Precedes(*left) ? right : left;
+}
+
 HeadSource::HeadSource(TableId table, const ColumnRegistry& sets)
-    : table_(table),
-      sets_(sets),
+    : reader_(table, sets),
       begin_(TablePrefix(KeySpace::kRows, table)),
       end_(TableEnd(KeySpace::kRows, table)) {}
 
@@ -153,32 +129,8 @@ Status HeadSource::Read(WholeEntry* entry) {
   entry->sequence = sequence_;
   const std::string_view stored = ToView(it_->value());
   entry->bytes.assign(stored.begin(), stored.end());
-  entry->columns.clear();
-  entry->values.clear();
-  entry->set = nullptr;
-  ByteReader in({entry->bytes.data(), entry->bytes.size()});
-  EntryHead head;
-  if (!GetEntryHead(&in, &head)) return Malformed(row_key_);
-  Value value;
-  if (head.tag == EntryTag::kByName) {
-    ColumnRef column;
-    for (uint32_t i = 0; i < head.number; ++i) {
-      if (!GetColumn(&in, &column) || !DecodeValue(&in, &value)) return Malformed(row_key_);
-      entry->columns.push_back(column);
-      entry->values.push_back(value);
-    }
-    return in.done() ? Status() : Malformed(row_key_);
-  }
-  if (last_set_ == nullptr || last_set_->id != head.number) {
-    last_set_ = sets_.Find(table_, head.number);
-  }
-  entry->set = last_set_;
-  if (entry->set == nullptr) return Malformed(row_key_);
-  entry->values.resize(entry->set->columns.size());
-  for (Value& each : entry->values) {
-    if (!DecodeValue(&in, &each)) return Malformed(row_key_);
-  }
-  return in.done() ? Status() : Malformed(row_key_);
+  return reader_.Read({entry->bytes.data(), entry->bytes.size()}, entry) ? Status()
+                                                                         : Malformed(row_key_);
 }
 
 }  // namespace tallyd

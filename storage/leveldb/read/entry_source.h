@@ -16,6 +16,8 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/files/merge_heap.h"
+#include "storage/leveldb/read/entry_reader.h"
 #include "storage/leveldb/read/row_assembler.h"
 
 namespace tallyd {
@@ -24,14 +26,11 @@ namespace tallyd {
 inline constexpr int kStepsBeforeSeek = 6;
 
 // A stored entry with all of its cells, for those who move entries from one place to another.
-struct WholeEntry {
+struct WholeEntry : StoredCells {
   std::string row_key;
   TimeUs time = 0;
   uint64_t sequence = 0;
-  const ColumnSet* set = nullptr;  // Null: `columns` names them.
-  std::vector<ColumnRef> columns;
-  std::vector<Value> values;  // Null: absent.
-  std::vector<char> bytes;    // What values (and columns, or names) view; moves with the entry.
+  std::vector<char> bytes;  // What values (and columns, or names) view; moves with the entry.
   std::vector<Column> names;
 
   ColumnRef column(size_t i) const { return set != nullptr ? set->columns[i].ref() : columns[i]; }
@@ -74,20 +73,18 @@ class EntrySource {
   uint64_t sequence_ = 0;
 };
 
-// SourceMerge: the entries of several sources as one sequence. The one k-way merge: scans read rows
-// through it, sealing and merging of files read entries. A binary heap, so that a step costs the
-// logarithm of the sources, and nothing but a look at two neighbours while one source has the next
-// entries to itself.
+// SourceMerge: the entries of several sources as one sequence: scans read rows through it, sealing
+// and merging of files read entries.
 class SourceMerge {
  public:
   // The sources stand at their first entries and outlive the merge; those at their ends are left
   // out.
-  void Assign(const std::vector<EntrySource*>& sources);
+  void Assign(const std::vector<EntrySource*>& sources) { heap_.Assign(sources); }
 
   // The source with the next entry; null at the end.
-  EntrySource* top() const { return heap_.empty() ? nullptr : heap_.front(); }
+  EntrySource* top() const { return heap_.top(); }
   // After the caller moved top().
-  void TopMoved();
+  void TopMoved() { heap_.TopMoved(); }
   // Moves top() to its next entry.
   Status Next() {
     const Status moved = top()->Next();
@@ -98,9 +95,11 @@ class SourceMerge {
   // The first row of all other sources: rows of top() before it are in top() alone. Nothing if
   // there is no other. A view until any source moves. REQUIRES: top() is not null.
   std::optional<std::string_view> NextRowOfOthers() const;
+  // The one of all other sources whose entry comes first; null if there is no other.
+  const EntrySource* NextOfOthers() const;
 
  private:
-  std::vector<EntrySource*> heap_;
+  MergeHeap<EntrySource> heap_;
 };
 
 class HeadSource final : public EntrySource {
@@ -120,14 +119,12 @@ class HeadSource final : public EntrySource {
  private:
   Status Load();
 
-  const TableId table_;
-  const ColumnRegistry& sets_;
+  EntryReader reader_;
   const std::string begin_;  // The table's entries.
   const std::string end_;
   leveldb::Iterator* it_ = nullptr;
-  const ColumnSet* last_set_ = nullptr;  // That Read met.
-  std::string row_prefix_;               // Of the entry at hand.
-  std::string unescaped_;                // Its row key, where that is not in the prefix as it is.
+  std::string row_prefix_;  // Of the entry at hand.
+  std::string unescaped_;   // Its row key, where that is not in the prefix as it is.
   std::string target_;
 };
 

@@ -191,11 +191,16 @@ bool RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, 
   const uint32_t written = part_writers_;
   const size_t before = row_.cells.size();
   bool good = true;
-  if (careful_) {
+  if (careful_ || cells.some_absent) {
     for (size_t i = 0; i < cells.columns.size(); ++i) {
+      if (!cells.columns[i].cells.Has(entry)) continue;
       CellView cell = cells.blank[i];
       cell.value = ValueOf(cells.columns[i], entry);
-      good = Consider(*cells.columns[i].pick, cell) && good;
+      if (careful_) {
+        good = Consider(*cells.columns[i].pick, cell) && good;
+      } else {
+        row_.cells.push_back(cell);
+      }
     }
   } else {
     row_.cells.insert(row_.cells.end(), cells.blank.begin(), cells.blank.end());
@@ -208,7 +213,7 @@ bool RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, 
 
 // The block may go before the row does.
 Value RowAssembler::ValueOf(const ShapeCells::OfColumn& column, uint32_t entry) {
-  return Copy(column.data->At(column.IndexOf(entry)));
+  return Copy(column.cells.data->At(column.cells.PlaceOf(entry)));
 }
 
 Value RowAssembler::Copy(const Value& value) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "storage/batch.h"
+#include "storage/blocks/column_block.h"
 #include "storage/cell_merge.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
@@ -95,21 +96,21 @@ class ColumnPlan {
   const OfSet* last_ = nullptr;
 };
 
-// The cells of the entries of one shape in a column block, as far as they are selected.
+// The cells of entries of a column block in some of its columns, mostly those of one shape, as far
+// as they are selected. An entry may lack some of them.
 struct ShapeCells {
   struct OfColumn {
     const ColumnPlan::Pick* pick = nullptr;
     uint32_t set_index = 0;
     uint32_t number = 0;  // In the block.
-    const ColumnData* data = nullptr;
-    std::span<const uint32_t> indexes;  // By entry; empty: the entry itself.
-
-    size_t IndexOf(uint32_t entry) const { return indexes.empty() ? entry : indexes[entry]; }
+    BlockColumn cells;
   };
-  std::vector<OfColumn> columns;
+  std::vector<OfColumn> columns;   // In read order.
+  std::vector<BlockColumn> cells;  // The cells of these, for those who copy them.
   std::vector<CellView> blank;     // By column; without values.
   const ColumnSet* set = nullptr;  // Of all the shape's columns; null where there is none.
   TimeUs ageless_from = 0;         // From here on no selected column is past its age.
+  bool some_absent = false;        // Some entries of the block lack some of the columns.
 };
 
 class RowAssembler {

@@ -1,4 +1,4 @@
-// The scans of a table, as Store hands them out: HistoryScan and HistoryRuns over a history table,
+// The scans of a table's rows, as Store hands them out: HistoryScan over a history table,
 // LatestScan over a latest table, FailedScan where none could begin. And what a scan of ranges
 // would take, and where to cut them, from the indexes of block files and a count over the heads: no
 // block is read for that. Threads and lifetime are those of storage/scan.h.
@@ -50,36 +50,6 @@ class FailedScan final : public RowScan {
  private:
   const Error error_;
   const Row row_;
-};
-
-// Runs of a history table. What a block file alone has comes as runs; where heads or files overlap,
-// or deletes hide something, rows come as EntryMerge makes them.
-class HistoryRuns final : public RunScan {
- public:
-  // As EntryMerge.
-  HistoryRuns(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-              std::unique_ptr<Lease> lease, const DeleteList& deletes)
-      : merge_(std::move(table), spec, sets, std::move(lease), deletes) {}
-
-  Result<bool> Next() override;
-  const ColumnRun* run() const override { return is_run_ ? &run_ : nullptr; }
-  const Row& row() const override { return merge_.row(); }
-
- private:
-  // True: run_ is filled. False: what comes next is a row.
-  Result<bool> NextRun();
-  Status Skip(BlockSource* source, uint32_t count);
-  bool FillRun(BlockSource* source, const ShapeCells& cells, uint32_t length);
-
-  EntryMerge merge_;
-  bool is_run_ = false;
-  BlockSource* taken_from_ = nullptr;  // The run's; it moves on with the next call.
-  uint32_t taken_ = 0;
-  ColumnRun run_;
-  std::vector<RunColumn> columns_;
-  std::string first_key_;
-  std::string last_key_;
-  std::string end_;
 };
 
 // LatestScan: RowScan over a latest table, from memory. Rows come in chunks: each row is one state,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/seal/merge_policy.h"
 #include "storage/leveldb/seal/rewrite.h"
 
 namespace tallyd {
@@ -269,7 +270,7 @@ Status DamageJob::ReadBlock(const BlockPlace& place) {
     const std::string_view bytes(bytes_);
     done = block_.Decode(column, bytes.substr(stream.offset, stream.size), &data_);
   }
-  return done;
+  return done ? block_.CheckEntriesHaveCells() : done;
 }
 
 Status DamageJob::SetWell() {

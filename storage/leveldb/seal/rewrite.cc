@@ -1,71 +1,21 @@
 #include "storage/leveldb/seal/rewrite.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/read/block_source.h"
 #include "storage/leveldb/read/entry_source.h"
 #include "storage/leveldb/seal/rewrite_parts.h"
+#include "storage/leveldb/seal/run_sealer.h"
 
 namespace tallyd {
-namespace {
-
-// So many that are never alike are too many all the same.
-constexpr size_t kManyFiles = 3 * kMergeFan;
-// Files of one size differ by less than this factor; smaller ones than kSmallBytes are all alike.
-constexpr uint64_t kAlike = 3;
-constexpr uint64_t kSmallBytes = 256u << 10;
-
-// The places of the files that may be merged, smallest first.
-std::vector<size_t> Mergeable(std::span<const uint64_t> sizes) {
-  std::vector<size_t> places(sizes.size());
-  std::iota(places.begin(), places.end(), size_t{0});
-  std::erase_if(places, [&](size_t place) { return sizes[place] >= kTopFileBytes; });
-  std::stable_sort(places.begin(), places.end(),
-                   [&](size_t a, size_t b) { return sizes[a] < sizes[b]; });
-  return places;
-}
-
-// As many from `begin` on as are less than `limit` in size and fit into one merge.
-std::vector<size_t> Take(std::span<const uint64_t> sizes, std::span<const size_t> from,
-                         uint64_t limit) {
-  std::vector<size_t> taken;
-  uint64_t bytes = 0;
-  for (const size_t place : from) {
-    bytes += sizes[place];
-    if (sizes[place] >= limit || bytes > kMaxMergeBytes) break;
-    taken.push_back(place);
-  }
-  return taken;
-}
-
-}  // namespace
-
-std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes) {
-  const std::vector<size_t> places = Mergeable(sizes);
-  const std::span<const size_t> all(places);
-  for (size_t begin = 0; begin + kMergeFan <= places.size(); ++begin) {
-    const uint64_t least = std::max(sizes[places[begin]], kSmallBytes / kAlike);
-    std::vector<size_t> alike = Take(sizes, all.subspan(begin), least * kAlike);
-    if (alike.size() >= kMergeFan) return alike;
-  }
-  if (places.size() < kManyFiles) return {};
-  return Take(sizes, all.first(kMergeFan), kTopFileBytes);
-}
-
-std::vector<size_t> ChooseWholeMerge(std::span<const uint64_t> sizes) {
-  const std::vector<size_t> places = Mergeable(sizes);
-  return Take(sizes, places, kTopFileBytes);
-}
-
 namespace {
 
 constexpr uint32_t kEntriesPerStep = 512;
 // A block that is at least so full is copied as it is, where that is possible.
 constexpr uint32_t kFullEnough = 1024;
-// Shorter runs are copied entry by entry.
+// Shorter runs of the same columns are copied entry by entry.
 constexpr uint32_t kLeastRun = 4;
 
 Error Stopped() { return Error(ErrorCode::kCancelled, "the store is closing"); }
@@ -180,25 +130,56 @@ class HeadSealer {
                          &input_.state->next_file});
     ColumnPlan plan(table, input_.state->sets, input_.now);
     KeptEntries kept(&plan, deletes, EarlierFiles(table->id), sealed_.last_sequence);
-    kept.Assign({&source});
+    const RunSealer::Options options{
+        table->id, sealed_.last_sequence, !deletes.empty(), &plan, &kept, &writer};
+    const std::shared_ptr<const HeadEntries> runs = RunsOf(table->id);
+    const Status done = runs ? SealRuns(options, runs) : SealEntries(&source, &kept, &writer);
+    if (!done) return done;
+    sealed_.dropped += kept.dropped();
+    Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
+    return written ? batch_.Add(std::move(*written)) : Status(written.error());
+  }
+
+  std::shared_ptr<const HeadEntries> RunsOf(TableId table) const {
+    const Access access(lease_);
+    return access ? access.RunsOf(0, table) : nullptr;
+  }
+
+  Status SealRuns(const RunSealer::Options& options,
+                  const std::shared_ptr<const HeadEntries>& runs) {
+    RunSealer sealer(options, runs);
+    for (bool more = true; more;) {
+      const Status go_on = MayGoOn(input_);
+      if (!go_on) return go_on;
+      const Access access(lease_);
+      if (!access) return Reopening();
+      const Result<bool> stepped = sealer.Step(kEntriesPerStep);
+      if (!stepped) return stepped.error();
+      more = *stepped;
+    }
+    sealed_.entries += sealer.sealed();
+    return {};
+  }
+
+  // Where they come one by one.
+  Status SealEntries(HeadSource* source, KeptEntries* kept, WindowWriter* writer) {
+    kept->Assign({source});
     for (bool more = true; more;) {
       Status done = MayGoOn(input_);
       if (!done) return done;
       const Access access(lease_);
       if (!access) return Reopening();
-      source.Use(&access.iterator(0));
+      source->Use(&access.iterator(0));
       for (uint32_t step = 0; done && more && step < kEntriesPerStep; ++step) {
-        const Result<bool> next = kept.Next();
+        const Result<bool> next = kept->Next();
         if (!next) return next.error();
         more = *next;
-        if (more) done = writer.Add(kept.entry());
+        if (more) done = writer->Add(kept->entry());
         sealed_.entries += more ? 1 : 0;
       }
       if (!done) return done;
     }
-    sealed_.dropped += kept.dropped();
-    Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
-    return written ? batch_.Add(std::move(*written)) : Status(written.error());
+    return {};
   }
 
   // Most heads have nothing of most tables.
@@ -297,11 +278,11 @@ class FileMerger {
     return true;
   }
 
-  // What no other file shares the rows of, and no delete touches, needs no look at single cells: a
-  // full block stays as it is, and of others the columns of a run are copied. How many entries
-  // were.
+  // What no other file shares the rows of, or of a row what is newer than all that others have, and
+  // no delete touches, needs no look at single cells: a full block stays as it is, and of others
+  // the columns of a run are copied. How many entries were.
   Result<uint32_t> Copy() {
-    const EntrySource* alone = kept_.Alone(&bound_);
+    const EntrySource* alone = kept_.Alone(&bound_, &newer_than_);
     const auto found = std::find_if(sources_.begin(), sources_.end(),
                                     [&](const auto& source) { return source.get() == alone; });
     if (found == sources_.end()) return 0u;
@@ -314,7 +295,7 @@ class FileMerger {
       }
     }
     const bool whole = source.at_block_begin() && place.entries >= kFullEnough &&
-                       (bound_.empty() || place.last_key < bound_);
+                       (bound_.empty() || place.last_key < bound_) && place.min_time > newer_than_;
     if (!whole) return CopyRun(&source);
     const Result<bool> copied = CopyBlock(&source);
     if (!copied) return copied.error();
@@ -333,27 +314,48 @@ class FileMerger {
   }
 
   Result<uint32_t> CopyRun(BlockSource* source) {
-    const TimeRange kept{std::max(plan_.ageless_from(), TimeUs{0}), kMaxTimeUs + 1};
+    const TimeRange kept{std::max(plan_.ageless_from(), newer_than_ + 1), kMaxTimeUs + 1};
+    if (!source->RunsHaveAnyShape()) return CopyMixed(source, kept);
     const uint32_t length = source->RunLength(bound_, kept);
     if (length < kLeastRun) return 0u;
-    const Result<const ShapeCells*> cells = source->Cells();
+    const Result<const ShapeCells*> cells = source->RunCells();
     if (!cells) return cells.error();
+    const Status sound = source->CheckEntriesHaveCells();
+    if (!sound) return sound.error();
+    return Skip(source, writer_.AddRun(source->block().RunOf(source->entry()),
+                                       EntriesOf(*source, length), (*cells)->cells));
+  }
+
+  // Entries that have few of very many columns: each as one of its column set.
+  Result<uint32_t> CopyMixed(BlockSource* source, const TimeRange& kept) {
+    const uint32_t begin = source->entry();
+    const uint32_t end = begin + source->MixedLength(bound_, kept);
     columns_.clear();
-    for (const ShapeCells::OfColumn& column : (*cells)->columns) {
-      columns_.push_back(
-          {column.pick->name, column.data, static_cast<uint32_t>(column.IndexOf(source->entry()))});
+    for (uint32_t entry = begin; entry < end; ++entry) {
+      const Result<const ShapeCells*> cells = source->CellsAt(entry);
+      if (!cells) return cells.error();
+      const ColumnSet* const set = (*cells)->set;
+      if (set == nullptr || set->columns.size() != (*cells)->cells.size()) break;
+      columns_.push_back({set, (*cells)->cells});
     }
-    const ColumnBlock& block = source->block();
-    const Result<uint32_t> added =
-        writer_.AddRun(block.RunOf(source->entry()),
-                       {block.times().subspan(source->entry(), length),
-                        block.sequences().subspan(source->entry(), length)},
-                       columns_);
-    if (!added) return added.error();
-    const Status skipped = source->Skip(*added);
+    if (columns_.empty()) return 0u;
+    const RunEntries entries = EntriesOf(*source, columns_.size());
+    return Skip(source, writer_.AddRun(source->block().RunOf(begin), entries, columns_));
+  }
+
+  static RunEntries EntriesOf(const BlockSource& source, size_t count) {
+    const ColumnBlock& block = source.block();
+    return {source.entry(), block.times().subspan(source.entry(), count),
+            block.sequences().subspan(source.entry(), count)};
+  }
+
+  // Past what was copied.
+  Result<uint32_t> Skip(BlockSource* source, const Result<uint32_t>& copied) {
+    if (!copied) return copied;
+    const Status skipped = source->Skip(*copied);
     kept_.SourceMoved();
     if (!skipped) return skipped.error();
-    return *added;
+    return copied;
   }
 
   const RewriteInput& input_;
@@ -365,8 +367,9 @@ class FileMerger {
   WindowWriter writer_;
   std::vector<std::unique_ptr<BlockSource>> sources_;
   std::string bytes_;
-  std::string bound_;
-  std::vector<RunColumn> columns_;
+  std::string bound_;  // As newer_than_, what Alone told.
+  TimeUs newer_than_ = -1;
+  std::vector<EntryColumns> columns_;
   MergedFiles merged_;
 };
 

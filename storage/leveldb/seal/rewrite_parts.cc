@@ -59,16 +59,19 @@ KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files other
   });
 }
 
-EntrySource* KeptEntries::Alone(std::string* bound) {
+EntrySource* KeptEntries::Alone(std::string* bound, TimeUs* newer_than) {
   EntrySource* first = merge_.top();
   if (first == nullptr || next_in_group_ < group_.size()) return nullptr;
-  const std::optional<std::string_view> others = merge_.NextRowOfOthers();
-  if (others == first->row_key()) return nullptr;
+  const EntrySource* const next = merge_.NextOfOthers();
+  const bool shared = next != nullptr && next->row_key() == first->row_key();
+  if (shared && (next->time() == first->time() || plan_->counts_versions())) return nullptr;
   // What was read last may cover cells of it.
   const bool same_row = any_ && first->row_key() == row_;
   if (same_row && first->time() == time_) return nullptr;
   if (!same_row) plan_->BeginRow();
-  bound->assign(others.value_or(std::string_view()));
+  bound->assign(next == nullptr ? std::string_view() : next->row_key());
+  if (shared) bound->push_back('\0');
+  *newer_than = shared ? next->time() : -1;
   return first;
 }
 
@@ -300,32 +303,42 @@ BlockFileWriter& WindowWriter::At(TimeUs time) {
   return *last_;
 }
 
-Status WindowWriter::Add(const WholeEntry& entry) {
-  BlockFileWriter& writer = At(entry.time);
-  const Status flushed = writer.FlushFull(entry.row_key, entry.time);
+Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
+  BlockFileWriter& writer = At(id.time);
+  const Status flushed = writer.FlushFull(id.row_key, id.time);
   if (!flushed) return flushed;
-  const EntryId id{entry.row_key, entry.time, entry.sequence};
-  if (entry.set != nullptr) {
-    writer.builder().Add(id, *entry.set, entry.values);
+  if (cells.set != nullptr) {
+    writer.builder().Add(id, *cells.set, cells.values);
   } else {
-    writer.builder().Add(id, entry.columns, entry.values, nullptr);
+    writer.builder().Add(id, cells.columns, cells.values, nullptr);
   }
   return {};
 }
 
-Result<uint32_t> WindowWriter::AddRun(const KeyRun& run, const RunEntries& entries,
-                                      std::span<const RunColumn> columns) {
-  BlockFileWriter& writer = At(entries.times.front());
-  const auto outside = std::find_if(entries.times.begin(), entries.times.end(),
-                                    [&](TimeUs time) { return !last_window_.Contains(time); });
+Result<size_t> WindowWriter::MakeRoom(std::span<const TimeUs> times, size_t columns) {
+  BlockFileWriter& writer = At(times.front());
+  const auto outside =
+      std::ranges::find_if(times, [&](TimeUs time) { return !last_window_.Contains(time); });
   // What was added last is of another row or time than the run: it may be flushed.
-  const Status flushed = writer.FlushFull({}, 0);
+  const Status flushed = writer.FlushBeforeRun(columns);
   if (!flushed) return flushed.error();
-  const auto inside = static_cast<size_t>(outside - entries.times.begin());
-  const size_t count = std::min(inside, writer.builder().room());
-  writer.builder().AddRun(run, {entries.times.first(count), entries.sequences.first(count)},
-                          columns);
-  return static_cast<uint32_t>(count);
+  return std::min(static_cast<size_t>(outside - times.begin()), writer.builder().room());
+}
+
+Result<uint32_t> WindowWriter::AddRun(const KeyRun& run, const RunEntries& entries,
+                                      std::span<const BlockColumn> columns) {
+  const Result<size_t> room = MakeRoom(entries.times, columns.size());
+  if (!room) return room.error();
+  last_->builder().AddRun(run, entries.First(*room), columns);
+  return static_cast<uint32_t>(*room);
+}
+
+Result<uint32_t> WindowWriter::AddRun(const KeyRun& run, const RunEntries& entries,
+                                      std::span<const EntryColumns> columns) {
+  const Result<size_t> room = MakeRoom(entries.times, columns.front().columns.size());
+  if (!room) return room.error();
+  return static_cast<uint32_t>(
+      last_->builder().AddRun(run, entries.First(*room), columns.first(*room)));
 }
 
 Result<bool> WindowWriter::AddBlock(const BlockPlace& place, std::string_view bytes,

@@ -59,10 +59,10 @@ class KeptEntries {
   const WholeEntry& entry() const { return entry_; }
   const DroppedCells& dropped() const { return dropped_; }
 
-  // The source that alone has the rows up to *bound (all that are left where it is empty), for
-  // those who copy what needs no look at single cells; null if there is none. Whoever moves it
-  // says so.
-  EntrySource* Alone(std::string* bound);
+  // The source that alone has what comes next: its entries up to the row *bound (all that are left
+  // where it is empty) that are newer than *newer_than, for those who copy what needs no look at
+  // single cells; null if there is none. Whoever moves it says so.
+  EntrySource* Alone(std::string* bound, TimeUs* newer_than);
   void SourceMoved() { merge_.TopMoved(); }
 
  private:
@@ -129,11 +129,16 @@ class WindowWriter {
 
   explicit WindowWriter(Options options);
 
-  Status Add(const WholeEntry& entry);
+  Status Add(const EntryId& id, const StoredCells& cells);
+  Status Add(const WholeEntry& entry) {
+    return Add({entry.row_key, entry.time, entry.sequence}, entry);
+  }
   // Entries of another block that follow each other, as BlockBuilder::AddRun. Returns how many had
   // room, at least one: those of the first one's window.
   Result<uint32_t> AddRun(const KeyRun& run, const RunEntries& entries,
-                          std::span<const RunColumn> columns);
+                          std::span<const BlockColumn> columns);
+  Result<uint32_t> AddRun(const KeyRun& run, const RunEntries& entries,
+                          std::span<const EntryColumns> columns);
   // A block of another file as it is. False: its times are not of one window.
   Result<bool> AddBlock(const BlockPlace& place, std::string_view bytes, const BlockFileInfo& from);
 
@@ -149,6 +154,8 @@ class WindowWriter {
   };
 
   BlockFileWriter& At(TimeUs time);
+  // How many of the entries of a run fit into the block that is made for the first of them.
+  Result<size_t> MakeRoom(std::span<const TimeUs> times, size_t columns);
 
   const Options options_;
   std::map<Window, std::unique_ptr<BlockFileWriter>> writers_;

@@ -217,7 +217,8 @@ Status BlockChecker::CheckStreams(std::string_view bytes) {
       if (!IsState(*kind, data_.At(i))) return Damage("it has an aggregate that is none");
     }
   }
-  return end == bytes.size() ? Status() : Damage("its columns end before it does");
+  if (end != bytes.size()) return Damage("its columns end before it does");
+  return block_.CheckEntriesHaveCells();
 }
 
 // Merging widens what a file says of sequences by what its sources said: that may be more.

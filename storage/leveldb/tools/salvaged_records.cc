@@ -183,6 +183,8 @@ void SalvagedRecords::ResolveHead(OfHead* head) {
   uint64_t lost = 0;
   uint64_t last = 0;
   Records kept;
+  adrift_.clear();
+  SplitGroups(head);
   // Entries come before the changes of latest rows that refer to them.
   for (auto& [key, value] : head->records) {
     uint64_t sequence = 0;
@@ -204,6 +206,9 @@ void SalvagedRecords::ResolveHead(OfHead* head) {
       case KeySpace::kMemos:
         good = DecodeMemo(value).has_value();
         break;
+      case KeySpace::kGroups:
+        good = false;
+        break;
       case KeySpace::kMeta:
         if (IsMeta(key, MetaKind::kLastSequence)) last = std::max(last, ReadNumber(value));
         continue;
@@ -216,10 +221,29 @@ void SalvagedRecords::ResolveHead(OfHead* head) {
   }
   if (last > 0) kept[MetaKey(MetaKind::kLastSequence)] = Number(last);
   if (lost > 0) {
-    Lose(head->path,
-         fmt::format("{} of its records name tables or columns that nothing tells of", lost));
+    Lose(head->path, fmt::format("{} of its records are malformed, or name tables or columns that "
+                                 "nothing tells of",
+                                 lost));
   }
   head->records = std::move(kept);
+}
+
+// A head that is made anew has each entry under its key. What of a group cannot be read stays, and
+// is lost.
+void SalvagedRecords::SplitGroups(OfHead* head) {
+  const std::string begin(1, static_cast<char>(KeySpace::kGroups));
+  Records& records = head->records;
+  for (auto at = records.lower_bound(begin); at != records.end() && at->first.starts_with(begin);) {
+    ByteReader in(at->second);
+    GroupEntry entry;
+    EntryKey key;
+    bool good = !in.done();
+    while (good && !in.done()) {
+      good = ReadGroupEntry(&in, &entry) && ParseEntryKey(entry.key, &key);
+      if (good) records.emplace(entry.key, entry.value);
+    }
+    at = good ? records.erase(at) : std::next(at);
+  }
 }
 
 bool SalvagedRecords::IsUsableEntry(std::string_view key, std::string_view value,
@@ -238,7 +262,9 @@ bool SalvagedRecords::IsUsableEntry(std::string_view key, std::string_view value
 
 bool SalvagedRecords::IsUsableRow(TableId table, std::string_view row) {
   std::vector<Layer> layers;
-  return FindTable(table) != nullptr && DecodeLatest(row, &layers) &&
+  const bool decoded = IsLatestAddition(row) ? DecodeLayers(LayersOfAddition(row), &layers)
+                                             : DecodeLatest(row, &layers);
+  return decoded && FindTable(table) != nullptr &&
          std::all_of(layers.begin(), layers.end(), [&](const Layer& layer) {
            return DecodeEntry(sets_, table, layer.entry, &cells_);
          });
@@ -251,6 +277,25 @@ bool SalvagedRecords::IsUsableTwin(TableId table, std::string_view row,
          entries.contains(twin.entry) && sets_.Find(table, twin.set) != nullptr;
 }
 
+// What was added to a row that cannot be used says nothing: with what older heads have it would
+// make a row that never was.
+bool SalvagedRecords::IsUsableChange(const LatestChangeRecord& change,
+                                     const std::set<uint64_t>& entries) {
+  const std::pair row(change.table, std::string(change.key));
+  if (IsLatestAddition(change.row)) {
+    return !adrift_.contains(row) && IsUsableRow(change.table, change.row);
+  }
+  const bool good = change.row.empty()         ? FindTable(change.table) != nullptr
+                    : IsLatestTwin(change.row) ? IsUsableTwin(change.table, change.row, entries)
+                                               : IsUsableRow(change.table, change.row);
+  if (good) {
+    adrift_.erase(row);
+  } else {
+    adrift_.insert(row);
+  }
+  return good;
+}
+
 // Leaves the changes in the record that can be used.
 void SalvagedRecords::ResolveChanges(const std::set<uint64_t>& entries, std::string* record) {
   std::string kept;
@@ -258,9 +303,7 @@ void SalvagedRecords::ResolveChanges(const std::set<uint64_t>& entries, std::str
   while (!in.done()) {
     LatestChangeRecord change;
     if (!ReadLatestChange(&in, &change)) break;
-    const bool good = change.row.empty()         ? FindTable(change.table) != nullptr
-                      : IsLatestTwin(change.row) ? IsUsableTwin(change.table, change.row, entries)
-                                                 : IsUsableRow(change.table, change.row);
+    const bool good = IsUsableChange(change, entries);
     if (good) AppendLatestChange(change, &kept);
     if (!good) ++report_.tables[change.table].lost_rows;
   }

@@ -18,7 +18,8 @@
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/latest/latest_merge.h"
+#include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/latest/entry_cells.h"
 #include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/salvage.h"
 #include "storage/leveldb/tools/toolbox.h"
@@ -61,8 +62,10 @@ class SalvagedRecords {
   void TakeNote(const std::string& key, const std::string& value);
   void TakeCopies(const Records& head);
   void ResolveBase();
+  static void SplitGroups(OfHead* head);
   void ResolveHead(OfHead* head);
   void ResolveChanges(const std::set<uint64_t>& entries, std::string* record);
+  bool IsUsableChange(const LatestChangeRecord& change, const std::set<uint64_t>& entries);
   bool IsUsableEntry(std::string_view key, std::string_view value, uint64_t* sequence);
   bool IsUsableRow(TableId table, std::string_view row);
   bool IsUsableTwin(TableId table, std::string_view row, const std::set<uint64_t>& entries) const;
@@ -81,6 +84,8 @@ class SalvagedRecords {
   uint64_t last_sequence_ = 0;
   TableId next_table_ = 1;
   EntryCells cells_;
+  // Of the head at hand: rows whose last whole value cannot be used.
+  std::set<std::pair<TableId, std::string>> adrift_;
 };
 
 }  // namespace tallyd

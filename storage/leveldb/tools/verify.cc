@@ -134,7 +134,7 @@ class Verifier {
   void CheckHeads() {
     const ViewPtr view = store_->database().view();
     for (const auto& head : view->heads) {
-      const auto iterator = Database::NewIterator(&head->db());
+      const auto iterator = head->NewIterator();
       for (const auto& [id, table] : tables_) {
         HeadSource source(id, store_->state().sets);
         source.Use(iterator.get());

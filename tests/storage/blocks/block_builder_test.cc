@@ -29,7 +29,7 @@ TEST_P(BlockBuilderTest, EntriesComeBackToTheBitAndTheType) {
     for (const BlockEntry& entry : entries) AddTo(&builder, entry);
     const BuiltBlock built = builder.Finish();
     ASSERT_TRUE(block.Open(built.bytes.substr(0, built.head_size)));
-    ExpectEntries(block, built.bytes, entries);
+    ExpectEntries(&block, built.bytes, entries);
     EXPECT_TRUE(builder.empty());
   }
 }
@@ -64,28 +64,63 @@ TEST_P(BlockBuilderTest, RunsOfAnotherBlockAreCopiedAsTheyAre) {
   const std::vector<BlockEntry> entries = maker.Entries();
   ColumnBlock block;
   const std::string bytes = MakeBlock(entries, &block);
-  const std::vector<ColumnData> columns = DecodeAll(block, bytes);
+  const std::vector<ColumnData> columns = DecodeAll(&block, bytes);
   BlockBuilder builder;
   for (const KeyRun& run : block.runs()) {
     for (uint32_t begin = run.begin; begin < run.end;) {
       uint32_t end = begin + 1;
       while (end < run.end && block.shape_of(end) == block.shape_of(begin)) ++end;
-      std::vector<RunColumn> slices;
+      std::vector<BlockColumn> slices;
       for (const uint32_t number : block.schema()->shapes[block.shape_of(begin)]) {
-        const uint32_t index = block.has_one_shape() ? begin : block.IndexesOf(number)[begin];
-        slices.push_back({block.schema()->columns[number].ref(), &columns[number], index});
+        slices.push_back(ColumnOf(block, columns[number], number));
       }
       const size_t count = end - begin;
-      builder.AddRun(run,
-                     {block.times().subspan(begin, count), block.sequences().subspan(begin, count)},
-                     slices);
+      builder.AddRun(
+          run,
+          {begin, block.times().subspan(begin, count), block.sequences().subspan(begin, count)},
+          slices);
       begin = end;
     }
   }
   const BuiltBlock built = builder.Finish();
   ColumnBlock copy;
   ASSERT_TRUE(copy.Open(built.bytes.substr(0, built.head_size)));
-  ExpectEntries(copy, built.bytes, entries);
+  ExpectEntries(&copy, built.bytes, entries);
+}
+
+TEST_P(BlockBuilderTest, EntriesOfAnotherBlockAreCopiedEachWithItsOwnColumns) {
+  EntryMaker maker(GetParam() + 2000);
+  const std::vector<BlockEntry> entries = maker.Entries();
+  ColumnBlock block;
+  const std::string bytes = MakeBlock(entries, &block);
+  if (block.schema()->by_presence) return;
+  const std::vector<ColumnData> columns = DecodeAll(&block, bytes);
+  std::vector<std::vector<BlockColumn>> shapes;
+  for (const std::vector<uint32_t>& shape : block.schema()->shapes) {
+    shapes.emplace_back();
+    for (const uint32_t number : shape) {
+      shapes.back().push_back(ColumnOf(block, columns[number], number));
+    }
+  }
+  BlockBuilder builder;
+  for (const KeyRun& run : block.runs()) {
+    std::vector<EntryColumns> each;
+    for (uint32_t entry = run.begin; entry < run.end; ++entry) {
+      const std::vector<BlockColumn>& shape = shapes[block.shape_of(entry)];
+      each.push_back({&shape, shape});
+    }
+    for (uint32_t begin = run.begin; begin < run.end;) {
+      const size_t count = run.end - begin;
+      const RunEntries rest{begin, block.times().subspan(begin, count),
+                            block.sequences().subspan(begin, count)};
+      begin += static_cast<uint32_t>(
+          builder.AddRun(run, rest, std::span(each).subspan(begin - run.begin)));
+    }
+  }
+  const BuiltBlock built = builder.Finish();
+  ColumnBlock copy;
+  ASSERT_TRUE(copy.Open(built.bytes.substr(0, built.head_size)));
+  ExpectEntries(&copy, built.bytes, entries);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, BlockBuilderTest, ::testing::Range(1u, 41u));
@@ -103,6 +138,63 @@ TEST(BlockBuilderFullTest, ManyEntriesFillABlockAndRoomCountsThemDown) {
   EXPECT_LT(room, kMaxBlockEntries) << "a reader takes more than a writer makes";
   builder.Finish();
   EXPECT_EQ(builder.room(), room);
+}
+
+// Entries of so many machines one after the other, side by side, until the block is full.
+size_t EntriesOfFull(size_t machines, int columns) {
+  BlockBuilder builder;
+  ColumnSet set{1, 1, {}};
+  for (int c = 0; c < columns; ++c) set.columns.push_back({0, "c" + std::to_string(c)});
+  const std::vector<Value> values(set.columns.size(), Value::Int(1));
+  size_t entries = 0;
+  for (; !builder.IsFull(); ++entries) {
+    const auto time = static_cast<TimeUs>(1'735'689'600'000'000 + entries * 1'000'000);
+    const std::string key = fmt::format("m{:05}#{}", entries * machines / 10'000, time / 1000);
+    builder.Add({key, time, 7}, set, values);
+  }
+  return entries;
+}
+
+TEST(BlockBuilderFullTest, LongRunsOfFewColumnsTakeMoreEntries) {
+  EXPECT_EQ(EntriesOfFull(1, 1), 4096u);
+  EXPECT_EQ(EntriesOfFull(3, 10), 4096u);
+  EXPECT_EQ(EntriesOfFull(1, 20), 3277u);
+  EXPECT_EQ(EntriesOfFull(1, 100), 2048u);
+  EXPECT_EQ(EntriesOfFull(5000, 1), 2048u) << "of few entries each";
+}
+
+TEST(BlockBuilderFullTest, OfEntriesWithColumnsOfTheirOwnAFullBlockTakesNoMore) {
+  constexpr int kColumnsEach = 100;
+  std::vector<BlockEntry> source;
+  for (int i = 0; i < 100; ++i) {
+    source.push_back({"row", 1000 - i, 1, {{Column{0, "c"}, Value::Int(i)}}});
+  }
+  ColumnBlock block;
+  const std::string bytes = MakeBlock(source, &block);
+  const std::vector<ColumnData> data = DecodeAll(&block, bytes);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < source.size() * kColumnsEach; ++i)
+    names.push_back("c" + std::to_string(i));
+  std::vector<std::vector<BlockColumn>> columns(source.size());
+  std::vector<EntryColumns> each;
+  for (size_t i = 0; i < names.size(); ++i) {
+    columns[i / kColumnsEach].push_back({{0, names[i]}, data.data(), nullptr});
+  }
+  for (const std::vector<BlockColumn>& of_entry : columns) each.push_back({&of_entry, of_entry});
+  BlockBuilder builder;
+  const RunEntries entries{0, block.times(), block.sequences()};
+  const size_t count = builder.AddRun(block.runs().front(), entries, each);
+  EXPECT_TRUE(builder.IsFull());
+  EXPECT_EQ(count, 41u) << "of 4,096 columns";
+  EXPECT_EQ(builder.Finish().entries, count);
+}
+
+TEST(BlockBuilderFullTest, ColumnsThatWouldBeTooManyAreNotTaken) {
+  BlockBuilder builder;
+  EXPECT_TRUE(builder.TakesColumns(4096));
+  AddOne(&builder, "a", 1000, Value::Int(1));
+  EXPECT_TRUE(builder.TakesColumns(4095));
+  EXPECT_FALSE(builder.TakesColumns(4096));
 }
 
 TEST(BlockBuilderFullTest, LongTextFillsABlockEarly) {
@@ -189,7 +281,7 @@ TEST(BlockBuilderIdentityTest, NullsAreAbsentCells) {
       {"1", 1, 7, {{{0, "a"}, Value::Int(1)}}},
       {"2", 1, 7, {{{0, "b"}, Value::Int(2)}}},
       {"3", 1, 7, {{{0, "a"}, Value::Int(3)}, {{0, "b"}, Value::Int(4)}}}};
-  ExpectEntries(block, built.bytes, entries);
+  ExpectEntries(&block, built.bytes, entries);
 }
 
 TEST(BlockSizeTest, AFleetsSamplesTakeAboutAByte) {
@@ -219,6 +311,12 @@ TEST(BlockSizeTest, AFleetsSamplesTakeAboutAByte) {
   EXPECT_LT(static_cast<double>(built.bytes.size()), 1.05 * static_cast<double>(built.cells));
 }
 
+std::string HexOf(std::string_view bytes) {
+  std::string hex;
+  for (const char c : bytes) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
+  return hex;
+}
+
 TEST(BlockFormatTest, TheBytesOfASmallBlock) {
   const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
   BlockBuilder builder;
@@ -227,9 +325,7 @@ TEST(BlockFormatTest, TheBytesOfASmallBlock) {
   builder.Add({"m#0000000002000", 2'000'000, 9}, set,
               std::vector{Value::Int(3), Value::Decimal(24, 1)});
   const BuiltBlock built = builder.Finish();
-  std::string hex;
-  for (const char c : built.bytes) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
-  EXPECT_EQ(hex,
+  EXPECT_EQ(HexOf(built.bytes),
             "020202010b0c070002090a"    // version, entries, columns, shapes, sizes
             "0909000161000162020000"    // schema: columns a and b, one shape of both
             "010505020102000202026d23"  // a run of two: ms at 2, stem "m#"
@@ -239,6 +335,32 @@ TEST(BlockFormatTest, TheBytesOfASmallBlock) {
             "5fb80fde0000020208"        // a: ints 1 and 3
             "e289af7d010100013001");    // b: decimals of one digit, 25 and 24
   EXPECT_EQ(built.head_size, 47u);
+}
+
+TEST(BlockFormatTest, TheBytesOfASmallBlockByPresence) {
+  const ColumnSet set{1, 1, {{0, "b"}, {0, "a"}, {0, "c"}}};
+  BlockBuilder builder;
+  TimeUs time = 0;
+  for (const unsigned has : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 7u}) {
+    std::vector<Value> values(3);
+    for (size_t c = 0; c < 3; ++c) {
+      if ((has >> c & 1) != 0) values[c] = Value::Int(1);
+    }
+    time += 1'000'000;
+    builder.Add({fmt::format("m#{:013}", time / 1000), time, 9}, set, values);
+  }
+  const BuiltBlock built = builder.Finish();
+  EXPECT_EQ(HexOf(built.bytes),
+            "030803000b0c0600020b0b0b"  // version, entries, columns, no shapes, sizes
+            "0909000161000162000163"    // schema: columns a, b and c
+            "010505080102000202026d23"  // a run of eight: ms at 2, stem "m#"
+            "c0843d010002"              // in seconds, differences: 1 each
+            "0109"                      // one sequence, 9
+            "3212925f"                  // checksum of the head
+            "c7e608190101e600000002"    // a: 11100110, the last entry first; ints 1
+            "405f64770101d500000002"    // b: 11010101
+            "7c861fcd0101f800000002");  // c: 11111000
+  EXPECT_EQ(built.cells, 15u);
 }
 
 }  // namespace

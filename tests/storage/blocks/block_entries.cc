@@ -111,33 +111,46 @@ std::string MakeBlock(std::span<const BlockEntry> entries, ColumnBlock* block) {
   return std::string(built.bytes);
 }
 
-std::vector<ColumnData> DecodeAll(const ColumnBlock& block, std::string_view bytes) {
-  std::vector<ColumnData> columns(block.schema()->columns.size());
+std::vector<ColumnData> DecodeAll(ColumnBlock* block, std::string_view bytes) {
+  std::vector<ColumnData> columns(block->schema()->columns.size());
   for (uint32_t i = 0; i < columns.size(); ++i) {
-    const ColumnBlock::Stream stream = block.StreamOf(i);
-    const Status decoded = block.Decode(i, bytes.substr(stream.offset, stream.size), &columns[i]);
+    const ColumnBlock::Stream stream = block->StreamOf(i);
+    const Status decoded = block->Decode(i, bytes.substr(stream.offset, stream.size), &columns[i]);
     EXPECT_TRUE(decoded);
   }
   return columns;
 }
 
-void ExpectEntries(const ColumnBlock& block, std::string_view bytes,
+BlockColumn ColumnOf(const ColumnBlock& block, const ColumnData& data, uint32_t number) {
+  return {block.schema()->columns[number].ref(), &data, block.PresenceOf(number)};
+}
+
+void ExpectEntries(ColumnBlock* opened, std::string_view bytes,
                    std::span<const BlockEntry> entries) {
+  const ColumnBlock& block = *opened;
   ASSERT_EQ(block.entries(), entries.size());
-  const std::vector<ColumnData> columns = DecodeAll(block, bytes);
+  const std::vector<ColumnData> columns = DecodeAll(opened, bytes);
+  ASSERT_TRUE(block.CheckEntriesHaveCells());
   std::string key;
   for (uint32_t i = 0; i < entries.size(); ++i) {
     block.GetKey(i, &key);
     ASSERT_EQ(key, entries[i].key);
     ASSERT_EQ(block.sequences()[i], entries[i].sequence);
     ASSERT_EQ(block.times()[i], entries[i].time);
-    const auto& shape = block.schema()->shapes[block.shape_of(i)];
-    ASSERT_EQ(shape.size(), entries[i].cells.size());
-    for (size_t c = 0; c < shape.size(); ++c) {
-      const uint32_t number = shape[c];
-      ASSERT_EQ(block.schema()->columns[number], entries[i].cells[c].column);
-      const size_t index = block.has_one_shape() ? i : block.IndexesOf(number)[i];
-      ASSERT_EQ(columns[number].At(index), entries[i].cells[c].value);
+    std::vector<BlockCell> cells;
+    for (const uint32_t number : block.schema()->shapes[block.shape_of(i)]) {
+      const BlockColumn column = ColumnOf(block, columns[number], number);
+      if (!column.Has(i)) continue;
+      cells.push_back({block.schema()->columns[number], column.data->At(column.PlaceOf(i))});
+    }
+    ASSERT_EQ(cells.size(), entries[i].cells.size());
+    std::vector<BlockCell> expected = entries[i].cells;
+    if (block.schema()->by_presence) {
+      std::ranges::sort(expected, ComesBefore, &BlockCell::column);
+    }
+    for (size_t c = 0; c < cells.size(); ++c) {
+      ASSERT_EQ(cells[c].column, expected[c].column);
+      ASSERT_EQ(cells[c].value, expected[c].value);
     }
   }
 }

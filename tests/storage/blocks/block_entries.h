@@ -51,9 +51,10 @@ class EntryMaker {
 void AddTo(BlockBuilder* builder, const BlockEntry& entry);
 // The bytes of one block of these entries, which is opened as *block.
 std::string MakeBlock(std::span<const BlockEntry> entries, ColumnBlock* block);
-std::vector<ColumnData> DecodeAll(const ColumnBlock& block, std::string_view bytes);
-void ExpectEntries(const ColumnBlock& block, std::string_view bytes,
-                   std::span<const BlockEntry> entries);
+std::vector<ColumnData> DecodeAll(ColumnBlock* block, std::string_view bytes);
+// After its data was decoded.
+BlockColumn ColumnOf(const ColumnBlock& block, const ColumnData& data, uint32_t number);
+void ExpectEntries(ColumnBlock* block, std::string_view bytes, std::span<const BlockEntry> entries);
 // Overwrites the four bytes at `at`.
 void SetChecksum(char* at, std::string_view bytes);
 

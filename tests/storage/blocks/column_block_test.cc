@@ -65,6 +65,27 @@ TEST_P(ColumnBlockTest, ItTellsWhetherACellMayOccurTwice) {
   EXPECT_EQ(block_.has_rewrites(), twice != entries_.end());
 }
 
+TEST_P(ColumnBlockTest, ItTellsWhetherTheTimesOfRunsAscend) {
+  MakeFrom(GetParam() + 1500);
+  bool ascend = true;
+  for (const KeyRun& run : block_.runs()) {
+    for (uint32_t i = run.begin + 1; i < run.end; ++i) {
+      ascend = ascend && entries_[i - 1].time < entries_[i].time;
+    }
+  }
+  EXPECT_EQ(block_.runs_ascend(), ascend);
+}
+
+TEST(ColumnBlockTimesTest, RunsAscendWhereEachOfThemDoes) {
+  ColumnBlock block;
+  const std::vector<BlockEntry> of_three_rows = {EntryOf("a", 9), EntryOf("b", 5), EntryOf("c", 4)};
+  MakeBlock(of_three_rows, &block);
+  EXPECT_TRUE(block.runs_ascend());
+  const std::vector<BlockEntry> of_one_row = {EntryOf("a", 9), EntryOf("a", 5)};
+  MakeBlock(of_one_row, &block);
+  EXPECT_FALSE(block.runs_ascend());
+}
+
 // With its checksums made right again, damage reaches the decoders. Whatever they make of it, it
 // must be an error or entries that can be read.
 TEST_P(ColumnBlockTest, DamagedHeadsAreErrorsOrCanBeRead) {
@@ -93,9 +114,7 @@ TEST_P(ColumnBlockTest, DamagedHeadsAreErrorsOrCanBeRead) {
       ASSERT_GT(block.RowEnd(i), i);
       ASSERT_LE(block.LowerBound(key), block.entries());
     }
-    for (uint32_t i = 0; i < block.schema()->columns.size(); ++i) {
-      if (!block.has_one_shape()) block.IndexesOf(i);
-    }
+    for (uint32_t i = 0; i < block.schema()->columns.size(); ++i) block.PresenceOf(i);
   }
 }
 
@@ -163,7 +182,7 @@ TEST(ColumnBlockCutTest, CountsBeyondTheLimitsAreRefused) {
     uint64_t counts[] = {1, 1, 1};
     for (const uint64_t count : {uint64_t{0}, uint64_t{kMaxBlockEntries} + 1, ~uint64_t{0}}) {
       counts[place] = count;
-      std::string head(1, static_cast<char>(kBlockVersion));
+      std::string head(1, static_cast<char>(kShapesVersion));
       for (const uint64_t number : counts) PutVarint(&head, number);
       for (int section = 0; section < 5; ++section) PutVarint(&head, ~uint64_t{0});
       PutVarint(&head, 4);
@@ -174,29 +193,22 @@ TEST(ColumnBlockCutTest, CountsBeyondTheLimitsAreRefused) {
   }
 }
 
-TEST(ColumnBlockSchemaTest, NeighboursOfTheSameColumnsShareOneSchema) {
-  ColumnBlock block;
-  MakeBlock(std::vector{EntryOf("a", 1)}, &block);
-  const auto first = block.schema();
-  MakeBlock(std::vector{EntryOf("b", 2), EntryOf("c", 3)}, &block);
-  EXPECT_EQ(block.schema(), first);
-  MakeBlock(std::vector<BlockEntry>{{"d", 4, 7, {{{1, "a"}, Value::Int(1)}}}}, &block);
-  EXPECT_NE(block.schema(), first);
-  EXPECT_EQ(first->columns[0].family, 0u) << "whoever holds it keeps it";
-}
-
 TEST(ColumnBlockSchemaTest, AColumnsValuesAreThoseOfTheEntriesThatHaveIt) {
   ColumnBlock block;
   const std::vector<BlockEntry> entries = {
       {"1", 1, 7, {{{0, "a"}, Value::Int(1)}}},
       {"2", 2, 7, {{{0, "b"}, Value::Int(2)}}},
       {"3", 3, 7, {{{0, "a"}, Value::Int(3)}, {{0, "b"}, Value::Int(4)}}}};
-  MakeBlock(entries, &block);
-  ASSERT_FALSE(block.has_one_shape());
-  const std::vector<uint32_t> a(block.IndexesOf(0).begin(), block.IndexesOf(0).end());
-  const std::vector<uint32_t> b(block.IndexesOf(1).begin(), block.IndexesOf(1).end());
-  EXPECT_EQ(a, (std::vector<uint32_t>{0, ColumnBlock::kAbsent, 1}));
-  EXPECT_EQ(b, (std::vector<uint32_t>{ColumnBlock::kAbsent, 0, 1}));
+  const std::string bytes = MakeBlock(entries, &block);
+  DecodeAll(&block, bytes);
+  const Presence* a = block.PresenceOf(0);
+  const Presence* b = block.PresenceOf(1);
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  EXPECT_TRUE(a->Has(0) && !a->Has(1) && a->Has(2));
+  EXPECT_TRUE(!b->Has(0) && b->Has(1) && b->Has(2));
+  EXPECT_EQ(a->PlaceOf(2), 1u);
+  EXPECT_EQ(b->PlaceOf(3), 2u);
 }
 
 // The keys of one row can be in several runs: "...1000" holds the time of some entries only.

@@ -3,27 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <random>
 #include <vector>
+
+#include "storage/blocks/int_reader.h"
+#include "tests/storage/blocks/ints.h"
 
 namespace tallyd {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
-constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-
-std::string Encode(const Ints& values) {
-  std::string bytes;
-  AppendInts(values, &bytes);
-  return bytes;
-}
-
 // Whatever follows: the reader stands at the first byte after them.
 void ExpectRoundTrip(const Ints& values) {
-  const std::string bytes = Encode(values);
+  const std::string bytes = EncodeIntsOf(values);
   for (const size_t more : {0u, 1u, 20u}) {
     const std::string followed = bytes + std::string(more, '\xff');
     ByteReader in(followed);
@@ -35,17 +26,18 @@ void ExpectRoundTrip(const Ints& values) {
 }
 
 double BitsPerValue(const Ints& values) {
-  return 8.0 * static_cast<double>(Encode(values).size()) / static_cast<double>(values.size());
+  return 8.0 * static_cast<double>(EncodeIntsOf(values).size()) /
+         static_cast<double>(values.size());
 }
 
 TEST(IntCodecTest, ExtremesAndTheirDifferencesComeBack) {
   ExpectRoundTrip({});
   ExpectRoundTrip({0});
-  ExpectRoundTrip({kLeast});
-  ExpectRoundTrip({kMost, kLeast});
-  ExpectRoundTrip({kLeast, kMost, kLeast, kMost, 0, -1, 1});
+  ExpectRoundTrip({kLeastInt});
+  ExpectRoundTrip({kMostInt, kLeastInt});
+  ExpectRoundTrip({kLeastInt, kMostInt, kLeastInt, kMostInt, 0, -1, 1});
   Ints alternating;
-  for (int i = 0; i < 400; ++i) alternating.push_back(i % 2 == 0 ? kLeast : kMost);
+  for (int i = 0; i < 400; ++i) alternating.push_back(i % 2 == 0 ? kLeastInt : kMostInt);
   ExpectRoundTrip(alternating);
 }
 
@@ -124,7 +116,7 @@ TEST(IntCodecDamageTest, EveryTruncationIsMalformed) {
   for (int round = 0; round < 30; ++round) {
     Ints values = RandomInts(random);
     values.resize(std::min<size_t>(values.size(), 300));
-    const std::string bytes = Encode(values);
+    const std::string bytes = EncodeIntsOf(values);
     Ints read(values.size());
     for (size_t size = 0; size < bytes.size(); ++size) {
       ByteReader in(std::string_view(bytes).substr(0, size));
@@ -153,7 +145,7 @@ TEST(IntCodecDamageTest, DamagedBytesAreErrorsOrNumbersButNeverACrash) {
   for (int round = 0; round < 5000; ++round) {
     Ints values = RandomInts(random);
     values.resize(std::min<size_t>(values.size(), 150));
-    std::string bytes = Encode(values);
+    std::string bytes = EncodeIntsOf(values);
     for (uint64_t flips = 1 + random() % 3; flips > 0; --flips) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }

@@ -6,6 +6,7 @@
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {
@@ -38,6 +39,17 @@ TEST(FormatTest, RowKey) {
             "10000000036100ff620001fffffffffff0bdbffffffffffffffff8");
 }
 
+TEST(FormatTest, AGroupOfEntries) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(Hex(GroupKey(7)), "140000000000000007");
+  const std::string key = EntryKeyOf(3, "a\0b"sv, 1'000'000, 7);
+  std::string record(GroupEntryBytes(key.size(), 3) + kGroupSlackBytes, '\0');
+  char* const end = EncodeGroupEntry(record.data(), {key, "\x01\x01\x20"});
+  record.resize(static_cast<size_t>(end - record.data()));
+  EXPECT_EQ(record.size(), GroupEntryBytes(key.size(), 3));
+  EXPECT_EQ(Hex(record), "1b0310000000036100ff620001fffffffffff0bdbffffffffffffffff8010120");
+}
+
 TEST(FormatTest, LatestRow) {
   EXPECT_EQ(Hex(RowPrefix(KeySpace::kLatest, 4, "m1")), "20000000046d310001");
   const Layer layer{5, 9, "\x01\x01\x20"};
@@ -54,6 +66,13 @@ TEST(FormatTest, LatestChanges) {
   EXPECT_EQ(Hex(record), "04016b03726f77ac0204676f6e6500");
   EncodeLatestTwin({5, 9, 8, 2}, &record);
   EXPECT_EQ(Hex(record), "0005090802");
+  record.clear();
+  AppendLayer({5, 9, "\x01\x01\x20"}, &record);
+  ByteBuffer addition;
+  AppendAddition(4, "m1", record, &addition);
+  EXPECT_EQ(Hex(addition.View(0, addition.size())),
+            "04026d3108800005090301"
+            "0120");
 }
 
 TEST(FormatTest, Delete) {

@@ -80,6 +80,26 @@ class HistoryMaker {
     write.sync = true;
     return database_->WriteHead(write, [] {});
   }
+  // As one record of the head.
+  Status TryPutGroup(const std::vector<HistoryEntry>& entries) {
+    std::vector<std::pair<std::string, std::string>> bytes;
+    for (const HistoryEntry& entry : entries) {
+      bytes.emplace_back(KeyOf(entry), BytesOf(entry));
+      last_sequence_ = std::max(last_sequence_, entry.sequence);
+    }
+    EntrySorter sorter;
+    for (const auto& [key, value] : bytes) sorter.Add(key, value);
+    leveldb::WriteBatch batch;
+    std::string last;
+    PutU64(&last, last_sequence_);
+    batch.Put(MetaKey(MetaKind::kLastSequence), last);
+    HeadWrite write;
+    write.batch = &batch;
+    write.sync = true;
+    write.entries = sorter.TakeRun();
+    write.sequence = last_sequence_;
+    return database_->WriteHead(write, [] {});
+  }
   void Put(const std::vector<HistoryEntry>& entries) { ASSERT_TRUE(TryPut(entries)); }
   void BeginHead() { ASSERT_TRUE(database_->BeginHead().value()); }
   void MakeFile(std::vector<HistoryEntry> entries) {

@@ -9,6 +9,8 @@
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/status.h"
+#include "storage/leveldb/files/view.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
 
@@ -22,6 +24,22 @@ class StoreTest : public ::testing::Test, public StoreHarness {
     const Status adopted = Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest),
                                              MakeTable("R", Pattern::kLatest, true)}));
     ASSERT_TRUE(adopted) << adopted.error().message();
+  }
+
+  // Of a store that is closed.
+  static std::unique_ptr<leveldb::DB> OpenDatabase(const std::string& path) {
+    leveldb::DB* opened = nullptr;
+    EXPECT_TRUE(leveldb::DB::Open(leveldb::Options(), path, &opened).ok());
+    return std::unique_ptr<leveldb::DB>(opened);
+  }
+  std::unique_ptr<leveldb::DB> OpenBase() { return OpenDatabase(config().path); }
+  void SetFormat(uint32_t version) {
+    ASSERT_TRUE(OpenBase()->Put({}, MetaKey(MetaKind::kFormat), EncodeFormat(version)).ok());
+  }
+  uint32_t Format() {
+    std::string format;
+    EXPECT_TRUE(OpenBase()->Get({}, MetaKey(MetaKind::kFormat), &format).ok());
+    return DecodeFormat(format).value();
   }
 };
 
@@ -201,16 +219,48 @@ TEST_F(StoreTest, ASecondStoreOnTheSamePathIsRefused) {
 
 TEST_F(StoreTest, AnotherFormatVersionIsRefused) {
   Close();
-  leveldb::DB* opened = nullptr;
-  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), config().path, &opened).ok());
-  ASSERT_TRUE(opened->Put({}, MetaKey(MetaKind::kFormat), EncodeFormat(1)).ok());
-  delete opened;
+  SetFormat(1);
   const Status refused = TryOpen();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kConflict);
   EXPECT_THAT(refused.error().message(), ::testing::HasSubstr("format version 1"));
   EXPECT_THAT(refused.error().message(), ::testing::Not(::testing::HasSubstr("another process")));
   EXPECT_THAT(refused.error().message(), ::testing::StartsWith(config().path + ": "));
+}
+
+// Which had each entry of a head under its own key, as a head that grew too large has them.
+TEST_F(StoreTest, AStoreOfVersion6IsReadAndCalledTheNewest) {
+  ASSERT_TRUE(Write("H", "row", 5, {{"A", "x", Value::Int(1)}}));
+  Close();
+  {
+    const auto db = OpenDatabase(HeadPath(HeadsDirectory(config().path), 1));
+    const std::unique_ptr<leveldb::Iterator> it(db->NewIterator({}));
+    const std::string begin(1, static_cast<char>(KeySpace::kGroups));
+    it->Seek(begin);
+    ASSERT_TRUE(it->Valid() && it->key().starts_with(begin));
+    const EntryRunPtr run = EntryRun::Decode(it->value().ToString()).value();
+    for (const EntryRun::Entry& entry : run->entries()) {
+      ASSERT_TRUE(db->Put({}, ToSlice(entry.key()), ToSlice(entry.value())).ok());
+    }
+    ASSERT_TRUE(db->Delete({}, it->key()).ok());
+  }
+  SetFormat(6);
+  ASSERT_TRUE(TryOpen());
+  EXPECT_EQ(Read("H"), (Rows{{"row", {{"A:x@5", "1"}}}}));
+  Close();
+  EXPECT_EQ(Format(), kFormatVersion);
+}
+
+// Which had no blocks by presence.
+TEST_F(StoreTest, AStoreOfVersion7IsReadAndCalledTheNewest) {
+  ASSERT_TRUE(Write("H", "row", 5, {{"A", "x", Value::Int(1)}}));
+  ASSERT_TRUE(store().Settle());
+  Close();
+  SetFormat(7);
+  ASSERT_TRUE(TryOpen());
+  EXPECT_EQ(Read("H"), (Rows{{"row", {{"A:x@5", "1"}}}}));
+  Close();
+  EXPECT_EQ(Format(), kFormatVersion);
 }
 
 TEST_F(StoreTest, ADatabaseOfAnotherProgramIsRefused) {

@@ -6,6 +6,8 @@
 namespace tallyd {
 namespace {
 
+// It makes a row of a latest table wide, which then takes up events in another way.
+const std::string kLongText(600, 'l');
 constexpr TimeUs kStrayTime = 4'102'444'800'000'000;  // The year 2100.
 
 }  // namespace
@@ -56,7 +58,7 @@ std::vector<TestCell> RandomHistory::RandomCells() {
         case 0:
           break;  // An absent field.
         case 1:
-          value = Value::String(OneIn(2) ? "text" : "");
+          value = Value::String(OneIn(3) ? std::string_view(kLongText) : OneIn(2) ? "text" : "");
           break;
         case 2:
           value = Value::Decimal(number, 2);

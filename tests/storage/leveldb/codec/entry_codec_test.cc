@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tests/storage/leveldb/codec/hostile_bytes.h"
@@ -119,6 +120,59 @@ TEST(EntryCodecTest, AnotherSetChangesNothingButTheSet) {
   EXPECT_EQ(ValuesOfEntry(ByName({Value::Int(1), Value(), Value()})), "");
 }
 
+// Without the columns of these numbers; "malformed" if it is, "" where nothing is appended.
+std::string Without(std::string_view entry, std::vector<size_t> dropped, bool* changed) {
+  ByteBuffer out;
+  out.Append("before");
+  const auto drop = [&](size_t column) {
+    return std::find(dropped.begin(), dropped.end(), column) != dropped.end();
+  };
+  if (!DropValues(entry, kSet.columns.size(), drop, &out, changed)) {
+    EXPECT_EQ(out.View(0, out.size()), "before");
+    return "malformed";
+  }
+  EXPECT_EQ(out.View(0, 6), "before");
+  return std::string(out.View(6, out.size() - 6));
+}
+
+TEST(EntryCodecTest, WithoutSomeOfItsValuesAnEntryIsTheOneOfTheOthers) {
+  const Value text = Value::String("text");
+  const std::string all = BySet({Value::Int(1), text, Value::Int(1'000'000)});
+  const std::string two = BySet({Value::Int(1), text, Value()});
+  bool changed = false;
+  EXPECT_EQ(Without(all, {2}, &changed), two);
+  EXPECT_TRUE(changed);
+  EXPECT_EQ(Without(two, {0}, &changed), BySet({Value(), text, Value()}));
+  EXPECT_TRUE(changed);
+}
+
+TEST(EntryCodecTest, WithoutAllOfItsValuesAnEntryIsNothing) {
+  bool changed = false;
+  EXPECT_EQ(Without(BySet({Value::Int(1), Value(), Value::Int(2)}), {0, 2}, &changed), "");
+  EXPECT_TRUE(changed);
+}
+
+TEST(EntryCodecTest, OfAnEntryThatKeepsItsValuesNothingIsAppended) {
+  bool changed = true;
+  EXPECT_EQ(Without(BySet({Value::Int(1), Value(), Value::Int(2)}), {1}, &changed), "");
+  EXPECT_FALSE(changed);
+}
+
+TEST(EntryCodecDamageTest, ValuesAreDroppedOfNothingMalformed) {
+  const std::string whole = BySet({Value::Int(1), Value::String("text"), Value::Int(2)});
+  const std::string sparse = BySet({Value::Int(1), Value(), Value::Int(2)});
+  std::string absent_in_whole = sparse;
+  absent_in_whole[0] = static_cast<char>(EntryTag::kBySet);
+  bool changed = false;
+  for (const std::string& bytes : {absent_in_whole, whole + "x", std::string(),
+                                   ByName({Value::Int(1), Value(), Value()})}) {
+    EXPECT_EQ(Without(bytes, {0}, &changed), "malformed");
+  }
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_EQ(Without(whole.substr(0, size), {0}, &changed), "malformed") << size;
+  }
+}
+
 TEST(EntryCodecDamageTest, EveryTruncationIsMalformed) {
   const std::string entries[] = {BySet({Value::Int(300), Value::String("text"), Value::Int(1)}),
                                  BySet({Value(), Value::Double(1.5), Value()}),
@@ -167,6 +221,8 @@ TEST(EntryCodecDamageTest, DamagedEntriesAreRefusedOrRead) {
         for (const Value& value : entry.values) ToText(value);
       }
       ValuesOfEntry(damaged);
+      bool changed = false;
+      Without(damaged, {0}, &changed);
     });
   }
 }

@@ -1,10 +1,11 @@
 // Rows of latest tables as stored: layers newest first, changes in one record, twins.
+#include "storage/leveldb/codec/latest_codec.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "storage/leveldb/codec/entry_codec.h"
 #include "tests/storage/leveldb/codec/hostile_bytes.h"
 
 namespace tallyd {
@@ -65,6 +66,33 @@ TEST(LatestCodecTest, ChangesOfManyTablesShareARecord) {
   EXPECT_EQ(change.table, std::numeric_limits<TableId>::max());
   EXPECT_EQ(change.row, "") << "it is gone";
   EXPECT_TRUE(in.done());
+}
+
+TEST(LatestCodecTest, AChangeToOneLayerIsWrittenLikeAnyOther) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 500; ++round) {
+    const std::string entry = RandomBytes(random, 300);
+    const std::string key = RandomBytes(random, 20);
+    const Layer layer{static_cast<TimeUs>(random() >> random() % 64 >> 12),
+                      random() >> random() % 64, entry};
+    const std::string row = Encode({layer});
+    ASSERT_EQ(LatestSize(layer), row.size());
+    Layer newest;
+    bool alone = false;
+    ASSERT_TRUE(GetNewestLayer(row, &newest, &alone));
+    EXPECT_TRUE(alone);
+    EXPECT_EQ(newest.entry, entry);
+    const LatestTwin twin{layer.time, layer.sequence, random() >> random() % 64, 7};
+    std::string reference;
+    EncodeLatestTwin(twin, &reference);
+    std::string expected;
+    AppendLatestChange({3, key, row}, &expected);
+    AppendLatestChange({4, key, reference}, &expected);
+    ByteBuffer record;
+    AppendLayerChange(3, key, layer, &record);
+    AppendTwinChange(4, key, twin, &record);
+    ASSERT_EQ(record.View(0, record.size()), expected);
+  }
 }
 
 TEST(LatestCodecTest, ATwinIsToldFromARowOfLayers) {
@@ -146,6 +174,54 @@ TEST(LatestCodecDamageTest, DamagedRecordsAreRefusedOrRead) {
       DecodeLatestTwin(change.row, &twin);
     }
   });
+}
+
+TEST(LatestCodecTest, AnAdditionIsNeitherARowNorATwin) {
+  std::string layers;
+  AppendLayer({9, 4, "late"}, &layers);
+  AppendLayer({5, 3, ""}, &layers);
+  ByteBuffer record;
+  AppendAddition(4, "key", layers, &record);
+  ByteReader in(record.View(0, record.size()));
+  LatestChangeRecord change;
+  ASSERT_TRUE(ReadLatestChange(&in, &change));
+  EXPECT_TRUE(in.done());
+  EXPECT_EQ(change.key, "key");
+  ASSERT_TRUE(IsLatestAddition(change.row));
+  EXPECT_EQ(LayersOfAddition(change.row), layers);
+  std::vector<Layer> read;
+  EXPECT_FALSE(DecodeLatest(change.row, &read));
+  EXPECT_FALSE(IsLatestTwin(change.row));
+  EXPECT_FALSE(IsLatestAddition(""));
+  EXPECT_FALSE(IsLatestAddition(Encode(std::vector<Layer>(128, Layer{1, 1, "e"}))));
+  read.clear();
+  ASSERT_TRUE(DecodeLayers(layers, &read));
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].sequence, 3u);
+  EXPECT_FALSE(DecodeLayers(layers.substr(0, layers.size() - 1), &read));
+}
+
+TEST(LatestCodecTest, AnOpenRowHasTheLayersThatWereAddedBehind) {
+  const std::string folded = Encode({{9, 4, "new"}, {5, 3, "old"}});
+  std::string added;
+  AppendLayer({7, 5, "added"}, &added);
+  const OpenRow open{3, folded, {}};
+  std::string held(OpenRowSize(open), '\0');
+  EncodeOpenRow(held.data(), open);
+  held += added;
+  OpenRow read;
+  ASSERT_TRUE(DecodeOpenRow(held, &read));
+  EXPECT_EQ(read.mark, 3u);
+  EXPECT_EQ(read.folded, folded);
+  EXPECT_EQ(read.added, added);
+  std::vector<Layer> layers;
+  ASSERT_TRUE(DecodeHeld(held, &layers));
+  EXPECT_EQ(layers.size(), 3u);
+  ASSERT_TRUE(DecodeHeld(folded, &layers));
+  EXPECT_EQ(layers.size(), 2u);
+  EXPECT_FALSE(IsOpen(folded));
+  EXPECT_FALSE(DecodeOpenRow(folded, &read));
+  EXPECT_FALSE(DecodeOpenRow(held.substr(0, 12), &read));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class GroupWriterTest : public EngineFixture {
   }
   std::vector<uint64_t> SequencesOf(const std::string& row) {
     const auto head = engine_->database().view()->heads.back();
-    const auto it = Database::NewIterator(&head->db());
+    const auto it = head->NewIterator();
     const std::string begin = RowPrefix(KeySpace::kRows, TableOf("H").id, row);
     std::vector<uint64_t> sequences;
     for (it->Seek(begin); it->Valid() && it->key().starts_with(begin); it->Next()) {
@@ -47,6 +47,31 @@ TEST_F(GroupWriterTest, EntriesAreNumberedInTheOrderOfTheGroup) {
   EXPECT_EQ(SequencesOf("a"), (std::vector{last + 3, last + 1}));
   EXPECT_EQ(SequencesOf("b"), std::vector{last + 2});
   EXPECT_EQ(engine_->state().last_sequence, last + 3);
+}
+
+TEST_F(GroupWriterTest, TheEntriesOfAGroupAreOneRecord) {
+  const auto one = NewBatch();
+  const auto two = NewBatch();
+  AddRow(one.get(), "H", "a", Value::Int(1));
+  AddRow(two.get(), "H", "b", Value::Int(2));
+  const int before = Records(KeySpace::kGroups);
+  ASSERT_TRUE(CommitGroup({one.get(), two.get()}));
+  EXPECT_EQ(Records(KeySpace::kGroups), before + 1);
+  EXPECT_EQ(Records(KeySpace::kRows), 0);
+}
+
+TEST_F(GroupWriterTest, InAHeadThatGrewTooLargeEntriesHaveKeysOfTheirOwn) {
+  const auto head = engine_->database().view()->heads.back();
+  while (head->TakesGroup(1)) head->AddBytes(64u << 20);
+  const auto batch = NewBatch();
+  AddRow(batch.get(), "H", "a", Value::Int(1));
+  AddRow(batch.get(), "H", "b", Value::Int(2));
+  const int before = Records(KeySpace::kGroups);
+  const uint64_t last = engine_->state().last_sequence;
+  ASSERT_TRUE(CommitGroup({batch.get()}));
+  EXPECT_EQ(Records(KeySpace::kGroups), before);
+  EXPECT_EQ(Records(KeySpace::kRows), 2);
+  EXPECT_EQ(SequencesOf("b"), std::vector{last + 2});
 }
 
 TEST_F(GroupWriterTest, ALatestRowIsWrittenOnceForTheWholeGroup) {

@@ -32,7 +32,7 @@ class HeadTest : public ::testing::Test {
   }
   static std::string Get(Head* head, const HeadSnapshot& snapshot, const std::string& key) {
     leveldb::ReadOptions options;
-    options.snapshot = snapshot.get();
+    options.snapshot = snapshot.records.get();
     std::string value;
     return head->db().Get(options, key, &value).ok() ? value : "(none)";
   }
@@ -49,6 +49,21 @@ TEST_F(HeadTest, ANewHeadIsEmptyAndKnowsThatItHasNoTimes) {
   EXPECT_EQ(head->since(), std::chrono::steady_clock::time_point::max());
   ASSERT_TRUE(head->TimesOf(7));
   EXPECT_TRUE(head->TimesOf(7)->is_empty());
+}
+
+// LevelDB writes the length of a value as 32 bits.
+TEST_F(HeadTest, AGroupThatIsTooLargeIsNoRecord) {
+  const auto head = Open(1);
+  EXPECT_TRUE(head->TakesGroup(256u << 20));
+  EXPECT_FALSE(head->TakesGroup((256u << 20) + 1));
+}
+
+TEST_F(HeadTest, AHeadOfTwiceItsSizeTakesNoMoreGroups) {
+  const auto head = Open(1);
+  head->AddBytes(2 * kHeadBytes - 1);
+  EXPECT_TRUE(head->TakesGroup(1));
+  head->AddBytes(1);
+  EXPECT_FALSE(head->TakesGroup(1));
 }
 
 TEST_F(HeadTest, ItsAgeIsThatOfItsFirstBytes) {

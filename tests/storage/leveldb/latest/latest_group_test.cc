@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <limits>
 #include <map>
 #include <set>
@@ -25,8 +26,21 @@ class LatestGroupTest : public ::testing::Test {
     const Value values[] = {Value::Int(value)};
     ByteBuffer entry;
     AppendEntry({&column, 1}, values, &entry);
-    const Layer layer{time, ++sequence_, entry.View(0, entry.size())};
+    entries_.emplace_back(entry.View(0, entry.size()));
+    const Layer layer{time, ++sequence_, entries_.back()};
     EXPECT_TRUE(group_.Put({kTable, Kept(key)}, mode, layer, {}));
+  }
+
+  // Both columns of a set, or the first one alone: rows of one set need no decoding.
+  void PutSet(const std::string& key, TimeUs time, bool complete = true, uint64_t twin = 0) {
+    const Value values[] = {Value::Int(time), complete ? Value::Int(1) : Value()};
+    ByteBuffer entry;
+    AppendEntry(*set_, values, &entry);
+    entries_.emplace_back(entry.View(0, entry.size()));
+    const Layer layer{time, ++sequence_, entries_.back()};
+    std::optional<LatestTwin> reference;
+    if (twin > 0) reference = {time, sequence_, twin, set_->id};
+    EXPECT_TRUE(group_.Put({kTable, Kept(key)}, TableMode::kLatestCell, layer, reference));
   }
 
   // True: it hides until its rows are taken out.
@@ -49,7 +63,7 @@ class LatestGroupTest : public ::testing::Test {
   // Rows as a head would have them, "" for those that are gone.
   std::map<std::string, std::string> Commit() {
     std::string record;
-    group_.AppendChanges(&record);
+    group_.AppendChanges(head_, &record);
     std::map<std::string, std::string> changes;
     ByteReader in(record);
     LatestChangeRecord change;
@@ -80,14 +94,48 @@ class LatestGroupTest : public ::testing::Test {
   // Keys outlive the group.
   std::string_view Kept(const std::string& key) { return *keys_.insert(key).first; }
 
+  const ColumnSet* MakeSet() {
+    EXPECT_TRUE(sets_.Load(kTable, 1, {{0, "a"}, {0, "b"}}));
+    return sets_.Find(kTable, 1);
+  }
+
+  // One of many columns, with so much text that a few make a row wide.
+  void PutField(const std::string& key, TimeUs time, int field) {
+    const std::string name = fmt::format("f{:03}", field);
+    const ColumnRef column{0, name};
+    TableInfo table;
+    table.id = kTable;
+    table.families = {{"F", true, {}}};
+    table.family_rank = {0};
+    const std::string text = fmt::format("{:0100}", time);
+    const Value values[] = {Value::String(text)};
+    ByteBuffer entry;
+    AppendEntry(*sets_.Intern(table, {&column, 1}), values, &entry);
+    entries_.emplace_back(entry.View(0, entry.size()));
+    const Layer layer{time, ++sequence_, entries_.back()};
+    EXPECT_TRUE(group_.Put({kTable, Kept(key)}, TableMode::kLatestCell, layer, {}));
+  }
+
+  void PutWide(const std::string& key) {
+    for (int field = 1; field <= 10; ++field) PutField(key, field, field);
+    Commit();
+  }
+
+  bool IsAdded(const std::map<std::string, std::string>& changes, const std::string& key) {
+    return changes.contains(key) && IsLatestAddition(changes.at(key));
+  }
+
   using TimeList = std::vector<TimeUs>;
 
   std::set<std::string> keys_;
+  std::deque<std::string> entries_;  // So do those of layers.
   ColumnRegistry sets_;
-  LatestTables tables_;
+  const ColumnSet* const set_ = MakeSet();
+  LatestTables tables_{sets_};
   LatestDeletes deletes_;
   LatestGroup group_{sets_, &tables_, &deletes_, kRowsAtOnce};
   uint64_t sequence_ = 0;
+  uint64_t head_ = 1;
 };
 
 TEST_F(LatestGroupTest, NothingIsSeenBeforeItIsPublished) {
@@ -106,6 +154,95 @@ TEST_F(LatestGroupTest, AnEventThatChangesNothingIsNotWritten) {
   EXPECT_EQ(changes.size(), 1u);
   Put("a", 3, 1);
   EXPECT_TRUE(Commit().empty());
+}
+
+TEST_F(LatestGroupTest, ALayerOfTheSameSetTakesThePlaceOfAnOlderOne) {
+  PutSet("a", 5);
+  Commit();
+  PutSet("a", 4);
+  EXPECT_TRUE(Commit().empty()) << "it is covered";
+  PutSet("a", 7);
+  PutSet("a", 6);
+  PutSet("b", 3);
+  const auto changes = Commit();
+  EXPECT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes.at("a"), tables_.Get(kTable, "a"));
+  EXPECT_EQ(changes.at("b"), tables_.Get(kTable, "b"));
+  EXPECT_EQ(Times("a"), (TimeList{7}));
+  PutSet("a", 9, false);
+  Commit();
+  EXPECT_EQ(Times("a"), (TimeList{9, 7})) << "the newer one has not every column";
+  PutSet("a", 10);
+  Commit();
+  EXPECT_EQ(Times("a"), (TimeList{10}));
+}
+
+TEST_F(LatestGroupTest, ARowIsAReferenceAsLongAsItIsThatLayerAlone) {
+  PutSet("a", 5, true, 77);
+  PutSet("b", 5, true, 77);
+  PutSet("b", 6, false, 78);
+  PutSet("c", 5, true, 77);
+  PutSet("c", 6);
+  const auto changes = Commit();
+  LatestTwin twin;
+  ASSERT_TRUE(DecodeLatestTwin(changes.at("a"), &twin));
+  EXPECT_EQ(twin.entry, 77u);
+  EXPECT_EQ(twin.set, set_->id);
+  EXPECT_EQ(twin.time, 5);
+  EXPECT_FALSE(IsLatestTwin(changes.at("b")));
+  EXPECT_FALSE(IsLatestTwin(changes.at("c")));
+  EXPECT_EQ(Times("b"), (TimeList{6, 5}));
+}
+
+TEST_F(LatestGroupTest, AGroupThatIsNotPublishedLeavesRowsAsTheyWere) {
+  for (const char* key : {"a", "b", "c"}) PutSet(key, 5);
+  Commit();
+  PutSet("a", 6);
+  PutSet("b", 6, false);
+  Put("c", 6, 1);
+  PutSet("d", 6);
+  group_.Clear();
+  for (const char* key : {"a", "b", "c"}) EXPECT_EQ(Times(key), (TimeList{5}));
+  EXPECT_EQ(tables_.RowsOf(kTable), 3u);
+  PutSet("b", 7);
+  EXPECT_EQ(Commit().size(), 1u);
+  EXPECT_EQ(Times("b"), (TimeList{7}));
+}
+
+TEST_F(LatestGroupTest, AGroupThatFailedIsPublishedWithoutItsBatches) {
+  for (const char* key : {"a", "b"}) PutSet(key, 5);
+  Commit();
+  PutSet("a", 6);
+  PutSet("c", 6);
+  EXPECT_FALSE(Delete({"b", "c"}));
+  LatestChanges changes;
+  LatestTimes oldest;
+  group_.MoveTo(&changes, &oldest);
+  entries_.clear();
+  keys_.clear();
+  tables_.Publish(&changes, oldest);
+  EXPECT_EQ(Times("a"), (TimeList{6}));
+  EXPECT_EQ(Times("b"), TimeList{});
+  EXPECT_EQ(Times("c"), (TimeList{6}));
+}
+
+TEST_F(LatestGroupTest, WhatIsForeseenNeedNotCome) {
+  for (const char* key : {"a", "b", "c"}) PutSet(key, 5);
+  Commit();
+  const LatestKey keys[] = {
+      {kTable, Kept("a")}, {kTable, Kept("new")}, {kTable + 1, Kept("b")}, {kTable, Kept("c")}};
+  group_.Foresee(keys);
+  PutSet("a", 6);
+  PutSet("c", 6);
+  PutSet("new", 6);
+  group_.Foresee(keys);
+  PutSet("a", 7);
+  PutSet("new", 7);
+  EXPECT_EQ(Commit().size(), 3u);
+  EXPECT_EQ(Times("a"), (TimeList{7}));
+  EXPECT_EQ(Times("b"), (TimeList{5}));
+  EXPECT_EQ(Times("c"), (TimeList{6}));
+  EXPECT_EQ(Times("new"), (TimeList{7}));
 }
 
 TEST_F(LatestGroupTest, ADeleteOfFewRowsRewritesThem) {
@@ -260,6 +397,90 @@ TEST_F(LatestGroupTest, TheLeastTimeThatWasPutIsKnown) {
   Commit();
   EXPECT_EQ(tables_.TakeOldest(kTable), 5);
   EXPECT_EQ(tables_.TakeOldest(kTable), kNone);
+}
+
+TEST_F(LatestGroupTest, ToAWideRowALayerIsAddedInMemoryAndInTheHead) {
+  PutWide("a");
+  PutField("a", 20, 3);
+  auto changes = Commit();
+  EXPECT_TRUE(IsAdded(changes, "a"));
+  EXPECT_LT(changes.at("a").size(), 200u);
+  EXPECT_EQ(Times("a"), (TimeList{20, 10, 9, 8, 7, 6, 5, 4, 2, 1}));
+  PutField("a", 5, 9);
+  EXPECT_TRUE(IsAdded(Commit(), "a")) << "nobody looks whether it is late";
+  EXPECT_EQ(Times("a"), (TimeList{20, 10, 9, 8, 7, 6, 5, 4, 2, 1}));
+  EXPECT_EQ(Stored("a"), tables_.Get(kTable, "a"));
+}
+
+TEST_F(LatestGroupTest, EachHeadHasTheWholeOfAWideRowFirst) {
+  PutWide("a");
+  head_ = 2;
+  PutField("a", 20, 3);
+  PutField("a", 21, 3);
+  auto changes = Commit();
+  ASSERT_FALSE(IsAdded(changes, "a"));
+  EXPECT_EQ(changes.at("a"), tables_.Get(kTable, "a"));
+  PutField("a", 22, 3);
+  EXPECT_TRUE(IsAdded(Commit(), "a"));
+  group_.ForgetHead();
+  PutField("a", 23, 3);
+  EXPECT_FALSE(IsAdded(Commit(), "a")) << "after a failed write";
+}
+
+TEST_F(LatestGroupTest, AWideRowThatLostSomethingIsWrittenWhole) {
+  PutWide("a");
+  PutField("a", 20, 3);
+  Commit();
+  EXPECT_NE(Trim("a", 0, {9}), "-") << "which no head is told";
+  Commit();
+  EXPECT_EQ(Times("a"), (TimeList{20, 10, 9}));
+  PutWide("a");
+  PutField("a", 30, 3);
+  ASSERT_FALSE(Delete({"a", "b"}));
+  PutField("a", 4, 3);
+  const auto changes = Commit();
+  EXPECT_FALSE(IsAdded(changes, "a"));
+  EXPECT_EQ(Times("a"), (TimeList{4}));
+}
+
+TEST_F(LatestGroupTest, WhatIsWrittenToAWideRowAfterADeleteIsOverNothingThatItHides) {
+  for (const char* key : {"a", "b", "c"}) PutWide(key);
+  DeleteSpec what;
+  what.rows = {"a", "d"};
+  what.cells = {10, 11};
+  ASSERT_TRUE(group_.Delete(std::make_shared<const DeleteRange>(kTable, ++sequence_, what)));
+  PutField("a", 5, 10);
+  Commit();
+  EXPECT_EQ(Times("a"), (TimeList{9, 8, 7, 6, 5, 5, 4, 3, 2, 1}));
+}
+
+TEST_F(LatestGroupTest, AWideRowIsFoldedWhenLayersHaveFilledItsRoom) {
+  PutWide("a");
+  for (int i = 0; i < 1000; ++i) {
+    PutField("a", 100 + i, i % 10);
+    const auto changes = Commit();
+    ASSERT_TRUE(IsAdded(changes, "a"));
+    ASSERT_LT(tables_.SizeOf({kTable, "a"}), 4000u);
+  }
+  EXPECT_EQ(Times("a").size(), 11u);
+  EXPECT_EQ(Times("a").front(), 1099);
+}
+
+TEST_F(LatestGroupTest, AFailedGroupsLayersOfWideRowsAreKeptWithoutItsBatches) {
+  PutWide("a");
+  PutField("a", 20, 3);
+  std::string record;
+  group_.AppendChanges(head_, &record);
+  group_.ForgetHead();
+  LatestChanges changes;
+  LatestTimes oldest;
+  group_.MoveTo(&changes, &oldest);
+  EXPECT_EQ(Times("a").front(), 10);
+  entries_.clear();
+  tables_.Publish(&changes, oldest);
+  EXPECT_EQ(Times("a").front(), 20);
+  PutField("a", 21, 3);
+  EXPECT_FALSE(IsAdded(Commit(), "a")) << "nobody knows what the head has";
 }
 
 }  // namespace

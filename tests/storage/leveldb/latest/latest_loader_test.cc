@@ -1,13 +1,11 @@
-#include <gtest/gtest.h>
-#include <leveldb/db.h>
-#include <leveldb/env.h>
-#include <leveldb/helpers/memenv.h>
+#include "storage/leveldb/latest/latest_loader.h"
 
-#include <memory>
+#include <gtest/gtest.h>
+
+#include <deque>
 #include <string>
 
-#include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/latest/latest_tables.h"
+#include "tests/storage/leveldb/latest/memory_head.h"
 
 namespace tallyd {
 namespace {
@@ -18,7 +16,7 @@ constexpr TableId kDropped = 9;
 
 class LatestLoaderTest : public ::testing::Test {
  protected:
-  LatestLoaderTest() : env_(leveldb::NewMemEnv(leveldb::Env::Default())) {
+  LatestLoaderTest() {
     for (const TableId table : {kHistory, kTable}) {
       TableInfo& info = tables_[table];
       info.id = table;
@@ -27,12 +25,6 @@ class LatestLoaderTest : public ::testing::Test {
       const ColumnRef column{0, "a"};
       sets_.Intern(info, {&column, 1});
     }
-    leveldb::Options options;
-    options.create_if_missing = true;
-    options.env = env_.get();
-    leveldb::DB* opened = nullptr;
-    EXPECT_TRUE(leveldb::DB::Open(options, "/head", &opened).ok());
-    head_.reset(opened);
   }
 
   static std::string EntryOf(int value) {
@@ -51,23 +43,28 @@ class LatestLoaderTest : public ::testing::Test {
     return row;
   }
 
+  // Layers of these times and values.
+  static std::string_view Addition(const std::vector<std::pair<TimeUs, int>>& layers) {
+    static std::deque<std::string> kept;
+    std::string bytes;
+    for (const auto& [time, value] : layers) AppendLayer({time, 1, EntryOf(value)}, &bytes);
+    return kept.emplace_back(std::string("\x80\x00", 2) + bytes);
+  }
+
   void Changes(uint64_t sequence, const std::vector<LatestChangeRecord>& changes) {
     std::string record;
     for (const LatestChangeRecord& change : changes) AppendLatestChange(change, &record);
-    ASSERT_TRUE(head_->Put({}, LatestChangesKey(sequence), record).ok());
+    head_.Put(LatestChangesKey(sequence), record);
   }
 
   void HistoryEntry(uint64_t sequence, const std::string& entry) {
     std::string key(MaxEntryKeyBytes(1), '\0');
     key.resize(static_cast<size_t>(EncodeEntryKey(key.data(), kHistory, "h", 5) - key.data()));
     PatchSequence(key.data(), key.size(), sequence);
-    ASSERT_TRUE(head_->Put({}, key, entry).ok());
+    head_.Put(key, entry);
   }
 
-  Status AddHead() {
-    const std::unique_ptr<leveldb::Iterator> head(head_->NewIterator({}));
-    return loader_.AddChanges(head.get());
-  }
+  Status AddHead() { return loader_.AddChanges(head_.NewIterator().get()); }
 
   Status AddStored(TableId table, const std::string& key, const std::string& row) {
     return loader_.AddStored(RowPrefix(KeySpace::kLatest, table, key), row);
@@ -90,8 +87,7 @@ class LatestLoaderTest : public ::testing::Test {
   std::map<TableId, TableInfo> tables_;
   ColumnRegistry sets_;
   LatestLoader loader_{sets_, tables_};
-  const std::unique_ptr<leveldb::Env> env_;
-  std::unique_ptr<leveldb::DB> head_;
+  MemoryHead head_;
 };
 
 TEST_F(LatestLoaderTest, AHeadsLastChangeOfARowCounts) {
@@ -156,11 +152,42 @@ TEST_F(LatestLoaderTest, MalformedRowsAreRefusedNamingTheRecord) {
   EXPECT_EQ(AddStored(kTable, "a", "junk").error().code(), ErrorCode::kCorruption);
   const std::string long_key(5000, 'k');
   EXPECT_FALSE(AddStored(kTable, long_key, RowOf(1, 1)));
-  ASSERT_TRUE(head_->Put({}, LatestChangesKey(1), "junk").ok());
+  head_.Put(LatestChangesKey(1), "junk");
   const Status added = AddHead();
   ASSERT_FALSE(added);
   EXPECT_NE(added.error().message().find("210000000000000001"), std::string::npos)
       << added.error().message();
+}
+
+TEST_F(LatestLoaderTest, WhatAHeadAddedIsMergedWithTheWholeRowBefore) {
+  ASSERT_TRUE(AddStored(kTable, "a", RowOf(100, 1)));
+  const std::string first = RowOf(5, 5);
+  Changes(10, {{kTable, "a", Addition({{90, 4}})}, {kTable, "b", first}});
+  Changes(20, {{kTable, "a", first}, {kTable, "b", ""}});
+  Changes(30, {{kTable, "a", Addition({{4, 4}})}, {kTable, "b", Addition({{1, 1}})}});
+  Changes(40, {{kTable, "a", Addition({{7, 7}, {6, 6}})}});
+  ASSERT_TRUE(AddHead());
+  EXPECT_EQ(Rows(), (std::map<std::string, std::string>{{"a", RowOf(7, 7)}, {"b", RowOf(1, 1)}}));
+}
+
+// A salvage may have lost what it was added to.
+TEST_F(LatestLoaderTest, WhatWasAddedIsMergedWithWhatOlderHeadsAndBaseHave) {
+  ASSERT_TRUE(AddStored(kTable, "a", RowOf(8, 8)));
+  ASSERT_TRUE(AddStored(kTable, "b", RowOf(8, 8)));
+  Changes(10, {{kTable, "a", Addition({{7, 7}})},
+               {kTable, "b", Addition({{9, 9}})},
+               {kTable, "c", Addition({{9, 9}})}});
+  ASSERT_TRUE(AddHead());
+  EXPECT_EQ(Rows(), (std::map<std::string, std::string>{
+                        {"a", RowOf(8, 8)}, {"b", RowOf(9, 9)}, {"c", RowOf(9, 9)}}));
+}
+
+TEST_F(LatestLoaderTest, AMalformedAdditionIsRefusedNamingTheRecord) {
+  Changes(1, {{kTable, "a", std::string("\x80\x00junk", 6)}});
+  const Status added = AddHead();
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code(), ErrorCode::kCorruption);
+  EXPECT_NE(added.error().message().find("210000000000000001"), std::string::npos);
 }
 
 }  // namespace

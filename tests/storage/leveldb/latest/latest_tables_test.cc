@@ -18,11 +18,16 @@ class LatestTablesTest : public ::testing::Test {
   // Commits one row; an empty value takes it out.
   void Change(const std::string& key, const std::string& value, TableId table = kTable) {
     LatestChanges changes;
-    LatestChange& change = changes[{table, key}];
-    change.stored = tables_.Find({table, key});
-    change.changed = true;
-    if (!value.empty()) change.row = StoredRow::Make(key, value);
+    AddChange({table, key}, value, &changes);
     tables_.Publish(&changes, {});
+  }
+
+  void AddChange(const LatestKey& key, const std::string& value, LatestChanges* changes) {
+    LatestChange& change = changes->emplace_back();
+    change.key = key;
+    change.stored = tables_.Find(key);
+    change.to = value.empty() ? LatestChange::To::kGone : LatestChange::To::kRow;
+    if (!value.empty()) change.row = StoredRow::Make(key.key, value);
   }
 
   Strings Keys(const KeyRange& range, bool reverse, size_t limit) {
@@ -33,7 +38,8 @@ class LatestTablesTest : public ::testing::Test {
     return keys;
   }
 
-  LatestTables tables_;
+  ColumnRegistry sets_;
+  LatestTables tables_{sets_};
   LatestCopy copy_;
 };
 
@@ -71,16 +77,35 @@ TEST_F(LatestTablesTest, AGroupReplacesAddsAndTakesOutAtOnce) {
   std::vector<std::string> keys;
   for (int i = 0; i < 2000; ++i) keys.push_back(fmt::format("{:04}", i));
   for (size_t i = 0; i < keys.size(); ++i) {
-    LatestChange& change = changes[{kTable, keys[i]}];
-    change.stored = tables_.Find({kTable, keys[i]});
-    change.changed = i % 3 != 0;
-    if (i % 3 == 1) change.row = StoredRow::Make(keys[i], "new");
+    AddChange({kTable, keys[i]}, i % 3 == 1 ? "new" : "", &changes);
+    if (i % 3 == 0) changes.back().to = LatestChange::To::kAsItWas;
   }
   tables_.Publish(&changes, {});
   for (size_t i = 0; i < keys.size(); ++i) {
     const std::string before = i < 1000 ? "old" : "";
     ASSERT_EQ(tables_.Get(kTable, keys[i]), i % 3 == 0 ? before : i % 3 == 1 ? "new" : "") << i;
   }
+}
+
+// The layer is the row, however the sizes differ.
+TEST_F(LatestTablesTest, ALayerIsWrittenOverItsRow) {
+  const std::string key = "a";
+  uint64_t sequence = 0;
+  for (const size_t size : {10, 12, 3, 200, 150, 7, 70'000, 8}) {
+    const std::string entry(size, 'e');
+    LatestChanges changes;
+    LatestChange& change = changes.emplace_back();
+    change.key = {kTable, key};
+    change.stored = tables_.Find(change.key);
+    change.to = LatestChange::To::kLayer;
+    change.layer = {5, ++sequence, entry};
+    tables_.Publish(&changes, {});
+    std::string expected;
+    const Layer layer{5, sequence, entry};
+    EncodeLatest({&layer, 1}, &expected);
+    ASSERT_EQ(tables_.Get(kTable, key), expected) << size;
+  }
+  EXPECT_EQ(tables_.RowsOf(kTable), 1u);
 }
 
 TEST_F(LatestTablesTest, CountsAnyRange) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <functional>
 
 #include "tests/storage/leveldb/block_maker.h"
 #include "tests/storage/leveldb/read/source_model.h"
@@ -36,7 +37,10 @@ class BlockSourceTest : public ::testing::Test {
       builder.Add({entry.row, entry.time, entry.sequence}, blocks_.set(),
                   std::vector{Value::Int(entry.value)});
     }
-    const BuiltBlock built = builder.Finish();
+    AddBlock(writer, &builder);
+  }
+  void AddBlock(BlockFileWriter* writer, BlockBuilder* builder) {
+    const BuiltBlock built = builder->Finish();
     BlockPlace place;
     place.size = static_cast<uint32_t>(built.bytes.size());
     place.head_size = built.head_size;
@@ -56,6 +60,58 @@ class BlockSourceTest : public ::testing::Test {
       entries.push_back({fmt::format("m1#{}", ms), ms * 1000, 7, i});
     }
     return entries;
+  }
+
+  // Of these columns F:0 and so on each entry has those that it is asked for; their values are its
+  // own.
+  using Wants = std::function<bool(int entry, int column)>;
+  BlockFilePtr MakeOptional(const std::vector<SourceEntry>& entries, int columns,
+                            const Wants& wants) {
+    std::vector<std::string> names;
+    for (int c = 0; c < columns; ++c) names.push_back(fmt::format("{:03}", c));
+    BlockBuilder builder;
+    for (const SourceEntry& entry : entries) {
+      std::vector<ColumnRef> refs;
+      std::vector<Value> values;
+      for (int c = 0; c < columns; ++c) {
+        if (!wants(static_cast<int>(entry.value), c)) continue;
+        refs.push_back({0, names[static_cast<size_t>(c)]});
+        values.push_back(Value::Int(entry.value * 1000 + c));
+      }
+      builder.Add({entry.row, entry.time, entry.sequence}, refs, values, nullptr);
+    }
+    const auto writer = blocks_.NewWriter(++number_);
+    AddBlock(writer.get(), &builder);
+    return BlockMaker::Finish(writer.get());
+  }
+  // All of them as one run, column by column, and one by one.
+  void ExpectOptional(const BlockFilePtr& file, int entries, int columns, const Wants& wants) {
+    BlockSource source(file, &plan_, kAllTimes);
+    ASSERT_TRUE(source.SeekRow(""));
+    ASSERT_EQ(source.RunLength("", kAllTimes), static_cast<uint32_t>(entries));
+    const Result<const ShapeCells*> run = source.RunCells();
+    ASSERT_TRUE(run);
+    ASSERT_EQ((*run)->columns.size(), static_cast<size_t>(columns));
+    for (int c = 0; c < columns; ++c) {
+      const BlockColumn& column = (*run)->columns[static_cast<size_t>(c)].cells;
+      for (int i = 0; i < entries; ++i) {
+        const auto entry = static_cast<uint32_t>(i);
+        ASSERT_EQ(column.Has(entry), wants(i, c));
+        if (!column.Has(entry)) continue;
+        ASSERT_EQ(column.data->At(column.PlaceOf(entry)), Value::Int(i * 1000 + c));
+      }
+    }
+    WholeEntry whole;
+    for (int i = 0; i < entries; ++i) {
+      ASSERT_TRUE(source.Read(&whole));
+      std::vector<Value> expected;
+      for (int c = 0; c < columns; ++c) {
+        if (wants(i, c)) expected.push_back(Value::Int(i * 1000 + c));
+      }
+      ASSERT_EQ(whole.values, expected);
+      ASSERT_EQ(whole.columns.size(), expected.size());
+      ASSERT_TRUE(source.Next());
+    }
   }
 
   BlockMaker blocks_;
@@ -103,6 +159,44 @@ TEST_F(BlockSourceTest, ARunHasOneKeyAndRangeAndEndsWithItsBlock) {
   EXPECT_EQ(source.RunLength("", kAllTimes), 10u);
   ASSERT_TRUE(source.Skip(10));
   EXPECT_FALSE(source.valid());
+}
+
+TEST_F(BlockSourceTest, ARunGoesOnThroughEntriesOfOtherColumns) {
+  const Wants some = [](int i, int c) {
+    return c == i % 8 || (static_cast<unsigned>(i) * 2654435761u >> (c + 8) & 1) != 0;
+  };
+  const BlockFilePtr by_presence = MakeOptional(Series(100), 8, some);
+  ExpectOptional(by_presence, 100, 8, some);
+  const Wants either = [](int i, int c) { return (i * i / 3) % 2 == c / 10; };
+  const BlockFilePtr by_shapes = MakeOptional(Series(100), 20, either);
+  ExpectOptional(by_shapes, 100, 20, either);
+  uint8_t versions[2] = {};
+  std::string bytes;
+  for (const BlockFilePtr& file : {by_presence, by_shapes}) {
+    BlockSource source(file, &plan_, kAllTimes);
+    ASSERT_TRUE(source.SeekRow(""));
+    ASSERT_TRUE(source.ReadBlock(&bytes));
+    versions[file == by_shapes ? 1 : 0] = static_cast<uint8_t>(bytes[0]);
+  }
+  EXPECT_EQ(versions[0], kPresenceVersion);
+  EXPECT_EQ(versions[1], kShapesVersion);
+}
+
+TEST_F(BlockSourceTest, WhereEntriesHaveFewOfVeryManyColumnsARunHasOneShape) {
+  const Wants own = [](int i, int c) { return i / 5 == c; };
+  const BlockFilePtr file = MakeOptional(Series(200), 40, own);
+  BlockSource source(file, &plan_, kAllTimes);
+  ASSERT_TRUE(source.SeekRow(""));
+  EXPECT_EQ(source.RunLength("", kAllTimes), 5u);
+  const Result<const ShapeCells*> cells = source.RunCells();
+  ASSERT_TRUE(cells);
+  EXPECT_EQ((*cells)->columns.size(), 1u);
+  ScanSpec spec;
+  spec.columns = {{"F", "003"}};
+  ColumnPlan of_one(blocks_.table(), spec, blocks_.sets());
+  BlockSource one(file, &of_one, kAllTimes);
+  ASSERT_TRUE(one.SeekRow(""));
+  EXPECT_EQ(one.RunLength("", kAllTimes), 200u) << "of one column all entries are looked at";
 }
 
 TEST_F(BlockSourceTest, WhereACellMayBeWrittenTwiceThereAreNoRuns) {

@@ -1,9 +1,9 @@
+#include "storage/leveldb/seal/merge_policy.h"
+
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <random>
-
-#include "storage/leveldb/seal/rewrite.h"
 
 namespace tallyd {
 namespace {

@@ -257,16 +257,36 @@ TEST_F(KeptEntriesTest, ASourceIsAloneUntilTheNextRowOfTheOthers) {
   ListSource two({{"b", 1, 2, {{"x", 1}}}, {"c", 1, 2, {{"x", 2}}}});
   kept.Assign({&one, &two});
   std::string bound;
-  EXPECT_EQ(kept.Alone(&bound), &one);
+  TimeUs newer_than = 0;
+  EXPECT_EQ(kept.Alone(&bound, &newer_than), &one);
   EXPECT_EQ(bound, "b");
   ASSERT_TRUE(*kept.Next());
-  EXPECT_EQ(kept.Alone(&bound), &two);
+  EXPECT_EQ(kept.Alone(&bound, &newer_than), &two);
   EXPECT_EQ(bound, "c");
   ASSERT_TRUE(*kept.Next());
-  EXPECT_EQ(kept.Alone(&bound), nullptr) << "both have c";
+  EXPECT_EQ(kept.Alone(&bound, &newer_than), nullptr) << "both have c";
   ASSERT_TRUE(*kept.Next());
-  EXPECT_EQ(kept.Alone(&bound), nullptr) << "what was read last may cover cells of it";
+  EXPECT_EQ(kept.Alone(&bound, &newer_than), nullptr) << "what was read last may cover cells of it";
   EXPECT_FALSE(*kept.Next());
+}
+
+TEST_F(KeptEntriesTest, InARowOfSeveralASourceIsAloneUntilTheNextTimeOfTheOthers) {
+  ColumnPlan plan(table(), sets(), kNow);
+  KeptEntries kept(&plan, {}, {}, std::nullopt);
+  ListSource one({{"a", 9, 2, {{"x", 1}}}, {"a", 8, 2, {{"x", 1}}}, {"a", 5, 2, {{"x", 1}}}});
+  ListSource two({{"a", 7, 1, {{"x", 1}}}, {"a", 5, 1, {{"x", 2}}}});
+  kept.Assign({&one, &two});
+  std::string bound;
+  TimeUs newer_than = 0;
+  EXPECT_EQ(kept.Alone(&bound, &newer_than), &one);
+  EXPECT_EQ(bound, std::string("a\0", 2));
+  EXPECT_EQ(newer_than, 7);
+  ASSERT_TRUE(*kept.Next());
+  ASSERT_TRUE(*kept.Next());
+  EXPECT_EQ(kept.Alone(&bound, &newer_than), &two);
+  EXPECT_EQ(newer_than, 5);
+  ASSERT_TRUE(*kept.Next());
+  EXPECT_EQ(kept.Alone(&bound, &newer_than), nullptr) << "of one time the later write counts";
 }
 
 class WindowWriterTest : public ::testing::Test, public BlockMaker {

@@ -181,6 +181,53 @@ TEST_F(RewriteTest, MergedFilesHoldWhatTheirInputsHeld) {
   EXPECT_EQ(Read(merged->files), expected);
 }
 
+// A row of a day with a column for each time, as of meters, in files of one part of the day each.
+TEST_F(RewriteTest, RowsOfManyNarrowEntriesAreMergedByTheirTimes) {
+  constexpr int kRows = 300;
+  constexpr int kTimes = 60;
+  for (uint32_t i = 0; i < kTimes; ++i) {
+    ASSERT_TRUE(state_.sets.Load(kTable, 100 + i, {{0, fmt::format("t{}", i)}}));
+  }
+  std::map<std::string, std::string> expected;
+  for (const auto& [number, times] :
+       std::map<uint64_t, std::pair<int, int>>{{1, {0, 20}}, {2, {20, 50}}, {3, {45, kTimes}}}) {
+    BlockFileInfo info;
+    info.number = number;
+    info.width = kUsPerDay;
+    BlockFileWriter writer(&database().shelf(), table(), info);
+    for (int row = 0; row < kRows; ++row) {
+      const std::string key = fmt::format("m{:04}", row);
+      for (int time = times.second; time-- > times.first;) {
+        const ColumnSet& set = *state_.sets.Find(kTable, 100 + static_cast<uint32_t>(time));
+        const auto value = static_cast<int64_t>(number * 1000) + row;
+        ASSERT_TRUE(writer.FlushFull(key, time));
+        writer.builder().Add({key, time, number}, set, std::vector{Value::Int(value)});
+        expected[fmt::format("{}@{} t{}", key, time, time)] = fmt::format("{}/{}", value, number);
+      }
+    }
+    ASSERT_TRUE(writer.Complete());
+    ASSERT_TRUE(writer.Sync());
+    const BlockFilePtr file = writer.Finish();
+    database().ChangeView([&](View* view) { view->Replace({}, {file}); });
+  }
+  const Result<MergedFiles> merged = Merge();
+  ASSERT_TRUE(merged) << merged.error().message();
+  EXPECT_EQ(merged->entries, expected.size());
+  ColumnPlan plan(table(), state_.sets, 0);
+  std::map<std::string, std::string> read;
+  for (const BlockFilePtr& file : merged->files) {
+    BlockSource source(file, &plan, {0, kMaxTimeUs + 1});
+    WholeEntry entry;
+    for (Status moved = source.SeekRow(""); moved && source.valid(); moved = source.Next()) {
+      ASSERT_TRUE(source.Read(&entry));
+      ASSERT_EQ(entry.values.size(), 1u);
+      read[fmt::format("{}@{} {}", entry.row_key, entry.time, entry.column(0).qualifier)] =
+          fmt::format("{}/{}", ToText(entry.values[0]), entry.sequence);
+    }
+  }
+  EXPECT_EQ(read, expected);
+}
+
 TEST_F(RewriteTest, TheLaterSequenceWinsInWhicheverFileItIs) {
   MakeFile({{"a", 5, 50, 1}, {"b", 5, 120, 2}});
   MakeFile({{"a", 5, 100, 3}, {"b", 5, 100, 4}});

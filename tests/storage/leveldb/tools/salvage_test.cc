@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/view.h"
 #include "tests/storage/leveldb/tools/small_store.h"
 
@@ -49,6 +50,16 @@ class SalvageTest : public ::testing::Test, public SmallStore {
       if (name.starts_with(begin) && name.ends_with(end)) names.push_back(name);
     }
     return names;
+  }
+  // As files_ has it, to be changed.
+  std::unique_ptr<leveldb::DB> OpenNewestHead() {
+    WriteFiles(files_, config().path);
+    const std::string directory = HeadsDirectory(config().path);
+    const std::vector<uint64_t> heads = ListHeads(leveldb::Env::Default(), directory).value();
+    leveldb::DB* opened = nullptr;
+    EXPECT_TRUE(
+        leveldb::DB::Open(leveldb::Options(), HeadPath(directory, heads.back()), &opened).ok());
+    return std::unique_ptr<leveldb::DB>(opened);
   }
   void LoseBase() {
     std::erase_if(files_, [](const auto& file) {
@@ -177,6 +188,72 @@ TEST_F(SalvageTest, ADamagedLogCostsWhatCannotBeRead) {
   EXPECT_TRUE(report.latest_may_be_old);
   EXPECT_GE(report.tables.at(1).entries, 8u);
   EXPECT_LT(report.tables.at(1).entries, 13u);
+}
+
+// A whole record for LevelDB, which ends behind the lengths of an entry.
+TEST_F(SalvageTest, AMalformedGroupCostsThatGroup) {
+  std::unique_ptr<leveldb::DB> db = OpenNewestHead();
+  ASSERT_TRUE(db->Put({}, GroupKey(uint64_t{1} << 40), "\x1b\x03").ok());
+  db.reset();
+  files_ = FilesBelow(config().path);
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  EXPECT_EQ(report.tables.at(1).entries, 13u);
+  EXPECT_THAT(report.findings.back().problem, HasSubstr("malformed"));
+  ExpectHistory(history);
+}
+
+class WideRowSalvageTest : public SalvageTest {
+ protected:
+  // A wide row of two sets of columns: one is fed in a head that is sealed by now, the other one
+  // also in the newest.
+  void SetUp() override {
+    SmallStore::Make();
+    Open();
+    ASSERT_TRUE(Adopt(SchemaOf()));
+    Feed("x", 10'000);
+    Feed("y", 10'001);
+    ASSERT_TRUE(store().Settle());
+    Feed("y", 10'002);
+    Feed("y", 10'003);
+    row_ = ReadRow(this);
+    Close();
+    files_ = FilesBelow(config().path);
+    LoseBase();
+  }
+  void Feed(const std::string& column, TimeUs time) {
+    const std::string text(600, static_cast<char>('a' + time % 10));
+    ASSERT_TRUE(Write("L", "wide", time, {{"A", column, Value::String(text)}}, true));
+  }
+  static Rows ReadRow(StoreHarness* of) {
+    ScanSpec spec;
+    spec.ranges = {OneRow("wide")};
+    return of->Read("L", spec);
+  }
+
+  Rows row_;
+};
+
+TEST_F(WideRowSalvageTest, WithoutBaseTheHeadTellsTheWholeRow) {
+  MustSalvage();
+  EXPECT_EQ(ReadRow(made_.get()), row_);
+}
+
+TEST_F(WideRowSalvageTest, WhatWasAddedToARowThatIsLostIsNoRow) {
+  std::unique_ptr<leveldb::DB> db = OpenNewestHead();
+  std::unique_ptr<leveldb::Iterator> all(db->NewIterator({}));
+  std::vector<std::string> copies;
+  const std::string copied_set{static_cast<char>(KeySpace::kCopies), '\0', '\x12'};
+  for (all->Seek(copied_set); all->Valid() && all->key().starts_with(copied_set); all->Next()) {
+    if (all->value().ToString().ends_with("x")) copies.push_back(all->key().ToString());
+  }
+  all.reset();
+  ASSERT_FALSE(copies.empty());
+  for (const std::string& copy : copies) ASSERT_TRUE(db->Delete({}, copy).ok());
+  db.reset();
+  files_ = FilesBelow(config().path);
+  MustSalvage();
+  EXPECT_EQ(ReadRow(made_.get()), Rows());
 }
 
 // Without base, what a start has put aside may be all that is left of something.

@@ -1,0 +1,130 @@
+#include "storage/leveldb/seal/run_sealer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tallyd {
+namespace {
+
+Error Malformed(std::string_view row_key) {
+  return Error(ErrorCode::kCorruption,
+               fmt::format("a stored entry of row \"{}\" is malformed", row_key));
+}
+
+}  // namespace
+
+RunSealer::RunSealer(const Options& options, std::shared_ptr<const HeadEntries> entries)
+    : options_(options),
+      looks_at_all_(options.has_deletes || options.plan->counts_versions()),
+      rows_(std::move(entries), options.table),
+      reader_(options.table, options.plan->sets()),
+      source_(&reader_) {}
+
+Result<bool> RunSealer::Step(uint32_t entries) {
+  for (uint32_t taken = 0; taken < entries;) {
+    if (row_ == Row::kDone) {
+      const Result<bool> next = rows_.Next();
+      if (!next || !*next) return next;
+      BeginRow();
+    }
+    const Result<bool> sealed = row_ == Row::kKept ? Keep() : Copy();
+    if (!sealed) return sealed;
+    if (*sealed) {
+      ++taken;
+    } else {
+      row_ = Row::kDone;
+    }
+  }
+  return true;
+}
+
+void RunSealer::BeginRow() {
+  row_ = NeedsLook(rows_.entries()) ? Row::kKept : Row::kCopied;
+  copied_ = 0;
+  if (row_ != Row::kKept) return;
+  source_.Begin(rows_.row_key(), rows_.entries());
+  options_.kept->Assign({&source_});
+}
+
+// As KeptEntries has it: what is past its age, and what was written twice.
+bool RunSealer::NeedsLook(std::span<const HeadRows::Entry> entries) const {
+  if (looks_at_all_ || entries.back().time < options_.plan->ageless_from()) return true;
+  return std::ranges::adjacent_find(entries, {}, &HeadRows::Entry::time) != entries.end();
+}
+
+Result<bool> RunSealer::Copy() {
+  if (copied_ == rows_.entries().size()) return false;
+  const HeadRows::Entry& entry = rows_.entries()[copied_++];
+  if (!reader_.Read(entry.value, &cells_)) return Malformed(rows_.row_key());
+  if (std::ranges::all_of(cells_.values, &Value::is_null)) return true;
+  const Status added =
+      options_.writer->Add({rows_.row_key(), entry.time, options_.sequence}, cells_);
+  if (!added) return added.error();
+  ++sealed_;
+  return true;
+}
+
+Result<bool> RunSealer::Keep() {
+  const Result<bool> next = options_.kept->Next();
+  if (!next || !*next) return next;
+  const Status added = options_.writer->Add(options_.kept->entry());
+  if (!added) return added.error();
+  ++sealed_;
+  return true;
+}
+
+void RunSealer::RowSource::Begin(std::string_view row_key,
+                                 std::span<const HeadRows::Entry> entries) {
+  row_key_ = row_key;
+  left_ = entries;
+  Load();
+}
+
+void RunSealer::RowSource::Load() {
+  valid_ = !left_.empty();
+  if (!valid_) return;
+  time_ = left_.front().time;
+  sequence_ = left_.front().sequence;
+}
+
+Status RunSealer::RowSource::SeekRow(std::string_view key) {
+  if (row_key_ < key) left_ = {};
+  Load();
+  return {};
+}
+
+Status RunSealer::RowSource::SeekRowBefore(std::string_view key) {
+  if (!key.empty() && row_key_ >= key) left_ = {};
+  Load();
+  return {};
+}
+
+Status RunSealer::RowSource::SkipNewer(TimeUs below) {
+  while (valid_ && time_ >= below) {
+    const Status moved = Next();
+    if (!moved) return moved;
+  }
+  return {};
+}
+
+Status RunSealer::RowSource::AddTo(RowAssembler* row) {
+  if (row->Add(time_, sequence_, left_.front().value)) return {};
+  return Malformed(row_key_);
+}
+
+Status RunSealer::RowSource::Next() {
+  left_ = left_.subspan(1);
+  Load();
+  return {};
+}
+
+Status RunSealer::RowSource::Read(WholeEntry* entry) {
+  entry->row_key.assign(row_key_);
+  entry->time = time_;
+  entry->sequence = sequence_;
+  return reader_.Read(left_.front().value, entry) ? Status() : Malformed(row_key_);
+}
+
+}  // namespace tallyd
