@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/decode/json_scalar.h"
+#include "ingest/decode/superset.h"
 
 namespace tallyd {
 namespace {
@@ -146,6 +147,7 @@ class CsvBody final : public BodyDecoder {
   // The shape of the columns in present_; null where the body asks for too many.
   const Shape* FindShape();
   const Shape* LearnShape();
+  bool Project();
   std::string_view TextOf(const CsvCell& cell);
   bool IsUtf8(std::string_view text) const;
 
@@ -167,6 +169,9 @@ class CsvBody final : public BodyDecoder {
 
   std::vector<uint32_t> last_present_;
   const Shape* last_shape_ = nullptr;  // Of last_present_.
+  const Superset* superset_ = nullptr;  // For lines that fill ever other columns; or null.
+  std::vector<uint16_t> column_places_;  // In the superset.
+  std::vector<uint16_t> places_;         // Of last_present_, where last_shape_ is the superset's.
   std::map<std::vector<uint32_t>, const Shape*> known_;
   size_t shape_bytes_left_ = 0;
   std::unique_ptr<const Shape> owned_;  // A shape that the batch has yet to take.
@@ -177,11 +182,13 @@ Status CsvBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBatch*
   cells_ = CsvCells(body);
   all_utf8_ = simdjson::validate_utf8(body.data(), body.size());
   shapes_ = &shapes;
+  superset_ = shapes.superset();
   batch_ = batch;
   shape_bytes_left_ = kFreeShapeBytes + kShapeBytesPerByte * body.size();
   const bool whole = ReadHeader() && ReadLines();
   // Nothing of this body stays with the connection.
   names_ = {};
+  column_places_ = {};
   known_.clear();
   last_shape_ = nullptr;
   if (!whole) return Invalid(batch->errors().kept().front().detail);
@@ -294,7 +301,7 @@ bool CsvBody::EndEvent() {
   if (owned_) {
     batch_->EndEvent(std::move(owned_));
   } else {
-    batch_->EndEvent(shape);
+    batch_->EndEvent(shape, places_);
   }
   return true;
 }
@@ -302,10 +309,29 @@ bool CsvBody::EndEvent() {
 const Shape* CsvBody::FindShape() {
   if (last_shape_ != nullptr && present_ == last_present_) [[likely]]
     return last_shape_;
-  const auto known = known_.find(present_);
   last_present_ = present_;
+  if (Project()) {
+    last_shape_ = &superset_->shape();
+    return last_shape_;
+  }
+  places_.clear();
+  const auto known = known_.find(present_);
   last_shape_ = known != known_.end() ? known->second : LearnShape();
   return last_shape_;
+}
+
+// Whether the line is one of the superset; then places_ are its columns' places.
+bool CsvBody::Project() {
+  if (superset_ == nullptr) return false;
+  if (column_places_.empty()) {
+    for (const std::string_view name : names_) column_places_.push_back(superset_->PlaceOf(name));
+  }
+  places_.clear();
+  for (const uint32_t column : present_) {
+    if (column_places_[column] == Superset::kNoPlace) return false;
+    places_.push_back(column_places_[column]);
+  }
+  return superset_->Serves(places_);
 }
 
 const Shape* CsvBody::LearnShape() {

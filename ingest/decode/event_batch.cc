@@ -1,6 +1,7 @@
 #include "ingest/decode/event_batch.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace tallyd {
@@ -21,6 +22,13 @@ std::string Shown(std::string_view text) {
   size_t size = kShownBytes;
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
   return std::string(text.substr(0, size)) + "...";
+}
+
+const Value* Event::Find(std::string_view field) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (FieldOf(i) == field) return &values[i];
+  }
+  return nullptr;
 }
 
 void EventErrors::Add(size_t index, Refusal refusal) {
@@ -45,8 +53,10 @@ void EventErrors::Clear() {
 void EventBatch::Clear() {
   events_.clear();
   values_.clear();
+  places_.clear();
   if (values_.capacity() > kKeptValues) {
     values_.shrink_to_fit();
+    places_.shrink_to_fit();
     events_.shrink_to_fit();
   }
   event_begin_ = 0;
@@ -73,8 +83,11 @@ std::string_view EventBatch::Copy(std::string_view text) {
   return std::string_view(chunk).substr(begin);
 }
 
-void EventBatch::EndEvent(const Shape* shape) {
-  events_.push_back({(*next_index_)++, shape, event_begin_});
+void EventBatch::EndEvent(const Shape* shape, std::span<const uint16_t> places) {
+  assert(values_.size() - event_begin_ == (places.empty() ? shape->fields.size() : places.size()));
+  events_.push_back(
+      {(*next_index_)++, shape, event_begin_, places.empty() ? kNone : places_.size()});
+  places_.insert(places_.end(), places.begin(), places.end());
 }
 
 void EventBatch::EndEvent(std::unique_ptr<const Shape> shape) {
@@ -95,8 +108,14 @@ void EventBatch::Break(size_t index, std::string detail) {
 
 Event EventBatch::event(size_t i) const {
   const Stored& stored = events_[i];
-  return {stored.index, stored.shape,
-          std::span(values_).subspan(stored.first, stored.shape->fields.size())};
+  const size_t end = i + 1 < events_.size() ? events_[i + 1].first : values_.size();
+  const std::span<const Value> values =
+      std::span(values_).subspan(stored.first, end - stored.first);
+  Event event{stored.index, stored.shape, values, {}};
+  if (stored.first_place != kNone) {
+    event.places = std::span(places_).subspan(stored.first_place, values.size());
+  }
+  return event;
 }
 
 void RequestEvents::Clear() {

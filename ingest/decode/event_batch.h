@@ -54,7 +54,16 @@ class EventErrors {
 struct Event {
   size_t index = 0;  // In the batch, bad events counted.
   const Shape* shape = nullptr;
-  std::span<const Value> values;  // One per field of the shape; none is null.
+  std::span<const Value> values;  // None is null.
+  // Of a superset's shape, of whose fields the event has a choice: where among them each value
+  // stands. Empty where there is a value for each field of the shape, in its order.
+  std::span<const uint16_t> places;
+
+  bool is_choice() const { return !places.empty(); }
+  size_t PlaceOf(size_t value) const { return is_choice() ? places[value] : value; }
+  const std::string& FieldOf(size_t value) const { return shape->fields[PlaceOf(value)]; }
+  // Linear: not for each event of a stream.
+  const Value* Find(std::string_view field) const;
 };
 
 class EventBatch {
@@ -75,7 +84,7 @@ class EventBatch {
   void AddValue(const Value& value) { values_.push_back(value); }
   // A null to be filled in at once: what is written in place need not be copied.
   Value* NewValue() { return &values_.emplace_back(); }
-  void EndEvent(const Shape* shape);
+  void EndEvent(const Shape* shape, std::span<const uint16_t> places = {});
   // An event whose shape is not interned.
   void EndEvent(std::unique_ptr<const Shape> shape);
   void DropEvent(Refusal refusal);  // Records the error at this event's index.
@@ -92,9 +101,12 @@ class EventBatch {
     size_t index;
     const Shape* shape;
     size_t first;
+    size_t first_place;  // Of a choice; else kNone.
   };
+  static constexpr size_t kNone = SIZE_MAX;
   std::vector<Stored> events_;
   std::vector<Value> values_;
+  std::vector<uint16_t> places_;
   size_t event_begin_ = 0;
   size_t own_index_ = 0;
   size_t* next_index_ = &own_index_;

@@ -38,6 +38,7 @@ void EventReader::Start(std::string_view text, std::span<const uint32_t> tokens,
   end_ = tokens.data() + tokens.size();
   shapes_ = &shapes;
   batch_ = batch;
+  order_.Use(shapes.superset());
 }
 
 bool EventReader::ReadEvent(bool alone) {
@@ -56,7 +57,7 @@ bool EventReader::ReadEvent(bool alone) {
     std::unique_ptr<const Shape> owned;
     const Shape* shape = order_.End(*shapes_, &owned);
     if (shape != nullptr) {
-      batch_->EndEvent(shape);
+      batch_->EndEvent(shape, order_.places());
       return true;
     }
     if (owned) {

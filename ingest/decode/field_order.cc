@@ -1,10 +1,6 @@
 #include "ingest/decode/field_order.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
-#include <random>
 
 #include "ingest/decode/body_decoder.h"
 
@@ -19,43 +15,52 @@ constexpr size_t kMaxChildren = 8;
 constexpr size_t kForgetAfter = 1024;
 constexpr size_t kChunkBytes = 16u << 10;
 
-// Names come from outside: an unknown seed keeps them from colliding on purpose.
-uint64_t Seed() {
-  static const uint64_t seed = (uint64_t{std::random_device{}()} << 32) | std::random_device{}();
-  return seed;
-}
+// So many events in a row are projected before the next is compared with the known orders again.
+constexpr uint32_t kProjectedInARow = 64;
 
 }  // namespace
-
-size_t FieldOrder::Hash::operator()(std::string_view text) const {
-  return XXH3_64bits_withSeed(text.data(), text.size(), Seed());
-}
 
 FieldOrder::FieldOrder() { nodes_.emplace_back(); }
 
 FieldOrder::Step FieldOrder::Differ(std::string_view name, bool raw, Kind kind) {
-  if (raw && name.find('\\') != std::string_view::npos) return Step::kEscaped;
-  if (!collecting_) StartCollecting();
+  // What holds escapes is no member of a superset, nor a child: it is looked for only then.
+  const auto is_escaped = [&] { return raw && name.find('\\') != std::string_view::npos; };
+  if (mode_ == Mode::kFollowing && !is_escaped()) StartProjecting();
+  if (mode_ == Mode::kProjecting) {
+    const Projection::Found found = projection_.Member(name, kind);
+    if (found == Projection::Found::kYes) return Step::kOk;
+    if (found == Projection::Found::kTwice) return Step::kDuplicate;
+  }
+  if (is_escaped()) return Step::kEscaped;
+  if (mode_ != Mode::kCollecting) StartCollecting();
   const Step step = Collect(name, kind);
   if (step == Step::kOk) Learn(name, kind, nullptr);
   return step;
 }
 
 void FieldOrder::Close() {
-  if (!collecting_) {
+  if (mode_ == Mode::kFollowing) {
     if (const uint32_t child = FindChild(Kind::kClose); child != 0) {
       at_ = child;
       return;
     }
-    StartCollecting();
+    if (!StartProjecting()) StartCollecting();
   }
+  if (mode_ == Mode::kProjecting) return projection_.Close();
   Collect({}, Kind::kClose);
   Learn({}, Kind::kClose, nullptr);
 }
 
 const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>* owned) {
-  if (!collecting_) {
+  if (mode_ == Mode::kFollowing) {
     if (const uint32_t child = FindChild(Kind::kEnd); child != 0) return nodes_[child].shape;
+    if (!StartProjecting()) StartCollecting();
+  }
+  if (mode_ == Mode::kProjecting) {
+    if (projection_.fits()) {
+      projects_next_ = ++projected_ % kProjectedInARow != 0;
+      return &superset_->shape();
+    }
     StartCollecting();
   }
   if (fields_.empty()) return nullptr;
@@ -72,24 +77,54 @@ const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>
 }
 
 std::string FieldOrder::PathOf(std::string_view name) {
-  if (!collecting_) StartCollecting();
+  if (mode_ != Mode::kCollecting) StartCollecting();
   return prefix_ + std::string(name);
 }
 
-// Spells out the members that led to at_.
+// The members that led to at_ are projected, too. False: the superset lacks one of them.
+bool FieldOrder::StartProjecting() {
+  if (superset_ == nullptr) return false;
+  projection_.Begin(*superset_);
+  for (const uint32_t i : WayTo(at_)) {
+    const Node& node = nodes_[i];
+    if (node.kind == Kind::kClose) {
+      projection_.Close();
+    } else if (projection_.Member(node.name, node.kind) != Projection::Found::kYes) {
+      return false;
+    }
+  }
+  mode_ = Mode::kProjecting;
+  return true;
+}
+
+// Spells out the members so far: those that led to at_, or were projected.
 void FieldOrder::StartCollecting() {
-  collecting_ = true;
+  const bool projected = mode_ == Mode::kProjecting;
+  mode_ = Mode::kCollecting;
+  projects_next_ = false;
   learning_ = true;
   prefix_.clear();
   prefix_sizes_.clear();
   seen_.clear();
   paths_.clear();
   fields_.clear();
-  std::vector<uint32_t> way;
-  for (uint32_t i = at_; i != 0; i = nodes_[i].parent) way.push_back(i);
-  for (auto it = way.rbegin(); it != way.rend(); ++it) {
-    Collect(nodes_[*it].name, nodes_[*it].kind);
+  if (projected) {
+    at_ = 0;
+    projection_.ForEach([this](std::string_view name, Kind kind) {
+      Collect(name, kind);
+      Learn(name, kind, nullptr);
+    });
+    return;
   }
+  for (const uint32_t i : WayTo(at_)) Collect(nodes_[i].name, nodes_[i].kind);
+}
+
+// The nodes between the beginning of an event and this one.
+std::vector<uint32_t> FieldOrder::WayTo(uint32_t node) const {
+  std::vector<uint32_t> way;
+  for (uint32_t i = node; i != 0; i = nodes_[i].parent) way.push_back(i);
+  std::ranges::reverse(way);
+  return way;
 }
 
 FieldOrder::Step FieldOrder::Collect(std::string_view name, Kind kind) {

@@ -1,29 +1,34 @@
 // The order in which members follow each other in the events of a connection, learned once. While
 // an event's members come in a known order, a field costs the comparison of its name with the one
-// expected next, and the shape waits at the end. At the first difference the names met so far are
-// spelled out, the rest is collected by name, and the new order is learned beside the old ones.
+// expected next, and the shape waits at the end. At the first difference the event is projected
+// onto the stream's superset, where there is one and it has all members; else the names met so far
+// are spelled out, the rest is collected by name, and the new order is learned beside the old ones.
 //
-// Per event: Begin, Member for each member, Close at the end of each nested object, End.
+// Use for each body; per event: Begin, Member for each member, Close at the end of each nested
+// object, End.
 // Bounded: orders that do not recur stop being learned. Not thread-safe.
 #ifndef TALLYD_INGEST_DECODE_FIELD_ORDER_H_
 #define TALLYD_INGEST_DECODE_FIELD_ORDER_H_
 
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ingest/decode/field_name.h"
+#include "ingest/decode/projection.h"
 #include "ingest/decode/shape.h"
+#include "ingest/decode/superset.h"
 
 namespace tallyd {
 
 class FieldOrder {
  public:
-  enum class Kind : uint8_t { kValue, kNull, kObject, kClose, kEnd };
+  using Kind = MemberKind;
   enum class Step : uint8_t {
     kOk,
     // `name` holds escapes and is not known by them: call again with what they stand for.
@@ -35,17 +40,23 @@ class FieldOrder {
 
   FieldOrder();
 
+  // Before the events of a body. `superset`: for events in an order that is not known; or null.
+  void Use(const Superset* superset) {
+    if (superset != superset_) projects_next_ = false;
+    superset_ = superset;
+  }
   void Begin() {
     at_ = 0;
-    collecting_ = false;
+    mode_ = Mode::kFollowing;
+    if (projects_next_) StartProjecting();
   }
 
   // The next member of the current object. `raw`: `name` is as it stands between the quotes.
   Step Member(std::string_view name, bool raw, Kind kind) {
-    if (!collecting_) {
+    if (mode_ == Mode::kFollowing) {
       for (uint32_t i = nodes_[at_].child; i != 0; i = nodes_[i].sibling) {
         const Node& child = nodes_[i];
-        if (IsSame(child.name, name) && child.kind == kind && (child.plain || !raw)) {
+        if (IsSameName(child.name, name) && child.kind == kind && (child.plain || !raw)) {
           at_ = i;
           return Step::kOk;
         }
@@ -58,6 +69,10 @@ class FieldOrder {
   // The event's shape, or null where *owned has it instead (the registry is full). Null in both:
   // the event has no fields.
   const Shape* End(ShapeRegistry& shapes, std::unique_ptr<const Shape>* owned);
+  // After End, where the shape is a superset's: the places of the event's values; else none.
+  std::span<const uint16_t> places() const {
+    return mode_ == Mode::kProjecting ? projection_.places() : std::span<const uint16_t>();
+  }
 
   // The flattened name of a member of the current object, for messages. Ends the event's fast path.
   std::string PathOf(std::string_view name);
@@ -72,33 +87,10 @@ class FieldOrder {
     uint32_t sibling = 0;          // The next; 0: none.
     const Shape* shape = nullptr;  // Of kEnd.
   };
-  struct Hash {
-    using is_avalanching = void;
-    size_t operator()(std::string_view text) const;
-  };
 
-  // Inline: a call for each short name would cost more than the comparison.
-  static bool IsSame(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    if (a.size() < sizeof(uint64_t)) {
-      for (size_t i = 0; i < a.size(); ++i) {
-        if (a[i] != b[i]) return false;
-      }
-      return true;
-    }
-    const auto differ_at = [&a, &b](size_t i) {
-      uint64_t x, y;
-      std::memcpy(&x, a.data() + i, sizeof(x));
-      std::memcpy(&y, b.data() + i, sizeof(y));
-      return x != y;
-    };
-    const size_t last = a.size() - sizeof(uint64_t);  // Overlaps the word before it.
-    for (size_t i = 0; i < last; i += sizeof(uint64_t)) {
-      if (differ_at(i)) return false;
-    }
-    return !differ_at(last);
-  }
   Step Differ(std::string_view name, bool raw, Kind kind);
+  bool StartProjecting();
+  std::vector<uint32_t> WayTo(uint32_t node) const;
   Step Collect(std::string_view name, Kind kind);
   void StartCollecting();
   void Learn(std::string_view name, Kind kind, const Shape* shape);
@@ -112,13 +104,24 @@ class FieldOrder {
   size_t text_bytes_ = 0;
   size_t unlearned_events_ = 0;  // That found no room, since the last Forget.
 
-  // While the order is a new one:
-  bool collecting_ = false;
+  enum class Mode : uint8_t {
+    kFollowing,   // The order is known so far.
+    kProjecting,  // It is not, but the superset has all members so far.
+    kCollecting,  // It is a new one.
+  };
+  Mode mode_ = Mode::kFollowing;
+
+  const Superset* superset_ = nullptr;
+  Projection projection_;
+  bool projects_next_ = false;  // As the last event was.
+  uint32_t projected_ = 0;      // Events in a row.
+
+  // While collecting:
   bool learning_ = false;  // There was room so far.
   std::string prefix_;     // "CPU/" inside of CPU.
   std::vector<size_t> prefix_sizes_;
   std::deque<std::string> paths_;  // Of all members, objects and nulls too.
-  boost::unordered_flat_set<std::string_view, Hash> seen_;
+  boost::unordered_flat_set<std::string_view, FieldNameHash> seen_;
   std::vector<std::string_view> fields_;  // Of members with a value.
 };
 

@@ -5,7 +5,38 @@
 
 #include <algorithm>
 
+#include "ingest/decode/superset.h"
+#include "ingest/decode/superset_learner.h"
+
 namespace tallyd {
+
+bool SupersetTerms::RequireOneOf(std::span<const uint32_t> places) const {
+  Places choice = {};
+  for (const uint32_t place : places) choice[place / 64] |= uint64_t{1} << place % 64;
+  const std::lock_guard lock(mutex_);
+  const size_t known = choices_in_use_.load(std::memory_order_relaxed);
+  if (std::find(choices_.begin(), choices_.begin() + known, choice) != choices_.begin() + known) {
+    return true;
+  }
+  if (known == kMaxChoices) return false;
+  choices_[known] = choice;
+  choices_in_use_.store(known + 1, std::memory_order_release);
+  return true;
+}
+
+bool SupersetTerms::AreMetBy(const Places& places) const {
+  bool met = true;
+  for (size_t i = 0; i < kWords; ++i) {
+    met &= (required_[i].load(std::memory_order_relaxed) & ~places[i]) == 0;
+  }
+  const size_t choices = choices_in_use_.load(std::memory_order_acquire);
+  for (size_t choice = 0; met && choice < choices; ++choice) {
+    uint64_t common = 0;
+    for (size_t i = 0; i < kWords; ++i) common |= choices_[choice][i] & places[i];
+    met = common != 0;
+  }
+  return met;
+}
 namespace {
 
 // What all interned names may take together: fields that do not recur must not fill the memory.
@@ -27,6 +58,14 @@ std::optional<uint32_t> Shape::Find(std::string_view field) const {
   return static_cast<uint32_t>(found - fields.begin());
 }
 
+ShapeRegistry::ShapeRegistry() : learner_(std::make_unique<SupersetLearner>()) {}
+ShapeRegistry::~ShapeRegistry() = default;
+
+const Superset* ShapeRegistry::superset() const {
+  const Superset* const last = superset_.load(std::memory_order_acquire);
+  return last == nullptr || last->shape().terms->refused() ? nullptr : last;
+}
+
 const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields) {
   const uint64_t hash = HashOf(fields);
   std::lock_guard lock(mutex_);
@@ -34,6 +73,7 @@ const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields) {
   for (auto it = begin; it != end; ++it) {
     if (std::ranges::equal(it->second->fields, fields)) return it->second.get();
   }
+  Learn(fields);
   size_t bytes = 0;
   for (std::string_view field : fields) bytes += sizeof(std::string) + field.size();
   if (shapes_.size() >= kMaxShapes || bytes_ + bytes > kMaxInternedBytes) return nullptr;
@@ -42,6 +82,15 @@ const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields) {
   shape->interned = true;
   bytes_ += bytes;
   return shapes_.emplace(hash, std::move(shape))->second.get();
+}
+
+// Under the lock.
+void ShapeRegistry::Learn(std::span<const std::string_view> fields) {
+  std::unique_ptr<const Superset> made =
+      learner_->Count(fields, superset_.load(std::memory_order_relaxed));
+  if (!made) return;
+  supersets_.push_back(std::move(made));
+  superset_.store(supersets_.back().get(), std::memory_order_release);
 }
 
 }  // namespace tallyd

@@ -5,39 +5,21 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <map>
 #include <shared_mutex>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "config/schema/table_rules.h"
+#include "ingest/map/batch_spellings.h"
 #include "ingest/map/held_rows.h"
 #include "ingest/map/late_days.h"
-#include "ingest/map/missed_fields.h"
+#include "ingest/map/renderer_pool.h"
 #include "ingest/map/row_renderer.h"
 #include "ingest/map/seen_fields.h"
+#include "ingest/map/shape_mapping.h"
 #include "ingest/map/table_mapping.h"
 
 namespace tallyd {
 namespace {
-
-// An event that fits no table of a stream with many: so many are told why not.
-constexpr size_t kMaxReasons = 5;
-
-// What becomes of the events of one shape.
-struct ShapeMapping {
-  std::vector<TableMapping> tables;  // Those that the events enter.
-  std::optional<Refusal> refused;    // What all events of the shape are refused for.
-  // Per field, the types that the store is known to know.
-  std::unique_ptr<std::atomic<uint8_t>[]> known_types;
-  // The fields that a table keeps by their compact names: that name, and the field.
-  std::vector<std::pair<std::string, std::string>> compact;
-  bool of_one_event = false;  // The shape does not recur.
-  std::vector<MissedByTable> missed;
-  // Whether the store knows all of them.
-  mutable std::atomic<bool> missed_is_known = false;
-};
 
 // What one call of Map works with.
 struct MapCall {
@@ -48,7 +30,7 @@ struct MapCall {
   TimeUs next_arrival;    // Of the next event without a time.
   Batch* batch = nullptr;
   MapOutcome* outcome = nullptr;
-  RowRenderer renderer;
+  std::unique_ptr<RowRenderer> renderer;
   HeldRows held;
   BatchCounts counts;
   LateDays late;
@@ -57,13 +39,12 @@ struct MapCall {
   // Types that this batch already remembers, per field of `learned_of`.
   const ShapeMapping* learned_of = nullptr;
   std::vector<uint8_t> learned;
-  // Compact names: which mappings that have some were used, and when last; of mappings that do not
-  // stay, the names themselves, with the field and when.
-  const ShapeMapping* spelled_by = nullptr;
-  size_t times_spelled = 0;
-  std::unordered_map<const ShapeMapping*, size_t> spelling_mappings;
-  std::map<std::string, std::pair<size_t, std::string>> spellings;
-  const ShapeMapping* missed_of = nullptr;  // This batch already remembers what these missed.
+  BatchSpellings spellings;
+  // This batch already remembers what these missed, of these fields.
+  const ShapeMapping* missed_of = nullptr;
+  std::vector<bool> missed;
+  std::unique_ptr<ShapeMapping> own;  // Of a shape that does not recur.
+  std::vector<Value> choice;          // The values of the event at hand by place, where it is one.
 };
 
 std::vector<TablePtr> InfosOf(const Schema& schema, const Stream& stream, const Store& store) {
@@ -106,15 +87,18 @@ struct Mapper::Impl {
   }
 
   const ShapeMapping& MappingOf(const Shape& shape);
-  std::unique_ptr<ShapeMapping> Compile(const Shape& shape, Store* interner) const;
-  std::string WhyNowhere(const std::vector<TableMapping>& mappings) const;
+  bool MapChoice(const Event& event, const ShapeMapping& mapping, MapCall* call);
+  const ShapeMapping& CompileOwn(const Shape& shape, MapCall* call) const;
   void MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call);
-  bool RenderTables(const Event& event, const ShapeMapping& mapping, MapCall* call,
-                    size_t* expired);
-  bool CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call, bool* new_types);
-  bool PutRows(size_t event, MapCall* call);
+  std::optional<Refusal> Enter(const Event& event, std::span<const Value> values,
+                               const ShapeMapping& mapping, MapCall* call);
+  std::optional<Refusal> RenderTables(const Event& event, const ShapeMapping& mapping,
+                                      MapCall* call, size_t* expired);
+  std::optional<Refusal> CheckValues(const Event& event, const ShapeMapping& mapping,
+                                     MapCall* call, bool* new_types);
+  std::optional<Refusal> PutRows(MapCall* call);
   void LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call);
-  static void Spell(const ShapeMapping& mapping, size_t when, MapCall* call);
+  static void NoteSpelled(const Event& event, const ShapeMapping& mapping, MapCall* call);
   void NoteSpellings(MapCall* call);
   void LearnMissed(const Event& event, const ShapeMapping& mapping, MapCall* call);
 
@@ -124,6 +108,7 @@ struct Mapper::Impl {
   SeenFields seen_fields;
   std::deque<MappedTable> tables;
 
+  RendererPool renderers;
   std::shared_mutex mutex;
   // Those of interned shapes.
   std::unordered_map<const Shape*, std::unique_ptr<const ShapeMapping>> mappings;
@@ -142,26 +127,24 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   call.expires_by = std::min(arrival, impl_->store.RetentionNow());
   call.batch = batch;
   call.outcome = &outcome;
+  call.renderer = impl_->renderers.Take();
   const Shape* shape = nullptr;
   const ShapeMapping* mapping = nullptr;
-  std::unique_ptr<ShapeMapping> own_mapping;  // Of a shape that does not recur.
   for (size_t i = 0; i < events.size(); ++i) {
     const Event event = events.event(i);
     if (event.shape != shape) {
       shape = event.shape;
-      if (shape->interned) {
-        mapping = &impl_->MappingOf(*shape);
-      } else {
-        own_mapping = impl_->Compile(*shape, nullptr);
-        mapping = own_mapping.get();
-        call.learned_of = nullptr;
-        own_mapping->of_one_event = true;
-        call.spelled_by = nullptr;
-        call.missed_of = nullptr;
-      }
+      mapping = shape->interned ? &impl_->MappingOf(*shape) : &impl_->CompileOwn(*shape, &call);
     }
-    impl_->MapEvent(event, *mapping, &call);
+    if (!event.is_choice()) {
+      impl_->MapEvent(event, *mapping, &call);
+    } else if (!impl_->MapChoice(event, *mapping, &call)) {
+      Shape own;
+      for (size_t v = 0; v < event.values.size(); ++v) own.fields.push_back(event.FieldOf(v));
+      impl_->MapEvent({event.index, &own, event.values, {}}, impl_->CompileOwn(own, &call), &call);
+    }
   }
+  impl_->renderers.GiveBack(std::move(call.renderer));
   impl_->NoteSpellings(&call);
   call.late.PutMarks(batch);
   outcome.rows = call.counts.rows();
@@ -179,98 +162,86 @@ const ShapeMapping& Mapper::Impl::MappingOf(const Shape& shape) {
     if (const auto found = mappings.find(&shape); found != mappings.end()) return *found->second;
   }
   // Interning columns may wait for the disk: not under the lock. Two threads may do it twice.
-  std::unique_ptr<const ShapeMapping> mapping = Compile(shape, &store);
+  std::unique_ptr<const ShapeMapping> mapping = CompileShape(tables, stream, shape, &store);
   std::unique_lock lock(mutex);
   return *mappings.try_emplace(&shape, std::move(mapping)).first->second;
 }
 
-std::unique_ptr<ShapeMapping> Mapper::Impl::Compile(const Shape& shape, Store* interner) const {
-  auto mapping = std::make_unique<ShapeMapping>();
-  std::vector<TableMapping> all;
-  for (const MappedTable& table : tables) {
-    all.push_back(CompileTableMapping(table, shape, interner));
-    if (all.back().refused && !mapping->refused) mapping->refused = all.back().refused;
-    AddMissed(all.back(), shape, &mapping->missed);
-  }
-  const bool nowhere =
-      std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
-  if (nowhere) mapping->refused = Refusal{{}, WhyNowhere(all)};
-  std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
-  mapping->tables = std::move(all);
-  mapping->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
-  for (size_t i = 0; i < shape.fields.size(); ++i) {
-    const bool compact = std::ranges::any_of(
-        tables, [&](const auto& mapped) { return IsCompacted(mapped.table, shape.fields[i]); });
-    if (compact) mapping->compact.emplace_back(CompactName(shape.fields[i]), shape.fields[i]);
-  }
-  return mapping;
+const ShapeMapping& Mapper::Impl::CompileOwn(const Shape& shape, MapCall* call) const {
+  call->own = CompileShape(tables, stream, shape, nullptr);
+  call->own->of_one_event = true;
+  // It may stand where another one stood.
+  call->learned_of = nullptr;
+  call->missed_of = nullptr;
+  return *call->own;
 }
 
-std::string Mapper::Impl::WhyNowhere(const std::vector<TableMapping>& all) const {
-  if (all.empty()) return fmt::format("stream {} has no tables", stream.name);
-  std::string why = fmt::format("enters no table of stream {}", stream.name);
-  for (size_t i = 0; i < all.size() && i < kMaxReasons; ++i) {
-    why += fmt::format("{} {}: {}", i == 0 ? ":" : ";", all[i].table->name, all[i].stays_out);
-  }
-  if (all.size() > kMaxReasons) why += fmt::format("; and {} more", all.size() - kMaxReasons);
-  return why;
+// By the mapping of all fields that it is a choice of. False, and nothing has changed: by its own
+// shape it may become something else, or be refused in other words.
+bool Mapper::Impl::MapChoice(const Event& event, const ShapeMapping& mapping, MapCall* call) {
+  if (!mapping.serves_choices) return false;
+  call->choice.assign(event.shape->fields.size(), Value());
+  for (size_t i = 0; i < event.values.size(); ++i) call->choice[event.places[i]] = event.values[i];
+  if (!mapping.Serves(call->choice)) return false;
+  const TimeUs next_arrival = call->next_arrival;
+  const size_t large_values = call->outcome->large_values;
+  if (!Enter(event, call->choice, mapping, call)) return true;
+  call->next_arrival = next_arrival;
+  call->outcome->large_values = large_values;
+  return false;
 }
 
 void Mapper::Impl::MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call) {
-  if (mapping.refused) {
-    call->errors.Add(event.index, *mapping.refused);
-    return;
-  }
+  std::optional<Refusal> refusal =
+      mapping.refused ? mapping.refused : Enter(event, event.values, mapping, call);
+  if (refusal) call->errors.Add(event.index, std::move(*refusal));
+}
+
+// `values`: by place. Only the batch's arrivals and large values are counted if it is refused.
+std::optional<Refusal> Mapper::Impl::Enter(const Event& event, std::span<const Value> values,
+                                           const ShapeMapping& mapping, MapCall* call) {
   bool new_types = false;
   size_t expired = 0;
-  if (!CheckValues(event, mapping, call, &new_types)) return;
-  if (!RenderTables(event, mapping, call, &expired)) return;
-  if (!PutRows(event.index, call)) return;
-  if (!call->renderer.rows().empty()) {
+  if (auto refusal = CheckValues(event, mapping, call, &new_types)) return refusal;
+  const Event by_place{event.index, event.shape, values, {}};
+  if (auto refusal = RenderTables(by_place, mapping, call, &expired)) return refusal;
+  if (auto refusal = PutRows(call)) return refusal;
+  if (!call->renderer->rows().empty()) {
     if (new_types) LearnTypes(event, mapping, call);
-    if (!mapping.compact.empty() && call->spelled_by != &mapping) {
-      call->spelled_by = &mapping;
-      const size_t when = ++call->times_spelled;
-      if (mapping.of_one_event) {
-        Spell(mapping, when, call);
-      } else {
-        call->spelling_mappings[&mapping] = when;
-      }
-    }
-    if (!mapping.missed.empty()) LearnMissed(event, mapping, call);
+    NoteSpelled(event, mapping, call);
+    if (!mapping.missed.empty()) LearnMissed(by_place, mapping, call);
   }
   ++call->outcome->events;
   if (expired > 0) ++call->outcome->expired;
+  return {};
 }
 
 // One pass over the values: is one too large, and has one a type that is new to the stream?
-bool Mapper::Impl::CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call,
-                               bool* new_types) {
+std::optional<Refusal> Mapper::Impl::CheckValues(const Event& event, const ShapeMapping& mapping,
+                                                 MapCall* call, bool* new_types) {
   call->text_bytes = 0;
   size_t large = 0;
   for (size_t i = 0; i < event.values.size(); ++i) {
     const Value& value = event.values[i];
-    const uint8_t known = mapping.known_types[i].load(std::memory_order_relaxed);
+    const uint8_t known = mapping.known_types[event.PlaceOf(i)].load(std::memory_order_relaxed);
     if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
     if (value.type() < ValueType::kString) continue;
     call->text_bytes += value.AsView().size();
     if (IsLarge(value)) ++large;
     if (value.AsView().size() > kMaxValueBytes) {
-      const std::string& field = event.shape->fields[i];
-      call->errors.Add(
-          event.index,
-          {field, fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
-                              field, value.AsView().size(), kMaxValueBytes)});
-      return false;
+      const std::string& field = event.FieldOf(i);
+      return Refusal{
+          field, fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
+                             field, value.AsView().size(), kMaxValueBytes)};
     }
   }
   call->outcome->large_values += large;
-  return true;
+  return {};
 }
 
-bool Mapper::Impl::RenderTables(const Event& event, const ShapeMapping& mapping, MapCall* call,
-                                size_t* expired) {
-  call->renderer.Begin();
+std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const ShapeMapping& mapping,
+                                                  MapCall* call, size_t* expired) {
+  call->renderer->Begin();
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
   for (const TableMapping& table : mapping.tables) {
     TableTime time{0, stream.unit};
@@ -282,34 +253,28 @@ bool Mapper::Impl::RenderTables(const Event& event, const ShapeMapping& mapping,
       const Result<TimeUs> own = ParseEventTime(value, stream.unit);
       if (!own) {
         const std::string& field = table.table->time_field;
-        call->errors.Add(event.index,
-                         {field, fmt::format("field \"{}\": {}", field, own.error().message())});
-        return false;
+        return Refusal{field, fmt::format("field \"{}\": {}", field, own.error().message())};
       }
       time.t = *own;
     }
     if (call->held.Holds(table)) time.t = call->held.TimeOf(table, time.t);
-    switch (call->renderer.Render(table, event, time, call->expires_by)) {
+    switch (call->renderer->Render(table, event, time, call->expires_by)) {
       case RowRenderer::Outcome::kRendered:
         break;
       case RowRenderer::Outcome::kExpired:
         ++*expired;
         break;
       case RowRenderer::Outcome::kRefused:
-        call->errors.Add(event.index, call->renderer.refusal());
-        return false;
+        return call->renderer->refusal();
     }
   }
-  return true;
+  return {};
 }
 
 // All of them or none.
-bool Mapper::Impl::PutRows(size_t event, MapCall* call) {
-  const RowRenderer& renderer = call->renderer;
-  if (const std::optional<Refusal> refusal = call->held.Check(renderer)) {
-    call->errors.Add(event, *refusal);
-    return false;
-  }
+std::optional<Refusal> Mapper::Impl::PutRows(MapCall* call) {
+  const RowRenderer& renderer = *call->renderer;
+  if (auto refusal = call->held.Check(renderer)) return refusal;
   call->held.Add(renderer);
   for (const PendingRow& row : renderer.rows()) {
     call->late.Note(*row.mapping->table, row.time);
@@ -329,54 +294,65 @@ bool Mapper::Impl::PutRows(size_t event, MapCall* call) {
       call->counts.Add(table, row.key, row.time, renderer.columns(row), values);
     }
   }
-  return true;
+  return {};
 }
 
+// `event`: with values by place.
 void Mapper::Impl::LearnMissed(const Event& event, const ShapeMapping& mapping, MapCall* call) {
-  if (call->missed_of == &mapping || mapping.missed_is_known.load(std::memory_order_relaxed))
-    return;
+  if (mapping.missed_is_known.load(std::memory_order_relaxed)) return;
+  const bool first = call->missed_of != &mapping;
+  if (!first && !mapping.serves_choices) return;
   call->missed_of = &mapping;
-  bool all_known = true;
-  for (const MissedByTable& missed : mapping.missed) {
+  if (first) call->missed.assign(mapping.missed.size(), false);
+  bool all_known = first;
+  for (size_t i = 0; i < mapping.missed.size(); ++i) {
+    const MissedByTable& missed = mapping.missed[i];
+    const bool lacks = event.values[missed.field].is_null();
+    if (lacks) all_known = false;
+    if (lacks || call->missed[i]) continue;
+    call->missed[i] = true;
     const std::string& field = event.shape->fields[missed.field];
     if (seen_fields.KnowsMissed(*missed.table, field, missed.how)) continue;
     call->batch->AddMissed(*missed.table, field, missed.how);
+    seen_fields.NoteMissing();
     all_known = false;
   }
-  mapping.missed_is_known.store(all_known, std::memory_order_relaxed);
-  if (!all_known) seen_fields.NoteMissing();
+  if (first) mapping.missed_is_known.store(all_known, std::memory_order_relaxed);
 }
 
 void Mapper::Impl::LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call) {
   if (call->learned_of != &mapping) {
     call->learned_of = &mapping;
-    call->learned.assign(event.values.size(), 0);
+    call->learned.assign(event.shape->fields.size(), 0);
   }
   for (size_t i = 0; i < event.values.size(); ++i) {
-    const auto known = static_cast<uint8_t>(mapping.known_types[i].load(std::memory_order_relaxed) |
-                                            call->learned[i]);
+    const size_t place = event.PlaceOf(i);
+    std::atomic<uint8_t>& known_types = mapping.known_types[place];
+    const auto known = static_cast<uint8_t>(known_types.load(std::memory_order_relaxed) |
+                                            call->learned[place]);
     const uint8_t types = TypeBitsOf(event.values[i], known);
     if ((types & ~known) == 0) continue;
-    const uint8_t stored = seen_fields.KnownTypes(event.shape->fields[i]);
-    mapping.known_types[i].fetch_or(stored, std::memory_order_relaxed);
+    const uint8_t stored = seen_fields.KnownTypes(event.FieldOf(i));
+    known_types.fetch_or(stored, std::memory_order_relaxed);
     if ((types & ~stored) == 0) continue;
-    call->learned[i] |= types;
-    call->batch->AddField(stream.name, event.shape->fields[i], types);
+    call->learned[place] |= types;
+    call->batch->AddField(stream.name, event.FieldOf(i), types);
     seen_fields.NoteMissing();
   }
 }
 
-void Mapper::Impl::Spell(const ShapeMapping& mapping, size_t when, MapCall* call) {
-  for (const auto& [compact, field] : mapping.compact) {
-    auto& [last, spelling] = call->spellings[compact];
-    if (last < when) std::tie(last, spelling) = std::tie(when, field);
+void Mapper::Impl::NoteSpelled(const Event& event, const ShapeMapping& mapping, MapCall* call) {
+  if (event.is_choice()) {
+    call->spellings.NoteChoice(mapping, call->choice);
+  } else if (mapping.of_one_event) {
+    call->spellings.NoteOwn(mapping);
+  } else {
+    call->spellings.Note(mapping);
   }
 }
 
 void Mapper::Impl::NoteSpellings(MapCall* call) {
-  for (const auto& [mapping, when] : call->spelling_mappings) Spell(*mapping, when, call);
-  for (const auto& [compact, last] : call->spellings) {
-    const std::string& field = last.second;
+  for (const auto& [compact, field] : call->spellings.Last()) {
     if (seen_fields.IsLastSpelling(compact, field)) continue;
     call->batch->NoteSpelling(stream.name, field);
     seen_fields.NoteSpelling(compact, field);

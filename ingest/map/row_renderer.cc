@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ingest/map/timed_rows.h"
 #include "storage/batch.h"
 
 namespace tallyd {
@@ -11,6 +12,13 @@ namespace {
 
 // Up to so many columns are compared one with another; more are sorted.
 constexpr size_t kFewColumns = 16;
+
+// Where to remember what was made of this for the number.
+size_t PlaceOf(const void* of, int64_t number, size_t places) {
+  constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
+  const auto mixed = reinterpret_cast<uintptr_t>(of) * kSpread + static_cast<uint64_t>(number);
+  return (mixed ^ mixed >> 32) % places;
+}
 
 }  // namespace
 
@@ -43,9 +51,10 @@ RowRenderer::Outcome RowRenderer::Render(const TableMapping& mapping, const Even
   return outcome;
 }
 
-RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const RowMapping& row,
+RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const RowMapping& keyed,
                                             const Event& event, const TableTime& time) {
-  if (!RenderKey(mapping, row, event, time)) return Outcome::kRefused;
+  if (!RenderKey(mapping, keyed, event, time)) return Outcome::kRefused;
+  const RowMapping& row = NamedRow(keyed, time.t);
   PendingRow pending{&mapping, arena_.Copy(text_), time.t,    row.set, values_.size(),
                      0,        columns_.size(),    stem_size_};
   if (!row.gather.empty()) {
@@ -193,10 +202,42 @@ bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, c
       segment = std::get<TimePart>(part).segment;
     }
     if (segment->ends_stem()) stem_size_ = std::min(stem_size_, text_.size());
+    if (segment->is_time) {
+      AppendTimeText(*segment, time.t);
+      continue;
+    }
     const Status status = AppendPlaceholder(*segment, value, time, use, &text_);
     if (!status) return Refuse(segment->field, status.error().message());
   }
   return true;
+}
+
+void RowRenderer::AppendTimeText(const Segment& segment, TimeUs time) {
+  TimeText& known = time_texts_[PlaceOf(&segment, 0, kRemembered)];
+  if (known.segment != &segment) {
+    known.segment = &segment;
+    known.step = TextStep(segment.spec);
+    known.from = -1;
+  }
+  // Texts of shorter steps hardly come again.
+  if (known.step < kUsPerSecond) return AppendTimeSpec(segment.spec, time, &text_);
+  if (known.from < 0 || time < known.from || time - known.from >= known.step) {
+    known.from = time - time % known.step;
+    known.text.clear();
+    AppendTimeSpec(segment.spec, time, &known.text);
+  }
+  text_ += known.text;
+}
+
+// The row with constant names, where they hold the time alone and recur.
+const RowMapping& RowRenderer::NamedRow(const RowMapping& row, TimeUs time) {
+  if (row.timed == nullptr) return row;
+  const int64_t period = time / row.timed->step();
+  TimedRow& known = timed_rows_[PlaceOf(row.timed.get(), period, kRemembered)];
+  if (known.rows != row.timed || known.period != period || known.row == nullptr) {
+    known = {row.timed, period, row.timed->Find(time)};
+  }
+  return known.row == nullptr ? row : *known.row;
 }
 
 void RowRenderer::RenderBlob(const CellMapping& cell, const Event& event) {
@@ -218,9 +259,8 @@ bool RowRenderer::DropExpired(PendingRow* row) {
         row->set != nullptr ? row->set->columns[i].family : columns_[row->first_column + i].family;
     if (std::ranges::count(expired_, family) > 0) {
       values_[row->first_value + i] = Value();
-    } else {
-      any = true;
     }
+    any = any || !values_[row->first_value + i].is_null();
   }
   return any;
 }

@@ -9,6 +9,8 @@
 #ifndef TALLYD_INGEST_MAP_ROW_RENDERER_H_
 #define TALLYD_INGEST_MAP_ROW_RENDERER_H_
 
+#include <array>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +51,8 @@ class RowRenderer {
     return std::span(columns_).subspan(row.first_column, row.value_count);
   }
   const Refusal& refusal() const { return refusal_; }
+  // More than it should until the next event: it had to render a large text.
+  bool keeps_much() const { return text_.capacity() > kKeptTextBytes; }
 
  private:
   Outcome RenderRow(const TableMapping& mapping, const RowMapping& row, const Event& event,
@@ -59,6 +63,8 @@ class RowRenderer {
                   const TableTime& time);
   bool RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
                   const TableTime& time);
+  void AppendTimeText(const Segment& segment, TimeUs time);
+  const RowMapping& NamedRow(const RowMapping& row, TimeUs time);
   void RenderBlob(const CellMapping& cell, const Event& event);
   bool DropExpired(PendingRow* row);
   bool MakeStates(const RowMapping& row, const Event& event, const PendingRow& pending);
@@ -77,6 +83,23 @@ class RowRenderer {
   std::vector<BlobField> blob_;
   std::vector<size_t> order_;
   std::vector<TimeUs> times_;  // Distinct, of the cells of an aggregate row.
+  // Events that come together mostly have times of the same periods: what was made of the last ones
+  // is found here by what it was made of.
+  struct TimeText {
+    const Segment* segment = nullptr;
+    int64_t step = 0;
+    TimeUs from = 0;  // The text is that of [from, from + step).
+    std::string text;
+  };
+  struct TimedRow {
+    std::shared_ptr<TimedRows> rows;
+    int64_t period = 0;
+    const RowMapping* row = nullptr;
+  };
+  static constexpr size_t kRemembered = 16;
+  static constexpr size_t kKeptTextBytes = 256u << 10;
+  std::array<TimeText, kRemembered> time_texts_;
+  std::array<TimedRow, kRemembered> timed_rows_;
   Arena arena_;
   Refusal refusal_;
 };

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "config/schema/table_rules.h"
+#include "ingest/map/timed_rows.h"
 
 namespace tallyd {
 namespace {
@@ -16,7 +17,11 @@ using Measured = std::optional<uint32_t>;
 class Compiler {
  public:
   Compiler(const MappedTable& mapped, const Shape& shape, Store* store)
-      : table_(mapped.table), claims_(mapped.claims), shape_(shape), store_(store) {
+      : mapped_(mapped),
+        table_(mapped.table),
+        claims_(mapped.claims),
+        shape_(shape),
+        store_(store) {
     mapping_.table = &mapped.table;
     mapping_.info = mapped.info;
     mapping_.is_wide =
@@ -41,10 +46,10 @@ class Compiler {
   bool CompileKey(Measured measured, std::vector<TextPart>* parts);
   bool CheckNames(std::vector<CellMapping>* cells);
   bool CheckTaken(CellMapping* cell);
-  void InternColumns(RowMapping* row);
   void CollectMaxAges();
   void Refuse(std::string_view field, std::string why);
 
+  const MappedTable& mapped_;
   const Table& table_;
   const ColumnClaims& claims_;
   const Shape& shape_;
@@ -89,7 +94,11 @@ void Compiler::CompileRow(Measured measured) {
   if (!CompileKey(measured, &row.key) || !CheckNames(&row.cells)) return;
   row.names_vary =
       std::ranges::any_of(row.cells, [](const CellMapping& c) { return !c.name.is_constant(); });
-  InternColumns(&row);
+  if (row.names_vary) {
+    if (store_ != nullptr) row.timed = TimedRows::Make(mapped_, row, store_);
+  } else if (store_ != nullptr) {
+    InternColumns(*mapping_.info, table_.pattern == Pattern::kAggregate, store_, &row);
+  }
   mapping_.rows.push_back(std::move(row));
 }
 
@@ -248,31 +257,6 @@ void Compiler::Refuse(std::string_view field, std::string why) {
   if (!mapping_.refused) mapping_.refused = Refusal{std::string(field), std::move(why)};
 }
 
-void Compiler::InternColumns(RowMapping* row) {
-  std::vector<ColumnRef> columns;
-  for (const CellMapping& cell : row->cells) {
-    if (!cell.name.is_constant()) return;
-    columns.push_back({cell.family, cell.name.constant()});
-  }
-  if (store_ == nullptr) return;
-  row->set = store_->InternColumns(*mapping_.info, columns);
-  if (row->set == nullptr) return;
-  std::map<std::pair<FamilyId, std::string_view>, CellMapping*> by_column;
-  for (CellMapping& cell : row->cells) by_column[{cell.family, cell.name.constant()}] = &cell;
-  std::vector<CellMapping> ordered;
-  bool all_fields = true;
-  for (const Column& column : row->set->columns) {
-    CellMapping& cell = *by_column.at({column.family, column.qualifier});
-    all_fields &= cell.kind == CellMapping::Kind::kField;
-    ordered.push_back(std::move(cell));
-  }
-  row->cells = std::move(ordered);
-  // Inputs of aggregates are looked at one by one.
-  if (!all_fields || table_.pattern == Pattern::kAggregate) return;
-  for (const CellMapping& cell : row->cells) row->gather.push_back(cell.field);
-  row->cells = {};
-}
-
 void Compiler::CollectMaxAges() {
   for (FamilyId id = 0; id < mapping_.info->families.size(); ++id) {
     const Family* family = table_.FindFamily(mapping_.info->families[id].name);
@@ -287,6 +271,29 @@ std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableI
                       const ColumnRef& column) {
   return fmt::format("{} fall on one column, {}:{} of {}", BothOf(a, b),
                      table.families[column.family].name, column.qualifier, table.name);
+}
+
+void InternColumns(const TableInfo& table, bool is_aggregate, Store* store, RowMapping* row) {
+  std::vector<ColumnRef> columns;
+  for (const CellMapping& cell : row->cells) {
+    columns.push_back({cell.family, cell.name.constant()});
+  }
+  row->set = store->InternColumns(table, columns);
+  if (row->set == nullptr) return;
+  std::map<std::pair<FamilyId, std::string_view>, CellMapping*> by_column;
+  for (CellMapping& cell : row->cells) by_column[{cell.family, cell.name.constant()}] = &cell;
+  std::vector<CellMapping> ordered;
+  bool all_fields = true;
+  for (const Column& column : row->set->columns) {
+    CellMapping& cell = *by_column.at({column.family, column.qualifier});
+    all_fields &= cell.kind == CellMapping::Kind::kField;
+    ordered.push_back(std::move(cell));
+  }
+  row->cells = std::move(ordered);
+  // Inputs of aggregates are looked at one by one.
+  if (!all_fields || is_aggregate) return;
+  for (const CellMapping& cell : row->cells) row->gather.push_back(cell.field);
+  row->cells = {};
 }
 
 // By field of the shape: whether its value is part of what the table stores.

@@ -5,7 +5,9 @@
 #ifndef TALLYD_INGEST_MAP_TABLE_MAPPING_H_
 #define TALLYD_INGEST_MAP_TABLE_MAPPING_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +66,8 @@ struct CellMapping {
   std::vector<uint32_t> blob_fields;
 };
 
+class TimedRows;
+
 // One row that each event of the shape writes.
 struct RowMapping {
   std::vector<TextPart> key;
@@ -72,6 +76,8 @@ struct RowMapping {
   const ColumnSet* set = nullptr;
   bool names_vary = false;       // Some name holds values: two may turn out alike.
   std::vector<uint32_t> gather;  // With set, where all values are fields: their indices, in order.
+  // Where the names hold the time alone: the same row with constant names, by period.
+  std::shared_ptr<TimedRows> timed;
 };
 
 struct TableMapping {
@@ -93,11 +99,16 @@ struct MappedTable {
   const Table& table;
   TablePtr info;
   ColumnClaims claims;
+  mutable std::atomic<size_t> timed_lists = 0;  // That TimedRows have learned.
 };
 
 // Why an event is refused whose cells of two writers have one column.
 std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableInfo& table,
                       const ColumnRef& column);
+
+// Has the store learn the row's columns, which have constant names, and puts its cells in their
+// order. Changes nothing where the store knows too many.
+void InternColumns(const TableInfo& table, bool is_aggregate, Store* store, RowMapping* row);
 
 // By field of the shape: whether its value is part of what the table stores.
 std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields);

@@ -34,7 +34,7 @@ class CsvBodyTest : public ::testing::Test {
       for (size_t f = 0; f < event.values.size(); ++f) {
         const Value& value = event.values[f];
         const char* quote = value.type() == ValueType::kString ? "\"" : "";
-        all += fmt::format("{}{}={}{}{}", f == 0 ? "" : " ", event.shape->fields[f], quote,
+        all += fmt::format("{}{}={}{}{}", f == 0 ? "" : " ", event.FieldOf(f), quote,
                            ToText(value), quote);
       }
       all += "}";

@@ -1,0 +1,112 @@
+#include "ingest/map/shape_mapping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "config/schema/table_rules.h"
+
+namespace tallyd {
+namespace {
+
+// An event that fits no table of a stream with many: so many are told why not.
+constexpr size_t kMaxReasons = 5;
+
+std::string WhyNowhere(const Stream& stream, const std::vector<TableMapping>& all) {
+  if (all.empty()) return fmt::format("stream {} has no tables", stream.name);
+  std::string why = fmt::format("enters no table of stream {}", stream.name);
+  for (size_t i = 0; i < all.size() && i < kMaxReasons; ++i) {
+    why += fmt::format("{} {}: {}", i == 0 ? ":" : ";", all[i].table->name, all[i].stays_out);
+  }
+  if (all.size() > kMaxReasons) why += fmt::format("; and {} more", all.size() - kMaxReasons);
+  return why;
+}
+
+// The fields whose values are the row's cells, where it has no others and the store knows its
+// columns.
+std::optional<std::vector<uint32_t>> PlainCells(const RowMapping& row) {
+  if (row.set == nullptr) return std::nullopt;
+  if (!row.gather.empty()) return row.gather;
+  std::vector<uint32_t> fields;
+  for (const CellMapping& cell : row.cells) {
+    if (cell.kind != CellMapping::Kind::kField) return std::nullopt;
+    fields.push_back(cell.field);
+  }
+  return fields;
+}
+
+// What events must have for the table to treat them as it does those with all fields.
+void AddRequired(const TableMapping& mapping, const Shape& shape, std::set<uint32_t>* required) {
+  for (const std::string& field : mapping.table->when) required->insert(*shape.Find(field));
+  if (mapping.time_value) required->insert(*mapping.time_value);
+  for (const RowMapping& row : mapping.rows) {
+    for (const TextPart& part : row.key) {
+      if (const auto* value = std::get_if<FieldPart>(&part)) required->insert(value->field);
+    }
+  }
+}
+
+bool HasTwoSpellings(const std::vector<CompactField>& compact) {
+  std::set<std::string_view> names;
+  return std::ranges::any_of(
+      compact, [&](const CompactField& field) { return !names.insert(field.compact).second; });
+}
+
+// Whether the mapping of all fields tells what becomes of any choice of them.
+bool LearnTerms(const Shape& shape, ShapeMapping* mapping) {
+  if (mapping->refused || HasTwoSpellings(mapping->compact)) return false;
+  std::set<uint32_t> required;
+  for (const TableMapping& table : mapping->tables) {
+    // Of rows by field each choice has others.
+    if (table.rows.size() != 1 || table.table->row_key.names_measured_field()) return false;
+    std::optional<std::vector<uint32_t>> cells = PlainCells(table.rows.front());
+    if (!cells || !shape.terms->RequireOneOf(*cells)) return false;
+    mapping->cells.push_back(std::move(*cells));
+    AddRequired(table, shape, &required);
+  }
+  mapping->required.assign(required.begin(), required.end());
+  return true;
+}
+
+}  // namespace
+
+bool ShapeMapping::Serves(std::span<const Value> values) const {
+  const auto is_present = [&](uint32_t field) { return !values[field].is_null(); };
+  return std::ranges::all_of(required, is_present) &&
+         std::ranges::all_of(
+             cells, [&](const auto& fields) { return std::ranges::any_of(fields, is_present); });
+}
+
+std::unique_ptr<ShapeMapping> CompileShape(const std::deque<MappedTable>& tables,
+                                           const Stream& stream, const Shape& shape,
+                                           Store* interner) {
+  auto mapping = std::make_unique<ShapeMapping>();
+  std::vector<TableMapping> all;
+  for (const MappedTable& table : tables) {
+    all.push_back(CompileTableMapping(table, shape, interner));
+    if (all.back().refused && !mapping->refused) mapping->refused = all.back().refused;
+    AddMissed(all.back(), shape, &mapping->missed);
+  }
+  const bool nowhere =
+      std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
+  if (nowhere) mapping->refused = Refusal{{}, WhyNowhere(stream, all)};
+  std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
+  mapping->tables = std::move(all);
+  mapping->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
+  for (uint32_t i = 0; i < shape.fields.size(); ++i) {
+    const std::string& field = shape.fields[i];
+    const bool compact = std::ranges::any_of(
+        tables, [&](const auto& mapped) { return IsCompacted(mapped.table, field); });
+    if (compact) mapping->compact.push_back({CompactName(field), field, i});
+  }
+  if (shape.terms == nullptr) return mapping;
+  mapping->serves_choices = LearnTerms(shape, mapping.get());
+  if (!mapping->serves_choices) shape.terms->Refuse();
+  for (const uint32_t field : mapping->required) shape.terms->Require(field);
+  return mapping;
+}
+
+}  // namespace tallyd
