@@ -36,9 +36,10 @@ bool EventMapper::Map(TimeUs time, std::span<const EventField> event, TimeUs exp
     if (!field.value.is_null()) values_.push_back(field.value);
   }
   renderer_.Begin();
+  const Event shaped{0, &mapped.shape, values_, {}};
   const bool refused = mapped.mapping.refused ||
-                       renderer_.Render(mapped.mapping, {0, &mapped.shape, values_}, {time, unit_},
-                                        expires_by) == RowRenderer::Outcome::kRefused;
+                       renderer_.Render(mapped.mapping, shaped, {time, unit_}, expires_by) ==
+                           RowRenderer::Outcome::kRefused;
   if (refused) {
     for (const std::string& field : mapped.shape.fields) {
       if (TableHolds(table_.table, field)) batch->AddMissed(*table_.info, field, kMissedOutside);

@@ -150,8 +150,7 @@ bool MayMisread(const Table& table, const std::vector<ColumnRule>& gone) {
 }
 
 FillWay WayOf(const Table& table, const std::vector<ColumnRule>& gone) {
-  const bool adds = std::ranges::any_of(
-      table.families, [](const Family& family) { return family.aggregate.has_value(); });
+  const bool adds = std::ranges::any_of(table.families, IsAggregate);
   if (adds) return FillWay::kAdded;
   return MayMisread(table, gone) ? FillWay::kAnew : FillWay::kPut;
 }
@@ -160,8 +159,7 @@ FillWay WayOf(const Table& table, const std::vector<ColumnRule>& gone) {
 std::string WhyNotFilled(const Table& table) {
   if (table.flush_us) return "it holds what counters added up to, which is not made again";
   if (table.max_bytes) return "it has max_bytes, which lets the oldest go";
-  const auto adds = std::ranges::count_if(
-      table.families, [](const Family& family) { return family.aggregate.has_value(); });
+  const auto adds = std::ranges::count_if(table.families, IsAggregate);
   if (adds > 0 && adds < static_cast<ptrdiff_t>(table.families.size())) {
     return "some of its families add up and others do not";
   }

@@ -102,8 +102,11 @@ uint32_t HeatTable::FindInPartition(std::string_view stem) {
   Sample(stem);
   const uint64_t hash = StemHash()(stem);
   Found& found = found_[hash % kFoundStems];
-  if (found.hash != hash || !found.is_set) found = {hash, SearchPartition(stem), true};
-  return found.slot;
+  const uint64_t known = hash / kFoundSlots * kFoundSlots;
+  if (found / kFoundSlots * kFoundSlots != known || found % kFoundSlots == 0) {
+    found = known | (SearchPartition(stem) + 1);
+  }
+  return static_cast<uint32_t>(found % kFoundSlots - 1);
 }
 
 // The last range that starts at the stem or before; the first one begins with the table.

@@ -53,12 +53,10 @@ class HeatTable {
     size_t operator()(std::string_view stem) const;
   };
 
-  // The slot of a stem that was looked for.
-  struct Found {
-    uint64_t hash = 0;
-    uint32_t slot = 0;
-    bool is_set = false;
-  };
+  // The slot of a stem that was looked for: its number from 1 on in the lowest bits, and the others
+  // of the stem's hash; 0: of none. Stems that come at random miss the caches here, so it is small.
+  using Found = uint64_t;
+  static constexpr uint64_t kFoundSlots = 1u << 14;
 
   uint32_t Find(std::string_view stem, bool is_whole);
   uint32_t FindInPartition(std::string_view stem);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "api/query/steps/exact.h"
 #include "api/query/steps/percentile.h"
+#include "config/values/integers.h"
 
 namespace tallyd {
 namespace {
@@ -29,11 +31,45 @@ Aggregation KeptFor(Aggregation aggregation) {
 }
 
 void Lower(Value* minimum, const Value& value) {
-  if (minimum->is_null() || Exactly(value) < Exactly(*minimum)) *minimum = value;
+  if (minimum->is_null() || IsLess(value, *minimum)) *minimum = value;
 }
 
 void Raise(Value* maximum, const Value& value) {
-  if (maximum->is_null() || Exactly(value) > Exactly(*maximum)) *maximum = value;
+  if (maximum->is_null() || IsLess(*maximum, value)) *maximum = value;
+}
+
+constexpr unsigned kSumScale = 7;  // A sum of 2^32 mantissas in such units fits 128 bits.
+constexpr int64_t kPowersOfTen[kSumScale + 1] = {1,      10,      100,       1'000,
+                                                 10'000, 100'000, 1'000'000, 10'000'000};
+constexpr Int128 kExactInDouble = Int128{1} << 53;
+
+// The units that a double stands for where it is a decimal of at most 15 digits, kSumScale of them
+// behind the point: the same as if it had come as one. A double is at most one such decimal, and
+// what rounding adds to the product is less than half of one.
+std::optional<Int128> UnitsOf(double number) {
+  const double size = std::fabs(number);
+  unsigned scale = kSumScale;
+  double bound = 1e8;
+  for (; scale > 0 && size >= bound; --scale) bound *= 10;
+  if (size >= bound) return std::nullopt;
+  const auto power = static_cast<double>(kPowersOfTen[scale]);
+  const auto mantissa = static_cast<int64_t>(std::nearbyint(number * power));
+  if (static_cast<double>(mantissa) / power != number) return std::nullopt;
+  return Int128{mantissa} * kPowersOfTen[kSumScale - scale];
+}
+
+// How many of such numbers come to an int64, whichever they are.
+size_t SmallSums(std::span<const int64_t> numbers, const ColumnData& data) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  if (data.kind == ColumnData::Kind::kDecimal) return kMost / Value::kMaxMantissa;
+  const Extremes extremes = ExtremesOf(numbers);
+  if (extremes.least < -kMost) return 0;
+  return static_cast<size_t>(kMost / std::max({-extremes.least, extremes.greatest, int64_t{1}}));
+}
+
+bool IsOfIntegers(const ColumnData& data) {
+  return data.kind == ColumnData::Kind::kInt ||
+         (data.kind == ColumnData::Kind::kDecimal && data.scale <= kSumScale);
 }
 
 }  // namespace
@@ -76,7 +112,7 @@ void Accumulators::Add(size_t index, TimeUs time, const Value& value) {
   if (!firsts_.empty()) AddEnd(index, time, value, true);
   if (!lasts_.empty()) AddEnd(index, time, value, false);
   if (!value.is_number()) return;
-  if (!sums_.empty()) AddSum(index, value);
+  if (!sums_.empty()) AddSum(value, &sums_[index]);
   if (!spreads_.empty()) AddSpread(index, value);
   if (!growths_.empty() && !growths_[index].Add(time, value))
     in_order_ = in_order_ && !needs_order_;
@@ -92,36 +128,111 @@ void Accumulators::AddSamples(size_t index, std::span<const Value> numbers) {
   sample_bytes_ += (samples.capacity() - before) * sizeof(Value);
 }
 
-// What compares numbers of one kind and scale needs only the extremes of them.
-void Accumulators::AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data,
-                          size_t begin) {
-  const bool by_extremes =
-      data.kind == ColumnData::Kind::kInt || data.kind == ColumnData::Kind::kDecimal;
-  const bool takes_each = !firsts_.empty() || !lasts_.empty() || !sums_.empty() ||
-                          !spreads_.empty() || !growths_.empty() || !samples_.empty();
-  if (!by_extremes || takes_each) {
-    for (size_t i = 0; i < times.size(); ++i) Add(index, times[i], data.At(begin + i));
+// Numbers of one kind and scale are added up, and compared, as the integers they are stored as.
+void Accumulators::AddRun(const RunSteps& steps, std::span<const TimeUs> times, bool ascends,
+                          const ColumnData& data, size_t begin) {
+  const bool has_ends = !firsts_.empty() || !lasts_.empty();
+  const bool takes_each = (has_ends && !ascends) || !spreads_.empty() || !growths_.empty() ||
+                          !samples_.empty() || !IsOfIntegers(data);
+  if (takes_each) {
+    size_t at = 0;
+    for (size_t i = 0; i < steps.counts.size(); ++i) {
+      for (const size_t end = at + steps.counts[i]; at < end; ++at) {
+        Add(steps.indexes[i], times[at], data.At(begin + at));
+      }
+    }
     return;
   }
-  if (!counts_.empty()) counts_[index] += times.size();
-  if (minima_.empty() && maxima_.empty()) return;
   const auto numbers = std::span(data.numbers).subspan(begin, times.size());
+  if (!counts_.empty()) {
+    for (size_t i = 0; i < steps.counts.size(); ++i) counts_[steps.indexes[i]] += steps.counts[i];
+  }
+  if (has_ends) AddEnds(steps, times, data, begin);
+  if (!sums_.empty()) AddSums(steps, numbers, data);
+  if (!minima_.empty() || !maxima_.empty()) AddExtremes(steps, numbers, data);
+}
+
+// REQUIRES: times that ascend.
+void Accumulators::AddEnds(const RunSteps& steps, std::span<const TimeUs> times,
+                           const ColumnData& data, size_t begin) {
+  size_t at = 0;
+  for (size_t i = 0; i < steps.counts.size(); ++i) {
+    const size_t last = at + steps.counts[i] - 1;
+    if (!firsts_.empty()) AddEnd(steps.indexes[i], times[at], data.At(begin + at), true);
+    if (!lasts_.empty()) AddEnd(steps.indexes[i], times[last], data.At(begin + last), false);
+    at = last + 1;
+  }
+}
+
+void Accumulators::AddExtremes(const RunSteps& steps, std::span<const int64_t> numbers,
+                               const ColumnData& data) {
+  thread_local std::vector<Extremes> extremes;
+  extremes.resize(steps.counts.size());
+  ExtremesOfEach(numbers, steps.counts, extremes.data());
   const auto value_of = [&](int64_t number) {
     return data.kind == ColumnData::Kind::kInt ? Value::Int(number)
                                                : Value::Decimal(number, data.scale);
   };
-  if (!minima_.empty()) Lower(&minima_[index], value_of(std::ranges::min(numbers)));
-  if (!maxima_.empty()) Raise(&maxima_[index], value_of(std::ranges::max(numbers)));
+  for (size_t i = 0; i < steps.counts.size(); ++i) {
+    const size_t index = steps.indexes[i];
+    if (!minima_.empty()) Lower(&minima_[index], value_of(extremes[i].least));
+    if (!maxima_.empty()) Raise(&maxima_[index], value_of(extremes[i].greatest));
+  }
 }
 
-void Accumulators::AddSum(size_t index, const Value& value) {
-  Sum& sum = sums_[index];
-  ++sum.numbers;
+void Accumulators::AddSum(const Value& value, Sum* sum) {
+  ++sum->numbers;
   if (value.type() == ValueType::kInt64) {
-    sum.integers += value.AsInt();
+    sum->integers += value.AsInt();
     return;
   }
-  AddFloat(value.AsDouble(), &sum);
+  sum->has_float = true;
+  if (value.is_decimal() && value.scale() <= kSumScale) {
+    sum->decimals += Int128{value.mantissa()} * kPowersOfTen[kSumScale - value.scale()];
+  } else if (const auto units = UnitsOf(value.AsDouble())) {
+    sum->decimals += *units;
+  } else {
+    AddFloat(value.AsDouble(), sum);
+  }
+}
+
+void Accumulators::AddSums(const RunSteps& steps, std::span<const int64_t> numbers,
+                           const ColumnData& data) {
+  thread_local std::vector<int64_t> small;
+  const bool are_small = std::ranges::max(steps.counts) <= SmallSums(numbers, data);
+  if (are_small) {
+    small.resize(steps.counts.size());
+    SumEach(numbers, steps.counts, small.data());
+  }
+  const bool are_decimals = data.kind == ColumnData::Kind::kDecimal;
+  const int64_t units = are_decimals ? kPowersOfTen[kSumScale - data.scale] : 1;
+  const auto add = [&](size_t step, Int128 added) {
+    Sum& sum = sums_[steps.indexes[step]];
+    sum.numbers += steps.counts[step];
+    sum.has_float |= are_decimals;
+    (are_decimals ? sum.decimals : sum.integers) += added;
+  };
+  size_t at = 0;
+  for (size_t i = 0; i < steps.counts.size(); at += steps.counts[i++]) {
+    if (are_small) {
+      add(i, Int128{small[i]} * units);  // One instruction.
+    } else {
+      add(i, SumOf(numbers.subspan(at, steps.counts[i])) * units);
+    }
+  }
+}
+
+// The nearest double while the units are fewer than 2^53, and next to it from there on.
+double Accumulators::Sum::Total() const {
+  if (!has_float) return static_cast<double>(integers);
+  const Int128 units = integers * kPowersOfTen[kSumScale] + decimals;
+  const bool is_small = units > -kExactInDouble && units < kExactInDouble;
+  if (floats == 0 && compensation == 0 && is_small) {
+    return static_cast<double>(units) / static_cast<double>(kPowersOfTen[kSumScale]);
+  }
+  const long double exact =
+      static_cast<long double>(units) / static_cast<long double>(kPowersOfTen[kSumScale]);
+  return static_cast<double>(exact + floats + compensation);
 }
 
 // B. P. Welford, "Note on a method for calculating corrected sums of squares and products",
@@ -148,7 +259,6 @@ void Accumulators::AbsorbSpread(const Spread& later, Spread* spread) {
 }
 
 void Accumulators::AddFloat(double added, Sum* sum) {
-  sum->has_float = true;
   const double total = sum->floats + added;
   sum->compensation += std::fabs(sum->floats) >= std::fabs(added) ? (sum->floats - total) + added
                                                                   : (added - total) + sum->floats;
@@ -160,8 +270,10 @@ void Accumulators::Absorb(size_t index, const Accumulators& later, size_t from) 
   if (!sums_.empty()) {
     const Sum& sum = later.sums_[from];
     sums_[index].integers += sum.integers;
+    sums_[index].decimals += sum.decimals;
     sums_[index].numbers += sum.numbers;
-    if (sum.has_float) AddFloat(sum.floats, &sums_[index]);
+    sums_[index].has_float = sums_[index].has_float || sum.has_float;
+    AddFloat(sum.floats, &sums_[index]);
     sums_[index].compensation += sum.compensation;
   }
   if (!spreads_.empty()) AbsorbSpread(later.spreads_[from], &spreads_[index]);
@@ -239,9 +351,10 @@ Value Accumulators::Get(size_t index, Aggregation aggregation) const {
   }
   const Sum& sum = sums_[index];
   if (sum.numbers == 0) return Value();
-  const double floats = sum.floats + sum.compensation;
-  const double all = static_cast<double>(sum.integers) + floats;
-  if (aggregation == Aggregation::kAvg) return FiniteOrNull(all / sum.numbers);
+  const double all = sum.Total();
+  if (aggregation == Aggregation::kAvg) {
+    return FiniteOrNull(all / static_cast<double>(sum.numbers));
+  }
   const bool fits = sum.integers >= std::numeric_limits<int64_t>::min() &&
                     sum.integers <= std::numeric_limits<int64_t>::max();
   if (!sum.has_float && fits) return Value::Int(static_cast<int64_t>(sum.integers));

@@ -17,11 +17,18 @@
 
 #include "api/query/ask/aggregation.h"
 #include "api/query/steps/growth.h"
+#include "config/values/aggregate.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/scan.h"
 
 namespace tallyd {
+
+// Which values that follow each other go to which accumulators; none takes no value.
+struct RunSteps {
+  std::vector<size_t> indexes;
+  std::vector<uint32_t> counts;  // By index.
+};
 
 class Accumulators {
  public:
@@ -36,8 +43,10 @@ class Accumulators {
   void Grow(size_t count);  // By so many, empty.
 
   void Add(size_t index, TimeUs time, const Value& value);
-  // Of as many values as there are times, from `begin` on.
-  void AddRun(size_t index, std::span<const TimeUs> times, const ColumnData& data, size_t begin);
+  // Of as many values as there are times, from `begin` on: counts[i] of them, behind those before,
+  // to the accumulator indexes[i]. `ascends`: each time is greater than the one before it.
+  void AddRun(const RunSteps& steps, std::span<const TimeUs> times, bool ascends,
+              const ColumnData& data, size_t begin);
   // What `later`, of the same aggregations, has at its `from`, of rows later in key order.
   void Absorb(size_t index, const Accumulators& later, size_t from);
   // False: values came in an order that some growth could not be told from.
@@ -51,12 +60,17 @@ class Accumulators {
   Value Get(size_t index, Aggregation aggregation) const;
 
  private:
+  // What is a decimal of few digits, as most floats that were measured are, is added up exactly:
+  // neither the order of values shows nor how they are stored.
   struct Sum {
-    __extension__ __int128 integers = 0;
-    double floats = 0;
+    Int128 integers = 0;
+    Int128 decimals = 0;      // In units of 10^-kSumScale.
+    double floats = 0;        // Others.
     double compensation = 0;  // Neumaier's.
-    uint32_t numbers = 0;
-    bool has_float = false;
+    uint64_t numbers = 0;
+    bool has_float = false;  // Of either sort.
+
+    double Total() const;
   };
   // Welford's count, mean and sum of squared differences from the mean.
   struct Spread {
@@ -70,8 +84,12 @@ class Accumulators {
   };
 
   bool Keeps(Aggregation aggregation) const { return keeps_[static_cast<size_t>(aggregation)]; }
+  void AddEnds(const RunSteps& steps, std::span<const TimeUs> times, const ColumnData& data,
+               size_t begin);
+  void AddSums(const RunSteps& steps, std::span<const int64_t> numbers, const ColumnData& data);
+  void AddExtremes(const RunSteps& steps, std::span<const int64_t> numbers, const ColumnData& data);
   void AddSamples(size_t index, std::span<const Value> numbers);
-  void AddSum(size_t index, const Value& value);
+  static void AddSum(const Value& value, Sum* sum);
   void AddSpread(size_t index, const Value& value);
   static void AbsorbSpread(const Spread& later, Spread* spread);
   static Value StddevOf(const Spread& spread);

@@ -1,8 +1,11 @@
 #include "api/query/steps/downsample.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
+
+#include "config/values/integers.h"
 
 namespace tallyd {
 namespace {
@@ -15,6 +18,37 @@ const Value* Find(std::span<const EventField> event, uint32_t field) {
     if (candidate.field == field) return &candidate.value;
   }
   return nullptr;
+}
+
+// Of each text its place among all of them in order.
+std::vector<uint32_t> RanksOf(std::span<const std::string* const> texts) {
+  std::vector<uint32_t> order(texts.size());
+  std::iota(order.begin(), order.end(), uint32_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return *texts[a] < *texts[b]; });
+  std::vector<uint32_t> ranks(texts.size());
+  for (uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
+  return ranks;
+}
+
+// How many times are before `limit`, which the first one is. `guess`: perhaps so many, as steps of
+// regular times have as many each. REQUIRES: times that ascend.
+size_t CountBelow(std::span<const TimeUs> times, TimeUs limit, size_t guess) {
+  const bool is_right = guess > 0 && guess <= times.size() && times[guess - 1] < limit &&
+                        (guess == times.size() || times[guess] >= limit);
+  if (is_right) return guess;
+  size_t reach = 1;
+  while (reach < times.size() && times[reach] < limit) reach *= 2;
+  const auto from = times.begin() + static_cast<std::ptrdiff_t>(reach / 2);
+  const auto to = times.begin() + static_cast<std::ptrdiff_t>(std::min(reach, times.size()));
+  return static_cast<size_t>(std::lower_bound(from, to, limit) - times.begin());
+}
+
+// How many, from the first on, are in [from, from + width), which the first one is.
+size_t CountWithin(std::span<const TimeUs> times, TimeUs from, int64_t width) {
+  size_t count = 1;
+  while (count < times.size() && times[count] >= from && times[count] - from < width) ++count;
+  return count;
 }
 
 }  // namespace
@@ -68,11 +102,10 @@ uint32_t Downsampler::GroupOf(const std::string& text, std::span<const Value> va
 }
 
 Result<size_t> Downsampler::SlotOf(const Slot& slot) {
-  if (last_slot_ < slots_.size() && slots_[last_slot_] == slot) return last_slot_;
-  const auto [it, is_new] = slot_index_.try_emplace(slot, slots_.size());
-  last_slot_ = it->second;
-  if (!is_new) return last_slot_;
-  const size_t wanted = accumulators_.size() + spec_.fields.size();
+  if (IsNextSlot(slot)) return last_slot_;
+  uint32_t* const known = slot_index_.Find(slot.group, slot.step);
+  if (*known != StepIndex::kNone) return last_slot_ = *known;
+  const size_t wanted = (slots_.size() + 1) * spec_.fields.size();
   if (wanted > kMaxAccumulators / spec_.shares ||
       wanted * accumulators_.bytes_each() > kMaxAccumulatorBytes / spec_.shares) {
     return Error(
@@ -80,9 +113,16 @@ Result<size_t> Downsampler::SlotOf(const Slot& slot) {
         "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
         "fewer fields or fewer groups");
   }
+  last_slot_ = slots_.size();
+  *known = static_cast<uint32_t>(last_slot_);
   slots_.push_back(slot);
-  accumulators_.Grow(spec_.fields.size());
   return last_slot_;
+}
+
+// To those of all slots.
+void Downsampler::GrowAccumulators() {
+  const size_t wanted = slots_.size() * spec_.fields.size();
+  if (wanted > accumulators_.size()) accumulators_.Grow(wanted - accumulators_.size());
 }
 
 Status Downsampler::CheckSamples() const {
@@ -102,27 +142,41 @@ Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
       const Result<size_t> found = SlotOf({time / spec_.step_us, GroupOf(event)});
       if (!found) return found.error();
       slot = *found;
+      GrowAccumulators();
     }
     accumulators_.Add(*slot * spec_.fields.size() + static_cast<size_t>(index), time, field.value);
   }
   return CheckSamples();
 }
 
-Status Downsampler::AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
-                           uint32_t field, const RunColumn& column) {
+Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t field,
+                           const RunColumn& column) {
+  const std::span<const TimeUs> times = column.times;
   const auto index = static_cast<size_t>(field_index_[field]);
   const uint32_t group = GroupOf(key_fields);
-  for (size_t begin = 0; begin < times.size();) {
-    const int64_t step = times[begin] / spec_.step_us;
-    const TimeUs from = step * spec_.step_us;
-    size_t end = begin + 1;
-    while (end < times.size() && times[end] >= from && times[end] - from < spec_.step_us) ++end;
-    const Result<size_t> slot = SlotOf({step, group});
-    if (!slot) return slot.error();
-    accumulators_.AddRun(*slot * spec_.fields.size() + index, times.subspan(begin, end - begin),
-                         *column.data, column.begin + begin);
-    begin = end;
+  const bool ascends = column.times_ascend || Ascend(times);
+  run_steps_.indexes.clear();
+  run_steps_.counts.clear();
+  int64_t step = 0;
+  TimeUs from = std::numeric_limits<TimeUs>::min();
+  size_t count = 0;
+  for (size_t begin = 0; begin < times.size(); begin += count) {
+    // Mostly it is the next one, and a division takes as long as some additions of values.
+    const bool is_next =
+        times[begin] >= from + spec_.step_us && times[begin] - spec_.step_us < from + spec_.step_us;
+    step = is_next ? step + 1 : times[begin] / spec_.step_us;
+    from = step * spec_.step_us;
+    count = ascends ? CountBelow(times.subspan(begin), from + spec_.step_us, count)
+                    : CountWithin(times.subspan(begin), from, spec_.step_us);
+    if (!IsNextSlot({step, group})) {
+      const Result<size_t> slot = SlotOf({step, group});
+      if (!slot) return slot.error();
+    }
+    run_steps_.indexes.push_back(last_slot_ * spec_.fields.size() + index);
+    run_steps_.counts.push_back(static_cast<uint32_t>(count));
   }
+  GrowAccumulators();
+  accumulators_.AddRun(run_steps_, times, ascends, *column.data, column.begin);
   return CheckSamples();
 }
 
@@ -132,19 +186,25 @@ Status Downsampler::Absorb(const Downsampler& later) {
   for (size_t i = 0; i < later.group_values_.size(); ++i) {
     groups.push_back(GroupOf(*later.group_texts_[i], later.group_values_[i]));
   }
+  std::vector<size_t> slots;
+  slots.reserve(later.slots_.size());
+  for (const Slot& slot : later.slots_) {
+    const Result<size_t> found = SlotOf({slot.step, groups[slot.group]});
+    if (!found) return found.error();
+    slots.push_back(*found);
+  }
+  GrowAccumulators();
   const size_t fields = spec_.fields.size();
-  for (size_t i = 0; i < later.slots_.size(); ++i) {
-    const Result<size_t> slot = SlotOf({later.slots_[i].step, groups[later.slots_[i].group]});
-    if (!slot) return slot.error();
+  for (size_t i = 0; i < slots.size(); ++i) {
     for (size_t field = 0; field < fields; ++field) {
-      accumulators_.Absorb(*slot * fields + field, later.accumulators_, i * fields + field);
+      accumulators_.Absorb(slots[i] * fields + field, later.accumulators_, i * fields + field);
     }
   }
   return CheckSamples();
 }
 
 void Downsampler::Clear() {
-  slot_index_.clear();
+  slot_index_.Clear();
   slots_.clear();
   last_slot_ = 0;
   accumulators_ = Accumulators(spec_.aggregations, spec_.step_us);
@@ -168,8 +228,32 @@ Status Downsampler::Finish() {
     const GroupKeyView start{spec_.start->time, spec_.start->tie};
     std::erase_if(order_, [&](size_t slot) { return !less(start, key(slot)); });
   }
-  std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return less(key(a), key(b)); });
+  SortByTime();
   return {};
+}
+
+// By ranks: to compare the texts of groups for each pair of steps takes several times as long.
+void Downsampler::SortByTime() {
+  struct Place {
+    int64_t step;
+    uint32_t rank;
+    size_t slot;
+  };
+  const std::vector<uint32_t> ranks = RanksOf(group_texts_);
+  std::vector<Place> places;
+  places.reserve(order_.size());
+  for (const size_t slot : order_) {
+    places.push_back({slots_[slot].step, ranks[slots_[slot].group], slot});
+  }
+  const auto comes_before = [&](const Place& a, const Place& b) {
+    const Place& first = spec_.descending ? b : a;
+    const Place& second = spec_.descending ? a : b;
+    return first.step != second.step ? first.step < second.step : first.rank < second.rank;
+  };
+  // Those of one group mostly came in order.
+  if (std::ranges::is_sorted(places, comes_before)) return;
+  std::ranges::sort(places, comes_before);
+  for (size_t i = 0; i < places.size(); ++i) order_[i] = places[i].slot;
 }
 
 void Downsampler::NameColumns() {

@@ -5,7 +5,8 @@
 //   then it is an EventStream whose columns are named by its own FieldTable.
 //
 // Steps are aligned to the epoch. Sums of integers are exact (128 bits; a float where they do not
-// fit 64), sums of floats are compensated, so that the order of events does not show. `min`, `max`,
+// fit 64), and so are those of decimals until they become a float; sums of other floats are
+// compensated, so that the order of events does not show. `min`, `max`,
 // `first` and `last` keep the type of what they found; of values that are no numbers only `count`,
 // `first` and `last` are told. What has no value is absent, unless gaps are filled; what is told of
 // growth begins with the value before the step, in whichever earlier step of the group that is.
@@ -21,6 +22,7 @@
 #include "api/query/ask/event_query.h"
 #include "api/query/scan/event_stream.h"
 #include "api/query/steps/accumulators.h"
+#include "api/query/steps/step_index.h"
 #include "storage/scan.h"
 
 namespace tallyd {
@@ -48,8 +50,7 @@ class Downsampler final : public EventStream {
   Status Add(TimeUs time, std::span<const EventField> event);
   // The values of one field in events that have the same key fields; their times ascend or descend
   // for longer stretches.
-  Status AddRun(std::span<const EventField> key_fields, std::span<const TimeUs> times,
-                uint32_t field, const RunColumn& column);
+  Status AddRun(std::span<const EventField> key_fields, uint32_t field, const RunColumn& column);
   const std::vector<std::string>& fields() const { return spec_.fields; }
   bool Aggregates(uint32_t field) const {
     return field < field_index_.size() && field_index_[field] >= 0;
@@ -77,12 +78,6 @@ class Downsampler final : public EventStream {
     uint32_t group = 0;
     friend bool operator==(const Slot&, const Slot&) = default;
   };
-  struct SlotHash {
-    size_t operator()(const Slot& slot) const {
-      return static_cast<size_t>(slot.step) * 0x9e3779b97f4a7c15u ^
-             slot.group * 0xc2b2ae3d27d4eb4fu;
-    }
-  };
 
   // The steps of a group, both ends included; none where the first is behind the last.
   struct StepSpan {
@@ -99,12 +94,21 @@ class Downsampler final : public EventStream {
 
   uint32_t GroupOf(std::span<const EventField> event);
   uint32_t GroupOf(const std::string& text, std::span<const Value> values);
+  // A step's slot is mostly the one met last, or that of the step behind it. Then it is last_slot_.
+  bool IsNextSlot(const Slot& slot) {
+    if (last_slot_ < slots_.size() && slots_[last_slot_] == slot) return true;
+    if (last_slot_ + 1 >= slots_.size() || slots_[last_slot_ + 1] != slot) return false;
+    ++last_slot_;
+    return true;
+  }
   Result<size_t> SlotOf(const Slot& slot);
+  void GrowAccumulators();
   Status CheckSamples() const;
   size_t columns_each() const { return spec_.fields.size() * spec_.aggregations.size(); }
   Value ValueOf(size_t slot, size_t column) const;
   void NameColumns();
   void SortByGroup();
+  void SortByTime();
   void FollowSteps();
   void KeepTop();
   Status FillSteps();
@@ -126,9 +130,10 @@ class Downsampler final : public EventStream {
   std::string group_text_;
   std::vector<Value> group_;  // The values whose text it is.
 
-  boost::unordered_flat_map<Slot, size_t, SlotHash> slot_index_;
+  StepIndex slot_index_;
   std::vector<Slot> slots_;
   size_t last_slot_ = 0;
+  RunSteps run_steps_;  // Of the run at hand.
   Accumulators accumulators_;
 
   std::vector<size_t> order_;  // The slots, sorted.

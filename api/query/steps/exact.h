@@ -20,6 +20,13 @@ inline long double Exactly(const Value& value) {
                                            : static_cast<long double>(value.AsDouble());
 }
 
+// REQUIRES: both are numbers. Those of one form compare as the integers that they are held as.
+inline bool IsLess(const Value& a, const Value& b) {
+  const bool is_alike = a.type() == b.type() && a.scale() == b.scale() &&
+                        (a.type() == ValueType::kInt64 || a.is_decimal());
+  return is_alike ? a.mantissa() < b.mantissa() : Exactly(a) < Exactly(b);
+}
+
 // What no double holds is told as nothing.
 inline Value FiniteOrNull(double value) {
   return std::isfinite(value) ? Value::Double(value) : Value();

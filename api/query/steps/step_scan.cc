@@ -98,7 +98,7 @@ Result<bool> StepScan::AddRun() {
     if (std::find(run_fields_.begin(), run_fields_.end(), id) != run_fields_.end()) return false;
     run_fields_.push_back(id);
     if (!steps_->Aggregates(id)) continue;
-    const Status added = steps_->AddRun(reader.key_fields(), run.times, id, column);
+    const Status added = steps_->AddRun(reader.key_fields(), id, column);
     if (!added) return added.error();
   }
   return true;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tests/ingest/known_fields.h"
+
 namespace tallyd {
 namespace {
 
@@ -24,6 +26,18 @@ History::History(uint64_t seed) : chance_(seed), unit_us_(chance_.Is(0.8) ? 1000
   world_ = std::make_unique<ApiWorld>(Toml());
   truth_.Adopt(tables_);
   Note(Toml());
+  for (const char* field : {"host", "id", "ts", "qt"}) known_fields_.emplace_back(field);
+  known_fields_.insert(known_fields_.end(), kMeasured.begin(), kMeasured.end());
+  known_fields_.emplace_back(kSpelled[seed % kSpelled.size()]);
+  if (seed % 6 == 1) known_fields_.emplace_back(kSpelled[(seed + 1) % kSpelled.size()]);
+  if (seed % 3 == 0) known_fields_ = {};
+  MeetFields();
+}
+
+// Of most histories the decoders know a superset of all fields; events have choices of them.
+void History::MeetFields() {
+  if (known_fields_.empty()) return;
+  KnowFields({known_fields_.begin(), known_fields_.end()}, &world_->context().ShapesOf("s"));
 }
 
 std::string History::TomlOf(const Tables& tables) const {
@@ -98,6 +112,7 @@ void History::ChangeSchema() {
   tally_.Add("schemas adopted");
   tables_ = std::move(changed);
   truth_.Adopt(tables_);
+  MeetFields();
 }
 
 int64_t History::NewTime() {

@@ -46,6 +46,7 @@ class History {
   // Changes.
   void Step();
   Tables RandomTables();
+  void MeetFields();
   void ChangeSchema();
   void Post();
   nlohmann::json RandomEvent();
@@ -84,6 +85,7 @@ class History {
   Tables tables_;
   Truth truth_;
   std::unique_ptr<ApiWorld> world_;
+  std::vector<std::string> known_fields_;
   std::set<int64_t> times_;
   std::vector<nlohmann::json> sent_;
   Tally tally_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/cell_json.h"
+#include "config/values/integers.h"
 
 namespace tallyd {
 namespace {
@@ -155,6 +156,55 @@ TEST(DownsamplerTest, OfOneTimeTheLaterPieceHasTheLast) {
   const std::vector<std::string> rows = pieces.Steps(events, 2);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_NE(rows[0].find("value:first=1 value:last=2"), std::string::npos) << rows[0];
+}
+
+// Times of a run: regular ones, others that ascend, and any.
+std::vector<TimeUs> AnyTimes(std::mt19937* random) {
+  const auto sort = (*random)() % 3;
+  std::vector<TimeUs> times;
+  auto time = static_cast<TimeUs>((*random)() % 20'000);
+  const auto most = 1 + (*random)() % 700;
+  for (auto count = 1 + (*random)() % 200; count > 0; --count) {
+    times.push_back(time);
+    if (sort == 0) time += static_cast<TimeUs>(most);
+    if (sort == 1) time += static_cast<TimeUs>(1 + (*random)() % (most * most));
+    if (sort == 2) time = static_cast<TimeUs>((*random)() % 60'000);
+  }
+  return times;
+}
+
+TEST(DownsamplerTest, RunsGiveTheStepsThatTheirEventsGive) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 300; ++round) {
+    DownsampleSpec spec;
+    spec.step_us = static_cast<int64_t>(1 + random() % 5000);
+    spec.aggregations = {Aggregation::kAvg, Aggregation::kMin, Aggregation::kMax, Aggregation::kSum,
+                         Aggregation::kCount};
+    if (random() % 2 == 0) spec.aggregations.push_back(Aggregation::kLast);
+    spec.fields = {"value"};
+    if (random() % 2 == 0) spec.by = {"host"};
+    FieldTable fields;
+    Downsampler by_runs(spec, &fields);
+    Downsampler by_events(spec, &fields);
+    const uint32_t host = fields.Add("host");
+    const uint32_t value = fields.Add("value");
+    for (auto runs = 1 + random() % 6; runs > 0; --runs) {
+      const std::string name(1, static_cast<char>('a' + random() % 3));
+      const std::vector<TimeUs> times = AnyTimes(&random);
+      ColumnData data;
+      data.kind = ColumnData::Kind::kDecimal;
+      data.scale = 2;
+      for (size_t i = 0; i < times.size(); ++i) {
+        data.numbers.push_back(static_cast<int64_t>(random() % 10'000));
+        const EventField event[] = {{host, Value::String(name)}, {value, data.At(i)}};
+        ASSERT_TRUE(by_events.Add(times[i], event));
+      }
+      const EventField key_fields[] = {{host, Value::String(name)}};
+      const bool ascends = random() % 2 == 0 && Ascend(times);
+      ASSERT_TRUE(by_runs.AddRun(key_fields, value, {{}, &data, 0, times, ascends}));
+    }
+    ASSERT_EQ(RowsOf(&by_runs), RowsOf(&by_events)) << "round " << round;
+  }
 }
 
 }  // namespace
