@@ -19,7 +19,6 @@
 namespace tallyd {
 namespace {
 
-constexpr unsigned kOk = 200;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(250);
 
 // A number in what a daemon says; 0 where it says none.
@@ -48,7 +47,7 @@ class DaemonWatch {
     while (!done_) {
       std::this_thread::sleep_for(kBetweenLooks);
       const Result<HttpAnswer> answer = AskDaemon(listen_, "GET", "/v1/status", {});
-      if (!answer || answer->status != kOk) continue;
+      if (!answer || answer->status != kHttpOk) continue;
       const Json status = Json::parse(answer->body, nullptr, false);
       progress_.done = NumberAt(status, "/store/backup/done_bytes");
       progress_.total = NumberAt(status, "/store/backup/total_bytes");
@@ -77,7 +76,7 @@ Result<Json> ByDaemon(const Config& config, const std::string& to) {
                                    " is in use, so the daemon is to make the backup");
   }
   Json said = Json::parse(answer->body, nullptr, false);
-  if (answer->status == kOk && said.is_object()) return said;
+  if (answer->status == kHttpOk && said.is_object()) return said;
   const std::string detail =
       said.is_object() && said.contains("detail") ? Dump(said["detail"]) : answer->body;
   return Error(ErrorCode::kIo, fmt::format("the daemon answers {}: {}", answer->status, detail));

@@ -12,6 +12,11 @@
 
 namespace tallyd {
 
+// Of answers.
+inline constexpr unsigned kHttpOk = 200;
+inline constexpr unsigned kHttpBadRequest = 400;
+inline constexpr unsigned kHttpTooLarge = 413;
+
 struct HttpAnswer {
   unsigned status = 0;
   std::string body;

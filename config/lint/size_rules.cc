@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "config/lint/rule_groups.h"
+#include "config/schema/table_rules.h"
 #include "config/values/glob.h"
 
 namespace tallyd {

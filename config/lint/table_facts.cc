@@ -14,8 +14,6 @@ constexpr TimeUs kInLongMonth = 1'426'535'612'045'000;
 
 }  // namespace
 
-bool IsAggregate(const Family& family) { return family.aggregate.has_value(); }
-
 std::vector<const Segment*> Placeholders(const Table& table) {
   std::vector<const Segment*> placeholders;
   for (const Segment& segment : table.row_key.segments()) {

@@ -23,8 +23,6 @@ struct LintSubject {
   const LiveFacts* live;
 };
 
-bool IsAggregate(const Family& family);
-
 // The placeholders of the row key, from the left.
 std::vector<const Segment*> Placeholders(const Table& table);
 // Whether the segment says when, be it the table's time or another.

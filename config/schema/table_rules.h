@@ -25,6 +25,9 @@ enum class Fidelity : uint8_t {
   kTyped,  // As it was sent.
 };
 
+// Whether what is written to its cells adds up.
+inline bool IsAggregate(const Family& family) { return family.aggregate.has_value(); }
+
 // Whether the placeholder stands for the measured field, its name or its value: {field} and {value}
 // do in a rule that runs per field.
 bool IsMeasuredField(const ColumnRule& rule, const Segment& segment);

@@ -71,14 +71,16 @@ class SampleReader {
   Status Add(const Event& event) {
     Sample::Entity entity;
     for (const std::string& field : subject_.entity) {
-      const std::optional<uint32_t> place = event.shape->Find(field);
-      if (!place) return Invalid("the event has no field " + field + ", which --entity names");
-      entity.push_back(ToText(event.values[*place]));
+      const Value* const value = event.Find(field);
+      if (value == nullptr) {
+        return Invalid("the event has no field " + field + ", which --entity names");
+      }
+      entity.push_back(ToText(*value));
     }
     ++sample_.entities[entity];
-    const std::optional<uint32_t> place = event.shape->Find(subject_.time_field);
-    if (!place) return {};
-    const Result<TimeUs> time = ParseEventTime(event.values[*place], subject_.unit);
+    const Value* const given = event.Find(subject_.time_field);
+    if (given == nullptr) return {};
+    const Result<TimeUs> time = ParseEventTime(*given, subject_.unit);
     if (!time) return time.error().Prefixed(subject_.time_field);
     ++timed_;
     sample_.times.from = std::min(sample_.times.from, *time);

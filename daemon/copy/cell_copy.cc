@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "api/percent.h"
+#include "daemon/copy/json_slices.h"
 #include "daemon/copy/row_line.h"
 #include "daemon/transfer/state_file.h"
 
@@ -19,17 +20,6 @@ constexpr size_t kRowsOfPage = 500;
 constexpr size_t kSenders = 8;
 constexpr size_t kMutations = 20'000;
 constexpr size_t kMutationBytes = 4u << 20;
-constexpr unsigned kTooLarge = 413;
-
-std::vector<std::string_view> LinesOf(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    if (!line.empty()) lines.push_back(line);
-  }
-  return lines;
-}
 
 // What must be equal for a cell of one to be a cell of the other.
 Json ShapeOf(const Json& table) {
@@ -217,7 +207,7 @@ Status CellCopy::SendMutations(const std::string& path, const std::string& key,
       {"POST", path, {{"Content-Type", "application/json"}, {"Idempotency-Key", key}}, body});
   if (!answer) return answer.error();
   if (answer->status == kHttpOk) return {};
-  if (answer->status == kTooLarge && mutations.size() > 1) {
+  if (answer->status == kHttpTooLarge && mutations.size() > 1) {
     const auto half = mutations.begin() + static_cast<std::ptrdiff_t>(mutations.size() / 2);
     Status sent = SendMutations(path, key + "a", {mutations.begin(), half});
     return sent ? SendMutations(path, key + "b", {half, mutations.end()}) : sent;

@@ -7,13 +7,12 @@
 
 #include "api/percent.h"
 #include "daemon/copy/event_line.h"
+#include "daemon/copy/json_slices.h"
 #include "daemon/transfer/state_file.h"
 
 namespace tallyd {
 namespace {
 
-constexpr unsigned kBadRequest = 400;
-constexpr unsigned kTooLarge = 413;
 constexpr size_t kShownBytes = 300;
 
 std::string Joined(const std::vector<std::string_view>& lines) {
@@ -44,13 +43,7 @@ ChunkSender::ChunkSender(const PatientClient& to, std::string stream, TimeUnit u
 
 Status ChunkSender::Send(std::string_view chunk, const std::string& key, SentCounts* counts,
                          EventSums* sums) const {
-  Lines lines;
-  while (!chunk.empty()) {
-    const std::string_view line = chunk.substr(0, chunk.find('\n'));
-    chunk.remove_prefix(std::min(chunk.size(), line.size() + 1));
-    if (!line.empty()) lines.push_back(line);
-  }
-  return SendLines(std::move(lines), key, counts, sums);
+  return SendLines(LinesOf(chunk), key, counts, sums);
 }
 
 Status ChunkSender::SendLines(Lines lines, const std::string& whole_key, SentCounts* counts,
@@ -68,7 +61,7 @@ Status ChunkSender::SendLines(Lines lines, const std::string& whole_key, SentCou
       counts->expired += StateNumber(Json::parse(answer->body, nullptr, false), "expired");
       return {};
     }
-    if (answer->status == kTooLarge && lines.size() > 1) {
+    if (answer->status == kHttpTooLarge && lines.size() > 1) {
       const auto half = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / 2);
       if (Status sent = SendLines({lines.begin(), half}, key + "a", counts, sums); !sent) {
         return sent;
@@ -84,9 +77,9 @@ Status ChunkSender::SendLines(Lines lines, const std::string& whole_key, SentCou
 Status ChunkSender::Drop(const HttpAnswer& answer, Lines* lines, SentCounts* counts,
                          EventSums* sums) const {
   std::set<size_t> refused = RefusedIn(answer, lines->size());
-  const bool is_too_large = answer.status == kTooLarge && lines->size() == 1;
+  const bool is_too_large = answer.status == kHttpTooLarge && lines->size() == 1;
   if (is_too_large) refused.insert(0);
-  if (!partial_ || refused.empty() || (answer.status != kBadRequest && !is_too_large)) {
+  if (!partial_ || refused.empty() || (answer.status != kHttpBadRequest && !is_too_large)) {
     std::string text = fmt::format("the target answers {}", DetailOf(answer));
     if (!refused.empty()) {
       text += fmt::format(": {}", (*lines)[*refused.begin()].substr(0, kShownBytes));

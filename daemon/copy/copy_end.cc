@@ -18,8 +18,6 @@
 namespace tallyd {
 namespace {
 
-constexpr unsigned kOk = 200;
-
 std::filesystem::path Canonical(const std::string& path) {
   std::error_code failed;
   std::filesystem::path canonical = std::filesystem::weakly_canonical(path, failed);
@@ -43,7 +41,7 @@ Result<std::string> StoreOf(const std::string& listen) {
   if (!answer) return answer.error();
   const Json said = Json::parse(answer->body, nullptr, false);
   const Json::json_pointer place("/store/path");
-  if (answer->status == kOk && said.is_object() && said.contains(place) &&
+  if (answer->status == kHttpOk && said.is_object() && said.contains(place) &&
       said.at(place).is_string()) {
     return said.at(place).get<std::string>();
   }

@@ -1,5 +1,7 @@
 #include "daemon/copy/json_slices.h"
 
+#include <algorithm>
+
 #include "api/json.h"
 
 namespace tallyd {
@@ -76,6 +78,16 @@ class Cutter {
 };
 
 }  // namespace
+
+std::vector<std::string_view> LinesOf(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
+}
 
 bool CutJson(std::string_view text, std::vector<JsonSlice>* slices) {
   slices->clear();

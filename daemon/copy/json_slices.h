@@ -11,6 +11,9 @@
 
 namespace tallyd {
 
+// The lines of NDJSON without their ends; empty ones are left out. They view `text`.
+std::vector<std::string_view> LinesOf(std::string_view text);
+
 struct JsonSlice {
   std::string_view name;   // With its quotes; empty in a list.
   std::string_view value;  // As it is spelled, of any kind.

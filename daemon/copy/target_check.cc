@@ -7,6 +7,7 @@
 
 #include "api/cell_json.h"
 #include "api/percent.h"
+#include "config/schema/table_rules.h"
 #include "daemon/copy/event_pages.h"
 #include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/state_file.h"
@@ -17,8 +18,7 @@ namespace {
 std::string PathOf(const std::string& table) { return "/v1/tables/" + EncodePercent(table); }
 
 bool AddsUp(const Table& table) {
-  const auto is_aggregate = [](const Family& family) { return family.aggregate.has_value(); };
-  return table.flush_us || std::ranges::any_of(table.families, is_aggregate);
+  return table.flush_us || std::ranges::any_of(table.families, IsAggregate);
 }
 
 Error NotInForce(const std::string& what) {

@@ -23,8 +23,6 @@ namespace {
 constexpr BatchLimits kLimits{4u << 20, 10'000};
 constexpr size_t kLeastBytes = 64u << 10;
 constexpr size_t kShownRefusals = 100;
-constexpr unsigned kBadRequest = 400;
-constexpr unsigned kTooLarge = 413;
 
 struct LoadCounts {
   uint64_t events = 0;
@@ -151,8 +149,8 @@ class FileLoad {
     for (size_t removed = 0; !batch.lines.empty(); ++removed) {
       const Result<HttpAnswer> answer = Post(batch, removed);
       if (!answer) return answer.error();
-      if (answer->status == kTooLarge && batch.lines.size() > 1 && limits_.bytes > kLeastBytes &&
-          path_ != "-" && removed == 0) {
+      if (answer->status == kHttpTooLarge && batch.lines.size() > 1 &&
+          limits_.bytes > kLeastBytes && path_ != "-" && removed == 0) {
         limits_.bytes = std::max(kLeastBytes, std::min(limits_.bytes, batch.body.size()) / 2);
         return false;
       }
@@ -166,7 +164,7 @@ class FileLoad {
         return true;
       }
       // A line that is no JSON refuses a whole body, also with --partial: it goes without that one.
-      const bool can_go_on = line_.partial && answer->status == kBadRequest &&
+      const bool can_go_on = line_.partial && answer->status == kHttpBadRequest &&
                              refused.size() == 1 && refused[0].index < batch.lines.size();
       if (!can_go_on) return Refusal(*answer, refused, batch);
       RemoveEvent(refused[0].index, &batch);

@@ -16,8 +16,6 @@
 
 namespace tallyd {
 
-inline constexpr unsigned kHttpOk = 200;
-
 class PatientClient {
  public:
   // kInvalid where the URL, the token's file or --retry-for is wrong.

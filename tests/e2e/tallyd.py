@@ -115,13 +115,26 @@ class Tallyd:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
-                if self.get("/readyz").status == 200:
-                    return self.process.poll() is None
+                if self.get("/readyz").status == 200 and self._listens():
+                    return True
             except OSError:
                 pass
             time.sleep(0.01)
         self.kill()
         return False
+
+    def _listens(self):
+        """Whether the port is this process's: another's daemon may have taken it in between, and
+        answers."""
+        with open("/proc/net/tcp", encoding="ascii") as table:
+            sockets = [line.split() for line in table][1:]
+        inodes = {f"socket:[{one[9]}]" for one in sockets
+                  if one[1].endswith(f":{self.port:04X}") and one[3] == "0A"}
+        descriptors = pathlib.Path(f"/proc/{self.process.pid}/fd")
+        try:
+            return any(os.readlink(one) in inodes for one in descriptors.iterdir())
+        except OSError:
+            return False
 
     def stop(self):
         """SIGTERM: the daemon drains and exits with 0."""

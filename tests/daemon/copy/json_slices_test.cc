@@ -40,6 +40,13 @@ TEST(JsonSlicesTest, WhatIsNoneOrBreaksOffIsNot) {
   }
 }
 
+TEST(JsonSlicesTest, LinesHaveNoEndsAndEmptyOnesAreLeftOut) {
+  EXPECT_EQ(LinesOf("{}\n\n[1]\n{\"a\":1}"),
+            (std::vector<std::string_view>{"{}", "[1]", "{\"a\":1}"}));
+  EXPECT_TRUE(LinesOf("\n").empty());
+  EXPECT_TRUE(LinesOf("").empty());
+}
+
 TEST(JsonSlicesTest, AStringIsReadWithItsEscapes) {
   EXPECT_EQ(TextOfSlice(R"("a\"\u00e9")"), "a\"é");
   EXPECT_FALSE(TextOfSlice("7"));
