@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdint>
+#include <cstring>
 
 namespace tallyd {
 namespace {
@@ -14,6 +16,32 @@ bool MustEscape(char c, char stop) {
   return byte < 0x20 || byte == 0x7f || c == '%' || c == stop;
 }
 
+// Whether any of the eight bytes must be escaped, without a look at each. A subtraction borrows
+// from a byte only behind one that is found, so that the first is always right.
+bool AnyMustEscape(uint64_t bytes, char stop) {
+  constexpr uint64_t kEach = 0x0101010101010101;
+  constexpr uint64_t kHighBits = kEach * 0x80;
+  const auto any_below = [](uint64_t word, uint64_t limit) {
+    return (word - kEach * limit) & ~word & kHighBits;
+  };
+  const auto any_equal = [&](uint64_t c) { return any_below(bytes ^ kEach * c, 1); };
+  return (any_below(bytes, 0x20) | any_equal(0x7f) | any_equal('%') |
+          any_equal(static_cast<unsigned char>(stop))) != 0;
+}
+
+bool AnyMustEscape(std::string_view text, char stop) {
+  uint64_t word = 0;
+  if (text.size() < sizeof word) {
+    return std::any_of(text.begin(), text.end(), [stop](char c) { return MustEscape(c, stop); });
+  }
+  // The last word may share bytes with the one before it.
+  for (size_t at = 0; at < text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + std::min(at, text.size() - sizeof word), sizeof word);
+    if (AnyMustEscape(word, stop)) return true;
+  }
+  return false;
+}
+
 // The value of an uppercase hex digit; -1 for any other byte.
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -24,10 +52,10 @@ int HexValue(char c) {
 }  // namespace
 
 void EscapeTail(size_t start, char stop, std::string* out) {
+  if (!AnyMustEscape(std::string_view(*out).substr(start), stop)) return;
   const auto must = [stop](char c) { return MustEscape(c, stop); };
   const auto begin = out->begin() + static_cast<std::ptrdiff_t>(start);
   const auto count = static_cast<size_t>(std::count_if(begin, out->end(), must));
-  if (count == 0) return;
   size_t from = out->size();
   size_t to = from + count * (kEscapeSize - 1);
   out->resize(to);
@@ -54,7 +82,7 @@ size_t FindStop(std::string_view text, char stop) {
 }
 
 bool Unescape(std::string_view raw, char stop, std::string* scratch, std::string_view* text) {
-  if (std::none_of(raw.begin(), raw.end(), [stop](char c) { return MustEscape(c, stop); })) {
+  if (!AnyMustEscape(raw, stop)) {
     *text = raw;
     return true;
   }
