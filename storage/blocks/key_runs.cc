@@ -77,7 +77,12 @@ bool KeyRunBuilder::Continues(const Run& run, std::string_view key, TimeUs time)
 KeyRunBuilder::Run KeyRunBuilder::Begin(std::string_view key, TimeUs time) {
   Run run;
   run.stem = key;
+  char seconds[kMaxDigits];
+  const size_t size = RenderKeyTime(KeyTime::kS, time, seconds);
+  const bool has_seconds = key.find(std::string_view(seconds, size)) != std::string_view::npos;
   for (const KeyTime kind : kKinds) {
+    // The digits of milliseconds and microseconds begin with these.
+    if (!has_seconds && kind != KeyTime::kReverseMs) continue;
     char rendered[kMaxDigits];
     const size_t digits = RenderKeyTime(kind, time, rendered);
     const size_t place = key.find(std::string_view(rendered, digits));

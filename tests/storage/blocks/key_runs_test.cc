@@ -78,6 +78,12 @@ TEST(KeyRunsTest, ReversedTimesAreARunToo) {
   EXPECT_EQ(KindsOf(keys), std::vector{KeyTime::kReverseMs});
 }
 
+TEST(KeyRunsTest, TheDigitsOfSecondsMayStandBeforeThoseOfTheWholeTime) {
+  EXPECT_EQ(KindsOf(Series("1735689600#{}", 1000)), std::vector{KeyTime::kMs});
+  EXPECT_EQ(KindsOf({{"0000000000#x", 0}}), std::vector{KeyTime::kS});
+  EXPECT_EQ(KindsOf({{"0000000001#x", 0}}), std::vector{KeyTime::kNone});
+}
+
 TEST(KeyRunsTest, OneKeyOfManyTimesIsOneRun) {
   EXPECT_EQ(KindsOf({{"row", 30}, {"row", 20}, {"row", 10}}), std::vector{KeyTime::kNone});
 }
