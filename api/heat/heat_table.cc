@@ -3,7 +3,9 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "config/schema/key_ranges.h"
@@ -13,6 +15,7 @@ namespace {
 
 // A power of two. Tables with more stems look for some of them anew each time.
 constexpr size_t kFoundStems = 16'384;
+constexpr size_t kFetchedAhead = 16;
 // Enough to tell a share of a thousandth.
 constexpr size_t kSamples = 8 * kMaxHeatRanges;
 
@@ -58,14 +61,25 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
   if (minute != minute_) CloseMinute();
   minute_ = minute;
   changed_ = true;
-  for (const RowStems::Entry& entry : touched.entries) {
-    const std::string_view stem = touched.StemOf(entry);
-    Slot& slot = slots_[is_partition_ ? FindInPartition(stem) : Find(stem, entry.rows.is_whole)];
-    slot.rows += entry.rows.count;
-    if (entry.rows.time >= slot.newest) {
-      slot.newest = entry.rows.time;
-      slot.at_end += entry.rows.count;
+  size_t next = 0;
+  for (; next < touched.entries.size() && !is_partition_; ++next) {
+    const RowStems::Entry& entry = touched.entries[next];
+    slots_[Find(touched.StemOf(entry), entry.rows.is_whole)].Count(entry.rows);
+  }
+  // What is known of some stems is fetched from memory before it is looked at.
+  std::array<uint64_t, kFetchedAhead> hashes;
+  while (next < touched.entries.size()) {
+    const std::span<const RowStems::Entry> some =
+        std::span(touched.entries)
+            .subspan(next, std::min(kFetchedAhead, touched.entries.size() - next));
+    for (size_t i = 0; i < some.size(); ++i) {
+      hashes[i] = StemHash()(touched.StemOf(some[i]));
+      __builtin_prefetch(&found_[hashes[i] % kFoundStems]);
     }
+    for (size_t i = 0; i < some.size(); ++i) {
+      slots_[FindInPartition(touched.StemOf(some[i]), hashes[i])].Count(some[i].rows);
+    }
+    next += some.size();
   }
 }
 
@@ -73,7 +87,7 @@ uint32_t HeatTable::Find(std::string_view stem, bool is_whole) {
   if (const auto found = numbers_.find(stem); found != numbers_.end()) return found->second;
   if (slots_.size() == kMaxHeatRanges) {
     MakePartition();
-    return FindInPartition(stem);
+    return FindInPartition(stem, StemHash()(stem));
   }
   const auto number = static_cast<uint32_t>(slots_.size());
   slots_.push_back({std::string(stem), is_whole, 0, 0, 0});
@@ -98,9 +112,8 @@ void HeatTable::MakePartition() {
 }
 
 // Stems are known by their hashes here: two of the same would count in one range.
-uint32_t HeatTable::FindInPartition(std::string_view stem) {
+uint32_t HeatTable::FindInPartition(std::string_view stem, uint64_t hash) {
   Sample(stem);
-  const uint64_t hash = StemHash()(stem);
   Found& found = found_[hash % kFoundStems];
   const uint64_t known = hash / kFoundSlots * kFoundSlots;
   if (found / kFoundSlots * kFoundSlots != known || found % kFoundSlots == 0) {

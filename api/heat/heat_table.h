@@ -47,6 +47,13 @@ class HeatTable {
     // Of the running minute.
     uint32_t rows = 0;
     uint32_t at_end = 0;
+
+    void Count(const RowStems::Rows& more) {
+      rows += more.count;
+      if (more.time < newest) return;
+      newest = more.time;
+      at_end += more.count;
+    }
   };
   struct StemHash {
     using is_avalanching = void;
@@ -59,7 +66,7 @@ class HeatTable {
   static constexpr uint64_t kFoundSlots = 1u << 14;
 
   uint32_t Find(std::string_view stem, bool is_whole);
-  uint32_t FindInPartition(std::string_view stem);
+  uint32_t FindInPartition(std::string_view stem, uint64_t hash);
   uint32_t SearchPartition(std::string_view stem) const;
   void Sample(std::string_view stem);
   void MakePartition();
