@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <numeric>
 
 #include "storage/leveldb/codec/entry_codec.h"
@@ -26,16 +27,21 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
       std::find(new_sets_.begin(), new_sets_.end(), &set) == new_sets_.end()) {
     new_sets_.push_back(&set);
   }
-  const bool folds = std::ranges::any_of(set.columns, [&](const Column& column) {
-    return AggregateOf(table, column.family).has_value();
-  });
+  const bool folds = HasAggregates(table) && std::ranges::any_of(set.columns, [&](const Column& c) {
+                       return AggregateOf(table, c.family).has_value();
+                     });
   if (folds) {
     std::vector<ColumnRef> columns;
     for (const Column& column : set.columns) columns.push_back(column.ref());
     return PutFolded(table, row_key, time, &set, columns, values);
   }
+  if (PutTwin(table, row_key, time, set, values)) return;
   const Op op = BeginPut(table, row_key, time);
-  FinishPut(op, AppendEntry(set, values, &bytes_));
+  const bool any = AppendEntry(set, values, &bytes_);
+  FinishPut(op, any);
+  if (!any || op.kind != OpKind::kEntry) return;
+  last_values_.assign(values.begin(), values.end());
+  last_ops_ = ops_.size();
 }
 
 void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
@@ -163,7 +169,37 @@ void LevelDbBatch::FinishPut(Op op, bool any_value) {
   Touch(op.table);
 }
 
-// An event mostly goes to a history table and to a latest one with the same values.
+// An event mostly goes to a history table and to a latest one with the same values: these are
+// copied as they were encoded. False, and nothing was put: they are others, or some view a text,
+// which may have changed since.
+bool LevelDbBatch::PutTwin(const TableInfo& table, std::string_view row_key, TimeUs time,
+                           const ColumnSet& set, std::span<const Value> values) {
+  if (table.mode == TableMode::kHistory || ops_.empty() || ops_.size() != last_ops_) return false;
+  const Op& other = ops_.back();
+  if (other.kind != OpKind::kEntry || other.time != time) return false;
+  if (values.size() != last_values_.size() ||
+      std::memcmp(values.data(), last_values_.data(), values.size_bytes()) != 0 ||
+      std::ranges::any_of(values, [](const Value& v) { return v.type() >= ValueType::kString; })) {
+    return false;
+  }
+  const size_t entry_at = other.offset + other.key_size;
+  const size_t entry_size = other.value_size;
+  Op op = BeginPut(table, row_key, time);
+  char* to = bytes_.Reserve(kMaxVarintBytes + entry_size);
+  const std::string_view entry = bytes_.View(entry_at, entry_size);
+  const std::string_view encoded = ValuesOfEntry(entry);
+  *to = entry[0];
+  to = EncodeVarint(to + 1, set.id);
+  std::memcpy(to, encoded.data(), encoded.size());
+  bytes_.Finish(to + encoded.size());
+  op.value_size = bytes_.size() - op.offset - op.key_size;
+  op.twin = static_cast<int32_t>(ops_.size() - 1);
+  ops_.push_back(op);
+  Touch(op.table);
+  return true;
+}
+
+// The same, of values that were encoded.
 int32_t LevelDbBatch::FindTwin(const Op& op) const {
   const std::string_view values = ValuesOfEntry(ValueOf(op));
   if (values.empty()) return -1;

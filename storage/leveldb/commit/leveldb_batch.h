@@ -49,6 +49,7 @@ class LevelDbBatch final : public Batch {
 
   explicit LevelDbBatch(const FieldCatalogue& known_fields) : known_fields_(known_fields) {}
 
+  void Expect(size_t puts) override { ops_.reserve(ops_.size() + puts); }
   void Put(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
            std::span<const Value> values) override;
   void Put(const TableInfo& table, std::string_view row_key, TimeUs time,
@@ -132,6 +133,8 @@ class LevelDbBatch final : public Batch {
   void Encode(std::string_view key, const Folding& row);
   Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   void FinishPut(Op op, bool any_value);
+  bool PutTwin(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
+               std::span<const Value> values);
   int32_t FindTwin(const Op& op) const;
   void AddRecord(OpKind kind, std::string_view key, std::string_view value);
   void AddRow(OpKind kind, TableId table, std::string_view row_key);
@@ -141,6 +144,10 @@ class LevelDbBatch final : public Batch {
   ByteBuffer bytes_;
   std::map<std::string, Folding, std::less<>> folding_;  // By the key of the entry.
   std::vector<Op> ops_;
+  // The values of the last entry that was put by a set, as they were given, while there were so
+  // many ops: texts among them may be gone.
+  std::vector<Value> last_values_;
+  size_t last_ops_ = 0;
   std::vector<DeleteSpec> deletes_;
   Trim trim_;
   std::vector<const ColumnSet*> new_sets_;  // Not stored yet when they were first used here.

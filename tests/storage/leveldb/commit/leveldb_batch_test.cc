@@ -124,6 +124,44 @@ TEST_F(LevelDbBatchTest, AnAbsentValueIsNoTwinOfAPresentOne) {
   EXPECT_EQ(batch_.ops()[1].twin, -1);
 }
 
+TEST_F(LevelDbBatchTest, AnEventWithoutAValueIsNoTwin) {
+  Put(history_, "h", 5, Value::Int(1), Value::Int(2));
+  Put(history_, "empty", 5, Value(), Value());
+  Put(latest_, "empty", 5, Value(), Value());
+  EXPECT_EQ(batch_.ops().size(), 1u);
+}
+
+// What is copied from the entry before it is what would be encoded.
+TEST_F(LevelDbBatchTest, ALayerHasItsOwnValuesWhateverWasPutBeforeIt) {
+  std::string text = "one";
+  const std::vector<Value> values = {Value(),
+                                     Value::Int(0),
+                                     Value::Int(INT64_MIN),
+                                     Value::Bool(true),
+                                     Value::Double(1e300),
+                                     Value::Double(0.5),
+                                     Value::Decimal(5, 1),
+                                     Value::String(text),
+                                     Value::Bytes(text)};
+  for (const Value& before : values) {
+    for (const Value& value : values) {
+      for (const bool text_changes : {false, true}) {
+        text = "one";
+        LevelDbBatch batch(fields_);
+        batch.Put(history_, "h", 5, *Set(history_), std::vector{Value::Int(7), before});
+        if (text_changes) text = "two";
+        batch.Put(latest_, "l", 5, *Set(latest_), std::vector{Value::Int(7), value});
+        LevelDbBatch alone(fields_);
+        alone.Put(latest_, "l", 5, *Set(latest_), std::vector{Value::Int(7), value});
+        EXPECT_EQ(batch.ValueOf(batch.ops()[1]), alone.ValueOf(alone.ops()[0]));
+        const bool same = ValuesOfEntry(batch.ValueOf(batch.ops()[0])) ==
+                          ValuesOfEntry(alone.ValueOf(alone.ops()[0]));
+        EXPECT_EQ(batch.ops()[1].twin, same ? 0 : -1);
+      }
+    }
+  }
+}
+
 TEST_F(LevelDbBatchTest, ChangesKeepTheirOrder) {
   Put(history_, "r", 1, Value::Int(1), Value::Int(2));
   DeleteSpec what;
