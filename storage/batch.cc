@@ -71,12 +71,14 @@ std::vector<std::shared_ptr<RowWatch>> RowWatches::All() {
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
                       const ColumnSet& set, std::span<const Value> values) {
   const size_t first = present_.size();
-  present_.resize(first + (values.size() + 63) / 64);
   size_t cells = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const bool present = !values[i].is_null();
-    present_[first + i / 64] |= uint64_t{present} << i % 64;
-    cells += present;
+  for (size_t begin = 0; begin < values.size(); begin += 64) {
+    const std::span<const Value> some =
+        values.subspan(begin, std::min<size_t>(64, values.size() - begin));
+    uint64_t present = 0;
+    for (size_t i = 0; i < some.size(); ++i) present |= uint64_t{!some[i].is_null()} << i;
+    present_.push_back(present);
+    cells += static_cast<size_t>(std::popcount(present));
   }
   if (cells > 0) puts_.push_back({RowNumber(table, row_key), table.mode, time, &set, first, cells});
 }

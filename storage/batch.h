@@ -56,6 +56,9 @@ class Batch {
  public:
   virtual ~Batch() = default;
 
+  // About so many calls of Put follow: makes room for them.
+  virtual void Expect(size_t /*puts*/) {}
+
   // The cells that one event writes to one row; all carry the event's time. `values` are in the
   // order of `set`'s columns; a null value is an absent cell. REQUIRES: key, qualifiers, values
   // within the limits above; at least one value.
@@ -101,6 +104,12 @@ class Batch {
 // Nothing passed in needs to outlive the call, but ColumnSets.
 class BatchCounts {
  public:
+  // As Batch::Expect.
+  void Expect(size_t puts) {
+    rows_.reserve(puts);
+    puts_.reserve(puts);
+    present_.reserve(puts);
+  }
   void Add(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
            std::span<const Value> values);
   void Add(const TableInfo& table, std::string_view row_key, TimeUs time,

@@ -94,8 +94,8 @@ struct Mapper::Impl {
                                const ShapeMapping& mapping, MapCall* call);
   std::optional<Refusal> RenderTables(const Event& event, const ShapeMapping& mapping,
                                       MapCall* call, size_t* expired);
-  std::optional<Refusal> CheckValues(const Event& event, const ShapeMapping& mapping,
-                                     MapCall* call, bool* new_types);
+  std::optional<Refusal> CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call,
+                                     bool* new_types);
   std::optional<Refusal> PutRows(MapCall* call);
   void LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call);
   static void NoteSpelled(const Event& event, const ShapeMapping& mapping, MapCall* call);
@@ -128,6 +128,10 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   call.batch = batch;
   call.outcome = &outcome;
   call.renderer = impl_->renderers.Take();
+  const size_t puts = events.size() * impl_->tables.size();
+  batch->Expect(puts);
+  call.counts.Expect(puts);
+  outcome.stems.Expect(events.size());
   const Shape* shape = nullptr;
   const ShapeMapping* mapping = nullptr;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -230,9 +234,9 @@ std::optional<Refusal> Mapper::Impl::CheckValues(const Event& event, const Shape
     if (IsLarge(value)) ++large;
     if (value.AsView().size() > kMaxValueBytes) {
       const std::string& field = event.FieldOf(i);
-      return Refusal{
-          field, fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
-                             field, value.AsView().size(), kMaxValueBytes)};
+      return Refusal{field,
+                     fmt::format("field \"{}\": its {} bytes are more than the {} that are stored",
+                                 field, value.AsView().size(), kMaxValueBytes)};
     }
   }
   call->outcome->large_values += large;
@@ -328,8 +332,8 @@ void Mapper::Impl::LearnTypes(const Event& event, const ShapeMapping& mapping, M
   for (size_t i = 0; i < event.values.size(); ++i) {
     const size_t place = event.PlaceOf(i);
     std::atomic<uint8_t>& known_types = mapping.known_types[place];
-    const auto known = static_cast<uint8_t>(known_types.load(std::memory_order_relaxed) |
-                                            call->learned[place]);
+    const auto known =
+        static_cast<uint8_t>(known_types.load(std::memory_order_relaxed) | call->learned[place]);
     const uint8_t types = TypeBitsOf(event.values[i], known);
     if ((types & ~known) == 0) continue;
     const uint8_t stored = seen_fields.KnownTypes(event.FieldOf(i));

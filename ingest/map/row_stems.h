@@ -43,6 +43,8 @@ class RowStems {
     }
   };
 
+  // About so many rows of each table follow: makes room for them.
+  void Expect(size_t rows) { expected_ = rows; }
   void Add(TableId table, std::string_view stem, const Rows& rows) {
     OfTable& touched = Find(table);
     touched.entries.push_back(
@@ -70,6 +72,8 @@ class RowStems {
   const std::vector<OfTable>& tables() const { return tables_; }
 
  private:
+  static constexpr size_t kUsualStemBytes = 24;
+
   // Events mostly go to the same tables in the same order: the next one is tried first.
   OfTable& Find(TableId table) {
     for (size_t i = 0; i < tables_.size(); ++i) {
@@ -77,12 +81,15 @@ class RowStems {
       if (tables_[last_].table == table) return tables_[last_];
     }
     tables_.push_back({table, {}, {}});
+    tables_.back().entries.reserve(expected_);
+    tables_.back().bytes.reserve(expected_ * kUsualStemBytes);
     last_ = tables_.size() - 1;
     return tables_.back();
   }
 
   std::vector<OfTable> tables_;
   size_t last_ = 0;
+  size_t expected_ = 0;
 };
 
 }  // namespace tallyd
