@@ -32,6 +32,11 @@ void Widen(const int64_t* at, size_t count, Extremes* of) {
   }
 }
 
+template <bool kGreatest>
+int64_t PlainBest(const int64_t* at, size_t count) {
+  return kGreatest ? *std::max_element(at, at + count) : *std::min_element(at, at + count);
+}
+
 // The sign bit is set where one lies without: less than the least as an unsigned number, or more
 // than the most.
 uint64_t Without(const int64_t* at, size_t count, uint64_t least, uint64_t width) {
@@ -132,35 +137,45 @@ TALLYD_AVX2 inline __m256i Greater(__m256i a, __m256i b) {
   return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(b, a));
 }
 
+template <bool kGreatest>
+TALLYD_AVX2 inline __m256i Better(__m256i a, __m256i b) {
+  return kGreatest ? Greater(a, b) : Lesser(a, b);
+}
+
+// Of so many the next does not wait for what the one before it came to.
+constexpr size_t kAtOnce = 4 * kLanes;
+
 // REQUIRES: count >= kLanes.
-TALLYD_AVX2 inline Extremes ExtremesOfOne(const int64_t* at, size_t count) {
-  __m256i least = Load(at);
-  __m256i greatest = least;
+template <bool kGreatest>
+TALLYD_AVX2 inline int64_t BestOfOne(const int64_t* at, size_t count) {
+  __m256i best = Load(at);
+  size_t i = kLanes;
+  if (count >= kAtOnce) {
+    __m256i others[] = {Load(at + kLanes), Load(at + 2 * kLanes), Load(at + 3 * kLanes)};
+    for (i = kAtOnce; i + kAtOnce <= count; i += kAtOnce) {
+      best = Better<kGreatest>(best, Load(at + i));
+      others[0] = Better<kGreatest>(others[0], Load(at + i + kLanes));
+      others[1] = Better<kGreatest>(others[1], Load(at + i + 2 * kLanes));
+      others[2] = Better<kGreatest>(others[2], Load(at + i + 3 * kLanes));
+    }
+    best = Better<kGreatest>(Better<kGreatest>(best, others[0]),
+                             Better<kGreatest>(others[1], others[2]));
+  }
   // The last few are met with some of those before them.
-  for (size_t i = kLanes; i < count; i += kLanes) {
-    const __m256i number = Load(at + std::min(i, count - kLanes));
-    least = Lesser(least, number);
-    greatest = Greater(greatest, number);
+  for (; i < count; i += kLanes) {
+    best = Better<kGreatest>(best, Load(at + std::min(i, count - kLanes)));
   }
   constexpr int kSwapHalves = 0x4e;
   constexpr int kSwapPairs = 0xb1;
-  least = Lesser(least, _mm256_permute4x64_epi64(least, kSwapHalves));
-  least = Lesser(least, _mm256_permute4x64_epi64(least, kSwapPairs));
-  greatest = Greater(greatest, _mm256_permute4x64_epi64(greatest, kSwapHalves));
-  greatest = Greater(greatest, _mm256_permute4x64_epi64(greatest, kSwapPairs));
-  return {_mm_cvtsi128_si64(_mm256_castsi256_si128(least)),
-          _mm_cvtsi128_si64(_mm256_castsi256_si128(greatest))};
+  best = Better<kGreatest>(best, _mm256_permute4x64_epi64(best, kSwapHalves));
+  best = Better<kGreatest>(best, _mm256_permute4x64_epi64(best, kSwapPairs));
+  return _mm_cvtsi128_si64(_mm256_castsi256_si128(best));
 }
 
-TALLYD_AVX2 void ExtremesOfEachWide(const int64_t* at, std::span<const uint32_t> counts,
-                                    Extremes* to) {
+template <bool kGreatest>
+TALLYD_AVX2 void BestOfEachWide(const int64_t* at, std::span<const uint32_t> counts, int64_t* to) {
   for (const uint32_t count : counts) {
-    if (count >= kLanes) {
-      *to++ = ExtremesOfOne(at, count);
-    } else {
-      *to = {kMost, kLeast};
-      Widen(at, count, to++);
-    }
+    *to++ = count >= kLanes ? BestOfOne<kGreatest>(at, count) : PlainBest<kGreatest>(at, count);
     at += count;
   }
 }
@@ -217,7 +232,8 @@ constexpr bool HasAvx2(size_t) { return false; }
 Int128 WideSum(const int64_t* at, size_t count) { return PlainSum(at, count); }
 void WidenMuch(const int64_t* at, size_t count, Extremes* of) { Widen(at, count, of); }
 void SumEachWide(const int64_t*, std::span<const uint32_t>, int64_t*) {}
-void ExtremesOfEachWide(const int64_t*, std::span<const uint32_t>, Extremes*) {}
+template <bool kGreatest>
+void BestOfEachWide(const int64_t*, std::span<const uint32_t>, int64_t*) {}
 uint64_t WithoutMuch(const int64_t* at, size_t count, uint64_t least, uint64_t width) {
   return Without(at, count, least, width);
 }
@@ -226,6 +242,16 @@ void MultiplyMuch(int64_t*, size_t, int64_t) {}
 void FillMuch(int64_t*, size_t, uint64_t, uint64_t) {}
 
 #endif
+
+template <bool kGreatest>
+void BestOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts, int64_t* to) {
+  if (HasAvx2(numbers.size())) return BestOfEachWide<kGreatest>(numbers.data(), counts, to);
+  const int64_t* at = numbers.data();
+  for (const uint32_t count : counts) {
+    *to++ = PlainBest<kGreatest>(at, count);
+    at += count;
+  }
+}
 
 }  // namespace
 
@@ -260,15 +286,14 @@ void SumEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
   }
 }
 
-void ExtremesOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
-                    Extremes* extremes) {
-  if (HasAvx2(numbers.size())) return ExtremesOfEachWide(numbers.data(), counts, extremes);
-  const int64_t* at = numbers.data();
-  for (const uint32_t count : counts) {
-    *extremes = {kMost, kLeast};
-    Widen(at, count, extremes++);
-    at += count;
-  }
+void LeastOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
+                 int64_t* least) {
+  BestOfEach<false>(numbers, counts, least);
+}
+
+void GreatestOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
+                    int64_t* greatest) {
+  BestOfEach<true>(numbers, counts, greatest);
 }
 
 bool LieWithin(std::span<const int64_t> numbers, int64_t least, int64_t most) {

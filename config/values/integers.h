@@ -25,8 +25,10 @@ Extremes ExtremesOf(std::span<const int64_t> numbers);
 // REQUIRES: counts add up to as many as there are numbers; what sums come to on the way is int64.
 void SumEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts, int64_t* sums);
 // REQUIRES: as SumEach, and no stretch is empty.
-void ExtremesOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
-                    Extremes* extremes);
+void LeastOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
+                 int64_t* least);
+void GreatestOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
+                    int64_t* greatest);
 // Whether all lie between the two, both included. REQUIRES: 0 <= most - least < 2^63.
 bool LieWithin(std::span<const int64_t> numbers, int64_t least, int64_t most);
 // Whether each is greater than the one before it.

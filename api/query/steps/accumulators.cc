@@ -166,17 +166,23 @@ void Accumulators::AddEnds(const RunSteps& steps, std::span<const TimeUs> times,
 
 void Accumulators::AddExtremes(const RunSteps& steps, std::span<const int64_t> numbers,
                                const ColumnData& data) {
-  thread_local std::vector<Extremes> extremes;
+  thread_local std::vector<int64_t> extremes;
   extremes.resize(steps.counts.size());
-  ExtremesOfEach(numbers, steps.counts, extremes.data());
   const auto value_of = [&](int64_t number) {
     return data.kind == ColumnData::Kind::kInt ? Value::Int(number)
                                                : Value::Decimal(number, data.scale);
   };
-  for (size_t i = 0; i < steps.counts.size(); ++i) {
-    const size_t index = steps.indexes[i];
-    if (!minima_.empty()) Lower(&minima_[index], value_of(extremes[i].least));
-    if (!maxima_.empty()) Raise(&maxima_[index], value_of(extremes[i].greatest));
+  if (!minima_.empty()) {
+    LeastOfEach(numbers, steps.counts, extremes.data());
+    for (size_t i = 0; i < extremes.size(); ++i) {
+      Lower(&minima_[steps.indexes[i]], value_of(extremes[i]));
+    }
+  }
+  if (!maxima_.empty()) {
+    GreatestOfEach(numbers, steps.counts, extremes.data());
+    for (size_t i = 0; i < extremes.size(); ++i) {
+      Raise(&maxima_[steps.indexes[i]], value_of(extremes[i]));
+    }
   }
 }
 

@@ -65,13 +65,15 @@ TEST(IntegersTest, OfStretchesEachIsLookedAtByItself) {
       all += counts.emplace_back(static_cast<uint32_t>(1 + random() % (1 + round / 10)));
     }
     Ints numbers = RandomInts(random, all);
-    std::vector<Extremes> extremes(counts.size());
-    ExtremesOfEach(numbers, counts, extremes.data());
+    std::vector<int64_t> least(counts.size());
+    std::vector<int64_t> greatest(counts.size());
+    LeastOfEach(numbers, counts, least.data());
+    GreatestOfEach(numbers, counts, greatest.data());
     size_t at = 0;
     for (size_t i = 0; i < counts.size(); at += counts[i++]) {
       const Extremes want = ExtremesOf(std::span(numbers).subspan(at, counts[i]));
-      ASSERT_EQ(extremes[i].least, want.least) << round;
-      ASSERT_EQ(extremes[i].greatest, want.greatest) << round;
+      ASSERT_EQ(least[i], want.least) << round;
+      ASSERT_EQ(greatest[i], want.greatest) << round;
     }
     for (int64_t& number : numbers) number >>= 10;
     counts.insert(counts.begin() + static_cast<std::ptrdiff_t>(random() % counts.size()), 0);
