@@ -12,6 +12,8 @@ namespace {
 
 constexpr size_t kMaxAccumulators = 5'000'000;
 constexpr size_t kMaxAccumulatorBytes = 192u << 20;
+// Steps that lie so much farther apart are compared and not counted.
+constexpr uint64_t kStepsPerSlot = 4;
 
 const Value* Find(std::span<const EventField> event, uint32_t field) {
   for (const EventField& candidate : event) {
@@ -29,6 +31,17 @@ std::vector<uint32_t> RanksOf(std::span<const std::string* const> texts) {
   std::vector<uint32_t> ranks(texts.size());
   for (uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
   return ranks;
+}
+
+// Stable, by numbers below `range`: those of each are counted.
+template <class Item, class NumberOf>
+void SortByNumber(size_t range, NumberOf number_of, std::vector<Item>* items) {
+  std::vector<size_t> places(range + 1);
+  for (const Item& item : *items) ++places[number_of(item) + 1];
+  std::partial_sum(places.begin(), places.end(), places.begin());
+  std::vector<Item> sorted(items->size());
+  for (const Item& item : *items) sorted[places[number_of(item)]++] = item;
+  items->swap(sorted);
 }
 
 // How many times are before `limit`, which the first one is. `guess`: perhaps so many, as steps of
@@ -252,7 +265,24 @@ void Downsampler::SortByTime() {
   };
   // Those of one group mostly came in order.
   if (std::ranges::is_sorted(places, comes_before)) return;
-  std::ranges::sort(places, comes_before);
+  const auto [least, greatest] = std::ranges::minmax(places, {}, &Place::step);
+  const uint64_t apart = static_cast<uint64_t>(greatest.step) - static_cast<uint64_t>(least.step);
+  if (apart < kStepsPerSlot * places.size()) {
+    const uint32_t last = static_cast<uint32_t>(ranks.size()) - 1;
+    SortByNumber(
+        ranks.size(),
+        [&](const Place& place) { return spec_.descending ? last - place.rank : place.rank; },
+        &places);
+    SortByNumber(
+        apart + 1,
+        [&](const Place& place) {
+          return static_cast<size_t>(spec_.descending ? greatest.step - place.step
+                                                      : place.step - least.step);
+        },
+        &places);
+  } else {
+    std::ranges::sort(places, comes_before);
+  }
   for (size_t i = 0; i < places.size(); ++i) order_[i] = places[i].slot;
 }
 
