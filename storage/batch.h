@@ -56,7 +56,7 @@ class Batch {
  public:
   virtual ~Batch() = default;
 
-  // About so many calls of Put follow: makes room for them.
+  // Room for so many calls of Put; others may follow, or none.
   virtual void Expect(size_t /*puts*/) {}
 
   // The cells that one event writes to one row; all carry the event's time. `values` are in the

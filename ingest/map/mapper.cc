@@ -47,6 +47,17 @@ struct MapCall {
   std::vector<Value> choice;          // The values of the event at hand by place, where it is one.
 };
 
+// Room for more is made as it is needed: what comes may be refused.
+constexpr size_t kMostExpected = 8192;
+
+// If they are all as the first one, which goes to so many tables.
+void Expect(size_t events, size_t tables, MapCall* call) {
+  const size_t puts = std::min(events * tables, kMostExpected);
+  call->batch->Expect(puts);
+  call->counts.Expect(puts);
+  call->outcome->stems.Expect(std::min(events, kMostExpected));
+}
+
 std::vector<TablePtr> InfosOf(const Schema& schema, const Stream& stream, const Store& store) {
   std::vector<TablePtr> infos;
   for (const size_t index : stream.tables) {
@@ -128,10 +139,6 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   call.batch = batch;
   call.outcome = &outcome;
   call.renderer = impl_->renderers.Take();
-  const size_t puts = events.size() * impl_->tables.size();
-  batch->Expect(puts);
-  call.counts.Expect(puts);
-  outcome.stems.Expect(events.size());
   const Shape* shape = nullptr;
   const ShapeMapping* mapping = nullptr;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -140,6 +147,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
       shape = event.shape;
       mapping = shape->interned ? &impl_->MappingOf(*shape) : &impl_->CompileOwn(*shape, &call);
     }
+    if (i == 0) Expect(events.size(), mapping->tables.size(), &call);
     if (!event.is_choice()) {
       impl_->MapEvent(event, *mapping, &call);
     } else if (!impl_->MapChoice(event, *mapping, &call)) {

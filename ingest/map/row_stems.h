@@ -43,7 +43,7 @@ class RowStems {
     }
   };
 
-  // About so many rows of each table follow: makes room for them.
+  // Room for so many rows of each table; others may follow, or none.
   void Expect(size_t rows) { expected_ = rows; }
   void Add(TableId table, std::string_view stem, const Rows& rows) {
     OfTable& touched = Find(table);

@@ -27,6 +27,7 @@ inline std::string ShowValue(const Value& value) {
 // A PreviewBatch that also tells which fields were remembered.
 class RecordingBatch final : public Batch {
  public:
+  void Expect(size_t puts) override { expected = puts; }
   void Put(const TableInfo& table, std::string_view key, TimeUs time, const ColumnSet& set,
            std::span<const Value> values) override {
     ++puts_with_set;
@@ -59,6 +60,7 @@ class RecordingBatch final : public Batch {
   size_t added = 0;
   size_t puts_with_set = 0;
   size_t puts_by_name = 0;
+  size_t expected = 0;
 };
 
 class World {

@@ -516,6 +516,25 @@ columns = [
 ]
 )";
 
+// However many tables a stream has: a short body of many small events must not take their product.
+TEST(MapperTest, RoomIsMadeForTheTablesThatTakeTheEventsAndWithinBounds) {
+  std::string tables;
+  for (int i = 0; i < 20; ++i) {
+    tables += fmt::format(
+        "[tables.T{}]\nstream = \"s\"\npattern = \"single-timestamp\"\n"
+        "row_key = \"{{k}}#{{ts:ms}}\"\nwhen = [\"f{}\"]\nfamilies.F = {{}}\n",
+        i, i / 2);
+  }
+  World world(tables);
+  const std::string event = R"({"k":"a","ts":1,"f3":1})";
+  EXPECT_EQ(world.Map("[" + event + "," + event + "]").rows, 2u);
+  EXPECT_EQ(world.batch->expected, 4u);
+  std::string many = "[" + event;
+  for (int i = 1; i < 20'000; ++i) many += "," + event;
+  EXPECT_EQ(world.Map(many + "]").events, 20'000u);
+  EXPECT_LT(world.batch->expected, 10'000u);
+}
+
 TEST(AggregateMapperTest, AnEventIsAnInputOfTheCellsThatItsTimeFallsInto) {
   World world(kDonation);
   const MapOutcome outcome = world.Map(
