@@ -1,6 +1,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace tallyd {
@@ -252,10 +253,19 @@ std::string_view ValuesOfEntry(std::string_view entry) {
   return in.rest();
 }
 
+char* EncodeWithSet(char* to, std::string_view entry, uint32_t set) {
+  const std::string_view values = ValuesOfEntry(entry);
+  *to++ = entry[0];
+  to = EncodeVarint(to, set);
+  std::memcpy(to, values.data(), values.size());
+  return to + values.size();
+}
+
 std::string WithSet(std::string_view entry, uint32_t set) {
-  std::string changed(1, entry[0]);
-  PutVarint(&changed, set);
-  return changed.append(ValuesOfEntry(entry));
+  std::string changed(entry.size() + kMaxVarintBytes, '\0');
+  const char* const end = EncodeWithSet(changed.data(), entry, set);
+  changed.resize(static_cast<size_t>(end - changed.data()));
+  return changed;
 }
 
 bool GetColumn(ByteReader* in, ColumnRef* column) {

@@ -138,7 +138,9 @@ struct EntryHead {
 bool GetEntryHead(ByteReader* in, EntryHead* head);
 // The values of an entry by set, after its head; empty of others.
 std::string_view ValuesOfEntry(std::string_view entry);
-// The same entry with another set, of as many columns. REQUIRES: it is by set.
+// The same entry with another set, of as many columns. REQUIRES, both: it is by set; the first one:
+// room for kMaxVarintBytes more than it has.
+char* EncodeWithSet(char* to, std::string_view entry, uint32_t set);
 std::string WithSet(std::string_view entry, uint32_t set);
 // One column of an entry by name; its value follows.
 bool GetColumn(ByteReader* in, ColumnRef* column);

@@ -185,13 +185,8 @@ bool LevelDbBatch::PutTwin(const TableInfo& table, std::string_view row_key, Tim
   const size_t entry_at = other.offset + other.key_size;
   const size_t entry_size = other.value_size;
   Op op = BeginPut(table, row_key, time);
-  char* to = bytes_.Reserve(kMaxVarintBytes + entry_size);
-  const std::string_view entry = bytes_.View(entry_at, entry_size);
-  const std::string_view encoded = ValuesOfEntry(entry);
-  *to = entry[0];
-  to = EncodeVarint(to + 1, set.id);
-  std::memcpy(to, encoded.data(), encoded.size());
-  bytes_.Finish(to + encoded.size());
+  char* const to = bytes_.Reserve(kMaxVarintBytes + entry_size);
+  bytes_.Finish(EncodeWithSet(to, bytes_.View(entry_at, entry_size), set.id));
   op.value_size = bytes_.size() - op.offset - op.key_size;
   op.twin = static_cast<int32_t>(ops_.size() - 1);
   ops_.push_back(op);
@@ -199,7 +194,7 @@ bool LevelDbBatch::PutTwin(const TableInfo& table, std::string_view row_key, Tim
   return true;
 }
 
-// The same, of values that were encoded.
+// The entry before it that was encoded with the same values; -1: there is none.
 int32_t LevelDbBatch::FindTwin(const Op& op) const {
   const std::string_view values = ValuesOfEntry(ValueOf(op));
   if (values.empty()) return -1;
