@@ -24,7 +24,7 @@ Extremes ExtremesOf(std::span<const int64_t> numbers);
 // Of numbers that are cut into stretches, counts[i] of them in the i-th, what each comes to.
 // REQUIRES: counts add up to as many as there are numbers; what sums come to on the way is int64.
 void SumEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts, int64_t* sums);
-// REQUIRES: as SumEach, and no stretch is empty.
+// REQUIRES: counts add up as for SumEach, and no stretch is empty.
 void LeastOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,
                  int64_t* least);
 void GreatestOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts,

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxAccumulators = 5'000'000;
 constexpr size_t kMaxAccumulatorBytes = 192u << 20;
 // Steps that lie so much farther apart are compared and not counted.
-constexpr uint64_t kStepsPerSlot = 4;
+constexpr uint64_t kStepsPerSlot = 2;
 
 const Value* Find(std::span<const EventField> event, uint32_t field) {
   for (const EventField& candidate : event) {
@@ -36,7 +36,7 @@ std::vector<uint32_t> RanksOf(std::span<const std::string* const> texts) {
 // Stable, by numbers below `range`: those of each are counted.
 template <class Item, class NumberOf>
 void SortByNumber(size_t range, NumberOf number_of, std::vector<Item>* items) {
-  std::vector<size_t> places(range + 1);
+  std::vector<uint32_t> places(range + 1);
   for (const Item& item : *items) ++places[number_of(item) + 1];
   std::partial_sum(places.begin(), places.end(), places.begin());
   std::vector<Item> sorted(items->size());
