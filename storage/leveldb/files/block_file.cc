@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -14,6 +15,8 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kOpenFiles = 96;
+// Of a part of a block in the cache, beside its bytes.
+constexpr size_t kPartOverhead = 160;
 
 }  // namespace
 
@@ -61,8 +64,19 @@ std::vector<DamagedFile> DamagedFiles::Noted(bool noted) const {
   return such;
 }
 
-BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, size_t index_bytes)
-    : env_(env), directory_(std::move(directory)), indexes_(index_bytes), handles_(kOpenFiles) {}
+size_t FilePlace::Hash::operator()(const FilePlace& place) const {
+  size_t seed = 0;
+  boost::hash_combine(seed, place.file);
+  boost::hash_combine(seed, place.offset);
+  return seed;
+}
+
+BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, const ShelfCacheBytes& cache)
+    : env_(env),
+      directory_(std::move(directory)),
+      indexes_(cache.indexes),
+      handles_(kOpenFiles),
+      parts_(cache.parts) {}
 
 std::string BlockFileShelf::PathOf(uint64_t number) const {
   return fmt::format("{}/{:06}.blocks", directory_, number);
@@ -71,6 +85,7 @@ std::string BlockFileShelf::PathOf(uint64_t number) const {
 void BlockFileShelf::Remove(uint64_t number) {
   indexes_.Erase(number);
   handles_.Erase(number);
+  ForgetParts(number);
   damaged_.Forget(number);
   if (!env_->RemoveFile(PathOf(number)).ok()) {
     spdlog::warn("store: {} cannot be removed yet", PathOf(number));
@@ -78,6 +93,10 @@ void BlockFileShelf::Remove(uint64_t number) {
   }
   const std::lock_guard lock(removed_mutex_);
   removed_.push_back(number);
+}
+
+void BlockFileShelf::ForgetParts(uint64_t number) {
+  parts_.EraseIf([number](const FilePlace& place) { return place.file == number; });
 }
 
 void BlockFileShelf::SyncRemovals() {
@@ -118,7 +137,9 @@ BlockFile::~BlockFile() {
 }
 
 void BlockFile::ReportDamage(const Error& error) const {
-  if (!IsPassing(error)) shelf_->damaged().Report({info_.number, path(), error.message()});
+  if (IsPassing(error)) return;
+  shelf_->ForgetParts(info_.number);
+  shelf_->damaged().Report({info_.number, path(), error.message()});
 }
 
 Error BlockFile::Damaged(const Error& error) const {
@@ -202,6 +223,23 @@ Status BlockFile::Read(const BlockPlace& block, uint32_t offset, uint32_t size,
   }
   if (read.data() != bytes->data()) bytes->assign(read.data(), read.size());
   return {};
+}
+
+Result<BytesPtr> BlockFile::ReadPart(const BlockPlace& block, uint32_t offset, uint32_t size,
+                                     uint32_t ahead, BlockReads reads) const {
+  const FilePlace place{info_.number, block.offset + offset};
+  if (reads == BlockReads::kCached) {
+    BytesPtr known = shelf_->parts().Find(place);
+    if (known && known->size() >= size) return known;
+  }
+  if (offset <= block.size && size <= block.size - offset) {
+    size += std::min(ahead, block.size - offset - size);
+  }
+  auto bytes = std::make_shared<std::string>();
+  const Status read = Read(block, offset, size, bytes.get());
+  if (!read) return read.error();
+  if (reads == BlockReads::kCached) shelf_->parts().Put(place, bytes, size + kPartOverhead);
+  return BytesPtr(std::move(bytes));
 }
 
 BlockFileWriter::BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info)

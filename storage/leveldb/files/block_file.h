@@ -1,7 +1,8 @@
 // Block files: immutable files of column blocks of one table (storage/FORMAT.md, Block files).
 // BlockFile reads one, BlockFileWriter makes one, and BlockFileShelf is where a store's files
-// stand, with what is kept of them beside what base records: indexes and descriptors that were
-// asked for, within bounds that all files share; which files are damaged; which are gone.
+// stand, with what is kept of them beside what base records: indexes, descriptors and parts of
+// blocks that were asked for, within bounds that all files share; which files are damaged; which
+// are gone.
 //
 // Whatever cannot be read is reported to the shelf's DamagedFiles, and the error names the file.
 // Shelf and files are thread-safe, a writer is of one thread; the shelf outlives both.
@@ -13,13 +14,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,68 +27,27 @@
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
+#include "storage/leveldb/files/bounded_cache.h"
 
 namespace tallyd {
 
 using BlockIndexPtr = std::shared_ptr<const BlockIndex>;
 using FileHandlePtr = std::shared_ptr<const leveldb::RandomAccessFile>;
+using BytesPtr = std::shared_ptr<const std::string>;
 
-// Of things by number those that were used last, as far as their charges stay within the bound:
-// of them all, where LevelDB's cache has sixteen parts with a bound each, so that what is larger
-// than one is as good as not kept. What somebody holds outlives its place here. Thread-safe.
-template <class T>
-class BoundedCache {
- public:
-  using Ptr = std::shared_ptr<const T>;
-  explicit BoundedCache(size_t bound) : bound_(bound) {}
+// Whether what is read of blocks is kept for the next who asks, as what queries read is.
+enum class BlockReads : uint8_t { kOnce, kCached };
 
-  // Null: it is not here.
-  Ptr Find(uint64_t number) {
-    const std::lock_guard lock(mutex_);
-    const auto found = places_.find(number);
-    if (found == places_.end()) return nullptr;
-    things_.splice(things_.begin(), things_, found->second);
-    return found->second->thing;
-  }
-
-  void Put(uint64_t number, Ptr thing, size_t charge) {
-    std::list<Thing> gone;  // Freed after the lock.
-    const std::lock_guard lock(mutex_);
-    Take(number, &gone);
-    if (charge > bound_) return;
-    while (charge_ > bound_ - charge) Take(things_.back().number, &gone);
-    things_.push_front({number, std::move(thing), charge});
-    places_[number] = things_.begin();
-    charge_ += charge;
-  }
-
-  void Erase(uint64_t number) {
-    std::list<Thing> gone;
-    const std::lock_guard lock(mutex_);
-    Take(number, &gone);
-  }
-
- private:
-  struct Thing {
-    uint64_t number = 0;
-    Ptr thing;
-    size_t charge = 0;
+// Where a part of a file begins.
+struct FilePlace {
+  uint64_t file = 0;
+  uint64_t offset = 0;
+  friend bool operator==(const FilePlace&, const FilePlace&) = default;
+  struct Hash {
+    size_t operator()(const FilePlace& place) const;
   };
-
-  void Take(uint64_t number, std::list<Thing>* to) {  // REQUIRES: mutex_.
-    const auto found = places_.find(number);
-    if (found == places_.end()) return;
-    charge_ -= found->second->charge;
-    to->splice(to->begin(), things_, found->second);
-    places_.erase(found);
-  }
-
-  const size_t bound_;
-  std::mutex mutex_;
-  std::list<Thing> things_;  // Guarded by mutex_, like the next two; the one used last first.
-  std::unordered_map<uint64_t, typename std::list<Thing>::iterator> places_;
-  size_t charge_ = 0;
 };
+using BlockPartCache = BoundedCache<std::string, FilePlace, FilePlace::Hash>;
 
 struct DamagedFile {
   uint64_t number = 0;
@@ -122,11 +80,17 @@ class DamagedFiles {
   std::map<uint64_t, Damage> files_;
 };
 
+// How much of what was read the shelf keeps.
+struct ShelfCacheBytes {
+  size_t indexes = 0;
+  size_t parts = 0;  // Of blocks.
+};
+
 // Where the files stand, and what all of them share.
 class BlockFileShelf {
  public:
-  // `index_bytes` bounds the indexes. `env` outlives the shelf.
-  BlockFileShelf(StoreEnv* env, std::string directory, size_t index_bytes);
+  // `env` outlives the shelf.
+  BlockFileShelf(StoreEnv* env, std::string directory, const ShelfCacheBytes& cache);
 
   StoreEnv* env() const { return env_; }
   const std::string& directory() const { return directory_; }
@@ -134,6 +98,8 @@ class BlockFileShelf {
   DamagedFiles& damaged() { return damaged_; }
   BoundedCache<BlockIndex>& indexes() { return indexes_; }
   BoundedCache<leveldb::RandomAccessFile>& handles() { return handles_; }
+  BlockPartCache& parts() { return parts_; }
+  void ForgetParts(uint64_t number);
   // Makes the names of the files durable.
   Status SyncDirectory() const { return FromLevelDb(env_->SyncDirectory(directory_)); }
 
@@ -149,6 +115,7 @@ class BlockFileShelf {
   const std::string directory_;
   BoundedCache<BlockIndex> indexes_;
   BoundedCache<leveldb::RandomAccessFile> handles_;  // By count.
+  BlockPartCache parts_;
   DamagedFiles damaged_;
 
   std::mutex removed_mutex_;
@@ -177,6 +144,10 @@ class BlockFile {
   Result<BlockIndexPtr> Index() const;
   // Part of a block's bytes: `size` bytes from `offset` in the block. *bytes is replaced.
   Status Read(const BlockPlace& block, uint32_t offset, uint32_t size, std::string* bytes) const;
+  // The same, and perhaps more than that: `ahead` bytes, where they are read and the block has
+  // them.
+  Result<BytesPtr> ReadPart(const BlockPlace& block, uint32_t offset, uint32_t size, uint32_t ahead,
+                            BlockReads reads) const;
   // To be called with every error that the file's bytes caused: reports it, and names the file.
   Error Damaged(const Error& error) const;
   void ReportDamage(const Error& error) const;

@@ -14,9 +14,12 @@ namespace {
 
 // How long a reader waits for a reopen.
 constexpr auto kReopenPatience = std::chrono::milliseconds(1000);
-// Of the cache one in so many bytes: base's latest rows are in memory, heads are in their write
-// buffers, and the rest is read once. The others are for the indexes of block files.
-constexpr size_t kShareOfLevelDb = 8;
+// How the cache is shared, in eighths. LevelDB needs little: base's latest rows are in memory,
+// heads are in their write buffers, and the rest is read once.
+constexpr size_t kEighths = 8;
+constexpr size_t kLevelDbEighths = 1;
+constexpr size_t kPartEighths = 3;
+constexpr size_t kIndexEighths = kEighths - kLevelDbEighths - kPartEighths;
 
 }  // namespace
 
@@ -144,9 +147,10 @@ Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
 Database::Database(const StorageConfig& config, StoreEnv* env)
     : config_(config),
       env_(env, config.path),
-      cache_(leveldb::NewLRUCache(config.block_cache / kShareOfLevelDb)),
+      cache_(leveldb::NewLRUCache(config.block_cache / kEighths * kLevelDbEighths)),
       shelf_(&env_, BlockFilesDirectory(config.path),
-             config.block_cache - config.block_cache / kShareOfLevelDb),
+             {.indexes = config.block_cache / kEighths * kIndexEighths,
+              .parts = config.block_cache / kEighths * kPartEighths}),
       opener_(config, &env_, cache_.get(), &disposer_) {}
 
 Database::~Database() { Close(); }

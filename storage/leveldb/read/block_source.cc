@@ -31,8 +31,9 @@ void KeepNames(WholeEntry* entry) {
 
 }  // namespace
 
-BlockSource::BlockSource(BlockFilePtr file, ColumnPlan* plan, const TimeRange& wanted)
-    : file_(std::move(file)), plan_(plan), wanted_(wanted) {}
+BlockSource::BlockSource(BlockFilePtr file, ColumnPlan* plan, const TimeRange& wanted,
+                         BlockReads reads)
+    : file_(std::move(file)), plan_(plan), wanted_(wanted), reads_(reads) {}
 
 Status BlockSource::LoadIndex() {
   if (index_) return {};
@@ -50,11 +51,11 @@ Status BlockSource::Open(size_t number) {
   if (open_ && number == number_) return {};
   open_ = false;
   const BlockPlace& place = index_->blocks()[number];
-  uint32_t size = place.head_size;
-  if (place.size > size) size += std::min(read_ahead_, place.size - size);
-  Status read = file_->Read(place, 0, size, &head_);
-  if (read) read = Checked(block_.Open(std::string_view(head_).substr(0, place.head_size)));
-  if (!read) return read;
+  Result<BytesPtr> read = file_->ReadPart(place, 0, place.head_size, read_ahead_, reads_);
+  if (!read) return read.error();
+  head_ = std::move(*read);
+  const std::string_view head = std::string_view(*head_).substr(0, place.head_size);
+  if (const Status opened = Checked(block_.Open(head)); !opened) return opened;
   if (block_.schema() != schema_) {
     schema_ = block_.schema();
     shapes_.clear();
@@ -237,12 +238,13 @@ Status BlockSource::Decode(const ShapeCells& cells) {
 
 // Those of the next block mostly end about where these do.
 Result<std::string_view> BlockSource::ReadStreams(uint32_t begin, uint32_t end) {
-  if (end <= head_.size()) return std::string_view(head_).substr(begin, end - begin);
+  if (end <= head_->size()) return std::string_view(*head_).substr(begin, end - begin);
   const uint32_t behind = end - place().head_size;
   if (behind <= kMostReadAhead) read_ahead_ = std::max(read_ahead_, behind + behind / 8);
-  const Status read = file_->Read(place(), begin, end - begin, &bytes_);
+  Result<BytesPtr> read = file_->ReadPart(place(), begin, end - begin, 0, reads_);
   if (!read) return read.error();
-  return std::string_view(bytes_);
+  bytes_ = std::move(*read);
+  return std::string_view(*bytes_).substr(0, end - begin);
 }
 
 Result<const ShapeCells*> BlockSource::CellsOf(uint32_t shape) {

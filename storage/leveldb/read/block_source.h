@@ -18,7 +18,8 @@ namespace tallyd {
 class BlockSource final : public EntrySource {
  public:
   // `wanted`: entries of other times may be left out. `plan` outlives the source.
-  BlockSource(BlockFilePtr file, ColumnPlan* plan, const TimeRange& wanted);
+  BlockSource(BlockFilePtr file, ColumnPlan* plan, const TimeRange& wanted,
+              BlockReads reads = BlockReads::kOnce);
 
   Status SeekRow(std::string_view key) override;
   Status SeekRowBefore(std::string_view key) override;
@@ -85,6 +86,7 @@ class BlockSource final : public EntrySource {
   const BlockFilePtr file_;
   ColumnPlan* const plan_;
   const TimeRange wanted_;
+  const BlockReads reads_;
 
   BlockIndexPtr index_;  // Null until the first seek.
   size_t number_ = 0;    // Of the block at hand.
@@ -92,9 +94,9 @@ class BlockSource final : public EntrySource {
   ColumnBlock block_;
   uint32_t entry_ = 0;
   std::string key_;
-  std::string head_;         // Of the block at hand, and so much behind it as was read at once.
+  BytesPtr head_;            // Of the block at hand, and so much behind it as was read at once.
   uint32_t read_ahead_ = 0;  // Where the streams that were wanted last time ended behind the head.
-  std::string bytes_;
+  BytesPtr bytes_;
 
   // Of the schema at hand.
   std::shared_ptr<const BlockSchema> schema_;

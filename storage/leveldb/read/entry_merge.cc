@@ -83,7 +83,8 @@ void EntryMerge::OpenSources(const View& view) {
         (!hull.end.empty() && file->first_key() >= hull.end)) {
       continue;
     }
-    files_.push_back(std::make_unique<BlockSource>(file, &plan_, TimeRange{from_, to_}));
+    files_.push_back(
+        std::make_unique<BlockSource>(file, &plan_, TimeRange{from_, to_}, BlockReads::kCached));
     sources_.push_back(files_.back().get());
   }
 }

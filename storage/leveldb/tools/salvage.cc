@@ -141,7 +141,7 @@ class Salvager {
 
   Status TakeFiles(const std::string& to) {
     progress_.step = "reading block files";
-    shelf_ = std::make_unique<BlockFileShelf>(&env_, to, 0);
+    shelf_ = std::make_unique<BlockFileShelf>(&env_, to, ShelfCacheBytes());
     const std::vector<FoundFile> files = FindFiles();
     for (const auto& [number, info] : records_.recorded()) {
       next_file_ = std::max(next_file_, number + 1);

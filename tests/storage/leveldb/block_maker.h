@@ -18,7 +18,7 @@ namespace tallyd {
 
 class BlockMaker {
  public:
-  BlockMaker() : shelf_(&env_, dir_.path(), 1u << 20) {
+  BlockMaker() : shelf_(&env_, dir_.path(), {.indexes = 1u << 20, .parts = 1u << 20}) {
     TableInfo table;
     table.id = 3;
     table.name = "T";

@@ -22,7 +22,7 @@ class BlockFileTest : public ::testing::Test, public BlockMaker {
   }
   // As after a start: what base recorded is known, nothing is open.
   BlockFile Anew(const BlockFileInfo& info) {
-    fresh_.emplace(env(), shelf().directory(), 1u << 20);
+    fresh_.emplace(env(), shelf().directory(), ShelfCacheBytes{1u << 20, 1u << 20});
     return BlockFile(&*fresh_, info);
   }
 

@@ -7,50 +7,6 @@
 namespace tallyd {
 namespace {
 
-using Cache = BoundedCache<std::string>;
-
-Cache::Ptr Text(const std::string& text) { return std::make_shared<const std::string>(text); }
-
-TEST(BoundedCacheTest, WhatWasUsedLastStaysWithinTheBound) {
-  Cache cache(10);
-  for (const uint64_t number : {1, 2, 3}) cache.Put(number, Text("x"), 3);
-  EXPECT_NE(cache.Find(1), nullptr);
-  cache.Put(4, Text("x"), 3);
-  EXPECT_EQ(cache.Find(2), nullptr) << "of all it was used the longest time ago";
-  for (const uint64_t number : {1, 3, 4}) EXPECT_NE(cache.Find(number), nullptr) << number;
-  cache.Put(5, Text("x"), 10);
-  for (const uint64_t number : {1, 3, 4}) EXPECT_EQ(cache.Find(number), nullptr) << number;
-  EXPECT_NE(cache.Find(5), nullptr) << "one may fill it";
-}
-
-TEST(BoundedCacheTest, WhatIsLargerThanTheBoundIsNotKeptAndDisplacesNothing) {
-  Cache cache(10);
-  cache.Put(1, Text("x"), 3);
-  cache.Put(2, Text("x"), 11);
-  EXPECT_EQ(cache.Find(2), nullptr);
-  EXPECT_NE(cache.Find(1), nullptr);
-}
-
-TEST(BoundedCacheTest, AThingThatIsPutTwiceCountsOnce) {
-  Cache cache(10);
-  for (int i = 0; i < 5; ++i) cache.Put(1, Text(std::to_string(i)), 6);
-  EXPECT_EQ(*cache.Find(1), "4");
-  cache.Put(2, Text("x"), 4);
-  EXPECT_NE(cache.Find(1), nullptr);
-  cache.Erase(1);
-  EXPECT_EQ(cache.Find(1), nullptr);
-  EXPECT_NE(cache.Find(2), nullptr);
-}
-
-TEST(BoundedCacheTest, WhoHoldsAThingKeepsIt) {
-  Cache cache(10);
-  cache.Put(1, Text("held"), 10);
-  const Cache::Ptr held = cache.Find(1);
-  cache.Put(2, Text("x"), 10);
-  EXPECT_EQ(cache.Find(1), nullptr);
-  EXPECT_EQ(*held, "held");
-}
-
 TEST(DamagedFilesTest, WhatIsNotedIsToldApart) {
   DamagedFiles damaged;
   damaged.Report({1, "a", "first"});
@@ -77,7 +33,7 @@ TEST_F(BlockFileShelfTest, AnIndexThatIsMuchOfTheBoundIsReadOnce) {
   for (const BlockFilePtr& file : made) bound += (*file->Index())->bytes();
   ASSERT_GT((*made[0]->Index())->bytes(), bound / 16);
   FaultEnv env;
-  BlockFileShelf shelf(&env, this->shelf().directory(), bound);
+  BlockFileShelf shelf(&env, this->shelf().directory(), {.indexes = bound});
   const auto read_all = [&] {
     for (const BlockFilePtr& file : made) {
       EXPECT_TRUE(BlockFile(&shelf, file->info()).Index());
@@ -89,11 +45,71 @@ TEST_F(BlockFileShelfTest, AnIndexThatIsMuchOfTheBoundIsReadOnce) {
   for (int query = 0; query < 10; ++query) EXPECT_EQ(read_all(), first);
 }
 
+// A shelf beside the one that made the files, which counts what is read.
+class BlockPartsTest : public BlockFileShelfTest {
+ protected:
+  // How many bytes it takes to read the block's first `size`, or more.
+  uint64_t ReadPart(const BlockFile& file, uint32_t size, BlockReads reads, uint32_t ahead = 0) {
+    const uint64_t before = env_.bytes_read();
+    const auto part = file.ReadPart(place_, 0, size, ahead, reads);
+    EXPECT_TRUE(part);
+    EXPECT_GE((*part)->size(), size);
+    EXPECT_EQ((*part)->substr(0, size), bytes_.substr(0, size));
+    return env_.bytes_read() - before;
+  }
+
+  BlockFilePtr made_ = MakeFile(1, "r", 100);
+  BlockPlace place_ = (*made_->Index())->blocks()[0];
+  std::string bytes_ = **made_->ReadPart(place_, 0, place_.size, 0, BlockReads::kOnce);
+  FaultEnv env_;
+  BlockFileShelf shelf_{&env_, shelf().directory(), {.indexes = 1u << 20, .parts = 1u << 20}};
+  BlockFile file_{&shelf_, made_->info()};
+};
+
+TEST_F(BlockPartsTest, APartThatQueriesAskForIsReadOnce) {
+  EXPECT_EQ(ReadPart(file_, 20, BlockReads::kCached), 20u);
+  EXPECT_EQ(ReadPart(file_, 20, BlockReads::kCached), 0u);
+  EXPECT_EQ(ReadPart(file_, 10, BlockReads::kCached), 0u) << "the cache has more of it";
+  EXPECT_EQ(ReadPart(BlockFile(&shelf_, made_->info()), 20, BlockReads::kCached), 0u)
+      << "as a view that was opened later has it";
+  EXPECT_EQ(ReadPart(file_, 30, BlockReads::kCached, 15), 45u) << "the cache has less of it";
+  EXPECT_EQ(ReadPart(file_, 45, BlockReads::kCached), 0u);
+  EXPECT_EQ(ReadPart(file_, 50, BlockReads::kCached, place_.size), place_.size)
+      << "a block ends where it ends";
+}
+
+TEST_F(BlockPartsTest, WhatMergesReadIsNeitherKeptNorTakenFromTheCache) {
+  EXPECT_EQ(ReadPart(file_, 20, BlockReads::kOnce), 20u);
+  EXPECT_EQ(ReadPart(file_, 20, BlockReads::kCached), 20u);
+  EXPECT_EQ(ReadPart(file_, 20, BlockReads::kOnce), 20u);
+}
+
+TEST_F(BlockPartsTest, DamageAndRemovalForgetTheFileAndNoOther) {
+  const BlockFilePtr other_made = MakeFile(2, "r", 100);
+  const BlockFile other(&shelf_, other_made->info());
+  const auto read_both = [&] {
+    return ReadPart(file_, 20, BlockReads::kCached) + ReadPart(other, 20, BlockReads::kCached);
+  };
+  EXPECT_EQ(read_both(), 40u);
+  EXPECT_EQ(read_both(), 0u);
+  file_.ReportDamage(Error(ErrorCode::kCorruption, "a bit"));
+  EXPECT_EQ(read_both(), 20u) << "what is on the disk counts";
+  shelf_.ForgetParts(1);
+  EXPECT_EQ(read_both(), 20u);
+}
+
+TEST_F(BlockPartsTest, APartBeyondTheEndOfItsBlockIsDamage) {
+  const auto beyond = file_.ReadPart(place_, 1, place_.size, 0, BlockReads::kCached);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(file_.is_damaged());
+}
+
 TEST_F(BlockFileShelfTest, DescriptorsAreBoundedByTheirNumberAlone) {
   std::vector<BlockFilePtr> made;
   for (uint64_t number = 1; number <= 96; ++number) made.push_back(MakeFile(number, "r", 1));
   FaultEnv env;
-  BlockFileShelf shelf(&env, this->shelf().directory(), 0);
+  BlockFileShelf shelf(&env, this->shelf().directory(), {});
   for (int query = 0; query < 3; ++query) {
     for (const BlockFilePtr& file : made) {
       EXPECT_TRUE(BlockFile(&shelf, file->info()).Index());

@@ -79,7 +79,7 @@ TEST_F(FileSweepTest, AnIncompleteFileIsRemoved) {
 TEST_F(FileSweepTest, AFileThatCannotBeReadStays) {
   const std::string path = Make(7);
   FaultEnv env;
-  BlockFileShelf failing(&env, directory_, 0);
+  BlockFileShelf failing(&env, directory_, {});
   env.FailReads(true);
   const Result<FileSweep> swept = SweepFiles(&failing, directory_, record_);
   ASSERT_TRUE(swept);
