@@ -233,6 +233,7 @@ Status BlockSource::Decode(const ShapeCells& cells) {
       decoded_[number] = true;
     }
   }
+  bytes_.reset();  // As much again as the values; a merge has many sources.
   return {};
 }
 

@@ -22,14 +22,14 @@ std::vector<size_t> Mergeable(std::span<const uint64_t> sizes) {
   return places;
 }
 
-// As many from `begin` on as are less than `limit` in size and fit into one merge.
+// As many of the first as are less than `limit` in size and fit into one merge.
 std::vector<size_t> Take(std::span<const uint64_t> sizes, std::span<const size_t> from,
                          uint64_t limit) {
   std::vector<size_t> taken;
   uint64_t bytes = 0;
   for (const size_t place : from) {
     bytes += sizes[place];
-    if (sizes[place] >= limit || bytes > kMaxMergeBytes) break;
+    if (sizes[place] >= limit || bytes > kMaxMergeBytes || taken.size() == kMaxMergeFiles) break;
     taken.push_back(place);
   }
   return taken;

@@ -14,7 +14,9 @@ namespace tallyd {
 
 // So many files of about one size make one of the next size.
 inline constexpr size_t kMergeFan = 8;
-// No merge takes more than this.
+// No merge takes more files: of each a block is in memory, its columns decoded.
+inline constexpr size_t kMaxMergeFiles = 4 * kMergeFan;
+// Nor more bytes than this.
 inline constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
 // A file that is at least so large is not merged again: a merge would not hold enough of its size.
 inline constexpr uint64_t kTopFileBytes = kMaxMergeBytes / kMergeFan;

@@ -63,6 +63,26 @@ TEST(MergePolicyTest, NoMergeTakesMoreThanItsLimit) {
   }
 }
 
+TEST(MergePolicyTest, NoMergeHasMoreFilesOpenThanItsLimit) {
+  const std::vector<uint64_t> sizes(100, kMiB);
+  EXPECT_EQ(ChooseMerge(sizes).size(), kMaxMergeFiles);
+  EXPECT_EQ(ChooseWholeMerge(sizes).size(), kMaxMergeFiles);
+}
+
+TEST(MergePolicyTest, ManyFilesBecomeOneInTwoRounds) {
+  std::vector<uint64_t> sizes(1000, kMiB);
+  uint64_t rewritten = 0;
+  for (auto chosen = ChooseWholeMerge(sizes); chosen.size() > 1; chosen = ChooseWholeMerge(sizes)) {
+    uint64_t merged = 0;
+    for (const size_t place : chosen) merged += std::exchange(sizes[place], 0);
+    std::erase(sizes, 0u);
+    sizes.push_back(merged);
+    rewritten += merged;
+  }
+  EXPECT_LE(std::ranges::count_if(sizes, [](uint64_t size) { return size < kTopFileBytes; }), 1);
+  EXPECT_LE(rewritten, 3000 * kMiB);
+}
+
 TEST(MergePolicyTest, SizesThatAreNeverAlikeDoNotPileUp) {
   Window window;
   std::mt19937_64 random(1);
