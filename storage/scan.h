@@ -24,6 +24,7 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
+#include "storage/entry_times.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -164,7 +165,7 @@ struct RunColumn {
   ColumnRef column;
   const ColumnData* data = nullptr;
   uint32_t begin = 0;
-  std::span<const TimeUs> times;
+  EntryTimes times;
   bool times_ascend = false;  // Each is greater than the one before it; else nobody knows.
 };
 
@@ -186,7 +187,7 @@ struct ColumnRun {
   std::string_view last_key;   // these in the digits of their time only (KeyTime).
   KeyTime key_time = KeyTime::kNone;
   uint32_t key_place = 0;  // Where the time is in the keys, in bytes.
-  std::span<const TimeUs> times;
+  EntryTimes times;
   std::span<const RunColumn> columns;
 };
 

@@ -144,7 +144,7 @@ void OptionalDecode(benchmark::State& state) {
       state.SkipWithError("decode");
     }
     const Presence* presence = block.PresenceOf(0);
-    if (presence != nullptr) presence->Pick(block.times(), 0, times.data());
+    if (presence != nullptr) presence->Pick(block.times().All(), 0, times.data());
     values += data.size();
     benchmark::DoNotOptimize(times.data());
   }

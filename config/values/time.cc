@@ -187,7 +187,7 @@ void AppendPadded(int64_t v, int width, std::string* out) {
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
   const int digits = static_cast<int>(end - buffer);
   if (digits < width) out->append(static_cast<size_t>(width - digits), '0');
-  out->append(buffer, end);
+  out->append(buffer, static_cast<size_t>(digits));
 }
 
 }  // namespace

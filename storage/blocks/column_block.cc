@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "config/values/integers.h"
-#include "storage/blocks/block_times.h"
 #include "storage/blocks/column_codec.h"
 #include "storage/blocks/int_reader.h"
 #include "storage/blocks/key_runs.h"
@@ -52,16 +51,13 @@ struct ColumnBlock::Impl {
   std::shared_ptr<const BlockSchema> schema;
   std::vector<KeyRun> runs;
   std::string stems;
-  BlockTimeReader time_reader;
-  std::vector<TimeUs> time_room;  // Is not cleared, nor made smaller: that would write it twice.
-  std::span<TimeUs> times;
+  BlockTimes times;
   std::vector<int64_t> shape_of;             // Empty with one shape.
   std::vector<uint64_t> distinct_sequences;  // Ascending.
   // Of the entries, in these: as a few stretches, or one by one. Both empty where there is one.
   std::vector<EqualInts> place_stretches;
   std::vector<int64_t> sequence_places;
   mutable std::vector<uint64_t> sequences;  // Of the entries, once somebody asked for all.
-  bool runs_ascend = false;
   bool has_rewrites = false;
   std::vector<Stream> streams;
   std::vector<uint32_t> values_of;           // By column: how many entries' shapes have it.
@@ -124,10 +120,8 @@ bool ColumnBlock::Impl::Open(std::string_view head) {
     schema_bytes = sections[0];
   }
   ByteReader keys(sections[1]);
-  if (time_room.size() < entries) time_room.resize(entries);
-  times = std::span(time_room).first(entries);
   return ReadKeyRuns(&keys, entries, &runs, &stems) && keys.done() &&
-         time_reader.Read(sections[2], runs, times, &runs_ascend) && ReadShapes(sections[3]) &&
+         times.Read(sections[2], runs, entries) && ReadShapes(sections[3]) &&
          ReadSequences(sections[4]);
 }
 
@@ -187,13 +181,18 @@ bool ColumnBlock::Impl::ReadSequences(std::string_view section) {
 bool ColumnBlock::Impl::FindRewrites() const {
   for (size_t i = 0; i < runs.size(); ++i) {
     const KeyRun& run = runs[i];
-    const auto end = times.begin() + run.end;
-    if (!runs_ascend && std::adjacent_find(times.begin() + run.begin, end) != end) return true;
-    if (i == 0 || times[run.begin - 1] != times[run.begin]) continue;
+    if (!times.runs_ascend()) {
+      const auto of_run = times.All().subspan(run.begin, run.end - run.begin);
+      if (std::ranges::adjacent_find(of_run) != of_run.end()) return true;
+    }
+    if (i == 0) continue;
+    const TimeUs time_before = times.At(run.begin - 1);
+    const TimeUs time = times.At(run.begin);
+    if (time_before != time) continue;
     std::string before;
     std::string first;
-    RenderKey(runs[i - 1], times[run.begin - 1], &before);
-    RenderKey(run, times[run.begin], &first);
+    RenderKey(runs[i - 1], time_before, &before);
+    RenderKey(run, time, &first);
     if (before == first) return true;
   }
   return false;
@@ -214,7 +213,7 @@ void ColumnBlock::Impl::CountValues() {
 uint32_t ColumnBlock::entries() const { return impl_->entries; }
 const std::shared_ptr<const BlockSchema>& ColumnBlock::schema() const { return impl_->schema; }
 std::span<const KeyRun> ColumnBlock::runs() const { return impl_->runs; }
-std::span<const TimeUs> ColumnBlock::times() const { return impl_->times; }
+const BlockTimes& ColumnBlock::times() const { return impl_->times; }
 bool ColumnBlock::has_one_shape() const { return impl_->shape_of.empty(); }
 
 uint64_t ColumnBlock::cells() const { return impl_->cells; }
@@ -244,7 +243,6 @@ std::span<const uint64_t> ColumnBlock::sequences() const {
   return impl.sequences;
 }
 
-bool ColumnBlock::runs_ascend() const { return impl_->runs_ascend; }
 bool ColumnBlock::has_rewrites() const { return impl_->has_rewrites; }
 
 uint32_t ColumnBlock::shape_of(uint32_t entry) const {
@@ -259,7 +257,7 @@ const KeyRun& ColumnBlock::RunOf(uint32_t entry) const {
 }
 
 void ColumnBlock::GetKey(uint32_t entry, std::string* key) const {
-  RenderKey(RunOf(entry), impl_->times[entry], key);
+  RenderKey(RunOf(entry), impl_->times.At(entry), key);
 }
 
 uint32_t ColumnBlock::LowerBound(std::string_view key) const {
@@ -279,11 +277,11 @@ uint32_t ColumnBlock::LowerBound(std::string_view key) const {
 }
 
 uint32_t ColumnBlock::RowBegin(uint32_t entry) const {
+  const std::span<const TimeUs> times = impl_->times.All();
   while (true) {
     const KeyRun& run = RunOf(entry);
     if (run.time == KeyTime::kNone) entry = run.begin;
-    while (entry > run.begin &&
-           SameKeyTime(run.time, impl_->times[entry - 1], impl_->times[entry])) {
+    while (entry > run.begin && SameKeyTime(run.time, times[entry - 1], times[entry])) {
       --entry;
     }
     if (entry != run.begin || entry == 0 || !impl_->HaveOneKey(*this, entry - 1, entry)) {
@@ -294,11 +292,12 @@ uint32_t ColumnBlock::RowBegin(uint32_t entry) const {
 }
 
 uint32_t ColumnBlock::RowEnd(uint32_t entry) const {
+  const std::span<const TimeUs> times = impl_->times.All();
   while (true) {
     const KeyRun& run = RunOf(entry);
     if (run.time == KeyTime::kNone) entry = run.end - 1;
     ++entry;
-    while (entry < run.end && SameKeyTime(run.time, impl_->times[entry - 1], impl_->times[entry])) {
+    while (entry < run.end && SameKeyTime(run.time, times[entry - 1], times[entry])) {
       ++entry;
     }
     if (entry != run.end || entry == impl_->entries ||

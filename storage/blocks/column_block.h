@@ -20,6 +20,8 @@
 #include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/blocks/block_schema.h"
+#include "storage/blocks/block_times.h"
+#include "storage/blocks/key_runs.h"
 #include "storage/blocks/presence.h"
 #include "storage/scan.h"
 #include "storage/table_info.h"
@@ -47,15 +49,6 @@ struct BlockColumn {
   uint32_t PlaceOf(uint32_t entry) const {
     return presence == nullptr ? entry : presence->PlaceOf(entry);
   }
-};
-
-// Entries whose keys differ by nothing but their time (KeyTime).
-struct KeyRun {
-  uint32_t begin = 0;  // Entries.
-  uint32_t end = 0;
-  std::string_view stem;
-  KeyTime time = KeyTime::kNone;
-  uint32_t place = 0;  // Of the time in the key, in bytes.
 };
 
 // Which entry: the row, the time of its cells, and its place in the order of commits.
@@ -96,13 +89,11 @@ class ColumnBlock {
   uint32_t entries() const;
   const std::shared_ptr<const BlockSchema>& schema() const;
   std::span<const KeyRun> runs() const;
-  std::span<const TimeUs> times() const;
+  const BlockTimes& times() const;
   uint32_t shape_of(uint32_t entry) const;
   bool has_one_shape() const;
   // How many values the shapes of all entries come to. Not to be asked of a block by presence.
   uint64_t cells() const;
-  // Whether in every run each time is greater than the one before it.
-  bool runs_ascend() const;
   uint64_t sequence_of(uint32_t entry) const;
   std::span<const uint64_t> sequences() const;  // Of the entries; worked out at the first call.
   // Whether some entries have the same key and time as their neighbours, written by later commits:

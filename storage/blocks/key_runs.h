@@ -9,10 +9,19 @@
 #include <vector>
 
 #include "config/values/time.h"
-#include "storage/blocks/column_block.h"
 #include "storage/bytes/coding.h"
+#include "storage/scan.h"
 
 namespace tallyd {
+
+// Entries whose keys differ by nothing but their time (KeyTime).
+struct KeyRun {
+  uint32_t begin = 0;  // Entries.
+  uint32_t end = 0;
+  std::string_view stem;
+  KeyTime time = KeyTime::kNone;
+  uint32_t place = 0;  // Of the time in the key, in bytes.
+};
 
 // Writes the time as keys of this kind hold it; returns how many digits that are. REQUIRES: 19
 // bytes of room; kind is not kNone.

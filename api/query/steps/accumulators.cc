@@ -129,7 +129,7 @@ void Accumulators::AddSamples(size_t index, std::span<const Value> numbers) {
 }
 
 // Numbers of one kind and scale are added up, and compared, as the integers they are stored as.
-void Accumulators::AddRun(const RunSteps& steps, std::span<const TimeUs> times, bool ascends,
+void Accumulators::AddRun(const RunSteps& steps, const EntryTimes& times, bool ascends,
                           const ColumnData& data, size_t begin) {
   const bool has_ends = !firsts_.empty() || !lasts_.empty();
   const bool takes_each = (has_ends && !ascends) || !spreads_.empty() || !growths_.empty() ||
@@ -153,8 +153,8 @@ void Accumulators::AddRun(const RunSteps& steps, std::span<const TimeUs> times, 
 }
 
 // REQUIRES: times that ascend.
-void Accumulators::AddEnds(const RunSteps& steps, std::span<const TimeUs> times,
-                           const ColumnData& data, size_t begin) {
+void Accumulators::AddEnds(const RunSteps& steps, const EntryTimes& times, const ColumnData& data,
+                           size_t begin) {
   size_t at = 0;
   for (size_t i = 0; i < steps.counts.size(); ++i) {
     const size_t last = at + steps.counts[i] - 1;

@@ -45,8 +45,8 @@ class Accumulators {
   void Add(size_t index, TimeUs time, const Value& value);
   // Of as many values as there are times, from `begin` on: counts[i] of them, behind those before,
   // to the accumulator indexes[i]. `ascends`: each time is greater than the one before it.
-  void AddRun(const RunSteps& steps, std::span<const TimeUs> times, bool ascends,
-              const ColumnData& data, size_t begin);
+  void AddRun(const RunSteps& steps, const EntryTimes& times, bool ascends, const ColumnData& data,
+              size_t begin);
   // What `later`, of the same aggregations, has at its `from`, of rows later in key order.
   void Absorb(size_t index, const Accumulators& later, size_t from);
   // False: values came in an order that some growth could not be told from.
@@ -84,7 +84,7 @@ class Accumulators {
   };
 
   bool Keeps(Aggregation aggregation) const { return keeps_[static_cast<size_t>(aggregation)]; }
-  void AddEnds(const RunSteps& steps, std::span<const TimeUs> times, const ColumnData& data,
+  void AddEnds(const RunSteps& steps, const EntryTimes& times, const ColumnData& data,
                size_t begin);
   void AddSums(const RunSteps& steps, std::span<const int64_t> numbers, const ColumnData& data);
   void AddExtremes(const RunSteps& steps, std::span<const int64_t> numbers, const ColumnData& data);

@@ -44,24 +44,30 @@ void SortByNumber(size_t range, NumberOf number_of, std::vector<Item>* items) {
   items->swap(sorted);
 }
 
-// How many times are before `limit`, which the first one is. `guess`: perhaps so many, as steps of
-// regular times have as many each. REQUIRES: times that ascend.
-size_t CountBelow(std::span<const TimeUs> times, TimeUs limit, size_t guess) {
-  const bool is_right = guess > 0 && guess <= times.size() && times[guess - 1] < limit &&
-                        (guess == times.size() || times[guess] >= limit);
+// How many times, from the one at `begin` on, are before `limit`, which that one is. `guess`:
+// perhaps so many, as steps of regular times have as many each. REQUIRES: times that ascend.
+size_t CountBelow(const EntryTimes& times, size_t begin, TimeUs limit, size_t guess) {
+  const size_t left = times.size() - begin;
+  const bool is_right = guess > 0 && guess <= left && times[begin + guess - 1] < limit &&
+                        (guess == left || times[begin + guess] >= limit);
   if (is_right) return guess;
   size_t reach = 1;
-  while (reach < times.size() && times[reach] < limit) reach *= 2;
-  const auto from = times.begin() + static_cast<std::ptrdiff_t>(reach / 2);
-  const auto to = times.begin() + static_cast<std::ptrdiff_t>(std::min(reach, times.size()));
-  return static_cast<size_t>(std::lower_bound(from, to, limit) - times.begin());
+  while (reach < left && times[begin + reach] < limit) reach *= 2;
+  size_t from = reach / 2;
+  size_t to = std::min(reach, left);
+  while (from < to) {
+    const size_t middle = from + (to - from) / 2;
+    (times[begin + middle] < limit ? from : to) =
+        times[begin + middle] < limit ? middle + 1 : middle;
+  }
+  return from;
 }
 
-// How many, from the first on, are in [from, from + width), which the first one is.
-size_t CountWithin(std::span<const TimeUs> times, TimeUs from, int64_t width) {
-  size_t count = 1;
-  while (count < times.size() && times[count] >= from && times[count] - from < width) ++count;
-  return count;
+// How many, from the one at `begin` on, are in [from, from + width), which that one is.
+size_t CountWithin(const EntryTimes& times, size_t begin, TimeUs from, int64_t width) {
+  size_t end = begin + 1;
+  while (end < times.size() && times[end] >= from && times[end] - from < width) ++end;
+  return end - begin;
 }
 
 }  // namespace
@@ -77,6 +83,7 @@ Downsampler::Downsampler(DownsampleSpec spec, FieldTable* fields)
     if (id >= field_index_.size()) field_index_.resize(id + 1, -1);
     field_index_[id] = static_cast<int>(i);
   }
+  most_slots_ = MostSlots();
 }
 
 // Groups are told apart, and ordered, by the text of their values; a zero byte ends each.
@@ -118,9 +125,7 @@ Result<size_t> Downsampler::SlotOf(const Slot& slot) {
   if (IsNextSlot(slot)) return last_slot_;
   uint32_t* const known = slot_index_.Find(slot.group, slot.step);
   if (*known != StepIndex::kNone) return last_slot_ = *known;
-  const size_t wanted = (slots_.size() + 1) * spec_.fields.size();
-  if (wanted > kMaxAccumulators / spec_.shares ||
-      wanted * accumulators_.bytes_each() > kMaxAccumulatorBytes / spec_.shares) {
+  if (slots_.size() >= most_slots_) {
     return Error(
         ErrorCode::kUnprocessable,
         "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
@@ -130,6 +135,12 @@ Result<size_t> Downsampler::SlotOf(const Slot& slot) {
   *known = static_cast<uint32_t>(last_slot_);
   slots_.push_back(slot);
   return last_slot_;
+}
+
+size_t Downsampler::MostSlots() const {
+  const size_t bytes_each = std::max(accumulators_.bytes_each(), size_t{1});
+  const size_t most = std::min(kMaxAccumulators, kMaxAccumulatorBytes / bytes_each);
+  return most / spec_.shares / std::max(spec_.fields.size(), size_t{1});
 }
 
 // To those of all slots.
@@ -164,10 +175,10 @@ Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
 
 Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t field,
                            const RunColumn& column) {
-  const std::span<const TimeUs> times = column.times;
+  const EntryTimes& times = column.times;
   const auto index = static_cast<size_t>(field_index_[field]);
   const uint32_t group = GroupOf(key_fields);
-  const bool ascends = column.times_ascend || Ascend(times);
+  const bool ascends = column.times_ascend || times.Ascend();
   run_steps_.indexes.clear();
   run_steps_.counts.clear();
   int64_t step = 0;
@@ -175,12 +186,13 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t fiel
   size_t count = 0;
   for (size_t begin = 0; begin < times.size(); begin += count) {
     // Mostly it is the next one, and a division takes as long as some additions of values.
+    const TimeUs time = times[begin];
     const bool is_next =
-        times[begin] >= from + spec_.step_us && times[begin] - spec_.step_us < from + spec_.step_us;
-    step = is_next ? step + 1 : times[begin] / spec_.step_us;
+        time >= from + spec_.step_us && time - spec_.step_us < from + spec_.step_us;
+    step = is_next ? step + 1 : time / spec_.step_us;
     from = step * spec_.step_us;
-    count = ascends ? CountBelow(times.subspan(begin), from + spec_.step_us, count)
-                    : CountWithin(times.subspan(begin), from, spec_.step_us);
+    count = ascends ? CountBelow(times, begin, from + spec_.step_us, count)
+                    : CountWithin(times, begin, from, spec_.step_us);
     if (!IsNextSlot({step, group})) {
       const Result<size_t> slot = SlotOf({step, group});
       if (!slot) return slot.error();
@@ -195,6 +207,7 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t fiel
 
 Status Downsampler::Absorb(const Downsampler& later) {
   spec_.shares = 1;
+  most_slots_ = MostSlots();
   std::vector<uint32_t> groups;
   for (size_t i = 0; i < later.group_values_.size(); ++i) {
     groups.push_back(GroupOf(*later.group_texts_[i], later.group_values_[i]));

@@ -102,6 +102,7 @@ class Downsampler final : public EventStream {
     return true;
   }
   Result<size_t> SlotOf(const Slot& slot);
+  size_t MostSlots() const;
   void GrowAccumulators();
   Status CheckSamples() const;
   size_t columns_each() const { return spec_.fields.size() * spec_.aggregations.size(); }
@@ -132,6 +133,7 @@ class Downsampler final : public EventStream {
 
   StepIndex slot_index_;
   std::vector<Slot> slots_;
+  size_t most_slots_ = 0;
   size_t last_slot_ = 0;
   RunSteps run_steps_;  // Of the run at hand.
   Accumulators accumulators_;

@@ -85,7 +85,7 @@ Status BlockSource::OpenFrom(size_t number) {
 Status BlockSource::Load() {
   block_.GetKey(entry_, &key_);
   row_key_ = key_;
-  time_ = block_.times()[entry_];
+  time_ = block_.times().At(entry_);
   sequence_ = block_.sequence_of(entry_);
   valid_ = true;
   return {};
@@ -137,6 +137,7 @@ Status BlockSource::SeekRowBefore(std::string_view key) {
 
 Status BlockSource::Next() {
   if (++entry_ == block_.entries()) return OpenFrom(number_ + 1);
+  block_.times().All();  // Whoever goes on entry by entry asks for each.
   return Load();
 }
 
@@ -152,7 +153,7 @@ Status BlockSource::SkipNewer(TimeUs below) {
   const std::string row = key_;
   while (valid_ && time_ >= below && row_key_ == row) {
     const uint32_t end = block_.RowEnd(entry_);
-    const auto times = block_.times();
+    const auto times = block_.times().All();
     // Of one row the newest come first.
     const auto older = std::partition_point(times.begin() + entry_, times.begin() + end,
                                             [&](TimeUs time) { return time >= below; });
@@ -353,12 +354,12 @@ uint32_t BlockSource::LengthOf(std::string_view end, const TimeRange& times,
                                std::optional<uint32_t> shape) {
   if (block_.has_rewrites()) return 0;
   const KeyRun& run = block_.RunOf(entry_);
-  const auto all = block_.times();
   if (!shape && times.from <= place().min_time && place().max_time < times.to) {
     return LengthBefore(end, run.end);
   }
+  const auto all = block_.times().All();
   uint32_t stop = entry_;
-  if (!shape && block_.runs_ascend()) {
+  if (!shape && block_.times().runs_ascend()) {
     if (times.Contains(all[stop])) stop = FirstFrom(all, stop, run.end, times.to);
     return LengthBefore(end, stop);
   }
@@ -370,10 +371,11 @@ uint32_t BlockSource::LengthOf(std::string_view end, const TimeRange& times,
 }
 
 uint32_t BlockSource::LengthOutside(std::string_view end, const TimeRange& times) const {
-  const auto all = block_.times();
+  if (times.Contains(time_)) return 0;
+  const auto all = block_.times().All();
   uint32_t stop = entry_;
   while (stop < all.size() && !times.Contains(all[stop])) {
-    if (!block_.runs_ascend()) {
+    if (!block_.times().runs_ascend()) {
       ++stop;
       continue;
     }

@@ -63,10 +63,13 @@ HistoryRuns::Fill HistoryRuns::FillRun(BlockSource* source, const ShapeCells& ce
   const ColumnBlock& block = source->block();
   const uint32_t begin = source->entry();
   if (cells.columns.empty()) return Fill::kNothing;
-  run_.times = block.times().subspan(begin, length);
+  run_.times = block.times().Of(begin, begin + length);
   const bool may_be_past_age = source->place().min_time < cells.ageless_from;
-  if (may_be_past_age && std::ranges::min(run_.times) < cells.ageless_from) return Fill::kRows;
-  FillColumns(cells, begin, block.runs_ascend());
+  if (may_be_past_age) {
+    const auto times = block.times().All().subspan(begin, length);
+    if (std::ranges::min(times) < cells.ageless_from) return Fill::kRows;
+  }
+  FillColumns(block.times(), cells, begin);
   if (columns_.empty()) return Fill::kNothing;
   block.GetKey(begin, &first_key_);
   block.GetKey(begin + length - 1, &last_key_);
@@ -81,7 +84,8 @@ HistoryRuns::Fill HistoryRuns::FillRun(BlockSource* source, const ShapeCells& ce
   return Fill::kRun;
 }
 
-void HistoryRuns::FillColumns(const ShapeCells& cells, uint32_t begin, bool ascends) {
+void HistoryRuns::FillColumns(const BlockTimes& block_times, const ShapeCells& cells,
+                              uint32_t begin) {
   const auto end = static_cast<uint32_t>(begin + run_.times.size());
   const auto count = [&](const BlockColumn& column) {
     return column.PlaceOf(end) - column.PlaceOf(begin);
@@ -94,14 +98,16 @@ void HistoryRuns::FillColumns(const ShapeCells& cells, uint32_t begin, bool asce
   columns_.clear();
   std::span<TimeUs> left = times_;
   for (const auto& [pick, set_index, number, column] : cells.columns) {
-    std::span<const TimeUs> times = run_.times;
+    EntryTimes times = run_.times;
     if (column.presence != nullptr) {
-      column.presence->Pick(run_.times, begin, left.data());
-      times = left.first(count(column));
+      const auto all = block_times.All().subspan(begin, run_.times.size());
+      column.presence->Pick(all, begin, left.data());
+      times = EntryTimes(left.first(count(column)));
       left = left.subspan(times.size());
     }
     if (!times.empty()) {
-      columns_.push_back({pick->name, column.data, column.PlaceOf(begin), times, ascends});
+      columns_.push_back(
+          {pick->name, column.data, column.PlaceOf(begin), times, block_times.runs_ascend()});
     }
   }
 }

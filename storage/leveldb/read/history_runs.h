@@ -41,7 +41,7 @@ class HistoryRuns final : public RunScan {
   Result<bool> NextRun();
   Status Skip(BlockSource* source, uint32_t count);
   Fill FillRun(BlockSource* source, const ShapeCells& cells, uint32_t length);
-  void FillColumns(const ShapeCells& cells, uint32_t begin, bool ascends);
+  void FillColumns(const BlockTimes& block_times, const ShapeCells& cells, uint32_t begin);
 
   EntryMerge merge_;
   bool is_run_ = false;

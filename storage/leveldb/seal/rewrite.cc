@@ -345,7 +345,7 @@ class FileMerger {
 
   static RunEntries EntriesOf(const BlockSource& source, size_t count) {
     const ColumnBlock& block = source.block();
-    return {source.entry(), block.times().subspan(source.entry(), count),
+    return {source.entry(), block.times().All().subspan(source.entry(), count),
             block.sequences().subspan(source.entry(), count)};
   }
 

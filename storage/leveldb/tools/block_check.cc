@@ -131,7 +131,7 @@ Result<BlockPlace> BlockFileCheck::ReadPlace(uint64_t offset, uint64_t end) {
   place.entries = block.entries();
   place.runs = static_cast<uint32_t>(block.runs().size());
   place.columns = static_cast<uint32_t>(block.schema()->columns.size());
-  const auto [min_time, max_time] = std::ranges::minmax(block.times());
+  const auto [min_time, max_time] = std::ranges::minmax(block.times().All());
   place.min_time = min_time;
   place.max_time = max_time;
   block.GetKey(0, &first_key_);
@@ -158,7 +158,7 @@ Status BlockChecker::Check(const BlockPlace& place, std::string_view bytes) {
 
 // The order of the store, what the index says of the block, and what the file says of all blocks.
 Status BlockChecker::CheckEntries(const BlockPlace& place) {
-  const auto times = block_.times();
+  const auto times = block_.times().All();
   const auto sequences = block_.sequences();
   const auto [min_time, max_time] = std::ranges::minmax(times);
   const auto [min_sequence, max_sequence] = std::ranges::minmax(sequences);

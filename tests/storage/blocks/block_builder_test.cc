@@ -75,10 +75,10 @@ TEST_P(BlockBuilderTest, RunsOfAnotherBlockAreCopiedAsTheyAre) {
         slices.push_back(ColumnOf(block, columns[number], number));
       }
       const size_t count = end - begin;
-      builder.AddRun(
-          run,
-          {begin, block.times().subspan(begin, count), block.sequences().subspan(begin, count)},
-          slices);
+      builder.AddRun(run,
+                     {begin, block.times().All().subspan(begin, count),
+                      block.sequences().subspan(begin, count)},
+                     slices);
       begin = end;
     }
   }
@@ -111,7 +111,7 @@ TEST_P(BlockBuilderTest, EntriesOfAnotherBlockAreCopiedEachWithItsOwnColumns) {
     }
     for (uint32_t begin = run.begin; begin < run.end;) {
       const size_t count = run.end - begin;
-      const RunEntries rest{begin, block.times().subspan(begin, count),
+      const RunEntries rest{begin, block.times().All().subspan(begin, count),
                             block.sequences().subspan(begin, count)};
       begin += static_cast<uint32_t>(
           builder.AddRun(run, rest, std::span(each).subspan(begin - run.begin)));
@@ -182,7 +182,7 @@ TEST(BlockBuilderFullTest, OfEntriesWithColumnsOfTheirOwnAFullBlockTakesNoMore) 
   }
   for (const std::vector<BlockColumn>& of_entry : columns) each.push_back({&of_entry, of_entry});
   BlockBuilder builder;
-  const RunEntries entries{0, block.times(), block.sequences()};
+  const RunEntries entries{0, block.times().All(), block.sequences()};
   const size_t count = builder.AddRun(block.runs().front(), entries, each);
   EXPECT_TRUE(builder.IsFull());
   EXPECT_EQ(count, 41u) << "of 4,096 columns";

@@ -136,7 +136,7 @@ void ExpectEntries(ColumnBlock* opened, std::string_view bytes,
     block.GetKey(i, &key);
     ASSERT_EQ(key, entries[i].key);
     ASSERT_EQ(block.sequences()[i], entries[i].sequence);
-    ASSERT_EQ(block.times()[i], entries[i].time);
+    ASSERT_EQ(block.times().At(i), entries[i].time);
     std::vector<BlockCell> cells;
     for (const uint32_t number : block.schema()->shapes[block.shape_of(i)]) {
       const BlockColumn column = ColumnOf(block, columns[number], number);

@@ -54,31 +54,67 @@ bool Ascends(const AnyBlock& block) {
   return true;
 }
 
+// Some entries that follow each other, each run among them.
+void ExpectStretches(const AnyBlock& block, int64_t unit, std::mt19937_64& random,
+                     const BlockTimes& times) {
+  const auto expect = [&](uint32_t begin, uint32_t end) {
+    const EntryTimes some = times.Of(begin, end);
+    ASSERT_EQ(some.size(), end - begin);
+    bool ascends = true;
+    for (uint32_t i = begin; i < end; ++i) {
+      ASSERT_EQ(some[i - begin], block.units[i] * unit);
+      ascends = ascends && (i == begin || block.units[i] > block.units[i - 1]);
+      if (some.are_even() && i > begin) {
+        ASSERT_EQ(some[i - begin] - some[i - begin - 1], some.step());
+      }
+    }
+    ASSERT_EQ(some.Ascend(), ascends);
+  };
+  for (const KeyRun& run : block.runs) expect(run.begin, run.end);
+  const auto entries = static_cast<uint32_t>(block.units.size());
+  for (int i = 0; i < 3; ++i) {
+    const auto begin = static_cast<uint32_t>(random() % entries);
+    expect(begin, begin + 1 + static_cast<uint32_t>(random() % (entries - begin)));
+  }
+}
+
+TEST(BlockTimesTest, RegularTimesAreNotLookedAtOneByOne) {
+  const std::vector<KeyRun> runs = {{0, 3, "a"}, {3, 6, "b"}};
+  BlockTimes times;
+  ASSERT_TRUE(times.Read(Section(1000, {10, 20, 30, 10, 20, 30}), runs, 6));
+  EXPECT_TRUE(times.Of(0, 3).are_even());
+  EXPECT_EQ(times.Of(4, 6).step(), 10'000);
+  EXPECT_FALSE(times.Of(0, 4).are_even());
+  EXPECT_TRUE(times.Of(3, 6).are_even()) << "also when all were asked for";
+}
+
 TEST(BlockTimesTest, TheyComeBackAndAscendWhereEachRunDoes) {
   std::mt19937_64 random(1);
-  BlockTimeReader reader;
+  BlockTimes times;
   size_t ascending = 0;
   for (int round = 0; round < 2000; ++round) {
     const AnyBlock block = MakeBlock(&random);
     const int64_t unit = std::array<int64_t, 3>{1, 1000, 1'000'000}[random() % 3];
-    std::vector<TimeUs> times(block.units.size());
-    bool ascend = false;
-    ASSERT_TRUE(reader.Read(Section(unit, block.units), block.runs, times, &ascend));
-    for (size_t i = 0; i < times.size(); ++i) ASSERT_EQ(times[i], block.units[i] * unit);
-    ASSERT_EQ(ascend, Ascends(block)) << "round " << round;
-    ascending += ascend ? 1 : 0;
+    const auto entries = static_cast<uint32_t>(block.units.size());
+    ASSERT_TRUE(times.Read(Section(unit, block.units), block.runs, entries));
+    ASSERT_EQ(times.runs_ascend(), Ascends(block)) << "round " << round;
+    ascending += times.runs_ascend() ? 1 : 0;
+    for (int look = 0; look < 2; ++look) {  // Before somebody asked for all of them, and after it.
+      for (uint32_t i = 0; i < entries; ++i) ASSERT_EQ(times.At(i), block.units[i] * unit);
+      ExpectStretches(block, unit, random, times);
+      ASSERT_EQ(times.All().size(), entries);
+      for (uint32_t i = 0; i < entries; ++i) ASSERT_EQ(times.All()[i], block.units[i] * unit);
+    }
   }
   EXPECT_GT(ascending, 200);
   EXPECT_LT(ascending, 1800);
 }
 
 TEST(BlockTimesTest, WhatIsNoTimeIsMalformed) {
-  BlockTimeReader reader;
+  BlockTimes times;
   const std::vector<KeyRun> runs(1);
-  const auto reads = [&](const std::string& section, size_t count) {
-    std::vector<TimeUs> times(count);
-    bool ascend = false;
-    return reader.Read(section, runs, times, &ascend);
+  const auto reads = [&](const std::string& section, uint32_t count) {
+    return times.Read(section, runs, count);
   };
   const int64_t most = kMaxTimeUs / 1000;
   EXPECT_TRUE(reads(Section(1000, {most - 2, most - 1, most}), 3));

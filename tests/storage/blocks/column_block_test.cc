@@ -73,17 +73,17 @@ TEST_P(ColumnBlockTest, ItTellsWhetherTheTimesOfRunsAscend) {
       ascend = ascend && entries_[i - 1].time < entries_[i].time;
     }
   }
-  EXPECT_EQ(block_.runs_ascend(), ascend);
+  EXPECT_EQ(block_.times().runs_ascend(), ascend);
 }
 
 TEST(ColumnBlockTimesTest, RunsAscendWhereEachOfThemDoes) {
   ColumnBlock block;
   const std::vector<BlockEntry> of_three_rows = {EntryOf("a", 9), EntryOf("b", 5), EntryOf("c", 4)};
   MakeBlock(of_three_rows, &block);
-  EXPECT_TRUE(block.runs_ascend());
+  EXPECT_TRUE(block.times().runs_ascend());
   const std::vector<BlockEntry> of_one_row = {EntryOf("a", 9), EntryOf("a", 5)};
   MakeBlock(of_one_row, &block);
-  EXPECT_FALSE(block.runs_ascend());
+  EXPECT_FALSE(block.times().runs_ascend());
 }
 
 // With its checksums made right again, damage reaches the decoders. Whatever they make of it, it

@@ -94,10 +94,10 @@ TEST_P(PresenceBlockTest, RunsAreCopiedFromWhereverTheyBegin) {
   for (const KeyRun& run : block.runs()) {
     for (uint32_t begin = run.begin; begin < run.end;) {
       const auto count = static_cast<uint32_t>(1 + maker_.Random(run.end - begin));
-      builder_.AddRun(
-          run,
-          {begin, block.times().subspan(begin, count), block.sequences().subspan(begin, count)},
-          columns);
+      builder_.AddRun(run,
+                      {begin, block.times().All().subspan(begin, count),
+                       block.sequences().subspan(begin, count)},
+                      columns);
       begin += count;
     }
   }

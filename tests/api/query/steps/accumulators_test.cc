@@ -163,7 +163,7 @@ TEST(AccumulatorsTest, ARunAddsWhatItsValuesAdd) {
         times.push_back(time);
         by_values.Add(steps.indexes.back(), time, data.At(i));
       }
-      by_runs.AddRun(steps, times, ascends, data, before);
+      by_runs.AddRun(steps, EntryTimes(times), ascends, data, before);
     }
     by_runs.Finish();
     by_values.Finish();

@@ -173,6 +173,12 @@ std::vector<TimeUs> AnyTimes(std::mt19937* random) {
   return times;
 }
 
+// Those of a clock that ticks, told as such: forwards mostly.
+EntryTimes EvenTimes(std::mt19937* random) {
+  const auto step = static_cast<int64_t>((*random)() % 3000) - ((*random)() % 4 == 0 ? 3000 : 0);
+  return {static_cast<TimeUs>(400'000 + (*random)() % 10'000), step, 1 + (*random)() % 100};
+}
+
 TEST(DownsamplerTest, RunsGiveTheStepsThatTheirEventsGive) {
   std::mt19937 random(17);
   for (int round = 0; round < 300; ++round) {
@@ -190,7 +196,8 @@ TEST(DownsamplerTest, RunsGiveTheStepsThatTheirEventsGive) {
     const uint32_t value = fields.Add("value");
     for (auto runs = 1 + random() % 6; runs > 0; --runs) {
       const std::string name(1, static_cast<char>('a' + random() % 3));
-      const std::vector<TimeUs> times = AnyTimes(&random);
+      const std::vector<TimeUs> any = AnyTimes(&random);
+      const EntryTimes times = random() % 2 == 0 ? EvenTimes(&random) : EntryTimes(any);
       ColumnData data;
       data.kind = ColumnData::Kind::kDecimal;
       data.scale = 2;
@@ -200,7 +207,7 @@ TEST(DownsamplerTest, RunsGiveTheStepsThatTheirEventsGive) {
         ASSERT_TRUE(by_events.Add(times[i], event));
       }
       const EventField key_fields[] = {{host, Value::String(name)}};
-      const bool ascends = random() % 2 == 0 && Ascend(times);
+      const bool ascends = random() % 2 == 0 && times.Ascend();
       ASSERT_TRUE(by_runs.AddRun(key_fields, value, {{}, &data, 0, times, ascends}));
     }
     ASSERT_EQ(RowsOf(&by_runs), RowsOf(&by_events)) << "round " << round;
