@@ -173,7 +173,7 @@ void OptionalCopy(benchmark::State& state) {
     for (const KeyRun& run : block.runs()) {
       const uint32_t count = run.end - run.begin;
       builder.AddRun(run,
-                     {run.begin, block.times().subspan(run.begin, count),
+                     {run.begin, block.times().All().subspan(run.begin, count),
                       block.sequences().subspan(run.begin, count)},
                      columns);
     }
