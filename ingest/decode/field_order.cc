@@ -11,6 +11,9 @@ constexpr size_t kMaxNodes = 16'384;
 constexpr size_t kMaxTextBytes = 512u << 10;
 // More than this many different members behind one member are not worth comparing one by one.
 constexpr size_t kMaxChildren = 8;
+// Behind so many members there may be more: what has many fields one by one branches once, and what
+// has some of many fields branches everywhere.
+constexpr size_t kMaxParentsOfMore = 4;
 // So many events without room, and what was learned no longer fits the sender.
 constexpr size_t kForgetAfter = 1024;
 constexpr size_t kChunkBytes = 16u << 10;
@@ -20,9 +23,21 @@ constexpr uint32_t kProjectedInARow = 64;
 
 }  // namespace
 
+size_t FieldOrder::Child::Hash::operator()(const Child& child) const {
+  const uint64_t place = uint64_t{child.parent} << 8 | static_cast<uint64_t>(child.kind);
+  return FieldNameHash()(child.name) ^ static_cast<size_t>(place * 0x9e3779b97f4a7c15u);
+}
+
 FieldOrder::FieldOrder() { nodes_.emplace_back(); }
 
 FieldOrder::Step FieldOrder::Differ(std::string_view name, bool raw, Kind kind) {
+  if (mode_ == Mode::kFollowing) {
+    const uint32_t child = FindMore(name, kind);
+    if (child != 0 && (nodes_[child].plain || !raw)) {
+      at_ = child;
+      return Step::kOk;
+    }
+  }
   // What holds escapes is no member of a superset, nor a child: it is looked for only then.
   const auto is_escaped = [&] { return raw && name.find('\\') != std::string_view::npos; };
   if (mode_ == Mode::kFollowing && !is_escaped()) StartProjecting();
@@ -148,7 +163,13 @@ FieldOrder::Step FieldOrder::Collect(std::string_view name, Kind kind) {
 uint32_t FieldOrder::FindChild(Kind kind) const {
   uint32_t i = nodes_[at_].child;
   while (i != 0 && nodes_[i].kind != kind) i = nodes_[i].sibling;
-  return i;
+  return i != 0 ? i : FindMore({}, kind);
+}
+
+uint32_t FieldOrder::FindMore(std::string_view name, Kind kind) const {
+  if (!nodes_[at_].has_more) return 0;
+  const auto found = more_children_.find(Child{at_, kind, name});
+  return found != more_children_.end() ? found->second : 0;
 }
 
 void FieldOrder::Learn(std::string_view name, Kind kind, const Shape* shape) {
@@ -162,19 +183,32 @@ void FieldOrder::Learn(std::string_view name, Kind kind, const Shape* shape) {
       return;
     }
   }
-  if (children >= kMaxChildren || nodes_.size() >= kMaxNodes ||
+  if (const uint32_t child = FindMore(name, kind); child != 0) {
+    at_ = child;
+    return;
+  }
+  const bool is_more = children >= kMaxChildren;
+  const bool is_first_of_more = is_more && !nodes_[at_].has_more;
+  if ((is_first_of_more && parents_of_more_ == kMaxParentsOfMore) || nodes_.size() >= kMaxNodes ||
       text_bytes_ + name.size() > kMaxTextBytes) {
     learning_ = false;
     return;
   }
-  *link = static_cast<uint32_t>(nodes_.size());
+  const auto added = static_cast<uint32_t>(nodes_.size());
   Node node;
   node.name = StoreText(name);
   node.kind = kind;
   node.plain = name.find_first_of("\"\\") == std::string_view::npos;
   node.parent = at_;
   node.shape = shape;
-  at_ = *link;
+  if (is_more) {
+    parents_of_more_ += is_first_of_more ? 1 : 0;
+    nodes_[at_].has_more = true;
+    more_children_.emplace(Child{at_, kind, node.name}, added);
+  } else {
+    *link = added;
+  }
+  at_ = added;
   nodes_.push_back(node);
 }
 
@@ -193,6 +227,8 @@ void FieldOrder::Forget() {
   nodes_.resize(1);
   nodes_[0] = Node();
   at_ = 0;
+  more_children_.clear();
+  parents_of_more_ = 0;
   texts_.clear();
   text_bytes_ = 0;
   unlearned_events_ = 0;

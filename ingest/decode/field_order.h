@@ -1,6 +1,7 @@
 // The order in which members follow each other in the events of a connection, learned once. While
 // an event's members come in a known order, a field costs the comparison of its name with the one
-// expected next, and the shape waits at the end. At the first difference the event is projected
+// expected next, or with a few; behind some members many others may come, which are found by a
+// hash. The shape waits at the end. At the first difference the event is projected
 // onto the stream's superset, where there is one and it has all members; else the names met so far
 // are spelled out, the rest is collected by name, and the new order is learned beside the old ones.
 //
@@ -10,6 +11,7 @@
 #ifndef TALLYD_INGEST_DECODE_FIELD_ORDER_H_
 #define TALLYD_INGEST_DECODE_FIELD_ORDER_H_
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <deque>
@@ -85,7 +87,19 @@ class FieldOrder {
     uint32_t parent = 0;
     uint32_t child = 0;            // The first; 0: none.
     uint32_t sibling = 0;          // The next; 0: none.
+    bool has_more = false;         // Children, in more_children_.
     const Shape* shape = nullptr;  // Of kEnd.
+  };
+
+  struct Child {
+    uint32_t parent = 0;
+    Kind kind = Kind::kEnd;
+    std::string_view name;  // Of the node.
+    friend bool operator==(const Child&, const Child&) = default;
+    struct Hash {
+      using is_avalanching = void;
+      size_t operator()(const Child& child) const;
+    };
   };
 
   Step Differ(std::string_view name, bool raw, Kind kind);
@@ -96,10 +110,14 @@ class FieldOrder {
   void Learn(std::string_view name, Kind kind, const Shape* shape);
   void Forget();
   uint32_t FindChild(Kind kind) const;
+  // Of the node reached, one that is in no list of siblings; 0: there is none.
+  uint32_t FindMore(std::string_view name, Kind kind) const;
   std::string_view StoreText(std::string_view text);
 
   std::vector<Node> nodes_;        // [0] is the beginning of an event.
   uint32_t at_ = 0;                // The node reached.
+  boost::unordered_flat_map<Child, uint32_t, Child::Hash> more_children_;
+  size_t parents_of_more_ = 0;
   std::deque<std::string> texts_;  // Chunks whose addresses stay.
   size_t text_bytes_ = 0;
   size_t unlearned_events_ = 0;  // That found no room, since the last Forget.

@@ -11,6 +11,7 @@
 #include "ingest/decode/decode.h"
 #include "tests/ingest/known_fields.h"
 #include "tests/ingest/padded.h"
+#include "tests/ingest/show_events.h"
 
 namespace tallyd {
 namespace {
@@ -79,23 +80,6 @@ TEST(SupersetTest, ServesEventsThatHaveOneFieldOfEachChoice) {
   EXPECT_EQ(taken, 8u);
 }
 
-std::string Show(const EventBatch& batch) {
-  std::string all;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const Event event = batch.event(i);
-    all += fmt::format("{}{{", event.index);
-    for (size_t v = 0; v < event.values.size(); ++v) {
-      all += fmt::format("{}={}:{} ", event.FieldOf(v), ToString(event.values[v].type()),
-                         ToText(event.values[v]));
-    }
-    all += "}\n";
-  }
-  for (const EventError& error : batch.errors().kept()) {
-    all += fmt::format("{}[{}] {}\n", error.index, error.field, error.detail);
-  }
-  return all;
-}
-
 class ProjectionTest : public ::testing::Test {
  protected:
   ProjectionTest() {
@@ -107,7 +91,7 @@ class ProjectionTest : public ::testing::Test {
     bodies_.emplace_back(body);
     const Status status =
         decoder_.Decode(*FindBodyFormat(type), bodies_.back().view(), shapes_, &batch_);
-    return status ? Show(batch_) : status.error().message();
+    return status ? ShowEvents(batch_) : status.error().message();
   }
   // By a decoder that knows nothing.
   std::string Plainly(std::string_view body, std::string_view type = "application/json") {
@@ -117,7 +101,7 @@ class ProjectionTest : public ::testing::Test {
     bodies_.emplace_back(body);
     const Status status =
         decoder.Decode(*FindBodyFormat(type), bodies_.back().view(), shapes, &batch);
-    return status ? Show(batch) : status.error().message();
+    return status ? ShowEvents(batch) : status.error().message();
   }
   size_t Choices() const {
     size_t choices = 0;
@@ -174,7 +158,7 @@ TEST_F(ProjectionTest, EmptyNamesInObjectsAreRefusedWhateverFieldsAreCalled) {
       bodies_.emplace_back(body);
       const BodyFormat& json = *FindBodyFormat("application/json");
       ASSERT_TRUE(decoder.Decode(json, bodies_.back().view(), shapes, &batch));
-      EXPECT_EQ(Show(batch), Plainly(body)) << body;
+      EXPECT_EQ(ShowEvents(batch), Plainly(body)) << body;
     }
   }
 }
