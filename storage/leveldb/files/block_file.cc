@@ -85,7 +85,6 @@ std::string BlockFileShelf::PathOf(uint64_t number) const {
 void BlockFileShelf::Remove(uint64_t number) {
   indexes_.Erase(number);
   handles_.Erase(number);
-  ForgetParts(number);
   damaged_.Forget(number);
   if (!env_->RemoveFile(PathOf(number)).ok()) {
     spdlog::warn("store: {} cannot be removed yet", PathOf(number));
@@ -93,10 +92,6 @@ void BlockFileShelf::Remove(uint64_t number) {
   }
   const std::lock_guard lock(removed_mutex_);
   removed_.push_back(number);
-}
-
-void BlockFileShelf::ForgetParts(uint64_t number) {
-  parts_.EraseIf([number](const FilePlace& place) { return place.file == number; });
 }
 
 void BlockFileShelf::SyncRemovals() {
@@ -137,9 +132,7 @@ BlockFile::~BlockFile() {
 }
 
 void BlockFile::ReportDamage(const Error& error) const {
-  if (IsPassing(error)) return;
-  shelf_->ForgetParts(info_.number);
-  shelf_->damaged().Report({info_.number, path(), error.message()});
+  if (!IsPassing(error)) shelf_->damaged().Report({info_.number, path(), error.message()});
 }
 
 Error BlockFile::Damaged(const Error& error) const {

@@ -35,7 +35,8 @@ using BlockIndexPtr = std::shared_ptr<const BlockIndex>;
 using FileHandlePtr = std::shared_ptr<const leveldb::RandomAccessFile>;
 using BytesPtr = std::shared_ptr<const std::string>;
 
-// Whether what is read of blocks is kept for the next who asks, as what queries read is.
+// Whether what is read of blocks is kept for the next who asks, as what scans of the store read is;
+// what merges read is not.
 enum class BlockReads : uint8_t { kOnce, kCached };
 
 // Where a part of a file begins.
@@ -99,7 +100,6 @@ class BlockFileShelf {
   BoundedCache<BlockIndex>& indexes() { return indexes_; }
   BoundedCache<leveldb::RandomAccessFile>& handles() { return handles_; }
   BlockPartCache& parts() { return parts_; }
-  void ForgetParts(uint64_t number);
   // Makes the names of the files durable.
   Status SyncDirectory() const { return FromLevelDb(env_->SyncDirectory(directory_)); }
 
@@ -148,6 +148,10 @@ class BlockFile {
   // them.
   Result<BytesPtr> ReadPart(const BlockPlace& block, uint32_t offset, uint32_t size, uint32_t ahead,
                             BlockReads reads) const;
+  // What ReadPart gave from there on turned out to be damaged: whoever asks next reads it again.
+  void ForgetPart(const BlockPlace& block, uint32_t offset) const {
+    shelf_->parts().Erase({info_.number, block.offset + offset});
+  }
   // To be called with every error that the file's bytes caused: reports it, and names the file.
   Error Damaged(const Error& error) const;
   void ReportDamage(const Error& error) const;

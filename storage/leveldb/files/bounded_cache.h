@@ -45,16 +45,6 @@ class BoundedCache {
     const std::lock_guard lock(mutex_);
     Take(key, &gone);
   }
-  // Those of such keys; a look at all.
-  template <class Predicate>
-  void EraseIf(Predicate is_such) {
-    std::list<Thing> gone;
-    const std::lock_guard lock(mutex_);
-    for (auto thing = things_.begin(); thing != things_.end();) {
-      const Key key = (thing++)->key;
-      if (is_such(key)) Take(key, &gone);
-    }
-  }
 
  private:
   struct Thing {

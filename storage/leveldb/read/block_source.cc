@@ -43,8 +43,10 @@ Status BlockSource::LoadIndex() {
   return {};
 }
 
-Status BlockSource::Checked(const Status& status) const {
-  return status ? status : Status(file_->Damaged(status.error()));
+Status BlockSource::Checked(const Status& status, const BlockPlace& block, uint32_t part) const {
+  if (status) return status;
+  file_->ForgetPart(block, part);
+  return file_->Damaged(status.error());
 }
 
 Status BlockSource::Open(size_t number) {
@@ -55,7 +57,7 @@ Status BlockSource::Open(size_t number) {
   if (!read) return read.error();
   head_ = std::move(*read);
   const std::string_view head = std::string_view(*head_).substr(0, place.head_size);
-  if (const Status opened = Checked(block_.Open(head)); !opened) return opened;
+  if (const Status opened = Checked(block_.Open(head), place, 0); !opened) return opened;
   if (block_.schema() != schema_) {
     schema_ = block_.schema();
     shapes_.clear();
@@ -230,7 +232,7 @@ Status BlockSource::Decode(const ShapeCells& cells) {
       if (!data) data = std::make_unique<ColumnData>();
       const Status decoded = block_.Decode(
           number, bytes->substr(stream.offset - begin.offset, stream.size), data.get());
-      if (!decoded) return Checked(decoded);
+      if (!decoded) return Checked(decoded, place(), end <= head_->size() ? 0 : begin.offset);
       decoded_[number] = true;
     }
   }
@@ -269,7 +271,7 @@ Result<const ShapeCells*> BlockSource::CellsOf(uint32_t shape) {
 
 Status BlockSource::CheckEntriesHaveCells() {
   if (entries_have_cells_) return {};
-  const Status checked = Checked(block_.CheckEntriesHaveCells());
+  const Status checked = Checked(block_.CheckEntriesHaveCells(), place(), 0);
   entries_have_cells_ = checked.has_value();
   return checked;
 }

@@ -68,8 +68,8 @@ class BlockSource final : public EntrySource {
   uint32_t LengthOf(std::string_view end, const TimeRange& times, std::optional<uint32_t> shape);
   uint32_t LengthBefore(std::string_view end, uint32_t stop) const;
   Status LoadIndex();
-  // Whatever the file's bytes cause becomes an error that names it.
-  Status Checked(const Status& status) const;
+  // Whatever the file's bytes cause becomes an error that names it; `part` of the block has them.
+  Status Checked(const Status& status, const BlockPlace& block, uint32_t part) const;
   Status Open(size_t number);
   // To the first wanted block from `number` on, and its first entry.
   Status OpenFrom(size_t number);

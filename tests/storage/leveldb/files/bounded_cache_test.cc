@@ -51,16 +51,5 @@ TEST(BoundedCacheTest, WhoHoldsAThingKeepsIt) {
   EXPECT_EQ(*held, "held");
 }
 
-TEST(BoundedCacheTest, ThingsOfSomeKeysGoTogether) {
-  Cache cache(10);
-  for (const uint64_t number : {1, 2, 3}) cache.Put(number, Text("x"), 3);
-  cache.EraseIf([](uint64_t number) { return number != 2; });
-  EXPECT_EQ(cache.Find(1), nullptr);
-  EXPECT_NE(cache.Find(2), nullptr);
-  EXPECT_EQ(cache.Find(3), nullptr);
-  cache.Put(4, Text("x"), 7);
-  EXPECT_NE(cache.Find(2), nullptr) << "what went is not charged";
-}
-
 }  // namespace
 }  // namespace tallyd
