@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -53,9 +54,12 @@ Result<Progress> MergeJob::Work(const ViewPtr& view) {
   return RewriteFiles(&context_, chosen, yield_);
 }
 
+// The least of those that are due, so that a small table never waits for all merges of a large one.
 // Empty: nothing.
 View::Files MergeJob::Choose(const View& view) const {
   const SettleGoal& settle = context_.settle;
+  View::Files least;
+  uint64_t least_bytes = std::numeric_limits<uint64_t>::max();
   for (const auto& [table, files] : view.files) {
     std::map<std::pair<int64_t, TimeUs>, View::Files> windows;
     for (const BlockFilePtr& file : *files) {
@@ -68,12 +72,15 @@ View::Files MergeJob::Choose(const View& view) const {
       for (const BlockFilePtr& file : of_window) sizes.push_back(file->info().bytes);
       const auto places = settle.active ? ChooseWholeMerge(sizes) : ChooseMerge(sizes);
       if (places.size() < 2) continue;
-      View::Files chosen;
-      for (const size_t place : places) chosen.push_back(of_window[place]);
-      return chosen;
+      uint64_t bytes = 0;
+      for (const size_t place : places) bytes += sizes[place];
+      if (bytes >= least_bytes) continue;
+      least_bytes = bytes;
+      least.clear();
+      for (const size_t place : places) least.push_back(of_window[place]);
     }
   }
-  return {};
+  return least;
 }
 
 namespace {

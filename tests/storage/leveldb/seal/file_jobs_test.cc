@@ -53,6 +53,44 @@ TEST_F(MergeJobTest, FilesOfOneWindowBecomeOneWithoutBeingAsked) {
   EXPECT_GT(Metric("tallyd_store_merged_bytes_total"), 0);
 }
 
+using MergeRoundTest = SealRoundFixture;
+
+TEST_F(MergeRoundTest, TheSmallestMergeGoesFirst) {
+  constexpr TimeUs kLate = 40 * kUsPerDay;
+  const ColumnRef column{0, "x"};
+  for (int i = 0; i < 8; ++i) {
+    auto batch = NewBatch();
+    for (int row = 0; row < 500; ++row) {
+      AddRow(batch.get(), "H", std::to_string(i) + "#" + std::to_string(row), Value::Int(row));
+    }
+    const Value value = Value::Int(i);
+    batch->Put(TableOf("H"), "late" + std::to_string(i), kLate, {&column, 1}, {&value, 1});
+    ASSERT_TRUE(committer_->Commit(std::move(batch)));
+    ASSERT_NO_FATAL_FAILURE(BeginHead());
+    ASSERT_NO_FATAL_FAILURE(SealAll());
+  }
+  context_->settle = {};
+  MergeJob merge(context_.get(), [] { return Status(); });
+  const auto files = [&](bool late) {
+    size_t count = 0;
+    for (const auto& [table, of_table] : view()->files) {
+      for (const BlockFilePtr& file : *of_table) count += (file->info().min_time == kLate) == late;
+    }
+    return count;
+  };
+  ASSERT_EQ(files(false), 8u);
+  ASSERT_EQ(files(true), 8u);
+  for (const size_t early_left : {8, 1}) {
+    const ViewPtr now = view();
+    context_->BeginRound(*now);
+    const Result<Progress> merged = merge.Work(now);
+    ASSERT_TRUE(merged);
+    EXPECT_EQ(*merged, Progress::kSome);
+    EXPECT_EQ(files(true), 1u);
+    EXPECT_EQ(files(false), early_left);
+  }
+}
+
 using ExpiryJobTest = SealerFixture;
 
 TEST_F(ExpiryJobTest, AFileGoesWhenItsNewestCellHasExpiredAndNotBefore) {
