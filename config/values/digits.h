@@ -2,6 +2,8 @@
 #ifndef TALLYD_CONFIG_VALUES_DIGITS_H_
 #define TALLYD_CONFIG_VALUES_DIGITS_H_
 
+#include <array>
+#include <bit>
 #include <cassert>
 #include <charconv>
 #include <cstdint>
@@ -14,19 +16,51 @@ namespace tallyd {
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// All that fit 64 bits.
+inline constexpr auto kPowersOfTen = [] {
+  std::array<uint64_t, 20> powers{};
+  uint64_t power = 1;
+  for (uint64_t& each : powers) {
+    each = power;
+    power *= 10;
+  }
+  return powers;
+}();
+
+// "00" to "99".
+inline constexpr auto kDigitPairs = [] {
+  std::array<char, 200> pairs{};
+  for (size_t i = 0; i < 100; ++i) {
+    pairs[2 * i] = static_cast<char>('0' + i / 10);
+    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}();
+
 inline size_t CountDigits(uint64_t value) {
-  size_t count = 1;
-  for (; value >= 10; value /= 10) ++count;
-  return count;
+  // 1233 / 4096 is a little more than log10(2).
+  const auto count = static_cast<size_t>(std::bit_width(value | 1)) * 1233 >> 12;
+  return count + (value >= kPowersOfTen[count] || count == 0 ? 1 : 0);
+}
+
+// The last `count` digits, up to `end`; returns what is before them. Digits are stored where they
+// belong and not read again: a wide load of bytes just stored would wait for them.
+inline uint64_t WriteLastDigits(size_t count, uint64_t value, char* end) {
+  for (; count >= 2; count -= 2) {
+    end -= 2;
+    std::memcpy(end, &kDigitPairs[2 * (value % 100)], 2);
+    value /= 100;
+  }
+  if (count == 0) return value;
+  end[-1] = static_cast<char>('0' + value % 10);
+  return value / 10;
 }
 
 // Exactly `width` digits, zero-padded on the left. `value` must fit.
 inline void AppendDigits(uint64_t value, size_t width, std::string* out) {
   assert(CountDigits(value) <= width);
   out->append(width, '0');
-  for (char* digit = out->data() + out->size(); value > 0; value /= 10) {
-    *--digit = static_cast<char>('0' + value % 10);
-  }
+  WriteLastDigits(width, value, out->data() + out->size());
 }
 
 inline void AppendNumber(uint64_t value, std::string* out) {

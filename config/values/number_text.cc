@@ -1,12 +1,12 @@
 #include "config/values/number_text.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <string_view>
+
+#include "config/values/digits.h"
 
 namespace tallyd {
 namespace {
@@ -16,47 +16,9 @@ constexpr double kFixedEnd = 1e16;
 constexpr double kFixedBegin = 1e-4;
 constexpr int kFixedZeros = 4;  // Of kFixedBegin, behind the point.
 
-constexpr auto kPowersOfTen = [] {
-  std::array<uint64_t, 20> powers{};
-  uint64_t power = 1;
-  for (uint64_t& each : powers) {
-    each = power;
-    power *= 10;
-  }
-  return powers;
-}();
-
-constexpr auto kPairs = [] {
-  std::array<char, 200> pairs{};
-  for (size_t i = 0; i < 100; ++i) {
-    pairs[2 * i] = static_cast<char>('0' + i / 10);
-    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
-  }
-  return pairs;
-}();
-
-size_t CountDigits(uint64_t v) {
-  // 1233 / 4096 is a little more than log10(2).
-  const auto count = static_cast<size_t>(std::bit_width(v | 1)) * 1233 >> 12;
-  return count + (v >= kPowersOfTen[count] || count == 0 ? 1 : 0);
-}
-
-// The last `count` digits of v, up to `end`; returns what is before them. Digits are stored where
-// they belong and not read again: a wide load of bytes just stored would wait for them.
-uint64_t WriteLast(size_t count, uint64_t v, char* end) {
-  for (; count >= 2; count -= 2) {
-    end -= 2;
-    std::memcpy(end, &kPairs[2 * (v % 100)], 2);
-    v /= 100;
-  }
-  if (count == 0) return v;
-  end[-1] = static_cast<char>('0' + v % 10);
-  return v / 10;
-}
-
 char* WriteUnsigned(uint64_t v, char* to) {
   const size_t count = CountDigits(v);
-  WriteLast(count, v, to + count);
+  WriteLastDigits(count, v, to + count);
   return to + count;
 }
 
@@ -79,9 +41,9 @@ char* WriteDecimal(const Value& value, char* to) {
   char* const point = to + (digits - fraction);
   char* const end = point + 1 + std::max<size_t>(fraction, 1);
   end[-1] = '0';
-  const uint64_t whole = WriteLast(fraction, mantissa, end);
+  const uint64_t whole = WriteLastDigits(fraction, mantissa, end);
   *point = '.';
-  WriteLast(digits - fraction, whole, point);
+  WriteLastDigits(digits - fraction, whole, point);
   return end;
 }
 

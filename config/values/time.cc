@@ -7,12 +7,12 @@
 #include <cmath>
 #include <optional>
 
+#include "config/values/digits.h"
+
 namespace tallyd {
 namespace {
 
 constexpr int kFractionDigits = 6;  // Of a second, or of a number of seconds: microseconds.
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 int64_t MicrosecondsIn(TimeUnit unit) {
   switch (unit) {
@@ -182,12 +182,10 @@ constexpr std::array<DurationUnit, 7> kDurationUnits = {{{"w", 7 * kUsPerDay},
                                                          {"ms", kUsPerMs},
                                                          {"us", 1}}};
 
-void AppendPadded(int64_t v, int width, std::string* out) {
-  char buffer[24];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
-  const int digits = static_cast<int>(end - buffer);
-  if (digits < width) out->append(static_cast<size_t>(width - digits), '0');
-  out->append(buffer, static_cast<size_t>(digits));
+void AppendPadded(int64_t v, size_t width, std::string* out) {
+  if (v < 0) out->push_back('-');
+  const uint64_t magnitude = v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+  AppendDigits(magnitude, std::max(width, CountDigits(magnitude)), out);
 }
 
 }  // namespace
@@ -301,7 +299,7 @@ void AppendTime(TimeUs t, TimeUnit unit, std::string* out) {
   AppendPadded(t / factor, 0, out);
   int64_t rest = t % factor;
   if (rest == 0) return;
-  int digits = unit == TimeUnit::kSeconds ? 6 : 3;
+  size_t digits = unit == TimeUnit::kSeconds ? 6 : 3;
   while (rest % 10 == 0) {
     rest /= 10;
     --digits;

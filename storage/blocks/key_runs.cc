@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "config/values/digits.h"
 #include "storage/batch.h"
 #include "storage/blocks/column_codec.h"
 
@@ -39,8 +40,7 @@ uint64_t NumberOf(KeyTime kind, TimeUs time) {
 
 size_t RenderKeyTime(KeyTime kind, TimeUs time, char* to) {
   const size_t digits = DigitsOf(kind);
-  uint64_t number = NumberOf(kind, time);
-  for (size_t i = digits; i-- > 0; number /= 10) to[i] = static_cast<char>('0' + number % 10);
+  WriteLastDigits(digits, NumberOf(kind, time), to + digits);
   return digits;
 }
 
