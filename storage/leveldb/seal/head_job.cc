@@ -99,10 +99,11 @@ Result<Progress> HeadJob::Work(const ViewPtr& view) {
 }
 
 Status HeadJob::Yield() {
-  context_.database().Dispose();
   const auto now = std::chrono::steady_clock::now();
-  if (now < not_before_) return {};
   while (true) {
+    // There may be a next head for as long as there is no time to spare.
+    context_.database().Dispose();
+    if (now < not_before_) return {};
     const ViewPtr view = context_.database().view();
     if (!view) return Reopening();
     const Result<Progress> worked = Work(view);

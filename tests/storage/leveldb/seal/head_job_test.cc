@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/storage/leveldb/seal/seal_round_fixture.h"
 #include "tests/storage/leveldb/seal/sealer_fixture.h"
 
 namespace tallyd {
@@ -54,6 +55,22 @@ TEST_F(HeadJobTest, LatestRowsGoToBaseInPieces) {
   EXPECT_LE(Metric("tallyd_commits_total") - before, 60) << "each row goes once";
   Reopen();
   EXPECT_EQ(Read("L"), rows);
+}
+
+using HeadRoundTest = SealRoundFixture;
+
+// Else a merge that has to let heads go first, one after the other, would hold all of them.
+TEST_F(HeadRoundTest, HeadsThatWereSealedMeanwhileAreGone) {
+  for (int head = 0; head < 3; ++head) {
+    ASSERT_TRUE(PutRow("r" + std::to_string(head)));
+    ASSERT_NO_FATAL_FAILURE(BeginHead());
+  }
+  ASSERT_EQ(view()->heads.size(), 4u);
+  context_->BeginRound(*view());
+  ASSERT_TRUE(job_->Yield());
+  EXPECT_EQ(view()->heads.size(), 1u);
+  const std::filesystem::directory_iterator heads(HeadsDirectory(config().path));
+  EXPECT_EQ(std::distance(begin(heads), end(heads)), 1);
 }
 
 }  // namespace
