@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/container_hash/hash.hpp>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,8 +14,6 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kOpenFiles = 96;
-// Of a part of a block in the cache, beside its bytes.
-constexpr size_t kPartOverhead = 160;
 
 }  // namespace
 
@@ -62,13 +59,6 @@ std::vector<DamagedFile> DamagedFiles::Noted(bool noted) const {
     if (damage.noted == noted) such.push_back(damage.file);
   }
   return such;
-}
-
-size_t FilePlace::Hash::operator()(const FilePlace& place) const {
-  size_t seed = 0;
-  boost::hash_combine(seed, place.file);
-  boost::hash_combine(seed, place.offset);
-  return seed;
 }
 
 BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, const ShelfCacheBytes& cache)
@@ -231,7 +221,7 @@ Result<BytesPtr> BlockFile::ReadPart(const BlockPlace& block, uint32_t offset, u
   auto bytes = std::make_shared<std::string>();
   const Status read = Read(block, offset, size, bytes.get());
   if (!read) return read.error();
-  if (reads == BlockReads::kCached) shelf_->parts().Put(place, bytes, size + kPartOverhead);
+  if (reads == BlockReads::kCached) shelf_->parts().Put(place, bytes);
   return BytesPtr(std::move(bytes));
 }
 

@@ -27,28 +27,17 @@
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
+#include "storage/leveldb/files/block_part_cache.h"
 #include "storage/leveldb/files/bounded_cache.h"
 
 namespace tallyd {
 
 using BlockIndexPtr = std::shared_ptr<const BlockIndex>;
 using FileHandlePtr = std::shared_ptr<const leveldb::RandomAccessFile>;
-using BytesPtr = std::shared_ptr<const std::string>;
 
 // Whether what is read of blocks is kept for the next who asks, as what scans of the store read is;
 // what merges read is not.
 enum class BlockReads : uint8_t { kOnce, kCached };
-
-// Where a part of a file begins.
-struct FilePlace {
-  uint64_t file = 0;
-  uint64_t offset = 0;
-  friend bool operator==(const FilePlace&, const FilePlace&) = default;
-  struct Hash {
-    size_t operator()(const FilePlace& place) const;
-  };
-};
-using BlockPartCache = BoundedCache<std::string, FilePlace, FilePlace::Hash>;
 
 struct DamagedFile {
   uint64_t number = 0;
