@@ -57,8 +57,11 @@ size_t CountBelow(const EntryTimes& times, size_t begin, TimeUs limit, size_t gu
   size_t to = std::min(reach, left);
   while (from < to) {
     const size_t middle = from + (to - from) / 2;
-    (times[begin + middle] < limit ? from : to) =
-        times[begin + middle] < limit ? middle + 1 : middle;
+    if (times[begin + middle] < limit) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
   }
   return from;
 }
