@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/storage/leveldb/latest/encoded_entry.h"
+
 namespace tallyd {
 namespace {
 
@@ -39,13 +41,7 @@ class LatestMergeTest : public ::testing::Test {
       refs.push_back(RefOf(name));
       values.push_back(Value::Int(value));
     }
-    ByteBuffer buffer;
-    if (by_set) {
-      AppendEntry(*sets_.Intern(table_, refs), values, &buffer);
-    } else {
-      AppendEntry(refs, values, &buffer);
-    }
-    return std::string(buffer.View(0, buffer.size()));
+    return EncodedEntry(&sets_, table_, by_set, refs, values);
   }
 
   // False: it changed nothing.

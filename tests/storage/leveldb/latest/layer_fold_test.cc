@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/storage/leveldb/latest/encoded_entry.h"
+
 namespace tallyd {
 namespace {
 
@@ -36,13 +38,7 @@ class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
       refs.push_back({0, name});
       values.push_back(value == columns.end() ? Value() : Value::Int(value->second));
     }
-    ByteBuffer buffer;
-    if (by_set) {
-      AppendEntry(*sets_.Intern(table_, refs), values, &buffer);
-    } else {
-      AppendEntry(refs, values, &buffer);
-    }
-    return std::string(buffer.View(0, buffer.size()));
+    return EncodedEntry(&sets_, table_, by_set, refs, values);
   }
 
   void AddTo(Cells* cells, const Layer& layer, const Columns& columns) {
