@@ -1,6 +1,7 @@
 #include "config/file/config.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -115,9 +116,12 @@ Result<std::string> ReadFile(const std::string& file) {
   if (std::filesystem::is_directory(status)) return Unreadable(file, "it is a directory");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return Unreadable(file, std::strerror(errno));
-  std::string text(kMaxFileBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(stream.gcount()));
+  std::string text;
+  std::array<char, 16u << 10> piece;
+  while (stream && text.size() <= kMaxFileBytes) {
+    stream.read(piece.data(), piece.size());
+    text.append(piece.data(), static_cast<size_t>(stream.gcount()));
+  }
   if (stream.bad()) return Unreadable(file, std::strerror(errno));
   if (text.size() > kMaxFileBytes) return Unreadable(file, "it is larger than 16MiB");
   return text;
