@@ -15,8 +15,6 @@ namespace tallyd {
 namespace {
 
 // Fields behind the name, which is the second, counted from 0: the state is the first of them.
-constexpr size_t kUserTicks = 11;
-constexpr size_t kSystemTicks = 12;
 constexpr size_t kThreads = 17;
 constexpr size_t kStartTicks = 19;
 constexpr size_t kVirtualBytes = 20;
@@ -56,9 +54,9 @@ double StartSeconds(uint64_t start_ticks, double ticks_per_second) {
 void AddStat(const ProcessStat& stat, Families* families) {
   using prometheus::MetricType;
   const auto ticks_per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
+  // The ticks of a stat are a hundredth of a second, and more than a start takes.
   Add("process_cpu_seconds_total", "Seconds of processor time, of the process and of the kernel.",
-      MetricType::Counter,
-      static_cast<double>(stat.user_ticks + stat.system_ticks) / ticks_per_second, families);
+      MetricType::Counter, Seconds(CLOCK_PROCESS_CPUTIME_ID), families);
   Add("process_start_time_seconds", "When the process started, in seconds of the epoch.",
       MetricType::Gauge, StartSeconds(stat.start_ticks, ticks_per_second), families);
   Add("process_resident_memory_bytes", "Bytes of memory that are resident.", MetricType::Gauge,
@@ -103,8 +101,8 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
     std::from_chars(text.data(), text.data() + text.size(), fields[i]);
     text.remove_prefix(std::min(text.find(' '), text.size()));
   }
-  return ProcessStat{fields[kUserTicks],  fields[kSystemTicks],  fields[kThreads],
-                     fields[kStartTicks], fields[kVirtualBytes], fields[kResidentPages]};
+  return ProcessStat{fields[kThreads], fields[kStartTicks], fields[kVirtualBytes],
+                     fields[kResidentPages]};
 }
 
 std::vector<prometheus::MetricFamily> CollectProcessMetrics() {

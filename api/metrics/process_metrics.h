@@ -17,8 +17,6 @@ std::vector<prometheus::MetricFamily> CollectProcessMetrics();
 
 // The fields of /proc/PID/stat (proc(5)) that are used here, in the kernel's units.
 struct ProcessStat {
-  uint64_t user_ticks = 0;
-  uint64_t system_ticks = 0;
   uint64_t threads = 0;
   uint64_t start_ticks = 0;  // Since the machine was booted.
   uint64_t virtual_bytes = 0;
