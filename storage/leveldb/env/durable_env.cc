@@ -11,7 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/leveldb/env/wal_check.h"
+#include "storage/leveldb/env/pread_file.h"
+#include "storage/leveldb/env/status.h"
 
 namespace tallyd {
 namespace {
@@ -20,11 +21,6 @@ constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 constexpr size_t kBufferBytes = 64u << 10;
 
-leveldb::Status FromErrno(const std::string& name, int error) {
-  if (error == ENOENT) return leveldb::Status::NotFound(name, std::strerror(error));
-  return leveldb::Status::IOError(name, std::strerror(error));
-}
-
 std::string BaseName(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 std::string DirectoryOf(const std::string& name) {
   const size_t slash = name.rfind('/');
@@ -32,69 +28,6 @@ std::string DirectoryOf(const std::string& name) {
 }
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
 bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MANIFEST"); }
-
-class PreadFile : public leveldb::RandomAccessFile {
- public:
-  PreadFile(std::string name, int descriptor) : name_(std::move(name)), descriptor_(descriptor) {}
-  ~PreadFile() override { ::close(descriptor_); }
-
-  leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice* result,
-                       char* scratch) const override {
-    size_t got = 0;
-    while (got < n) {
-      const ssize_t r =
-          ::pread(descriptor_, scratch + got, n - got, static_cast<off_t>(offset + got));
-      if (r < 0 && errno == EINTR) continue;
-      if (r < 0) {
-        *result = leveldb::Slice();
-        return FromErrno(name_, errno);
-      }
-      if (r == 0) break;
-      got += static_cast<size_t>(r);
-    }
-    *result = leveldb::Slice(scratch, got);
-    return leveldb::Status::OK();
-  }
-
- private:
-  const std::string name_;
-  const int descriptor_;
-};
-
-// What LevelDB reads of a table: its footer, and blocks with a byte of type and a checksum behind
-// them (its doc/table_format.md).
-class TableFile final : public PreadFile {
- public:
-  TableFile(const std::string& name, int descriptor, uint64_t size)
-      : PreadFile(name, descriptor), name_(name), size_(size) {}
-
-  leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice* result,
-                       char* scratch) const override {
-    const leveldb::Status read = PreadFile::Read(offset, n, result, scratch);
-    if (!read.ok()) return read;
-    const std::string_view bytes(result->data(), result->size());
-    const bool is_footer = n == kFooterBytes && offset + n == size_;
-    const bool good = bytes.size() == n && (is_footer ? bytes.ends_with(kMagic) : IsBlock(bytes));
-    if (good) return read;
-    *result = leveldb::Slice();
-    return leveldb::Status::Corruption(
-        name_, "the block at byte " + std::to_string(offset) + " is not what was written");
-  }
-
- private:
-  static constexpr size_t kFooterBytes = 48;
-  static constexpr size_t kChecksumBytes = 4;
-  static constexpr std::string_view kMagic = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
-
-  static bool IsBlock(std::string_view bytes) {
-    if (bytes.size() <= kChecksumBytes) return false;
-    const size_t size = bytes.size() - kChecksumBytes;
-    return IsChecksumOf(bytes.substr(0, size), bytes.data() + size);
-  }
-
-  const std::string name_;
-  const uint64_t size_;
-};
 
 }  // namespace
 
@@ -220,20 +153,7 @@ DurableEnv::~DurableEnv() {
 
 leveldb::Status DurableEnv::NewRandomAccessFile(const std::string& name,
                                                 leveldb::RandomAccessFile** file) {
-  *file = nullptr;
-  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return FromErrno(name, errno);
-  struct stat stat {};
-  if (!name.ends_with(".ldb")) {
-    *file = new PreadFile(name, descriptor);
-  } else if (::fstat(descriptor, &stat) == 0) {
-    *file = new TableFile(name, descriptor, static_cast<uint64_t>(stat.st_size));
-  } else {
-    const int failed = errno;
-    ::close(descriptor);
-    return FromErrno(name, failed);
-  }
-  return leveldb::Status::OK();
+  return OpenPreadFile(name, file);
 }
 
 leveldb::Status DurableEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** file) {

@@ -7,8 +7,6 @@
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
-// - reads are pread, never mmap: a failing disk is an error, not a SIGBUS;
-// - damage in a table file is an error that names the file, which LevelDB's own does not;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.
 // Thread-safe. Outlives every database opened with it.

@@ -32,6 +32,12 @@ inline Status FromLevelDb(const leveldb::Status& status) {
   return Error(ErrorCode::kIo, text);
 }
 
+// Of the error number of a call that concerned the file of that name.
+inline leveldb::Status FromErrno(const std::string& name, int error) {
+  if (error == ENOENT) return leveldb::Status::NotFound(name, std::strerror(error));
+  return leveldb::Status::IOError(name, std::strerror(error));
+}
+
 // kCorruption, naming the record by its key in hexadecimal digits.
 inline Error UnreadableRecord(std::string_view key, std::string_view why) {
   std::string hex;

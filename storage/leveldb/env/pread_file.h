@@ -1,0 +1,23 @@
+// Files that are read by pread, never mmap: a failing disk is an error, not a SIGBUS. Of LevelDB's
+// tables (`.ldb`) a block that is not what was written is an error that names the file, which
+// LevelDB's own does not.
+//
+//   leveldb::RandomAccessFile* file = nullptr;
+//   leveldb::Status opened = OpenPreadFile(name, &file);   // The caller's to delete.
+//
+// What is opened is thread-safe.
+#ifndef TALLYD_STORAGE_LEVELDB_ENV_PREAD_FILE_H_
+#define TALLYD_STORAGE_LEVELDB_ENV_PREAD_FILE_H_
+
+#include <leveldb/env.h>
+
+#include <string>
+
+namespace tallyd {
+
+// Null where it fails.
+leveldb::Status OpenPreadFile(const std::string& name, leveldb::RandomAccessFile** file);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_ENV_PREAD_FILE_H_
