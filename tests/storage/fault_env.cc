@@ -52,6 +52,34 @@ class FaultEnv::File final : public leveldb::WritableFile {
   std::unique_ptr<leveldb::WritableFile> file_;
 };
 
+class FaultEnv::Places final : public PlacesFile {
+ public:
+  Places(FaultEnv* env, std::string name, std::unique_ptr<PlacesFile> file)
+      : env_(env), name_(std::move(name)), file_(std::move(file)) {}
+
+  leveldb::Status WriteAt(uint64_t offset, const leveldb::Slice& bytes, bool sync) override {
+    leveldb::Status done = env_->Call(name_);
+    if (!done.ok()) return done;
+    std::string all;
+    leveldb::ReadFileToString(&env_->durable_, name_, &all).ok();
+    all.resize(std::max<size_t>(all.size(), offset + bytes.size()));
+    done = file_->WriteAt(offset, bytes, sync);
+    const std::lock_guard lock(env_->mutex_);
+    if (done.ok() && sync) {
+      env_->overwrites_.erase(name_);
+    } else if (done.ok()) {
+      env_->overwrites_[name_].push_back(
+          {offset, all.substr(offset, bytes.size()), bytes.ToString()});
+    }
+    return done;
+  }
+
+ private:
+  FaultEnv* const env_;
+  const std::string name_;
+  const std::unique_ptr<PlacesFile> file_;
+};
+
 class FaultEnv::Reader final : public leveldb::RandomAccessFile {
  public:
   Reader(FaultEnv* env, leveldb::RandomAccessFile* file) : env_(env), file_(file) {}
@@ -206,20 +234,12 @@ leveldb::Status FaultEnv::SyncDirectory(const std::string& directory) {
   return done.ok() ? durable_.SyncDirectory(directory) : done;
 }
 
-leveldb::Status FaultEnv::WriteAt(const std::string& name, uint64_t offset,
-                                  const leveldb::Slice& bytes, bool sync) {
+leveldb::Status FaultEnv::NewPlacesFile(const std::string& name,
+                                        std::unique_ptr<PlacesFile>* file) {
   leveldb::Status done = Call(name);
-  if (!done.ok()) return done;
-  std::string all;
-  leveldb::ReadFileToString(&durable_, name, &all).ok();
-  all.resize(std::max<size_t>(all.size(), offset + bytes.size()));
-  done = durable_.WriteAt(name, offset, bytes, sync);
-  const std::lock_guard lock(mutex_);
-  if (done.ok() && sync) {
-    overwrites_.erase(name);
-  } else if (done.ok()) {
-    overwrites_[name].push_back({offset, all.substr(offset, bytes.size()), bytes.ToString()});
-  }
+  std::unique_ptr<PlacesFile> opened;
+  if (done.ok()) done = durable_.NewPlacesFile(name, &opened);
+  if (done.ok()) *file = std::make_unique<Places>(this, name, std::move(opened));
   return done;
 }
 

@@ -57,11 +57,12 @@ class FaultEnv final : public StoreEnv {
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status SyncDirectory(const std::string& directory) override;
-  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
-                          bool sync) override;
+  leveldb::Status NewPlacesFile(const std::string& name,
+                                std::unique_ptr<PlacesFile>* file) override;
 
  private:
   class File;
+  class Places;
   class Reader;
   class Sequence;
   struct Extent {

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <memory>
 #include <thread>
 
 namespace tallyd {
@@ -36,11 +37,22 @@ struct EnvObserver {
 class StoreEnv : public leveldb::EnvWrapper {
  public:
   using EnvWrapper::EnvWrapper;
+// A file that is written in places, again and again. For one thread at a time.
+class PlacesFile {
+ public:
+  PlacesFile() = default;
+  PlacesFile(const PlacesFile&) = delete;
+  PlacesFile& operator=(const PlacesFile&) = delete;
+  virtual ~PlacesFile() = default;
+  // The bytes are durable if `sync` says so.
+  virtual leveldb::Status WriteAt(uint64_t offset, const leveldb::Slice& bytes, bool sync) = 0;
+};
+
   // Makes the names in it durable: of files that were made one after the other, all at once.
   virtual leveldb::Status SyncDirectory(const std::string& directory) = 0;
-  // Overwrites a part of a file, or makes it. The bytes are durable if `sync` says so.
-  virtual leveldb::Status WriteAt(const std::string& name, uint64_t offset,
-                                  const leveldb::Slice& bytes, bool sync) = 0;
+  // Opens it as it is, or makes it.
+  virtual leveldb::Status NewPlacesFile(const std::string& name,
+                                        std::unique_ptr<PlacesFile>* file) = 0;
 };
 
 class DurableEnv final : public StoreEnv {
@@ -53,8 +65,8 @@ class DurableEnv final : public StoreEnv {
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
   leveldb::Status NewAppendableFile(const std::string& name, leveldb::WritableFile** file) override;
   leveldb::Status SyncDirectory(const std::string& directory) override;
-  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
-                          bool sync) override;
+  leveldb::Status NewPlacesFile(const std::string& name,
+                                std::unique_ptr<PlacesFile>* file) override;
   leveldb::Status CreateDir(const std::string& name) override;
   leveldb::Status RemoveDir(const std::string& name) override;
   leveldb::Status RemoveFile(const std::string& name) override;
@@ -69,6 +81,7 @@ class DurableEnv final : public StoreEnv {
   class StallLogger;
 
   leveldb::Status SyncDescriptor(int descriptor, const std::string& name);
+  class Places;
   leveldb::Status SyncDirectoryOf(const std::string& name);
   bool LogCloseFailed(const std::string& directory);
   void SetLogCloseFailed(const std::string& directory, bool failed);

@@ -138,12 +138,27 @@ leveldb::Status MarkedEnv::NewWritableFile(const std::string& name, leveldb::Wri
   return done;
 }
 
+leveldb::Status MarkedEnv::RemoveFile(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  const bool is_note = slash != std::string::npos && name.substr(slash + 1) == kSyncedName;
+  if (is_note) LetGo(name.substr(0, slash));
+  return env_->RemoveFile(name);
+}
+
 leveldb::Status MarkedEnv::RemoveDir(const std::string& name) {
-  {
-    const std::lock_guard lock(mutex_);
-    directories_.erase(name);
-  }
+  LetGo(name);
   return env_->RemoveDir(name);
+}
+
+leveldb::Status MarkedEnv::LockFile(const std::string& name, leveldb::FileLock** lock) {
+  const leveldb::Status locked = env_->LockFile(name, lock);
+  if (locked.ok()) LetGo(name.substr(0, name.rfind('/')));
+  return locked;
+}
+
+void MarkedEnv::LetGo(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  directories_.erase(path);
 }
 
 std::shared_ptr<MarkedEnv::Directory> MarkedEnv::Find(const std::string& path) {
@@ -166,8 +181,12 @@ leveldb::Status MarkedEnv::Read(const std::string& path, Directory* directory) {
 leveldb::Status MarkedEnv::Write(const std::string& path, Directory* directory, SyncedNote note,
                                  bool sync) {
   note.generation = directory->notes.last.generation + 1;
-  const leveldb::Status written = env_->WriteAt(PathOf(path), note.generation % kSlots * kSlotBytes,
-                                                EncodeSyncedNote(note), sync);
+  leveldb::Status written;
+  if (!directory->file) written = env_->NewPlacesFile(PathOf(path), &directory->file);
+  if (written.ok()) {
+    written = directory->file->WriteAt(note.generation % kSlots * kSlotBytes,
+                                       EncodeSyncedNote(note), sync);
+  }
   if (written.ok()) directory->notes.before = std::exchange(directory->notes.last, note);
   return written;
 }

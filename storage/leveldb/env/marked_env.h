@@ -63,13 +63,16 @@ class MarkedEnv final : public StoreEnv {
   MarkedEnv(StoreEnv* env, std::string base) : StoreEnv(env), env_(env), base_(std::move(base)) {}
 
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
+  leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RemoveDir(const std::string& name) override;
+  // A database is being opened: its notes are read anew, whatever was done to the directory.
+  leveldb::Status LockFile(const std::string& name, leveldb::FileLock** lock) override;
   leveldb::Status SyncDirectory(const std::string& directory) override {
     return env_->SyncDirectory(directory);
   }
-  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
-                          bool sync) override {
-    return env_->WriteAt(name, offset, bytes, sync);
+  leveldb::Status NewPlacesFile(const std::string& name,
+                                std::unique_ptr<PlacesFile>* file) override {
+    return env_->NewPlacesFile(name, file);
   }
 
  private:
@@ -78,9 +81,11 @@ class MarkedEnv final : public StoreEnv {
     std::mutex mutex;
     bool is_read = false;
     SyncedNotes notes;
+    std::unique_ptr<PlacesFile> file;  // Null until a note is written.
   };
 
   std::shared_ptr<Directory> Find(const std::string& path);
+  void LetGo(const std::string& path);  // Of what is known of a directory.
   leveldb::Status NoteSync(const std::string& path, SyncedFile SyncedNote::*file,
                            SyncedFile synced);
   // A file of that number begins anew: what is known of it is of another.

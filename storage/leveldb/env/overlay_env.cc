@@ -163,8 +163,26 @@ leveldb::Status OverlayEnv::NewWritableFile(const std::string& name, leveldb::Wr
   return leveldb::Status::OK();
 }
 
+class OverlayEnv::Places final : public PlacesFile {
+ public:
+  Places(OverlayEnv* env, std::string name) : env_(env), name_(std::move(name)) {}
+  leveldb::Status WriteAt(uint64_t offset, const leveldb::Slice& bytes, bool) override {
+    return env_->WriteAt(name_, offset, bytes);
+  }
+
+ private:
+  OverlayEnv* const env_;
+  const std::string name_;
+};
+
+leveldb::Status OverlayEnv::NewPlacesFile(const std::string& name,
+                                          std::unique_ptr<PlacesFile>* file) {
+  *file = std::make_unique<Places>(this, name);
+  return leveldb::Status::OK();
+}
+
 leveldb::Status OverlayEnv::WriteAt(const std::string& name, uint64_t offset,
-                                    const leveldb::Slice& bytes, bool) {
+                                    const leveldb::Slice& bytes) {
   Change found = Resolve(name);
   leveldb::Status done = CheckWritable(name);
   if (done.ok() && !found.file) {

@@ -44,8 +44,8 @@ class OverlayEnv final : public StoreEnv {
                               std::vector<std::string>* names) override;
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status SyncDirectory(const std::string&) override { return leveldb::Status::OK(); }
-  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
-                          bool sync) override;
+  leveldb::Status NewPlacesFile(const std::string& name,
+                                std::unique_ptr<PlacesFile>* file) override;
   leveldb::Status CreateDir(const std::string& name) override;
   leveldb::Status RemoveDir(const std::string& name) override { return RemoveFile(name); }
   leveldb::Status GetFileSize(const std::string& name, uint64_t* size) override;
@@ -57,6 +57,7 @@ class OverlayEnv final : public StoreEnv {
 
  private:
   class MemoryFile;
+  class Places;
   class Reader;
   class Writer;
   // What stands for a name instead of what the disk has.
@@ -68,6 +69,7 @@ class OverlayEnv final : public StoreEnv {
   };
 
   leveldb::Status CheckWritable(const std::string& name) const;
+  leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes);
   // What a name stands for: a change, or itself on the disk.
   Change Resolve(const std::string& name) const;
 

@@ -82,7 +82,8 @@ TEST_F(DurableEnvTest, APartOfAFileIsWrittenOver) {
   const std::string name = Path("f");
   ASSERT_TRUE(env_.WriteAt(name, 2, "cd", false).ok());
   EXPECT_EQ(syncs_, 0);
-  ASSERT_TRUE(env_.WriteAt(name, 0, "abX", true).ok());
+  ASSERT_TRUE(env_.NewPlacesFile(name, &file).ok());
+  ASSERT_TRUE(file->WriteAt(0, "abX", true).ok());
   EXPECT_EQ(syncs_, 1);
   std::string bytes;
   ASSERT_TRUE(leveldb::ReadFileToString(&env_, name, &bytes).ok());

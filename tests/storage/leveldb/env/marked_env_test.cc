@@ -121,6 +121,24 @@ TEST_F(MarkedEnvTest, ASyncThatCannotBeNotedFails) {
   EXPECT_EQ(BytesOfLog(3), 1u);
 }
 
+// While nobody had it open somebody may have put another directory in its place.
+TEST_F(MarkedEnvTest, ADatabaseThatIsOpenedAgainHasItsNotesReadAnew) {
+  const std::string head = base() + "/head";
+  const std::string aside = base() + "/aside";
+  std::filesystem::create_directory(head);
+  Write("head/000003.log", 10);
+  std::filesystem::rename(head, aside);
+  std::filesystem::create_directory(head);
+  leveldb::FileLock* lock = nullptr;
+  ASSERT_TRUE(env_->LockFile(head + "/LOCK", &lock).ok());
+  Write("head/000005.log", 30);
+  const SyncedNotes notes = *SyncedNotes::Read(&disk_, head);
+  EXPECT_EQ(notes.BytesOf(&SyncedNote::log, 5), 30u);
+  EXPECT_EQ(notes.BytesOf(&SyncedNote::log, 3), 0u);
+  EXPECT_EQ(SyncedNotes::Read(&disk_, aside)->BytesOf(&SyncedNote::log, 3), 10u);
+  env_->UnlockFile(lock);
+}
+
 TEST_F(MarkedEnvTest, InBaseANoteIsThereAfterAPowerCutAndElsewhereNotAlways) {
   Write("000003.log", 10);
   const std::string head = base() + "/head";

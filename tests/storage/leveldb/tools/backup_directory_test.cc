@@ -110,9 +110,9 @@ TEST_F(BackupDirectoryTest, ADirectoryThatCannotBeTakenIsNotLeftBehind) {
     leveldb::Status SyncDirectory(const std::string& directory) override {
       return env_->SyncDirectory(directory);
     }
-    leveldb::Status WriteAt(const std::string& name, uint64_t offset, const leveldb::Slice& bytes,
-                            bool sync) override {
-      return env_->WriteAt(name, offset, bytes, sync);
+    leveldb::Status NewPlacesFile(const std::string& name,
+                                  std::unique_ptr<PlacesFile>* file) override {
+      return env_->NewPlacesFile(name, file);
     }
 
    private:
