@@ -100,6 +100,7 @@ void BlockSignals() {
   const sigset_t signals = DaemonSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // Beyond a limit of file sizes a write fails; that can be told.
 }
 
 Daemon::Daemon(Config config, Duties duties)

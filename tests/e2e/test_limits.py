@@ -1,7 +1,8 @@
-"""S26, S44 of the seeds: bounded wide rows, and limits; a table's max_bytes; what deletes count."""
+"""S26, S44 of the seeds: wide rows, and limits; max_bytes; sizes of files; what deletes count."""
 
 import datetime
 import os
+import resource
 
 from tests.e2e.tallyd import E2eTest, eventually, ms, run
 from tests.e2e.test_seeds_keys import table
@@ -114,6 +115,29 @@ class LimitsTest(E2eTest):
         said = tallyd.reload("".join(table(f"T{number}", "{k}", "latest", stream="s")
                                      for number in range(1001))).problem(409)
         self.assertIn("1001 tables", said["detail"])
+
+
+class FileSizeTest(E2eTest):
+    def test_a_write_beyond_the_systems_limit_is_refused_and_the_daemon_goes_on(self):
+        tallyd = self.start(KEYED)
+        pid = tallyd.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (2 * MIB, before[1]))
+        taken, answer = [], None
+        for number in range(100, 200):
+            answer = tallyd.post("keyed", {"ts": number, "k": str(number), "v": "x" * 100_000})
+            if answer.status != 200:
+                break
+            taken.append(str(number))
+        answer.problem(503)
+        self.assertGreater(len(taken), 5)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        eventually(lambda: tallyd.post("keyed", {"ts": 1, "k": "later", "v": "y"}).status == 200,
+                   "writes are taken again")
+        self.assertIsNone(tallyd.process.poll())
+        held = " ".join(tallyd.keys("KEYED"))
+        for key in [*taken, "later"]:
+            self.assertIn(key, held)
 
 
 class MaxBytesTest(E2eTest):
