@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -20,6 +21,14 @@ namespace {
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 constexpr size_t kBufferBytes = 64u << 10;
+// Room for so many more syncs of the size of the one that found none, if they are small, within
+// kRoomBytesMax: its zeros are bytes that the disk writes once more, which large ones do not win
+// back.
+constexpr uint64_t kSyncsPerRoom = 16;
+constexpr uint64_t kSyncBytesOfRoom = 64u << 10;
+constexpr uint64_t kRoomBytesMax = 512u << 10;
+constexpr uint64_t kPageBytes = 4096;
+constexpr char kZeros[64u << 10] = {};
 
 std::string BaseName(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 std::string DirectoryOf(const std::string& name) {
@@ -31,8 +40,8 @@ bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MA
 
 }  // namespace
 
-// Buffered appends. After a failed write or sync every later call fails, Close included, and
-// nothing more reaches the file.
+// Buffered appends, a log's into room that is made when a Sync finds none left. After a failed
+// write or sync every later call fails, Close included, and nothing more reaches the file.
 class DurableEnv::File final : public leveldb::WritableFile {
  public:
   File(DurableEnv* env, std::string name, int descriptor)
@@ -75,17 +84,15 @@ class DurableEnv::File final : public leveldb::WritableFile {
       error_ = leveldb::Status::IOError(name_, "the log before it could not be synced");
     }
     if (!error_.ok() || !WriteBuffer()) return error_;
-    error_ = env_->SyncDescriptor(descriptor_, name_);
-    if (error_.ok()) unsynced_ = false;
-    return error_;
+    if (is_log_ && end_ > room_end_ && !MakeRoom()) return error_;
+    return SyncWritten();
   }
 
   leveldb::Status Close() override {
-    if (is_log_ && error_.ok() && (unsynced_ || used_ > 0)) {
-      Sync().ok();
-    } else if (error_.ok()) {
-      WriteBuffer();
-    }
+    if (error_.ok() && WriteBuffer() && is_log_ && end_ > synced_end_) SyncWritten().ok();
+    // With room that cannot be let go the log is as good.
+    const bool has_room = error_.ok() && room_end_ > end_;
+    if (has_room && ::ftruncate(descriptor_, static_cast<off_t>(end_)) == 0) room_end_ = end_;
     if (::close(descriptor_) < 0 && error_.ok()) error_ = FromErrno(name_, errno);
     descriptor_ = -1;
     return error_;
@@ -94,8 +101,35 @@ class DurableEnv::File final : public leveldb::WritableFile {
  private:
   bool WriteBuffer() { return Write(buffer_.get(), std::exchange(used_, 0)); }
 
+  leveldb::Status SyncWritten() {
+    error_ = env_->SyncDescriptor(descriptor_, name_);
+    if (error_.ok()) synced_end_ = end_;
+    return error_;
+  }
+
+  // On a full disk, as far as it goes. REQUIRES: end_ > room_end_.
+  bool MakeRoom() {
+    room_end_ = end_;
+    const uint64_t step = end_ - synced_end_;
+    if (step > kSyncBytesOfRoom) return true;
+    const uint64_t wanted = std::min(end_ + step * kSyncsPerRoom, end_ + kRoomBytesMax);
+    const uint64_t room_end = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
+    while (room_end_ < room_end) {
+      const size_t bytes = std::min<uint64_t>(room_end - room_end_, sizeof(kZeros));
+      const ssize_t r = ::pwrite(descriptor_, kZeros, bytes, static_cast<off_t>(room_end_));
+      if (r < 0 && errno == EINTR) continue;
+      if (r < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return true;
+      if (r < 0) {
+        error_ = FromErrno(name_, errno);
+        return false;
+      }
+      room_end_ += static_cast<uint64_t>(r);
+      if (static_cast<size_t>(r) < bytes) return true;
+    }
+    return true;
+  }
+
   bool Write(const char* data, size_t size) {
-    if (size > 0) unsynced_ = true;
     while (size > 0) {
       const ssize_t r = ::write(descriptor_, data, size);
       if (r < 0 && errno == EINTR) continue;
@@ -105,6 +139,7 @@ class DurableEnv::File final : public leveldb::WritableFile {
       }
       data += r;
       size -= static_cast<size_t>(r);
+      end_ += static_cast<uint64_t>(r);
     }
     return true;
   }
@@ -116,8 +151,32 @@ class DurableEnv::File final : public leveldb::WritableFile {
   int descriptor_;
   std::unique_ptr<char[]> buffer_;
   size_t used_ = 0;
-  bool unsynced_ = false;
+  uint64_t end_ = 0;         // Of what was written.
+  uint64_t synced_end_ = 0;  // Of what of it was synced.
+  uint64_t room_end_ = 0;    // Of the zeros behind it, if greater.
   leveldb::Status error_;
+};
+
+class DurableEnv::Places final : public PlacesFile {
+ public:
+  Places(DurableEnv* env, std::string name, int descriptor)
+      : env_(env), name_(std::move(name)), descriptor_(descriptor) {}
+  ~Places() override { ::close(descriptor_); }
+
+  leveldb::Status WriteAt(uint64_t offset, const leveldb::Slice& bytes, bool sync) override {
+    for (size_t at = 0; at < bytes.size();) {
+      const ssize_t r = ::pwrite(descriptor_, bytes.data() + at, bytes.size() - at,
+                                 static_cast<off_t>(offset + at));
+      if (r < 0 && errno != EINTR) return FromErrno(name_, errno);
+      if (r > 0) at += static_cast<size_t>(r);
+    }
+    return sync ? env_->SyncDescriptor(descriptor_, name_) : leveldb::Status::OK();
+  }
+
+ private:
+  DurableEnv* const env_;
+  const std::string name_;
+  const int descriptor_;
 };
 
 // LevelDB tells that it waits for a compaction in its log of messages only.
@@ -233,8 +292,8 @@ leveldb::Status DurableEnv::SyncDirectory(const std::string& directory) {
   return synced;
 }
 
-leveldb::Status DurableEnv::WriteAt(const std::string& name, uint64_t offset,
-                                    const leveldb::Slice& bytes, bool sync) {
+leveldb::Status DurableEnv::NewPlacesFile(const std::string& name,
+                                          std::unique_ptr<PlacesFile>* file) {
   const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
   if (descriptor < 0) return FromErrno(name, errno);
   *file = std::make_unique<Places>(this, name, descriptor);

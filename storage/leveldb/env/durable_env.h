@@ -7,6 +7,9 @@
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
+// - a log has room ahead, zeros that small syncs write over: where no size changes, fdatasync takes
+//   half as long. Nobody is failed for want of room, and a log that is closed lets it go;
+// - reads are those of pread_file.h;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.
 // Thread-safe. Outlives every database opened with it.
@@ -19,10 +22,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
-#include <memory>
 #include <thread>
 
 namespace tallyd {
@@ -34,9 +37,6 @@ struct EnvObserver {
   std::function<void()> on_stall;
 };
 
-class StoreEnv : public leveldb::EnvWrapper {
- public:
-  using EnvWrapper::EnvWrapper;
 // A file that is written in places, again and again. For one thread at a time.
 class PlacesFile {
  public:
@@ -48,6 +48,9 @@ class PlacesFile {
   virtual leveldb::Status WriteAt(uint64_t offset, const leveldb::Slice& bytes, bool sync) = 0;
 };
 
+class StoreEnv : public leveldb::EnvWrapper {
+ public:
+  using EnvWrapper::EnvWrapper;
   // Makes the names in it durable: of files that were made one after the other, all at once.
   virtual leveldb::Status SyncDirectory(const std::string& directory) = 0;
   // Opens it as it is, or makes it.
@@ -78,10 +81,10 @@ class DurableEnv final : public StoreEnv {
 
  private:
   class File;
+  class Places;
   class StallLogger;
 
   leveldb::Status SyncDescriptor(int descriptor, const std::string& name);
-  class Places;
   leveldb::Status SyncDirectoryOf(const std::string& name);
   bool LogCloseFailed(const std::string& directory);
   void SetLogCloseFailed(const std::string& directory, bool failed);

@@ -121,17 +121,6 @@ Result<std::string> ReadFile(leveldb::Env* env, const std::string& name) {
   return bytes;
 }
 
-Status WriteFile(leveldb::Env* env, const std::string& name, std::string_view bytes) {
-  leveldb::WritableFile* opened = nullptr;
-  Status done = FromLevelDb(env->NewWritableFile(name, &opened));
-  if (!done) return done;
-  const std::unique_ptr<leveldb::WritableFile> file(opened);
-  done = FromLevelDb(file->Append(ToSlice(bytes)));
-  if (done) done = FromLevelDb(file->Sync());
-  if (done) done = FromLevelDb(file->Close());
-  return done;
-}
-
 class Checker {
  public:
   Checker(leveldb::Env* env, const std::string& directory, Sync sync)
@@ -199,9 +188,9 @@ class Checker {
     const LogScan scan =
         ScanLog(*bytes, [&](std::string_view edit) { return ReadEdit(edit, &manifest_); });
     const uint64_t synced = notes_.BytesOf(&SyncedNote::manifest, *number);
-    if (scan.good_end < synced) return DamageIn(name, scan, bytes->size(), synced);
+    if (scan.good_end < synced) return DamageIn(name, scan, synced);
     if (scan.good_after) return DamageBefore(name, scan);
-    AddTail(name, scan, bytes->size());
+    AddTail(name, scan);
     if (manifest_.oldest_log == 0 || logs_.contains(manifest_.oldest_log)) return {};
     return Damage(Path(fmt::format("{:06}.log", manifest_.oldest_log)),
                   fmt::format("is missing, which {} names", Path(name)));
@@ -221,14 +210,14 @@ class Checker {
           ScanLog(*bytes, [&](std::string_view batch) { return FollowsOn(batch, &gap); });
       if (gap) return Missing(name, *gap);
       const uint64_t synced = notes_.BytesOf(&SyncedNote::log, number);
-      if (scan.good_end < synced) return DamageIn(name, scan, bytes->size(), synced);
-      const bool newest = number == logs_.rbegin()->first;
-      if (scan.good_after && !(newest && sync_ == Sync::kInterval)) return DamageBefore(name, scan);
+      if (scan.good_end < synced) return DamageIn(name, scan, synced);
+      // Many records may be on their way at once, also in a log that another one has just followed.
+      if (scan.good_after && sync_ != Sync::kInterval) return DamageBefore(name, scan);
       if (torn && scan.records > 0) return DamageBefore(torn_name, *torn);
       if (scan.clean || torn) continue;
       torn = scan;
       torn_name = name;
-      AddTail(name, scan, bytes->size());
+      AddTail(name, scan);
     }
     if (synced_log >= manifest_.oldest_log && synced_log > 0 && !logs_.contains(synced_log)) {
       return Damage(Path(fmt::format("{:06}.log", synced_log)), "is missing");
@@ -251,22 +240,21 @@ class Checker {
     return true;
   }
 
-  void AddTail(const std::string& name, const LogScan& scan, uint64_t size) {
+  void AddTail(const std::string& name, const LogScan& scan) {
     if (scan.clean) return;
     // Where LevelDB takes it for the end, too, it stays: on a full disk there is no room to cut.
     const bool is_end = scan.ends_early && !scan.good_after;
-    check_.tails.push_back({Path(name), scan.good_end, size - scan.good_end, !is_end});
+    check_.tails.push_back({Path(name), scan.good_end, scan.end - scan.good_end, !is_end});
   }
 
   static Error Damage(const std::string& path, const std::string& how) {
     return Error(ErrorCode::kCorruption, fmt::format("{} {}. {}", path, how, kDamageAdvice));
   }
 
-  Error DamageIn(const std::string& name, const LogScan& scan, uint64_t size,
-                 uint64_t synced) const {
+  Error DamageIn(const std::string& name, const LogScan& scan, uint64_t synced) const {
     return Damage(Path(name),
-                  scan.good_end == size
-                      ? fmt::format("ends at byte {}, and had {} bytes", size, synced)
+                  scan.clean
+                      ? fmt::format("ends at byte {}, and had {} bytes", scan.end, synced)
                       : fmt::format("is damaged: from byte {} on it is not what was written, and "
                                     "{} bytes of it were acknowledged",
                                     scan.good_end, synced));
@@ -329,7 +317,9 @@ LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)
     ++scan.records;
     scan.good_end = at;
   }
-  scan.clean = scan.good_end == log.size();
+  // npos + 1 is 0: of nothing but zeros.
+  scan.end = std::max<uint64_t>(scan.good_end, log.find_last_not_of('\0') + 1);
+  scan.clean = scan.good_end == scan.end;
   if (scan.clean) return scan;
   scan.ends_early = EndsEarly(log, at);
   scan.good_after = FindRecordStart(log, std::max<size_t>(at, scan.good_end + 1));
@@ -376,24 +366,6 @@ bool ReadEdit(std::string_view edit, ManifestFacts* facts) {
 
 Result<WalCheck> CheckWriteAheadLogs(leveldb::Env* env, const std::string& directory, Sync sync) {
   return Checker(env, directory, sync).Check();
-}
-
-Status CutTail(leveldb::Env* env, const TornTail& tail) {
-  std::string kept;
-  for (int i = 1; kept.empty() || env->FileExists(kept); ++i) {
-    kept = fmt::format("{}.torn-{}", tail.file, i);
-  }
-  const Result<std::string> bytes = ReadFile(env, tail.file);
-  if (!bytes) return bytes.error();
-  const std::string_view all(*bytes);
-  if (all.size() != tail.begin + tail.bytes) {
-    return Error(ErrorCode::kIo, tail.file + " changed while it was being opened");
-  }
-  const std::string cut = tail.file + ".cut";
-  Status done = WriteFile(env, kept, all.substr(tail.begin));
-  if (done) done = WriteFile(env, cut, all.substr(0, tail.begin));
-  if (done) done = FromLevelDb(env->RenameFile(cut, tail.file));
-  return done;
 }
 
 }  // namespace tallyd

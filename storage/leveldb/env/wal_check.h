@@ -5,8 +5,9 @@
 // What is not whole below that is lost data: opening is refused, naming file and byte. Behind it a
 // crash can leave one record in part, the last of the newest log, which was never acknowledged:
 // such a tail is told of, cut off where LevelDB would stumble over it, and kept beside as
-// NNNNNN.log.torn-N. Refused is also what no crash leaves: records after damage, an older log that
-// does not reach to where the newer begins, a log or a manifest that should be there and is not.
+// NNNNNN.log.torn-N. With Sync::kInterval it can be several records, whole ones among them.
+// Refused is also what no crash leaves: other records after damage, an older log that does not
+// reach to where the newer begins, a log or a manifest that should be there and is not.
 // The check changes nothing; nothing is ever repaired.
 //
 // REQUIRES: nobody else opens the directory.
@@ -26,16 +27,20 @@
 
 #include "config/file/config.h"
 #include "config/values/result.h"
+#include "storage/leveldb/env/torn_tail.h"
 
 namespace tallyd {
 
 // LogScan: LevelDB's log format (its doc/log_format.md), which logs and manifests share, read
 // without trust: which records are whole, where the first bytes are that belong to none, and
-// whether whole records begin after those. LevelDB's own reader answers less: it passes over zeros,
-// and over a file that ends early, without a word.
+// whether whole records begin after those. Zeros up to the end of the file are none of it.
+// LevelDB's own reader answers less: it passes over zeros anywhere, and over a file that ends
+// early, without a word.
 struct LogScan {
   uint64_t records = 0;
-  // Where what is not a whole record begins; the file's size if nothing is.
+  // Behind it only zeros follow, up to the file's end: room that DurableEnv made, as a rule.
+  uint64_t end = 0;
+  // Where what is not a whole record begins; `end` if nothing is.
   uint64_t good_end = 0;
   bool clean = true;
   // The file just ends inside a record, as after a crash; LevelDB takes that for its end.
@@ -65,14 +70,6 @@ inline constexpr std::string_view kDamageAdvice =
     "No data was changed. Restore the directory from a backup, or copy what can still be read of "
     "it with `tallyd salvage`";
 
-// The end of a file that was never acknowledged.
-struct TornTail {
-  std::string file;
-  uint64_t begin = 0;  // Where it starts.
-  uint64_t bytes = 0;
-  bool must_be_cut = false;  // LevelDB does not take it for the end by itself.
-};
-
 struct WalCheck {
   bool exists = false;    // There is a LevelDB, complete or not.
   bool has_data = false;  // Something was committed to it.
@@ -81,9 +78,6 @@ struct WalCheck {
 
 // Of a directory that need not be there. kCorruption says what is damaged.
 Result<WalCheck> CheckWriteAheadLogs(leveldb::Env* env, const std::string& directory, Sync sync);
-
-// At every moment either the whole file or the cut one is there under its name.
-Status CutTail(leveldb::Env* env, const TornTail& tail);
 
 }  // namespace tallyd
 

@@ -135,10 +135,8 @@ Result<Opener::Found> Opener::JudgeLocked() const {
 // What base says decides over the heads: it is asked before any byte of it becomes another.
 Result<std::unique_ptr<leveldb::DB>> Opener::OpenUnchanged(const WalCheck& base,
                                                            OverlayEnv* overlay) const {
-  for (const TornTail& tail : base.tails) {
-    const Status cut = tail.must_be_cut ? CutTail(overlay, tail) : Status();
-    if (!cut) return cut.error();
-  }
+  const Status cut = CutTails(overlay, base.tails);
+  if (!cut) return cut.error();
   leveldb::Options options = CommonOptions();
   options.env = overlay;
   options.filter_policy = filter_.get();
@@ -162,7 +160,7 @@ leveldb::Options Opener::CommonOptions() const {
 }
 
 Status Opener::OpenBase(const WalCheck& checked, OpenedFiles* opened) {
-  Status done = CutTails(checked);
+  Status done = TellAndCutTails(checked);
   if (!done) return done;
   leveldb::Options options = CommonOptions();
   options.write_buffer_size = std::min(head_bytes_.load(), kBaseWriteBuffer);
@@ -299,7 +297,7 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
   bool is_closed = false;
   for (const FoundHead& head : found) {
     if (is_closed && !head.logs.exists) return after_closed(head.number);
-    const Status cut = CutTails(head.logs);
+    const Status cut = TellAndCutTails(head.logs);
     if (!cut) return cut;
     Result<std::shared_ptr<Head>> next = OpenHead(head.number);
     if (!next) return next.error();
@@ -325,7 +323,7 @@ Result<std::shared_ptr<Head>> Opener::OpenHead(uint64_t number) {
   return head;
 }
 
-Status Opener::CutTails(const WalCheck& checked) {
+Status Opener::TellAndCutTails(const WalCheck& checked) {
   for (const TornTail& tail : checked.tails) {
     {
       const std::lock_guard lock(mutex_);
@@ -335,11 +333,8 @@ Status Opener::CutTails(const WalCheck& checked) {
         "store: {} ends in {} bytes from byte {} that are no whole records, as a crash "
         "leaves what was not acknowledged",
         tail.file, tail.bytes, tail.begin);
-    if (!tail.must_be_cut) continue;
-    const Status cut = CutTail(env_, tail);
-    if (!cut) return cut;
   }
-  return {};
+  return CutTails(env_, checked.tails);
 }
 
 std::vector<TornTail> Opener::torn_tails() const {

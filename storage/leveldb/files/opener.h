@@ -92,7 +92,7 @@ class Opener {
   Status OpenHeads(const Found& found, OpenedFiles* opened);
   Result<std::vector<FoundHead>> FindHeads(uint64_t sealed, bool any_use) const;
   Status OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opened);
-  Status CutTails(const WalCheck& checked);
+  Status TellAndCutTails(const WalCheck& checked);
 
   const StorageConfig config_;
   StoreEnv* const env_;

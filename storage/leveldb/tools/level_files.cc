@@ -135,8 +135,8 @@ void ReadLogFile(leveldb::Env* env, const std::string& path, const LevelChangeSi
     if (scan.clean) return;
     Finding damage = FindingOf(path, "its records cannot be read");
     damage.offset = scan.good_end;
+    damage.bytes = scan.good_after.value_or(scan.end) - scan.good_end;
     from = scan.good_after.value_or(bytes.size());
-    damage.bytes = from - scan.good_end;
     findings->push_back(std::move(damage));
   }
 }
@@ -149,11 +149,13 @@ Status ReadOpened(StoreEnv* env, const std::string& directory, Sync sync, LevelR
   const Result<WalCheck> checked = CheckWriteAheadLogs(&overlay, directory, sync);
   if (!checked) return checked.error();
   if (!checked->exists) return Error(ErrorCode::kNotFound, directory + " has no CURRENT");
+  Status done = CutTails(&overlay, checked->tails);
+  if (!done) return done;
   leveldb::Options options;
   options.env = &overlay;
   options.paranoid_checks = true;
   leveldb::DB* opened = nullptr;
-  const Status done = FromLevelDb(leveldb::DB::Open(options, directory, &opened));
+  done = FromLevelDb(leveldb::DB::Open(options, directory, &opened));
   if (!done) return done;
   const std::unique_ptr<leveldb::DB> db(opened);
   overlay.Freeze();

@@ -1,11 +1,14 @@
 #include "storage/leveldb/env/durable_env.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstdarg>
 #include <fstream>
 #include <memory>
+#include <set>
 
 #include "tests/storage/store_fixture.h"
 
@@ -57,6 +60,61 @@ TEST_F(DurableEnvTest, ALogIsSyncedWhenItIsClosed) {
   EXPECT_EQ(std::filesystem::file_size(Path("000002.log")), 1u);
 }
 
+TEST_F(DurableEnvTest, ALogGrowsOnceForManySmallSyncs) {
+  const std::string name = Path("000002.log");
+  auto log = Make(name);
+  std::string written;
+  std::set<uintmax_t> sizes;
+  for (int i = 0; i < 100; ++i) {
+    const std::string some(1000, static_cast<char>('a' + i % 26));
+    written += some;
+    ASSERT_TRUE(log->Append(some).ok());
+    ASSERT_TRUE(log->Sync().ok());
+    std::string bytes;
+    ASSERT_TRUE(leveldb::ReadFileToString(&env_, name, &bytes).ok());
+    sizes.insert(bytes.size());
+    ASSERT_GE(bytes.size(), written.size());
+    ASSERT_EQ(bytes, written + std::string(bytes.size() - written.size(), '\0'));
+  }
+  EXPECT_LT(sizes.size(), 10u);
+  ASSERT_TRUE(log->Close().ok());
+  EXPECT_EQ(std::filesystem::file_size(name), written.size());
+}
+
+TEST_F(DurableEnvTest, OnlySmallSyncsOfLogsMakeRoom) {
+  const auto size_of = [&](const std::string& name, size_t bytes) {
+    const auto file = Make(Path(name));
+    EXPECT_TRUE(file->Append(std::string(bytes, 'x')).ok());
+    EXPECT_TRUE(file->Sync().ok());
+    return std::filesystem::file_size(Path(name));
+  };
+  EXPECT_GT(size_of("000001.log", 1000), 1000u);
+  EXPECT_EQ(size_of("000002.log", 100'000), 100'000u);
+  EXPECT_EQ(size_of("000003.ldb", 1000), 1000u);
+  EXPECT_EQ(size_of("MANIFEST-000001", 1000), 1000u);
+}
+
+TEST_F(DurableEnvTest, WithoutSpaceForRoomALogIsSynced) {
+  const std::string name = Path("000002.log");
+  const auto log = Make(name);
+  ASSERT_TRUE(log->Append(std::string(5000, 'x')).ok());
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit limit { 6000, before.rlim_max };
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const leveldb::Status first = log->Sync();
+  log->Append(std::string(500, 'y')).ok();
+  const leveldb::Status within = log->Sync();
+  log->Append(std::string(1000, 'z')).ok();
+  const leveldb::Status beyond = log->Sync();
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(first.ok()) << first.ToString();
+  EXPECT_TRUE(within.ok()) << within.ToString();
+  EXPECT_FALSE(beyond.ok());
+}
+
 // With sync = interval nothing else would tell of it.
 TEST_F(DurableEnvTest, AFailedCloseFailsTheNextSyncOfALogBesideIt) {
   const std::string here = Path("here");
@@ -80,7 +138,9 @@ TEST_F(DurableEnvTest, AFailedCloseFailsTheNextSyncOfALogBesideIt) {
 
 TEST_F(DurableEnvTest, APartOfAFileIsWrittenOver) {
   const std::string name = Path("f");
-  ASSERT_TRUE(env_.WriteAt(name, 2, "cd", false).ok());
+  std::unique_ptr<PlacesFile> file;
+  ASSERT_TRUE(env_.NewPlacesFile(name, &file).ok());
+  ASSERT_TRUE(file->WriteAt(2, "cd", false).ok());
   EXPECT_EQ(syncs_, 0);
   ASSERT_TRUE(env_.NewPlacesFile(name, &file).ok());
   ASSERT_TRUE(file->WriteAt(0, "abX", true).ok());

@@ -126,14 +126,42 @@ TEST_F(LogScanTest, AFlippedBitIsDamageWithWholeRecordsAfterIt) {
   }
 }
 
-TEST_F(LogScanTest, ZerosAreNoRecordsAndNoEnd) {
-  Write(10);
-  const LogScan scan = Scan(log_ + std::string(500, '\0'));
-  EXPECT_FALSE(scan.clean);
-  EXPECT_FALSE(scan.ends_early);
-  EXPECT_EQ(scan.good_end, ends_[0]);
+TEST_F(LogScanTest, ZerosUpToTheEndAreRoomAndOthersAreDamage) {
+  for (const size_t size : {10u, 40'000u}) Write(size);
+  const std::string zeros(100'000, '\0');
+  const LogScan scan = Scan(log_ + zeros);
+  EXPECT_TRUE(scan.clean);
+  EXPECT_EQ(scan.records, 2u);
+  EXPECT_EQ(scan.good_end, log_.size());
+  EXPECT_EQ(scan.end, log_.size());
+  const LogScan empty = Scan(zeros);
+  EXPECT_TRUE(empty.clean);
+  EXPECT_EQ(empty.end, 0u);
   const LogScan between = Scan(log_ + std::string(500, '\0') + log_);
+  EXPECT_FALSE(between.clean);
+  EXPECT_EQ(between.good_end, log_.size());
   EXPECT_EQ(between.good_after, log_.size() + 500);
+}
+
+// As a power cut may leave it: sectors of the last record reached the disk in any order.
+TEST_F(LogScanTest, ARecordWithHolesInRoomIsATailWithoutTheZerosBehindIt) {
+  Write(10);
+  Write(100'000);
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::string torn = log_ + std::string(random() % 50'000, '\0');
+    for (size_t at = ends_[0]; at < log_.size(); at = (at / 512 + 1) * 512) {
+      const size_t end = std::min((at / 512 + 1) * 512, log_.size());
+      if (random() % 100 < static_cast<size_t>(round % 101)) std::fill_n(&torn[at], end - at, '\0');
+    }
+    const LogScan scan = Scan(torn);
+    ASSERT_EQ(scan.end, torn.find_last_not_of('\0') + 1);
+    const bool whole = torn.starts_with(log_);
+    ASSERT_EQ(scan.records, whole ? 2u : 1u);
+    ASSERT_EQ(scan.good_end, ends_[whole ? 1 : 0]);
+    ASSERT_EQ(scan.clean, scan.end == scan.good_end);
+    ASSERT_FALSE(scan.good_after);
+  }
 }
 
 TEST_F(LogScanTest, ARecordThatCannotBeIsDamage) {

@@ -1,10 +1,12 @@
 #include "storage/leveldb/env/wal_check.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "storage/leveldb/env/marked_env.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -74,13 +76,35 @@ class WalCheckTest : public ::testing::Test, public StoreHarness {
     ASSERT_EQ(tails.size(), 1u);
     EXPECT_EQ(tails[0], std::pair(std::string(log_), bytes));
   }
+  // Events with texts of these sizes, of which no fsync is waited for.
+  void WriteUnsynced(const std::vector<size_t>& sizes) {
+    config().sync = Sync::kInterval;
+    config().sync_interval_us = 3'600'000'000;
+    Reopen();
+    log_ = Log();
+    synced_ = fs::file_size(log_);
+    for (const size_t size : sizes) {
+      const std::string row = "later" + std::to_string(fs::file_size(log_));
+      ASSERT_TRUE(Write("H", row, 1, {{"A", "x", Value::String(std::string(size, 't'))}}));
+    }
+    unsynced_ = Load(log_);
+    ASSERT_GT(unsynced_.size(), synced_);
+  }
+  // The log is then `bytes`, and what was noted as synced is as it was before it was closed.
+  void LosePowerWith(const std::string& bytes) {
+    const std::string notes = Load(config_path() + "/SYNCED");
+    Close();
+    Store(bytes);
+    std::ofstream(config_path() + "/SYNCED", std::ios::binary | std::ios::trunc) << notes;
+  }
   std::string Damaged() const { return damaged_; }
   void Damage(std::string bytes) {
     damaged_ = std::move(bytes);
     Store(damaged_);
   }
 
-  std::string log_, bytes_, damaged_;
+  std::string log_, bytes_, damaged_, unsynced_;
+  uintmax_t synced_ = 0;
 };
 
 TEST_F(WalCheckTest, ACurrentThatNamesNoManifestIsNamed) {
@@ -126,28 +150,78 @@ TEST_F(WalCheckTest, GarbageAtTheEndIsCutOffAndKept) {
   ExpectTold(garbage.size());
 }
 
-TEST_F(WalCheckTest, ZerosAfterTheEndAreCutOff) {
+TEST_F(WalCheckTest, ZerosAfterTheEndAreRoom) {
   Store(bytes_ + std::string(100'000, '\0'));
   Reopen();
   EXPECT_EQ(Read("H").size(), size_t{kWrites});
-  EXPECT_EQ(TornFiles().size(), 1u);
-  ExpectTold(100'000);
+  EXPECT_TRUE(TornFiles().empty());
+  EXPECT_TRUE(CutTails().empty());
+}
+
+TEST_F(WalCheckTest, GarbageBeforeRoomIsCutOffAndKeptWithoutTheRoom) {
+  std::string garbage = bytes_.substr(LastRecord());
+  garbage[10] ^= 1;
+  Store(bytes_ + garbage + std::string(100'000, '\0'));
+  Reopen();
+  EXPECT_EQ(Read("H").size(), size_t{kWrites});
+  ASSERT_EQ(TornFiles().size(), 1u);
+  EXPECT_EQ(Load(TornFiles()[0]), garbage);
+  ExpectTold(garbage.size());
+}
+
+// Room is no place to lose what was synced in.
+TEST_F(WalCheckTest, ALogOfWhichTheEndIsZerosIsRefused) {
+  for (const size_t left : {size_t{0}, LastRecord(), bytes_.size() - 1000}) {
+    Damage(bytes_.substr(0, left) + std::string(bytes_.size() - left + 5000, '\0'));
+    ExpectRefused();
+  }
+}
+
+TEST_F(WalCheckTest, AKilledProcessLeavesRoomThatIsNoTail) {
+  Reopen();
+  ASSERT_TRUE(Write("H", "later", 1, {{"A", "x", Value::Int(1)}}));
+  log_ = Log();
+  const std::string live = Load(log_);
+  ASSERT_TRUE(live.ends_with(std::string(1000, '\0')));
+  const std::string notes = Load(config_path() + "/SYNCED");
+  Close();
+  EXPECT_LT(fs::file_size(log_), live.size());
+  Store(live);
+  std::ofstream(config_path() + "/SYNCED", std::ios::binary | std::ios::trunc) << notes;
+  Reopen();
+  EXPECT_EQ(Read("H").size(), size_t{kWrites + 1});
+  EXPECT_TRUE(CutTails().empty());
 }
 
 TEST_F(WalCheckTest, AWholeRecordThatWasNotSyncedIsKept) {
-  config().sync = Sync::kInterval;
-  config().sync_interval_us = 3'600'000'000;
+  WriteUnsynced({100});
+  LosePowerWith(unsynced_.substr(0, unsynced_.size() - 1));
   Reopen();
-  const std::string log = Log();
-  const auto synced = fs::file_size(log);
-  ASSERT_TRUE(Write("H", "later", 1, {{"A", "x", Value::Int(1)}}));
-  const std::string bytes = Load(log);
-  ASSERT_GT(bytes.size(), synced);
-  const std::string notes = Load(config_path() + "/SYNCED");
-  Close();  // Which syncs.
-  log_ = log;
-  Store(bytes.substr(0, bytes.size() - 1));
-  std::ofstream(config_path() + "/SYNCED", std::ios::binary | std::ios::trunc) << notes;
+  EXPECT_EQ(Read("H").size(), size_t{kWrites});
+  EXPECT_EQ(CutTails().size(), 1u);
+}
+
+// Its first part is whole, and LevelDB would call what follows an error.
+TEST_F(WalCheckTest, ARecordOfManyBlocksWithoutItsEndIsCutOffBeforeRoom) {
+  WriteUnsynced({100'000});
+  const size_t block = 32'768;
+  std::string torn = unsynced_.substr(0, (synced_ / block + 2) * block);
+  ASSERT_LT(torn.size(), unsynced_.size());
+  torn.resize(unsynced_.size() + 50'000);
+  LosePowerWith(torn);
+  Reopen();
+  EXPECT_EQ(Read("H").size(), size_t{kWrites});
+  EXPECT_EQ(TornFiles().size(), 1u);
+}
+
+// With an interval the records of a while may be on their way, also when a log has just been made.
+TEST_F(WalCheckTest, AHoleBeforeAWholeUnsyncedRecordIsATailAlsoWhereAnEmptyLogFollows) {
+  WriteUnsynced({1000, 1000});
+  std::string torn = unsynced_;
+  torn.replace(synced_, 512, 512, '\0');
+  LosePowerWith(torn);
+  const uint64_t number = *LogNumber(fs::path(log_).filename().string());
+  std::ofstream(config_path() + "/" + fmt::format("{:06}.log", number + 1)).flush();
   Reopen();
   EXPECT_EQ(Read("H").size(), size_t{kWrites});
   EXPECT_EQ(CutTails().size(), 1u);

@@ -92,6 +92,22 @@ TEST_F(LevelFilesTest, ADamagedRecordOfALogHidesNoLaterOne) {
   EXPECT_EQ(level.records.at("k4"), "new");
 }
 
+// As a kill in the midst of a write leaves it.
+TEST_F(LevelFilesTest, ATornRecordBeforeRoomHidesNothing) {
+  leveldb::Options options;
+  options.env = &env_;
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(options, path_, &opened).ok());
+  ASSERT_TRUE(opened->Put({}, "k5", std::string(100'000, 'x')).ok());
+  delete opened;
+  std::filesystem::resize_file(FileOf(".log"), 32'768);
+  std::filesystem::resize_file(FileOf(".log"), 200'000);
+  const LevelRecords level = Read();
+  EXPECT_TRUE(level.whole);
+  EXPECT_EQ(level.records, kAll);
+  EXPECT_TRUE(findings_.empty());
+}
+
 // Records come back from their file as they were written, or the file is refused.
 using RecordList = std::vector<std::pair<std::string, std::string>>;
 
