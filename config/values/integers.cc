@@ -4,9 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "config/values/avx2.h"
 
 namespace tallyd {
 namespace {
@@ -54,15 +52,13 @@ bool PlainlyAscend(const int64_t* at, size_t count) {
   return ascend;
 }
 
-#if defined(__x86_64__)
-
-#define TALLYD_AVX2 __attribute__((target("avx2")))
+#if TALLYD_HAS_X86
 
 // Fewer are not worth the set-up.
 constexpr size_t kLanes = 4;
 constexpr size_t kWorthIt = 4 * kLanes;
 
-bool HasAvx2(size_t count) { return count >= kWorthIt && __builtin_cpu_supports("avx2") != 0; }
+bool GoesWide(size_t count) { return count >= kWorthIt && HasAvx2(); }
 
 TALLYD_AVX2 inline __m256i Load(const int64_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
@@ -222,13 +218,11 @@ TALLYD_AVX2 void FillMuch(int64_t* at, size_t count, uint64_t first, uint64_t st
   }
 }
 
-#undef TALLYD_AVX2
-
 #else
 
 constexpr size_t kLanes = 1;
 constexpr size_t kSummedAtOnce = 1;
-constexpr bool HasAvx2(size_t) { return false; }
+constexpr bool GoesWide(size_t) { return false; }
 Int128 WideSum(const int64_t* at, size_t count) { return PlainSum(at, count); }
 void WidenMuch(const int64_t* at, size_t count, Extremes* of) { Widen(at, count, of); }
 void SumEachWide(const int64_t*, std::span<const uint32_t>, int64_t*) {}
@@ -245,7 +239,7 @@ void FillMuch(int64_t*, size_t, uint64_t, uint64_t) {}
 
 template <bool kGreatest>
 void BestOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts, int64_t* to) {
-  if (HasAvx2(numbers.size())) return BestOfEachWide<kGreatest>(numbers.data(), counts, to);
+  if (GoesWide(numbers.size())) return BestOfEachWide<kGreatest>(numbers.data(), counts, to);
   const int64_t* at = numbers.data();
   for (const uint32_t count : counts) {
     *to++ = PlainBest<kGreatest>(at, count);
@@ -258,7 +252,7 @@ void BestOfEach(std::span<const int64_t> numbers, std::span<const uint32_t> coun
 Int128 SumOf(std::span<const int64_t> numbers) {
   Int128 sum = 0;
   size_t done = 0;
-  while (HasAvx2(numbers.size() - done)) {
+  while (GoesWide(numbers.size() - done)) {
     const size_t count = std::min(numbers.size() - done, kSummedAtOnce) / kLanes * kLanes;
     sum += WideSum(numbers.data() + done, count);
     done += count;
@@ -269,7 +263,7 @@ Int128 SumOf(std::span<const int64_t> numbers) {
 Extremes ExtremesOf(std::span<const int64_t> numbers) {
   Extremes of{kMost, kLeast};
   size_t done = 0;
-  if (HasAvx2(numbers.size())) {
+  if (GoesWide(numbers.size())) {
     done = numbers.size() / kLanes * kLanes;
     WidenMuch(numbers.data(), done, &of);
   }
@@ -278,7 +272,7 @@ Extremes ExtremesOf(std::span<const int64_t> numbers) {
 }
 
 void SumEach(std::span<const int64_t> numbers, std::span<const uint32_t> counts, int64_t* sums) {
-  if (HasAvx2(numbers.size())) return SumEachWide(numbers.data(), counts, sums);
+  if (GoesWide(numbers.size())) return SumEachWide(numbers.data(), counts, sums);
   const int64_t* at = numbers.data();
   for (const uint32_t count : counts) {
     *sums++ = std::accumulate(at, at + count, int64_t{0});
@@ -301,7 +295,7 @@ bool LieWithin(std::span<const int64_t> numbers, int64_t least, int64_t most) {
   const uint64_t width = static_cast<uint64_t>(most) - lowest;
   uint64_t without = 0;
   size_t done = 0;
-  if (HasAvx2(numbers.size())) {
+  if (GoesWide(numbers.size())) {
     done = numbers.size() / kLanes * kLanes;
     without = WithoutMuch(numbers.data(), done, lowest, width);
   }
@@ -311,7 +305,7 @@ bool LieWithin(std::span<const int64_t> numbers, int64_t least, int64_t most) {
 
 bool Ascend(std::span<const int64_t> numbers) {
   size_t done = 0;
-  if (HasAvx2(numbers.size())) {
+  if (GoesWide(numbers.size())) {
     done = (numbers.size() - 1) / kLanes * kLanes;
     if (!AscendMuch(numbers.data(), done)) return false;
   }
@@ -322,7 +316,7 @@ void FillEvenly(std::span<int64_t> numbers, int64_t first, int64_t step) {
   const auto from = static_cast<uint64_t>(first);
   const auto by = static_cast<uint64_t>(step);
   size_t done = 0;
-  if (HasAvx2(numbers.size())) {
+  if (GoesWide(numbers.size())) {
     done = numbers.size() / kLanes * kLanes;
     FillMuch(numbers.data(), done, from, by);
   }
@@ -331,7 +325,7 @@ void FillEvenly(std::span<int64_t> numbers, int64_t first, int64_t step) {
 
 void MultiplyAll(std::span<int64_t> numbers, int64_t factor) {
   size_t done = 0;
-  if (HasAvx2(numbers.size())) {
+  if (GoesWide(numbers.size())) {
     done = numbers.size() / kLanes * kLanes;
     MultiplyMuch(numbers.data(), done, factor);
   }
