@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <limits>
-#include <utility>
+#include <string_view>
 
 #include "storage/blocks/int_format.h"
+#include "storage/blocks/int_unpack.h"
 
 namespace tallyd {
 namespace {
@@ -16,91 +15,8 @@ using enum IntOrder;
 
 constexpr size_t kGroup = kIntGroup;
 constexpr size_t kMaxPackedBytes = kGroup * sizeof(uint64_t);
-constexpr size_t kReadBeyond = sizeof(uint64_t) + 1;
 
 uint64_t Unsigned(int64_t v) { return static_cast<uint64_t>(v); }
-
-uint64_t LoadWord(const char* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof word);
-  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-  return word;
-}
-
-// Eight integers of any width take whole bytes, so that all offsets and shifts but that of the
-// eight are known when this is compiled.
-constexpr size_t kUnpackedAtOnce = 8;
-constexpr unsigned kMaxWidthInWord = 56;  // And up to seven bits before it.
-
-// What is unpacked is the least of the group and so much more.
-template <unsigned kWidth, size_t kPlace>
-uint64_t More(const char* packed, uint64_t word) {
-  constexpr uint64_t kMask = (uint64_t{1} << kWidth) - 1;
-  if constexpr (kWidth <= 8) {
-    return word >> kPlace * kWidth & kMask;
-  } else {
-    return LoadWord(packed + kPlace * kWidth / 8) >> kPlace * kWidth % 8 & kMask;
-  }
-}
-
-template <unsigned kWidth, bool kSums, size_t... kPlaces>
-void UnpackEight(const char* packed, uint64_t base, uint64_t* last, int64_t* to,
-                 std::index_sequence<kPlaces...>) {
-  const uint64_t word = kWidth <= 8 ? LoadWord(packed) : 0;
-  if constexpr (kSums) {
-    uint64_t sum = *last;
-    ((to[kPlaces] = static_cast<int64_t>(sum += base + More<kWidth, kPlaces>(packed, word))), ...);
-    *last = sum;
-  } else {
-    ((to[kPlaces] = static_cast<int64_t>(base + More<kWidth, kPlaces>(packed, word))), ...);
-  }
-}
-
-template <unsigned kWidth, bool kSums>
-void UnpackGroup(const char* packed, uint64_t base, uint64_t* last, int64_t* to) {
-  for (size_t i = 0; i < kGroup; i += kUnpackedAtOnce, packed += kWidth) {
-    UnpackEight<kWidth, kSums>(packed, base, last, to + i,
-                               std::make_index_sequence<kUnpackedAtOnce>());
-  }
-}
-
-template <bool kSums, size_t... kWidths>
-constexpr auto UnpackersOf(std::index_sequence<kWidths...>) {
-  return std::array{&UnpackGroup<static_cast<unsigned>(kWidths), kSums>...};
-}
-// Of whole groups, by width. The second ones add each integer to *last, and give what that makes.
-constexpr auto kUnpackers = UnpackersOf<false>(std::make_index_sequence<kMaxWidthInWord + 1>());
-constexpr auto kSummingUnpackers =
-    UnpackersOf<true>(std::make_index_sequence<kMaxWidthInWord + 1>());
-
-// REQUIRES: kReadBeyond readable bytes after the packed ones.
-void Unpack(const char* packed, unsigned width, uint64_t base, std::span<int64_t> group) {
-  if (width == 0) {
-    std::fill(group.begin(), group.end(), static_cast<int64_t>(base));
-    return;
-  }
-  if (group.size() == kGroup && width <= kMaxWidthInWord) {
-    kUnpackers[width](packed, base, nullptr, group.data());
-    return;
-  }
-  const uint64_t mask = width == kMaxIntWidth ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
-  size_t bit = 0;
-  if (width <= kMaxWidthInWord) {
-    for (int64_t& value : group) {
-      value = static_cast<int64_t>(base + (LoadWord(packed + bit / 8) >> (bit % 8) & mask));
-      bit += width;
-    }
-    return;
-  }
-  for (int64_t& value : group) {
-    const char* from = packed + bit / 8;
-    const unsigned shift = bit % 8;
-    uint64_t v = LoadWord(from) >> shift;
-    if (shift > 0) v |= static_cast<uint64_t>(static_cast<uint8_t>(from[8])) << (64 - shift);
-    value = static_cast<int64_t>(base + (v & mask));
-    bit += width;
-  }
-}
 
 // Where the integers of a stream stand: the last one, and its difference to the one before.
 struct Position {
@@ -228,17 +144,18 @@ bool ReadGroup(ByteReader* in, IntOrder order, Position* at, std::span<int64_t> 
   if (hull != nullptr) WidenHull(head, order, *at, hull);
   std::string_view packed;
   if (!in->GetBytes((group.size() * head.width + 7) / 8, &packed)) return false;
-  std::array<char, kMaxPackedBytes + kReadBeyond> padded;
-  if (in->left() < kReadBeyond) {
+  std::array<char, kMaxPackedBytes + kUnpackReadsBeyond> padded;
+  if (in->left() < kUnpackReadsBeyond) {
     std::fill(std::copy(packed.begin(), packed.end(), padded.begin()), padded.end(), '\0');
     packed = {padded.data(), packed.size()};
   }
-  const bool sums = order == kDelta && head.outliers == 0 && head.width <= kMaxWidthInWord;
-  if (sums && group.size() == kGroup) {
-    kSummingUnpackers[head.width](packed.data(), head.base, &at->last, group.data());
+  const PackedInts ints{packed.data(), head.width, head.base};
+  if (order == kDelta && head.outliers == 0 && head.width <= kMaxSummedWidth &&
+      group.size() == kGroup) {
+    UnpackSums(ints, &at->last, group.data());
     return true;
   }
-  Unpack(packed.data(), head.width, head.base, group);
+  UnpackInts(ints, group);
   for (size_t i = 0; i < head.outliers; ++i) {
     group[head.places[i]] = static_cast<int64_t>(head.values[i]);
   }
