@@ -163,6 +163,19 @@ bool ReadGroup(ByteReader* in, IntOrder order, Position* at, std::span<int64_t> 
   return true;
 }
 
+// Behind a group that is nothing but its head, which `from` begins with: how many of the next whole
+// groups are the same, `most` at most. Regular times and equal numbers are mostly such.
+size_t SkipSame(std::string_view from, size_t most, ByteReader* in) {
+  const std::string_view rest = in->rest();
+  const std::string_view head = from.substr(0, from.size() - rest.size());
+  size_t same = 0;
+  size_t at = 0;
+  for (; same < most && rest.substr(at).starts_with(head); ++same) at += head.size();
+  std::string_view skipped;
+  in->GetBytes(at, &skipped);
+  return same;
+}
+
 // Appends integers to stretches; false once they are too many to be worth it.
 class StretchBuilder {
  public:
@@ -231,11 +244,17 @@ bool ReadEvenInts(ByteReader* in, size_t count, std::vector<EvenInts>* stretches
   StretchBuilder builder(stretches);
   uint64_t delta = 0;
   GroupHead head;
-  for (size_t begin = 0; begin < count; begin += kGroup) {
+  for (size_t begin = 0; begin < count;) {
     const size_t of_group = std::min(kGroup, count - begin);
+    const std::string_view from = ahead.rest();
     if (!head.Read(&ahead, of_group) || head.width != 0) return false;
     if (order == kDeltaOfDelta && head.base != 0) return false;
     if (!AddStretches(head, order, of_group, &delta, &builder)) return false;
+    begin += of_group;
+    if (head.outliers > 0) continue;
+    const size_t same = kGroup * SkipSame(from, (count - begin) / kGroup, &ahead);
+    if (!builder.Add(delta, static_cast<uint32_t>(same))) return false;
+    begin += same;
   }
   *in = ahead;
   return true;
@@ -252,14 +271,18 @@ bool ReadEqualInts(ByteReader* in, size_t count, size_t most, std::vector<EqualI
   };
   Position at;
   std::array<int64_t, kGroup> group;
-  for (size_t begin = 0; begin < count; begin += kGroup) {
+  for (size_t begin = 0; begin < count;) {
     const size_t of_group = std::min(kGroup, count - begin);
+    const std::string_view from = ahead.rest();
     ByteReader behind_head = ahead;
     GroupHead head;
     if (!head.Read(&behind_head, of_group)) return false;
+    begin += of_group;
     if (order == kPlain && head.width == 0 && head.outliers == 0) {
-      add(static_cast<int64_t>(head.base), of_group);
       ahead = behind_head;
+      const size_t same = kGroup * SkipSame(from, (count - begin) / kGroup, &ahead);
+      add(static_cast<int64_t>(head.base), of_group + same);
+      begin += same;
     } else {
       if (!ReadGroup(&ahead, order, &at, std::span(group).first(of_group), nullptr)) return false;
       for (size_t i = 0; i < of_group; ++i) add(group[i], 1);
