@@ -22,6 +22,12 @@ const Value* Find(std::span<const EventField> event, uint32_t field) {
   return nullptr;
 }
 
+Error TooManySlots() {
+  return Error(ErrorCode::kUnprocessable,
+               "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
+               "fewer fields or fewer groups");
+}
+
 // Of each text its place among all of them in order.
 std::vector<uint32_t> RanksOf(std::span<const std::string* const> texts) {
   std::vector<uint32_t> order(texts.size());
@@ -64,6 +70,12 @@ size_t CountBelow(const EntryTimes& times, size_t begin, TimeUs limit, size_t gu
     }
   }
   return from;
+}
+
+// How many of the times each step has that begins and ends among them; 0: not all as many.
+size_t EvenlyInEach(const EntryTimes& times, int64_t step_us) {
+  const bool are_even = times.are_even() && times.step() > 0 && step_us % times.step() == 0;
+  return are_even ? static_cast<size_t>(step_us / times.step()) : 0;
 }
 
 // How many, from the one at `begin` on, are in [from, from + width), which that one is.
@@ -124,20 +136,19 @@ uint32_t Downsampler::GroupOf(const std::string& text, std::span<const Value> va
   return group;
 }
 
-Result<size_t> Downsampler::SlotOf(const Slot& slot) {
-  if (IsNextSlot(slot)) return last_slot_;
+// Makes the slot last_slot_, a new one if need be. False: there is no room for one more.
+bool Downsampler::FindSlot(const Slot& slot) {
+  if (IsNextSlot(slot)) return true;
   uint32_t* const known = slot_index_.Find(slot.group, slot.step);
-  if (*known != StepIndex::kNone) return last_slot_ = *known;
-  if (slots_.size() >= most_slots_) {
-    return Error(
-        ErrorCode::kUnprocessable,
-        "too many steps, groups and fields at once; ask for a shorter time, a longer step, "
-        "fewer fields or fewer groups");
+  if (*known != StepIndex::kNone) {
+    last_slot_ = *known;
+    return true;
   }
+  if (slots_.size() >= most_slots_) return false;
   last_slot_ = slots_.size();
   *known = static_cast<uint32_t>(last_slot_);
   slots_.push_back(slot);
-  return last_slot_;
+  return true;
 }
 
 size_t Downsampler::MostSlots() const {
@@ -166,9 +177,8 @@ Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
     const int index = field.field < field_index_.size() ? field_index_[field.field] : -1;
     if (index < 0 || field.value.is_null()) continue;
     if (!slot) {
-      const Result<size_t> found = SlotOf({time / spec_.step_us, GroupOf(event)});
-      if (!found) return found.error();
-      slot = *found;
+      if (!FindSlot({time / spec_.step_us, GroupOf(event)})) return TooManySlots();
+      slot = last_slot_;
       GrowAccumulators();
     }
     accumulators_.Add(*slot * spec_.fields.size() + static_cast<size_t>(index), time, field.value);
@@ -184,6 +194,7 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t fiel
   const bool ascends = column.times_ascend || times.Ascend();
   run_steps_.indexes.clear();
   run_steps_.counts.clear();
+  const size_t each = ascends ? EvenlyInEach(times, spec_.step_us) : 0;
   int64_t step = 0;
   TimeUs from = std::numeric_limits<TimeUs>::min();
   size_t count = 0;
@@ -196,12 +207,11 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t fiel
     from = step * spec_.step_us;
     count = ascends ? CountBelow(times, begin, from + spec_.step_us, count)
                     : CountWithin(times, begin, from, spec_.step_us);
-    if (!IsNextSlot({step, group})) {
-      const Result<size_t> slot = SlotOf({step, group});
-      if (!slot) return slot.error();
+    if (!AddStep({step, group}, index, count)) return TooManySlots();
+    for (; each > 0 && times.size() - begin - count >= each; count += each) {
+      if (!AddStep({++step, group}, index, each)) return TooManySlots();
     }
-    run_steps_.indexes.push_back(last_slot_ * spec_.fields.size() + index);
-    run_steps_.counts.push_back(static_cast<uint32_t>(count));
+    from = step * spec_.step_us;
   }
   GrowAccumulators();
   accumulators_.AddRun(run_steps_, times, ascends, *column.data, column.begin);
@@ -218,9 +228,8 @@ Status Downsampler::Absorb(const Downsampler& later) {
   std::vector<size_t> slots;
   slots.reserve(later.slots_.size());
   for (const Slot& slot : later.slots_) {
-    const Result<size_t> found = SlotOf({slot.step, groups[slot.group]});
-    if (!found) return found.error();
-    slots.push_back(*found);
+    if (!FindSlot({slot.step, groups[slot.group]})) return TooManySlots();
+    slots.push_back(last_slot_);
   }
   GrowAccumulators();
   const size_t fields = spec_.fields.size();

@@ -101,7 +101,14 @@ class Downsampler final : public EventStream {
     ++last_slot_;
     return true;
   }
-  Result<size_t> SlotOf(const Slot& slot);
+  bool FindSlot(const Slot& slot);
+  // Appends a step, and how many values of the run it takes, to run_steps_. False: no room for it.
+  bool AddStep(const Slot& slot, size_t index, size_t count) {
+    if (!IsNextSlot(slot) && !FindSlot(slot)) return false;
+    run_steps_.indexes.push_back(last_slot_ * spec_.fields.size() + index);
+    run_steps_.counts.push_back(static_cast<uint32_t>(count));
+    return true;
+  }
   size_t MostSlots() const;
   void GrowAccumulators();
   Status CheckSamples() const;

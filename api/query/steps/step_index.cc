@@ -9,26 +9,12 @@ namespace {
 constexpr uint64_t kLeastRoom = 64;
 constexpr uint64_t kRoomPerStep = 4;
 
-// How far the later one is behind the other, whatever they are.
-uint64_t Apart(int64_t earlier, int64_t later) {
-  return static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier);
-}
-
 }  // namespace
 
-uint32_t* StepIndex::Find(uint32_t group, int64_t step) {
+uint32_t* StepIndex::FindAnywhere(uint32_t group, int64_t step) {
   if (group >= groups_.size()) groups_.resize(group + 1);
-  Group& of_group = groups_[group];
-  if (!MakeRoom(step, &of_group)) return &strays_.try_emplace({group, step}, kNone).first->second;
-  uint32_t& number = of_group.numbers[Apart(of_group.first, step)];
-  if (number != kNone) return &number;
-  // It may have come when the list did not reach so far.
-  if (!strays_.empty()) {
-    const auto stray = strays_.find({group, step});
-    if (stray != strays_.end()) return &stray->second;
-  }
-  ++of_group.found;
-  return &number;
+  if (MakeRoom(step, &groups_[group])) return FindInList(group, step);
+  return &strays_.try_emplace({group, step}, kNone).first->second;
 }
 
 void StepIndex::Clear() {

@@ -24,7 +24,10 @@ class StepIndex {
 
   // The step's number, to be set where it is kNone. Until the next call. Groups are numbered from 0
   // on; their numbers are dense.
-  uint32_t* Find(uint32_t group, int64_t step);
+  uint32_t* Find(uint32_t group, int64_t step) {
+    uint32_t* const listed = group < groups_.size() ? FindInList(group, step) : nullptr;
+    return listed != nullptr ? listed : FindAnywhere(group, step);
+  }
   void Clear();
 
  private:
@@ -41,6 +44,26 @@ class StepIndex {
     }
   };
 
+  // How far the later one is behind the other, whatever they are.
+  static uint64_t Apart(int64_t earlier, int64_t later) {
+    return static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier);
+  }
+  // Null where the group's list does not have the step.
+  uint32_t* FindInList(uint32_t group, int64_t step) {
+    Group& of_group = groups_[group];
+    const uint64_t place = Apart(of_group.first, step);
+    if (place >= of_group.numbers.size()) return nullptr;
+    uint32_t& number = of_group.numbers[place];
+    if (number != kNone) return &number;
+    // It may have come when the list did not reach so far.
+    if (!strays_.empty()) {
+      const auto stray = strays_.find({group, step});
+      if (stray != strays_.end()) return &stray->second;
+    }
+    ++of_group.found;
+    return &number;
+  }
+  uint32_t* FindAnywhere(uint32_t group, int64_t step);
   static bool MakeRoom(int64_t step, Group* group);
 
   std::vector<Group> groups_;

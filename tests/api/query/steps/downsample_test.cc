@@ -173,9 +173,11 @@ std::vector<TimeUs> AnyTimes(std::mt19937* random) {
   return times;
 }
 
-// Those of a clock that ticks, told as such: forwards mostly.
-EntryTimes EvenTimes(std::mt19937* random) {
-  const auto step = static_cast<int64_t>((*random)() % 3000) - ((*random)() % 4 == 0 ? 3000 : 0);
+// Those of a clock that ticks, told as such: forwards mostly, and often as many times a step.
+EntryTimes EvenTimes(int64_t step_us, std::mt19937* random) {
+  auto step = static_cast<int64_t>((*random)() % 3000) - ((*random)() % 4 == 0 ? 3000 : 0);
+  const auto each = static_cast<int64_t>(1 + (*random)() % 20);
+  if (step_us % each == 0) step = step_us / each;
   return {static_cast<TimeUs>(400'000 + (*random)() % 10'000), step, 1 + (*random)() % 100};
 }
 
@@ -183,7 +185,7 @@ TEST(DownsamplerTest, RunsGiveTheStepsThatTheirEventsGive) {
   std::mt19937 random(17);
   for (int round = 0; round < 300; ++round) {
     DownsampleSpec spec;
-    spec.step_us = static_cast<int64_t>(1 + random() % 5000);
+    spec.step_us = static_cast<int64_t>(1 + random() % 5000) * (random() % 2 == 0 ? 1 : 12);
     spec.aggregations = {Aggregation::kAvg, Aggregation::kMin, Aggregation::kMax, Aggregation::kSum,
                          Aggregation::kCount};
     if (random() % 2 == 0) spec.aggregations.push_back(Aggregation::kLast);
@@ -197,7 +199,8 @@ TEST(DownsamplerTest, RunsGiveTheStepsThatTheirEventsGive) {
     for (auto runs = 1 + random() % 6; runs > 0; --runs) {
       const std::string name(1, static_cast<char>('a' + random() % 3));
       const std::vector<TimeUs> any = AnyTimes(&random);
-      const EntryTimes times = random() % 2 == 0 ? EvenTimes(&random) : EntryTimes(any);
+      const EntryTimes times =
+          random() % 2 == 0 ? EvenTimes(spec.step_us, &random) : EntryTimes(any);
       ColumnData data;
       data.kind = ColumnData::Kind::kDecimal;
       data.scale = 2;
