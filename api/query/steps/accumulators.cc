@@ -212,19 +212,20 @@ void Accumulators::AddSums(const RunSteps& steps, std::span<const int64_t> numbe
   }
   const bool are_decimals = data.kind == ColumnData::Kind::kDecimal;
   const int64_t units = are_decimals ? kPowersOfTen[kSumScale - data.scale] : 1;
+  Int128 Sum::*const total = are_decimals ? &Sum::decimals : &Sum::integers;
   const auto add = [&](size_t step, Int128 added) {
     Sum& sum = sums_[steps.indexes[step]];
     sum.numbers += steps.counts[step];
     sum.has_float |= are_decimals;
-    (are_decimals ? sum.decimals : sum.integers) += added;
+    sum.*total += added;
   };
+  if (are_small) {
+    for (size_t i = 0; i < small.size(); ++i) add(i, Int128{small[i]} * units);  // One instruction.
+    return;
+  }
   size_t at = 0;
   for (size_t i = 0; i < steps.counts.size(); at += steps.counts[i++]) {
-    if (are_small) {
-      add(i, Int128{small[i]} * units);  // One instruction.
-    } else {
-      add(i, SumOf(numbers.subspan(at, steps.counts[i])) * units);
-    }
+    add(i, SumOf(numbers.subspan(at, steps.counts[i])) * units);
   }
 }
 
