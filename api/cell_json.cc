@@ -93,7 +93,7 @@ void AppendJsonValue(const Value& value, std::string* out) {
   }
 }
 
-void AppendJsonTime(TimeUs t, std::string* out) { AppendTime(t, TimeUnit::kMilliseconds, out); }
+void AppendJsonTime(TimeUs t, std::string* out) { AppendTime(t, kAnswerTimeUnit, out); }
 
 std::string EncodeBase64(std::string_view bytes) {
   std::string out;

@@ -19,7 +19,8 @@ void AppendJsonString(std::string_view text, std::string* out);
 void AppendJsonName(std::string_view name, std::string* out);
 // Bytes become {"base64": "..."}, null is null.
 void AppendJsonValue(const Value& value, std::string* out);
-// Milliseconds, with decimals where needed.
+// How answers tell times, with decimals where needed.
+inline constexpr TimeUnit kAnswerTimeUnit = TimeUnit::kMilliseconds;
 void AppendJsonTime(TimeUs t, std::string* out);
 std::string EncodeBase64(std::string_view bytes);
 // With its padding, and nothing else; false where it is not that. *bytes is replaced.

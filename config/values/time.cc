@@ -188,6 +188,22 @@ void AppendPadded(int64_t v, size_t width, std::string* out) {
   AppendDigits(magnitude, std::max(width, CountDigits(magnitude)), out);
 }
 
+// With as many decimals as it needs.
+template <uint64_t kMicroseconds>
+char* WriteInUnits(uint64_t us, char* to) {
+  const uint64_t whole = us / kMicroseconds;
+  const size_t digits = CountDigits(whole);
+  WriteLastDigits(digits, whole, to + digits);
+  to += digits;
+  uint64_t rest = us % kMicroseconds;
+  if (rest == 0) return to;
+  size_t decimals = CountDigits(kMicroseconds) - 1;
+  for (; rest % 10 == 0; rest /= 10) --decimals;
+  *to++ = '.';
+  WriteLastDigits(decimals, rest, to + decimals);
+  return to + decimals;
+}
+
 }  // namespace
 
 std::string_view ToString(TimeUnit unit) {
@@ -290,22 +306,25 @@ std::string FormatDuration(int64_t us) {
 }
 
 void AppendTime(TimeUs t, TimeUnit unit, std::string* out) {
-  if (unit == TimeUnit::kNanoseconds) {
-    AppendPadded(t, 0, out);
-    if (t != 0) out->append("000");
-    return;
+  std::array<char, kMaxTimeText> text;
+  out->append(text.data(), WriteTime(t, unit, text.data()));
+}
+
+char* WriteTime(TimeUs t, TimeUnit unit, char* to) {
+  if (t < 0) *to++ = '-';
+  const uint64_t magnitude = t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t);
+  switch (unit) {
+    case TimeUnit::kSeconds:
+      return WriteInUnits<kUsPerSecond>(magnitude, to);
+    case TimeUnit::kMilliseconds:
+      return WriteInUnits<kUsPerMs>(magnitude, to);
+    case TimeUnit::kMicroseconds:
+      return WriteInUnits<1>(magnitude, to);
+    case TimeUnit::kNanoseconds:
+      break;
   }
-  const int64_t factor = MicrosecondsIn(unit);
-  AppendPadded(t / factor, 0, out);
-  int64_t rest = t % factor;
-  if (rest == 0) return;
-  size_t digits = unit == TimeUnit::kSeconds ? 6 : 3;
-  while (rest % 10 == 0) {
-    rest /= 10;
-    --digits;
-  }
-  out->push_back('.');
-  AppendPadded(rest, digits, out);
+  to = WriteInUnits<1>(magnitude, to);
+  return t == 0 ? to : std::fill_n(to, 3, '0');
 }
 
 std::string FormatRfc3339(TimeUs t) {

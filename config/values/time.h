@@ -54,6 +54,10 @@ std::string FormatDuration(int64_t us);
 
 // Appends a time in `unit`, with decimals where it is finer: 1426535612045 or 1426535612045.123.
 void AppendTime(TimeUs t, TimeUnit unit, std::string* out);
+// The same, written to where there is room for kMaxTimeText; returns the end. That is a sign, 19
+// digits, and a point or the zeros of nanoseconds.
+inline constexpr size_t kMaxTimeText = 23;
+char* WriteTime(TimeUs t, TimeUnit unit, char* to);
 std::string FormatRfc3339(TimeUs t);  // "2015-03-16T19:53:32.045Z"
 
 struct CivilTime {

@@ -14,6 +14,7 @@
 #include "api/query/answer/plan_json.h"
 #include "api/response.h"
 #include "config/values/number_text.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 namespace {
@@ -49,7 +50,8 @@ class JsonEvents final : public EventFormat {
     for (size_t i = 0; i < columns_.size(); ++i) {
       column_of_[columns_[i].field] = static_cast<int>(i);
     }
-    numbers_.resize((columns_.size() + 1) * (kMaxNumberText + 1));
+    // Both brackets, the time, and each number behind its comma.
+    piece_.resize(2 + kMaxTimeText + columns_.size() * (1 + kMaxNumberText));
     out->append("{\"columns\":[\"ts\"");
     for (const EventColumn& column : columns_) {
       out->push_back(',');
@@ -71,24 +73,24 @@ class JsonEvents final : public EventFormat {
     return order_;
   }
 
-  // Numbers are written one after the other, and appended before what is none.
+  // The time and numbers are written one after the other, and appended before what is none.
   void AppendRow(size_t event, std::string* out) {
     const Value* values = page_.ValuesOf(event);
-    out->push_back('[');
-    AppendJsonTime(page_.TimeOf(event), out);
-    char* to = numbers_.data();
+    char* to = piece_.data();
+    *to++ = '[';
+    to = WriteTime(page_.TimeOf(event), kAnswerTimeUnit, to);
     for (const uint32_t place : OrderOf(page_.ShapeOf(event))) {
       *to++ = ',';
       if (place != kNone && values[place].is_number()) {
         to = WriteNumber(values[place], to);
         continue;
       }
-      out->append(numbers_.data(), to);
-      to = numbers_.data();
+      out->append(piece_.data(), to);
+      to = piece_.data();
       AppendJsonValue(place == kNone ? Value() : values[place], out);
     }
-    out->append(numbers_.data(), to);
-    out->push_back(']');
+    *to++ = ']';
+    out->append(piece_.data(), to);
   }
 
   void AppendTail(std::string_view next, std::string* out) const {
@@ -105,7 +107,7 @@ class JsonEvents final : public EventFormat {
   std::vector<int> column_of_;  // By field; -1: not in the answer.
   size_t ordered_shape_ = kNone;
   std::vector<uint32_t> order_;  // Of that shape.
-  std::vector<char> numbers_;
+  std::vector<char> piece_;      // Of a row, up to what is no number.
   bool begun_ = false;
   size_t next_row_ = 0;
 };

@@ -42,18 +42,16 @@ void EventPage::Add(const EventView& event) {
   const size_t index = ShapeOf(event);
   Shape& shape = shapes_[index];
   const size_t first = values_.size();
-  values_.resize(first + shape.places.size());
-  Value* to = values_.data() + first;
-  for (const uint32_t place : shape.places) {
-    const Value& value = event.fields[place].value;
-    *to = value;
-    if (value.type() == ValueType::kString) *to = Value::String(Copy(value.AsView()));
-    if (value.type() == ValueType::kBytes) *to = Value::Bytes(Copy(value.AsView()));
-    ++to;
-  }
+  for (const uint32_t place : shape.places) values_.push_back(Keep(event.fields[place].value));
   if (!shape.all_met) Meet(values_.data() + first, &shape);
   events_.push_back({event.time, first, index});
   bytes_ += sizeof(Event) + shape.places.size() * sizeof(Value);
+}
+
+Value EventPage::Keep(const Value& value) {
+  if (value.type() == ValueType::kString) return Value::String(Copy(value.AsView()));
+  if (value.type() == ValueType::kBytes) return Value::Bytes(Copy(value.AsView()));
+  return value;
 }
 
 void EventPage::Meet(const Value* values, Shape* shape) {

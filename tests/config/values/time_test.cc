@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 namespace tallyd {
@@ -232,6 +233,16 @@ TEST(AppendTimeTest, CarriesDecimalsOnlyWhereItIsFiner) {
   EXPECT_EQ(TimeText(12, TimeUnit::kNanoseconds), "12000");
   EXPECT_EQ(TimeText(0, TimeUnit::kNanoseconds), "0");
   EXPECT_EQ(TimeText(kMaxTimeUs, TimeUnit::kMilliseconds), "9999999999999.999");
+}
+
+TEST(AppendTimeTest, TheLongestHasRoom) {
+  for (const TimeUnit unit : {TimeUnit::kSeconds, TimeUnit::kMilliseconds, TimeUnit::kMicroseconds,
+                              TimeUnit::kNanoseconds}) {
+    EXPECT_LE(TimeText(std::numeric_limits<TimeUs>::min(), unit).size(), kMaxTimeText);
+  }
+  EXPECT_EQ(TimeText(std::numeric_limits<TimeUs>::min(), TimeUnit::kNanoseconds),
+            "-9223372036854775808000");
+  EXPECT_EQ(TimeText(-1'500, TimeUnit::kMilliseconds), "-1.5");
 }
 
 TEST(AppendTimeTest, ReadsBackAsTheSameTime) {
