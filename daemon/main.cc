@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -184,6 +185,7 @@ int Run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kMisused;
   }
   RaiseFileLimit();
+  std::signal(SIGXFSZ, SIG_IGN);  // Beyond a limit of file sizes a write fails; that can be told.
   return chosen->run(line);
 }
 
