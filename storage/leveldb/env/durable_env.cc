@@ -25,7 +25,7 @@ constexpr size_t kBufferBytes = 64u << 10;
 // kRoomBytesMax: its zeros are bytes that the disk writes once more, which large ones do not win
 // back.
 constexpr uint64_t kSyncsPerRoom = 16;
-constexpr uint64_t kSyncBytesOfRoom = 64u << 10;
+constexpr uint64_t kRoomSyncBytesMax = 64u << 10;
 constexpr uint64_t kRoomBytesMax = 512u << 10;
 constexpr uint64_t kPageBytes = 4096;
 constexpr char kZeros[64u << 10] = {};
@@ -111,7 +111,7 @@ class DurableEnv::File final : public leveldb::WritableFile {
   bool MakeRoom() {
     room_end_ = end_;
     const uint64_t step = end_ - synced_end_;
-    if (step > kSyncBytesOfRoom) return true;
+    if (step > kRoomSyncBytesMax) return true;
     const uint64_t wanted = std::min(end_ + step * kSyncsPerRoom, end_ + kRoomBytesMax);
     const uint64_t room_end = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
     while (room_end_ < room_end) {
@@ -151,9 +151,9 @@ class DurableEnv::File final : public leveldb::WritableFile {
   int descriptor_;
   std::unique_ptr<char[]> buffer_;
   size_t used_ = 0;
-  uint64_t end_ = 0;         // Of what was written.
-  uint64_t synced_end_ = 0;  // Of what of it was synced.
-  uint64_t room_end_ = 0;    // Of the zeros behind it, if greater.
+  uint64_t end_ = 0;         // Where what was written ends,
+  uint64_t synced_end_ = 0;  // what of it was synced,
+  uint64_t room_end_ = 0;    // and the zeros behind it, where that is greater.
   leveldb::Status error_;
 };
 

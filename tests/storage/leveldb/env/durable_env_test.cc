@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <cstdarg>
-#include <fstream>
 #include <memory>
 #include <set>
 
@@ -94,25 +93,38 @@ TEST_F(DurableEnvTest, OnlySmallSyncsOfLogsMakeRoom) {
   EXPECT_EQ(size_of("MANIFEST-000001", 1000), 1000u);
 }
 
+TEST_F(DurableEnvTest, RoomIsBounded) {
+  const auto log = Make(Path("000002.log"));
+  ASSERT_TRUE(log->Append(std::string(60'000, 'x')).ok());
+  ASSERT_TRUE(log->Sync().ok());
+  const uintmax_t room = std::filesystem::file_size(Path("000002.log")) - 60'000;
+  EXPECT_GE(room, 512u << 10);
+  EXPECT_LT(room, (512u << 10) + 4096);
+}
+
+// As a full disk: at once, or in the midst of the room.
 TEST_F(DurableEnvTest, WithoutSpaceForRoomALogIsSynced) {
-  const std::string name = Path("000002.log");
-  const auto log = Make(name);
-  ASSERT_TRUE(log->Append(std::string(5000, 'x')).ok());
   struct rlimit before {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit limit { 6000, before.rlim_max };
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const leveldb::Status first = log->Sync();
-  log->Append(std::string(500, 'y')).ok();
-  const leveldb::Status within = log->Sync();
-  log->Append(std::string(1000, 'z')).ok();
-  const leveldb::Status beyond = log->Sync();
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  for (const rlim_t space : {0u, 1000u}) {
+    const std::string directory = Path(std::to_string(space));
+    ASSERT_TRUE(env_.CreateDir(directory).ok());
+    const auto log = Make(directory + "/000002.log");
+    ASSERT_TRUE(log->Append(std::string(5000, 'x')).ok());
+    const struct rlimit limit { 5000 + space, before.rlim_max };
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const leveldb::Status first = log->Sync();
+    log->Append(std::string(space / 2, 'y')).ok();
+    const leveldb::Status within = log->Sync();
+    log->Append(std::string(1000, 'z')).ok();
+    const leveldb::Status beyond = log->Sync();
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_TRUE(first.ok()) << first.ToString();
+    EXPECT_TRUE(within.ok()) << within.ToString();
+    EXPECT_FALSE(beyond.ok());
+  }
   std::signal(SIGXFSZ, handler);
-  EXPECT_TRUE(first.ok()) << first.ToString();
-  EXPECT_TRUE(within.ok()) << within.ToString();
-  EXPECT_FALSE(beyond.ok());
 }
 
 // With sync = interval nothing else would tell of it.
