@@ -12,6 +12,7 @@
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/latest/latest_group.h"
 #include "storage/leveldb/latest/latest_loader.h"
+#include "tests/storage/leveldb/latest/encoded_entry.h"
 #include "tests/storage/leveldb/latest/memory_head.h"
 
 namespace tallyd {
@@ -55,13 +56,7 @@ class WideRowsTest : public ::testing::TestWithParam<unsigned> {
       Cell& cell = next_[row].try_emplace(name, moment, values.back().AsInt()).first->second;
       if (moment.IsNewerThan(cell.first)) cell = {moment, values.back().AsInt()};
     }
-    ByteBuffer entry;
-    if (OneIn(50)) {
-      AppendEntry(columns, values, &entry);
-    } else {
-      AppendEntry(*sets_.Intern(infos_[kTable], columns), values, &entry);
-    }
-    entries_.emplace_back(entry.View(0, entry.size()));
+    entries_.push_back(EncodedEntry(&sets_, infos_[kTable], !OneIn(50), columns, values));
     const Layer layer{moment.time, moment.sequence, entries_.back()};
     ASSERT_TRUE(group_.Put({kTable, row}, TableMode::kLatestCell, layer, {}));
   }
