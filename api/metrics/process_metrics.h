@@ -1,6 +1,6 @@
 // What Prometheus' clients tell of their own process, under the names that dashboards know:
-// process_cpu_seconds_total, process_resident_memory_bytes and so on. Read from /proc when asked;
-// what cannot be read is left out. Thread-safe.
+// process_cpu_seconds_total, process_resident_memory_bytes and so on. Read when asked, mostly from
+// /proc; what cannot be read is left out. Thread-safe.
 #ifndef TALLYD_API_METRICS_PROCESS_METRICS_H_
 #define TALLYD_API_METRICS_PROCESS_METRICS_H_
 

@@ -7,8 +7,8 @@
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
-// - a log has room ahead, zeros that small syncs write over: where no size changes, fdatasync takes
-//   half as long. Nobody is failed for want of room, and a log that is closed lets it go;
+// - a log has room ahead, zeros that small syncs write over: where no size changes, fdatasync has
+//   no inode to write. Nobody is failed for want of room, and a log that is closed lets it go;
 // - reads are those of pread_file.h;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.
@@ -53,7 +53,7 @@ class StoreEnv : public leveldb::EnvWrapper {
   using EnvWrapper::EnvWrapper;
   // Makes the names in it durable: of files that were made one after the other, all at once.
   virtual leveldb::Status SyncDirectory(const std::string& directory) = 0;
-  // Opens it as it is, or makes it.
+  // Opens it as it is; it is made with its first write at the latest.
   virtual leveldb::Status NewPlacesFile(const std::string& name,
                                         std::unique_ptr<PlacesFile>* file) = 0;
 };

@@ -85,7 +85,7 @@ class MarkedEnv final : public StoreEnv {
   };
 
   std::shared_ptr<Directory> Find(const std::string& path);
-  void LetGo(const std::string& path);  // Of what is known of a directory.
+  void LetGo(const std::string& path);  // Forgets the directory, and closes its SYNCED.
   leveldb::Status NoteSync(const std::string& path, SyncedFile SyncedNote::*file,
                            SyncedFile synced);
   // A file of that number begins anew: what is known of it is of another.

@@ -1,5 +1,6 @@
-// Between LevelDB's types and ours: leveldb::Status becomes Error here and nowhere else, slices are
-// views and back. Of any thread. A view lives as long as what the slice is of.
+// Between LevelDB's types and ours: leveldb::Status becomes Error here and nowhere else, error
+// numbers become leveldb::Status, slices are views and back. Of any thread. A view lives as long as
+// what the slice is of.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_STATUS_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_STATUS_H_
 

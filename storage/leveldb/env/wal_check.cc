@@ -7,7 +7,6 @@
 #include <boost/crc.hpp>
 #include <cstring>
 #include <map>
-#include <memory>
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/env/marked_env.h"
