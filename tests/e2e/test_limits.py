@@ -1,10 +1,12 @@
 """S26, S44 of the seeds: wide rows, and limits; max_bytes; sizes of files; what deletes count."""
 
 import datetime
+import errno
 import os
 import resource
+import subprocess
 
-from tests.e2e.tallyd import E2eTest, eventually, ms, run
+from tests.e2e.tallyd import BINARY, E2eTest, eventually, ms, run
 from tests.e2e.test_seeds_keys import table
 
 MIB = 1 << 20
@@ -138,6 +140,19 @@ class FileSizeTest(E2eTest):
         held = " ".join(tallyd.keys("KEYED"))
         for key in [*taken, "later"]:
             self.assertIn(key, held)
+
+    def test_a_command_tells_what_it_cannot_write_and_is_not_killed(self):
+        tallyd = self.start(KEYED)
+        tallyd.write("keyed", {"ts": 1, "k": "a", "v": "x" * 200_000})
+        tallyd.stop()
+        for command in ("backup", "salvage"):
+            with self.subTest(command):
+                done = subprocess.run(
+                    [BINARY, command, "--config", tallyd.config, "--to", tallyd.directory / command],
+                    capture_output=True, text=True, timeout=60,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16,) * 2))
+                self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+                self.assertIn(os.strerror(errno.EFBIG), done.stderr)
 
 
 class MaxBytesTest(E2eTest):
