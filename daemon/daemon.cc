@@ -175,8 +175,8 @@ Status Daemon::Start() {
   }
   TellDoubts(*config_.schema, metrics_.get());
   if (duties_ == Duties::kAll) nightly_->Configure(config_.schema);
-  filler_ = std::make_unique<Filler>(
-      Filler::Parts{context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
+  filler_ = std::make_unique<Filler>(Filler::Parts{
+      context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
   if (Status opened = filler_->Open(); !opened) return opened;
   context_->filler = filler_.get();
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
