@@ -108,7 +108,7 @@ TALLYD_AVX2 inline __m256i AddUp(__m256i numbers) {
   numbers = _mm256_add_epi16(numbers, _mm256_slli_si256(numbers, 8));
   constexpr int kLowHalfUp = 0x08;  // And zeros below it.
   const __m256i low = _mm256_permute2x128_si256(numbers, numbers, kLowHalfUp);
-  const __m256i last = _mm256_set1_epi16(0x0f0e);
+  const __m256i last = _mm256_set1_epi16(0x0f0e);  // The bytes of a half's last number.
   return _mm256_add_epi16(numbers, _mm256_shuffle_epi8(low, last));
 }
 
