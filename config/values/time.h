@@ -3,6 +3,7 @@
 #ifndef TALLYD_CONFIG_VALUES_TIME_H_
 #define TALLYD_CONFIG_VALUES_TIME_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -28,6 +29,12 @@ struct TimeRange {
   bool Contains(TimeUs t) const { return from <= t && t < to; }
   bool is_open() const { return from <= 0 && to > kMaxTimeUs; }  // Bounds nothing.
   bool is_empty() const { return from >= to; }
+  // The smallest that has both; an empty one has nothing.
+  TimeRange Joined(const TimeRange& other) const {
+    if (is_empty()) return other;
+    if (other.is_empty()) return *this;
+    return {std::min(from, other.from), std::max(to, other.to)};
+  }
   friend bool operator==(const TimeRange&, const TimeRange&) = default;
 };
 

@@ -165,10 +165,8 @@ void Head::AddBytes(uint64_t bytes) {
 
 void Head::CoverTimes(const TableTimes& times) {
   for (const auto& [table, range] : times) {
-    const auto [known, is_new] = times_.try_emplace(table, range);
-    if (is_new) continue;
-    known->second.from = std::min(known->second.from, range.from);
-    known->second.to = std::max(known->second.to, range.to);
+    TimeRange& known = times_.try_emplace(table, range).first->second;
+    known = known.Joined(range);
   }
 }
 

@@ -278,6 +278,14 @@ TEST(TimeRangeTest, IsHalfOpen) {
   EXPECT_TRUE((TimeRange{5, 5}).is_empty());
 }
 
+TEST(TimeRangeTest, JoinedHasBothAndAnEmptyOneAddsNothing) {
+  const TimeRange early{10, 20}, late{30, 40}, none{0, 0};
+  EXPECT_EQ(early.Joined(late), (TimeRange{10, 40}));
+  EXPECT_EQ(late.Joined(early), (TimeRange{10, 40}));
+  EXPECT_EQ(early.Joined(none), early);
+  EXPECT_EQ(none.Joined(late), late);
+}
+
 TEST(SystemClockTest, TellsATimeThatCanBeStored) {
   const TimeUs now = SystemClock().Now();
   EXPECT_GT(now, kNoon);
