@@ -12,18 +12,20 @@ namespace tallyd {
 namespace {
 
 constexpr int kSetBits = 32;
-// Of a table itself; sets are fewer.
-constexpr uint32_t kNoSet = 0xffffffff;
+// Of a table itself.
+constexpr uint32_t kNoSet = ColumnRegistry::kNoSet;
 
 uint64_t CopyOf(TableId table, uint32_t set) { return uint64_t{table} << kSetBits | set; }
 
 }  // namespace
 
+void HeadCopies::Use(TableId table, uint32_t set) { UseCopy(CopyOf(table, set)); }
+
 void HeadCopies::Use(TableId table, std::string_view entry) {
   EntryHead head;
   ByteReader in(entry);
   if (!GetEntryHead(&in, &head)) return;
-  UseCopy(CopyOf(table, head.tag == EntryTag::kByName ? kNoSet : head.number));
+  Use(table, head.tag == EntryTag::kByName ? kNoSet : head.number);
 }
 
 void HeadCopies::UseCopy(Copy copy) {
@@ -122,6 +124,10 @@ void GroupWriter::TellWatches(std::span<LevelDbBatch* const> group, bool written
 
 Status GroupWriter::AddBatch(LevelDbBatch* batch) {
   sequences_.clear();
+  for (const LevelDbBatch::Layout& layout : batch->layouts()) {
+    copies_.Use(layout.table, layout.set);
+  }
+  CoverTimes(*batch);
   if (batch->adoption() < state_->catalogue.adoption()) CoverLate(*batch);
   const std::vector<LevelDbBatch::Op>& ops = batch->ops();
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -132,11 +138,8 @@ Status GroupWriter::AddBatch(LevelDbBatch* batch) {
       case LevelDbBatch::OpKind::kEntry:
         PatchSequence(batch->KeyOf(op), op.key_size, ++sequence_);
         entries_.Add(batch->Key(op), batch->ValueOf(op));
-        copies_.Use(op.table, batch->ValueOf(op));
-        CoverTime(op.table, op.time);
         break;
       case LevelDbBatch::OpKind::kLatest:
-        copies_.Use(op.table, batch->ValueOf(op));
         added = PutLatest(*batch, op);
         break;
       case LevelDbBatch::OpKind::kDelete:
@@ -190,10 +193,13 @@ void GroupWriter::CoverLate(const LevelDbBatch& batch) {
   }
 }
 
-void GroupWriter::CoverTime(TableId table, TimeUs time) {
-  TimeRange& range = write_.times.try_emplace(table, TimeRange{time, time + 1}).first->second;
-  range.from = std::min(range.from, time);
-  range.to = std::max(range.to, time + 1);
+void GroupWriter::CoverTimes(const LevelDbBatch& batch) {
+  for (size_t i = 0; i < batch.tables().size(); ++i) {
+    const TimeRange& times = batch.times()[i];
+    if (times.is_empty()) continue;
+    TimeRange& all = write_.times.try_emplace(batch.tables()[i], times).first->second;
+    all = all.Joined(times);
+  }
 }
 
 Status GroupWriter::PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op) {

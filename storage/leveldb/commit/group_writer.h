@@ -30,14 +30,15 @@ namespace tallyd {
 // it, so that a head tells what its entries mean even if base is lost (`tallyd salvage`); nobody
 // else reads the copies. Of the committer's thread.
 //
-//   Use..., for each entry of a group; Put, when it is known to which head the group goes.
+//   Use..., for all entries of a group; Put, when it is known to which head the group goes.
 class HeadCopies {
  public:
   // Both outlive it.
   HeadCopies(const Catalogue* catalogue, const ColumnRegistry* sets)
       : catalogue_(*catalogue), sets_(*sets) {}
 
-  // `entry` as it is stored in the head, or as a layer of a latest row.
+  void Use(TableId table, uint32_t set);
+  // The same of an entry as it is stored in the head, or of a layer of a latest row.
   void Use(TableId table, std::string_view entry);
   // Adds the copies that the head does not have of what the group uses; the next group begins.
   void Put(uint64_t head, leveldb::WriteBatch* batch);
@@ -86,7 +87,7 @@ class GroupWriter {
   Status AddBatch(LevelDbBatch* batch);
   void ForeseeLatest(const LevelDbBatch& batch, size_t from);
   void CoverLate(const LevelDbBatch& batch);
-  void CoverTime(TableId table, TimeUs time);
+  void CoverTimes(const LevelDbBatch& batch);
   void TellWatches(std::span<LevelDbBatch* const> group, bool written);
   Status PutLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);
   Status TrimLatest(const LevelDbBatch& batch, const LevelDbBatch::Op& op);

@@ -12,6 +12,8 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kTwinsTried = 4;
+// Events mostly go to the same few tables, each in one layout.
+constexpr size_t kLayoutsTried = 4;
 
 // A set may have columns of a family that was added after this TableInfo was made.
 std::optional<Aggregate> AggregateOf(const TableInfo& table, FamilyId family) {
@@ -38,7 +40,7 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
   if (PutTwin(table, row_key, time, set, values)) return;
   const Op op = BeginPut(table, row_key, time);
   const bool any = AppendEntry(set, values, &bytes_);
-  FinishPut(op, any);
+  FinishPut(op, any, set.id);
   if (!any || op.kind != OpKind::kEntry) return;
   last_values_.assign(values.begin(), values.end());
   last_ops_ = ops_.size();
@@ -58,7 +60,7 @@ void LevelDbBatch::PutPlain(const TableInfo& table, std::string_view row_key, Ti
   };
   const Op op = BeginPut(table, row_key, time);
   if (std::is_sorted(columns.begin(), columns.end(), before)) {
-    FinishPut(op, AppendEntry(columns, values, &bytes_));
+    FinishPut(op, AppendEntry(columns, values, &bytes_), ColumnRegistry::kNoSet);
     return;
   }
   std::vector<size_t> order(columns.size());
@@ -71,7 +73,7 @@ void LevelDbBatch::PutPlain(const TableInfo& table, std::string_view row_key, Ti
     sorted_columns.push_back(columns[i]);
     sorted_values.push_back(values[i]);
   }
-  FinishPut(op, AppendEntry(sorted_columns, sorted_values, &bytes_));
+  FinishPut(op, AppendEntry(sorted_columns, sorted_values, &bytes_), ColumnRegistry::kNoSet);
 }
 
 // Plain cells beside them are put as ever.
@@ -136,7 +138,7 @@ void LevelDbBatch::Encode(std::string_view key, const Folding& row) {
   const bool by_set = row.set != nullptr && row.set->columns.size() == columns.size();
   const bool any =
       by_set ? AppendEntry(*row.set, values, &bytes_) : AppendEntry(columns, values, &bytes_);
-  FinishPut(op, any);
+  FinishPut(op, any, by_set ? row.set->id : ColumnRegistry::kNoSet);
 }
 
 LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view row_key,
@@ -158,15 +160,26 @@ LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view
   return op;
 }
 
-void LevelDbBatch::FinishPut(Op op, bool any_value) {
+void LevelDbBatch::FinishPut(Op op, bool any_value, uint32_t set) {
   if (!any_value) {
     bytes_.Truncate(op.offset);
     return;
   }
   op.value_size = bytes_.size() - op.offset - op.key_size;
   if (op.kind == OpKind::kLatest) op.twin = FindTwin(op);
+  AddPut(op, set);
+}
+
+void LevelDbBatch::AddPut(const Op& op, uint32_t set) {
   ops_.push_back(op);
-  Touch(op.table);
+  TimeRange& times = times_[Touch(op.table)];
+  if (op.kind == OpKind::kEntry) times = times.Joined({op.time, op.time + 1});
+  const Layout layout{op.table, set};
+  const size_t tried = std::min(layouts_.size(), kLayoutsTried);
+  if (std::find(layouts_.end() - static_cast<std::ptrdiff_t>(tried), layouts_.end(), layout) ==
+      layouts_.end()) {
+    layouts_.push_back(layout);
+  }
 }
 
 // An event mostly goes to a history table and to a latest one with the same values: these are
@@ -189,8 +202,7 @@ bool LevelDbBatch::PutTwin(const TableInfo& table, std::string_view row_key, Tim
   bytes_.Finish(EncodeWithSet(to, bytes_.View(entry_at, entry_size), set.id));
   op.value_size = bytes_.size() - op.offset - op.key_size;
   op.twin = static_cast<int32_t>(ops_.size() - 1);
-  ops_.push_back(op);
-  Touch(op.table);
+  AddPut(op, set.id);
   return true;
 }
 
@@ -272,9 +284,16 @@ void LevelDbBatch::TellOf(RowWatch* watch) const {
   }
 }
 
-void LevelDbBatch::Touch(TableId table) {
-  if (!tables_.empty() && tables_.back() == table) return;
-  if (std::find(tables_.begin(), tables_.end(), table) == tables_.end()) tables_.push_back(table);
+// Events mostly go to the same tables in the same order: the next one is tried first.
+size_t LevelDbBatch::Touch(TableId table) {
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    last_table_ = last_table_ + 1 < tables_.size() ? last_table_ + 1 : 0;
+    if (tables_[last_table_] == table) return last_table_;
+  }
+  last_table_ = tables_.size();
+  tables_.push_back(table);
+  times_.push_back({0, 0});
+  return last_table_;
 }
 
 void LevelDbBatch::AddField(std::string_view stream, std::string_view field, uint8_t type_bits) {

@@ -108,6 +108,16 @@ class LevelDbBatch final : public Batch {
   const FieldTypes& fields() const { return fields_; }
   const MissedFields& missed() const { return missed_; }
   const std::vector<TableId>& tables() const { return tables_; }  // That it writes to.
+  // Of the entries in it, by place in tables(); empty where a table has none.
+  const std::vector<TimeRange>& times() const { return times_; }
+  // How the entries and layers in it are laid out: by a set of columns of their table, or by name
+  // (kNoSet). Each at least once.
+  struct Layout {
+    TableId table = 0;
+    uint32_t set = ColumnRegistry::kNoSet;
+    friend bool operator==(const Layout&, const Layout&) = default;
+  };
+  const std::vector<Layout>& layouts() const { return layouts_; }
   // The oldest adoption of a schema that made one of these tables (TableInfo::adoption).
   uint64_t adoption() const { return adoption_; }
   // False: it only removes, or records what the store itself does.
@@ -132,13 +142,14 @@ class LevelDbBatch final : public Batch {
                  std::span<const Value> values);
   void Encode(std::string_view key, const Folding& row);
   Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
-  void FinishPut(Op op, bool any_value);
+  void FinishPut(Op op, bool any_value, uint32_t set);
+  void AddPut(const Op& op, uint32_t set);
   bool PutTwin(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
                std::span<const Value> values);
   int32_t FindTwin(const Op& op) const;
   void AddRecord(OpKind kind, std::string_view key, std::string_view value);
   void AddRow(OpKind kind, TableId table, std::string_view row_key);
-  void Touch(TableId table);
+  size_t Touch(TableId table);  // Its place in tables_.
 
   const FieldCatalogue& known_fields_;
   ByteBuffer bytes_;
@@ -155,6 +166,9 @@ class LevelDbBatch final : public Batch {
   FieldTypes fields_;
   MissedFields missed_;
   std::vector<TableId> tables_;
+  std::vector<TimeRange> times_;
+  size_t last_table_ = 0;  // That was touched: its place.
+  std::vector<Layout> layouts_;
   uint64_t adoption_ = UINT64_MAX;
   std::function<Status()> prepare_;
   std::shared_ptr<RowWatch> watch_;

@@ -242,5 +242,32 @@ TEST_F(FoldingBatchTest, PlainCellsBesideThemAreEntriesOfTheirOwn) {
   EXPECT_EQ(batch_.ops().size(), 3u);
 }
 
+TEST_F(LevelDbBatchTest, TheTimesOfATablesEntriesAreKnownAndNoneOfALatestTable) {
+  Put(history_, "a", 20, Value::Int(1), Value());
+  Put(latest_, "a", 20, Value::Int(1), Value());
+  Put(history_, "b", 10, Value::Int(2), Value());
+  ASSERT_EQ(batch_.tables(), (std::vector<TableId>{1, 2}));
+  EXPECT_EQ(batch_.times(), (std::vector<TimeRange>{{10, 21}, {0, 0}}));
+}
+
+TEST_F(FoldingBatchTest, TimesAndLayoutAreKnownOnceItIsEncoded) {
+  Put(history_, "a", 7, Value::Int(1), Value::Int(2));
+  batch_.Finish();
+  EXPECT_EQ(batch_.times(), (std::vector<TimeRange>{{7, 8}}));
+  EXPECT_EQ(batch_.layouts(), (std::vector<LevelDbBatch::Layout>{{1, Set(history_)->id}}));
+}
+
+TEST_F(LevelDbBatchTest, EachLayoutOfItsEntriesIsTold) {
+  for (int i = 0; i < 3; ++i) {
+    Put(history_, "a", i, Value::Int(1), Value::Int(2));
+    Put(latest_, "a", i, Value::Int(1), Value::Int(2));
+  }
+  const std::vector<ColumnRef> columns = {{0, "z"}};
+  batch_.Put(history_, "b", 9, columns, std::vector{Value::Int(1)});
+  const uint32_t set = Set(history_)->id, other = Set(latest_)->id;
+  EXPECT_EQ(batch_.layouts(),
+            (std::vector<LevelDbBatch::Layout>{{1, set}, {2, other}, {1, ColumnRegistry::kNoSet}}));
+}
+
 }  // namespace
 }  // namespace tallyd
