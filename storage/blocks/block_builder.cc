@@ -16,6 +16,7 @@
 #include "storage/blocks/column_lists.h"
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/key_runs.h"
+#include "storage/blocks/known_lists.h"
 
 namespace tallyd {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 // Blocks of changing columns must not keep the buffers of all that ever occurred.
 constexpr size_t kKeptColumns = 1024;
 
-constexpr uint32_t kUnknown = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kUnknown = KnownLists::kUnknown;
 
 // Looked up by ColumnRef, without a copy of the name.
 struct NameHash {
@@ -47,20 +48,15 @@ struct BlockBuilder::Impl {
     Column name;
     ColumnBuffer values;
   };
-  // A list of columns that came under one identity. Those that had no value yet are unknown.
-  struct Known {
-    std::vector<uint32_t> columns;
-    uint32_t list = kUnknown;
-  };
 
   void Clear();
   size_t FullAt() const {
     return tallyd::FullAt(times.size(), keys.runs(), lists.cells() + text_bytes);
   }
-  Known* Find(size_t size, const void* identity);
   uint32_t ColumnOf(const ColumnRef& name);
   template <class NameAt>
-  void Add(const EntryId& entry, Known* known, std::span<const Value> values, const NameAt& name);
+  void Add(const EntryId& entry, KnownLists::List* list, std::span<const Value> values,
+           const NameAt& name);
   bool AddColumnsOfRun(const RunEntries& entries, std::span<const BlockColumn> run);
   void AddCells(uint32_t entry, const EntryColumns& of);
   void AddKeysOfRun(const KeyRun& run, const RunEntries& entries);
@@ -75,10 +71,7 @@ struct BlockBuilder::Impl {
   uint32_t column_count = 0;
   boost::unordered_flat_map<Column, uint32_t, NameHash, NameEqual> column_numbers;
   ColumnLists lists;
-  boost::unordered_flat_map<const void*, Known> known;
-  const void* last_identity = nullptr;
-  Known* last_known = nullptr;
-  Known unnamed;
+  KnownLists known;
   std::vector<uint32_t> present;  // Columns of the entry at hand.
 
   KeyRunBuilder keys;
@@ -118,27 +111,13 @@ bool BlockBuilder::ContinuesLast(std::string_view row_key, TimeUs time) const {
 
 void BlockBuilder::Add(const EntryId& entry, std::span<const ColumnRef> columns,
                        std::span<const Value> values, const void* identity) {
-  impl_->Add(entry, impl_->Find(columns.size(), identity), values,
+  impl_->Add(entry, impl_->known.Find(columns.size(), identity), values,
              [&](size_t i) { return columns[i]; });
 }
 
 void BlockBuilder::Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values) {
-  impl_->Add(entry, impl_->Find(set.columns.size(), &set), values,
+  impl_->Add(entry, impl_->known.Find(set.columns.size(), &set), values,
              [&](size_t i) { return set.columns[i].ref(); });
-}
-
-BlockBuilder::Impl::Known* BlockBuilder::Impl::Find(size_t size, const void* identity) {
-  if (identity == nullptr) {
-    unnamed.columns.assign(size, kUnknown);
-    unnamed.list = kUnknown;
-    return &unnamed;
-  }
-  if (identity == last_identity) return last_known;
-  const auto [place, is_new] = known.try_emplace(identity);
-  if (is_new) place->second.columns.assign(size, kUnknown);
-  last_identity = identity;
-  last_known = &place->second;  // Until the next one is new.
-  return last_known;
 }
 
 uint32_t BlockBuilder::Impl::ColumnOf(const ColumnRef& name) {
@@ -151,8 +130,8 @@ uint32_t BlockBuilder::Impl::ColumnOf(const ColumnRef& name) {
 }
 
 template <class NameAt>
-void BlockBuilder::Impl::Add(const EntryId& entry, Known* list, std::span<const Value> values,
-                             const NameAt& name) {
+void BlockBuilder::Impl::Add(const EntryId& entry, KnownLists::List* list,
+                             std::span<const Value> values, const NameAt& name) {
   size_t absent = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& value = values[i];
@@ -165,7 +144,7 @@ void BlockBuilder::Impl::Add(const EntryId& entry, Known* list, std::span<const 
     if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
     columns[column].values.Add(value);
   }
-  uint32_t number = absent == 0 ? list->list : kUnknown;
+  uint32_t number = absent == 0 ? list->number : kUnknown;
   if (number == kUnknown) {
     present.clear();
     for (size_t i = 0; i < values.size(); ++i) {
@@ -173,7 +152,7 @@ void BlockBuilder::Impl::Add(const EntryId& entry, Known* list, std::span<const 
     }
     number = lists.NumberOf(present);
   }
-  if (absent == 0) list->list = number;
+  if (absent == 0) list->number = number;
   if (times.empty()) first_key.assign(entry.row_key);
   if (times.empty() || last_key != entry.row_key) {
     ++rows;
@@ -212,7 +191,7 @@ size_t BlockBuilder::AddRun(const KeyRun& run, const RunEntries& entries,
 }
 
 void BlockBuilder::Impl::AddCells(uint32_t entry, const EntryColumns& of) {
-  Known* const list = Find(of.columns.size(), of.identity);
+  KnownLists::List* const list = known.Find(of.columns.size(), of.identity);
   for (size_t i = 0; i < of.columns.size(); ++i) {
     uint32_t& column = list->columns[i];
     if (column == kUnknown) column = ColumnOf(of.columns[i].name);
@@ -220,8 +199,8 @@ void BlockBuilder::Impl::AddCells(uint32_t entry, const EntryColumns& of) {
     if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
     columns[column].values.Add(value);
   }
-  if (list->list == kUnknown) list->list = lists.NumberOf(list->columns);
-  lists.AddEntries(list->list, 1);
+  if (list->number == kUnknown) list->number = lists.NumberOf(list->columns);
+  lists.AddEntries(list->number, 1);
 }
 
 void BlockBuilder::Impl::AddKeysOfRun(const KeyRun& run, const RunEntries& entries) {
@@ -361,8 +340,7 @@ void BlockBuilder::Impl::Clear() {
   column_count = 0;
   column_numbers.clear();
   lists.Clear();
-  known.clear();
-  last_identity = nullptr;
+  known.Clear();
   keys.Clear();
   times.clear();
   sequences.clear();
