@@ -1,5 +1,6 @@
 #include "storage/batch.h"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
@@ -70,17 +71,21 @@ std::vector<std::shared_ptr<RowWatch>> RowWatches::All() {
 
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
                       const ColumnSet& set, std::span<const Value> values) {
-  const size_t first = present_.size();
-  size_t cells = 0;
+  const auto absent = static_cast<size_t>(std::ranges::count_if(values, &Value::is_null));
+  if (absent == values.size()) return;
+  puts_.push_back({RowNumber(table, row_key), table.mode, values.size() - absent, time, &set,
+                   absent == 0 ? kWhole : present_.size()});
+  if (absent > 0) NotePresent(values);
+}
+
+void BatchCounts::NotePresent(std::span<const Value> values) {
   for (size_t begin = 0; begin < values.size(); begin += 64) {
     const std::span<const Value> some =
         values.subspan(begin, std::min<size_t>(64, values.size() - begin));
     uint64_t present = 0;
     for (size_t i = 0; i < some.size(); ++i) present |= uint64_t{!some[i].is_null()} << i;
     present_.push_back(present);
-    cells += static_cast<size_t>(std::popcount(present));
   }
-  if (cells > 0) puts_.push_back({RowNumber(table, row_key), table.mode, time, &set, first, cells});
 }
 
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
@@ -96,7 +101,7 @@ void BatchCounts::AddHashed(const TableInfo& table, std::string_view row_key, Ti
   }
   if (hashes_.size() == first) return;  // No cell, so no row either.
   puts_.push_back(
-      {RowNumber(table, row_key), table.mode, time, nullptr, first, hashes_.size() - first});
+      {RowNumber(table, row_key), table.mode, hashes_.size() - first, time, nullptr, first});
 }
 
 uint32_t BatchCounts::RowNumber(const TableInfo& table, std::string_view row_key) {
@@ -137,6 +142,8 @@ uint64_t BatchCounts::CountGroup(std::span<const Put* const> puts) const {
 
 // All are of one set.
 uint64_t BatchCounts::CountOfSet(std::span<const Put* const> puts) const {
+  const auto whole = std::ranges::find(puts, kWhole, &Put::first);
+  if (whole != puts.end()) return (*whole)->cells;
   uint64_t cells = 0;
   for (size_t word = 0; word < (puts[0]->set->columns.size() + 63) / 64; ++word) {
     uint64_t any = 0;

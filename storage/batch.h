@@ -108,7 +108,6 @@ class BatchCounts {
   void Expect(size_t puts) {
     rows_.reserve(puts);
     puts_.reserve(puts);
-    present_.reserve(puts);
   }
   void Add(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
            std::span<const Value> values);
@@ -129,17 +128,20 @@ class BatchCounts {
   struct Put {
     uint32_t row = 0;
     TableMode mode = TableMode::kHistory;
+    size_t cells = 0;
     TimeUs time = 0;
     const ColumnSet* set = nullptr;  // Null: hashes_ tells the columns.
-    size_t first = 0;                // In hashes_; in present_ where there is a set.
-    size_t cells = 0;
+    size_t first = 0;                // In hashes_; in present_ where there is a set, or kWhole.
   };
+  // It has every column of its set.
+  static constexpr size_t kWhole = SIZE_MAX;
 
   uint32_t RowNumber(const TableInfo& table, std::string_view row_key);
   void AddHashed(const TableInfo& table, std::string_view row_key, TimeUs time,
                  std::span<const ColumnRef> columns, std::span<const Value> values);
+  void NotePresent(std::span<const Value> values);
   bool HasColumn(const Put& put, size_t column) const {
-    return (present_[put.first + column / 64] >> column % 64 & 1) != 0;
+    return put.first == kWhole || (present_[put.first + column / 64] >> column % 64 & 1) != 0;
   }
   uint64_t CountGroup(std::span<const Put* const> puts) const;
   uint64_t CountOfSet(std::span<const Put* const> puts) const;
@@ -147,7 +149,7 @@ class BatchCounts {
   boost::unordered_flat_map<RowHash, uint32_t> rows_;
   std::vector<Put> puts_;
   std::vector<uint64_t> hashes_;
-  std::vector<uint64_t> present_;  // By column of a set a bit.
+  std::vector<uint64_t> present_;  // By column of a set a bit, where some are absent.
 };
 
 // RowWatch: what was written to a table since somebody looked at it, for whoever writes there what

@@ -1,5 +1,6 @@
 #include "api/heat/heat_table.h"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
