@@ -25,8 +25,8 @@ constexpr size_t kBufferBytes = 64u << 10;
 // kRoomBytesMax: its zeros are bytes that the disk writes once more, which large ones do not win
 // back.
 constexpr uint64_t kSyncsPerRoom = 16;
-constexpr uint64_t kRoomSyncBytesMax = 64u << 10;
-constexpr uint64_t kRoomBytesMax = 512u << 10;
+constexpr uint64_t kRoomSyncBytesMax = 256u << 10;
+constexpr uint64_t kRoomBytesMax = 2u << 20;
 constexpr uint64_t kPageBytes = 4096;
 constexpr char kZeros[64u << 10] = {};
 
