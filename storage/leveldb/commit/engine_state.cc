@@ -8,6 +8,7 @@
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/commit/stored_latest.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/latest/latest_loader.h"
 #include "storage/leveldb/read/table_scan.h"
@@ -46,7 +47,9 @@ class Loader {
  private:
   Status Read() {
     state_->sets.ForgetStored();
-    const Status base = ReadAll(database_->base());
+    leveldb::DB* const db = database_->base();
+    Status base = ReadAll(db);
+    if (base && with_latest_) base = ReadStoredLatest(db, catalogue_.tables, &latest_);
     if (!base) return base;
     sealed_sequence_ = last_sequence_;
     for (const auto& head : database_->opened_heads()) {
@@ -97,7 +100,7 @@ class Loader {
       const auto space = static_cast<KeySpace>(key[0]);
       if (space == KeySpace::kRows || space == KeySpace::kGroups ||
           space == KeySpace::kLatestChanges || space == KeySpace::kCopies ||
-          space == KeySpace::kMemos || (space == KeySpace::kLatest && !with_latest_)) {
+          space == KeySpace::kMemos || space == KeySpace::kLatest) {
         iterator->Seek(ToSlice(PrefixEnd(key.substr(0, 1))));
         continue;
       }
@@ -113,8 +116,6 @@ class Loader {
       case KeySpace::kMeta:
         return key.size() < 2 ? Status(UnreadableRecord(key, "its key is too short"))
                               : ReadMeta(key, value);
-      case KeySpace::kLatest:
-        return latest_.AddStored(key, value);
       case KeySpace::kDeletes:
         return ReadDelete(key, value);
       case KeySpace::kBlockFiles:
@@ -125,6 +126,7 @@ class Loader {
       case KeySpace::kGroups:
       case KeySpace::kLatestChanges:
       case KeySpace::kCopies:
+      case KeySpace::kLatest:
       case KeySpace::kMemos:
         break;
     }

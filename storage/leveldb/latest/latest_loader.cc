@@ -36,6 +36,10 @@ Status LatestLoader::AddStored(std::string_view key, std::string_view value) {
   return AddRow(key, {DecodeU32(key.data() + 1), row_key, value});
 }
 
+void LatestLoader::Append(LatestLoader&& behind) {
+  for (auto& [table, rows] : behind.rows_) RowsOf(table).Append(std::move(rows));
+}
+
 // Newest first: of one row the last change of a head counts that tells of the whole of it, and what
 // was added to it since; nothing else is looked at.
 Status LatestLoader::AddChanges(leveldb::Iterator* head) {

@@ -1,14 +1,16 @@
 // LatestLoader: latest rows from the disk into memory. Base's rows first, in order; then the
 // changes of each head, from the oldest on. Each row goes straight to where it stays. Whatever is
-// taken here is checked, because it is trusted later, on the commit path. Of one thread.
+// taken here is checked, because it is trusted later, on the commit path. Of one thread; several
+// may each take a piece of base's rows.
 //
-//   AddStored..., AddChanges..., Take.
+//   AddStored... or Append..., AddChanges..., Take.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_LOADER_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LATEST_LOADER_H_
 
 #include <leveldb/iterator.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,8 +32,15 @@ class LatestLoader {
   LatestLoader(const ColumnRegistry& sets, const std::map<TableId, TableInfo>& tables)
       : sets_(sets), tables_(tables), fold_(sets) {}
 
+  // Of the same columns and tables.
+  std::unique_ptr<LatestLoader> Another() const {
+    return std::make_unique<LatestLoader>(sets_, tables_);
+  }
+
   // A record of base. kCorruption, naming it, if it is malformed.
   Status AddStored(std::string_view key, std::string_view value);
+  // What another took of base. REQUIRES: of each table what it has comes behind what is here.
+  void Append(LatestLoader&& behind);
   // What a head made of rows. `head` iterates over all of it; where it stands then is anywhere.
   Status AddChanges(leveldb::Iterator* head);
   LatestTables::Rows Take();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <new>
 #include <random>
 #include <utility>
@@ -177,6 +178,12 @@ StoredRowPtr LatestRows::Put(StoredRowPtr row) {
   ++chunk.size;
   ++size_;
   return nullptr;
+}
+
+void LatestRows::Append(LatestRows&& behind) {
+  size_ += std::exchange(behind.size_, 0);
+  std::ranges::move(behind.chunks_, std::back_inserter(chunks_));
+  behind.chunks_.clear();
 }
 
 // By then it is known how large the parts get, and nobody waits for the memory of each slot.

@@ -204,6 +204,8 @@ class LatestRows {
     rows.indexed_ = false;
     return rows;
   }
+  // REQUIRES: neither has an index, and the rows of `behind` come behind all that are here.
+  void Append(LatestRows&& behind);
   void BuildIndex();
 
   // Null if there is none.
