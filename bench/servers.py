@@ -144,7 +144,8 @@ class Server:
         """Called once it answers."""
 
     def start(self):
-        self.scratch.mkdir(parents=True)
+        """Again after stop(), with the data that it left."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
         command = [str(part) for part in self.command()]
         with open(self.log_path(), "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log,
@@ -155,7 +156,7 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise Unavailable(f"did not start: {self._log_tail()}")
-            time.sleep(0.1)
+            time.sleep(0.02)
         self.prepare()
 
     def stop(self):

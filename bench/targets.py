@@ -78,6 +78,11 @@ OPTIONAL_QUERY = at_most(3, 1.5)
 # the next.
 WIDE_LATEST = at_most(1.25, 1.1)
 
+# Bytes that a million latest rows of ten fields take after a start, and the seconds until ten million
+# of one field are there.
+LATEST_MEMORY = at_most(250e6, 150e6)
+LATEST_START = at_most(5, 3)
+
 # Of a run at the real rates, how much more is there late in it than early: of what waits to be
 # sealed, and of memory.
 DEBT_GROWTH = at_most(1.5, 1.2)
