@@ -49,6 +49,13 @@ inline uint64_t DecodeU64(const char* from) {
   if constexpr (std::endian::native == std::endian::little) v = __builtin_bswap64(v);
   return v;
 }
+// The first eight bytes as a number that sorts like them; what is shorter has zeros behind.
+inline uint64_t BigEndianHead(std::string_view bytes) {
+  char head[sizeof(uint64_t)] = {};
+  if (bytes.size() >= sizeof head) return DecodeU64(bytes.data());
+  if (!bytes.empty()) std::memcpy(head, bytes.data(), bytes.size());
+  return DecodeU64(head);
+}
 // Varints of up to 56 bits are spread to their bytes, and gathered again, without a loop: numbers
 // of several lengths, one after the other, would have it mispredicted. Steps of 28, 14 and 7 bits.
 inline constexpr uint64_t kMaxWordVarint = (uint64_t{1} << 56) - 1;

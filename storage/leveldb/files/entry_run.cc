@@ -24,19 +24,13 @@ size_t CommonBytes(std::string_view a, std::string_view b, size_t most) {
   return common;
 }
 
-// The first eight bytes, as a number that sorts like them.
-uint64_t BigEndianHead(std::string_view bytes) {
-  char head[8] = {};
-  if (bytes.size() >= sizeof head) return DecodeU64(bytes.data());
-  std::memcpy(head, bytes.data(), std::min(bytes.size(), sizeof head));
-  return DecodeU64(head);
-}
-
 }  // namespace
 
-Result<EntryRunPtr> EntryRun::Decode(std::string record) {
+Result<EntryRunPtr> EntryRun::Decode(std::string_view record) {
   const std::shared_ptr<EntryRun> run(new EntryRun);
-  run->records_.push_back(std::make_shared<const std::string>(std::move(record)));
+  const auto bytes = std::make_shared_for_overwrite<char[]>(record.size());
+  std::ranges::copy(record, bytes.get());
+  run->Own(bytes, record.size());
   ByteReader in(run->record());
   std::string_view last;
   do {
@@ -50,6 +44,11 @@ Result<EntryRunPtr> EntryRun::Decode(std::string record) {
     last = read.key;
   } while (!in.done());
   return EntryRunPtr(run);
+}
+
+void EntryRun::Own(std::shared_ptr<const char[]> record, size_t size) {
+  record_ = {record.get(), size};
+  records_.push_back(std::move(record));
 }
 
 EntryRunPtr EntryRun::Merge(std::span<const EntryRunPtr> runs) {
@@ -94,9 +93,14 @@ void EntrySorter::Sort() {
   for (const Entry& entry : entries_) {
     common = CommonBytes(entry.key, first, std::min(common, entry.key.size()));
   }
-  for (Entry& entry : entries_) entry.head = BigEndianHead(entry.key.substr(common));
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-    return a.head != b.head ? a.head < b.head : a.key < b.key;
+  order_.clear();
+  for (const Entry& entry : entries_) {
+    order_.push_back(
+        {BigEndianHead(entry.key.substr(common)), static_cast<uint32_t>(order_.size())});
+  }
+  // Of batches that are sorted already it makes the fewest comparisons.
+  std::stable_sort(order_.begin(), order_.end(), [&](const Place& a, const Place& b) {
+    return a.head != b.head ? a.head < b.head : entries_[a.entry].key < entries_[b.entry].key;
   });
 }
 
@@ -107,19 +111,18 @@ EntryRunPtr EntrySorter::TakeRun() {
   for (const Entry& entry : entries_) {
     room += GroupEntryBytes(entry.key.size(), entry.value.size());
   }
-  const auto record = std::make_shared<std::string>();
-  record->resize(room);
+  const auto record = std::make_shared_for_overwrite<char[]>(room);
   const std::shared_ptr<EntryRun> run(new EntryRun);
   run->entries_.reserve(entries_.size());
-  char* to = record->data();
-  for (const Entry& entry : entries_) {
+  char* to = record.get();
+  for (const Place& place : order_) {
+    const Entry& entry = entries_[place.entry];
     to = EncodeGroupEntry(to, {entry.key, entry.value});
     run->entries_.push_back({to - entry.value.size() - entry.key.size(),
                              static_cast<uint32_t>(entry.key.size()),
                              static_cast<uint32_t>(entry.value.size())});
   }
-  record->resize(static_cast<size_t>(to - record->data()));
-  run->records_.push_back(record);
+  run->Own(record, static_cast<size_t>(to - record.get()));
   entries_.clear();
   return run;
 }

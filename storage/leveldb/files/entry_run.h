@@ -37,14 +37,14 @@ class EntryRun {
     std::string_view value() const { return {bytes + key_size, value_size}; }
   };
 
-  // kCorruption where it is no record of a group.
-  static Result<EntryRunPtr> Decode(std::string record);
+  // Copied. kCorruption where it is no record of a group.
+  static Result<EntryRunPtr> Decode(std::string_view record);
   // REQUIRES: at least one.
   static EntryRunPtr Merge(std::span<const EntryRunPtr> runs);
 
   const std::vector<Entry>& entries() const { return entries_; }
   // REQUIRES: it is of one group.
-  std::string_view record() const { return *records_.front(); }
+  std::string_view record() const { return record_; }
   // The place of the first entry at or behind `key`, looked for from a place on, in steps that
   // double: what is near is found soon.
   size_t LowerBound(std::string_view key, size_t from) const;
@@ -52,29 +52,37 @@ class EntryRun {
  private:
   friend class EntrySorter;
   EntryRun() = default;
+  // What is its only record.
+  void Own(std::shared_ptr<const char[]> record, size_t size);
 
   std::vector<Entry> entries_;
-  std::vector<std::shared_ptr<const std::string>> records_;
+  std::vector<std::shared_ptr<const char[]>> records_;
+  std::string_view record_;  // Of one group.
 };
 
 // EntrySorter: the entries of a group, to be put into the head in the order of their keys.
 class EntrySorter {
  public:
   // Both outlive TakeRun or Clear.
-  void Add(std::string_view key, std::string_view value) { entries_.push_back({0, key, value}); }
+  void Add(std::string_view key, std::string_view value) { entries_.push_back({key, value}); }
   void Clear() { entries_.clear(); }
   // Null where there is none. All are then forgotten.
   EntryRunPtr TakeRun();
 
  private:
   struct Entry {
-    uint64_t head = 0;  // The eight bytes behind what all keys have in common.
     std::string_view key;
     std::string_view value;
+  };
+  // Small, as sorting moves it about.
+  struct Place {
+    uint64_t head = 0;  // The eight bytes behind what all keys have in common.
+    uint32_t entry = 0;
   };
   void Sort();
 
   std::vector<Entry> entries_;
+  std::vector<Place> order_;
 };
 
 // Few enough to be looked at together. What is merged at once is bounded, for whoever commits does

@@ -102,7 +102,7 @@ Status Head::LoadGroups() {
   const std::string begin(1, static_cast<char>(KeySpace::kGroups));
   auto entries = std::make_shared<HeadEntries>();
   for (it->Seek(begin); it->Valid() && it->key().starts_with(begin); it->Next()) {
-    Result<EntryRunPtr> run = EntryRun::Decode(it->value().ToString());
+    Result<EntryRunPtr> run = EntryRun::Decode(ToView(it->value()));
     if (!run) {
       const Error error = UnreadableRecord(ToView(it->key()), run.error().message());
       entries->damage = leveldb::Status::Corruption(path_, error.message());
