@@ -22,12 +22,8 @@ constexpr mode_t kDirectoryMode = 0700;
 
 // Of base's table files: what memory and heads still hold does not count.
 uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
-  const std::string start = TablePrefix(KeySpace::kLatest, table);
-  const std::string end = TableEnd(KeySpace::kLatest, table);
-  const leveldb::Range range(start, end);
-  uint64_t bytes = 0;
-  base.GetApproximateSizes(&range, 1, &bytes);
-  return bytes;
+  const KeyRange rows = DatabaseRange(KeySpace::kLatest, table, {});
+  return Database::BytesOf(&base, rows.start, rows.end);
 }
 
 class LevelDbStore final : public Store {

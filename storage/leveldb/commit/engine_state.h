@@ -1,6 +1,6 @@
 // EngineState: what the engine keeps in memory of the database, and its loading at open and reopen;
 // and EnginePast, what is read of the database beside it when a schema is adopted. Each part says
-// which threads may use it; loading is of the thread that drives the engine.
+// which threads may use it; loading is of the thread that drives the engine, which has others help.
 #ifndef TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_STATE_H_
 #define TALLYD_STORAGE_LEVELDB_COMMIT_ENGINE_STATE_H_
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "storage/bytes/coding.h"
@@ -15,6 +16,8 @@ namespace tallyd {
 namespace {
 
 constexpr unsigned kMaxThreads = 8;
+// Each takes some 64 looks at the sizes of base's files.
+constexpr uint64_t kMaxPieces = 64;
 
 struct Piece {
   KeyRange keys;
@@ -33,12 +36,21 @@ Status ReadPiece(leveldb::DB* base, Piece* piece) {
   return FromLevelDb(it->status());
 }
 
+// Small tables share a piece with those before them.
 std::vector<Piece> PiecesOf(leveldb::DB* base, const std::map<TableId, TableInfo>& tables,
                             const LatestLoader& loader, uint64_t piece_bytes) {
   std::vector<Piece> pieces;
+  uint64_t last_bytes = piece_bytes;  // Of the last piece, while it may take more.
   for (const auto& [id, table] : tables) {
     if (table.mode == TableMode::kHistory) continue;
-    const KeyRange all{TablePrefix(KeySpace::kLatest, id), TableEnd(KeySpace::kLatest, id)};
+    const KeyRange all = DatabaseRange(KeySpace::kLatest, id, {});
+    const uint64_t bytes = Database::BytesOf(base, all.start, all.end);
+    if (last_bytes + bytes < piece_bytes) {
+      pieces.back().keys.end = all.end;
+      last_bytes += bytes;
+      continue;
+    }
+    last_bytes = bytes;
     for (KeyRange& keys : CutByBytes(base, all, piece_bytes)) {
       pieces.push_back({std::move(keys), loader.Another(), {}});
     }
@@ -46,27 +58,15 @@ std::vector<Piece> PiecesOf(leveldb::DB* base, const std::map<TableId, TableInfo
   return pieces;
 }
 
-uint64_t BytesBefore(leveldb::DB* db, const KeyRange& range, std::string_view end) {
-  const leveldb::Range before(ToSlice(range.start), ToSlice(end));
-  uint64_t bytes = 0;
-  db->GetApproximateSizes(&before, 1, &bytes);
-  return bytes;
-}
-
-// The first eight bytes behind the prefix, as a number that sorts like them.
-uint64_t HeadOf(std::string_view key, size_t prefix) {
-  std::string head(key.substr(std::min(prefix, key.size()), sizeof(uint64_t)));
-  head.resize(sizeof(uint64_t));
-  return DecodeU64(head.data());
-}
-
 }  // namespace
 
 std::vector<KeyRange> CutByBytes(leveldb::DB* db, const KeyRange& range, uint64_t piece_bytes) {
-  const uint64_t pieces = BytesBefore(db, range, range.end) / piece_bytes + 1;
+  const uint64_t bytes = Database::BytesOf(db, range.start, range.end);
+  piece_bytes = std::max(piece_bytes, bytes / kMaxPieces + 1);
+  if (bytes < piece_bytes) return {range};
   const auto it = Database::NewIterator(db);
   it->Seek(ToSlice(range.start));
-  if (pieces == 1 || !it->Valid()) return {range};
+  if (!it->Valid()) return {range};
   const std::string first = it->key().ToString();
   it->Seek(ToSlice(range.end));
   it->Valid() ? it->Prev() : it->SeekToLast();
@@ -74,25 +74,28 @@ std::vector<KeyRange> CutByBytes(leveldb::DB* db, const KeyRange& range, uint64_
   const std::string last = it->key().ToString();
   const auto differ = std::ranges::mismatch(first, last);
   const auto common = static_cast<size_t>(differ.in1 - first.begin());
+  const auto key_of = [&](uint64_t head) {
+    std::string key = first.substr(0, common);
+    PutU64(&key, head);
+    return key;
+  };
+  uint64_t head = BigEndianHead(std::string_view(first).substr(common));
+  const uint64_t last_head = BigEndianHead(std::string_view(last).substr(common));
   std::vector<KeyRange> cut{range};
-  for (uint64_t piece = 1; piece < pieces; ++piece) {
-    uint64_t begin = HeadOf(first, common);
-    uint64_t end = HeadOf(last, common);
-    std::string key;
-    while (begin <= end) {
-      const uint64_t middle = begin + (end - begin) / 2;
-      key.assign(first, 0, common);
-      PutU64(&key, middle);
-      if (BytesBefore(db, range, key) >= piece * piece_bytes) {
-        if (middle == begin) break;
+  for (uint64_t size = piece_bytes; size < bytes; size += piece_bytes) {
+    // The first head that has so much before it.
+    for (uint64_t end = last_head; head < end;) {
+      const uint64_t middle = head + (end - head) / 2;
+      if (Database::BytesOf(db, range.start, key_of(middle)) >= size) {
         end = middle;
       } else {
-        begin = middle + 1;
+        head = middle + 1;
       }
     }
+    std::string key = key_of(head);
     if (key <= cut.back().start || key >= range.end) continue;
     cut.back().end = key;
-    cut.push_back({key, range.end});
+    cut.push_back({std::move(key), range.end});
   }
   return cut;
 }
@@ -102,14 +105,19 @@ Status ReadStoredLatest(leveldb::DB* base, const std::map<TableId, TableInfo>& t
   std::vector<Piece> pieces = PiecesOf(base, tables, *loader, piece_bytes);
   std::atomic<size_t> next = 0;
   const auto read = [&] {
-    for (size_t piece = next++; piece < pieces.size(); piece = next++) {
-      pieces[piece].read = ReadPiece(base, &pieces[piece]);
+    for (size_t at = next++; at < pieces.size(); at = next++) {
+      pieces[at].read = ReadPiece(base, &pieces[at]);
+      if (!pieces[at].read) next = pieces.size();
     }
   };
   const size_t threads = std::min<size_t>(
       std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads), pieces.size());
   std::vector<std::future<void>> others;
-  for (size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, read));
+  try {
+    for (size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, read));
+  } catch (const std::system_error&) {
+    // The process may have no more threads: those that there are read all.
+  }
   read();
   for (std::future<void>& other : others) other.get();
   for (Piece& piece : pieces) {

@@ -303,6 +303,13 @@ std::unique_ptr<leveldb::Iterator> Database::NewIterator(leveldb::DB* db) {
   return std::unique_ptr<leveldb::Iterator>(db->NewIterator(options));
 }
 
+uint64_t Database::BytesOf(leveldb::DB* db, std::string_view start, std::string_view end) {
+  const leveldb::Range range(ToSlice(start), ToSlice(end));
+  uint64_t bytes = 0;
+  db->GetApproximateSizes(&range, 1, &bytes);
+  return bytes;
+}
+
 Result<std::unique_ptr<Lease>> Database::NewLease() {
   std::unique_ptr<Lease> lease(new Lease(this));
   Lease::Held& held = *lease->held_;  // Nobody else's until it is among held_.

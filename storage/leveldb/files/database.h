@@ -146,6 +146,8 @@ class Database {
   // Of base's records, or a head's as they lie in its LevelDB, without a snapshot. Must be gone
   // before Close.
   static std::unique_ptr<leveldb::Iterator> NewIterator(leveldb::DB* db);
+  // What a range of keys takes of a LevelDB's table files, about: its log and memory do not count.
+  static uint64_t BytesOf(leveldb::DB* db, std::string_view start, std::string_view end);
   leveldb::DB* base() { return base_.get(); }
   const std::vector<std::shared_ptr<Head>>& opened_heads() const { return heads_; }
   uint64_t newest_head_bytes() const { return newest_bytes_.load(std::memory_order_relaxed); }

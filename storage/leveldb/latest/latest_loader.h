@@ -1,7 +1,7 @@
 // LatestLoader: latest rows from the disk into memory. Base's rows first, in order; then the
 // changes of each head, from the oldest on. Each row goes straight to where it stays. Whatever is
-// taken here is checked, because it is trusted later, on the commit path. Of one thread; several
-// may each take a piece of base's rows.
+// taken here is checked, because it is trusted later, on the commit path. A loader is of one
+// thread; several, each with a loader, may take pieces of base's rows at once.
 //
 //   AddStored... or Append..., AddChanges..., Take.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LATEST_LOADER_H_
@@ -32,7 +32,7 @@ class LatestLoader {
   LatestLoader(const ColumnRegistry& sets, const std::map<TableId, TableInfo>& tables)
       : sets_(sets), tables_(tables), fold_(sets) {}
 
-  // Of the same columns and tables.
+  // Of the same columns and tables, which it refers to.
   std::unique_ptr<LatestLoader> Another() const {
     return std::make_unique<LatestLoader>(sets_, tables_);
   }

@@ -181,6 +181,8 @@ StoredRowPtr LatestRows::Put(StoredRowPtr row) {
 }
 
 void LatestRows::Append(LatestRows&& behind) {
+  assert(!indexed_ && !behind.indexed_);
+  assert(size_ == 0 || behind.size_ == 0 || At(Previous(end())).key() < behind.At({}).key());
   size_ += std::exchange(behind.size_, 0);
   std::ranges::move(behind.chunks_, std::back_inserter(chunks_));
   behind.chunks_.clear();

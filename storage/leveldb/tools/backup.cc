@@ -155,8 +155,7 @@ class BackupJob {
     {
       const Access access(lease_.get());
       if (!access) return Reopening();
-      const leveldb::Range everything("", "\xff");
-      access.base().GetApproximateSizes(&everything, 1, &records);
+      records = Database::BytesOf(&access.base(), "", "\xff");
       for (const auto& head : access.view().heads) records += head->bytes();
     }
     const uint64_t needed = progress_.total + records + options_.keep_free;

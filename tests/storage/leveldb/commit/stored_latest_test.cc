@@ -110,6 +110,9 @@ TEST_F(StoredLatestTest, PiecesFollowEachOtherAndAreOfAboutOneSize) {
     uint64_t bytes = 0;
     db_->GetApproximateSizes(&range, 1, &bytes);
     EXPECT_LE(bytes, 2 * kPieceBytes);
+    if (i + 1 < pieces.size()) {
+      EXPECT_GE(bytes, kPieceBytes / 2);
+    }
   }
 }
 
@@ -118,7 +121,39 @@ TEST_F(StoredLatestTest, KeysThatDifferFurtherBehindStayInOnePiece) {
   for (int i = 0; i < 5000; ++i) PutRow(kLarge, fmt::format("sensor-of-plant-{}", i));
   db_->CompactRange(nullptr, nullptr);
   const std::vector<KeyRange> pieces = CutByBytes(db_.get(), RangeOf(kLarge), kPieceBytes);
-  EXPECT_LE(pieces.size(), 3u);
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_GT(pieces[1].start, RowPrefix(KeySpace::kLatest, kLarge, "a"));
+  EXPECT_LE(pieces[1].start, RowPrefix(KeySpace::kLatest, kLarge, "sensor-of-plant-0"));
+  ASSERT_TRUE(ReadStoredLatest(db_.get(), tables_, &loader_, kPieceBytes));
+  EXPECT_EQ(Take(&loader_), wanted_);
+}
+
+// The greatest that keys can be told apart by.
+TEST_F(StoredLatestTest, KeysOfTheGreatestBytesAreCutNowhere) {
+  PutRow(kLarge, "a");
+  for (int i = 0; i < 5000; ++i) PutRow(kLarge, std::string(12, '\xff') + std::to_string(i));
+  db_->CompactRange(nullptr, nullptr);
+  EXPECT_LE(CutByBytes(db_.get(), RangeOf(kLarge), kPieceBytes).size(), 2u);
+  ASSERT_TRUE(ReadStoredLatest(db_.get(), tables_, &loader_, kPieceBytes));
+  EXPECT_EQ(Take(&loader_), wanted_);
+}
+
+TEST_F(StoredLatestTest, ThereAreNeverMoreThan64Pieces) {
+  PutMany();
+  const size_t pieces = CutByBytes(db_.get(), RangeOf(kLarge), 1).size();
+  EXPECT_GT(pieces, 32u);
+  EXPECT_LE(pieces, 64u);
+}
+
+TEST_F(StoredLatestTest, ManySmallTablesAreReadWithWhatLiesBetweenThem) {
+  for (TableId table = 20; table < 120; ++table) {
+    tables_[table] = tables_[kSmall];
+    tables_[table].id = table;
+    tables_[table].mode = table % 3 == 0 ? TableMode::kHistory : TableMode::kLatestRow;
+    if (table % 3 != 0) PutRow(table, fmt::format("machine-{}", table));
+  }
+  PutRow(kDropped, "machine");
+  PutMany();
   ASSERT_TRUE(ReadStoredLatest(db_.get(), tables_, &loader_, kPieceBytes));
   EXPECT_EQ(Take(&loader_), wanted_);
 }
@@ -143,12 +178,18 @@ TEST_F(StoredLatestTest, NothingIsThereOfAnEmptyBase) {
 
 TEST_F(StoredLatestTest, AMalformedRowOfAnyPieceIsNamed) {
   PutMany();
-  PutRaw(kLarge, "machine-049999", "junk");
-  const Status read = ReadStoredLatest(db_.get(), tables_, &loader_, kPieceBytes);
-  ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().code(), ErrorCode::kCorruption);
-  EXPECT_NE(read.error().message().find("3034393939390001"), std::string::npos)
-      << read.error().message();
+  for (const char digit : {'0', '2', '4'}) {
+    const std::string key = fmt::format("machine-0{}9999", digit);
+    PutRaw(kLarge, key, "junk");
+    LatestLoader loader(sets_, tables_);
+    const Status read = ReadStoredLatest(db_.get(), tables_, &loader, kPieceBytes);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code(), ErrorCode::kCorruption);
+    EXPECT_NE(read.error().message().find(fmt::format("303{}393939390001", digit)),
+              std::string::npos)
+        << read.error().message();
+    PutRow(kLarge, key);
+  }
 }
 
 }  // namespace
