@@ -1,6 +1,7 @@
 // KnownLists: what a block being built knows of the lists of columns that came, each under an
-// identity (a pointer that stands for it): the columns' numbers in the block, and the list's. A look
-// is two loads where few identities come, in whatever turn. Not thread-safe.
+// identity (a pointer that stands for it): the columns' numbers in the block, and the list's. A
+// look is two loads while no two of the identities share a place, as few do; else a hash. Not
+// thread-safe.
 #ifndef TALLYD_STORAGE_BLOCKS_KNOWN_LISTS_H_
 #define TALLYD_STORAGE_BLOCKS_KNOWN_LISTS_H_
 
@@ -34,7 +35,7 @@ class KnownLists {
   void Clear();
 
  private:
-  // Neighbours mostly have few lists, or many in turn, as where a column is a time of day.
+  // Neighbours mostly have few lists, or some in turn, as where a column is a quarter of an hour.
   static constexpr size_t kRecent = 256;
 
   static size_t RecentPlace(const void* identity) {

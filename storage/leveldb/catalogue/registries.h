@@ -29,9 +29,10 @@ class ColumnRegistry {
  public:
   // Per table; beyond, columns do not recur.
   static constexpr size_t kMaxSets = 16'384;
-  // The number of none.
-  static constexpr uint32_t kNoSet = UINT32_MAX;
   static constexpr size_t kMaxBytes = 16u << 20;  // Of the sets' records.
+  // No set's number: columns by name.
+  static constexpr uint32_t kNoSet = UINT32_MAX;
+  static_assert(kMaxSets < kNoSet);
 
   ColumnRegistry();
   ~ColumnRegistry();

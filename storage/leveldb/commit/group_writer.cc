@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSetBits = 32;
 // Of a table itself.
-constexpr uint32_t kNoSet = ColumnRegistry::kNoSet;
+constexpr uint32_t kOfTable = ColumnRegistry::kNoSet;
 
 uint64_t CopyOf(TableId table, uint32_t set) { return uint64_t{table} << kSetBits | set; }
 
@@ -25,7 +25,7 @@ void HeadCopies::Use(TableId table, std::string_view entry) {
   EntryHead head;
   ByteReader in(entry);
   if (!GetEntryHead(&in, &head)) return;
-  Use(table, head.tag == EntryTag::kByName ? kNoSet : head.number);
+  Use(table, head.tag == EntryTag::kByName ? ColumnRegistry::kNoSet : head.number);
 }
 
 void HeadCopies::UseCopy(Copy copy) {
@@ -33,7 +33,7 @@ void HeadCopies::UseCopy(Copy copy) {
   if (known.group == group_) return;
   known.group = group_;
   used_.push_back(copy);
-  if (static_cast<uint32_t>(copy) != kNoSet) UseCopy(copy | kNoSet);
+  if (static_cast<uint32_t>(copy) != kOfTable) UseCopy(copy | kOfTable);
 }
 
 void HeadCopies::Put(uint64_t head, leveldb::WriteBatch* batch) {
@@ -58,7 +58,7 @@ void HeadCopies::PutCopy(Copy copy, leveldb::WriteBatch* batch) const {
     std::string copied(1, static_cast<char>(KeySpace::kCopies));
     batch->Put(copied.append(key), ToSlice(value));
   };
-  if (set == kNoSet) {
+  if (set == kOfTable) {
     for (const auto& [key, value] : catalogue_.RecordsOf(table)) put(key, value);
   } else if (const ColumnSet* columns = sets_.Find(table, set)) {
     put(ColumnSetKey(table, set), EncodeColumnSet(columns->columns));

@@ -37,6 +37,7 @@ class HeadCopies {
   HeadCopies(const Catalogue* catalogue, const ColumnRegistry* sets)
       : catalogue_(*catalogue), sets_(*sets) {}
 
+  // Entries of a table, and of one of its sets; of none (ColumnRegistry::kNoSet): by name.
   void Use(TableId table, uint32_t set);
   // The same of an entry as it is stored in the head, or of a layer of a latest row.
   void Use(TableId table, std::string_view entry);

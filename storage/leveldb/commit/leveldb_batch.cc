@@ -12,8 +12,6 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kTwinsTried = 4;
-// Events mostly go to the same few tables, each in one layout.
-constexpr size_t kLayoutsTried = 4;
 
 // A set may have columns of a family that was added after this TableInfo was made.
 std::optional<Aggregate> AggregateOf(const TableInfo& table, FamilyId family) {
@@ -172,14 +170,13 @@ void LevelDbBatch::FinishPut(Op op, bool any_value, uint32_t set) {
 
 void LevelDbBatch::AddPut(const Op& op, uint32_t set) {
   ops_.push_back(op);
-  TimeRange& times = times_[Touch(op.table)];
+  const size_t place = Touch(op.table);
+  TimeRange& times = times_[place];
   if (op.kind == OpKind::kEntry) times = times.Joined({op.time, op.time + 1});
-  const Layout layout{op.table, set};
-  const size_t tried = std::min(layouts_.size(), kLayoutsTried);
-  if (std::find(layouts_.end() - static_cast<std::ptrdiff_t>(tried), layouts_.end(), layout) ==
-      layouts_.end()) {
-    layouts_.push_back(layout);
-  }
+  size_t& last = last_layouts_[place];
+  if (last > 0 && layouts_[last - 1].set == set) return;
+  layouts_.push_back({op.table, set});
+  last = layouts_.size();
 }
 
 // An event mostly goes to a history table and to a latest one with the same values: these are
@@ -293,6 +290,7 @@ size_t LevelDbBatch::Touch(TableId table) {
   last_table_ = tables_.size();
   tables_.push_back(table);
   times_.push_back({0, 0});
+  last_layouts_.push_back(0);
   return last_table_;
 }
 

@@ -111,7 +111,7 @@ class LevelDbBatch final : public Batch {
   // Of the entries in it, by place in tables(); empty where a table has none.
   const std::vector<TimeRange>& times() const { return times_; }
   // How the entries and layers in it are laid out: by a set of columns of their table, or by name
-  // (kNoSet). Each at least once.
+  // (kNoSet). Each at least once: again where another one of the same table came between.
   struct Layout {
     TableId table = 0;
     uint32_t set = ColumnRegistry::kNoSet;
@@ -169,6 +169,7 @@ class LevelDbBatch final : public Batch {
   std::vector<TimeRange> times_;
   size_t last_table_ = 0;  // That was touched: its place.
   std::vector<Layout> layouts_;
+  std::vector<size_t> last_layouts_;  // By place in tables_: the end of its last one in layouts_.
   uint64_t adoption_ = UINT64_MAX;
   std::function<Status()> prepare_;
   std::shared_ptr<RowWatch> watch_;

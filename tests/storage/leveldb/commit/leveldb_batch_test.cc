@@ -257,6 +257,15 @@ TEST_F(FoldingBatchTest, TimesAndLayoutAreKnownOnceItIsEncoded) {
   EXPECT_EQ(batch_.layouts(), (std::vector<LevelDbBatch::Layout>{{1, Set(history_)->id}}));
 }
 
+TEST_F(LevelDbBatchTest, ALayoutIsToldOnceHoweverManyTablesComeInTurn) {
+  std::vector<TableInfo> tables;
+  for (TableId id = 1; id <= 20; ++id) tables.push_back(MakeTable(id, TableMode::kHistory));
+  for (int i = 0; i < 10; ++i) {
+    for (const TableInfo& table : tables) Put(table, "a", i, Value::Int(1), Value::Int(2));
+  }
+  EXPECT_EQ(batch_.layouts().size(), tables.size());
+}
+
 TEST_F(LevelDbBatchTest, EachLayoutOfItsEntriesIsTold) {
   for (int i = 0; i < 3; ++i) {
     Put(history_, "a", i, Value::Int(1), Value::Int(2));
