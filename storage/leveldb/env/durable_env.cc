@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,10 +24,11 @@ constexpr mode_t kDirectoryMode = 0700;
 constexpr size_t kBufferBytes = 64u << 10;
 // Room for so many more syncs of the size of the one that found none, if they are small, within
 // kRoomBytesMax: its zeros are bytes that the disk writes once more, which large ones do not win
-// back.
+// back. Nor more than a small part of what is free: several logs may have room at once.
 constexpr uint64_t kSyncsPerRoom = 16;
 constexpr uint64_t kRoomSyncBytesMax = 256u << 10;
 constexpr uint64_t kRoomBytesMax = 2u << 20;
+constexpr uint64_t kFreePerRoom = 64;
 constexpr uint64_t kPageBytes = 4096;
 constexpr char kZeros[64u << 10] = {};
 
@@ -35,6 +37,13 @@ std::string DirectoryOf(const std::string& name) {
   const size_t slash = name.rfind('/');
   return slash == std::string::npos ? "." : name.substr(0, slash);
 }
+// On the file's disk; 0 where nobody knows.
+uint64_t FreeBytes(int descriptor) {
+  struct statvfs disk {};
+  if (::fstatvfs(descriptor, &disk) != 0) return 0;
+  return uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
 bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MANIFEST"); }
 
@@ -112,7 +121,8 @@ class DurableEnv::File final : public leveldb::WritableFile {
     room_end_ = end_;
     const uint64_t step = end_ - synced_end_;
     if (step > kRoomSyncBytesMax) return true;
-    const uint64_t wanted = std::min(end_ + step * kSyncsPerRoom, end_ + kRoomBytesMax);
+    const uint64_t most = std::min(kRoomBytesMax, FreeBytes(descriptor_) / kFreePerRoom);
+    const uint64_t wanted = end_ + std::min(step * kSyncsPerRoom, most);
     const uint64_t room_end = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
     while (room_end_ < room_end) {
       const size_t bytes = std::min<uint64_t>(room_end - room_end_, sizeof(kZeros));

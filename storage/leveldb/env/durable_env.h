@@ -7,8 +7,9 @@
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
-// - a log has room ahead, zeros that small syncs write over: where no size changes, fdatasync has
-//   no inode to write. Nobody is failed for want of room, and a log that is closed lets it go;
+// - a log has room ahead, zeros that syncs of up to 256 KiB write over, 2 MiB of them at most:
+//   where no size changes, fdatasync has no inode to write. Nobody is failed for want of room, and
+//   a log that is closed lets it go;
 // - reads are those of pread_file.h;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.
