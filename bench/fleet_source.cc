@@ -1,4 +1,3 @@
-#include <array>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -52,10 +51,14 @@ std::vector<std::string> CounterNames() {
 }
 
 struct Machine {
-  Machine(std::uint64_t seed, int number, int machines, std::int64_t every_ms)
+  // With so many gauges and counters, as there may be millions of machines.
+  Machine(std::uint64_t seed, std::int64_t number, int machines, std::int64_t every_ms,
+          std::size_t gauge_count, std::size_t counter_count)
       : hostname("server" + std::to_string(number) + ".bbb.com"),
         random(seed, static_cast<std::uint64_t>(number)),
-        phase_ms(number * every_ms / machines % every_ms) {
+        phase_ms(number * every_ms / machines % every_ms),
+        gauges(gauge_count),
+        counters(counter_count) {
     for (auto& gauge : gauges) gauge = random.Between(0, kGaugeMax);
     for (auto& counter : counters) counter = random.Between(0, 400'000'000);
   }
@@ -77,8 +80,8 @@ struct Machine {
   std::string hostname;
   Random random;
   std::int64_t phase_ms;  // agents do not all wake in the same millisecond
-  std::array<std::int64_t, kGauges> gauges;
-  std::array<std::int64_t, kCounters> counters;
+  std::vector<std::int64_t> gauges;
+  std::vector<std::int64_t> counters;
 };
 
 class FleetSource : public EventSource {
@@ -98,7 +101,8 @@ class FleetSource : public EventSource {
     counter_names_.resize(metrics / 2);
     const int machines = options.entities > 0 ? options.entities : kMachines;
     for (int number = 1 + options.connection; number <= machines; number += options.connections) {
-      machines_.emplace_back(options.seed, number, machines, every_ms_);
+      machines_.emplace_back(options.seed, number, machines, every_ms_, gauge_names_.size(),
+                             counter_names_.size());
     }
   }
 

@@ -24,6 +24,7 @@ LOAD_SECONDS = 900
 QUERY_SECONDS = 180
 QUICK_SIZE = 0.05
 BYTES_OF_VALUE = 26  # In a body, name included; of an event there are as many beside its values.
+BYTES_OF_MACHINE = 256  # In the loader, beside its values.
 Unavailable = servers.Unavailable
 
 
@@ -78,13 +79,13 @@ def limit_cpus(count):
     return allowed
 
 
-def check_memory(requests, events=100, metrics=100):
-    needed = requests * events * (metrics + 1) * BYTES_OF_VALUE
+def check_memory(requests, events=100, metrics=100, machines=0):
+    needed = requests * events * (metrics + 1) * BYTES_OF_VALUE + machines * BYTES_OF_MACHINE
     with open("/proc/meminfo") as meminfo:
         line = next(line for line in meminfo if line.startswith("MemAvailable"))
     free = int(line.split()[1]) * 1024
     if needed > free / 2:
-        sys.exit(f"bench: {requests} requests take {needed >> 20} MiB of bodies, and only "
+        sys.exit(f"bench: {requests} requests take {needed >> 20} MiB, and only "
                  f"{free >> 20} MiB are free: give less --size")
 
 

@@ -144,10 +144,11 @@ class Server:
         """Called once it answers."""
 
     def start(self):
-        """Again after stop(), with the data that it left."""
+        """Returns once it is ready, or raises Unavailable. Again after stop(): with the data that
+        it left."""
         self.scratch.mkdir(parents=True, exist_ok=True)
         command = [str(part) for part in self.command()]
-        with open(self.log_path(), "wb") as log:
+        with open(self.log_path(), "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL,
                                             preexec_fn=pinning(self.cpus))
@@ -156,8 +157,21 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise Unavailable(f"did not start: {self._log_tail()}")
-            time.sleep(0.02)
+            time.sleep(0.01)
         self.prepare()
+
+    def restart(self):
+        """Ends it in its own time; returns the seconds from its next start until it is ready."""
+        self.stop()
+        if self.process.returncode != 0:
+            raise Unavailable(f"did not end by itself: {self._log_tail()}")
+        began = time.monotonic()
+        self.start()
+        return time.monotonic() - began
+
+    def resident_bytes(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) * 1024
 
     def stop(self):
         if self.process is None or self.process.poll() is not None:
