@@ -29,19 +29,6 @@ bool AnyMustEscape(uint64_t bytes, char stop) {
           any_equal(static_cast<unsigned char>(stop))) != 0;
 }
 
-bool AnyMustEscape(std::string_view text, char stop) {
-  uint64_t word = 0;
-  if (text.size() < sizeof word) {
-    return std::any_of(text.begin(), text.end(), [stop](char c) { return MustEscape(c, stop); });
-  }
-  // The last word may share bytes with the one before it.
-  for (size_t at = 0; at < text.size(); at += sizeof word) {
-    std::memcpy(&word, text.data() + std::min(at, text.size() - sizeof word), sizeof word);
-    if (AnyMustEscape(word, stop)) return true;
-  }
-  return false;
-}
-
 // The value of an uppercase hex digit; -1 for any other byte.
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -51,8 +38,29 @@ int HexValue(char c) {
 
 }  // namespace
 
+bool NeedsEscape(std::string_view text, char stop) {
+  uint64_t word = 0;
+  if (text.size() < sizeof word / 2) {
+    return std::any_of(text.begin(), text.end(), [stop](char c) { return MustEscape(c, stop); });
+  }
+  if (text.size() < sizeof word) {
+    // Two halves, which may share bytes.
+    uint32_t begin = 0;
+    uint32_t end = 0;
+    std::memcpy(&begin, text.data(), sizeof begin);
+    std::memcpy(&end, text.data() + text.size() - sizeof end, sizeof end);
+    return AnyMustEscape(uint64_t{end} << 32 | begin, stop);
+  }
+  // The last word may share bytes with the one before it.
+  for (size_t at = 0; at < text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + std::min(at, text.size() - sizeof word), sizeof word);
+    if (AnyMustEscape(word, stop)) return true;
+  }
+  return false;
+}
+
 void EscapeTail(size_t start, char stop, std::string* out) {
-  if (!AnyMustEscape(std::string_view(*out).substr(start), stop)) return;
+  if (!NeedsEscape(std::string_view(*out).substr(start), stop)) return;
   const auto must = [stop](char c) { return MustEscape(c, stop); };
   const auto begin = out->begin() + static_cast<std::ptrdiff_t>(start);
   const auto count = static_cast<size_t>(std::count_if(begin, out->end(), must));
@@ -82,7 +90,7 @@ size_t FindStop(std::string_view text, char stop) {
 }
 
 bool Unescape(std::string_view raw, char stop, std::string* scratch, std::string_view* text) {
-  if (!AnyMustEscape(raw, stop)) {
+  if (!NeedsEscape(raw, stop)) {
     *text = raw;
     return true;
   }

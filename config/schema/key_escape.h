@@ -9,6 +9,9 @@
 
 namespace tallyd {
 
+// Whether the text holds a byte that is escaped.
+bool NeedsEscape(std::string_view text, char stop);
+
 // Encodes in place what `out` holds from `start` on. Stop '\0': none (NUL is a control byte).
 void EscapeTail(size_t start, char stop, std::string* out);
 

@@ -85,6 +85,15 @@ Status PadTail(const Segment& segment, size_t start, std::string* out) {
   return {};
 }
 
+// The fast path of most values: a text that has no byte to be escaped. False, and nothing is
+// appended: it is another.
+bool AppendAsIs(const Segment& segment, const Value& value, TemplateUse use, std::string* out) {
+  if (value.type() != ValueType::kString || value.AsView().empty()) return false;
+  if (use == TemplateUse::kKey && NeedsEscape(value.AsView(), segment.stop)) return false;
+  out->append(value.AsView());
+  return true;
+}
+
 // What the spec makes of the text that `out` holds from `start` on.
 Status Transform(const Segment& segment, size_t start, std::string* out) {
   char* const begin = out->data() + start;
@@ -171,12 +180,16 @@ Status AppendPlaceholder(const Segment& segment, const Value& value, const Table
   if (segment.spec.kind == SpecKind::kZero) return AppendZeroPadded(segment, value, out);
 
   const size_t start = out->size();
-  if (Status status = AppendPlain(segment, value, time, out); !status) return status;
-  if (out->size() == start && use == TemplateUse::kKey) {
-    return FieldError(segment, "empty, and the row key needs it");
+  const bool as_is = AppendAsIs(segment, value, use, out);
+  if (as_is && segment.spec.kind == SpecKind::kText) return {};
+  if (!as_is) {
+    if (Status status = AppendPlain(segment, value, time, out); !status) return status;
+    if (out->size() == start && use == TemplateUse::kKey) {
+      return FieldError(segment, "empty, and the row key needs it");
+    }
   }
   if (Status status = Transform(segment, start, out); !status) return status;
-  if (use == TemplateUse::kKey) EscapeTail(start, segment.stop, out);
+  if (!as_is && use == TemplateUse::kKey) EscapeTail(start, segment.stop, out);
   return segment.spec.kind == SpecKind::kPad ? PadTail(segment, start, out) : Status();
 }
 

@@ -38,19 +38,31 @@ TimeRange StepAround(TimeUs t, int64_t step) {
   return {from, std::min(from + step, kMaxTimeUs + 1)};
 }
 
+// What the digits of a time count. A division by a constant each, which compilers do without one.
+uint64_t NumberOf(const Spec& spec, TimeUs t) {
+  switch (spec.kind) {
+    case SpecKind::kMs:
+      return static_cast<uint64_t>(t / kUsPerMs);
+    case SpecKind::kSeconds:
+      return static_cast<uint64_t>(t / kUsPerSecond);
+    case SpecKind::kReverseMs:
+      return static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - t / kUsPerMs);
+    case SpecKind::kBucket:
+      return static_cast<uint64_t>((t - t % spec.bucket_us) / kUsPerMs);
+    case SpecKind::kMicroseconds:
+      return static_cast<uint64_t>(t);
+    default:
+      assert(false);
+      return 0;
+  }
+}
+
 }  // namespace
 
 void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out) {
   assert(spec.is_time() && t >= 0 && t <= kMaxTimeUs);
-  const int64_t step = StepOf(spec);
-  if (step == 0) {
-    AppendCalendar(spec.format, t, out);
-  } else if (spec.kind == SpecKind::kReverseMs) {
-    const int64_t reversed = std::numeric_limits<int64_t>::max() - t / kUsPerMs;
-    AppendDigits(static_cast<uint64_t>(reversed), FixedWidth(spec), out);
-  } else {
-    AppendDigits(static_cast<uint64_t>((t - t % step) / DigitOf(spec)), FixedWidth(spec), out);
-  }
+  if (spec.kind == SpecKind::kStrftime) return AppendCalendar(spec.format, t, out);
+  AppendDigits(NumberOf(spec, t), FixedWidth(spec), out);
 }
 
 uint32_t TimeUnitsOf(const Spec& spec) {

@@ -37,7 +37,7 @@ void ExpectBothWays(const std::string& text, char stop) {
 }
 
 TEST(KeyEscapeTest, EveryByteInEveryPlaceOfShortAndLongTexts) {
-  for (const size_t size : {1, 7, 8, 9, 15, 16, 17, 40}) {
+  for (const size_t size : {1, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 40}) {
     for (size_t place = 0; place < size; ++place) {
       for (int byte = 0; byte < 256; ++byte) {
         std::string text(size, 'a');

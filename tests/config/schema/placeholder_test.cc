@@ -24,6 +24,13 @@ TEST(PlaceholderTest, EscapesWhatWouldEndTheValue) {
   EXPECT_EQ(Key("{field}#{b}", {{"field", Text("CPU#1")}, {"b", Text("z")}}), "CPU%231#z");
 }
 
+TEST(PlaceholderTest, PadsTextsOfAnyWidth) {
+  EXPECT_EQ(Key("{a:pad(3)}", {{"a", Text("x")}}), "x  ");
+  EXPECT_EQ(Key("{a:pad(3)}", {{"a", Text("xyz")}}), "xyz");
+  EXPECT_EQ(Key("{a:pad(3)}", {{"a", Text(" x")}}), " x ");
+  EXPECT_EQ(Key("{a:pad(3)}", {{"a", Value::Int(7)}}), "7  ");
+}
+
 TEST(PlaceholderTest, RendersEveryTypeAsText) {
   EXPECT_EQ(Key("{a}", {{"a", Value::Int(-5)}}), "-5");
   EXPECT_EQ(Key("{a}", {{"a", Value::Double(2.0)}}), "2.0");
