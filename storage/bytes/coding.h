@@ -56,6 +56,18 @@ inline uint64_t BigEndianHead(std::string_view bytes) {
   if (!bytes.empty()) std::memcpy(head, bytes.data(), bytes.size());
   return DecodeU64(head);
 }
+// How many bytes at the beginning are the same, of which `known` are; a look at the rest, eight at
+// a time. REQUIRES: both have `known`.
+inline size_t CommonBytes(std::string_view a, std::string_view b, size_t known = 0) {
+  const size_t most = std::min(a.size(), b.size());
+  size_t common = known;
+  for (; common + sizeof(uint64_t) <= most; common += sizeof(uint64_t)) {
+    const uint64_t differing = DecodeU64(a.data() + common) ^ DecodeU64(b.data() + common);
+    if (differing != 0) return common + static_cast<size_t>(std::countl_zero(differing)) / 8;
+  }
+  while (common < most && a[common] == b[common]) ++common;
+  return common;
+}
 // Varints of up to 56 bits are spread to their bytes, and gathered again, without a loop: numbers
 // of several lengths, one after the other, would have it mispredicted. Steps of 28, 14 and 7 bits.
 inline constexpr uint64_t kMaxWordVarint = (uint64_t{1} << 56) - 1;

@@ -25,14 +25,9 @@ Error Malformed(const char* what) {
   return Error(ErrorCode::kCorruption, std::string(what) + " is malformed");
 }
 
-size_t SharedPrefix(std::string_view a, std::string_view b) {
-  const auto [differ, unused] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  return static_cast<size_t>(differ - a.begin());
-}
-
 // A key as what it shares with the one before, and the rest.
 void PutKey(std::string_view key, std::string_view before, std::string* out) {
-  const size_t shared = SharedPrefix(key, before);
+  const size_t shared = CommonBytes(key, before);
   PutVarint(out, shared);
   PutString(out, key.substr(shared));
 }

@@ -1,10 +1,11 @@
 #include "storage/leveldb/files/entry_run.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/files/run_iterator.h"
 
 namespace tallyd {
 namespace {
@@ -15,14 +16,6 @@ constexpr size_t kMergedRuns = 8;
 constexpr size_t kPatience = 4;
 // A merge that takes longer would keep the commits of others waiting: this is a few milliseconds.
 constexpr size_t kMergedEntries = 128u << 10;
-
-// How many of the first bytes are the same, `most` at most. REQUIRES: both have as many.
-size_t CommonBytes(std::string_view a, std::string_view b, size_t most) {
-  if (std::memcmp(a.data(), b.data(), most) == 0) return most;
-  size_t common = 0;
-  while (a[common] == b[common]) ++common;
-  return common;
-}
 
 }  // namespace
 
@@ -39,11 +32,17 @@ Result<EntryRunPtr> EntryRun::Decode(std::string_view record) {
     if (!ReadGroupEntry(&in, &read) || !ParseEntryKey(read.key, &key) || read.key <= last) {
       return Error(ErrorCode::kCorruption, "the record of a group of entries is malformed");
     }
-    run->entries_.push_back({read.key.data(), static_cast<uint32_t>(read.key.size()),
-                             static_cast<uint32_t>(read.value.size())});
+    run->Append(read.key, read.value.size());
     last = read.key;
   } while (!in.done());
   return EntryRunPtr(run);
+}
+
+void EntryRun::Append(std::string_view key, size_t value_size) {
+  const std::string_view last = entries_.empty() ? std::string_view() : entries_.back().key();
+  const size_t common = CommonBytes(key, last);
+  entries_.push_back({key.data(), static_cast<uint32_t>(key.size()),
+                      static_cast<uint32_t>(value_size), CodeBehind(key, common)});
 }
 
 void EntryRun::Own(std::shared_ptr<const char[]> record, size_t size) {
@@ -60,7 +59,11 @@ EntryRunPtr EntryRun::Merge(std::span<const EntryRunPtr> runs) {
   }
   merged->entries_.reserve(entries);
   RunIterator all(runs);
-  for (all.Seek({}); all.Valid(); all.Next()) merged->entries_.push_back(all.entry());
+  for (all.Seek({}); all.Valid(); all.Next()) {
+    const bool is_first = merged->entries_.empty();
+    merged->entries_.push_back(all.entry());
+    merged->entries_.back().code = is_first ? CodeBehind(all.entry().key(), 0) : all.code();
+  }
   return merged;
 }
 
@@ -87,26 +90,43 @@ size_t EntryRun::LowerBound(std::string_view key, size_t from) const {
   return begin;
 }
 
-void EntrySorter::Sort() {
-  const std::string_view first = entries_.front().key;
-  size_t common = first.size();
-  for (const Entry& entry : entries_) {
-    common = CommonBytes(entry.key, first, std::min(common, entry.key.size()));
+// How many bytes at the beginning of their keys are the same, of which `known` are.
+size_t EntrySorter::CommonOf(std::span<const Place> places, size_t known) const {
+  const std::string_view front = entries_[places.front().entry].key;
+  size_t common = front.size();
+  for (const Place& place : places) {
+    common = std::min(common, CommonBytes(entries_[place.entry].key, front, known));
   }
-  order_.clear();
-  for (const Entry& entry : entries_) {
-    order_.push_back(
-        {BigEndianHead(entry.key.substr(common)), static_cast<uint32_t>(order_.size())});
+  return common;
+}
+
+// By the next eight bytes as a number, and then those that have these in common by what follows.
+void EntrySorter::Sort(std::span<Place> places, size_t depth) {
+  const std::string_view front = entries_[places.front().entry].key;
+  for (bool differ = false; !differ;) {
+    for (Place& place : places) {
+      const std::string_view key = entries_[place.entry].key;
+      place.head = BigEndianHead(key.substr(std::min(depth, key.size())));
+      differ = differ || place.head != places.front().head;
+    }
+    if (!differ && front.size() <= depth) return;
+    const size_t next = depth + sizeof(Place::head);
+    depth = differ ? next : std::max(next, CommonOf(places, depth));
   }
-  // Of batches that are sorted already it makes the fewest comparisons.
-  std::stable_sort(order_.begin(), order_.end(), [&](const Place& a, const Place& b) {
-    return a.head != b.head ? a.head < b.head : entries_[a.entry].key < entries_[b.entry].key;
-  });
+  std::ranges::sort(places, {}, &Place::head);
+  for (auto begin = places.begin(); begin != places.end();) {
+    const auto differs = [&](const Place& place) { return place.head != begin->head; };
+    const auto end = std::find_if(begin + 1, places.end(), differs);
+    if (end - begin > 1) Sort({begin, end}, depth);
+    begin = end;
+  }
 }
 
 EntryRunPtr EntrySorter::TakeRun() {
   if (entries_.empty()) return nullptr;
-  Sort();
+  order_.clear();
+  for (size_t i = 0; i < entries_.size(); ++i) order_.push_back({0, static_cast<uint32_t>(i)});
+  Sort(order_, 0);
   size_t room = kGroupSlackBytes;
   for (const Entry& entry : entries_) {
     room += GroupEntryBytes(entry.key.size(), entry.value.size());
@@ -118,9 +138,7 @@ EntryRunPtr EntrySorter::TakeRun() {
   for (const Place& place : order_) {
     const Entry& entry = entries_[place.entry];
     to = EncodeGroupEntry(to, {entry.key, entry.value});
-    run->entries_.push_back({to - entry.value.size() - entry.key.size(),
-                             static_cast<uint32_t>(entry.key.size()),
-                             static_cast<uint32_t>(entry.value.size())});
+    run->Append({to - entry.value.size() - entry.key.size(), entry.key.size()}, entry.value.size());
   }
   run->Own(record, static_cast<size_t>(to - record.get()));
   entries_.clear();
@@ -147,76 +165,6 @@ EntryRuns EntryRuns::With(EntryRunPtr run) const {
     list.resize(begin);
     list.push_back(merged);
   }
-}
-
-RunIterator::RunIterator(std::span<const EntryRunPtr> runs) {
-  if (runs.empty()) return;
-  const std::string_view first = runs.front()->entries().front().key();
-  common_ = first.size();
-  for (const EntryRunPtr& run : runs) {
-    cursors_.push_back({run.get(), run->entries().size(), 0});
-    for (const EntryRun::Entry* entry : {&run->entries().front(), &run->entries().back()}) {
-      common_ = CommonBytes(entry->key(), first, std::min<size_t>(common_, entry->key_size));
-    }
-  }
-}
-
-void RunIterator::ReadHead(Cursor* cursor) const {
-  if (cursor->valid()) cursor->head = BigEndianHead(cursor->entry().key().substr(common_));
-}
-
-void RunIterator::MakeHeap() {
-  std::vector<Cursor*> cursors;
-  for (Cursor& cursor : cursors_) {
-    ReadHead(&cursor);
-    cursors.push_back(&cursor);
-  }
-  heap_.Assign(std::move(cursors));
-}
-
-void RunIterator::Seek(std::string_view key) {
-  for (Cursor& cursor : cursors_) {
-    cursor.at = key.empty() ? 0 : cursor.run->LowerBound(key, cursor.at);
-    for (size_t ahead = 0; ahead < kFetchedAhead; ++ahead) cursor.Fetch(ahead);
-  }
-  MakeHeap();
-}
-
-void RunIterator::SeekToEnd() {
-  for (Cursor& cursor : cursors_) cursor.at = cursor.run->entries().size();
-  heap_.Clear();
-}
-
-void RunIterator::Next() {
-  Cursor* const moved = heap_.top();
-  ++moved->at;
-  moved->Fetch(kFetchedAhead);
-  ReadHead(moved);
-  heap_.TopMoved();
-}
-
-void RunIterator::TakePrefix(std::string_view prefix, std::vector<EntryRun::Entry>* taken) {
-  Cursor* const moved = heap_.top();
-  do {
-    taken->push_back(moved->entry());
-    ++moved->at;
-    moved->Fetch(kFetchedAhead);
-  } while (moved->valid() && moved->entry().key().starts_with(prefix));
-  ReadHead(moved);
-  heap_.TopMoved();
-}
-
-bool RunIterator::Prev() {
-  Cursor* last = nullptr;
-  for (Cursor& cursor : cursors_) {
-    if (cursor.at == 0) continue;
-    const auto before = [](const Cursor& of) { return of.run->entries()[of.at - 1].key(); };
-    if (last == nullptr || before(cursor) > before(*last)) last = &cursor;
-  }
-  if (last == nullptr) return false;
-  --last->at;
-  MakeHeap();
-  return true;
 }
 
 }  // namespace tallyd

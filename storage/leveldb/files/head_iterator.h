@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "storage/leveldb/files/entry_run.h"
+#include "storage/leveldb/files/run_iterator.h"
 
 namespace tallyd {
 

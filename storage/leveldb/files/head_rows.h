@@ -18,6 +18,7 @@
 #include "config/values/time.h"
 #include "storage/leveldb/files/entry_run.h"
 #include "storage/leveldb/files/head_iterator.h"
+#include "storage/leveldb/files/run_iterator.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

@@ -16,8 +16,8 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/files/merge_heap.h"
 #include "storage/leveldb/read/entry_reader.h"
+#include "storage/leveldb/read/merge_heap.h"
 #include "storage/leveldb/read/row_assembler.h"
 
 namespace tallyd {

@@ -17,6 +17,14 @@ std::string RandomBytes(std::mt19937_64& random, size_t max) {
   return bytes;
 }
 
+TEST(CommonBytesTest, AreCountedUpToTheShorterOne) {
+  EXPECT_EQ(CommonBytes("", "abc"), 0u);
+  EXPECT_EQ(CommonBytes("abc", "abd"), 2u);
+  EXPECT_EQ(CommonBytes("0123456789ab", "0123456789ab"), 12u);
+  EXPECT_EQ(CommonBytes("0123456789abcdefg", "0123456789abcdeFg", 5), 15u);
+  EXPECT_EQ(CommonBytes("01234567", "01234567890123456789"), 8u);
+}
+
 TEST(CodingTest, VarintsReadBackWhateverFollows) {
   std::mt19937_64 random(kSeed);
   for (int i = 0; i < 20'000; ++i) {

@@ -1,34 +1,18 @@
-// Runs of entries: the record of a group, runs merged to few, and one iterator over all of them,
-// compared with a map.
+// Runs of entries: the record of a group, and runs merged to few.
 #include "storage/leveldb/files/entry_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
+#include <set>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "tests/storage/leveldb/files/entry_run_helper.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
 namespace {
-
-using Entries = std::map<std::string, std::string>;
-
-std::string KeyOf(std::string_view row, TimeUs time, uint64_t sequence) {
-  std::string key(MaxEntryKeyBytes(row.size()), '\0');
-  char* const end = EncodeEntryKey(key.data(), 3, row, time);
-  key.resize(static_cast<size_t>(end - key.data()));
-  PatchSequence(key.data(), key.size(), sequence);
-  return key;
-}
-
-EntryRunPtr RunOf(const std::vector<std::pair<std::string, std::string>>& entries) {
-  EntrySorter sorter;
-  for (const auto& [key, value] : entries) sorter.Add(key, value);
-  return sorter.TakeRun();
-}
 
 std::vector<std::string> KeysOf(const EntryRun& run) {
   std::vector<std::string> keys;
@@ -53,6 +37,48 @@ TEST(EntryRunTest, KeysThatDifferAfterEightBytesAreSortedToo) {
   EXPECT_EQ(KeysOf(*RunOf(entries)), sorted);
 }
 
+TEST(EntryRunTest, KeysAreSortedWhereverTheyDiffer) {
+  std::mt19937_64 random(1);
+  for (size_t same = 0; same < 40; ++same) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    std::set<std::string> sorted;
+    for (uint64_t i = 0; i < 50; ++i) {
+      std::string row(same, 'r');
+      row += static_cast<char>('a' + random() % 3);
+      row.append(random() % 12, 's');
+      entries.emplace_back(KeyOf(row, static_cast<TimeUs>(random() % 3), i), "v");
+      sorted.insert(entries.back().first);
+    }
+    EXPECT_THAT(KeysOf(*RunOf(entries)), ::testing::ElementsAreArray(sorted)) << same;
+  }
+}
+
+void ExpectCodes(const EntryRun& run) {
+  std::string_view before;
+  for (const EntryRun::Entry& entry : run.entries()) {
+    EXPECT_EQ(entry.code, CodeBehind(entry.key(), CommonBytes(entry.key(), before)));
+    before = entry.key();
+  }
+}
+
+TEST(EntryRunTest, EachKeyIsCodedAgainstTheOneBeforeIt) {
+  std::mt19937_64 random(2);
+  std::vector<EntryRunPtr> runs;
+  for (uint64_t run = 0; run < 11; ++run) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    for (uint64_t i = 0; i < 30; ++i) {
+      const std::string row(1 + random() % 20, static_cast<char>('a' + random() % 2));
+      entries.emplace_back(KeyOf(row, static_cast<TimeUs>(random() % 1000), run * 100 + i), "v");
+    }
+    runs.push_back(RunOf(entries));
+    ExpectCodes(*runs.back());
+    ExpectCodes(**EntryRun::Decode(runs.back()->record()));
+  }
+  ExpectCodes(*EntryRun::Merge(runs));
+  ExpectCodes(
+      *EntryRun::Merge(std::vector{EntryRun::Merge(runs), RunOf({{KeyOf("b", 1, 1), "v"}})}));
+}
+
 TEST(EntryRunTest, TheRecordOfAGroupIsReadBack) {
   const EntryRunPtr run = RunOf({{KeyOf("b", 1, 2), "two"}, {KeyOf("a", 1, 1), "one"}});
   const Result<EntryRunPtr> read = EntryRun::Decode(std::string(run->record()));
@@ -70,66 +96,6 @@ TEST(EntryRunTest, ARecordThatIsCutOrOutOfOrderIsRefused) {
   EXPECT_FALSE(EntryRun::Decode(record.substr(half) + record.substr(0, half)));
   EXPECT_FALSE(EntryRun::Decode(record.substr(0, half) + record.substr(0, half)));
 }
-
-// Groups of any size, so that runs of all sizes are merged.
-class EntryRunsTest : public ::testing::TestWithParam<int> {
- protected:
-  EntryRunsTest() : random_(static_cast<uint64_t>(GetParam())) {}
-
-  uint64_t Below(uint64_t bound) { return random_() % bound; }
-  void AddGroup(size_t entries) {
-    std::vector<std::pair<std::string, std::string>> group;
-    for (size_t i = 0; i < entries; ++i) {
-      const std::string row(1 + Below(3), static_cast<char>('a' + Below(5)));
-      ++sequence_;
-      group.emplace_back(KeyOf(row, static_cast<TimeUs>(Below(50)), sequence_),
-                         std::to_string(sequence_));
-      all_.insert(group.back());
-    }
-    runs_ = runs_.With(RunOf(group));
-  }
-  void ExpectAt(const RunIterator& at, Entries::const_iterator expected) {
-    ASSERT_EQ(at.Valid(), expected != all_.end());
-    if (!at.Valid()) return;
-    EXPECT_EQ(at.entry().key(), expected->first);
-    EXPECT_EQ(at.entry().value(), expected->second);
-  }
-
-  std::mt19937_64 random_;
-  uint64_t sequence_ = 0;
-  Entries all_;
-  EntryRuns runs_;
-};
-
-TEST_P(EntryRunsTest, AreReadAsOneInBothDirections) {
-  for (int group = 0; group < 60; ++group) AddGroup(1 + Below(1 + Below(40)));
-  RunIterator at(runs_.list());
-  EXPECT_FALSE(at.Valid());
-  at.Seek({});
-  auto expected = all_.cbegin();
-  for (int step = 0; step < 2000; ++step) {
-    ExpectAt(at, expected);
-    const uint64_t what = Below(10);
-    if (what == 0 || !at.Valid()) {
-      const std::string key = KeyOf("bb", static_cast<TimeUs>(Below(60)), Below(2000))
-                                  .replace(5, 1, 1, static_cast<char>('a' + Below(6)));
-      at.Seek(key);
-      expected = all_.lower_bound(key);
-    } else if (what < 7) {
-      at.Next();
-      ++expected;
-    } else {
-      EXPECT_EQ(at.Prev(), expected != all_.cbegin());
-      if (expected != all_.cbegin()) --expected;
-    }
-  }
-  at.SeekToEnd();
-  EXPECT_FALSE(at.Valid());
-  EXPECT_TRUE(at.Prev());
-  ExpectAt(at, std::prev(all_.cend()));
-}
-
-INSTANTIATE_TEST_SUITE_P(Seeds, EntryRunsTest, ::testing::Range(1, 9));
 
 TEST(ManyGroupsTest, StayFewAndAreCopiedSeldomHoweverManyCome) {
   EntryRuns runs;

@@ -1,8 +1,9 @@
-// MergeHeap: which of several ordered sequences has the next element. The one k-way merge: a binary
+// MergeHeap: which of several ordered sequences has the next element, whatever they are: a binary
 // heap, so that a step costs the logarithm of the sequences, and nothing but a look at two
-// neighbours while one of them has the next elements to itself. One thread.
-#ifndef TALLYD_STORAGE_LEVELDB_FILES_MERGE_HEAP_H_
-#define TALLYD_STORAGE_LEVELDB_FILES_MERGE_HEAP_H_
+// neighbours while one of them has the next elements to itself. Runs of a head, which are known
+// beforehand, are merged by codes of their keys instead (files/run_iterator.h). One thread.
+#ifndef TALLYD_STORAGE_LEVELDB_READ_MERGE_HEAP_H_
+#define TALLYD_STORAGE_LEVELDB_READ_MERGE_HEAP_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -24,7 +25,6 @@ class MergeHeap {
                    // std::*_heap keep the greatest in front.
                    [](const Source* a, const Source* b) { return b->Precedes(*a); });
   }
-  void Clear() { heap_.clear(); }
 
   // The source with the next element; null at the end.
   Source* top() const { return heap_.empty() ? nullptr : heap_.front(); }
@@ -54,4 +54,4 @@ class MergeHeap {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_LEVELDB_FILES_MERGE_HEAP_H_
+#endif  // TALLYD_STORAGE_LEVELDB_READ_MERGE_HEAP_H_

@@ -1,0 +1,112 @@
+#include "storage/leveldb/files/run_iterator.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tallyd {
+namespace {
+
+// Whether the key begins with what the one before it begins with. Its code mostly tells.
+bool Continues(const EntryRun::Entry& entry, std::string_view prefix) {
+  if (EndOfCode(entry.code) <= prefix.size()) return false;
+  return entry.key().starts_with(prefix);
+}
+
+}  // namespace
+
+RunIterator::RunIterator(std::span<const EntryRunPtr> runs) {
+  if (runs.empty()) return;
+  const std::string_view first = runs.front()->entries().front().key();
+  common_ = first.size();
+  cursors_.reserve(runs.size());
+  for (const EntryRunPtr& run : runs) {
+    cursors_.push_back({run.get(), run->entries().size()});
+    for (const EntryRun::Entry* entry : {&run->entries().front(), &run->entries().back()}) {
+      common_ = std::min(common_, CommonBytes(entry->key(), first));
+    }
+  }
+  losers_.resize(cursors_.size());
+}
+
+// By codes against what all keys begin with.
+void RunIterator::PlayAll() {
+  std::ranges::fill(losers_, Player());
+  for (Cursor& cursor : cursors_) {
+    Play({cursor.valid() ? CodeBehind(cursor.entry().key(), common_) : kNoKey, &cursor});
+  }
+}
+
+void RunIterator::Play(Player player) {
+  const auto leaf = static_cast<size_t>(player.cursor - cursors_.data()) + cursors_.size();
+  for (size_t place = leaf / 2; place > 0; place /= 2) {
+    Player& other = losers_[place];
+    if (other.cursor == nullptr) {
+      other = player;
+      return;
+    }
+    if (player.code < other.code) continue;
+    if (player.code > other.code || !WinsTie(&player, &other)) std::swap(player, other);
+  }
+  winner_ = player;
+}
+
+bool RunIterator::WinsTie(Player* player, Player* other) {
+  if (player->code == kNoKey) return true;
+  const std::string_view a = player->cursor->entry().key();
+  const std::string_view b = other->cursor->entry().key();
+  const size_t most = std::min(a.size(), b.size());
+  const size_t common = CommonBytes(a, b, std::min(EndOfCode(player->code), most));
+  const bool wins = a.substr(common) <= b.substr(common);
+  Player* const loser = wins ? other : player;
+  loser->code = CodeBehind(wins ? b : a, common);
+  return wins;
+}
+
+void RunIterator::Seek(std::string_view key) {
+  for (Cursor& cursor : cursors_) {
+    cursor.at = key.empty() ? 0 : cursor.run->LowerBound(key, cursor.at);
+    for (size_t ahead = 0; ahead < kFetchedAhead; ++ahead) cursor.Fetch(ahead);
+  }
+  PlayAll();
+}
+
+void RunIterator::SeekToEnd() {
+  for (Cursor& cursor : cursors_) cursor.at = cursor.run->entries().size();
+  PlayAll();
+}
+
+void RunIterator::Replay() {
+  const Cursor& moved = *winner_.cursor;
+  Play({moved.valid() ? moved.entry().code : kNoKey, winner_.cursor});
+}
+
+void RunIterator::Next() {
+  winner_.cursor->Advance();
+  Replay();
+}
+
+// What follows in the run has as much in common with the first one taken as with the last: less
+// than the prefix. So its code is good against either.
+void RunIterator::TakePrefix(std::string_view prefix, std::vector<EntryRun::Entry>* taken) {
+  Cursor* const from = winner_.cursor;
+  do {
+    taken->push_back(from->entry());
+    from->Advance();
+  } while (from->valid() && Continues(from->entry(), prefix));
+  Replay();
+}
+
+bool RunIterator::Prev() {
+  Cursor* last = nullptr;
+  for (Cursor& cursor : cursors_) {
+    if (cursor.at == 0) continue;
+    const auto before = [](const Cursor& of) { return of.run->entries()[of.at - 1].key(); };
+    if (last == nullptr || before(cursor) > before(*last)) last = &cursor;
+  }
+  if (last == nullptr) return false;
+  --last->at;
+  PlayAll();
+  return true;
+}
+
+}  // namespace tallyd
