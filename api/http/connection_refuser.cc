@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -79,10 +80,13 @@ void ConnectionRefuser::Refuse(tcp::socket socket) {
   std::string refusal = RefusalAt(clock_.Now());
   if (being_told_ >= kMostAtATime) return TellAtOnce(std::move(socket), refusal);
   const auto executor = socket.get_executor();
-  asio::co_spawn(executor,
-                 Tell(std::make_shared<TimedSocket>(std::move(socket)), std::move(refusal),
-                      std::make_unique<Place>(being_told_)),
-                 asio::detached);
+  // Begun on the connection's own thread, as a session is.
+  asio::post(executor, [executor, socket = std::make_shared<TimedSocket>(std::move(socket)),
+                        refusal = std::move(refusal),
+                        place = std::make_unique<Place>(being_told_)]() mutable {
+    asio::co_spawn(executor, Tell(std::move(socket), std::move(refusal), std::move(place)),
+                   asio::detached);
+  });
 }
 
 }  // namespace tallyd

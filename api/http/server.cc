@@ -136,8 +136,12 @@ void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
   socket.set_option(tcp::no_delay(true), ignored);
   ++open_connections_;
   context_.metrics.connections.Increment();
-  auto session = std::make_shared<Session>(std::move(socket), *this, shard);
-  asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
+  // Made where it stays: whoever starts a coroutine on another thread may hold a part of it when it
+  // has ended there already, and the last to let go of a session must be its shard.
+  asio::post(shard.io, [this, &shard, socket = std::move(socket)]() mutable {
+    auto session = std::make_shared<Session>(std::move(socket), *this, shard);
+    asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
+  });
 }
 
 void HttpServer::CloseIdleSessions() {

@@ -159,6 +159,29 @@ class CrashTest(E2eTest):
             daemon.start()
         self.check(daemon, writers, {writer.name: 0 for writer in writers})
 
+    def test_sigterm_may_come_while_connections_come_and_go(self):
+        daemon = self.start(TABLES, server="threads = 4")
+        for _ in range(5):
+            served, stop = threading.Semaphore(0), threading.Event()
+
+            def work(number):
+                if number == WRITERS:
+                    try:
+                        for _ in range(100):
+                            self.assertTrue(served.acquire(timeout=60))
+                        daemon.stop()
+                    finally:
+                        stop.set()
+                while not stop.is_set():
+                    try:
+                        daemon.get("/healthz").expect(200)
+                    except (OSError, http.client.HTTPException):
+                        continue  # It stops, or has stopped.
+                    served.release()
+
+            in_threads(WRITERS + 1, work)
+            daemon.start()
+
     def test_sigterm_lets_a_request_that_is_under_way_finish(self):
         daemon = self.start(TABLES)
         body = json.dumps({"ts": 1, "writer": "late", "batch": 0, "value": 4}).encode()
