@@ -98,9 +98,24 @@ void PrintError(std::string_view lines) {
   }
 }
 
+namespace {
+
+// One for as long as the process lives: spdlog::info and its kin use the default logger without a
+// lock, so it must never be replaced while another thread may log.
+spdlog::logger& Logger() {
+  static const auto logger = [] {
+    auto made = std::make_shared<spdlog::logger>("tallyd",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->flush_on(spdlog::level::info);
+    spdlog::set_default_logger(made);
+    return made;
+  }();
+  return *logger;
+}
+
+}  // namespace
+
 void ConfigureLogging(const LogConfig& config) {
-  auto logger =
-      std::make_shared<spdlog::logger>("tallyd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<EscapedMessage>('*');
   formatter->add_flag<JournalPriority>('~');
@@ -109,10 +124,8 @@ void ConfigureLogging(const LogConfig& config) {
           ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","thread":%t,"message":"%*"})"
           : "%Y-%m-%dT%H:%M:%S.%eZ %l %*";
   formatter->set_pattern((LogsToJournal() ? "%~" : "") + pattern);
-  logger->set_formatter(std::move(formatter));
-  logger->set_level(spdlog::level::from_str(config.level == "warn" ? "warning" : config.level));
-  logger->flush_on(spdlog::level::info);
-  spdlog::set_default_logger(std::move(logger));
+  Logger().set_formatter(std::move(formatter));
+  Logger().set_level(spdlog::level::from_str(config.level == "warn" ? "warning" : config.level));
 }
 
 }  // namespace tallyd

@@ -17,7 +17,7 @@ bool LogsToJournal();
 // journal takes them for errors.
 void PrintError(std::string_view lines);
 
-// May be called again (a reload changes the level).
+// May be called again while other threads log (a reload changes the level). By one at a time.
 void ConfigureLogging(const LogConfig& config);
 
 }  // namespace tallyd

@@ -4,8 +4,9 @@ import json
 import os
 import re
 import signal
+import threading
 
-from tests.e2e.tallyd import E2eTest, Tallyd, eventually
+from tests.e2e.tallyd import E2eTest, Tallyd, eventually, in_threads
 
 TABLES = """
 [tables.ROWS]
@@ -92,6 +93,25 @@ class LogTest(E2eTest):
         tallyd.write_config(TABLES)
         tallyd.process.send_signal(signal.SIGHUP)
         eventually(lambda: self.lines(tallyd, "SIGHUP: reloaded"), "a reload by signal is told")
+
+    def test_reloads_come_while_others_are_told_of(self):
+        tallyd = self.start(TABLES)
+        done = threading.Event()
+
+        def work(number):
+            if number > 0:
+                while not done.is_set():
+                    tallyd.delete("/v1/tables/ROWS").problem(409)
+                return
+            try:
+                for _ in range(100):
+                    tallyd.request("POST", "/-/reload").expect(200)
+            finally:
+                done.set()
+
+        in_threads(4, work)
+        log = tallyd.log_file.read_text(encoding="utf-8").splitlines()
+        self.assertEqual(100, sum("POST /-/reload by " in line for line in log))
 
     def test_a_change_that_is_refused_before_it_is_looked_at_tells_why(self):
         tallyd = self.start(TABLES)
