@@ -100,6 +100,8 @@ HeldCounters::Ended HeldCounters::TakeEnded(TimeUs now, bool all) {
 void HeldCounters::PutRows(const HeldInterval& interval, Batch* batch) {
   std::vector<ColumnRef> columns;
   std::vector<Value> values;
+  // Nobody adds any more; but who added last let go of it by a count that orders nothing.
+  const std::lock_guard lock(interval.mutex_);
   for (const auto& [row, sums] : interval.rows_) {
     // What one cell does not hold goes on in the next one, a microsecond later.
     for (size_t place = 0;; ++place) {
@@ -123,6 +125,7 @@ void HeldCounters::GiveBack(std::shared_ptr<HeldInterval> interval) {
 }
 
 void HeldCounters::Forget(const HeldInterval& interval) {
+  const std::lock_guard lock(interval.mutex_);
   bytes_ -= interval.bytes_;
   held_rows_ -= interval.rows_.size();
 }

@@ -51,7 +51,7 @@ class HeldInterval {
   const TablePtr table_;
   const int64_t flush_us_;
   const TimeUs since_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;  // Of rows_ and bytes_.
   std::map<std::pair<std::string, TimeUs>, Sums> rows_;  // By row key and time.
   size_t bytes_ = 0;                                     // About.
 };
