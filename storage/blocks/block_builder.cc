@@ -298,10 +298,9 @@ void BlockBuilder::Impl::EncodeColumns(std::span<const uint32_t> order,
 
 // Head: version, counts, sizes of the sections and of the columns' streams, sections, checksum.
 void BlockBuilder::Impl::Encode() {
+  const bool by_presence = lists.size() > 1 && lists.ArePresencesSmaller(column_count);
   std::span<const Presence> presences;
-  if (lists.size() > 1) presences = lists.Presences(column_count);
-  const bool by_presence = !presences.empty() && lists.AreLargerThan(presences);
-  if (!by_presence) presences = {};
+  if (by_presence) presences = lists.Presences(column_count);
   const std::vector<uint32_t> order = Order(by_presence);
   std::string sizes;
   EncodeColumns(order, presences, &sizes);

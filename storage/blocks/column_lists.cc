@@ -54,15 +54,37 @@ std::span<const Presence> ColumnLists::Presences(size_t columns) {
   return all;
 }
 
-bool ColumnLists::AreLargerThan(std::span<const Presence> presences) const {
+size_t ColumnLists::PresencesBytes(size_t columns) {
+  met_.assign(columns, {});
+  const auto entries = static_cast<uint32_t>(of_entries_.size());
+  uint32_t number = 0;
+  for (uint32_t begin = 0, end = 0; begin < entries; begin = end) {
+    const int64_t list = of_entries_[begin];
+    while (end < entries && of_entries_[end] == list) ++end;
+    ++number;
+    for (const uint32_t column : (*this)[static_cast<size_t>(list)]) {
+      Met& met = met_[column];
+      met.entries += end - begin;
+      if (met.runs == 0 || met.last + 1 != number) ++met.runs;
+      met.last = number;
+      met.at_begin = met.at_begin || begin == 0;
+    }
+  }
+  size_t bytes = 0;
+  for (const Met& met : met_) {
+    const uint32_t changes = 2 * met.runs - (met.at_begin ? 1 : 0);
+    bytes += PresenceBytes(entries, met.entries, changes);
+  }
+  return bytes;
+}
+
+bool ColumnLists::ArePresencesSmaller(size_t columns) {
   size_t changes = 0;
   for (size_t i = 1; i < of_entries_.size(); ++i) changes += of_entries_[i] != of_entries_[i - 1];
   const size_t bits = static_cast<size_t>(std::bit_width(size() - 1)) * of_entries_.size();
   const size_t as_lists =
       columns_.size() * kBytesPerColumn + std::min(bits / 8, changes * kBytesPerChange);
-  size_t as_presences = 0;
-  for (const Presence& presence : presences) as_presences += PresenceBytes(presence);
-  return as_presences < as_lists;
+  return PresencesBytes(columns) < as_lists;
 }
 
 }  // namespace tallyd

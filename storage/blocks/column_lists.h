@@ -44,12 +44,22 @@ class ColumnLists {
   }
   // Of each of so many columns the entries that have it. A view until the next call.
   std::span<const Presence> Presences(size_t columns);
-  // Whether these presences take fewer bytes than the lists.
-  bool AreLargerThan(std::span<const Presence> presences) const;
+  // About how many bytes these would take; makes none of them.
+  size_t PresencesBytes(size_t columns);
+  // Whether they would take fewer than the lists.
+  bool ArePresencesSmaller(size_t columns);
 
  private:
   // Of columns that few entries have a bitmap says little with many bits.
   static constexpr size_t kMostBitsPerCell = 16;
+
+  // Of a column, on a walk along the entries.
+  struct Met {
+    uint32_t entries = 0;
+    uint32_t runs = 0;      // Of entries that have it and follow each other.
+    uint32_t last = 0;      // The last entries of one list that had it, by their number.
+    bool at_begin = false;  // The first entry has it: that is no change.
+  };
 
   std::vector<uint32_t> columns_;  // Of all lists, one after the other.
   std::vector<size_t> ends_;
@@ -57,6 +67,7 @@ class ColumnLists {
   std::vector<int64_t> of_entries_;
   size_t cells_ = 0;
   std::vector<Presence> presences_;
+  std::vector<Met> met_;
 };
 
 }  // namespace tallyd

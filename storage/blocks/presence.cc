@@ -62,10 +62,10 @@ void Presence::Join(const Presence& other) {
   for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
 }
 
-size_t PresenceBytes(const Presence& presence) {
-  if (presence.is_whole()) return 0;
-  const size_t seldom = kBytesPerFrame + presence.Changes() * kBytesPerChange;
-  return kBytesPerBitmap + std::min(BitmapBytes(presence.entries()), seldom);
+size_t PresenceBytes(uint32_t entries, uint32_t count, uint32_t changes) {
+  if (count == entries) return 0;
+  return kBytesPerBitmap +
+         std::min(BitmapBytes(entries), kBytesPerFrame + changes * kBytesPerChange);
 }
 
 void AppendPresence(const Presence& presence, std::string* out) {

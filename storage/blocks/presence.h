@@ -36,7 +36,7 @@ class Presence {
     const uint64_t below = words_[entry / 64] & ((uint64_t{1} << entry % 64) - 1);
     return before_[entry / 64] + static_cast<uint32_t>(std::popcount(below));
   }
-  // How often it changes from one entry to the next whether they have it.
+  // How often it changes from one entry to the next whether they have it; nothing is behind the last.
   uint32_t Changes() const;
   // `times` are those of the entries from `first` on: writes the times of the entries that have it.
   // REQUIRES: room for them.
@@ -55,8 +55,8 @@ class Presence {
 
 // What storage/FORMAT.md calls presence: nothing where every entry has the column, else a bitmap.
 void AppendPresence(const Presence& presence, std::string* out);
-// About how many bytes AppendPresence writes.
-size_t PresenceBytes(const Presence& presence);
+// About how many bytes AppendPresence writes, of so many entries of which `count` have the column.
+size_t PresenceBytes(uint32_t entries, uint32_t count, uint32_t changes);
 // False if the bytes are malformed, or say of no entry that it has the column.
 bool ReadPresence(ByteReader* in, uint32_t entries, Presence* presence);
 

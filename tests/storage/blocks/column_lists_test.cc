@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 namespace tallyd {
@@ -23,9 +24,6 @@ class ColumnListsTest : public ::testing::Test {
       std::sample(all.begin(), all.end(), std::back_inserter(chosen), some, random_);
       Add(chosen);
     }
-  }
-  bool ArePresencesSmaller(uint32_t columns) {
-    return lists_.AreLargerThan(lists_.Presences(columns));
   }
 
   std::mt19937 random_{1};
@@ -56,10 +54,34 @@ TEST_F(ColumnListsTest, PresencesTellOfEachColumnWhoseListsHaveIt) {
   }
 }
 
+TEST_F(ColumnListsTest, WhatPresencesTakeIsKnownWithoutThem) {
+  for (int round = 0; round < 300; ++round) {
+    lists_.Clear();
+    const size_t columns = 1 + random_() % 12;
+    const size_t again = random_() % 8;  // In eighths: how often a list comes again at once.
+    List list;
+    for (size_t left = 1 + random_() % 200; left > 0; --left) {
+      if (list.empty() || random_() % 8 >= again) {
+        List all(columns);
+        std::iota(all.begin(), all.end(), 0u);
+        std::ranges::shuffle(all, random_);
+        all.resize(1 + random_() % columns);
+        list = all;
+      }
+      Add(list);
+    }
+    size_t bytes = 0;
+    for (const Presence& presence : lists_.Presences(columns)) {
+      bytes += PresenceBytes(presence.entries(), presence.count(), presence.Changes());
+    }
+    ASSERT_EQ(lists_.PresencesBytes(columns), bytes) << "round " << round;
+  }
+}
+
 TEST_F(ColumnListsTest, AnotherChoiceEachTimeIsSmallerByPresence) {
   AddChoices(2048, 30, 15);
   EXPECT_FALSE(lists_.AreTooMany(30)) << "only entries fill a block";
-  EXPECT_TRUE(ArePresencesSmaller(30));
+  EXPECT_TRUE(lists_.ArePresencesSmaller(30));
 }
 
 TEST_F(ColumnListsTest, FewListsOfManyColumnsStayLists) {
@@ -70,7 +92,7 @@ TEST_F(ColumnListsTest, FewListsOfManyColumnsStayLists) {
     second[i] = 40 + i;
   }
   for (int i = 0; i < 2048; ++i) Add(random_() % 2 == 0 ? first : second);
-  EXPECT_FALSE(ArePresencesSmaller(80));
+  EXPECT_FALSE(lists_.ArePresencesSmaller(80));
 }
 
 TEST_F(ColumnListsTest, ListsThatFewEntriesChangeStayLists) {
@@ -80,7 +102,7 @@ TEST_F(ColumnListsTest, ListsThatFewEntriesChangeStayLists) {
     Add(list);
   }
   EXPECT_EQ(lists_.size(), 8u);
-  EXPECT_FALSE(ArePresencesSmaller(80));
+  EXPECT_FALSE(lists_.ArePresencesSmaller(80));
 }
 
 TEST_F(ColumnListsTest, FewOfVeryManyColumnsAreTooManyListsOnceTheyAreMany) {
@@ -88,7 +110,7 @@ TEST_F(ColumnListsTest, FewOfVeryManyColumnsAreTooManyListsOnceTheyAreMany) {
   EXPECT_FALSE(lists_.AreTooMany(3000));
   AddChoices(100, 3000, 5);
   EXPECT_TRUE(lists_.AreTooMany(3000));
-  EXPECT_FALSE(ArePresencesSmaller(3000));
+  EXPECT_FALSE(lists_.ArePresencesSmaller(3000));
 }
 
 }  // namespace
