@@ -20,6 +20,8 @@ constexpr unsigned kMaxWidth = kMaxIntWidth;
 // Of what a sample of the values is made.
 constexpr size_t kPieces = 8;
 constexpr size_t kPieceValues = 34;
+// One value in so many is seldom.
+constexpr size_t kFewOutliers = 8;
 
 unsigned BitsOf(uint64_t v) { return static_cast<unsigned>(std::bit_width(v)); }
 uint64_t Unsigned(int64_t v) { return static_cast<uint64_t>(v); }
@@ -67,47 +69,79 @@ class Encoder {
  public:
   explicit Encoder(std::string* out) : out_(out) {}
 
-  void Add(std::span<const uint64_t> group) {
-    FindFrame(group);
-    out_->push_back(static_cast<char>(width_ | (outliers_ > 0 ? kHasIntOutliers : 0)));
+  // The values of the group are used up.
+  void Add(std::span<uint64_t> group) {
+    if (!TakeAsUsual(group)) TakeCheapest(group);
+    out_->push_back(static_cast<char>(width_ | (aside_ > 0 ? kHasIntOutliers : 0)));
     PutVarint(out_, ZigZag(base_));
-    if (outliers_ > 0) PutOutliers(group);
+    if (aside_ > 0) PutOutliers(group);
     Pack(group);
   }
 
  private:
-  // The base and width that take the fewest bits, and how many values they leave out.
-  void FindFrame(std::span<const uint64_t> group) {
-    int64_t least = static_cast<int64_t>(group[0]);
-    int64_t greatest = least;
-    for (const uint64_t v : group) {
-      least = std::min(least, static_cast<int64_t>(v));
-      greatest = std::max(greatest, static_cast<int64_t>(v));
-    }
-    base_ = least;
-    width_ = BitsOf(Unsigned(greatest) - Unsigned(least));
-    outliers_ = 0;
-    if (width_ <= usual_width_ + 1) return;
-    LeaveOutliersOut(group);
-    usual_width_ = width_;
+  // Groups are mostly like the one before. False: this one deserves a look at each number of bits.
+  bool TakeAsUsual(std::span<const uint64_t> group) {
+    if (usual_bits_ == kMaxWidth) return false;
+    Take(group, usual_bits_ + 1);
+    if (aside_ == 0) return true;
+    if (aside_ > group.size() / kFewOutliers || !IsCheaperThanAll(group)) return false;
+    LeaveFittingIn(group);
+    return true;
   }
 
-  void LeaveOutliersOut(std::span<const uint64_t> group) {
+  void TakeCheapest(std::span<const uint64_t> group) {
+    Take(group, kMaxWidth);
     const unsigned most = CheapestBits(group);
     if (most == kMaxWidth) return;
-    bool any = false;
-    int64_t least = 0;
-    int64_t greatest = 0;
-    for (const uint64_t v : group) {
-      const auto value = static_cast<int64_t>(v);
-      if (ZigZag(value) >> most != 0) continue;
-      least = any ? std::min(least, value) : value;
-      greatest = any ? std::max(greatest, value) : value;
-      any = true;
+    Take(group, most);
+    LeaveFittingIn(group);
+  }
+
+  // The frame of the values of up to so many bits, and the places of the others.
+  void Take(std::span<const uint64_t> group, unsigned most) {
+    const uint64_t limit = most < kMaxWidth ? (uint64_t{1} << most) - 1 : ~uint64_t{0};
+    int64_t least = std::numeric_limits<int64_t>::max();
+    int64_t greatest = std::numeric_limits<int64_t>::min();
+    uint64_t met = 0;
+    aside_ = 0;
+    for (size_t i = 0; i < group.size(); ++i) {
+      const auto value = static_cast<int64_t>(group[i]);
+      if (ZigZag(value) > limit) {
+        places_[aside_++] = static_cast<uint8_t>(i);
+        continue;
+      }
+      met |= ZigZag(value);
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
     }
+    if (aside_ == group.size()) least = greatest = 0;
     base_ = least;
     width_ = BitsOf(Unsigned(greatest) - Unsigned(least));
-    for (const uint64_t v : group) outliers_ += IsOutlier(v) ? 1 : 0;
+    usual_bits_ = BitsOf(met);
+  }
+
+  // A value that was put aside may lie in the frame of the others.
+  void LeaveFittingIn(std::span<const uint64_t> group) {
+    size_t left = 0;
+    for (size_t i = 0; i < aside_; ++i) {
+      const uint64_t low = group[places_[i]] - Unsigned(base_);
+      if (width_ < kMaxWidth && low >> width_ != 0) places_[left++] = places_[i];
+    }
+    aside_ = left;
+  }
+
+  // Whether a frame of all values would take more than the outliers do.
+  bool IsCheaperThanAll(std::span<const uint64_t> group) const {
+    int64_t least = base_;
+    int64_t greatest = base_;
+    size_t bits = group.size() * width_;
+    for (size_t i = 0; i < aside_; ++i) {
+      const uint64_t v = group[places_[i]];
+      least = std::min(least, static_cast<int64_t>(v));
+      greatest = std::max(greatest, static_cast<int64_t>(v));
+      bits += 8 + 8 * VarintSize(ZigZag(static_cast<int64_t>(v - Unsigned(base_))));
+    }
+    return bits < group.size() * BitsOf(Unsigned(greatest) - Unsigned(least));
   }
 
   // Values of more bits are better left out; kMaxWidth: none is.
@@ -121,13 +155,11 @@ class Encoder {
     }
     size_t best_cost = group.size() * width_;
     unsigned best = kMaxWidth;
-    size_t left_out = 0;
     size_t left_out_bits = 0;
     while (met != 0) {
       // Values of so many bits become outliers: a place and a varint each.
       const unsigned bits = BitsOf(met);
       met ^= uint64_t{1} << (bits - 1);
-      left_out += with_bits[bits];
       left_out_bits += with_bits[bits] * (8 + (bits + 6) / 7 * 8);
       const unsigned left = BitsOf(met);
       const size_t cost = group.size() * left + left_out_bits;
@@ -138,16 +170,13 @@ class Encoder {
     return best;
   }
 
-  bool IsOutlier(uint64_t v) const {
-    return width_ < kMaxWidth && (v - Unsigned(base_)) >> width_ != 0;
-  }
-
-  void PutOutliers(std::span<const uint64_t> group) {
-    PutVarint(out_, outliers_);
-    for (size_t i = 0; i < group.size(); ++i) {
-      if (!IsOutlier(group[i])) continue;
-      out_->push_back(static_cast<char>(i));
-      PutVarint(out_, ZigZag(static_cast<int64_t>(group[i] - Unsigned(base_))));
+  void PutOutliers(std::span<uint64_t> group) {
+    PutVarint(out_, aside_);
+    for (size_t i = 0; i < aside_; ++i) {
+      uint64_t& v = group[places_[i]];
+      out_->push_back(static_cast<char>(places_[i]));
+      PutVarint(out_, ZigZag(static_cast<int64_t>(v - Unsigned(base_))));
+      v = Unsigned(base_);
     }
   }
 
@@ -158,7 +187,7 @@ class Encoder {
     uint64_t filling = 0;
     unsigned filled = 0;
     for (const uint64_t v : group) {
-      const uint64_t low = outliers_ > 0 && IsOutlier(v) ? 0 : v - Unsigned(base_);
+      const uint64_t low = v - Unsigned(base_);
       filling |= low << filled;
       filled += width_;
       if (filled < 64) continue;
@@ -177,8 +206,9 @@ class Encoder {
   std::string* const out_;
   int64_t base_ = 0;
   unsigned width_ = 0;
-  unsigned usual_width_ = 0;
-  size_t outliers_ = 0;
+  std::array<uint8_t, kGroup> places_;  // Of the values outside the frame, `aside_` of them.
+  size_t aside_ = 0;
+  unsigned usual_bits_ = kMaxWidth;  // Of the values in the last frame; at first of all.
 };
 
 template <IntOrder kOrder>
