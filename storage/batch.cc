@@ -71,7 +71,8 @@ std::vector<std::shared_ptr<RowWatch>> RowWatches::All() {
 
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
                       const ColumnSet& set, std::span<const Value> values) {
-  const auto absent = static_cast<size_t>(std::ranges::count_if(values, &Value::is_null));
+  size_t absent = 0;
+  for (const Value& value : values) absent += value.is_null() ? 1 : 0;
   if (absent == values.size()) return;
   puts_.push_back({RowNumber(table, row_key), table.mode, values.size() - absent, time, &set,
                    absent == 0 ? kWhole : present_.size()});
