@@ -60,6 +60,11 @@ class Value {
   int64_t mantissa() const { return static_cast<int64_t>(bits_); }
   uint8_t scale() const { return about_ >> kScaleShift & 0xff; }
 
+  // For those who gather values that are alike: type and scale as one number, and of what is no
+  // text the integer, the mantissa, the bits of the double, or 0 and 1.
+  uint32_t form() const { return static_cast<uint32_t>(about_ >> kTypeShift); }
+  int64_t bits() const { return static_cast<int64_t>(bits_); }
+
   // Same type and same value; floats by their bits (so 0.0 != -0.0), whatever form holds them.
   friend bool operator==(const Value& a, const Value& b);
 

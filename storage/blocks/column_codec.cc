@@ -115,6 +115,31 @@ void ColumnBuffer::MeetTag(uint8_t tag) {
   seen_tags_ |= uint64_t{1} << tag;
 }
 
+void ColumnBuffer::AddOther(const Value& value) {
+  const bool is_first = numbers_.empty();
+  form_ = kNoForm;
+  switch (value.type()) {
+    case ValueType::kInt64:
+      Push(kInt, value.bits());
+      break;
+    case ValueType::kFloat64:
+      Push(static_cast<uint8_t>(value.is_decimal() ? kDecimal + value.scale() : uint8_t{kDouble}),
+           value.bits());
+      break;
+    case ValueType::kBool:
+      Push(kBool, value.bits());
+      break;
+    case ValueType::kString:
+    case ValueType::kBytes:
+      text_.append(value.AsView());
+      return Push(value.type() == ValueType::kString ? kString : kBytes,
+                  static_cast<int64_t>(text_.size()));
+    case ValueType::kNull:
+      return;
+  }
+  if (is_first) form_ = value.form();
+}
+
 void ColumnBuffer::AddRange(const ColumnData& data, size_t begin, size_t count) {
   const bool plain = data.kind == Kind::kInt || data.kind == Kind::kDecimal;
   if (!plain || mixed_ || count == 0) {

@@ -25,29 +25,17 @@ class ColumnBuffer {
     text_.clear();
     seen_tags_ = 0;
     mixed_ = false;
+    form_ = kNoForm;
   }
   size_t size() const { return numbers_.size(); }
   size_t text_bytes() const { return text_.size(); }
 
   // Copied. Not null.
   void Add(const Value& value) {
-    switch (value.type()) {
-      case ValueType::kInt64:
-        return Push(kInt, value.AsInt());
-      case ValueType::kFloat64:
-        if (value.is_decimal()) {
-          return Push(static_cast<uint8_t>(kDecimal + value.scale()), value.mantissa());
-        }
-        return Push(kDouble, std::bit_cast<int64_t>(value.AsDouble()));
-      case ValueType::kBool:
-        return Push(kBool, value.AsBool() ? 1 : 0);
-      case ValueType::kString:
-      case ValueType::kBytes:
-        text_.append(value.AsView());
-        return Push(value.type() == ValueType::kString ? kString : kBytes,
-                    static_cast<int64_t>(text_.size()));
-      case ValueType::kNull:
-        return;
+    if (value.form() == form_) [[likely]] {
+      numbers_.push_back(value.bits());
+    } else {
+      AddOther(value);
     }
   }
 
@@ -61,6 +49,7 @@ class ColumnBuffer {
   // Kinds from kDecimal on are kDecimal + scale.
   enum Tag : uint8_t { kInt, kDouble, kBool, kString, kBytes, kDecimal };
 
+  void AddOther(const Value& value);
   void Push(uint8_t tag, int64_t number) {
     if (tag != tag_ || numbers_.empty()) [[unlikely]] {
       MeetTag(tag);
@@ -79,6 +68,10 @@ class ColumnBuffer {
   std::string_view TextAt(size_t index) const;
   Value ValueAt(size_t index) const;
 
+  static constexpr uint32_t kNoForm = UINT32_MAX;
+
+  // Of the values, while all are numbers or bools that are held alike.
+  uint32_t form_ = kNoForm;
   std::vector<int64_t> numbers_;  // Of text: where it ends in text_.
   std::vector<uint8_t> tags_;     // Where they differ.
   uint8_t tag_ = 0;               // The last.
