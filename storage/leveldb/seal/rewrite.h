@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -27,12 +28,14 @@ class Pacer {
  public:
   // `in_a_hurry` tells whether the share does not count.
   Pacer(double share, std::function<bool()> in_a_hurry)
-      : share_(share), in_a_hurry_(std::move(in_a_hurry)), spent_(Spent()) {}
+      : share_(share), in_a_hurry_(std::move(in_a_hurry)) {}
 
-  // Sleeps for as long as what was worked since the last call takes to become the share.
+  // Sleeps for as long as what was worked since the last call takes to become the share. All calls
+  // are of the thread that works, which need not be the one that made this.
   void Pace() {
     const std::chrono::nanoseconds now = Spent();
-    const std::chrono::nanoseconds worked = now - spent_;
+    if (!spent_) spent_ = now;
+    const std::chrono::nanoseconds worked = now - *spent_;
     if (worked < kStep) return;
     spent_ = now;
     if (share_ >= 1 || in_a_hurry_()) return;
@@ -50,7 +53,7 @@ class Pacer {
 
   const double share_;
   const std::function<bool()> in_a_hurry_;
-  std::chrono::nanoseconds spent_;
+  std::optional<std::chrono::nanoseconds> spent_;  // By the last call.
 };
 
 // Of base: keys and values; an empty value: the record goes.
