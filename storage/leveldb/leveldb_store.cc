@@ -137,6 +137,7 @@ Status LevelDbStore::Open() {
       &retention_, persisted, [this](TimeUs time) { return PutRetentionTime(time); });
   sealer_ = std::make_unique<Sealer>(SealContext::Parts{
       &storage_, &clock_, &retention_, &engine_, committer_.get(), &metrics_, nullptr, nullptr});
+  sealer_->Start();
   return {};
 }
 

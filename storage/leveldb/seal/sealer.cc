@@ -15,6 +15,7 @@ namespace tallyd {
 namespace {
 
 constexpr auto kReopenPause = std::chrono::milliseconds(50);
+constexpr auto kReopenPatience = std::chrono::seconds(5);
 constexpr auto kFirstPause = std::chrono::milliseconds(500);
 constexpr auto kLongestPause = std::chrono::milliseconds(10'000);
 constexpr auto kBetweenLogLines = std::chrono::minutes(1);
@@ -61,6 +62,9 @@ Sealer::Sealer(const SealContext::Parts& parts)
       context_({&config_, parts.clock, parts.retention, engine_, parts.committer, parts.metrics,
                 &pacer_, [this] { return stopping(); }}) {
   AddJobs();
+}
+
+void Sealer::Start() {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -138,6 +142,7 @@ void Sealer::Run() {
     }
     const Round round = WorkOnce();
     engine_->database().Dispose();
+    NoteReopening(round.reopening);
     if (round.progress == Progress::kSome) continue;
     if (context_.settle.active && !round.reopening) {
       EndSettle(round.failed ? Status(*round.failed) : Status());
@@ -218,6 +223,19 @@ void Sealer::EndSettle(Status result) {
   settle_done_ = settle_ticket_;
   settle_result_ = std::move(result);
   changed_.notify_all();
+}
+
+// Whoever asked for a settling has a thread that waits, of which there are few.
+void Sealer::NoteReopening(bool reopening) {
+  const Time now = std::chrono::steady_clock::now();
+  if (!reopening) return reopening_since_.reset();
+  if (!reopening_since_) reopening_since_ = now;
+  if (now - *reopening_since_ < kReopenPatience || !settling()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    settle_ticket_ = settle_asked_;
+  }
+  EndSettle(Reopening());
 }
 
 void Sealer::Wait(const Round& round) {

@@ -27,17 +27,18 @@ namespace tallyd {
 
 class Sealer {
  public:
-  // Of these parts, but for those that the sealer has itself. All outlive the sealer. Starts its
-  // thread.
+  // Of these parts, but for those that the sealer has itself. All outlive the sealer.
   explicit Sealer(const SealContext::Parts& parts);
   ~Sealer();
   Sealer(const Sealer&) = delete;
   Sealer& operator=(const Sealer&) = delete;
 
+  // Starts its thread, whose commits may Wake it: whoever passes that on has it by now.
+  void Start();
   // There may be something to do. Of any thread.
   void Wake();
-  // Does all that there is to do when it is called; then returns, or when that failed. Of any
-  // thread.
+  // Does all that there is to do when it is called; then returns, or when that failed. Where the
+  // files cannot be opened for some seconds it is kUnavailable. Of any thread.
   Status Settle();
   void Stop();  // Idempotent.
 
@@ -67,6 +68,7 @@ class Sealer {
   void Fail(Entry* entry, const Error& error);
   void BeginSettle(const View& view);
   void EndSettle(Status result);
+  void NoteReopening(bool reopening);
   void Wait(const Round& round);
   bool stopping() const;
   bool settling() const;
@@ -78,6 +80,7 @@ class Sealer {
   SealContext context_;
   std::vector<Entry> jobs_;  // Of the thread, like the ticket below.
   uint64_t settle_ticket_ = 0;
+  std::optional<Time> reopening_since_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
