@@ -311,14 +311,19 @@ Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
     progress_ = progress;
     to_ = to;
   }
-  const Result<BackupReport> report = TryAgain({to, now, keep_free_(), progress.get(), &stop});
-  {
+  // Also where it throws: Stop waits for that, and the next one.
+  auto end = [this](const ToolProgress*) {
     const std::lock_guard lock(mutex_);
     progress_.reset();
-    if (report && report->damaged.empty()) last_success_ = now;
-  }
-  ended_.notify_all();
+    ended_.notify_all();
+  };
+  const std::unique_ptr<const ToolProgress, decltype(end)> running(progress.get(), end);
+  const Result<BackupReport> report = TryAgain({to, now, keep_free_(), progress.get(), &stop});
   if (!report) return report.error();
+  if (report->damaged.empty()) {
+    const std::lock_guard lock(mutex_);
+    last_success_ = now;
+  }
   return MembersOf(to, *report);
 }
 
