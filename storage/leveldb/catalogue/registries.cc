@@ -177,7 +177,11 @@ std::vector<MissedField> FieldCatalogue::Missed(TableId table) const {
 void FieldCatalogue::Add(const FieldTypes& fields, const MissedFields& missed) {
   if (fields.empty() && missed.empty()) return;
   const std::unique_lock lock(mutex_);
+  AddFields(fields);
   AddMissed(missed);
+}
+
+void FieldCatalogue::AddFields(const FieldTypes& fields) {
   for (const auto& [stream, of_stream] : fields) {
     for (const auto& [name, marks] : of_stream) {
       const auto [known, added] = fields_[stream].try_emplace(name);
@@ -198,15 +202,13 @@ void FieldCatalogue::AddMissed(const MissedFields& missed) {
 }
 
 void FieldCatalogue::Replace(const FieldTypes& fields, const MissedFields& missed) {
-  {
-    const std::unique_lock lock(mutex_);
-    fields_.clear();
-    name_bytes_.clear();
-    missed_.clear();
-    missed_bytes_.clear();
-    AddMissed(missed);
-  }
-  Add(fields, {});
+  const std::unique_lock lock(mutex_);
+  fields_.clear();
+  name_bytes_.clear();
+  missed_.clear();
+  missed_bytes_.clear();
+  AddFields(fields);
+  AddMissed(missed);
 }
 
 }  // namespace tallyd

@@ -94,7 +94,9 @@ class FieldCatalogue {
   void Replace(const FieldTypes& fields, const MissedFields& missed);
 
  private:
-  void AddMissed(const MissedFields& missed);  // REQUIRES: mutex_ exclusively.
+  // REQUIRES, both: mutex_ exclusively.
+  void AddFields(const FieldTypes& fields);
+  void AddMissed(const MissedFields& missed);
 
   mutable std::shared_mutex mutex_;
   FieldTypes fields_;

@@ -104,7 +104,8 @@ class Head {
   HeadSnapshot TakeSnapshot();
 
   // What was committed to it, in bytes; after an open, what its files take.
-  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // Where it is not 0, since() tells the time.
+  uint64_t bytes() const { return bytes_.load(std::memory_order_acquire); }
   // Of the committer's thread.
   void AddBytes(uint64_t bytes);
   // When it got its first bytes; the distant future while it is empty.
