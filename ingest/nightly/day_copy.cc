@@ -149,20 +149,24 @@ Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
       if (!copier.is_full()) continue;
       if (Status committed = commit(); !committed) return committed.error();
     }
-    if (!spec.ranges.empty()) GoOnBehind(last, &spec.ranges);
+    if (spec.ranges.empty()) break;
+    GoOnBehind(last, &spec.ranges);
+    if (Status may_go_on = after_batch(copier.counts()); !may_go_on) return may_go_on.error();
   }
   if (Status committed = commit(); !committed) return committed.error();
   return copier.counts();
 }
 
-Result<bool> HasDay(Store& store, const DayCopy& copy) {
+Result<bool> HasDay(Store& store, const DayCopy& copy, const std::function<Status()>& between) {
   ScanSpec spec = SpecOf(copy);
   spec.keys_only = true;
   const std::unique_ptr<RowScan> scan = store.Scan(copy.from, spec);
-  while (true) {
+  for (uint64_t rows = 1;; ++rows) {
     const Result<bool> more = scan->Next();
     if (!more || !*more) return more;
     if (copy.source.row_key.FindDay(scan->row().key) == copy.day) return true;
+    if (rows % kRowsOfScan != 0) continue;
+    if (Status may_go_on = between(); !may_go_on) return may_go_on.error();
   }
 }
 

@@ -36,12 +36,14 @@ struct DayCopy {
   bool has_strays = false;
 };
 
-// `after_batch` hears what was copied after each batch, and ends the copy by an error.
+// `after_batch` hears what was copied after each batch, and each twenty thousand rows that were
+// looked at; it ends the copy by an error.
 Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
                           const std::function<Status(const DayCounts&)>& after_batch);
 
-// Whether the table has any row of that day.
-Result<bool> HasDay(Store& store, const DayCopy& copy);
+// Whether the table has any row of that day. `between` is asked as often; its error ends the
+// search.
+Result<bool> HasDay(Store& store, const DayCopy& copy, const std::function<Status()>& between);
 
 }  // namespace tallyd
 

@@ -247,7 +247,9 @@ Status NightlyTables::BuildDue(const Source& source, TimeUs now) {
     if (!MayTry(source.daily().NameOf(day))) continue;
     const Result<DayCopy> copy = CopyOf(source, day, nullptr);
     if (!copy) return copy.error();
-    const Result<bool> has_day = HasDay(*parts_.store, *copy);
+    auto since = std::chrono::steady_clock::now();
+    const Result<bool> has_day = HasDay(*parts_.store, *copy, [&] { return Pace(&since); });
+    if (!has_day && has_day.error().code() == ErrorCode::kCancelled) return {};
     if (!has_day) return has_day.error();
     const Status whole = *has_day ? CheckDay(source, day) : Status();
     if (!whole) spdlog::warn("nightly tables: no table is made: {}", whole.error().message());

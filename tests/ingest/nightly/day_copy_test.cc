@@ -106,9 +106,9 @@ TEST_F(DayCopyTest, EndsWhenItIsToldTo) {
 TEST_F(DayCopyTest, KnowsWhetherThereIsAnythingOfTheDay) {
   world.Read(-kMinuteUs, "1");
   world.Read(kUsPerDay, "2");
-  EXPECT_FALSE(*HasDay(*world.store, CopyOf(nullptr)));
+  EXPECT_FALSE(*HasDay(*world.store, CopyOf(nullptr), [] { return Status(); }));
   world.Read(kHourUs, "3");
-  EXPECT_TRUE(*HasDay(*world.store, CopyOf(nullptr)));
+  EXPECT_TRUE(*HasDay(*world.store, CopyOf(nullptr), [] { return Status(); }));
 }
 
 }  // namespace
