@@ -257,7 +257,8 @@ void Daemon::Stop() {
   context_->keys.Stop();
   if (heat_keeper_) heat_keeper_->Stop();
   row_measurer_->Stop();
-  // The store still answers to connections that were cut: their event loops outlive it.
+  // Queries and a settling that were cut go on until then: what was held is written before. The
+  // store still answers to connections that were cut: their event loops outlive it.
   store_->Close();
   server_.reset();
   context_->set_snapshot(nullptr);

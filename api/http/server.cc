@@ -169,9 +169,6 @@ void HttpServer::Drain() {
     spdlog::warn("{} connections did not finish in time and are cut", open_connections_.load());
   }
   context_.stopping = true;
-  query_pool_.join();
-  operation_pool_.join();
-  lookup_pool_.join();
   for (const auto& shard : shards_) {
     shard->work.reset();
     shard->io.stop();

@@ -2,11 +2,12 @@
 // connection stays on its own; a pool of query threads for whatever may block.
 //
 //   HttpServer server(context);  server.Listen();  server.Start();  ...  server.Drain();  // then
-//   the store may close
+//   the store is closed
 //
 // Start returns at once. Drain stops accepting, closes idle connections, lets requests in flight
-// finish for at most drain_timeout, then ends all threads. Not thread-safe: used by the daemon's
-// main thread.
+// finish for at most drain_timeout, then ends the I/O threads. What a query thread is at by then
+// may go on until the store is closed; the destructor waits for it. Not thread-safe: used by the
+// daemon's main thread.
 #ifndef TALLYD_API_HTTP_SERVER_H_
 #define TALLYD_API_HTTP_SERVER_H_
 

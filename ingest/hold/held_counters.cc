@@ -90,8 +90,9 @@ HeldCounters::Ended HeldCounters::TakeEnded(TimeUs now, bool all) {
     current = current_.erase(current);
   }
   // Nobody begins to hold one that is not current.
-  const auto free = std::partition(ended_.begin(), ended_.end(),
-                                   [](const auto& held) { return held.use_count() > 1; });
+  const auto free = std::partition(ended_.begin(), ended_.end(), [all](const auto& held) {
+    return !all && held.use_count() > 1;
+  });
   Ended taken(std::make_move_iterator(free), std::make_move_iterator(ended_.end()));
   ended_.erase(free, ended_.end());
   return taken;

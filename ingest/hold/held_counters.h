@@ -51,7 +51,7 @@ class HeldInterval {
   const TablePtr table_;
   const int64_t flush_us_;
   const TimeUs since_;
-  mutable std::mutex mutex_;  // Of rows_ and bytes_.
+  mutable std::mutex mutex_;                             // Of rows_ and bytes_.
   std::map<std::pair<std::string, TimeUs>, Sums> rows_;  // By row key and time.
   size_t bytes_ = 0;                                     // About.
 };
@@ -87,7 +87,8 @@ class HeldCounters {
   // Whether no more should be taken until something was written.
   bool is_full() const { return bytes_.load(std::memory_order_relaxed) > kMaxBytes; }
 
-  // Intervals that have ended by now (`all`: every one) and that no request holds any more.
+  // Intervals that have ended by now and that no request holds any more. `all`: every one, as
+  // nobody adds any more; a request that was cut may hold one still.
   using Ended = std::vector<std::shared_ptr<HeldInterval>>;
   Ended TakeEnded(TimeUs now, bool all);
   // What it holds becomes rows; REQUIRES: it was taken.

@@ -68,6 +68,13 @@ class HeldCountersTest : public ::testing::Test {
   HeldCounters counters_;
 };
 
+TEST_F(HeldCountersTest, WhatACutRequestHoldsIsWrittenAtTheEndAllTheSame) {
+  const HeldIncrements cut = Increment(1'000, "a", 1'010, 5);
+  Add(1'000, "a", 1'010, 2);
+  EXPECT_EQ(Write(1'100), PutsBatch::Puts{}) << "the request may add yet";
+  EXPECT_EQ(Write(1'100, true), (PutsBatch::Puts{{"a", 1'000, "hits", 2}}));
+}
+
 TEST_F(HeldCountersTest, HundredsOfIncrementsAreOneRow) {
   for (int i = 0; i < 300; ++i) Add(1'000 + i / 10, "a", 1'010, 2);
   Add(1'030, "b", 1'010, 7);
