@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "api/http/place.h"
 #include "api/http/timed_socket.h"
 #include "api/http/wire.h"
 #include "api/response.h"
@@ -34,18 +35,6 @@ std::string RefusalAt(TimeUs now) {
   AppendHead(refusal, options, &bytes);
   return bytes + refusal.body;
 }
-
-// One connection's place among those that are being told.
-class Place {
- public:
-  explicit Place(std::atomic<size_t>& taken) : taken_(taken) { ++taken_; }
-  ~Place() { --taken_; }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-
- private:
-  std::atomic<size_t>& taken_;
-};
 
 // The answer follows the first bytes of the request, as an HTTP client expects; then what else
 // comes is read for a while, because a close with unread bytes might take the answer back.

@@ -4,12 +4,12 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <chrono>
+#include <exception>
 
 #include "api/http/session.h"
 
@@ -101,7 +101,10 @@ Status HttpServer::Listen() {
 }
 
 void HttpServer::Start() {
-  asio::co_spawn(shards_[0]->io, AcceptLoop(), asio::detached);
+  // A daemon that accepts nobody must not go on as if it were well.
+  asio::co_spawn(shards_[0]->io, AcceptLoop(), [](const std::exception_ptr& error) {
+    if (error) std::rethrow_exception(error);
+  });
   for (const auto& shard : shards_) {
     threads_.emplace_back([io = &shard->io] { io->run(); });
   }
@@ -139,7 +142,15 @@ void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
   // Made where it stays: whoever starts a coroutine on another thread may hold a part of it when it
   // has ended there already, and the last to let go of a session must be its shard.
   asio::post(shard.io, [this, &shard, socket = std::move(socket)]() mutable {
-    auto session = std::make_shared<Session>(std::move(socket), *this, shard);
+    std::shared_ptr<Session> session;
+    try {
+      session = std::make_shared<Session>(std::move(socket), *this, shard);
+    } catch (const std::exception& e) {
+      spdlog::error("a connection is not served: {}", e.what());
+      --open_connections_;
+      context_.metrics.connections.Decrement();
+      return;
+    }
     asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
   });
 }

@@ -7,6 +7,7 @@
 
 #include "api/http/blocking_call.h"
 #include "api/http/header_guard.h"
+#include "api/http/place.h"
 #include "api/http/wire.h"
 #include "api/mutations/mutations.h"
 
@@ -20,6 +21,15 @@ namespace {
 
 constexpr size_t kBufferBytes = kMaxHeaderBytes + (128u << 10);
 constexpr uint64_t kForgottenBytes = 64u << 10;
+
+// On a thread of a pool, where an exception would end the process.
+Result<std::optional<KeyedAnswer>> FindAnswer(KeyClaim* claim) {
+  try {
+    return claim->Find();
+  } catch (const std::exception& e) {
+    return Error(ErrorCode::kIo, e.what());
+  }
+}
 
 }  // namespace
 
@@ -41,7 +51,7 @@ Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shar
       peer_(socket_.Peer()) {}
 
 Session::~Session() {
-  if (workspace_) shard_.GiveBack(std::move(workspace_));
+  // A workspace that was not given back was left in the middle of something: nobody uses it again.
   shard_.sessions.erase(this);
   --server_.open_connections();
   context_.metrics.connections.Decrement();
@@ -182,7 +192,7 @@ asio::awaitable<void> Session::Handle() {
 asio::awaitable<bool> Session::ClaimKey(KeyedRequest keyed) {
   claim_ = co_await AwaitClaim(context_.keys, keyed);
   Result<std::optional<KeyedAnswer>> known = std::optional<KeyedAnswer>();
-  std::function<void()> job = [this, &known] { known = claim_->Find(); };
+  std::function<void()> job = [this, &known] { known = FindAnswer(claim_.get()); };
   co_await RunBlocking(server_.lookup_pool(), std::move(job));
   if (!known) {
     const bool is_foreign = known.error().code() == ErrorCode::kUnprocessable;
@@ -254,13 +264,12 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
     response_ = Problem(503, "too many queries wait already");
     co_return;
   }
-  ++server_.waiting_queries();
+  const Place place(server_.waiting_queries());
   if (workspace_) request_.body = workspace_->body;
   std::function<void()> job = [this] {
     response_ = RunHandler(Routes()[match_.route].handler, request_, context_, encoding_);
   };
   co_await RunBlocking(pool, std::move(job));
-  --server_.waiting_queries();
 }
 
 // Batches are too many for a line each: their refusals are sampled. So are mutations: of these the
