@@ -4,10 +4,11 @@ JOBS ?= $(shell nproc)
 TESTS ?= $(shell expr 2 \* $(JOBS))
 BUILD = build
 ASAN = build/asan
+TSAN = build/tsan
 SEQUENCES ?= 20000
 HISTORIES ?= 5000
 
-.PHONY: help run build test asan-test torture-bits soak demo bench format clean
+.PHONY: help run build test asan-test tsan-test torture-bits soak demo bench format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -17,6 +18,7 @@ help:
 	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
 	@echo 'make bench      measure it and its peers, some 30 minutes; BENCH=--quick tries it in some seven'
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make tsan-test  all tests under ThreadSanitizer'
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove build/'
@@ -38,6 +40,11 @@ asan-test: $(ASAN)/build.ninja
 	@.ci/setup test
 	@ninja -C $(ASAN) -j $(JOBS)
 	@ctest --preset asan -j $(TESTS)
+
+tsan-test: $(TSAN)/build.ninja
+	@.ci/setup test
+	@ninja -C $(TSAN) -j $(JOBS)
+	@ctest --preset tsan -j $(TESTS)
 
 # Each run takes every JOBS-th case.
 torture-bits: $(BUILD)/build.ninja
@@ -76,6 +83,10 @@ $(BUILD)/build.ninja:
 $(ASAN)/build.ninja:
 	@.ci/setup test
 	@cmake --preset asan
+
+$(TSAN)/build.ninja:
+	@.ci/setup test
+	@cmake --preset tsan
 
 format:
 	@.ci/setup format
