@@ -79,12 +79,15 @@ class Encoder {
   }
 
  private:
-  // Groups are mostly like the one before. False: this one deserves a look at each number of bits.
+  // Groups are mostly like the last one of which all numbers of bits were looked at. False: this
+  // one deserves such a look, too. It is measured by none that had none, or each group might be a
+  // little wider than the one before.
   bool TakeAsUsual(std::span<const uint64_t> group) {
     if (usual_bits_ == kMaxWidth) return false;
     Take(group, usual_bits_ + 1);
+    if (width_ > usual_width_ + 1 || aside_ > group.size() / kFewOutliers) return false;
     if (aside_ == 0) return true;
-    if (aside_ > group.size() / kFewOutliers || !IsCheaperThanAll(group)) return false;
+    if (!IsCheaperThanAll(group)) return false;
     LeaveFittingIn(group);
     return true;
   }
@@ -92,8 +95,9 @@ class Encoder {
   void TakeCheapest(std::span<const uint64_t> group) {
     Take(group, kMaxWidth);
     const unsigned most = CheapestBits(group);
-    if (most == kMaxWidth) return;
-    Take(group, most);
+    if (most < kMaxWidth) Take(group, most);
+    usual_bits_ = BitsOf(met_);
+    usual_width_ = width_;
     LeaveFittingIn(group);
   }
 
@@ -102,7 +106,7 @@ class Encoder {
     const uint64_t limit = most < kMaxWidth ? (uint64_t{1} << most) - 1 : ~uint64_t{0};
     int64_t least = std::numeric_limits<int64_t>::max();
     int64_t greatest = std::numeric_limits<int64_t>::min();
-    uint64_t met = 0;
+    met_ = 0;
     aside_ = 0;
     for (size_t i = 0; i < group.size(); ++i) {
       const auto value = static_cast<int64_t>(group[i]);
@@ -110,14 +114,13 @@ class Encoder {
         places_[aside_++] = static_cast<uint8_t>(i);
         continue;
       }
-      met |= ZigZag(value);
+      met_ |= ZigZag(value);
       least = std::min(least, value);
       greatest = std::max(greatest, value);
     }
     if (aside_ == group.size()) least = greatest = 0;
     base_ = least;
     width_ = BitsOf(Unsigned(greatest) - Unsigned(least));
-    usual_bits_ = BitsOf(met);
   }
 
   // A value that was put aside may lie in the frame of the others.
@@ -208,7 +211,10 @@ class Encoder {
   unsigned width_ = 0;
   std::array<uint8_t, kGroup> places_;  // Of the values outside the frame, `aside_` of them.
   size_t aside_ = 0;
-  unsigned usual_bits_ = kMaxWidth;  // Of the values in the last frame; at first of all.
+  uint64_t met_ = 0;  // The bits of the values that were not put aside, all together.
+  // Of the last group that was looked at as a whole; no width of the first one is usual.
+  unsigned usual_bits_ = kMaxWidth;
+  unsigned usual_width_ = 0;
 };
 
 template <IntOrder kOrder>

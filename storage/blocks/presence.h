@@ -36,7 +36,7 @@ class Presence {
     const uint64_t below = words_[entry / 64] & ((uint64_t{1} << entry % 64) - 1);
     return before_[entry / 64] + static_cast<uint32_t>(std::popcount(below));
   }
-  // How often it changes from one entry to the next whether they have it: none is behind the last.
+  // How often it changes from one entry to the next whether they have it. Behind the last none has.
   uint32_t Changes() const;
   // `times` are those of the entries from `first` on: writes the times of the entries that have it.
   // REQUIRES: room for them.

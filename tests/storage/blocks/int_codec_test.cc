@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -102,6 +103,31 @@ TEST(IntCodecSizeTest, AFewJumpsDoNotWidenTheOthers) {
     values.push_back(static_cast<int64_t>(i % 100 == 99 ? random() : random() % 16));
   }
   EXPECT_LT(BitsPerValue(values), 7);
+}
+
+// Values whose number of bits has no gap: what is left out of one group must not be the measure of
+// the next.
+TEST(IntCodecSizeTest, OutliersOfAllSizesDoNotWidenGroupAfterGroup) {
+  std::mt19937_64 random(8);
+  Ints values;
+  for (int group = 0; group < 32; ++group) {
+    Ints some;
+    for (int i = 0; i < 111; ++i) some.push_back(static_cast<int64_t>(random() % 4));
+    for (int i = 2; i < 19; ++i) some.push_back(int64_t{1} << i);
+    std::shuffle(some.begin(), some.end(), random);
+    values.insert(values.end(), some.begin(), some.end());
+  }
+  EXPECT_LT(BitsPerValue(values), 7);
+}
+
+TEST(IntCodecSizeTest, ALevelThatComesDownIsLeftBehind) {
+  std::mt19937_64 random(9);
+  Ints values;
+  for (int i = 0; i < 128; ++i) values.push_back(1'000'000 + static_cast<int64_t>(random() % 8));
+  for (int i = 0; i < 31 * 128; ++i) {
+    values.push_back(i % 128 == 100 ? 1'000'000 : static_cast<int64_t>(random() % 8));
+  }
+  EXPECT_LT(BitsPerValue(values), 4.5);
 }
 
 TEST(IntCodecSizeTest, NoiseTakesHardlyMoreThanItself) {
