@@ -145,13 +145,13 @@ void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
     std::shared_ptr<Session> session;
     try {
       session = std::make_shared<Session>(std::move(socket), *this, shard);
+      asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
     } catch (const std::exception& e) {
       spdlog::error("a connection is not served: {}", e.what());
+      if (session) return;  // It takes itself out.
       --open_connections_;
       context_.metrics.connections.Decrement();
-      return;
     }
-    asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
   });
 }
 
