@@ -142,7 +142,7 @@ void Sealer::Run() {
     }
     const Round round = WorkOnce();
     engine_->database().Dispose();
-    NoteReopening(round.reopening);
+    NoteClosed(engine_->database().view() == nullptr);
     if (round.progress == Progress::kSome) continue;
     if (context_.settle.active && !round.reopening) {
       EndSettle(round.failed ? Status(*round.failed) : Status());
@@ -226,11 +226,11 @@ void Sealer::EndSettle(Status result) {
 }
 
 // Whoever asked for a settling has a thread that waits, of which there are few.
-void Sealer::NoteReopening(bool reopening) {
+void Sealer::NoteClosed(bool closed) {
   const Time now = std::chrono::steady_clock::now();
-  if (!reopening) return reopening_since_.reset();
-  if (!reopening_since_) reopening_since_ = now;
-  if (now - *reopening_since_ < kReopenPatience || !settling()) return;
+  if (!closed) return closed_since_.reset();
+  if (!closed_since_) closed_since_ = now;
+  if (now - *closed_since_ < kReopenPatience || !settling()) return;
   {
     const std::lock_guard lock(mutex_);
     settle_ticket_ = settle_asked_;

@@ -68,7 +68,7 @@ class Sealer {
   void Fail(Entry* entry, const Error& error);
   void BeginSettle(const View& view);
   void EndSettle(Status result);
-  void NoteReopening(bool reopening);
+  void NoteClosed(bool closed);
   void Wait(const Round& round);
   bool stopping() const;
   bool settling() const;
@@ -80,7 +80,7 @@ class Sealer {
   SealContext context_;
   std::vector<Entry> jobs_;  // Of the thread, like the ticket below.
   uint64_t settle_ticket_ = 0;
-  std::optional<Time> reopening_since_;
+  std::optional<Time> closed_since_;  // The files, at the end of each round since.
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
