@@ -308,8 +308,8 @@ Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
     const std::lock_guard lock(mutex_);
     if (stopped_) return Closing();
     if (progress_) return Error(ErrorCode::kConflict, "a backup is being made, to " + to_);
-    progress_ = progress;
     to_ = to;
+    progress_ = progress;
   }
   // Also where it throws: Stop waits for that, and the next one.
   auto end = [this](const ToolProgress*) {
