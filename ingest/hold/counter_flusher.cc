@@ -3,12 +3,14 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <thread>
 
 namespace tallyd {
 namespace {
 
 constexpr std::chrono::milliseconds kLook(50);
 constexpr std::chrono::milliseconds kLookAfterFailure(1000);
+constexpr int kTriesAtEnd = 60;
 
 }  // namespace
 
@@ -18,7 +20,10 @@ void CounterFlusher::Start() {
 
 void CounterFlusher::Stop() {
   if (!thread_.Stop()) return;
-  Flush(true);
+  // The store may be busy with what came last, or with opening its files again.
+  for (int tries = 0; !Flush(true) && tries < kTriesAtEnd; ++tries) {
+    std::this_thread::sleep_for(kLook);
+  }
   if (counters_.rows() > 0) {
     spdlog::error("{} rows of counters that were held could not be written, and are lost",
                   counters_.rows());
