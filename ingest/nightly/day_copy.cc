@@ -135,7 +135,7 @@ Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
     return after_batch(copier.counts());
   };
   while (!spec.ranges.empty()) {
-    const std::unique_ptr<RowScan> scan = store.Scan(copy.from, spec);
+    std::unique_ptr<RowScan> scan = store.Scan(copy.from, spec);
     std::string last;
     for (uint64_t rows = 0; rows < kRowsOfScan; ++rows) {
       const Result<bool> more = scan->Next();
@@ -150,6 +150,7 @@ Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
       if (Status committed = commit(); !committed) return committed.error();
     }
     if (spec.ranges.empty()) break;
+    scan.reset();  // It keeps files, and who copies may rest now.
     GoOnBehind(last, &spec.ranges);
     if (Status may_go_on = after_batch(copier.counts()); !may_go_on) return may_go_on.error();
   }
@@ -160,14 +161,20 @@ Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
 Result<bool> HasDay(Store& store, const DayCopy& copy, const std::function<Status()>& between) {
   ScanSpec spec = SpecOf(copy);
   spec.keys_only = true;
-  const std::unique_ptr<RowScan> scan = store.Scan(copy.from, spec);
-  for (uint64_t rows = 1;; ++rows) {
-    const Result<bool> more = scan->Next();
-    if (!more || !*more) return more;
-    if (copy.source.row_key.FindDay(scan->row().key) == copy.day) return true;
-    if (rows % kRowsOfScan != 0) continue;
+  while (!spec.ranges.empty()) {
+    std::unique_ptr<RowScan> scan = store.Scan(copy.from, spec);
+    std::string last;
+    for (uint64_t rows = 0; rows < kRowsOfScan; ++rows) {
+      const Result<bool> more = scan->Next();
+      if (!more || !*more) return more;
+      last = scan->row().key;
+      if (copy.source.row_key.FindDay(last) == copy.day) return true;
+    }
+    scan.reset();
+    GoOnBehind(last, &spec.ranges);
     if (Status may_go_on = between(); !may_go_on) return may_go_on.error();
   }
+  return false;
 }
 
 }  // namespace tallyd
