@@ -6,8 +6,8 @@
 //
 // Start returns at once. Drain stops accepting, closes idle connections, lets requests in flight
 // finish for at most drain_timeout, then ends the I/O threads. What a query thread is at by then
-// may go on until the store is closed; the destructor waits for it. Not thread-safe: used by the
-// daemon's main thread.
+// goes on; reading files fails once the store is closed. The destructor waits for it. Not
+// thread-safe: used by the daemon's main thread.
 #ifndef TALLYD_API_HTTP_SERVER_H_
 #define TALLYD_API_HTTP_SERVER_H_
 
