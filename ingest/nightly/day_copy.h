@@ -36,8 +36,8 @@ struct DayCopy {
   bool has_strays = false;
 };
 
-// `after_batch` hears what was copied after each batch, and each twenty thousand rows that were
-// looked at; it ends the copy by an error.
+// `after_batch` hears what was copied after each batch, and after many rows without one; its error
+// ends the copy.
 Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
                           const std::function<Status(const DayCounts&)>& after_batch);
 

@@ -24,6 +24,15 @@ class DayCopyTest : public testing::Test {
     counted = *counts;
     ASSERT_TRUE(world.store->SwapStaged(table));
   }
+  // More of them than one scan takes, a reading each.
+  void ReadManyMeters(TimeUs time) {
+    std::string events;
+    for (int meter = 1; meter <= 25'000; ++meter) {
+      events += (events.empty() ? "[" : ",") + std::string("{\"meter\": ") + std::to_string(meter) +
+                ", \"ts\": " + std::to_string(time / kUsPerMs) + ", \"value\": 1}";
+    }
+    world.Write(events + "]");
+  }
   const Table& source() { return world.configured->tables[0]; }
   DayCopy CopyOf(TablePtr to) {
     return {source(), TimeUnit::kMilliseconds, world.store->FindTable(source().name), std::move(to),
@@ -58,12 +67,7 @@ TEST_F(DayCopyTest, IsTheSameFromSealedRowsAndFromFreshOnes) {
 }
 
 TEST_F(DayCopyTest, GoesOnInAnotherScanWhereOneIsLong) {
-  std::string events;
-  for (int meter = 1; meter <= 25'000; ++meter) {
-    events += (events.empty() ? "[" : ",") + std::string("{\"meter\": ") + std::to_string(meter) +
-              ", \"ts\": " + std::to_string(kDay / kUsPerMs) + ", \"value\": 1}";
-  }
-  world.Write(events + "]");
+  ReadManyMeters(kDay);
   Copy();
   EXPECT_EQ(counted, (DayCounts{25'000, 50'000}));
   EXPECT_EQ(world.Show("COPY"), world.Show("SENSOR"));
@@ -109,6 +113,23 @@ TEST_F(DayCopyTest, KnowsWhetherThereIsAnythingOfTheDay) {
   EXPECT_FALSE(*HasDay(*world.store, CopyOf(nullptr), [] { return Status(); }));
   world.Read(kHourUs, "3");
   EXPECT_TRUE(*HasDay(*world.store, CopyOf(nullptr), [] { return Status(); }));
+}
+
+TEST_F(DayCopyTest, ALongSearchAsksWhetherToGoOn) {
+  ReadManyMeters(kDay + kUsPerDay);
+  DayCopy copy = CopyOf(nullptr);
+  copy.has_strays = true;
+  int asked = 0;
+  const auto go_on = [&] {
+    ++asked;
+    return Status();
+  };
+  EXPECT_FALSE(*HasDay(*world.store, copy, go_on));
+  EXPECT_EQ(asked, 1);
+  const Result<bool> ended =
+      HasDay(*world.store, copy, []() -> Status { return Error(ErrorCode::kCancelled, "enough"); });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code(), ErrorCode::kCancelled);
 }
 
 }  // namespace
