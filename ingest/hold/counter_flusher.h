@@ -19,7 +19,8 @@ class CounterFlusher {
   ~CounterFlusher() { Stop(); }
 
   void Start();
-  // Writes all that is held; before the store is closed. Nothing if it was not started. Idempotent.
+  // Writes all that is held; before the store is closed. What the store does not take at once is
+  // tried for seconds, and lost then. Nothing if it was not started. Idempotent.
   void Stop();
 
   // One look, on the caller's thread: no other may work. `all`: also intervals that have not ended.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/ingest/world.h"
 
 namespace tallyd {
@@ -9,8 +11,12 @@ namespace {
 
 class FixedClock final : public Clock {
  public:
-  TimeUs Now() const override { return now; }
+  TimeUs Now() const override {
+    if (on_look) on_look();
+    return now;
+  }
   TimeUs now = World::kArrival;
+  std::function<void()> on_look;
 };
 
 class CounterFlusherTest : public ::testing::Test {
@@ -54,6 +60,20 @@ TEST_F(CounterFlusherTest, AStopWritesAll) {
   Add();
   flusher.Stop();
   EXPECT_EQ(store().submitted.size(), 1u);
+}
+
+TEST_F(CounterFlusherTest, AStopTriesAgainWhatTheStoreDoesNotTakeAtOnce) {
+  CounterFlusher flusher(&counters_, &store(), &clock_);
+  Add();
+  store().refuses = Error(ErrorCode::kOverloaded, "the write queue is full");
+  int looks = 0;
+  clock_.on_look = [&] {
+    if (++looks == 3) store().refuses.reset();
+  };
+  flusher.Start();
+  flusher.Stop();
+  EXPECT_EQ(store().submitted.size(), 1u);
+  EXPECT_EQ(counters_.rows(), 0u);
 }
 
 TEST_F(CounterFlusherTest, WhatTheStoreDoesNotTakeIsTriedAgain) {
