@@ -4,7 +4,6 @@
 #ifndef TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
 #define TALLYD_STORAGE_BLOCKS_COLUMN_CODEC_H_
 
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
