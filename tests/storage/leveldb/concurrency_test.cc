@@ -118,6 +118,20 @@ TEST_F(ConcurrencyTest, ASlowReaderDoesNotHoldUpAReopen) {
   EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
 }
 
+// Whoever waits has one of few threads.
+TEST_F(ConcurrencyTest, ASettlingEndsWhereFilesCannotBeOpened) {
+  ASSERT_TRUE(WriteGeneration(0));
+  env_.FailAt(env_.calls() + 1, Fault::kIo, true);
+  EXPECT_FALSE(WriteGeneration(1));
+  while (harness_.store().Scan(harness_.Find("H"), ScanSpec{})->Next()) std::this_thread::yield();
+  const Status settled = harness_.store().Settle();
+  ASSERT_FALSE(settled);
+  EXPECT_EQ(settled.error().code(), ErrorCode::kUnavailable);
+  env_.Heal();
+  while (!WriteGeneration(2)) std::this_thread::yield();
+  EXPECT_TRUE(harness_.store().Settle());
+}
+
 // A disk that no longer answers holds up the commit that waits for it, and nobody else.
 TEST_F(ConcurrencyTest, ACommitWithDeletesThatHangsHoldsNoScan) {
   ASSERT_TRUE(WriteGeneration(0));
