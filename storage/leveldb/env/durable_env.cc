@@ -22,12 +22,11 @@ namespace {
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 constexpr size_t kBufferBytes = 64u << 10;
-// Room for so many more syncs of the size of the one that found none, if they are small, within
-// kRoomBytesMax: its zeros are bytes that the disk writes once more, which large ones do not win
-// back. Nor more than a small part of what is free: several logs may have room at once.
+// Room for so many more syncs of the size of the one that found none, if they are small: its zeros
+// are bytes that the disk writes once more, which large ones do not win back. Nor more than a small
+// part of what is free: several logs may have room at once.
 constexpr uint64_t kSyncsPerRoom = 16;
-constexpr uint64_t kRoomSyncBytesMax = 256u << 10;
-constexpr uint64_t kRoomBytesMax = 2u << 20;
+constexpr uint64_t kRoomSyncBytesMax = 96u << 10;
 constexpr uint64_t kFreePerRoom = 64;
 constexpr uint64_t kPageBytes = 4096;
 constexpr char kZeros[64u << 10] = {};
@@ -121,7 +120,7 @@ class DurableEnv::File final : public leveldb::WritableFile {
     room_end_ = end_;
     const uint64_t step = end_ - synced_end_;
     if (step > kRoomSyncBytesMax) return true;
-    const uint64_t most = std::min(kRoomBytesMax, FreeBytes(descriptor_) / kFreePerRoom);
+    const uint64_t most = FreeBytes(descriptor_) / kFreePerRoom;
     const uint64_t wanted = end_ + std::min(step * kSyncsPerRoom, most);
     const uint64_t room_end = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
     while (room_end_ < room_end) {
