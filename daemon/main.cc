@@ -15,6 +15,7 @@
 #include "daemon/daemon.h"
 #include "daemon/logging.h"
 #include "daemon/version.h"
+#include "storage/heap.h"
 
 namespace tallyd {
 
@@ -185,6 +186,7 @@ int Run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kMisused;
   }
   RaiseFileLimit();
+  PrepareHeap();
   std::signal(SIGXFSZ, SIG_IGN);  // Beyond a limit of file sizes a write fails; that can be told.
   return chosen->run(line);
 }

@@ -1,12 +1,12 @@
 #include "storage/leveldb/seal/latest_job.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <limits>
 #include <thread>
+#include <tuple>
 
 #include "storage/cell_merge.h"
+#include "storage/heap.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/latest/latest_merge.h"
 
@@ -226,7 +226,7 @@ Status LatestJob::FillPiece(LevelDbBatch* batch, bool* more) {
     }
     if (*more) pass.left.start = std::string(copy_.rows().back().first) + '\0';
   }
-  freed_bytes_ += bytes + batch->ops().size() * kLeastRowBytes;
+  NoteFreed(bytes + batch->ops().size() * kLeastRowBytes);
   return {};
 }
 
@@ -349,15 +349,22 @@ Status LatestJob::ClearTable(TableId table) {
     taken = state_.latest.TakeOut(table);
     state_.latest_deletes.SetAllApplied(table);
   });
-  freed_bytes_ += taken.size() * kLeastRowBytes;
+  NoteFreed(taken.size() * kLeastRowBytes);
   return done;
 }
 
-// What was freed stays with the process otherwise.
+void LatestJob::NoteFreed(uint64_t bytes) {
+  freed_bytes_ += bytes;
+  if (freed_bytes_ >= kWorthGivingBack) ReleaseAtOnce(true);
+}
+
+// The committer made the rows, so what they took is its part of the heap's. Without it the process
+// would keep it. A store that is not writable has other troubles.
 void LatestJob::GiveBack() {
   if (freed_bytes_ < kWorthGivingBack) return;
   freed_bytes_ = 0;
-  malloc_trim(0);
+  std::ignore = context_.committer().Commit(context_.NewBatch(), GiveBackHeap);
+  ReleaseAtOnce(false);
 }
 
 }  // namespace tallyd

@@ -85,6 +85,7 @@ class LatestJob final : public SealJob {
   Progress SettleHead(const Head& newest);
   Result<Progress> ClearDropped();
   Status ClearTable(TableId table);
+  void NoteFreed(uint64_t bytes);
   void GiveBack();
 
   SealContext& context_;
