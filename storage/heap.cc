@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #endif
 
 namespace tallyd {
@@ -15,10 +16,12 @@ namespace tallyd {
 
 namespace {
 
-// What mimalloc manages as one, and where it begins.
-constexpr size_t kSegmentBytes = 32u << 20;
+// What mimalloc manages as one, 32 MiB, begins at a multiple of its size; newer ones may take more.
+constexpr size_t kSegmentBytes = 64u << 20;
 // The next head needs what the last one had: it would be given back, and come page by page.
-constexpr long kDecommitDelayMs = 10'000;
+constexpr long kReleaseDelayMs = 10'000;
+// Not 0, with which all that is free around a page is given back with each page that is freed.
+constexpr long kSoonMs = 1;
 
 size_t RoundUp(size_t bytes) { return (bytes + kSegmentBytes - 1) / kSegmentBytes * kSegmentBytes; }
 
@@ -27,11 +30,21 @@ size_t PhysicalBytes() {
   return pages > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// Addresses for as much as there can be, of which nothing is taken until it is used. mimalloc's own
-// large pages are never given back. Without these, as where addresses are limited, pages are small.
+// Whether making addresses accessible may fail, on which mimalloc does not look.
+bool MemoryMayRunOut() {
+  constexpr int kNeverOvercommit = 2;
+  int mode = 0;
+  std::ifstream("/proc/sys/vm/overcommit_memory") >> mode;
+  return mode == kNeverOvercommit;
+}
+
+// Addresses for as much as there can be; mimalloc makes them accessible as it needs them, so the rest
+// counts for no limit and is in no core dump. Its own large pages are never given back. Without
+// these, as where addresses are limited, pages are small.
 void ReserveHugePages() {
+  if (MemoryMayRunOut()) return;
   const size_t bytes = RoundUp(PhysicalBytes());
-  void* const reserved = ::mmap(nullptr, bytes + kSegmentBytes, PROT_READ | PROT_WRITE,
+  void* const reserved = ::mmap(nullptr, bytes + kSegmentBytes, PROT_NONE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return;
   auto* const begin = reinterpret_cast<void*>(RoundUp(reinterpret_cast<uintptr_t>(reserved)));
@@ -45,14 +58,16 @@ void ReserveHugePages() {
 void PrepareHeap() {
   // From a thread's first segment on: one that is committed in pieces is used in pieces.
   mi_option_set_default(mi_option_eager_commit_delay, 0);
-  mi_option_set_default(mi_option_decommit_delay, kDecommitDelayMs);
-  mi_option_set_default(mi_option_segment_decommit_delay, kDecommitDelayMs);
+  mi_option_set_default(mi_option_decommit_delay, kReleaseDelayMs);
+  mi_option_set_default(mi_option_segment_decommit_delay, kReleaseDelayMs);
   ReserveHugePages();
 }
 
-void ReleaseAtOnce(bool at_once) {
-  static const long kLater = mi_option_get(mi_option_decommit_delay);
-  mi_option_set(mi_option_decommit_delay, at_once ? 0 : kLater);
+void ReleaseSoon(bool soon) {
+  static const long kDelay = mi_option_get(mi_option_decommit_delay);
+  static const long kMore = mi_option_get(mi_option_decommit_extend_delay);
+  mi_option_set(mi_option_decommit_delay, soon ? kSoonMs : kDelay);
+  mi_option_set(mi_option_decommit_extend_delay, soon ? 0 : kMore);
 }
 
 void GiveBackHeap() { mi_collect(/*force=*/true); }
@@ -60,7 +75,7 @@ void GiveBackHeap() { mi_collect(/*force=*/true); }
 #else
 
 void PrepareHeap() {}
-void ReleaseAtOnce(bool) {}
+void ReleaseSoon(bool) {}
 void GiveBackHeap() {}
 
 #endif

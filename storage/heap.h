@@ -7,15 +7,17 @@
 
 namespace tallyd {
 
-// Before other threads run. What MIMALLOC_... variables of the environment say is kept.
+// Before other threads run. What MIMALLOC_... variables of the environment say of when memory is
+// given back is kept.
 void PrepareHeap();
 
-// What is freed goes back to the system at once, or, as it is at first, after some seconds if nobody
-// needs it again. For all threads; while very much is freed that nobody will need soon.
-void ReleaseAtOnce(bool at_once);
+// What is freed goes back to the system when more is freed beside it: a millisecond later, or, as it
+// is at first, ten seconds later. For all threads; while very much is freed that nobody will need
+// soon. Parts of huge pages count as given back, and are when the system runs short.
+void ReleaseSoon(bool soon);
 
-// What the calling thread allocated and anybody freed goes back to the system, in pieces of at least
-// 64 KiB. Takes a while.
+// What the calling thread, or threads that ended, allocated and anybody freed goes back to the
+// system, where it is large pieces or ReleaseSoon was told so. Takes a millisecond for each MiB.
 void GiveBackHeap();
 
 }  // namespace tallyd

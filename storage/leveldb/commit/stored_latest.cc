@@ -114,11 +114,12 @@ Status ReadStoredLatest(leveldb::DB* base, const std::map<TableId, TableInfo>& t
       std::clamp(std::thread::hardware_concurrency(), 1u, kMaxThreads), pieces.size());
   std::vector<std::future<void>> others;
   try {
-    for (size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, read));
+    // Not by this thread, which goes on: what it allocates, and others free, nobody else can use.
+    for (size_t i = 0; i < threads; ++i) others.push_back(std::async(std::launch::async, read));
   } catch (const std::system_error&) {
     // The process may have no more threads: those that there are read all.
   }
-  read();
+  if (others.empty()) read();
   for (std::future<void>& other : others) other.get();
   for (Piece& piece : pieces) {
     if (!piece.read) return piece.read;

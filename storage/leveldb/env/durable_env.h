@@ -7,7 +7,7 @@
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
-// - a log has room ahead, zeros that syncs of up to 256 KiB write over, 2 MiB of them at most:
+// - a log has room ahead, zeros that syncs of up to 96 KiB write over, for sixteen of them:
 //   where no size changes, fdatasync has no inode to write. Nobody is failed for want of room, and
 //   a log that is closed lets it go;
 // - reads are those of pread_file.h;

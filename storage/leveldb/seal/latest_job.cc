@@ -71,7 +71,16 @@ LatestJob::LatestJob(SealContext* context)
       rows_at_once_(std::max<size_t>(1, context->engine().rows_at_once())),
       merge_(state_.sets) {}
 
+LatestJob::~LatestJob() { ReleaseSoon(false); }
+
+// Where it does not go on, what is freed is of others, who need it again.
 Result<Progress> LatestJob::Work(const ViewPtr&) {
+  Result<Progress> worked = WorkOnce();
+  if (!worked) ReleaseSoon(false);
+  return worked;
+}
+
+Result<Progress> LatestJob::WorkOnce() {
   if (!pass_) {
     if (IsQuiet()) return Progress::kNone;
     pass_ = FindPass();
@@ -190,8 +199,9 @@ Status LatestJob::Step() {
   context_.Pace();
   auto batch = context_.NewBatch();
   bool more = true;
+  size_t bytes = 0;
   Status done = pass_->generation == state_.latest_deletes.generation()
-                    ? FillPiece(batch.get(), &more)
+                    ? FillPiece(batch.get(), &more, &bytes)
                     : Reopening();
   const size_t swept = batch->ops().size();
   if (done && !batch->empty()) done = context_.committer().Commit(std::move(batch));
@@ -204,15 +214,16 @@ Status LatestJob::Step() {
     pass_.reset();
     return done.error().code() == ErrorCode::kConflict ? Status() : done;
   }
+  NoteFreed(bytes + swept * kLeastRowBytes);
   if (!more) FinishPass();
   return {};
 }
 
-Status LatestJob::FillPiece(LevelDbBatch* batch, bool* more) {
+// *bytes: of the rows that it puts in the batch.
+Status LatestJob::FillPiece(LevelDbBatch* batch, bool* more, size_t* bytes) {
   Pass& pass = *pass_;
   batch->SetTrim({pass.last_delete, pass.oldest});
-  size_t bytes = 0;
-  for (size_t read = 0; *more && read < kStepRows && bytes < kPieceBytes;) {
+  for (size_t read = 0; *more && read < kStepRows && *bytes < kPieceBytes;) {
     const size_t room = rows_at_once_ - batch->ops().size();
     if (room == 0) break;
     *more = state_.latest.Read(pass.table->id, pass.left, false, std::min(room, kReadRows), &copy_);
@@ -222,11 +233,10 @@ Status LatestJob::FillPiece(LevelDbBatch* batch, bool* more) {
       if (!due) return due.error();
       if (!*due) continue;
       batch->TrimRow(pass.table->id, key);
-      bytes += key.size() + row.size();
+      *bytes += key.size() + row.size();
     }
     if (*more) pass.left.start = std::string(copy_.rows().back().first) + '\0';
   }
-  NoteFreed(bytes + batch->ops().size() * kLeastRowBytes);
   return {};
 }
 
@@ -353,9 +363,9 @@ Status LatestJob::ClearTable(TableId table) {
   return done;
 }
 
-void LatestJob::NoteFreed(uint64_t bytes) {
+void LatestJob::NoteFreed(size_t bytes) {
   freed_bytes_ += bytes;
-  if (freed_bytes_ >= kWorthGivingBack) ReleaseAtOnce(true);
+  if (freed_bytes_ >= kWorthGivingBack) ReleaseSoon(true);
 }
 
 // The committer made the rows, so what they took is its part of the heap's. Without it the process
@@ -364,7 +374,7 @@ void LatestJob::GiveBack() {
   if (freed_bytes_ < kWorthGivingBack) return;
   freed_bytes_ = 0;
   std::ignore = context_.committer().Commit(context_.NewBatch(), GiveBackHeap);
-  ReleaseAtOnce(false);
+  ReleaseSoon(false);
 }
 
 }  // namespace tallyd

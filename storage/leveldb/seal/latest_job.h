@@ -33,6 +33,9 @@ class LatestJob final : public SealJob {
  public:
   // `context` outlives the job.
   explicit LatestJob(SealContext* context);
+  ~LatestJob() override;
+  LatestJob(const LatestJob&) = delete;
+  LatestJob& operator=(const LatestJob&) = delete;
 
   std::string_view name() const override { return "sweeping latest tables"; }
   Result<Progress> Work(const ViewPtr& view) override;
@@ -76,8 +79,9 @@ class LatestJob final : public SealJob {
   std::optional<Pass> FindPass();
   std::optional<Pass> PassOver(const TablePtr& table);
   uint64_t LastReady(const DeleteList& deletes);
+  Result<Progress> WorkOnce();
   Status Step();
-  Status FillPiece(LevelDbBatch* batch, bool* more);
+  Status FillPiece(LevelDbBatch* batch, bool* more, size_t* bytes);
   Result<bool> Examine(std::string_view key, std::string_view row);
   Status CoverExpiry(std::string_view row);
   void FinishPass();
@@ -85,7 +89,7 @@ class LatestJob final : public SealJob {
   Progress SettleHead(const Head& newest);
   Result<Progress> ClearDropped();
   Status ClearTable(TableId table);
-  void NoteFreed(uint64_t bytes);
+  void NoteFreed(size_t bytes);
   void GiveBack();
 
   SealContext& context_;
