@@ -38,9 +38,9 @@ bool MemoryMayRunOut() {
   return mode == kNeverOvercommit;
 }
 
-// Addresses for as much as there can be; mimalloc makes them accessible as it needs them, so the rest
-// counts for no limit and is in no core dump. Its own large pages are never given back. Without
-// these, as where addresses are limited, pages are small.
+// Addresses for as much as there can be. mimalloc makes them accessible as it needs them, so the
+// rest counts for no limit and is in no core dump. Its own large pages are never given back.
+// Without these, as where addresses are limited, pages are small.
 void ReserveHugePages() {
   if (MemoryMayRunOut()) return;
   const size_t bytes = RoundUp(PhysicalBytes());

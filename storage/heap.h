@@ -11,9 +11,9 @@ namespace tallyd {
 // given back is kept.
 void PrepareHeap();
 
-// What is freed goes back to the system when more is freed beside it: a millisecond later, or, as it
-// is at first, ten seconds later. For all threads; while very much is freed that nobody will need
-// soon. Parts of huge pages count as given back, and are when the system runs short.
+// What is freed goes back to the system when more is freed beside it: a millisecond later, or, as
+// at first, ten seconds later. For all threads; while very much is freed that nobody will need
+// soon. Parts of huge pages count as given back, and are when the system runs short of memory.
 void ReleaseSoon(bool soon);
 
 // What the calling thread, or threads that ended, allocated and anybody freed goes back to the
