@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #endif
 
 namespace tallyd {
@@ -30,19 +29,23 @@ size_t PhysicalBytes() {
   return pages > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-// Whether making addresses accessible may fail, on which mimalloc does not look.
-bool MemoryMayRunOut() {
-  constexpr int kNeverOvercommit = 2;
-  int mode = 0;
-  std::ifstream("/proc/sys/vm/overcommit_memory") >> mode;
-  return mode == kNeverOvercommit;
+// Whether making addresses accessible may fail, on which mimalloc does not look. They count where
+// the kernel never overcommits (vm.overcommit_memory is 2; not every process may read it), or under
+// a limit: then so many are too many.
+bool AddressesCount() {
+  constexpr size_t kTooMany = size_t{1} << 44;
+  void* const tried = ::mmap(nullptr, kTooMany, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (tried == MAP_FAILED) return true;
+  ::munmap(tried, kTooMany);
+  return false;
 }
 
 // Addresses for as much as there can be. mimalloc makes them accessible as it needs them, so the
 // rest counts for no limit and is in no core dump. Its own large pages are never given back.
 // Without these, as where addresses are limited, pages are small.
 void ReserveHugePages() {
-  if (MemoryMayRunOut()) return;
+  if (AddressesCount()) return;
   const size_t bytes = RoundUp(PhysicalBytes());
   void* const reserved = ::mmap(nullptr, bytes + kSegmentBytes, PROT_NONE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
