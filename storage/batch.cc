@@ -4,16 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace tallyd {
-namespace {
-
-uint64_t HashColumn(const ColumnRef& column) {
-  return XXH3_64bits_withSeed(column.qualifier.data(), column.qualifier.size(), column.family);
-}
-
-}  // namespace
 
 uint64_t RowWatch::PlaceOf(std::string_view row_key, TimeUs time) {
   return XXH3_64bits_withSeed(row_key.data(), row_key.size(), static_cast<uint64_t>(time));
@@ -67,116 +59,6 @@ std::vector<std::shared_ptr<RowWatch>> RowWatches::All() {
   }
   any_ = !watches_.empty();
   return held;
-}
-
-void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
-                      const ColumnSet& set, std::span<const Value> values) {
-  size_t absent = 0;
-  for (const Value& value : values) absent += value.is_null() ? 1 : 0;
-  if (absent == values.size()) return;
-  puts_.push_back({RowNumber(table, row_key), table.mode, values.size() - absent, time, &set,
-                   absent == 0 ? kWhole : present_.size()});
-  if (absent > 0) NotePresent(values);
-}
-
-void BatchCounts::NotePresent(std::span<const Value> values) {
-  for (size_t begin = 0; begin < values.size(); begin += 64) {
-    const std::span<const Value> some =
-        values.subspan(begin, std::min<size_t>(64, values.size() - begin));
-    uint64_t present = 0;
-    for (size_t i = 0; i < some.size(); ++i) present |= uint64_t{!some[i].is_null()} << i;
-    present_.push_back(present);
-  }
-}
-
-void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,
-                      std::span<const ColumnRef> columns, std::span<const Value> values) {
-  AddHashed(table, row_key, time, columns, values);
-}
-
-void BatchCounts::AddHashed(const TableInfo& table, std::string_view row_key, TimeUs time,
-                            std::span<const ColumnRef> columns, std::span<const Value> values) {
-  const size_t first = hashes_.size();
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].is_null()) hashes_.push_back(HashColumn(columns[i]));
-  }
-  if (hashes_.size() == first) return;  // No cell, so no row either.
-  puts_.push_back(
-      {RowNumber(table, row_key), table.mode, hashes_.size() - first, time, nullptr, first});
-}
-
-uint32_t BatchCounts::RowNumber(const TableInfo& table, std::string_view row_key) {
-  const XXH128_hash_t hash = XXH3_128bits_withSeed(row_key.data(), row_key.size(), table.id);
-  const auto next = static_cast<uint32_t>(rows_.size());
-  return rows_.try_emplace(RowHash{hash.low64, hash.high64}, next).first->second;
-}
-
-// All puts are of one row, in the order of the batch; of a history table also of one time.
-uint64_t BatchCounts::CountGroup(std::span<const Put* const> puts) const {
-  if (puts.size() == 1) return puts[0]->cells;
-  if (puts[0]->mode == TableMode::kLatestRow) {
-    const Put* newest = puts[0];
-    for (const Put* put : puts) {
-      if (put->time >= newest->time) newest = put;
-    }
-    return newest->cells;
-  }
-  const ColumnSet* set = puts[0]->set;
-  if (set && std::all_of(puts.begin(), puts.end(), [&](const Put* p) { return p->set == set; })) {
-    return CountOfSet(puts);
-  }
-  std::vector<uint64_t> distinct;
-  for (const Put* put : puts) {
-    if (put->set) {
-      for (size_t i = 0; i < put->set->columns.size(); ++i) {
-        if (HasColumn(*put, i)) distinct.push_back(HashColumn(put->set->columns[i].ref()));
-      }
-    } else {
-      const auto first = hashes_.begin() + static_cast<std::ptrdiff_t>(put->first);
-      distinct.insert(distinct.end(), first, first + static_cast<std::ptrdiff_t>(put->cells));
-    }
-  }
-  std::sort(distinct.begin(), distinct.end());
-  const auto end = std::unique(distinct.begin(), distinct.end());
-  return static_cast<uint64_t>(end - distinct.begin());
-}
-
-// All are of one set.
-uint64_t BatchCounts::CountOfSet(std::span<const Put* const> puts) const {
-  const auto whole = std::ranges::find(puts, kWhole, &Put::first);
-  if (whole != puts.end()) return (*whole)->cells;
-  uint64_t cells = 0;
-  for (size_t word = 0; word < (puts[0]->set->columns.size() + 63) / 64; ++word) {
-    uint64_t any = 0;
-    for (const Put* put : puts) any |= present_[put->first + word];
-    cells += static_cast<uint64_t>(std::popcount(any));
-  }
-  return cells;
-}
-
-uint64_t BatchCounts::cells() const {
-  uint64_t total = 0;
-  if (rows_.size() == puts_.size()) {
-    for (const Put& put : puts_) total += put.cells;
-    return total;
-  }
-  std::vector<const Put*> sorted;
-  for (const Put& put : puts_) sorted.push_back(&put);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Put* a, const Put* b) {
-    if (a->row != b->row) return a->row < b->row;
-    return a->mode == TableMode::kHistory && a->time < b->time;
-  });
-  for (size_t begin = 0; begin < sorted.size();) {
-    size_t end = begin + 1;
-    while (
-        end < sorted.size() && sorted[end]->row == sorted[begin]->row &&
-        (sorted[begin]->mode != TableMode::kHistory || sorted[end]->time == sorted[begin]->time)) {
-      ++end;
-    }
-    total += CountGroup(std::span(sorted).subspan(begin, end - begin));
-    begin = end;
-  }
-  return total;
 }
 
 namespace {

@@ -1,14 +1,13 @@
 // Batch: the changes of one request, to be committed as a whole or not at all. Made by
 // Store::NewBatch, filled on one thread, given to Store::Submit. Everything passed in is copied
 // (encoded) at once: no view needs to outlive the call. Two implementations: an engine's own, which
-// encodes straight into its format, and PreviewBatch (dry runs). Beside it BatchCounts, which tells
-// the sender of a batch what it leaves behind, and Arena, where copied bytes stay. None of them is
-// thread-safe. RowWatch, by which a batch is refused that others came before, is.
+// encodes straight into its format, and PreviewBatch (dry runs). Beside it Arena, where copied
+// bytes stay. None of them is thread-safe. RowWatch, by which a batch is refused that others came
+// before, is.
 #ifndef TALLYD_STORAGE_BATCH_H_
 #define TALLYD_STORAGE_BATCH_H_
 
 #include <atomic>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -90,66 +89,6 @@ class Batch {
   virtual void DropMemo(std::string_view key) = 0;
 
   virtual bool empty() const = 0;
-};
-
-// BatchCounts: what a batch of events leaves behind, for the answer to its sender: the distinct
-// rows of tables that it touches and the cells in them. The same row, column and time twice is one
-// cell; in a latest table the same row and column is one, and with kLatestRow only the newest
-// event's cells count. What the store already holds does not matter.
-//
-//   BatchCounts counts;
-//   counts.Add(table, key, time, set, values);   // With the arguments of Batch::Put.
-//   ... counts.rows(), counts.cells();
-//
-// Nothing passed in needs to outlive the call, but ColumnSets.
-class BatchCounts {
- public:
-  // As Batch::Expect.
-  void Expect(size_t puts) {
-    rows_.reserve(puts);
-    puts_.reserve(puts);
-  }
-  void Add(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
-           std::span<const Value> values);
-  void Add(const TableInfo& table, std::string_view row_key, TimeUs time,
-           std::span<const ColumnRef> columns, std::span<const Value> values);
-
-  uint64_t rows() const { return rows_.size(); }
-  uint64_t cells() const;
-
- private:
-  // Rows and columns are known by their hashes: 128 bits for a row, 64 for a column of a row.
-  struct RowHash {
-    uint64_t low = 0;
-    uint64_t high = 0;
-    friend bool operator==(const RowHash&, const RowHash&) = default;
-    friend size_t hash_value(const RowHash& hash) { return hash.low; }
-  };
-  struct Put {
-    uint32_t row = 0;
-    TableMode mode = TableMode::kHistory;
-    size_t cells = 0;
-    TimeUs time = 0;
-    const ColumnSet* set = nullptr;  // Null: hashes_ tells the columns.
-    size_t first = 0;                // In hashes_; in present_ where there is a set, or kWhole.
-  };
-  // It has every column of its set.
-  static constexpr size_t kWhole = SIZE_MAX;
-
-  uint32_t RowNumber(const TableInfo& table, std::string_view row_key);
-  void AddHashed(const TableInfo& table, std::string_view row_key, TimeUs time,
-                 std::span<const ColumnRef> columns, std::span<const Value> values);
-  void NotePresent(std::span<const Value> values);
-  bool HasColumn(const Put& put, size_t column) const {
-    return put.first == kWhole || (present_[put.first + column / 64] >> column % 64 & 1) != 0;
-  }
-  uint64_t CountGroup(std::span<const Put* const> puts) const;
-  uint64_t CountOfSet(std::span<const Put* const> puts) const;
-
-  boost::unordered_flat_map<RowHash, uint32_t> rows_;
-  std::vector<Put> puts_;
-  std::vector<uint64_t> hashes_;
-  std::vector<uint64_t> present_;  // By column of a set a bit, where some are absent.
 };
 
 // RowWatch: what was written to a table since somebody looked at it, for whoever writes there what

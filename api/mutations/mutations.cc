@@ -15,6 +15,7 @@
 #include "ingest/map/late_days.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/unmap/rule_inverse.h"
+#include "storage/batch_counts.h"
 
 namespace tallyd {
 namespace {

@@ -12,8 +12,8 @@
 #include "ingest/map/batch_spellings.h"
 #include "ingest/map/held_rows.h"
 #include "ingest/map/late_days.h"
-#include "ingest/map/renderer_pool.h"
 #include "ingest/map/row_renderer.h"
+#include "ingest/map/scratch_pool.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/map/shape_mapping.h"
 #include "ingest/map/table_mapping.h"
@@ -30,9 +30,8 @@ struct MapCall {
   TimeUs next_arrival;    // Of the next event without a time.
   Batch* batch = nullptr;
   MapOutcome* outcome = nullptr;
-  std::unique_ptr<RowRenderer> renderer;
+  std::unique_ptr<MapScratch> scratch;
   HeldRows held;
-  BatchCounts counts;
   LateDays late;
   EventErrors errors;
   uint64_t text_bytes = 0;  // Of the event at hand.
@@ -54,7 +53,7 @@ constexpr size_t kMostExpected = 8192;
 void Expect(size_t events, size_t tables, MapCall* call) {
   const size_t puts = std::min(events * tables, kMostExpected);
   call->batch->Expect(puts);
-  call->counts.Expect(puts);
+  call->scratch->counts.Expect(puts);
   call->outcome->stems.Expect(std::min(events, kMostExpected));
 }
 
@@ -119,7 +118,7 @@ struct Mapper::Impl {
   SeenFields seen_fields;
   std::deque<MappedTable> tables;
 
-  RendererPool renderers;
+  ScratchPool scratches;
   std::shared_mutex mutex;
   // Those of interned shapes.
   std::unordered_map<const Shape*, std::unique_ptr<const ShapeMapping>> mappings;
@@ -138,7 +137,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   call.expires_by = std::min(arrival, impl_->store.RetentionNow());
   call.batch = batch;
   call.outcome = &outcome;
-  call.renderer = impl_->renderers.Take();
+  call.scratch = impl_->scratches.Take();
   const Shape* shape = nullptr;
   const ShapeMapping* mapping = nullptr;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -156,11 +155,11 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
       impl_->MapEvent({event.index, &own, event.values, {}}, impl_->CompileOwn(own, &call), &call);
     }
   }
-  impl_->renderers.GiveBack(std::move(call.renderer));
   impl_->NoteSpellings(&call);
   call.late.PutMarks(batch);
-  outcome.rows = call.counts.rows();
-  outcome.cells = call.counts.cells();
+  outcome.rows = call.scratch->counts.rows();
+  outcome.cells = call.scratch->counts.cells();
+  impl_->scratches.GiveBack(std::move(call.scratch));
   outcome.held = call.held.events();
   outcome.increments = call.held.Take();
   outcome.errors = events.errors();
@@ -218,7 +217,7 @@ std::optional<Refusal> Mapper::Impl::Enter(const Event& event, std::span<const V
   const Event by_place{event.index, event.shape, values, {}};
   if (auto refusal = RenderTables(by_place, mapping, call, &expired)) return refusal;
   if (auto refusal = PutRows(call)) return refusal;
-  if (!call->renderer->rows().empty()) {
+  if (!call->scratch->renderer.rows().empty()) {
     if (new_types) LearnTypes(event, mapping, call);
     NoteSpelled(event, mapping, call);
     if (!mapping.missed.empty()) LearnMissed(by_place, mapping, call);
@@ -253,7 +252,7 @@ std::optional<Refusal> Mapper::Impl::CheckValues(const Event& event, const Shape
 
 std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const ShapeMapping& mapping,
                                                   MapCall* call, size_t* expired) {
-  call->renderer->Begin();
+  call->scratch->renderer.Begin();
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
   for (const TableMapping& table : mapping.tables) {
     TableTime time{0, stream.unit};
@@ -270,14 +269,14 @@ std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const Shap
       time.t = *own;
     }
     if (call->held.Holds(table)) time.t = call->held.TimeOf(table, time.t);
-    switch (call->renderer->Render(table, event, time, call->expires_by)) {
+    switch (call->scratch->renderer.Render(table, event, time, call->expires_by)) {
       case RowRenderer::Outcome::kRendered:
         break;
       case RowRenderer::Outcome::kExpired:
         ++*expired;
         break;
       case RowRenderer::Outcome::kRefused:
-        return call->renderer->refusal();
+        return call->scratch->renderer.refusal();
     }
   }
   return {};
@@ -285,7 +284,7 @@ std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const Shap
 
 // All of them or none.
 std::optional<Refusal> Mapper::Impl::PutRows(MapCall* call) {
-  const RowRenderer& renderer = *call->renderer;
+  const RowRenderer& renderer = call->scratch->renderer;
   if (auto refusal = call->held.Check(renderer)) return refusal;
   call->held.Add(renderer);
   for (const PendingRow& row : renderer.rows()) {
@@ -300,10 +299,10 @@ std::optional<Refusal> Mapper::Impl::PutRows(MapCall* call) {
     }
     if (row.set != nullptr) {
       call->batch->Put(table, row.key, row.time, *row.set, values);
-      call->counts.Add(table, row.key, row.time, *row.set, values);
+      call->scratch->counts.Add(table, row.key, row.time, *row.set, values);
     } else {
       call->batch->Put(table, row.key, row.time, renderer.columns(row), values);
-      call->counts.Add(table, row.key, row.time, renderer.columns(row), values);
+      call->scratch->counts.Add(table, row.key, row.time, renderer.columns(row), values);
     }
   }
   return {};
