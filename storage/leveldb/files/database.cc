@@ -46,13 +46,13 @@ leveldb::Iterator& Access::iterator(size_t head) const {
   return *held.iterator;
 }
 
-std::shared_ptr<const HeadEntries> Access::RunsOf(size_t head, TableId table) const {
+const HeadEntries* Access::RunsOf(size_t head, TableId table) const {
   const HeadSnapshot& moment = lease_->held_->heads[head].snapshot;
   if (moment.entries == nullptr || !moment.entries->damage.ok()) return nullptr;
   const auto records = Database::NewIterator(&view().heads[head]->db());
   records->Seek(TablePrefix(KeySpace::kRows, table));
   const bool any = records->Valid() && ToView(records->key()) < TableEnd(KeySpace::kRows, table);
-  return any || !records->status().ok() ? nullptr : moment.entries;
+  return any || !records->status().ok() ? nullptr : moment.entries.get();
 }
 
 leveldb::Iterator& Access::base_iterator() const {
@@ -232,9 +232,10 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   options.sync = write.sync;
   Head& head = *heads_.back();
   if (write.prepare) write.prepare(head.number());
+  const std::string group = GroupKey(write.sequence);
   const bool as_group = write.entries != nullptr && head.TakesGroup(write.entries->record().size());
   if (as_group) {
-    write.batch->Put(GroupKey(write.sequence), ToSlice(write.entries->record()));
+    write.batch->Put(group, ToSlice(write.entries->record()));
   } else if (write.entries != nullptr) {
     for (const EntryRun::Entry& entry : write.entries->entries()) {
       write.batch->Put(ToSlice(entry.key()), ToSlice(entry.value()));
@@ -247,7 +248,7 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   newest_bytes_ = head.bytes();
   if (!head_status_) return head_status_;
   head.CoverTimes(write.times);
-  if (as_group) head.AddRun(write.entries);
+  if (as_group) head.AddRun(group, write.entries);
   publish();
   std::function<void(View*)> change;
   if (!write.deletes.empty()) change = [&](View* view) { view->AddDeletes(write.deletes); };

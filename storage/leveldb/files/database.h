@@ -90,8 +90,8 @@ class Access {
   // An iterator over the snapshot of a head; lives as long as the lease; made at first use.
   leveldb::Iterator& iterator(size_t head) const;
   // What a closed head holds as runs, where it holds all of a table's entries so; null where some
-  // have keys of their own, or cannot be read.
-  std::shared_ptr<const HeadEntries> RunsOf(size_t head, TableId table) const;
+  // have keys of their own, or cannot be read. Lives as long as the lease.
+  const HeadEntries* RunsOf(size_t head, TableId table) const;
   // The same over base: over the snapshot of a lease of a moment, or as base is at first use.
   leveldb::Iterator& base_iterator() const;
   bool must_stop() const;
@@ -113,7 +113,8 @@ Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
 // What a commit brings to the newest head.
 struct HeadWrite {
   leveldb::WriteBatch* batch = nullptr;
-  EntryRunPtr entries;    // Of the history, which the head stores as it can; null: none.
+  std::shared_ptr<EntryRun>
+      entries;            // Of the history, which the head stores as it can; null: none.
   uint64_t sequence = 0;  // The last of the group.
   TableTimes times;       // Of the entries in it.
   DeleteList deletes;     // In it, oldest first.

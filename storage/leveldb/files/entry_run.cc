@@ -17,14 +17,16 @@ constexpr size_t kPatience = 4;
 // A merge that takes longer would keep the commits of others waiting: this is a few milliseconds.
 constexpr size_t kMergedEntries = 128u << 10;
 
+// Of memory for the record of a group, which the next group takes again, unless it is very much.
+constexpr size_t kLeastBytes = 256u << 10;
+constexpr size_t kKeptBytes = 4u << 20;
+
 }  // namespace
 
 Result<EntryRunPtr> EntryRun::Decode(std::string_view record) {
   const std::shared_ptr<EntryRun> run(new EntryRun);
-  const auto bytes = std::make_shared_for_overwrite<char[]>(record.size());
-  std::ranges::copy(record, bytes.get());
-  run->Own(bytes, record.size());
-  ByteReader in(run->record());
+  run->record_ = record;
+  ByteReader in(record);
   std::string_view last;
   do {
     GroupEntry read;
@@ -35,6 +37,7 @@ Result<EntryRunPtr> EntryRun::Decode(std::string_view record) {
     run->Append(read.key, read.value.size());
     last = read.key;
   } while (!in.done());
+  run->MoveToOwn();
   return EntryRunPtr(run);
 }
 
@@ -45,9 +48,16 @@ void EntryRun::Append(std::string_view key, size_t value_size) {
                       static_cast<uint32_t>(value_size), CodeBehind(key, common)});
 }
 
-void EntryRun::Own(std::shared_ptr<const char[]> record, size_t size) {
-  record_ = {record.get(), size};
-  records_.push_back(std::move(record));
+void EntryRun::MoveTo(std::shared_ptr<const char[]> record) {
+  for (Entry& entry : entries_) entry.bytes = record.get() + (entry.bytes - record_.data());
+  record_ = {record.get(), record_.size()};
+  records_.assign(1, std::move(record));
+}
+
+void EntryRun::MoveToOwn() {
+  const auto copy = std::make_shared_for_overwrite<char[]>(record_.size());
+  std::ranges::copy(record_, copy.get());
+  MoveTo(copy);
 }
 
 EntryRunPtr EntryRun::Merge(std::span<const EntryRunPtr> runs) {
@@ -122,7 +132,7 @@ void EntrySorter::Sort(std::span<Place> places, size_t depth) {
   }
 }
 
-EntryRunPtr EntrySorter::TakeRun() {
+std::shared_ptr<EntryRun> EntrySorter::TakeRun() {
   if (entries_.empty()) return nullptr;
   order_.clear();
   for (size_t i = 0; i < entries_.size(); ++i) order_.push_back({0, static_cast<uint32_t>(i)});
@@ -131,16 +141,19 @@ EntryRunPtr EntrySorter::TakeRun() {
   for (const Entry& entry : entries_) {
     room += GroupEntryBytes(entry.key.size(), entry.value.size());
   }
-  const auto record = std::make_shared_for_overwrite<char[]>(room);
-  const std::shared_ptr<EntryRun> run(new EntryRun);
+  if (room > record_room_ || record_room_ > kKeptBytes) {
+    record_room_ = std::max(room, kLeastBytes);
+    record_ = std::make_unique_for_overwrite<char[]>(record_room_);
+  }
+  std::shared_ptr<EntryRun> run(new EntryRun);
   run->entries_.reserve(entries_.size());
-  char* to = record.get();
+  char* to = record_.get();
   for (const Place& place : order_) {
     const Entry& entry = entries_[place.entry];
     to = EncodeGroupEntry(to, {entry.key, entry.value});
     run->Append({to - entry.value.size() - entry.key.size(), entry.key.size()}, entry.value.size());
   }
-  run->Own(record, static_cast<size_t>(to - record.get()));
+  run->record_ = {record_.get(), static_cast<size_t>(to - record_.get())};
   entries_.clear();
   return run;
 }

@@ -4,7 +4,10 @@
 // group, or of several that were merged. EntrySorter makes the record of a group, EntryRuns are the
 // runs of a head at one moment; RunIterator (run_iterator.h) reads them as one.
 //
-// A run and runs are immutable once made: any thread reads them. A sorter: one thread.
+// The bytes of entries are in the records that they came in: where LevelDB holds a record in memory
+// anyway, a run holds that, and otherwise a copy of its own.
+//
+// A run and runs are immutable once they are in place: any thread reads them. A sorter: one thread.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_ENTRY_RUN_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_ENTRY_RUN_H_
 
@@ -45,8 +48,11 @@ class EntryRun {
   static EntryRunPtr Merge(std::span<const EntryRunPtr> runs);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  // REQUIRES: it is of one group.
+  // REQUIRES for these: it is of one group.
   std::string_view record() const { return record_; }
+  // The record lies there from now on, byte for byte, or in a copy of its own.
+  void MoveTo(std::shared_ptr<const char[]> record);
+  void MoveToOwn();
   // The place of the first entry at or behind `key`, looked for from a place on, in steps that
   // double: what is near is found soon.
   size_t LowerBound(std::string_view key, size_t from) const;
@@ -56,8 +62,6 @@ class EntryRun {
   EntryRun() = default;
   // Its value lies right behind its key.
   void Append(std::string_view key, size_t value_size);
-  // What is its only record.
-  void Own(std::shared_ptr<const char[]> record, size_t size);
 
   std::vector<Entry> entries_;
   std::vector<std::shared_ptr<const char[]>> records_;
@@ -71,8 +75,9 @@ class EntrySorter {
   // beginning.
   void Add(std::string_view key, std::string_view value) { entries_.push_back({key, value}); }
   void Clear() { entries_.clear(); }
-  // Null where there is none. All are then forgotten.
-  EntryRunPtr TakeRun();
+  // Null where there is none. All are then forgotten. Its record is the sorter's until it is moved,
+  // which must be before the next call.
+  std::shared_ptr<EntryRun> TakeRun();
 
  private:
   struct Entry {
@@ -91,6 +96,8 @@ class EntrySorter {
 
   std::vector<Entry> entries_;
   std::vector<Place> order_;
+  std::unique_ptr<char[]> record_;
+  size_t record_room_ = 0;
 };
 
 // Few enough to be looked at together. What is merged at once is bounded, for whoever commits does

@@ -17,10 +17,8 @@ bool ComesBefore(const HeadRows::Entry& a, const HeadRows::Entry& b) {
 
 }  // namespace
 
-HeadRows::HeadRows(std::shared_ptr<const HeadEntries> entries, TableId table)
-    : entries_(std::move(entries)),
-      end_(TableEnd(KeySpace::kRows, table)),
-      runs_(entries_->runs.list()) {
+HeadRows::HeadRows(const HeadEntries& entries, TableId table)
+    : end_(TableEnd(KeySpace::kRows, table)), runs_(entries.runs.list()) {
   runs_.Seek(TablePrefix(KeySpace::kRows, table));
 }
 

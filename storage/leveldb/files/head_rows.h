@@ -4,7 +4,7 @@
 //   HeadRows rows(entries, table);
 //   for (Result<bool> next = rows.Next(); next && *next; next = rows.Next()) Use(rows.entries());
 //
-// One thread. Reads nothing but memory that it holds itself: it needs no lease.
+// One thread. Reads nothing but memory.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_HEAD_ROWS_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_HEAD_ROWS_H_
 
@@ -31,8 +31,8 @@ class HeadRows {
     std::string_view value;  // Lives as long as the runs.
   };
 
-  // REQUIRES: no damage.
-  HeadRows(std::shared_ptr<const HeadEntries> entries, TableId table);
+  // REQUIRES: no damage. They outlive its use.
+  HeadRows(const HeadEntries& entries, TableId table);
 
   // To the next row; false at the end. kCorruption if a key is malformed.
   Result<bool> Next();
@@ -44,7 +44,6 @@ class HeadRows {
  private:
   Status TakeRow(std::string_view prefix);
 
-  const std::shared_ptr<const HeadEntries> entries_;
   const std::string end_;  // Of the table.
   RunIterator runs_;
   std::vector<EntryRun::Entry> taken_;

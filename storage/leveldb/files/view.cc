@@ -20,10 +20,11 @@ namespace {
 // A skip list's nodes and a batch's headers beside the bytes themselves: the buffer is never full
 // before the head is.
 constexpr uint64_t kBufferPerByte = 3;
-// Of what a head is to take so much may come as groups, which are in memory twice.
+// Of what a head is to take so much may come as groups, which are in memory until it is sealed.
 constexpr uint64_t kGroupsPerByte = 2;
 // LevelDB writes the length of a value as 32 bits.
 constexpr size_t kMaxGroupBytes = 256u << 20;
+constexpr size_t kHeldBytes = 4u << 10;
 constexpr auto kNever = std::chrono::steady_clock::time_point::max();
 
 uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
@@ -86,6 +87,7 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
 
 void Head::Close() {
   published_ = {};
+  entries_ = std::make_shared<const HeadEntries>();
   db_.reset();
 }
 
@@ -120,7 +122,31 @@ Status Head::LoadGroups() {
   return {};
 }
 
-void Head::AddRun(EntryRunPtr run) {
+// In LevelDB's memory, where it has come to lie: an iterator that stays where it is holds it there.
+// Null where it is not found so. What is small is not worth an iterator.
+std::shared_ptr<const char[]> Head::Hold(std::string_view key, size_t size) const {
+  struct Held {
+    std::shared_ptr<leveldb::DB> db;
+    std::unique_ptr<leveldb::Iterator> at;
+  };
+  if (size < kHeldBytes) return nullptr;
+  leveldb::ReadOptions options;
+  options.fill_cache = false;
+  const auto held = std::make_shared<Held>(db_, nullptr);
+  held->at.reset(db_->NewIterator(options));
+  held->at->Seek(ToSlice(key));
+  if (!held->at->Valid() || ToView(held->at->key()) != key) return nullptr;
+  const leveldb::Slice value = held->at->value();
+  if (value.size() != size) return nullptr;
+  return {held, value.data()};
+}
+
+void Head::AddRun(std::string_view key, std::shared_ptr<EntryRun> run) {
+  if (std::shared_ptr<const char[]> record = Hold(key, run->record().size())) {
+    run->MoveTo(std::move(record));
+  } else {
+    run->MoveToOwn();
+  }
   auto entries = std::make_shared<HeadEntries>(*entries_);
   entries->runs = entries->runs.With(std::move(run));
   entries_ = std::move(entries);

@@ -94,7 +94,7 @@ class Head {
   std::unique_ptr<leveldb::Iterator> NewIterator(const HeadSnapshot& moment) const;
   std::unique_ptr<leveldb::Iterator> NewIterator() const { return NewIterator({{}, entries_}); }
   // Closes its files, whoever holds it. REQUIRES: nobody uses db() any more, all snapshots of
-  // others are gone.
+  // others are gone, and all of its runs that others hold.
   void Close();
 
   // What is committed to it and published, which is what readers may see: what is being written is
@@ -115,8 +115,8 @@ class Head {
   // sealed. Where the sealer does not keep up, LevelDB has the entries of a head that grows
   // further, each under its key, and compacts them. Of the committer's thread.
   bool TakesGroup(size_t record_bytes) const;
-  // What was written as such a record. Of the committer's thread.
-  void AddRun(EntryRunPtr run);
+  // What was written as such a record, under that key. Of the committer's thread.
+  void AddRun(std::string_view key, std::shared_ptr<EntryRun> run);
 
   // Of the committer's thread: the times of a table's entries.
   void CoverTimes(const TableTimes& times);
@@ -136,11 +136,12 @@ class Head {
  private:
   Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t group_bytes);
   Status LoadGroups();
+  std::shared_ptr<const char[]> Hold(std::string_view key, size_t size) const;
 
   const std::string path_;
   const uint64_t number_;
   leveldb::Env* const env_;
-  std::unique_ptr<leveldb::DB> db_;
+  std::shared_ptr<leveldb::DB> db_;  // Also of runs that lie in its memory.
   const uint64_t group_bytes_;
   std::shared_ptr<const HeadEntries> entries_ = std::make_shared<const HeadEntries>();
   HeadSnapshot published_;

@@ -132,32 +132,33 @@ class HeadSealer {
     KeptEntries kept(&plan, deletes, EarlierFiles(table->id), sealed_.last_sequence);
     const RunSealer::Options options{
         table->id, sealed_.last_sequence, !deletes.empty(), &plan, &kept, &writer};
-    const std::shared_ptr<const HeadEntries> runs = RunsOf(table->id);
-    const Status done = runs ? SealRuns(options, runs) : SealEntries(&source, &kept, &writer);
+    const HeadEntries* const runs = RunsOf(table->id);
+    const Status done =
+        runs != nullptr ? SealRuns(options, *runs) : SealEntries(&source, &kept, &writer);
     if (!done) return done;
     sealed_.dropped += kept.dropped();
     Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
     return written ? batch_.Add(std::move(*written)) : Status(written.error());
   }
 
-  std::shared_ptr<const HeadEntries> RunsOf(TableId table) const {
+  const HeadEntries* RunsOf(TableId table) const {
     const Access access(lease_);
     return access ? access.RunsOf(0, table) : nullptr;
   }
 
-  Status SealRuns(const RunSealer::Options& options,
-                  const std::shared_ptr<const HeadEntries>& runs) {
-    RunSealer sealer(options, runs);
+  Status SealRuns(const RunSealer::Options& options, const HeadEntries& runs) {
+    std::optional<RunSealer> sealer;
     for (bool more = true; more;) {
       const Status go_on = MayGoOn(input_);
       if (!go_on) return go_on;
       const Access access(lease_);
       if (!access) return Reopening();
-      const Result<bool> stepped = sealer.Step(kEntriesPerStep);
+      if (!sealer) sealer.emplace(options, runs);
+      const Result<bool> stepped = sealer->Step(kEntriesPerStep);
       if (!stepped) return stepped.error();
       more = *stepped;
     }
-    sealed_.entries += sealer.sealed();
+    sealed_.entries += sealer->sealed();
     return {};
   }
 

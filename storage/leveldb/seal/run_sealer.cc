@@ -15,10 +15,10 @@ Error Malformed(std::string_view row_key) {
 
 }  // namespace
 
-RunSealer::RunSealer(const Options& options, std::shared_ptr<const HeadEntries> entries)
+RunSealer::RunSealer(const Options& options, const HeadEntries& entries)
     : options_(options),
       looks_at_all_(options.has_deletes || options.plan->counts_versions()),
-      rows_(std::move(entries), options.table),
+      rows_(entries, options.table),
       reader_(options.table, options.plan->sets()),
       source_(&reader_) {}
 

@@ -1,7 +1,7 @@
 // RunSealer: the entries of one table in the runs of a head -> a window writer, row by row. Of most
 // rows nothing has to be decided: no delete, no rule and no other write touches them, and their
 // cells go as they are into the block that is being made. All else goes through KeptEntries, entry
-// by entry. One thread; needs no lease.
+// by entry. One thread.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_RUN_SEALER_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_RUN_SEALER_H_
 
@@ -28,7 +28,8 @@ class RunSealer {
     WindowWriter* writer = nullptr;
   };
 
-  RunSealer(const Options& options, std::shared_ptr<const HeadEntries> entries);
+  // The entries outlive its use.
+  RunSealer(const Options& options, const HeadEntries& entries);
 
   // So many entries; false at the end.
   Result<bool> Step(uint32_t entries);

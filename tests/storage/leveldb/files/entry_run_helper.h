@@ -23,7 +23,9 @@ inline std::string KeyOf(std::string_view row, TimeUs time, uint64_t sequence) {
 inline EntryRunPtr RunOf(const std::vector<std::pair<std::string, std::string>>& entries) {
   EntrySorter sorter;
   for (const auto& [key, value] : entries) sorter.Add(key, value);
-  return sorter.TakeRun();
+  std::shared_ptr<EntryRun> run = sorter.TakeRun();
+  run->MoveToOwn();
+  return run;
 }
 
 }  // namespace tallyd

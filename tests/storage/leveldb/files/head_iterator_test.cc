@@ -53,9 +53,10 @@ class HeadIteratorTest : public ::testing::TestWithParam<int> {
       sorter.Add(key, "value");
       ASSERT_TRUE(plain_->db().Put({}, key, "value").ok());
     }
-    const EntryRunPtr run = sorter.TakeRun();
-    ASSERT_TRUE(head_->db().Put({}, GroupKey(sequence_), ToSlice(run->record())).ok());
-    head_->AddRun(run);
+    const std::shared_ptr<EntryRun> run = sorter.TakeRun();
+    const std::string key = GroupKey(sequence_);
+    ASSERT_TRUE(head_->db().Put({}, key, ToSlice(run->record())).ok());
+    head_->AddRun(key, run);
   }
   // Records of other kinds before and behind entries, and entries of their own among groups.
   void Fill() {

@@ -1,11 +1,15 @@
 // A head's life: opened, written, closed to writes, dropped; and what its directory tells.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/view.h"
+#include "tests/storage/leveldb/files/entry_run_helper.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -64,6 +68,39 @@ TEST_F(HeadTest, AHeadOfTwiceItsSizeTakesNoMoreGroups) {
   EXPECT_TRUE(head->TakesGroup(1));
   head->AddBytes(1);
   EXPECT_FALSE(head->TakesGroup(1));
+}
+
+// Its record is in LevelDB's memory once it is written, and stays while the run does, whatever
+// LevelDB makes of its own; a small one is copied.
+TEST_F(HeadTest, WhatAGroupHoldsIsThereAsLongAsItsRun) {
+  for (const size_t value_bytes : {size_t{10}, size_t{100'000}}) {
+    auto head = Open(value_bytes);
+    EntrySorter sorter;
+    std::vector<std::pair<std::string, std::string>> entries;
+    for (uint64_t i = 1; i <= 20; ++i) {
+      entries.emplace_back(KeyOf("row", 7, i),
+                           std::string(value_bytes, static_cast<char>('a' + i)));
+    }
+    for (const auto& [key, value] : entries) sorter.Add(key, value);
+    std::shared_ptr<EntryRun> run = sorter.TakeRun();
+    ASSERT_TRUE(head->db().Put({}, GroupKey(20), ToSlice(run->record())).ok());
+    head->AddRun(GroupKey(20), run);
+    sorter.Add(entries.front().first, "another");
+    sorter.TakeRun();
+    head->db().CompactRange(nullptr, nullptr);
+    const auto check = [&] {
+      ASSERT_EQ(run->entries().size(), entries.size());
+      for (const EntryRun::Entry& entry : run->entries()) {
+        const auto same =
+            std::ranges::find(entries, entry.key(), &decltype(entries)::value_type::first);
+        ASSERT_NE(same, entries.end());
+        EXPECT_EQ(entry.value(), same->second);
+      }
+    };
+    check();
+    head->Close();
+    check();
+  }
 }
 
 TEST_F(HeadTest, ItsAgeIsThatOfItsFirstBytes) {
