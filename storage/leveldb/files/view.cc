@@ -123,13 +123,14 @@ Status Head::LoadGroups() {
 }
 
 // In LevelDB's memory, where it has come to lie: an iterator that stays where it is holds it there.
-// Null where it is not found so. What is small is not worth an iterator.
+// Null where it is not found so. What is small is not worth an iterator; and in a head that another
+// process wrote to, which has table files, each would read and hold something of them, too.
 std::shared_ptr<const char[]> Head::Hold(std::string_view key, size_t size) const {
   struct Held {
     std::shared_ptr<leveldb::DB> db;
     std::unique_ptr<leveldb::Iterator> at;
   };
-  if (size < kHeldBytes) return nullptr;
+  if (size < kHeldBytes || !knows_times_) return nullptr;
   leveldb::ReadOptions options;
   options.fill_cache = false;
   const auto held = std::make_shared<Held>(db_, nullptr);
