@@ -63,7 +63,7 @@ HttpClient::~HttpClient() {
 void HttpClient::Connect() {
   if (socket_ >= 0) close(socket_);
   socket_ = -1;
-  received_.clear();
+  held_ = 0;
   taken_ = 0;
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -130,8 +130,6 @@ void HttpClient::Send(std::string_view head, std::string_view body) {
 }
 
 void HttpClient::ReadResponse() {
-  received_.erase(0, taken_);
-  taken_ = 0;
   response_.body.clear();
   const std::string_view status_line = TakeLine();
   if (!status_line.starts_with("HTTP/1.") || status_line.size() < 12) {
@@ -165,8 +163,8 @@ void HttpClient::ReadChunks() {
 
 void HttpClient::TakeBody(std::size_t bytes) {
   while (bytes > 0) {
-    if (taken_ == received_.size()) Receive();
-    const std::size_t part = std::min(bytes, received_.size() - taken_);
+    if (taken_ == held_) Receive();
+    const std::size_t part = std::min(bytes, held_ - taken_);
     response_.body.append(received_, taken_, part);
     taken_ += part;
     bytes -= part;
@@ -174,28 +172,33 @@ void HttpClient::TakeBody(std::size_t bytes) {
 }
 
 std::string_view HttpClient::TakeLine() {
-  std::size_t end = received_.find("\r\n", taken_);
-  while (end == std::string::npos) {
+  const auto unread = [this] {
+    return std::string_view(received_).substr(taken_, held_ - taken_);
+  };
+  std::size_t end = unread().find("\r\n");
+  while (end == std::string_view::npos) {
     Receive();
-    end = received_.find("\r\n", taken_);
+    end = unread().find("\r\n");
   }
-  const std::string_view line = std::string_view(received_).substr(taken_, end - taken_);
-  taken_ = end + 2;
+  const std::string_view line = unread().substr(0, end);
+  taken_ += end + 2;
   return line;
 }
 
 void HttpClient::Receive() {
-  received_.erase(0, taken_);
+  std::copy(received_.begin() + static_cast<std::ptrdiff_t>(taken_),
+            received_.begin() + static_cast<std::ptrdiff_t>(held_), received_.begin());
+  held_ -= taken_;
   taken_ = 0;
-  const std::size_t held = received_.size();
-  received_.resize(held + kReceiveBytes);
+  // Grown once, and not cleared for each answer: that would cost more than most answers do.
+  received_.resize(std::max(received_.size(), held_ + kReceiveBytes));
   ssize_t count = 0;
   do {
-    count = recv(socket_, received_.data() + held, kReceiveBytes, 0);
+    count = recv(socket_, received_.data() + held_, received_.size() - held_, 0);
   } while (count < 0 && errno == EINTR);
-  received_.resize(held + (count > 0 ? static_cast<std::size_t>(count) : 0));
   if (count < 0) Fail("receive");
   if (count == 0) throw std::runtime_error("the server closed the connection before its answer");
+  held_ += static_cast<std::size_t>(count);
 }
 
 }  // namespace tallyd::bench

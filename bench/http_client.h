@@ -54,7 +54,8 @@ class HttpClient {
   const Endpoint endpoint_;
   int socket_ = -1;
   bool close_after_ = false;
-  std::string received_;
+  std::string received_;  // Its first `held_` bytes are of the server, of these `taken_` are read.
+  std::size_t held_ = 0;
   std::size_t taken_ = 0;
   Response response_;
 };
