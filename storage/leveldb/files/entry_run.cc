@@ -132,6 +132,13 @@ void EntrySorter::Sort(std::span<Place> places, size_t depth) {
   }
 }
 
+void EntrySorter::Clear() {
+  entries_.clear();
+  if (record_room_ <= kKeptBytes) return;
+  record_.reset();
+  record_room_ = 0;
+}
+
 std::shared_ptr<EntryRun> EntrySorter::TakeRun() {
   if (entries_.empty()) return nullptr;
   order_.clear();
@@ -141,7 +148,7 @@ std::shared_ptr<EntryRun> EntrySorter::TakeRun() {
   for (const Entry& entry : entries_) {
     room += GroupEntryBytes(entry.key.size(), entry.value.size());
   }
-  if (room > record_room_ || record_room_ > kKeptBytes) {
+  if (room > record_room_) {
     record_room_ = std::max(room, kLeastBytes);
     record_ = std::make_unique_for_overwrite<char[]>(record_room_);
   }

@@ -48,11 +48,12 @@ class EntryRun {
   static EntryRunPtr Merge(std::span<const EntryRunPtr> runs);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  // REQUIRES for these: it is of one group.
+  // REQUIRES, of all three: it is of one group.
   std::string_view record() const { return record_; }
   // The record lies there from now on, byte for byte, or in a copy of its own.
   void MoveTo(std::shared_ptr<const char[]> record);
   void MoveToOwn();
+
   // The place of the first entry at or behind `key`, looked for from a place on, in steps that
   // double: what is near is found soon.
   size_t LowerBound(std::string_view key, size_t from) const;
@@ -74,7 +75,7 @@ class EntrySorter {
   // Both outlive TakeRun or Clear. REQUIRES: the key is another's neither in whole nor in its
   // beginning.
   void Add(std::string_view key, std::string_view value) { entries_.push_back({key, value}); }
-  void Clear() { entries_.clear(); }
+  void Clear();
   // Null where there is none. All are then forgotten. Its record is the sorter's until it is moved,
   // which must be before the next call.
   std::shared_ptr<EntryRun> TakeRun();

@@ -18,8 +18,10 @@ namespace tallyd {
 namespace {
 
 // A skip list's nodes and a batch's headers beside the bytes themselves: the buffer is never full
-// before the head is.
+// before the head is, unless the head is larger than LevelDB's largest buffer allows.
 constexpr uint64_t kBufferPerByte = 3;
+// With a larger one LevelDB takes its smallest: it looks at the number as an int.
+constexpr uint64_t kMaxBufferBytes = 1u << 30;
 // Of what a head is to take so much may come as groups, which are in memory until it is sealed.
 constexpr uint64_t kGroupsPerByte = 2;
 // LevelDB writes the length of a value as 32 bits.
@@ -41,11 +43,12 @@ uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
 
 }  // namespace
 
-Head::Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t group_bytes)
+Head::Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t head_bytes)
     : path_(std::move(path)),
       number_(number),
       env_(env),
-      group_bytes_(group_bytes),
+      group_bytes_(head_bytes * kGroupsPerByte),
+      buffer_bytes_(std::min(head_bytes * kBufferPerByte, kMaxBufferBytes)),
       since_(kNever) {}
 
 Head::~Head() {
@@ -58,13 +61,13 @@ Head::~Head() {
 Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t number,
                                          const leveldb::Options& options, uint64_t head_bytes) {
   std::shared_ptr<Head> head(
-      new Head(HeadPath(directory, number), number, options.env, head_bytes * kGroupsPerByte));
+      new Head(HeadPath(directory, number), number, options.env, head_bytes));
   if (!options.env->FileExists(head->path_)) {
     const Status made = FromLevelDb(options.env->CreateDir(head->path_));
     if (!made) return made.error();
   }
   leveldb::Options own = options;
-  own.write_buffer_size = head_bytes * kBufferPerByte;
+  own.write_buffer_size = head->buffer_bytes_;
   own.compression = leveldb::kNoCompression;
   leveldb::DB* db = nullptr;
   const Status opened = FromLevelDb(leveldb::DB::Open(own, head->path_, &db));
@@ -79,7 +82,7 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
   if (!read) return read.error().Prefixed(head->path_);
   const Status loaded = head->LoadGroups();
   if (!loaded) return loaded.error().Prefixed(head->path_);
-  head->knows_times_ = !first->Valid();
+  head->began_empty_ = !first->Valid();
   if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
   head->published_ = head->TakeSnapshot();
   return head;
@@ -123,14 +126,17 @@ Status Head::LoadGroups() {
 }
 
 // In LevelDB's memory, where it has come to lie: an iterator that stays where it is holds it there.
-// Null where it is not found so. What is small is not worth an iterator; and in a head that another
-// process wrote to, which has table files, each would read and hold something of them, too.
+// Null where it is not found so. What is small is not worth an iterator; and where there are table
+// files each iterator would read and hold something of them, too, and of memory that became such a
+// file: in a head that had something when it was opened, or whose buffer may have been full.
 std::shared_ptr<const char[]> Head::Hold(std::string_view key, size_t size) const {
   struct Held {
     std::shared_ptr<leveldb::DB> db;
     std::unique_ptr<leveldb::Iterator> at;
   };
-  if (size < kHeldBytes || !knows_times_) return nullptr;
+  const uint64_t surely_buffered = buffer_bytes_ / kBufferPerByte * kGroupsPerByte;
+  const bool is_buffered = std::max<uint64_t>(bytes(), size) <= surely_buffered;
+  if (size < kHeldBytes || !began_empty_ || !is_buffered) return nullptr;
   leveldb::ReadOptions options;
   options.fill_cache = false;
   const auto held = std::make_shared<Held>(db_, nullptr);
@@ -198,7 +204,7 @@ void Head::CoverTimes(const TableTimes& times) {
 }
 
 std::optional<TimeRange> Head::TimesOf(TableId table) const {
-  if (!knows_times_) return std::nullopt;
+  if (!began_empty_) return std::nullopt;
   const auto known = times_.find(table);
   return known == times_.end() ? TimeRange{0, 0} : known->second;
 }

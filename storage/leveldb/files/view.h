@@ -93,8 +93,8 @@ class Head {
   // committer's thread, or of a head that is closed to writes. Gone before the head is closed.
   std::unique_ptr<leveldb::Iterator> NewIterator(const HeadSnapshot& moment) const;
   std::unique_ptr<leveldb::Iterator> NewIterator() const { return NewIterator({{}, entries_}); }
-  // Closes its files, whoever holds it. REQUIRES: nobody uses db() any more, all snapshots of
-  // others are gone, and all of its runs that others hold.
+  // Closes its files, whoever holds it, once no run of it is held any more: runs may lie in what
+  // LevelDB has in memory. REQUIRES: nobody uses db() any more, all snapshots of others are gone.
   void Close();
 
   // What is committed to it and published, which is what readers may see: what is being written is
@@ -134,7 +134,7 @@ class Head {
   void Drop() { dropped_ = true; }
 
  private:
-  Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t group_bytes);
+  Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t head_bytes);
   Status LoadGroups();
   std::shared_ptr<const char[]> Hold(std::string_view key, size_t size) const;
 
@@ -142,13 +142,14 @@ class Head {
   const uint64_t number_;
   leveldb::Env* const env_;
   std::shared_ptr<leveldb::DB> db_;  // Also of runs that lie in its memory.
-  const uint64_t group_bytes_;
+  const uint64_t group_bytes_;   // So much of it may come as groups,
+  const uint64_t buffer_bytes_;  // and so much is in LevelDB's memory before it writes table files.
   std::shared_ptr<const HeadEntries> entries_ = std::make_shared<const HeadEntries>();
   HeadSnapshot published_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<std::chrono::steady_clock::time_point> since_;
   std::atomic<bool> dropped_{false};
-  bool knows_times_ = false;
+  bool began_empty_ = false;  // All that is in it came by this object.
   TableTimes times_;
 };
 

@@ -21,11 +21,11 @@ class HeadTest : public ::testing::Test {
  protected:
   HeadTest() : directory_(HeadsDirectory(dir_.path())) { fs::create_directory(directory_); }
 
-  std::shared_ptr<Head> Open(uint64_t number) {
+  std::shared_ptr<Head> Open(uint64_t number, uint64_t head_bytes = kHeadBytes) {
     leveldb::Options options;
     options.env = &env_;
     options.create_if_missing = true;
-    auto head = Head::Open(directory_, number, options, kHeadBytes);
+    auto head = Head::Open(directory_, number, options, head_bytes);
     EXPECT_TRUE(head);
     return *head;
   }
@@ -39,6 +39,26 @@ class HeadTest : public ::testing::Test {
     options.snapshot = snapshot.records.get();
     std::string value;
     return head->db().Get(options, key, &value).ok() ? value : "(none)";
+  }
+
+  // Whether the run lies where LevelDB has its record.
+  static bool IsHeld(Head* head, uint64_t sequence, size_t bytes) {
+    const std::string key = KeyOf("row", 7, sequence);
+    const std::string value(bytes, 'v');
+    EntrySorter sorter;
+    sorter.Add(key, value);
+    const std::shared_ptr<EntryRun> run = sorter.TakeRun();
+    EXPECT_TRUE(head->db().Put({}, GroupKey(sequence), ToSlice(run->record())).ok());
+    head->AddRun(GroupKey(sequence), run);
+    const std::unique_ptr<leveldb::Iterator> it(head->db().NewIterator({}));
+    it->Seek(GroupKey(sequence));
+    EXPECT_EQ(run->entries().front().value(), value);
+    return it->Valid() && run->record().data() == it->value().data();
+  }
+  bool HasTableFile(uint64_t number) {
+    const fs::directory_iterator files(HeadPath(directory_, number));
+    return std::any_of(begin(files), end(files),
+                       [](const auto& file) { return file.path().extension() == ".ldb"; });
   }
 
   static constexpr uint64_t kHeadBytes = 256u << 10;
@@ -73,7 +93,7 @@ TEST_F(HeadTest, AHeadOfTwiceItsSizeTakesNoMoreGroups) {
 // Its record is in LevelDB's memory once it is written, and stays while the run does, whatever
 // LevelDB makes of its own; a small one is copied.
 TEST_F(HeadTest, WhatAGroupHoldsIsThereAsLongAsItsRun) {
-  for (const size_t value_bytes : {size_t{10}, size_t{100'000}}) {
+  for (const size_t value_bytes : {size_t{10}, size_t{10'000}}) {
     auto head = Open(value_bytes);
     EntrySorter sorter;
     std::vector<std::pair<std::string, std::string>> entries;
@@ -101,6 +121,27 @@ TEST_F(HeadTest, WhatAGroupHoldsIsThereAsLongAsItsRun) {
     head->Close();
     check();
   }
+}
+
+// Where there are table files, each held record would keep something of them, too.
+TEST_F(HeadTest, ARunLiesInLevelDbsMemoryOnlyWhereAllOfTheHeadDoes) {
+  auto head = Open(1);
+  EXPECT_TRUE(IsHeld(head.get(), 1, 10'000));
+  EXPECT_FALSE(IsHeld(head.get(), 2, 100)) << "not worth an iterator";
+  EXPECT_FALSE(IsHeld(head.get(), 3, 2 * kHeadBytes)) << "fills the buffer";
+  head->AddBytes(2 * kHeadBytes);
+  EXPECT_TRUE(IsHeld(head.get(), 4, 10'000));
+  head->AddBytes(1);
+  EXPECT_FALSE(IsHeld(head.get(), 5, 10'000)) << "it may be full";
+  head = nullptr;
+  EXPECT_FALSE(IsHeld(Open(1).get(), 6, 10'000)) << "it had something when it was opened";
+}
+
+// LevelDB's own buffer is at most 1 GiB, and its smallest where more than an int is asked for.
+TEST_F(HeadTest, TheLargestHeadIsInMemoryToo) {
+  const auto head = Open(1, 1u << 30);
+  for (int i = 0; i < 40; ++i) Put(head.get(), std::to_string(i), std::string(10'000, 'v'));
+  EXPECT_FALSE(HasTableFile(1));
 }
 
 TEST_F(HeadTest, ItsAgeIsThatOfItsFirstBytes) {
@@ -148,9 +189,7 @@ TEST_F(HeadTest, AFullHeadIsStillInItsLogAlone) {
   for (int i = 0; head->bytes() < kHeadBytes; ++i) {
     Put(head.get(), std::to_string(i), std::string(20, 'v'));
   }
-  for (const auto& file : fs::directory_iterator(HeadPath(directory_, 1))) {
-    EXPECT_NE(file.path().extension(), ".ldb") << "nothing was compacted";
-  }
+  EXPECT_FALSE(HasTableFile(1)) << "nothing was compacted";
 }
 
 TEST_F(HeadTest, ThatItIsClosedIsKeptOnDisk) {
