@@ -11,6 +11,7 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kLeastSlots = 64;
+constexpr size_t kManySlots = 16;  // For each put.
 
 uint64_t HashColumn(const ColumnRef& column) {
   return XXH3_64bits_withSeed(column.qualifier.data(), column.qualifier.size(), column.family);
@@ -24,11 +25,26 @@ void BatchCounts::Expect(size_t puts) {
 }
 
 void BatchCounts::Clear() {
-  std::ranges::fill(slots_, Slot());
+  ClearSlots();
   puts_.clear();
   rows_ = 0;
   hashes_.clear();
   present_.clear();
+}
+
+// Where a larger batch left many, those of the puts alone: each lies in the slots that are taken
+// from the one of its hash on.
+void BatchCounts::ClearSlots() {
+  if (slots_.size() <= kManySlots * puts_.size()) {
+    std::ranges::fill(slots_, Slot());
+    return;
+  }
+  for (const Put& put : puts_) {
+    const size_t mask = slots_.size() - 1;
+    for (size_t at = put.hash.low & mask; slots_[at].put != 0; at = (at + 1) & mask) {
+      slots_[at] = Slot();
+    }
+  }
 }
 
 void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs time,

@@ -34,13 +34,18 @@ class BatchCounts {
   // For another batch; the memory stays.
   void Clear();
   // More memory than a usual batch needs.
-  bool keeps_much() const { return puts_.capacity() > kKeptPuts; }
+  bool keeps_much() const {
+    return puts_.capacity() > kKeptPuts || slots_.size() > kKeptSlots ||
+           hashes_.capacity() > kKeptColumns || present_.capacity() > kKeptColumns;
+  }
 
   uint64_t rows() const { return rows_; }
   uint64_t cells() const;
 
  private:
   static constexpr size_t kKeptPuts = 16'384;
+  static constexpr size_t kKeptSlots = 2 * kKeptPuts;
+  static constexpr size_t kKeptColumns = 4 * kKeptPuts;
 
   // Rows and columns are known by their hashes: 128 bits for a row, 64 for a column of a row.
   struct RowHash {
@@ -70,6 +75,7 @@ class BatchCounts {
   Put& NewPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   uint32_t RowOf(const RowHash& hash);
   void MakeSlots(size_t rows);
+  void ClearSlots();
   void NotePresent(std::span<const Value> values);
   bool HasColumn(const Put& put, size_t column) const {
     return put.first == kWhole || (present_[put.first + column / 64] >> column % 64 & 1) != 0;

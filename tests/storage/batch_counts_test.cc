@@ -4,8 +4,8 @@
 
 #include <array>
 #include <random>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "storage/batch.h"
 
@@ -127,7 +127,7 @@ TEST_F(BatchCountsTest, AgreesWithThePreview) {
 
 // Rows beyond those expected, and a batch after another one in the same memory.
 TEST_F(BatchCountsTest, CountsVeryManyRowsAndThenOthers) {
-  for (const int rows : {3, 20'000, 1, 5000}) {
+  for (const int rows : {3, 20'000, 1, 2000, 5000}) {
     counts_.Clear();
     counts_.Expect(8);
     for (int i = 0; i < 2 * rows; ++i) {
@@ -142,6 +142,24 @@ TEST_F(BatchCountsTest, KeepsMuchAfterABatchOfVeryManyRows) {
   Add(history_, "r", 1, set_);
   EXPECT_FALSE(counts_.keeps_much());
   for (int i = 0; i < 20'000; ++i) Add(history_, "r", i, set_);
+  counts_.Clear();
+  EXPECT_TRUE(counts_.keeps_much());
+}
+
+TEST_F(BatchCountsTest, KeepsMuchAfterABatchOfMoreRowsThanAreExpectedAtMost) {
+  for (int i = 0; i < 8193; ++i) Add(history_, std::to_string(i).c_str(), 1, set_);
+  counts_.Clear();
+  EXPECT_TRUE(counts_.keeps_much());
+}
+
+TEST_F(BatchCountsTest, KeepsMuchAfterABatchOfVeryManyColumns) {
+  const std::vector<Value> values(1000, Value::Int(1));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < values.size(); ++i) names.push_back(std::to_string(i));
+  std::vector<ColumnRef> columns;
+  for (const std::string& name : names) columns.push_back({0, name});
+  for (int i = 0; i < 70; ++i) counts_.Add(history_, "r", i, columns, values);
+  EXPECT_EQ(counts_.cells(), 70'000u);
   counts_.Clear();
   EXPECT_TRUE(counts_.keeps_much());
 }
