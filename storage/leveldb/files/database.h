@@ -90,7 +90,7 @@ class Access {
   // An iterator over the snapshot of a head; lives as long as the lease; made at first use.
   leveldb::Iterator& iterator(size_t head) const;
   // What a closed head holds as runs, where it holds all of a table's entries so; null where some
-  // have keys of their own, or cannot be read. Lives as long as the lease.
+  // have keys of their own, or cannot be read. Lives until the lease is revoked or gone.
   const HeadEntries* RunsOf(size_t head, TableId table) const;
   // The same over base: over the snapshot of a lease of a moment, or as base is at first use.
   leveldb::Iterator& base_iterator() const;

@@ -8,7 +8,6 @@
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_HEAD_ROWS_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_HEAD_ROWS_H_
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

@@ -6,7 +6,6 @@
 #define TALLYD_STORAGE_LEVELDB_SEAL_RUN_SEALER_H_
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 
