@@ -134,6 +134,7 @@ std::shared_ptr<const char[]> Head::Hold(std::string_view key, size_t size) cons
     std::shared_ptr<leveldb::DB> db;
     std::unique_ptr<leveldb::Iterator> at;
   };
+  // As a head of usual size may take, for which there is room by kBufferPerByte.
   const uint64_t surely_buffered = buffer_bytes_ / kBufferPerByte * kGroupsPerByte;
   const bool is_buffered = std::max<uint64_t>(bytes(), size) <= surely_buffered;
   if (size < kHeldBytes || !began_empty_ || !is_buffered) return nullptr;
