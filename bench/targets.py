@@ -41,24 +41,26 @@ class Load:
     wall: Target    # samples per second
 
 
+# Each keeps the peers busy for five seconds at least, also where two million samples take them one:
+# their buffers hold what comes in the first, and nothing has been merged yet.
 LOADS = [
     Load("100 values, 4 connections",
          {"workload": "fleet", "metrics": 100, "events": 100, "connections": 4, "requests": 3600},
          Target(7, 10), Target(6, 7)),
     Load("10 values, 4 connections",
-         {"workload": "fleet", "metrics": 10, "events": 100, "connections": 4, "requests": 14_400},
+         {"workload": "fleet", "metrics": 10, "events": 100, "connections": 4, "requests": 43_200},
          Target(3, 5), Target(1.2, 2)),
     Load("10 values, 32 connections",
-         {"workload": "fleet", "metrics": 10, "events": 100, "connections": 32, "requests": 14_400},
+         {"workload": "fleet", "metrics": 10, "events": 100, "connections": 32, "requests": 43_200},
          Target(4, 6), Target(3, 4)),
     Load("1 value (meters), 32 connections",
-         {"workload": "meters", "events": 100, "connections": 32, "requests": 19_200},
+         {"workload": "meters", "events": 100, "connections": 32, "requests": 96_000},
          Target(1, 2), Target(1, 2)),
     Load("1 value, 1,000 a request, 8 connections",
-         {"workload": "meters", "events": 1000, "connections": 8, "requests": 4000},
+         {"workload": "meters", "events": 1000, "connections": 8, "requests": 16_000},
          Target(1.2, 3), Target(1.2, 2.5)),
     Load("market (8 values, two tables, skewed), 4 connections",
-         {"workload": "market", "events": 100, "connections": 4, "requests": 20_000},
+         {"workload": "market", "events": 100, "connections": 4, "requests": 60_000},
          Target(2.5, 4), Target(1.3, 2)),
 ]
 
