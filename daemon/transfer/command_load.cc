@@ -98,7 +98,7 @@ class FileLoad {
     const Result<std::optional<Json>> state = ReadState(state_path_);
     if (!state) return state.error();
     if (!*state) return Keep(file, {});
-    const FilePlace place{StateNumber(**state, "offset"), StateNumber(**state, "line")};
+    const EventPlace place{StateNumber(**state, "offset"), StateNumber(**state, "line")};
     const Result<std::string> head = file->HeadDigest(place.offset);
     if (!head) return head.error();
     const bool is_same = StateText(**state, "stream") == line_.stream &&
@@ -120,7 +120,7 @@ class FileLoad {
     return file->Seek(place);
   }
 
-  Status Keep(EventFile* file, const FilePlace& place) const {
+  Status Keep(EventFile* file, const EventPlace& place) const {
     if (state_path_.empty()) return {};
     const Result<std::string> head = file->HeadDigest(place.offset);
     if (!head) return head.error();

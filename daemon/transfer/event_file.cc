@@ -57,7 +57,7 @@ Result<EventFile> EventFile::Open(const std::string& path, BodyKind kind) {
   return file;
 }
 
-Status EventFile::Seek(const FilePlace& place) {
+Status EventFile::Seek(const EventPlace& place) {
   place_ = place.offset < behind_header_.offset ? behind_header_ : place;
   buffer_.clear();
   taken_ = 0;

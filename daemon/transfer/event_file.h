@@ -25,7 +25,7 @@ enum class BodyKind : uint8_t { kNdjson, kCsv };
 inline constexpr size_t kLongestEvent = 64u << 20;
 
 // How far a file is read: the bytes, and the lines in them.
-struct FilePlace {
+struct EventPlace {
   uint64_t offset = 0;
   uint64_t line = 0;
 };
@@ -39,8 +39,8 @@ struct FileBatch {
   std::string body;             // CSV: begins with the header line.
   std::vector<uint64_t> lines;  // By event: the line that it begins on, from 1.
   std::vector<size_t> starts;   // By event: where it begins in the body.
-  FilePlace from;
-  FilePlace to;
+  EventPlace from;
+  EventPlace to;
 };
 
 // The batch without one of its events.
@@ -52,7 +52,7 @@ class EventFile {
   static Result<EventFile> Open(const std::string& path, BodyKind kind);
 
   // REQUIRES: a place where a batch ended, or the beginning; not standard input.
-  Status Seek(const FilePlace& place);
+  Status Seek(const EventPlace& place);
   // False: the file is at its end, and the batch is empty.
   Result<bool> Next(const BatchLimits& limits, FileBatch* batch);
   // What the first bytes are, at most 4 KiB and those before `end`: tells one file from another.
@@ -74,8 +74,8 @@ class EventFile {
   std::unique_ptr<std::FILE, Closer> file_;
   uint64_t size_ = 0;
   std::string header_;
-  FilePlace behind_header_;
-  FilePlace place_;  // Of what was taken last.
+  EventPlace behind_header_;
+  EventPlace place_;  // Of what was taken last.
   std::string buffer_;
   size_t taken_ = 0;  // Of the buffer.
 };
