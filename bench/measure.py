@@ -23,6 +23,8 @@ START_MS = 1_735_689_600_000  # 2025-01-01T00:00:00Z, the loader's own
 LOAD_SECONDS = 900
 QUERY_SECONDS = 180
 QUICK_SIZE = 0.05
+# One run differs from the next by a fifth, more than most of what is to be told apart.
+ROUNDS = 3
 BYTES_OF_VALUE = 26  # In a body, name included; of an event there are as many beside its values.
 BYTES_OF_MACHINE = 256  # In the loader, beside its values.
 Unavailable = servers.Unavailable
@@ -44,6 +46,23 @@ def make_parser(description):
     parser.add_argument("--save", metavar="TITLE",
                         help="write it to bench/RESULTS.md, as the section of that title")
     return parser
+
+
+def add_rounds(parser):
+    parser.add_argument("--rounds", type=int,
+                        help="measure each so often, in turns, and take the medians "
+                             f"({ROUNDS}; of less than all of the data, 1)")
+
+
+def rounds(arguments):
+    if arguments.rounds is not None:
+        return arguments.rounds
+    return ROUNDS if arguments.size >= 1 else 1
+
+
+def tell_rounds(count):
+    """What a headline says of them."""
+    return f"; medians of {count}, in turns" if count > 1 else ""
 
 
 def add_servers(parser, default):

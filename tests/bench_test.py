@@ -8,6 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
 
 import counters  # noqa: E402
+import measure  # noqa: E402
 import queries  # noqa: E402
 import report  # noqa: E402
 import targets  # noqa: E402
@@ -81,6 +82,27 @@ class CountersTest(unittest.TestCase):
     def test_the_loaders_numbers_are_drawn_again(self):
         random = counters.Random(1, 0)
         self.assertEqual([random.between(1, 1000) for _ in range(4)], [27, 971, 107, 328])
+
+
+class RoundsTest(unittest.TestCase):
+    @staticmethod
+    def rounds(*words):
+        parser = measure.make_parser("A command.")
+        measure.add_rounds(parser)
+        return measure.rounds(parser.parse_args(words))
+
+    def test_all_of_the_data_is_measured_three_times(self):
+        self.assertEqual(self.rounds(), 3)
+
+    def test_a_part_of_it_is_tried_once(self):
+        self.assertEqual(self.rounds("--quick"), 1)
+
+    def test_who_asks_for_more_gets_more(self):
+        self.assertEqual(self.rounds("--quick", "--rounds", "9"), 9)
+
+    def test_the_headline_says_it_where_there_are_several(self):
+        self.assertEqual(measure.tell_rounds(1), "")
+        self.assertEqual(measure.tell_rounds(3), "; medians of 3, in turns")
 
 
 class SectionTest(unittest.TestCase):
