@@ -61,8 +61,7 @@ HttpClient::~HttpClient() {
 }
 
 void HttpClient::Connect() {
-  if (socket_ >= 0) close(socket_);
-  socket_ = -1;
+  ++connections_;
   held_ = 0;
   taken_ = 0;
   addrinfo hints{};
@@ -73,7 +72,7 @@ void HttpClient::Connect() {
     throw std::runtime_error("cannot resolve " + endpoint_.host);
   }
   for (addrinfo* at = found; at != nullptr && socket_ < 0; at = at->ai_next) {
-    const int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+    const int fd = ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
     if (fd < 0) continue;
     if (connect(fd, at->ai_addr, at->ai_addrlen) == 0) {
       socket_ = fd;
@@ -93,23 +92,36 @@ void HttpClient::Connect() {
 const Response& HttpClient::Get(std::string_view target) {
   std::string head = "GET ";
   head.append(target).append(" HTTP/1.1\r\nHost: ").append(endpoint_.host).append("\r\n\r\n");
-  return Exchange(head, {});
+  Begin(head, {});
+  return Finish();
 }
 
 const Response& HttpClient::Post(std::string_view target, std::string_view content_type,
                                  std::string_view body) {
+  BeginPost(target, content_type, body);
+  return FinishPost();
+}
+
+void HttpClient::BeginPost(std::string_view target, std::string_view content_type,
+                           std::string_view body) {
   std::string head = "POST ";
   head.append(target).append(" HTTP/1.1\r\nHost: ").append(endpoint_.host);
   head.append("\r\nContent-Type: ").append(content_type);
   head.append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
-  return Exchange(head, body);
+  Begin(head, body);
 }
 
-const Response& HttpClient::Exchange(std::string_view head, std::string_view body) {
-  if (close_after_) Connect();
-  close_after_ = false;
+const Response& HttpClient::FinishPost() { return Finish(); }
+
+void HttpClient::Begin(std::string_view head, std::string_view body) {
+  if (socket_ < 0) Connect();
   Send(head, body);
-  ReadResponse();
+}
+
+const Response& HttpClient::Finish() {
+  if (ReadResponse()) return response_;
+  close(socket_);
+  socket_ = -1;
   return response_;
 }
 
@@ -129,7 +141,8 @@ void HttpClient::Send(std::string_view head, std::string_view body) {
   }
 }
 
-void HttpClient::ReadResponse() {
+// False if it was the last one of the connection.
+bool HttpClient::ReadResponse() {
   response_.body.clear();
   const std::string_view status_line = TakeLine();
   if (!status_line.starts_with("HTTP/1.") || status_line.size() < 12) {
@@ -137,17 +150,18 @@ void HttpClient::ReadResponse() {
   }
   response_.status = static_cast<int>(ParseSize(status_line.substr(9, 3), 10));
   std::size_t length = 0;
-  bool chunked = false;
+  bool chunked = false, closes = false;
   for (std::string_view line = TakeLine(); !line.empty(); line = TakeLine()) {
     if (StartsWithNoCase(line, "content-length:")) length = ParseSize(line.substr(15), 10);
     if (StartsWithNoCase(line, "transfer-encoding: chunked")) chunked = true;
-    if (StartsWithNoCase(line, "connection: close")) close_after_ = true;
+    if (StartsWithNoCase(line, "connection: close")) closes = true;
   }
   if (chunked) {
     ReadChunks();
   } else {
     TakeBody(length);
   }
+  return !closes;
 }
 
 void HttpClient::ReadChunks() {

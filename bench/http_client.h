@@ -38,12 +38,21 @@ class HttpClient {
   const Response& Get(std::string_view target);
   const Response& Post(std::string_view target, std::string_view content_type,
                        std::string_view body);
+  // The two halves of Post: until the answer comes the thread may serve other clients.
+  void BeginPost(std::string_view target, std::string_view content_type, std::string_view body);
+  const Response& FinishPost();
+
+  // What becomes readable when the answer comes, and how often it connected: where the server ended
+  // a connection, another one is made for the next request.
+  int socket() const { return socket_; }
+  int connections() const { return connections_; }
 
  private:
   void Connect();
-  const Response& Exchange(std::string_view head, std::string_view body);
+  void Begin(std::string_view head, std::string_view body);
+  const Response& Finish();
   void Send(std::string_view head, std::string_view body);
-  void ReadResponse();
+  bool ReadResponse();
   void ReadChunks();
   // Moves `bytes` of what was received into the body, reading on as needed.
   void TakeBody(std::size_t bytes);
@@ -52,8 +61,8 @@ class HttpClient {
   void Receive();
 
   const Endpoint endpoint_;
-  int socket_ = -1;
-  bool close_after_ = false;
+  int socket_ = -1;  // None behind an answer that ended the connection.
+  int connections_ = 0;
   std::string received_;  // Its first `held_` bytes are of the server, of these `taken_` are read.
   std::size_t held_ = 0;
   std::size_t taken_ = 0;

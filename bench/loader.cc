@@ -1,19 +1,43 @@
 #include "bench/loader.h"
 
+#include <sched.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <latch>
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace tallyd::bench {
 namespace {
 
+constexpr int kEventsAtOnce = 64;
 constexpr int kRetriesMax = 1000;
 constexpr auto kRetryPause = std::chrono::milliseconds(20);
+constexpr auto kAnswerPatience = std::chrono::seconds(120);
 constexpr double kQuerySecondsMax = 20;
 constexpr auto kPacedLead = std::chrono::seconds(3);
+
+[[noreturn]] void Fail(const std::string& what) {
+  throw std::runtime_error(what + ": " + std::strerror(errno));
+}
+
+bool IsTurnedAway(const Response& response) {
+  return response.status == 503 || response.status == 429;
+}
+
+// That this process may run on.
+std::size_t Processors() {
+  cpu_set_t allowed;
+  const bool is_known = ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+  return is_known ? static_cast<std::size_t>(CPU_COUNT(&allowed)) : 1;
+}
 
 bool Succeeded(const Response& response) { return response.status / 100 == 2; }
 
@@ -26,6 +50,42 @@ std::string Describe(const Response& response) {
 }
 
 }  // namespace
+
+// Which connections have an answer.
+class Loader::Poller {
+ public:
+  Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    if (epoll_ < 0) Fail("epoll_create1");
+  }
+  ~Poller() { ::close(epoll_); }
+  Poller(const Poller&) = delete;
+  Poller& operator=(const Poller&) = delete;
+
+  void Add(int socket, Turn* turn) {
+    epoll_event event{.events = EPOLLIN, .data = {.ptr = turn}};
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event) != 0) Fail("epoll_ctl");
+  }
+  // A socket that is closed is removed already.
+  void Remove(int socket) {
+    if (socket >= 0) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, socket, nullptr);
+  }
+  // One at least, unless `patience` ends, which only that of an answer must not.
+  std::vector<Turn*> Wait(std::chrono::milliseconds patience) {
+    epoll_event events[kEventsAtOnce];
+    int count = 0;
+    do {
+      count = ::epoll_wait(epoll_, events, kEventsAtOnce, static_cast<int>(patience.count()));
+    } while (count < 0 && errno == EINTR);
+    if (count < 0) Fail("epoll_wait");
+    if (count == 0 && patience >= kAnswerPatience) throw std::runtime_error("no answer comes");
+    std::vector<Turn*> turns;
+    for (int i = 0; i < count; ++i) turns.push_back(static_cast<Turn*>(events[i].data.ptr));
+    return turns;
+  }
+
+ private:
+  const int epoll_;
+};
 
 Loader::Loader(LoadOptions options) : options_(std::move(options)) {
   if (options_.entities > 0 && options_.entities < options_.connections) {
@@ -79,20 +139,26 @@ LoadResult Loader::Send(const Endpoint& endpoint) {
   for (int i = 0; i < options_.connections; ++i) {
     clients.push_back(std::make_unique<HttpClient>(endpoint));
   }
+  const bool is_paced = options_.rate > 0;
+  const std::size_t thread_count = is_paced ? lanes_.size() : std::min(lanes_.size(), Processors());
   std::latch start(1);
   Clock::time_point began;
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    threads.emplace_back([this, i, &start, &began, client = clients[i].get(), lane = &lanes_[i]] {
+  for (std::size_t i = 0; i < thread_count; ++i) {
+    std::vector<Turn> turns;
+    for (std::size_t j = i; j < lanes_.size(); j += thread_count) {
+      turns.push_back({.client = clients[j].get(), .lane = &lanes_[j]});
+    }
+    threads.emplace_back([this, i, is_paced, turns = std::move(turns), &start, &began] {
       start.wait();
       try {
-        if (options_.rate > 0) {
-          RunPaced(client, static_cast<int>(i), began, lane);
+        if (is_paced) {
+          RunPaced(turns[0].client, static_cast<int>(i), began, turns[0].lane);
         } else {
-          RunLane(client, lane);
+          RunLanes(turns);
         }
       } catch (const std::exception& error) {
-        lane->failure = error.what();
+        turns[0].lane->failure = error.what();
       }
     });
   }
@@ -114,8 +180,56 @@ LoadResult Loader::Send(const Endpoint& endpoint) {
   return result;
 }
 
-void Loader::RunLane(HttpClient* client, Lane* lane) const {
-  for (const std::string& body : lane->bodies) Post(client, body, Clock::now(), lane);
+void Loader::RunLanes(std::vector<Turn> turns) const {
+  Poller poller;
+  std::erase_if(turns, [](const Turn& turn) { return turn.lane->bodies.empty(); });
+  for (Turn& turn : turns) {
+    turn.began = Clock::now();
+    Begin(&turn, &poller);
+  }
+  std::vector<Turn*> turned_away;
+  for (std::size_t left = turns.size(); left > 0;) {
+    for (Turn* turn : poller.Wait(turned_away.empty() ? kAnswerPatience : kRetryPause)) {
+      if (Finish(turn, &poller)) --left;
+      if (turn->tries > 0) turned_away.push_back(turn);
+    }
+    const auto now = Clock::now();
+    for (Turn* turn : std::exchange(turned_away, {})) {
+      if (turn->due > now) {
+        turned_away.push_back(turn);
+      } else {
+        Begin(turn, &poller);
+      }
+    }
+  }
+}
+
+void Loader::Begin(Turn* turn, Poller* poller) const {
+  turn->client->BeginPost(options_.target, content_type(), turn->lane->bodies[turn->next]);
+  if (turn->polled == turn->client->connections()) return;
+  poller->Add(turn->client->socket(), turn);
+  turn->polled = turn->client->connections();
+}
+
+bool Loader::Finish(Turn* turn, Poller* poller) const {
+  const Response& response = turn->client->FinishPost();
+  const auto now = Clock::now();
+  if (IsTurnedAway(response) && turn->tries < kRetriesMax) {
+    ++turn->tries;
+    ++turn->lane->retries;
+    turn->due = now + kRetryPause;
+    return false;
+  }
+  const std::vector<std::string>& bodies = turn->lane->bodies;
+  Take(response, bodies[turn->next], turn->began, turn->lane);
+  turn->tries = 0;
+  if (++turn->next == bodies.size()) {
+    poller->Remove(turn->client->socket());
+    return true;
+  }
+  turn->began = now;
+  Begin(turn, poller);
+  return false;
 }
 
 void Loader::RunPaced(HttpClient* client, int connection, Clock::time_point start,
@@ -138,19 +252,21 @@ void Loader::RunPaced(HttpClient* client, int connection, Clock::time_point star
 
 void Loader::Post(HttpClient* client, const std::string& body, Clock::time_point began,
                   Lane* lane) const {
-  const std::string_view type =
-      options_.format == Format::kNative ? "application/json" : "text/plain";
-  const Response* response = &client->Post(options_.target, type, body);
-  for (int tries = 0; (response->status == 503 || response->status == 429) && tries < kRetriesMax;
-       ++tries) {
-    // The pause counts into the request's time: pushing back is no way to a better figure.
+  const Response* response = &client->Post(options_.target, content_type(), body);
+  for (int tries = 0; IsTurnedAway(*response) && tries < kRetriesMax; ++tries) {
     std::this_thread::sleep_for(kRetryPause);
     ++lane->retries;
-    response = &client->Post(options_.target, type, body);
+    response = &client->Post(options_.target, content_type(), body);
   }
+  Take(*response, body, began, lane);
+}
+
+// Pauses count into the request's time: pushing back is no way to a better figure.
+void Loader::Take(const Response& response, const std::string& body, Clock::time_point began,
+                  Lane* lane) const {
   lane->latency.Add(Clock::now() - began);
-  if (!IsAsExpected(*response, options_.expected_status)) {
-    throw std::runtime_error(Describe(*response));
+  if (!IsAsExpected(response, options_.expected_status)) {
+    throw std::runtime_error(Describe(response));
   }
   ++lane->sent;
   lane->bytes += body.size();

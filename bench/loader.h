@@ -5,6 +5,10 @@
 // as the server acknowledges them, one at a time. With a rate, bodies are made as they are sent,
 // each request has a moment at which it is due, and its time counts from there.
 //
+// Connections share a thread for each processor, as those of a machine elsewhere take none of the
+// server's: a thread of its own that each answer wakes costs the server, which wakes it, as much as
+// a small request. With a rate each has its thread, which sleeps until a request is due.
+//
 // Use: Prepare(), then Send() once; QueryLatencies() is independent of both. Throw
 // std::runtime_error on any answer that is not a success: a benchmark that dropped data has no
 // result. The constructor throws std::invalid_argument on options that do not go together.
@@ -68,10 +72,30 @@ class Loader {
     std::string failure;
   };
 
+  // A connection that shares its thread.
+  struct Turn {
+    HttpClient* client = nullptr;
+    Lane* lane = nullptr;
+    std::size_t next = 0;  // Of the bodies, the one that is to be sent or was.
+    int tries = 0;  // Of it, that were turned away.
+    Clock::time_point began = {};
+    Clock::time_point due = {};  // Of one that was turned away: when it is tried again.
+    int polled = 0;  // Of the connections of the client, the one that the poller knows.
+  };
+  class Poller;
+
   void FillLane(int connection);
-  void RunLane(HttpClient* client, Lane* lane) const;
+  void RunLanes(std::vector<Turn> turns) const;
+  void Begin(Turn* turn, Poller* poller) const;
+  // Whether the connection has nothing left to send.
+  bool Finish(Turn* turn, Poller* poller) const;
   void RunPaced(HttpClient* client, int connection, Clock::time_point start, Lane* lane) const;
   void Post(HttpClient* client, const std::string& body, Clock::time_point began, Lane* lane) const;
+  void Take(const Response& response, const std::string& body, Clock::time_point began,
+            Lane* lane) const;
+  std::string_view content_type() const {
+    return options_.format == Format::kNative ? "application/json" : "text/plain";
+  }
   SourceOptions SourceOf(int connection) const;
 
   LoadOptions options_;
