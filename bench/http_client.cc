@@ -17,7 +17,6 @@
 namespace tallyd::bench {
 namespace {
 
-constexpr int kTimeoutSeconds = 120;
 constexpr std::size_t kReceiveBytes = 256 * 1024;
 
 [[noreturn]] void Fail(const std::string& what) {
@@ -83,7 +82,7 @@ void HttpClient::Connect() {
   freeaddrinfo(found);
   if (socket_ < 0) Fail("cannot connect to " + endpoint_.host + ":" + endpoint_.port);
   const int on = 1;
-  const timeval timeout{.tv_sec = kTimeoutSeconds, .tv_usec = 0};
+  const timeval timeout{.tv_sec = kPatienceSeconds, .tv_usec = 0};
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
@@ -99,7 +98,7 @@ const Response& HttpClient::Get(std::string_view target) {
 const Response& HttpClient::Post(std::string_view target, std::string_view content_type,
                                  std::string_view body) {
   BeginPost(target, content_type, body);
-  return FinishPost();
+  return Finish();
 }
 
 void HttpClient::BeginPost(std::string_view target, std::string_view content_type,
@@ -110,8 +109,6 @@ void HttpClient::BeginPost(std::string_view target, std::string_view content_typ
   head.append("\r\nContent-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
   Begin(head, body);
 }
-
-const Response& HttpClient::FinishPost() { return Finish(); }
 
 void HttpClient::Begin(std::string_view head, std::string_view body) {
   if (socket_ < 0) Connect();
@@ -141,7 +138,6 @@ void HttpClient::Send(std::string_view head, std::string_view body) {
   }
 }
 
-// False if it was the last one of the connection.
 bool HttpClient::ReadResponse() {
   response_.body.clear();
   const std::string_view status_line = TakeLine();

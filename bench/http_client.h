@@ -14,6 +14,9 @@
 
 namespace tallyd::bench {
 
+// How long a client waits for the server before that counts as a failure.
+inline constexpr int kPatienceSeconds = 120;
+
 struct Endpoint {
   std::string host;
   std::string port;
@@ -40,7 +43,7 @@ class HttpClient {
                        std::string_view body);
   // The two halves of Post: until the answer comes the thread may serve other clients.
   void BeginPost(std::string_view target, std::string_view content_type, std::string_view body);
-  const Response& FinishPost();
+  const Response& Finish();
 
   // What becomes readable when the answer comes, and how often it connected: where the server ended
   // a connection, another one is made for the next request.
@@ -50,8 +53,8 @@ class HttpClient {
  private:
   void Connect();
   void Begin(std::string_view head, std::string_view body);
-  const Response& Finish();
   void Send(std::string_view head, std::string_view body);
+  // False if it was the last one of the connection.
   bool ReadResponse();
   void ReadChunks();
   // Moves `bytes` of what was received into the body, reading on as needed.

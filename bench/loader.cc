@@ -20,7 +20,7 @@ namespace {
 constexpr int kEventsAtOnce = 64;
 constexpr int kRetriesMax = 1000;
 constexpr auto kRetryPause = std::chrono::milliseconds(20);
-constexpr auto kAnswerPatience = std::chrono::seconds(120);
+constexpr auto kAnswerPatience = std::chrono::seconds(kPatienceSeconds);
 constexpr double kQuerySecondsMax = 20;
 constexpr auto kPacedLead = std::chrono::seconds(3);
 
@@ -212,7 +212,7 @@ void Loader::Begin(Turn* turn, Poller* poller) const {
 }
 
 bool Loader::Finish(Turn* turn, Poller* poller) const {
-  const Response& response = turn->client->FinishPost();
+  const Response& response = turn->client->Finish();
   const auto now = Clock::now();
   if (IsTurnedAway(response) && turn->tries < kRetriesMax) {
     ++turn->tries;

@@ -41,7 +41,7 @@ class Load:
     wall: Target    # samples per second
 
 
-# Each keeps the peers busy for five seconds at least, also where two million samples take them one:
+# Each keeps the peers busy for some five seconds at least, also where two million samples take them one:
 # their buffers hold what comes in the first, and nothing has been merged yet.
 LOADS = [
     Load("100 values, 4 connections",
