@@ -48,8 +48,14 @@ def make_parser(description):
     return parser
 
 
+def _at_least_one(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number from 1 on is wanted, not {text}")
+    return int(text)
+
+
 def add_rounds(parser):
-    parser.add_argument("--rounds", type=int,
+    parser.add_argument("--rounds", type=_at_least_one,
                         help="measure each so often, in turns, and take the medians "
                              f"({ROUNDS}; of less than all of the data, 1)")
 

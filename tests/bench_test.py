@@ -1,5 +1,7 @@
 """What the tables of bench/ say of what was measured."""
 
+import contextlib
+import io
 import pathlib
 import sys
 import tempfile
@@ -99,6 +101,12 @@ class RoundsTest(unittest.TestCase):
 
     def test_who_asks_for_more_gets_more(self):
         self.assertEqual(self.rounds("--quick", "--rounds", "9"), 9)
+
+    def test_no_round_at_all_is_refused(self):
+        for text in ("0", "-1", "two"):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as told:
+                self.rounds("--rounds", text)
+            self.assertIn(f"a number from 1 on is wanted, not {text}", told.getvalue())
 
     def test_the_headline_says_it_where_there_are_several(self):
         self.assertEqual(measure.tell_rounds(1), "")
