@@ -17,7 +17,8 @@ void PrepareHeap();
 void ReleaseSoon(bool soon);
 
 // What the calling thread, or threads that ended, allocated and anybody freed goes back to the
-// system, where it is large pieces or ReleaseSoon was told so. Takes a millisecond for each MiB.
+// system, where it is large pieces or ReleaseSoon was told so; what was freed within the last
+// millisecond, beside memory in use, may stay. Takes a millisecond for each MiB.
 void GiveBackHeap();
 
 }  // namespace tallyd
