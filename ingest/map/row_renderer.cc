@@ -55,8 +55,15 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
                                             const Event& event, const TableTime& time) {
   if (!RenderKey(mapping, keyed, event, time)) return Outcome::kRefused;
   const RowMapping& row = NamedRow(keyed, time.t);
-  PendingRow pending{&mapping, arena_.Copy(text_), time.t,    row.set, values_.size(),
-                     0,        columns_.size(),    stem_size_};
+  // Where it stays: a copy would wait for what was just written. Nobody looks at refused ones.
+  PendingRow& pending = rows_.emplace_back();
+  pending.mapping = &mapping;
+  pending.key = arena_.Copy(text_);
+  pending.time = time.t;
+  pending.set = row.set;
+  pending.first_value = values_.size();
+  pending.first_column = columns_.size();
+  pending.stem_size = stem_size_;
   if (!row.gather.empty()) {
     for (const uint32_t field : row.gather) values_.push_back(event.values[field]);
   } else {
@@ -68,14 +75,15 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
   if (!expired_.empty() && !DropExpired(&pending)) {
     values_.resize(pending.first_value);
     columns_.resize(pending.first_column);
+    rows_.pop_back();
     return Outcome::kExpired;
   }
   if (row.names_vary && !CheckDistinct(mapping, row, pending)) return Outcome::kRefused;
   if (mapping.table->pattern == Pattern::kAggregate) {
     if (!MakeStates(row, event, pending)) return Outcome::kRefused;
-    AddByCellTime(row, pending);
-  } else {
-    rows_.push_back(pending);
+    const PendingRow whole = pending;
+    rows_.pop_back();
+    AddByCellTime(row, whole);
   }
   return Outcome::kRendered;
 }

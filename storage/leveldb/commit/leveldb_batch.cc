@@ -22,7 +22,11 @@ std::optional<Aggregate> AggregateOf(const TableInfo& table, FamilyId family) {
 }  // namespace
 
 void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
-                       const ColumnSet& set, std::span<const Value> values) {
+                       const ColumnSet& set, std::span<const Value> given) {
+  // By its halves: they come on the stack, each just written there, and a copy of both at once
+  // would wait until they are in the cache.
+  const Value* const first_value = given.data();
+  const std::span values(first_value, given.size());
   if (!ColumnRegistry::IsStored(set) &&
       std::find(new_sets_.begin(), new_sets_.end(), &set) == new_sets_.end()) {
     new_sets_.push_back(&set);
@@ -36,10 +40,10 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
     return PutFolded(table, row_key, time, &set, columns, values);
   }
   if (PutTwin(table, row_key, time, set, values)) return;
-  const Op op = BeginPut(table, row_key, time);
+  const bool is_entry = BeginPut(table, row_key, time)->kind == OpKind::kEntry;
   const bool any = AppendEntry(set, values, &bytes_);
-  FinishPut(op, any, set.id);
-  if (!any || op.kind != OpKind::kEntry) return;
+  FinishPut(any, set.id);
+  if (!any || !is_entry) return;
   last_values_.assign(values.begin(), values.end());
   last_ops_ = ops_.size();
 }
@@ -56,9 +60,9 @@ void LevelDbBatch::PutPlain(const TableInfo& table, std::string_view row_key, Ti
     if (a.family != b.family) return table.family_rank[a.family] < table.family_rank[b.family];
     return a.qualifier < b.qualifier;
   };
-  const Op op = BeginPut(table, row_key, time);
+  BeginPut(table, row_key, time);
   if (std::is_sorted(columns.begin(), columns.end(), before)) {
-    FinishPut(op, AppendEntry(columns, values, &bytes_), ColumnRegistry::kNoSet);
+    FinishPut(AppendEntry(columns, values, &bytes_), ColumnRegistry::kNoSet);
     return;
   }
   std::vector<size_t> order(columns.size());
@@ -71,7 +75,7 @@ void LevelDbBatch::PutPlain(const TableInfo& table, std::string_view row_key, Ti
     sorted_columns.push_back(columns[i]);
     sorted_values.push_back(values[i]);
   }
-  FinishPut(op, AppendEntry(sorted_columns, sorted_values, &bytes_), ColumnRegistry::kNoSet);
+  FinishPut(AppendEntry(sorted_columns, sorted_values, &bytes_), ColumnRegistry::kNoSet);
 }
 
 // Plain cells beside them are put as ever.
@@ -126,7 +130,7 @@ void LevelDbBatch::Encode(std::string_view key, const Folding& row) {
     columns.push_back({cell.first, name.second});
     values.push_back(state.type() == ValueType::kBytes ? Value::Bytes(arena.Copy(bytes)) : state);
   }
-  Op op;
+  Op& op = ops_.emplace_back();
   op.table = row.table;
   op.time = row.time;
   op.offset = bytes_.size();
@@ -136,12 +140,12 @@ void LevelDbBatch::Encode(std::string_view key, const Folding& row) {
   const bool by_set = row.set != nullptr && row.set->columns.size() == columns.size();
   const bool any =
       by_set ? AppendEntry(*row.set, values, &bytes_) : AppendEntry(columns, values, &bytes_);
-  FinishPut(op, any, by_set ? row.set->id : ColumnRegistry::kNoSet);
+  FinishPut(any, by_set ? row.set->id : ColumnRegistry::kNoSet);
 }
 
-LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view row_key,
-                                        TimeUs time) {
-  Op op;
+LevelDbBatch::Op* LevelDbBatch::BeginPut(const TableInfo& table, std::string_view row_key,
+                                         TimeUs time) {
+  Op& op = ops_.emplace_back();
   op.mode = table.mode;
   op.kind = table.mode == TableMode::kHistory ? OpKind::kEntry : OpKind::kLatest;
   op.table = table.id;
@@ -155,21 +159,22 @@ LevelDbBatch::Op LevelDbBatch::BeginPut(const TableInfo& table, std::string_view
     bytes_.Append(row_key);
   }
   op.key_size = static_cast<uint32_t>(bytes_.size() - op.offset);
-  return op;
+  return &op;
 }
 
-void LevelDbBatch::FinishPut(Op op, bool any_value, uint32_t set) {
+void LevelDbBatch::FinishPut(bool any_value, uint32_t set) {
+  Op& op = ops_.back();
   if (!any_value) {
     bytes_.Truncate(op.offset);
+    ops_.pop_back();
     return;
   }
   op.value_size = bytes_.size() - op.offset - op.key_size;
   if (op.kind == OpKind::kLatest) op.twin = FindTwin(op);
-  AddPut(op, set);
+  NotePut(op, set);
 }
 
-void LevelDbBatch::AddPut(const Op& op, uint32_t set) {
-  ops_.push_back(op);
+void LevelDbBatch::NotePut(const Op& op, uint32_t set) {
   const size_t place = Touch(op.table);
   TimeRange& times = times_[place];
   if (op.kind == OpKind::kEntry) times = times.Joined({op.time, op.time + 1});
@@ -194,21 +199,22 @@ bool LevelDbBatch::PutTwin(const TableInfo& table, std::string_view row_key, Tim
   }
   const size_t entry_at = other.offset + other.key_size;
   const size_t entry_size = other.value_size;
-  Op op = BeginPut(table, row_key, time);
+  Op* const op = BeginPut(table, row_key, time);
   char* const to = bytes_.Reserve(kMaxVarintBytes + entry_size);
   bytes_.Finish(EncodeWithSet(to, bytes_.View(entry_at, entry_size), set.id));
-  op.value_size = bytes_.size() - op.offset - op.key_size;
-  op.twin = static_cast<int32_t>(ops_.size() - 1);
-  AddPut(op, set.id);
+  op->value_size = bytes_.size() - op->offset - op->key_size;
+  op->twin = static_cast<int32_t>(ops_.size() - 2);
+  NotePut(*op, set.id);
   return true;
 }
 
-// The entry before it that was encoded with the same values; -1: there is none.
+// The entry before it, the last, that was encoded with the same values; -1: there is none.
 int32_t LevelDbBatch::FindTwin(const Op& op) const {
   const std::string_view values = ValuesOfEntry(ValueOf(op));
   if (values.empty()) return -1;
-  const size_t first = ops_.size() > kTwinsTried ? ops_.size() - kTwinsTried : 0;
-  for (size_t i = ops_.size(); i-- > first;) {
+  const size_t last = ops_.size() - 1;
+  const size_t first = last > kTwinsTried ? last - kTwinsTried : 0;
+  for (size_t i = last; i-- > first;) {
     const Op& other = ops_[i];
     if (other.kind != OpKind::kEntry || other.time != op.time) continue;
     const std::string_view entry = ValueOf(other);

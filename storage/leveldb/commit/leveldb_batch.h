@@ -141,9 +141,12 @@ class LevelDbBatch final : public Batch {
                  const ColumnSet* set, std::span<const ColumnRef> columns,
                  std::span<const Value> values);
   void Encode(std::string_view key, const Folding& row);
-  Op BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
-  void FinishPut(Op op, bool any_value, uint32_t set);
-  void AddPut(const Op& op, uint32_t set);
+  // A put is made where it stays, the last of ops_: a copy would read back what was just written,
+  // by other pieces than it was written in, and wait until it is in the cache.
+  Op* BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
+  // Of the last of ops_, which goes again where it has no value.
+  void FinishPut(bool any_value, uint32_t set);
+  void NotePut(const Op& op, uint32_t set);
   bool PutTwin(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
                std::span<const Value> values);
   int32_t FindTwin(const Op& op) const;

@@ -36,29 +36,34 @@ void RunIterator::PlayAll() {
   }
 }
 
+// The player by its parts: a copy of both at once, when one was just written, would wait until that
+// is in the cache.
 void RunIterator::Play(Player player) {
-  const auto leaf = static_cast<size_t>(player.cursor - cursors_.data()) + cursors_.size();
+  auto [code, cursor] = player;
+  const auto leaf = static_cast<size_t>(cursor - cursors_.data()) + cursors_.size();
   for (size_t place = leaf / 2; place > 0; place /= 2) {
     Player& other = losers_[place];
     if (other.cursor == nullptr) {
-      other = player;
+      other = {code, cursor};
       return;
     }
-    if (player.code < other.code) continue;
-    if (player.code > other.code || !WinsTie(&player, &other)) std::swap(player, other);
+    if (code < other.code) continue;
+    if (code == other.code && WinsTie(*cursor, *other.cursor, &code, &other.code)) continue;
+    std::swap(code, other.code);
+    std::swap(cursor, other.cursor);
   }
-  winner_ = player;
+  winner_ = {code, cursor};
 }
 
-bool RunIterator::WinsTie(Player* player, Player* other) {
-  if (player->code == kNoKey) return true;
-  const std::string_view a = player->cursor->entry().key();
-  const std::string_view b = other->cursor->entry().key();
+bool RunIterator::WinsTie(const Cursor& player, const Cursor& other, KeyCode* code,
+                          KeyCode* other_code) {
+  if (*code == kNoKey) return true;
+  const std::string_view a = player.entry().key();
+  const std::string_view b = other.entry().key();
   const size_t most = std::min(a.size(), b.size());
-  const size_t common = CommonBytes(a, b, std::min(EndOfCode(player->code), most));
+  const size_t common = CommonBytes(a, b, std::min(EndOfCode(*code), most));
   const bool wins = a.substr(common) <= b.substr(common);
-  Player* const loser = wins ? other : player;
-  loser->code = CodeBehind(wins ? b : a, common);
+  *(wins ? other_code : code) = CodeBehind(wins ? b : a, common);
   return wins;
 }
 

@@ -70,7 +70,8 @@ class RunIterator {
   // From the leaf of its cursor up to the winner, or to a place where nobody played yet.
   void Play(Player player);
   // Of players of the same code; whoever loses is coded against the other.
-  static bool WinsTie(Player* player, Player* other);
+  static bool WinsTie(const Cursor& player, const Cursor& other, KeyCode* code,
+                      KeyCode* other_code);
   // After the winner moved.
   void Replay();
 
