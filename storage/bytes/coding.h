@@ -149,6 +149,18 @@ class ByteReader {
     }
     return GetLongVarint(v);
   }
+  // Of the varint there, told without a branch on it; 0: it is none, or cannot be told at once.
+  size_t VarintBytes() const {
+    if constexpr (std::endian::native == std::endian::little) {
+      if (left() >= sizeof(uint64_t)) {
+        const uint64_t last = ~LoadWord() & kGoesOn;
+        if (last != 0) return static_cast<size_t>(std::countr_zero(last)) / 8 + 1;
+      }
+    }
+    return 0;
+  }
+  // REQUIRES: so many are left.
+  void Skip(size_t bytes) { at_ += bytes; }
   // A varint of at most `max`.
   template <class T>
   bool GetNumber(T* v, uint64_t max) {
@@ -181,11 +193,15 @@ class ByteReader {
   }
 
  private:
+  uint64_t LoadWord() const {
+    uint64_t word;
+    std::memcpy(&word, at_, sizeof word);
+    return word;
+  }
   bool GetLongVarint(uint64_t* v) {
     if constexpr (std::endian::native == std::endian::little) {
       if (left() >= sizeof *v) {
-        uint64_t word;
-        std::memcpy(&word, at_, sizeof word);
+        const uint64_t word = LoadWord();
         const uint64_t last = ~word & kGoesOn;
         if (last != 0) {
           *v = GatherVarint(word & (last ^ (last - 1)) & ~kGoesOn);
@@ -310,7 +326,17 @@ inline bool DecodeValue(ByteReader* in, Value* value) {
   return DecodeLongValue(in, static_cast<ValueKind>(kind), payload, value);
 }
 
+// Whether one is absent is often chance, so no branch depends on it.
 inline bool SkipValue(ByteReader* in) {
+  if (const size_t bytes = in->VarintBytes(); bytes > 0) [[likely]] {
+    constexpr uint32_t kOfOneVarint = ~uint32_t{0} << kKindDecimal | uint32_t{1} << kKindInt;
+    const auto first = static_cast<uint8_t>(in->rest().front());
+    const uint32_t of_one = kOfOneVarint >> (first & ((1u << kKindBits) - 1)) & 1;
+    if ((of_one | uint32_t{first == kAbsentValue}) != 0) [[likely]] {
+      in->Skip(bytes);
+      return true;
+    }
+  }
   uint64_t header = 0;
   if (!in->GetVarint(&header)) return false;
   const auto kind = static_cast<uint8_t>(header & ((1u << kKindBits) - 1));

@@ -146,39 +146,50 @@ std::string WithSet(std::string_view entry, uint32_t set);
 bool GetColumn(ByteReader* in, ColumnRef* column);
 
 // Appends the entry by set, of so many columns, without the values for whose column `drop` is true:
-// it is asked for each that is there, in order. Nothing is appended if none is left, nor, with
-// *changed false, if none goes. False, and nothing appended: malformed.
+// it is asked once for each column, in order, and told whether a value is there; if not, what it
+// says is not heeded. Nothing is appended if none is left, nor, with *changed false, if none goes.
+// False, and nothing appended: malformed.
 template <class Drop>
 bool DropValues(std::string_view entry, size_t columns, const Drop& drop, ByteBuffer* out,
                 bool* changed) {
   ByteReader in(entry);
   EntryHead head;
   if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return false;
-  const size_t begin = out->size();
-  char* to = out->Reserve(entry.size());
-  to = std::copy(entry.data(), in.rest().data(), to);
-  out->data()[begin] = static_cast<char>(EntryTag::kBySetSparse);
-  size_t left = 0;
-  *changed = false;
-  bool well_formed = true;
-  for (size_t i = 0; i < columns && well_formed; ++i) {
+  if (columns > in.rest().size()) return false;
+  const std::string_view values = in.rest();
+  // Which are there, and which of them go, is often chance: no branch depends on it, and what goes
+  // is marked for the copy, which is seldom needed, behind the room for that.
+  char* to = out->Reserve(entry.size() + columns);
+  char* const marks = to + entry.size();
+  size_t there = 0;
+  size_t dropped = 0;
+  for (size_t i = 0; i < columns; ++i) {
+    if (in.done()) return false;
+    const bool is_there = !IsAbsent(in.rest().data());
+    if (!SkipValue(&in)) return false;
+    const bool goes = is_there & drop(i, is_there);
+    marks[i] = goes ? 1 : 0;
+    there += is_there ? 1 : 0;
+    dropped += goes ? 1 : 0;
+  }
+  if (!in.done() || (there < columns && head.tag != EntryTag::kBySetSparse)) return false;
+  *changed = dropped > 0;
+  if (dropped == 0 || dropped == there) return true;
+  char* const begin = to;
+  to = std::copy(entry.data(), values.data(), to);
+  *begin = static_cast<char>(EntryTag::kBySetSparse);
+  in = ByteReader(values);
+  for (size_t i = 0; i < columns; ++i) {
     const char* const value = in.rest().data();
-    well_formed = SkipValue(&in);
-    if (!well_formed) break;
-    if (IsAbsent(value)) {
-      well_formed = head.tag == EntryTag::kBySetSparse;
-      *to++ = *value;
-    } else if (drop(i)) {
-      *changed = true;
+    SkipValue(&in);
+    if (marks[i] != 0) {
       *to++ = kAbsentValue;
     } else {
-      ++left;
       to = std::copy(value, in.rest().data(), to);
     }
   }
-  well_formed = well_formed && in.done();
-  out->Finish(well_formed && *changed && left > 0 ? to : out->data() + begin);
-  return well_formed;
+  out->Finish(to);
+  return true;
 }
 
 }  // namespace tallyd

@@ -57,8 +57,11 @@ bool LayerFold::FoldBySet(TableId table, const std::vector<Layer>& layers) {
 // One by one: of the others it is not known which cells there are, or which are covered.
 bool LayerFold::TakeCells(const Layer& layer, const std::vector<uint32_t>& numbers,
                           SetColumns* columns) {
-  const auto is_covered = [&](size_t column) {
-    return std::exchange(columns->taken[numbers[column]], columns->folds) == columns->folds;
+  const auto is_covered = [&](size_t column, bool is_there) {
+    uint64_t& taken = columns->taken[numbers[column]];
+    const bool was = taken == columns->folds;
+    taken = is_there ? columns->folds : taken;
+    return was;
   };
   entry_.Truncate(0);
   bool changed = false;

@@ -72,6 +72,28 @@ TEST(ValueCodecTest, ValuesComeBackToTheBitAndTheType) {
   }
 }
 
+TEST(ValueCodecTest, AmongOthersAValueIsSkippedAsItIsRead) {
+  std::mt19937_64 random(20261125);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes;
+    const size_t values = random() % 30;
+    for (size_t v = 0; v < values; ++v) {
+      const std::string text = RandomText(random);
+      bytes += Encode(RandomValue(random, text));
+    }
+    bytes += RandomText(random);  // Of this most is no value.
+    ByteReader in(bytes);
+    ByteReader skip(bytes);
+    Value read;
+    size_t number = 0;
+    for (; DecodeValue(&in, &read); ++number) {
+      ASSERT_TRUE(SkipValue(&skip));
+      ASSERT_EQ(skip.left(), in.left());
+    }
+    ASSERT_GE(number, values);
+  }
+}
+
 TEST(ValueCodecTest, TheLimitsOfTheShortFormsComeBack) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   for (const int64_t n : {kMaxShortInt, kMaxShortInt + 1, -kMaxShortInt, -kMaxShortInt - 1, kMost,
@@ -123,6 +145,9 @@ TEST(ValueCodecDamageTest, WhatNoWriterWritesIsMalformed) {
   EXPECT_FALSE(Decodes(Header(kKindDouble, 1) + eight));
   EXPECT_FALSE(Decodes(Header(kKindTrue, 1)));
   EXPECT_FALSE(Decodes(Header(kKindAbsent, 1)));
+  const std::string among_others = Header(kKindAbsent, 1) + eight;
+  ByteReader skip(among_others);
+  EXPECT_FALSE(SkipValue(&skip));
   EXPECT_FALSE(Decodes(Header(kKindDecimal, ZigZag(Value::kMaxMantissa + 1)))) << "16 digits";
   EXPECT_FALSE(Decodes(Header(kKindDecimal, ZigZag(-Value::kMaxMantissa - 1))));
   EXPECT_FALSE(Decodes(Header(kKindString, ~uint64_t{0} >> kKindBits))) << "longer than what is";

@@ -124,7 +124,7 @@ TEST(EntryCodecTest, AnotherSetChangesNothingButTheSet) {
 std::string Without(std::string_view entry, std::vector<size_t> dropped, bool* changed) {
   ByteBuffer out;
   out.Append("before");
-  const auto drop = [&](size_t column) {
+  const auto drop = [&](size_t column, bool) {
     return std::find(dropped.begin(), dropped.end(), column) != dropped.end();
   };
   if (!DropValues(entry, kSet.columns.size(), drop, &out, changed)) {
