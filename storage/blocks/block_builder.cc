@@ -132,27 +132,25 @@ uint32_t BlockBuilder::Impl::ColumnOf(const ColumnRef& name) {
 template <class NameAt>
 void BlockBuilder::Impl::Add(const EntryId& entry, KnownLists::List* list,
                              std::span<const Value> values, const NameAt& name) {
-  size_t absent = 0;
+  // No branch: which values there are is often chance.
+  present.resize(values.size());
+  size_t count = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    const Value& value = values[i];
-    if (value.is_null()) {
-      ++absent;
-      continue;
-    }
-    uint32_t& column = list->columns[i];
-    if (column == kUnknown) column = ColumnOf(name(i));
+    present[count] = static_cast<uint32_t>(i);
+    count += values[i].is_null() ? 0 : 1;
+  }
+  for (uint32_t& place : std::span(present).first(count)) {
+    const Value& value = values[place];
+    uint32_t& column = list->columns[place];
+    if (column == kUnknown) column = ColumnOf(name(place));
     if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
     columns[column].values.Add(value);
+    place = column;
   }
-  uint32_t number = absent == 0 ? list->number : kUnknown;
-  if (number == kUnknown) {
-    present.clear();
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (!values[i].is_null()) present.push_back(list->columns[i]);
-    }
-    number = lists.NumberOf(present);
-  }
-  if (absent == 0) list->number = number;
+  const bool is_whole = count == values.size();
+  uint32_t number = is_whole ? list->number : kUnknown;
+  if (number == kUnknown) number = lists.NumberOf(std::span(present).first(count));
+  if (is_whole) list->number = number;
   if (times.empty()) first_key.assign(entry.row_key);
   if (times.empty() || last_key != entry.row_key) {
     ++rows;
@@ -241,13 +239,15 @@ bool BlockBuilder::Impl::AddColumnsOfRun(const RunEntries& entries,
 
 void BlockBuilder::Impl::AddListsOfRun(const RunEntries& entries,
                                        std::span<const BlockColumn> run) {
-  std::vector<uint32_t> list;
+  std::vector<uint32_t> list(run.size());
   for (size_t i = 0; i < entries.times.size(); ++i) {
-    list.clear();
+    size_t size = 0;
+    // No branch: which of them an entry has is often chance.
     for (size_t c = 0; c < run.size(); ++c) {
-      if (run[c].Has(static_cast<uint32_t>(entries.first + i))) list.push_back(present[c]);
+      list[size] = present[c];
+      size += run[c].Has(static_cast<uint32_t>(entries.first + i)) ? 1 : 0;
     }
-    lists.AddEntries(lists.NumberOf(list), 1);
+    lists.AddEntries(lists.NumberOf(std::span(list).first(size)), 1);
   }
 }
 

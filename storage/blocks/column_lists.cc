@@ -84,6 +84,9 @@ bool ColumnLists::ArePresencesSmaller(size_t columns) {
   const size_t bits = static_cast<size_t>(std::bit_width(size() - 1)) * of_entries_.size();
   const size_t as_lists =
       columns_.size() * kBytesPerColumn + std::min(bits / 8, changes * kBytesPerChange);
+  // Where many entries have lists of their own, no walk along them is needed.
+  const auto entries = static_cast<uint32_t>(of_entries_.size());
+  if (columns * PresenceBytes(entries, 0, entries) < as_lists) return true;
   return PresencesBytes(columns) < as_lists;
 }
 
