@@ -8,7 +8,9 @@
 #define TALLYD_STORAGE_LEVELDB_CODEC_ENTRY_CODEC_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -157,20 +159,23 @@ bool DropValues(std::string_view entry, size_t columns, const Drop& drop, ByteBu
   if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return false;
   if (columns > in.rest().size()) return false;
   const std::string_view values = in.rest();
-  // Which are there, and which of them go, is often chance: no branch depends on it, and what goes
-  // is marked for the copy, which is seldom needed, behind the room for that.
-  char* to = out->Reserve(entry.size() + columns);
-  char* const marks = to + entry.size();
+  // Which are there, and which of them go, is often chance: no branch depends on it. The copy, which
+  // is seldom needed, comes later; where in `values` those are that go lies behind the room for it.
+  using Place = std::array<uint32_t, 2>;  // Begin and end.
+  char* to = out->Reserve(entry.size() + columns * sizeof(Place));
+  char* const places = to + entry.size();
   size_t there = 0;
   size_t dropped = 0;
   for (size_t i = 0; i < columns; ++i) {
     if (in.done()) return false;
-    const bool is_there = !IsAbsent(in.rest().data());
+    const char* const value = in.rest().data();
+    const bool is_there = !IsAbsent(value);
     if (!SkipValue(&in)) return false;
-    const bool goes = is_there & drop(i, is_there);
-    marks[i] = goes ? 1 : 0;
+    const Place place{static_cast<uint32_t>(value - values.data()),
+                      static_cast<uint32_t>(in.rest().data() - values.data())};
+    std::memcpy(places + dropped * sizeof place, &place, sizeof place);
     there += is_there ? 1 : 0;
-    dropped += goes ? 1 : 0;
+    dropped += is_there & drop(i, is_there) ? 1 : 0;
   }
   if (!in.done() || (there < columns && head.tag != EntryTag::kBySetSparse)) return false;
   *changed = dropped > 0;
@@ -178,17 +183,15 @@ bool DropValues(std::string_view entry, size_t columns, const Drop& drop, ByteBu
   char* const begin = to;
   to = std::copy(entry.data(), values.data(), to);
   *begin = static_cast<char>(EntryTag::kBySetSparse);
-  in = ByteReader(values);
-  for (size_t i = 0; i < columns; ++i) {
-    const char* const value = in.rest().data();
-    SkipValue(&in);
-    if (marks[i] != 0) {
-      *to++ = kAbsentValue;
-    } else {
-      to = std::copy(value, in.rest().data(), to);
-    }
+  size_t copied = 0;
+  for (size_t i = 0; i < dropped; ++i) {
+    Place place;
+    std::memcpy(&place, places + i * sizeof place, sizeof place);
+    to = std::copy(values.data() + copied, values.data() + place[0], to);
+    *to++ = kAbsentValue;
+    copied = place[1];
   }
-  out->Finish(to);
+  out->Finish(std::copy(values.data() + copied, values.data() + values.size(), to));
   return true;
 }
 
