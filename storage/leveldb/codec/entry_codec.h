@@ -159,8 +159,8 @@ bool DropValues(std::string_view entry, size_t columns, const Drop& drop, ByteBu
   if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return false;
   if (columns > in.rest().size()) return false;
   const std::string_view values = in.rest();
-  // Which are there, and which of them go, is often chance: no branch depends on it. The copy, which
-  // is seldom needed, comes later; where in `values` those are that go lies behind the room for it.
+  // Which are there, and which of them go, is often chance: no branch depends on it. The copy comes
+  // later, and is seldom needed; where in `values` those are that go lies behind the room for it.
   using Place = std::array<uint32_t, 2>;  // Begin and end.
   char* to = out->Reserve(entry.size() + columns * sizeof(Place));
   char* const places = to + entry.size();
