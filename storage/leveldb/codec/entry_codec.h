@@ -157,8 +157,9 @@ bool DropValues(std::string_view entry, size_t columns, const Drop& drop, ByteBu
   ByteReader in(entry);
   EntryHead head;
   if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return false;
-  if (columns > in.rest().size()) return false;
+  *changed = false;
   const std::string_view values = in.rest();
+  if (columns > values.size() || values.size() > UINT32_MAX) return false;
   // Which are there, and which of them go, is often chance: no branch depends on it. The copy comes
   // later, and is seldom needed; where in `values` those are that go lies behind the room for it.
   using Place = std::array<uint32_t, 2>;  // Begin and end.
