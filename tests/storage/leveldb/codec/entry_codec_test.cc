@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
+#include <string>
 
 #include "tests/storage/leveldb/codec/hostile_bytes.h"
 
@@ -146,6 +148,41 @@ TEST(EntryCodecTest, WithoutSomeOfItsValuesAnEntryIsTheOneOfTheOthers) {
   EXPECT_TRUE(changed);
 }
 
+TEST(EntryCodecTest, WithoutAnyOfManyValuesAnEntryIsTheOneOfTheOthers) {
+  ColumnSet set{1, 300, {}};
+  for (int i = 0; i < 40; ++i) set.columns.push_back({0, std::to_string(i)});
+  std::mt19937 random(20261125);
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<Value> values(set.columns.size());
+    std::vector<Value> left = values;
+    std::vector<bool> dropped(values.size());
+    size_t kept = 0;
+    bool any_goes = false;
+    const auto seldom = 1 + random() % 40;
+    for (size_t i = 0; i < values.size(); ++i) {
+      dropped[i] = random() % seldom == 0;
+      if (random() % 2 == 0) continue;
+      values[i] =
+          random() % 8 == 0 ? Value::String("text") : Value::Int(int64_t{1} << random() % 62);
+      any_goes = any_goes || dropped[i];
+      if (dropped[i]) continue;
+      left[i] = values[i];
+      ++kept;
+    }
+    ByteBuffer entry;
+    ByteBuffer expected;
+    if (!AppendEntry(set, values, &entry)) continue;
+    if (any_goes && kept > 0) AppendEntry(set, left, &expected);
+    ByteBuffer out;
+    bool changed = false;
+    ASSERT_TRUE(DropValues(
+        entry.View(0, entry.size()), values.size(), [&](size_t i, bool) { return dropped[i]; },
+        &out, &changed));
+    ASSERT_EQ(changed, any_goes);
+    ASSERT_EQ(out.View(0, out.size()), expected.View(0, expected.size()));
+  }
+}
+
 TEST(EntryCodecTest, WithoutAllOfItsValuesAnEntryIsNothing) {
   bool changed = false;
   EXPECT_EQ(Without(BySet({Value::Int(1), Value(), Value::Int(2)}), {0, 2}, &changed), "");
@@ -164,8 +201,8 @@ TEST(EntryCodecDamageTest, ValuesAreDroppedOfNothingMalformed) {
   std::string absent_in_whole = sparse;
   absent_in_whole[0] = static_cast<char>(EntryTag::kBySet);
   bool changed = false;
-  for (const std::string& bytes : {absent_in_whole, whole + "x", std::string(),
-                                   ByName({Value::Int(1), Value(), Value()})}) {
+  for (const std::string& bytes :
+       {absent_in_whole, whole + "x", std::string(), ByName({Value::Int(1), Value(), Value()})}) {
     EXPECT_EQ(Without(bytes, {0}, &changed), "malformed");
   }
   for (size_t size = 0; size < whole.size(); ++size) {
