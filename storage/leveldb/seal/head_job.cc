@@ -90,6 +90,11 @@ class ChangedRows {
 
 }  // namespace
 
+bool HeadsPileUp(const View& view, uint64_t head_bytes) {
+  const size_t closed = view.heads.size() - 1;
+  return closed > 1 || (closed == 1 && view.heads.back()->bytes() >= head_bytes);
+}
+
 Result<Progress> HeadJob::Work(const ViewPtr& view) {
   const Result<Progress> begun = BeginHead(*view);
   if (!begun || *begun == Progress::kSome || view->heads.size() == 1) return begun;

@@ -4,6 +4,8 @@
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_HEAD_JOB_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_HEAD_JOB_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "storage/leveldb/seal/seal_context.h"
@@ -12,6 +14,10 @@ namespace tallyd {
 
 // Closed heads that may wait. Beyond, the newest grows on, and LevelDB compacts it.
 inline constexpr size_t kMaxClosedHeads = 3;
+
+// Whether sealing is behind: two closed heads wait, or one does and the newest is full already,
+// which is not closed while another one is sealed.
+bool HeadsPileUp(const View& view, uint64_t head_bytes);
 
 class HeadJob final : public SealJob {
  public:

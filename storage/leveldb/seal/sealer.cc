@@ -130,8 +130,9 @@ bool Sealer::settling() const {
 }
 
 bool Sealer::in_a_hurry() const {
+  if (settling() || stopping()) return true;
   const ViewPtr view = engine_->database().view();
-  return settling() || stopping() || (view && view->heads.size() + 1 > kMaxClosedHeads);
+  return view && HeadsPileUp(*view, engine_->head_bytes());
 }
 
 void Sealer::Run() {

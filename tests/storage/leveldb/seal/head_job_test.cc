@@ -59,6 +59,26 @@ TEST_F(HeadJobTest, LatestRowsGoToBaseInPieces) {
 
 using HeadRoundTest = SealRoundFixture;
 
+// Where the share of a core still counted, the newest head would grow for as long as another is
+// sealed.
+TEST_F(HeadRoundTest, HeadsPileUpOnceTheNewestIsFullBehindAClosedOne) {
+  constexpr uint64_t kHeadBytes = 1024;
+  const auto fill = [&] {
+    while (view()->heads.back()->bytes() < kHeadBytes) ASSERT_TRUE(PutRow("r"));
+  };
+  fill();
+  EXPECT_FALSE(HeadsPileUp(*view(), kHeadBytes)) << "it is yet to be closed";
+  BeginHead();
+  ASSERT_TRUE(PutRow("r"));
+  EXPECT_FALSE(HeadsPileUp(*view(), kHeadBytes)) << "the next one is not full";
+  fill();
+  EXPECT_TRUE(HeadsPileUp(*view(), kHeadBytes));
+  BeginHead();
+  EXPECT_TRUE(HeadsPileUp(*view(), kHeadBytes)) << "two are closed";
+  SealAll();
+  EXPECT_FALSE(HeadsPileUp(*view(), kHeadBytes));
+}
+
 // Else a merge that has to let heads go first, one after the other, would hold all of them.
 TEST_F(HeadRoundTest, HeadsThatWereSealedMeanwhileAreGone) {
   for (int head = 0; head < 3; ++head) {
