@@ -63,14 +63,16 @@ std::unique_ptr<IoShard::Workspace> IoShard::TakeWorkspace() {
   if (idle_.empty()) return std::make_unique<Workspace>();
   std::unique_ptr<Workspace> workspace = std::move(idle_.back());
   idle_.pop_back();
+  idle_bytes_ -= workspace->bytes();
   return workspace;
 }
 
 void IoShard::GiveBack(std::unique_ptr<Workspace> workspace) {
-  if (idle_.size() >= kIdleWorkspaces || workspace->body.capacity() > kKeptBytes ||
-      workspace->ingest.decoded.capacity() > kKeptBytes) {
+  const size_t bytes = workspace->bytes();
+  if (idle_.size() >= kIdleWorkspaces || bytes > kKeptBytes || idle_bytes_ + bytes > kIdleBytes) {
     return;
   }
+  idle_bytes_ += bytes;
   idle_.push_back(std::move(workspace));
 }
 

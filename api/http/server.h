@@ -33,8 +33,12 @@ class Session;
 // What the connections of one I/O thread share. Touched on that thread only.
 class IoShard {
  public:
-  static constexpr size_t kIdleWorkspaces = 8;
-  static constexpr size_t kKeptBytes = 4u << 20;  // A workspace that grew beyond this is not kept.
+  // Of idle workspaces so many are kept, with bodies of so many bytes in all, and none that grew
+  // beyond the last: one that is made anew learns anew how senders spell their events. A connection
+  // holds one from its body to its answer.
+  static constexpr size_t kIdleWorkspaces = 256;
+  static constexpr size_t kIdleBytes = 16u << 20;
+  static constexpr size_t kKeptBytes = 4u << 20;
 
   IoShard() : io(1), work(io.get_executor()) {}
   IoShard(const IoShard&) = delete;
@@ -43,6 +47,8 @@ class IoShard {
   struct Workspace {
     std::string body;
     IngestWorkspace ingest;
+
+    size_t bytes() const { return body.capacity() + ingest.decoded.capacity(); }
   };
   std::unique_ptr<Workspace> TakeWorkspace();
   void GiveBack(std::unique_ptr<Workspace> workspace);
@@ -51,6 +57,7 @@ class IoShard {
 
  private:
   std::vector<std::unique_ptr<Workspace>> idle_;
+  size_t idle_bytes_ = 0;
 
  public:
   // Last, so that they go first: the end of an io_context destroys the sessions that are still
