@@ -87,6 +87,7 @@ class EventBatch {
   void EndEvent(const Shape* shape, std::span<const uint16_t> places = {});
   // An event whose shape is not interned.
   void EndEvent(std::unique_ptr<const Shape> shape);
+  void ForgetEvent() { values_.resize(event_begin_); }  // As if it had not begun.
   void DropEvent(Refusal refusal);  // Records the error at this event's index.
   // The text is no batch from the event at `index` on: no event stays, and this is the only error.
   void Break(size_t index, std::string detail);

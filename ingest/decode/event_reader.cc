@@ -11,8 +11,6 @@
 namespace tallyd {
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
 std::string_view KindName(char first) {
   switch (first) {
     case '[':
@@ -41,12 +39,31 @@ void EventReader::Start(std::string_view text, std::span<const uint32_t> tokens,
   order_.Use(shapes.superset());
 }
 
+const char* EventReader::ReadKnown(const char* at, bool alone) {
+  const char* const end = text_.data() + text_.size();
+  if (!order_.MayFollowText()) return nullptr;
+  batch_->BeginEvent();
+  order_.Begin();
+  while (order_.FollowText(&at, end)) {
+    if (order_.kind() == FieldOrder::Kind::kEnd) {
+      if (alone && std::find_if_not(at, end, IsJsonSpace) != end) break;
+      batch_->EndEvent(order_.shape());
+      return at;
+    }
+    if (order_.kind() != FieldOrder::Kind::kValue) continue;
+    at = ReadPlainScalar(at, end, batch_->NewValue());
+    if (at == nullptr) break;
+  }
+  batch_->ForgetEvent();
+  return nullptr;
+}
+
 bool EventReader::ReadEvent(bool alone) {
   refused_ = false;
   batch_->BeginEvent();
   order_.Begin();
   if (Peek() == '{') {
-    ++next_;
+    behind_ = *next_++;
     if (!ReadObject(1)) return false;
   } else {
     if (!AtEnd()) Refuse({}, fmt::format("it is {}; an event is an object", KindName(Peek())));
@@ -57,6 +74,7 @@ bool EventReader::ReadEvent(bool alone) {
     std::unique_ptr<const Shape> owned;
     const Shape* shape = order_.End(*shapes_, &owned);
     if (shape != nullptr) {
+      NoteLead(FieldOrder::Kind::kEnd, next_[-1] + 1);
       batch_->EndEvent(shape, order_.places());
       return true;
     }
@@ -83,7 +101,12 @@ bool EventReader::ReadObject(size_t depth) {
       if (c == '}') break;
     }
   }
-  if (depth > 1 && !refused_) order_.Close();
+  if (depth > 1 && !refused_) {
+    order_.Close();
+    const size_t end = next_[-1] + 1;
+    NoteLead(FieldOrder::Kind::kClose, end);
+    behind_ = end;
+  }
   return true;
 }
 
@@ -102,11 +125,20 @@ bool EventReader::ReadMember(size_t depth) {
       refused_ ? FieldOrder::Step::kEscaped : order_.Member(raw, /*raw=*/true, kind);
   if (step != FieldOrder::Step::kOk && !ReadOtherName(raw, kind, step)) return false;
   if (refused_) return SkipValue();
+  const size_t value = *next_;
   if (kind == FieldOrder::Kind::kObject) {
+    NoteLead(kind, value + 1);
+    behind_ = value + 1;
     ++next_;
     return ReadObject(depth + 1);
   }
-  if (kind == FieldOrder::Kind::kNull) return ReadWord("null");
+  if (kind == FieldOrder::Kind::kNull) {
+    if (!ReadWord("null")) return false;
+    NoteLead(kind, value + 4);
+    behind_ = value + 4;
+    return true;
+  }
+  NoteLead(kind, value);
   return ReadScalar(raw);
 }
 
@@ -160,9 +192,11 @@ bool EventReader::ReadScalar(std::string_view raw_name) {
       return ReadString(raw_name);
     case 't':
       batch_->AddValue(Value::Bool(true));
+      behind_ = *next_ + 4;
       return ReadWord("true");
     case 'f':
       batch_->AddValue(Value::Bool(false));
+      behind_ = *next_ + 5;
       return ReadWord("false");
     case '[':
       RefuseField(raw_name, "arrays are not stored; send one field per element");
@@ -171,7 +205,8 @@ bool EventReader::ReadScalar(std::string_view raw_name) {
       break;
   }
   size_t end = next_[1];
-  while (IsSpace(text_[end - 1])) --end;
+  while (IsJsonSpace(text_[end - 1])) --end;
+  behind_ = end;
   Value* const value = batch_->NewValue();
   if (ReadShortNumber(text_.data() + *next_, end - *next_, value)) [[likely]] {
     ++next_;
@@ -182,6 +217,7 @@ bool EventReader::ReadScalar(std::string_view raw_name) {
 
 bool EventReader::ReadString(std::string_view raw_name) {
   const std::string_view raw = PeekString();
+  behind_ = *next_ + raw.size() + 2;
   ++next_;
   if (raw.find('\\') == std::string_view::npos) [[likely]] {
     batch_->AddValue(Value::String(raw));

@@ -3,6 +3,7 @@
 // against the grammar so that nothing malformed passes behind a fault.
 //
 // Start, then ReadEvent at the first token of a value, Take and Peek for what stands around events.
+// Or StartText, which needs no tokens, and ReadKnown for events that mostly come as others did.
 // Not thread-safe.
 #ifndef TALLYD_INGEST_DECODE_EVENT_READER_H_
 #define TALLYD_INGEST_DECODE_EVENT_READER_H_
@@ -24,6 +25,16 @@ class EventReader {
  public:
   void Start(std::string_view text, std::span<const uint32_t> tokens, ShapeRegistry& shapes,
              EventBatch* batch);
+
+  // The text has kBodyPadding readable bytes behind it.
+  void StartText(std::string_view text, ShapeRegistry& shapes, EventBatch* batch) {
+    Start(text, {}, shapes, batch);
+  }
+  // Reads the event that begins there, where between its values stands what stood between those of
+  // one that ReadEvent read, and the values are short numbers, plain texts and booleans. The place
+  // behind it; null: it is not such an event, and may be none at all, nothing was added. `alone`:
+  // nothing but space may follow.
+  const char* ReadKnown(const char* at, bool alone = false);
 
   // Reads the value that comes next as an event: it is added to the batch, or its fault is. False:
   // the text is not JSON; error() tells, and nothing was added. `alone`: nothing may follow.
@@ -61,6 +72,10 @@ class EventReader {
   void Refuse(std::string_view name, std::string reason);
   // The same with the name as it stands in the text.
   void RefuseField(std::string_view raw_name, std::string reason);
+  // From behind the value before this to there: what led to this member, or to the end of an object.
+  void NoteLead(FieldOrder::Kind kind, size_t end) {
+    order_.NoteLead(kind, text_.substr(behind_, end - behind_));
+  }
   void RefuseMember(FieldOrder::Step step, std::string_view name);
   std::string_view WordAt(size_t offset) const;
   FieldOrder::Kind KindOfNext() const;
@@ -72,6 +87,7 @@ class EventReader {
   EventBatch* batch_ = nullptr;
   FieldOrder order_;
   SyntaxError error_;
+  size_t behind_ = 0;          // The value read last, or the place where the event begins.
   std::string scratch_;        // Unescaped strings.
   std::vector<bool> nesting_;  // Of skipped values: true for an object.
   bool refused_ = false;

@@ -9,6 +9,12 @@
 
 namespace tallyd {
 
+inline uint64_t LoadWord(const char* bytes) {
+  uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
 // Inline: a call for each short name would cost more than the comparison.
 inline bool IsSameName(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
@@ -19,10 +25,7 @@ inline bool IsSameName(std::string_view a, std::string_view b) {
     return true;
   }
   const auto differ_at = [&a, &b](size_t i) {
-    uint64_t x, y;
-    std::memcpy(&x, a.data() + i, sizeof(x));
-    std::memcpy(&y, b.data() + i, sizeof(y));
-    return x != y;
+    return LoadWord(a.data() + i) != LoadWord(b.data() + i);
   };
   // Overlaps the word before it. Names of one event mostly differ at their ends, if at all.
   const size_t last = a.size() - sizeof(uint64_t);

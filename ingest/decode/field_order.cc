@@ -68,7 +68,10 @@ void FieldOrder::Close() {
 
 const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>* owned) {
   if (mode_ == Mode::kFollowing) {
-    if (const uint32_t child = FindChild(Kind::kEnd); child != 0) return nodes_[child].shape;
+    if (const uint32_t child = FindChild(Kind::kEnd); child != 0) {
+      at_ = child;
+      return nodes_[child].shape;
+    }
     if (!StartProjecting()) StartCollecting();
   }
   if (mode_ == Mode::kProjecting) {
@@ -210,6 +213,19 @@ void FieldOrder::Learn(std::string_view name, Kind kind, const Shape* shape) {
   }
   at_ = added;
   nodes_.push_back(node);
+}
+
+void FieldOrder::SetLead(std::string_view lead) {
+  if (text_bytes_ + lead.size() > kMaxTextBytes) return;
+  Lead& known = nodes_[at_].lead;
+  known.text = StoreText(lead);
+  char head[sizeof known.head] = {};
+  char mask[sizeof known.mask] = {};
+  const size_t size = std::min(lead.size(), sizeof head);
+  std::copy_n(lead.data(), size, head);
+  std::fill_n(mask, size, '\xff');
+  known.head = LoadWord(head);
+  known.mask = LoadWord(mask);
 }
 
 std::string_view FieldOrder::StoreText(std::string_view text) {

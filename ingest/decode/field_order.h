@@ -6,13 +6,15 @@
 // are spelled out, the rest is collected by name, and the new order is learned beside the old ones.
 //
 // Use for each body; per event: Begin, Member for each member, Close at the end of each nested
-// object, End.
+// object, End. NoteLead, behind each of these, has what stands between values learned, too: events
+// that repeat it can be followed by their text alone (FollowText), without a look for tokens.
 // Bounded: orders that do not recur stop being learned. Not thread-safe.
 #ifndef TALLYD_INGEST_DECODE_FIELD_ORDER_H_
 #define TALLYD_INGEST_DECODE_FIELD_ORDER_H_
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -76,10 +78,47 @@ class FieldOrder {
     return mode_ == Mode::kProjecting ? projection_.places() : std::span<const uint16_t>();
   }
 
+  // What led to what Member, Close or End was told last, as it stands in the text: from behind the
+  // value before it, or the beginning of the event, to its own value; to its end, where it has none.
+  void NoteLead(Kind kind, std::string_view lead) {
+    if (mode_ == Mode::kProjecting || !nodes_[at_].lead.text.empty()) return;
+    if (nodes_[at_].kind == kind && (mode_ == Mode::kFollowing || learning_)) SetLead(lead);
+  }
+
+  // Instead of all of these, after Begin: moves on to what comes next, and *at behind its lead.
+  // False: none that is known has that lead. `*at` may stand behind `end`; 8 bytes are read there.
+  bool FollowText(const char** at, const char* end) {
+    for (uint32_t i = nodes_[at_].child; i != 0; i = nodes_[i].sibling) {
+      if (!nodes_[i].lead.StandsAt(*at, end)) continue;
+      *at += nodes_[i].lead.text.size();
+      at_ = i;
+      return true;
+    }
+    return false;
+  }
+  // Whether the next event may be tried so.
+  bool MayFollowText() const { return !projects_next_; }
+  // Of what FollowText came to: of kEnd the shape.
+  Kind kind() const { return nodes_[at_].kind; }
+  const Shape* shape() const { return nodes_[at_].shape; }
+
   // The flattened name of a member of the current object, for messages. Ends the event's fast path.
   std::string PathOf(std::string_view name);
 
  private:
+  struct Lead {
+    std::string_view text;  // In texts_; empty: it is not known.
+    // Its first eight bytes, and which of them there are.
+    uint64_t head = 0;
+    uint64_t mask = 0;
+
+    bool StandsAt(const char* at, const char* end) const {
+      if (((LoadWord(at) ^ head) & mask) != 0 || text.empty()) return false;
+      if (end - at < static_cast<ptrdiff_t>(text.size())) return false;
+      return text.size() <= sizeof head || IsSameName(text, {at, text.size()});
+    }
+  };
+
   struct Node {
     std::string_view name;  // Unescaped; in texts_.
     Kind kind = Kind::kEnd;
@@ -89,6 +128,7 @@ class FieldOrder {
     uint32_t sibling = 0;          // The next; 0: none.
     bool has_more = false;         // Children, in more_children_.
     const Shape* shape = nullptr;  // Of kEnd.
+    Lead lead;
   };
 
   struct Child {
@@ -108,6 +148,7 @@ class FieldOrder {
   Step Collect(std::string_view name, Kind kind);
   void StartCollecting();
   void Learn(std::string_view name, Kind kind, const Shape* shape);
+  void SetLead(std::string_view lead);
   void Forget();
   uint32_t FindChild(Kind kind) const;
   // Of the node reached, one that is in no list of siblings; 0: there is none.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ingest/decode/event_reader.h"
+#include "ingest/decode/json_scalar.h"
 #include "ingest/decode/json_tokens.h"
 
 namespace tallyd {
@@ -21,8 +22,11 @@ class JsonBody final : public BodyDecoder {
 
  private:
   Status Read(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
+  bool ReadKnown(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
+  bool ReadKnownEvents(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
   bool ReadBody();
   bool ReadArray();
+  bool ReadEvents();
   bool ReadEnvelope(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
   bool ReadToTheEnd();
 
@@ -42,6 +46,7 @@ class NdjsonBody final : public BodyDecoder {
 };
 
 Status JsonBody::Read(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  if (ReadKnown(body, shapes, batch)) return {};
   SyntaxError error;
   switch (tokens_.Scan(body)) {
     case JsonTokens::Scanned::kEmpty:
@@ -61,6 +66,41 @@ Status JsonBody::Read(std::string_view body, ShapeRegistry& shapes, EventBatch* 
   batch->Break(index,
                fmt::format("not JSON at byte {} (event {}): {}", error.offset, index, error.what));
   return Invalid(batch->errors().kept().front().detail);
+}
+
+// What mostly comes as it did before needs no look for tokens. False: nothing was read.
+bool JsonBody::ReadKnown(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  if (body.starts_with('[')) return ReadKnownEvents(body, shapes, batch);
+  if (!body.starts_with('{')) return false;
+  reader_.StartText(body, shapes, batch);
+  return reader_.ReadKnown(body.data(), /*alone=*/true) != nullptr;
+}
+
+// An array, from its first event on; from the first that is not known, tokens are looked for. What
+// is wrong there is told as of a body that was never read otherwise.
+bool JsonBody::ReadKnownEvents(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  const char* const end = body.data() + body.size();
+  const auto skip_space = [end](const char* at) { return std::find_if_not(at, end, IsJsonSpace); };
+  reader_.StartText(body, shapes, batch);
+  const char* at = skip_space(body.data() + 1);
+  while (const char* next = reader_.ReadKnown(at)) {
+    next = skip_space(next);
+    const char behind = next != end ? *next : '\0';
+    if (behind == ']' && skip_space(next + 1) == end) return true;
+    if (behind != ',') {
+      batch->Clear();
+      return false;
+    }
+    at = skip_space(next + 1);
+  }
+  if (batch->size() == 0) return false;
+  const std::string_view rest(at, static_cast<size_t>(end - at));
+  if (tokens_.Scan(rest) == JsonTokens::Scanned::kOk) {
+    reader_.Start(rest, tokens_.offsets(), shapes, batch);
+    if (ReadEvents() && reader_.AtEnd()) return true;
+  }
+  batch->Clear();
+  return false;
 }
 
 // {"events": [...]}, unless it turns out to be an event with a field of that name beside others.
@@ -103,6 +143,11 @@ bool JsonBody::ReadArray() {
     reader_.Take();
     return true;
   }
+  return ReadEvents();
+}
+
+// Up to the end of the array.
+bool JsonBody::ReadEvents() {
   while (true) {
     if (!reader_.ReadEvent()) return false;
     const char c = reader_.Peek();
@@ -128,6 +173,8 @@ Status NdjsonBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBat
 void NdjsonBody::DecodeLine(std::string_view line, size_t number, ShapeRegistry& shapes,
                             EventBatch* batch) {
   SyntaxError error;
+  reader_.StartText(line, shapes, batch);
+  if (reader_.ReadKnown(line.data(), /*alone=*/true) != nullptr) return;
   batch->BeginEvent();
   if (tokens_.Scan(line) == JsonTokens::Scanned::kOk) {
     reader_.Start(line, tokens_.offsets(), shapes, batch);

@@ -12,16 +12,22 @@
 
 namespace tallyd {
 
+inline bool IsJsonSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
 // Whether `c` may follow a number or a word.
 inline bool IsJsonDelimiter(char c) {
-  return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t' ||
-         c == ':';
+  return c == ',' || c == '}' || c == ']' || c == ':' || IsJsonSpace(c);
 }
 
 // The common numbers, straight from the digits of a whole token: integers of up to 16 digits,
 // decimals of up to 8 characters. Without a loop, whose length no branch predictor would know.
 // Reads 17 bytes from `token`, whatever its size. False: let ReadNumber decide.
 bool ReadShortNumber(const char* token, size_t size, Value* value);
+
+// Reads a number as ReadShortNumber does, a string of ASCII without escapes, or a boolean. The place
+// behind it, null where it is none of these; what follows is for the caller to look at, which may
+// stand behind `end`, too. REQUIRES: 32 readable bytes behind `end`.
+const char* ReadPlainScalar(const char* at, const char* end, Value* value);
 
 enum class NumberFault : uint8_t {
   kNone,
@@ -109,6 +115,59 @@ inline bool ReadShortNumber(const char* token, size_t size, Value* value) {
   if (!AreDigits(digits) || (mantissa == 0 && negative)) return false;  // -0.0 is no decimal.
   *value = Value::Decimal(negative ? -mantissa : mantissa, static_cast<uint8_t>(scale));
   return true;
+}
+
+namespace json_internal {
+
+// How many bytes there look like those of a number: digits, '-', '.' and '/', of at most 16.
+inline size_t NumberBytes(const char* at) {
+  size_t bytes = 0;
+  for (const char* word_at : {at, at + 8}) {
+    const uint64_t word = Load(word_at);
+    const uint64_t low = word & kEach * 0x7F;
+    const uint64_t within = (low + kEach * (0x80 - '-')) & ~(low + kEach * (0x7F - '9'));
+    const uint64_t ends = (~within | word) & kEach * 0x80;
+    if (ends != 0) return bytes + static_cast<unsigned>(std::countr_zero(ends)) / 8;
+    bytes += 8;
+  }
+  return bytes;
+}
+
+// The quote that closes the string whose text begins there; null: what comes first is an escape, a
+// control character, or not ASCII.
+inline const char* PlainTextEnd(const char* at, const char* end) {
+  for (; at < end; at += 8) {
+    const uint64_t word = Load(at);
+    const auto zeros = [](uint64_t bytes) { return (bytes - kEach) & ~bytes; };
+    // The lowest bit of each is true; those above a true one need not be.
+    const uint64_t controls = (word - kEach * 0x20) & ~word;
+    const uint64_t stops =
+        (zeros(word ^ kEach * '"') | zeros(word ^ kEach * '\\') | controls | word) & kEach * 0x80;
+    if (stops == 0) continue;
+    at += std::countr_zero(stops) / 8;
+    return *at == '"' ? at : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace json_internal
+
+inline const char* ReadPlainScalar(const char* at, const char* end, Value* value) {
+  const size_t size = json_internal::NumberBytes(at);
+  if (size > 0) {
+    return ReadShortNumber(at, size, value) ? at + size : nullptr;
+  }
+  if (*at == '"') {
+    const char* const close = json_internal::PlainTextEnd(at + 1, end);
+    if (close == nullptr) return nullptr;
+    *value = Value::String({at + 1, static_cast<size_t>(close - at) - 1});
+    return close + 1;
+  }
+  const std::string_view word(at, 5);
+  const bool is_true = word.starts_with("true");
+  if (!is_true && word != "false") return nullptr;
+  *value = Value::Bool(is_true);
+  return at + (is_true ? 4 : 5);
 }
 
 }  // namespace tallyd

@@ -15,18 +15,23 @@ namespace {
 
 class FieldOrderTest : public ::testing::Test {
  protected:
-  static std::string Read(std::string_view body, EventDecoder* decoder, ShapeRegistry* shapes) {
+  static constexpr std::string_view kJson = "application/json";
+  static constexpr std::string_view kLines = "application/x-ndjson";
+
+  static std::string Read(std::string_view body, std::string_view type, EventDecoder* decoder,
+                          ShapeRegistry* shapes) {
     EventBatch batch;
     const Padded padded(body);
-    const Status status =
-        decoder->Decode(*FindBodyFormat("application/json"), padded.view(), *shapes, &batch);
-    return status ? ShowEvents(batch) : status.error().message();
+    const Status status = decoder->Decode(*FindBodyFormat(type), padded.view(), *shapes, &batch);
+    return status ? ShowEvents(batch) : status.error().message() + ShowEvents(batch);
   }
-  std::string Read(std::string_view body) { return Read(body, &decoder_, &shapes_); }
-  static std::string ReadAnew(std::string_view body) {
+  std::string Read(std::string_view body, std::string_view type = kJson) {
+    return Read(body, type, &decoder_, &shapes_);
+  }
+  static std::string ReadAnew(std::string_view body, std::string_view type = kJson) {
     EventDecoder decoder;
     ShapeRegistry shapes;
-    return Read(body, &decoder, &shapes);
+    return Read(body, type, &decoder, &shapes);
   }
 
   EventDecoder decoder_;
@@ -83,6 +88,97 @@ TEST_F(FieldOrderTest, AnyMembersAreReadAsEver) {
     }
     body += "]";
     ASSERT_EQ(Read(body), ReadAnew(body)) << body;
+  }
+}
+
+std::string AnyScalar(std::mt19937* random) {
+  const std::string_view scalars[] = {
+      "0",        "-0",     "7",           "-12",        "1426535612045", "1234567890123456",
+      "12345678", "0.5",    "-1.25",       "99.999999",  "1e3",           "1.0",
+      "-0.0",     "00",     "1.",          ".5",         "12345678901234567890123",
+      "true",     "false",  "null",        R"("")",      R"("web-1")",    R"("0123456")",
+      R"("01234567")",      R"("a\nb")",   R"("\u00e9")", "\"\xC3\xA9\"", "\"\xC3\"",
+      R"("a text of more than sixteen bytes")",          R"("\ud800")",  "[1]",
+  };
+  const size_t usual = std::size(scalars) / 2;
+  return std::string(scalars[(*random)() % ((*random)() % 8 == 0 ? std::size(scalars) : usual)]);
+}
+
+// Of a few forms, each with its own space; the values differ.
+std::string AnyEvent(std::mt19937* random) {
+  const auto value = [random] { return AnyScalar(random); };
+  switch ((*random)() % 6) {
+    case 0:
+      return fmt::format(R"({{"ts":{},"host":"web-1","CPU":{{"usr":{},"sys":{}}},"up":{}}})",
+                         value(), value(), value(), value());
+    case 1:
+      return fmt::format(R"({{ "ts": {}, "host": {}, "gone": null, "o": {{}} }})", value(),
+                         value());
+    case 2:
+      return fmt::format(R"({{"ts":{},"a":{}}})", value(), value());
+    case 3:
+      return fmt::format(R"({{"ts":{},"b":{}}})", value(), value());
+    case 4:
+      return fmt::format("{{\t\"\\u0041\" :{} ,\"a name of more than eight bytes\": {}}}", value(),
+                         value());
+    default:
+      return fmt::format(R"({{"ts":{},"b":{},"events":{}}})", value(), value(), value());
+  }
+}
+
+// Both where an array is sent and where lines are.
+std::string AnyBody(std::mt19937* random, bool lines) {
+  const std::string_view separators[] = {",", ", ", " ,\n"};
+  const std::string_view separator = lines ? "\n" : separators[(*random)() % 3];
+  std::string body;
+  for (auto events = 1 + (*random)() % 6; events > 0; --events) {
+    body.append(body.empty() ? std::string_view() : separator).append(AnyEvent(random));
+  }
+  if (!lines && (*random)() % 8 > 0) body = "[" + body + "]";
+  return body;
+}
+
+void ChangeSomeBytes(std::mt19937* random, std::string* body) {
+  constexpr std::string_view kBytes = "\"\\{}[]:,.-+e 0179tn\n\x01\x7F\xC3\xA9/";
+  for (auto changes = (*random)() % 3; changes > 0; --changes) {
+    const size_t at = (*random)() % body->size();
+    const char byte = kBytes[(*random)() % kBytes.size()];
+    switch ((*random)() % 3) {
+      case 0:
+        (*body)[at] = byte;
+        break;
+      case 1:
+        body->insert(at, 1, byte);
+        break;
+      default:
+        body->erase(at, 1 + (*random)() % 2);
+        break;
+    }
+    if (body->empty()) body->push_back(byte);
+  }
+}
+
+// What comes as it did before is read without a look for tokens: to the same end, whatever is
+// wrong with it.
+TEST_F(FieldOrderTest, WhatComesAsBeforeButForSomeBytesIsReadAsEver) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 20'000; ++round) {
+    const bool lines = random() % 3 == 0;
+    std::string body = AnyBody(&random, lines);
+    ChangeSomeBytes(&random, &body);
+    const std::string_view type = lines ? kLines : kJson;
+    ASSERT_EQ(Read(body, type), ReadAnew(body, type)) << body;
+  }
+}
+
+// As it would be where the bytes behind a body were taken for its own.
+TEST_F(FieldOrderTest, ABodyThatIsCutOffAnywhereIsReadAsEver) {
+  const std::string body =
+      R"([{"ts":7777777,"host":"web-1","CPU":{"usr":77}},{"ts":7,"host":"web-2","CPU":{"usr":7.7}}])";
+  for (size_t size = 0; size <= body.size(); ++size) {
+    for (int round = 0; round < 2; ++round) Read(body);
+    const std::string_view cut = std::string_view(body).substr(0, size);
+    ASSERT_EQ(Read(cut), ReadAnew(cut)) << cut;
   }
 }
 
