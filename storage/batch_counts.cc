@@ -28,6 +28,8 @@ void BatchCounts::Clear() {
   ClearSlots();
   puts_.clear();
   rows_ = 0;
+  cells_ = 0;
+  are_counted_ = true;
   hashes_.clear();
   present_.clear();
 }
@@ -57,6 +59,7 @@ void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs t
   put.set = &set;
   put.first = absent == 0 ? kWhole : present_.size();
   if (absent > 0) NotePresent(values);
+  CountPut();
 }
 
 void BatchCounts::NotePresent(std::span<const Value> values) {
@@ -79,6 +82,25 @@ void BatchCounts::Add(const TableInfo& table, std::string_view row_key, TimeUs t
   Put& put = NewPut(table, row_key, time);
   put.cells = static_cast<uint32_t>(hashes_.size() - first);
   put.first = first;
+  CountPut();
+}
+
+// Most rows come once, or time after time, or again with all columns of their set.
+void BatchCounts::CountPut() {
+  const Put& put = puts_.back();
+  Put& first = puts_[put.row];
+  if (&put == &first) {
+    first.newest = put.time;
+    cells_ += put.cells;
+  } else if (put.mode != TableMode::kHistory) {
+    const bool same = put.set != nullptr && put.set == first.set && put.first == kWhole;
+    are_counted_ = are_counted_ && same && first.first == kWhole;
+  } else if (put.time > first.newest) {
+    first.newest = put.time;
+    cells_ += put.cells;
+  } else {
+    are_counted_ = false;
+  }
 }
 
 BatchCounts::Put& BatchCounts::NewPut(const TableInfo& table, std::string_view row_key,
@@ -163,12 +185,8 @@ uint64_t BatchCounts::CountOfSet(std::span<const Put* const> puts) const {
   return cells;
 }
 
-uint64_t BatchCounts::cells() const {
+uint64_t BatchCounts::CountCells() const {
   uint64_t total = 0;
-  if (rows_ == puts_.size()) {
-    for (const Put& put : puts_) total += put.cells;
-    return total;
-  }
   std::vector<const Put*> sorted;
   for (const Put& put : puts_) sorted.push_back(&put);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Put* a, const Put* b) {

@@ -40,7 +40,7 @@ class BatchCounts {
   }
 
   uint64_t rows() const { return rows_; }
-  uint64_t cells() const;
+  uint64_t cells() const { return are_counted_ ? cells_ : CountCells(); }
 
  private:
   static constexpr size_t kKeptPuts = 16'384;
@@ -60,6 +60,7 @@ class BatchCounts {
     TimeUs time = 0;
     const ColumnSet* set = nullptr;  // Null: hashes_ tells the columns.
     size_t first = 0;                // In hashes_; in present_ where there is a set, or kWhole.
+    TimeUs newest = 0;               // Of its row's first put: of them all, while they are counted.
     TableMode mode = TableMode::kHistory;
   };
   // It has every column of its set.
@@ -71,6 +72,8 @@ class BatchCounts {
     uint32_t put = 0;        // The first of the row, from 1 on; 0: none.
   };
 
+  // Counts the put, the last one, where what came before of its row lets tell its cells at once.
+  void CountPut();
   // Adds a put of the row.
   Put& NewPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   uint32_t RowOf(const RowHash& hash);
@@ -80,12 +83,15 @@ class BatchCounts {
   bool HasColumn(const Put& put, size_t column) const {
     return put.first == kWhole || (present_[put.first + column / 64] >> column % 64 & 1) != 0;
   }
+  uint64_t CountCells() const;
   uint64_t CountGroup(std::span<const Put* const> puts) const;
   uint64_t CountOfSet(std::span<const Put* const> puts) const;
 
   std::vector<Slot> slots_;  // A power of two of them, at least half of them free.
   std::vector<Put> puts_;
   uint64_t rows_ = 0;
+  uint64_t cells_ = 0;  // While are_counted_: of all puts.
+  bool are_counted_ = true;
   std::vector<uint64_t> hashes_;
   std::vector<uint64_t> present_;  // By column of a set a bit, where some are absent.
 };

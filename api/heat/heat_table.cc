@@ -14,8 +14,8 @@
 namespace tallyd {
 namespace {
 
-// A power of two. Tables with more stems look for some of them anew each time.
-constexpr size_t kFoundStems = 16'384;
+// A power of two. Tables with more than twice as many stems look for some of them anew each time.
+constexpr size_t kFoundPairs = 8192;
 constexpr size_t kFetchedAhead = 16;
 // Enough to tell a share of a thousandth.
 constexpr size_t kSamples = 8 * kMaxHeatRanges;
@@ -51,11 +51,9 @@ std::string EndOf(std::string_view stem, bool is_whole) {
   return is_whole ? std::string(stem) + '\0' : PrefixRange(stem).end;
 }
 
-}  // namespace
+uint64_t HashOf(std::string_view stem) { return XXH3_64bits(stem.data(), stem.size()); }
 
-size_t HeatTable::StemHash::operator()(std::string_view stem) const {
-  return XXH3_64bits(stem.data(), stem.size());
-}
+}  // namespace
 
 void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
   const std::lock_guard lock(mutex_);
@@ -65,7 +63,8 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
   size_t next = 0;
   for (; next < touched.entries.size() && !is_partition_; ++next) {
     const RowStems::Entry& entry = touched.entries[next];
-    slots_[Find(touched.StemOf(entry), entry.rows.is_whole)].Count(entry.rows);
+    const std::string_view stem = touched.StemOf(entry);
+    slots_[Find(stem, HashOf(stem), entry.rows.is_whole)].Count(entry.rows);
   }
   // What is known of some stems is fetched from memory before it is looked at.
   std::array<uint64_t, kFetchedAhead> hashes;
@@ -74,8 +73,8 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
         std::span(touched.entries)
             .subspan(next, std::min(kFetchedAhead, touched.entries.size() - next));
     for (size_t i = 0; i < some.size(); ++i) {
-      hashes[i] = StemHash()(touched.StemOf(some[i]));
-      __builtin_prefetch(&found_[hashes[i] % kFoundStems]);
+      hashes[i] = HashOf(touched.StemOf(some[i]));
+      __builtin_prefetch(&found_[hashes[i] % kFoundPairs]);
     }
     for (size_t i = 0; i < some.size(); ++i) {
       slots_[FindInPartition(touched.StemOf(some[i]), hashes[i])].Count(some[i].rows);
@@ -84,21 +83,21 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
   }
 }
 
-uint32_t HeatTable::Find(std::string_view stem, bool is_whole) {
-  if (const auto found = numbers_.find(stem); found != numbers_.end()) return found->second;
+uint32_t HeatTable::Find(std::string_view stem, uint64_t hash, bool is_whole) {
+  if (const auto found = numbers_.find(hash); found != numbers_.end()) return found->second;
   if (slots_.size() == kMaxHeatRanges) {
     MakePartition();
-    return FindInPartition(stem, StemHash()(stem));
+    return FindInPartition(stem, hash);
   }
   const auto number = static_cast<uint32_t>(slots_.size());
   slots_.push_back({std::string(stem), is_whole, 0, 0, 0});
-  numbers_.emplace(slots_.back().stem, number);
+  numbers_.emplace(hash, number);
   return number;
 }
 
 void HeatTable::MakePartition() {
   is_partition_ = true;
-  found_.assign(kFoundStems, {});
+  found_.assign(kFoundPairs, {});
   numbers_.clear();
   order_.resize(slots_.size());
   std::iota(order_.begin(), order_.end(), 0u);
@@ -112,15 +111,18 @@ void HeatTable::MakePartition() {
   }
 }
 
-// Stems are known by their hashes here: two of the same would count in one range.
 uint32_t HeatTable::FindInPartition(std::string_view stem, uint64_t hash) {
   Sample(stem);
-  Found& found = found_[hash % kFoundStems];
+  FoundPair& pair = found_[hash % kFoundPairs];
   const uint64_t known = hash / kFoundSlots * kFoundSlots;
-  if (found / kFoundSlots * kFoundSlots != known || found % kFoundSlots == 0) {
-    found = known | (SearchPartition(stem) + 1);
+  const auto is_known = [known](Found found) {
+    return found / kFoundSlots * kFoundSlots == known && found % kFoundSlots != 0;
+  };
+  if (!is_known(pair.first)) {
+    const Found found = is_known(pair.second) ? pair.second : known | (SearchPartition(stem) + 1);
+    pair = {found, pair.first};
   }
-  return static_cast<uint32_t>(found % kFoundSlots - 1);
+  return static_cast<uint32_t>(pair.first % kFoundSlots - 1);
 }
 
 // The last range that starts at the stem or before; the first one begins with the table.
@@ -228,7 +230,7 @@ void HeatTable::CutByLoad() {
   if (samples.size() < kSamples) return;
   std::sort(samples.begin(), samples.end());
   const size_t share = kSamples / kMaxHeatRanges * 2;
-  std::deque<Slot> cut;
+  std::vector<Slot> cut;
   size_t taken = share;  // By the range that is being filled.
   for (size_t begin = 0; begin < samples.size();) {
     const auto end =

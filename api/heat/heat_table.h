@@ -13,7 +13,6 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -55,17 +54,24 @@ class HeatTable {
       at_end += more.count;
     }
   };
-  struct StemHash {
+  // Of numbers that are hashes already.
+  struct SameHash {
     using is_avalanching = void;
-    size_t operator()(std::string_view stem) const;
+    size_t operator()(uint64_t hash) const { return hash; }
   };
 
   // The slot of a stem that was looked for: its number from 1 on in the lowest bits, and the others
   // of the stem's hash; 0: of none. Stems that come at random miss the caches here, so it is small.
   using Found = uint64_t;
   static constexpr uint64_t kFoundSlots = 1u << 14;
+  // The two that were looked for last, the later first, of those with the same last bits.
+  struct FoundPair {
+    Found first = 0;
+    Found second = 0;
+  };
 
-  uint32_t Find(std::string_view stem, bool is_whole);
+  // Stems are known by their hashes: two of the same would count in one range.
+  uint32_t Find(std::string_view stem, uint64_t hash, bool is_whole);
   uint32_t FindInPartition(std::string_view stem, uint64_t hash);
   uint32_t SearchPartition(std::string_view stem) const;
   void Sample(std::string_view stem);
@@ -75,8 +81,8 @@ class HeatTable {
   HeatChunk ChunkLocked() const;
 
   mutable std::mutex mutex_;
-  std::deque<Slot> slots_;  // Their stems stay where they are: numbers_ views them.
-  boost::unordered_flat_map<std::string_view, uint32_t, StemHash> numbers_;
+  std::vector<Slot> slots_;
+  boost::unordered_flat_map<uint64_t, uint32_t, SameHash> numbers_;  // Until there is a partition.
   std::vector<HeatMinute> minutes_;  // Closed ones.
   int64_t minute_ = 0;               // The running one.
   bool changed_ = false;
@@ -87,7 +93,7 @@ class HeatTable {
   std::vector<uint32_t> order_;
   std::vector<uint64_t> heads_;
   std::string common_;
-  std::vector<Found> found_;  // By the last bits of their hashes, of which the latest stays.
+  std::vector<FoundPair> found_;  // By the last bits of their hashes.
   std::vector<std::string> samples_;
   uint64_t sampled_of_ = 0;
   uint64_t until_sample_ = 1;
