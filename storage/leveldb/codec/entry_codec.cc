@@ -91,6 +91,14 @@ bool ParseEntryKey(std::string_view key, EntryKey* entry) {
   return true;
 }
 
+std::string_view UnescapedRow(std::string_view row_prefix) {
+  if (row_prefix.size() < kTablePrefixBytes + 2) return {};
+  const std::string_view escaped = row_prefix.substr(kTablePrefixBytes);
+  const size_t size = escaped.size() - 2;
+  const bool ends = escaped.find(kEscape) == size && escaped.back() == kTerminator;
+  return ends ? escaped.substr(0, size) : std::string_view();
+}
+
 bool DecodeRowPrefix(std::string_view row_prefix, std::string* row_key) {
   if (row_prefix.size() < kTablePrefixBytes + 2) return false;
   ByteReader in(row_prefix.substr(kTablePrefixBytes));

@@ -86,6 +86,8 @@ struct EntryKey {
   uint64_t sequence = 0;
 };
 bool ParseEntryKey(std::string_view key, EntryKey* entry);
+// A view of the row key, where it stands in the prefix as it is; else empty.
+std::string_view UnescapedRow(std::string_view row_prefix);
 // The row key of a row prefix (a latest table's whole key); false if it is malformed. *row_key is
 // replaced.
 bool DecodeRowPrefix(std::string_view row_prefix, std::string* row_key);

@@ -22,32 +22,45 @@ HeadRows::HeadRows(const HeadEntries& entries, TableId table)
   runs_.Seek(TablePrefix(KeySpace::kRows, table));
 }
 
+// A key of another table has nothing in common with the one before it, as its code tells.
+bool HeadRows::IsAtEnd() const {
+  if (!runs_.Valid()) return true;
+  return (!begun_ || CommonByCode(runs_.code()) == 0) && runs_.entry().key() >= end_;
+}
+
 Result<bool> HeadRows::Next() {
   row_.clear();
-  if (!runs_.Valid() || runs_.entry().key() >= end_) return false;
+  if (IsAtEnd()) return false;
+  begun_ = true;
   EntryKey first;
-  if (!ParseEntryKey(runs_.entry().key(), &first) ||
-      !DecodeRowPrefix(first.row_prefix, &row_key_)) {
+  if (!ParseEntryKey(runs_.entry().key(), &first) || !ReadRowKey(first.row_prefix) ||
+      !TakeRow(first.row_prefix)) {
     return Malformed();
   }
-  const Status taken = TakeRow(first.row_prefix);
-  if (!taken) return taken.error();
   // Runs mostly follow each other in time.
   if (!std::ranges::is_sorted(row_, ComesBefore)) std::ranges::sort(row_, ComesBefore);
   return true;
 }
 
-Status HeadRows::TakeRow(std::string_view prefix) {
+bool HeadRows::ReadRowKey(std::string_view prefix) {
+  row_key_ = UnescapedRow(prefix);
+  if (!row_key_.empty()) return true;
+  const bool read = DecodeRowPrefix(prefix, &unescaped_);
+  row_key_ = unescaped_;
+  return read;
+}
+
+bool HeadRows::TakeRow(std::string_view prefix) {
+  bool sound = true;
+  const auto take = [&](const EntryRun::Entry& entry) {
+    EntryKey key;
+    sound = sound && ParseEntryKey(entry.key(), &key) && key.row_prefix.size() == prefix.size();
+    row_.push_back({key.time, key.sequence, entry.value()});
+  };
   do {
-    taken_.clear();
-    runs_.TakePrefix(prefix, &taken_);
-    for (const EntryRun::Entry& taken : taken_) {
-      EntryKey key;
-      if (!ParseEntryKey(taken.key(), &key) || key.row_prefix != prefix) return Malformed();
-      row_.push_back({key.time, key.sequence, taken.value()});
-    }
-  } while (runs_.Valid() && runs_.entry().key().starts_with(prefix));
-  return {};
+    runs_.TakePrefix(prefix, take);
+  } while (runs_.Valid() && runs_.Continues(prefix));
+  return sound;
 }
 
 }  // namespace tallyd

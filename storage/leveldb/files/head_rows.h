@@ -36,18 +36,21 @@ class HeadRows {
   // To the next row; false at the end. kCorruption if a key is malformed.
   Result<bool> Next();
   // Of the row at hand, until Next.
-  std::string_view row_key() const { return row_key_; }
+  std::string_view row_key() const { return row_key_; }  // As long as these.
   // In the order of the store: newest first, of one time the later commit first.
   std::span<const Entry> entries() const { return row_; }
 
  private:
-  Status TakeRow(std::string_view prefix);
+  bool IsAtEnd() const;
+  bool ReadRowKey(std::string_view prefix);
+  bool TakeRow(std::string_view prefix);
 
   const std::string end_;  // Of the table.
   RunIterator runs_;
-  std::vector<EntryRun::Entry> taken_;
+  bool begun_ = false;
   std::vector<Entry> row_;
-  std::string row_key_;
+  std::string_view row_key_;
+  std::string unescaped_;  // Where the row key is not in its entries as it is.
 };
 
 }  // namespace tallyd

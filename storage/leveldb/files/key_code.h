@@ -38,9 +38,12 @@ inline KeyCode CodeBehind(std::string_view key, size_t common) {
          BigEndianHead(key.substr(offset)) >> (64 - kCodedBits);
 }
 
+// How many of its first bytes a key has in common with the one it is coded against, at least.
+inline size_t CommonByCode(KeyCode code) { return (kMostCommon - (code >> kCodedBits)) * kCodedBytes; }
+
 // Where two keys of the same code are to be compared.
 inline size_t EndOfCode(KeyCode code) {
-  return (kMostCommon - (code >> kCodedBits) + 1) * kCodedBytes;
+  return CommonByCode(code) + kCodedBytes;
 }
 
 }  // namespace tallyd

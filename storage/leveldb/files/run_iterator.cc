@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace tallyd {
-namespace {
-
-// Whether the key begins with what the one before it begins with. Its code mostly tells.
-bool Continues(const EntryRun::Entry& entry, std::string_view prefix) {
-  if (EndOfCode(entry.code) <= prefix.size()) return false;
-  return entry.key().starts_with(prefix);
-}
-
-}  // namespace
 
 RunIterator::RunIterator(std::span<const EntryRunPtr> runs) {
   if (runs.empty()) return;
@@ -87,17 +78,6 @@ void RunIterator::Replay() {
 
 void RunIterator::Next() {
   winner_.cursor->Advance();
-  Replay();
-}
-
-// What follows in the run has as much in common with the first one taken as with the last: less
-// than the prefix. So its code is good against either.
-void RunIterator::TakePrefix(std::string_view prefix, std::vector<EntryRun::Entry>* taken) {
-  Cursor* const from = winner_.cursor;
-  do {
-    taken->push_back(from->entry());
-    from->Advance();
-  } while (from->valid() && Continues(from->entry(), prefix));
   Replay();
 }
 

@@ -30,11 +30,24 @@ class RunIterator {
   // REQUIRES for these: Valid().
   void Next();
   const EntryRun::Entry& entry() const { return winner_.cursor->entry(); }
-  // Of the key at hand against the one that Next left. REQUIRES: it was Next that came here.
+  // Of the key at hand against the one that Next or TakePrefix left. REQUIRES: these came here.
   KeyCode code() const { return winner_.code; }
-  // Takes the entries whose keys begin with `prefix` of the run that has the one at hand, and moves
-  // past them; other runs may have more of them. REQUIRES: the one at hand has such a key.
-  void TakePrefix(std::string_view prefix, std::vector<EntryRun::Entry>* taken);
+  // Calls `take` for the entries whose keys begin with `prefix` of the run that has the one at hand,
+  // and moves past them; other runs may have more of them. REQUIRES: the one at hand has such a key.
+  template <class Take>
+  void TakePrefix(std::string_view prefix, const Take& take) {
+    Cursor* const from = winner_.cursor;
+    do {
+      take(from->entry());
+      from->Advance();
+    } while (from->valid() && Continues(from->entry(), from->entry().code, prefix));
+    // What follows in the run has as much in common with the first one taken as with the last: less
+    // than the prefix. So its code is good against either.
+    Replay();
+  }
+  // Whether the one at hand has such a key, too. REQUIRES: the one before, which TakePrefix took,
+  // has.
+  bool Continues(std::string_view prefix) const { return Continues(entry(), code(), prefix); }
   // To the last entry before the one at hand, or, behind the last, to the last of all. False, and
   // it stays, where there is none.
   bool Prev();
@@ -56,7 +69,10 @@ class RunIterator {
       Fetch(kFetchedAhead);
     }
     void Fetch(size_t ahead) const {
-      if (at + ahead < run->entries().size()) __builtin_prefetch(run->entries()[at + ahead].bytes);
+      if (at + ahead >= run->entries().size()) return;
+      const char* const bytes = run->entries()[at + ahead].bytes;
+      __builtin_prefetch(bytes);
+      __builtin_prefetch(bytes + 64);
     }
   };
   // An entry by its code: against the one that was given last, or, of a loser, against whoever beat
@@ -65,6 +81,13 @@ class RunIterator {
     KeyCode code = kNoKey;
     Cursor* cursor = nullptr;
   };
+
+  // Whether a key begins with what the one that it is coded against begins with. The code mostly
+  // tells, and the key is left where it is.
+  static bool Continues(const EntryRun::Entry& entry, KeyCode code, std::string_view prefix) {
+    if (EndOfCode(code) <= prefix.size()) return false;
+    return CommonByCode(code) >= prefix.size() || entry.key().starts_with(prefix);
+  }
 
   void PlayAll();
   // From the leaf of its cursor up to the winner, or to a place where nobody played yet.

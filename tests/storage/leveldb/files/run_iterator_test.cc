@@ -37,7 +37,11 @@ class RunIteratorTest : public ::testing::TestWithParam<int> {
   // Of all runs together, in order; their keys' beginning.
   void TakeRow(std::string_view prefix, RunIterator* at, Entries::const_iterator* expected) {
     std::vector<EntryRun::Entry> taken;
-    while (at->Valid() && at->entry().key().starts_with(prefix)) at->TakePrefix(prefix, &taken);
+    const auto take = [&](const EntryRun::Entry& entry) { taken.push_back(entry); };
+    do {
+      at->TakePrefix(prefix, take);
+    } while (at->Valid() && at->Continues(prefix));
+    EXPECT_FALSE(at->Valid() && at->entry().key().starts_with(prefix));
     Entries all;
     for (const EntryRun::Entry& entry : taken) all.emplace(entry.key(), entry.value());
     Entries of_row;
