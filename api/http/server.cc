@@ -69,9 +69,7 @@ std::unique_ptr<IoShard::Workspace> IoShard::TakeWorkspace() {
 
 void IoShard::GiveBack(std::unique_ptr<Workspace> workspace) {
   const size_t bytes = workspace->bytes();
-  if (idle_.size() >= kIdleWorkspaces || bytes > kKeptBytes || idle_bytes_ + bytes > kIdleBytes) {
-    return;
-  }
+  if (bytes > kKeptBytes || idle_bytes_ + bytes > kIdleBytes) return;
   idle_bytes_ += bytes;
   idle_.push_back(std::move(workspace));
 }

@@ -33,12 +33,11 @@ class Session;
 // What the connections of one I/O thread share. Touched on that thread only.
 class IoShard {
  public:
-  // Of idle workspaces so many are kept, with bodies of so many bytes in all, and none that grew
-  // beyond the last: one that is made anew learns anew how senders spell their events. A connection
-  // holds one from its body to its answer.
-  static constexpr size_t kIdleWorkspaces = 256;
-  static constexpr size_t kIdleBytes = 16u << 20;
-  static constexpr size_t kKeptBytes = 4u << 20;
+  // Idle workspaces are kept as far as they take so much in all, and each at most the other: one that
+  // is made anew learns anew how senders spell their events. A connection holds one from its body to
+  // its answer.
+  static constexpr size_t kIdleBytes = 32u << 20;
+  static constexpr size_t kKeptBytes = 16u << 20;
 
   IoShard() : io(1), work(io.get_executor()) {}
   IoShard(const IoShard&) = delete;
@@ -48,7 +47,7 @@ class IoShard {
     std::string body;
     IngestWorkspace ingest;
 
-    size_t bytes() const { return body.capacity() + ingest.decoded.capacity(); }
+    size_t bytes() const { return sizeof(Workspace) + body.capacity() + ingest.bytes(); }
   };
   std::unique_ptr<Workspace> TakeWorkspace();
   void GiveBack(std::unique_ptr<Workspace> workspace);

@@ -24,6 +24,8 @@ struct IngestWorkspace {
   EventDecoder decoder;
   RequestEvents events;
   std::string decoded;
+
+  size_t bytes() const { return decoder.bytes() + events.bytes() + decoded.capacity(); }
 };
 
 // What the request line and the headers say of a batch: the parameters and the form of its body.

@@ -7,6 +7,7 @@
 #ifndef TALLYD_INGEST_DECODE_BODY_DECODER_H_
 #define TALLYD_INGEST_DECODE_BODY_DECODER_H_
 
+#include <cstddef>
 #include <string_view>
 
 #include "config/values/result.h"
@@ -25,6 +26,8 @@ class BodyDecoder {
   virtual ~BodyDecoder() = default;
   // `body` has kBodyPadding readable bytes behind it, and `batch` is empty.
   virtual Status Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) = 0;
+  // About how much memory stays from body to body.
+  virtual size_t bytes() const = 0;
 };
 
 }  // namespace tallyd

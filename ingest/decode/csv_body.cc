@@ -136,6 +136,10 @@ void CsvCells::SkipLine() {
 class CsvBody final : public BodyDecoder {
  public:
   Status Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) override;
+  size_t bytes() const override {
+    return (present_.capacity() + last_present_.capacity()) * sizeof(uint32_t) +
+           places_.capacity() * sizeof(uint16_t) + scratch_.capacity();
+  }
 
  private:
   bool ReadHeader();

@@ -89,4 +89,10 @@ Status EventDecoder::Decode(const BodyFormat& format, std::string_view body, Sha
   return decoder->Decode(body, shapes, batch);
 }
 
+size_t EventDecoder::bytes() const {
+  size_t bytes = 0;
+  for (const auto& decoder : decoders_) bytes += decoder ? decoder->bytes() : 0;
+  return bytes;
+}
+
 }  // namespace tallyd

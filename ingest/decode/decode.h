@@ -34,6 +34,8 @@ class EventDecoder {
   // are those of BodyDecoder.
   Status Decode(const BodyFormat& format, std::string_view body, ShapeRegistry& shapes,
                 EventBatch* batch);
+  // About how much memory stays from body to body.
+  size_t bytes() const;
 
  private:
   std::vector<std::unique_ptr<BodyDecoder>> decoders_;  // By the format's place in the list.

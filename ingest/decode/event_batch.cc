@@ -106,6 +106,13 @@ void EventBatch::Break(size_t index, std::string detail) {
   *next_index_ = 1;
 }
 
+size_t EventBatch::bytes() const {
+  size_t bytes = events_.capacity() * sizeof(Stored) + values_.capacity() * sizeof(Value) +
+                 places_.capacity() * sizeof(uint16_t);
+  for (const std::string& chunk : arena_) bytes += chunk.capacity();
+  return bytes;
+}
+
 Event EventBatch::event(size_t i) const {
   const Stored& stored = events_[i];
   const size_t end = i + 1 < events_.size() ? events_[i + 1].first : values_.size();
@@ -124,6 +131,12 @@ void RequestEvents::Clear() {
   if (parts_.size() > kKeptParts) parts_.resize(kKeptParts);
   used_ = 0;
   next_index_ = 0;
+}
+
+size_t RequestEvents::bytes() const {
+  size_t bytes = 0;
+  for (const Part& part : parts_) bytes += part.events->bytes();
+  return bytes;
 }
 
 EventBatch& RequestEvents::Of(std::string_view stream) {

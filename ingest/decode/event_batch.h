@@ -93,6 +93,7 @@ class EventBatch {
   void Break(size_t index, std::string detail);
 
   size_t size() const { return events_.size(); }  // Good events.
+  size_t bytes() const;                           // Of memory, but for what is wrong with events.
   size_t seen() const { return *next_index_; }    // Good and bad; of the request.
   Event event(size_t i) const;
   const EventErrors& errors() const { return errors_; }
@@ -131,6 +132,7 @@ class RequestEvents {
   // The batch of the stream's events, new or known; valid until Clear.
   EventBatch& Of(std::string_view stream);
   std::span<const Part> parts() const { return std::span(parts_).first(used_); }
+  size_t bytes() const;  // Of memory.
   size_t seen() const { return next_index_; }  // Events of all streams, good and bad.
 
  private:

@@ -50,6 +50,8 @@ class EventReader {
   // Records "expected `what`, found ..." at the next token. Always false.
   bool Expected(std::string_view what);
   const SyntaxError& error() const { return error_; }
+  // What stays from text to text.
+  size_t bytes() const { return order_.bytes(); }
 
  private:
   bool ReadObject(size_t depth);

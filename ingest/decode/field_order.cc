@@ -16,7 +16,6 @@ constexpr size_t kMaxChildren = 8;
 constexpr size_t kMaxParentsOfMore = 4;
 // So many events without room, and what was learned no longer fits the sender.
 constexpr size_t kForgetAfter = 1024;
-constexpr size_t kChunkBytes = 16u << 10;
 
 // So many events in a row are projected before the next is compared with the known orders again.
 constexpr uint32_t kProjectedInARow = 64;

@@ -102,10 +102,18 @@ class FieldOrder {
   Kind kind() const { return nodes_[at_].kind; }
   const Shape* shape() const { return nodes_[at_].shape; }
 
+  // What was learned takes about so many.
+  size_t bytes() const {
+    return nodes_.capacity() * sizeof(Node) + texts_.size() * kChunkBytes + text_bytes_ +
+           more_children_.size() * 2 * sizeof(std::pair<Child, uint32_t>);
+  }
+
   // The flattened name of a member of the current object, for messages. Ends the event's fast path.
   std::string PathOf(std::string_view name);
 
  private:
+  static constexpr size_t kChunkBytes = 16u << 10;  // Of texts_.
+
   struct Lead {
     std::string_view text;  // In texts_; empty: it is not known.
     // Its first eight bytes, and which of them there are.

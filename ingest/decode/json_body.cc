@@ -19,6 +19,7 @@ class JsonBody final : public BodyDecoder {
     tokens_.Shrink();
     return status;
   }
+  size_t bytes() const override { return tokens_.bytes() + reader_.bytes(); }
 
  private:
   Status Read(std::string_view body, ShapeRegistry& shapes, EventBatch* batch);
@@ -37,6 +38,7 @@ class JsonBody final : public BodyDecoder {
 class NdjsonBody final : public BodyDecoder {
  public:
   Status Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) override;
+  size_t bytes() const override { return tokens_.bytes() + reader_.bytes(); }
 
  private:
   void DecodeLine(std::string_view line, size_t number, ShapeRegistry& shapes, EventBatch* batch);

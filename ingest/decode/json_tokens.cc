@@ -75,6 +75,10 @@ JsonTokens::Scanned JsonTokens::Scan(std::string_view text) {
   return Scanned::kOk;
 }
 
+size_t JsonTokens::bytes() const {
+  return impl_->parser ? impl_->parser->capacity() * sizeof(uint32_t) : 0;
+}
+
 void JsonTokens::Shrink() {
   if (impl_->parser && impl_->parser->capacity() > kKeptCapacity) {
     offsets_ = {};

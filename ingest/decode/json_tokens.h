@@ -37,6 +37,8 @@ class JsonTokens {
   // Offsets of { } [ ] : , of opening quotes, and of the first byte of numbers and words. One more
   // readable offset behind them: text.size().
   std::span<const uint32_t> offsets() const { return offsets_; }
+  // What stays from text to text.
+  size_t bytes() const;
   // Gives back the memory that an unusually large text took.
   void Shrink();
 

@@ -57,6 +57,21 @@ TEST_F(FieldOrderTest, WhatEndsWhereManyFieldsBranchIsReadAsEver) {
   for (int round = 0; round < 3; ++round) ASSERT_EQ(Read(body), ReadAnew(body));
 }
 
+// So that whoever keeps decoders knows what they take.
+TEST_F(FieldOrderTest, WhatIsLearnedIsCounted) {
+  Read(R"([{"a":1}])");
+  const size_t before = decoder_.bytes();
+  constexpr size_t kNameBytes = 1000;
+  constexpr size_t kNames = 200;
+  std::string body = "{";
+  for (size_t i = 0; i < kNames; ++i) {
+    body += fmt::format(R"({}"{}{}":1)", i == 0 ? "" : ",", std::string(kNameBytes, 'x'), i);
+  }
+  Read(body + "}");
+  EXPECT_GE(decoder_.bytes(), before + kNames * kNameBytes);
+  EXPECT_LE(decoder_.bytes(), before + 16 * kNames * kNameBytes);
+}
+
 // Members behind one member that differ in name, kind or spelling, and some that come twice.
 std::string AnyMember(std::mt19937* random) {
   const auto number = (*random)() % 40;
