@@ -83,8 +83,8 @@ class HeatTable {
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;
   boost::unordered_flat_map<uint64_t, uint32_t, SameHash> numbers_;  // Until there is a partition.
-  std::vector<HeatMinute> minutes_;  // Closed ones.
-  int64_t minute_ = 0;               // The running one.
+  std::vector<HeatMinute> minutes_;                                  // Closed ones.
+  int64_t minute_ = 0;                                               // The running one.
   bool changed_ = false;
 
   // Once there were more stems than ranges: the slots in the order of their stems, and of each stem

@@ -68,6 +68,7 @@ std::unique_ptr<IoShard::Workspace> IoShard::TakeWorkspace() {
 }
 
 void IoShard::GiveBack(std::unique_ptr<Workspace> workspace) {
+  workspace->ingest.events.Clear();
   const size_t bytes = workspace->bytes();
   if (bytes > kKeptBytes || idle_bytes_ + bytes > kIdleBytes) return;
   idle_bytes_ += bytes;

@@ -33,11 +33,11 @@ class Session;
 // What the connections of one I/O thread share. Touched on that thread only.
 class IoShard {
  public:
-  // Idle workspaces are kept as far as they take so much in all, and each at most the other: one that
-  // is made anew learns anew how senders spell their events. A connection holds one from its body to
-  // its answer.
+  // Idle workspaces are kept as far as they take so much in all, and each at most the other: one
+  // that is made anew learns anew how senders spell their events. A connection holds one from its
+  // body to its answer.
   static constexpr size_t kIdleBytes = 32u << 20;
-  static constexpr size_t kKeptBytes = 16u << 20;
+  static constexpr size_t kKeptBytes = 4u << 20;
 
   IoShard() : io(1), work(io.get_executor()) {}
   IoShard(const IoShard&) = delete;
@@ -50,6 +50,7 @@ class IoShard {
     size_t bytes() const { return sizeof(Workspace) + body.capacity() + ingest.bytes(); }
   };
   std::unique_ptr<Workspace> TakeWorkspace();
+  // Its events go.
   void GiveBack(std::unique_ptr<Workspace> workspace);
 
   std::set<Session*> sessions;
