@@ -8,6 +8,8 @@
 #define TALLYD_INGEST_DECODE_BODY_DECODER_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "config/values/result.h"
@@ -20,6 +22,12 @@ namespace tallyd {
 inline constexpr size_t kBodyPadding = 64;
 inline constexpr size_t kMaxDepth = 32;
 inline constexpr size_t kMaxFieldNameBytes = 16'384;
+
+// So much may the lists of names take that a body asks for, each name with kNameBytes beside its
+// text: a few bytes of a body can ask for many, in CSV by leaving out ever other columns, in JSON
+// by what is nested in an object of a long name.
+inline constexpr size_t kNameBytes = sizeof(std::string) + sizeof(uint32_t);
+inline size_t MostNameBytes(size_t body_bytes) { return (size_t{1} << 20) + 16 * body_bytes; }
 
 class BodyDecoder {
  public:

@@ -15,12 +15,6 @@
 namespace tallyd {
 namespace {
 
-// Lines that fill ever other columns each need a list of names, which may be far longer than they
-// are: a body may ask for so many bytes of them, and for so many more for each byte that it has.
-constexpr size_t kFreeShapeBytes = 1u << 20;
-constexpr size_t kShapeBytesPerByte = 16;
-constexpr size_t kFieldBytes = sizeof(std::string) + sizeof(uint32_t);  // Beside the name's text.
-
 struct CsvCell {
   std::string_view text;  // Between the quotes, where it has some.
   bool quoted = false;
@@ -188,7 +182,7 @@ Status CsvBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBatch*
   shapes_ = &shapes;
   superset_ = shapes.superset();
   batch_ = batch;
-  shape_bytes_left_ = kFreeShapeBytes + kShapeBytesPerByte * body.size();
+  shape_bytes_left_ = MostNameBytes(body.size());
   const bool whole = ReadHeader() && ReadLines();
   // Nothing of this body stays with the connection.
   names_ = {};
@@ -343,7 +337,7 @@ const Shape* CsvBody::LearnShape() {
   size_t bytes = 0;
   for (const uint32_t column : present_) {
     fields.push_back(names_[column]);
-    bytes += names_[column].size() + kFieldBytes;
+    bytes += names_[column].size() + kNameBytes;
   }
   if (bytes > shape_bytes_left_) return nullptr;
   shape_bytes_left_ -= bytes;

@@ -88,7 +88,7 @@ class EventBatch {
   // An event whose shape is not interned.
   void EndEvent(std::unique_ptr<const Shape> shape);
   void ForgetEvent() { values_.resize(event_begin_); }  // As if it had not begun.
-  void DropEvent(Refusal refusal);  // Records the error at this event's index.
+  void DropEvent(Refusal refusal);                      // Records the error at this event's index.
   // The text is no batch from the event at `index` on: no event stays, and this is the only error.
   void Break(size_t index, std::string detail);
 
@@ -132,7 +132,7 @@ class RequestEvents {
   // The batch of the stream's events, new or known; valid until Clear.
   EventBatch& Of(std::string_view stream);
   std::span<const Part> parts() const { return std::span(parts_).first(used_); }
-  size_t bytes() const;  // Of memory.
+  size_t bytes() const;                        // Of memory.
   size_t seen() const { return next_index_; }  // Events of all streams, good and bad.
 
  private:

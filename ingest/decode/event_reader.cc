@@ -11,6 +11,10 @@
 namespace tallyd {
 namespace {
 
+constexpr char kTooManyNames[] =
+    "the names of all its fields, each with those of the objects around it, take too much beside "
+    "the body; shorten the names of objects";
+
 std::string_view KindName(char first) {
   switch (first) {
     case '[':
@@ -82,7 +86,7 @@ bool EventReader::ReadEvent(bool alone) {
       batch_->EndEvent(std::move(owned));
       return true;
     }
-    Refuse({}, "it has no fields");
+    Refuse({}, order_.has_too_many_names() ? kTooManyNames : "it has no fields");
   }
   batch_->DropEvent(refusal_);
   return true;
@@ -179,6 +183,8 @@ void EventReader::RefuseMember(FieldOrder::Step step, std::string_view name) {
       return Refuse({}, "a field's name is empty");
     case FieldOrder::Step::kTooLong:
       return Refuse(name, fmt::format("its name is longer than {} bytes", kMaxFieldNameBytes));
+    case FieldOrder::Step::kTooManyNames:
+      return Refuse({}, kTooManyNames);
     case FieldOrder::Step::kOk:
     case FieldOrder::Step::kEscaped:
       break;

@@ -50,8 +50,11 @@ class EventReader {
   // Records "expected `what`, found ..." at the next token. Always false.
   bool Expected(std::string_view what);
   const SyntaxError& error() const { return error_; }
-  // What stays from text to text.
-  size_t bytes() const { return order_.bytes(); }
+  // Before the texts of a body: the names of their fields may take so much (MostNameBytes).
+  void AllowNames(size_t bytes) { order_.AllowNames(bytes); }
+  // What stays from text to text, once Shrink gave back what an unusual event took.
+  size_t bytes() const { return order_.bytes() + scratch_.capacity() + nesting_.capacity() / 8; }
+  void Shrink() { order_.Shrink(); }
 
  private:
   bool ReadObject(size_t depth);

@@ -9,6 +9,8 @@ namespace {
 
 constexpr size_t kMaxNodes = 16'384;
 constexpr size_t kMaxTextBytes = 512u << 10;
+// Longer ones would leave no room for others.
+constexpr size_t kMaxLeadBytes = 1024;
 // More than this many different members behind one member are not worth comparing one by one.
 constexpr size_t kMaxChildren = 8;
 // Behind so many members there may be more: what has many fields one by one branches once, and what
@@ -47,6 +49,7 @@ FieldOrder::Step FieldOrder::Differ(std::string_view name, bool raw, Kind kind) 
   }
   if (is_escaped()) return Step::kEscaped;
   if (mode_ != Mode::kCollecting) StartCollecting();
+  if (has_too_many_names_) return Step::kTooManyNames;
   const Step step = Collect(name, kind);
   if (step == Step::kOk) Learn(name, kind, nullptr);
   return step;
@@ -80,7 +83,7 @@ const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>
     }
     StartCollecting();
   }
-  if (fields_.empty()) return nullptr;
+  if (fields_.empty() || has_too_many_names_) return nullptr;
   const Shape* shape = shapes.Intern(fields_);
   if (shape != nullptr) {
     Learn({}, Kind::kEnd, shape);
@@ -152,7 +155,15 @@ FieldOrder::Step FieldOrder::Collect(std::string_view name, Kind kind) {
   }
   if (name.empty()) return Step::kEmptyName;
   if (prefix_.size() + name.size() > kMaxFieldNameBytes) return Step::kTooLong;
-  const std::string& path = paths_.emplace_back(prefix_).append(name);
+  const size_t bytes = prefix_.size() + name.size() + kNameBytes;
+  if (bytes > names_left_) {
+    has_too_many_names_ = true;
+    return Step::kTooManyNames;
+  }
+  names_left_ -= bytes;
+  std::string& path = paths_.emplace_back();
+  path.reserve(prefix_.size() + name.size());
+  path.append(prefix_).append(name);
   if (!seen_.insert(path).second) return Step::kDuplicate;
   if (kind == Kind::kValue) fields_.push_back(path);
   if (kind == Kind::kObject) {
@@ -214,8 +225,17 @@ void FieldOrder::Learn(std::string_view name, Kind kind, const Shape* shape) {
   nodes_.push_back(node);
 }
 
+void FieldOrder::Shrink() {
+  if (paths_.size() <= kKeptPaths && prefix_.capacity() <= kMaxFieldNameBytes) return;
+  fields_ = {};
+  seen_ = {};
+  paths_ = {};
+  prefix_ = {};
+  prefix_sizes_ = {};
+}
+
 void FieldOrder::SetLead(std::string_view lead) {
-  if (text_bytes_ + lead.size() > kMaxTextBytes) return;
+  if (lead.size() > kMaxLeadBytes || text_bytes_ + lead.size() > kMaxTextBytes) return;
   Lead& known = nodes_[at_].lead;
   known.text = StoreText(lead);
   char head[sizeof known.head] = {};

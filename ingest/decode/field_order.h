@@ -40,6 +40,7 @@ class FieldOrder {
     kDuplicate,
     kEmptyName,
     kTooLong,
+    kTooManyNames,  // Of all events since AllowNames.
   };
 
   FieldOrder();
@@ -49,8 +50,11 @@ class FieldOrder {
     if (superset != superset_) projects_next_ = false;
     superset_ = superset;
   }
+  // So much may the names take that are spelled out from now on (MostNameBytes).
+  void AllowNames(size_t bytes) { names_left_ = bytes; }
   void Begin() {
     at_ = 0;
+    has_too_many_names_ = false;
     mode_ = Mode::kFollowing;
     if (projects_next_) StartProjecting();
   }
@@ -71,8 +75,9 @@ class FieldOrder {
   // The end of the nested object entered last.
   void Close();
   // The event's shape, or null where *owned has it instead (the registry is full). Null in both:
-  // the event has no fields.
+  // the event has no fields, or too many names.
   const Shape* End(ShapeRegistry& shapes, std::unique_ptr<const Shape>* owned);
+  bool has_too_many_names() const { return has_too_many_names_; }
   // After End, where the shape is a superset's: the places of the event's values; else none.
   std::span<const uint16_t> places() const {
     return mode_ == Mode::kProjecting ? projection_.places() : std::span<const uint16_t>();
@@ -107,12 +112,15 @@ class FieldOrder {
     return nodes_.capacity() * sizeof(Node) + texts_.size() * kChunkBytes + text_bytes_ +
            more_children_.size() * 2 * sizeof(std::pair<Child, uint32_t>);
   }
+  // Gives back what the last event took, where that was much.
+  void Shrink();
 
   // The flattened name of a member of the current object, for messages. Ends the event's fast path.
   std::string PathOf(std::string_view name);
 
  private:
   static constexpr size_t kChunkBytes = 16u << 10;  // Of texts_.
+  static constexpr size_t kKeptPaths = 1024;
 
   struct Lead {
     std::string_view text;  // In texts_; empty: it is not known.
@@ -163,8 +171,8 @@ class FieldOrder {
   uint32_t FindMore(std::string_view name, Kind kind) const;
   std::string_view StoreText(std::string_view text);
 
-  std::vector<Node> nodes_;        // [0] is the beginning of an event.
-  uint32_t at_ = 0;                // The node reached.
+  std::vector<Node> nodes_;  // [0] is the beginning of an event.
+  uint32_t at_ = 0;          // The node reached.
   boost::unordered_flat_map<Child, uint32_t, Child::Hash> more_children_;
   size_t parents_of_more_ = 0;
   std::deque<std::string> texts_;  // Chunks whose addresses stay.
@@ -185,7 +193,9 @@ class FieldOrder {
 
   // While collecting:
   bool learning_ = false;  // There was room so far.
-  std::string prefix_;     // "CPU/" inside of CPU.
+  bool has_too_many_names_ = false;
+  size_t names_left_ = 0;
+  std::string prefix_;  // "CPU/" inside of CPU.
   std::vector<size_t> prefix_sizes_;
   std::deque<std::string> paths_;  // Of all members, objects and nulls too.
   boost::unordered_flat_set<std::string_view, FieldNameHash> seen_;

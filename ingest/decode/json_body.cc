@@ -17,6 +17,7 @@ class JsonBody final : public BodyDecoder {
   Status Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) override {
     const Status status = Read(body, shapes, batch);
     tokens_.Shrink();
+    reader_.Shrink();
     return status;
   }
   size_t bytes() const override { return tokens_.bytes() + reader_.bytes(); }
@@ -48,7 +49,9 @@ class NdjsonBody final : public BodyDecoder {
 };
 
 Status JsonBody::Read(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  reader_.AllowNames(MostNameBytes(body.size()));
   if (ReadKnown(body, shapes, batch)) return {};
+  reader_.AllowNames(MostNameBytes(body.size()));
   SyntaxError error;
   switch (tokens_.Scan(body)) {
     case JsonTokens::Scanned::kEmpty:
@@ -160,6 +163,7 @@ bool JsonBody::ReadEvents() {
 }
 
 Status NdjsonBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
+  reader_.AllowNames(MostNameBytes(body.size()));
   for (size_t begin = 0, number = 1; begin < body.size(); ++number) {
     const size_t end = std::min(body.find('\n', begin), body.size());
     std::string_view line = body.substr(begin, end - begin);
@@ -169,6 +173,7 @@ Status NdjsonBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBat
     }
   }
   tokens_.Shrink();
+  reader_.Shrink();
   return {};
 }
 
