@@ -77,7 +77,7 @@ class EventReader {
   void Refuse(std::string_view name, std::string reason);
   // The same with the name as it stands in the text.
   void RefuseField(std::string_view raw_name, std::string reason);
-  // From behind the value before this to there: what led to this member, or to the end of an object.
+  // From behind the value before this to there: what led to this member, or to an object's end.
   void NoteLead(FieldOrder::Kind kind, size_t end) {
     order_.NoteLead(kind, text_.substr(behind_, end - behind_));
   }

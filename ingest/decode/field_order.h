@@ -84,7 +84,7 @@ class FieldOrder {
   }
 
   // What led to what Member, Close or End was told last, as it stands in the text: from behind the
-  // value before it, or the beginning of the event, to its own value; to its end, where it has none.
+  // value before it, or the event's beginning, to its own value; to its end, where it has none.
   void NoteLead(Kind kind, std::string_view lead) {
     if (mode_ == Mode::kProjecting || !nodes_[at_].lead.text.empty()) return;
     if (nodes_[at_].kind == kind && (mode_ == Mode::kFollowing || learning_)) SetLead(lead);

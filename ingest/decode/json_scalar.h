@@ -24,9 +24,9 @@ inline bool IsJsonDelimiter(char c) {
 // Reads 17 bytes from `token`, whatever its size. False: let ReadNumber decide.
 bool ReadShortNumber(const char* token, size_t size, Value* value);
 
-// Reads a number as ReadShortNumber does, a string of ASCII without escapes, or a boolean. The place
-// behind it, null where it is none of these; what follows is for the caller to look at, which may
-// stand behind `end`, too. REQUIRES: 32 readable bytes behind `end`.
+// Reads a number as ReadShortNumber does, a string of ASCII without escapes, or a boolean. The
+// place behind it, null where it is none of these; what follows is for the caller to look at, which
+// may stand behind `end`, too. REQUIRES: 32 readable bytes behind `end`.
 const char* ReadPlainScalar(const char* at, const char* end, Value* value);
 
 enum class NumberFault : uint8_t {

@@ -39,12 +39,12 @@ inline KeyCode CodeBehind(std::string_view key, size_t common) {
 }
 
 // How many of its first bytes a key has in common with the one it is coded against, at least.
-inline size_t CommonByCode(KeyCode code) { return (kMostCommon - (code >> kCodedBits)) * kCodedBytes; }
+inline size_t CommonByCode(KeyCode code) {
+  return (kMostCommon - (code >> kCodedBits)) * kCodedBytes;
+}
 
 // Where two keys of the same code are to be compared.
-inline size_t EndOfCode(KeyCode code) {
-  return CommonByCode(code) + kCodedBytes;
-}
+inline size_t EndOfCode(KeyCode code) { return CommonByCode(code) + kCodedBytes; }
 
 }  // namespace tallyd
 

@@ -32,8 +32,9 @@ class RunIterator {
   const EntryRun::Entry& entry() const { return winner_.cursor->entry(); }
   // Of the key at hand against the one that Next or TakePrefix left. REQUIRES: these came here.
   KeyCode code() const { return winner_.code; }
-  // Calls `take` for the entries whose keys begin with `prefix` of the run that has the one at hand,
-  // and moves past them; other runs may have more of them. REQUIRES: the one at hand has such a key.
+  // Calls `take` for the entries whose keys begin with `prefix` of the run that has the one at
+  // hand, and moves past them; other runs may have more of them. REQUIRES: the one at hand has such
+  // a key.
   template <class Take>
   void TakePrefix(std::string_view prefix, const Take& take) {
     Cursor* const from = winner_.cursor;

@@ -210,7 +210,8 @@ TEST_F(FieldOrderTest, WhatComesAsBeforeButForSomeBytesIsReadAsEver) {
 // As it would be where the bytes behind a body were taken for its own.
 TEST_F(FieldOrderTest, ABodyThatIsCutOffAnywhereIsReadAsEver) {
   const std::string body =
-      R"([{"ts":7777777,"host":"web-1","CPU":{"usr":77}},{"ts":7,"host":"web-2","CPU":{"usr":7.7}}])";
+      R"([{"ts":7777777,"host":"web-1","CPU":{"usr":77}},)"
+      R"({"ts":7,"host":"web-2","CPU":{"usr":7.7}}])";
   for (size_t size = 0; size <= body.size(); ++size) {
     for (int round = 0; round < 2; ++round) Read(body);
     const std::string_view cut = std::string_view(body).substr(0, size);
