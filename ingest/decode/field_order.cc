@@ -49,7 +49,6 @@ FieldOrder::Step FieldOrder::Differ(std::string_view name, bool raw, Kind kind) 
   }
   if (is_escaped()) return Step::kEscaped;
   if (mode_ != Mode::kCollecting) StartCollecting();
-  if (has_too_many_names_) return Step::kTooManyNames;
   const Step step = Collect(name, kind);
   if (step == Step::kOk) Learn(name, kind, nullptr);
   return step;
@@ -148,6 +147,7 @@ std::vector<uint32_t> FieldOrder::WayTo(uint32_t node) const {
 }
 
 FieldOrder::Step FieldOrder::Collect(std::string_view name, Kind kind) {
+  if (has_too_many_names_) return Step::kTooManyNames;
   if (kind == Kind::kClose) {
     prefix_.resize(prefix_sizes_.back());
     prefix_sizes_.pop_back();

@@ -93,6 +93,24 @@ TEST_F(FieldOrderTest, ALongNameAroundManyFieldsIsRefusedWithoutTakingMuch) {
   EXPECT_THAT(Read(lines, kLines), ::testing::Not(::testing::HasSubstr("names")));
 }
 
+TEST_F(FieldOrderTest, EventsBehindTheLastNamesThatFitAreRefusedAndLaterBodiesAreNot) {
+  const std::string around(16'000, 'p');
+  const auto event = [&](int number) {
+    std::string text = fmt::format("{{\"{}\":{{", around);
+    for (int i = 0; i < 30; ++i) text += fmt::format(R"("m{}":{},)", i, i);
+    return text + fmt::format("\"last\":0}},\"behind{}\":1}}", number);
+  };
+  const std::string known = "[" + event(0) + "]";
+  const std::string before = Read(known);
+  // Each leaves the known order behind its object, whose names are then spelled out.
+  std::string body = "[" + event(1);
+  for (int number = 2; number < 40; ++number) body += "," + event(number);
+  const std::string read = Read(body + "]");
+  EXPECT_THAT(read, ::testing::HasSubstr("behind2=int64:1"));
+  EXPECT_THAT(read, ::testing::HasSubstr("[] the names of all its fields"));
+  EXPECT_EQ(Read(known), before);
+}
+
 // Members behind one member that differ in name, kind or spelling, and some that come twice.
 std::string AnyMember(std::mt19937* random) {
   const auto number = (*random)() % 40;
