@@ -60,7 +60,8 @@ class BatchCounts {
     TimeUs time = 0;
     const ColumnSet* set = nullptr;  // Null: hashes_ tells the columns.
     size_t first = 0;                // In hashes_; in present_ where there is a set, or kWhole.
-    TimeUs newest = 0;               // Of its row's first put: of them all, while they are counted.
+    // Of the first put of a row of a history: the newest of its row, while they are counted.
+    TimeUs newest = 0;
     TableMode mode = TableMode::kHistory;
   };
   // It has every column of its set.

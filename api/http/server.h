@@ -36,8 +36,8 @@ class IoShard {
   // Idle workspaces are kept as far as they take so much in all, and each at most the other: one
   // that is made anew learns anew how senders spell their events. A connection holds one from its
   // body to its answer.
-  static constexpr size_t kIdleBytes = 32u << 20;
-  static constexpr size_t kKeptBytes = 4u << 20;
+  static constexpr size_t kIdleBytes = 48u << 20;
+  static constexpr size_t kKeptBytes = 12u << 20;
 
   IoShard() : io(1), work(io.get_executor()) {}
   IoShard(const IoShard&) = delete;

@@ -125,6 +125,7 @@ void FieldOrder::StartCollecting() {
   prefix_.clear();
   prefix_sizes_.clear();
   seen_.clear();
+  collected_ = 0;
   paths_.clear();
   fields_.clear();
   if (projected) {
@@ -161,6 +162,8 @@ FieldOrder::Step FieldOrder::Collect(std::string_view name, Kind kind) {
     return Step::kTooManyNames;
   }
   names_left_ -= bytes;
+  collected_ += bytes;
+  most_collected_ = std::max(most_collected_, collected_);
   std::string& path = paths_.emplace_back();
   path.reserve(prefix_.size() + name.size());
   path.append(prefix_).append(name);
@@ -226,7 +229,8 @@ void FieldOrder::Learn(std::string_view name, Kind kind, const Shape* shape) {
 }
 
 void FieldOrder::Shrink() {
-  if (paths_.size() <= kKeptPaths && prefix_.capacity() <= kMaxFieldNameBytes) return;
+  if (most_collected_ <= kKeptCollected) return;
+  most_collected_ = 0;
   fields_ = {};
   seen_ = {};
   paths_ = {};

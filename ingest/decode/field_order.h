@@ -107,12 +107,12 @@ class FieldOrder {
   Kind kind() const { return nodes_[at_].kind; }
   const Shape* shape() const { return nodes_[at_].shape; }
 
-  // What was learned takes about so many.
+  // What was learned, and is kept for events that are not known, takes about so many.
   size_t bytes() const {
     return nodes_.capacity() * sizeof(Node) + texts_.size() * kChunkBytes + text_bytes_ +
-           more_children_.size() * 2 * sizeof(std::pair<Child, uint32_t>);
+           more_children_.size() * 2 * sizeof(std::pair<Child, uint32_t>) + most_collected_;
   }
-  // Gives back what the last event took, where that was much.
+  // Gives back what an event took whose names were spelled out, where that was much.
   void Shrink();
 
   // The flattened name of a member of the current object, for messages. Ends the event's fast path.
@@ -120,7 +120,7 @@ class FieldOrder {
 
  private:
   static constexpr size_t kChunkBytes = 16u << 10;  // Of texts_.
-  static constexpr size_t kKeptPaths = 1024;
+  static constexpr size_t kKeptCollected = 64u << 10;
 
   struct Lead {
     std::string_view text;  // In texts_; empty: it is not known.
@@ -195,6 +195,8 @@ class FieldOrder {
   bool learning_ = false;  // There was room so far.
   bool has_too_many_names_ = false;
   size_t names_left_ = 0;
+  size_t collected_ = 0;       // Of that, by this event.
+  size_t most_collected_ = 0;  // By one, since Shrink gave it back.
   std::string prefix_;  // "CPU/" inside of CPU.
   std::vector<size_t> prefix_sizes_;
   std::deque<std::string> paths_;  // Of all members, objects and nulls too.

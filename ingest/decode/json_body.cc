@@ -46,6 +46,7 @@ class NdjsonBody final : public BodyDecoder {
 
   JsonTokens tokens_;
   EventReader reader_;
+  bool tries_known_ = true;  // As in an array, up to the first event that is not known.
 };
 
 Status JsonBody::Read(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
@@ -164,6 +165,7 @@ bool JsonBody::ReadEvents() {
 
 Status NdjsonBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) {
   reader_.AllowNames(MostNameBytes(body.size()));
+  tries_known_ = true;
   for (size_t begin = 0, number = 1; begin < body.size(); ++number) {
     const size_t end = std::min(body.find('\n', begin), body.size());
     std::string_view line = body.substr(begin, end - begin);
@@ -180,8 +182,11 @@ Status NdjsonBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBat
 void NdjsonBody::DecodeLine(std::string_view line, size_t number, ShapeRegistry& shapes,
                             EventBatch* batch) {
   SyntaxError error;
-  reader_.StartText(line, shapes, batch);
-  if (reader_.ReadKnown(line.data(), /*alone=*/true) != nullptr) return;
+  if (tries_known_) {
+    reader_.StartText(line, shapes, batch);
+    if (reader_.ReadKnown(line.data(), /*alone=*/true) != nullptr) return;
+    tries_known_ = false;
+  }
   batch->BeginEvent();
   if (tokens_.Scan(line) == JsonTokens::Scanned::kOk) {
     reader_.Start(line, tokens_.offsets(), shapes, batch);
