@@ -14,8 +14,6 @@
 namespace tallyd {
 namespace {
 
-// A power of two. Tables with more than twice as many stems look for some of them anew each time.
-constexpr size_t kFoundPairs = 8192;
 constexpr size_t kFetchedAhead = 16;
 // Enough to tell a share of a thousandth.
 constexpr size_t kSamples = 8 * kMaxHeatRanges;
@@ -74,7 +72,7 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
             .subspan(next, std::min(kFetchedAhead, touched.entries.size() - next));
     for (size_t i = 0; i < some.size(); ++i) {
       hashes[i] = HashOf(touched.StemOf(some[i]));
-      __builtin_prefetch(&found_[hashes[i] % kFoundPairs]);
+      __builtin_prefetch(&found_[hashes[i] % kFoundSlots]);
     }
     for (size_t i = 0; i < some.size(); ++i) {
       slots_[FindInPartition(touched.StemOf(some[i]), hashes[i])].Count(some[i].rows);
@@ -97,7 +95,7 @@ uint32_t HeatTable::Find(std::string_view stem, uint64_t hash, bool is_whole) {
 
 void HeatTable::MakePartition() {
   is_partition_ = true;
-  found_.assign(kFoundPairs, {});
+  found_.assign(kFoundSlots, {});
   numbers_.clear();
   order_.resize(slots_.size());
   std::iota(order_.begin(), order_.end(), 0u);
@@ -113,7 +111,7 @@ void HeatTable::MakePartition() {
 
 uint32_t HeatTable::FindInPartition(std::string_view stem, uint64_t hash) {
   Sample(stem);
-  FoundPair& pair = found_[hash % kFoundPairs];
+  FoundPair& pair = found_[hash % kFoundSlots];
   const uint64_t known = hash / kFoundSlots * kFoundSlots;
   const auto is_known = [known](Found found) {
     return found / kFoundSlots * kFoundSlots == known && found % kFoundSlots != 0;

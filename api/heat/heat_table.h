@@ -63,7 +63,8 @@ class HeatTable {
   // The slot of a stem that was looked for: its number from 1 on in the lowest bits, and the others
   // of the stem's hash; 0: of none. Stems that come at random miss the caches here, so it is small.
   using Found = uint64_t;
-  static constexpr uint64_t kFoundSlots = 1u << 14;
+  static constexpr uint64_t kFoundSlots = 1u << 13;
+  static_assert(kMaxHeatRanges < kFoundSlots);
   // The two that were looked for last, the later first, of those with the same last bits.
   struct FoundPair {
     Found first = 0;
@@ -93,7 +94,9 @@ class HeatTable {
   std::vector<uint32_t> order_;
   std::vector<uint64_t> heads_;
   std::string common_;
-  std::vector<FoundPair> found_;  // By the last bits of their hashes.
+  // By the bits of their hashes where a Found has its number: kFoundSlots. With more than twice
+  // as many stems some of them are looked for anew each time.
+  std::vector<FoundPair> found_;
   std::vector<std::string> samples_;
   uint64_t sampled_of_ = 0;
   uint64_t until_sample_ = 1;
