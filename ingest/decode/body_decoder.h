@@ -27,7 +27,11 @@ inline constexpr size_t kMaxFieldNameBytes = 16'384;
 // text: a few bytes of a body can ask for many, in CSV by leaving out ever other columns, in JSON
 // by what is nested in an object of a long name.
 inline constexpr size_t kNameBytes = sizeof(std::string) + sizeof(uint32_t);
-inline size_t MostNameBytes(size_t body_bytes) { return (size_t{1} << 20) + 16 * body_bytes; }
+inline constexpr size_t kFreeNameBytes = size_t{1} << 20;
+inline constexpr size_t kNameBytesPerByte = 16;
+inline size_t MostNameBytes(size_t body_bytes) {
+  return kFreeNameBytes + kNameBytesPerByte * body_bytes;
+}
 
 class BodyDecoder {
  public:

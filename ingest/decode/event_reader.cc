@@ -11,9 +11,13 @@
 namespace tallyd {
 namespace {
 
-constexpr char kTooManyNames[] =
-    "the names of all its fields, each with those of the objects around it, take too much beside "
-    "the body; shorten the names of objects";
+std::string TooManyNames() {
+  return fmt::format(
+      "the names of all its fields, each with those of the objects around it, would take more "
+      "than {} bytes and {} times the body, together with those before; shorten the names of "
+      "objects",
+      kFreeNameBytes, kNameBytesPerByte);
+}
 
 std::string_view KindName(char first) {
   switch (first) {
@@ -86,7 +90,7 @@ bool EventReader::ReadEvent(bool alone) {
       batch_->EndEvent(std::move(owned));
       return true;
     }
-    Refuse({}, order_.has_too_many_names() ? kTooManyNames : "it has no fields");
+    Refuse({}, order_.has_too_many_names() ? TooManyNames() : "it has no fields");
   }
   batch_->DropEvent(refusal_);
   return true;
@@ -184,7 +188,7 @@ void EventReader::RefuseMember(FieldOrder::Step step, std::string_view name) {
     case FieldOrder::Step::kTooLong:
       return Refuse(name, fmt::format("its name is longer than {} bytes", kMaxFieldNameBytes));
     case FieldOrder::Step::kTooManyNames:
-      return Refuse({}, kTooManyNames);
+      return Refuse({}, TooManyNames());
     case FieldOrder::Step::kOk:
     case FieldOrder::Step::kEscaped:
       break;
