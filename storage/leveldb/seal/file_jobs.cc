@@ -40,11 +40,24 @@ Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
   return Progress::kSome;
 }
 
+namespace {
+
+// A head that was begun less long ago is one of those that fill fast.
+constexpr auto kFastHead = std::chrono::seconds(5);
+
+}  // namespace
+
 Result<Progress> MergeJob::Work(const ViewPtr& view) {
-  if (idle_.lock() == view && !context_.settle.active) return Progress::kNone;
-  const View::Files chosen = Choose(*view);
+  const bool settles = context_.settle.active;
+  const Time now = std::chrono::steady_clock::now();
+  if (idle_.lock() == view && !settles && now < next_) return Progress::kNone;
+  const Head& newest = *view->heads.back();
+  const Time patient_until = newest.bytes() == 0 ? now : newest.since() + kFastHead;
+  const bool patient = now < patient_until;
+  const View::Files chosen = Choose(*view, patient);
   if (chosen.empty()) {
-    if (!context_.settle.active) idle_ = view;
+    next_ = patient ? patient_until : kNever;
+    if (!settles) idle_ = view;
     return Progress::kNone;
   }
   uint64_t bytes = 0;
@@ -56,7 +69,7 @@ Result<Progress> MergeJob::Work(const ViewPtr& view) {
 
 // The least of those that are due, so that a small table never waits for all merges of a large one.
 // Empty: nothing.
-View::Files MergeJob::Choose(const View& view) const {
+View::Files MergeJob::Choose(const View& view, bool patient) const {
   const SettleGoal& settle = context_.settle;
   View::Files least;
   uint64_t least_bytes = std::numeric_limits<uint64_t>::max();
@@ -70,7 +83,7 @@ View::Files MergeJob::Choose(const View& view) const {
     for (const auto& [window, of_window] : windows) {
       std::vector<uint64_t> sizes;
       for (const BlockFilePtr& file : of_window) sizes.push_back(file->info().bytes);
-      const auto places = settle.active ? ChooseWholeMerge(sizes) : ChooseMerge(sizes);
+      const auto places = settle.active ? ChooseWholeMerge(sizes) : ChooseMerge(sizes, patient);
       if (places.size() < 2) continue;
       uint64_t bytes = 0;
       for (const size_t place : places) bytes += sizes[place];

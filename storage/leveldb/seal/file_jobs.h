@@ -26,8 +26,9 @@ namespace tallyd {
 Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
                               std::function<Status()> yield);
 
-// MergeJob: merges the block files of a window as ChooseMerge says. Looks at the files only when
-// there are others than before.
+// MergeJob: merges the block files of a window as ChooseMerge says, patiently while heads fill
+// fast: a burst needs the processor, and brings what one merge takes soon enough. Looks at the
+// files only when there are others than before, or when a burst is over.
 class MergeJob final : public SealJob {
  public:
   // `context` outlives the job. `yield` is called between steps; its error ends the merge.
@@ -36,13 +37,15 @@ class MergeJob final : public SealJob {
 
   std::string_view name() const override { return "merging files"; }
   Result<Progress> Work(const ViewPtr& view) override;
+  Time next() const override { return next_; }
 
  private:
-  View::Files Choose(const View& view) const;
+  View::Files Choose(const View& view, bool patient) const;
 
   SealContext& context_;
   const std::function<Status()> yield_;
-  std::weak_ptr<const View> idle_;  // Of which nothing is to be merged.
+  Time next_ = kNever;
+  std::weak_ptr<const View> idle_;  // Of which nothing is to be merged before next_.
 };
 
 // ExpiryJob: drops block files of which every cell is past its age, and those of dropped tables,

@@ -22,7 +22,9 @@ inline constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
 inline constexpr uint64_t kTopFileBytes = kMaxMergeBytes / kMergeFan;
 
 // Sizes of files -> places in `sizes` of those to merge now; fewer than two: none. A pure function.
-std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes);
+// `patient`: what would not become one of the top size waits until there are kMaxMergeFiles to
+// merge, so that it is written again once and not twice.
+std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes, bool patient);
 // The same for those who want as few files as can be: all that may be merged, in pieces that can be
 // handled.
 std::vector<size_t> ChooseWholeMerge(std::span<const uint64_t> sizes);

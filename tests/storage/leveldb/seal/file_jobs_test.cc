@@ -6,6 +6,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <thread>
 
 #include "tests/storage/fault_env.h"
 #include "tests/storage/leveldb/seal/seal_round_fixture.h"
@@ -89,6 +90,33 @@ TEST_F(MergeRoundTest, TheSmallestMergeGoesFirst) {
     EXPECT_EQ(files(true), 1u);
     EXPECT_EQ(files(false), early_left);
   }
+}
+
+TEST_F(MergeRoundTest, WhileHeadsFillFastAMergeWaitsForMoreFiles) {
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(PutRow("r" + std::to_string(i)));
+    ASSERT_NO_FATAL_FAILURE(BeginHead());
+    ASSERT_NO_FATAL_FAILURE(SealAll());
+  }
+  ASSERT_TRUE(PutRow("r8"));
+  context_->settle = {};
+  MergeJob merge(context_.get(), [] { return Status(); });
+  const ViewPtr now = view();
+  const auto begun = now->heads.back()->since();
+  context_->BeginRound(*now);
+  const Result<Progress> waits = merge.Work(now);
+  ASSERT_TRUE(waits);
+  if (*waits == Progress::kSome) {
+    EXPECT_GE(std::chrono::steady_clock::now(), begun + std::chrono::seconds(5));
+    return;
+  }
+  EXPECT_EQ(merge.next(), begun + std::chrono::seconds(5));
+  EXPECT_EQ(FilesOf(*now), 8u);
+  std::this_thread::sleep_until(merge.next());
+  const Result<Progress> merged = merge.Work(now);
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(*merged, Progress::kSome);
+  EXPECT_EQ(FilesOf(*view()), 1u);
 }
 
 using ExpiryJobTest = SealerFixture;

@@ -14,10 +14,14 @@ constexpr uint64_t kLarge = 200 * kMiB;
 // One window's files; what was written first, and what was written again.
 class Window {
  public:
+  explicit Window(bool patient = false) : patient_(patient) {}
+
   void Add(uint64_t bytes) {
     sizes_.push_back(bytes);
     sealed_ += bytes;
-    for (auto chosen = ChooseMerge(sizes_); chosen.size() > 1; chosen = ChooseMerge(sizes_)) {
+    while (true) {
+      const auto chosen = ChooseMerge(sizes_, patient_);
+      if (chosen.size() < 2) break;
       Merge(chosen);
     }
   }
@@ -41,31 +45,62 @@ class Window {
   uint64_t rewritten() const { return rewritten_; }
 
  private:
+  bool patient_;
   std::vector<uint64_t> sizes_;
   uint64_t sealed_ = 0;
   uint64_t rewritten_ = 0;
 };
 
 TEST(MergePolicyTest, FewFilesAreLeftAlone) {
-  EXPECT_TRUE(ChooseMerge(std::vector<uint64_t>(7, kMiB)).empty());
-  EXPECT_EQ(ChooseMerge(std::vector<uint64_t>(8, kMiB)).size(), 8u);
+  EXPECT_TRUE(ChooseMerge(std::vector<uint64_t>(7, kMiB), false).empty());
+  EXPECT_EQ(ChooseMerge(std::vector<uint64_t>(8, kMiB), false).size(), 8u);
+}
+
+TEST(MergePolicyTest, APatientMergeWaitsForAllThatOneTakes) {
+  EXPECT_TRUE(ChooseMerge(std::vector<uint64_t>(kMaxMergeFiles - 1, kMiB), true).empty());
+  EXPECT_EQ(ChooseMerge(std::vector<uint64_t>(kMaxMergeFiles, kMiB), true).size(), kMaxMergeFiles);
+}
+
+TEST(MergePolicyTest, APatientMergeDoesNotWaitForWhatBecomesAFileOfTheTopSize) {
+  const std::vector<uint64_t> sizes(kMergeFan, kTopFileBytes / kMergeFan);
+  EXPECT_EQ(ChooseMerge(sizes, true).size(), kMergeFan);
+}
+
+TEST(MergePolicyTest, ABurstIsWrittenOnceLess) {
+  for (const uint64_t head : {kMiB, 3 * kMiB, 13 * kMiB}) {
+    Window quiet;
+    Window burst(true);
+    for (int i = 0; i < 2000; ++i) {
+      quiet.Add(head + static_cast<uint64_t>(i % 7) * head / 20);
+      burst.Add(head + static_cast<uint64_t>(i % 7) * head / 20);
+    }
+    EXPECT_LT(burst.amplification(), quiet.amplification() - 0.4) << head;
+    EXPECT_LE(burst.mergeable(), kMaxMergeFiles + kMergeFan) << head;
+  }
+}
+
+TEST(MergePolicyTest, SizesThatAreNeverAlikeDoNotPileUpInABurst) {
+  Window window(true);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 5000; ++i) window.Add(uint64_t{1} << (10 + random() % 18));
+  EXPECT_LT(window.mergeable(), kMaxMergeFiles);
 }
 
 TEST(MergePolicyTest, FilesOfTheTopSizeAreLeftAlone) {
-  EXPECT_TRUE(ChooseMerge(std::vector<uint64_t>(100, kTopFileBytes)).empty());
+  EXPECT_TRUE(ChooseMerge(std::vector<uint64_t>(100, kTopFileBytes), false).empty());
   EXPECT_TRUE(ChooseWholeMerge(std::vector<uint64_t>(100, kTopFileBytes)).empty());
 }
 
 TEST(MergePolicyTest, NoMergeTakesMoreThanItsLimit) {
   const std::vector<uint64_t> sizes(100, kLarge);
-  for (const auto& chosen : {ChooseMerge(sizes), ChooseWholeMerge(sizes)}) {
+  for (const auto& chosen : {ChooseMerge(sizes, false), ChooseWholeMerge(sizes)}) {
     EXPECT_LE(chosen.size() * kLarge, kMaxMergeBytes);
   }
 }
 
 TEST(MergePolicyTest, NoMergeHasMoreFilesOpenThanItsLimit) {
   const std::vector<uint64_t> sizes(100, kMiB);
-  EXPECT_EQ(ChooseMerge(sizes).size(), kMaxMergeFiles);
+  EXPECT_EQ(ChooseMerge(sizes, false).size(), kMaxMergeFiles);
   EXPECT_EQ(ChooseWholeMerge(sizes).size(), kMaxMergeFiles);
 }
 
