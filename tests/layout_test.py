@@ -242,6 +242,11 @@ class LayoutTest(unittest.TestCase):
                 for number, line in enumerate(path.read_text().splitlines(), 1):
                     self.assertLessEqual(len(line), COLUMNS, f"{path.relative_to(ROOT)}:{number}")
 
+    def test_memory_is_fetched_in_the_one_way_that_compilers_keep(self):
+        fetching = [str(path.relative_to(ROOT)) for path in sources(".h", ".cc")
+                    if "__builtin_prefetch(" in path.read_text()]
+        self.assertEqual(fetching, ["config/values/prefetch.h"])
+
 
 class FunctionsTest(unittest.TestCase):
     """The measure itself."""

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "config/schema/key_ranges.h"
+#include "config/values/prefetch.h"
 
 namespace tallyd {
 namespace {
@@ -72,7 +73,7 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
             .subspan(next, std::min(kFetchedAhead, touched.entries.size() - next));
     for (size_t i = 0; i < some.size(); ++i) {
       hashes[i] = HashOf(touched.StemOf(some[i]));
-      __builtin_prefetch(&found_[hashes[i] % kFoundSlots]);
+      Prefetch(&found_[hashes[i] % kFoundSlots]);
     }
     for (size_t i = 0; i < some.size(); ++i) {
       slots_[FindInPartition(touched.StemOf(some[i]), hashes[i])].Count(some[i].rows);

@@ -4,12 +4,22 @@
 #include <tuple>
 #include <utility>
 
+#include "config/values/prefetch.h"
 #include "storage/leveldb/codec/entry_codec.h"
 
 namespace tallyd {
 namespace {
 
 Error Malformed() { return Error(ErrorCode::kCorruption, "a stored key is malformed"); }
+
+constexpr size_t kFetchedAtOnce = 32;
+constexpr size_t kFetchedBytes = 4 * kCacheLineBytes;
+
+// What is read of an entry: the end of its key, and its value.
+void Fetch(const EntryRun::Entry& entry) {
+  const char* const begin = entry.bytes + entry.key_size - kEntrySuffixBytes;
+  Prefetch(begin, std::min(kEntrySuffixBytes + entry.value_size, kFetchedBytes));
+}
 
 bool ComesBefore(const HeadRows::Entry& a, const HeadRows::Entry& b) {
   return std::tie(a.time, a.sequence) > std::tie(b.time, b.sequence);
@@ -52,14 +62,23 @@ bool HeadRows::ReadRowKey(std::string_view prefix) {
 
 bool HeadRows::TakeRow(std::string_view prefix) {
   bool sound = true;
-  const auto take = [&](const EntryRun::Entry& entry) {
-    EntryKey key;
-    sound = sound && ParseEntryKey(entry.key(), &key) && key.row_prefix.size() == prefix.size();
-    row_.push_back({key.time, key.sequence, entry.value()});
+  fetched_.clear();
+  const auto read = [&] {
+    for (const EntryRun::Entry* entry : fetched_) {
+      EntryKey key;
+      sound = sound && ParseEntryKey(entry->key(), &key) && key.row_prefix.size() == prefix.size();
+      row_.push_back({key.time, key.sequence, entry->value()});
+    }
+    fetched_.clear();
   };
   do {
-    runs_.TakePrefix(prefix, take);
+    runs_.TakePrefix(prefix, [&](const EntryRun::Entry& entry) {
+      Fetch(entry);
+      fetched_.push_back(&entry);
+      if (fetched_.size() == kFetchedAtOnce) read();
+    });
   } while (runs_.Valid() && runs_.Continues(prefix));
+  read();
   return sound;
 }
 

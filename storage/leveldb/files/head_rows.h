@@ -48,6 +48,7 @@ class HeadRows {
   const std::string end_;  // Of the table.
   RunIterator runs_;
   bool begun_ = false;
+  std::vector<const EntryRun::Entry*> fetched_;  // From memory; they are read next.
   std::vector<Entry> row_;
   std::string_view row_key_;
   std::string unescaped_;  // Where the row key is not in its entries as it is.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/values/prefetch.h"
 #include "storage/leveldb/files/entry_run.h"
 #include "storage/leveldb/files/key_code.h"
 
@@ -72,8 +73,8 @@ class RunIterator {
     void Fetch(size_t ahead) const {
       if (at + ahead >= run->entries().size()) return;
       const char* const bytes = run->entries()[at + ahead].bytes;
-      __builtin_prefetch(bytes);
-      __builtin_prefetch(bytes + 64);
+      Prefetch(bytes);
+      Prefetch(bytes + kCacheLineBytes);
     }
   };
   // An entry by its code: against the one that was given last, or, of a loser, against whoever beat

@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "config/values/prefetch.h"
 #include "storage/batch.h"
 
 namespace tallyd {
@@ -20,7 +21,6 @@ constexpr size_t kJoinedRows = LatestRows::kChunkRows * 3 / 4;
 // is folded, so that up to here each layer is looked at some two times.
 constexpr size_t kMostBehind = 60'000;
 
-constexpr size_t kCacheLine = 64;
 constexpr size_t kFetchedAhead = 16;
 // Of a part of an index.
 constexpr uint32_t kFewPlaces = 8;
@@ -68,8 +68,8 @@ StoredRow* LatestIndex::FetchRow(uint32_t hash) const {
   while (slot->hash < hash && slot->get() != nullptr) ++slot;
   if (slot->hash != hash) return nullptr;
   StoredRow* const row = slot->get();
-  __builtin_prefetch(row);
-  __builtin_prefetch(reinterpret_cast<const char*>(row) + kCacheLine);
+  Prefetch(row);
+  Prefetch(reinterpret_cast<const char*>(row) + kCacheLineBytes);
   return row;
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "config/schema/key_ranges.h"
+#include "config/values/prefetch.h"
 #include "storage/leveldb/codec/latest_codec.h"
 
 namespace tallyd {
@@ -125,7 +126,7 @@ class LatestIndex {
   // The same in two steps that do not wait for memory, each of which makes the next one fast.
   void FetchSlot(uint32_t hash) const {
     const Part& part = PartOf(hash);
-    if (part.rows > 0) __builtin_prefetch(&part.slots[part.PlaceOf(hash)]);
+    if (part.rows > 0) Prefetch(&part.slots[part.PlaceOf(hash)]);
   }
   // Of the first row with that hash; null: there is none.
   StoredRow* FetchRow(uint32_t hash) const;
