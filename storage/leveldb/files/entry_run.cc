@@ -1,6 +1,7 @@
 #include "storage/leveldb/files/entry_run.h"
 
 #include <algorithm>
+#include <boost/sort/pdqsort/pdqsort.hpp>
 #include <utility>
 
 #include "storage/bytes/coding.h"
@@ -123,7 +124,8 @@ void EntrySorter::Sort(std::span<Place> places, size_t depth) {
     const size_t next = depth + sizeof(Place::head);
     depth = differ ? next : std::max(next, CommonOf(places, depth));
   }
-  std::ranges::sort(places, {}, &Place::head);
+  boost::sort::pdqsort_branchless(places.begin(), places.end(),
+                                  [](const Place& a, const Place& b) { return a.head < b.head; });
   for (auto begin = places.begin(); begin != places.end();) {
     const auto differs = [&](const Place& place) { return place.head != begin->head; };
     const auto end = std::find_if(begin + 1, places.end(), differs);
