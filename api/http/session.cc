@@ -219,6 +219,8 @@ asio::awaitable<void> Session::HandleIngest() {
     ingest_->claim = claim_.get();
   }
   PreparedBatch prepared = PrepareIngest(*ingest_, body, context_, workspace_->ingest);
+  // The next request finds it in the cache: nothing of it is needed while the batch is written.
+  shard_.GiveBack(std::move(workspace_));
   if (prepared.response) {
     response_ = std::move(*prepared.response);
     co_return;

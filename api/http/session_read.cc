@@ -157,7 +157,6 @@ asio::awaitable<Session::Step> Session::ReadBody() {
     co_return Step::kGoOn;
   }
   workspace_ = shard_.TakeWorkspace();
-  workspace_->body.clear();
   if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
   const Step step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
   workspace_->body.reserve(workspace_->body.size() + kBodyPadding);
@@ -175,8 +174,10 @@ asio::awaitable<void> Session::SendContinue() {
 
 asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
   std::string& body = workspace_->body;
+  // What is there of another body is overwritten, not cleared.
+  if (body.size() > length) body.resize(length);
   const size_t buffered = std::min<size_t>(buffer_.size(), length);
-  body.append(BufferedText(buffer_).substr(0, buffered));
+  body.replace(0, buffered, BufferedText(buffer_).substr(0, buffered));
   buffer_.consume(buffered);
   size_t received = buffered;
   while (received < length) {
@@ -196,6 +197,7 @@ asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
 }
 
 asio::awaitable<Session::Step> Session::ReadChunkedBody() {
+  workspace_->body.clear();
   uint64_t wire = buffer_.size();
   size_t extension_bytes = 0;
   auto on_header = [&extension_bytes](uint64_t, beast::string_view extensions,
