@@ -318,8 +318,7 @@ void BlockBuilder::Impl::Encode() {
   end_section();
   keys.Encode(&sections);
   end_section();
-  const int64_t unit = TimeUnitOf(times);
-  for (int64_t& time : times) time /= unit;
+  const int64_t unit = DivideByUnit(times);
   PutVarint(&sections, static_cast<uint64_t>(unit));
   AppendInts(times, &sections);
   for (int64_t& time : times) time *= unit;

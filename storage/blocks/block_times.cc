@@ -1,7 +1,6 @@
 #include "storage/blocks/block_times.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "config/values/aggregate.h"
 #include "config/values/integers.h"
@@ -13,6 +12,14 @@ namespace {
 // In microseconds. DO NOT CHANGE THESE VALUES: they are stored.
 constexpr int64_t kTimeUnits[] = {1, 1000, 1'000'000};
 
+// By a constant, which takes no division. False, and nothing was done: it does not divide all.
+template <int64_t kUnit>
+bool DivideExactly(std::span<TimeUs> times) {
+  if (!std::ranges::all_of(times, [](TimeUs time) { return time % kUnit == 0; })) return false;
+  for (TimeUs& time : times) time /= kUnit;
+  return true;
+}
+
 bool RunsAscend(std::span<const KeyRun> runs, std::span<const TimeUs> times) {
   return std::ranges::all_of(runs, [&](const KeyRun& run) {
     return Ascend(times.subspan(run.begin, run.end - run.begin));
@@ -21,11 +28,10 @@ bool RunsAscend(std::span<const KeyRun> runs, std::span<const TimeUs> times) {
 
 }  // namespace
 
-int64_t TimeUnitOf(std::span<const TimeUs> times) {
-  const auto divides_all = [&](int64_t unit) {
-    return std::ranges::all_of(times, [unit](int64_t time) { return time % unit == 0; });
-  };
-  return *std::ranges::find_if(std::views::reverse(kTimeUnits), divides_all);
+int64_t DivideByUnit(std::span<TimeUs> times) {
+  if (DivideExactly<kTimeUnits[2]>(times)) return kTimeUnits[2];
+  if (DivideExactly<kTimeUnits[1]>(times)) return kTimeUnits[1];
+  return kTimeUnits[0];
 }
 
 bool BlockTimes::Read(std::string_view section, std::span<const KeyRun> runs, uint32_t entries) {

@@ -16,8 +16,8 @@
 
 namespace tallyd {
 
-// The largest unit in which the times of a block may be stored: it divides all of them.
-int64_t TimeUnitOf(std::span<const TimeUs> times);
+// The largest unit in which the times of a block may be stored, by which all of them are divided.
+int64_t DivideByUnit(std::span<TimeUs> times);
 
 // Keeps its memory; not thread-safe, not even for those who only read.
 class BlockTimes {

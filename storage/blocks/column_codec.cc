@@ -220,8 +220,15 @@ void ColumnBuffer::EncodeTexts(ColumnData::Kind kind, std::string* out) const {
   std::vector<int64_t> lengths;
   std::vector<int64_t> words;
   std::string dictionary;
+  std::string_view last;
   for (size_t i = 0; i < numbers_.size() && places.size() <= numbers_.size() / 2; ++i) {
     const std::string_view text = TextAt(i);
+    // Entries of one row, or of rows side by side, mostly have the same.
+    if (i > 0 && text == last) {
+      words.push_back(words.back());
+      continue;
+    }
+    last = text;
     const auto [place, is_new] = places.try_emplace(text, static_cast<int64_t>(places.size()));
     words.push_back(place->second);
     if (!is_new) continue;
