@@ -18,6 +18,9 @@ constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 constexpr auto kLook = std::chrono::seconds(1);
 constexpr auto kLeastLook = std::chrono::milliseconds(5);
 
+// A closed head is to be sealed before the next one has so much of its size, that is one in so many.
+constexpr uint64_t kHurryShare = 4;
+
 // Of latest rows or memos, in one commit.
 constexpr size_t kStoredBytes = 256u << 10;
 
@@ -92,7 +95,7 @@ class ChangedRows {
 
 bool HeadsPileUp(const View& view, uint64_t head_bytes) {
   const size_t closed = view.heads.size() - 1;
-  return closed > 1 || (closed == 1 && view.heads.back()->bytes() >= head_bytes);
+  return closed > 1 || (closed == 1 && view.heads.back()->bytes() >= head_bytes / kHurryShare);
 }
 
 Result<Progress> HeadJob::Work(const ViewPtr& view) {

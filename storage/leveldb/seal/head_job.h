@@ -15,8 +15,8 @@ namespace tallyd {
 // Closed heads that may wait. Beyond, the newest grows on, and LevelDB compacts it.
 inline constexpr size_t kMaxClosedHeads = 3;
 
-// Whether sealing is behind: two closed heads wait, or one does and the newest is full already,
-// which is not closed while another one is sealed.
+// Whether sealing is behind: two closed heads wait, or one does while the newest, which is not
+// closed before that one is sealed, has a good part of its size already.
 bool HeadsPileUp(const View& view, uint64_t head_bytes);
 
 class HeadJob final : public SealJob {

@@ -61,17 +61,17 @@ using HeadRoundTest = SealRoundFixture;
 
 // Where the share of a core still counted, the newest head would grow for as long as another is
 // sealed.
-TEST_F(HeadRoundTest, HeadsPileUpOnceTheNewestIsFullBehindAClosedOne) {
-  constexpr uint64_t kHeadBytes = 1024;
-  const auto fill = [&] {
-    while (view()->heads.back()->bytes() < kHeadBytes) ASSERT_TRUE(PutRow("r"));
+TEST_F(HeadRoundTest, HeadsPileUpOnceTheNewestHasAQuarterOfItsSizeBehindAClosedOne) {
+  constexpr uint64_t kHeadBytes = 4096;
+  const auto fill = [&](uint64_t bytes) {
+    while (view()->heads.back()->bytes() < bytes) ASSERT_TRUE(PutRow("r"));
   };
-  fill();
+  fill(kHeadBytes);
   EXPECT_FALSE(HeadsPileUp(*view(), kHeadBytes)) << "it is yet to be closed";
   BeginHead();
   ASSERT_TRUE(PutRow("r"));
-  EXPECT_FALSE(HeadsPileUp(*view(), kHeadBytes)) << "the next one is not full";
-  fill();
+  EXPECT_FALSE(HeadsPileUp(*view(), kHeadBytes)) << "the next one has hardly anything";
+  fill(kHeadBytes / 4);
   EXPECT_TRUE(HeadsPileUp(*view(), kHeadBytes));
   BeginHead();
   EXPECT_TRUE(HeadsPileUp(*view(), kHeadBytes)) << "two are closed";
