@@ -35,7 +35,7 @@ class IoShard {
  public:
   // Idle workspaces are kept as far as they take so much in all, and each at most the other: one
   // that is made anew learns anew how senders spell their events. A connection holds one from its
-  // body to its answer, or until its batch is on its way to the store.
+  // body to its answer, or until its events are mapped.
   static constexpr size_t kIdleBytes = 48u << 20;
   static constexpr size_t kKeptBytes = 12u << 20;
 

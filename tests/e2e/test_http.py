@@ -391,6 +391,20 @@ class ConnectionTest(E2eTest):
                 self.assertEqual(1, connection.answer().expect(200).json["events"])
                 self.assertEqual(stored, len(connection.answer().expect(200).json["rows"]))
 
+    def test_a_body_takes_nothing_of_a_longer_one_before_it_nor_of_the_request_behind_it(self):
+        tallyd = self.start(TABLES, server="threads = 1")
+        long = b'[%s]' % b",".join(b'{"ts":%d,"k":"a","v":1}' % at for at in range(1, 500))
+        short = post(b'[{"ts":1000,"k":"b","v":2},{"ts":1001,"k":"b","v":3}]')
+        with tallyd.raw(post(long)) as connection:
+            self.assertEqual(499, connection.answer().expect(200).json["events"])
+            for cut in range(len(short) - 40, len(short), 7):
+                connection.send(short[:cut])
+                time.sleep(0.01)
+                connection.send(short[cut:] + post(EVENT) + get())
+                self.assertEqual(2, connection.answer().expect(200).json["events"])
+                self.assertEqual(1, connection.answer().expect(200).json["events"])
+                connection.answer().expect(200)
+
     def test_more_requests_than_the_pipeline_holds_are_all_answered(self):
         tallyd = self.start(TABLES)
         with tallyd.raw(get() * 200) as connection:

@@ -15,7 +15,7 @@ Error Malformed() { return Error(ErrorCode::kCorruption, "a stored key is malfor
 constexpr size_t kFetchedAtOnce = 32;
 constexpr size_t kFetchedBytes = 4 * kCacheLineBytes;
 
-// What is read of an entry: the end of its key, and its value.
+// What is read first of an entry: the end of its key, and its value. REQUIRES: the key of an entry.
 void Fetch(const EntryRun::Entry& entry) {
   const char* const begin = entry.bytes + entry.key_size - kEntrySuffixBytes;
   Prefetch(begin, std::min(kEntrySuffixBytes + entry.value_size, kFetchedBytes));

@@ -40,24 +40,16 @@ Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
   return Progress::kSome;
 }
 
-namespace {
-
-// A head that was begun less long ago is one of those that fill fast.
-constexpr auto kFastHead = std::chrono::seconds(5);
-
-}  // namespace
-
 Result<Progress> MergeJob::Work(const ViewPtr& view) {
   const bool settles = context_.settle.active;
   const Time now = std::chrono::steady_clock::now();
   if (idle_.lock() == view && !settles && now < next_) return Progress::kNone;
-  const Head& newest = *view->heads.back();
-  const Time patient_until = newest.bytes() == 0 ? now : newest.since() + kFastHead;
-  const bool patient = now < patient_until;
+  const bool patient = now < context_.burst_until;
   const View::Files chosen = Choose(*view, patient);
   if (chosen.empty()) {
-    next_ = patient ? patient_until : kNever;
-    if (!settles) idle_ = view;
+    if (settles) return Progress::kNone;
+    idle_ = view;
+    next_ = patient ? context_.burst_until : kNever;
     return Progress::kNone;
   }
   uint64_t bytes = 0;
@@ -73,7 +65,13 @@ View::Files MergeJob::Choose(const View& view, bool patient) const {
   const SettleGoal& settle = context_.settle;
   View::Files least;
   uint64_t least_bytes = std::numeric_limits<uint64_t>::max();
+  // What a merge drops of a table with max_bytes need not be cut off.
+  std::set<TableId> capped;
+  for (const TablePtr& table : context_.state().catalogue.Tables()) {
+    if (table->max_bytes > 0) capped.insert(table->id);
+  }
   for (const auto& [table, files] : view.files) {
+    const bool waits = patient && !capped.contains(table);
     std::map<std::pair<int64_t, TimeUs>, View::Files> windows;
     for (const BlockFilePtr& file : *files) {
       if (file->is_damaged()) continue;
@@ -83,7 +81,7 @@ View::Files MergeJob::Choose(const View& view, bool patient) const {
     for (const auto& [window, of_window] : windows) {
       std::vector<uint64_t> sizes;
       for (const BlockFilePtr& file : of_window) sizes.push_back(file->info().bytes);
-      const auto places = settle.active ? ChooseWholeMerge(sizes) : ChooseMerge(sizes, patient);
+      const auto places = settle.active ? ChooseWholeMerge(sizes) : ChooseMerge(sizes, waits);
       if (places.size() < 2) continue;
       uint64_t bytes = 0;
       for (const size_t place : places) bytes += sizes[place];

@@ -26,9 +26,9 @@ namespace tallyd {
 Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
                               std::function<Status()> yield);
 
-// MergeJob: merges the block files of a window as ChooseMerge says, patiently while heads fill
-// fast: a burst needs the processor, and brings what one merge takes soon enough. Looks at the
-// files only when there are others than before, or when a burst is over.
+// MergeJob: merges the block files of a window as ChooseMerge says, in a burst with patience, but
+// for tables with max_bytes. Looks at the files only when there are others than before, or when a
+// burst is over.
 class MergeJob final : public SealJob {
  public:
   // `context` outlives the job. `yield` is called between steps; its error ends the merge.

@@ -18,8 +18,10 @@ constexpr auto kDeleteDelay = std::chrono::milliseconds(500);
 constexpr auto kLook = std::chrono::seconds(1);
 constexpr auto kLeastLook = std::chrono::milliseconds(5);
 
-// A closed head is to be sealed before the next one has so much of its size, that is one in so many.
+// A closed head is to be sealed before the next one has the so many-th part of its size.
 constexpr uint64_t kHurryShare = 4;
+// As long as one becomes full so soon after the other, they come in a burst.
+constexpr auto kFastHead = std::chrono::seconds(5);
 
 // Of latest rows or memos, in one commit.
 constexpr size_t kStoredBytes = 256u << 10;
@@ -141,6 +143,7 @@ Result<Progress> HeadJob::BeginHead(const View& view) {
   const bool old = view.heads.size() == 1 && now >= old_from;
   next_ = std::min(std::max(old_from, now), next_);
   if (!settle && !full && !old) return Progress::kNone;
+  if (full) context_.burst_until = now + kFastHead;
   const Result<bool> begun = context_.database().BeginHead();
   if (!begun) return begun.error();
   return *begun ? Progress::kSome : Progress::kNone;

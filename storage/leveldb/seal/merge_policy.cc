@@ -35,27 +35,19 @@ std::vector<size_t> Take(std::span<const uint64_t> sizes, std::span<const size_t
   return taken;
 }
 
-// Files of about one size, or some of very many.
-std::vector<size_t> ChooseDue(std::span<const uint64_t> sizes, std::span<const size_t> places) {
-  for (size_t begin = 0; begin + kMergeFan <= places.size(); ++begin) {
-    const uint64_t least = std::max(sizes[places[begin]], kSmallBytes / kAlike);
-    std::vector<size_t> alike = Take(sizes, places.subspan(begin), least * kAlike);
-    if (alike.size() >= kMergeFan) return alike;
-  }
-  if (places.size() < kManyFiles) return {};
-  return Take(sizes, places.first(kMergeFan), kTopFileBytes);
-}
-
 }  // namespace
 
 std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes, bool patient) {
   const std::vector<size_t> places = Mergeable(sizes);
-  std::vector<size_t> due = ChooseDue(sizes, places);
-  if (!patient || places.size() >= kMaxMergeFiles) return due;
-  uint64_t bytes = 0;
-  for (const size_t place : due) bytes += sizes[place];
-  if (bytes < kTopFileBytes) due.clear();
-  return due;
+  const std::span<const size_t> all(places);
+  for (size_t begin = 0; begin + kMergeFan <= places.size(); ++begin) {
+    const uint64_t least = std::max(sizes[places[begin]], kSmallBytes / kAlike);
+    std::vector<size_t> alike = Take(sizes, all.subspan(begin), least * kAlike);
+    const bool waits = patient && least < kSoonManyBytes;
+    if (alike.size() >= (waits ? kMaxMergeFiles : kMergeFan)) return alike;
+  }
+  if (places.size() < (patient ? kManyFiles + kMaxMergeFiles : kManyFiles)) return {};
+  return Take(sizes, all.first(kMergeFan), kTopFileBytes);
 }
 
 std::vector<size_t> ChooseWholeMerge(std::span<const uint64_t> sizes) {

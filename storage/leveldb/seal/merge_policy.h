@@ -18,12 +18,13 @@ inline constexpr size_t kMergeFan = 8;
 inline constexpr size_t kMaxMergeFiles = 4 * kMergeFan;
 // Nor more bytes than this.
 inline constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
+// In a burst there are soon many of such files, and few merges are the same work done seldom.
+inline constexpr uint64_t kSoonManyBytes = uint64_t{8} << 20;
 // A file that is at least so large is not merged again: a merge would not hold enough of its size.
 inline constexpr uint64_t kTopFileBytes = kMaxMergeBytes / kMergeFan;
 
 // Sizes of files -> places in `sizes` of those to merge now; fewer than two: none. A pure function.
-// `patient`: what would not become one of the top size waits until there are kMaxMergeFiles to
-// merge, so that it is written again once and not twice.
+// `patient`: files below kSoonManyBytes wait until there are kMaxMergeFiles of them.
 std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes, bool patient);
 // The same for those who want as few files as can be: all that may be merged, in pieces that can be
 // handled.

@@ -85,6 +85,8 @@ class SealContext {
   void Pace() const { parts_.pacer->Pace(); }
 
   SettleGoal settle;
+  // Heads fill fast: what is not urgent may wait until then. The processor is needed.
+  SealJob::Time burst_until = SealJob::Time::min();
 
   // What is decided from here on is decided by this view, or by later ones of the same opening:
   // once the files were opened anew, nothing of it is committed. Of the commits that failed before,
