@@ -1,6 +1,7 @@
 // Readers, writers, deletes and reopens at once. What they must never see is checked here; that
 // they do not race is checked by running this under ThreadSanitizer.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <future>
@@ -130,6 +131,27 @@ TEST_F(ConcurrencyTest, ASettlingEndsWhereFilesCannotBeOpened) {
   env_.Heal();
   while (!WriteGeneration(2)) std::this_thread::yield();
   EXPECT_TRUE(harness_.store().Settle());
+}
+
+// Bounded in processor time, not in time: other processes do not count.
+TEST_F(ConcurrencyTest, WhileFilesCannotBeOpenedNobodySpins) {
+  ASSERT_TRUE(WriteGeneration(0));
+  env_.FailAt(env_.calls() + 1, Fault::kIo, true);
+  EXPECT_FALSE(WriteGeneration(1));
+  while (harness_.store().Scan(harness_.Find("H"), ScanSpec{})->Next()) std::this_thread::yield();
+  const auto spent = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_utime.tv_sec * 1'000'000 + usage.ru_utime.tv_usec +
+           usage.ru_stime.tv_sec * 1'000'000 + usage.ru_stime.tv_usec;
+  };
+  // What was to be looked at next, within a second, lies in the past then.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  const auto before = spent();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_LT(spent() - before, 300'000) << "microseconds";
+  env_.Heal();
+  while (!WriteGeneration(2)) std::this_thread::yield();
 }
 
 // A disk that no longer answers holds up the commit that waits for it, and nobody else.
