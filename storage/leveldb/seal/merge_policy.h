@@ -18,13 +18,15 @@ inline constexpr size_t kMergeFan = 8;
 inline constexpr size_t kMaxMergeFiles = 4 * kMergeFan;
 // Nor more bytes than this.
 inline constexpr uint64_t kMaxMergeBytes = uint64_t{2} << 30;
-// In a burst there are soon many of such files, and few merges are the same work done seldom.
+// Of such files there are soon more while heads fill fast: one merge of many is less work than
+// several of few, whose results are merged once more.
 inline constexpr uint64_t kSoonManyBytes = uint64_t{8} << 20;
 // A file that is at least so large is not merged again: a merge would not hold enough of its size.
 inline constexpr uint64_t kTopFileBytes = kMaxMergeBytes / kMergeFan;
 
 // Sizes of files -> places in `sizes` of those to merge now; fewer than two: none. A pure function.
-// `patient`: files below kSoonManyBytes wait until there are kMaxMergeFiles of them.
+// `patient`: files below kSoonManyBytes wait until there are kMaxMergeFiles of them, and as many
+// more that are never alike are borne.
 std::vector<size_t> ChooseMerge(std::span<const uint64_t> sizes, bool patient);
 // The same for those who want as few files as can be: all that may be merged, in pieces that can be
 // handled.

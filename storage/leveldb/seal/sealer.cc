@@ -243,8 +243,7 @@ void Sealer::Wait(const Round& round) {
   const Time now = std::chrono::steady_clock::now();
   Time until = now + (round.reopening ? Time::duration(kReopenPause) : Time::duration(kLook));
   for (const Entry& entry : jobs_) {
-    // While files cannot be opened nobody asks the jobs, and what they wait for passes.
-    if (round.reopening) break;
+    if (round.reopening) break;  // Nobody asks the jobs then, and what they wait for passes.
     until = std::min(until, std::max(entry.job->next(), entry.not_before));
     if (entry.not_before > now) until = std::min(until, entry.not_before);
   }

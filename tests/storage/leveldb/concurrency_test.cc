@@ -1,13 +1,13 @@
 // Readers, writers, deletes and reopens at once. What they must never see is checked here; that
 // they do not race is checked by running this under ThreadSanitizer.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <future>
 #include <thread>
 
 #include "tests/storage/fault_env.h"
+#include "tests/storage/processor_time.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -139,17 +139,11 @@ TEST_F(ConcurrencyTest, WhileFilesCannotBeOpenedNobodySpins) {
   env_.FailAt(env_.calls() + 1, Fault::kIo, true);
   EXPECT_FALSE(WriteGeneration(1));
   while (harness_.store().Scan(harness_.Find("H"), ScanSpec{})->Next()) std::this_thread::yield();
-  const auto spent = [] {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_utime.tv_sec * 1'000'000 + usage.ru_utime.tv_usec +
-           usage.ru_stime.tv_sec * 1'000'000 + usage.ru_stime.tv_usec;
-  };
   // What was to be looked at next, within a second, lies in the past then.
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
-  const auto before = spent();
+  const auto before = SpentMicroseconds();
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  EXPECT_LT(spent() - before, 300'000) << "microseconds";
+  EXPECT_LT(SpentMicroseconds() - before, 300'000) << "microseconds";
   env_.Heal();
   while (!WriteGeneration(2)) std::this_thread::yield();
 }

@@ -116,6 +116,37 @@ TEST_F(MergeRoundTest, InABurstAMergeOfSmallFilesWaits) {
   EXPECT_EQ(FilesOf(*view()), 1u);
 }
 
+class CappedMergeTest : public SealRoundFixture {
+ protected:
+  void SetUp() override {
+    Table capped = MakeTable("H");
+    capped.max_bytes = 1000 * kMiB;
+    Open();
+    ASSERT_TRUE(Adopt(MakeSchema({capped})));
+    Close();
+    ASSERT_TRUE(OpenEngine());
+    ASSERT_TRUE(engine_->state().catalogue.AdoptUnchanged(MakeSchema({capped})));
+    StartRounds();
+  }
+};
+
+TEST_F(CappedMergeTest, WaitsInNoBurst) {
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(PutRow("r" + std::to_string(i)));
+    ASSERT_NO_FATAL_FAILURE(BeginHead());
+    ASSERT_NO_FATAL_FAILURE(SealAll());
+  }
+  context_->settle = {};
+  context_->burst_until = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  MergeJob merge(context_.get(), [] { return Status(); });
+  const ViewPtr now = view();
+  context_->BeginRound(*now);
+  const Result<Progress> merged = merge.Work(now);
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(*merged, Progress::kSome);
+  EXPECT_EQ(FilesOf(*view()), 1u);
+}
+
 using ExpiryJobTest = SealerFixture;
 
 TEST_F(ExpiryJobTest, AFileGoesWhenItsNewestCellHasExpiredAndNotBefore) {

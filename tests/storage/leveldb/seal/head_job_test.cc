@@ -79,6 +79,33 @@ TEST_F(HeadRoundTest, HeadsPileUpOnceTheNewestHasAQuarterOfItsSizeBehindAClosedO
   EXPECT_FALSE(HeadsPileUp(*view(), kHeadBytes));
 }
 
+class FullHeadTest : public SealRoundFixture {
+ protected:
+  void SetUp() override {
+    config().write_buffer = 4096;
+    SealRoundFixture::SetUp();
+  }
+  void Work() {
+    const ViewPtr now = view();
+    context_->BeginRound(*now);
+    ASSERT_TRUE(job_->Work(now));
+  }
+};
+
+TEST_F(FullHeadTest, AHeadThatBecameFullBeginsABurstAndNoOtherDoes) {
+  ASSERT_TRUE(PutRow("r"));
+  ASSERT_NO_FATAL_FAILURE(Work());
+  EXPECT_EQ(view()->heads.size(), 2u) << "it settles";
+  EXPECT_EQ(context_->burst_until, SealJob::Time::min());
+  ASSERT_NO_FATAL_FAILURE(SealAll());
+  while (view()->heads.back()->bytes() < engine_->head_bytes()) ASSERT_TRUE(PutRow("r"));
+  context_->settle = {};
+  const auto before = std::chrono::steady_clock::now();
+  ASSERT_NO_FATAL_FAILURE(Work());
+  EXPECT_EQ(view()->heads.size(), 2u);
+  EXPECT_GT(context_->burst_until, before);
+}
+
 // Else a merge that has to let heads go first, one after the other, would hold all of them.
 TEST_F(HeadRoundTest, HeadsThatWereSealedMeanwhileAreGone) {
   for (int head = 0; head < 3; ++head) {

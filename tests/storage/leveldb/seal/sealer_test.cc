@@ -2,9 +2,9 @@
 #include "storage/leveldb/seal/sealer.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "tests/storage/leveldb/seal/sealer_fixture.h"
+#include "tests/storage/processor_time.h"
 
 namespace tallyd {
 namespace {
@@ -50,15 +50,9 @@ TEST_F(SealerTest, IdleItCostsNothingWhateverTheNumberOfFiles) {
     ASSERT_TRUE(store().Settle());
   }
   ASSERT_GT(BlockFiles().size(), 500u);
-  const auto spent = [] {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_utime.tv_sec * 1'000'000 + usage.ru_utime.tv_usec +
-           usage.ru_stime.tv_sec * 1'000'000 + usage.ru_stime.tv_usec;
-  };
-  const auto before = spent();
+  const auto before = SpentMicroseconds();
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  EXPECT_LT(spent() - before, 20'000) << "microseconds";
+  EXPECT_LT(SpentMicroseconds() - before, 20'000) << "microseconds";
 }
 
 }  // namespace
