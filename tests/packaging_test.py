@@ -6,6 +6,7 @@
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import socket
@@ -71,6 +72,17 @@ class FilesTest(unittest.TestCase):
         result = run(BINARY, "--version")
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout, r"\b\d+\.\d+\.\d+\b")
+
+
+class LinkTest(unittest.TestCase):
+    # LevelDB's own tables in the binary mean that what should stand in their place does not.
+    @unittest.skipUnless(shutil.which("nm") and platform.machine() == "x86_64", "needs binutils on x86-64")
+    def test_leveldb_takes_its_checksums_from_the_processor(self):
+        symbols = run("nm", "-C", BINARY).stdout
+        if "leveldb::log::Writer::AddRecord" not in symbols:
+            self.skipTest("LevelDB is a shared library here, or names are stripped")
+        self.assertIn("leveldb::crc32c::Extend", symbols)
+        self.assertNotIn("leveldb::crc32c::(anonymous namespace)::kByteExtensionTable", symbols)
 
 
 def free_port():

@@ -4,11 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/crc.hpp>
 #include <cstring>
 #include <map>
 
 #include "storage/bytes/coding.h"
+#include "storage/leveldb/env/crc32c.h"
 #include "storage/leveldb/env/marked_env.h"
 #include "storage/leveldb/env/status.h"
 
@@ -35,32 +35,6 @@ uint64_t LittleEndian(std::string_view bytes) {
 }
 
 uint8_t ByteAt(std::string_view log, size_t at) { return static_cast<uint8_t>(log[at]); }
-
-#ifdef __x86_64__
-__attribute__((target("sse4.2"))) uint32_t Crc32cByInstruction(std::string_view bytes) {
-  uint64_t crc = 0xffffffff;
-  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
-    uint64_t eight = 0;
-    std::memcpy(&eight, bytes.data(), sizeof(eight));
-    crc = __builtin_ia32_crc32di(crc, eight);
-  }
-  auto rest = static_cast<uint32_t>(crc);
-  for (const char byte : bytes) {
-    rest = __builtin_ia32_crc32qi(rest, static_cast<unsigned char>(byte));
-  }
-  return ~rest;
-}
-#endif
-
-uint32_t Crc32c(std::string_view bytes) {
-#ifdef __x86_64__
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
-  if (has_instruction) return Crc32cByInstruction(bytes);
-#endif
-  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  return crc.checksum();
-}
 
 size_t LeftInBlock(size_t at) { return kBlockBytes - at % kBlockBytes; }
 size_t LengthAt(std::string_view log, size_t at) { return LittleEndian(log.substr(at + 4, 2)); }
@@ -288,7 +262,8 @@ class Checker {
 
 bool IsChecksumOf(std::string_view bytes, const char* checksum) {
   const uint32_t rotated = static_cast<uint32_t>(LittleEndian({checksum, 4})) - kMaskDelta;
-  return (rotated >> 17 | rotated << 15) == Crc32c(bytes);
+  return (rotated >> 17 | rotated << 15) ==
+         leveldb::crc32c::Extend(0, bytes.data(), bytes.size());
 }
 
 LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record,
