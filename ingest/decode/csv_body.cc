@@ -166,8 +166,8 @@ class CsvBody final : public BodyDecoder {
   Refusal refusal_;
 
   std::vector<uint32_t> last_present_;
-  const Shape* last_shape_ = nullptr;  // Of last_present_.
-  const Superset* superset_ = nullptr;  // For lines that fill ever other columns; or null.
+  const Shape* last_shape_ = nullptr;    // Of last_present_.
+  const Superset* superset_ = nullptr;   // For lines that fill ever other columns; or null.
   std::vector<uint16_t> column_places_;  // In the superset.
   std::vector<uint16_t> places_;         // Of last_present_, where last_shape_ is the superset's.
   std::map<std::vector<uint32_t>, const Shape*> known_;
@@ -271,7 +271,7 @@ void CsvBody::AddScalar(size_t column, std::string_view text) {
     return;
   }
   Value* const value = batch_->NewValue();
-  if (ReadShortNumber(text.data(), text.size(), value)) [[likely]]
+  if (ReadShortNumber(text.data(), value) == text.data() + text.size()) [[likely]]
     return;
   switch (ReadNumber(text, value)) {
     case NumberFault::kNone:

@@ -218,7 +218,7 @@ bool EventReader::ReadScalar(std::string_view raw_name) {
   while (IsJsonSpace(text_[end - 1])) --end;
   behind_ = end;
   Value* const value = batch_->NewValue();
-  if (ReadShortNumber(text_.data() + *next_, end - *next_, value)) [[likely]] {
+  if (ReadShortNumber(text_.data() + *next_, value) == text_.data() + end) [[likely]] {
     ++next_;
     return true;
   }

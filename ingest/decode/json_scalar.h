@@ -2,6 +2,7 @@
 #ifndef TALLYD_INGEST_DECODE_JSON_SCALAR_H_
 #define TALLYD_INGEST_DECODE_JSON_SCALAR_H_
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -19,10 +20,11 @@ inline bool IsJsonDelimiter(char c) {
   return c == ',' || c == '}' || c == ']' || c == ':' || IsJsonSpace(c);
 }
 
-// The common numbers, straight from the digits of a whole token: integers of up to 16 digits,
-// decimals of up to 8 characters. Without a loop, whose length no branch predictor would know.
-// Reads 17 bytes from `token`, whatever its size. False: let ReadNumber decide.
-bool ReadShortNumber(const char* token, size_t size, Value* value);
+// The common numbers, straight from their digits: integers of up to 16 digits, decimals of up to 8
+// characters. Without a loop, whose length no branch predictor would know. The place behind it,
+// null if it is none of these, which ReadNumber may read; what follows is for the caller to look
+// at. Reads 18 bytes from `at`.
+const char* ReadShortNumber(const char* at, Value* value);
 
 // Reads a number as ReadShortNumber does, a string of ASCII without escapes, or a boolean. The
 // place behind it, null where it is none of these; what follows is for the caller to look at, which
@@ -59,10 +61,14 @@ inline uint64_t ToNumber(uint64_t digits) {
          32;
 }
 
-// Whether each byte is at most 9.
-inline bool AreDigits(uint64_t digits) {
-  return ((digits + kEach * (0x80 - 10)) & kEach * 0x80) == 0 && (digits & kEach * 0x80) == 0;
+// The highest bit of each byte that is more than 9.
+inline uint64_t OtherThanDigits(uint64_t digits) {
+  constexpr uint64_t kHigh = kEach * 0x80;
+  return (((digits & ~kHigh) + kEach * (0x80 - 10)) | digits) & kHigh;
 }
+
+inline constexpr std::array<uint64_t, 9> kPowersOfTen = {
+    1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
 
 inline uint64_t Load(const char* bytes) {
   uint64_t word;
@@ -73,65 +79,50 @@ inline uint64_t Load(const char* bytes) {
 
 }  // namespace json_internal
 
-inline bool ReadShortNumber(const char* token, size_t size, Value* value) {
+inline const char* ReadShortNumber(const char* at, Value* value) {
   using namespace json_internal;
-  const bool negative = *token == '-';
-  token += negative;
-  size -= negative;
-  // Subtracts '0' from each character; those that are none become more than 9.
-  uint64_t first = Load(token) ^ kEach * '0';
-  if (size - 1 >= 8) {
-    if (size - 1 >= 16) return false;
-    uint64_t second = Load(token + 8) ^ kEach * '0';
-    second <<= 8 * (16 - size);
-    const unsigned shift = 8 * static_cast<unsigned>(16 - size);
-    // The last eight characters of the token, and what stands before them.
-    const uint64_t low = shift == 0 ? second : second | first >> (64 - shift);
-    const uint64_t high = first << shift;
-    if (!AreDigits(low) || !AreDigits(high) || (first & 0xFF) == 0) return false;
-    const auto number = static_cast<int64_t>(ToNumber(high) * 100'000'000 + ToNumber(low));
+  constexpr unsigned kByte = 8;
+  constexpr unsigned kWord = 64;
+  const bool negative = *at == '-';
+  at += negative;
+  // '0' is taken from each character; those that are no digits become more than 9. What is counted
+  // below is bits of such words, the first character in the lowest ones.
+  const uint64_t first = Load(at) ^ kEach * '0';
+  const auto bits_before = [](uint64_t other) {
+    return static_cast<unsigned>(std::countr_zero(other)) & ~(kByte - 1);
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const uint64_t others = OtherThanDigits(first);
+  const bool leads_with_zero = *at == '0';
+  if (others == 0) {
+    const uint64_t second = Load(at + 8) ^ kEach * '0';
+    const unsigned end = bits_before(OtherThanDigits(second));
+    if (leads_with_zero || (end == kWord && is_digit(at[16]))) return nullptr;
+    const uint64_t tail = end == 0 ? 0 : ToNumber(second << (kWord - end));
+    const auto number = static_cast<int64_t>(ToNumber(first) * kPowersOfTen[end / kByte] + tail);
     *value = Value::Int(negative ? -number : number);
-    return true;
+    return at + 8 + end / kByte;
   }
-  first <<= 8 * (8 - size);  // As if there were zeros in front.
-  if (AreDigits(first)) {
-    if (*token == '0' && size > 1) return false;
-    const auto number = static_cast<int64_t>(ToNumber(first));
+  const unsigned point = bits_before(others);
+  if (point == 0 || (leads_with_zero && point > kByte)) return nullptr;
+  if (at[point / kByte] != '.') {
+    const auto number = static_cast<int64_t>(ToNumber(first << (kWord - point)));
     *value = Value::Int(negative ? -number : number);
-    return true;
+    return at + point / kByte;
   }
-  const uint64_t no_points = first ^ kEach * ('.' ^ '0');
-  const uint64_t points = (no_points - kEach) & ~no_points & kEach * 0x80;
-  if (points == 0) return false;
-  const auto point = static_cast<unsigned>(std::countr_zero(points)) / 8;  // Which byte.
-  const unsigned scale = 7 - point;
-  const size_t integral = size - 1 - scale;
-  if (scale == 0 || integral == 0 || (*token == '0' && integral > 1)) return false;
-  // What stands before the point moves up one place.
-  const uint64_t before = first & ((uint64_t{1} << 8 * point) - 1);
-  const uint64_t behind = first >> 8 * point >> 8 << 8 * point << 8;
-  const uint64_t digits = before << 8 | behind;
-  const auto mantissa = static_cast<int64_t>(ToNumber(digits));
-  if (!AreDigits(digits) || (mantissa == 0 && negative)) return false;  // -0.0 is no decimal.
-  *value = Value::Decimal(negative ? -mantissa : mantissa, static_cast<uint8_t>(scale));
-  return true;
+  const unsigned end = bits_before(others & (others - 1));
+  if (end == point + kByte || (end == kWord && is_digit(at[8]))) return nullptr;
+  // What stands behind the point moves to its place.
+  const uint64_t before = first & ((uint64_t{1} << point) - 1);
+  const uint64_t digits = before | first >> (point + kByte) << point;
+  const auto mantissa = static_cast<int64_t>(ToNumber(digits << (kWord + kByte - end)));
+  if (mantissa == 0 && negative) return nullptr;  // -0.0 is no decimal.
+  *value = Value::Decimal(negative ? -mantissa : mantissa,
+                          static_cast<uint8_t>((end - point) / kByte - 1));
+  return at + end / kByte;
 }
 
 namespace json_internal {
-
-// How many bytes there look like those of a number: digits, '-', '.' and '/', of at most 16.
-inline size_t NumberBytes(const char* at) {
-  size_t bytes = 0;
-  for (const char* word_at : {at, at + 8}) {
-    const uint64_t word = Load(word_at);
-    const uint64_t low = word & kEach * 0x7F;
-    const uint64_t within = (low + kEach * (0x80 - '-')) & ~(low + kEach * (0x7F - '9'));
-    const uint64_t ends = (~within | word) & kEach * 0x80;
-    if (ends != 0) return bytes + static_cast<unsigned>(std::countr_zero(ends)) / 8;
-    bytes += 8;
-  }
-  return bytes;
-}
 
 // The quote that closes the string whose text begins there; null: what comes first is an escape, a
 // control character, or not ASCII.
@@ -153,10 +144,7 @@ inline const char* PlainTextEnd(const char* at, const char* end) {
 }  // namespace json_internal
 
 inline const char* ReadPlainScalar(const char* at, const char* end, Value* value) {
-  const size_t size = json_internal::NumberBytes(at);
-  if (size > 0) {
-    return ReadShortNumber(at, size, value) ? at + size : nullptr;
-  }
+  if (*at <= '9' && *at >= '-') return ReadShortNumber(at, value);
   if (*at == '"') {
     const char* const close = json_internal::PlainTextEnd(at + 1, end);
     if (close == nullptr) return nullptr;

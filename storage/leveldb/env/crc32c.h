@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli) as LevelDB computes it, declared here because its installed headers do not.
-// What checks LevelDB's files asks the function that LevelDB asks; which one that is, says crc32c.cc.
+// CRC-32C (Castagnoli) as LevelDB computes it; its installed headers do not declare it. Who checks
+// LevelDB's files asks the function that LevelDB asks: crc32c.cc says which one.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_CRC32C_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_CRC32C_H_
 

@@ -9,14 +9,22 @@
 namespace tallyd {
 namespace {
 
-// What ReadShortNumber makes of a token that other digits follow: empty if it leaves it to others.
+// What ReadShortNumber makes of a token, whatever stands behind it: empty if it leaves it to
+// others, or reads less.
 std::optional<Value> Short(std::string_view token) {
-  std::array<char, 64> buffer;
-  buffer.fill('8');
-  std::memcpy(buffer.data(), token.data(), token.size());
-  Value value;
-  if (!ReadShortNumber(buffer.data(), token.size(), &value)) return std::nullopt;
-  return value;
+  std::optional<Value> read;
+  for (const char behind : {',', '}', ' ', '\n', '"', '\xff'}) {
+    std::array<char, 64> buffer;
+    buffer.fill('8');
+    std::memcpy(buffer.data(), token.data(), token.size());
+    buffer[token.size()] = behind;
+    Value value;
+    const char* const end = ReadShortNumber(buffer.data(), &value);
+    if (end != buffer.data() + token.size()) return std::nullopt;
+    EXPECT_EQ(value, read.value_or(value)) << token << behind;
+    read = value;
+  }
+  return read;
 }
 
 TEST(ReadShortNumberTest, CommonNumbersAreRead) {
@@ -30,6 +38,9 @@ TEST(ReadShortNumberTest, CommonNumbersAreRead) {
   EXPECT_EQ(Short("-12.50"), Value::Decimal(-1250, 2));
   EXPECT_EQ(Short("123456.7"), Value::Decimal(1234567, 1));
   EXPECT_EQ(Short("0.0"), Value::Decimal(0, 1));
+  EXPECT_EQ(Short("12345678"), Value::Int(12345678));
+  EXPECT_EQ(Short("1.234567"), Value::Decimal(1234567, 6));
+  EXPECT_EQ(Short("-1.234567"), Value::Decimal(-1234567, 6));
 }
 
 TEST(ReadShortNumberTest, WhatIsNotPlainIsLeftToOthers) {
