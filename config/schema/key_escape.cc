@@ -1,6 +1,8 @@
 #include "config/schema/key_escape.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cassert>
 #include <cstdint>
 #include <cstring>
@@ -16,17 +18,23 @@ bool MustEscape(char c, char stop) {
   return byte < 0x20 || byte == 0x7f || c == '%' || c == stop;
 }
 
-// Whether any of the eight bytes must be escaped, without a look at each. A subtraction borrows
-// from a byte only behind one that is found, so that the first is always right.
-bool AnyMustEscape(uint64_t bytes, char stop) {
-  constexpr uint64_t kEach = 0x0101010101010101;
-  constexpr uint64_t kHighBits = kEach * 0x80;
-  const auto any_below = [](uint64_t word, uint64_t limit) {
-    return (word - kEach * limit) & ~word & kHighBits;
-  };
-  const auto any_equal = [&](uint64_t c) { return any_below(bytes ^ kEach * c, 1); };
-  return (any_below(bytes, 0x20) | any_equal(0x7f) | any_equal('%') |
-          any_equal(static_cast<unsigned char>(stop))) != 0;
+using Bytes = unsigned char __attribute__((vector_size(16)));
+using Words = std::array<uint64_t, 2>;
+
+template <class Word>
+Word Load(const char* from) {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// Whether any of the bytes must be escaped, without a look at each.
+bool AnyMustEscape(Words words, char stop) {
+  const auto bytes = std::bit_cast<Bytes>(words);
+  const auto must = (bytes < 0x20) | (bytes == 0x7f) | (bytes == '%') |
+                    (bytes == Bytes{} + static_cast<unsigned char>(stop));
+  const auto found = std::bit_cast<Words>(must);
+  return (found[0] | found[1]) != 0;
 }
 
 // The value of an uppercase hex digit; -1 for any other byte.
@@ -39,22 +47,24 @@ int HexValue(char c) {
 }  // namespace
 
 bool NeedsEscape(std::string_view text, char stop) {
-  uint64_t word = 0;
-  if (text.size() < sizeof word / 2) {
+  const size_t size = text.size();
+  const char* const begin = text.data();
+  // What is not whole words has a second one that shares bytes with the first.
+  if (size < sizeof(uint32_t)) {
     return std::any_of(text.begin(), text.end(), [stop](char c) { return MustEscape(c, stop); });
   }
-  if (text.size() < sizeof word) {
-    // Two halves, which may share bytes.
-    uint32_t begin = 0;
-    uint32_t end = 0;
-    std::memcpy(&begin, text.data(), sizeof begin);
-    std::memcpy(&end, text.data() + text.size() - sizeof end, sizeof end);
-    return AnyMustEscape(uint64_t{end} << 32 | begin, stop);
+  if (size < sizeof(uint64_t)) {
+    const auto first = Load<uint32_t>(begin);
+    const auto last = Load<uint32_t>(begin + size - sizeof first);
+    return AnyMustEscape({first | uint64_t{last} << 32, first | uint64_t{last} << 32}, stop);
   }
-  // The last word may share bytes with the one before it.
-  for (size_t at = 0; at < text.size(); at += sizeof word) {
-    std::memcpy(&word, text.data() + std::min(at, text.size() - sizeof word), sizeof word);
-    if (AnyMustEscape(word, stop)) return true;
+  if (size < sizeof(Words)) {
+    return AnyMustEscape({Load<uint64_t>(begin), Load<uint64_t>(begin + size - sizeof(uint64_t))},
+                         stop);
+  }
+  for (size_t at = 0; at < size; at += sizeof(Words)) {
+    const char* const from = begin + std::min(at, size - sizeof(Words));
+    if (AnyMustEscape(Load<Words>(from), stop)) return true;
   }
   return false;
 }

@@ -69,9 +69,7 @@ bool KeyRunBuilder::Continues(const Run& run, std::string_view key, TimeUs time)
   const std::string_view stem = run.stem;
   if (key.substr(0, run.place) != stem.substr(0, run.place)) return false;
   if (key.substr(run.place + digits) != stem.substr(run.place)) return false;
-  char rendered[kMaxDigits];
-  RenderKeyTime(run.time, time, rendered);
-  return std::memcmp(key.data() + run.place, rendered, digits) == 0;
+  return AreLastDigits(key.substr(run.place, digits), NumberOf(run.time, time));
 }
 
 KeyRunBuilder::Run KeyRunBuilder::Begin(std::string_view key, TimeUs time) {

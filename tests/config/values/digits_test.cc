@@ -24,6 +24,12 @@ void ExpectDigits(uint64_t value) {
     std::string last(count, '?');
     const uint64_t before = WriteLastDigits(count, value, last.data() + count);
     EXPECT_EQ(last, digits.substr(digits.size() - count));
+    EXPECT_TRUE(AreLastDigits(last, value));
+    for (char& digit : last) {
+      ++digit;
+      EXPECT_FALSE(AreLastDigits(last, value)) << last << ", " << value;
+      --digit;
+    }
     EXPECT_EQ(std::to_string(before),
               count < digits.size() ? digits.substr(0, digits.size() - count) : std::string("0"));
   }
