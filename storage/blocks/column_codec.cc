@@ -106,39 +106,53 @@ bool DecodeMixed(ByteReader* in, size_t count, ColumnData* data) {
 
 }  // namespace
 
-void ColumnBuffer::MeetTag(uint8_t tag) {
-  if (!numbers_.empty() && !mixed_) {
-    tags_.assign(numbers_.size(), tag_);
-    mixed_ = true;
+uint8_t ColumnBuffer::TagOf(const Value& value) {
+  switch (value.type()) {
+    case ValueType::kFloat64:
+      return static_cast<uint8_t>(value.is_decimal() ? kDecimal + value.scale() : uint8_t{kDouble});
+    case ValueType::kBool:
+      return kBool;
+    case ValueType::kString:
+      return kString;
+    case ValueType::kBytes:
+      return kBytes;
+    case ValueType::kNull:
+    case ValueType::kInt64:
+      break;
   }
-  if (mixed_) tags_.push_back(tag);
-  tag_ = tag;
-  seen_tags_ |= uint64_t{1} << tag;
+  return kInt;
 }
 
 void ColumnBuffer::AddOther(const Value& value) {
-  const bool is_first = numbers_.empty();
-  form_ = kNoForm;
-  switch (value.type()) {
-    case ValueType::kInt64:
-      Push(kInt, value.bits());
-      break;
-    case ValueType::kFloat64:
-      Push(static_cast<uint8_t>(value.is_decimal() ? kDecimal + value.scale() : uint8_t{kDouble}),
-           value.bits());
-      break;
-    case ValueType::kBool:
-      Push(kBool, value.bits());
-      break;
-    case ValueType::kString:
-    case ValueType::kBytes:
-      text_.append(value.AsView());
-      return Push(value.type() == ValueType::kString ? kString : kBytes,
-                  static_cast<int64_t>(text_.size()));
-    case ValueType::kNull:
-      return;
+  if (value.form() != form_) MeetForm(value);
+  if (mixed_) tags_.push_back(tag_);
+  if (value.type() >= ValueType::kString) {
+    AddText(value.AsView());
+  } else {
+    numbers_.push_back(value.bits());
   }
-  if (is_first) form_ = value.form();
+}
+
+void ColumnBuffer::MeetForm(const Value& value) {
+  const uint8_t tag = TagOf(value);
+  form_ = value.form();
+  if (!numbers_.empty() && tag != tag_ && !mixed_) {
+    tags_.assign(numbers_.size(), tag_);
+    mixed_ = true;
+  }
+  tag_ = tag;
+  seen_tags_ |= uint64_t{1} << tag;
+  const bool is_plain = std::has_single_bit(seen_tags_) && value.type() < ValueType::kString;
+  plain_form_ = is_plain ? form_ : kNoForm;
+}
+
+void ColumnBuffer::AddText(std::string_view text) {
+  if (text_ends_.empty() || StoredText(text_ends_.size() - 1) != text) {
+    text_.append(text);
+    text_ends_.push_back(text_.size());
+  }
+  text_bytes_ += text.size();
+  numbers_.push_back(static_cast<int64_t>(text_ends_.size() - 1));
 }
 
 void ColumnBuffer::AddRange(const ColumnData& data, size_t begin, size_t count) {
@@ -220,15 +234,12 @@ void ColumnBuffer::EncodeTexts(ColumnData::Kind kind, std::string* out) const {
   std::vector<int64_t> lengths;
   std::vector<int64_t> words;
   std::string dictionary;
-  std::string_view last;
   for (size_t i = 0; i < numbers_.size() && places.size() <= numbers_.size() / 2; ++i) {
-    const std::string_view text = TextAt(i);
-    // Entries of one row, or of rows side by side, mostly have the same.
-    if (i > 0 && text == last) {
+    if (i > 0 && numbers_[i] == numbers_[i - 1]) {
       words.push_back(words.back());
       continue;
     }
-    last = text;
+    const std::string_view text = TextAt(i);
     const auto [place, is_new] = places.try_emplace(text, static_cast<int64_t>(places.size()));
     words.push_back(place->second);
     if (!is_new) continue;
@@ -244,12 +255,16 @@ void ColumnBuffer::EncodeTexts(ColumnData::Kind kind, std::string* out) const {
     return;
   }
   lengths.clear();
+  std::string all;
+  all.reserve(text_bytes_);
   for (size_t i = 0; i < numbers_.size(); ++i) {
-    lengths.push_back(static_cast<int64_t>(TextAt(i).size()));
+    const std::string_view text = TextAt(i);
+    lengths.push_back(static_cast<int64_t>(text.size()));
+    all.append(text);
   }
   out->push_back(static_cast<char>(kOneByOne));
   AppendInts(lengths, out);
-  AppendText(text_, out);
+  AppendText(all, out);
 }
 
 void ColumnBuffer::EncodeMixed(std::string* out) const {
@@ -260,17 +275,6 @@ void ColumnBuffer::EncodeMixed(std::string* out) const {
     bytes.Finish(EncodeValue(bytes.Reserve(MaxValueBytes(value)), value));
   }
   AppendText({bytes.data(), bytes.size()}, out);
-}
-
-// The text before it is that of the last value with text.
-std::string_view ColumnBuffer::TextAt(size_t index) const {
-  size_t begin = 0;
-  for (size_t i = index; i-- > 0;) {
-    if (TagAt(i) != kString && TagAt(i) != kBytes) continue;
-    begin = static_cast<size_t>(numbers_[i]);
-    break;
-  }
-  return std::string_view(text_).substr(begin, static_cast<size_t>(numbers_[index]) - begin);
 }
 
 Value ColumnBuffer::ValueAt(size_t index) const {

@@ -22,16 +22,19 @@ class ColumnBuffer {
     numbers_.clear();
     tags_.clear();
     text_.clear();
+    text_ends_.clear();
+    text_bytes_ = 0;
     seen_tags_ = 0;
     mixed_ = false;
-    form_ = kNoForm;
+    form_ = plain_form_ = kNoForm;
   }
   size_t size() const { return numbers_.size(); }
-  size_t text_bytes() const { return text_.size(); }
+  // Of all values that are text.
+  size_t text_bytes() const { return text_bytes_; }
 
   // Copied. Not null.
   void Add(const Value& value) {
-    if (value.form() == form_) [[likely]] {
+    if (value.form() == plain_form_) [[likely]] {
       numbers_.push_back(value.bits());
     } else {
       AddOther(value);
@@ -49,33 +52,37 @@ class ColumnBuffer {
   enum Tag : uint8_t { kInt, kDouble, kBool, kString, kBytes, kDecimal };
 
   void AddOther(const Value& value);
-  void Push(uint8_t tag, int64_t number) {
-    if (tag != tag_ || numbers_.empty()) [[unlikely]] {
-      MeetTag(tag);
-    } else if (mixed_) {
-      tags_.push_back(tag);
-    }
-    numbers_.push_back(number);
-  }
-  void MeetTag(uint8_t tag);
+  // The values from this one on.
+  void MeetForm(const Value& value);
+  void AddText(std::string_view text);
+  static uint8_t TagOf(const Value& value);
   uint8_t TagAt(size_t index) const { return mixed_ ? tags_[index] : tag_; }
   bool Only(uint64_t tags) const { return (seen_tags_ & ~tags) == 0; }
   bool EncodeDecimals(std::string* out) const;
   void EncodeDoubles(std::string* out) const;
   void EncodeTexts(ColumnData::Kind kind, std::string* out) const;
   void EncodeMixed(std::string* out) const;
-  std::string_view TextAt(size_t index) const;
+  std::string_view TextAt(size_t index) const {
+    return StoredText(static_cast<size_t>(numbers_[index]));
+  }
+  std::string_view StoredText(size_t place) const {
+    const size_t begin = place == 0 ? 0 : text_ends_[place - 1];
+    return std::string_view(text_).substr(begin, text_ends_[place] - begin);
+  }
   Value ValueAt(size_t index) const;
 
   static constexpr uint32_t kNoForm = UINT32_MAX;
 
-  // Of the values, while all are numbers or bools that are held alike.
-  uint32_t form_ = kNoForm;
-  std::vector<int64_t> numbers_;  // Of text: where it ends in text_.
-  std::vector<uint8_t> tags_;     // Where they differ.
-  uint8_t tag_ = 0;               // The last.
+  uint32_t plain_form_ = kNoForm;  // Of all values, while they are held alike and none is text.
+  uint32_t form_ = kNoForm;        // Of the last one, and its tag.
+  uint8_t tag_ = 0;
+  std::vector<int64_t> numbers_;  // Of text: its place among those that are stored.
   bool mixed_ = false;
+  std::vector<uint8_t> tags_;  // Where they differ.
+  // A text like the one before it, as of rows side by side, is stored once.
   std::string text_;
+  std::vector<size_t> text_ends_;
+  size_t text_bytes_ = 0;
   uint64_t seen_tags_ = 0;
 };
 
