@@ -28,6 +28,7 @@ const std::shared_ptr<HeldInterval>& HeldRows::IntervalOf(const TableMapping& ma
 }
 
 std::optional<Refusal> HeldRows::Check(const RowRenderer& renderer) const {
+  if (counters_ == nullptr) return {};
   for (const PendingRow& row : renderer.rows()) {
     if (!Holds(*row.mapping)) continue;
     const std::span<const Value> values = renderer.values(row);
@@ -45,6 +46,7 @@ std::optional<Refusal> HeldRows::Check(const RowRenderer& renderer) const {
 }
 
 void HeldRows::Add(const RowRenderer& renderer) {
+  if (counters_ == nullptr) return;
   bool any = false;
   for (const PendingRow& row : renderer.rows()) {
     if (!Holds(*row.mapping)) continue;

@@ -93,6 +93,7 @@ struct Mapper::Impl {
     for (const size_t index : stream.tables) {
       const Table& table = schema->tables[index];
       tables.emplace_back(table, store.FindTable(table.name));
+      holds_counters = holds_counters || table.flush_us.has_value();
     }
   }
 
@@ -117,6 +118,7 @@ struct Mapper::Impl {
   Store& store;
   SeenFields seen_fields;
   std::deque<MappedTable> tables;
+  bool holds_counters = false;  // One of them.
 
   ScratchPool scratches;
   std::shared_mutex mutex;
@@ -133,7 +135,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
   outcome.row_bytes = RowBytes(sampling);
-  MapCall call(counters, arrival);
+  MapCall call(impl_->holds_counters ? counters : nullptr, arrival);
   call.expires_by = std::min(arrival, impl_->store.RetentionNow());
   call.batch = batch;
   call.outcome = &outcome;
@@ -232,11 +234,15 @@ std::optional<Refusal> Mapper::Impl::CheckValues(const Event& event, const Shape
                                                  MapCall* call, bool* new_types) {
   call->text_bytes = 0;
   size_t large = 0;
+  unsigned fresh = 0;
   for (size_t i = 0; i < event.values.size(); ++i) {
     const Value& value = event.values[i];
     const uint8_t known = mapping.known_types[event.PlaceOf(i)].load(std::memory_order_relaxed);
-    if ((TypeBitsOf(value, known) & ~known) != 0) *new_types = true;
-    if (value.type() < ValueType::kString) continue;
+    if (value.type() < ValueType::kString) [[likely]] {
+      fresh |= TypeBit(value.type()) & ~unsigned{known};
+      continue;
+    }
+    fresh |= TypeBitsOf(value, known) & ~unsigned{known};
     call->text_bytes += value.AsView().size();
     if (IsLarge(value)) ++large;
     if (value.AsView().size() > kMaxValueBytes) {
@@ -247,6 +253,7 @@ std::optional<Refusal> Mapper::Impl::CheckValues(const Event& event, const Shape
     }
   }
   call->outcome->large_values += large;
+  *new_types = fresh != 0;
   return {};
 }
 

@@ -13,13 +13,13 @@ constexpr uint32_t kKnownSets = 4096;
 bool EntryReader::Read(std::string_view stored, StoredCells* cells) {
   cells->set = nullptr;
   cells->columns.clear();
-  cells->values.clear();
   ByteReader in(stored);
   EntryHead head;
   if (!GetEntryHead(&in, &head)) return false;
   Value value;
   if (head.tag == EntryTag::kByName) {
     ColumnRef column;
+    cells->values.clear();
     for (uint32_t i = 0; i < head.number; ++i) {
       if (!GetColumn(&in, &column) || !DecodeValue(&in, &value)) return false;
       cells->columns.push_back(column);
