@@ -306,7 +306,9 @@ void Adoption::ConfigureFamilies(const Table& configured, TimeUs end, TableInfo*
   for (const Family& family : configured.families) {
     const std::optional<FamilyId> known = table->FindFamily(family.name);
     if (!known) {
-      table->families.push_back({family.name, false, {}, family, 0});
+      StoredFamily& added = table->families.emplace_back();
+      added.name = family.name;
+      added.last = family;
       continue;
     }
     StoredFamily& stored = table->families[*known];
