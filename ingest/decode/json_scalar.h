@@ -2,13 +2,13 @@
 #ifndef TALLYD_INGEST_DECODE_JSON_SCALAR_H_
 #define TALLYD_INGEST_DECODE_JSON_SCALAR_H_
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
+#include "config/values/digits.h"
 #include "config/values/value.h"
 
 namespace tallyd {
@@ -67,9 +67,6 @@ inline uint64_t OtherThanDigits(uint64_t digits) {
   return (((digits & ~kHigh) + kEach * (0x80 - 10)) | digits) & kHigh;
 }
 
-inline constexpr std::array<uint64_t, 9> kPowersOfTen = {
-    1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
-
 inline uint64_t Load(const char* bytes) {
   uint64_t word;
   std::memcpy(&word, bytes, sizeof(word));
@@ -91,13 +88,12 @@ inline const char* ReadShortNumber(const char* at, Value* value) {
   const auto bits_before = [](uint64_t other) {
     return static_cast<unsigned>(std::countr_zero(other)) & ~(kByte - 1);
   };
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const uint64_t others = OtherThanDigits(first);
   const bool leads_with_zero = *at == '0';
   if (others == 0) {
     const uint64_t second = Load(at + 8) ^ kEach * '0';
     const unsigned end = bits_before(OtherThanDigits(second));
-    if (leads_with_zero || (end == kWord && is_digit(at[16]))) return nullptr;
+    if (leads_with_zero || (end == kWord && IsDigit(at[16]))) return nullptr;
     const uint64_t tail = end == 0 ? 0 : ToNumber(second << (kWord - end));
     const auto number = static_cast<int64_t>(ToNumber(first) * kPowersOfTen[end / kByte] + tail);
     *value = Value::Int(negative ? -number : number);
@@ -111,7 +107,7 @@ inline const char* ReadShortNumber(const char* at, Value* value) {
     return at + point / kByte;
   }
   const unsigned end = bits_before(others & (others - 1));
-  if (end == point + kByte || (end == kWord && is_digit(at[8]))) return nullptr;
+  if (end == point + kByte || (end == kWord && IsDigit(at[8]))) return nullptr;
   // What stands behind the point moves to its place.
   const uint64_t before = first & ((uint64_t{1} << point) - 1);
   const uint64_t digits = before | first >> (point + kByte) << point;

@@ -118,7 +118,7 @@ struct Mapper::Impl {
   Store& store;
   SeenFields seen_fields;
   std::deque<MappedTable> tables;
-  bool holds_counters = false;  // One of them.
+  bool holds_counters = false;  // Some table of them does.
 
   ScratchPool scratches;
   std::shared_mutex mutex;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cassert>
 #include <cmath>
 #include <memory>
 
@@ -116,9 +117,10 @@ uint8_t ColumnBuffer::TagOf(const Value& value) {
       return kString;
     case ValueType::kBytes:
       return kBytes;
-    case ValueType::kNull:
     case ValueType::kInt64:
       break;
+    case ValueType::kNull:
+      assert(false);
   }
   return kInt;
 }

@@ -52,7 +52,7 @@ class ColumnBuffer {
   enum Tag : uint8_t { kInt, kDouble, kBool, kString, kBytes, kDecimal };
 
   void AddOther(const Value& value);
-  // The values from this one on.
+  // What comes from this value on is held as it is.
   void MeetForm(const Value& value);
   void AddText(std::string_view text);
   static uint8_t TagOf(const Value& value);
@@ -74,7 +74,7 @@ class ColumnBuffer {
   static constexpr uint32_t kNoForm = UINT32_MAX;
 
   uint32_t plain_form_ = kNoForm;  // Of all values, while they are held alike and none is text.
-  uint32_t form_ = kNoForm;        // Of the last one, and its tag.
+  uint32_t form_ = kNoForm;        // Of the last value; tag_ is its tag.
   uint8_t tag_ = 0;
   std::vector<int64_t> numbers_;  // Of text: its place among those that are stored.
   bool mixed_ = false;

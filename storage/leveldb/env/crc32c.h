@@ -1,16 +1,15 @@
-// CRC-32C (Castagnoli) as LevelDB computes it; its installed headers do not declare it. Who checks
-// LevelDB's files asks the function that LevelDB asks: crc32c.cc says which one.
+// CRC-32C (Castagnoli), as LevelDB's files have it.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_CRC32C_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_CRC32C_H_
 
-#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
-namespace leveldb::crc32c {
+namespace tallyd {
 
-// Of what `crc` is the checksum of, followed by `count` bytes; 0 is the checksum of nothing.
-uint32_t Extend(uint32_t crc, const char* data, size_t count);
+// Of what `crc` is the checksum of, followed by the bytes; 0 is the checksum of nothing.
+uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes);
 
-}  // namespace leveldb::crc32c
+}  // namespace tallyd
 
 #endif  // TALLYD_STORAGE_LEVELDB_ENV_CRC32C_H_

@@ -262,7 +262,7 @@ class Checker {
 
 bool IsChecksumOf(std::string_view bytes, const char* checksum) {
   const uint32_t rotated = static_cast<uint32_t>(LittleEndian({checksum, 4})) - kMaskDelta;
-  return (rotated >> 17 | rotated << 15) == leveldb::crc32c::Extend(0, bytes.data(), bytes.size());
+  return (rotated >> 17 | rotated << 15) == ExtendCrc32c(0, bytes);
 }
 
 LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record,

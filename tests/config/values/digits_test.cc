@@ -15,10 +15,13 @@ void ExpectDigits(uint64_t value) {
   std::string text = "x";
   AppendNumber(value, &text);
   EXPECT_EQ(text, "x" + digits);
-  for (const size_t more : {0, 1, 5}) {
+  for (const size_t more : {0, 1, 5, 12}) {
     text = "x";
     AppendDigits(value, digits.size() + more, &text);
     EXPECT_EQ(text, "x" + std::string(more, '0') + digits);
+    EXPECT_TRUE(AreLastDigits(text.substr(1), value));
+    text[1] = text[1] == '9' ? '8' : '9';
+    EXPECT_FALSE(AreLastDigits(text.substr(1), value));
   }
   for (size_t count = 0; count <= digits.size(); ++count) {
     std::string last(count, '?');

@@ -43,6 +43,27 @@ TEST(ReadShortNumberTest, CommonNumbersAreRead) {
   EXPECT_EQ(Short("-1.234567"), Value::Decimal(-1234567, 6));
 }
 
+// Of a longer token, which is another number or none, where it stops: before a byte that ends none.
+TEST(ReadShortNumberTest, StopsWhereItsCharactersEnd) {
+  const auto bytes_of = [](std::string_view text) -> std::optional<size_t> {
+    std::string padded(text);
+    padded.resize(text.size() + 32, ',');
+    Value value;
+    const char* const end = ReadShortNumber(padded.data(), &value);
+    if (end == nullptr) return std::nullopt;
+    return static_cast<size_t>(end - padded.data());
+  };
+  EXPECT_EQ(bytes_of("1e5"), 1u);
+  EXPECT_EQ(bytes_of("-1.5e5"), 4u);
+  EXPECT_EQ(bytes_of("12345678.9"), 8u);
+  EXPECT_EQ(bytes_of("1.2.3"), 3u);
+  EXPECT_EQ(bytes_of("1234567890123456"), 16u);
+  EXPECT_EQ(bytes_of("12345678901234567"), std::nullopt);
+  EXPECT_EQ(bytes_of("1234567.89"), std::nullopt);
+  EXPECT_EQ(bytes_of("1."), std::nullopt);
+  EXPECT_EQ(bytes_of("01"), std::nullopt);
+}
+
 TEST(ReadShortNumberTest, WhatIsNotPlainIsLeftToOthers) {
   for (const char* token : {"",           "-",          "--1",       "01",
                             "-01",        "00",         "00.5",      ".5",
