@@ -97,6 +97,34 @@ TEST(ReadShortNumberTest, NeverDisagreesWithTheSlowWay) {
   EXPECT_GT(read, 100'000u);
 }
 
+// What ReadPlainScalar makes of a text, and how many bytes of it; empty if it leaves it to others.
+std::optional<std::pair<Value, size_t>> Plain(std::string_view text, std::string* padded) {
+  *padded = text;
+  padded->append(32, '8');
+  Value value;
+  const char* const end = ReadPlainScalar(padded->data(), padded->data() + text.size(), &value);
+  if (end == nullptr) return std::nullopt;
+  return std::pair(value, static_cast<size_t>(end - padded->data()));
+}
+
+TEST(ReadPlainScalarTest, ReadsNumbersPlainTextsAndBooleans) {
+  std::string text;
+  EXPECT_EQ(Plain("-1.5,", &text), std::pair(Value::Decimal(-15, 1), size_t{4}));
+  EXPECT_EQ(Plain("\"\",", &text), std::pair(Value::String(""), size_t{2}));
+  EXPECT_EQ(Plain("\"eight characters and more\"}", &text),
+            std::pair(Value::String("eight characters and more"), size_t{27}));
+  EXPECT_EQ(Plain("true}", &text), std::pair(Value::Bool(true), size_t{4}));
+  EXPECT_EQ(Plain("false,", &text), std::pair(Value::Bool(false), size_t{5}));
+}
+
+TEST(ReadPlainScalarTest, LeavesAllElseToOthers) {
+  std::string text;
+  for (const char* other : {"null", "{}", "[1]", "tru", "+1,", "/1,", "-,", ".5,", "\"a\\nb\"",
+                            "\"a\tb\"", "\"\xc3\xa9\"", "\"open"}) {
+    EXPECT_EQ(Plain(other, &text), std::nullopt) << other;
+  }
+}
+
 TEST(ReadNumberTest, FaultsAreToldApart) {
   Value value;
   EXPECT_EQ(ReadNumber("9223372036854775808", &value), NumberFault::kIntegerTooBig);

@@ -72,6 +72,19 @@ TEST(ColumnCodecTest, WordsThatRecurAreStoredOnce) {
   EXPECT_LT(Encode(recurring).size(), 400u);
 }
 
+TEST(ColumnCodecTest, ATextLikeTheOneBeforeItCountsAndComesBack) {
+  const std::vector<Value> texts = {Value::String("ab"), Value::String("ab"), Value::String(""),
+                                    Value::String("ab"), Value::String("ab")};
+  EXPECT_EQ(RoundTrip(texts), Kind::kString);
+  ColumnBuffer buffer;
+  for (const Value& text : texts) buffer.Add(text);
+  EXPECT_EQ(buffer.text_bytes(), 8u);
+  // Of another type, and with a number between them.
+  EXPECT_EQ(RoundTrip({Value::String("ab"), Value::Bytes("ab"), Value::Int(7), Value::Bytes("ab"),
+                       Value::String("ab")}),
+            Kind::kMixed);
+}
+
 TEST(ColumnCodecTest, ABufferThatWasClearedRemembersNothing) {
   ColumnBuffer buffer;
   buffer.Add(Value::String("text"));
