@@ -85,6 +85,23 @@ TEST(ColumnCodecTest, ATextLikeTheOneBeforeItCountsAndComesBack) {
             Kind::kMixed);
 }
 
+// storage/FORMAT.md, Blocks, kind 4: a form, then numbers and text.
+TEST(ColumnCodecTest, TextsAreStoredAsTheFormatSays) {
+  const std::string kind(1, static_cast<char>(Kind::kString));
+  std::string by_dictionary = kind + '\x01';
+  PutVarint(&by_dictionary, 2);
+  AppendInts(std::vector<int64_t>{2, 0}, &by_dictionary);
+  AppendText("ab", &by_dictionary);
+  AppendInts(std::vector<int64_t>{0, 0, 1, 0, 0}, &by_dictionary);
+  EXPECT_EQ(Encode({Value::String("ab"), Value::String("ab"), Value::String(""),
+                    Value::String("ab"), Value::String("ab")}),
+            by_dictionary);
+  std::string one_by_one = kind + '\0';
+  AppendInts(std::vector<int64_t>{2, 2, 1}, &one_by_one);
+  AppendText("ababc", &one_by_one);
+  EXPECT_EQ(Encode({Value::String("ab"), Value::String("ab"), Value::String("c")}), one_by_one);
+}
+
 TEST(ColumnCodecTest, ABufferThatWasClearedRemembersNothing) {
   ColumnBuffer buffer;
   buffer.Add(Value::String("text"));
