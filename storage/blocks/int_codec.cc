@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "config/values/integers.h"
 #include "storage/blocks/int_format.h"
 #include "storage/bytes/coding.h"
 
@@ -25,6 +26,10 @@ constexpr size_t kFewOutliers = 8;
 
 unsigned BitsOf(uint64_t v) { return static_cast<unsigned>(std::bit_width(v)); }
 uint64_t Unsigned(int64_t v) { return static_cast<uint64_t>(v); }
+// The most of any that lies between.
+unsigned ZigZagBits(const Extremes& of) {
+  return BitsOf(std::max(ZigZag(of.least), ZigZag(of.greatest)));
+}
 
 // The range that the values of a piece span decides, as it does in a group. Of all pieces the worst
 // quarter does not count: jumps are outliers there, too.
@@ -71,6 +76,7 @@ class Encoder {
 
   // The values of the group are used up.
   void Add(std::span<uint64_t> group) {
+    all_ = ExtremesOf({reinterpret_cast<const int64_t*>(group.data()), group.size()});
     if (!TakeAsUsual(group)) TakeCheapest(group);
     out_->push_back(static_cast<char>(width_ | (aside_ > 0 ? kHasIntOutliers : 0)));
     PutVarint(out_, ZigZag(base_));
@@ -96,31 +102,33 @@ class Encoder {
     Take(group, kMaxWidth);
     const unsigned most = CheapestBits(group);
     if (most < kMaxWidth) Take(group, most);
-    usual_bits_ = BitsOf(met_);
+    usual_bits_ = bits_;
     usual_width_ = width_;
     LeaveFittingIn(group);
   }
 
   // The frame of the values of up to so many bits, and the places of the others.
   void Take(std::span<const uint64_t> group, unsigned most) {
-    const uint64_t limit = most < kMaxWidth ? (uint64_t{1} << most) - 1 : ~uint64_t{0};
-    int64_t least = std::numeric_limits<int64_t>::max();
-    int64_t greatest = std::numeric_limits<int64_t>::min();
-    met_ = 0;
     aside_ = 0;
+    if (ZigZagBits(all_) <= most) return TakeFrame(all_);
+    const uint64_t limit = (uint64_t{1} << most) - 1;
+    Extremes taken{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
     for (size_t i = 0; i < group.size(); ++i) {
       const auto value = static_cast<int64_t>(group[i]);
       if (ZigZag(value) > limit) {
         places_[aside_++] = static_cast<uint8_t>(i);
         continue;
       }
-      met_ |= ZigZag(value);
-      least = std::min(least, value);
-      greatest = std::max(greatest, value);
+      taken.least = std::min(taken.least, value);
+      taken.greatest = std::max(taken.greatest, value);
     }
-    if (aside_ == group.size()) least = greatest = 0;
-    base_ = least;
-    width_ = BitsOf(Unsigned(greatest) - Unsigned(least));
+    TakeFrame(aside_ < group.size() ? taken : Extremes{0, 0});
+  }
+
+  void TakeFrame(const Extremes& values) {
+    bits_ = ZigZagBits(values);
+    base_ = values.least;
+    width_ = BitsOf(Unsigned(values.greatest) - Unsigned(values.least));
   }
 
   // A value that was put aside may lie in the frame of the others.
@@ -207,11 +215,12 @@ class Encoder {
   }
 
   std::string* const out_;
+  Extremes all_;
   int64_t base_ = 0;
   unsigned width_ = 0;
   std::array<uint8_t, kGroup> places_;  // Of the values outside the frame, `aside_` of them.
   size_t aside_ = 0;
-  uint64_t met_ = 0;  // The bits of the values that were not put aside, all together.
+  unsigned bits_ = 0;  // The most that a value has that was not put aside.
   // Of the last group that was looked at as a whole; no width of the first one is usual.
   unsigned usual_bits_ = kMaxWidth;
   unsigned usual_width_ = 0;
