@@ -165,6 +165,19 @@ class Arena {
     return {place, bytes.size()};
   }
 
+  // Room for so many bytes at most, of which those up to `end` stay from Keep on. No other call
+  // comes between. REQUIRES: a small part of a chunk, as keys are.
+  char* Reserve(size_t bytes) {
+    if (chunk_ == chunks_.size() || used_ + bytes > kChunkBytes) NextChunk();
+    return chunks_[chunk_].get() + used_;
+  }
+  std::string_view Keep(const char* end) {
+    const char* const begin = chunks_[chunk_].get() + used_;
+    const auto size = static_cast<size_t>(end - begin);
+    used_ += size;
+    return {begin, size};
+  }
+
   // Invalidates every copy; keeps a few chunks for the next use.
   void Reset() {
     large_.clear();

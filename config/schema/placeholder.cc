@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 #include "config/schema/key_escape.h"
 #include "config/values/calendar_format.h"
@@ -85,13 +86,10 @@ Status PadTail(const Segment& segment, size_t start, std::string* out) {
   return {};
 }
 
-// The fast path of most values: a text that has no byte to be escaped. False, and nothing is
-// appended: it is another.
-bool AppendAsIs(const Segment& segment, const Value& value, TemplateUse use, std::string* out) {
+// A text that has no byte to be escaped, as most have.
+bool IsAsIs(const Segment& segment, const Value& value, TemplateUse use) {
   if (value.type() != ValueType::kString || value.AsView().empty()) return false;
-  if (use == TemplateUse::kKey && NeedsEscape(value.AsView(), segment.stop)) return false;
-  out->append(value.AsView());
-  return true;
+  return use != TemplateUse::kKey || !NeedsEscape(value.AsView(), segment.stop);
 }
 
 // What the spec makes of the text that `out` holds from `start` on.
@@ -180,9 +178,11 @@ Status AppendPlaceholder(const Segment& segment, const Value& value, const Table
   if (segment.spec.kind == SpecKind::kZero) return AppendZeroPadded(segment, value, out);
 
   const size_t start = out->size();
-  const bool as_is = AppendAsIs(segment, value, use, out);
-  if (as_is && segment.spec.kind == SpecKind::kText) return {};
-  if (!as_is) {
+  const bool as_is = IsAsIs(segment, value, use);
+  if (as_is) {
+    out->append(value.AsView());
+    if (segment.spec.kind == SpecKind::kText) return {};
+  } else {
     if (Status status = AppendPlain(segment, value, time, out); !status) return status;
     if (out->size() == start && use == TemplateUse::kKey) {
       return FieldError(segment, "empty, and the row key needs it");
@@ -191,6 +191,51 @@ Status AppendPlaceholder(const Segment& segment, const Value& value, const Table
   if (Status status = Transform(segment, start, out); !status) return status;
   if (!as_is && use == TemplateUse::kKey) EscapeTail(start, segment.stop, out);
   return segment.spec.kind == SpecKind::kPad ? PadTail(segment, start, out) : Status();
+}
+
+namespace {
+
+// Of a value that is written without a string.
+constexpr size_t kPlainBytes = 64;
+constexpr std::string_view kSpaces = "        ";
+
+}  // namespace
+
+size_t PlainRoom(const Segment& segment) {
+  switch (segment.spec.kind) {
+    case SpecKind::kText:
+      return kPlainBytes;
+    case SpecKind::kZero:
+      return segment.spec.n;
+    case SpecKind::kPad:
+      return segment.spec.n + kSpaces.size();
+    default:
+      return 0;
+  }
+}
+
+char* WritePlain(const Segment& segment, const Value& value, TemplateUse use, char* to) {
+  const Spec& spec = segment.spec;
+  if (spec.kind == SpecKind::kZero) {
+    if (value.type() != ValueType::kInt64 || value.AsInt() < 0) return nullptr;
+    const auto number = static_cast<uint64_t>(value.AsInt());
+    if (CountDigits(number) > spec.n) return nullptr;
+    WriteLastDigits(spec.n, number, to + spec.n);
+    return to + spec.n;
+  }
+  if (!IsAsIs(segment, value, use)) return nullptr;
+  const std::string_view text = value.AsView();
+  if (spec.kind != SpecKind::kPad) {
+    if (text.size() > kPlainBytes) return nullptr;
+    std::memcpy(to, text.data(), text.size());
+    return to + text.size();
+  }
+  if (text.size() > spec.n || text.back() == ' ') return nullptr;
+  for (size_t at = text.size(); at < spec.n; at += kSpaces.size()) {
+    std::memcpy(to + at, kSpaces.data(), kSpaces.size());
+  }
+  std::memcpy(to, text.data(), text.size());
+  return to + spec.n;
 }
 
 size_t ExtentByForm(const Segment& segment, std::string_view rest) {

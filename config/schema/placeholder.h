@@ -22,6 +22,13 @@ struct TableTime {
 Status AppendPlaceholder(const Segment& segment, const Value& value, const TableTime& time,
                          TemplateUse use, std::string* out);
 
+// Most values are short, and stand as they are or are padded. PlainRoom: how much room that takes,
+// 0 where the spec is of another kind. WritePlain writes there what AppendPlaceholder would append,
+// and returns its end, behind which the room may be overwritten, too; null where the value is
+// another one, or none.
+size_t PlainRoom(const Segment& segment);
+char* WritePlain(const Segment& segment, const Value& value, TemplateUse use, char* to);
+
 // How many bytes at the start of `rest` are the placeholder's by their form alone (fixed width,
 // time, salt); 0 when only what follows it tells, npos when `rest` has not that form.
 size_t ExtentByForm(const Segment& segment, std::string_view rest);

@@ -60,6 +60,8 @@ Result<Spec> ParseSpec(std::string_view text);
 // A time spec appends the text of the period that holds `t`, and tells that period [start, end).
 // Strings that recur (bounds_time false) tell the smallest unit around `t`.
 void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out);
+// The same to where there are FixedWidth bytes. REQUIRES: no calendar (kStrftime).
+void WriteTimeDigits(const Spec& spec, TimeUs t, char* to);
 TimeRange PeriodOf(const Spec& spec, TimeUs t);
 // What the text tells of time, as units of a calendar (CalendarUnit); of buckets nothing.
 uint32_t TimeUnitsOf(const Spec& spec);

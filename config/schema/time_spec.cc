@@ -65,6 +65,11 @@ void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out) {
   AppendDigits(NumberOf(spec, t), FixedWidth(spec), out);
 }
 
+void WriteTimeDigits(const Spec& spec, TimeUs t, char* to) {
+  const size_t width = FixedWidth(spec);
+  WriteLastDigits(width, NumberOf(spec, t), to + width);
+}
+
 uint32_t TimeUnitsOf(const Spec& spec) {
   constexpr uint32_t kDate = kUnitYear | kUnitMonth | kUnitDay;
   constexpr uint32_t kSecond = kDate | kUnitHour | kUnitMinute | kUnitSecond;

@@ -53,12 +53,16 @@ RowRenderer::Outcome RowRenderer::Render(const TableMapping& mapping, const Even
 
 RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const RowMapping& keyed,
                                             const Event& event, const TableTime& time) {
-  if (!RenderKey(mapping, keyed, event, time)) return Outcome::kRefused;
+  std::string_view key;
+  if (!WriteKey(keyed, event, time.t, &key)) {
+    if (!RenderKey(mapping, keyed, event, time)) return Outcome::kRefused;
+    key = arena_.Copy(text_);
+  }
   const RowMapping& row = NamedRow(keyed, time.t);
   // Where it stays: a copy would wait for what was just written. Nobody looks at refused ones.
   PendingRow& pending = rows_.emplace_back();
   pending.mapping = &mapping;
-  pending.key = arena_.Copy(text_);
+  pending.key = key;
   pending.time = time.t;
   pending.set = row.set;
   pending.first_value = values_.size();
@@ -136,6 +140,38 @@ void RowRenderer::AddByCellTime(const RowMapping& row, const PendingRow& pending
     }
     if (any) rows_.push_back(part);
   }
+}
+
+// Straight to where it stays, as most keys can be. False: RenderKey is to be asked.
+bool RowRenderer::WriteKey(const RowMapping& row, const Event& event, TimeUs time,
+                           std::string_view* key) {
+  if (row.plain_key_room == 0) return false;
+  char* const begin = arena_.Reserve(row.plain_key_room);
+  char* to = begin;
+  size_t stem_size = std::string::npos;
+  for (const TextPart& part : row.key) {
+    if (const auto* text = std::get_if<std::string>(&part)) {
+      for (const char c : *text) *to++ = c;
+      continue;
+    }
+    const auto* const field = std::get_if<FieldPart>(&part);
+    const Segment& segment = field != nullptr ? *field->segment : *std::get<TimePart>(part).segment;
+    if (segment.ends_stem()) stem_size = std::min(stem_size, static_cast<size_t>(to - begin));
+    if (field != nullptr) {
+      to = WritePlain(segment, event.values[field->field], TemplateUse::kKey, to);
+      if (to == nullptr) return false;
+    } else if (const std::string* known = FindTimeText(segment, time)) {
+      to = std::ranges::copy(*known, to).out;
+    } else if (segment.spec.kind != SpecKind::kStrftime) {
+      WriteTimeDigits(segment.spec, time, to);
+      to += FixedWidth(segment.spec);
+    } else {
+      return false;
+    }
+  }
+  *key = arena_.Keep(to);
+  stem_size_ = std::min(stem_size, key->size());
+  return true;
 }
 
 // Leaves the key in text_, and the size of its stem in stem_size_.
@@ -221,20 +257,26 @@ bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, c
 }
 
 void RowRenderer::AppendTimeText(const Segment& segment, TimeUs time) {
+  const std::string* const known = FindTimeText(segment, time);
+  if (known == nullptr) return AppendTimeSpec(segment.spec, time, &text_);
+  text_ += *known;
+}
+
+// Null where the text hardly comes again.
+const std::string* RowRenderer::FindTimeText(const Segment& segment, TimeUs time) {
   TimeText& known = time_texts_[PlaceOf(&segment, 0, kRemembered)];
   if (known.segment != &segment) {
     known.segment = &segment;
     known.step = TextStep(segment.spec);
     known.from = -1;
   }
-  // Texts of shorter steps hardly come again.
-  if (known.step < kUsPerSecond) return AppendTimeSpec(segment.spec, time, &text_);
+  if (known.step < kUsPerSecond) return nullptr;
   if (known.from < 0 || time < known.from || time - known.from >= known.step) {
     known.from = time - time % known.step;
     known.text.clear();
     AppendTimeSpec(segment.spec, time, &known.text);
   }
-  text_ += known.text;
+  return &known.text;
 }
 
 // The row with constant names, where they hold the time alone and recur.

@@ -57,6 +57,7 @@ class RowRenderer {
  private:
   Outcome RenderRow(const TableMapping& mapping, const RowMapping& row, const Event& event,
                     const TableTime& time);
+  bool WriteKey(const RowMapping& row, const Event& event, TimeUs time, std::string_view* key);
   bool RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                  const TableTime& time);
   bool RenderCell(const TableMapping& mapping, const CellMapping& cell, const Event& event,
@@ -64,6 +65,7 @@ class RowRenderer {
   bool RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
                   const TableTime& time);
   void AppendTimeText(const Segment& segment, TimeUs time);
+  const std::string* FindTimeText(const Segment& segment, TimeUs time);
   const RowMapping& NamedRow(const RowMapping& row, TimeUs time);
   void RenderBlob(const CellMapping& cell, const Event& event);
   bool DropExpired(PendingRow* row);
@@ -79,7 +81,7 @@ class RowRenderer {
   std::vector<ColumnRef> columns_;
   std::vector<FamilyId> expired_;  // Families that would have forgotten the event already.
   std::string text_;
-  size_t stem_size_ = 0;  // Of the key that was rendered last.
+  size_t stem_size_ = 0;  // Of the key that was made last.
   std::vector<BlobField> blob_;
   std::vector<size_t> order_;
   std::vector<TimeUs> times_;  // Distinct, of the cells of an aggregate row.

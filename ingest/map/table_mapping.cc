@@ -5,11 +5,32 @@
 #include <algorithm>
 #include <map>
 
+#include "config/schema/placeholder.h"
 #include "config/schema/table_rules.h"
 #include "ingest/map/timed_rows.h"
 
 namespace tallyd {
 namespace {
+
+constexpr size_t kPlainKeyBytesMax = 1024;
+
+// RowMapping::plain_key_room.
+size_t PlainRoomOf(const std::vector<TextPart>& key) {
+  size_t room = 0;
+  for (const TextPart& part : key) {
+    size_t of_part = 0;
+    if (const auto* text = std::get_if<std::string>(&part)) {
+      of_part = text->size();
+    } else if (const auto* field = std::get_if<FieldPart>(&part)) {
+      of_part = PlainRoom(*field->segment);
+    } else if (const auto* time = std::get_if<TimePart>(&part)) {
+      of_part = time->segment->is_time ? FixedWidth(time->segment->spec) : 0;
+    }
+    if (of_part == 0) return 0;
+    room += of_part;
+  }
+  return room <= kPlainKeyBytesMax ? room : 0;
+}
 
 // The measured field, by its place in the shape; none in rules that run per event.
 using Measured = std::optional<uint32_t>;
@@ -92,6 +113,7 @@ void Compiler::CompileRow(Measured measured) {
   for (const ColumnRule& rule : table_.columns) found |= CompileRule(rule, measured, &row.cells);
   if (!found) return;
   if (!CompileKey(measured, &row.key) || !CheckNames(&row.cells)) return;
+  row.plain_key_room = PlainRoomOf(row.key);
   row.names_vary =
       std::ranges::any_of(row.cells, [](const CellMapping& c) { return !c.name.is_constant(); });
   if (row.names_vary) {

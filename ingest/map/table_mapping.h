@@ -71,6 +71,7 @@ class TimedRows;
 // One row that each event of the shape writes.
 struct RowMapping {
   std::vector<TextPart> key;
+  size_t plain_key_room = 0;  // What RowRenderer::WriteKey needs for it; 0: it makes none such.
   std::vector<CellMapping> cells;  // With `set` in its order; empty if `gather` tells all.
   // All names are constant, and the store knows this list of columns:
   const ColumnSet* set = nullptr;

@@ -37,6 +37,49 @@ TEST(PlaceholderTest, RendersEveryTypeAsText) {
   EXPECT_EQ(Key("{a}", {{"a", Value::Bool(true)}}), "true");
 }
 
+TEST(PlaceholderTest, PlainValuesAreWrittenAsTheyAreAppended) {
+  const std::string long_text(80, 'x');
+  const Value values[] = {Text("x"),
+                          Text("xy#z"),
+                          Text("x%"),
+                          Text("x "),
+                          Text(""),
+                          Text(long_text),
+                          Text("\x01"),
+                          Text("\xe2\x82\xac 5"),
+                          Text("007"),
+                          Text("42"),
+                          Value::Int(42),
+                          Value::Int(0),
+                          Value::Int(-7),
+                          Value::Int(1'234'567),
+                          Value::Double(2.5),
+                          Value::Bool(true),
+                          Value()};
+  const std::pair<std::string_view, size_t> specs[] = {
+      {"{a}#", 5},        {"{a:pad(6)}#", 4},  {"{a:pad(80)}", 6},
+      {"{a:zero(4)}", 2}, {"{a:zero(12)}", 3}, {"{a:reverse_domain}#", 0},
+      {"{a:salt(7)}", 0}, {"{a:ms}", 0},       {"{a:reverse_digits}", 0}};
+  for (const auto& [text, expected] : specs) {
+    const RowKeyTemplate row_key = Template(text);
+    const Segment& segment = row_key.segments().front();
+    const size_t room = PlainRoom(segment);
+    size_t written = 0;
+    for (const Value& value : values) {
+      std::string bytes(room, '?');
+      const char* const end =
+          room == 0 ? nullptr : WritePlain(segment, value, TemplateUse::kKey, bytes.data());
+      if (end == nullptr) continue;
+      std::string appended;
+      const TableTime time{0, TimeUnit::kMilliseconds};
+      ASSERT_TRUE(AppendPlaceholder(segment, value, time, TemplateUse::kKey, &appended)) << text;
+      EXPECT_EQ(std::string_view(bytes.data(), end), appended) << text;
+      ++written;
+    }
+    EXPECT_EQ(written, expected) << text;
+  }
+}
+
 TEST(PlaceholderTest, RefusesValuesThatItsSpecsCannotHold) {
   struct Row {
     std::string_view text;

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <regex>
+#include <set>
 #include <thread>
 
 #include "ingest/map/seen_fields.h"
+#include "tests/config/schema/row_key_helper.h"
 #include "tests/ingest/world.h"
 
 namespace tallyd {
@@ -196,6 +199,37 @@ families.Friends = {}
   EXPECT_THAT(world.Rows(), HasSubstr("Friends:Fred='book club'"));
   EXPECT_THAT(world.Refusal(R"({"person":"José","friend":"Fred"})"),
               HasSubstr("FRIENDS: no column rule finds a value"));
+}
+
+// Short values are written to the key at once, others by the template's own way.
+TEST(MapperTest, KeysAreThoseOfTheTemplateHoweverTheyAreMade) {
+  constexpr TimeUs kTime = 1'501'028'142'045'000;
+  const std::string long_text(70, 'x');
+  for (const std::string_view row_key :
+       {"{k}#{ts:ms}", "{k:pad(8)}{ts:s}", "a{n:zero(6)}#{k}#{ts:us}", "{ts:reverse(ms)}#{k}",
+        "{k}#{ts:bucket(5m)}", "{k}#{ts:day}#{n}", "{k}#{ts:%H%M}#{ts:%-d}#{n:zero(3)}",
+        "{k:salt(5)}#{k}#{ts:ms}", "{k:reverse_domain}#{ts:week}"}) {
+    World world(
+        fmt::format("[tables.T]\nstream = \"s\"\npattern = \"single-timestamp\"\n"
+                    "row_key = \"{}\"\nfamilies.F = {{}}\n",
+                    row_key));
+    std::set<std::string> keys;
+    std::string events;
+    for (const std::string_view k : {std::string_view("x"), std::string_view("x y"),
+                                     std::string_view("a#b.c"), std::string_view(long_text)}) {
+      if (row_key.find("pad") != std::string_view::npos && k == long_text) continue;
+      for (const int64_t n : {0, 42, 777}) {
+        events += fmt::format("{}{{\"k\":\"{}\",\"n\":{},\"ts\":{},\"v\":1}}",
+                              events.empty() ? "[" : ",", k, n, kTime / 1000);
+        keys.insert(Key(row_key, {{"k", Text(k)}, {"n", Value::Int(n)}}, kTime));
+      }
+    }
+    world.Map(events + "]");
+    std::string expected;
+    for (const std::string& key : keys) expected += "T " + key + "\n";
+    const std::string rows = std::regex_replace(world.Rows(), std::regex(" \\|.*"), "");
+    EXPECT_EQ(rows, expected) << row_key;
+  }
 }
 
 constexpr const char* kOneColumn = R"(
