@@ -201,6 +201,10 @@ leveldb::Status FaultEnv::NewWritableFile(const std::string& name, leveldb::Writ
   return done;
 }
 
+void FaultEnv::ExpectLog(const std::string& /*directory*/, const LogRoom& room) {
+  room_asked_ += room.bytes;
+}
+
 leveldb::Status FaultEnv::RemoveFile(const std::string& name) {
   WaitWhileHeld(Hang::kRemovals);
   {

@@ -42,6 +42,8 @@ class FaultEnv final : public StoreEnv {
   void LetGo() { Hold(Hang::kNothing); }
   int hanging() const;  // How many calls do.
   uint64_t bytes_read() const { return bytes_read_; }
+  // Of room that was asked for, for logs that were to be made; here they get none.
+  uint64_t room_asked() const { return room_asked_; }
   // How many block files were opened to be read.
   uint64_t block_files_opened() const { return block_files_opened_; }
   void FailReads(bool fail) { fail_reads_ = fail; }
@@ -55,6 +57,7 @@ class FaultEnv final : public StoreEnv {
   leveldb::Status NewRandomAccessFile(const std::string& name,
                                       leveldb::RandomAccessFile** file) override;
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
+  void ExpectLog(const std::string& directory, const LogRoom& room) override;
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status SyncDirectory(const std::string& directory) override;
@@ -83,6 +86,7 @@ class FaultEnv final : public StoreEnv {
 
   DurableEnv durable_;
   std::atomic<uint64_t> bytes_read_{0};
+  std::atomic<uint64_t> room_asked_{0};
   std::atomic<uint64_t> block_files_opened_{0};
   std::atomic<bool> fail_reads_{false};
   mutable std::mutex mutex_;

@@ -29,6 +29,8 @@ constexpr uint64_t kSyncsPerRoom = 16;
 constexpr uint64_t kRoomSyncBytesMax = 96u << 10;
 constexpr uint64_t kFreePerRoom = 64;
 constexpr uint64_t kPageBytes = 4096;
+// Of room that is made before it is needed, synced one by one: others' fsyncs wait for one at most.
+constexpr uint64_t kSliceBytes = 2u << 20;
 constexpr char kZeros[64u << 10] = {};
 
 std::string BaseName(const std::string& name) { return name.substr(name.rfind('/') + 1); }
@@ -85,6 +87,19 @@ class DurableEnv::File final : public leveldb::WritableFile {
     return error_;
   }
 
+  // REQUIRES: nothing was written.
+  leveldb::Status MakeRoomAhead(const LogRoom& room) {
+    const auto until = std::chrono::steady_clock::now() + room.within;
+    const uint64_t end = std::min(room.bytes, FreeBytes(descriptor_) / kFreePerRoom);
+    while (room_end_ + kSliceBytes <= end && std::chrono::steady_clock::now() < until) {
+      const uint64_t slice_end = room_end_ + kSliceBytes;
+      if (!WriteZeros(slice_end)) return error_;
+      error_ = env_->SyncDescriptor(descriptor_, name_);
+      if (!error_.ok() || room_end_ < slice_end) return error_;
+    }
+    return error_;
+  }
+
   leveldb::Status Sync() override {
     // A manifest names new files: their names come first.
     if (error_.ok() && is_manifest_) error_ = env_->SyncDirectoryOf(name_);
@@ -115,14 +130,18 @@ class DurableEnv::File final : public leveldb::WritableFile {
     return error_;
   }
 
-  // On a full disk, as far as it goes. REQUIRES: end_ > room_end_.
+  // REQUIRES: end_ > room_end_.
   bool MakeRoom() {
     room_end_ = end_;
     const uint64_t step = end_ - synced_end_;
     if (step > kRoomSyncBytesMax) return true;
     const uint64_t most = FreeBytes(descriptor_) / kFreePerRoom;
     const uint64_t wanted = end_ + std::min(step * kSyncsPerRoom, most);
-    const uint64_t room_end = (wanted + kPageBytes - 1) / kPageBytes * kPageBytes;
+    return WriteZeros((wanted + kPageBytes - 1) / kPageBytes * kPageBytes);
+  }
+
+  // On a full disk, as far as it goes.
+  bool WriteZeros(uint64_t room_end) {
     while (room_end_ < room_end) {
       const size_t bytes = std::min<uint64_t>(room_end - room_end_, sizeof(kZeros));
       const ssize_t r = ::pwrite(descriptor_, kZeros, bytes, static_cast<off_t>(room_end_));
@@ -230,8 +249,9 @@ leveldb::Status DurableEnv::NewWritableFile(const std::string& name, leveldb::Wr
   if (descriptor < 0) return FromErrno(name, errno);
   auto opened = std::make_unique<File>(this, name, descriptor);
   if (IsLog(name)) {
-    const leveldb::Status synced = SyncDirectoryOf(name);
-    if (!synced.ok()) return synced;
+    leveldb::Status made = SyncDirectoryOf(name);
+    if (made.ok()) made = opened->MakeRoomAhead(TakeExpected(DirectoryOf(name)));
+    if (!made.ok()) return made;
   }
   *file = opened.release();
   return leveldb::Status::OK();
@@ -321,6 +341,17 @@ void DurableEnv::SetLogCloseFailed(const std::string& directory, bool failed) {
   } else {
     close_failed_.erase(directory);
   }
+}
+
+void DurableEnv::ExpectLog(const std::string& directory, const LogRoom& room) {
+  const std::lock_guard lock(logs_mutex_);
+  expected_[directory] = room;
+}
+
+LogRoom DurableEnv::TakeExpected(const std::string& directory) {
+  const std::lock_guard lock(logs_mutex_);
+  const auto found = expected_.extract(directory);
+  return found.empty() ? LogRoom() : found.mapped();
 }
 
 void DurableEnv::SleepForMicroseconds(int micros) {

@@ -7,9 +7,9 @@
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
-// - a log has room ahead, zeros that syncs of up to 96 KiB write over, for sixteen of them:
-//   where no size changes, fdatasync has no inode to write. Nobody is failed for want of room, and
-//   a log that is closed lets it go;
+// - a log has room ahead, zeros that are written over, for sixteen syncs of up to 96 KiB, or as
+//   much as was asked for before it was made (ExpectLog): where no size changes, fdatasync has no
+//   inode to write. Nobody is failed for want of room, and a log that is closed lets it go;
 // - reads are those of pread_file.h;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.
@@ -19,10 +19,12 @@
 
 #include <leveldb/env.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -49,9 +51,17 @@ class PlacesFile {
   virtual leveldb::Status WriteAt(uint64_t offset, const leveldb::Slice& bytes, bool sync) = 0;
 };
 
+// Room that a log is made with, as far as it is made within that time.
+struct LogRoom {
+  uint64_t bytes = 0;
+  std::chrono::steady_clock::duration within{};
+};
+
 class StoreEnv : public leveldb::EnvWrapper {
  public:
   using EnvWrapper::EnvWrapper;
+  // The next log that is made in the directory will soon be as large. Heeded where it is of use.
+  virtual void ExpectLog(const std::string& /*directory*/, const LogRoom& /*room*/) {}
   // Makes the names in it durable: of files that were made one after the other, all at once.
   virtual leveldb::Status SyncDirectory(const std::string& directory) = 0;
   // Opens it as it is; it is made with its first write at the latest.
@@ -68,6 +78,7 @@ class DurableEnv final : public StoreEnv {
                                       leveldb::RandomAccessFile** file) override;
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
   leveldb::Status NewAppendableFile(const std::string& name, leveldb::WritableFile** file) override;
+  void ExpectLog(const std::string& directory, const LogRoom& room) override;
   leveldb::Status SyncDirectory(const std::string& directory) override;
   leveldb::Status NewPlacesFile(const std::string& name,
                                 std::unique_ptr<PlacesFile>* file) override;
@@ -89,12 +100,14 @@ class DurableEnv final : public StoreEnv {
   leveldb::Status SyncDirectoryOf(const std::string& name);
   bool LogCloseFailed(const std::string& directory);
   void SetLogCloseFailed(const std::string& directory, bool failed);
+  LogRoom TakeExpected(const std::string& directory);
   void RunBackground();
 
   const EnvObserver observer_;
 
   std::mutex logs_mutex_;
   std::set<std::string> close_failed_;  // Guarded by logs_mutex_. Directories: a log's close did.
+  std::map<std::string, LogRoom> expected_;  // Guarded by logs_mutex_. By directory.
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -67,6 +67,9 @@ class MarkedEnv final : public StoreEnv {
   leveldb::Status RemoveDir(const std::string& name) override;
   // A database is being opened: its notes are read anew, whatever was done to the directory.
   leveldb::Status LockFile(const std::string& name, leveldb::FileLock** lock) override;
+  void ExpectLog(const std::string& directory, const LogRoom& room) override {
+    env_->ExpectLog(directory, room);
+  }
   leveldb::Status SyncDirectory(const std::string& directory) override {
     return env_->SyncDirectory(directory);
   }

@@ -256,13 +256,13 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   return {};
 }
 
-Result<bool> Database::BeginHead() {
+Result<bool> Database::BeginHead(const LogRoom& room) {
   const ViewPtr before = view();
   if (!before) return Reopening();
   const std::shared_ptr<Head>& last = before->heads.back();
   if (last->bytes() == 0) return false;
   // Opened before anybody waits for it.
-  Result<std::shared_ptr<Head>> next = opener_.OpenHead(last->number() + 1);
+  Result<std::shared_ptr<Head>> next = opener_.OpenHead(last->number() + 1, room);
   if (!next) return next.error();
   const std::lock_guard writing(write_mutex_);
   // After a failed write the end of the log is unknown: nothing may follow it before the reopen.

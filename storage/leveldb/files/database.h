@@ -155,8 +155,8 @@ class Database {
 
   // Of the sealer's thread, or the committer's between two commits: a new head for what comes next.
   // What is in the head before it is synced first. False when the newest head is empty. Of two who
-  // call at once one is told kUnavailable, or that the next head is in use.
-  Result<bool> BeginHead();
+  // call at once one is told kUnavailable, or that the next head is in use. `room`: of its log.
+  Result<bool> BeginHead(const LogRoom& room = {});
   // Closes and removes the dropped heads and files that nobody holds any more. Open and Close do
   // it, too.
   void Dispose();

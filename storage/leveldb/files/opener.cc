@@ -316,7 +316,8 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
   return {};
 }
 
-Result<std::shared_ptr<Head>> Opener::OpenHead(uint64_t number) {
+Result<std::shared_ptr<Head>> Opener::OpenHead(uint64_t number, const LogRoom& room) {
+  if (room.bytes > 0) env_->ExpectLog(HeadPath(heads_directory_, number), room);
   Result<std::shared_ptr<Head>> head =
       Head::Open(heads_directory_, number, CommonOptions(), head_bytes_);
   if (head) *head = disposer_->Watch(std::move(*head));

@@ -60,7 +60,8 @@ class Opener {
   Opener(const StorageConfig& config, StoreEnv* env, leveldb::Cache* cache, Disposer* disposer);
 
   Result<OpenedFiles> Open(size_t head_bytes);
-  Result<std::shared_ptr<Head>> OpenHead(uint64_t number);
+  // `room`: of the log that it is about to get.
+  Result<std::shared_ptr<Head>> OpenHead(uint64_t number, const LogRoom& room = {});
   // All that were found so far, whether they had to be cut off or not.
   std::vector<TornTail> torn_tails() const;
 

@@ -22,9 +22,18 @@ constexpr auto kLeastLook = std::chrono::milliseconds(5);
 constexpr uint64_t kHurryShare = 4;
 // As long as one becomes full so soon after the other, they come in a burst.
 constexpr auto kFastHead = std::chrono::seconds(5);
+// Of the time in which a head became full the room of the next one's log may take a part.
+constexpr int kTimesPerRoom = 4;
 
 // Of latest rows or memos, in one commit.
 constexpr size_t kStoredBytes = 256u << 10;
+
+// The head behind a full one will be as large, and as soon, where that grew fast. A disk that takes
+// long to write as much twice is not asked to.
+LogRoom RoomAfter(const Head& full, std::chrono::steady_clock::time_point now) {
+  const auto took = now - full.since();
+  return took < kFastHead ? LogRoom{full.bytes(), took / kTimesPerRoom} : LogRoom();
+}
 
 // The next memos of a head, for base; false: these were the last.
 Result<bool> ReadMemos(leveldb::Iterator* head, Records* records) {
@@ -144,7 +153,9 @@ Result<Progress> HeadJob::BeginHead(const View& view) {
   next_ = std::min(std::max(old_from, now), next_);
   if (!settle && !full && !old) return Progress::kNone;
   if (full) context_.burst_until = now + kFastHead;
-  const Result<bool> begun = context_.database().BeginHead();
+  const bool expects = full && context_.config().sync == Sync::kAlways;
+  const Result<bool> begun =
+      context_.database().BeginHead(expects ? RoomAfter(newest, now) : LogRoom());
   if (!begun) return begun.error();
   return *begun ? Progress::kSome : Progress::kNone;
 }

@@ -103,6 +103,48 @@ TEST_F(DurableEnvTest, RoomIsBounded) {
   EXPECT_EQ(room, 16 * kSynced);
 }
 
+TEST_F(DurableEnvTest, ALogThatWasExpectedHasItsRoomFromTheStart) {
+  constexpr uintmax_t kMiB = 1u << 20;
+  const std::string name = Path("000002.log");
+  env_.ExpectLog(dir_.path(), {7 * kMiB, std::chrono::hours(1)});
+  auto log = Make(name);
+  EXPECT_EQ(std::filesystem::file_size(name), 6 * kMiB) << "as far as whole slices go";
+  const std::string written(3 * kMiB, 'x');
+  ASSERT_TRUE(log->Append(written).ok());
+  ASSERT_TRUE(log->Sync().ok());
+  std::string bytes;
+  ASSERT_TRUE(leveldb::ReadFileToString(&env_, name, &bytes).ok());
+  EXPECT_EQ(bytes, written + std::string(3 * kMiB, '\0'));
+  ASSERT_TRUE(log->Close().ok());
+  EXPECT_EQ(std::filesystem::file_size(name), written.size());
+  Make(Path("000003.log"));
+  EXPECT_EQ(std::filesystem::file_size(Path("000003.log")), 0u) << "this one was not";
+}
+
+TEST_F(DurableEnvTest, RoomThatTakesTooLongIsNotMade) {
+  env_.ExpectLog(dir_.path(), {100u << 20, std::chrono::seconds(0)});
+  const auto log = Make(Path("000002.log"));
+  EXPECT_EQ(std::filesystem::file_size(Path("000002.log")), 0u);
+  ASSERT_TRUE(log->Append("x").ok());
+  EXPECT_TRUE(log->Sync().ok());
+}
+
+TEST_F(DurableEnvTest, WithoutSpaceALogThatWasExpectedHasWhatRoomThereIs) {
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  env_.ExpectLog(dir_.path(), {8u << 20, std::chrono::hours(1)});
+  const struct rlimit limit { 3u << 20, before.rlim_max };
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const auto log = Make(Path("000002.log"));
+  const leveldb::Status appended = log->Append("x");
+  const leveldb::Status synced = log->Sync();
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_TRUE(appended.ok() && synced.ok()) << synced.ToString();
+  EXPECT_EQ(std::filesystem::file_size(Path("000002.log")), 3u << 20);
+  std::signal(SIGXFSZ, handler);
+}
+
 // As a full disk: at once, or in the midst of the room.
 TEST_F(DurableEnvTest, WithoutSpaceForRoomALogIsSynced) {
   struct rlimit before {};

@@ -106,6 +106,39 @@ TEST_F(FullHeadTest, AHeadThatBecameFullBeginsABurstAndNoOtherDoes) {
   EXPECT_GT(context_->burst_until, before);
 }
 
+TEST_F(FullHeadTest, TheHeadBehindOneThatBecameFullSoonHasRoomForAsMuch) {
+  ASSERT_TRUE(PutRow("r"));
+  ASSERT_NO_FATAL_FAILURE(Work());
+  ASSERT_NO_FATAL_FAILURE(SealAll());
+  EXPECT_EQ(disk_.room_asked(), 0u) << "it settles";
+  context_->settle = {};
+  const auto before = std::chrono::steady_clock::now();
+  while (view()->heads.back()->bytes() < engine_->head_bytes()) ASSERT_TRUE(PutRow("r"));
+  const uint64_t full = view()->heads.back()->bytes();
+  ASSERT_NO_FATAL_FAILURE(Work());
+  if (std::chrono::steady_clock::now() - before > std::chrono::seconds(4)) {
+    GTEST_SKIP() << "this day the head did not become full soon";
+  }
+  EXPECT_EQ(disk_.room_asked(), full);
+}
+
+// Where no commit waits for an fsync it would be written for nothing.
+class FullHeadOfIntervalsTest : public FullHeadTest {
+ protected:
+  void SetUp() override {
+    config().sync = Sync::kInterval;
+    FullHeadTest::SetUp();
+  }
+};
+
+TEST_F(FullHeadOfIntervalsTest, TheNextHeadHasNoRoomAhead) {
+  context_->settle = {};
+  while (view()->heads.back()->bytes() < engine_->head_bytes()) ASSERT_TRUE(PutRow("r"));
+  ASSERT_NO_FATAL_FAILURE(Work());
+  EXPECT_EQ(view()->heads.size(), 2u);
+  EXPECT_EQ(disk_.room_asked(), 0u);
+}
+
 // Else a merge that has to let heads go first, one after the other, would hold all of them.
 TEST_F(HeadRoundTest, HeadsThatWereSealedMeanwhileAreGone) {
   for (int head = 0; head < 3; ++head) {
