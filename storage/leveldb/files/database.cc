@@ -14,6 +14,9 @@ namespace {
 
 // How long a reader waits for a reopen.
 constexpr auto kReopenPatience = std::chrono::milliseconds(1000);
+// A group's record of so many bytes is put into memory, and among the runs, before it is synced and
+// not behind it: when the disk has it, it is in the processor's cache no longer.
+constexpr size_t kSyncedLastBytes = 64u << 10;
 // How the cache is shared, in eighths. LevelDB needs little: base's latest rows are in memory,
 // heads are in their write buffers, and the rest is read once.
 constexpr size_t kEighths = 8;
@@ -229,11 +232,13 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   const std::lock_guard writing(write_mutex_);
   if (!head_status_) return head_status_;
   leveldb::WriteOptions options;
-  options.sync = write.sync;
   Head& head = *heads_.back();
   if (write.prepare) write.prepare(head.number());
   const std::string group = GroupKey(write.sequence);
-  const bool as_group = write.entries != nullptr && head.TakesGroup(write.entries->record().size());
+  const size_t record_bytes = write.entries != nullptr ? write.entries->record().size() : 0;
+  const bool as_group = write.entries != nullptr && head.TakesGroup(record_bytes);
+  const bool synced_last = write.sync && as_group && record_bytes >= kSyncedLastBytes;
+  options.sync = write.sync && !synced_last;
   if (as_group) {
     write.batch->Put(group, ToSlice(write.entries->record()));
   } else if (write.entries != nullptr) {
@@ -249,6 +254,8 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   if (!head_status_) return head_status_;
   head.CoverTimes(write.times);
   if (as_group) head.AddRun(group, write.entries);
+  if (synced_last) head_status_ = SyncNewest();
+  if (!head_status_) return head_status_;
   publish();
   std::function<void(View*)> change;
   if (!write.deletes.empty()) change = [&](View* view) { view->AddDeletes(write.deletes); };
@@ -281,11 +288,15 @@ Status Database::SyncNewestHead() {
   if (heads_.empty() || !head_status_) {
     return Reopening();
   }
+  head_status_ = SyncNewest();
+  return head_status_;
+}
+
+Status Database::SyncNewest() {
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch nothing;
-  head_status_ = FromLevelDb(heads_.back()->db().Write(options, &nothing));
-  return head_status_;
+  return FromLevelDb(heads_.back()->db().Write(options, &nothing));
 }
 
 Result<std::string> Database::Get(std::string_view key) const {

@@ -48,6 +48,41 @@ class DatabaseTest : public ::testing::Test {
     write.sync = true;
     return database_.WriteHead(write, publish);
   }
+  // A group whose record is large, each time of other entries.
+  Status WriteLarge(const std::function<void()>& publish) {
+    constexpr size_t kEntries = 2000;
+    constexpr std::string_view kEntry = "an entry of some fifty bytes, or a few more than that";
+    ++groups_;
+    std::vector<std::string> keys(kEntries);
+    EntrySorter entries;
+    for (size_t i = 0; i < kEntries; ++i) {
+      char key[64];
+      const std::string row = std::to_string(groups_ * kEntries + i);
+      char* const end = EncodeEntryKey(key, 1, row, static_cast<TimeUs>(i));
+      keys[i].assign(key, end);
+      entries.Add(keys[i], kEntry);
+    }
+    leveldb::WriteBatch batch;
+    HeadWrite write;
+    write.batch = &batch;
+    write.entries = entries.TakeRun();
+    write.sequence = groups_;
+    write.sync = true;
+    return database_.WriteHead(write, publish);
+  }
+  // Of the history, in the heads.
+  size_t CountEntries() {
+    const std::unique_ptr<Lease> lease = NewLease();
+    const Access access(lease.get());
+    size_t count = 0;
+    for (size_t head = 0; head < access.view().heads.size(); ++head) {
+      leveldb::Iterator& it = access.iterator(head);
+      for (it.Seek(TablePrefix(KeySpace::kRows, 1)); it.Valid(); it.Next()) {
+        count += static_cast<KeySpace>(it.key()[0]) == KeySpace::kRows ? 1 : 0;
+      }
+    }
+    return count;
+  }
   Status WriteBase(const std::string& key, const std::string& value) {
     leveldb::WriteBatch batch;
     batch.Put(key, value);
@@ -76,6 +111,7 @@ class DatabaseTest : public ::testing::Test {
   FaultEnv env_;
   StorageConfig config_ = TestStorage(dir_);
   Database database_{config_, &env_};
+  uint64_t groups_ = 0;
 };
 
 TEST_F(DatabaseTest, ALeaseIsOfOneMoment) {
@@ -131,6 +167,25 @@ TEST_F(DatabaseTest, AfterAFailedWriteNothingFollowsUntilTheReopen) {
   EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a"})) << "readers go on";
   Reopen();
   EXPECT_TRUE(Write("b"));
+}
+
+TEST_F(DatabaseTest, ALargeGroupIsSeenWhenItIsSyncedAndNotBefore) {
+  uint64_t calls = 0;
+  for (bool failed = true; failed; ++calls) {
+    const size_t before = CountEntries();
+    env_.FailAt(env_.calls() + calls + 1, Fault::kIo, true);
+    bool published = false;
+    const Status written = WriteLarge([&] { published = true; });
+    failed = env_.failed();
+    env_.Heal();
+    EXPECT_EQ(published, !failed);
+    EXPECT_EQ(written.has_value(), !failed);
+    EXPECT_EQ(CountEntries(), before + (failed ? 0 : 2000));
+    if (!failed) break;
+    EXPECT_FALSE(Write("b")) << "nothing follows";
+    Reopen();
+  }
+  EXPECT_GT(calls, 5u) << "writes, a sync, and a note of it";
 }
 
 TEST_F(DatabaseTest, AnEmptyHeadIsNotFollowedByAnother) {
