@@ -223,6 +223,13 @@ char* WritePlain(const Segment& segment, const Value& value, TemplateUse use, ch
     WriteLastDigits(spec.n, number, to + spec.n);
     return to + spec.n;
   }
+  const bool is_number = value.type() == ValueType::kInt64 && value.AsInt() >= 0;
+  if (is_number && spec.kind == SpecKind::kText && !IsDigit(segment.stop)) {
+    const auto number = static_cast<uint64_t>(value.AsInt());
+    const size_t digits = CountDigits(number);
+    WriteLastDigits(digits, number, to + digits);
+    return to + digits;
+  }
   if (!IsAsIs(segment, value, use)) return nullptr;
   const std::string_view text = value.AsView();
   if (spec.kind != SpecKind::kPad) {

@@ -24,7 +24,9 @@ size_t PlainRoomOf(const std::vector<TextPart>& key) {
     } else if (const auto* field = std::get_if<FieldPart>(&part)) {
       of_part = PlainRoom(*field->segment);
     } else if (const auto* time = std::get_if<TimePart>(&part)) {
-      of_part = time->segment->is_time ? FixedWidth(time->segment->spec) : 0;
+      const Spec& spec = time->segment->spec;
+      const bool recurs = spec.kind != SpecKind::kStrftime || TextStep(spec) >= kUsPerSecond;
+      of_part = time->segment->is_time && recurs ? FixedWidth(spec) : 0;
     }
     if (of_part == 0) return 0;
     room += of_part;

@@ -56,10 +56,16 @@ TEST(PlaceholderTest, PlainValuesAreWrittenAsTheyAreAppended) {
                           Value::Double(2.5),
                           Value::Bool(true),
                           Value()};
-  const std::pair<std::string_view, size_t> specs[] = {
-      {"{a}#", 5},        {"{a:pad(6)}#", 4},  {"{a:pad(80)}", 6},
-      {"{a:zero(4)}", 2}, {"{a:zero(12)}", 3}, {"{a:reverse_domain}#", 0},
-      {"{a:salt(7)}", 0}, {"{a:ms}", 0},       {"{a:reverse_digits}", 0}};
+  const std::pair<std::string_view, size_t> specs[] = {{"{a}#", 8},
+                                                       {"{a}1", 6},
+                                                       {"{a:pad(6)}#", 4},
+                                                       {"{a:pad(80)}", 6},
+                                                       {"{a:zero(4)}", 2},
+                                                       {"{a:zero(12)}", 3},
+                                                       {"{a:reverse_domain}#", 0},
+                                                       {"{a:salt(7)}", 0},
+                                                       {"{a:ms}", 0},
+                                                       {"{a:reverse_digits}", 0}};
   for (const auto& [text, expected] : specs) {
     const RowKeyTemplate row_key = Template(text);
     const Segment& segment = row_key.segments().front();
