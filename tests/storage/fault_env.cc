@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 namespace tallyd {
 
@@ -198,11 +199,14 @@ leveldb::Status FaultEnv::NewWritableFile(const std::string& name, leveldb::Writ
   *file = new File(this, name, opened);
   const std::lock_guard lock(mutex_);
   files_[name] = {};
+  if (name.ends_with(".log"))
+    room_asked_ += std::exchange(expected_[name.substr(0, name.rfind('/'))], 0);
   return done;
 }
 
-void FaultEnv::ExpectLog(const std::string& /*directory*/, const LogRoom& room) {
-  room_asked_ += room.bytes;
+void FaultEnv::ExpectLog(const std::string& directory, const LogRoom& room) {
+  const std::lock_guard lock(mutex_);
+  expected_[directory] = room.bytes;
 }
 
 leveldb::Status FaultEnv::RemoveFile(const std::string& name) {
@@ -297,6 +301,9 @@ void FaultEnv::LosePower(Loss loss, unsigned seed) {
     }
     uint64_t kept = extent.synced;
     if (loss != Loss::kAll) kept += random() % (extent.written - extent.synced + 1);
+    // Into room any part may have come, whatever is lost before it.
+    const bool has_holes = loss == Loss::kRandomSectors || loss == Loss::kZeroedSectors;
+    if (has_holes && random() % 2 == 0) kept = extent.written;
     std::filesystem::resize_file(name, kept);
     make_room();
     if (loss == Loss::kAll || loss == Loss::kRandomTail) continue;

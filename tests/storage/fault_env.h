@@ -42,7 +42,7 @@ class FaultEnv final : public StoreEnv {
   void LetGo() { Hold(Hang::kNothing); }
   int hanging() const;  // How many calls do.
   uint64_t bytes_read() const { return bytes_read_; }
-  // Of room that was asked for, for logs that were to be made; here they get none.
+  // Of room that was asked for, for logs that were made since; here they get none.
   uint64_t room_asked() const { return room_asked_; }
   // How many block files were opened to be read.
   uint64_t block_files_opened() const { return block_files_opened_; }
@@ -87,6 +87,7 @@ class FaultEnv final : public StoreEnv {
   DurableEnv durable_;
   std::atomic<uint64_t> bytes_read_{0};
   std::atomic<uint64_t> room_asked_{0};
+  std::map<std::string, uint64_t> expected_;  // Guarded by mutex_. Of logs, by directory.
   std::atomic<uint64_t> block_files_opened_{0};
   std::atomic<bool> fail_reads_{false};
   mutable std::mutex mutex_;

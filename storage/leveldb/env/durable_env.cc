@@ -50,8 +50,8 @@ bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MA
 
 }  // namespace
 
-// Buffered appends, a log's into room that is made when a Sync finds none left. After a failed
-// write or sync every later call fails, Close included, and nothing more reaches the file.
+// Buffered appends, a log's into room that is made when a Sync finds none left, or before. After a
+// failed write or sync every later call fails, Close included, and nothing more reaches the file.
 class DurableEnv::File final : public leveldb::WritableFile {
  public:
   File(DurableEnv* env, std::string name, int descriptor)

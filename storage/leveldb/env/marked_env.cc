@@ -97,11 +97,12 @@ class MarkedEnv::File final : public leveldb::WritableFile {
  public:
   File(MarkedEnv* env, std::string directory, SyncedFile SyncedNote::*kind, uint64_t number,
        leveldb::WritableFile* file)
-      : env_(env),
-        directory_(std::move(directory)),
-        kind_(kind),
-        written_{number, 0},
-        file_(file) {}
+      : env_(env), directory_(std::move(directory)), kind_(kind), written_{number, 0}, file_(file) {
+    if (kind_ == &SyncedNote::log) env_->SetLog(directory_, this);
+  }
+  ~File() override {
+    if (kind_ == &SyncedNote::log) env_->ForgetLog(directory_, this);
+  }
 
   leveldb::Status Append(const leveldb::Slice& data) override {
     written_.bytes += data.size();
@@ -136,6 +137,26 @@ leveldb::Status MarkedEnv::NewWritableFile(const std::string& name, leveldb::Wri
   if (done.ok()) done = env_->NewWritableFile(name, &opened);
   if (done.ok()) *file = new File(this, directory, kind, *number, opened);
   return done;
+}
+
+leveldb::Status MarkedEnv::SyncLog(const std::string& directory) {
+  File* log = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = logs_.find(directory); found != logs_.end()) log = found->second;
+  }
+  return log != nullptr ? log->Sync() : leveldb::Status::IOError(directory, "no log is open there");
+}
+
+void MarkedEnv::SetLog(const std::string& directory, File* log) {
+  const std::lock_guard lock(mutex_);
+  logs_[directory] = log;
+}
+
+void MarkedEnv::ForgetLog(const std::string& directory, const File* log) {
+  const std::lock_guard lock(mutex_);
+  const auto found = logs_.find(directory);
+  if (found != logs_.end() && found->second == log) logs_.erase(found);
 }
 
 leveldb::Status MarkedEnv::RemoveFile(const std::string& name) {

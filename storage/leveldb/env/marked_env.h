@@ -65,6 +65,9 @@ class MarkedEnv final : public StoreEnv {
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** file) override;
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RemoveDir(const std::string& name) override;
+  // Syncs the log that was made last in the directory, and notes it: what LevelDB does for a write
+  // that is synced, without a record more. Between two writes, of the thread that writes there.
+  leveldb::Status SyncLog(const std::string& directory);
   // A database is being opened: its notes are read anew, whatever was done to the directory.
   leveldb::Status LockFile(const std::string& name, leveldb::FileLock** lock) override;
   void ExpectLog(const std::string& directory, const LogRoom& room) override {
@@ -87,6 +90,8 @@ class MarkedEnv final : public StoreEnv {
     std::unique_ptr<PlacesFile> file;  // Null until a note is written.
   };
 
+  void SetLog(const std::string& directory, File* log);
+  void ForgetLog(const std::string& directory, const File* log);
   std::shared_ptr<Directory> Find(const std::string& path);
   void LetGo(const std::string& path);  // Forgets the directory, and closes its SYNCED.
   leveldb::Status NoteSync(const std::string& path, SyncedFile SyncedNote::*file,
@@ -101,6 +106,7 @@ class MarkedEnv final : public StoreEnv {
   const std::string base_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Directory>> directories_;  // Guarded by mutex_.
+  std::map<std::string, File*> logs_;  // Guarded by mutex_. The last of each, while it is open.
 };
 
 }  // namespace tallyd

@@ -15,7 +15,8 @@ namespace {
 // How long a reader waits for a reopen.
 constexpr auto kReopenPatience = std::chrono::milliseconds(1000);
 // A group's record of so many bytes is put into memory, and among the runs, before it is synced and
-// not behind it: when the disk has it, it is in the processor's cache no longer.
+// not behind it: when the disk has it, it is in the processor's cache no longer. Nothing is written
+// behind it before: of a log that is always synced a power cut may tear the last record only.
 constexpr size_t kSyncedLastBytes = 64u << 10;
 // How the cache is shared, in eighths. LevelDB needs little: base's latest rows are in memory,
 // heads are in their write buffers, and the rest is read once.
@@ -254,7 +255,7 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   if (!head_status_) return head_status_;
   head.CoverTimes(write.times);
   if (as_group) head.AddRun(group, write.entries);
-  if (synced_last) head_status_ = SyncNewest();
+  if (synced_last) head_status_ = FromLevelDb(env_.SyncLog(opener_.PathOf(head.number())));
   if (!head_status_) return head_status_;
   publish();
   std::function<void(View*)> change;
@@ -288,15 +289,11 @@ Status Database::SyncNewestHead() {
   if (heads_.empty() || !head_status_) {
     return Reopening();
   }
-  head_status_ = SyncNewest();
-  return head_status_;
-}
-
-Status Database::SyncNewest() {
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch nothing;
-  return FromLevelDb(heads_.back()->db().Write(options, &nothing));
+  head_status_ = FromLevelDb(heads_.back()->db().Write(options, &nothing));
+  return head_status_;
 }
 
 Result<std::string> Database::Get(std::string_view key) const {

@@ -187,7 +187,6 @@ class Database {
  private:
   friend class Lease;
   friend class Access;
-  Status SyncNewest();  // REQUIRES: write_mutex_; there is one.
   // Makes `change` and the newest head's snapshot, if there is one, visible at once.
   void PublishView(const std::function<void(View*)>& change, Head* head, HeadSnapshot snapshot);
   // REQUIRES: `lock` holds mutex_.

@@ -317,12 +317,14 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
 }
 
 Result<std::shared_ptr<Head>> Opener::OpenHead(uint64_t number, const LogRoom& room) {
-  if (room.bytes > 0) env_->ExpectLog(HeadPath(heads_directory_, number), room);
+  env_->ExpectLog(PathOf(number), room);
   Result<std::shared_ptr<Head>> head =
       Head::Open(heads_directory_, number, CommonOptions(), head_bytes_);
   if (head) *head = disposer_->Watch(std::move(*head));
   return head;
 }
+
+std::string Opener::PathOf(uint64_t head) const { return HeadPath(heads_directory_, head); }
 
 Status Opener::TellAndCutTails(const WalCheck& checked) {
   for (const TornTail& tail : checked.tails) {

@@ -62,6 +62,7 @@ class Opener {
   Result<OpenedFiles> Open(size_t head_bytes);
   // `room`: of the log that it is about to get.
   Result<std::shared_ptr<Head>> OpenHead(uint64_t number, const LogRoom& room = {});
+  std::string PathOf(uint64_t head) const;
   // All that were found so far, whether they had to be cut off or not.
   std::vector<TornTail> torn_tails() const;
 

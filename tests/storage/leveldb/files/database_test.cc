@@ -188,6 +188,27 @@ TEST_F(DatabaseTest, ALargeGroupIsSeenWhenItIsSyncedAndNotBefore) {
   EXPECT_GT(calls, 5u) << "writes, a sync, and a note of it";
 }
 
+TEST_F(DatabaseTest, APowerCutWhileALargeGroupIsWrittenLeavesAStoreThatOpens) {
+  const uint64_t before = env_.calls();
+  ASSERT_TRUE(WriteLarge([] {}));
+  const uint64_t calls = env_.calls() - before;
+  for (const Loss loss : {Loss::kRandomTail, Loss::kRandomSectors, Loss::kZeroedSectors}) {
+    for (unsigned seed = 0; seed < 8 * calls; ++seed) {
+      database_.Close();
+      std::filesystem::remove_all(config_.path);
+      ASSERT_NO_FATAL_FAILURE(SetUp());
+      const uint64_t call = seed % calls + 1;
+      env_.CutAt(env_.calls() + call);
+      const Status written = WriteLarge([] {});
+      database_.Close();
+      env_.LosePower(loss, seed);
+      ASSERT_NO_FATAL_FAILURE(Open()) << "cut at call " << call << ", seed " << seed;
+      const size_t found = CountEntries();
+      EXPECT_TRUE(found == 2000 || (found == 0 && !written)) << "whole or not at all";
+    }
+  }
+}
+
 TEST_F(DatabaseTest, AnEmptyHeadIsNotFollowedByAnother) {
   const Result<bool> begun = database_.BeginHead();
   ASSERT_TRUE(begun);
