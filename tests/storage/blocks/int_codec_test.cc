@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "storage/blocks/int_reader.h"
@@ -24,6 +26,26 @@ void ExpectRoundTrip(const Ints& values) {
     EXPECT_EQ(in.left(), more);
     ASSERT_EQ(read, values);
   }
+}
+
+// Order, then of a group its width (and 0x80: there are outliers), its least, its outliers, and
+// what each of the others is above the least (storage/FORMAT.md, Block files: ints).
+TEST(IntCodecTest, AreStoredAsTheFormatSays) {
+  using namespace std::string_literals;
+  EXPECT_EQ(EncodeIntsOf({7}), "\x00\x00\x0e"s);
+  EXPECT_EQ(EncodeIntsOf({3, 1, 2, 0, 3, 1}), "\x00\x02\x00\x27\x07"s);
+  EXPECT_EQ(EncodeIntsOf({10, 20, 30, 40}), "\x01\x00\x14"s);
+  EXPECT_EQ(EncodeIntsOf({-3, 5, 4}), "\x00\x04\x05\x80\x07"s);
+  Ints one_outlier;
+  for (int64_t i = 0; i < 40; ++i) one_outlier.push_back(i == 17 ? int64_t{1} << 40 : i * 5 % 8);
+  EXPECT_EQ(EncodeIntsOf(one_outlier),
+            "\x00\x83\x00\x01\x11\x80\x80\x80\x80\x80\x40"
+            "\xa8\xce\x78\xa8\xce\x78\x80\xce\x78\xa8\xce\x78\xa8\xce\x78"s);
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(EncodeIntsOf({kLeast, kMost, 0}),
+            "\x00\x80\x00\x02\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+            "\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"s);
 }
 
 double BitsPerValue(const Ints& values) {
