@@ -62,7 +62,9 @@ uint64_t NumberOf(const Spec& spec, TimeUs t) {
 void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out) {
   assert(spec.is_time() && t >= 0 && t <= kMaxTimeUs);
   if (spec.kind == SpecKind::kStrftime) return AppendCalendar(spec.format, t, out);
-  AppendDigits(NumberOf(spec, t), FixedWidth(spec), out);
+  const size_t size = out->size();
+  out->resize(size + FixedWidth(spec));
+  WriteTimeDigits(spec, t, out->data() + size);
 }
 
 void WriteTimeDigits(const Spec& spec, TimeUs t, char* to) {
