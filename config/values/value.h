@@ -55,6 +55,9 @@ class Value {
     return {reinterpret_cast<const char*>(bits_), about_ & 0xffff'ffff};
   }
 
+  // In bytes; 0 of what is no text.
+  size_t text_size() const { return about_ & 0xffff'ffff; }
+
   // Whether a float64 is held as a decimal, and its parts.
   bool is_decimal() const { return type() == ValueType::kFloat64 && scale() != kRawDouble; }
   int64_t mantissa() const { return static_cast<int64_t>(bits_); }

@@ -69,7 +69,9 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
   pending.first_column = columns_.size();
   pending.stem_size = stem_size_;
   if (!row.gather.empty()) {
-    for (const uint32_t field : row.gather) values_.push_back(event.values[field]);
+    values_.resize(pending.first_value + row.gather.size());
+    Value* to = &values_[pending.first_value];
+    for (const uint32_t field : row.gather) *to++ = event.values[field];
   } else {
     for (const CellMapping& cell : row.cells) {
       if (!RenderCell(mapping, cell, event, time)) return Outcome::kRefused;

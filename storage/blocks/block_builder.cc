@@ -143,7 +143,7 @@ void BlockBuilder::Impl::Add(const EntryId& entry, KnownLists::List* list,
     const Value& value = values[place];
     uint32_t& column = list->columns[place];
     if (column == kUnknown) column = ColumnOf(name(place));
-    if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
+    text_bytes += value.text_size();
     columns[column].values.Add(value);
     place = column;
   }
@@ -194,7 +194,7 @@ void BlockBuilder::Impl::AddCells(uint32_t entry, const EntryColumns& of) {
     uint32_t& column = list->columns[i];
     if (column == kUnknown) column = ColumnOf(of.columns[i].name);
     const Value value = of.columns[i].data->At(of.columns[i].PlaceOf(entry));
-    if (value.type() >= ValueType::kString) text_bytes += value.AsView().size();
+    text_bytes += value.text_size();
     columns[column].values.Add(value);
   }
   if (list->number == kUnknown) list->number = lists.NumberOf(list->columns);

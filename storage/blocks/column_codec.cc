@@ -144,8 +144,10 @@ void ColumnBuffer::MeetForm(const Value& value) {
   }
   tag_ = tag;
   seen_tags_ |= uint64_t{1} << tag;
-  const bool is_plain = std::has_single_bit(seen_tags_) && value.type() < ValueType::kString;
-  plain_form_ = is_plain ? form_ : kNoForm;
+  const bool are_alike = std::has_single_bit(seen_tags_);
+  const bool is_text = value.type() >= ValueType::kString;
+  plain_form_ = are_alike && !is_text ? form_ : kNoForm;
+  text_form_ = are_alike && is_text ? form_ : kNoForm;
 }
 
 void ColumnBuffer::AddText(std::string_view text) {

@@ -26,7 +26,7 @@ class ColumnBuffer {
     text_bytes_ = 0;
     seen_tags_ = 0;
     mixed_ = false;
-    form_ = plain_form_ = kNoForm;
+    form_ = plain_form_ = text_form_ = kNoForm;
   }
   size_t size() const { return numbers_.size(); }
   // Of all values that are text.
@@ -36,6 +36,8 @@ class ColumnBuffer {
   void Add(const Value& value) {
     if (value.form() == plain_form_) [[likely]] {
       numbers_.push_back(value.bits());
+    } else if (value.form() == text_form_) {
+      AddText(value.AsView());
     } else {
       AddOther(value);
     }
@@ -74,6 +76,7 @@ class ColumnBuffer {
   static constexpr uint32_t kNoForm = UINT32_MAX;
 
   uint32_t plain_form_ = kNoForm;  // Of all values, while they are held alike and none is text.
+  uint32_t text_form_ = kNoForm;   // The same, while all are text.
   uint32_t form_ = kNoForm;        // Of the last value; tag_ is its tag.
   uint8_t tag_ = 0;
   std::vector<int64_t> numbers_;  // Of text: its place among those that are stored.

@@ -27,13 +27,9 @@ char* EncodeOtherValue(char* to, const Value& value) {
       *to++ = static_cast<char>(value.AsBool() ? kKindTrue : kKindFalse);
       return to;
     case ValueType::kString:
-    case ValueType::kBytes: {
-      const std::string_view view = value.AsView();
-      const uint64_t kind = value.type() == ValueType::kString ? kKindString : kKindBytes;
-      to = EncodeVarint(to, static_cast<uint64_t>(view.size()) << kKindBits | kind);
-      if (!view.empty()) std::memcpy(to, view.data(), view.size());
-      return to + view.size();
-    }
+      return EncodeString(to, value.AsView(), kKindString);
+    case ValueType::kBytes:
+      return EncodeString(to, value.AsView(), kKindBytes);
   }
   return to;
 }

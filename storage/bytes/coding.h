@@ -289,8 +289,13 @@ inline size_t MaxValueBytes(const Value& value) {
   return kMaxNumberBytes + (viewed ? value.AsView().size() : 0);
 }
 
-// REQUIRES, both: MaxValueBytes of room.
+// REQUIRES, all: MaxValueBytes of room.
 char* EncodeOtherValue(char* to, const Value& value);  // Of what is no short number.
+inline char* EncodeString(char* to, std::string_view text, ValueKind kind) {
+  to = EncodeVarint(to, static_cast<uint64_t>(text.size()) << kKindBits | kind);
+  if (!text.empty()) std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
 inline char* EncodeValue(char* to, const Value& value) {
   const bool is_int = value.type() == ValueType::kInt64;
   if (is_int || (value.is_decimal() && value.scale() <= kMaxStoredScale)) [[likely]] {
@@ -300,6 +305,7 @@ inline char* EncodeValue(char* to, const Value& value) {
       return EncodeVarint(to, ZigZag(n) << kKindBits | kind);
     }
   }
+  if (value.type() == ValueType::kString) return EncodeString(to, value.AsView(), kKindString);
   return EncodeOtherValue(to, value);
 }
 

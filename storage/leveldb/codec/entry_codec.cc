@@ -181,14 +181,11 @@ std::string MemoKey(std::string_view key) {
 bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer* out) {
   const size_t begin = out->size();
   size_t absent = 0;
-  char* to = out->Reserve(1 + kMaxVarintBytes + values.size() * kMaxNumberBytes);
+  size_t text_bytes = 0;
+  for (const Value& value : values) text_bytes += value.text_size();
+  char* to = out->Reserve(1 + kMaxVarintBytes + values.size() * kMaxNumberBytes + text_bytes);
   to = EncodeVarint(to + 1, set.id);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Value& value = values[i];
-    if (value.type() >= ValueType::kString) {
-      out->Finish(to);
-      to = out->Reserve(MaxValueBytes(value) + (values.size() - i - 1) * kMaxNumberBytes);
-    }
+  for (const Value& value : values) {
     absent += value.is_null() ? 1 : 0;
     to = EncodeValue(to, value);
   }
