@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "ingest/map/timed_rows.h"
 #include "storage/batch.h"
@@ -69,9 +70,9 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
   pending.first_column = columns_.size();
   pending.stem_size = stem_size_;
   if (!row.gather.empty()) {
-    values_.resize(pending.first_value + row.gather.size());
-    Value* to = &values_[pending.first_value];
-    for (const uint32_t field : row.gather) *to++ = event.values[field];
+    const auto at = [&](uint32_t field) -> const Value& { return event.values[field]; };
+    const auto gathered = row.gather | std::views::transform(at);
+    values_.insert(values_.end(), gathered.begin(), gathered.end());
   } else {
     for (const CellMapping& cell : row.cells) {
       if (!RenderCell(mapping, cell, event, time)) return Outcome::kRefused;
