@@ -14,6 +14,26 @@ char* EncodeFixedValue(char* to, ValueKind kind, uint64_t bits) {
 
 }  // namespace
 
+uint64_t LoadShortWord(const char* from, size_t bytes) {
+  uint64_t word = ~uint64_t{0};
+  for (size_t i = bytes; i > 0; --i) word = word << 8 | static_cast<uint8_t>(from[i - 1]);
+  return word;
+}
+
+bool ByteReader::GetVarintByBytes(uint64_t* v) {
+  uint64_t result = 0;
+  for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
+    const auto byte = static_cast<uint8_t>(*at_++);
+    if (shift == 63 && byte > 1) return false;
+    result |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) {
+      *v = result;
+      return true;
+    }
+  }
+  return false;
+}
+
 char* EncodeOtherValue(char* to, const Value& value) {
   switch (value.type()) {
     case ValueType::kNull:

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/values/avx2.h"
 #include "config/values/value.h"
 
 namespace tallyd {
@@ -69,19 +70,49 @@ inline size_t CommonBytes(std::string_view a, std::string_view b, size_t known =
   return common;
 }
 // Varints of up to 56 bits are spread to their bytes, and gathered again, without a loop: numbers
-// of several lengths, one after the other, would have it mispredicted. Steps of 28, 14 and 7 bits.
+// of several lengths, one after the other, would have it mispredicted. By an instruction (PDEP,
+// PEXT) where that is fast, else in steps of 28, 14 and 7 bits.
 inline constexpr uint64_t kMaxWordVarint = (uint64_t{1} << 56) - 1;
 inline constexpr uint64_t kGoesOn = 0x8080'8080'8080'8080;
 
-inline uint64_t SpreadVarint(uint64_t v) {
+// AMD's before Zen 3 (families 15h and 17h) take a step for each bit.
+#if TALLYD_HAS_X86
+inline const bool kMovesBits =
+    __builtin_cpu_supports("bmi2") != 0 &&
+    (__builtin_cpu_is("intel") != 0 ||
+     (__builtin_cpu_is("amd") != 0 && __builtin_cpu_is("amdfam15h") == 0 &&
+      __builtin_cpu_is("amdfam17h") == 0));
+#endif
+
+inline uint64_t SpreadBySteps(uint64_t v) {
   v = (v & 0x0000'0000'0fff'ffff) | (v & 0x00ff'ffff'f000'0000) << 4;
   v = (v & 0x0000'3fff'0000'3fff) | (v & 0x0fff'c000'0fff'c000) << 2;
   return (v & 0x007f'007f'007f'007f) | (v & 0x3f80'3f80'3f80'3f80) << 1;
 }
-inline uint64_t GatherVarint(uint64_t v) {
+inline uint64_t GatherBySteps(uint64_t v) {
   v = (v & 0x007f'007f'007f'007f) | (v & 0x7f00'7f00'7f00'7f00) >> 1;
   v = (v & 0x0000'3fff'0000'3fff) | (v & 0x3fff'0000'3fff'0000) >> 2;
   return (v & 0x0000'0000'0fff'ffff) | (v & 0x0fff'ffff'0000'0000) >> 4;
+}
+inline uint64_t SpreadVarint(uint64_t v) {
+#if TALLYD_HAS_X86
+  if (kMovesBits) [[likely]] {
+    // Not the compiler's own function: that is for code that has the instruction anywhere.
+    asm("pdepq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
+    return v;
+  }
+#endif
+  return SpreadBySteps(v);
+}
+// The bits that tell whether it goes on are ignored.
+inline uint64_t GatherVarint(uint64_t v) {
+#if TALLYD_HAS_X86
+  if (kMovesBits) [[likely]] {
+    asm("pextq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
+    return v;
+  }
+#endif
+  return GatherBySteps(v);
 }
 
 // Of numbers of up to 56 bits it is ceil(bits / 7), without a division.
@@ -128,6 +159,10 @@ inline void PutString(std::string* out, std::string_view s) {
   out->append(s);
 }
 
+// Of fewer than eight bytes a word as of eight, the first one lowest; those that are not there have
+// all bits, as the last byte of no varint has.
+uint64_t LoadShortWord(const char* from, size_t bytes);
+
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes)
@@ -152,15 +187,15 @@ class ByteReader {
   // Of the varint there, told without a branch on it; 0: it is none, or cannot be told at once.
   size_t VarintBytes() const {
     if constexpr (std::endian::native == std::endian::little) {
-      if (left() >= sizeof(uint64_t)) {
-        const uint64_t last = ~LoadWord() & kGoesOn;
-        if (last != 0) return static_cast<size_t>(std::countr_zero(last)) / 8 + 1;
-      }
+      const uint64_t last = ~LoadWord() & kGoesOn;
+      if (last != 0) return static_cast<size_t>(std::countr_zero(last)) / 8 + 1;
     }
     return 0;
   }
   // REQUIRES: so many are left.
   void Skip(size_t bytes) { at_ += bytes; }
+  // Where `other` is. REQUIRES: that reads the same.
+  void ContinueAt(const ByteReader& other) { at_ = other.at_; }
   // A varint of at most `max`.
   template <class T>
   bool GetNumber(T* v, uint64_t max) {
@@ -194,34 +229,30 @@ class ByteReader {
 
  private:
   uint64_t LoadWord() const {
+    if (left() < sizeof(uint64_t)) return LoadShortWord(at_, left());
     uint64_t word;
     std::memcpy(&word, at_, sizeof word);
     return word;
   }
   bool GetLongVarint(uint64_t* v) {
     if constexpr (std::endian::native == std::endian::little) {
-      if (left() >= sizeof *v) {
-        const uint64_t word = LoadWord();
-        const uint64_t last = ~word & kGoesOn;
-        if (last != 0) {
-          *v = GatherVarint(word & (last ^ (last - 1)) & ~kGoesOn);
-          at_ += std::countr_zero(last) / 8 + 1;
-          return true;
-        }
-      }
-    }
-    uint64_t result = 0;
-    for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
-      const auto byte = static_cast<uint8_t>(*at_++);
-      if (shift == 63 && byte > 1) return false;
-      result |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) {
-        *v = result;
+      const uint64_t word = LoadWord();
+      const uint64_t last = ~word & kGoesOn;
+      if (last != 0) [[likely]] {
+        *v = GatherVarint(word & (last ^ (last - 1)));
+        at_ += std::countr_zero(last) / 8 + 1;
         return true;
       }
     }
-    return false;
+    // Copies: of whom no address is taken stays in registers.
+    ByteReader in = *this;
+    uint64_t read = 0;
+    const bool is_good = in.GetVarintByBytes(&read);
+    ContinueAt(in);
+    *v = read;
+    return is_good;
   }
+  bool GetVarintByBytes(uint64_t* v);
 
   const char* at_;
   const char* end_;
@@ -284,10 +315,7 @@ inline constexpr int64_t kMaxShortInt = (int64_t{1} << 59) - 1;
 
 // The most bytes that a value takes, and one that is no text.
 inline constexpr size_t kMaxNumberBytes = kMaxVarintBytes + 1;
-inline size_t MaxValueBytes(const Value& value) {
-  const bool viewed = value.type() == ValueType::kString || value.type() == ValueType::kBytes;
-  return kMaxNumberBytes + (viewed ? value.AsView().size() : 0);
-}
+inline size_t MaxValueBytes(const Value& value) { return kMaxNumberBytes + value.text_size(); }
 
 // REQUIRES, all: MaxValueBytes of room.
 char* EncodeOtherValue(char* to, const Value& value);  // Of what is no short number.
@@ -329,7 +357,13 @@ inline bool DecodeValue(ByteReader* in, Value* value) {
     *value = Value::Int(UnZigZag(payload));
     return true;
   }
-  return DecodeLongValue(in, static_cast<ValueKind>(kind), payload, value);
+  // Copies, as in GetVarint.
+  ByteReader rest = *in;
+  Value other;
+  const bool is_good = DecodeLongValue(&rest, static_cast<ValueKind>(kind), payload, &other);
+  in->ContinueAt(rest);
+  *value = other;
+  return is_good;
 }
 
 // Whether one is absent is often chance, so no branch depends on it.

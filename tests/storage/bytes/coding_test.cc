@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <random>
+#include <vector>
 
 namespace tallyd {
 namespace {
@@ -41,6 +42,49 @@ TEST(CodingTest, VarintsReadBackWhateverFollows) {
     EXPECT_EQ(in.left(), bytes.size() - size);
     ByteReader cut(std::string_view(bytes).substr(0, size - 1));
     EXPECT_FALSE(cut.GetVarint(&read));
+  }
+}
+
+TEST(CodingTest, VarintsReadBackUpToTheEnd) {
+  std::mt19937_64 random(kSeed);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes;
+    std::vector<uint64_t> written(1 + random() % 6);
+    for (uint64_t& v : written) PutVarint(&bytes, v = random() >> (random() % 64));
+    // Of its own allocation, so that a look behind the end is seen.
+    const std::vector<char> exact(bytes.begin(), bytes.end());
+    ByteReader in({exact.data(), exact.size()});
+    for (const uint64_t v : written) {
+      uint64_t read = 0;
+      ASSERT_TRUE(in.GetVarint(&read));
+      EXPECT_EQ(read, v);
+    }
+    EXPECT_TRUE(in.done());
+    uint64_t read = 0;
+    EXPECT_FALSE(in.GetVarint(&read));
+    EXPECT_EQ(in.VarintBytes(), 0u);
+  }
+}
+
+TEST(CodingTest, AWordWithoutALastByteIsNoVarint) {
+  const std::string goes_on(9, '\xff');
+  for (size_t size = 0; size <= goes_on.size(); ++size) {
+    const std::vector<char> exact(goes_on.begin(), goes_on.begin() + static_cast<ptrdiff_t>(size));
+    ByteReader in({exact.data(), exact.size()});
+    uint64_t read = 0;
+    EXPECT_EQ(in.VarintBytes(), 0u) << size;
+    EXPECT_FALSE(in.GetVarint(&read)) << size;
+  }
+}
+
+TEST(CodingTest, BitsAreMovedAsInSteps) {
+  std::mt19937_64 random(kSeed);
+  for (int i = 0; i < 20'000; ++i) {
+    const uint64_t v = random() >> (random() % 64);
+    const uint64_t number = v & kMaxWordVarint;
+    EXPECT_EQ(SpreadVarint(number), SpreadBySteps(number)) << number;
+    EXPECT_EQ(GatherVarint(v), GatherBySteps(v)) << v;
+    EXPECT_EQ(GatherVarint(SpreadVarint(number)), number);
   }
 }
 
