@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <numeric>
 #include <tuple>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "storage/blocks/column_block.h"
 #include "storage/blocks/column_codec.h"
 #include "storage/blocks/column_lists.h"
+#include "storage/blocks/column_numbers.h"
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/key_runs.h"
 #include "storage/blocks/known_lists.h"
@@ -25,21 +25,6 @@ namespace {
 constexpr size_t kKeptColumns = 1024;
 
 constexpr uint32_t kUnknown = KnownLists::kUnknown;
-
-// Looked up by ColumnRef, without a copy of the name.
-struct NameHash {
-  using is_transparent = void;
-  size_t operator()(const ColumnRef& c) const {
-    return std::hash<std::string_view>()(c.qualifier) * 31 + c.family;
-  }
-  size_t operator()(const Column& c) const { return (*this)(c.ref()); }
-};
-struct NameEqual {
-  using is_transparent = void;
-  bool operator()(const Column& a, const Column& b) const { return a == b; }
-  bool operator()(const ColumnRef& a, const Column& b) const { return a == b.ref(); }
-  bool operator()(const Column& a, const ColumnRef& b) const { return a.ref() == b; }
-};
 
 }  // namespace
 
@@ -57,6 +42,8 @@ struct BlockBuilder::Impl {
   template <class NameAt>
   void Add(const EntryId& entry, KnownLists::List* list, std::span<const Value> values,
            const NameAt& name);
+  Stored AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
+  void AddEntry(const EntryId& entry, KnownLists::List* list, size_t count);
   bool AddColumnsOfRun(const RunEntries& entries, std::span<const BlockColumn> run);
   void AddCells(uint32_t entry, const EntryColumns& of);
   void AddKeysOfRun(const KeyRun& run, const RunEntries& entries);
@@ -69,7 +56,7 @@ struct BlockBuilder::Impl {
 
   std::vector<OfColumn> columns;  // The first column_count are in use.
   uint32_t column_count = 0;
-  boost::unordered_flat_map<Column, uint32_t, NameHash, NameEqual> column_numbers;
+  ColumnNumbers column_numbers;
   ColumnLists lists;
   KnownLists known;
   std::vector<uint32_t> present;  // Columns of the entry at hand.
@@ -120,6 +107,11 @@ void BlockBuilder::Add(const EntryId& entry, const ColumnSet& set, std::span<con
              [&](size_t i) { return set.columns[i].ref(); });
 }
 
+BlockBuilder::Stored BlockBuilder::AddStored(const EntryId& entry, const ColumnSet& set,
+                                             std::string_view values) {
+  return impl_->AddStored(entry, set, values);
+}
+
 uint32_t BlockBuilder::Impl::ColumnOf(const ColumnRef& name) {
   const auto found = column_numbers.find(name);
   if (found != column_numbers.end()) return found->second;
@@ -147,7 +139,38 @@ void BlockBuilder::Impl::Add(const EntryId& entry, KnownLists::List* list,
     columns[column].values.Add(value);
     place = column;
   }
-  const bool is_whole = count == values.size();
+  AddEntry(entry, list, count);
+}
+
+BlockBuilder::Stored BlockBuilder::Impl::AddStored(const EntryId& entry, const ColumnSet& set,
+                                                   std::string_view values) {
+  KnownLists::List* const list = known.Find(set.columns.size(), &set);
+  const size_t size = set.columns.size();
+  present.resize(size);
+  uint32_t* const numbers = list->columns.data();
+  uint32_t* next = present.data();
+  size_t text = 0;
+  ByteReader in(values);
+  for (size_t i = 0; i < size; ++i) {
+    Value value;
+    if (!DecodeValue(&in, &value)) return Stored::kMalformed;
+    if (value.is_null()) continue;
+    if (numbers[i] == kUnknown) numbers[i] = ColumnOf(set.columns[i].ref());
+    text += value.text_size();
+    columns[numbers[i]].values.Add(value);
+    *next++ = numbers[i];
+  }
+  if (!in.done()) return Stored::kMalformed;
+  text_bytes += text;
+  const auto count = static_cast<size_t>(next - present.data());
+  if (count == 0) return Stored::kNoneThere;
+  AddEntry(entry, list, count);
+  return Stored::kAdded;
+}
+
+// Of the list it has the first `count` columns of `present`.
+void BlockBuilder::Impl::AddEntry(const EntryId& entry, KnownLists::List* list, size_t count) {
+  const bool is_whole = count == list->columns.size();
   uint32_t number = is_whole ? list->number : kUnknown;
   if (number == kUnknown) number = lists.NumberOf(std::span(present).first(count));
   if (is_whole) list->number = number;

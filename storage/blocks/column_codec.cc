@@ -125,7 +125,7 @@ uint8_t ColumnBuffer::TagOf(const Value& value) {
   return kInt;
 }
 
-void ColumnBuffer::AddOther(const Value& value) {
+void ColumnBuffer::AddOther(Value value) {
   if (value.form() != form_) MeetForm(value);
   if (mixed_) tags_.push_back(tag_);
   if (value.type() >= ValueType::kString) {

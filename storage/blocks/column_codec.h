@@ -53,7 +53,7 @@ class ColumnBuffer {
   // Kinds from kDecimal on are kDecimal + scale.
   enum Tag : uint8_t { kInt, kDouble, kBool, kString, kBytes, kDecimal };
 
-  void AddOther(const Value& value);
+  void AddOther(Value value);  // A copy: of others no address is to be taken.
   // What comes from this value on is held as it is.
   void MeetForm(const Value& value);
   void AddText(std::string_view text);

@@ -36,6 +36,14 @@ bool EntryReader::Read(std::string_view stored, StoredCells* cells) {
   return in.done();
 }
 
+const ColumnSet* EntryReader::FindWhole(std::string_view stored, std::string_view* values) {
+  ByteReader in(stored);
+  EntryHead head;
+  if (!GetEntryHead(&in, &head) || head.tag != EntryTag::kBySet) return nullptr;
+  *values = in.rest();
+  return FindSet(head.number);
+}
+
 // Neighbours may be of different sets, as where a column is a time of day.
 const ColumnSet* EntryReader::FindSet(uint32_t number) {
   if (number >= kKnownSets) return sets_.Find(table_, number);

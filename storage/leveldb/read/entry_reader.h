@@ -26,6 +26,9 @@ class EntryReader {
 
   // *cells is replaced. False if the entry is malformed.
   bool Read(std::string_view stored, StoredCells* cells);
+  // The set of an entry that has, as it says, a value for each column, which are *values as stored.
+  // Null: Read is to be asked.
+  const ColumnSet* FindWhole(std::string_view stored, std::string_view* values);
 
  private:
   const ColumnSet* FindSet(uint32_t number);

@@ -315,6 +315,14 @@ Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
   return {};
 }
 
+Result<BlockBuilder::Stored> WindowWriter::AddStored(const EntryId& id, const ColumnSet& set,
+                                                     std::string_view values) {
+  BlockFileWriter& writer = At(id.time);
+  const Status flushed = writer.FlushFull(id.row_key, id.time);
+  if (!flushed) return flushed.error();
+  return writer.builder().AddStored(id, set, values);
+}
+
 Result<size_t> WindowWriter::MakeRoom(std::span<const TimeUs> times, size_t columns) {
   BlockFileWriter& writer = At(times.front());
   const auto outside =

@@ -57,10 +57,18 @@ bool RunSealer::NeedsLook(std::span<const HeadRows::Entry> entries) const {
 Result<bool> RunSealer::Copy() {
   if (copied_ == rows_.entries().size()) return false;
   const HeadRows::Entry& entry = rows_.entries()[copied_++];
+  const EntryId id{rows_.row_key(), entry.time, options_.sequence};
+  std::string_view values;
+  if (const ColumnSet* const set = reader_.FindWhole(entry.value, &values)) {
+    const Result<BlockBuilder::Stored> stored = options_.writer->AddStored(id, *set, values);
+    if (!stored) return stored.error();
+    if (*stored == BlockBuilder::Stored::kMalformed) return Malformed(rows_.row_key());
+    sealed_ += *stored == BlockBuilder::Stored::kAdded ? 1 : 0;
+    return true;
+  }
   if (!reader_.Read(entry.value, &cells_)) return Malformed(rows_.row_key());
   if (std::ranges::all_of(cells_.values, &Value::is_null)) return true;
-  const Status added =
-      options_.writer->Add({rows_.row_key(), entry.time, options_.sequence}, cells_);
+  const Status added = options_.writer->Add(id, cells_);
   if (!added) return added.error();
   ++sealed_;
   return true;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "storage/blocks/column_block.h"
+#include "storage/bytes/coding.h"
 #include "tests/storage/blocks/block_entries.h"
 
 namespace tallyd {
@@ -31,6 +32,67 @@ TEST_P(BlockBuilderTest, EntriesComeBackToTheBitAndTheType) {
     ASSERT_TRUE(block.Open(built.bytes.substr(0, built.head_size)));
     ExpectEntries(&block, built.bytes, entries);
     EXPECT_TRUE(builder.empty());
+  }
+}
+
+std::string Stored(std::span<const Value> values) {
+  ByteBuffer stored;
+  for (const Value& value : values) {
+    stored.Finish(EncodeValue(stored.Reserve(MaxValueBytes(value)), value));
+  }
+  return std::string(stored.View(0, stored.size()));
+}
+
+TEST_P(BlockBuilderTest, StoredValuesMakeTheSameBlock) {
+  EntryMaker maker(GetParam() + 3000);
+  BlockBuilder from_values;
+  BlockBuilder from_stored;
+  for (int round = 0; round < 8; ++round) {
+    std::vector<ColumnSet> sets;
+    std::vector<uint64_t> kinds(12);
+    for (uint64_t& kind : kinds) kind = maker.Random(11);
+    for (uint32_t id = 1; id <= 3; ++id) {
+      sets.push_back({1, id, {}});
+      for (uint64_t i = maker.Random(3); i < kinds.size(); i += 1 + maker.Random(3)) {
+        sets.back().columns.push_back({0, fmt::format("c{:02}", i)});
+      }
+    }
+    TimeUs time = 1'000'000'000'000;
+    uint64_t added = 0;
+    for (int i = 0; i < 300; ++i) {
+      const ColumnSet& set = sets[maker.Random(sets.size())];
+      std::vector<Value> values;
+      for (const Column& column : set.columns) {
+        const bool absent = round % 2 == 1 && maker.Random(4) > 0;
+        const size_t number = std::stoul(column.qualifier.substr(1));
+        values.push_back(absent ? Value() : maker.RandomValue(kinds[number]));
+      }
+      const std::string key = fmt::format("row#{}", i / 10);
+      const bool any = std::ranges::any_of(values, [](const Value& v) { return !v.is_null(); });
+      if (any) from_values.Add({key, --time, 7}, set, values);
+      EXPECT_EQ(from_stored.AddStored({key, any ? time : time - 1, 7}, set, Stored(values)),
+                any ? BlockBuilder::Stored::kAdded : BlockBuilder::Stored::kNoneThere);
+      added += any ? 1 : 0;
+    }
+    const BuiltBlock a = from_values.Finish();
+    const BuiltBlock b = from_stored.Finish();
+    EXPECT_EQ(b.entries, added);
+    EXPECT_EQ(a.cells, b.cells);
+    EXPECT_TRUE(a.bytes == b.bytes);
+  }
+}
+
+TEST(BlockBuilderTest, StoredValuesThatEndTooSoonOrTooLateAreMalformed) {
+  const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}, {0, "c"}}};
+  const std::string stored =
+      Stored(std::vector{Value::Int(123'456), Value::String("abc"), Value::Decimal(-7'654'321, 2)});
+  for (size_t size = 0; size <= stored.size() + 1; ++size) {
+    const std::string bytes = (stored + '\x02').substr(0, size);
+    BlockBuilder builder;
+    EXPECT_EQ(builder.AddStored({"row", 5, 7}, set, bytes), size == stored.size()
+                                                                ? BlockBuilder::Stored::kAdded
+                                                                : BlockBuilder::Stored::kMalformed)
+        << size;
   }
 }
 

@@ -26,6 +26,7 @@ struct HistoryEntry {
   TimeUs time = 0;
   uint64_t sequence = 0;
   int64_t value = 0;
+  std::string stored = {};  // What is stored, where that is not to be the value.
 
   // In the order of the store.
   bool operator<(const HistoryEntry& other) const {
@@ -130,6 +131,7 @@ class HistoryMaker {
     return key;
   }
   std::string BytesOf(const HistoryEntry& entry) const {
+    if (!entry.stored.empty()) return entry.stored;
     ByteBuffer out;
     AppendEntry(*set_, std::vector{Value::Int(entry.value)}, &out);
     return {out.data(), out.size()};

@@ -33,6 +33,11 @@ class Sealed : public HistoryMaker {
   }
   // "row@time=value/sequence" in the order of the files.
   std::vector<std::string> Seal(TimeUs now = 0) {
+    const Result<SealedHead> sealed = TrySeal(now);
+    EXPECT_TRUE(sealed);
+    return sealed ? Read(*sealed) : std::vector<std::string>();
+  }
+  Result<SealedHead> TrySeal(TimeUs now) {
     StoredCatalogue stored;
     stored.tables[kTable] = *table();
     stored.next_table = kTable + 1;
@@ -48,9 +53,7 @@ class Sealed : public HistoryMaker {
     input.window_us = kUsPerDay;
     const auto lease = NewLease();
     EXPECT_EQ(Access(lease.get()).RunsOf(0, kTable) != nullptr, in_groups_);
-    const Result<SealedHead> sealed = SealOldestHead(input, lease.get());
-    EXPECT_TRUE(sealed);
-    return sealed ? Read(*sealed) : std::vector<std::string>();
+    return SealOldestHead(input, lease.get());
   }
 
  private:
@@ -121,6 +124,21 @@ TEST_P(RunSealerTest, WhatIsDeletedIsLeftOut) {
   what.rows = {"r1", "r3"};
   for (Sealed* const head : {&one_by_one_, &in_groups_}) head->Delete(what, 600);
   EXPECT_EQ(in_groups_.Seal(), one_by_one_.Seal());
+}
+
+TEST(RunSealerErrorTest, AnEntryThatIsMalformedIsSealedByNobody) {
+  const std::string tag(1, static_cast<char>(EntryTag::kBySet));
+  const std::string set = tag + static_cast<char>(Sealed(true).set().id);
+  const std::vector<std::string> malformed = {set, set + "\x30\x30", set + "\xb0", set + "\x35",
+                                              tag + "\x63\x30"};
+  for (const std::string& stored : malformed) {
+    Sealed head(true);
+    head.Add({{"r1", 10, 1, 5}, {"r2", 10, 2, 5, stored}, {"r3", 10, 3, 5}});
+    const Result<SealedHead> sealed = head.TrySeal(0);
+    ASSERT_FALSE(sealed) << stored;
+    EXPECT_EQ(sealed.error().code(), ErrorCode::kCorruption);
+    EXPECT_NE(sealed.error().message().find("row \"r2\""), std::string::npos);
+  }
 }
 
 TEST_P(RunSealerTest, ALongRowIsSealedInSeveralSteps) {
