@@ -42,8 +42,8 @@ struct BlockBuilder::Impl {
   template <class NameAt>
   void Add(const EntryId& entry, KnownLists::List* list, std::span<const Value> values,
            const NameAt& name);
-  Stored AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
-  void AddEntry(const EntryId& entry, KnownLists::List* list, size_t count);
+  bool AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
+  void AddEntry(const EntryId& entry, uint32_t list);
   bool AddColumnsOfRun(const RunEntries& entries, std::span<const BlockColumn> run);
   void AddCells(uint32_t entry, const EntryColumns& of);
   void AddKeysOfRun(const KeyRun& run, const RunEntries& entries);
@@ -107,8 +107,7 @@ void BlockBuilder::Add(const EntryId& entry, const ColumnSet& set, std::span<con
              [&](size_t i) { return set.columns[i].ref(); });
 }
 
-BlockBuilder::Stored BlockBuilder::AddStored(const EntryId& entry, const ColumnSet& set,
-                                             std::string_view values) {
+bool BlockBuilder::AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values) {
   return impl_->AddStored(entry, set, values);
 }
 
@@ -139,41 +138,34 @@ void BlockBuilder::Impl::Add(const EntryId& entry, KnownLists::List* list,
     columns[column].values.Add(value);
     place = column;
   }
-  AddEntry(entry, list, count);
-}
-
-BlockBuilder::Stored BlockBuilder::Impl::AddStored(const EntryId& entry, const ColumnSet& set,
-                                                   std::string_view values) {
-  KnownLists::List* const list = known.Find(set.columns.size(), &set);
-  const size_t size = set.columns.size();
-  present.resize(size);
-  uint32_t* const numbers = list->columns.data();
-  uint32_t* next = present.data();
-  size_t text = 0;
-  ByteReader in(values);
-  for (size_t i = 0; i < size; ++i) {
-    Value value;
-    if (!DecodeValue(&in, &value)) return Stored::kMalformed;
-    if (value.is_null()) continue;
-    if (numbers[i] == kUnknown) numbers[i] = ColumnOf(set.columns[i].ref());
-    text += value.text_size();
-    columns[numbers[i]].values.Add(value);
-    *next++ = numbers[i];
-  }
-  if (!in.done()) return Stored::kMalformed;
-  text_bytes += text;
-  const auto count = static_cast<size_t>(next - present.data());
-  if (count == 0) return Stored::kNoneThere;
-  AddEntry(entry, list, count);
-  return Stored::kAdded;
-}
-
-// Of the list it has the first `count` columns of `present`.
-void BlockBuilder::Impl::AddEntry(const EntryId& entry, KnownLists::List* list, size_t count) {
-  const bool is_whole = count == list->columns.size();
+  const bool is_whole = count == values.size();
   uint32_t number = is_whole ? list->number : kUnknown;
   if (number == kUnknown) number = lists.NumberOf(std::span(present).first(count));
   if (is_whole) list->number = number;
+  AddEntry(entry, number);
+}
+
+bool BlockBuilder::Impl::AddStored(const EntryId& entry, const ColumnSet& set,
+                                   std::string_view values) {
+  KnownLists::List* const list = known.Find(set.columns.size(), &set);
+  const std::span<uint32_t> numbers = list->columns;
+  size_t text = 0;
+  ByteReader in(values);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    Value value;
+    if (!DecodeValue(&in, &value) || value.is_null()) return false;
+    if (numbers[i] == kUnknown) numbers[i] = ColumnOf(set.columns[i].ref());
+    text += value.text_size();
+    columns[numbers[i]].values.Add(value);
+  }
+  if (!in.done() || numbers.empty()) return false;
+  text_bytes += text;
+  if (list->number == kUnknown) list->number = lists.NumberOf(numbers);
+  AddEntry(entry, list->number);
+  return true;
+}
+
+void BlockBuilder::Impl::AddEntry(const EntryId& entry, uint32_t list) {
   if (times.empty()) first_key.assign(entry.row_key);
   if (times.empty() || last_key != entry.row_key) {
     ++rows;
@@ -184,7 +176,7 @@ void BlockBuilder::Impl::AddEntry(const EntryId& entry, KnownLists::List* list, 
   }
   times.push_back(entry.time);
   sequences.push_back(entry.sequence);
-  lists.AddEntries(number, 1);
+  lists.AddEntries(list, 1);
 }
 
 size_t BlockBuilder::room() const { return IsFull() ? 0 : impl_->FullAt() - impl_->times.size(); }

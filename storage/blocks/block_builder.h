@@ -63,11 +63,10 @@ class BlockBuilder {
            const void* identity);
   void Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values);
 
-  // The same of values that are stored one behind the other (storage/FORMAT.md, Values), straight
-  // into their columns. Without any that is there nothing is added. Behind malformed ones the
-  // builder has a part of the entry, and is of no use.
-  enum class Stored { kAdded, kNoneThere, kMalformed };
-  Stored AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
+  // The same of a value for each column, stored one behind the other (storage/FORMAT.md, Values).
+  // False if they are malformed or one is absent: the builder has a part of the entry then, and is
+  // of no use.
+  bool AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
 
   // Entries of another block that follow each other in one of its key runs, with their values of
   // these columns.

@@ -47,9 +47,8 @@ char* EncodeOtherValue(char* to, const Value& value) {
       *to++ = static_cast<char>(value.AsBool() ? kKindTrue : kKindFalse);
       return to;
     case ValueType::kString:
-      return EncodeString(to, value.AsView(), kKindString);
     case ValueType::kBytes:
-      return EncodeString(to, value.AsView(), kKindBytes);
+      break;
   }
   return to;
 }

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/values/avx2.h"
+#include "config/values/processor.h"
 #include "config/values/value.h"
 
 namespace tallyd {
@@ -75,15 +75,6 @@ inline size_t CommonBytes(std::string_view a, std::string_view b, size_t known =
 inline constexpr uint64_t kMaxWordVarint = (uint64_t{1} << 56) - 1;
 inline constexpr uint64_t kGoesOn = 0x8080'8080'8080'8080;
 
-// AMD's before Zen 3 (families 15h and 17h) take a step for each bit.
-#if TALLYD_HAS_X86
-inline const bool kMovesBits =
-    __builtin_cpu_supports("bmi2") != 0 &&
-    (__builtin_cpu_is("intel") != 0 ||
-     (__builtin_cpu_is("amd") != 0 && __builtin_cpu_is("amdfam15h") == 0 &&
-      __builtin_cpu_is("amdfam17h") == 0));
-#endif
-
 inline uint64_t SpreadBySteps(uint64_t v) {
   v = (v & 0x0000'0000'0fff'ffff) | (v & 0x00ff'ffff'f000'0000) << 4;
   v = (v & 0x0000'3fff'0000'3fff) | (v & 0x0fff'c000'0fff'c000) << 2;
@@ -97,8 +88,9 @@ inline uint64_t GatherBySteps(uint64_t v) {
 inline uint64_t SpreadVarint(uint64_t v) {
 #if TALLYD_HAS_X86
   if (kMovesBits) [[likely]] {
-    // Not the compiler's own function: that is for code that has the instruction anywhere.
-    asm("pdepq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
+    // Not the compiler's own function, which is for code that has the instruction anywhere.
+    // Volatile: it must not come before the question.
+    asm volatile("pdepq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
     return v;
   }
 #endif
@@ -108,7 +100,7 @@ inline uint64_t SpreadVarint(uint64_t v) {
 inline uint64_t GatherVarint(uint64_t v) {
 #if TALLYD_HAS_X86
   if (kMovesBits) [[likely]] {
-    asm("pextq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
+    asm volatile("pextq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
     return v;
   }
 #endif
@@ -244,13 +236,13 @@ class ByteReader {
         return true;
       }
     }
-    // Copies: of whom no address is taken stays in registers.
+    // Copies, so that nobody has the address of what is read with: that can stay in registers.
     ByteReader in = *this;
     uint64_t read = 0;
-    const bool is_good = in.GetVarintByBytes(&read);
+    if (!in.GetVarintByBytes(&read)) return false;
     ContinueAt(in);
     *v = read;
-    return is_good;
+    return true;
   }
   bool GetVarintByBytes(uint64_t* v);
 
@@ -318,8 +310,10 @@ inline constexpr size_t kMaxNumberBytes = kMaxVarintBytes + 1;
 inline size_t MaxValueBytes(const Value& value) { return kMaxNumberBytes + value.text_size(); }
 
 // REQUIRES, all: MaxValueBytes of room.
-char* EncodeOtherValue(char* to, const Value& value);  // Of what is no short number.
-inline char* EncodeString(char* to, std::string_view text, ValueKind kind) {
+char* EncodeOtherValue(char* to, const Value& value);  // Neither a short number nor text.
+inline char* EncodeTextValue(char* to, const Value& value) {
+  const std::string_view text = value.AsView();
+  const uint64_t kind = value.type() == ValueType::kString ? kKindString : kKindBytes;
   to = EncodeVarint(to, static_cast<uint64_t>(text.size()) << kKindBits | kind);
   if (!text.empty()) std::memcpy(to, text.data(), text.size());
   return to + text.size();
@@ -333,7 +327,7 @@ inline char* EncodeValue(char* to, const Value& value) {
       return EncodeVarint(to, ZigZag(n) << kKindBits | kind);
     }
   }
-  if (value.type() == ValueType::kString) return EncodeString(to, value.AsView(), kKindString);
+  if (value.type() >= ValueType::kString) return EncodeTextValue(to, value);
   return EncodeOtherValue(to, value);
 }
 
@@ -357,13 +351,13 @@ inline bool DecodeValue(ByteReader* in, Value* value) {
     *value = Value::Int(UnZigZag(payload));
     return true;
   }
-  // Copies, as in GetVarint.
+  // Copies, as in GetLongVarint.
   ByteReader rest = *in;
   Value other;
-  const bool is_good = DecodeLongValue(&rest, static_cast<ValueKind>(kind), payload, &other);
+  if (!DecodeLongValue(&rest, static_cast<ValueKind>(kind), payload, &other)) return false;
   in->ContinueAt(rest);
   *value = other;
-  return is_good;
+  return true;
 }
 
 // Whether one is absent is often chance, so no branch depends on it.

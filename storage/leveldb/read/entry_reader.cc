@@ -21,7 +21,7 @@ bool EntryReader::Read(std::string_view stored, StoredCells* cells) {
     ColumnRef column;
     cells->values.clear();
     for (uint32_t i = 0; i < head.number; ++i) {
-      if (!GetColumn(&in, &column) || !DecodeValue(&in, &value)) return false;
+      if (!GetColumn(&in, &column) || !DecodeValue(&in, &value) || value.is_null()) return false;
       cells->columns.push_back(column);
       cells->values.push_back(value);
     }
@@ -32,6 +32,7 @@ bool EntryReader::Read(std::string_view stored, StoredCells* cells) {
   cells->values.resize(cells->set->columns.size());
   for (Value& each : cells->values) {
     if (!DecodeValue(&in, &each)) return false;
+    if (each.is_null() && head.tag == EntryTag::kBySet) return false;
   }
   return in.done();
 }

@@ -26,8 +26,8 @@ class EntryReader {
 
   // *cells is replaced. False if the entry is malformed.
   bool Read(std::string_view stored, StoredCells* cells);
-  // The set of an entry that has, as it says, a value for each column, which are *values as stored.
-  // Null: Read is to be asked.
+  // The set of an entry that has, as it says, a value for each column: *values, as stored. Null:
+  // Read is to be asked.
   const ColumnSet* FindWhole(std::string_view stored, std::string_view* values);
 
  private:

@@ -315,8 +315,8 @@ Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
   return {};
 }
 
-Result<BlockBuilder::Stored> WindowWriter::AddStored(const EntryId& id, const ColumnSet& set,
-                                                     std::string_view values) {
+Result<bool> WindowWriter::AddStored(const EntryId& id, const ColumnSet& set,
+                                     std::string_view values) {
   BlockFileWriter& writer = At(id.time);
   const Status flushed = writer.FlushFull(id.row_key, id.time);
   if (!flushed) return flushed.error();

@@ -133,9 +133,8 @@ class WindowWriter {
   Status Add(const WholeEntry& entry) {
     return Add({entry.row_key, entry.time, entry.sequence}, entry);
   }
-  // As BlockBuilder::AddStored. After malformed values it is of no use.
-  Result<BlockBuilder::Stored> AddStored(const EntryId& id, const ColumnSet& set,
-                                         std::string_view values);
+  // As BlockBuilder::AddStored; false: it is of no use any more.
+  Result<bool> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values);
   // Entries of another block that follow each other, as BlockBuilder::AddRun. Returns how many had
   // room, at least one: those of the first one's window.
   Result<uint32_t> AddRun(const KeyRun& run, const RunEntries& entries,

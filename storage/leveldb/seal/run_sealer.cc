@@ -60,10 +60,10 @@ Result<bool> RunSealer::Copy() {
   const EntryId id{rows_.row_key(), entry.time, options_.sequence};
   std::string_view values;
   if (const ColumnSet* const set = reader_.FindWhole(entry.value, &values)) {
-    const Result<BlockBuilder::Stored> stored = options_.writer->AddStored(id, *set, values);
-    if (!stored) return stored.error();
-    if (*stored == BlockBuilder::Stored::kMalformed) return Malformed(rows_.row_key());
-    sealed_ += *stored == BlockBuilder::Stored::kAdded ? 1 : 0;
+    const Result<bool> added = options_.writer->AddStored(id, *set, values);
+    if (!added) return added.error();
+    if (!*added) return Malformed(rows_.row_key());
+    ++sealed_;
     return true;
   }
   if (!reader_.Read(entry.value, &cells_)) return Malformed(rows_.row_key());

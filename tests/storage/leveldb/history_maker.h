@@ -55,6 +55,7 @@ class HistoryMaker {
     database_ = std::make_unique<Database>(config_, &env_);
   }
 
+  const std::string& path() const { return config_.path; }
   FaultEnv& env() { return env_; }
   Database& database() { return *database_; }
   TablePtr table() const { return std::make_shared<const TableInfo>(info_); }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <random>
 
@@ -36,6 +38,12 @@ class Sealed : public HistoryMaker {
     const Result<SealedHead> sealed = TrySeal(now);
     EXPECT_TRUE(sealed);
     return sealed ? Read(*sealed) : std::vector<std::string>();
+  }
+  // Of blocks, sealed or not.
+  size_t CountFiles() const {
+    const std::filesystem::recursive_directory_iterator all(path());
+    return static_cast<size_t>(std::ranges::count_if(
+        all, [](const auto& file) { return file.path().extension() == ".blocks"; }));
   }
   Result<SealedHead> TrySeal(TimeUs now) {
     StoredCatalogue stored;
@@ -129,16 +137,33 @@ TEST_P(RunSealerTest, WhatIsDeletedIsLeftOut) {
 TEST(RunSealerErrorTest, AnEntryThatIsMalformedIsSealedByNobody) {
   const std::string tag(1, static_cast<char>(EntryTag::kBySet));
   const std::string set = tag + static_cast<char>(Sealed(true).set().id);
-  const std::vector<std::string> malformed = {set, set + "\x30\x30", set + "\xb0", set + "\x35",
-                                              tag + "\x63\x30"};
+  const std::vector<std::string> malformed = {set,          set + "\x30\x30", set + "\xb0",
+                                              set + "\x35", set + "\x07",     tag + "\x63\x30"};
   for (const std::string& stored : malformed) {
     Sealed head(true);
-    head.Add({{"r1", 10, 1, 5}, {"r2", 10, 2, 5, stored}, {"r3", 10, 3, 5}});
+    std::vector<HistoryEntry> entries;
+    for (int i = 0; i < 10'000; ++i) entries.push_back({fmt::format("q{:05}", i), 10, 1, 5});
+    entries.push_back({"r2", 10, 2, 5, stored});
+    entries.push_back({"r3", 10, 3, 5});
+    head.Add(entries);
     const Result<SealedHead> sealed = head.TrySeal(0);
     ASSERT_FALSE(sealed) << stored;
     EXPECT_EQ(sealed.error().code(), ErrorCode::kCorruption);
     EXPECT_NE(sealed.error().message().find("row \"r2\""), std::string::npos);
+    EXPECT_EQ(head.CountFiles(), 0u);
   }
+}
+
+TEST(RunSealerFormsTest, EntriesOfEachFormAreSealedAndThoseWithoutAValueAreNot) {
+  Sealed head(true);
+  const std::string sparse =
+      std::string(1, static_cast<char>(EntryTag::kBySetSparse)) + static_cast<char>(head.set().id);
+  head.Add({{"r1", 10, 1, 5},
+            {"r2", 10, 2, 0, sparse + "\x07"},
+            {"r3", 10, 3, 0, sparse + "\x60"},
+            {"r4", 10, 4, 0, std::string("\x02\x01\x00\x01x\x80\x01", 7)}});
+  EXPECT_EQ(head.Seal(),
+            (std::vector<std::string>{"r1@10=5/4", "r3@10=3/4", "r4@10=4/4", "dropped 0 0"}));
 }
 
 TEST_P(RunSealerTest, ALongRowIsSealedInSeveralSteps) {
