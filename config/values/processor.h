@@ -8,6 +8,8 @@
 #define TALLYD_HAS_X86 0
 #endif
 
+#include <cstdint>
+
 namespace tallyd {
 
 inline bool HasAvx2() {
@@ -18,15 +20,33 @@ inline bool HasAvx2() {
 #endif
 }
 
-#if TALLYD_HAS_X86
 // Whether PDEP and PEXT are fast: AMD's before Zen 3 (families 15h and 17h) take a step for each
 // bit. False until it is known.
+#if TALLYD_HAS_X86
 inline const bool kMovesBits =
     __builtin_cpu_supports("bmi2") != 0 &&
     (__builtin_cpu_is("intel") != 0 ||
      (__builtin_cpu_is("amd") != 0 && __builtin_cpu_is("amdfam15h") == 0 &&
       __builtin_cpu_is("amdfam17h") == 0));
+#else
+inline constexpr bool kMovesBits = false;
 #endif
+
+// REQUIRES, both: kMovesBits. The lowest bits to those of the mask, in their order, and the other
+// way. Not the compiler's own functions, which are for code that has the instructions anywhere;
+// volatile, so that none comes before the question whether they are there.
+inline uint64_t MoveBitsApart(uint64_t v, uint64_t mask) {
+#if TALLYD_HAS_X86
+  asm volatile("pdepq %2, %1, %0" : "=r"(v) : "r"(v), "r"(mask));
+#endif
+  return v;
+}
+inline uint64_t MoveBitsTogether(uint64_t v, uint64_t mask) {
+#if TALLYD_HAS_X86
+  asm volatile("pextq %2, %1, %0" : "=r"(v) : "r"(v), "r"(mask));
+#endif
+  return v;
+}
 
 }  // namespace tallyd
 

@@ -86,24 +86,12 @@ inline uint64_t GatherBySteps(uint64_t v) {
   return (v & 0x0000'0000'0fff'ffff) | (v & 0x0fff'ffff'0000'0000) >> 4;
 }
 inline uint64_t SpreadVarint(uint64_t v) {
-#if TALLYD_HAS_X86
-  if (kMovesBits) [[likely]] {
-    // Not the compiler's own function, which is for code that has the instruction anywhere.
-    // Volatile: it must not come before the question.
-    asm volatile("pdepq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
-    return v;
-  }
-#endif
+  if (kMovesBits) [[likely]] return MoveBitsApart(v, ~kGoesOn);
   return SpreadBySteps(v);
 }
 // The bits that tell whether it goes on are ignored.
 inline uint64_t GatherVarint(uint64_t v) {
-#if TALLYD_HAS_X86
-  if (kMovesBits) [[likely]] {
-    asm volatile("pextq %2, %1, %0" : "=r"(v) : "r"(v), "r"(~kGoesOn));
-    return v;
-  }
-#endif
+  if (kMovesBits) [[likely]] return MoveBitsTogether(v, ~kGoesOn);
   return GatherBySteps(v);
 }
 

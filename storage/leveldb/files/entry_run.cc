@@ -1,7 +1,6 @@
 #include "storage/leveldb/files/entry_run.h"
 
 #include <algorithm>
-#include <boost/sort/pdqsort/pdqsort.hpp>
 #include <utility>
 
 #include "storage/bytes/coding.h"
@@ -102,32 +101,32 @@ size_t EntryRun::LowerBound(std::string_view key, size_t from) const {
 }
 
 // How many bytes at the beginning of their keys are the same, of which `known` are.
-size_t EntrySorter::CommonOf(std::span<const Place> places, size_t known) const {
+size_t EntrySorter::CommonOf(std::span<const KeyPlace> places, size_t known) const {
   const std::string_view front = entries_[places.front().entry].key;
   size_t common = front.size();
-  for (const Place& place : places) {
+  for (const KeyPlace& place : places) {
     common = std::min(common, CommonBytes(entries_[place.entry].key, front, known));
   }
   return common;
 }
 
 // By the next eight bytes as a number, and then those that have these in common by what follows.
-void EntrySorter::Sort(std::span<Place> places, size_t depth) {
+void EntrySorter::Sort(std::span<KeyPlace> places, size_t depth) {
   const std::string_view front = entries_[places.front().entry].key;
-  for (bool differ = false; !differ;) {
-    for (Place& place : places) {
+  uint64_t differing = 0;
+  while (differing == 0) {
+    for (KeyPlace& place : places) {
       const std::string_view key = entries_[place.entry].key;
       place.head = BigEndianHead(key.substr(std::min(depth, key.size())));
-      differ = differ || place.head != places.front().head;
+      differing |= place.head ^ places.front().head;
     }
-    if (!differ && front.size() <= depth) return;
-    const size_t next = depth + sizeof(Place::head);
-    depth = differ ? next : std::max(next, CommonOf(places, depth));
+    if (differing == 0 && front.size() <= depth) return;
+    const size_t next = depth + sizeof(KeyPlace::head);
+    depth = differing != 0 ? next : std::max(next, CommonOf(places, depth));
   }
-  boost::sort::pdqsort_branchless(places.begin(), places.end(),
-                                  [](const Place& a, const Place& b) { return a.head < b.head; });
+  sorter_.Sort(places, differing);
   for (auto begin = places.begin(); begin != places.end();) {
-    const auto differs = [&](const Place& place) { return place.head != begin->head; };
+    const auto differs = [&](const KeyPlace& place) { return place.head != begin->head; };
     const auto end = std::find_if(begin + 1, places.end(), differs);
     if (end - begin > 1) Sort({begin, end}, depth);
     begin = end;
@@ -157,7 +156,7 @@ std::shared_ptr<EntryRun> EntrySorter::TakeRun() {
   std::shared_ptr<EntryRun> run(new EntryRun);
   run->entries_.reserve(entries_.size());
   char* to = record_.get();
-  for (const Place& place : order_) {
+  for (const KeyPlace& place : order_) {
     const Entry& entry = entries_[place.entry];
     to = EncodeGroupEntry(to, {entry.key, entry.value});
     run->Append({to - entry.value.size() - entry.key.size(), entry.key.size()}, entry.value.size());

@@ -21,6 +21,7 @@
 
 #include "config/values/result.h"
 #include "storage/leveldb/files/key_code.h"
+#include "storage/leveldb/files/key_place.h"
 
 namespace tallyd {
 
@@ -85,18 +86,14 @@ class EntrySorter {
     std::string_view key;
     std::string_view value;
   };
-  // Small, as sorting moves it about.
-  struct Place {
-    // Eight bytes of the key, behind what those it is sorted with have in common.
-    uint64_t head = 0;
-    uint32_t entry = 0;
-  };
-  // Of places whose keys have the first `depth` bytes in common. REQUIRES: at least one.
-  void Sort(std::span<Place> places, size_t depth);
-  size_t CommonOf(std::span<const Place> places, size_t known) const;
+  // Of places whose keys have the first `depth` bytes in common: heads are of what is behind them.
+  // REQUIRES: at least one.
+  void Sort(std::span<KeyPlace> places, size_t depth);
+  size_t CommonOf(std::span<const KeyPlace> places, size_t known) const;
 
   std::vector<Entry> entries_;
-  std::vector<Place> order_;
+  std::vector<KeyPlace> order_;
+  KeyPlaceSorter sorter_;
   std::unique_ptr<char[]> record_;
   size_t record_room_ = 0;
 };

@@ -1,0 +1,33 @@
+// KeyPlaceSorter: places of entries, sorted by eight bytes of their keys. Not thread-safe; it keeps
+// its memory.
+#ifndef TALLYD_STORAGE_LEVELDB_FILES_KEY_PLACE_H_
+#define TALLYD_STORAGE_LEVELDB_FILES_KEY_PLACE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tallyd {
+
+// Small, as sorting moves it about.
+struct KeyPlace {
+  uint64_t head = 0;  // Eight bytes of the key, as a number that sorts like them.
+  uint32_t entry = 0;
+};
+
+class KeyPlaceSorter {
+ public:
+  // By heads, those of one head in any order. `differing`: has at least the bits in which some of
+  // them differ. Afterwards heads may be other numbers, of which the same is true.
+  void Sort(std::span<KeyPlace> places, uint64_t differing);
+
+ private:
+  void SortByDigits(std::span<KeyPlace> places, unsigned bits);
+
+  std::vector<KeyPlace> spare_;
+  std::vector<uint32_t> counts_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_LEVELDB_FILES_KEY_PLACE_H_
