@@ -34,18 +34,17 @@ Result<EntryRunPtr> EntryRun::Decode(std::string_view record) {
     if (!ReadGroupEntry(&in, &read) || !ParseEntryKey(read.key, &key) || read.key <= last) {
       return Error(ErrorCode::kCorruption, "the record of a group of entries is malformed");
     }
-    run->Append(read.key, read.value.size());
+    run->Append(read.key.data(), read.key, read.value.size(), last);
     last = read.key;
   } while (!in.done());
   run->MoveToOwn();
   return EntryRunPtr(run);
 }
 
-void EntryRun::Append(std::string_view key, size_t value_size) {
-  const std::string_view last = entries_.empty() ? std::string_view() : entries_.back().key();
-  const size_t common = CommonBytes(key, last);
-  entries_.push_back({key.data(), static_cast<uint32_t>(key.size()),
-                      static_cast<uint32_t>(value_size), CodeBehind(key, common)});
+void EntryRun::Append(const char* bytes, std::string_view key, size_t value_size,
+                      std::string_view last) {
+  entries_.push_back({bytes, static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value_size),
+                      CodeBehind(key, CommonBytes(key, last))});
 }
 
 void EntryRun::MoveTo(std::shared_ptr<const char[]> record) {
@@ -156,10 +155,13 @@ std::shared_ptr<EntryRun> EntrySorter::TakeRun() {
   std::shared_ptr<EntryRun> run(new EntryRun);
   run->entries_.reserve(entries_.size());
   char* to = record_.get();
+  std::string_view last;
   for (const KeyPlace& place : order_) {
     const Entry& entry = entries_[place.entry];
     to = EncodeGroupEntry(to, {entry.key, entry.value});
-    run->Append({to - entry.value.size() - entry.key.size(), entry.key.size()}, entry.value.size());
+    // By the keys as they came: a look at what was just written would wait for it.
+    run->Append(to - entry.value.size() - entry.key.size(), entry.key, entry.value.size(), last);
+    last = entry.key;
   }
   run->record_ = {record_.get(), static_cast<size_t>(to - record_.get())};
   entries_.clear();

@@ -62,8 +62,8 @@ class EntryRun {
  private:
   friend class EntrySorter;
   EntryRun() = default;
-  // Its value lies right behind its key.
-  void Append(std::string_view key, size_t value_size);
+  // An entry that lies there, of this key; `last` is that of the one before it.
+  void Append(const char* bytes, std::string_view key, size_t value_size, std::string_view last);
 
   std::vector<Entry> entries_;
   std::vector<std::shared_ptr<const char[]>> records_;
