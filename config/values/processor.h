@@ -35,13 +35,13 @@ inline constexpr bool kMovesBits = false;
 // REQUIRES, both: kMovesBits. The lowest bits to those of the mask, in their order, and the other
 // way. Not the compiler's own functions, which are for code that has the instructions anywhere;
 // volatile, so that none comes before the question whether they are there.
-inline uint64_t MoveBitsApart(uint64_t v, uint64_t mask) {
+inline uint64_t MoveBitsApart(uint64_t v, [[maybe_unused]] uint64_t mask) {
 #if TALLYD_HAS_X86
   asm volatile("pdepq %2, %1, %0" : "=r"(v) : "r"(v), "r"(mask));
 #endif
   return v;
 }
-inline uint64_t MoveBitsTogether(uint64_t v, uint64_t mask) {
+inline uint64_t MoveBitsTogether(uint64_t v, [[maybe_unused]] uint64_t mask) {
 #if TALLYD_HAS_X86
   asm volatile("pextq %2, %1, %0" : "=r"(v) : "r"(v), "r"(mask));
 #endif

@@ -64,8 +64,8 @@ class BlockBuilder {
   void Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values);
 
   // The same of a value for each column, stored one behind the other (storage/FORMAT.md, Values).
-  // False if they are malformed or one is absent: the builder has a part of the entry then, and is
-  // of no use.
+  // False if they are malformed, one is absent or there is none: the builder may have a part of the
+  // entry then, and is of no use.
   bool AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
 
   // Entries of another block that follow each other in one of its key runs, with their values of

@@ -62,7 +62,7 @@ class EntryRun {
  private:
   friend class EntrySorter;
   EntryRun() = default;
-  // An entry that lies there, of this key; `last` is that of the one before it.
+  // An entry that lies at `bytes`. `key` and `last`, the one before it or empty, may lie elsewhere.
   void Append(const char* bytes, std::string_view key, size_t value_size, std::string_view last);
 
   std::vector<Entry> entries_;

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kMany = 768;
 constexpr unsigned kMostDigitBits = 11;
 constexpr unsigned kMostDigits = 4;
+constexpr unsigned kFewDigits = 2;
 
 }  // namespace
 
@@ -29,10 +30,10 @@ void KeyPlaceSorter::Sort(std::span<KeyPlace> places, uint64_t differing) {
       [](const KeyPlace& a, const KeyPlace& b) { return a.head < b.head; });
 }
 
-// Radix sort, the lowest digit first (LSD). The number of digits is even, so that all end where
-// they were.
+// Radix sort, the lowest digit first (LSD). Each digit moves all to the other memory: their number
+// is even, so that they end in `places`.
 void KeyPlaceSorter::SortByDigits(std::span<KeyPlace> places, unsigned bits) {
-  const unsigned digits = bits > 2 * kMostDigitBits ? 4 : 2;
+  const unsigned digits = bits > kFewDigits * kMostDigitBits ? kMostDigits : kFewDigits;
   const unsigned digit_bits = (bits + digits - 1) / digits;
   const size_t values = size_t{1} << digit_bits;
   counts_.assign(digits * values, 0);

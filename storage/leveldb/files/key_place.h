@@ -11,14 +11,15 @@ namespace tallyd {
 
 // Small, as sorting moves it about.
 struct KeyPlace {
-  uint64_t head = 0;  // Eight bytes of the key, as a number that sorts like them.
+  uint64_t head =
+      0;  // Until it is sorted, eight bytes of the key, as a number that sorts like them.
   uint32_t entry = 0;
 };
 
 class KeyPlaceSorter {
  public:
-  // By heads, those of one head in any order. `differing`: has at least the bits in which some of
-  // them differ. Afterwards heads may be other numbers, of which the same is true.
+  // By heads, those of one head in any order. `differing` has at least the bits in which some of
+  // them differ. Heads may become other numbers, which are equal, less and greater as these were.
   void Sort(std::span<KeyPlace> places, uint64_t differing);
 
  private:

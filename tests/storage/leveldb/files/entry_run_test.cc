@@ -1,6 +1,7 @@
 // Runs of entries: the record of a group, and runs merged to few.
 #include "storage/leveldb/files/entry_run.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +60,25 @@ void ExpectCodes(const EntryRun& run) {
     EXPECT_EQ(entry.code, CodeBehind(entry.key(), CommonBytes(entry.key(), before)));
     before = entry.key();
   }
+}
+
+// Of which many have the next eight bytes in common, and the eight behind these.
+TEST(EntryRunTest, ThousandsOfKeysAreSortedAndCodedToo) {
+  std::mt19937_64 random(2);
+  std::set<std::string> sorted;
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (uint64_t i = 0; i < 6000; ++i) {
+    std::string row(random() % 2, 'r');
+    for (const size_t digits : {7, 9}) {
+      row += random() % 3 == 0 ? std::string(digits, '5')
+                               : fmt::format("{:0{}}", random() % 1'000'000, digits);
+    }
+    entries.emplace_back(KeyOf(row, static_cast<TimeUs>(random() % 1000), i), "v");
+    sorted.insert(entries.back().first);
+  }
+  const auto run = RunOf(entries);
+  EXPECT_THAT(KeysOf(*run), ::testing::ElementsAreArray(sorted));
+  ExpectCodes(*run);
 }
 
 TEST(EntryRunTest, EachKeyIsCodedAgainstTheOneBeforeIt) {

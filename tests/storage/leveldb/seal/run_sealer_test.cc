@@ -154,6 +154,26 @@ TEST(RunSealerErrorTest, AnEntryThatIsMalformedIsSealedByNobody) {
   }
 }
 
+// Whoever looks at each entry reads it in another way, as does what came one by one.
+TEST(RunSealerErrorTest, AnAbsentValueIsDamageHoweverItIsRead) {
+  const std::string by_set = std::string(1, static_cast<char>(EntryTag::kBySet)) +
+                             static_cast<char>(Sealed(true).set().id) + "\x07";
+  const std::string by_name("\x02\x01\x00\x01x\x07", 6);
+  for (const std::string& stored : {by_set, by_name}) {
+    for (const bool in_groups : {false, true}) {
+      for (const bool twice : {false, true}) {
+        Sealed head(in_groups);
+        std::vector<HistoryEntry> entries = {{"r1", 10, 1, 5}, {"r2", 10, 2, 5, stored}};
+        if (twice) entries.push_back({"r2", 10, 3, 5});
+        head.Add(entries);
+        const Result<SealedHead> sealed = head.TrySeal(0);
+        ASSERT_FALSE(sealed) << in_groups << twice;
+        EXPECT_EQ(sealed.error().code(), ErrorCode::kCorruption);
+      }
+    }
+  }
+}
+
 TEST(RunSealerFormsTest, EntriesOfEachFormAreSealedAndThoseWithoutAValueAreNot) {
   Sealed head(true);
   const std::string sparse =
