@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <numeric>
 #include <tuple>
 #include <vector>
@@ -13,10 +14,10 @@
 #include "storage/blocks/column_block.h"
 #include "storage/blocks/column_codec.h"
 #include "storage/blocks/column_lists.h"
-#include "storage/blocks/column_numbers.h"
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/key_runs.h"
 #include "storage/blocks/known_lists.h"
+#include "storage/column_name.h"
 
 namespace tallyd {
 namespace {
@@ -56,7 +57,7 @@ struct BlockBuilder::Impl {
 
   std::vector<OfColumn> columns;  // The first column_count are in use.
   uint32_t column_count = 0;
-  ColumnNumbers column_numbers;
+  boost::unordered_flat_map<Column, uint32_t, ColumnNameHash, ColumnNameEqual> column_numbers;
   ColumnLists lists;
   KnownLists known;
   std::vector<uint32_t> present;  // Columns of the entry at hand.

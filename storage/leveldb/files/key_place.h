@@ -11,8 +11,8 @@ namespace tallyd {
 
 // Small, as sorting moves it about.
 struct KeyPlace {
-  uint64_t head =
-      0;  // Until it is sorted, eight bytes of the key, as a number that sorts like them.
+  // Until it is sorted, eight bytes of the key, as a number that sorts like them.
+  uint64_t head = 0;
   uint32_t entry = 0;
 };
 

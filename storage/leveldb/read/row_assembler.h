@@ -18,6 +18,7 @@
 #include "storage/batch.h"
 #include "storage/blocks/column_block.h"
 #include "storage/cell_merge.h"
+#include "storage/column_name.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/scan.h"
@@ -67,21 +68,6 @@ class ColumnPlan {
   TimeUs ageless_from() const;
 
  private:
-  // Looked up by ColumnRef, without a copy of the name.
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(const ColumnRef& c) const {
-      return std::hash<std::string_view>()(c.qualifier) * 31 + c.family;
-    }
-    size_t operator()(const Column& c) const { return (*this)(c.ref()); }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const Column& a, const Column& b) const { return a == b; }
-    bool operator()(const ColumnRef& a, const Column& b) const { return a == b.ref(); }
-    bool operator()(const Column& a, const ColumnRef& b) const { return a.ref() == b; }
-  };
-
   bool Selects(const ColumnRef& column) const;
   Pick MakePick(const ColumnRef& column);
 
@@ -89,7 +75,7 @@ class ColumnPlan {
   const std::vector<ColumnPattern> patterns_;
   const ColumnRegistry& sets_;
   std::vector<GcRule> rules_;  // By FamilyId.
-  std::unordered_map<Column, Pick, Hash, Equal> picks_;
+  std::unordered_map<Column, Pick, ColumnNameHash, ColumnNameEqual> picks_;
   uint32_t next_number_ = 0;
   uint64_t generation_ = 0;
   std::unordered_map<uint32_t, std::unique_ptr<OfSet>> plans_;

@@ -1,10 +1,8 @@
-// ColumnNumbers: the columns of a block being built, by name, looked up without a copy of it.
-#ifndef TALLYD_STORAGE_BLOCKS_COLUMN_NUMBERS_H_
-#define TALLYD_STORAGE_BLOCKS_COLUMN_NUMBERS_H_
+// For maps of columns by name, which a ColumnRef is looked up in, without a copy of the name.
+#ifndef TALLYD_STORAGE_COLUMN_NAME_H_
+#define TALLYD_STORAGE_COLUMN_NAME_H_
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -26,8 +24,6 @@ struct ColumnNameEqual {
   bool operator()(const Column& a, const ColumnRef& b) const { return a.ref() == b; }
 };
 
-using ColumnNumbers = boost::unordered_flat_map<Column, uint32_t, ColumnNameHash, ColumnNameEqual>;
-
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_BLOCKS_COLUMN_NUMBERS_H_
+#endif  // TALLYD_STORAGE_COLUMN_NAME_H_
