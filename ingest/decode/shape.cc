@@ -80,6 +80,7 @@ const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields) {
   auto shape = std::make_unique<Shape>();
   shape->fields.assign(fields.begin(), fields.end());
   shape->interned = true;
+  shape->number = next_number_++;
   bytes_ += bytes;
   return shapes_.emplace(hash, std::move(shape))->second.get();
 }
@@ -87,8 +88,9 @@ const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields) {
 // Under the lock.
 void ShapeRegistry::Learn(std::span<const std::string_view> fields) {
   std::unique_ptr<const Superset> made =
-      learner_->Count(fields, superset_.load(std::memory_order_relaxed));
+      learner_->Count(fields, superset_.load(std::memory_order_relaxed), next_number_);
   if (!made) return;
+  ++next_number_;
   supersets_.push_back(std::move(made));
   superset_.store(supersets_.back().get(), std::memory_order_release);
 }

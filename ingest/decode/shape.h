@@ -58,6 +58,7 @@ struct Shape {
   // Flattened names ("CPU/CPU1_USR"), in the order of the event, distinct, none empty.
   std::vector<std::string> fields;
   bool interned = false;  // Only interned shapes may be used as keys of caches.
+  uint32_t number = 0;    // Of interned ones: small, and no other of the registry has it.
   const SupersetTerms* terms = nullptr;  // Of a superset's shape.
 
   // The field's place, if it is there. Linear: for compiling, not for events.
@@ -83,7 +84,8 @@ class ShapeRegistry {
   void Learn(std::span<const std::string_view> fields);
 
   std::mutex mutex_;
-  size_t bytes_ = 0;  // About as many as all names have.
+  size_t bytes_ = 0;          // About as many as all names have.
+  uint32_t next_number_ = 0;  // Of the next shape or superset.
   std::unordered_multimap<uint64_t, std::unique_ptr<const Shape>> shapes_;  // By XXH3 of the names.
   std::unique_ptr<SupersetLearner> learner_;
   std::vector<std::unique_ptr<const Superset>> supersets_;  // Mappings of all of them may stay.

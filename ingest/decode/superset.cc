@@ -18,9 +18,10 @@ static_assert(Superset::kMaxFields == SupersetTerms::kWords * 64);
 
 }  // namespace
 
-Superset::Superset(std::vector<std::string> fields) {
+Superset::Superset(std::vector<std::string> fields, uint32_t number) {
   shape_.fields = std::move(fields);
   shape_.interned = true;
+  shape_.number = number;
   shape_.terms = &terms_;
   std::set<std::string_view> known(shape_.fields.begin(), shape_.fields.end());
   for (size_t place = 0; place < shape_.fields.size(); ++place) {

@@ -33,8 +33,9 @@ class Superset {
   };
 
   // REQUIRES: at most kMaxFields distinct names, none empty nor longer than kMaxNameBytes, none
-  // with a quote or a backslash. Their order is the one that events are expected to have.
-  explicit Superset(std::vector<std::string> fields);
+  // with a quote or a backslash. Their order is the one that events are expected to have. `number`:
+  // of the shape.
+  explicit Superset(std::vector<std::string> fields, uint32_t number = 0);
   Superset(const Superset&) = delete;
   Superset& operator=(const Superset&) = delete;
 

@@ -22,12 +22,12 @@ bool IsOrdinary(std::string_view name) {
 }  // namespace
 
 std::unique_ptr<const Superset> SupersetLearner::Count(std::span<const std::string_view> fields,
-                                                       const Superset* last) {
+                                                       const Superset* last, uint32_t number) {
   if (made_ == kMaxSupersets) return nullptr;
   const uint64_t stride = std::max<uint64_t>(1, awaited_ / kCounted);
   if (events_++ % stride == 0) CountNames(fields);
   if (events_ < awaited_) return nullptr;
-  std::unique_ptr<const Superset> made = Make(last);
+  std::unique_ptr<const Superset> made = Make(last, number);
   if (made) ++made_;
   awaited_ *= 2;
   seen_ = {};
@@ -79,7 +79,7 @@ std::vector<std::string> SupersetLearner::OftenSeen() const {
 }
 
 // Null: it would have no field more than the last, which is in use.
-std::unique_ptr<const Superset> SupersetLearner::Make(const Superset* last) const {
+std::unique_ptr<const Superset> SupersetLearner::Make(const Superset* last, uint32_t number) const {
   std::vector<std::string> fields = OftenSeen();
   if (fields.size() < 2) return nullptr;
   if (last != nullptr) {
@@ -94,7 +94,7 @@ std::unique_ptr<const Superset> SupersetLearner::Make(const Superset* last) cons
       if (std::ranges::count(fields, field) == 0) fields.push_back(field);
     }
   }
-  return std::make_unique<const Superset>(std::move(fields));
+  return std::make_unique<const Superset>(std::move(fields), number);
 }
 
 }  // namespace tallyd

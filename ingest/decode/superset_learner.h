@@ -26,9 +26,9 @@ class SupersetLearner {
   static constexpr size_t kMaxSupersets = 32;
 
   // Of an event with a new shape. Now and then a superset that is better than `last` (null: there
-  // is none yet).
+  // is none yet), whose shape has this number.
   std::unique_ptr<const Superset> Count(std::span<const std::string_view> fields,
-                                        const Superset* last);
+                                        const Superset* last, uint32_t number = 0);
 
  private:
   struct Seen {
@@ -40,7 +40,7 @@ class SupersetLearner {
   };
 
   void CountNames(std::span<const std::string_view> fields);
-  std::unique_ptr<const Superset> Make(const Superset* last) const;
+  std::unique_ptr<const Superset> Make(const Superset* last, uint32_t number) const;
   size_t Most() const;  // Fields that a superset may have.
   std::vector<std::string> OftenSeen() const;
 

@@ -98,6 +98,7 @@ struct Mapper::Impl {
   }
 
   const ShapeMapping& MappingOf(const Shape& shape);
+  const ShapeMapping& FindOrCompile(const Shape& shape);
   bool MapChoice(const Event& event, const ShapeMapping& mapping, MapCall* call);
   const ShapeMapping& CompileOwn(const Shape& shape, MapCall* call) const;
   void MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call);
@@ -124,6 +125,11 @@ struct Mapper::Impl {
   std::shared_mutex mutex;
   // Those of interned shapes.
   std::unordered_map<const Shape*, std::unique_ptr<const ShapeMapping>> mappings;
+  // The same by the shapes' numbers, as far as these differ: found without the lock, and without a
+  // walk through memory, which events that change their shape each time would wait for.
+  static constexpr size_t kByNumber = ShapeRegistry::kMaxShapes;
+  const std::unique_ptr<std::atomic<const ShapeMapping*>[]> by_number =
+      std::make_unique<std::atomic<const ShapeMapping*>[]>(kByNumber);
 };
 
 Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store)
@@ -170,6 +176,16 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
 }
 
 const ShapeMapping& Mapper::Impl::MappingOf(const Shape& shape) {
+  std::atomic<const ShapeMapping*>& place = by_number[shape.number % kByNumber];
+  const ShapeMapping* mapping = place.load(std::memory_order_acquire);
+  if (mapping == nullptr || mapping->shape != &shape) [[unlikely]] {
+    mapping = &FindOrCompile(shape);
+    place.store(mapping, std::memory_order_release);
+  }
+  return *mapping;
+}
+
+const ShapeMapping& Mapper::Impl::FindOrCompile(const Shape& shape) {
   {
     std::shared_lock lock(mutex);
     if (const auto found = mappings.find(&shape); found != mappings.end()) return *found->second;
@@ -205,8 +221,8 @@ bool Mapper::Impl::MapChoice(const Event& event, const ShapeMapping& mapping, Ma
 }
 
 void Mapper::Impl::MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call) {
-  std::optional<Refusal> refusal =
-      mapping.refused ? mapping.refused : Enter(event, event.values, mapping, call);
+  if (mapping.refused) return call->errors.Add(event.index, *mapping.refused);
+  std::optional<Refusal> refusal = Enter(event, event.values, mapping, call);
   if (refusal) call->errors.Add(event.index, std::move(*refusal));
 }
 

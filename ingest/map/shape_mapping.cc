@@ -15,7 +15,7 @@ namespace {
 // An event that fits no table of a stream with many: so many are told why not.
 constexpr size_t kMaxReasons = 5;
 
-std::string WhyNowhere(const Stream& stream, const std::vector<TableMapping>& all) {
+std::string WhyNowhere(const Stream& stream, const TableMappings& all) {
   if (all.empty()) return fmt::format("stream {} has no tables", stream.name);
   std::string why = fmt::format("enters no table of stream {}", stream.name);
   for (size_t i = 0; i < all.size() && i < kMaxReasons; ++i) {
@@ -29,8 +29,8 @@ std::string WhyNowhere(const Stream& stream, const std::vector<TableMapping>& al
 // columns.
 std::optional<std::vector<uint32_t>> PlainCells(const RowMapping& row) {
   if (row.set == nullptr) return std::nullopt;
-  if (!row.gather.empty()) return row.gather;
-  std::vector<uint32_t> fields;
+  std::vector<uint32_t> fields(row.gather.begin(), row.gather.end());
+  if (!fields.empty()) return fields;
   for (const CellMapping& cell : row.cells) {
     if (cell.kind != CellMapping::Kind::kField) return std::nullopt;
     fields.push_back(cell.field);
@@ -84,17 +84,21 @@ std::unique_ptr<ShapeMapping> CompileShape(const std::deque<MappedTable>& tables
                                            const Stream& stream, const Shape& shape,
                                            Store* interner) {
   auto mapping = std::make_unique<ShapeMapping>();
-  std::vector<TableMapping> all;
+  mapping->shape = &shape;
+  TableMappings all;
   for (const MappedTable& table : tables) {
     all.push_back(CompileTableMapping(table, shape, interner));
-    if (all.back().refused && !mapping->refused) mapping->refused = all.back().refused;
+    if (all.back().refused && !mapping->refused) {
+      mapping->refused = std::make_unique<const Refusal>(*all.back().refused);
+    }
     AddMissed(all.back(), shape, &mapping->missed);
   }
-  const bool nowhere =
-      std::ranges::all_of(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
-  if (nowhere) mapping->refused = Refusal{{}, WhyNowhere(stream, all)};
-  std::erase_if(all, [](const TableMapping& t) { return !t.stays_out.empty(); });
-  mapping->tables = std::move(all);
+  for (TableMapping& table : all) {
+    if (table.stays_out.empty()) mapping->tables.push_back(std::move(table));
+  }
+  if (mapping->tables.empty()) {
+    mapping->refused = std::make_unique<const Refusal>(Refusal{{}, WhyNowhere(stream, all)});
+  }
   mapping->known_types = std::make_unique<std::atomic<uint8_t>[]>(shape.fields.size());
   for (uint32_t i = 0; i < shape.fields.size(); ++i) {
     const std::string& field = shape.fields[i];

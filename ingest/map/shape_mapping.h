@@ -34,19 +34,22 @@ struct CompactField {
   uint32_t place = 0;
 };
 
+// What each event needs comes first and lies together: events that change their shape each time find
+// nothing of it in a near cache.
 struct ShapeMapping {
-  std::vector<TableMapping> tables;  // Those that the events enter.
-  std::optional<Refusal> refused;    // What all events of the shape are refused for.
+  const Shape* shape = nullptr;
   // Per field, the types that the store is known to know.
   std::unique_ptr<std::atomic<uint8_t>[]> known_types;
-  std::vector<CompactField> compact;
-  bool of_one_event = false;  // The shape does not recur.
-  std::vector<MissedByTable> missed;
-  // Whether the store knows all of them.
+  std::unique_ptr<const Refusal> refused;  // What all events of the shape are refused for.
+  bool of_one_event = false;               // The shape does not recur.
+  bool serves_choices = false;             // Of a superset's shape: it serves any choice.
+  // Whether the store knows all that is missed.
   mutable std::atomic<bool> missed_is_known = false;
+  std::vector<CompactField> compact;
+  std::vector<MissedByTable> missed;
+  TableMappings tables;  // Those that the events enter.
 
-  // Of a superset's shape: whether it serves any choice, and what such an event must have.
-  bool serves_choices = false;
+  // With serves_choices: what such an event must have.
   std::vector<uint32_t> required;
   std::vector<std::vector<uint32_t>> cells;  // By table: one of these fields.
 

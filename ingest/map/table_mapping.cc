@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "config/schema/placeholder.h"
 #include "config/schema/table_rules.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr size_t kPlainKeyBytesMax = 1024;
 
 // RowMapping::plain_key_room.
-size_t PlainRoomOf(const std::vector<TextPart>& key) {
+size_t PlainRoomOf(std::span<const TextPart> key) {
   size_t room = 0;
   for (const TextPart& part : key) {
     size_t of_part = 0;
@@ -66,7 +67,7 @@ class Compiler {
   std::optional<TextMapping> CompileText(const std::vector<Segment>& segments, Measured measured,
                                          std::string_view field_name) const;
   std::optional<TextMapping> CompileName(const ColumnRule& rule, Measured measured) const;
-  bool CompileKey(Measured measured, std::vector<TextPart>* parts);
+  bool CompileKey(Measured measured, RowMapping* row);
   bool CheckNames(std::vector<CellMapping>* cells);
   bool CheckTaken(CellMapping* cell);
   void CollectMaxAges();
@@ -80,7 +81,8 @@ class Compiler {
   TableMapping mapping_;
 };
 
-void AppendConstant(std::string_view text, std::vector<TextPart>* parts) {
+template <class Parts>
+void AppendConstant(std::string_view text, Parts* parts) {
   std::string* const before = parts->empty() ? nullptr : std::get_if<std::string>(&parts->back());
   if (before != nullptr) {
     *before += text;
@@ -114,7 +116,7 @@ void Compiler::CompileRow(Measured measured) {
   bool found = false;
   for (const ColumnRule& rule : table_.columns) found |= CompileRule(rule, measured, &row.cells);
   if (!found) return;
-  if (!CompileKey(measured, &row.key) || !CheckNames(&row.cells)) return;
+  if (!CompileKey(measured, &row) || !CheckNames(&row.cells)) return;
   row.plain_key_room = PlainRoomOf(row.key);
   row.names_vary =
       std::ranges::any_of(row.cells, [](const CellMapping& c) { return !c.name.is_constant(); });
@@ -218,7 +220,8 @@ std::optional<TextMapping> Compiler::CompileText(const std::vector<Segment>& seg
   return mapping;
 }
 
-bool Compiler::CompileKey(Measured measured, std::vector<TextPart>* parts) {
+bool Compiler::CompileKey(Measured measured, RowMapping* row) {
+  auto* const parts = &row->key;
   for (const Segment& segment : table_.row_key.segments()) {
     const Measured field = shape_.Find(segment.field);
     if (segment.is_literal()) {
@@ -326,7 +329,7 @@ std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields) {
   const auto add = [&](size_t field) {
     if (field < fields) kept[field] = true;
   };
-  const auto add_text = [&](const std::vector<TextPart>& parts) {
+  const auto add_text = [&](std::span<const TextPart> parts) {
     for (const TextPart& part : parts) {
       if (const auto* value = std::get_if<FieldPart>(&part)) add(value->field);
     }

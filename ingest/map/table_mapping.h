@@ -6,6 +6,7 @@
 #define TALLYD_INGEST_MAP_TABLE_MAPPING_H_
 
 #include <atomic>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,13 +71,14 @@ class TimedRows;
 
 // One row that each event of the shape writes.
 struct RowMapping {
-  std::vector<TextPart> key;
+  boost::container::small_vector<TextPart, 2> key;
   size_t plain_key_room = 0;  // What RowRenderer::WriteKey needs for it; 0: it makes none such.
-  std::vector<CellMapping> cells;  // With `set` in its order; empty if `gather` tells all.
   // All names are constant, and the store knows this list of columns:
   const ColumnSet* set = nullptr;
-  bool names_vary = false;       // Some name holds values: two may turn out alike.
-  std::vector<uint32_t> gather;  // With set, where all values are fields: their indices, in order.
+  bool names_vary = false;  // Some name holds values: two may turn out alike.
+  // With set, where all values are fields: their indices, in order.
+  boost::container::small_vector<uint32_t, 4> gather;
+  std::vector<CellMapping> cells;  // With `set` in its order; empty if `gather` tells all.
   // Where the names hold the time alone: the same row with constant names, by period.
   std::shared_ptr<TimedRows> timed;
 };
@@ -84,14 +86,15 @@ struct RowMapping {
 struct TableMapping {
   const Table* table = nullptr;
   TablePtr info;
-  std::string stays_out;               // Why events of this shape do not enter; empty if they do.
-  std::optional<Refusal> refused;      // What every event of this shape is refused for.
   std::optional<uint32_t> time_value;  // The time's place in the event; none: its arrival.
-  std::vector<RowMapping> rows;
-  bool is_wide = false;  // A row takes many events: its key is coarser than they are.
+  bool is_wide = false;                // A row takes many events: its key is coarser than they are.
   // Families that forget by age alone, of those that the rows use.
   std::vector<std::pair<FamilyId, int64_t>> max_ages;
+  boost::container::small_vector<RowMapping, 1> rows;
+  std::string stays_out;           // Why events of this shape do not enter; empty if they do.
+  std::optional<Refusal> refused;  // What every event of this shape is refused for.
 };
+using TableMappings = boost::container::small_vector<TableMapping, 2>;
 
 // A table to map to, and what of it does not depend on the shape.
 struct MappedTable {

@@ -57,6 +57,24 @@ TEST(MapperTest, AnEventEntersHistoryAndLatestTogether) {
   EXPECT_EQ(world.batch->puts_with_set, 2u);
 }
 
+TEST(MapperTest, ShapesOfTwoRegistriesAreNotMixedUpThoughTheyHaveOneNumber) {
+  World world(kServer);
+  ShapeRegistry others;
+  EventDecoder decoder;
+  EventBatch events;
+  for (int i = 0; i < 3; ++i) {
+    world.Map(R"({"hostname":"a","ts":1,"b":1})");
+    EXPECT_THAT(world.Rows(), HasSubstr("METRIC a#0000000000001 | METRIC:b=1@1\n"));
+    const Padded body(R"({"ts":2,"c":3,"hostname":"d"})");
+    ASSERT_TRUE(decoder.Decode(*FindBodyFormat(""), body.view(), others, &events));
+    ASSERT_EQ(events.event(0).shape->number, 0u);
+    RecordingBatch batch;
+    world.mappers.begin()->second->Map(events, world.arrival, &batch);
+    ASSERT_EQ(batch.preview.Tables().size(), 2u);
+    EXPECT_EQ(batch.preview.Tables()[0].rows[0].key, "d#0000000000002");
+  }
+}
+
 TEST(MapperTest, ColumnsThatTheStoreDoesNotLearnArePutByName) {
   World world(kServer);
   world.store->max_sets = 0;

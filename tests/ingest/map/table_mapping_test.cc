@@ -41,7 +41,7 @@ class TableMappingTest : public testing::Test {
 TEST_F(TableMappingTest, AKeysPartsAreTextFieldsTimeAndName) {
   const TableMapping mapping = Compile("M-x{k}#{field}#{ts:day}", "", {"k", "v"});
   ASSERT_THAT(mapping.rows, SizeIs(1));
-  const std::vector<TextPart>& key = mapping.rows[0].key;
+  const auto& key = mapping.rows[0].key;
   ASSERT_THAT(key, SizeIs(6));
   EXPECT_EQ(std::get<std::string>(key[0]), "M-x");
   EXPECT_EQ(std::get<FieldPart>(key[1]).field, 0u);
