@@ -86,12 +86,14 @@ inline uint64_t GatherBySteps(uint64_t v) {
   return (v & 0x0000'0000'0fff'ffff) | (v & 0x0fff'ffff'0000'0000) >> 4;
 }
 inline uint64_t SpreadVarint(uint64_t v) {
-  if (kMovesBits) [[likely]] return MoveBitsApart(v, ~kGoesOn);
+  if (kMovesBits) [[likely]]
+    return MoveBitsApart(v, ~kGoesOn);
   return SpreadBySteps(v);
 }
 // The bits that tell whether it goes on are ignored.
 inline uint64_t GatherVarint(uint64_t v) {
-  if (kMovesBits) [[likely]] return MoveBitsTogether(v, ~kGoesOn);
+  if (kMovesBits) [[likely]]
+    return MoveBitsTogether(v, ~kGoesOn);
   return GatherBySteps(v);
 }
 
@@ -307,10 +309,14 @@ inline char* EncodeTextValue(char* to, const Value& value) {
   return to + text.size();
 }
 inline char* EncodeValue(char* to, const Value& value) {
-  const bool is_int = value.type() == ValueType::kInt64;
-  if (is_int || (value.is_decimal() && value.scale() <= kMaxStoredScale)) [[likely]] {
-    const int64_t n = is_int ? value.AsInt() : value.mantissa();
-    const auto kind = static_cast<uint64_t>(is_int ? kKindInt : kKindDecimal + value.scale());
+  // No branch on which of these it is: whether one is absent is often chance. What is absent has
+  // the bits of 0; only a float has a scale.
+  const auto type = static_cast<unsigned>(value.type());
+  const unsigned scale = value.scale() & (0u - (type >> 1));
+  if (value.type() <= ValueType::kFloat64 && scale <= kMaxStoredScale) [[likely]] {
+    constexpr unsigned kKinds = kKindAbsent | kKindInt << 8 | kKindDecimal << 16;  // By type.
+    const uint64_t kind = (kKinds >> 8 * type & 0xff) + scale;
+    const int64_t n = value.bits();
     if (n >= -kMaxShortInt && n <= kMaxShortInt) {
       return EncodeVarint(to, ZigZag(n) << kKindBits | kind);
     }

@@ -186,8 +186,9 @@ bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer
   char* to = out->Reserve(1 + kMaxVarintBytes + values.size() * kMaxNumberBytes + text_bytes);
   to = EncodeVarint(to + 1, set.id);
   for (const Value& value : values) {
-    absent += value.is_null() ? 1 : 0;
+    const char* const encoded = to;
     to = EncodeValue(to, value);
+    absent += IsAbsent(encoded) ? 1 : 0;
   }
   const EntryTag tag = absent == 0 ? EntryTag::kBySet : EntryTag::kBySetSparse;
   out->data()[begin] = static_cast<char>(tag);
@@ -276,6 +277,28 @@ std::string WithSet(std::string_view entry, uint32_t set) {
 bool GetColumn(ByteReader* in, ColumnRef* column) {
   return in->GetNumber(&column->family, std::numeric_limits<FamilyId>::max()) &&
          in->GetString(&column->qualifier);
+}
+
+char* DropShortValues(char* to, std::string_view entry, const ShortValues& values, size_t columns,
+                      uint64_t dropped) {
+  // A word of each is taken and put down, of which the next one covers what is too much: no branch
+  // depends on a size, nor on which go. The copy has words behind the last value, too.
+  char* const copy = to + entry.size() + ShortValues::kMostBytes;
+  std::memcpy(copy, entry.data(), entry.size());
+  const size_t head = entry.size() - values.begin(columns);
+  std::memcpy(to, entry.data(), head);
+  *to = static_cast<char>(EntryTag::kBySetSparse);
+  to += head;
+  for (size_t i = 0; i < columns; ++i) {
+    const size_t begin = values.begin(i);
+    const uint64_t goes = uint64_t{0} - (dropped >> i & 1);
+    uint64_t word;
+    std::memcpy(&word, copy + head + begin, sizeof word);
+    word = (word & ~goes) | (uint64_t{kKindAbsent} & goes);
+    std::memcpy(to, &word, sizeof word);
+    to += ((values.begin(i + 1) - begin - 1) & ~goes) + 1;
+  }
+  return to;
 }
 
 }  // namespace tallyd

@@ -20,6 +20,7 @@
 #include "config/values/time.h"
 #include "config/values/value.h"
 #include "storage/bytes/coding.h"
+#include "storage/bytes/short_values.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -197,6 +198,14 @@ bool DropValues(std::string_view entry, size_t columns, const Drop& drop, ByteBu
   out->Finish(std::copy(values.data() + copied, values.data() + values.size(), to));
   return true;
 }
+
+// The same where its values were found, without those whose bits are set: some that are there, but
+// not all. REQUIRES: DroppedRoom(entry.size()) of room. Returns the end.
+constexpr size_t DroppedRoom(size_t entry_size) {
+  return 2 * (entry_size + ShortValues::kMostBytes);
+}
+char* DropShortValues(char* to, std::string_view entry, const ShortValues& values, size_t columns,
+                      uint64_t dropped);
 
 }  // namespace tallyd
 

@@ -1,6 +1,7 @@
 #include "storage/leveldb/latest/layer_fold.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -21,7 +22,7 @@ bool IsNewer(const Layer& a, const Layer& b) { return a.IsNewerThan(b); }
 
 bool LayerFold::Fold(TableId table, std::vector<Layer>* layers) {
   left_.clear();
-  rewritten_.clear();
+  rewritten_.Reset();
   const bool by_name = std::any_of(layers->begin(), layers->end(), [](const Layer& layer) {
     EntryHead head;
     return ReadHead(layer, &head) && head.tag == EntryTag::kByName;
@@ -32,57 +33,75 @@ bool LayerFold::Fold(TableId table, std::vector<Layer>* layers) {
 }
 
 bool LayerFold::FoldBySet(TableId table, const std::vector<Layer>& layers) {
-  SetColumns& columns = columns_[table];
-  ++columns.folds;
+  TakenColumns& taken = taken_[table];
+  taken.Begin();
   for (const Layer& layer : layers) {
     EntryHead head;
     if (!ReadHead(layer, &head)) return false;
-    const std::vector<uint32_t>* const numbers = NumbersOf(table, head.number, &columns);
-    if (numbers == nullptr) return false;
-    const auto covered =
-        static_cast<size_t>(std::count_if(numbers->begin(), numbers->end(), [&](uint32_t number) {
-          return columns.taken[number] == columns.folds;
-        }));
-    if (covered == numbers->size()) continue;
-    if (covered == 0 && head.tag == EntryTag::kBySet) {
-      for (const uint32_t number : *numbers) columns.taken[number] = columns.folds;
-      left_.push_back(layer);
-    } else if (!TakeCells(layer, *numbers, &columns)) {
-      return false;
+    const TakenColumns::Set* set = taken.Find(head.number);
+    if (set == nullptr) {
+      const ColumnSet* const known = sets_.Find(table, head.number);
+      if (known == nullptr) return false;
+      set = taken.Add(*known);
     }
+    const bool is_word = set->size() > 0 && set->size() <= TakenColumns::kWord;
+    if (!(is_word ? TakeLayer(layer, *set, &taken) : TakeCells(layer, *set, &taken))) return false;
+  }
+  return true;
+}
+
+// Of a set that has a word.
+bool LayerFold::TakeLayer(const Layer& layer, const TakenColumns::Set& set, TakenColumns* taken) {
+  const uint64_t covered = taken->BitsOf(set);
+  if (covered == set.all()) return true;
+  ByteReader in(layer.entry);
+  EntryHead head;
+  if (!GetEntryHead(&in, &head)) return false;
+  if (covered == 0 && head.tag == EntryTag::kBySet) {
+    taken->TakeBits(set, set.all());
+    left_.push_back(layer);
+    return true;
+  }
+  if (!found_.Find(in.rest(), set.size())) return TakeCells(layer, set, taken);
+  const uint64_t there = found_.there();
+  if (there != set.all() && head.tag != EntryTag::kBySetSparse) return false;
+  taken->TakeBits(set, there);
+  const uint64_t dropped = there & covered;
+  if (dropped == 0) {
+    left_.push_back(layer);
+  } else if (dropped != there) {
+    char* const to = rewritten_.Reserve(DroppedRoom(layer.entry.size()));
+    Keep(layer, rewritten_.Keep(DropShortValues(to, layer.entry, found_, set.size(), dropped)));
   }
   return true;
 }
 
 // One by one: of the others it is not known which cells there are, or which are covered.
-bool LayerFold::TakeCells(const Layer& layer, const std::vector<uint32_t>& numbers,
-                          SetColumns* columns) {
+bool LayerFold::TakeCells(const Layer& layer, const TakenColumns::Set& set, TakenColumns* taken) {
   const auto is_covered = [&](size_t column, bool is_there) {
-    uint64_t& taken = columns->taken[numbers[column]];
-    const bool was = taken == columns->folds;
-    taken = is_there ? columns->folds : taken;
+    const bool was = taken->Has(set.numbers[column]);
+    if (is_there) taken->Take(set.numbers[column]);
     return was;
   };
   entry_.Truncate(0);
   bool changed = false;
-  if (!DropValues(layer.entry, numbers.size(), is_covered, &entry_, &changed)) return false;
+  if (!DropValues(layer.entry, set.size(), is_covered, &entry_, &changed)) return false;
   if (!changed) {
     left_.push_back(layer);
   } else if (entry_.size() > 0) {
-    Keep(layer, std::string(entry_.View(0, entry_.size())));
+    Keep(layer, rewritten_.Copy(entry_.View(0, entry_.size())));
   }
   return true;
 }
 
-void LayerFold::Keep(const Layer& layer, std::string&& rewritten) {
-  rewritten_.push_back(std::move(rewritten));
+void LayerFold::Keep(const Layer& layer, std::string_view rewritten) {
   left_.push_back(layer);
-  left_.back().entry = rewritten_.back();
+  left_.back().entry = rewritten;
 }
 
 bool LayerFold::FoldByName(TableId table, const std::vector<Layer>& layers) {
   std::deque<EntryCells> decoded;  // Keeps what `taken` views.
-  std::set<ColumnKey> taken;
+  std::set<std::pair<FamilyId, std::string_view>> taken;
   for (const Layer& layer : layers) {
     EntryCells& cells = decoded.emplace_back();
     if (!DecodeEntry(sets_, table, layer.entry, &cells)) return false;
@@ -93,27 +112,10 @@ bool LayerFold::FoldByName(TableId table, const std::vector<Layer>& layers) {
     if (!FilterEntry(&cells, is_covered, &filtered)) {
       left_.push_back(layer);
     } else if (!filtered.empty()) {
-      Keep(layer, std::move(filtered));
+      Keep(layer, rewritten_.Copy(filtered));
     }
   }
   return true;
-}
-
-const std::vector<uint32_t>* LayerFold::NumbersOf(TableId table, uint32_t set,
-                                                  SetColumns* columns) const {
-  if (const auto known = columns->of_set.find(set); known != columns->of_set.end()) {
-    return &known->second;
-  }
-  const ColumnSet* const found = sets_.Find(table, set);
-  if (found == nullptr) return nullptr;
-  std::vector<uint32_t>& numbers = columns->of_set[set];
-  for (const Column& column : found->columns) {
-    const auto next = static_cast<uint32_t>(columns->numbers.size());
-    const ColumnKey key(column.family, column.qualifier);
-    numbers.push_back(columns->numbers.try_emplace(key, next).first->second);
-  }
-  columns->taken.resize(columns->numbers.size());
-  return &numbers;
 }
 
 std::string_view LayerFold::FoldHeld(TableId table, std::string_view held, std::string_view added) {
@@ -129,12 +131,11 @@ std::string_view LayerFold::FoldHeld(TableId table, std::string_view held, std::
   if (!std::is_sorted(added_.begin(), added_.end(), IsNewer)) {
     std::sort(added_.begin(), added_.end(), IsNewer);
   }
-  std::vector<Layer> merged;
-  merged.reserve(layers_.size() + added_.size());
+  merged_.clear();
   std::merge(added_.begin(), added_.end(), layers_.begin(), layers_.end(),
-             std::back_inserter(merged), IsNewer);
-  Fold(table, &merged);
-  EncodeLatest(merged, &encoded_);
+             std::back_inserter(merged_), IsNewer);
+  Fold(table, &merged_);
+  EncodeLatest(merged_, &encoded_);
   return encoded_;
 }
 

@@ -2,22 +2,23 @@
 // is one layer of the columns of the next, LatestMerge::FateOf tells without it.
 //
 // What takes no decoding takes little: a layer with every column of its set is looked at by the
-// numbers of these alone, and goes, or stays as it is, unless some of them are covered and some are
-// not. Of one thread.
+// columns of the set alone, and goes, or stays as it is, unless some of them are covered and some
+// are not. Of one thread.
 #ifndef TALLYD_STORAGE_LEVELDB_LATEST_LAYER_FOLD_H_
 #define TALLYD_STORAGE_LEVELDB_LATEST_LAYER_FOLD_H_
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "storage/batch.h"
+#include "storage/bytes/short_values.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"
+#include "storage/leveldb/latest/taken_columns.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -36,29 +37,21 @@ class LayerFold {
   std::string_view FoldHeld(TableId table, std::string_view held, std::string_view added);
 
  private:
-  using ColumnKey = std::pair<FamilyId, std::string_view>;
-  // Of one table: its columns by number, and those of its sets.
-  struct SetColumns {
-    boost::unordered_flat_map<ColumnKey, uint32_t> numbers;  // The keys view sets.
-    boost::unordered_flat_map<uint32_t, std::vector<uint32_t>> of_set;
-    std::vector<uint64_t> taken;  // By column: the last fold of which a layer has it.
-    uint64_t folds = 0;
-  };
-
   bool FoldBySet(TableId table, const std::vector<Layer>& layers);
   bool FoldByName(TableId table, const std::vector<Layer>& layers);
-  // Null if the set is not known.
-  const std::vector<uint32_t>* NumbersOf(TableId table, uint32_t set, SetColumns* columns) const;
-  bool TakeCells(const Layer& layer, const std::vector<uint32_t>& numbers, SetColumns* columns);
-  void Keep(const Layer& layer, std::string&& rewritten);
+  bool TakeLayer(const Layer& layer, const TakenColumns::Set& set, TakenColumns* taken);
+  bool TakeCells(const Layer& layer, const TakenColumns::Set& set, TakenColumns* taken);
+  void Keep(const Layer& layer, std::string_view rewritten);
 
   const ColumnRegistry& sets_;
-  boost::unordered_flat_map<TableId, SetColumns> columns_;
-  std::vector<Layer> left_;            // Of the row at hand.
-  std::deque<std::string> rewritten_;  // What they view beside it.
+  boost::unordered_flat_map<TableId, TakenColumns> taken_;
+  std::vector<Layer> left_;  // Of the row at hand.
+  Arena rewritten_;          // What they view beside it.
+  ShortValues found_;
   ByteBuffer entry_;
   std::vector<Layer> layers_;  // Of FoldHeld.
   std::vector<Layer> added_;
+  std::vector<Layer> merged_;
   std::string encoded_;
 };
 

@@ -152,6 +152,7 @@ TEST(EntryCodecTest, WithoutAnyOfManyValuesAnEntryIsTheOneOfTheOthers) {
   ColumnSet set{1, 300, {}};
   for (int i = 0; i < 40; ++i) set.columns.push_back({0, std::to_string(i)});
   std::mt19937 random(20261125);
+  int short_ones = 0;
   for (int round = 0; round < 5000; ++round) {
     std::vector<Value> values(set.columns.size());
     std::vector<Value> left = values;
@@ -162,8 +163,10 @@ TEST(EntryCodecTest, WithoutAnyOfManyValuesAnEntryIsTheOneOfTheOthers) {
     for (size_t i = 0; i < values.size(); ++i) {
       dropped[i] = random() % seldom == 0;
       if (random() % 2 == 0) continue;
-      values[i] =
-          random() % 8 == 0 ? Value::String("text") : Value::Int(int64_t{1} << random() % 62);
+      const bool has_texts = round % 2 == 0;
+      const auto most_bits = round % 4 < 2 ? 62 : 40;
+      values[i] = has_texts && random() % 8 == 0 ? Value::String("text")
+                                                 : Value::Int(int64_t{1} << random() % most_bits);
       any_goes = any_goes || dropped[i];
       if (dropped[i]) continue;
       left[i] = values[i];
@@ -180,7 +183,20 @@ TEST(EntryCodecTest, WithoutAnyOfManyValuesAnEntryIsTheOneOfTheOthers) {
         &out, &changed));
     ASSERT_EQ(changed, any_goes);
     ASSERT_EQ(out.View(0, out.size()), expected.View(0, expected.size()));
+    const std::string exact(entry.View(0, entry.size()));
+    ShortValues found;
+    if (!any_goes || kept == 0 || !found.Find(ValuesOfEntry(exact), values.size())) continue;
+    ++short_ones;
+    uint64_t goes = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      goes |= uint64_t{dropped[i] && !values[i].is_null()} << i;
+    }
+    std::string to(DroppedRoom(exact.size()), '\0');
+    to.resize(static_cast<size_t>(DropShortValues(to.data(), exact, found, values.size(), goes) -
+                                  to.data()));
+    ASSERT_EQ(to, expected.View(0, expected.size()));
   }
+  EXPECT_GT(short_ones, 500);
 }
 
 TEST(EntryCodecTest, WithoutAllOfItsValuesAnEntryIsNothing) {
@@ -197,6 +213,7 @@ TEST(EntryCodecTest, OfAnEntryThatKeepsItsValuesNothingIsAppended) {
 
 TEST(EntryCodecDamageTest, ValuesAreDroppedOfNothingMalformed) {
   const std::string whole = BySet({Value::Int(1), Value::String("text"), Value::Int(2)});
+  const std::string numbers = BySet({Value::Int(1), Value::Int(1'000'000), Value::Int(2)});
   const std::string sparse = BySet({Value::Int(1), Value(), Value::Int(2)});
   std::string absent_in_whole = sparse;
   absent_in_whole[0] = static_cast<char>(EntryTag::kBySet);
@@ -205,9 +222,12 @@ TEST(EntryCodecDamageTest, ValuesAreDroppedOfNothingMalformed) {
        {absent_in_whole, whole + "x", std::string(), ByName({Value::Int(1), Value(), Value()})}) {
     EXPECT_EQ(Without(bytes, {0}, &changed), "malformed");
   }
-  for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_EQ(Without(whole.substr(0, size), {0}, &changed), "malformed") << size;
+  for (const std::string& bytes : {whole, numbers}) {
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_EQ(Without(bytes.substr(0, size), {0}, &changed), "malformed") << size;
+    }
   }
+  EXPECT_EQ(Without(numbers + "\x10", {0}, &changed), "malformed");
 }
 
 TEST(EntryCodecDamageTest, EveryTruncationIsMalformed) {

@@ -14,7 +14,8 @@ namespace tallyd {
 namespace {
 
 constexpr TableId kTable = 3;
-constexpr int kColumns = 12;
+// Sets of few columns, and of more than a word has bits.
+constexpr unsigned kColumns[] = {12, 80};
 
 class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
  protected:
@@ -26,7 +27,7 @@ class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
     table_.id = kTable;
     table_.families = {{"F", true, {}}};
     table_.family_rank = {0};
-    for (int i = 0; i < kColumns; ++i) names_.push_back("c" + std::to_string(10 + i));
+    for (unsigned i = 0; i < columns_; ++i) names_.push_back("c" + std::to_string(10 + i));
   }
 
   std::string Entry(const Columns& columns, bool by_set, bool sparse) {
@@ -86,6 +87,7 @@ class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
     return held;
   }
 
+  const unsigned columns_ = kColumns[GetParam() % 2];
   TableInfo table_;
   ColumnRegistry sets_;
   LayerFold fold_{sets_};
@@ -102,8 +104,8 @@ TEST_P(LayerFoldTest, ARowIsTheNewestOfEachColumnHoweverItsLayersCame) {
     uint64_t sequence = 0;
     for (size_t n = 1 + below(40); n > 0; --n) {
       Columns columns;
-      for (size_t i = 1 + below(below(3) == 0 ? kColumns : 2); i > 0; --i) {
-        columns[names_[below(kColumns)]] = static_cast<int>(random() % 1000);
+      for (size_t i = 1 + below(below(3) == 0 ? columns_ : 2); i > 0; --i) {
+        columns[names_[below(columns_)]] = static_cast<int>(random() % 1000);
       }
       const bool by_set = !some_by_name || below(3) > 0;
       const std::string entry = Entry(columns, by_set, by_set && below(4) == 0);
