@@ -1,13 +1,10 @@
 #include "storage/blocks/block_builder.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <numeric>
-#include <tuple>
+#include <bit>
 #include <vector>
 
+#include "storage/blocks/block_columns.h"
 #include "storage/blocks/block_limits.h"
 #include "storage/blocks/block_sequences.h"
 #include "storage/blocks/block_times.h"
@@ -17,33 +14,26 @@
 #include "storage/blocks/int_codec.h"
 #include "storage/blocks/key_runs.h"
 #include "storage/blocks/known_lists.h"
-#include "storage/column_name.h"
+#include "storage/bytes/short_values.h"
 
 namespace tallyd {
 namespace {
-
-// Blocks of changing columns must not keep the buffers of all that ever occurred.
-constexpr size_t kKeptColumns = 1024;
 
 constexpr uint32_t kUnknown = KnownLists::kUnknown;
 
 }  // namespace
 
 struct BlockBuilder::Impl {
-  struct OfColumn {
-    Column name;
-    ColumnBuffer values;
-  };
-
   void Clear();
   size_t FullAt() const {
     return tallyd::FullAt(times.size(), keys.runs(), lists.cells() + text_bytes);
   }
-  uint32_t ColumnOf(const ColumnRef& name);
   template <class NameAt>
   void Add(const EntryId& entry, KnownLists::List* list, std::span<const Value> values,
            const NameAt& name);
-  bool AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
+  StoredEntry AddWhole(const EntryId& entry, const ColumnSet& set, std::string_view values);
+  StoredEntry AddSparse(const EntryId& entry, const ColumnSet& set, std::string_view values);
+  bool AddValue(ByteReader* in, size_t place, const ColumnSet& set, KnownLists::List* list);
   void AddEntry(const EntryId& entry, uint32_t list);
   bool AddColumnsOfRun(const RunEntries& entries, std::span<const BlockColumn> run);
   void AddCells(uint32_t entry, const EntryColumns& of);
@@ -52,15 +42,13 @@ struct BlockBuilder::Impl {
   void EncodeColumns(std::span<const uint32_t> order, std::span<const Presence> presences,
                      std::string* sizes);
   std::string EncodeSchema(std::span<const uint32_t> order, bool with_shapes) const;
-  std::vector<uint32_t> Order(bool by_name) const;
   void Encode();
 
-  std::vector<OfColumn> columns;  // The first column_count are in use.
-  uint32_t column_count = 0;
-  boost::unordered_flat_map<Column, uint32_t, ColumnNameHash, ColumnNameEqual> column_numbers;
+  BlockColumns columns;
   ColumnLists lists;
   KnownLists known;
   std::vector<uint32_t> present;  // Columns of the entry at hand.
+  ShortValues found;              // Values of it.
 
   KeyRunBuilder keys;
   std::vector<int64_t> times;
@@ -85,11 +73,11 @@ bool BlockBuilder::IsFull() const {
   const Impl& impl = *impl_;
   return impl.times.size() >= impl.FullAt() || impl.lists.cells() >= kFullCells ||
          impl.text_bytes + impl.keys.bytes() >= kFullTextBytes ||
-         impl.column_count >= kFullColumns || impl.lists.AreTooMany(impl.column_count);
+         impl.columns.size() >= kFullColumns || impl.lists.AreTooMany(impl.columns.size());
 }
 
 bool BlockBuilder::TakesColumns(size_t more) const {
-  return impl_->column_count + more <= kFullColumns;
+  return impl_->columns.size() + more <= kFullColumns;
 }
 
 bool BlockBuilder::ContinuesLast(std::string_view row_key, TimeUs time) const {
@@ -108,17 +96,9 @@ void BlockBuilder::Add(const EntryId& entry, const ColumnSet& set, std::span<con
              [&](size_t i) { return set.columns[i].ref(); });
 }
 
-bool BlockBuilder::AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values) {
-  return impl_->AddStored(entry, set, values);
-}
-
-uint32_t BlockBuilder::Impl::ColumnOf(const ColumnRef& name) {
-  const auto found = column_numbers.find(name);
-  if (found != column_numbers.end()) return found->second;
-  if (column_count == columns.size()) columns.emplace_back();
-  columns[column_count].name = {name.family, std::string(name.qualifier)};
-  column_numbers.emplace(columns[column_count].name, column_count);
-  return column_count++;
+StoredEntry BlockBuilder::AddStored(const EntryId& entry, const ColumnSet& set,
+                                    std::string_view values, bool is_whole) {
+  return is_whole ? impl_->AddWhole(entry, set, values) : impl_->AddSparse(entry, set, values);
 }
 
 template <class NameAt>
@@ -134,7 +114,7 @@ void BlockBuilder::Impl::Add(const EntryId& entry, KnownLists::List* list,
   for (uint32_t& place : std::span(present).first(count)) {
     const Value& value = values[place];
     uint32_t& column = list->columns[place];
-    if (column == kUnknown) column = ColumnOf(name(place));
+    if (column == kUnknown) column = columns.NumberOf(name(place));
     text_bytes += value.text_size();
     columns[column].values.Add(value);
     place = column;
@@ -146,23 +126,60 @@ void BlockBuilder::Impl::Add(const EntryId& entry, KnownLists::List* list,
   AddEntry(entry, number);
 }
 
-bool BlockBuilder::Impl::AddStored(const EntryId& entry, const ColumnSet& set,
-                                   std::string_view values) {
+StoredEntry BlockBuilder::Impl::AddWhole(const EntryId& entry, const ColumnSet& set,
+                                         std::string_view values) {
   KnownLists::List* const list = known.Find(set.columns.size(), &set);
   const std::span<uint32_t> numbers = list->columns;
   size_t text = 0;
   ByteReader in(values);
   for (size_t i = 0; i < numbers.size(); ++i) {
     Value value;
-    if (!DecodeValue(&in, &value) || value.is_null()) return false;
-    if (numbers[i] == kUnknown) numbers[i] = ColumnOf(set.columns[i].ref());
+    if (!DecodeValue(&in, &value) || value.is_null()) return StoredEntry::kMalformed;
+    if (numbers[i] == kUnknown) numbers[i] = columns.NumberOf(set.columns[i].ref());
     text += value.text_size();
     columns[numbers[i]].values.Add(value);
   }
-  if (!in.done() || numbers.empty()) return false;
+  if (!in.done() || numbers.empty()) return StoredEntry::kMalformed;
   text_bytes += text;
   if (list->number == kUnknown) list->number = lists.NumberOf(numbers);
   AddEntry(entry, list->number);
+  return StoredEntry::kAdded;
+}
+
+// Those that are there alone, where these can be told at once.
+StoredEntry BlockBuilder::Impl::AddSparse(const EntryId& entry, const ColumnSet& set,
+                                          std::string_view values) {
+  KnownLists::List* const list = known.Find(set.columns.size(), &set);
+  present.clear();
+  if (found.Find(values, list->columns.size())) {
+    for (uint64_t there = found.there(); there != 0; there &= there - 1) {
+      const auto place = static_cast<size_t>(std::countr_zero(there));
+      ByteReader in(values.substr(found.begin(place)));
+      if (!AddValue(&in, place, set, list)) return StoredEntry::kMalformed;
+    }
+  } else {
+    ByteReader in(values);
+    for (size_t place = 0; place < list->columns.size(); ++place) {
+      if (!AddValue(&in, place, set, list)) return StoredEntry::kMalformed;
+    }
+    if (!in.done()) return StoredEntry::kMalformed;
+  }
+  if (present.empty()) return StoredEntry::kNothing;
+  AddEntry(entry, lists.NumberOf(present));
+  return StoredEntry::kAdded;
+}
+
+// The next value, which is that of the set's column at this place.
+bool BlockBuilder::Impl::AddValue(ByteReader* in, size_t place, const ColumnSet& set,
+                                  KnownLists::List* list) {
+  Value value;
+  if (!DecodeValue(in, &value)) return false;
+  if (value.is_null()) return true;
+  uint32_t& column = list->columns[place];
+  if (column == kUnknown) column = columns.NumberOf(set.columns[place].ref());
+  text_bytes += value.text_size();
+  columns[column].values.Add(value);
+  present.push_back(column);
   return true;
 }
 
@@ -208,7 +225,7 @@ void BlockBuilder::Impl::AddCells(uint32_t entry, const EntryColumns& of) {
   KnownLists::List* const list = known.Find(of.columns.size(), of.identity);
   for (size_t i = 0; i < of.columns.size(); ++i) {
     uint32_t& column = list->columns[i];
-    if (column == kUnknown) column = ColumnOf(of.columns[i].name);
+    if (column == kUnknown) column = columns.NumberOf(of.columns[i].name);
     const Value value = of.columns[i].data->At(of.columns[i].PlaceOf(entry));
     text_bytes += value.text_size();
     columns[column].values.Add(value);
@@ -242,7 +259,7 @@ bool BlockBuilder::Impl::AddColumnsOfRun(const RunEntries& entries,
   for (const BlockColumn& column : run) {
     const uint32_t begin = column.PlaceOf(entries.first);
     const uint32_t count = column.PlaceOf(end) - begin;
-    present.push_back(count > 0 ? ColumnOf(column.name) : kUnknown);
+    present.push_back(count > 0 ? columns.NumberOf(column.name) : kUnknown);
     if (count == 0) continue;
     ColumnBuffer& values = columns[present.back()].values;
     const size_t before = values.text_bytes();
@@ -265,16 +282,6 @@ void BlockBuilder::Impl::AddListsOfRun(const RunEntries& entries,
     }
     lists.AddEntries(lists.NumberOf(std::span(list).first(size)), 1);
   }
-}
-
-// The columns as they came, or by their names.
-std::vector<uint32_t> BlockBuilder::Impl::Order(bool by_name) const {
-  std::vector<uint32_t> order(column_count);
-  std::iota(order.begin(), order.end(), uint32_t{0});
-  if (!by_name) return order;
-  std::ranges::sort(
-      order, [&](uint32_t a, uint32_t b) { return ComesBefore(columns[a].name, columns[b].name); });
-  return order;
 }
 
 std::string BlockBuilder::Impl::EncodeSchema(std::span<const uint32_t> order,
@@ -314,15 +321,15 @@ void BlockBuilder::Impl::EncodeColumns(std::span<const uint32_t> order,
 
 // Head: version, counts, sizes of the sections and of the columns' streams, sections, checksum.
 void BlockBuilder::Impl::Encode() {
-  const bool by_presence = lists.size() > 1 && lists.ArePresencesSmaller(column_count);
+  const bool by_presence = lists.size() > 1 && lists.ArePresencesSmaller(columns.size());
   std::span<const Presence> presences;
-  if (by_presence) presences = lists.Presences(column_count);
-  const std::vector<uint32_t> order = Order(by_presence);
+  if (by_presence) presences = lists.Presences(columns.size());
+  const std::vector<uint32_t> order = columns.Order(by_presence);
   std::string sizes;
   EncodeColumns(order, presences, &sizes);
   head.assign(1, static_cast<char>(by_presence ? kPresenceVersion : kShapesVersion));
   PutVarint(&head, times.size());
-  PutVarint(&head, column_count);
+  PutVarint(&head, columns.size());
   PutVarint(&head, by_presence ? 0 : lists.size());
   sections.clear();
   size_t begin = 0;
@@ -349,10 +356,7 @@ void BlockBuilder::Impl::Encode() {
 }
 
 void BlockBuilder::Impl::Clear() {
-  for (uint32_t i = 0; i < column_count; ++i) columns[i].values.Clear();
-  if (columns.size() > kKeptColumns) columns.resize(kKeptColumns);
-  column_count = 0;
-  column_numbers.clear();
+  columns.Clear();
   lists.Clear();
   known.Clear();
   keys.Clear();
@@ -370,7 +374,7 @@ BuiltBlock BlockBuilder::Finish() {
   built.entries = static_cast<uint32_t>(impl_->times.size());
   built.rows = impl_->rows;
   built.runs = static_cast<uint32_t>(impl_->keys.runs());
-  built.columns = impl_->column_count;
+  built.columns = impl_->columns.size();
   built.cells = impl_->lists.cells();
   built.first_key = impl_->first_key;
   built.last_key = impl_->last_key;

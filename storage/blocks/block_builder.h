@@ -38,6 +38,9 @@ struct BuiltBlock {
   uint64_t max_sequence = 0;
 };
 
+// What became of an entry as it is stored. kNothing: all of its values are absent.
+enum class StoredEntry : uint8_t { kAdded, kNothing, kMalformed };
+
 // What one entry of another block has: all of these columns, and what stands for their list, as in
 // BlockBuilder::Add.
 struct EntryColumns {
@@ -63,10 +66,11 @@ class BlockBuilder {
            const void* identity);
   void Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values);
 
-  // The same of a value for each column, stored one behind the other (storage/FORMAT.md, Values).
-  // False if they are malformed, one is absent or there is none: the builder may have a part of the
-  // entry then, and is of no use.
-  bool AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values);
+  // The same of values that are stored one behind the other (storage/FORMAT.md, Values), one for
+  // each column; `is_whole`: none is absent, or they are malformed, as they are if there is none. Of
+  // malformed ones the builder may have a part, and is of no use.
+  StoredEntry AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values,
+                        bool is_whole);
 
   // Entries of another block that follow each other in one of its key runs, with their values of
   // these columns.

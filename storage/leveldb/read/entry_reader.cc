@@ -37,11 +37,13 @@ bool EntryReader::Read(std::string_view stored, StoredCells* cells) {
   return in.done();
 }
 
-const ColumnSet* EntryReader::FindWhole(std::string_view stored, std::string_view* values) {
+const ColumnSet* EntryReader::FindValues(std::string_view stored, std::string_view* values,
+                                         bool* is_whole) {
   ByteReader in(stored);
   EntryHead head;
-  if (!GetEntryHead(&in, &head) || head.tag != EntryTag::kBySet) return nullptr;
+  if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return nullptr;
   *values = in.rest();
+  *is_whole = head.tag == EntryTag::kBySet;
   return FindSet(head.number);
 }
 

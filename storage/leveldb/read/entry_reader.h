@@ -26,9 +26,9 @@ class EntryReader {
 
   // *cells is replaced. False if the entry is malformed.
   bool Read(std::string_view stored, StoredCells* cells);
-  // The set of an entry that has, as it says, a value for each column: *values, as stored. Null:
-  // Read is to be asked.
-  const ColumnSet* FindWhole(std::string_view stored, std::string_view* values);
+  // The set of an entry by set, and *values as stored; *is_whole: it has, as it says, a value for
+  // each column. Null: Read is to be asked.
+  const ColumnSet* FindValues(std::string_view stored, std::string_view* values, bool* is_whole);
 
  private:
   const ColumnSet* FindSet(uint32_t number);

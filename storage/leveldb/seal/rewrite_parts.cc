@@ -315,12 +315,12 @@ Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
   return {};
 }
 
-Result<bool> WindowWriter::AddStored(const EntryId& id, const ColumnSet& set,
-                                     std::string_view values) {
+Result<StoredEntry> WindowWriter::AddStored(const EntryId& id, const ColumnSet& set,
+                                            std::string_view values, bool is_whole) {
   BlockFileWriter& writer = At(id.time);
   const Status flushed = writer.FlushFull(id.row_key, id.time);
   if (!flushed) return flushed.error();
-  return writer.builder().AddStored(id, set, values);
+  return writer.builder().AddStored(id, set, values, is_whole);
 }
 
 Result<size_t> WindowWriter::MakeRoom(std::span<const TimeUs> times, size_t columns) {

@@ -133,8 +133,9 @@ class WindowWriter {
   Status Add(const WholeEntry& entry) {
     return Add({entry.row_key, entry.time, entry.sequence}, entry);
   }
-  // As BlockBuilder::AddStored; false: it is of no use any more.
-  Result<bool> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values);
+  // As BlockBuilder::AddStored; if they are malformed it is of no use any more.
+  Result<StoredEntry> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values,
+                                bool is_whole);
   // Entries of another block that follow each other, as BlockBuilder::AddRun. Returns how many had
   // room, at least one: those of the first one's window.
   Result<uint32_t> AddRun(const KeyRun& run, const RunEntries& entries,

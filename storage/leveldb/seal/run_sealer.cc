@@ -59,11 +59,12 @@ Result<bool> RunSealer::Copy() {
   const HeadRows::Entry& entry = rows_.entries()[copied_++];
   const EntryId id{rows_.row_key(), entry.time, options_.sequence};
   std::string_view values;
-  if (const ColumnSet* const set = reader_.FindWhole(entry.value, &values)) {
-    const Result<bool> added = options_.writer->AddStored(id, *set, values);
+  bool is_whole = false;
+  if (const ColumnSet* const set = reader_.FindValues(entry.value, &values, &is_whole)) {
+    const Result<StoredEntry> added = options_.writer->AddStored(id, *set, values, is_whole);
     if (!added) return added.error();
-    if (!*added) return Malformed(rows_.row_key());
-    ++sealed_;
+    if (*added == StoredEntry::kMalformed) return Malformed(rows_.row_key());
+    sealed_ += *added == StoredEntry::kAdded ? 1 : 0;
     return true;
   }
   if (!reader_.Read(entry.value, &cells_)) return Malformed(rows_.row_key());

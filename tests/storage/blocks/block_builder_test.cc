@@ -61,19 +61,23 @@ TEST_P(BlockBuilderTest, StoredValuesMakeTheSameBlock) {
     for (int i = 0; i < 300; ++i) {
       const ColumnSet& set = sets[maker.Random(sets.size())];
       std::vector<Value> values;
+      const bool is_whole = maker.Random(2) == 0;
       for (const Column& column : set.columns) {
         const size_t number = std::stoul(column.qualifier.substr(1));
-        values.push_back(maker.RandomValue(kinds[number]));
+        const bool is_there = is_whole || maker.Random(2) == 0;
+        values.push_back(is_there ? maker.RandomValue(kinds[number]) : Value());
       }
+      if (std::ranges::all_of(values, &Value::is_null)) continue;
       const std::string key = fmt::format("row#{:03}", i / 10);
       const EntryId id{key, --time, 7};
       from_values.Add(id, set, values);
-      ASSERT_TRUE(from_stored.AddStored(id, set, Stored(values)));
+      ASSERT_EQ(from_stored.AddStored(id, set, Stored(values), is_whole), StoredEntry::kAdded);
       EXPECT_EQ(from_stored.room(), from_values.room());
     }
     const BuiltBlock a = from_values.Finish();
     const BuiltBlock b = from_stored.Finish();
-    EXPECT_EQ(b.entries, 300u);
+    EXPECT_EQ(a.entries, b.entries);
+    EXPECT_GT(b.entries, 150u);
     EXPECT_EQ(a.cells, b.cells);
     EXPECT_TRUE(a.bytes == b.bytes);
   }
@@ -248,31 +252,57 @@ TEST(BlockBuilderFullTest, LongTextFillsABlockEarly) {
   AddOne(&builder, "a", 1000, Value::String(text));
   EXPECT_TRUE(builder.IsFull());
   BlockBuilder from_stored;
-  EXPECT_TRUE(
-      from_stored.AddStored({"a", 1000, 7}, kOneColumn, Stored(std::vector{Value::String(text)})));
+  EXPECT_EQ(from_stored.AddStored({"a", 1000, 7}, kOneColumn,
+                                  Stored(std::vector{Value::String(text)}), true),
+            StoredEntry::kAdded);
   EXPECT_TRUE(from_stored.IsFull());
 }
 
 TEST(BlockBuilderStoredTest, ValuesThatEndTooSoonOrTooLateAreMalformed) {
   const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}, {0, "c"}}};
-  const std::string stored =
-      Stored(std::vector{Value::Int(123'456), Value::String("abc"), Value::Decimal(-7'654'321, 2)});
-  for (size_t size = 0; size <= stored.size() + 1; ++size) {
-    // Of its own allocation, so that a look behind the end is seen.
-    std::vector<char> exact(stored.begin(), stored.end());
-    exact.resize(size, '\x02');
-    BlockBuilder builder;
-    EXPECT_EQ(builder.AddStored({"row", 5, 7}, set, {exact.data(), exact.size()}),
-              size == stored.size())
-        << size;
+  const Value number = Value::Decimal(-7'654'321, 2);
+  for (const Value& second : {Value::String("abc"), Value::Int(-8)}) {
+    const std::string stored = Stored(std::vector{Value::Int(123'456), second, number});
+    for (size_t size = 0; size <= stored.size() + 1; ++size) {
+      // Of its own allocation, so that a look behind the end is seen.
+      std::vector<char> exact(stored.begin(), stored.end());
+      exact.resize(size, '\x02');
+      for (const bool is_whole : {true, false}) {
+        BlockBuilder builder;
+        const StoredEntry added =
+            builder.AddStored({"row", 5, 7}, set, {exact.data(), exact.size()}, is_whole);
+        EXPECT_EQ(added == StoredEntry::kAdded, size == stored.size()) << size;
+        EXPECT_NE(added, StoredEntry::kNothing) << size;
+      }
+    }
   }
 }
 
-TEST(BlockBuilderStoredTest, AnAbsentValueIsMalformed) {
+TEST(BlockBuilderStoredTest, AnAbsentValueOfAWholeEntryIsMalformed) {
   const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
   for (const auto& values : {std::vector{Value::Int(1), Value()}, std::vector{Value(), Value()}}) {
     BlockBuilder builder;
-    EXPECT_FALSE(builder.AddStored({"row", 5, 7}, set, Stored(values)));
+    EXPECT_EQ(builder.AddStored({"row", 5, 7}, set, Stored(values), true), StoredEntry::kMalformed);
+  }
+}
+
+TEST(BlockBuilderStoredTest, AnEntryWithoutAnyValueIsNothing) {
+  const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
+  BlockBuilder builder;
+  EXPECT_EQ(builder.AddStored({"row", 5, 7}, set, Stored(std::vector{Value(), Value()}), false),
+            StoredEntry::kNothing);
+  EXPECT_TRUE(builder.empty());
+}
+
+TEST(BlockBuilderStoredTest, ANumberThatNoDecimalHasIsMalformed) {
+  const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
+  char bytes[kMaxVarintBytes];
+  const uint64_t mantissa = ZigZag(Value::kMaxMantissa + 1);
+  const std::string beyond(bytes, EncodeVarint(bytes, mantissa << kKindBits | kKindDecimal));
+  for (const bool is_whole : {true, false}) {
+    BlockBuilder builder;
+    const std::string stored = Stored(std::vector{Value::Int(1)}) + beyond;
+    EXPECT_EQ(builder.AddStored({"row", 5, 7}, set, stored, is_whole), StoredEntry::kMalformed);
   }
 }
 
