@@ -34,8 +34,8 @@ struct CompactField {
   uint32_t place = 0;
 };
 
-// What each event needs comes first and lies together: events that change their shape each time find
-// nothing of it in a near cache.
+// What each event needs comes first and lies together: events that change their shape each time
+// find nothing of it in a near cache.
 struct ShapeMapping {
   const Shape* shape = nullptr;
   // Per field, the types that the store is known to know.
