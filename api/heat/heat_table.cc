@@ -65,8 +65,10 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
     const std::string_view stem = touched.StemOf(entry);
     slots_[Find(stem, HashOf(stem), entry.rows.is_whole)].Count(entry.rows);
   }
-  // What is known of some stems is fetched from memory before it is looked at.
+  // What is known of some stems is fetched from memory before it is looked at, and so is what they
+  // count in.
   std::array<uint64_t, kFetchedAhead> hashes;
+  std::array<Slot*, kFetchedAhead> slots;
   while (next < touched.entries.size()) {
     const std::span<const RowStems::Entry> some =
         std::span(touched.entries)
@@ -76,8 +78,10 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
       Prefetch(&found_[hashes[i] % kFoundSlots]);
     }
     for (size_t i = 0; i < some.size(); ++i) {
-      slots_[FindInPartition(touched.StemOf(some[i]), hashes[i])].Count(some[i].rows);
+      slots[i] = &slots_[FindInPartition(touched.StemOf(some[i]), hashes[i])];
+      Prefetch(&slots[i]->newest);
     }
+    for (size_t i = 0; i < some.size(); ++i) slots[i]->Count(some[i].rows);
     next += some.size();
   }
 }
