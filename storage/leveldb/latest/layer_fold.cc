@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "storage/leveldb/codec/entry_codec.h"
-
 namespace tallyd {
 namespace {
 
@@ -44,29 +42,27 @@ bool LayerFold::FoldBySet(TableId table, const std::vector<Layer>& layers) {
       if (known == nullptr) return false;
       set = taken.Add(*known);
     }
-    const bool is_word = set->size() > 0 && set->size() <= TakenColumns::kWord;
-    if (!(is_word ? TakeLayer(layer, *set, &taken) : TakeCells(layer, *set, &taken))) return false;
+    if (!TakeLayer(layer, head, *set, &taken)) return false;
   }
   return true;
 }
 
-// Of a set that has a word.
-bool LayerFold::TakeLayer(const Layer& layer, const TakenColumns::Set& set, TakenColumns* taken) {
-  const uint64_t covered = taken->BitsOf(set);
-  if (covered == set.all()) return true;
-  ByteReader in(layer.entry);
-  EntryHead head;
-  if (!GetEntryHead(&in, &head)) return false;
-  if (covered == 0 && head.tag == EntryTag::kBySet) {
-    taken->TakeBits(set, set.all());
+bool LayerFold::TakeLayer(const Layer& layer, const EntryHead& head, const TakenColumns::Set& set,
+                          TakenColumns* taken) {
+  const TakenColumns::Cover cover = taken->CoverOf(set);
+  if (cover == TakenColumns::Cover::kAll) return true;
+  if (cover == TakenColumns::Cover::kNone && head.tag == EntryTag::kBySet) {
+    taken->TakeAll(set);
     left_.push_back(layer);
     return true;
   }
-  if (!found_.Find(in.rest(), set.size())) return TakeCells(layer, set, taken);
+  if (!set.is_word() || !found_.Find(ValuesOfEntry(layer.entry), set.size())) {
+    return TakeCells(layer, set, taken);
+  }
   const uint64_t there = found_.there();
   if (there != set.all() && head.tag != EntryTag::kBySetSparse) return false;
+  const uint64_t dropped = there & taken->BitsOf(set);
   taken->TakeBits(set, there);
-  const uint64_t dropped = there & covered;
   if (dropped == 0) {
     left_.push_back(layer);
   } else if (dropped != there) {

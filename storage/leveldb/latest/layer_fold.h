@@ -16,6 +16,7 @@
 #include "storage/batch.h"
 #include "storage/bytes/short_values.h"
 #include "storage/leveldb/catalogue/registries.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"
 #include "storage/leveldb/latest/taken_columns.h"
@@ -39,7 +40,8 @@ class LayerFold {
  private:
   bool FoldBySet(TableId table, const std::vector<Layer>& layers);
   bool FoldByName(TableId table, const std::vector<Layer>& layers);
-  bool TakeLayer(const Layer& layer, const TakenColumns::Set& set, TakenColumns* taken);
+  bool TakeLayer(const Layer& layer, const EntryHead& head, const TakenColumns::Set& set,
+                 TakenColumns* taken);
   bool TakeCells(const Layer& layer, const TakenColumns::Set& set, TakenColumns* taken);
   void Keep(const Layer& layer, std::string_view rewritten);
 

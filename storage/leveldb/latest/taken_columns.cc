@@ -1,6 +1,13 @@
 #include "storage/leveldb/latest/taken_columns.h"
 
+#include <algorithm>
+
 namespace tallyd {
+
+void TakenColumns::Begin() {
+  for (const size_t word : touched_) taken_[word] = 0;
+  touched_.clear();
+}
 
 const TakenColumns::Set* TakenColumns::Add(const ColumnSet& set) {
   Set& added = sets_[set.id];
@@ -14,6 +21,24 @@ const TakenColumns::Set* TakenColumns::Add(const ColumnSet& set) {
   }
   taken_.resize(numbers_.size() / kWord + 2);
   return &added;
+}
+
+TakenColumns::Cover TakenColumns::CoverOf(const Set& set) const {
+  if (set.is_word()) [[likely]] {
+    const uint64_t bits = BitsOf(set);
+    if (bits == set.all()) return Cover::kAll;
+    return bits == 0 ? Cover::kNone : Cover::kSome;
+  }
+  const auto taken = static_cast<size_t>(
+      std::ranges::count_if(set.numbers, [&](uint32_t number) { return Has(number); }));
+  if (taken == set.size()) return Cover::kAll;
+  return taken == 0 ? Cover::kNone : Cover::kSome;
+}
+
+void TakenColumns::TakeAll(const Set& set) {
+  if (set.is_word()) [[likely]]
+    return TakeBits(set, set.all());
+  for (const uint32_t number : set.numbers) Take(number);
 }
 
 uint64_t TakenColumns::BitsOf(const Set& set) const {
@@ -33,8 +58,8 @@ void TakenColumns::TakeBits(const Set& set, uint64_t bits) {
   if (set.follow_each_other) [[likely]] {
     const size_t word = set.numbers.front() / kWord;
     const size_t shift = set.numbers.front() % kWord;
-    taken_[word] |= bits << shift;
-    taken_[word + 1] |= bits >> 1 >> (kWord - 1 - shift);
+    TakeIn(word, bits << shift);
+    TakeIn(word + 1, bits >> 1 >> (kWord - 1 - shift));
     return;
   }
   for (size_t i = 0; i < set.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
 #include <string>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr TableId kTable = 3;
 // Sets of few columns, and of more than a word has bits.
-constexpr unsigned kColumns[] = {12, 80};
+constexpr unsigned kColumns[] = {12, 64, 65, 80};
 
 class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
  protected:
@@ -30,6 +31,20 @@ class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
     for (unsigned i = 0; i < columns_; ++i) names_.push_back("c" + std::to_string(10 + i));
   }
 
+  // Numbers of every size, and a text now and then.
+  static Value ValueOf(const int& n) {
+    if (n % 50 == 0) return Value::String({reinterpret_cast<const char*>(&n), sizeof n});
+    return n % 49 == 0 ? Value::Int(INT64_MAX - n) : Value::Int(n);
+  }
+  static int NumberOf(const Value& value) {
+    int n = 0;
+    if (value.type() == ValueType::kString) {
+      std::memcpy(&n, value.AsView().data(), sizeof n);
+      return n;
+    }
+    return static_cast<int>(value.AsInt() > INT32_MAX ? INT64_MAX - value.AsInt() : value.AsInt());
+  }
+
   std::string Entry(const Columns& columns, bool by_set, bool sparse) {
     std::vector<ColumnRef> refs;
     std::vector<Value> values;
@@ -37,7 +52,7 @@ class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
       const auto value = columns.find(name);
       if (value == columns.end() && !sparse) continue;
       refs.push_back({0, name});
-      values.push_back(value == columns.end() ? Value() : Value::Int(value->second));
+      values.push_back(value == columns.end() ? Value() : ValueOf(value->second));
     }
     return EncodedEntry(&sets_, table_, by_set, refs, values);
   }
@@ -62,7 +77,7 @@ class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
         if (entry.values[i].is_null()) continue;
         const std::string name(entry.columns[i].qualifier);
         const WriteMoment moment{layer.time, layer.sequence};
-        const auto value = static_cast<int>(entry.values[i].AsInt());
+        const int value = NumberOf(entry.values[i]);
         EXPECT_TRUE(cells.try_emplace(name, moment, value).second) << name;
       }
     }
@@ -87,7 +102,7 @@ class LayerFoldTest : public ::testing::TestWithParam<unsigned> {
     return held;
   }
 
-  const unsigned columns_ = kColumns[GetParam() % 2];
+  const unsigned columns_ = kColumns[GetParam() % 4];
   TableInfo table_;
   ColumnRegistry sets_;
   LayerFold fold_{sets_};
@@ -104,8 +119,12 @@ TEST_P(LayerFoldTest, ARowIsTheNewestOfEachColumnHoweverItsLayersCame) {
     uint64_t sequence = 0;
     for (size_t n = 1 + below(40); n > 0; --n) {
       Columns columns;
-      for (size_t i = 1 + below(below(3) == 0 ? columns_ : 2); i > 0; --i) {
+      const bool all = below(8) == 0;
+      for (size_t i = all ? 0 : 1 + below(below(3) == 0 ? columns_ : 2); i > 0; --i) {
         columns[names_[below(columns_)]] = static_cast<int>(random() % 1000);
+      }
+      for (size_t i = 0; all && i < columns_; ++i) {
+        columns[names_[i]] = static_cast<int>(random() % 1000);
       }
       const bool by_set = !some_by_name || below(3) > 0;
       const std::string entry = Entry(columns, by_set, by_set && below(4) == 0);
@@ -128,7 +147,23 @@ TEST_P(LayerFoldTest, ARowIsTheNewestOfEachColumnHoweverItsLayersCame) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, LayerFoldTest, ::testing::Range(1u, 5u));
+INSTANTIATE_TEST_SUITE_P(Seeds, LayerFoldTest, ::testing::Range(1u, 9u));
+
+TEST_P(LayerFoldTest, AWholeLayerThatLacksAValueIsMalformedUnlessItIsCovered) {
+  Columns columns;
+  for (const std::string& name : names_) columns[name] = 1;
+  const std::string whole = Entry(columns, true, false);
+  const std::string newest = Entry({{names_[0], 2}}, true, true);
+  columns.erase(names_[2]);
+  std::string lacking = Entry(columns, true, true);
+  lacking[0] = static_cast<char>(EntryTag::kBySet);
+  std::vector<Layer> layers = {{9, 3, newest}, {7, 2, lacking}};
+  EXPECT_FALSE(fold_.Fold(kTable, &layers));
+  EXPECT_EQ(layers.size(), 2u);
+  layers = {{9, 3, newest}, {8, 2, whole}, {7, 1, lacking}};
+  ASSERT_TRUE(fold_.Fold(kTable, &layers));
+  EXPECT_EQ(layers.size(), 2u);
+}
 
 TEST_P(LayerFoldTest, AMalformedLayerLeavesTheLayersAsTheyAre) {
   std::vector<Layer> layers = {{9, 2, "junk"}, {5, 1, "junk"}};

@@ -21,7 +21,7 @@ TEST(TakenColumnsTest, BitsOfASetAreItsColumnsOneByOne) {
       ColumnSet set{1, id, {}};
       auto next = static_cast<unsigned>(random() % columns);
       const auto step = static_cast<unsigned>(random() % 3 == 0 ? 1 + random() % 4 : 1);
-      const size_t most = 1 + random() % TakenColumns::kWord;
+      const size_t most = 1 + random() % (2 * TakenColumns::kWord);
       for (; next < columns && set.columns.size() < most; next += step) {
         set.columns.push_back({static_cast<FamilyId>(next % 2), std::to_string(next)});
       }
@@ -39,11 +39,23 @@ TEST(TakenColumnsTest, BitsOfASetAreItsColumnsOneByOne) {
         const TakenColumns::Set* const known = taken.Find(set.id);
         ASSERT_NE(known, nullptr);
         ASSERT_EQ(known->size(), set.columns.size());
-        const uint64_t bits = taken.BitsOf(*known);
+        const uint64_t bits = known->is_word() ? taken.BitsOf(*known) : 0;
+        size_t count = 0;
         for (size_t c = 0; c < known->size(); ++c) {
           const bool is_taken = expected.contains(set.columns[c].qualifier);
-          ASSERT_EQ(bits >> c & 1, is_taken ? 1u : 0u);
+          count += is_taken ? 1 : 0;
+          if (known->is_word()) {
+            ASSERT_EQ(bits >> c & 1, is_taken ? 1u : 0u);
+          }
           ASSERT_EQ(taken.Has(known->numbers[c]), is_taken);
+        }
+        using Cover = TakenColumns::Cover;
+        const Cover some = count == 0 ? Cover::kNone : Cover::kSome;
+        ASSERT_EQ(taken.CoverOf(*known), count == known->size() ? Cover::kAll : some);
+        if (!known->is_word() || random() % 8 == 0) {
+          taken.TakeAll(*known);
+          for (const Column& column : set.columns) expected.insert(column.qualifier);
+          continue;
         }
         ASSERT_EQ(bits & ~known->all(), 0u);
         const uint64_t takes = random() & random() & known->all();
