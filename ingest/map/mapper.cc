@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <shared_mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "ingest/map/batch_spellings.h"
@@ -16,6 +14,7 @@
 #include "ingest/map/scratch_pool.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/map/shape_mapping.h"
+#include "ingest/map/shape_mappings.h"
 #include "ingest/map/table_mapping.h"
 
 namespace tallyd {
@@ -98,7 +97,6 @@ struct Mapper::Impl {
   }
 
   const ShapeMapping& MappingOf(const Shape& shape);
-  const ShapeMapping& FindOrCompile(const Shape& shape);
   bool MapChoice(const Event& event, const ShapeMapping& mapping, MapCall* call);
   const ShapeMapping& CompileOwn(const Shape& shape, MapCall* call) const;
   void MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call);
@@ -122,14 +120,7 @@ struct Mapper::Impl {
   bool holds_counters = false;  // Some table of them does.
 
   ScratchPool scratches;
-  std::shared_mutex mutex;
-  // Those of interned shapes.
-  std::unordered_map<const Shape*, std::unique_ptr<const ShapeMapping>> mappings;
-  // The same by the shapes' numbers, as far as these differ: found without the lock, and without a
-  // walk through memory, which events that change their shape each time would wait for.
-  static constexpr size_t kByNumber = ShapeRegistry::kMaxShapes;
-  const std::unique_ptr<std::atomic<const ShapeMapping*>[]> by_number =
-      std::make_unique<std::atomic<const ShapeMapping*>[]>(kByNumber);
+  ShapeMappings mappings;
 };
 
 Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store)
@@ -176,24 +167,10 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
 }
 
 const ShapeMapping& Mapper::Impl::MappingOf(const Shape& shape) {
-  std::atomic<const ShapeMapping*>& place = by_number[shape.number % kByNumber];
-  const ShapeMapping* mapping = place.load(std::memory_order_acquire);
-  if (mapping == nullptr || mapping->shape != &shape) [[unlikely]] {
-    mapping = &FindOrCompile(shape);
-    place.store(mapping, std::memory_order_release);
-  }
-  return *mapping;
-}
-
-const ShapeMapping& Mapper::Impl::FindOrCompile(const Shape& shape) {
-  {
-    std::shared_lock lock(mutex);
-    if (const auto found = mappings.find(&shape); found != mappings.end()) return *found->second;
-  }
-  // Interning columns may wait for the disk: not under the lock. Two threads may do it twice.
-  std::unique_ptr<const ShapeMapping> mapping = CompileShape(tables, stream, shape, &store);
-  std::unique_lock lock(mutex);
-  return *mappings.try_emplace(&shape, std::move(mapping)).first->second;
+  if (const ShapeMapping* const known = mappings.Find(shape)) [[likely]]
+    return *known;
+  // Interning columns may wait for the disk: not under a lock. Two threads may do it twice.
+  return mappings.Add(CompileShape(tables, stream, shape, &store));
 }
 
 const ShapeMapping& Mapper::Impl::CompileOwn(const Shape& shape, MapCall* call) const {
