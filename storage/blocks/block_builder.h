@@ -67,8 +67,8 @@ class BlockBuilder {
   void Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values);
 
   // The same of values that are stored one behind the other (storage/FORMAT.md, Values), one for
-  // each column; `is_whole`: none is absent, or they are malformed, as they are if there is none. Of
-  // malformed ones the builder may have a part, and is of no use.
+  // each column. `is_whole`: they are malformed where one is absent, or there is none. Of malformed
+  // ones the builder may have a part, and is of no use.
   StoredEntry AddStored(const EntryId& entry, const ColumnSet& set, std::string_view values,
                         bool is_whole);
 

@@ -277,6 +277,7 @@ class ByteBuffer {
 
 // One value as stored (storage/FORMAT.md, Values): exact to the bit and the type.
 // DO NOT CHANGE THESE VALUES: they are stored. Kinds from kDecimal on are kDecimal + scale.
+inline constexpr unsigned kKindBits = 4;
 enum ValueKind : uint8_t {
   kKindInt = 0,
   kKindInt64 = 1,
@@ -288,11 +289,15 @@ enum ValueKind : uint8_t {
   kKindAbsent = 7,
   kKindDecimal = 8,
 };
+// 1 where a value that begins with this byte is a number of one varint, else 0.
+inline uint32_t IsShortNumber(uint8_t first) {
+  constexpr uint32_t kShortKinds = ~uint32_t{0} << kKindDecimal | uint32_t{1} << kKindInt;
+  return kShortKinds >> (first & ((1u << kKindBits) - 1)) & 1;
+}
 // A value that is absent is this byte, and no other value begins with it.
 inline constexpr char kAbsentValue = kKindAbsent;
 inline bool IsAbsent(const char* value) { return *value == kAbsentValue; }
 inline constexpr uint8_t kMaxStoredScale = 7;
-inline constexpr unsigned kKindBits = 4;
 inline constexpr int64_t kMaxShortInt = (int64_t{1} << 59) - 1;
 
 // The most bytes that a value takes, and one that is no text.
@@ -311,6 +316,9 @@ inline char* EncodeTextValue(char* to, const Value& value) {
 inline char* EncodeValue(char* to, const Value& value) {
   // No branch on which of these it is: whether one is absent is often chance. What is absent has
   // the bits of 0; only a float has a scale.
+  static_assert(static_cast<int>(ValueType::kNull) == 0 &&
+                static_cast<int>(ValueType::kInt64) == 1 &&
+                static_cast<int>(ValueType::kFloat64) == 2);
   const auto type = static_cast<unsigned>(value.type());
   const unsigned scale = value.scale() & (0u - (type >> 1));
   if (value.type() <= ValueType::kFloat64 && scale <= kMaxStoredScale) [[likely]] {
@@ -357,10 +365,8 @@ inline bool DecodeValue(ByteReader* in, Value* value) {
 // Whether one is absent is often chance, so no branch depends on it.
 inline bool SkipValue(ByteReader* in) {
   if (const size_t bytes = in->VarintBytes(); bytes > 0) [[likely]] {
-    constexpr uint32_t kOfOneVarint = ~uint32_t{0} << kKindDecimal | uint32_t{1} << kKindInt;
     const auto first = static_cast<uint8_t>(in->rest().front());
-    const uint32_t of_one = kOfOneVarint >> (first & ((1u << kKindBits) - 1)) & 1;
-    if ((of_one | uint32_t{first == kAbsentValue}) != 0) [[likely]] {
+    if ((IsShortNumber(first) | uint32_t{first == kAbsentValue}) != 0) [[likely]] {
       in->Skip(bytes);
       return true;
     }

@@ -1,7 +1,7 @@
-// ShortValues: where each value of an entry by set is (storage/FORMAT.md, Values), if all are numbers
-// of at most eight bytes, or absent, as they mostly are. Told by the bytes that end a varint, eight
-// at a time: a walk from value to value waits for each before it finds the next. To be kept from
-// entry to entry. One thread.
+// ShortValues: where each value of an entry by set is (storage/FORMAT.md, Values), if all are
+// numbers of at most eight bytes, or absent, as they mostly are. Told by the bytes that end a
+// varint, eight at a time: a walk from value to value waits for each before it finds the next. To
+// be kept from entry to entry. One thread.
 #ifndef TALLYD_STORAGE_BYTES_SHORT_VALUES_H_
 #define TALLYD_STORAGE_BYTES_SHORT_VALUES_H_
 
@@ -35,15 +35,13 @@ class ShortValues {
       }
     }
     if (found != count || begins_[found] != values.size()) return false;
-    constexpr uint32_t kOfOneVarint = ~uint32_t{0} << kKindDecimal | uint32_t{1} << kKindInt;
     uint32_t alike = 1;
     there_ = 0;
     for (size_t i = 0; i < count; ++i) {
       const auto first = static_cast<uint8_t>(values[begins_[i]]);
       const uint32_t is_absent = first == kAbsentValue ? 1 : 0;
-      const uint32_t is_number = kOfOneVarint >> (first & ((1u << kKindBits) - 1)) & 1;
       const uint32_t is_short = begin(i + 1) - begin(i) <= kMostBytes ? 1 : 0;
-      alike &= (is_absent | is_number) & is_short;
+      alike &= (is_absent | IsShortNumber(first)) & is_short;
       there_ |= uint64_t{is_absent ^ 1} << i;
     }
     return alike != 0;

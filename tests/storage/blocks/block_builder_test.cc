@@ -286,6 +286,36 @@ TEST(BlockBuilderStoredTest, AnAbsentValueOfAWholeEntryIsMalformed) {
   }
 }
 
+// Around as many as are told at once, with and without a text among them.
+TEST(BlockBuilderStoredTest, SomeOfManyValuesMakeTheSameBlock) {
+  EntryMaker maker(20261126);
+  for (const size_t columns : {63u, 64u, 65u, 130u}) {
+    ColumnSet set{1, 1, {}};
+    for (size_t i = 0; i < columns; ++i) set.columns.push_back({0, fmt::format("c{:03}", i)});
+    BlockBuilder from_values;
+    BlockBuilder from_stored;
+    for (TimeUs time = 200; time > 0; --time) {
+      std::vector<Value> values(columns);
+      for (Value& value : values) {
+        if (maker.Random(2) == 0) value = Value::Int(static_cast<int64_t>(maker.Random(100'000)));
+      }
+      if (maker.Random(4) == 0) values[maker.Random(columns)] = Value::String("text");
+      if (std::ranges::all_of(values, &Value::is_null)) continue;
+      const EntryId id{"row", time, 7};
+      from_values.Add(id, set, values);
+      ASSERT_EQ(from_stored.AddStored(id, set, Stored(values), false), StoredEntry::kAdded);
+      std::string damaged = Stored(values);
+      damaged.pop_back();
+      BlockBuilder broken;
+      ASSERT_EQ(broken.AddStored(id, set, damaged, false), StoredEntry::kMalformed);
+    }
+    const BuiltBlock a = from_values.Finish();
+    const BuiltBlock b = from_stored.Finish();
+    EXPECT_GT(b.entries, 100u);
+    EXPECT_TRUE(a.bytes == b.bytes);
+  }
+}
+
 TEST(BlockBuilderStoredTest, AnEntryWithoutAnyValueIsNothing) {
   const ColumnSet set{1, 1, {{0, "a"}, {0, "b"}}};
   BlockBuilder builder;
