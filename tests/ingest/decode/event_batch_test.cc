@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingest/decode/superset.h"
+
 namespace tallyd {
 namespace {
 
@@ -17,6 +24,31 @@ TEST(ShapeRegistryTest, EqualFieldsAreOneShape) {
   EXPECT_TRUE(shape->interned);
   EXPECT_EQ(shape->Find("b"), 1);
   EXPECT_EQ(shape->Find("c"), std::nullopt);
+}
+
+// As mappings are found by them: without gaps, supersets counted.
+TEST(ShapeRegistryTest, EachShapeAndSupersetHasANumberOfItsOwn) {
+  ShapeRegistry shapes;
+  std::set<uint32_t> numbers;
+  uint32_t supersets = 0;
+  const Superset* last = nullptr;
+  for (uint32_t choice = 1; choice < 1024; ++choice) {
+    std::vector<std::string> names;
+    for (uint32_t i = 0; i < 10; ++i) {
+      if ((choice >> i & 1) != 0) names.push_back("f" + std::to_string(i));
+    }
+    const std::vector<std::string_view> fields(names.begin(), names.end());
+    const Shape* const shape = shapes.Intern(fields);
+    ASSERT_NE(shape, nullptr);
+    EXPECT_TRUE(numbers.insert(shape->number).second) << shape->number;
+    if (shapes.superset() == last) continue;
+    last = shapes.superset();
+    EXPECT_TRUE(numbers.insert(last->shape().number).second) << last->shape().number;
+    ++supersets;
+  }
+  EXPECT_GT(supersets, 0u);
+  EXPECT_EQ(numbers.size(), 1023 + supersets);
+  EXPECT_EQ(*numbers.rbegin(), numbers.size() - 1);
 }
 
 TEST(ShapeRegistryTest, IsBoundedInNumberAndInBytes) {
