@@ -167,8 +167,9 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
 }
 
 const ShapeMapping& Mapper::Impl::MappingOf(const Shape& shape) {
-  if (const ShapeMapping* const known = mappings.Find(shape)) [[likely]]
+  if (const ShapeMapping* const known = mappings.Find(shape)) [[likely]] {
     return *known;
+  }
   // Interning columns may wait for the disk: not under a lock. Two threads may do it twice.
   return mappings.Add(CompileShape(tables, stream, shape, &store));
 }

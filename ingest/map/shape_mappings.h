@@ -27,8 +27,9 @@ class ShapeMappings {
     if (chunk != nullptr) [[likely]] {
       const ShapeMapping* const last =
           (*chunk)[shape.number % kChunk].load(std::memory_order_acquire);
-      if (last != nullptr && last->shape == &shape) [[likely]]
+      if (last != nullptr && last->shape == &shape) [[likely]] {
         return last;
+      }
     }
     return FindByAddress(shape);
   }

@@ -36,8 +36,9 @@ TakenColumns::Cover TakenColumns::CoverOf(const Set& set) const {
 }
 
 void TakenColumns::TakeAll(const Set& set) {
-  if (set.is_word()) [[likely]]
+  if (set.is_word()) [[likely]] {
     return TakeBits(set, set.all());
+  }
   for (const uint32_t number : set.numbers) Take(number);
 }
 
