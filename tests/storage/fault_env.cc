@@ -112,7 +112,8 @@ class FaultEnv::Sequence final : public leveldb::SequentialFile {
   const std::unique_ptr<leveldb::SequentialFile> file_;
 };
 
-FaultEnv::FaultEnv() : StoreEnv(&durable_), durable_({[](double) {}, [] {}}) {}
+FaultEnv::FaultEnv()
+    : StoreEnv(&durable_), durable_({[](double) {}, [] {}}, LogWrites::kDirect) {}
 
 void FaultEnv::FailAt(uint64_t call, Fault fault, bool until_healed) {
   const std::lock_guard lock(mutex_);

@@ -19,7 +19,9 @@ std::unique_ptr<DurableEnv> MakeEnv(const LevelDbStoreOptions& options, StoreMet
     metrics->fsync_seconds.Increment(seconds);
   };
   observer.on_stall = [metrics] { metrics->stalls.Increment(); };
-  return std::make_unique<DurableEnv>(std::move(observer));
+  const bool is_always = options.storage.sync == Sync::kAlways;
+  return std::make_unique<DurableEnv>(std::move(observer),
+                                      is_always ? LogWrites::kDirect : LogWrites::kCached);
 }
 
 }  // namespace

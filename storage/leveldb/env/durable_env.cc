@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -22,27 +19,11 @@ namespace {
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 constexpr size_t kBufferBytes = 64u << 10;
-// Room for so many more syncs of the size of the one that found none, if they are small: its zeros
-// are bytes that the disk writes once more, which large ones do not win back. Nor more than a small
-// part of what is free: several logs may have room at once.
-constexpr uint64_t kSyncsPerRoom = 16;
-constexpr uint64_t kRoomSyncBytesMax = 96u << 10;
-constexpr uint64_t kFreePerRoom = 64;
-constexpr uint64_t kPageBytes = 4096;
-// Of room that is made before it is needed, synced one by one: others' fsyncs wait for one at most.
-constexpr uint64_t kSliceBytes = 2u << 20;
-constexpr char kZeros[64u << 10] = {};
 
 std::string BaseName(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 std::string DirectoryOf(const std::string& name) {
   const size_t slash = name.rfind('/');
   return slash == std::string::npos ? "." : name.substr(0, slash);
-}
-// On the file's disk; 0 where nobody knows.
-uint64_t FreeBytes(int descriptor) {
-  struct statvfs disk {};
-  if (::fstatvfs(descriptor, &disk) != 0) return 0;
-  return uint64_t{disk.f_bavail} * disk.f_frsize;
 }
 
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
@@ -50,22 +31,18 @@ bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MA
 
 }  // namespace
 
-// Buffered appends, a log's into room that is made when a Sync finds none left, or before. After a
-// failed write or sync every later call fails, Close included, and nothing more reaches the file.
+// Buffered appends. After a failed write or sync every later call fails, Close included, and
+// nothing more reaches the file.
 class DurableEnv::File final : public leveldb::WritableFile {
  public:
   File(DurableEnv* env, std::string name, int descriptor)
       : env_(env),
         name_(std::move(name)),
-        is_log_(IsLog(name_)),
         is_manifest_(IsManifest(name_)),
         descriptor_(descriptor),
         buffer_(new char[kBufferBytes]) {}
   ~File() override {
-    // LevelDB drops a log this way when it changes logs, without a look at the outcome.
-    if (descriptor_ >= 0 && !Close().ok() && is_log_) {
-      env_->SetLogCloseFailed(DirectoryOf(name_), true);
-    }
+    if (descriptor_ >= 0) Close().ok();
   }
 
   leveldb::Status Append(const leveldb::Slice& data) override {
@@ -87,35 +64,15 @@ class DurableEnv::File final : public leveldb::WritableFile {
     return error_;
   }
 
-  // REQUIRES: nothing was written.
-  leveldb::Status MakeRoomAhead(const LogRoom& room) {
-    const auto until = std::chrono::steady_clock::now() + room.within;
-    const uint64_t end = std::min(room.bytes, FreeBytes(descriptor_) / kFreePerRoom);
-    while (room_end_ + kSliceBytes <= end && std::chrono::steady_clock::now() < until) {
-      const uint64_t slice_end = room_end_ + kSliceBytes;
-      if (!WriteZeros(slice_end)) return error_;
-      error_ = env_->SyncDescriptor(descriptor_, name_);
-      if (!error_.ok() || room_end_ < slice_end) return error_;
-    }
-    return error_;
-  }
-
   leveldb::Status Sync() override {
     // A manifest names new files: their names come first.
     if (error_.ok() && is_manifest_) error_ = env_->SyncDirectoryOf(name_);
-    if (error_.ok() && is_log_ && env_->LogCloseFailed(DirectoryOf(name_))) {
-      error_ = leveldb::Status::IOError(name_, "the log before it could not be synced");
-    }
-    if (!error_.ok() || !WriteBuffer()) return error_;
-    if (is_log_ && end_ > room_end_ && !MakeRoom()) return error_;
-    return SyncWritten();
+    if (error_.ok() && WriteBuffer()) error_ = env_->SyncDescriptor(descriptor_, name_);
+    return error_;
   }
 
   leveldb::Status Close() override {
-    if (error_.ok() && WriteBuffer() && is_log_ && end_ > synced_end_) SyncWritten().ok();
-    // With room that cannot be let go the log is as good.
-    const bool has_room = error_.ok() && room_end_ > end_;
-    if (has_room && ::ftruncate(descriptor_, static_cast<off_t>(end_)) == 0) room_end_ = end_;
+    if (error_.ok()) WriteBuffer();
     if (::close(descriptor_) < 0 && error_.ok()) error_ = FromErrno(name_, errno);
     descriptor_ = -1;
     return error_;
@@ -123,39 +80,6 @@ class DurableEnv::File final : public leveldb::WritableFile {
 
  private:
   bool WriteBuffer() { return Write(buffer_.get(), std::exchange(used_, 0)); }
-
-  leveldb::Status SyncWritten() {
-    error_ = env_->SyncDescriptor(descriptor_, name_);
-    if (error_.ok()) synced_end_ = end_;
-    return error_;
-  }
-
-  // REQUIRES: end_ > room_end_.
-  bool MakeRoom() {
-    room_end_ = end_;
-    const uint64_t step = end_ - synced_end_;
-    if (step > kRoomSyncBytesMax) return true;
-    const uint64_t most = FreeBytes(descriptor_) / kFreePerRoom;
-    const uint64_t wanted = end_ + std::min(step * kSyncsPerRoom, most);
-    return WriteZeros((wanted + kPageBytes - 1) / kPageBytes * kPageBytes);
-  }
-
-  // On a full disk, as far as it goes.
-  bool WriteZeros(uint64_t room_end) {
-    while (room_end_ < room_end) {
-      const size_t bytes = std::min<uint64_t>(room_end - room_end_, sizeof(kZeros));
-      const ssize_t r = ::pwrite(descriptor_, kZeros, bytes, static_cast<off_t>(room_end_));
-      if (r < 0 && errno == EINTR) continue;
-      if (r < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return true;
-      if (r < 0) {
-        error_ = FromErrno(name_, errno);
-        return false;
-      }
-      room_end_ += static_cast<uint64_t>(r);
-      if (static_cast<size_t>(r) < bytes) return true;
-    }
-    return true;
-  }
 
   bool Write(const char* data, size_t size) {
     while (size > 0) {
@@ -167,21 +91,16 @@ class DurableEnv::File final : public leveldb::WritableFile {
       }
       data += r;
       size -= static_cast<size_t>(r);
-      end_ += static_cast<uint64_t>(r);
     }
     return true;
   }
 
   DurableEnv* const env_;
   const std::string name_;
-  const bool is_log_;
   const bool is_manifest_;
   int descriptor_;
   std::unique_ptr<char[]> buffer_;
   size_t used_ = 0;
-  uint64_t end_ = 0;         // Where what was written ends,
-  uint64_t synced_end_ = 0;  // what of it was synced,
-  uint64_t room_end_ = 0;    // and the zeros behind it, where that is greater.
   leveldb::Status error_;
 };
 
@@ -224,9 +143,10 @@ class DurableEnv::StallLogger final : public leveldb::Logger {
   const std::unique_ptr<leveldb::Logger> file_;
 };
 
-DurableEnv::DurableEnv(EnvObserver observer)
+DurableEnv::DurableEnv(EnvObserver observer, LogWrites log_writes)
     : StoreEnv(leveldb::Env::Default()),
       observer_(std::move(observer)),
+      log_writes_(log_writes),
       thread_([this] { RunBackground(); }) {}
 
 DurableEnv::~DurableEnv() {
@@ -245,15 +165,17 @@ leveldb::Status DurableEnv::NewRandomAccessFile(const std::string& name,
 
 leveldb::Status DurableEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** file) {
   *file = nullptr;
+  if (IsLog(name)) {
+    std::unique_ptr<LogFile> log;
+    leveldb::Status made = LogFile::Make(name, log_writes_, this, &log);
+    if (made.ok()) made = SyncDirectoryOf(name);
+    if (made.ok()) made = log->MakeRoomAhead(TakeExpected(DirectoryOf(name)));
+    if (made.ok()) *file = log.release();
+    return made;
+  }
   const int descriptor = ::open(name.c_str(), O_TRUNC | O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
   if (descriptor < 0) return FromErrno(name, errno);
-  auto opened = std::make_unique<File>(this, name, descriptor);
-  if (IsLog(name)) {
-    leveldb::Status made = SyncDirectoryOf(name);
-    if (made.ok()) made = opened->MakeRoomAhead(TakeExpected(DirectoryOf(name)));
-    if (!made.ok()) return made;
-  }
-  *file = opened.release();
+  *file = new File(this, name, descriptor);
   return leveldb::Status::OK();
 }
 
@@ -267,7 +189,7 @@ leveldb::Status DurableEnv::CreateDir(const std::string& name) {
 }
 
 leveldb::Status DurableEnv::RemoveDir(const std::string& name) {
-  SetLogCloseFailed(name, false);
+  ForgetFailedClose(name);
   return EnvWrapper::RemoveDir(name);
 }
 
@@ -289,7 +211,7 @@ leveldb::Status DurableEnv::LockFile(const std::string& name, leveldb::FileLock*
   const leveldb::Status locked = EnvWrapper::LockFile(name, lock);
   if (locked.ok()) ::chmod(name.c_str(), kFileMode);
   // A database is being opened: it reads its logs anew, the failed one included.
-  SetLogCloseFailed(DirectoryOf(name), false);
+  ForgetFailedClose(DirectoryOf(name));
   return locked;
 }
 
@@ -329,18 +251,20 @@ leveldb::Status DurableEnv::NewPlacesFile(const std::string& name,
   return leveldb::Status::OK();
 }
 
-bool DurableEnv::LogCloseFailed(const std::string& directory) {
+leveldb::Status DurableEnv::CheckLogBefore(const std::string& name) {
   const std::lock_guard lock(logs_mutex_);
-  return close_failed_.contains(directory);
+  if (!close_failed_.contains(DirectoryOf(name))) return leveldb::Status::OK();
+  return leveldb::Status::IOError(name, "the log before it could not be synced");
 }
 
-void DurableEnv::SetLogCloseFailed(const std::string& directory, bool failed) {
+void DurableEnv::NoteFailedClose(const std::string& name) {
   const std::lock_guard lock(logs_mutex_);
-  if (failed) {
-    close_failed_.insert(directory);
-  } else {
-    close_failed_.erase(directory);
-  }
+  close_failed_.insert(DirectoryOf(name));
+}
+
+void DurableEnv::ForgetFailedClose(const std::string& directory) {
+  const std::lock_guard lock(logs_mutex_);
+  close_failed_.erase(directory);
 }
 
 void DurableEnv::ExpectLog(const std::string& directory, const LogRoom& room) {

@@ -7,9 +7,7 @@
 //   across a change of logs; a failure of that sync fails every later Sync of a log in its
 //   directory, until the database there is opened anew;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
-// - a log has room ahead, zeros that are written over, for sixteen syncs of up to 96 KiB, or as
-//   much as was asked for before it was made (ExpectLog): where no size changes, fdatasync has no
-//   inode to write. Nobody is failed for want of room, and a log that is closed lets it go;
+// - logs are those of log_file.h;
 // - reads are those of pread_file.h;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.
@@ -19,7 +17,6 @@
 
 #include <leveldb/env.h>
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -30,6 +27,8 @@
 #include <set>
 #include <string>
 #include <thread>
+
+#include "storage/leveldb/env/log_file.h"
 
 namespace tallyd {
 
@@ -51,12 +50,6 @@ class PlacesFile {
   virtual leveldb::Status WriteAt(uint64_t offset, const leveldb::Slice& bytes, bool sync) = 0;
 };
 
-// Room that a log is made with, as far as it is made within that time.
-struct LogRoom {
-  uint64_t bytes = 0;
-  std::chrono::steady_clock::duration within{};
-};
-
 class StoreEnv : public leveldb::EnvWrapper {
  public:
   using EnvWrapper::EnvWrapper;
@@ -69,9 +62,9 @@ class StoreEnv : public leveldb::EnvWrapper {
                                         std::unique_ptr<PlacesFile>* file) = 0;
 };
 
-class DurableEnv final : public StoreEnv {
+class DurableEnv final : public StoreEnv, private LogFile::Owner {
  public:
-  explicit DurableEnv(EnvObserver observer);
+  explicit DurableEnv(EnvObserver observer, LogWrites log_writes = LogWrites::kCached);
   ~DurableEnv() override;
 
   leveldb::Status NewRandomAccessFile(const std::string& name,
@@ -96,14 +89,16 @@ class DurableEnv final : public StoreEnv {
   class Places;
   class StallLogger;
 
-  leveldb::Status SyncDescriptor(int descriptor, const std::string& name);
+  leveldb::Status SyncDescriptor(int descriptor, const std::string& name) override;
+  leveldb::Status CheckLogBefore(const std::string& name) override;
+  void NoteFailedClose(const std::string& name) override;
   leveldb::Status SyncDirectoryOf(const std::string& name);
-  bool LogCloseFailed(const std::string& directory);
-  void SetLogCloseFailed(const std::string& directory, bool failed);
+  void ForgetFailedClose(const std::string& directory);
   LogRoom TakeExpected(const std::string& directory);
   void RunBackground();
 
   const EnvObserver observer_;
+  const LogWrites log_writes_;
 
   std::mutex logs_mutex_;
   std::set<std::string> close_failed_;  // Guarded by logs_mutex_. Directories: a log's close did.
