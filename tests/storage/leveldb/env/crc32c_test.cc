@@ -29,5 +29,19 @@ TEST(Crc32cTest, GoesOnFromAnyByteWithWhatWasThere) {
   }
 }
 
+// Side by side in pieces, where there are so many.
+TEST(Crc32cTest, OfManyBytesIsThatOfOneAfterTheOther) {
+  std::mt19937 random(2);
+  std::string bytes(10'000, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  for (const size_t size : {383, 384, 385, 767, 768, 3071, 3072, 3073, 3456, 6144, 9999, 10'000}) {
+    uint32_t one_by_one = 7;
+    for (size_t at = 0; at < size; ++at) {
+      one_by_one = ExtendCrc32c(one_by_one, std::string_view(bytes).substr(at, 1));
+    }
+    EXPECT_EQ(ExtendCrc32c(7, std::string_view(bytes).substr(0, size)), one_by_one) << size;
+  }
+}
+
 }  // namespace
 }  // namespace tallyd
