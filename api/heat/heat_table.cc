@@ -15,28 +15,34 @@
 namespace tallyd {
 namespace {
 
-constexpr size_t kFetchedAhead = 16;
+constexpr size_t kAtOnce = 16;
 // Enough to tell a share of a thousandth.
 constexpr size_t kSamples = 8 * kMaxHeatRanges;
 
 // The first eight bytes, as a number that sorts like them.
 uint64_t HeadOf(std::string_view text) {
+  const size_t size = std::min<size_t>(text.size(), 8);
   uint64_t head = 0;
-  for (size_t i = 0; i < 8; ++i) {
-    head = head << 8 | (i < text.size() ? static_cast<uint8_t>(text[i]) : 0u);
-  }
-  return head;
+  for (size_t i = 0; i < size; ++i) head = head << 8 | static_cast<uint8_t>(text[i]);
+  return size == 0 ? 0 : head << 8 * (8 - size);
 }
 
-// The first that is not less, without a branch that is guessed wrong.
-size_t LowerBound(const std::vector<uint64_t>& sorted, uint64_t sought) {
-  const uint64_t* base = sorted.data();
+// Of each the first that is not less, without a branch that is guessed wrong; side by side, as a
+// step waits for the one before it. REQUIRES: something is sorted, and at most kAtOnce are sought.
+void LowerBounds(const std::vector<uint64_t>& sorted, std::span<const uint64_t> sought,
+                 std::span<size_t> found) {
+  std::array<const uint64_t*, kAtOnce> bases;
+  bases.fill(sorted.data());
   for (size_t left = sorted.size(); left > 1;) {
     const size_t half = left / 2;
-    base += base[half - 1] < sought ? half : 0;
+    for (size_t i = 0; i < sought.size(); ++i) {
+      bases[i] += half & -size_t{bases[i][half - 1] < sought[i]};
+    }
     left -= half;
   }
-  return static_cast<size_t>(base - sorted.data()) + (*base < sought ? 1 : 0);
+  for (size_t i = 0; i < sought.size(); ++i) {
+    found[i] = static_cast<size_t>(bases[i] - sorted.data()) + (*bases[i] < sought[i] ? 1 : 0);
+  }
 }
 
 size_t CommonSize(std::string_view a, std::string_view b) {
@@ -65,32 +71,45 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
     const std::string_view stem = touched.StemOf(entry);
     slots_[Find(stem, HashOf(stem), entry.rows.is_whole)].Count(entry.rows);
   }
-  // What is known of some stems is fetched from memory before it is looked at, and so is what they
-  // count in.
-  std::array<uint64_t, kFetchedAhead> hashes;
-  std::array<Slot*, kFetchedAhead> slots;
   while (next < touched.entries.size()) {
-    const std::span<const RowStems::Entry> some =
-        std::span(touched.entries)
-            .subspan(next, std::min(kFetchedAhead, touched.entries.size() - next));
-    for (size_t i = 0; i < some.size(); ++i) {
-      hashes[i] = HashOf(touched.StemOf(some[i]));
-      Prefetch(&found_[hashes[i] % kFoundSlots]);
-    }
-    for (size_t i = 0; i < some.size(); ++i) {
-      slots[i] = &slots_[FindInPartition(touched.StemOf(some[i]), hashes[i])];
-      Prefetch(&slots[i]->newest);
-    }
-    for (size_t i = 0; i < some.size(); ++i) slots[i]->Count(some[i].rows);
+    const auto some =
+        std::span(touched.entries).subspan(next, std::min(kAtOnce, touched.entries.size() - next));
+    AddToPartition(touched, some);
     next += some.size();
   }
+}
+
+// What they count in is fetched from memory before.
+void HeatTable::AddToPartition(const RowStems::OfTable& touched,
+                               std::span<const RowStems::Entry> some) {
+  std::array<uint64_t, kAtOnce> heads;
+  std::array<size_t, kAtOnce> bounds;
+  std::array<Slot*, kAtOnce> slots;
+  for (size_t i = 0; i < some.size(); ++i) {
+    const std::string_view stem = touched.StemOf(some[i]);
+    Sample(stem);
+    heads[i] = HeadOf(stem.substr(std::min(common_.size(), stem.size())));
+  }
+  LowerBounds(heads_, std::span(heads).first(some.size()), bounds);
+  for (size_t i = 0; i < some.size(); ++i) {
+    const std::string_view stem = touched.StemOf(some[i]);
+    const size_t bound = bounds[i];
+    const bool is_told =
+        stem.starts_with(common_) && (bound == heads_.size() || heads_[bound] != heads[i]);
+    const uint32_t number =
+        is_told ? order_[std::max<size_t>(bound, 1) - 1] : FindInPartition(stem);
+    slots[i] = &slots_[number];
+    Prefetch(&slots[i]->newest);
+  }
+  for (size_t i = 0; i < some.size(); ++i) slots[i]->Count(some[i].rows);
 }
 
 uint32_t HeatTable::Find(std::string_view stem, uint64_t hash, bool is_whole) {
   if (const auto found = numbers_.find(hash); found != numbers_.end()) return found->second;
   if (slots_.size() == kMaxHeatRanges) {
     MakePartition();
-    return FindInPartition(stem, hash);
+    Sample(stem);
+    return FindInPartition(stem);
   }
   const auto number = static_cast<uint32_t>(slots_.size());
   slots_.push_back({std::string(stem), is_whole, 0, 0, 0});
@@ -114,8 +133,9 @@ void HeatTable::MakePartition() {
   }
 }
 
-uint32_t HeatTable::FindInPartition(std::string_view stem, uint64_t hash) {
-  Sample(stem);
+// The last range that starts at the stem or before; the first one begins with the table.
+uint32_t HeatTable::FindInPartition(std::string_view stem) {
+  const uint64_t hash = HashOf(stem);
   FoundPair& pair = found_[hash % kFoundSlots];
   const uint64_t known = hash / kFoundSlots * kFoundSlots;
   const auto is_known = [known](Found found) {
@@ -128,20 +148,9 @@ uint32_t HeatTable::FindInPartition(std::string_view stem, uint64_t hash) {
   return static_cast<uint32_t>(pair.first % kFoundSlots - 1);
 }
 
-// The last range that starts at the stem or before; the first one begins with the table.
 uint32_t HeatTable::SearchPartition(std::string_view stem) const {
-  auto begin = order_.begin();
-  auto end = order_.end();
-  if (stem.starts_with(common_)) {
-    const uint64_t head = HeadOf(stem.substr(common_.size()));
-    const size_t low = LowerBound(heads_, head);
-    size_t high = low;
-    while (high < heads_.size() && heads_[high] == head) ++high;
-    end = begin + static_cast<std::ptrdiff_t>(high);
-    begin += static_cast<std::ptrdiff_t>(low);
-  }
   const auto behind = std::upper_bound(
-      begin, end, stem,
+      order_.begin(), order_.end(), stem,
       [&](std::string_view sought, uint32_t number) { return sought < slots_[number].stem; });
   return behind == order_.begin() ? order_.front() : *(behind - 1);
 }

@@ -14,6 +14,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,8 +61,8 @@ class HeatTable {
     size_t operator()(uint64_t hash) const { return hash; }
   };
 
-  // The slot of a stem that was looked for: its number from 1 on in the lowest bits, and the others
-  // of the stem's hash; 0: of none. Stems that come at random miss the caches here, so it is small.
+  // The slot of a stem that was looked for, as its head does not tell it: its number from 1 on in
+  // the lowest bits, and the others of the stem's hash; 0: of none. Small, for the caches.
   using Found = uint64_t;
   static constexpr uint64_t kFoundSlots = 1u << 13;
   static_assert(kMaxHeatRanges < kFoundSlots);
@@ -73,8 +74,9 @@ class HeatTable {
 
   // Stems are known by their hashes: two of the same would count in one range.
   uint32_t Find(std::string_view stem, uint64_t hash, bool is_whole);
-  uint32_t FindInPartition(std::string_view stem, uint64_t hash);
+  uint32_t FindInPartition(std::string_view stem);
   uint32_t SearchPartition(std::string_view stem) const;
+  void AddToPartition(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some);
   void Sample(std::string_view stem);
   void MakePartition();
   void CutByLoad();

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
+#include <random>
 #include <thread>
 
 namespace tallyd {
@@ -113,6 +115,36 @@ TEST_F(HeatTableTest, StemsThatAgreeInManyBytesAreToldApart) {
   for (int i = 0; i < 1000; ++i) Write(deep(i));
   EXPECT_TRUE(table_.Chunk().is_partition);
   EXPECT_EQ(2001u, Total(table_.Chunk()));
+}
+
+// Some told by eight bytes, some by more; shorter and longer ones, and what no range begins with.
+TEST_F(HeatTableTest, EachOfManyRowsAtOnceCountsInTheLastRangeThatStartsBeforeIt) {
+  std::mt19937 random(5);
+  const auto any_stem = [&] {
+    std::string stem = random() % 50 == 0 ? "sit" : "site/";
+    stem += fmt::format("{}", random() % 3);
+    if (random() % 2 == 0) stem += "/same for many/";
+    stem += fmt::format("{:0{}}", random() % 3000, 1 + random() % 6);
+    if (random() % 40 == 0) stem = fmt::format("{}", random() % 100);
+    return stem;
+  };
+  while (!table_.Chunk().is_partition) Write(any_stem());
+  std::map<std::string, uint32_t> expected = Rows(table_.Chunk());
+  for (const KeyRange& range : table_.Chunk().ranges) expected.try_emplace(range.start);
+  for (int batch = 0; batch < 300; ++batch) {
+    RowStems stems;
+    for (size_t i = random() % 40; i < 40; ++i) {
+      const std::string stem = any_stem();
+      stems.Add(kTable, stem, {0, false, 1});
+      ++std::prev(expected.upper_bound(stem))->second;
+    }
+    table_.Add(stems.tables().front(), minute_);
+  }
+  for (const auto& [start, rows] : Rows(table_.Chunk())) {
+    EXPECT_EQ(expected[start], rows) << start;
+    expected.erase(start);
+  }
+  for (const auto& [start, rows] : expected) EXPECT_EQ(0u, rows) << start;
 }
 
 TEST_F(HeatTableTest, ANewChunkHasRangesByLoad) {
