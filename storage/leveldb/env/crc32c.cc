@@ -80,11 +80,18 @@ __attribute__((target("sse4.2,pclmul"))) inline uint64_t AddThrice(uint64_t sum,
   return sum;
 }
 
-__attribute__((target("sse4.2,pclmul"))) uint32_t ExtendByInstruction(uint32_t crc,
-                                                                      std::string_view bytes) {
+// What is left of the bytes is less than three small pieces.
+__attribute__((target("sse4.2,pclmul"))) uint32_t ExtendByPieces(uint32_t crc,
+                                                                 std::string_view* bytes) {
   uint64_t sum = ~crc;
-  sum = AddThrice<1024>(sum, &bytes);
-  sum = AddThrice<128>(sum, &bytes);
+  sum = AddThrice<1024>(sum, bytes);
+  sum = AddThrice<128>(sum, bytes);
+  return ~static_cast<uint32_t>(sum);
+}
+
+__attribute__((target("sse4.2"))) uint32_t ExtendByInstruction(uint32_t crc,
+                                                               std::string_view bytes) {
+  uint64_t sum = ~crc;
   for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
     sum = AddEight(sum, bytes.data());
   }
@@ -100,9 +107,10 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t ExtendByInstruction(uint32_t c
 
 uint32_t ExtendCrc32c(uint32_t crc, std::string_view bytes) {
 #ifdef __x86_64__
-  static const bool has_instructions =
-      __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
-  if (has_instructions) return ExtendByInstruction(crc, bytes);
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  static const bool has_product = has_instruction && __builtin_cpu_supports("pclmul");
+  if (has_product) crc = ExtendByPieces(crc, &bytes);
+  if (has_instruction) return ExtendByInstruction(crc, bytes);
 #endif
   return ExtendByTable(crc, bytes);
 }
