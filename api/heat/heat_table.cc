@@ -68,8 +68,9 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
   size_t next = 0;
   for (; next < touched.entries.size() && !is_partition_; ++next) {
     const RowStems::Entry& entry = touched.entries[next];
-    const std::string_view stem = touched.StemOf(entry);
-    slots_[Find(stem, HashOf(stem), entry.rows.is_whole)].Count(entry.rows);
+    Slot* const slot = Find(touched.StemOf(entry), entry.rows.is_whole);
+    if (slot == nullptr) break;
+    slot->Count(entry.rows);
   }
   while (next < touched.entries.size()) {
     const auto some =
@@ -97,24 +98,24 @@ void HeatTable::AddToPartition(const RowStems::OfTable& touched,
     const bool is_told =
         stem.starts_with(common_) && (bound == heads_.size() || heads_[bound] != heads[i]);
     const uint32_t number =
-        is_told ? order_[std::max<size_t>(bound, 1) - 1] : FindInPartition(stem);
+        is_told ? order_[std::max<size_t>(bound, 1) - 1] : FindInPartition(stem, bound);
     slots[i] = &slots_[number];
     Prefetch(&slots[i]->newest);
   }
   for (size_t i = 0; i < some.size(); ++i) slots[i]->Count(some[i].rows);
 }
 
-uint32_t HeatTable::Find(std::string_view stem, uint64_t hash, bool is_whole) {
-  if (const auto found = numbers_.find(hash); found != numbers_.end()) return found->second;
+HeatTable::Slot* HeatTable::Find(std::string_view stem, bool is_whole) {
+  const uint64_t hash = HashOf(stem);
+  if (const auto found = numbers_.find(hash); found != numbers_.end()) {
+    return &slots_[found->second];
+  }
   if (slots_.size() == kMaxHeatRanges) {
     MakePartition();
-    Sample(stem);
-    return FindInPartition(stem);
+    return nullptr;
   }
-  const auto number = static_cast<uint32_t>(slots_.size());
-  slots_.push_back({std::string(stem), is_whole, 0, 0, 0});
-  numbers_.emplace(hash, number);
-  return number;
+  numbers_.emplace(hash, static_cast<uint32_t>(slots_.size()));
+  return &slots_.emplace_back(Slot{std::string(stem), is_whole, 0, 0, 0});
 }
 
 void HeatTable::MakePartition() {
@@ -133,8 +134,7 @@ void HeatTable::MakePartition() {
   }
 }
 
-// The last range that starts at the stem or before; the first one begins with the table.
-uint32_t HeatTable::FindInPartition(std::string_view stem) {
+uint32_t HeatTable::FindInPartition(std::string_view stem, size_t bound) {
   const uint64_t hash = HashOf(stem);
   FoundPair& pair = found_[hash % kFoundSlots];
   const uint64_t known = hash / kFoundSlots * kFoundSlots;
@@ -142,15 +142,25 @@ uint32_t HeatTable::FindInPartition(std::string_view stem) {
     return found / kFoundSlots * kFoundSlots == known && found % kFoundSlots != 0;
   };
   if (!is_known(pair.first)) {
-    const Found found = is_known(pair.second) ? pair.second : known | (SearchPartition(stem) + 1);
+    const Found found =
+        is_known(pair.second) ? pair.second : known | (SearchPartition(stem, bound) + 1);
     pair = {found, pair.first};
   }
   return static_cast<uint32_t>(pair.first % kFoundSlots - 1);
 }
 
-uint32_t HeatTable::SearchPartition(std::string_view stem) const {
+// The last range that starts at the stem or before; the first one begins with the table.
+uint32_t HeatTable::SearchPartition(std::string_view stem, size_t bound) const {
+  auto begin = order_.begin();
+  auto end = order_.end();
+  if (stem.starts_with(common_)) {
+    size_t behind = bound;
+    while (behind < heads_.size() && heads_[behind] == heads_[bound]) ++behind;
+    end = begin + static_cast<std::ptrdiff_t>(behind);
+    begin += static_cast<std::ptrdiff_t>(bound);
+  }
   const auto behind = std::upper_bound(
-      order_.begin(), order_.end(), stem,
+      begin, end, stem,
       [&](std::string_view sought, uint32_t number) { return sought < slots_[number].stem; });
   return behind == order_.begin() ? order_.front() : *(behind - 1);
 }

@@ -73,9 +73,11 @@ class HeatTable {
   };
 
   // Stems are known by their hashes: two of the same would count in one range.
-  uint32_t Find(std::string_view stem, uint64_t hash, bool is_whole);
-  uint32_t FindInPartition(std::string_view stem);
-  uint32_t SearchPartition(std::string_view stem) const;
+  // Null, and there is a partition: there are too many.
+  Slot* Find(std::string_view stem, bool is_whole);
+  // Of a stem whose head does not tell; `bound`: the first range whose head is not less.
+  uint32_t FindInPartition(std::string_view stem, size_t bound);
+  uint32_t SearchPartition(std::string_view stem, size_t bound) const;
   void AddToPartition(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some);
   void Sample(std::string_view stem);
   void MakePartition();
