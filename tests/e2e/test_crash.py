@@ -101,6 +101,11 @@ class CrashTest(E2eTest):
     def test_no_kill_loses_an_acknowledged_batch_or_keeps_a_part_of_one(self):
         self.kill_often(self.start(TABLES))
 
+    def test_no_kill_loses_what_was_acknowledged_before_any_fsync(self):
+        self.kill_often(self.start(TABLES, storage="""
+            sync = "interval"
+            sync_interval = "60s\""""))
+
     def test_no_kill_during_sealing_loses_or_doubles_anything(self):
         # Heads of a few batches, sealed and merged all the time.
         self.kill_often(self.start(TABLES, storage="""
