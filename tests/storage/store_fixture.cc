@@ -22,8 +22,10 @@ std::filesystem::path TempRoot() {
 
 }  // namespace
 
-TempDir::TempDir() {
-  std::string pattern = TempRoot() / "tallyd-storage-XXXXXX";
+TempDir::TempDir() : TempDir(TempRoot()) {}
+
+TempDir::TempDir(const std::filesystem::path& root) {
+  std::string pattern = root / "tallyd-storage-XXXXXX";
   path_ = ::mkdtemp(pattern.data());
 }
 

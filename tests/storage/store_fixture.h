@@ -17,7 +17,9 @@ namespace tallyd {
 
 class TempDir {
  public:
+  // In memory, where there is room.
   TempDir();
+  explicit TempDir(const std::filesystem::path& root);
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;

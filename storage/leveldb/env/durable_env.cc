@@ -16,7 +16,6 @@
 namespace tallyd {
 namespace {
 
-constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 constexpr size_t kBufferBytes = 64u << 10;
 
@@ -31,8 +30,7 @@ bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MA
 
 }  // namespace
 
-// Buffered appends. After a failed write or sync every later call fails, Close included, and
-// nothing more reaches the file.
+// Buffered appends.
 class DurableEnv::File final : public leveldb::WritableFile {
  public:
   File(DurableEnv* env, std::string name, int descriptor)

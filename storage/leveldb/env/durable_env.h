@@ -3,11 +3,10 @@
 // DurableEnv: the file system as LevelDB should see it. Beyond leveldb::Env::Default():
 // - names are as durable as data: the directory is synced after a log is created, after a rename,
 //   and before an old log or manifest is removed;
-// - a log that is closed is synced first, so a synced write vouches for every write before it, also
-//   across a change of logs; a failure of that sync fails every later Sync of a log in its
-//   directory, until the database there is opened anew;
+// - logs are those of log_file.h. Where one could not be synced when it was closed, every later
+//   Sync of a log in its directory fails, until the database there is opened anew: so a synced
+//   write vouches for every write before it, also across a change of logs;
 // - a file whose write failed takes no further bytes: its state is unknown until it is reopened;
-// - logs are those of log_file.h;
 // - reads are those of pread_file.h;
 // - files are 0600, directories 0700;
 // - background work has a thread of its own; fsyncs and stalls are told to an observer.

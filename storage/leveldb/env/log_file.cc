@@ -15,7 +15,6 @@
 namespace tallyd {
 namespace {
 
-constexpr mode_t kMode = 0600;
 // What is appended is written when there is so much of it, if no one syncs before.
 constexpr size_t kBufferBytes = 1u << 20;
 // Room for so many more syncs of the size of the one that found none, if they are small: its zeros
@@ -43,10 +42,10 @@ leveldb::Status LogFile::Make(const std::string& name, LogWrites writes, Owner* 
   constexpr int kFlags = O_TRUNC | O_WRONLY | O_CREAT | O_CLOEXEC;
   int descriptor = -1;
   bool is_direct = writes == LogWrites::kDirect;
-  if (is_direct) descriptor = ::open(name.c_str(), kFlags | O_DIRECT, kMode);
+  if (is_direct) descriptor = ::open(name.c_str(), kFlags | O_DIRECT, kFileMode);
   if (descriptor < 0) {
     is_direct = false;
-    descriptor = ::open(name.c_str(), kFlags, kMode);
+    descriptor = ::open(name.c_str(), kFlags, kFileMode);
   }
   if (descriptor < 0) return FromErrno(name, errno);
   file->reset(new LogFile(name, descriptor, is_direct, owner));
@@ -118,10 +117,9 @@ uint64_t LogFile::EndOfBlock(uint64_t bytes) const {
 // Blocks that are whole then need not stay.
 bool LogFile::WriteBuffer() {
   if (written_ == used_) return true;
-  const size_t end = EndOfBlock(used_);
-  std::memset(bytes_ + used_, 0, end - used_);
-  for (size_t from = is_direct_ ? 0 : written_; from < end;) {
-    const ssize_t r = WriteAt(bytes_ + from, end - from, begin_ + from);
+  std::memset(bytes_ + used_, 0, EndOfBlock(used_) - used_);
+  for (size_t from = is_direct_ ? 0 : written_; from < EndOfBlock(used_);) {
+    const ssize_t r = WriteAt(bytes_ + from, EndOfBlock(used_) - from, begin_ + from);
     if (r < 0) {
       error_ = FromErrno(name_, errno);
       return false;

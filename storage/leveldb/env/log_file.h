@@ -23,6 +23,9 @@
 
 namespace tallyd {
 
+// Of what only its owner may read.
+inline constexpr mode_t kFileMode = 0600;
+
 // Room that a log is made with, as far as it is made within that time.
 struct LogRoom {
   uint64_t bytes = 0;

@@ -1,8 +1,10 @@
 // Logs, as DurableEnv makes them: through the page cache and past it.
 #include "storage/leveldb/env/log_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -10,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <string>
 
 #include "storage/leveldb/env/durable_env.h"
 #include "tests/storage/store_fixture.h"
@@ -19,8 +22,20 @@ namespace {
 
 constexpr uintmax_t kBlock = 4096;
 
+// On a disk: a file system in memory takes direct writes, and makes no difference.
 class LogFileTest : public ::testing::TestWithParam<LogWrites> {
  protected:
+  void SetUp() override {
+    if (GetParam() == LogWrites::kCached) return;
+    const std::string name = Path("probe");
+    alignas(kBlock) static const char block[kBlock] = {};
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_DIRECT, 0600);
+    const bool takes_blocks = descriptor >= 0 && ::pwrite(descriptor, block, kBlock, 0) == kBlock;
+    const bool takes_any = descriptor >= 0 && ::pwrite(descriptor, block + 1, 1, 1) == 1;
+    if (descriptor >= 0) ::close(descriptor);
+    std::filesystem::remove(name);
+    if (!takes_blocks || takes_any) GTEST_SKIP() << "the file system has no direct writes";
+  }
   std::unique_ptr<leveldb::WritableFile> Make(const std::string& name) {
     leveldb::WritableFile* file = nullptr;
     EXPECT_TRUE(env_.NewWritableFile(name, &file).ok());
@@ -32,12 +47,21 @@ class LogFileTest : public ::testing::TestWithParam<LogWrites> {
     EXPECT_TRUE(leveldb::ReadFileToString(&env_, name, &bytes).ok());
     return bytes;
   }
+  // Whether this process has the file open for direct writes.
+  static bool IsDirect(const std::string& name) {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (std::filesystem::read_symlink(entry, gone) != name) continue;
+      return (::fcntl(std::stoi(entry.path().filename()), F_GETFL) & O_DIRECT) != 0;
+    }
+    return false;
+  }
   // What a file of so many bytes takes that has no room.
   static uintmax_t Written(uintmax_t bytes) {
     return GetParam() == LogWrites::kDirect ? (bytes + kBlock - 1) / kBlock * kBlock : bytes;
   }
 
-  TempDir dir_;
+  const TempDir dir_{std::filesystem::temp_directory_path()};
   std::atomic<int> syncs_{0};
   DurableEnv env_{{[this](double) { ++syncs_; }, [] {}}, GetParam()};
 };
@@ -71,9 +95,92 @@ TEST_P(LogFileTest, WhatWasSyncedIsThereWhateverThePieces) {
       ASSERT_GE(bytes.size(), all.size());
       ASSERT_TRUE(bytes == all + std::string(bytes.size() - all.size(), '\0')) << all.size();
     }
+    EXPECT_EQ(IsDirect(name), GetParam() == LogWrites::kDirect);
     ASSERT_TRUE(log->Close().ok());
     ASSERT_TRUE(Read(name) == all);
   }
+}
+
+TEST_P(LogFileTest, WhatWasFlushedOutlivesTheProcessIfItIsCached) {
+  const auto log = Make(Path("000002.log"));
+  ASSERT_TRUE(log->Append(std::string(100, 'x')).ok());
+  ASSERT_TRUE(log->Flush().ok());
+  EXPECT_EQ(Read(Path("000002.log")).size(), GetParam() == LogWrites::kCached ? 100u : 0u);
+}
+
+// Files grow so far and no further, as on a full disk: to the middle of a write.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const struct rlimit limit { bytes, before_.rlim_max };
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~SizeLimit() {
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  struct rlimit before_ {};
+  void (*const handler_)(int);
+};
+
+TEST_P(LogFileTest, AWriteThatEndsInItsMiddleLeavesWhatWasSyncedAndFailsForGood) {
+  // With the second, blocks cannot be written up to the limit.
+  for (const rlim_t limit : {5 * kBlock, 5 * kBlock + 1000}) {
+    const std::string directory = Path(std::to_string(limit));
+    const std::string name = directory + "/000002.log";
+    ASSERT_TRUE(env_.CreateDir(directory).ok());
+    auto log = Make(name);
+    std::string all(5000, 'a');
+    std::string bytes;
+    {
+      const SizeLimit full(limit);
+      ASSERT_TRUE(log->Append(all).ok());
+      ASSERT_TRUE(log->Sync().ok());
+      all.append(60'000, 'b');
+      log->Append(all.substr(5000)).ok();
+      EXPECT_FALSE(log->Sync().ok());
+      bytes = Read(name);
+      EXPECT_GE(bytes.size(), 5000u);
+      EXPECT_LE(bytes.size(), limit);
+      EXPECT_EQ(bytes, all.substr(0, bytes.size()));
+    }
+    EXPECT_FALSE(log->Append("c").ok());
+    EXPECT_FALSE(log->Flush().ok());
+    EXPECT_FALSE(log->Sync().ok());
+    log.reset();
+    EXPECT_EQ(Read(name), bytes);
+    EXPECT_FALSE(Make(directory + "/000003.log")->Sync().ok());
+  }
+}
+
+// A limit within a block makes the kernel refuse what is no whole block.
+TEST_P(LogFileTest, WhereDirectWritesEndALogGoesOnThroughTheCache) {
+  const std::string name = Path("000002.log");
+  const auto log = Make(name);
+  std::string all(100'000, 'a');
+  ASSERT_TRUE(log->Append(all).ok());
+  ASSERT_TRUE(log->Sync().ok());
+  ASSERT_EQ(std::filesystem::file_size(name), Written(all.size())) << "without room";
+  {
+    const std::string some(100'200, 'b');
+    all += some;
+    const SizeLimit within_a_block(all.size() + 300);
+    ASSERT_TRUE(log->Append(some).ok());
+    EXPECT_TRUE(log->Sync().ok());
+  }
+  EXPECT_FALSE(IsDirect(name));
+  for (const char more : {'c', 'd'}) {
+    all.append(3000, more);
+    ASSERT_TRUE(log->Append(std::string(3000, more)).ok());
+    ASSERT_TRUE(log->Sync().ok());
+  }
+  const std::string bytes = Read(name);
+  EXPECT_EQ(bytes, all + std::string(bytes.size() - all.size(), '\0'));
+  ASSERT_TRUE(log->Close().ok());
+  EXPECT_EQ(Read(name), all);
 }
 
 TEST_P(LogFileTest, ALogIsSyncedWhenItIsClosed) {
@@ -153,45 +260,29 @@ TEST_P(LogFileTest, RoomThatTakesTooLongIsNotMade) {
 }
 
 TEST_P(LogFileTest, WithoutSpaceALogThatWasExpectedHasWhatRoomThereIs) {
-  struct rlimit before {};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   env_.ExpectLog(dir_.path(), {8u << 20, std::chrono::hours(1)});
-  const struct rlimit limit { 3u << 20, before.rlim_max };
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const SizeLimit full(3u << 20);
   const auto log = Make(Path("000002.log"));
-  const leveldb::Status appended = log->Append("x");
-  const leveldb::Status synced = log->Sync();
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_TRUE(appended.ok() && synced.ok()) << synced.ToString();
+  EXPECT_TRUE(log->Append("x").ok());
+  EXPECT_TRUE(log->Sync().ok());
   EXPECT_EQ(std::filesystem::file_size(Path("000002.log")), 3u << 20);
-  std::signal(SIGXFSZ, handler);
 }
 
 // As a full disk: at once, or in the midst of the room.
 TEST_P(LogFileTest, WithoutSpaceForRoomALogIsSynced) {
-  struct rlimit before {};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   constexpr rlim_t kAppended = kBlock + 1000;
   for (const rlim_t space : {rlim_t{0}, rlim_t{kBlock}}) {
     const std::string directory = Path(std::to_string(space));
     ASSERT_TRUE(env_.CreateDir(directory).ok());
     const auto log = Make(directory + "/000002.log");
     ASSERT_TRUE(log->Append(std::string(kAppended, 'x')).ok());
-    const struct rlimit limit { Written(kAppended) + space, before.rlim_max };
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-    const leveldb::Status first = log->Sync();
+    const SizeLimit full(Written(kAppended) + space);
+    EXPECT_TRUE(log->Sync().ok());
     log->Append(std::string(space / 2, 'y')).ok();
-    const leveldb::Status within = log->Sync();
+    EXPECT_TRUE(log->Sync().ok());
     log->Append(std::string(2 * kBlock, 'z')).ok();
-    const leveldb::Status beyond = log->Sync();
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-    EXPECT_TRUE(first.ok()) << first.ToString();
-    EXPECT_TRUE(within.ok()) << within.ToString();
-    EXPECT_FALSE(beyond.ok());
+    EXPECT_FALSE(log->Sync().ok());
   }
-  std::signal(SIGXFSZ, handler);
 }
 
 // With sync = interval nothing else would tell of it.
