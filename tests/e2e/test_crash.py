@@ -3,7 +3,9 @@
 import http.client
 import json
 import os
+import pathlib
 import random
+import re
 import signal
 import threading
 
@@ -63,6 +65,30 @@ class Writer:
                         for at in self.batches[number]]
 
 
+def takes_direct_writes(path):
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT))
+    except OSError:
+        return False
+    return True
+
+
+def open_logs(pid):
+    """By directory, what the logs of LevelDB that a process has open were opened with."""
+    flags = {}
+    for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            path = pathlib.Path(os.readlink(descriptor))
+            info = pathlib.Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text()
+        except FileNotFoundError:
+            continue
+        if path.suffix == ".log":
+            directory = str(path.parent)
+            told = re.search(r"flags:\s+(\d+)", info)
+            flags[directory[directory.rindex("data"):]] = int(told[1], 8)
+    return flags
+
+
 class CrashTest(E2eTest):
     def check(self, daemon, writers, since):
         """Compares what each table holds with what was sent, from the batch since[name] on."""
@@ -105,6 +131,19 @@ class CrashTest(E2eTest):
         self.kill_often(self.start(TABLES, storage="""
             sync = "interval"
             sync_interval = "60s\""""))
+
+    def test_logs_pass_the_page_cache_only_where_answers_wait_for_the_disk(self):
+        for sync, is_direct in (("always", True), ("interval", False)):
+            with self.subTest(sync=sync):
+                daemon = self.start(TABLES, storage=f'sync = "{sync}"')
+                if not takes_direct_writes(daemon.directory / "probe"):
+                    self.skipTest("the file system has no direct writes")
+                event = {"ts": BEGIN, "writer": "w", "batch": 1, "value": 1}
+                daemon.post("load", [event]).expect(200)
+                flags = open_logs(daemon.process.pid)
+                self.assertIn("data", flags)
+                self.assertTrue(any(name.startswith("data/heads/") for name in flags), flags)
+                self.assertEqual({is_direct}, {bool(of & os.O_DIRECT) for of in flags.values()})
 
     def test_no_kill_during_sealing_loses_or_doubles_anything(self):
         # Heads of a few batches, sealed and merged all the time.
