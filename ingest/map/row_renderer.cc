@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ranges>
 
 #include "ingest/map/timed_rows.h"
@@ -28,6 +29,7 @@ void RowRenderer::Begin() {
   values_.clear();
   columns_.clear();
   arena_.Reset();
+  written_.number = WrittenKey::kNone;
 }
 
 RowRenderer::Outcome RowRenderer::Render(const TableMapping& mapping, const Event& event,
@@ -152,7 +154,17 @@ bool RowRenderer::WriteKey(const RowMapping& row, const Event& event, TimeUs tim
   char* const begin = arena_.Reserve(row.plain_key_room);
   char* to = begin;
   size_t stem_size = std::string::npos;
-  for (const TextPart& part : row.key) {
+  const size_t shared = SharedParts(row, time);
+  if (shared > 0) {
+    const size_t size = written_.ends[shared - 1];
+    std::memcpy(to, written_.text, size);
+    to += size;
+    if (written_.stem_size < size) stem_size = written_.stem_size;
+  }
+  written_.number = WrittenKey::kNone;
+  for (size_t i = shared; i < row.key.size(); ++i) {
+    if (i > 0 && i <= kMaxSharedParts) written_.ends[i - 1] = static_cast<uint32_t>(to - begin);
+    const TextPart& part = row.key[i];
     if (const auto* text = std::get_if<std::string>(&part)) {
       for (const char c : *text) *to++ = c;
       continue;
@@ -172,9 +184,22 @@ bool RowRenderer::WriteKey(const RowMapping& row, const Event& event, TimeUs tim
       return false;
     }
   }
+  if (row.key.size() <= kMaxSharedParts) {
+    written_.ends[row.key.size() - 1] = static_cast<uint32_t>(to - begin);
+  }
+  written_.number = row.number;
+  written_.time = time;
+  written_.text = begin;
+  written_.stem_size = stem_size;
   *key = arena_.Keep(to);
   stem_size_ = std::min(stem_size, key->size());
   return true;
+}
+
+// How many first parts of the key the one that was written last begins with.
+size_t RowRenderer::SharedParts(const RowMapping& row, TimeUs time) const {
+  if (written_.number + 1 != row.number) return 0;
+  return time == written_.time ? row.shared.parts_at_one_time : row.shared.parts;
 }
 
 // Leaves the key in text_, and the size of its stem in stem_size_.

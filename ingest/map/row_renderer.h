@@ -58,6 +58,7 @@ class RowRenderer {
   Outcome RenderRow(const TableMapping& mapping, const RowMapping& row, const Event& event,
                     const TableTime& time);
   bool WriteKey(const RowMapping& row, const Event& event, TimeUs time, std::string_view* key);
+  size_t SharedParts(const RowMapping& row, TimeUs time) const;
   bool RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                  const TableTime& time);
   bool RenderCell(const TableMapping& mapping, const CellMapping& cell, const Event& event,
@@ -82,6 +83,16 @@ class RowRenderer {
   std::vector<FamilyId> expired_;  // Families that would have forgotten the event already.
   std::string text_;
   size_t stem_size_ = 0;  // Of the key that was made last.
+  // The key that WriteKey made last of the event at hand.
+  struct WrittenKey {
+    static constexpr uint32_t kNone = UINT32_MAX - 1;
+    uint32_t number = kNone;  // Of its row.
+    TimeUs time = 0;
+    const char* text = nullptr;
+    size_t stem_size = 0;                          // As far as its parts tell.
+    std::array<uint32_t, kMaxSharedParts> ends{};  // Of its first parts.
+  };
+  WrittenKey written_;
   std::vector<BlobField> blob_;
   std::vector<size_t> order_;
   std::vector<TimeUs> times_;  // Distinct, of the cells of an aggregate row.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/schema/table_rules.h"
+#include "ingest/map/shared_keys.h"
 
 namespace tallyd {
 namespace {
@@ -96,6 +97,7 @@ std::unique_ptr<ShapeMapping> CompileShape(const std::deque<MappedTable>& tables
   for (TableMapping& table : all) {
     if (table.stays_out.empty()) mapping->tables.push_back(std::move(table));
   }
+  NumberRows(&mapping->tables);
   if (mapping->tables.empty()) {
     mapping->refused = std::make_unique<const Refusal>(Refusal{{}, WhyNowhere(stream, all)});
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kPlainKeyBytesMax = 1024;
 
 // RowMapping::plain_key_room.
-size_t PlainRoomOf(std::span<const TextPart> key) {
+uint32_t PlainRoomOf(std::span<const TextPart> key) {
   size_t room = 0;
   for (const TextPart& part : key) {
     size_t of_part = 0;
@@ -32,7 +32,7 @@ size_t PlainRoomOf(std::span<const TextPart> key) {
     if (of_part == 0) return 0;
     room += of_part;
   }
-  return room <= kPlainKeyBytesMax ? room : 0;
+  return room <= kPlainKeyBytesMax ? static_cast<uint32_t>(room) : 0;
 }
 
 // The measured field, by its place in the shape; none in rules that run per event.

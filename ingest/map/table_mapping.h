@@ -69,10 +69,20 @@ struct CellMapping {
 
 class TimedRows;
 
+// How many parts of a row's key, from the first one on, make the text that they make in the row
+// before it.
+inline constexpr size_t kMaxSharedParts = 16;
+struct SharedKey {
+  uint16_t parts = 0;              // Whatever the event.
+  uint16_t parts_at_one_time = 0;  // Where both rows are of one time.
+};
+
 // One row that each event of the shape writes.
 struct RowMapping {
   boost::container::small_vector<TextPart, 2> key;
-  size_t plain_key_room = 0;  // What RowRenderer::WriteKey needs for it; 0: it makes none such.
+  uint32_t plain_key_room = 0;  // What RowRenderer::WriteKey needs for it; 0: it makes none such.
+  uint32_t number = 0;          // Of the rows of a ShapeMapping, in its order.
+  SharedKey shared;
   // All names are constant, and the store knows this list of columns:
   const ColumnSet* set = nullptr;
   bool names_vary = false;  // Some name holds values: two may turn out alike.
