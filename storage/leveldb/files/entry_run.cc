@@ -1,8 +1,10 @@
 #include "storage/leveldb/files/entry_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "config/values/processor.h"
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/run_iterator.h"
@@ -20,6 +22,11 @@ constexpr size_t kMergedEntries = 128u << 10;
 // Of memory for the record of a group, which the next group takes again, unless it is very much.
 constexpr size_t kLeastBytes = 256u << 10;
 constexpr size_t kKeptBytes = 4u << 20;
+
+constexpr size_t kWordBytes = sizeof(uint64_t);
+// Of a key's next words, so many are looked at, until so many bits of them differ.
+constexpr size_t kMostWords = 4;
+constexpr int kEnoughBits = 32;
 
 }  // namespace
 
@@ -109,20 +116,10 @@ size_t EntrySorter::CommonOf(std::span<const KeyPlace> places, size_t known) con
   return common;
 }
 
-// By the next eight bytes as a number, and then those that have these in common by what follows.
+// By what follows as a number, and then those that have it in common by what follows that.
 void EntrySorter::Sort(std::span<KeyPlace> places, size_t depth) {
-  const std::string_view front = entries_[places.front().entry].key;
-  uint64_t differing = 0;
-  while (differing == 0) {
-    for (KeyPlace& place : places) {
-      const std::string_view key = entries_[place.entry].key;
-      place.head = BigEndianHead(key.substr(std::min(depth, key.size())));
-      differing |= place.head ^ places.front().head;
-    }
-    if (differing == 0 && front.size() <= depth) return;
-    const size_t next = depth + sizeof(KeyPlace::head);
-    depth = differing != 0 ? next : std::max(next, CommonOf(places, depth));
-  }
+  const uint64_t differing = SetHeads(places, &depth);
+  if (differing == 0) return;
   sorter_.Sort(places, differing);
   for (auto begin = places.begin(); begin != places.end();) {
     const auto differs = [&](const KeyPlace& place) { return place.head != begin->head; };
@@ -130,6 +127,49 @@ void EntrySorter::Sort(std::span<KeyPlace> places, size_t depth) {
     if (end - begin > 1) Sort({begin, end}, depth);
     begin = end;
   }
+}
+
+// Of the next word, or of several: their bits that differ, moved together, are taken as one number
+// while it is short enough to be sorted by its digits. Keys of a group mostly differ in few bits.
+uint64_t EntrySorter::SetHeads(std::span<KeyPlace> places, size_t* depth) {
+  uint64_t differing = SetWords(places, *depth);
+  while (differing == 0) {
+    const size_t size = entries_[places.front().entry].key.size();
+    if (size <= *depth + kWordBytes) return 0;
+    *depth = std::max(*depth + kWordBytes, CommonOf(places, *depth));
+    differing = SetWords(places, *depth);
+  }
+  *depth += kWordBytes;
+  for (size_t i = 0; i < places.size(); ++i) places[i].head = words_[i];
+  if (!kMovesBits) return differing;
+  int bits = std::popcount(differing);
+  uint64_t of_heads = differing;
+  for (size_t words = 1; words < kMostWords && bits < kEnoughBits; ++words) {
+    differing = SetWords(places, *depth);
+    const int more = std::popcount(differing);
+    if (bits + more > static_cast<int>(kMostDigitizedBits)) break;
+    *depth += kWordBytes;
+    if (more == 0) continue;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const uint64_t before = MoveBitsTogether(places[i].head, of_heads);
+      places[i].head = before << more | MoveBitsTogether(words_[i], differing);
+    }
+    bits += more;
+    of_heads = (uint64_t{1} << bits) - 1;
+  }
+  return of_heads;
+}
+
+// The bits in which these differ.
+uint64_t EntrySorter::SetWords(std::span<const KeyPlace> places, size_t depth) {
+  words_.resize(std::max(words_.size(), places.size()));
+  uint64_t differing = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const std::string_view key = entries_[places[i].entry].key;
+    words_[i] = BigEndianHead(key.substr(std::min(depth, key.size())));
+    differing |= words_[i] ^ words_[0];
+  }
+  return differing;
 }
 
 void EntrySorter::Clear() {

@@ -86,13 +86,17 @@ class EntrySorter {
     std::string_view key;
     std::string_view value;
   };
-  // Of places whose keys have the first `depth` bytes in common: heads are of what is behind them.
-  // REQUIRES: at least one.
+  // Of places whose keys have the first `depth` bytes in common. REQUIRES: at least one.
   void Sort(std::span<KeyPlace> places, size_t depth);
+  // Heads of what is behind these bytes; *depth is then behind what heads are of. The bits in which
+  // heads differ; 0: all keys are the same.
+  uint64_t SetHeads(std::span<KeyPlace> places, size_t* depth);
+  uint64_t SetWords(std::span<const KeyPlace> places, size_t depth);
   size_t CommonOf(std::span<const KeyPlace> places, size_t known) const;
 
   std::vector<Entry> entries_;
   std::vector<KeyPlace> order_;
+  std::vector<uint64_t> words_;  // Eight bytes of each key, by place.
   KeyPlaceSorter sorter_;
   std::unique_ptr<char[]> record_;
   size_t record_room_ = 0;

@@ -14,6 +14,7 @@ constexpr size_t kMany = 768;
 constexpr unsigned kMostDigitBits = 11;
 constexpr unsigned kMostDigits = 4;
 constexpr unsigned kFewDigits = 2;
+static_assert(kMostDigits * kMostDigitBits == kMostDigitizedBits);
 
 }  // namespace
 
@@ -21,7 +22,7 @@ constexpr unsigned kFewDigits = 2;
 // decimal digits it has four for each.
 void KeyPlaceSorter::Sort(std::span<KeyPlace> places, uint64_t differing) {
   const auto bits = static_cast<unsigned>(std::popcount(differing));
-  if (kMovesBits && places.size() >= kMany && bits <= kMostDigits * kMostDigitBits) {
+  if (kMovesBits && places.size() >= kMany && bits <= kMostDigitizedBits) {
     for (KeyPlace& place : places) place.head = MoveBitsTogether(place.head, differing);
     return SortByDigits(places, bits);
   }

@@ -1,5 +1,5 @@
-// KeyPlaceSorter: places of entries, sorted by eight bytes of their keys. Not thread-safe; it keeps
-// its memory.
+// KeyPlaceSorter: places of entries, sorted by numbers that stand for bytes of their keys. Not
+// thread-safe; it keeps its memory.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_KEY_PLACE_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_KEY_PLACE_H_
 
@@ -11,10 +11,13 @@ namespace tallyd {
 
 // Small, as sorting moves it about.
 struct KeyPlace {
-  // Until it is sorted, eight bytes of the key, as a number that sorts like them.
+  // Until it is sorted, a number that sorts like some bytes of the key.
   uint64_t head = 0;
   uint32_t entry = 0;
 };
+
+// Heads that differ in no more bits are sorted by digits, where there are many.
+inline constexpr unsigned kMostDigitizedBits = 44;
 
 class KeyPlaceSorter {
  public:

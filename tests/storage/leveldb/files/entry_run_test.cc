@@ -54,6 +54,23 @@ TEST(EntryRunTest, KeysAreSortedWhereverTheyDiffer) {
   }
 }
 
+TEST(EntryRunTest, KeysThatDifferInEveryBitAreSortedToo) {
+  std::mt19937_64 random(3);
+  for (size_t same = 0; same < 40; ++same) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    std::set<std::string> sorted;
+    for (uint64_t i = 0; i < 200; ++i) {
+      std::string row(same, 'r');
+      for (uint64_t bytes = random() % 40; bytes > 0; --bytes) {
+        row += static_cast<char>(random() % (same % 2 == 0 ? 256 : 3));
+      }
+      entries.emplace_back(KeyOf(row, static_cast<TimeUs>(random() % kMaxTimeUs), i), "v");
+      sorted.insert(entries.back().first);
+    }
+    EXPECT_THAT(KeysOf(*RunOf(entries)), ::testing::ElementsAreArray(sorted)) << same;
+  }
+}
+
 void ExpectCodes(const EntryRun& run) {
   std::string_view before;
   for (const EntryRun::Entry& entry : run.entries()) {
