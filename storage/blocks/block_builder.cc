@@ -184,11 +184,13 @@ bool BlockBuilder::Impl::AddValue(ByteReader* in, size_t place, const ColumnSet&
 }
 
 void BlockBuilder::Impl::AddEntry(const EntryId& entry, uint32_t list) {
-  if (times.empty()) first_key.assign(entry.row_key);
-  if (times.empty() || last_key != entry.row_key) {
+  const bool is_first = times.empty();
+  if (is_first) first_key.assign(entry.row_key);
+  const size_t common = is_first ? 0 : CommonBytes(entry.row_key, last_key);
+  if (is_first || common < entry.row_key.size() || common < last_key.size()) {
     ++rows;
     last_key.assign(entry.row_key);
-    keys.Add(entry.row_key, entry.time);
+    keys.Add(entry.row_key, entry.time, common);
   } else {
     keys.AddAgain(entry.row_key, entry.time);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "config/values/digits.h"
 #include "storage/batch.h"
@@ -12,6 +13,7 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kMaxDigits = 19;
+constexpr size_t kTailDigits = 8;  // Fewer than any kind has.
 constexpr size_t kDigits[] = {0, 13, 10, 16, 19};
 // The longer first: the digits of microseconds begin with those of milliseconds.
 constexpr KeyTime kKinds[] = {KeyTime::kReverseMs, KeyTime::kUs, KeyTime::kMs, KeyTime::kS};
@@ -60,16 +62,29 @@ bool SameKeyTime(KeyTime kind, TimeUs a, TimeUs b) {
 void KeyRunBuilder::Clear() {
   runs_.clear();
   stem_bytes_ = 0;
+  last_number_.reset();
 }
 
-bool KeyRunBuilder::Continues(const Run& run, std::string_view key, TimeUs time) {
+// What the last key has in common with this one was looked at then: the stem before the time, and
+// of numbers that differ in their last digits alone the others.
+bool KeyRunBuilder::Continues(std::string_view key, TimeUs time, size_t common) {
+  const Run& run = runs_.back();
   if (run.time == KeyTime::kNone) return key == run.stem;
   const size_t digits = DigitsOf(run.time);
   if (key.size() != run.stem.size() + digits) return false;
   const std::string_view stem = run.stem;
-  if (key.substr(0, run.place) != stem.substr(0, run.place)) return false;
-  if (key.substr(run.place + digits) != stem.substr(run.place)) return false;
-  return AreLastDigits(key.substr(run.place, digits), NumberOf(run.time, time));
+  if (run.place < stem.size() && key.substr(run.place + digits) != stem.substr(run.place)) {
+    return false;
+  }
+  const uint64_t number = NumberOf(run.time, time);
+  const std::optional<uint64_t> last = std::exchange(last_number_, number);
+  const size_t tail = run.place + digits - kTailDigits;
+  constexpr uint64_t kTails = kPowersOfTen[kTailDigits];
+  if (common >= tail && last && *last / kTails == number / kTails) {
+    return AreLastDigits(key.substr(tail, kTailDigits), number);
+  }
+  return key.substr(0, run.place) == stem.substr(0, run.place) &&
+         AreLastDigits(key.substr(run.place, digits), number);
 }
 
 KeyRunBuilder::Run KeyRunBuilder::Begin(std::string_view key, TimeUs time) {
@@ -93,10 +108,11 @@ KeyRunBuilder::Run KeyRunBuilder::Begin(std::string_view key, TimeUs time) {
   return run;
 }
 
-void KeyRunBuilder::Add(std::string_view key, TimeUs time) {
-  if (runs_.empty() || !Continues(runs_.back(), key, time)) {
+void KeyRunBuilder::Add(std::string_view key, TimeUs time, size_t common) {
+  if (runs_.empty() || !Continues(key, time, common)) {
     runs_.push_back(Begin(key, time));
     stem_bytes_ += runs_.back().stem.size();
+    last_number_ = NumberOf(runs_.back().time, time);
   }
   ++runs_.back().count;
 }
@@ -108,6 +124,7 @@ void KeyRunBuilder::AddRun(const KeyRun& run, uint32_t count) {
     runs_.push_back({std::string(run.stem), run.time, run.place, 0});
     stem_bytes_ += run.stem.size();
   }
+  last_number_.reset();
   runs_.back().count += count;
 }
 

@@ -4,6 +4,7 @@
 #define TALLYD_STORAGE_BLOCKS_KEY_RUNS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,10 +36,12 @@ bool SameKeyTime(KeyTime kind, TimeUs a, TimeUs b);
 class KeyRunBuilder {
  public:
   void Clear();
-  void Add(std::string_view key, TimeUs time);
+  // `common`: so many of its first bytes, at least, are those of the key that was added last, be it
+  // by AddRun; 0 where nobody knows.
+  void Add(std::string_view key, TimeUs time, size_t common);
   // The same of the key that was added last.
   void AddAgain(std::string_view key, TimeUs time) {
-    if (runs_.back().time != KeyTime::kNone) return Add(key, time);
+    if (runs_.back().time != KeyTime::kNone) return Add(key, time, key.size());
     ++runs_.back().count;
   }
   // `count` entries whose keys another block's run has.
@@ -55,10 +58,11 @@ class KeyRunBuilder {
     uint32_t count = 0;
   };
 
-  static bool Continues(const Run& run, std::string_view key, TimeUs time);
+  bool Continues(std::string_view key, TimeUs time, size_t common);
   static Run Begin(std::string_view key, TimeUs time);
 
   std::vector<Run> runs_;
+  std::optional<uint64_t> last_number_;  // Of the last run's kind of time, where Add found it.
   size_t stem_bytes_ = 0;
 };
 

@@ -19,7 +19,11 @@ struct Key {
 
 std::string Encode(const std::vector<Key>& keys) {
   KeyRunBuilder builder;
-  for (const Key& key : keys) builder.Add(key.key, key.time);
+  std::string_view last;
+  for (const Key& key : keys) {
+    builder.Add(key.key, key.time, CommonBytes(key.key, last));
+    last = key.key;
+  }
   std::string bytes;
   builder.Encode(&bytes);
   return bytes;
@@ -88,6 +92,16 @@ TEST(KeyRunsTest, OneKeyOfManyTimesIsOneRun) {
   EXPECT_EQ(KindsOf({{"row", 30}, {"row", 20}, {"row", 10}}), std::vector{KeyTime::kNone});
 }
 
+TEST(KeyRunsTest, ATimeOfOtherDigitsThanItsKeyBeginsAnotherRun) {
+  const Key first{"m#1735689600000", 1'735'689'600'000'000};
+  EXPECT_EQ(KindsOf({first, {"m#1735689600001", 1'735'689'600'001'000}}).size(), 1u);
+  EXPECT_EQ(KindsOf({first, {"m#1735689600001", 1'735'689'600'002'000}}).size(), 2u);
+  // The last digits are those of the key, the first are not.
+  EXPECT_EQ(KindsOf({first, {"m#1735689600001", 1'635'689'600'001'000}}).size(), 2u);
+  EXPECT_EQ(KindsOf({first, {"m#1635689600001", 1'735'689'600'001'000}}).size(), 2u);
+  EXPECT_EQ(KindsOf({first, {"m#1635689600001", 1'635'689'600'001'000}}).size(), 1u);
+}
+
 TEST(KeyRunsTest, AnotherStemOrPlaceBeginsAnotherRun) {
   EXPECT_EQ(KindsOf({{"a", 1}, {"b", 1}}).size(), 2u);
   EXPECT_EQ(KindsOf({{"a#0000000000001", 1000}, {"b#0000000000001", 1000}}).size(), 2u);
@@ -113,7 +127,7 @@ TEST(KeyRunsTest, RunsThatGoOnAreJoined) {
   KeyRunBuilder builder;
   builder.AddRun(run, 3);
   builder.AddRun(run, 4);
-  builder.Add("m#0000000000009", 9000);
+  builder.Add("m#0000000000009", 9000, 0);
   std::string bytes;
   builder.Encode(&bytes);
   Read read;
@@ -124,7 +138,7 @@ TEST(KeyRunsTest, RunsThatGoOnAreJoined) {
 
 TEST(KeyRunsTest, AClearedBuilderHoldsNothing) {
   KeyRunBuilder builder;
-  builder.Add("a", 1);
+  builder.Add("a", 1, 0);
   EXPECT_EQ(builder.bytes(), 1u);
   builder.Clear();
   EXPECT_EQ(builder.bytes(), 0u);
