@@ -42,11 +42,13 @@ Result<bool> HeadRows::Next() {
   row_.clear();
   if (IsAtEnd()) return false;
   begun_ = true;
+  const EntryRun::Entry& entry = runs_.entry();
   EntryKey first;
-  if (!ParseEntryKey(runs_.entry().key(), &first) || !ReadRowKey(first.row_prefix) ||
-      !TakeRow(first.row_prefix)) {
-    return Malformed();
-  }
+  if (!ParseEntryKey(entry.key(), &first) || !ReadRowKey(first.row_prefix)) return Malformed();
+  row_.push_back({first.time, first.sequence, entry.value()});
+  runs_.Next();
+  if (!runs_.Valid() || !runs_.Continues(first.row_prefix)) return true;
+  if (!TakeOthers(first.row_prefix)) return Malformed();
   // Runs mostly follow each other in time.
   if (!std::ranges::is_sorted(row_, ComesBefore)) std::ranges::sort(row_, ComesBefore);
   return true;
@@ -60,7 +62,7 @@ bool HeadRows::ReadRowKey(std::string_view prefix) {
   return read;
 }
 
-bool HeadRows::TakeRow(std::string_view prefix) {
+bool HeadRows::TakeOthers(std::string_view prefix) {
   bool sound = true;
   fetched_.clear();
   const auto read = [&] {

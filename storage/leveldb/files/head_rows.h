@@ -43,7 +43,7 @@ class HeadRows {
  private:
   bool IsAtEnd() const;
   bool ReadRowKey(std::string_view prefix);
-  bool TakeRow(std::string_view prefix);
+  bool TakeOthers(std::string_view prefix);
 
   const std::string end_;  // Of the table.
   RunIterator runs_;

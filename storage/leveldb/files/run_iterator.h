@@ -47,8 +47,8 @@ class RunIterator {
     // than the prefix. So its code is good against either.
     Replay();
   }
-  // Whether the one at hand has such a key, too. REQUIRES: the one before, which TakePrefix took,
-  // has.
+  // Whether the one at hand has such a key, too. REQUIRES: the one before, which Next or TakePrefix
+  // left, has.
   bool Continues(std::string_view prefix) const { return Continues(entry(), code(), prefix); }
   // To the last entry before the one at hand, or, behind the last, to the last of all. False, and
   // it stays, where there is none.
