@@ -39,11 +39,15 @@ void LevelDbBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs 
     for (const Column& column : set.columns) columns.push_back(column.ref());
     return PutFolded(table, row_key, time, &set, columns, values);
   }
-  if (PutTwin(table, row_key, time, set, values)) return;
-  const bool is_entry = BeginPut(table, row_key, time)->kind == OpKind::kEntry;
+  const bool is_entry = table.mode == TableMode::kHistory;
+  if (!is_entry) {
+    has_latest_ = true;
+    if (PutTwin(table, row_key, time, set, values)) return;
+  }
+  BeginPut(table, row_key, time);
   const bool any = AppendEntry(set, values, &bytes_);
   FinishPut(any, set.id);
-  if (!any || !is_entry) return;
+  if (!any || !is_entry || !has_latest_) return;
   last_values_.assign(values.begin(), values.end());
   last_ops_ = ops_.size();
 }
@@ -143,7 +147,7 @@ void LevelDbBatch::Encode(std::string_view key, const Folding& row) {
   FinishPut(any, by_set ? row.set->id : ColumnRegistry::kNoSet);
 }
 
-LevelDbBatch::Op* LevelDbBatch::BeginPut(const TableInfo& table, std::string_view row_key,
+LevelDbBatch::Op& LevelDbBatch::BeginPut(const TableInfo& table, std::string_view row_key,
                                          TimeUs time) {
   Op& op = ops_.emplace_back();
   op.mode = table.mode;
@@ -159,7 +163,7 @@ LevelDbBatch::Op* LevelDbBatch::BeginPut(const TableInfo& table, std::string_vie
     bytes_.Append(row_key);
   }
   op.key_size = static_cast<uint32_t>(bytes_.size() - op.offset);
-  return &op;
+  return op;
 }
 
 void LevelDbBatch::FinishPut(bool any_value, uint32_t set) {
@@ -186,10 +190,10 @@ void LevelDbBatch::NotePut(const Op& op, uint32_t set) {
 
 // An event mostly goes to a history table and to a latest one with the same values: these are
 // copied as they were encoded. False, and nothing was put: they are others, or some view a text,
-// which may have changed since.
+// which may have changed since. REQUIRES: the table is a latest one.
 bool LevelDbBatch::PutTwin(const TableInfo& table, std::string_view row_key, TimeUs time,
                            const ColumnSet& set, std::span<const Value> values) {
-  if (table.mode == TableMode::kHistory || ops_.empty() || ops_.size() != last_ops_) return false;
+  if (ops_.empty() || ops_.size() != last_ops_) return false;
   const Op& other = ops_.back();
   if (other.kind != OpKind::kEntry || other.time != time) return false;
   if (values.size() != last_values_.size() ||
@@ -199,12 +203,12 @@ bool LevelDbBatch::PutTwin(const TableInfo& table, std::string_view row_key, Tim
   }
   const size_t entry_at = other.offset + other.key_size;
   const size_t entry_size = other.value_size;
-  Op* const op = BeginPut(table, row_key, time);
+  Op& op = BeginPut(table, row_key, time);
   char* const to = bytes_.Reserve(kMaxVarintBytes + entry_size);
   bytes_.Finish(EncodeWithSet(to, bytes_.View(entry_at, entry_size), set.id));
-  op->value_size = bytes_.size() - op->offset - op->key_size;
-  op->twin = static_cast<int32_t>(ops_.size() - 2);
-  NotePut(*op, set.id);
+  op.value_size = bytes_.size() - op.offset - op.key_size;
+  op.twin = static_cast<int32_t>(ops_.size() - 2);
+  NotePut(op, set.id);
   return true;
 }
 

@@ -143,7 +143,7 @@ class LevelDbBatch final : public Batch {
   void Encode(std::string_view key, const Folding& row);
   // A put is made where it stays, the last of ops_: a copy would read back what was just written,
   // by other pieces than it was written in, and wait until it is in the cache.
-  Op* BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
+  Op& BeginPut(const TableInfo& table, std::string_view row_key, TimeUs time);
   // Of the last of ops_, which goes again where it has no value.
   void FinishPut(bool any_value, uint32_t set);
   void NotePut(const Op& op, uint32_t set);
@@ -159,9 +159,11 @@ class LevelDbBatch final : public Batch {
   std::map<std::string, Folding, std::less<>> folding_;  // By the key of the entry.
   std::vector<Op> ops_;
   // The values of the last entry that was put by a set, as they were given, while there were so
-  // many ops: texts among them may be gone.
+  // many ops: texts among them may be gone. From the first put to a latest table on: without one
+  // nobody asks for them.
   std::vector<Value> last_values_;
   size_t last_ops_ = 0;
+  bool has_latest_ = false;
   std::vector<DeleteSpec> deletes_;
   Trim trim_;
   std::vector<const ColumnSet*> new_sets_;  // Not stored yet when they were first used here.
