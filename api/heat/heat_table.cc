@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -21,8 +23,12 @@ constexpr size_t kSamples = 8 * kMaxHeatRanges;
 
 // The first eight bytes, as a number that sorts like them.
 uint64_t HeadOf(std::string_view text) {
-  const size_t size = std::min<size_t>(text.size(), 8);
   uint64_t head = 0;
+  if (std::endian::native == std::endian::little && text.size() >= sizeof head) {
+    std::memcpy(&head, text.data(), sizeof head);
+    return __builtin_bswap64(head);
+  }
+  const size_t size = std::min(text.size(), sizeof head);
   for (size_t i = 0; i < size; ++i) head = head << 8 | static_cast<uint8_t>(text[i]);
   return size == 0 ? 0 : head << 8 * (8 - size);
 }
