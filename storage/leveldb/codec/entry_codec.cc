@@ -239,19 +239,6 @@ bool ReadGroupEntry(ByteReader* in, GroupEntry* entry) {
          key_size > 0 && static_cast<KeySpace>(entry->key[0]) == KeySpace::kRows;
 }
 
-bool GetEntryHead(ByteReader* in, EntryHead* head) {
-  uint8_t tag = 0;
-  if (!in->GetByte(&tag)) return false;
-  if (tag < static_cast<uint8_t>(EntryTag::kBySet) ||
-      tag > static_cast<uint8_t>(EntryTag::kBySetSparse)) {
-    return false;
-  }
-  head->tag = static_cast<EntryTag>(tag);
-  if (!in->GetNumber(&head->number, std::numeric_limits<uint32_t>::max())) return false;
-  // A column by name takes at least three bytes.
-  return head->tag != EntryTag::kByName || head->number <= in->left() / 3;
-}
-
 std::string_view ValuesOfEntry(std::string_view entry) {
   ByteReader in(entry);
   EntryHead head;

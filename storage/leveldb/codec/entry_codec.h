@@ -140,7 +140,18 @@ struct EntryHead {
   EntryTag tag = EntryTag::kBySet;
   uint32_t number = 0;  // Of the set, or how many columns by name follow.
 };
-bool GetEntryHead(ByteReader* in, EntryHead* head);
+inline bool GetEntryHead(ByteReader* in, EntryHead* head) {
+  uint8_t tag = 0;
+  if (!in->GetByte(&tag)) return false;
+  if (tag < static_cast<uint8_t>(EntryTag::kBySet) ||
+      tag > static_cast<uint8_t>(EntryTag::kBySetSparse)) {
+    return false;
+  }
+  head->tag = static_cast<EntryTag>(tag);
+  if (!in->GetNumber(&head->number, UINT32_MAX)) return false;
+  // A column by name takes at least three bytes.
+  return head->tag != EntryTag::kByName || head->number <= in->left() / 3;
+}
 // The values of an entry by set, after its head; empty of others.
 std::string_view ValuesOfEntry(std::string_view entry);
 // The same entry with another set, of as many columns. REQUIRES, both: it is by set; the first one:

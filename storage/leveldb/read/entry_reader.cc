@@ -37,22 +37,12 @@ bool EntryReader::Read(std::string_view stored, StoredCells* cells) {
   return in.done();
 }
 
-const ColumnSet* EntryReader::FindValues(std::string_view stored, std::string_view* values,
-                                         bool* is_whole) {
-  ByteReader in(stored);
-  EntryHead head;
-  if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return nullptr;
-  *values = in.rest();
-  *is_whole = head.tag == EntryTag::kBySet;
-  return FindSet(head.number);
-}
-
-// Neighbours may be of different sets, as where a column is a time of day.
-const ColumnSet* EntryReader::FindSet(uint32_t number) {
-  if (number >= kKnownSets) return sets_.Find(table_, number);
+const ColumnSet* EntryReader::MeetSet(uint32_t number) {
+  const ColumnSet* const set = sets_.Find(table_, number);
+  if (number >= kKnownSets) return set;
   if (number >= known_.size()) known_.resize(number + 1);
-  if (known_[number] == nullptr) known_[number] = sets_.Find(table_, number);
-  return known_[number];
+  known_[number] = set;
+  return set;
 }
 
 }  // namespace tallyd

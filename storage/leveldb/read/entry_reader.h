@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/bytes/coding.h"
 #include "storage/leveldb/catalogue/registries.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -28,10 +30,22 @@ class EntryReader {
   bool Read(std::string_view stored, StoredCells* cells);
   // The set of an entry by set, and *values as stored; *is_whole: it has, as it says, a value for
   // each column. Null: Read is to be asked.
-  const ColumnSet* FindValues(std::string_view stored, std::string_view* values, bool* is_whole);
+  const ColumnSet* FindValues(std::string_view stored, std::string_view* values, bool* is_whole) {
+    ByteReader in(stored);
+    EntryHead head;
+    if (!GetEntryHead(&in, &head) || head.tag == EntryTag::kByName) return nullptr;
+    *values = in.rest();
+    *is_whole = head.tag == EntryTag::kBySet;
+    return FindSet(head.number);
+  }
 
  private:
-  const ColumnSet* FindSet(uint32_t number);
+  // Neighbours may be of different sets, as where a column is a time of day.
+  const ColumnSet* FindSet(uint32_t number) {
+    const bool is_known = number < known_.size() && known_[number] != nullptr;
+    return is_known ? known_[number] : MeetSet(number);
+  }
+  const ColumnSet* MeetSet(uint32_t number);
 
   const TableId table_;
   const ColumnRegistry& sets_;

@@ -303,24 +303,19 @@ BlockFileWriter& WindowWriter::At(TimeUs time) {
   return *last_;
 }
 
-Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
-  BlockFileWriter& writer = At(id.time);
-  const Status flushed = writer.FlushFull(id.row_key, id.time);
-  if (!flushed) return flushed;
-  if (cells.set != nullptr) {
-    writer.builder().Add(id, *cells.set, cells.values);
-  } else {
-    writer.builder().Add(id, cells.columns, cells.values, nullptr);
-  }
-  return {};
+Status WindowWriter::MakeRoomFor(const EntryId& id) {
+  return At(id.time).FlushFull(id.row_key, id.time);
 }
 
-Result<StoredEntry> WindowWriter::AddStored(const EntryId& id, const ColumnSet& set,
-                                            std::string_view values, bool is_whole) {
-  BlockFileWriter& writer = At(id.time);
-  const Status flushed = writer.FlushFull(id.row_key, id.time);
-  if (!flushed) return flushed.error();
-  return writer.builder().AddStored(id, set, values, is_whole);
+Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
+  const Status made = MakeRoomFor(id);
+  if (!made) return made;
+  if (cells.set != nullptr) {
+    last_->builder().Add(id, *cells.set, cells.values);
+  } else {
+    last_->builder().Add(id, cells.columns, cells.values, nullptr);
+  }
+  return {};
 }
 
 Result<size_t> WindowWriter::MakeRoom(std::span<const TimeUs> times, size_t columns) {

@@ -135,7 +135,15 @@ class WindowWriter {
   }
   // As BlockBuilder::AddStored; if they are malformed it is of no use any more.
   Result<StoredEntry> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values,
-                                bool is_whole);
+                                bool is_whole) {
+    const bool has_room =
+        last_ != nullptr && last_window_.Contains(id.time) && !last_->builder().IsFull();
+    if (!has_room) [[unlikely]] {
+      const Status made = MakeRoomFor(id);
+      if (!made) return made.error();
+    }
+    return last_->builder().AddStored(id, set, values, is_whole);
+  }
   // Entries of another block that follow each other, as BlockBuilder::AddRun. Returns how many had
   // room, at least one: those of the first one's window.
   Result<uint32_t> AddRun(const KeyRun& run, const RunEntries& entries,
@@ -157,6 +165,8 @@ class WindowWriter {
   };
 
   BlockFileWriter& At(TimeUs time);
+  // last_ is then where the entry goes to.
+  Status MakeRoomFor(const EntryId& id);
   // How many of the entries of a run fit into the block that is made for the first of them.
   Result<size_t> MakeRoom(std::span<const TimeUs> times, size_t columns);
 

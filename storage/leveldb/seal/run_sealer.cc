@@ -29,13 +29,11 @@ Result<bool> RunSealer::Step(uint32_t entries) {
       if (!next || !*next) return next;
       BeginRow();
     }
-    const Result<bool> sealed = row_ == Row::kKept ? Keep() : Copy();
-    if (!sealed) return sealed;
-    if (*sealed) {
-      ++taken;
-    } else {
-      row_ = Row::kDone;
-    }
+    const Result<uint32_t> sealed =
+        row_ == Row::kKept ? Keep(entries - taken) : Copy(entries - taken);
+    if (!sealed) return sealed.error();
+    taken += *sealed;
+    if (taken < entries) row_ = Row::kDone;
   }
   return true;
 }
@@ -54,34 +52,42 @@ bool RunSealer::NeedsLook(std::span<const HeadRows::Entry> entries) const {
   return std::ranges::adjacent_find(entries, {}, &HeadRows::Entry::time) != entries.end();
 }
 
-Result<bool> RunSealer::Copy() {
-  if (copied_ == rows_.entries().size()) return false;
-  const HeadRows::Entry& entry = rows_.entries()[copied_++];
-  const EntryId id{rows_.row_key(), entry.time, options_.sequence};
-  std::string_view values;
-  bool is_whole = false;
-  if (const ColumnSet* const set = reader_.FindValues(entry.value, &values, &is_whole)) {
-    const Result<StoredEntry> added = options_.writer->AddStored(id, *set, values, is_whole);
+Result<uint32_t> RunSealer::Copy(uint32_t most) {
+  const std::span<const HeadRows::Entry> row = rows_.entries();
+  const size_t end = std::min(row.size(), copied_ + most);
+  const auto count = static_cast<uint32_t>(end - copied_);
+  for (; copied_ < end; ++copied_) {
+    const HeadRows::Entry& entry = row[copied_];
+    const EntryId id{rows_.row_key(), entry.time, options_.sequence};
+    std::string_view values;
+    bool is_whole = false;
+    if (const ColumnSet* const set = reader_.FindValues(entry.value, &values, &is_whole)) {
+      const Result<StoredEntry> added = options_.writer->AddStored(id, *set, values, is_whole);
+      if (!added) return added.error();
+      if (*added == StoredEntry::kMalformed) return Malformed(rows_.row_key());
+      sealed_ += *added == StoredEntry::kAdded ? 1 : 0;
+      continue;
+    }
+    if (!reader_.Read(entry.value, &cells_)) return Malformed(rows_.row_key());
+    if (std::ranges::all_of(cells_.values, &Value::is_null)) continue;
+    const Status added = options_.writer->Add(id, cells_);
     if (!added) return added.error();
-    if (*added == StoredEntry::kMalformed) return Malformed(rows_.row_key());
-    sealed_ += *added == StoredEntry::kAdded ? 1 : 0;
-    return true;
+    ++sealed_;
   }
-  if (!reader_.Read(entry.value, &cells_)) return Malformed(rows_.row_key());
-  if (std::ranges::all_of(cells_.values, &Value::is_null)) return true;
-  const Status added = options_.writer->Add(id, cells_);
-  if (!added) return added.error();
-  ++sealed_;
-  return true;
+  return count;
 }
 
-Result<bool> RunSealer::Keep() {
-  const Result<bool> next = options_.kept->Next();
-  if (!next || !*next) return next;
-  const Status added = options_.writer->Add(options_.kept->entry());
-  if (!added) return added.error();
-  ++sealed_;
-  return true;
+Result<uint32_t> RunSealer::Keep(uint32_t most) {
+  uint32_t count = 0;
+  for (; count < most; ++count) {
+    const Result<bool> next = options_.kept->Next();
+    if (!next) return next.error();
+    if (!*next) break;
+    const Status added = options_.writer->Add(options_.kept->entry());
+    if (!added) return added.error();
+    ++sealed_;
+  }
+  return count;
 }
 
 void RunSealer::RowSource::Begin(std::string_view row_key,

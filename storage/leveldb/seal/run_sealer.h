@@ -60,9 +60,9 @@ class RunSealer {
 
   bool NeedsLook(std::span<const HeadRows::Entry> entries) const;
   void BeginRow();
-  // The next entry of the row at hand; false: there is none.
-  Result<bool> Copy();
-  Result<bool> Keep();
+  // Up to so many entries of the row at hand. Returns how many: fewer, and the row is at its end.
+  Result<uint32_t> Copy(uint32_t most);
+  Result<uint32_t> Keep(uint32_t most);
 
   const Options options_;
   const bool looks_at_all_;
