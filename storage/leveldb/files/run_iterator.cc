@@ -39,23 +39,29 @@ void RunIterator::Play(Player player) {
       return;
     }
     if (code < other.code) continue;
-    if (code == other.code && WinsTie(*cursor, *other.cursor, &code, &other.code)) continue;
-    std::swap(code, other.code);
-    std::swap(cursor, other.cursor);
+    KeyCode lost = code;
+    if (code == other.code) {
+      const Tie tie = PlayTie(code, *cursor, *other.cursor);
+      if (tie.wins) {
+        other.code = tie.loser;
+        continue;
+      }
+      lost = tie.loser;
+    }
+    code = std::exchange(other.code, lost);
+    cursor = std::exchange(other.cursor, cursor);
   }
   winner_ = {code, cursor};
 }
 
-bool RunIterator::WinsTie(const Cursor& player, const Cursor& other, KeyCode* code,
-                          KeyCode* other_code) {
-  if (*code == kNoKey) return true;
+RunIterator::Tie RunIterator::PlayTie(KeyCode code, const Cursor& player, const Cursor& other) {
+  if (code == kNoKey) return {true, kNoKey};
   const std::string_view a = player.entry().key();
   const std::string_view b = other.entry().key();
   const size_t most = std::min(a.size(), b.size());
-  const size_t common = CommonBytes(a, b, std::min(EndOfCode(*code), most));
+  const size_t common = CommonBytes(a, b, std::min(EndOfCode(code), most));
   const bool wins = a.substr(common) <= b.substr(common);
-  *(wins ? other_code : code) = CodeBehind(wins ? b : a, common);
-  return wins;
+  return {wins, CodeBehind(wins ? b : a, common)};
 }
 
 void RunIterator::Seek(std::string_view key) {

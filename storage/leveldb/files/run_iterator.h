@@ -94,9 +94,13 @@ class RunIterator {
   void PlayAll();
   // From the leaf of its cursor up to the winner, or to a place where nobody played yet.
   void Play(Player player);
-  // Of players of the same code; whoever loses is coded against the other.
-  static bool WinsTie(const Cursor& player, const Cursor& other, KeyCode* code,
-                      KeyCode* other_code);
+  // Of players of the same code: whether the first one wins, and the code of whoever loses against
+  // the other. In two registers: an address of the player's code would keep it in memory.
+  struct Tie {
+    bool wins = false;
+    KeyCode loser = kNoKey;
+  };
+  static Tie PlayTie(KeyCode code, const Cursor& player, const Cursor& other);
   // After the winner moved.
   void Replay();
 
