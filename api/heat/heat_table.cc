@@ -92,9 +92,9 @@ void HeatTable::AddToPartition(const RowStems::OfTable& touched,
   std::array<uint64_t, kAtOnce> heads;
   std::array<size_t, kAtOnce> bounds;
   std::array<Slot*, kAtOnce> slots;
+  Sample(touched, some);
   for (size_t i = 0; i < some.size(); ++i) {
     const std::string_view stem = touched.StemOf(some[i]);
-    Sample(stem);
     heads[i] = HeadOf(stem.substr(std::min(common_.size(), stem.size())));
   }
   LowerBounds(heads_, std::span(heads).first(some.size()), bounds);
@@ -173,16 +173,23 @@ uint32_t HeatTable::SearchPartition(std::string_view stem, size_t bound) const {
 
 // Each stem is among the samples about as likely as any other: of n that came, every
 // n / kSamples-th takes the place of another.
-void HeatTable::Sample(std::string_view stem) {
-  ++sampled_of_;
-  if (samples_.size() < kSamples) {
-    samples_.emplace_back(stem);
-    return;
+void HeatTable::Sample(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some) {
+  while (!some.empty()) {
+    if (samples_.size() < kSamples) {
+      samples_.emplace_back(touched.StemOf(some.front()));
+      ++sampled_of_;
+      some = some.subspan(1);
+      continue;
+    }
+    const size_t passed = std::min<uint64_t>(until_sample_, some.size());
+    sampled_of_ += passed;
+    until_sample_ -= passed;
+    if (until_sample_ > 0) return;
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    samples_[(random_ >> 48) % kSamples].assign(touched.StemOf(some[passed - 1]));
+    until_sample_ = 1 + (random_ >> 16) % (2 * sampled_of_ / kSamples);
+    some = some.subspan(passed);
   }
-  if (--until_sample_ > 0) return;
-  random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-  samples_[(random_ >> 48) % kSamples].assign(stem);
-  until_sample_ = 1 + (random_ >> 16) % (2 * sampled_of_ / kSamples);
 }
 
 void HeatTable::CloseMinute() {

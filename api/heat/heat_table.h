@@ -79,7 +79,7 @@ class HeatTable {
   uint32_t FindInPartition(std::string_view stem, size_t bound);
   uint32_t SearchPartition(std::string_view stem, size_t bound) const;
   void AddToPartition(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some);
-  void Sample(std::string_view stem);
+  void Sample(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some);
   void MakePartition();
   void CutByLoad();
   void CloseMinute();
