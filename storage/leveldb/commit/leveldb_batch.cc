@@ -291,11 +291,11 @@ void LevelDbBatch::TellOf(RowWatch* watch) const {
   }
 }
 
-// Events mostly go to the same tables in the same order: the next one is tried first.
-size_t LevelDbBatch::Touch(TableId table) {
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    last_table_ = last_table_ + 1 < tables_.size() ? last_table_ + 1 : 0;
-    if (tables_[last_table_] == table) return last_table_;
+size_t LevelDbBatch::TouchAnother(TableId table) {
+  const auto known = std::ranges::find(tables_, table);
+  if (known != tables_.end()) {
+    last_table_ = static_cast<size_t>(known - tables_.begin());
+    return last_table_;
   }
   last_table_ = tables_.size();
   tables_.push_back(table);

@@ -152,7 +152,14 @@ class LevelDbBatch final : public Batch {
   int32_t FindTwin(const Op& op) const;
   void AddRecord(OpKind kind, std::string_view key, std::string_view value);
   void AddRow(OpKind kind, TableId table, std::string_view row_key);
-  size_t Touch(TableId table);  // Its place in tables_.
+  // Its place in tables_. Events mostly go to the same tables in the same order.
+  size_t Touch(TableId table) {
+    const size_t next = last_table_ + 1 < tables_.size() ? last_table_ + 1 : 0;
+    if (next >= tables_.size() || tables_[next] != table) return TouchAnother(table);
+    last_table_ = next;
+    return next;
+  }
+  size_t TouchAnother(TableId table);
 
   const FieldCatalogue& known_fields_;
   ByteBuffer bytes_;
