@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "config/schema/key_ranges.h"
 #include "config/values/prefetch.h"
+#include "storage/big_endian_head.h"
 
 namespace tallyd {
 namespace {
@@ -20,18 +19,6 @@ namespace {
 constexpr size_t kAtOnce = 16;
 // Enough to tell a share of a thousandth.
 constexpr size_t kSamples = 8 * kMaxHeatRanges;
-
-// The first eight bytes, as a number that sorts like them.
-uint64_t HeadOf(std::string_view text) {
-  uint64_t head = 0;
-  if (std::endian::native == std::endian::little && text.size() >= sizeof head) {
-    std::memcpy(&head, text.data(), sizeof head);
-    return __builtin_bswap64(head);
-  }
-  const size_t size = std::min(text.size(), sizeof head);
-  for (size_t i = 0; i < size; ++i) head = head << 8 | static_cast<uint8_t>(text[i]);
-  return size == 0 ? 0 : head << 8 * (8 - size);
-}
 
 // Of each the first that is not less, without a branch that is guessed wrong; side by side, as a
 // step waits for the one before it. REQUIRES: something is sorted, and at most kAtOnce are sought.
@@ -95,7 +82,7 @@ void HeatTable::AddToPartition(const RowStems::OfTable& touched,
   Sample(touched, some);
   for (size_t i = 0; i < some.size(); ++i) {
     const std::string_view stem = touched.StemOf(some[i]);
-    heads[i] = HeadOf(stem.substr(std::min(common_.size(), stem.size())));
+    heads[i] = BigEndianHead(stem.substr(std::min(common_.size(), stem.size())));
   }
   LowerBounds(heads_, std::span(heads).first(some.size()), bounds);
   for (size_t i = 0; i < some.size(); ++i) {
@@ -136,7 +123,7 @@ void HeatTable::MakePartition() {
   common_ = first.substr(0, CommonSize(first, slots_[order_.back()].stem));
   heads_.clear();
   for (const uint32_t number : order_) {
-    heads_.push_back(HeadOf(std::string_view(slots_[number].stem).substr(common_.size())));
+    heads_.push_back(BigEndianHead(std::string_view(slots_[number].stem).substr(common_.size())));
   }
 }
 

@@ -193,7 +193,7 @@ std::string ToText(const Value& value) {
 
 Value ValueFromText(std::string_view text) {
   constexpr size_t kLongestSpelling = 25;  // "-1.2345678901234567e-308" and a byte to spare.
-  if (text.empty() || text.size() > kLongestSpelling || (text[0] != '-' && !IsDigit(text[0]))) {
+  if (!MayBeNumber(text) || text.size() > kLongestSpelling) {
     return Value::String(text);
   }
   const std::optional<Value> number = ParseNumber(text);

@@ -113,6 +113,10 @@ inline Value Value::Bytes(std::string_view v) {
 void AppendText(const Value& value, std::string* out);
 std::string ToText(const Value& value);
 
+// Whether a text may be a number's, by its first byte.
+inline bool MayBeNumber(std::string_view text) {
+  return !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
+}
 // A number where `text` is exactly that number's text as AppendText spells it, else a string (a
 // view of `text`).
 Value ValueFromText(std::string_view text);

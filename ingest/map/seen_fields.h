@@ -24,10 +24,8 @@ namespace tallyd {
 inline uint8_t TypeBitsOf(const Value& value, uint8_t known) {
   const uint8_t type = TypeBit(value.type());
   if (value.type() != ValueType::kString || (known & kNumberTextBit) != 0) return type;
-  // Most texts are told by their first byte: a number's is a digit or '-'.
   const std::string_view text = value.AsView();
-  if (text.empty() || text[0] > '9') return type;
-  const bool spells_number = ValueFromText(text).is_number();
+  const bool spells_number = MayBeNumber(text) && ValueFromText(text).is_number();
   return spells_number ? static_cast<uint8_t>(type | kNumberTextBit) : type;
 }
 

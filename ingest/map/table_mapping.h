@@ -1,7 +1,8 @@
 // What becomes of the events of one shape in one table: which value goes to which column, decided
 // once. Per event there remain the row key, texts that hold values, and the time.
 //
-// Immutable once compiled; views the Table and the TableInfo it was compiled from, and the Shape.
+// Immutable once compiled and numbered (shared_keys.h); views the Table and the TableInfo it was
+// compiled from, and the Shape.
 #ifndef TALLYD_INGEST_MAP_TABLE_MAPPING_H_
 #define TALLYD_INGEST_MAP_TABLE_MAPPING_H_
 
@@ -69,9 +70,10 @@ struct CellMapping {
 
 class TimedRows;
 
+// Of parts further on nobody knows.
+inline constexpr size_t kMaxSharedParts = 16;
 // How many parts of a row's key, from the first one on, make the text that they make in the row
 // before it.
-inline constexpr size_t kMaxSharedParts = 16;
 struct SharedKey {
   uint16_t parts = 0;              // Whatever the event.
   uint16_t parts_at_one_time = 0;  // Where both rows are of one time.
@@ -81,8 +83,8 @@ struct SharedKey {
 struct RowMapping {
   boost::container::small_vector<TextPart, 2> key;
   uint32_t plain_key_room = 0;  // What RowRenderer::WriteKey needs for it; 0: it makes none such.
-  uint32_t number = 0;          // Of the rows of a ShapeMapping, in its order.
-  SharedKey shared;
+  uint32_t number = 0;          // Of the rows of a ShapeMapping, in its order; else 0.
+  SharedKey shared;             // With the row of the number before.
   // All names are constant, and the store knows this list of columns:
   const ColumnSet* set = nullptr;
   bool names_vary = false;  // Some name holds values: two may turn out alike.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "config/values/digits.h"
@@ -13,8 +14,10 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kMaxDigits = 19;
-constexpr size_t kTailDigits = 8;  // Fewer than any kind has.
 constexpr size_t kDigits[] = {0, 13, 10, 16, 19};
+constexpr size_t kTailDigits = 8;
+static_assert(std::ranges::all_of(std::span(kDigits).subspan(1),
+                                  [](size_t digits) { return digits >= kTailDigits; }));
 // The longer first: the digits of microseconds begin with those of milliseconds.
 constexpr KeyTime kKinds[] = {KeyTime::kReverseMs, KeyTime::kUs, KeyTime::kMs, KeyTime::kS};
 constexpr int64_t kUsPerMs = 1000;

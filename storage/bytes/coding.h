@@ -50,16 +50,6 @@ inline uint64_t DecodeU64(const char* from) {
   if constexpr (std::endian::native == std::endian::little) v = __builtin_bswap64(v);
   return v;
 }
-// The first eight bytes as a number that sorts like them; what is shorter has zeros behind.
-inline uint64_t BigEndianHead(std::string_view bytes) {
-  uint64_t head = 0;
-  if (bytes.size() >= sizeof head) [[likely]]
-    return DecodeU64(bytes.data());
-  for (size_t i = 0; i < sizeof head; ++i) {
-    head = head << 8 | (i < bytes.size() ? static_cast<uint8_t>(bytes[i]) : 0);
-  }
-  return head;
-}
 // How many bytes at the beginning are the same, of which `known` are; a look at the rest, eight at
 // a time. REQUIRES: both have `known`.
 inline size_t CommonBytes(std::string_view a, std::string_view b, size_t known = 0) {

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "storage/big_endian_head.h"
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"

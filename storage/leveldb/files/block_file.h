@@ -166,7 +166,7 @@ using BlockFileMap = std::map<TableId, std::vector<BlockFilePtr>>;
 // BlockFileWriter: entries of one table in order -> a block file. Until base records it, nobody
 // knows of it: what was not handed out by Finish is removed with the writer.
 //
-//   writer.builder().Add(...) after each FlushFull();  ...  Complete, Sync, Finish.
+//   writer.builder().Add(...) where it HasRoom(), or after FlushFull(); ... Complete, Sync, Finish.
 //
 // Complete, Sync and Finish are apart so that many files can be written before the first is waited
 // for, and their directory be synced once, by the caller, before base records any of them.
@@ -179,13 +179,15 @@ class BlockFileWriter {
   BlockFileWriter& operator=(const BlockFileWriter&) = delete;
 
   BlockBuilder& builder() { return *builder_; }
+  // For any entry that may come next: FlushFull would do nothing.
+  bool HasRoom() const { return !builder_->IsFull(); }
   // Call it before adding an entry of this key and time.
   Status FlushFull(std::string_view row_key, TimeUs time) {
-    return builder_->IsFull() && !builder_->ContinuesLast(row_key, time) ? Flush() : Status();
+    return HasRoom() || builder_->ContinuesLast(row_key, time) ? Status() : Flush();
   }
   // Before entries that have all of these columns, and another key or time than the last one.
   Status FlushBeforeRun(size_t columns) {
-    const bool has_room = !builder_->IsFull() && builder_->TakesColumns(columns);
+    const bool has_room = HasRoom() && builder_->TakesColumns(columns);
     return has_room || builder_->empty() ? Status() : Flush();
   }
   // A block as it is, from another file, with the least and the greatest of its sequences.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/values/processor.h"
+#include "storage/big_endian_head.h"
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/run_iterator.h"

@@ -1,5 +1,5 @@
 // HeadRows: the entries of one table in a head's runs, row by row, which is cheaper than one by one
-// where rows have several: of each run a row's entries are taken at once.
+// where rows have several: behind the first one, those that a run has of a row are taken at once.
 //
 //   HeadRows rows(entries, table);
 //   for (Result<bool> next = rows.Next(); next && *next; next = rows.Next()) Use(rows.entries());

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "storage/big_endian_head.h"
 #include "storage/bytes/coding.h"
 
 namespace tallyd {

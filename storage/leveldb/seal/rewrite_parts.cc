@@ -279,7 +279,7 @@ WindowWriter::WindowWriter(Options options) : options_(std::move(options)) {}
 
 // The narrowest window that is open or may be opened.
 BlockFileWriter& WindowWriter::At(TimeUs time) {
-  if (last_ != nullptr && last_window_.Contains(time)) return *last_;
+  if (IsOfLast(time)) return *last_;
   Window window{options_.width, time / options_.width * options_.width};
   auto found = writers_.find(window);
   while (found == writers_.end() && open_[window.width] >= kOpenWindows &&

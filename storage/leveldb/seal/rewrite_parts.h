@@ -136,8 +136,7 @@ class WindowWriter {
   // As BlockBuilder::AddStored; if they are malformed it is of no use any more.
   Result<StoredEntry> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values,
                                 bool is_whole) {
-    const bool has_room =
-        last_ != nullptr && last_window_.Contains(id.time) && !last_->builder().IsFull();
+    const bool has_room = IsOfLast(id.time) && last_->HasRoom();
     if (!has_room) [[unlikely]] {
       const Status made = MakeRoomFor(id);
       if (!made) return made.error();
@@ -164,6 +163,7 @@ class WindowWriter {
     friend auto operator<=>(const Window&, const Window&) = default;
   };
 
+  bool IsOfLast(TimeUs time) const { return last_ != nullptr && last_window_.Contains(time); }
   BlockFileWriter& At(TimeUs time);
   // last_ is then where the entry goes to.
   Status MakeRoomFor(const EntryId& id);

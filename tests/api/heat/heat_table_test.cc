@@ -164,6 +164,24 @@ TEST_F(HeatTableTest, ANewChunkHasRangesByLoad) {
   }
 }
 
+// The next chunk's ranges are made of samples of the last one's rows.
+TEST_F(HeatTableTest, RowsThatComeTogetherAreSampledAsIfEachCameAlone) {
+  HeatTable together;
+  std::mt19937 random(7);
+  for (int batch = 0; batch < 3000; ++batch) {
+    RowStems stems;
+    for (size_t i = random() % 40; i < 40; ++i) {
+      const std::string stem = Stem(static_cast<int>(random() % 3000));
+      stems.Add(kTable, stem, {0, false, 1});
+      Write(stem);
+    }
+    together.Add(stems.tables().front(), minute_);
+  }
+  table_.Roll();
+  together.Roll();
+  EXPECT_EQ(table_.Chunk().ranges, together.Chunk().ranges);
+}
+
 TEST_F(HeatTableTest, ANewChunkOfFewPrefixesBeginsWithNone) {
   Write("a#");
   table_.Roll();

@@ -18,19 +18,36 @@ struct Template {
   std::string key;
   bool is_latest = false;
   std::string time = "ts";
+  std::string more = {};  // Of the table.
 };
 
 const std::vector<Template>& Templates() {
   static const std::vector<Template> templates = {
-      {"{a}#{b:pad(12)}#{ts:ms}"}, {"{a}#{b:pad(12)}#{t2:ms}", false, "t2"},
-      {"{a}#{b:pad(12)}#{ts:s}"},  {"{a}#{b:pad(14)}#{ts:ms}"},
-      {"{a}#{b}", true},           {"{a}", true},
-      {"{a}#{field}#{ts:ms}"},     {"{a}#{n:zero(6)}#{ts:reverse(ms)}"},
-      {"{a}#{n}/{ts:ms}#{b}"},     {"{a}#{n}/{t2:ms}#{b}", false, "t2"},
-      {"{n}x{a}", true},           {"{n}", true},
-      {"{ts:ms}#{a}#x"},           {"{ts:ms}#{a}#{b}"},
-      {"{ts:ms}#{a}#{ts}"},        {"p#{a}#{ts:day}#{ts:ms}"},
-      {"p#{a}#{ts:day}#{t2}"},     {"p#{a}", true},
+      {"{a}#{b:pad(12)}#{ts:ms}"},
+      {"{a}#{b:pad(12)}#{t2:ms}", false, "t2"},
+      {"{a}#{b:pad(12)}#{ts:s}"},
+      {"{a}#{b:pad(14)}#{ts:ms}"},
+      {"{a}#{b}", true},
+      {"{a}", true},
+      {"{a}#{field}#{ts:ms}"},
+      {"{a}#{n:zero(6)}#{ts:reverse(ms)}"},
+      {"{a}#{n}/{ts:ms}#{b}"},
+      {"{a}#{n}/{t2:ms}#{b}", false, "t2"},
+      {"{n}x{a}", true},
+      {"{n}", true},
+      {"{ts:ms}#{a}#x"},
+      {"{ts:ms}#{a}#{b}"},
+      {"{ts:ms}#{a}#{ts}"},
+      {"p#{a}#{ts:day}#{ts:ms}"},
+      {"p#{a}#{ts:day}#{t2}"},
+      {"p#{a}", true},
+      // Expired.
+      {"{a}#{b:pad(12)}#{old:ms}", false, "old", "max_age = \"1h\""},
+      // Sixteen parts, seventeen, and more.
+      {"{a}#{n}#{a}#{n}#{a}#{n}#{a}#{n}#"},
+      {"{a}#{n}#{a}#{n}#{a}#{n}#{a}#{n}#{a}"},
+      {"{a}#{n}#{a}#{n}#{a}#{n}#{a}#{n}#{b}"},
+      {"{a}#{n}#{a}#{n}#{a}#{n}#{a}#{n}#{a}#{n}#{ts:ms}"},
   };
   return templates;
 }
@@ -38,8 +55,8 @@ const std::vector<Template>& Templates() {
 std::string Table(size_t number, const Template& of) {
   return fmt::format(
       "[tables.T{:02}]\nstream = \"s\"\npattern = \"{}\"\ntime = \"{}\"\nrow_key = \"{}\"\n"
-      "families.F = {{}}\n",
-      number, of.is_latest ? "latest" : "single-timestamp", of.time, of.key);
+      "families.F = {{ {} }}\n",
+      number, of.is_latest ? "latest" : "single-timestamp", of.time, of.key, of.more);
 }
 
 constexpr const char* kStream = "[streams.s]\ntime = \"ts\"\nunit = \"ms\"\n";
@@ -64,8 +81,8 @@ std::string RandomBody(std::mt19937_64& random) {
   const uint64_t time = 1'700'000'000'000 + random() % 3;
   const uint64_t other = random() % 2 == 0 ? time : time + random() % 100'000;
   const std::string a = random() % 4 == 0 ? std::to_string(random() % 1000) : "\"" + text() + "\"";
-  return fmt::format(R"({{"a":{},"b":"{}","n":{},"ts":{},"t2":{},"v":1.5,"w":"z"}})", a, text(),
-                     random() % 100'000, time, other);
+  return fmt::format(R"({{"a":{},"b":"{}","n":{},"ts":{},"t2":{},"old":9,"v":1.5,"w":"z"}})", a,
+                     text(), random() % 100'000, time, other);
 }
 
 TEST(SharedKeysTest, KeysOfTablesTogetherAreThoseOfEachAlone) {

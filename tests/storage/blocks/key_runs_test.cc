@@ -100,6 +100,18 @@ TEST(KeyRunsTest, ATimeOfOtherDigitsThanItsKeyBeginsAnotherRun) {
   EXPECT_EQ(KindsOf({first, {"m#1735689600001", 1'635'689'600'001'000}}).size(), 2u);
   EXPECT_EQ(KindsOf({first, {"m#1635689600001", 1'735'689'600'001'000}}).size(), 2u);
   EXPECT_EQ(KindsOf({first, {"m#1635689600001", 1'635'689'600'001'000}}).size(), 1u);
+  EXPECT_EQ(KindsOf({first, {first.key, 1'635'689'600'000'000}}).size(), 2u);
+}
+
+TEST(KeyRunsTest, WhatFollowsAnotherBlocksRunIsLookedAtInFull) {
+  const KeyRun run{0, 1, "m#", KeyTime::kMs, 2};
+  for (const TimeUs time : {1'735'689'600'001'000, 1'835'689'600'001'000}) {
+    KeyRunBuilder builder;
+    builder.Add("m#1735689600000", 1'735'689'600'000'000, 0);
+    builder.AddRun(run, 1);  // m#1835689600000.
+    builder.Add("m#1835689600001", time, 14);
+    EXPECT_EQ(builder.runs(), time == 1'835'689'600'001'000 ? 1u : 2u);
+  }
 }
 
 TEST(KeyRunsTest, AnotherStemOrPlaceBeginsAnotherRun) {

@@ -189,13 +189,15 @@ TEST(RunSealerFormsTest, EntriesOfEachFormAreSealedAndThoseWithoutAValueAreNot) 
 TEST_P(RunSealerTest, ALongRowIsSealedInSeveralSteps) {
   std::vector<HistoryEntry> entries;
   const TimeUs writes_each = 1 + GetParam() % 2;
-  for (int i = 0; i < 1500; ++i) {
+  // Some end with a step.
+  const int count = GetParam() < 3 ? 1024 : 1500;
+  for (int i = 0; i < count; ++i) {
     entries.push_back({"long", i / writes_each, static_cast<uint64_t>(i) + 1, i});
   }
   one_by_one_.Add(entries);
   in_groups_.Add(entries);
   const std::vector<std::string> sealed = in_groups_.Seal();
-  EXPECT_EQ(sealed.size(), 1500u / static_cast<size_t>(writes_each) + 1);
+  EXPECT_EQ(sealed.size(), static_cast<size_t>(count / writes_each) + 1);
   EXPECT_EQ(sealed, one_by_one_.Seal());
 }
 
