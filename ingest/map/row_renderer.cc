@@ -22,6 +22,13 @@ size_t PlaceOf(const void* of, int64_t number, size_t places) {
   return (mixed ^ mixed >> 32) % places;
 }
 
+// Of a part of a key that WriteKey makes; null: it is a text.
+const Segment* SegmentOf(const TextPart& part) {
+  if (const auto* field = std::get_if<FieldPart>(&part)) return field->segment;
+  const auto* const time = std::get_if<TimePart>(&part);
+  return time == nullptr ? nullptr : time->segment;
+}
+
 }  // namespace
 
 void RowRenderer::Begin() {
@@ -163,29 +170,13 @@ bool RowRenderer::WriteKey(const RowMapping& row, const Event& event, TimeUs tim
   }
   written_.number = WrittenKey::kNone;
   for (size_t i = shared; i < row.key.size(); ++i) {
-    if (i > 0 && i <= kMaxSharedParts) written_.ends[i - 1] = static_cast<uint32_t>(to - begin);
-    const TextPart& part = row.key[i];
-    if (const auto* text = std::get_if<std::string>(&part)) {
-      for (const char c : *text) *to++ = c;
-      continue;
+    const Segment* const segment = SegmentOf(row.key[i]);
+    if (segment != nullptr && segment->ends_stem()) {
+      stem_size = std::min(stem_size, static_cast<size_t>(to - begin));
     }
-    const auto* const field = std::get_if<FieldPart>(&part);
-    const Segment& segment = field != nullptr ? *field->segment : *std::get<TimePart>(part).segment;
-    if (segment.ends_stem()) stem_size = std::min(stem_size, static_cast<size_t>(to - begin));
-    if (field != nullptr) {
-      to = WritePlain(segment, event.values[field->field], TemplateUse::kKey, to);
-      if (to == nullptr) return false;
-    } else if (const std::string* known = FindTimeText(segment, time)) {
-      to = std::ranges::copy(*known, to).out;
-    } else if (segment.spec.kind != SpecKind::kStrftime) {
-      WriteTimeDigits(segment.spec, time, to);
-      to += FixedWidth(segment.spec);
-    } else {
-      return false;
-    }
-  }
-  if (row.key.size() <= kMaxSharedParts) {
-    written_.ends[row.key.size() - 1] = static_cast<uint32_t>(to - begin);
+    to = WritePart(row.key[i], event, time, to);
+    if (to == nullptr) return false;
+    if (i < kMaxSharedParts) written_.ends[i] = static_cast<uint32_t>(to - begin);
   }
   written_.number = row.number;
   written_.time = time;
@@ -194,6 +185,24 @@ bool RowRenderer::WriteKey(const RowMapping& row, const Event& event, TimeUs tim
   *key = arena_.Keep(to);
   stem_size_ = std::min(stem_size, key->size());
   return true;
+}
+
+// Returns the end of the part's text; null: RenderKey is to be asked.
+char* RowRenderer::WritePart(const TextPart& part, const Event& event, TimeUs time, char* to) {
+  if (const auto* text = std::get_if<std::string>(&part)) {
+    for (const char c : *text) *to++ = c;
+    return to;
+  }
+  if (const auto* field = std::get_if<FieldPart>(&part)) {
+    return WritePlain(*field->segment, event.values[field->field], TemplateUse::kKey, to);
+  }
+  const Segment& segment = *std::get<TimePart>(part).segment;
+  if (const std::string* known = FindTimeText(segment, time)) {
+    return std::ranges::copy(*known, to).out;
+  }
+  if (segment.spec.kind == SpecKind::kStrftime) return nullptr;
+  WriteTimeDigits(segment.spec, time, to);
+  return to + FixedWidth(segment.spec);
 }
 
 // How many first parts of the key the one that was written last begins with.

@@ -58,6 +58,7 @@ class RowRenderer {
   Outcome RenderRow(const TableMapping& mapping, const RowMapping& row, const Event& event,
                     const TableTime& time);
   bool WriteKey(const RowMapping& row, const Event& event, TimeUs time, std::string_view* key);
+  char* WritePart(const TextPart& part, const Event& event, TimeUs time, char* to);
   size_t SharedParts(const RowMapping& row, TimeUs time) const;
   bool RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                  const TableTime& time);
@@ -85,8 +86,8 @@ class RowRenderer {
   size_t stem_size_ = 0;  // Of the key that was made last.
   // The key that WriteKey made last of the event at hand.
   struct WrittenKey {
-    static constexpr uint32_t kNone = UINT32_MAX - 1;
-    uint32_t number = kNone;  // Of its row.
+    static constexpr uint32_t kNone = UINT32_MAX - 1;  // Behind it comes the number of no row.
+    uint32_t number = kNone;                           // Of its row.
     TimeUs time = 0;
     const char* text = nullptr;
     size_t stem_size = 0;                          // As far as its parts tell.
