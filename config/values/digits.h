@@ -105,7 +105,6 @@ inline uint64_t WriteLastDigits(size_t count, uint64_t value, char* end) {
 // Whether `text` is what WriteLastDigits writes, without writing it.
 inline bool AreLastDigits(std::string_view text, uint64_t value) {
   using namespace digits_internal;
-  if (text.size() == 8) return HasBytes(EightDigits(value % kEightDigits), 8, text.data());
   const char* end = text.data() + text.size();
   size_t count = text.size();
   for (; count >= 8; count -= 8) {

@@ -151,7 +151,7 @@ void ColumnBuffer::MeetForm(const Value& value) {
 }
 
 void ColumnBuffer::AddText(std::string_view text) {
-  if (!IsLastText(text)) {
+  if (text_ends_.empty() || StoredText(text_ends_.size() - 1) != text) {
     text_.append(text);
     text_ends_.push_back(text_.size());
   }

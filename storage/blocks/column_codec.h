@@ -67,17 +67,6 @@ class ColumnBuffer {
   std::string_view TextAt(size_t index) const {
     return StoredText(static_cast<size_t>(numbers_[index]));
   }
-  // Texts are mostly short: without a call.
-  bool IsLastText(std::string_view text) const {
-    if (text_ends_.empty()) return false;
-    const std::string_view last = StoredText(text_ends_.size() - 1);
-    if (last.size() != text.size()) return false;
-    if (text.size() > sizeof(uint64_t)) return last == text;
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (last[i] != text[i]) return false;
-    }
-    return true;
-  }
   std::string_view StoredText(size_t place) const {
     const size_t begin = place == 0 ? 0 : text_ends_[place - 1];
     return std::string_view(text_).substr(begin, text_ends_[place] - begin);

@@ -76,9 +76,7 @@ bool KeyRunBuilder::Continues(std::string_view key, TimeUs time, size_t common) 
   const size_t digits = DigitsOf(run.time);
   if (key.size() != run.stem.size() + digits) return false;
   const std::string_view stem = run.stem;
-  if (run.place < stem.size() && key.substr(run.place + digits) != stem.substr(run.place)) {
-    return false;
-  }
+  if (key.substr(run.place + digits) != stem.substr(run.place)) return false;
   const uint64_t number = NumberOf(run.time, time);
   const std::optional<uint64_t> last = std::exchange(last_number_, number);
   const size_t tail = run.place + digits - kTailDigits;
