@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 #include <set>
 
@@ -38,37 +39,40 @@ TEST(EntryRunTest, KeysThatDifferAfterEightBytesAreSortedToo) {
   EXPECT_EQ(KeysOf(*RunOf(entries)), sorted);
 }
 
-TEST(EntryRunTest, KeysAreSortedWhereverTheyDiffer) {
-  std::mt19937_64 random(1);
+// Runs of so many keys, whose rows have what `end` returns behind more and more bytes that are the
+// same; their times are less than `times`.
+void ExpectSorted(size_t count, TimeUs times, std::mt19937_64* random,
+                  const std::function<std::string(size_t same)>& end) {
   for (size_t same = 0; same < 40; ++same) {
     std::vector<std::pair<std::string, std::string>> entries;
     std::set<std::string> sorted;
-    for (uint64_t i = 0; i < 50; ++i) {
-      std::string row(same, 'r');
-      row += static_cast<char>('a' + random() % 3);
-      row.append(random() % 12, 's');
-      entries.emplace_back(KeyOf(row, static_cast<TimeUs>(random() % 3), i), "v");
+    for (uint64_t i = 0; i < count; ++i) {
+      const std::string row = std::string(same, 'r') + end(same);
+      const auto time = static_cast<TimeUs>((*random)() % static_cast<uint64_t>(times));
+      entries.emplace_back(KeyOf(row, time, i), "v");
       sorted.insert(entries.back().first);
     }
     EXPECT_THAT(KeysOf(*RunOf(entries)), ::testing::ElementsAreArray(sorted)) << same;
   }
 }
 
+TEST(EntryRunTest, KeysAreSortedWhereverTheyDiffer) {
+  std::mt19937_64 random(1);
+  ExpectSorted(50, 3, &random, [&](size_t) {
+    const std::string row(1, static_cast<char>('a' + random() % 3));
+    return row + std::string(random() % 12, 's');
+  });
+}
+
 TEST(EntryRunTest, KeysThatDifferInEveryBitAreSortedToo) {
   std::mt19937_64 random(3);
-  for (size_t same = 0; same < 40; ++same) {
-    std::vector<std::pair<std::string, std::string>> entries;
-    std::set<std::string> sorted;
-    for (uint64_t i = 0; i < 200; ++i) {
-      std::string row(same, 'r');
-      for (uint64_t bytes = random() % 40; bytes > 0; --bytes) {
-        row += static_cast<char>(random() % (same % 2 == 0 ? 256 : 3));
-      }
-      entries.emplace_back(KeyOf(row, static_cast<TimeUs>(random() % kMaxTimeUs), i), "v");
-      sorted.insert(entries.back().first);
+  ExpectSorted(200, kMaxTimeUs, &random, [&](size_t same) {
+    std::string row;
+    for (uint64_t bytes = random() % 40; bytes > 0; --bytes) {
+      row += static_cast<char>(random() % (same % 2 == 0 ? 256 : 3));
     }
-    EXPECT_THAT(KeysOf(*RunOf(entries)), ::testing::ElementsAreArray(sorted)) << same;
-  }
+    return row;
+  });
 }
 
 void ExpectCodes(const EntryRun& run) {
