@@ -73,29 +73,24 @@ void HeatTable::Add(const RowStems::OfTable& touched, int64_t minute) {
   }
 }
 
-// What they count in is fetched from memory before.
+// What is known of them, and what they count in, is fetched from memory before.
 void HeatTable::AddToPartition(const RowStems::OfTable& touched,
                                std::span<const RowStems::Entry> some) {
-  std::array<uint64_t, kAtOnce> heads;
-  std::array<size_t, kAtOnce> bounds;
-  std::array<Slot*, kAtOnce> slots;
+  std::array<Sought, kAtOnce> sought;
+  std::array<Sought*, kAtOnce> unknown;
+  size_t unknowns = 0;
   Sample(touched, some);
   for (size_t i = 0; i < some.size(); ++i) {
-    const std::string_view stem = touched.StemOf(some[i]);
-    heads[i] = BigEndianHead(stem.substr(std::min(common_.size(), stem.size())));
+    sought[i].stem = touched.StemOf(some[i]);
+    sought[i].hash = HashOf(sought[i].stem);
+    Prefetch(&found_[sought[i].hash % kFoundSlots]);
   }
-  LowerBounds(heads_, std::span(heads).first(some.size()), bounds);
   for (size_t i = 0; i < some.size(); ++i) {
-    const std::string_view stem = touched.StemOf(some[i]);
-    const size_t bound = bounds[i];
-    const bool is_told =
-        stem.starts_with(common_) && (bound == heads_.size() || heads_[bound] != heads[i]);
-    const uint32_t number =
-        is_told ? order_[std::max<size_t>(bound, 1) - 1] : FindInPartition(stem, bound);
-    slots[i] = &slots_[number];
-    Prefetch(&slots[i]->newest);
+    if (!FindKnown(&sought[i])) unknown[unknowns++] = &sought[i];
   }
-  for (size_t i = 0; i < some.size(); ++i) slots[i]->Count(some[i].rows);
+  if (unknowns > 0) Search(std::span(unknown).first(unknowns));
+  for (size_t i = 0; i < some.size(); ++i) Prefetch(&slots_[sought[i].number].newest);
+  for (size_t i = 0; i < some.size(); ++i) slots_[sought[i].number].Count(some[i].rows);
 }
 
 HeatTable::Slot* HeatTable::Find(std::string_view stem, bool is_whole) {
@@ -122,40 +117,51 @@ void HeatTable::MakePartition() {
   const std::string& first = slots_[order_.front()].stem;
   common_ = first.substr(0, CommonSize(first, slots_[order_.back()].stem));
   heads_.clear();
-  for (const uint32_t number : order_) {
-    heads_.push_back(BigEndianHead(std::string_view(slots_[number].stem).substr(common_.size())));
-  }
+  for (const uint32_t number : order_) heads_.push_back(HeadOf(slots_[number].stem));
 }
 
-uint32_t HeatTable::FindInPartition(std::string_view stem, size_t bound) {
-  const uint64_t hash = HashOf(stem);
-  FoundPair& pair = found_[hash % kFoundSlots];
-  const uint64_t known = hash / kFoundSlots * kFoundSlots;
+uint64_t HeatTable::HeadOf(std::string_view stem) const {
+  return BigEndianHead(stem.substr(std::min(common_.size(), stem.size())));
+}
+
+bool HeatTable::FindKnown(Sought* sought) {
+  FoundPair& pair = found_[sought->hash % kFoundSlots];
+  const uint64_t known = sought->hash / kFoundSlots * kFoundSlots;
   const auto is_known = [known](Found found) {
     return found / kFoundSlots * kFoundSlots == known && found % kFoundSlots != 0;
   };
   if (!is_known(pair.first)) {
-    const Found found =
-        is_known(pair.second) ? pair.second : known | (SearchPartition(stem, bound) + 1);
-    pair = {found, pair.first};
+    if (!is_known(pair.second)) return false;
+    std::swap(pair.first, pair.second);
   }
-  return static_cast<uint32_t>(pair.first % kFoundSlots - 1);
+  sought->number = static_cast<uint32_t>(pair.first % kFoundSlots - 1);
+  return true;
 }
 
-// The last range that starts at the stem or before; the first one begins with the table.
-uint32_t HeatTable::SearchPartition(std::string_view stem, size_t bound) const {
-  auto begin = order_.begin();
-  auto end = order_.end();
-  if (stem.starts_with(common_)) {
-    size_t behind = bound;
-    while (behind < heads_.size() && heads_[behind] == heads_[bound]) ++behind;
-    end = begin + static_cast<std::ptrdiff_t>(behind);
-    begin += static_cast<std::ptrdiff_t>(bound);
+// The last range that starts at the stem or before; the first one begins with the table. Where no
+// range has its head, the heads tell which.
+void HeatTable::Search(std::span<Sought* const> some) {
+  std::array<uint64_t, kAtOnce> heads;
+  std::array<size_t, kAtOnce> bounds;
+  for (size_t i = 0; i < some.size(); ++i) heads[i] = HeadOf(some[i]->stem);
+  LowerBounds(heads_, std::span(heads).first(some.size()), bounds);
+  for (size_t i = 0; i < some.size(); ++i) {
+    Sought& sought = *some[i];
+    size_t begin = 0;
+    size_t end = heads_.size();
+    if (sought.stem.starts_with(common_)) {
+      begin = end = bounds[i];
+      while (end < heads_.size() && heads_[end] == heads[i]) ++end;
+    }
+    const auto behind = std::upper_bound(
+        order_.begin() + static_cast<std::ptrdiff_t>(begin),
+        order_.begin() + static_cast<std::ptrdiff_t>(end), sought.stem,
+        [&](std::string_view stem, uint32_t number) { return stem < slots_[number].stem; });
+    sought.number = behind == order_.begin() ? order_.front() : *(behind - 1);
+    FoundPair& pair = found_[sought.hash % kFoundSlots];
+    const Found found = sought.hash / kFoundSlots * kFoundSlots | (sought.number + 1);
+    if (pair.first != found) pair = {found, pair.first};
   }
-  const auto behind = std::upper_bound(
-      begin, end, stem,
-      [&](std::string_view sought, uint32_t number) { return sought < slots_[number].stem; });
-  return behind == order_.begin() ? order_.front() : *(behind - 1);
 }
 
 // Each stem is among the samples about as likely as any other: of n that came, every

@@ -61,24 +61,30 @@ class HeatTable {
     size_t operator()(uint64_t hash) const { return hash; }
   };
 
-  // The slot of a stem that was looked for, as its head does not tell it: its number from 1 on in
-  // the lowest bits, and the others of the stem's hash; 0: of none. Small, for the caches.
+  // The slot of a stem that was looked for: its number from 1 on in the lowest bits, and the others
+  // of the stem's hash; 0: of none. Small, for the caches.
   using Found = uint64_t;
-  static constexpr uint64_t kFoundSlots = 1u << 13;
+  static constexpr uint64_t kFoundSlots = 1u << 14;
   static_assert(kMaxHeatRanges < kFoundSlots);
   // The two that were looked for last, the later first, of those with the same last bits.
   struct FoundPair {
     Found first = 0;
     Found second = 0;
   };
+  struct Sought {
+    std::string_view stem;
+    uint64_t hash = 0;
+    uint32_t number = 0;  // Of its slot.
+  };
 
   // Stems are known by their hashes: two of the same would count in one range.
   // Null, and there is a partition: there are too many.
   Slot* Find(std::string_view stem, bool is_whole);
-  // Of a stem whose head does not tell; `bound`: the first range whose head is not less.
-  uint32_t FindInPartition(std::string_view stem, size_t bound);
-  uint32_t SearchPartition(std::string_view stem, size_t bound) const;
   void AddToPartition(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some);
+  uint64_t HeadOf(std::string_view stem) const;
+  // False: it was not looked for lately.
+  bool FindKnown(Sought* sought);
+  void Search(std::span<Sought* const> some);
   void Sample(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some);
   void MakePartition();
   void CutByLoad();
