@@ -49,7 +49,10 @@ class LevelDbBatch final : public Batch {
 
   explicit LevelDbBatch(const FieldCatalogue& known_fields) : known_fields_(known_fields) {}
 
-  void Expect(size_t puts) override { ops_.reserve(ops_.size() + puts); }
+  void Expect(size_t puts) override {
+    ops_.reserve(ops_.size() + puts);
+    bytes_.Reserve(puts * kUsualPutBytes);
+  }
   void Put(const TableInfo& table, std::string_view row_key, TimeUs time, const ColumnSet& set,
            std::span<const Value> values) override;
   void Put(const TableInfo& table, std::string_view row_key, TimeUs time,
@@ -126,6 +129,10 @@ class LevelDbBatch final : public Batch {
   size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
 
  private:
+  // Of key and value: what is made room for at first. Too little is made up for, and too much is
+  // never touched.
+  static constexpr size_t kUsualPutBytes = 96;
+
   // The aggregate cells of one row and time.
   struct Folding {
     TableId table = 0;
