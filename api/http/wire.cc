@@ -1,6 +1,6 @@
 #include "api/http/wire.h"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 namespace tallyd {
 
@@ -12,7 +12,7 @@ void AppendDate(TimeUs now, std::string* out) {
   static constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                             "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const CivilTime t = ToCivil(now);
-  fmt::format_to(std::back_inserter(*out), "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT",
+  fmt::format_to(std::back_inserter(*out), FMT_COMPILE("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT"),
                  kDays[t.weekday], t.day, kMonths[t.month - 1], t.year, t.hour, t.minute, t.second);
 }
 
@@ -20,19 +20,19 @@ void AppendDate(TimeUs now, std::string* out) {
 
 void AppendHead(const Response& response, const HeadOptions& options, std::string* out) {
   auto to = std::back_inserter(*out);
-  fmt::format_to(to, "HTTP/1.1 {} {}\r\nContent-Type: {}\r\n", response.status,
+  fmt::format_to(to, FMT_COMPILE("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n"), response.status,
                  ReasonPhrase(response.status), response.content_type);
   *out += "Date: ";
   AppendDate(options.now, out);
   *out += "\r\n";
   for (const auto& [name, value] : response.headers) {
-    fmt::format_to(to, "{}: {}\r\n", name, value);
+    fmt::format_to(to, FMT_COMPILE("{}: {}\r\n"), name, value);
   }
   *out += "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n";
   if (options.chunked) {
     *out += "Transfer-Encoding: chunked\r\n";
   } else if (options.has_length) {
-    fmt::format_to(to, "Content-Length: {}\r\n", response.body.size());
+    fmt::format_to(to, FMT_COMPILE("Content-Length: {}\r\n"), response.body.size());
   }
   if (!options.keep_alive) {
     *out += "Connection: close\r\n";

@@ -1,5 +1,6 @@
 #include "api/routes/ingest.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "api/json.h"
@@ -28,10 +29,13 @@ Json JsonOfRest(const MapOutcome& outcome) {
 }
 
 Response Counted(const MapOutcome& outcome, const std::vector<std::string>& warnings = {}) {
-  Json answer = {{"events", outcome.events}, {"rows", outcome.rows}, {"cells", outcome.cells}};
-  AddWarnings(warnings, &answer);
-  answer.update(JsonOfRest(outcome));
-  return Response::Of(200, answer);
+  std::string body = fmt::format(FMT_COMPILE("{{\"events\":{},\"rows\":{},\"cells\":{}"),
+                                 outcome.events, outcome.rows, outcome.cells);
+  Json rest = Json::object();
+  AddWarnings(warnings, &rest);
+  rest.update(JsonOfRest(outcome));
+  AppendMembers(rest, &body);
+  return Response::Json(200, body + "}");
 }
 
 Response Previewed(const PreviewBatch& preview, const Schema& schema, const MapOutcome& outcome) {
