@@ -150,26 +150,34 @@ void ColumnBuffer::MeetForm(const Value& value) {
   text_form_ = are_alike && is_text ? form_ : kNoForm;
 }
 
-void ColumnBuffer::AddText(std::string_view text) {
-  if (text_ends_.empty() || StoredText(text_ends_.size() - 1) != text) {
-    text_.append(text);
-    text_ends_.push_back(text_.size());
-  }
-  text_bytes_ += text.size();
-  numbers_.push_back(static_cast<int64_t>(text_ends_.size() - 1));
+void ColumnBuffer::StoreText(std::string_view text) {
+  last_begin_ = text_.size();
+  text_.append(text);
+  text_ends_.push_back(text_.size());
 }
 
+// A text of a dictionary is where the one before it is, if they are the same.
 void ColumnBuffer::AddRange(const ColumnData& data, size_t begin, size_t count) {
-  const bool plain = data.kind == Kind::kInt || data.kind == Kind::kDecimal;
-  if (!plain || mixed_ || count == 0) {
-    for (size_t i = begin; i < begin + count; ++i) Add(data.At(i));
-    return;
+  const bool is_plain = data.kind == Kind::kInt || data.kind == Kind::kDecimal;
+  const bool is_text = data.kind == Kind::kString || data.kind == Kind::kBytes;
+  const auto are_same = [](std::string_view a, std::string_view b) {
+    return a.data() == b.data() && a.size() == b.size();
+  };
+  const size_t end = begin + count;
+  for (size_t next = begin; begin < end; begin = next) {
+    Add(data.At(begin));
+    next = is_plain ? end : begin + 1;
+    while (is_text && next < end && are_same(data.texts[begin], data.texts[next])) ++next;
+    const size_t more = next - begin - 1;
+    if (mixed_) tags_.resize(tags_.size() + more, tag_);
+    if (is_plain) {
+      const auto first = data.numbers.begin() + static_cast<std::ptrdiff_t>(begin);
+      numbers_.insert(numbers_.end(), first + 1, first + static_cast<std::ptrdiff_t>(more + 1));
+    } else if (is_text) {
+      numbers_.resize(numbers_.size() + more, numbers_.back());
+      text_bytes_ += more * data.texts[begin].size();
+    }
   }
-  Add(data.At(begin));
-  const auto tag = static_cast<uint8_t>(data.kind == Kind::kInt ? kInt : kDecimal + data.scale);
-  if (mixed_) tags_.resize(tags_.size() + count - 1, tag);
-  const auto first = data.numbers.begin() + static_cast<std::ptrdiff_t>(begin);
-  numbers_.insert(numbers_.end(), first + 1, first + static_cast<std::ptrdiff_t>(count));
 }
 
 void ColumnBuffer::Encode(std::string* out) const {
@@ -236,21 +244,21 @@ void ColumnBuffer::EncodeTexts(ColumnData::Kind kind, std::string* out) const {
   PutKind(kind, out);
   boost::unordered_flat_map<std::string_view, int64_t> places;
   std::vector<int64_t> lengths;
-  std::vector<int64_t> words;
+  std::vector<int64_t> words(numbers_.size());
   std::string dictionary;
-  for (size_t i = 0; i < numbers_.size() && places.size() <= numbers_.size() / 2; ++i) {
-    if (i > 0 && numbers_[i] == numbers_[i - 1]) {
-      words.push_back(words.back());
-      continue;
-    }
-    const std::string_view text = TextAt(i);
+  const size_t most = numbers_.size() / 2;
+  size_t done = 0;
+  while (done < numbers_.size() && places.size() <= most) {
+    const int64_t number = numbers_[done];
+    const std::string_view text = TextAt(done);
     const auto [place, is_new] = places.try_emplace(text, static_cast<int64_t>(places.size()));
-    words.push_back(place->second);
+    const int64_t word = place->second;
+    while (done < numbers_.size() && numbers_[done] == number) words[done++] = word;
     if (!is_new) continue;
     lengths.push_back(static_cast<int64_t>(text.size()));
     dictionary.append(text);
   }
-  if (words.size() == numbers_.size() && places.size() <= numbers_.size() / 2) {
+  if (done == numbers_.size() && places.size() <= most) {
     out->push_back(static_cast<char>(kDictionary));
     PutVarint(out, lengths.size());
     AppendInts(lengths, out);

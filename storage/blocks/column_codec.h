@@ -23,6 +23,7 @@ class ColumnBuffer {
     tags_.clear();
     text_.clear();
     text_ends_.clear();
+    last_begin_ = 0;
     text_bytes_ = 0;
     seen_tags_ = 0;
     mixed_ = false;
@@ -56,7 +57,12 @@ class ColumnBuffer {
   void AddOther(Value value);  // A copy: of others no address is to be taken.
   // What comes from this value on is held as it is.
   void MeetForm(const Value& value);
-  void AddText(std::string_view text);
+  void AddText(std::string_view text) {
+    if (text_ends_.empty() || std::string_view(text_).substr(last_begin_) != text) StoreText(text);
+    text_bytes_ += text.size();
+    numbers_.push_back(static_cast<int64_t>(text_ends_.size() - 1));
+  }
+  void StoreText(std::string_view text);
   static uint8_t TagOf(const Value& value);
   uint8_t TagAt(size_t index) const { return mixed_ ? tags_[index] : tag_; }
   bool Only(uint64_t tags) const { return (seen_tags_ & ~tags) == 0; }
@@ -85,6 +91,7 @@ class ColumnBuffer {
   // A text like the one before it, as of rows side by side, is stored once.
   std::string text_;
   std::vector<size_t> text_ends_;
+  size_t last_begin_ = 0;  // Of the last of them.
   size_t text_bytes_ = 0;
   uint64_t seen_tags_ = 0;
 };

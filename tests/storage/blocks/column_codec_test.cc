@@ -115,7 +115,8 @@ TEST(ColumnCodecTest, ABufferThatWasClearedRemembersNothing) {
   EXPECT_EQ(bytes, Encode({Value::Int(2)}));
 }
 
-// Values of few kinds, so that columns of one kind and mixed ones both occur.
+// Values of few kinds, so that columns of one kind and mixed ones both occur. Half of them are the
+// one before again, as of rows side by side.
 std::vector<Value> RandomColumn(std::mt19937_64& random, std::vector<std::string>* texts) {
   const uint64_t kinds = 1 + random() % 3;
   const uint64_t first = random() % 6;
@@ -123,6 +124,10 @@ std::vector<Value> RandomColumn(std::mt19937_64& random, std::vector<std::string
   for (std::string& text : *texts) text.assign(random() % 9, static_cast<char>(random()));
   std::vector<Value> values;
   for (uint64_t count = 1 + random() % 300; count > 0; --count) {
+    if (!values.empty() && random() % 2 == 0) {
+      values.push_back(values.back());
+      continue;
+    }
     const auto bits = static_cast<int64_t>(random());
     const std::string& text = (*texts)[random() % texts->size()];
     const auto number = std::bit_cast<double>(bits);
