@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <utility>
 
 #include "api/http/blocking_call.h"
 #include "api/http/header_guard.h"
@@ -75,6 +76,7 @@ asio::awaitable<bool> Session::ServeOne() {
   match_ = Match();
   match_.route = UnmatchedRoute();
   ingest_.reset();
+  body_ = {};
 
   Step step = co_await ReadHeader();
   if (step == Step::kGoOn) step = co_await Admit();
@@ -87,6 +89,7 @@ asio::awaitable<bool> Session::ServeOne() {
   const bool written = co_await WriteAnswer();
   CountAnswer();
   if (workspace_) shard_.GiveBack(std::move(workspace_));
+  buffer_.consume(std::exchange(buffered_body_, 0));
   if (!written) co_return false;
   if (!keep_alive_) {
     co_await LingerAndClose();
@@ -208,7 +211,7 @@ asio::awaitable<bool> Session::ClaimKey(KeyedRequest keyed) {
 }
 
 asio::awaitable<void> Session::HandleIngest() {
-  std::string_view body = workspace_->body;
+  std::string_view body = body_;
   if (request_.idempotency_key && !ingest_->dry_run) {
     std::optional<KeyedRequest> keyed =
         KeyedBatch(*request_.idempotency_key, &*ingest_, &body, context_, workspace_->ingest);
@@ -231,7 +234,7 @@ asio::awaitable<void> Session::HandleIngest() {
 
 asio::awaitable<void> Session::HandleKeyedQuery() {
   if (request_.idempotency_key) {
-    if (workspace_) request_.body = workspace_->body;
+    request_.body = body_;
     KeyedRequest keyed = KeyedMutations(request_);
     const bool is_new = co_await ClaimKey(std::move(keyed));
     if (!is_new) co_return;
@@ -267,7 +270,7 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
     co_return;
   }
   const Place place(server_.waiting_queries());
-  if (workspace_) request_.body = workspace_->body;
+  request_.body = body_;
   std::function<void()> job = [this] {
     response_ = RunHandler(Routes()[match_.route].handler, request_, context_, encoding_);
   };

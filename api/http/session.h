@@ -80,10 +80,14 @@ class Session {
   ApiContext& context_;
   IoShard& shard_;
   TimedSocket socket_;
-  boost::beast::flat_buffer buffer_;
+  boost::beast::flat_buffer buffer_;  // What was read and is not consumed.
   const std::string peer_;
   std::optional<Parser> parser_;
   std::unique_ptr<IoShard::Workspace> workspace_;
+  // The request's, in the buffer if it came whole with the header, else in the workspace.
+  // kBodyPadding readable bytes are behind it.
+  std::string_view body_;
+  size_t buffered_body_ = 0;  // Its bytes in the buffer, which are consumed once it is answered.
   Request request_;
   Match match_;
   std::optional<std::string> foreign_;  // Why the request is 403.

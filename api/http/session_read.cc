@@ -150,18 +150,20 @@ void Session::SetBodyDeadline(uint64_t received) {
 asio::awaitable<Session::Step> Session::ReadBody() {
   body_begin_ = std::chrono::steady_clock::now();
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
-  if (length == 0) {
-    workspace_ = shard_.TakeWorkspace();
-    workspace_->body.clear();
-    workspace_->body.reserve(kBodyPadding);
-    co_return Step::kGoOn;
-  }
   workspace_ = shard_.TakeWorkspace();
-  if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
-  const Step step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
-  workspace_->body.reserve(workspace_->body.size() + kBodyPadding);
+  Step step = Step::kGoOn;
+  if (length && *length <= buffer_.size()) {
+    buffer_.prepare(kBodyPadding);  // Before the body is looked at: it may move.
+    buffered_body_ = static_cast<size_t>(*length);
+    body_ = BufferedText(buffer_).substr(0, buffered_body_);
+  } else {
+    if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
+    step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
+    workspace_->body.reserve(workspace_->body.size() + kBodyPadding);
+    body_ = workspace_->body;
+  }
   if (step == Step::kGoOn) {
-    context_.metrics.received_bytes.Increment(static_cast<double>(workspace_->body.size()));
+    context_.metrics.received_bytes.Increment(static_cast<double>(body_.size()));
   }
   co_return step;
 }
