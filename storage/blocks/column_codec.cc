@@ -244,7 +244,8 @@ void ColumnBuffer::EncodeTexts(ColumnData::Kind kind, std::string* out) const {
   PutKind(kind, out);
   boost::unordered_flat_map<std::string_view, int64_t> places;
   std::vector<int64_t> lengths;
-  std::vector<int64_t> words(numbers_.size());
+  thread_local std::vector<int64_t> words;
+  words.resize(numbers_.size());
   std::string dictionary;
   const size_t most = numbers_.size() / 2;
   size_t done = 0;
