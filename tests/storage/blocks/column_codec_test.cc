@@ -161,10 +161,18 @@ TEST(ColumnCodecTest, ARangeIsWhatItsValuesAreOneByOne) {
     const size_t count = random() % (values.size() - begin + 1);
     ColumnBuffer buffer;
     for (const Value& value : expected) buffer.Add(value);
+    ColumnBuffer one_by_one = buffer;
     buffer.AddRange(data, begin, count);
-    for (size_t i = begin; i < begin + count; ++i) expected.push_back(values[i]);
+    for (size_t i = begin; i < begin + count; ++i) {
+      one_by_one.Add(data.At(i));
+      expected.push_back(values[i]);
+    }
     std::string bytes;
     buffer.Encode(&bytes);
+    std::string expected_bytes;
+    one_by_one.Encode(&expected_bytes);
+    EXPECT_EQ(expected_bytes, bytes);
+    EXPECT_EQ(one_by_one.text_bytes(), buffer.text_bytes());
     ColumnData read;
     ASSERT_TRUE(DecodeColumn(bytes, expected.size(), &read));
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(read.At(i), expected[i]);
