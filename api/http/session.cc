@@ -223,6 +223,7 @@ asio::awaitable<void> Session::HandleIngest() {
   }
   PreparedBatch prepared = PrepareIngest(*ingest_, body, context_, workspace_->ingest);
   // The next request finds it in the cache: nothing of it is needed while the batch is written.
+  body_ = {};
   shard_.GiveBack(std::move(workspace_));
   if (prepared.response) {
     response_ = std::move(*prepared.response);

@@ -49,6 +49,7 @@ class Session {
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
+  // REQUIRES: the buffer has less than all of it.
   boost::asio::awaitable<Step> ReadSizedBody(uint64_t length);
   boost::asio::awaitable<Step> ReadChunkedBody();
   Step PutChunked();
@@ -85,7 +86,7 @@ class Session {
   std::optional<Parser> parser_;
   std::unique_ptr<IoShard::Workspace> workspace_;
   // The request's, in the buffer if it came whole with the header, else in the workspace.
-  // kBodyPadding readable bytes are behind it.
+  // kBodyPadding readable bytes are behind it. Empty once a batch is mapped.
   std::string_view body_;
   size_t buffered_body_ = 0;  // Its bytes in the buffer, which are consumed once it is answered.
   Request request_;

@@ -178,10 +178,9 @@ asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
   std::string& body = workspace_->body;
   // What is there of another body is overwritten, not cleared.
   if (body.size() > length) body.resize(length);
-  const size_t buffered = std::min<size_t>(buffer_.size(), length);
-  body.replace(0, buffered, BufferedText(buffer_).substr(0, buffered));
-  buffer_.consume(buffered);
-  size_t received = buffered;
+  size_t received = buffer_.size();
+  body.replace(0, received, BufferedText(buffer_));
+  buffer_.consume(received);
   while (received < length) {
     // The body grows with what has arrived, never with what was promised.
     if (received == body.size()) {

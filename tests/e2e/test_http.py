@@ -405,6 +405,49 @@ class ConnectionTest(E2eTest):
                 self.assertEqual(1, connection.answer().expect(200).json["events"])
                 connection.answer().expect(200)
 
+    def test_a_body_of_any_size_may_come_with_its_header_and_with_what_is_behind_it(self):
+        tallyd = self.start(TABLES)
+        for size in (0, 1, 65_535, 65_536, 65_537, 131_072):
+            body = EVENT + b" " * max(0, size - 2 * len(post()))
+            while len(post(body)) < size:
+                body += b" "
+            request = post(body) + post() + get()
+            with tallyd.raw(request * 3) as connection:
+                for _ in range(3):
+                    self.assertEqual(1, connection.answer().expect(200).json["events"], size)
+                    self.assertEqual(1, connection.answer().expect(200).json["events"], size)
+                    connection.answer().expect(200)
+
+    def test_what_is_refused_goes_with_its_body(self):
+        tallyd = self.start(TABLES)
+        refused = {404: post(HIDDEN).replace(b"/s/", b"/none/", 1),
+                   405: post(HIDDEN).replace(b"POST", b"PUT", 1),
+                   415: post(HIDDEN, b"Content-Type: image/png")}
+        for status, request in refused.items():
+            with tallyd.raw(request + post() + get()) as connection:
+                for expected in (status, 200, 200):
+                    connection.answer().expect(expected)
+        self.assertEqual(["a#0000000000001"], tallyd.keys("ROWS"))
+
+    def test_what_is_behind_a_body_does_not_complete_it(self):
+        tallyd = self.start(TABLES)
+        body = b'{"ts":2,"k":"cut","v":12}'
+        for cut in range(1, len(body)):
+            head, whole = post(body).split(b"\r\n\r\n", 1)
+            head = head.replace(b"Length: %d" % len(body), b"Length: %d" % (len(body) - cut))
+            with tallyd.raw(post() * 3 + head + b"\r\n\r\n" + whole) as connection:
+                for expected in (200, 200, 200, 400):
+                    connection.answer().expect(expected)
+        self.assertEqual(["a#0000000000001"], tallyd.keys("ROWS"))
+
+    def test_what_stands_behind_a_keyed_batch_waits_for_it(self):
+        tallyd = self.start(TABLES)
+        keyed = post(EVENT, b"Idempotency-Key: one")
+        with tallyd.raw((keyed + get(b"/v1/streams/s/events?k=a")) * 2) as connection:
+            for _ in range(2):
+                self.assertEqual(1, connection.answer().expect(200).json["events"])
+                self.assertEqual(1, len(connection.answer().expect(200).json["rows"]))
+
     def test_more_requests_than_the_pipeline_holds_are_all_answered(self):
         tallyd = self.start(TABLES)
         with tallyd.raw(get() * 200) as connection:
@@ -423,6 +466,12 @@ class ConnectionTest(E2eTest):
         with tallyd.raw(post(b"", b"Expect: 100-continue", CL, length=False)) as connection:
             connection.answer().expect(100)
             connection.send(EVENT).answer().expect(200)
+
+    def test_expect_100_continue_of_a_body_that_is_there_is_answered_once(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw(post(EVENT, b"Expect: 100-continue") + get()) as connection:
+            connection.answer().expect(200)
+            connection.answer().expect(200)
 
     def test_expect_100_continue_of_a_body_too_large_is_413_at_once(self):
         tallyd = self.start(TABLES, server='max_body = "64KiB"')
