@@ -11,6 +11,7 @@
 #ifndef TALLYD_API_HEAT_HEAT_TABLE_H_
 #define TALLYD_API_HEAT_HEAT_TABLE_H_
 
+#include <bit>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <mutex>
@@ -65,7 +66,7 @@ class HeatTable {
   // of the stem's hash; 0: of none. Small, for the caches.
   using Found = uint64_t;
   static constexpr uint64_t kFoundSlots = 1u << 14;
-  static_assert(kMaxHeatRanges < kFoundSlots);
+  static_assert(std::has_single_bit(kFoundSlots) && kMaxHeatRanges < kFoundSlots);
   // The two that were looked for last, the later first, of those with the same last bits.
   struct FoundPair {
     Found first = 0;

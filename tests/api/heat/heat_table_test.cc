@@ -129,22 +129,25 @@ TEST_F(HeatTableTest, EachOfManyRowsAtOnceCountsInTheLastRangeThatStartsBeforeIt
     return stem;
   };
   while (!table_.Chunk().is_partition) Write(any_stem());
-  std::map<std::string, uint32_t> expected = Rows(table_.Chunk());
-  for (const KeyRange& range : table_.Chunk().ranges) expected.try_emplace(range.start);
-  for (int batch = 0; batch < 300; ++batch) {
-    RowStems stems;
-    for (size_t i = random() % 40; i < 40; ++i) {
-      const std::string stem = any_stem();
-      stems.Add(kTable, stem, {0, false, 1});
-      ++std::prev(expected.upper_bound(stem))->second;
+  // The ranges of the second chunk are others, with other numbers.
+  for (int chunk = 0; chunk < 2; ++chunk) {
+    std::map<std::string, uint32_t> expected = Rows(table_.Chunk());
+    for (const KeyRange& range : table_.Chunk().ranges) expected.try_emplace(range.start);
+    for (int batch = 0; batch < 300; ++batch) {
+      RowStems stems;
+      for (size_t i = random() % 40; i < 40; ++i) {
+        const std::string stem = any_stem();
+        stems.Add(kTable, stem, {0, false, 1});
+        ++std::prev(expected.upper_bound(stem))->second;
+      }
+      table_.Add(stems.tables().front(), minute_);
     }
-    table_.Add(stems.tables().front(), minute_);
+    for (const auto& [start, rows] : Rows(table_.Roll())) {
+      EXPECT_EQ(expected[start], rows) << start;
+      expected.erase(start);
+    }
+    for (const auto& [start, rows] : expected) EXPECT_EQ(0u, rows) << start;
   }
-  for (const auto& [start, rows] : Rows(table_.Chunk())) {
-    EXPECT_EQ(expected[start], rows) << start;
-    expected.erase(start);
-  }
-  for (const auto& [start, rows] : expected) EXPECT_EQ(0u, rows) << start;
 }
 
 TEST_F(HeatTableTest, ANewChunkHasRangesByLoad) {
