@@ -105,8 +105,8 @@ class HeatTable {
   std::vector<uint32_t> order_;
   std::vector<uint64_t> heads_;
   std::string common_;
-  // By the bits of their hashes where a Found has its number: kFoundSlots. With more than twice
-  // as many stems some of them are looked for anew each time.
+  // By the bits of their hashes where a Found has its number: kFoundSlots. Where more than two
+  // stems have the same bits and take turns, they are looked for anew each time.
   std::vector<FoundPair> found_;
   std::vector<std::string> samples_;
   uint64_t sampled_of_ = 0;
