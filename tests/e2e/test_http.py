@@ -440,6 +440,17 @@ class ConnectionTest(E2eTest):
                     connection.answer().expect(expected)
         self.assertEqual(["a#0000000000001"], tallyd.keys("ROWS"))
 
+    def test_a_batch_is_answered_by_its_counts_and_then_what_was_refused(self):
+        tallyd = self.start(TABLES)
+        with tallyd.raw() as connection:
+            self.assertEqual('{"events":1,"rows":1,"cells":1}\n',
+                             connection.send(post()).answer().text)
+            partial = post(b"[%s,{}]" % EVENT).replace(b"events HTTP", b"events?partial=1 HTTP")
+            answer = connection.send(partial).answer().text
+            self.assertTrue(answer.startswith(
+                '{"events":1,"rows":1,"cells":1,"errors":[{"index":1,'), answer)
+            self.assertTrue(answer.endswith('],"error_count":1}\n'), answer)
+
     def test_what_stands_behind_a_keyed_batch_waits_for_it(self):
         tallyd = self.start(TABLES)
         keyed = post(EVENT, b"Idempotency-Key: one")
