@@ -32,30 +32,6 @@ struct JobInitiation {
 };
 
 template <class Handler>
-struct ResumeWithStatus {
-  Handler handler;
-  Status status;
-  void operator()() { std::move(handler)(std::move(status)); }
-};
-
-struct CommitInitiation {
-  Store* store;
-  std::unique_ptr<Batch> batch;
-
-  template <class Handler>
-  void operator()(Handler&& handler) {
-    using Plain = std::decay_t<Handler>;
-    auto executor = asio::get_associated_executor(handler);
-    // std::function must be copyable, the handler is not.
-    auto shared = std::make_shared<Plain>(std::forward<Handler>(handler));
-    store->Submit(std::move(batch), [shared, executor, work = asio::make_work_guard(executor)](
-                                        Status status) mutable {
-      asio::post(executor, ResumeWithStatus<Plain>{std::move(*shared), std::move(status)});
-    });
-  }
-};
-
-template <class Handler>
 struct ResumeWithClaim {
   Handler handler;
   std::unique_ptr<KeyClaim> claim;
@@ -70,6 +46,7 @@ struct ClaimInitiation {
   void operator()(Handler&& handler) {
     using Plain = std::decay_t<Handler>;
     auto executor = asio::get_associated_executor(handler);
+    // std::function must be copyable, the handler is not.
     auto shared = std::make_shared<Plain>(std::forward<Handler>(handler));
     keys->Claim(*request, [shared, executor, work = asio::make_work_guard(executor)](
                               std::unique_ptr<KeyClaim> claim) mutable {
@@ -84,13 +61,6 @@ asio::awaitable<void> RunBlocking(asio::thread_pool& pool, std::function<void()>
   JobInitiation initiation{&pool, std::move(job)};
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(initiation),
                                                                        asio::use_awaitable);
-}
-
-asio::awaitable<Status> AwaitCommit(Store& store, std::unique_ptr<Batch> batch) {
-  CommitInitiation initiation{&store, std::move(batch)};
-  Status status = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Status)>(
-      std::move(initiation), asio::use_awaitable);
-  co_return status;
 }
 
 asio::awaitable<std::unique_ptr<KeyClaim>> AwaitClaim(IdempotencyKeys& keys,

@@ -49,7 +49,8 @@ Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shar
       shard_(shard),
       socket_(std::move(socket)),
       buffer_(kBufferBytes),
-      peer_(socket_.Peer()) {}
+      peer_(socket_.Peer()),
+      commit_end_(shard.io) {}
 
 Session::~Session() {
   // A workspace that was not given back was left in the middle of something: nobody uses it again.
@@ -65,12 +66,14 @@ asio::awaitable<void> Session::Run() {
 }
 
 void Session::CloseIfIdle() {
-  if (idle_) socket_.Close();
+  // One that waits for the next request as well as for its commit has been answered by then.
+  const bool is_over = listens_ && commit_phase_ == CommitPhase::kIsOver;
+  if (idle_ || (is_over && unsent_.empty())) socket_.Close();
 }
 
 asio::awaitable<bool> Session::ServeOne() {
   keep_alive_ = true;
-  head_only_ = http10_ = expects_continue_ = unread_body_ = false;
+  head_only_ = http10_ = expects_continue_ = unread_body_ = is_answered_ = false;
   response_ = Response();
   request_ = Request();
   match_ = Match();
@@ -86,8 +89,13 @@ asio::awaitable<bool> Session::ServeOne() {
   if (step == Step::kGoOn) co_await Handle();
   claim_.reset();
   LogChange();
-  const bool written = co_await WriteAnswer();
-  CountAnswer();
+  bool written = true;
+  if (!is_answered_) {
+    written = co_await WriteAnswer();
+    CountAnswer();
+  } else if (!unsent_.empty()) {
+    written = co_await Write(asio::buffer(unsent_), {});
+  }
   if (workspace_) shard_.GiveBack(std::move(workspace_));
   buffer_.consume(std::exchange(buffered_body_, 0));
   if (!written) co_return false;
@@ -210,29 +218,6 @@ asio::awaitable<bool> Session::ClaimKey(KeyedRequest keyed) {
   co_return known && !*known;
 }
 
-asio::awaitable<void> Session::HandleIngest() {
-  std::string_view body = body_;
-  if (request_.idempotency_key && !ingest_->dry_run) {
-    std::optional<KeyedRequest> keyed =
-        KeyedBatch(*request_.idempotency_key, &*ingest_, &body, context_, workspace_->ingest);
-    if (keyed) {
-      const bool is_new = co_await ClaimKey(std::move(*keyed));
-      if (!is_new) co_return;
-    }
-    ingest_->claim = claim_.get();
-  }
-  PreparedBatch prepared = PrepareIngest(*ingest_, body, context_, workspace_->ingest);
-  // The next request finds it in the cache: nothing of it is needed while the batch is written.
-  body_ = {};
-  shard_.GiveBack(std::move(workspace_));
-  if (prepared.response) {
-    response_ = std::move(*prepared.response);
-    co_return;
-  }
-  const Status committed = co_await AwaitCommit(context_.store, std::move(prepared.batch));
-  response_ = AnswerIngest(*ingest_, prepared, committed, context_);
-}
-
 asio::awaitable<void> Session::HandleKeyedQuery() {
   if (request_.idempotency_key) {
     request_.body = body_;
@@ -307,12 +292,17 @@ asio::awaitable<bool> Session::Write(asio::const_buffer head, std::string_view b
   co_return !ec;
 }
 
-asio::awaitable<bool> Session::WriteAnswer() {
+HeadOptions Session::MakeHeadOptions() {
   if (server_.draining()) keep_alive_ = false;
   HeadOptions options;
   options.keep_alive = keep_alive_;
   options.http10 = http10_;
   options.now = context_.clock.Now();
+  return options;
+}
+
+asio::awaitable<bool> Session::WriteAnswer() {
+  HeadOptions options = MakeHeadOptions();
   std::string head;
   if (response_.source) {
     options.chunked = !http10_;

@@ -1,14 +1,17 @@
 // Session: one connection, from its first byte to its last. A coroutine of small steps on the
 // connection's own I/O thread: header, guard, what can be said before the body, body, handler,
 // answer; then the next request, which may have arrived already (pipelining is served in order, one
-// at a time, so nothing queues up).
+// at a time, so nothing queues up). A batch is answered by the thread that commits it, while the
+// connection's waits for the next request.
 //
 // Every wait has a deadline: idle between requests, header from its first byte, body by a minimum
 // rate, answer per chunk. A deadline that ends a request that had begun is answered with 408.
 #ifndef TALLYD_API_HTTP_SESSION_H_
 #define TALLYD_API_HTTP_SESSION_H_
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
@@ -23,12 +26,13 @@
 #include "api/http/header_guard.h"
 #include "api/http/server.h"
 #include "api/http/timed_socket.h"
+#include "api/http/wire.h"
 #include "api/request.h"
 #include "api/router.h"
 
 namespace tallyd {
 
-class Session {
+class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(boost::asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard);
   ~Session();
@@ -39,8 +43,10 @@ class Session {
   void CloseIfIdle();
 
  private:
+  static constexpr size_t kReadBytes = 64u << 10;
   using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
   enum class Step { kGoOn, kAnswered, kClose };
+  enum class CommitPhase { kRuns, kIsAwaited, kIsOver };
 
   boost::asio::awaitable<bool> ServeOne();  // False: the connection ends.
   boost::asio::awaitable<Step> ReadHeader();
@@ -56,10 +62,16 @@ class Session {
   boost::asio::awaitable<void> SendContinue();
   boost::asio::awaitable<void> Handle();
   boost::asio::awaitable<void> HandleIngest();
+  boost::asio::awaitable<void> CommitAndAnswer();
+  // Whether no other request comes.
+  boost::asio::awaitable<bool> ListenWhileCommitting();
+  void AnswerCommitted(const Status& committed);
+  void Wake();
   // False: the key's answer is known, or refused, and is the response.
   boost::asio::awaitable<bool> ClaimKey(KeyedRequest keyed);
   boost::asio::awaitable<void> HandleKeyedQuery();
   boost::asio::awaitable<void> HandleQuery(boost::asio::thread_pool& pool);
+  HeadOptions MakeHeadOptions();  // While the server drains the connection is not kept.
   boost::asio::awaitable<bool> WriteAnswer();
   boost::asio::awaitable<bool> WriteChunks(std::string head);
   boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);
@@ -94,10 +106,18 @@ class Session {
   std::optional<std::string> foreign_;  // Why the request is 403.
   std::optional<IngestHead> ingest_;
   std::unique_ptr<KeyClaim> claim_;  // Until the answer is there; not until it is sent.
+  PreparedBatch prepared_;
   Response response_;
   AcceptedEncoding encoding_ = AcceptedEncoding::kIdentity;
   std::chrono::steady_clock::time_point body_begin_;
   std::chrono::steady_clock::time_point handling_begin_;
+  // A commit under way, whose end answers (session_commit.cc).
+  std::atomic<CommitPhase> commit_phase_ = CommitPhase::kIsOver;
+  boost::asio::steady_timer commit_end_;  // Cancelled then, if it is awaited.
+  std::string unsent_;                    // Of its answer.
+  std::exception_ptr failure_;
+  bool is_answered_ = false;
+  bool listens_ = false;  // For the next request.
   bool idle_ = true;
   bool keep_alive_ = true;
   bool head_only_ = false;

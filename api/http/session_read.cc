@@ -16,7 +16,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr size_t kReadBytes = 64u << 10;
 constexpr size_t kFramingBytes =
     64u << 10;  // What chunk sizes, extensions and trailers may take in all.
 constexpr size_t kMaxChunkExtension = 256;
