@@ -253,6 +253,10 @@ void Daemon::Stop() {
   nightly_->Stop();
   filler_->Stop();
   server_->Drain();
+  // What was submitted by then is answered in order, and so held before what is held is written.
+  if (const Status last = store_->Commit(store_->NewBatch()); !last) {
+    spdlog::warn("stopping: {}", last.error().message());
+  }
   flusher_->Stop();
   context_->keys.Stop();
   if (heat_keeper_) heat_keeper_->Stop();

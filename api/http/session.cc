@@ -61,6 +61,7 @@ Session::~Session() {
 
 asio::awaitable<void> Session::Run() {
   shard_.sessions.insert(this);
+  idle_since_ = std::chrono::steady_clock::now();
   bool open = true;
   while (open) open = co_await ServeOne();
 }
@@ -93,8 +94,11 @@ asio::awaitable<bool> Session::ServeOne() {
   if (!is_answered_) {
     written = co_await WriteAnswer();
     CountAnswer();
+    idle_since_ = std::chrono::steady_clock::now();
   } else if (!unsent_.empty()) {
     written = co_await Write(asio::buffer(unsent_), {});
+    unsent_ = std::string();
+    idle_since_ = std::chrono::steady_clock::now();
   }
   if (workspace_) shard_.GiveBack(std::move(workspace_));
   buffer_.consume(std::exchange(buffered_body_, 0));

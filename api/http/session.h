@@ -62,11 +62,11 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<void> SendContinue();
   boost::asio::awaitable<void> Handle();
   boost::asio::awaitable<void> HandleIngest();
-  boost::asio::awaitable<void> CommitAndAnswer();
+  boost::asio::awaitable<void> CommitAndAnswer(PreparedBatch prepared);
   // Whether no other request comes.
   boost::asio::awaitable<bool> ListenWhileCommitting();
-  void AnswerCommitted(const Status& committed);
-  void Wake();
+  void AnswerCommitted(const Status& committed, bool listens);
+  void EndListening();
   // False: the key's answer is known, or refused, and is the response.
   boost::asio::awaitable<bool> ClaimKey(KeyedRequest keyed);
   boost::asio::awaitable<void> HandleKeyedQuery();
@@ -106,12 +106,14 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<std::string> foreign_;  // Why the request is 403.
   std::optional<IngestHead> ingest_;
   std::unique_ptr<KeyClaim> claim_;  // Until the answer is there; not until it is sent.
-  PreparedBatch prepared_;
   Response response_;
   AcceptedEncoding encoding_ = AcceptedEncoding::kIdentity;
   std::chrono::steady_clock::time_point body_begin_;
   std::chrono::steady_clock::time_point handling_begin_;
-  // A commit under way, whose end answers (session_commit.cc).
+  std::chrono::steady_clock::time_point idle_since_;  // The last answer.
+  // A commit under way, whose end answers (session_commit.cc). What it stores and counts is kept no
+  // longer: who is idle holds nothing up.
+  PreparedBatch prepared_;
   std::atomic<CommitPhase> commit_phase_ = CommitPhase::kIsOver;
   boost::asio::steady_timer commit_end_;  // Cancelled then, if it is awaited.
   std::string unsent_;                    // Of its answer.

@@ -20,25 +20,27 @@ asio::awaitable<void> Session::HandleIngest() {
     }
     ingest_->claim = claim_.get();
   }
-  prepared_ = PrepareIngest(*ingest_, body, context_, workspace_->ingest);
+  PreparedBatch prepared = PrepareIngest(*ingest_, body, context_, workspace_->ingest);
   // The next request finds it in the cache: nothing of it is needed while the batch is written.
   body_ = {};
   buffer_.consume(std::exchange(buffered_body_, 0));
   shard_.GiveBack(std::move(workspace_));
-  if (prepared_.response) {
-    response_ = std::move(*prepared_.response);
+  if (prepared.response) {
+    response_ = std::move(*prepared.response);
   } else {
-    co_await CommitAndAnswer();
+    co_await CommitAndAnswer(std::move(prepared));
   }
 }
 
 // Who waits for the next request meanwhile is woken by it, and not by an answer, too.
-asio::awaitable<void> Session::CommitAndAnswer() {
+asio::awaitable<void> Session::CommitAndAnswer(PreparedBatch prepared) {
   // A key is free once its answer is there, so this one is waited for.
   const bool listens = keep_alive_ && !claim_ && buffer_.size() == 0;
+  prepared_ = std::move(prepared);
   commit_phase_ = CommitPhase::kRuns;
-  context_.store.Submit(std::move(prepared_.batch),
-                        [this](const Status& committed) { AnswerCommitted(committed); });
+  context_.store.Submit(std::move(prepared_.batch), [this, listens](const Status& committed) {
+    AnswerCommitted(committed, listens);
+  });
   bool is_left = false;
   if (listens) is_left = co_await ListenWhileCommitting();
   CommitPhase runs = CommitPhase::kRuns;
@@ -56,20 +58,17 @@ asio::awaitable<bool> Session::ListenWhileCommitting() {
   listens_ = true;
   auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
   listens_ = false;
-  if (!ec) {
-    buffer_.commit(n);
-    co_return false;
-  }
-  if (ec != asio::error::operation_aborted) co_return true;
-  // Nobody is idle who waits for an answer.
-  co_return socket_.expired() && commit_phase_ == CommitPhase::kIsOver;
+  if (!ec) buffer_.commit(n);
+  // Of time that passed the next header's deadline knows more: it begins with the answer.
+  co_return ec&& ec != asio::error::operation_aborted;
 }
 
-// On the store's thread, or on the connection's if the batch was not queued. Nothing of the session
-// is touched by the other one until the commit is over, nor by this one after it.
-void Session::AnswerCommitted(const Status& committed) {
+// On the store's thread, or on the connection's if the batch was not queued. Until the phase is
+// left nothing that is used here is touched by the other one; from then on the session may end.
+void Session::AnswerCommitted(const Status& committed, bool listens) {
   try {
-    response_ = AnswerIngest(*ingest_, prepared_, committed, context_);
+    PreparedBatch prepared = std::move(prepared_);
+    response_ = AnswerIngest(*ingest_, prepared, committed, context_);
     std::string answer;
     AppendHead(response_, MakeHeadOptions(), &answer);
     answer += response_.body;
@@ -77,24 +76,27 @@ void Session::AnswerCommitted(const Status& committed) {
     const size_t sent = socket_.SendNow(answer);
     context_.metrics.sent_bytes.Increment(static_cast<double>(sent));
     unsent_ = answer.substr(sent);
+    response_ = Response();
+    idle_since_ = std::chrono::steady_clock::now();
     is_answered_ = true;
   } catch (...) {
     failure_ = std::current_exception();
   }
-  const auto wake = [this] {
-    asio::post(shard_.io, [self = shared_from_this()] { self->Wake(); });
-  };
-  if (failure_ || !unsent_.empty() || !keep_alive_) wake();
-  if (commit_phase_.exchange(CommitPhase::kIsOver) == CommitPhase::kIsAwaited) wake();
+  if (listens && (failure_ || !unsent_.empty() || !keep_alive_)) {
+    asio::post(shard_.io, [self = shared_from_this()] { self->EndListening(); });
+  }
+  CommitPhase runs = CommitPhase::kRuns;
+  if (commit_phase_.compare_exchange_strong(runs, CommitPhase::kIsOver)) return;
+  // It is awaited, and over when its thread says so: the session is there until then.
+  asio::post(shard_.io, [self = shared_from_this()] {
+    self->commit_phase_ = CommitPhase::kIsOver;
+    self->commit_end_.cancel();
+  });
 }
 
-// May come late, and ends a wait of the next request then, which waits again.
-void Session::Wake() {
-  if (listens_) {
-    socket_.EndWait();
-  } else {
-    commit_end_.cancel();
-  }
+// May come late, and ends a wait for the next request but one then, which waits again.
+void Session::EndListening() {
+  if (listens_) socket_.EndWait();
 }
 
 }  // namespace tallyd

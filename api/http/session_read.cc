@@ -48,16 +48,15 @@ Method MethodOf(http::verb verb) {
 }  // namespace
 
 asio::awaitable<Session::Step> Session::ReadHeader() {
-  const auto deadline = [this](int64_t us) { socket_.ExpireAfter(std::chrono::microseconds(us)); };
   idle_ = true;
-  deadline(context_.server.idle_timeout_us);
+  socket_.ExpireAt(idle_since_ + std::chrono::microseconds(context_.server.idle_timeout_us));
   size_t searched = 0;
   while (true) {
     while (BufferedText(buffer_).starts_with("\r\n")) buffer_.consume(2);
     const std::string_view text = BufferedText(buffer_);
     if (idle_ && !text.empty()) {
       idle_ = false;
-      deadline(context_.server.header_timeout_us);
+      socket_.ExpireAfter(std::chrono::microseconds(context_.server.header_timeout_us));
     }
     const size_t end = text.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
     const bool whole = end != std::string_view::npos;

@@ -61,7 +61,7 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
                           .Register(registry);
   seconds_family_ = &BuildHistogram()
                          .Name("tallyd_http_request_seconds")
-                         .Help("From the end of the request to the end of its answer.")
+                         .Help("From the end of the request to its answer, sent (a batch: ready).")
                          .Register(registry);
 }
 

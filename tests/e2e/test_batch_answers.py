@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from tests.e2e.tallyd import E2eTest
+from tests.e2e.tallyd import E2eTest, eventually
 
 TABLES = """
 [tables.ROWS]
@@ -14,6 +14,15 @@ stream = "s"
 pattern = "single-timestamp"
 row_key = "{k}#{ts:ms}"
 families.F = {}
+"""
+
+HITS = """
+[tables.HITS]
+stream = "page"
+pattern = "single-timestamp"
+row_key = "{page}#{ts:ms}"
+families.F = {}
+flush = "300ms"
 """
 
 
@@ -124,3 +133,11 @@ class BatchAnswerTest(E2eTest):
                 text = tallyd.get("/metrics").text
                 route = r'requests_total\{route="POST /v1/streams/{stream}/events",status="2xx"} (\d+)'
                 self.assertEqual([str(stored)], re.findall(route, text))
+
+    def test_who_was_refused_and_idles_holds_up_no_counters(self):
+        tallyd = self.start(HITS)
+        hits = [{"page": "a", "ts": 1, "hits": 1}, {"page": "a", "ts": 1, "hits": "bad"}]
+        with tallyd.raw(post(hits, target="/v1/streams/page/events")) as connection:
+            connection.answer().expect(400)
+            self.assertEqual(1, tallyd.write("page", hits[:1])["held"])
+            eventually(lambda: len(tallyd.rows("HITS")) == 1, "the hit is written")
