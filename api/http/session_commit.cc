@@ -9,6 +9,12 @@ namespace tallyd {
 
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr size_t kUsualAnswerBytes = 512;
+
+}  // namespace
+
 asio::awaitable<void> Session::HandleIngest() {
   std::string_view body = body_;
   if (request_.idempotency_key && !ingest_->dry_run) {
@@ -70,6 +76,7 @@ void Session::AnswerCommitted(const Status& committed, bool listens) {
     PreparedBatch prepared = std::move(prepared_);
     response_ = AnswerIngest(*ingest_, prepared, committed, context_);
     std::string answer;
+    answer.reserve(kUsualAnswerBytes);
     AppendHead(response_, MakeHeadOptions(), &answer);
     answer += response_.body;
     CountAnswer();

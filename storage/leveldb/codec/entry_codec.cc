@@ -186,9 +186,8 @@ bool AppendEntry(const ColumnSet& set, std::span<const Value> values, ByteBuffer
   char* to = out->Reserve(1 + kMaxVarintBytes + values.size() * kMaxNumberBytes + text_bytes);
   to = EncodeVarint(to + 1, set.id);
   for (const Value& value : values) {
-    const char* const encoded = to;
     to = EncodeValue(to, value);
-    absent += IsAbsent(encoded) ? 1 : 0;
+    absent += value.is_null() ? 1 : 0;
   }
   const EntryTag tag = absent == 0 ? EntryTag::kBySet : EntryTag::kBySetSparse;
   out->data()[begin] = static_cast<char>(tag);

@@ -298,6 +298,11 @@ size_t LevelDbBatch::TouchAnother(TableId table) {
     return last_table_;
   }
   last_table_ = tables_.size();
+  if (tables_.empty()) {
+    tables_.reserve(kUsualTables);
+    times_.reserve(kUsualTables);
+    last_layouts_.reserve(kUsualTables);
+  }
   tables_.push_back(table);
   times_.push_back({0, 0});
   last_layouts_.push_back(0);

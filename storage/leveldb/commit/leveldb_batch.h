@@ -132,6 +132,7 @@ class LevelDbBatch final : public Batch {
   // Of key and value: what is made room for at first. Too little is made up for, and too much is
   // never touched.
   static constexpr size_t kUsualPutBytes = 96;
+  static constexpr size_t kUsualTables = 4;
 
   // The aggregate cells of one row and time.
   struct Folding {
