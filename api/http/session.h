@@ -46,6 +46,8 @@ class Session : public std::enable_shared_from_this<Session> {
   static constexpr size_t kReadBytes = 64u << 10;
   using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
   enum class Step { kGoOn, kAnswered, kClose };
+  // From the first one the committer goes to the last, or this connection's thread to the second:
+  // then the last is set on that thread, too, by what the committer posts to it.
   enum class CommitPhase { kRuns, kIsAwaited, kIsOver };
 
   boost::asio::awaitable<bool> ServeOne();  // False: the connection ends.

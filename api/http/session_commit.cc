@@ -64,9 +64,12 @@ asio::awaitable<bool> Session::ListenWhileCommitting() {
   listens_ = true;
   auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
   listens_ = false;
-  if (!ec) buffer_.commit(n);
+  if (!ec) {
+    buffer_.commit(n);
+    co_return false;
+  }
   // Of time that passed the next header's deadline knows more: it begins with the answer.
-  co_return ec&& ec != asio::error::operation_aborted;
+  co_return ec != asio::error::operation_aborted;
 }
 
 // On the store's thread, or on the connection's if the batch was not queued. Until the phase is
