@@ -255,7 +255,7 @@ void Daemon::Stop() {
   server_->Drain();
   // What was submitted by then is answered in order, and so held before what is held is written.
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {
-    spdlog::warn("stopping: {}", last.error().message());
+    spdlog::warn("stopping while nothing can be written: {}", last.error().message());
   }
   flusher_->Stop();
   context_->keys.Stop();

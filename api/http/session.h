@@ -102,7 +102,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // The request's, in the buffer if it came whole with the header, else in the workspace.
   // kBodyPadding readable bytes are behind it. Empty once a batch is mapped.
   std::string_view body_;
-  size_t buffered_body_ = 0;  // Its bytes in the buffer, which are consumed once it is answered.
+  // Its bytes in the buffer, which are consumed with it: once a batch is mapped, or else answered.
+  size_t buffered_body_ = 0;
   Request request_;
   Match match_;
   std::optional<std::string> foreign_;  // Why the request is 403.
