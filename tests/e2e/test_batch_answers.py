@@ -141,3 +141,26 @@ class BatchAnswerTest(E2eTest):
             connection.answer().expect(400)
             self.assertEqual(1, tallyd.write("page", hits[:1])["held"])
             eventually(lambda: len(tallyd.rows("HITS")) == 1, "the hit is written")
+
+    def test_a_stop_loses_nothing_that_was_answered_as_held(self):
+        tallyd = self.start(HITS.replace("300ms", "60s"), server='drain_timeout = "1ms"')
+        request = post([{"page": "a", "ts": 1, "hits": 1}], target="/v1/streams/page/events")
+        answered = []
+
+        def send():
+            with tallyd.raw() as connection:
+                while (answer := connection.send(request).answer()) is not None:
+                    answered.append(answer.expect(200).json["held"])
+
+        for _ in range(5):
+            senders = [threading.Thread(target=send) for _ in range(8)]
+            for sender in senders:
+                sender.start()
+            time.sleep(0.1)
+            tallyd.stop()
+            for sender in senders:
+                sender.join()
+            tallyd.start()
+            cells = [cell for row in tallyd.rows("HITS") for cell in row["cells"]["F"]["hits"]]
+            self.assertGreaterEqual(sum(cell["value"] for cell in cells), sum(answered))
+            self.assertGreater(sum(answered), 0)
