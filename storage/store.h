@@ -171,10 +171,10 @@ class Store {
 
   virtual std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) = 0;
   virtual std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) = 0;
-  // Cuts a range into at most `parts` that follow each other and whose cells of that time take
-  // about as long to scan.
+  // Cuts a range into parts that follow each other and whose cells of that time take about as long
+  // to scan.
   virtual std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range,
-                                      const TimeRange& time, size_t parts) = 0;
+                                      const TimeRange& time, const SplitSpec& spec) = 0;
   // What it would take to scan that, without reading it.
   virtual Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& spec) = 0;
 

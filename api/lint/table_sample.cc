@@ -8,6 +8,7 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kRanges = 8;
+constexpr uint64_t kLeastEntries = 8192;  // Of a range.
 constexpr uint64_t kRowsOfRange = 256;
 // Rows of large values end a range sooner.
 constexpr uint64_t kBytesOfRange = 16u << 20;
@@ -20,7 +21,7 @@ class Sampler {
       : table_(table), stored_(stored), store_(store), now_(now) {}
 
   Result<TableSample> Run() {
-    for (const KeyRange& range : store_.Split(stored_, {}, {}, kRanges)) {
+    for (const KeyRange& range : store_.Split(stored_, {}, {}, {kRanges, kLeastEntries})) {
       if (Status read = ReadRange(range); !read) return read.error();
     }
     if (Status read = ReadLeading(); !read) return read.error();

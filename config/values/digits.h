@@ -60,6 +60,12 @@ inline constexpr uint64_t kEightDigits = 100'000'000;
 
 // Of the bytes of a word, the first in the lowest one, `count` from the first on. REQUIRES: 4 to 8.
 inline void StoreBytes(uint64_t word, size_t count, char* to) {
+  if constexpr (std::endian::native == std::endian::little) {
+    if (count == sizeof word) {
+      std::memcpy(to, &word, sizeof word);
+      return;
+    }
+  }
   for (const size_t at : {size_t{0}, count - sizeof(uint32_t)}) {
     auto half = static_cast<uint32_t>(word >> 8 * at);
     if constexpr (std::endian::native == std::endian::big) half = __builtin_bswap32(half);

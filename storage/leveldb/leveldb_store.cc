@@ -75,7 +75,7 @@ class LevelDbStore final : public Store {
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
   std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
-                              size_t parts) override;
+                              const SplitSpec& spec) override;
   Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& spec) override;
 
   std::vector<FieldInfo> Fields(std::string_view stream) const override {
@@ -264,10 +264,10 @@ Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(TableId table, DeleteList*
 }
 
 std::vector<KeyRange> LevelDbStore::Split(const TablePtr& table, const KeyRange& range,
-                                          const TimeRange& time, size_t parts) {
+                                          const TimeRange& time, const SplitSpec& spec) {
   const ViewPtr view = engine_.database().view();
   if (!view || table->mode != TableMode::kHistory) return {range};
-  return SplitRange(*view, table->id, range, time, parts);
+  return SplitRange(*view, table->id, range, time, spec);
 }
 
 Result<ScanEstimate> LevelDbStore::Estimate(const TablePtr& table, const EstimateSpec& spec) {

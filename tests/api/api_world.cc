@@ -88,8 +88,10 @@ Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
   Response response = handler(request, *context_);
   PullFirstChunk(&response);
   while (response.source) {
-    const Result<bool> more = response.source->Next(&response.body);
+    std::string chunk;
+    const Result<bool> more = response.source->Next(&chunk);
     EXPECT_TRUE(more);
+    response.body += chunk;
     if (!more || !*more) response.source.reset();
   }
   return response;

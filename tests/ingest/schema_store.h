@@ -82,7 +82,7 @@ class SchemaStore final : public Store {
   std::unique_ptr<RowScan> Scan(const TablePtr&, const ScanSpec&) override { return nullptr; }
   std::unique_ptr<RunScan> ScanRuns(const TablePtr&, const ScanSpec&) override { return nullptr; }
   std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, const TimeRange&,
-                              size_t) override {
+                              const SplitSpec&) override {
     return {range};
   }
   Result<ScanEstimate> Estimate(const TablePtr&, const EstimateSpec&) override {

@@ -349,7 +349,7 @@ std::unique_ptr<RunScan> ModelStore::ScanRuns(const TablePtr& table, const ScanS
 }
 
 std::vector<KeyRange> ModelStore::Split(const TablePtr&, const KeyRange& range, const TimeRange&,
-                                        size_t) {
+                                        const SplitSpec&) {
   return {range};
 }
 

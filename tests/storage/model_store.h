@@ -55,7 +55,7 @@ class ModelStore final : public Store {
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
   std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
-                              size_t parts) override;
+                              const SplitSpec& spec) override;
   Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& wanted) override;
   std::vector<FieldInfo> Fields(std::string_view stream) const override;
   std::vector<MissedField> MissedFields(const TableInfo&) const override { return {}; }

@@ -31,17 +31,20 @@ class JsonEvents final : public EventFormat {
 
   bool End(std::string_view next, std::string* out) override {
     if (!std::exchange(begun_, true)) AppendHead(out);
-    for (; next_row_ < page_.size(); ++next_row_) {
-      if (out->size() >= kChunkBytes) return true;
-      if (next_row_ > 0) out->push_back(',');
-      AppendRow(next_row_, out);
+    for (; next_row_ < page_.size() && out->size() < kChunkBytes; ++next_row_) {
+      if (next_row_ > 0) *to_++ = ',';
+      WriteRow(next_row_, out);
+      if (RoomInPiece() < row_bytes_) AppendPiece(out);
     }
+    AppendPiece(out);
+    if (next_row_ < page_.size()) return true;
     AppendTail(next, out);
     return false;
   }
 
  private:
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+  static constexpr size_t kPieceBytes = 4u << 10;
 
   // Only now is it known which columns the page has.
   void AppendHead(std::string* out) {
@@ -50,8 +53,11 @@ class JsonEvents final : public EventFormat {
     for (size_t i = 0; i < columns_.size(); ++i) {
       column_of_[columns_[i].field] = static_cast<int>(i);
     }
-    // Both brackets, the time, and each number behind its comma.
-    piece_.resize(2 + kMaxTimeText + columns_.size() * (1 + kMaxNumberText));
+    // A comma, both brackets, the time, and each number behind its comma.
+    row_bytes_ = 3 + kMaxTimeText + columns_.size() * (1 + kMaxNumberText);
+    piece_.resize(kPieceBytes + row_bytes_);
+    to_ = piece_.data();
+    out->reserve(std::min(kChunkBytes + piece_.size(), page_.size() * row_bytes_));
     out->append("{\"columns\":[\"ts\"");
     for (const EventColumn& column : columns_) {
       out->push_back(',');
@@ -73,10 +79,17 @@ class JsonEvents final : public EventFormat {
     return order_;
   }
 
-  // The time and numbers are written one after the other, and appended before what is none.
-  void AppendRow(size_t event, std::string* out) {
+  size_t RoomInPiece() const { return static_cast<size_t>(piece_.data() + piece_.size() - to_); }
+  void AppendPiece(std::string* out) {
+    out->append(piece_.data(), to_);
+    to_ = piece_.data();
+  }
+
+  // To the piece, which is appended before what is no number, and else when it is full. REQUIRES:
+  // it has room for a row.
+  void WriteRow(size_t event, std::string* out) {
     const Value* values = page_.ValuesOf(event);
-    char* to = piece_.data();
+    char* to = to_;
     *to++ = '[';
     to = WriteTime(page_.TimeOf(event), kAnswerTimeUnit, to);
     for (const uint32_t place : OrderOf(page_.ShapeOf(event))) {
@@ -85,12 +98,13 @@ class JsonEvents final : public EventFormat {
         to = WriteNumber(values[place], to);
         continue;
       }
-      out->append(piece_.data(), to);
-      to = piece_.data();
+      to_ = to;
+      AppendPiece(out);
+      to = to_;
       AppendJsonValue(place == kNone ? Value() : values[place], out);
     }
     *to++ = ']';
-    out->append(piece_.data(), to);
+    to_ = to;
   }
 
   void AppendTail(std::string_view next, std::string* out) const {
@@ -107,7 +121,9 @@ class JsonEvents final : public EventFormat {
   std::vector<int> column_of_;  // By field; -1: not in the answer.
   size_t ordered_shape_ = kNone;
   std::vector<uint32_t> order_;  // Of that shape.
-  std::vector<char> piece_;      // Of a row, up to what is no number.
+  std::vector<char> piece_;      // Of some rows.
+  char* to_ = nullptr;           // Where it goes on.
+  size_t row_bytes_ = 0;         // Of a row of numbers, at most.
   bool begun_ = false;
   size_t next_row_ = 0;
 };

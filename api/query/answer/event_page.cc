@@ -16,10 +16,7 @@ bool EventPage::HasShape(const EventView& event, const Shape& shape) const {
   return same;
 }
 
-size_t EventPage::ShapeOf(const EventView& event) {
-  if (!events_.empty() && HasShape(event, shapes_[events_.back().shape])) {
-    return events_.back().shape;
-  }
+size_t EventPage::FindShape(const EventView& event) {
   Shape shape;
   for (const EventField& field : event.fields) {
     if (is_answered_(field.field)) {
@@ -39,10 +36,13 @@ size_t EventPage::ShapeOf(const EventView& event) {
 }
 
 void EventPage::Add(const EventView& event) {
-  const size_t index = ShapeOf(event);
+  const bool is_like_last = !events_.empty() && HasShape(event, shapes_[events_.back().shape]);
+  const size_t index = is_like_last ? events_.back().shape : FindShape(event);
   Shape& shape = shapes_[index];
   const size_t first = values_.size();
-  for (const uint32_t place : shape.places) values_.push_back(Keep(event.fields[place].value));
+  values_.resize(first + shape.places.size());
+  Value* to = values_.data() + first;
+  for (const uint32_t place : shape.places) *to++ = Keep(event.fields[place].value);
   if (!shape.all_met) Meet(values_.data() + first, &shape);
   events_.push_back({event.time, first, index});
   bytes_ += sizeof(Event) + shape.places.size() * sizeof(Value);

@@ -51,7 +51,7 @@ class EventPage {
   };
 
   bool HasShape(const EventView& event, const Shape& shape) const;
-  size_t ShapeOf(const EventView& event);
+  size_t FindShape(const EventView& event);
   void Meet(const Value* values, Shape* shape);
   Value Keep(const Value& value);  // The same, whose text is the page's.
   std::string_view Copy(std::string_view text);

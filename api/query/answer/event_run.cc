@@ -19,6 +19,9 @@ namespace {
 constexpr size_t kMaxOpenScans = 64;
 // Peeking behind the page, and a group that the page before had answered already.
 constexpr size_t kGroupsBeyondLimit = 2;
+// Fewer are read before a helper has woken up.
+constexpr uint64_t kLeastEntries = 8192;
+constexpr uint64_t kLeastValues = 8 * kLeastEntries;
 
 }  // namespace
 
@@ -256,13 +259,16 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpe
 }
 
 // Cuts the ranges into as many pieces, one behind the other, as there are threads to take one each.
+// `fields`: how many are read of an entry.
 std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges,
-                                                    const TimeRange& time) const {
+                                                    const TimeRange& time, size_t fields) const {
   const size_t parts = input_.whole_rows() ? 1 : context_.helpers.threads() + 1;
   if (parts == 1 || ranges.empty()) return {ranges};
   std::vector<std::vector<KeyRange>> pieces;
   if (ranges.size() == 1) {
-    for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), time, parts)) {
+    const SplitSpec spec = {parts,
+                            std::max(kLeastEntries, kLeastValues / std::max<uint64_t>(fields, 1))};
+    for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), time, spec)) {
       pieces.push_back({std::move(piece)});
     }
     return pieces;
@@ -280,7 +286,7 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec
                                                             const TimeRange& time) {
   const Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, time);
   if (!ranges) return ranges.error();
-  const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges, time);
+  const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges, time, spec.fields.size());
   const ScanCounters before = counters_;
   auto steps = StepsOfPieces(pieces, spec, time);
   if (steps || steps.error().code() != ErrorCode::kUnprocessable || pieces.size() == 1) {

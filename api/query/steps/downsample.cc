@@ -136,9 +136,7 @@ uint32_t Downsampler::GroupOf(const std::string& text, std::span<const Value> va
   return group;
 }
 
-// Makes the slot last_slot_, a new one if need be. False: there is no room for one more.
 bool Downsampler::FindSlot(const Slot& slot) {
-  if (IsNextSlot(slot)) return true;
   uint32_t* const known = slot_index_.Find(slot.group, slot.step);
   if (*known != StepIndex::kNone) {
     last_slot_ = *known;
@@ -177,7 +175,7 @@ Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
     const int index = field.field < field_index_.size() ? field_index_[field.field] : -1;
     if (index < 0 || field.value.is_null()) continue;
     if (!slot) {
-      if (!FindSlot({time / spec_.step_us, GroupOf(event)})) return TooManySlots();
+      if (!UseSlot({time / spec_.step_us, GroupOf(event)})) return TooManySlots();
       slot = last_slot_;
       GrowAccumulators();
     }
@@ -228,7 +226,7 @@ Status Downsampler::Absorb(const Downsampler& later) {
   std::vector<size_t> slots;
   slots.reserve(later.slots_.size());
   for (const Slot& slot : later.slots_) {
-    if (!FindSlot({slot.step, groups[slot.group]})) return TooManySlots();
+    if (!UseSlot({slot.step, groups[slot.group]})) return TooManySlots();
     slots.push_back(last_slot_);
   }
   GrowAccumulators();
@@ -267,6 +265,7 @@ Status Downsampler::Finish() {
     std::erase_if(order_, [&](size_t slot) { return !less(start, key(slot)); });
   }
   SortByTime();
+  row_.resize(spec_.by.size() + value_columns_.size());
   return {};
 }
 
@@ -331,7 +330,7 @@ Value Downsampler::ValueOf(size_t slot, size_t column) const {
 Result<bool> Downsampler::Next() {
   while (next_row_ < order_.size()) {
     FillRow(order_[next_row_++]);
-    if (is_filled_ || row_.size() > spec_.by.size()) return true;
+    if (is_filled_ || event_.fields.size() > spec_.by.size()) return true;
   }
   return false;
 }
@@ -339,14 +338,20 @@ Result<bool> Downsampler::Next() {
 // A field without a value is left out; a step that has none at all is no row, unless gaps are
 // filled.
 void Downsampler::FillRow(size_t slot) {
-  row_.clear();
+  EventField* end = row_.data();
   const std::vector<Value>& group = group_values_[slots_[slot].group];
-  for (size_t i = 0; i < group.size(); ++i) row_.push_back({by_columns_[i], group[i]});
-  for (size_t column = 0; column < value_columns_.size(); ++column) {
-    const Value value = ValueOf(slot, column);
-    if (!value.is_null()) row_.push_back({value_columns_[column], value});
+  for (size_t i = 0; i < group.size(); ++i) *end++ = {by_columns_[i], group[i]};
+  const size_t fields = spec_.fields.size();
+  size_t column = 0;
+  for (size_t field = 0; field < fields; ++field) {
+    for (const Aggregation aggregation : spec_.aggregations) {
+      const Value value = is_filled_ ? filled_[slot * columns_each() + column]
+                                     : accumulators_.Get(slot * fields + field, aggregation);
+      if (!value.is_null()) *end++ = {value_columns_[column], value};
+      ++column;
+    }
   }
-  event_ = {slots_[slot].step * spec_.step_us, row_};
+  event_ = {slots_[slot].step * spec_.step_us, {row_.data(), end}};
 }
 
 EventPosition Downsampler::Position() const {

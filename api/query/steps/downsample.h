@@ -101,10 +101,12 @@ class Downsampler final : public EventStream {
     ++last_slot_;
     return true;
   }
+  // Makes the slot last_slot_, a new one if need be. False: there is no room for one more.
+  bool UseSlot(const Slot& slot) { return IsNextSlot(slot) || FindSlot(slot); }
   bool FindSlot(const Slot& slot);
   // Appends a step, and how many values of the run it takes, to run_steps_. False: no room for it.
   bool AddStep(const Slot& slot, size_t index, size_t count) {
-    if (!IsNextSlot(slot) && !FindSlot(slot)) return false;
+    if (!UseSlot(slot)) return false;
     run_steps_.indexes.push_back(last_slot_ * spec_.fields.size() + index);
     run_steps_.counts.push_back(static_cast<uint32_t>(count));
     return true;
@@ -151,7 +153,7 @@ class Downsampler final : public EventStream {
   std::vector<Value> filled_;
   bool is_filled_ = false;
   size_t next_row_ = 0;
-  std::vector<EventField> row_;
+  std::vector<EventField> row_;  // As many as one may have.
 };
 
 }  // namespace tallyd

@@ -86,8 +86,6 @@ namespace {
 // The newest entries have no index to estimate by: they are counted so much further.
 constexpr uint64_t kCountFurther = 16;
 constexpr size_t kSampledFiles = 16;
-// Entries below which a part is not worth a thread.
-constexpr uint64_t kLeastPart = 8192;
 
 bool Begins(const KeyRange& range, std::string_view first_key) {
   return range.end.empty() || first_key < range.end;
@@ -279,7 +277,7 @@ uint64_t DiskBytes(const View& view, TableId table) {
 }
 
 std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange& range,
-                                 const TimeRange& time, size_t parts) {
+                                 const TimeRange& time, const SplitSpec& spec) {
   std::vector<std::pair<std::string, uint64_t>> blocks;  // First keys and entries.
   uint64_t entries = 0;
   for (const BlockFilePtr& file : view.FilesOf(table)) {
@@ -297,7 +295,8 @@ std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange
       entries += block.entries;
     }
   }
-  const size_t wanted = std::min<size_t>(parts, entries / kLeastPart);
+  const size_t wanted =
+      std::min<size_t>(spec.parts, entries / std::max<uint64_t>(spec.least_entries, 1));
   if (wanted < 2) return {range};
   std::sort(blocks.begin(), blocks.end());
   std::vector<KeyRange> split;

@@ -91,10 +91,10 @@ Result<ScanEstimate> EstimateHistory(Lease* lease, TableId table, const Estimate
 // Of block files only.
 uint64_t DiskBytes(const View& view, TableId table);
 
-// Cuts a range into at most `parts` with about as many entries each, as far as blocks tell that
-// have any of that time.
+// Cuts a range into parts with about as many entries each, as far as blocks tell that have any of
+// that time.
 std::vector<KeyRange> SplitRange(const View& view, TableId table, const KeyRange& range,
-                                 const TimeRange& time, size_t parts);
+                                 const TimeRange& time, const SplitSpec& spec);
 
 }  // namespace tallyd
 

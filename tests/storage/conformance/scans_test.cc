@@ -257,7 +257,7 @@ TEST_P(Conformance, ASplitCoversItsRangeAndNothingElse) {
   Settle();
   for (const KeyRange& range : {KeyRange{}, KeyRange{"1050", "2950"}}) {
     for (const size_t parts : {size_t{1}, size_t{4}}) {
-      const std::vector<KeyRange> pieces = store().Split(Find("H"), range, TimeRange{}, parts);
+      const std::vector<KeyRange> pieces = store().Split(Find("H"), range, TimeRange{}, {parts, 1});
       ASSERT_GE(pieces.size(), 1u);
       ASSERT_LE(pieces.size(), parts);
       EXPECT_EQ(pieces.front().start, range.start);

@@ -53,6 +53,25 @@ TEST_F(EventFormatTest, JsonHasTheColumnsThatItsPageHas) {
   EXPECT_TRUE(page["next"].is_null());
 }
 
+TEST_F(EventFormatTest, ALongPageIsTheRowsOneByOne) {
+  constexpr int64_t kRows = 6000;
+  json events = json::array();
+  json rows = json::array();
+  for (int64_t i = 0; i < kRows; ++i) {
+    const int64_t at = 1'735'689'600'000 + i;
+    json event = {{"k", "l"}, {"at", at}, {"m", i % 2 == 0 ? -i : i * 1'000'003}};
+    if (i % 3 > 0) event["n"] = -1e-300 / static_cast<double>(i);
+    if (i % 500 == 7) event["text"] = std::string(static_cast<size_t>(i), 'x');
+    const auto cell = [&](const char* name) { return event.contains(name) ? event[name] : json(); };
+    rows.push_back({at, "l", event["m"], cell("n"), cell("text")});
+    events.push_back(std::move(event));
+  }
+  ASSERT_EQ(world_.Post("s", events.dump()).status, 200u);
+  const std::string body = Ask("k=l&limit=10000").body;
+  EXPECT_GT(body.size(), 2 * kChunkBytes);
+  EXPECT_EQ(json::parse(body)["rows"], rows);
+}
+
 TEST_F(EventFormatTest, LinesStreamToTheEndOrLinkToTheNextPage) {
   EXPECT_EQ(Ask("k=a&format=ndjson&fields=n").body,
             "{\"at\":1,\"k\":\"a\",\"n\":1.5}\n{\"at\":3,\"k\":\"a\",\"n\":2}\n");

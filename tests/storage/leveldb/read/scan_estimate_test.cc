@@ -109,7 +109,7 @@ class HistoryEstimateTest : public ::testing::Test, public HistoryMaker {
     return EstimateHistory(lease.get(), kTable, {ranges, {}, 1, true, count_at_most})->rows;
   }
   std::vector<KeyRange> Split(const KeyRange& range, size_t parts, const TimeRange& time = {}) {
-    return SplitRange(*database().view(), kTable, range, time, parts);
+    return SplitRange(*database().view(), kTable, range, time, {parts, 8192});
   }
 };
 
