@@ -10,6 +10,7 @@ import pathlib
 import shlex
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -199,6 +200,23 @@ def ask(server, asked, repeat):
             say(f"  {name}: {error}")
             medians[name] = None
     return medians, answers
+
+
+def ask_in_turns(asked, repeat, count):
+    """Asks several servers what ask() asks one of: by key, the server and its queries. So often, each
+    query of all of them before the next, so that a slow minute of the machine is all of theirs.
+    Returns what ask() does, by key; the medians are those of the rounds."""
+    results = {key: ({}, {}) for key in asked}
+    rounds_of = {}
+    for _ in range(count):
+        for queries in zip(*(queries for _, queries in asked.values())):
+            for key, query in zip(asked, queries):
+                medians, answers = ask(asked[key][0], [query], repeat)
+                rounds_of.setdefault((key, query[0]), []).append(medians[query[0]])
+                results[key][1].update(answers)
+    for (key, name), medians in rounds_of.items():
+        results[key][0][name] = None if None in medians else statistics.median_low(medians)
+    return results
 
 
 def finish(arguments, parts, faults=()):
