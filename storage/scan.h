@@ -59,10 +59,10 @@ struct EstimateSpec {
   uint64_t count_at_most = 1000;  // What has no index is counted up to a few times as many entries.
 };
 
-// How a range is to be cut for threads that scan it side by side.
+// How a range is to be cut.
 struct SplitSpec {
   size_t parts = 1;            // At most.
-  uint64_t least_entries = 1;  // Of each part: fewer are not worth a thread.
+  uint64_t least_entries = 1;  // Of a part, on average, as far as blocks tell.
 };
 
 struct ScanEstimate {

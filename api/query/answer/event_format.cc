@@ -31,7 +31,8 @@ class JsonEvents final : public EventFormat {
 
   bool End(std::string_view next, std::string* out) override {
     if (!std::exchange(begun_, true)) AppendHead(out);
-    for (; next_row_ < page_.size() && out->size() < kChunkBytes; ++next_row_) {
+    const size_t full = out->size() + kChunkBytes;
+    for (; next_row_ < page_.size() && out->size() < full; ++next_row_) {
       if (next_row_ > 0) *to_++ = ',';
       WriteRow(next_row_, out);
       if (RoomInPiece() < row_bytes_) AppendPiece(out);

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxOpenScans = 64;
 // Peeking behind the page, and a group that the page before had answered already.
 constexpr size_t kGroupsBeyondLimit = 2;
-// Fewer are read before a helper has woken up.
+// Fewer entries that are read whole, or values of columns, are read before a helper has woken up.
 constexpr uint64_t kLeastEntries = 8192;
 constexpr uint64_t kLeastValues = 8 * kLeastEntries;
 
@@ -259,15 +259,15 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpe
 }
 
 // Cuts the ranges into as many pieces, one behind the other, as there are threads to take one each.
-// `fields`: how many are read of an entry.
+// `least_entries`: of a piece of the only range; several ranges are told off as they are.
 std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges,
-                                                    const TimeRange& time, size_t fields) const {
+                                                    const TimeRange& time,
+                                                    uint64_t least_entries) const {
   const size_t parts = input_.whole_rows() ? 1 : context_.helpers.threads() + 1;
   if (parts == 1 || ranges.empty()) return {ranges};
   std::vector<std::vector<KeyRange>> pieces;
   if (ranges.size() == 1) {
-    const SplitSpec spec = {parts,
-                            std::max(kLeastEntries, kLeastValues / std::max<uint64_t>(fields, 1))};
+    const SplitSpec spec = {parts, least_entries};
     for (KeyRange& piece : context_.store.Split(plan_.stored, ranges.front(), time, spec)) {
       pieces.push_back({std::move(piece)});
     }
@@ -286,7 +286,10 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec
                                                             const TimeRange& time) {
   const Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, time);
   if (!ranges) return ranges.error();
-  const std::vector<std::vector<KeyRange>> pieces = Divide(*ranges, time, spec.fields.size());
+  const bool by_runs = StepScan::TakesRuns(query_, input_, filter_, spec.fields);
+  const uint64_t by_values = by_runs ? kLeastValues / std::max<size_t>(spec.fields.size(), 1) : 0;
+  const std::vector<std::vector<KeyRange>> pieces =
+      Divide(*ranges, time, std::max(kLeastEntries, by_values));
   const ScanCounters before = counters_;
   auto steps = StepsOfPieces(pieces, spec, time);
   if (steps || steps.error().code() != ErrorCode::kUnprocessable || pieces.size() == 1) {

@@ -320,13 +320,6 @@ void Downsampler::NameColumns() {
   }
 }
 
-Value Downsampler::ValueOf(size_t slot, size_t column) const {
-  const size_t each = spec_.aggregations.size();
-  if (is_filled_) return filled_[slot * columns_each() + column];
-  return accumulators_.Get(slot * spec_.fields.size() + column / each,
-                           spec_.aggregations[column % each]);
-}
-
 Result<bool> Downsampler::Next() {
   while (next_row_ < order_.size()) {
     FillRow(order_[next_row_++]);
@@ -341,14 +334,11 @@ void Downsampler::FillRow(size_t slot) {
   EventField* end = row_.data();
   const std::vector<Value>& group = group_values_[slots_[slot].group];
   for (size_t i = 0; i < group.size(); ++i) *end++ = {by_columns_[i], group[i]};
-  const size_t fields = spec_.fields.size();
-  size_t column = 0;
-  for (size_t field = 0; field < fields; ++field) {
-    for (const Aggregation aggregation : spec_.aggregations) {
-      const Value value = is_filled_ ? filled_[slot * columns_each() + column]
-                                     : accumulators_.Get(slot * fields + field, aggregation);
-      if (!value.is_null()) *end++ = {value_columns_[column], value};
-      ++column;
+  const uint32_t* column = value_columns_.data();
+  for (size_t field = 0; field < spec_.fields.size(); ++field) {
+    for (size_t place = 0; place < spec_.aggregations.size(); ++place, ++column) {
+      const Value value = ValueAt(slot, field, place);
+      if (!value.is_null()) *end++ = {*column, value};
     }
   }
   event_ = {slots_[slot].step * spec_.step_us, {row_.data(), end}};

@@ -115,7 +115,16 @@ class Downsampler final : public EventStream {
   void GrowAccumulators();
   Status CheckSamples() const;
   size_t columns_each() const { return spec_.fields.size() * spec_.aggregations.size(); }
-  Value ValueOf(size_t slot, size_t column) const;
+  // Columns are by field, then by aggregation, whose place in the spec it is.
+  Value ValueAt(size_t slot, size_t field, size_t aggregation) const {
+    const size_t each = spec_.aggregations.size();
+    if (is_filled_) return filled_[slot * columns_each() + field * each + aggregation];
+    return accumulators_.Get(slot * spec_.fields.size() + field, spec_.aggregations[aggregation]);
+  }
+  Value ValueOf(size_t slot, size_t column) const {
+    const size_t each = spec_.aggregations.size();
+    return ValueAt(slot, column / each, column % each);
+  }
   void NameColumns();
   void SortByGroup();
   void SortByTime();

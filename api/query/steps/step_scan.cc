@@ -28,7 +28,7 @@ StepScan::StepScan(const EventQuery& query, const ScanInput& like, const Downsam
       ranges_(ranges),
       time_(time),
       scan_(input_) {
-  by_runs_ = TakesRuns();
+  by_runs_ = TakesRuns(query_, input_, filter_, steps_->fields());
   Open();
 }
 
@@ -54,12 +54,11 @@ void StepScan::Open() {
   }
 }
 
-// Runs tell the key's fields and single measured ones, not whole events.
-bool StepScan::TakesRuns() const {
-  const auto is_key = [&](const std::string& field) { return KeyHolds(*input_.table, field); };
-  return std::all_of(query_.by.begin(), query_.by.end(), is_key) &&
-         std::none_of(steps_->fields().begin(), steps_->fields().end(), is_key) &&
-         filter_.filters_keys_only() && !input_.whole_rows() && !input_.spreads_events();
+bool StepScan::TakesRuns(const EventQuery& query, const ScanInput& input, const EventFilter& filter,
+                         const std::vector<std::string>& fields) {
+  const auto is_key = [&](const std::string& field) { return KeyHolds(*input.table, field); };
+  return std::ranges::all_of(query.by, is_key) && std::ranges::none_of(fields, is_key) &&
+         filter.filters_keys_only() && !input.whole_rows() && !input.spreads_events();
 }
 
 Result<bool> StepScan::AddAll() {

@@ -24,6 +24,10 @@ class StepScan {
   // scan. Sees the ranges, of which there may be none, as they are now.
   StepScan(const EventQuery& query, const ScanInput& like, const DownsampleSpec& spec,
            std::span<const KeyRange> ranges, const TimeRange& time);
+  // Whether columns will do, which take a fraction of what rows take: they tell the key's fields
+  // and single measured ones, not whole events.
+  static bool TakesRuns(const EventQuery& query, const ScanInput& input, const EventFilter& filter,
+                        const std::vector<std::string>& fields);
   StepScan(const StepScan&) = delete;
   StepScan& operator=(const StepScan&) = delete;
 
@@ -35,7 +39,6 @@ class StepScan {
   std::unique_ptr<Downsampler> TakeSteps() { return std::move(steps_); }
 
  private:
-  bool TakesRuns() const;
   void Open();
   // False: some run takes rows to be read; what was added is void.
   Result<bool> AddAll();
