@@ -1,8 +1,9 @@
-"""What the commands here share: one server at a time on a scratch folder, the loader beside it, and
-the options that all of them have."""
+"""What the commands here share: a server on a scratch folder, the loader beside it, and the options
+that all of them have."""
 
 import argparse
 import contextlib
+import http.client
 import json
 import math
 import os
@@ -196,20 +197,22 @@ def ask(server, asked, repeat):
         try:
             answers[name] = read(server.get(target))
             medians[name] = median_ms(server, target, repeat)
-        except (OSError, ValueError, KeyError, IndexError, subprocess.TimeoutExpired) as error:
+        except (OSError, ValueError, KeyError, IndexError, http.client.HTTPException,
+                subprocess.TimeoutExpired) as error:
             say(f"  {name}: {error}")
             medians[name] = None
     return medians, answers
 
 
 def ask_in_turns(asked, repeat, count):
-    """Asks several servers what ask() asks one of: by key, the server and its queries. So often, each
-    query of all of them before the next, so that a slow minute of the machine is all of theirs.
-    Returns what ask() does, by key; the medians are those of the rounds."""
+    """Asks several servers what ask() asks one of: by key, the server and a list of its queries, of the
+    same names as the others'. So often, each query of all of them before the next, so that a slow
+    minute of the machine is all of theirs. Returns what ask() does, by key: the medians of the
+    rounds, and the last answers."""
     results = {key: ({}, {}) for key in asked}
     rounds_of = {}
     for _ in range(count):
-        for queries in zip(*(queries for _, queries in asked.values())):
+        for queries in zip(*(queries for _, queries in asked.values()), strict=True):
             for key, query in zip(asked, queries):
                 medians, answers = ask(asked[key][0], [query], repeat)
                 rounds_of.setdefault((key, query[0]), []).append(medians[query[0]])

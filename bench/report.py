@@ -121,7 +121,9 @@ def describe_commit(root):
                               timeout=30).stdout.strip()
 
     commit = git("rev-parse", "--short=12", "HEAD") or "unknown"
-    return commit + (" with changes" if git("status", "--porcelain", "-uno") else "")
+    # Of what is measured: the file of results changes with each section that is saved.
+    changes = git("status", "--porcelain", "-uno", "--", ".", ":!bench/RESULTS.md")
+    return commit + (" with changes" if changes else "")
 
 
 def save(path, title, parts, machine, commit, command):
