@@ -1,11 +1,14 @@
 """What the tables of bench/ say of what was measured."""
 
 import contextlib
+import http.client
 import io
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "bench"))
 
@@ -111,6 +114,47 @@ class RoundsTest(unittest.TestCase):
     def test_the_headline_says_it_where_there_are_several(self):
         self.assertEqual(measure.tell_rounds(1), "")
         self.assertEqual(measure.tell_rounds(3), "; medians of 3, in turns")
+
+
+class TurnsTest(unittest.TestCase):
+    """What several servers are asked in turns; a server here is a dict of answers, and of times."""
+
+    def ask(self, servers, count):
+        self.order = []
+
+        def get_of(name):
+            def get(target):
+                if servers[name][target] is None:
+                    raise http.client.IncompleteRead(b"")
+                self.order.append((name, target))
+                return target.upper()
+            return get
+
+        def median_ms(server, target, repeat):
+            return servers[server.name][target].pop(0)
+
+        asked = {name: (types.SimpleNamespace(name=name, get=get_of(name)),
+                        [(target, target, str) for target in answers])
+                 for name, answers in servers.items()}
+        with unittest.mock.patch.object(measure, "median_ms", median_ms), \
+                contextlib.redirect_stderr(io.StringIO()):
+            return measure.ask_in_turns(asked, 1, count)
+
+    def test_each_query_is_put_to_all_before_the_next(self):
+        results = self.ask({"a": {"q": [3, 1, 2], "r": [5, 5, 5]},
+                            "b": {"q": [9, 7, 8], "r": [6, 6, 6]}}, 3)
+        self.assertEqual(self.order[:4], [("a", "q"), ("b", "q"), ("a", "r"), ("b", "r")])
+        self.assertEqual(len(self.order), 12)
+        self.assertEqual(results, {"a": ({"q": 2, "r": 5}, {"q": "Q", "r": "R"}),
+                                   "b": ({"q": 8, "r": 6}, {"q": "Q", "r": "R"})})
+
+    def test_an_answer_that_breaks_off_is_that_servers_alone(self):
+        results = self.ask({"a": {"q": None}, "b": {"q": [4]}}, 1)
+        self.assertEqual(results, {"a": ({"q": None}, {}), "b": ({"q": 4}, {"q": "Q"})})
+
+    def test_servers_that_are_asked_unlike_are_refused(self):
+        with self.assertRaises(ValueError):
+            self.ask({"a": {"q": [1]}, "b": {"q": [1], "r": [1]}}, 1)
 
 
 class SectionTest(unittest.TestCase):
