@@ -29,6 +29,7 @@ void CompareServer(const ServerConfig& a, const ServerConfig& b, Differences* fo
   found->Compare("server.threads", a.threads, b.threads);
   found->Compare("server.query_threads", a.query_threads, b.query_threads);
   found->Compare("server.max_body", a.max_body, b.max_body);
+  found->Compare("server.query_memory", a.query_memory, b.query_memory);
   found->Compare("server.max_connections", a.max_connections, b.max_connections);
   found->Compare("server.header_timeout", a.header_timeout_us, b.header_timeout_us);
   found->Compare("server.idle_timeout", a.idle_timeout_us, b.idle_timeout_us);

@@ -56,6 +56,7 @@ void ReadServer(TomlReader server, ServerConfig* config) {
   server.Integer("threads", Bounds<uint32_t>{0, 1024}, &config->threads);
   server.Integer("query_threads", Bounds<uint32_t>{0, 1024}, &config->query_threads);
   server.Size("max_body", {kKiB, kGiB}, &config->max_body);
+  server.Size("query_memory", {kMiB, 1024 * kGiB}, &config->query_memory);
   server.Integer("max_connections", Bounds<uint32_t>{1, 1'000'000}, &config->max_connections);
   server.Duration("header_timeout", kTimeoutBounds, &config->header_timeout_us);
   server.Duration("idle_timeout", kTimeoutBounds, &config->idle_timeout_us);

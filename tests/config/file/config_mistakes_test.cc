@@ -369,7 +369,8 @@ TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
             "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
             "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
             "body_min_rate, body_timeout, drain_timeout, header_timeout, hosts, idle_timeout, "
-            "listen, max_body, max_connections, plaintext, query_threads, threads, write_timeout\n"
+            "listen, max_body, max_connections, plaintext, query_memory, query_threads, threads, "
+            "write_timeout\n"
             "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "
             "\"127.0.0.1:8780\" or \"[::1]:8780\"; port 0 takes a free one\n"
             "t.toml:9: log.level: is an integer; accepted: a string");

@@ -47,6 +47,7 @@ TEST(ParseConfigTest, AnEmptyFileHasEveryDefault) {
   const Config config = Parse("");
   EXPECT_EQ(config.server.listen, "127.0.0.1:8780");
   EXPECT_EQ(config.server.max_body, 32u << 20);
+  EXPECT_EQ(config.server.query_memory, 256u << 20);
   EXPECT_EQ(config.storage.path, "/etc/tallyd/data");
   EXPECT_EQ(config.storage.sync, Sync::kAlways);
   EXPECT_EQ(config.log.level, "info");
@@ -62,6 +63,7 @@ plaintext = true
 threads = 2
 query_threads = 3
 max_body = "1MiB"
+query_memory = "8MiB"
 max_connections = 100
 header_timeout = "1s"
 idle_timeout = "2m"
@@ -76,6 +78,7 @@ drain_timeout = "6s"
   EXPECT_EQ(server.threads, 2u);
   EXPECT_EQ(server.query_threads, 3u);
   EXPECT_EQ(server.max_body, 1u << 20);
+  EXPECT_EQ(server.query_memory, 8u << 20);
   EXPECT_EQ(server.max_connections, 100u);
   EXPECT_EQ(server.header_timeout_us, kUsPerSecond);
   EXPECT_EQ(server.idle_timeout_us, 120 * kUsPerSecond);
