@@ -90,6 +90,7 @@ class LevelDbStore final : public Store {
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
   TimeUs RetentionNow() override { return retention_.Now(); }
+  RetentionClock::State Retention() override { return retention_.GetState(); }
   Status TrustClock() override;
   Status Settle() override;
   Result<StoreMember::Members> Backup(const std::string& to,

@@ -55,6 +55,49 @@ TEST(ParseConfigTest, AnEmptyFileHasEveryDefault) {
   EXPECT_THAT(config.schema->tables, IsEmpty());
 }
 
+TEST(ParseConfigTest, AStreamHasTheGuardsOfIngestUnlessItSaysOthers) {
+  const Config config = Parse(R"(
+[streams.a]
+max_future = "off"
+[ingest]
+min_time = "2001-02-03"
+max_future = "1h"
+[streams.b]
+min_time = 2002-03-04T05:06:07+01:00
+time_required = true
+)" + TableText("c", "single-timestamp"));
+  ASSERT_EQ(config.schema->streams.size(), 3u);
+  const IngestGuards& a = config.schema->FindStream("a")->guards;
+  EXPECT_EQ(FormatRfc3339(a.min_time), "2001-02-03T00:00:00Z");
+  EXPECT_EQ(a.max_future_us, std::nullopt);
+  const Stream& b = *config.schema->FindStream("b");
+  EXPECT_EQ(FormatRfc3339(b.guards.min_time), "2002-03-04T04:06:07Z");
+  EXPECT_EQ(b.guards.max_future_us, 3600 * kUsPerSecond);
+  EXPECT_TRUE(b.time_required);
+  const Stream& c = *config.schema->FindStream("c");
+  EXPECT_EQ(c.guards.min_time, a.min_time) << "a stream that only a table names";
+  EXPECT_EQ(c.guards.max_future_us, 3600 * kUsPerSecond);
+  EXPECT_FALSE(c.time_required);
+}
+
+TEST(ParseConfigTest, AnotherTimeInTheKeyIsTakenWhereTheTimeIsDeclaredOrNotNeeded) {
+  const std::string other = "{hostname}#{at:ms}";
+  Parse(TableText("T", "single-timestamp", "time = \"at\"", other));
+  Parse(TableText("T", "single-timestamp", "time = \"ts\"", other));
+  Parse("[streams.T]\ntime = \"ts\"\n" + TableText("T", "single-timestamp", "", other));
+  Parse(TableText("T", "single-timestamp", "", "{ts:day}#" + other));
+  Parse(TableText("T", "latest", "", other));
+  Parse("[tables.T]\npattern = \"aggregate\"\nrow_key = \"" + other +
+        "\"\nfamilies.M = { aggregate = \"sum\" }\n");
+}
+
+TEST(ParseConfigTest, WithoutIngestTheGuardsAreThoseOfUsualMistakes) {
+  const Config config = Parse("[streams.s]\n");
+  const IngestGuards& guards = config.schema->streams[0].guards;
+  EXPECT_EQ(FormatRfc3339(guards.min_time), "1973-03-03T09:46:40Z");
+  EXPECT_EQ(guards.max_future_us, 2 * kUsPerDay);
+}
+
 TEST(ParseConfigTest, ReadsEveryServerKey) {
   const ServerConfig server = Parse(R"(
 [server]
