@@ -42,10 +42,12 @@ void CompareServer(const ServerConfig& a, const ServerConfig& b, Differences* fo
 void CompareStorage(const StorageConfig& a, const StorageConfig& b, Differences* found) {
   found->Compare("storage.engine", a.engine, b.engine);
   found->Compare("storage.path", a.path, b.path);
+  found->Compare("storage.backup_dir", a.backup_dir, b.backup_dir);
   found->Compare("storage.sync", a.sync, b.sync);
   found->Compare("storage.sync_interval", a.sync_interval_us, b.sync_interval_us);
   found->Compare("storage.write_buffer", a.write_buffer, b.write_buffer);
   found->Compare("storage.seal_window", a.seal_window_us, b.seal_window_us);
+  found->Compare("storage.purge_deadline", a.purge_deadline_us, b.purge_deadline_us);
   found->Compare("storage.seal_delay", a.seal_delay_us, b.seal_delay_us);
   found->Compare("storage.seal_cpu", a.seal_cpu, b.seal_cpu);
   found->Compare("storage.block_cache", a.block_cache, b.block_cache);

@@ -95,6 +95,9 @@ Reading ReadText(const std::string& text, const std::string& file) {
 Config Finish(Reading reading) {
   Config config = std::move(reading.config);
   config.storage.path = FromFile(config.storage.path, config.file);
+  if (!config.storage.backup_dir.empty()) {
+    config.storage.backup_dir = FromFile(config.storage.backup_dir, config.file);
+  }
   config.schema = std::make_shared<const Schema>(
       AssembleSchema(std::move(reading.streams), std::move(reading.tables), reading.guards));
   return config;

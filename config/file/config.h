@@ -42,6 +42,8 @@ inline constexpr uint64_t kMaxReserve = 64u << 20;
 struct StorageConfig {
   std::string engine = "leveldb";
   std::string path = "data";  // Made absolute by LoadConfig, relative to the file.
+  // Clients may have backups made below it only; made absolute as `path`. Empty: anywhere.
+  std::string backup_dir;
   // kInterval acknowledges before the fsync, which comes within sync_interval.
   Sync sync = Sync::kAlways;
   int64_t sync_interval_us = 1'000'000;

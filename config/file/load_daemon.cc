@@ -82,6 +82,11 @@ void ReadStorage(TomlReader storage, StorageConfig* config) {
       (config->path.empty() || config->path.find('\0') != config->path.npos)) {
     storage.Mistake("path", "is no path; accepted: a directory, relative to this file or absolute");
   }
+  if (storage.String("backup_dir", &config->backup_dir) &&
+      (config->backup_dir.empty() || config->backup_dir.find('\0') != std::string::npos)) {
+    storage.Mistake("backup_dir",
+                    "is no path; accepted: a directory, relative to this file or absolute");
+  }
   storage.Choice<Sync>("sync", {{"always", Sync::kAlways}, {"interval", Sync::kInterval}},
                        &config->sync);
   storage.Duration("sync_interval", {kUsPerMs, 3600 * kUsPerSecond}, &config->sync_interval_us);

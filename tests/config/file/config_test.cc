@@ -150,6 +150,7 @@ queue_bytes = "8MiB"
 group_bytes = "1MiB"
 free_space_floor = "32MiB"
 ballast = "32MiB"
+backup_dir = "/var/backups"
 [log]
 level = "debug"
 format = "json"
@@ -169,6 +170,7 @@ format = "json"
   EXPECT_EQ(config.storage.group_bytes, 1u << 20);
   EXPECT_EQ(config.storage.free_space_floor, 32u << 20);
   EXPECT_EQ(config.storage.ballast, 32u << 20);
+  EXPECT_EQ(config.storage.backup_dir, "/var/backups");
   EXPECT_EQ(config.log.level, "debug");
   EXPECT_EQ(config.log.format, "json");
 }
