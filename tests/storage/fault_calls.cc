@@ -26,10 +26,13 @@
 namespace tallyd {
 namespace {
 
+// What each call asks first. The allocator calls the system, too, before it can give memory: until
+// faults are armed nothing here takes any.
+constinit std::atomic<bool> armed{false};
+constinit std::atomic<size_t> transfer_bytes{0};
+
 // Never destroyed: threads may call the system until the process ends.
 struct Faults {
-  std::atomic<bool> armed{false};
-  std::atomic<size_t> transfer_bytes{0};
   std::mutex mutex;
   std::string directory;           // Guarded by mutex, as all that follows.
   std::optional<CallFault> fault;  // `at` counts down.
@@ -70,7 +73,7 @@ std::optional<CallFault> FaultOf(const char* call, const std::string& path) {
   Faults& faults = TheFaults();
   const std::lock_guard lock(faults.mutex);
   const std::optional<std::string> below = Below(faults, path);
-  if (!faults.armed || !below) return std::nullopt;
+  if (!armed || !below) return std::nullopt;
   faults.calls.push_back({call, *below});
   if (!faults.fault) return std::nullopt;
   CallFault& fault = *faults.fault;
@@ -86,7 +89,7 @@ std::optional<CallFault> FaultOf(const char* call, const std::string& path) {
   return found;
 }
 
-bool IsArmed() { return TheFaults().armed.load(std::memory_order_relaxed); }
+bool IsArmed() { return armed.load(std::memory_order_relaxed); }
 
 // Makes the call unless it is to fail undone. `path` gives its path, asked for only while faults
 // are armed; `undo` lets go of what a call that was done has given, of which nobody will know.
@@ -114,7 +117,7 @@ auto Do(const char* call, const Path& path, const Make& make) -> decltype(make()
 }
 
 size_t Limited(int descriptor, size_t bytes) {
-  const size_t most = TheFaults().transfer_bytes.load(std::memory_order_relaxed);
+  const size_t most = transfer_bytes.load(std::memory_order_relaxed);
   if (most == 0 || bytes <= most) return bytes;
   const std::string path = PathOf(descriptor);
   Faults& faults = TheFaults();
@@ -144,9 +147,9 @@ int Open(const char* name, int flags, mode_t mode) {
       CloseAgain);
 }
 
-int Stat(const std::string& name, const auto& make) {
+int Stat(const char* name, const auto& make) {
   return Do(
-      "stat", [&] { return name; }, make);
+      "stat", [&] { return std::string(name); }, make);
 }
 
 }  // namespace
@@ -154,20 +157,20 @@ int Stat(const std::string& name, const auto& make) {
 FaultCalls::FaultCalls(const std::string& directory) {
   Faults& faults = TheFaults();
   const std::lock_guard lock(faults.mutex);
-  if (faults.armed) std::abort();
+  if (armed) std::abort();
   char real[PATH_MAX];
   faults.directory = ::realpath(directory.c_str(), real) != nullptr ? real : directory;
   faults.fault.reset();
   faults.failed = false;
   faults.calls.clear();
-  faults.armed = true;
+  armed = true;
 }
 
 FaultCalls::~FaultCalls() {
   Faults& faults = TheFaults();
   const std::lock_guard lock(faults.mutex);
-  faults.armed = false;
-  faults.transfer_bytes = 0;
+  armed = false;
+  transfer_bytes = 0;
 }
 
 void FaultCalls::Fail(CallFault fault) {
@@ -189,7 +192,7 @@ bool FaultCalls::failed() const {
   return faults.failed;
 }
 
-void FaultCalls::LimitTransfers(size_t bytes) { TheFaults().transfer_bytes = bytes; }
+void FaultCalls::LimitTransfers(size_t bytes) { transfer_bytes = bytes; }
 
 std::vector<MadeCall> FaultCalls::TakeCalls() {
   Faults& faults = TheFaults();
