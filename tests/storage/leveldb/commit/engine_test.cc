@@ -123,7 +123,15 @@ TEST_F(EngineTest, WithoutRoomEventsAreRefusedAndWhatFreesRoomIsNot) {
   EXPECT_EQ(engine_->Admit(*events).error().code(), ErrorCode::kNoSpace);
   const auto removal = NewBatch();
   removal->Delete(TableOf("H"), DeleteSpec{});
+  removal->PutMemo("a note", "of the removal");
   EXPECT_TRUE(engine_->Admit(*removal));
+  const auto note = NewBatch();
+  note->PutMemo("a note", "alone");
+  EXPECT_EQ(engine_->Admit(*note).error().code(), ErrorCode::kNoSpace);
+  const auto change = NewBatch();
+  change->Delete(TableOf("H"), DeleteSpec{});
+  AddRow(change.get(), "H", "row", Value::Int(1));
+  EXPECT_EQ(engine_->Admit(*change).error().code(), ErrorCode::kNoSpace);
 }
 
 }  // namespace
