@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -18,6 +19,8 @@ namespace tallyd {
 namespace {
 
 constexpr uint64_t kStatsCountAtMost = 10'000;
+// Of rows of a latest table while a delete of many is worked off.
+constexpr uint64_t kStatsCountDeletedAtMost = 1'000'000;
 constexpr mode_t kDirectoryMode = 0700;
 
 // Of base's table files: what memory and heads still hold does not count.
@@ -109,7 +112,8 @@ class LevelDbStore final : public Store {
   void AddDrop(TableId id, LevelDbBatch* batch);
   // A lease, and the deletes that belong to it.
   Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
-  uint64_t CountRows(const TablePtr& table, bool* all);
+  uint64_t CountRows(const TablePtr& table, uint64_t at_most, bool* all);
+  void CountLatestRows(const TablePtr& table, TableStats* stats);
   Status PutRetentionTime(TimeUs time);
 
   StoreMetrics metrics_;
@@ -299,13 +303,13 @@ Result<std::vector<Memo>> LevelDbStore::Memos(std::string_view prefix, size_t li
 }
 
 // One by one, as far as it is worth it.
-uint64_t LevelDbStore::CountRows(const TablePtr& table, bool* all) {
+uint64_t LevelDbStore::CountRows(const TablePtr& table, uint64_t at_most, bool* all) {
   ScanSpec spec;
   spec.keys_only = true;
   spec.now = clock_.Now();
   const auto scan = Scan(table, spec);
   uint64_t rows = 0;
-  for (; rows < kStatsCountAtMost; ++rows) {
+  for (; rows < at_most; ++rows) {
     const Result<bool> more = scan->Next();
     *all = more && !*more;
     if (!more || !*more) break;
@@ -313,13 +317,26 @@ uint64_t LevelDbStore::CountRows(const TablePtr& table, bool* all) {
   return rows;
 }
 
+// Rows that are in memory may be hidden, until what is deleted or has expired is taken out of them:
+// of ages soon, of a delete of many rows when nobody reads them any more.
+void LevelDbStore::CountLatestRows(const TablePtr& table, TableStats* stats) {
+  stats->rows = state().latest.RowsOf(table->id);
+  const bool is_deleted = !state().latest_deletes.Of(table->id)->empty();
+  const bool expires = std::ranges::any_of(table->families, [](const StoredFamily& family) {
+    return family.configured && family.rules.max_age_us.has_value();
+  });
+  stats->rows_exact = !is_deleted;
+  const uint64_t at_most = is_deleted ? kStatsCountDeletedAtMost : kStatsCountAtMost;
+  if ((!is_deleted && !expires) || stats->rows > at_most) return;
+  stats->rows = CountRows(table, at_most + 1, &stats->rows_exact);
+}
+
 TableStats LevelDbStore::Stats(const TablePtr& table) {
   TableStats stats;
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return stats;
   if (table->mode != TableMode::kHistory) {
-    stats.rows = state().latest.RowsOf(table->id);
-    stats.rows_exact = state().latest_deletes.Of(table->id)->empty();
+    CountLatestRows(table, &stats);
     const Access access(lease->get());
     if (access) stats.disk_bytes = LatestDiskBytes(access.base(), table->id);
     return stats;
@@ -333,7 +350,9 @@ TableStats LevelDbStore::Stats(const TablePtr& table) {
       EstimateHistory(lease->get(), table->id, {{&everything, 1}, {}, 1, true, kStatsCountAtMost});
   if (!estimate) return stats;
   stats.rows = estimate->rows;
-  if (stats.rows < kStatsCountAtMost) stats.rows = CountRows(table, &stats.rows_exact);
+  if (stats.rows < kStatsCountAtMost) {
+    stats.rows = CountRows(table, kStatsCountAtMost, &stats.rows_exact);
+  }
   return stats;
 }
 
