@@ -72,7 +72,7 @@ void AddSample(const Table& table, const TableSample& sample, LiveFacts* facts) 
   for (const auto& [field, values] : sample.texts) {
     if (LookHashed(values)) fields[field].looks_like_hash = true;
   }
-  facts->tables[table.name] = {sample.value_bytes, sample.column};
+  facts->tables[table.name] = {sample.value_bytes, sample.column, 0};
   if (sample.leading.empty()) return;
   LiveField& leading = fields[sample.leading];
   if (LookSequential(sample)) leading.looks_sequential = true;
