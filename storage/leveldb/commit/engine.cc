@@ -73,12 +73,14 @@ Status Engine::OpenOnce(bool first) {
 
 // Only before anybody makes files.
 Status Engine::SweepFiles(const LoadedView& loaded) {
-  FilesOnRecord record{{}, {}, state_.sealed_sequence};
+  FilesOnRecord record;
+  record.store = database_.shelf().store();
+  record.heads = database_.opened_heads();
   for (const auto& [table, files] : loaded.files) {
     record.files.insert(record.files.end(), files.begin(), files.end());
   }
   for (const auto& [number, note] : loaded.notes) {
-    if (note.kind == FileNote::Kind::kDropped) record.dropped.insert(number);
+    if (note.kind == FileNote::Kind::kDropped) record.dropped[number] = note.checksum;
   }
   BlockFileShelf& shelf = database_.shelf();
   Result<FileSweep> swept = tallyd::SweepFiles(&shelf, config_.path, record);

@@ -225,10 +225,12 @@ Result<BytesPtr> BlockFile::ReadPart(const BlockPlace& block, uint32_t offset, u
   return BytesPtr(std::move(bytes));
 }
 
-BlockFileWriter::BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info)
+BlockFileWriter::BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info,
+                                 std::vector<FileSource> sources)
     : shelf_(shelf),
       table_(std::move(table)),
       info_(std::move(info)),
+      sources_(std::move(sources)),
       builder_(std::make_unique<BlockBuilder>()) {
   info_.table = table_->id;
   info_.entries = 0;
@@ -274,6 +276,7 @@ Status BlockFileWriter::AddBlock(const BlockPlace& place, std::string_view bytes
   info_.entries += place.entries;
   info_.rows += place.rows;
   index_.Add(place);
+  content_.Add(bytes);
   return Append(bytes);
 }
 
@@ -300,7 +303,8 @@ Status BlockFileWriter::Complete() {
   }
   builder_.reset();
   const std::string index = EncodeBlockIndex(index_);
-  const std::string description = EncodeDescription({info_, *table_});
+  const std::string description =
+      EncodeDescription({info_, *table_, {shelf_->store(), sources_}, content_.Get()});
   BlockFileFooter footer;
   footer.index = bytes_;
   footer.index_checksum = Checksum64(index);

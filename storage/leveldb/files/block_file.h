@@ -85,6 +85,12 @@ class BlockFileShelf {
   StoreEnv* env() const { return env_; }
   const std::string& directory() const { return directory_; }
   std::string PathOf(uint64_t number) const;
+  // The id of the store whose files they are; files that are made say it. Set before any is made;
+  // to set it again changes nothing.
+  const std::string& store() const { return store_; }
+  void SetStore(const std::string& id) {
+    if (store_ != id) store_ = id;
+  }
   DamagedFiles& damaged() { return damaged_; }
   BoundedCache<BlockIndex>& indexes() { return indexes_; }
   BoundedCache<leveldb::RandomAccessFile>& handles() { return handles_; }
@@ -102,6 +108,7 @@ class BlockFileShelf {
  private:
   StoreEnv* const env_;
   const std::string directory_;
+  std::string store_;
   BoundedCache<BlockIndex> indexes_;
   BoundedCache<leveldb::RandomAccessFile> handles_;  // By count.
   BlockPartCache parts_;
@@ -172,8 +179,10 @@ using BlockFileMap = std::map<TableId, std::vector<BlockFilePtr>>;
 // for, and their directory be synced once, by the caller, before base records any of them.
 class BlockFileWriter {
  public:
-  // `info` says number, deletes and window.
-  BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info);
+  // `info` says number, deletes and window; `sources`, what its entries come from: empty where
+  // nothing has all of them.
+  BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info,
+                  std::vector<FileSource> sources = {});
   ~BlockFileWriter();
   BlockFileWriter(const BlockFileWriter&) = delete;
   BlockFileWriter& operator=(const BlockFileWriter&) = delete;
@@ -210,6 +219,8 @@ class BlockFileWriter {
   BlockFileShelf* const shelf_;
   const TablePtr table_;
   BlockFileInfo info_;
+  const std::vector<FileSource> sources_;
+  ContentChecksum content_;
   std::unique_ptr<BlockBuilder> builder_;
   std::unique_ptr<leveldb::WritableFile> file_;
   bool handed_out_ = false;

@@ -90,6 +90,7 @@ class HeadSealer {
 
   Result<SealedHead> Seal() {
     Status done = ReadRecords();
+    if (done) done = ReadChecksum();
     for (const TablePtr& table : input_.state->catalogue.Tables()) {
       if (done && table->mode == TableMode::kHistory) done = SealTable(table);
     }
@@ -120,14 +121,26 @@ class HeadSealer {
     return FromLevelDb(it.status());
   }
 
+  Status ReadChecksum() {
+    const Access access(lease_);
+    if (!access) return Reopening();
+    const Result<uint64_t> checksum = access.view().heads.front()->Checksum();
+    if (!checksum) return checksum.error();
+    source_ = {FileSource::Kind::kHead, sealed_.head, *checksum};
+    return {};
+  }
+
   Status SealTable(const TablePtr& table) {
     HeadSource source(table->id, input_.state->sets);
     const Status begun = Begin(&source);
     if (!begun || !source.valid()) return begun;
     const DeleteList deletes = DeletesOf(lease_, table->id);
-    WindowWriter writer({&input_.database->shelf(), table,
-                         std::max(sealed_.last_sequence, LastOf(deletes)), input_.window_us,
-                         &input_.state->next_file});
+    WindowWriter writer({&input_.database->shelf(),
+                         table,
+                         std::max(sealed_.last_sequence, LastOf(deletes)),
+                         input_.window_us,
+                         &input_.state->next_file,
+                         {source_}});
     ColumnPlan plan(table, input_.state->sets, input_.now);
     KeptEntries kept(&plan, deletes, EarlierFiles(table->id), sealed_.last_sequence);
     const RunSealer::Options options{
@@ -203,6 +216,7 @@ class HeadSealer {
   Lease* const lease_;
   FileBatch batch_;
   SealedHead sealed_;
+  FileSource source_;  // The head.
 };
 
 class FileMerger {
@@ -216,7 +230,7 @@ class FileMerger {
         plan_(table, input.state->sets, input.now),
         kept_(&plan_, deletes_, OthersOf(lease, *table, from_), std::nullopt),
         writer_({&input.database->shelf(), table, Deletes(), NextWidth(input.window_us),
-                 &input.state->next_file}) {}
+                 &input.state->next_file, Sources()}) {}
 
   Result<MergedFiles> Merge() {
     std::vector<EntrySource*> sources;
@@ -254,6 +268,14 @@ class FileMerger {
     uint64_t applied = LastOf(deletes_);
     for (const BlockFilePtr& file : from_) applied = std::max(applied, file->info().max_sequence);
     return applied;
+  }
+
+  std::vector<FileSource> Sources() const {
+    std::vector<FileSource> sources;
+    for (const BlockFilePtr& file : from_) {
+      sources.push_back({FileSource::Kind::kFile, file->info().number, file->info().checksum});
+    }
+    return sources;
   }
 
   // Wide windows are split again, as far as the writer has so many open at once.

@@ -295,7 +295,8 @@ BlockFileWriter& WindowWriter::At(TimeUs time) {
     info.window = window.begin;
     info.width = window.width;
     ++open_[window.width];
-    auto writer = std::make_unique<BlockFileWriter>(options_.shelf, options_.table, info);
+    auto writer =
+        std::make_unique<BlockFileWriter>(options_.shelf, options_.table, info, options_.sources);
     found = writers_.emplace(window, std::move(writer)).first;
   }
   last_window_ = window;

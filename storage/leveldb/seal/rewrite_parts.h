@@ -125,6 +125,7 @@ class WindowWriter {
     uint64_t deletes = 0;  // Deletes up to this sequence have been applied to what comes.
     int64_t width = 0;     // Of the narrowest windows, in microseconds.
     std::atomic<uint64_t>* next_file = nullptr;  // Numbers the files.
+    std::vector<FileSource> sources = {};        // What has all that comes.
   };
 
   explicit WindowWriter(Options options);

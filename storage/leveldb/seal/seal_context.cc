@@ -51,7 +51,8 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
                             const View::Files& made, const std::function<void(View*)>& change) {
   for (const BlockFilePtr& file : from) {
     batch->DropRecord(BlockFileKey(file->info().table, file->info().number));
-    batch->PutRecord(FileNoteKey(file->info().number), EncodeFileNote({}));
+    const FileNote note{FileNote::Kind::kDropped, {}, file->info().checksum};
+    batch->PutRecord(FileNoteKey(file->info().number), EncodeFileNote(note));
   }
   for (const BlockFilePtr& file : made) {
     batch->PutRecord(BlockFileKey(file->info().table, file->info().number),

@@ -150,6 +150,7 @@ Status BlockFileCheck::Read(const BlockPlace& place, std::string* bytes) const {
 }
 
 Status BlockChecker::Check(const BlockPlace& place, std::string_view bytes) {
+  content_.Add(bytes);
   Status checked = block_.Open(bytes.substr(0, place.head_size));
   if (checked) checked = CheckEntries(place);
   if (checked) checked = CheckStreams(bytes);
@@ -227,6 +228,9 @@ Status BlockChecker::CheckSums() const {
       sums_.min_time != info_.min_time || sums_.max_time != info_.max_time ||
       sums_.first_key != info_.first_key || last_key_ != info_.last_key) {
     return Damage("its blocks are not those that it describes");
+  }
+  if (description_.content && content_.Get() != *description_.content) {
+    return Damage("its blocks have another checksum than the one that it describes");
   }
   return {};
 }

@@ -58,7 +58,7 @@ class BlockChecker {
  public:
   // Of the file's description, which outlives the checker.
   explicit BlockChecker(const BlockFileDescription& file)
-      : info_(file.info), families_(file.table.families) {}
+      : description_(file), info_(file.info), families_(file.table.families) {}
 
   // kCorruption says what is wrong with the block.
   Status Check(const BlockPlace& place, std::string_view bytes);
@@ -71,6 +71,7 @@ class BlockChecker {
   Status CheckEntries(const BlockPlace& place);
   Status CheckStreams(std::string_view bytes);
 
+  const BlockFileDescription& description_;
   const BlockFileInfo& info_;
   const std::vector<StoredFamily>& families_;
   ColumnBlock block_;
@@ -82,6 +83,7 @@ class BlockChecker {
   bool any_ = false;
   // Of all blocks so far.
   BlockFileInfo sums_;
+  ContentChecksum content_;
 };
 
 }  // namespace tallyd
