@@ -43,7 +43,7 @@ class BlockMaker {
     return std::make_unique<BlockFileWriter>(&shelf_, table_, info);
   }
   void Add(BlockFileWriter* writer, const EntryId& entry, int64_t value) {
-    ASSERT_TRUE(writer->FlushFull(entry.row_key, entry.time));
+    ASSERT_TRUE(writer->FlushFull(entry.row_key, entry.time, 1));
     writer->builder().Add(entry, *set_, std::vector{Value::Int(value)});
   }
   // Rows `prefix`10000 and so on, of the time 1000.
