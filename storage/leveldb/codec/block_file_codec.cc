@@ -255,7 +255,7 @@ Result<BlockIndex> DecodeBlockIndex(std::string_view bytes, uint64_t end) {
     int64_t span = 0;
     if (!in.GetNumber(&block.size, kMax32) || !in.GetNumber(&block.head_size, block.size) ||
         !in.GetNumber(&block.entries, kMax32) || !in.GetNumber(&block.rows, kMax32) ||
-        !in.GetNumber(&block.runs, block.rows) || !in.GetNumber(&block.columns, kMax32) ||
+        !in.GetNumber(&block.runs, block.entries) || !in.GetNumber(&block.columns, kMax32) ||
         !in.GetNumber(&block.min_time, kLastTime) || !in.GetNumber(&span, kLastTime) ||
         !GetKey(&in, last, &first) || !GetKey(&in, first, &last) || first > last) {
       return Malformed("the index");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -24,11 +25,18 @@ std::unique_ptr<DurableEnv> MakeEnv(const LevelDbStoreOptions& options, StoreMet
                                       is_always ? LogWrites::kDirect : LogWrites::kCached);
 }
 
+BlockBounds BoundsOf(const LevelDbStoreOptions& options) {
+  BlockBounds bounds;
+  bounds.columns = std::min(options.block_columns, kMaxBlockColumns);
+  return bounds;
+}
+
 }  // namespace
 
 Engine::Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics)
     : config_(options.storage),
       rows_at_once_(options.rows_at_once),
+      block_bounds_(BoundsOf(options)),
       metrics_(metrics),
       own_env_(MakeEnv(options, metrics)),
       env_(own_env_ ? own_env_.get() : options.env),

@@ -301,6 +301,11 @@ Status Database::SyncNewestHead() {
   return head_status_;
 }
 
+bool Database::HasFailedHead() {
+  const std::lock_guard writing(write_mutex_);
+  return !heads_.empty() && !head_status_;
+}
+
 Result<std::string> Database::Get(std::string_view key) const {
   leveldb::ReadOptions options;
   options.verify_checksums = true;

@@ -42,10 +42,11 @@ class BlockMaker {
     BlockFileInfo info;
     info.number = number;
     info.width = kUsPerDay;
-    return std::make_unique<BlockFileWriter>(&shelf_, table_, info, std::move(sources));
+    return std::make_unique<BlockFileWriter>(&shelf_, table_, info, BlockBounds(),
+                                             std::move(sources));
   }
   void Add(BlockFileWriter* writer, const EntryId& entry, int64_t value) {
-    ASSERT_TRUE(writer->FlushFull(entry.row_key, entry.time));
+    ASSERT_TRUE(writer->FlushFull(entry.row_key, entry.time, 1));
     writer->builder().Add(entry, *set_, std::vector{Value::Int(value)});
   }
   // Rows `prefix`10000 and so on, of the time 1000.
