@@ -37,7 +37,8 @@ class LevelDbStore final : public Store {
         clock_(*options.clock),
         retention_(*options.clock),
         engine_(options, &metrics_),
-        backups_(&engine_.database(), [this] { return engine_.space().keep_free(); }) {}
+        backups_(&engine_.database(), options.storage.backup_dir,
+                 [this] { return engine_.space().keep_free(); }) {}
   ~LevelDbStore() override { Close(); }
 
   Status Open();

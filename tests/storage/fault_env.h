@@ -46,6 +46,7 @@ class FaultEnv final : public StoreEnv {
   uint64_t room_asked() const { return room_asked_; }
   // How many block files were opened to be read.
   uint64_t block_files_opened() const { return block_files_opened_; }
+  // Of block files.
   void FailReads(bool fail) { fail_reads_ = fail; }
   // Files of that ending cannot be removed; empty: all can.
   void KeepFiles(const std::string& ending);

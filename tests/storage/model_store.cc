@@ -421,6 +421,12 @@ void ModelStore::Expire(TimeUs now) {
   ExpireLocked(now);
 }
 
+void ModelStore::LetGo(std::string_view table, TimeUs until) {
+  const std::lock_guard lock(mutex_);
+  const auto found = tables_.find(table);
+  if (found != tables_.end()) disk_.tables.at(found->second->id).rows.LetGo(until);
+}
+
 void ModelStore::ExpireLocked(TimeUs now) {
   for (const auto& [name, table] : tables_) disk_.tables.at(table->id).rows.Expire(*table, now);
 }

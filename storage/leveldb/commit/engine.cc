@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -24,11 +25,18 @@ std::unique_ptr<DurableEnv> MakeEnv(const LevelDbStoreOptions& options, StoreMet
                                       is_always ? LogWrites::kDirect : LogWrites::kCached);
 }
 
+BlockBounds BoundsOf(const LevelDbStoreOptions& options) {
+  BlockBounds bounds;
+  bounds.columns = std::min(options.block_columns, kMaxBlockColumns);
+  return bounds;
+}
+
 }  // namespace
 
 Engine::Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics)
     : config_(options.storage),
       rows_at_once_(options.rows_at_once),
+      block_bounds_(BoundsOf(options)),
       metrics_(metrics),
       own_env_(MakeEnv(options, metrics)),
       env_(own_env_ ? own_env_.get() : options.env),
@@ -73,12 +81,14 @@ Status Engine::OpenOnce(bool first) {
 
 // Only before anybody makes files.
 Status Engine::SweepFiles(const LoadedView& loaded) {
-  FilesOnRecord record{{}, {}, state_.sealed_sequence};
+  FilesOnRecord record;
+  record.store = database_.shelf().store();
+  record.heads = database_.opened_heads();
   for (const auto& [table, files] : loaded.files) {
     record.files.insert(record.files.end(), files.begin(), files.end());
   }
   for (const auto& [number, note] : loaded.notes) {
-    if (note.kind == FileNote::Kind::kDropped) record.dropped.insert(number);
+    if (note.kind == FileNote::Kind::kDropped) record.dropped[number] = note.checksum;
   }
   BlockFileShelf& shelf = database_.shelf();
   Result<FileSweep> swept = tallyd::SweepFiles(&shelf, config_.path, record);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 
+#include "storage/blocks/block_limits.h"
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/commit/group_writer.h"
@@ -59,6 +60,7 @@ class Engine final : public CommitTarget {
   const std::vector<LostFile>& lost_files() const { return lost_files_; }
   uint64_t head_bytes() const { return space_.budget().write_buffer; }
   uint64_t rows_at_once() const { return rows_at_once_; }
+  const BlockBounds& block_bounds() const { return block_bounds_; }
 
  private:
   Status CheckSchema(const LevelDbBatch& batch) const;
@@ -69,6 +71,7 @@ class Engine final : public CommitTarget {
 
   const StorageConfig config_;
   const uint64_t rows_at_once_;
+  const BlockBounds block_bounds_;
   StoreMetrics* const metrics_;
   const std::unique_ptr<DurableEnv> own_env_;  // Null when tests bring theirs.
   StoreEnv* const env_;

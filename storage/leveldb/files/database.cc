@@ -168,6 +168,7 @@ Status Database::Open(size_t head_bytes) {
     Dispose();
     return opened.error();
   }
+  shelf_.SetStore(opened->store);
   base_ = std::move(opened->base);
   heads_ = std::move(opened->heads);
   return {};
@@ -247,8 +248,12 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
       write.batch->Put(ToSlice(entry.key()), ToSlice(entry.value()));
     }
   }
-  head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
+  // What is begun says of which store it is.
+  if (head.bytes() == 0 && write.batch->ApproximateSize() > kEmpty) {
+    write.batch->Put(MetaKey(MetaKind::kStoreId), shelf_.store());
+  }
+  head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   const size_t bytes = write.batch->ApproximateSize();
   if (head_status_ && bytes > kEmpty) head.AddBytes(bytes);
   newest_bytes_ = head.bytes();
@@ -294,6 +299,11 @@ Status Database::SyncNewestHead() {
   leveldb::WriteBatch nothing;
   head_status_ = FromLevelDb(heads_.back()->db().Write(options, &nothing));
   return head_status_;
+}
+
+bool Database::HasFailedHead() {
+  const std::lock_guard writing(write_mutex_);
+  return !heads_.empty() && !head_status_;
 }
 
 Result<std::string> Database::Get(std::string_view key) const {

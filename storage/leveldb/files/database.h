@@ -164,6 +164,9 @@ class Database {
   // Of any thread.
   // What was written to the newest head before; no write comes between.
   Status SyncNewestHead();
+  // Whether the last write to the newest head failed, whoever made it: until the files are opened
+  // anew none succeeds.
+  bool HasFailedHead();
   // kUnavailable when it is closed and stays so for a moment.
   Result<std::unique_ptr<Lease>> NewLease();
   // Of base and the block files: the heads go while it is held.

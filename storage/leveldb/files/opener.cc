@@ -80,7 +80,7 @@ Result<OpenedFiles> Opener::Open(size_t head_bytes) {
   if (!found) return found.error();
   OpenedFiles opened;
   Status done = OpenBase(found->base, &opened);
-  if (done) done = WriteFormat(*found, opened.base.get());
+  if (done) done = WriteFormat(*found, &opened);
   if (done) done = OpenHeads(*found, &opened);
   if (!done) return done.error();
   return opened;
@@ -111,6 +111,9 @@ Result<Opener::Found> Opener::JudgeLocked() const {
   const Result<std::optional<uint32_t>> format = CheckFormat(base->get());
   if (!format) return format.error();
   found.format = *format;
+  const Result<std::string> store = GetMeta(base->get(), MetaKind::kStoreId);
+  if (IsUnexpected(store)) return store.error();
+  if (store) found.store = *store;
   const Result<std::string> record = GetMeta(base->get(), MetaKind::kSealedHead);
   const Result<std::string> tables = GetMeta(base->get(), MetaKind::kNextTable);
   if (IsUnexpected(record)) return record.error();
@@ -215,14 +218,26 @@ Status Opener::CheckEmpty(leveldb::DB* base) const {
 }
 
 // Before anything else that an older tallyd would misread.
-Status Opener::WriteFormat(const Found& found, leveldb::DB* base) const {
-  if (found.format == kFormatVersion) return {};
+Status Opener::WriteFormat(const Found& found, OpenedFiles* opened) const {
+  opened->store = found.store.empty() ? NewStoreId() : found.store;
+  if (found.format == kFormatVersion && !found.store.empty()) return {};
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch batch;
   batch.Put(MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion));
-  if (!found.format) batch.Put(MetaKey(MetaKind::kStoreId), NewStoreId());
-  return FromLevelDb(base->Write(options, &batch));
+  if (found.store.empty()) batch.Put(MetaKey(MetaKind::kStoreId), opened->store);
+  return FromLevelDb(opened->base->Write(options, &batch));
+}
+
+// One of a store that is alike would be read as if it were this one's.
+Status Opener::CheckStore(const Head& head, const std::string& path, const std::string& store) {
+  const Result<std::string> of = head.StoreId();
+  if (!of) return of.error();
+  if (of->empty() || *of == store) return {};
+  return Error(ErrorCode::kCorruption,
+               fmt::format("{} is a head of the store {}, and base is of the store {}: they were "
+                           "put together from two. {}",
+                           path, HexOfStoreId(*of), HexOfStoreId(store), kDamageAdvice));
 }
 
 Status Opener::OpenHeads(const Found& found, OpenedFiles* opened) {
@@ -294,6 +309,8 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
     Result<std::shared_ptr<Head>> next = OpenHead(head.number);
     if (!next) return next.error();
     opened->heads.push_back(std::move(*next));
+    const Status same = CheckStore(*opened->heads.back(), PathOf(head.number), opened->store);
+    if (!same) return same;
     const Result<bool> closed = opened->heads.back()->IsClosed();
     if (!closed) return closed.error();
     is_closed = *closed;

@@ -192,6 +192,37 @@ Result<bool> Head::IsClosed() const {
   return got.has_value();
 }
 
+Result<uint64_t> Head::Checksum() const {
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  checked.fill_cache = false;
+  const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator(checked));
+  ContentChecksum checksum;
+  for (const KeySpace space : {KeySpace::kRows, KeySpace::kGroups}) {
+    const std::string begin(1, static_cast<char>(space));
+    for (it->Seek(begin); it->Valid() && it->key().starts_with(begin); it->Next()) {
+      std::string sizes;
+      PutVarint(&sizes, it->key().size());
+      PutVarint(&sizes, it->value().size());
+      checksum.Add(sizes);
+      checksum.Add(ToView(it->key()));
+      checksum.Add(ToView(it->value()));
+    }
+  }
+  const Status read = FromLevelDb(it->status());
+  if (!read) return read.error().Prefixed(path_);
+  return checksum.Get();
+}
+
+Result<std::string> Head::StoreId() const {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  std::string id;
+  const Status got = FromLevelDb(db_->Get(options, MetaKey(MetaKind::kStoreId), &id));
+  if (!got && got.error().code() != ErrorCode::kNotFound) return got.error().Prefixed(path_);
+  return id;
+}
+
 void Head::AddBytes(uint64_t bytes) {
   if (bytes_ == 0) since_ = std::chrono::steady_clock::now();
   bytes_ += bytes;
@@ -217,9 +248,9 @@ std::string HeadPath(const std::string& directory, uint64_t number) {
 }
 
 Result<std::vector<uint64_t>> ListHeads(leveldb::Env* env, const std::string& directory) {
-  if (!env->FileExists(directory)) return std::vector<uint64_t>();
   std::vector<std::string> names;
   const Status listed = FromLevelDb(env->GetChildren(directory, &names));
+  if (!listed && listed.error().code() == ErrorCode::kNotFound) return std::vector<uint64_t>();
   if (!listed) return listed.error();
   std::vector<uint64_t> numbers;
   for (const std::string& name : names) {

@@ -130,6 +130,13 @@ class Head {
   Status MarkClosed();
   Result<bool> IsClosed() const;
 
+  // Of the entries as they are stored: equal only where the head holds the same. It reads all of
+  // them. Of a head that is closed to writes, or of the committer's thread.
+  Result<uint64_t> Checksum() const;
+  // The id of the store that it is of; empty where it does not say, as one that is empty, or that a
+  // tallyd from before format 9 began.
+  Result<std::string> StoreId() const;
+
   // Its contents are in block files, and base says so: its files may go.
   void Drop() { dropped_ = true; }
 
@@ -142,7 +149,7 @@ class Head {
   const uint64_t number_;
   leveldb::Env* const env_;
   std::shared_ptr<leveldb::DB> db_;  // Also of runs that lie in its memory.
-  const uint64_t group_bytes_;   // So much of it may come as groups,
+  const uint64_t group_bytes_;       // So much of it may come as groups,
   const uint64_t buffer_bytes_;  // and so much is in LevelDB's memory before it writes table files.
   std::shared_ptr<const HeadEntries> entries_ = std::make_shared<const HeadEntries>();
   HeadSnapshot published_;

@@ -354,7 +354,7 @@ uint32_t BlockSource::MixedLength(std::string_view end, const TimeRange& times) 
 // `shape`: of entries of that shape only.
 uint32_t BlockSource::LengthOf(std::string_view end, const TimeRange& times,
                                std::optional<uint32_t> shape) {
-  if (block_.has_rewrites()) return 0;
+  if (block_.has_rewrites() || block_.is_part()) return 0;
   const KeyRun& run = block_.RunOf(entry_);
   if (!shape && times.from <= place().min_time && place().max_time < times.to) {
     return LengthBefore(end, run.end);

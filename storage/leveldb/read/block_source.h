@@ -56,8 +56,9 @@ class BlockSource final : public EntrySource {
   const BlockFile& file() const { return *file_; }
 
   // How many entries from here on are of one key run, with rows before `end` (empty: no bound) and
-  // times in `times`; none where a cell may be written twice. They may be of several shapes, but
-  // not where each entry has few of very many columns.
+  // times in `times`; none where a cell may be written twice, or the block has a part of what a row
+  // has at one time. They may be of several shapes, but not where each entry has few of very many
+  // columns.
   uint32_t RunLength(std::string_view end, const TimeRange& times);
   // How many from here on have times outside of `times`, whatever their runs and shapes.
   uint32_t LengthOutside(std::string_view end, const TimeRange& times) const;

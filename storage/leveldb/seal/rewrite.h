@@ -67,6 +67,7 @@ struct RewriteInput {
   std::function<Status()> yield;  // Called between steps, with nothing locked; its error ends all.
   TimeUs now = 0;                 // By the clock that says what may go from the disk.
   int64_t window_us = 0;          // storage.seal_window
+  BlockBounds bounds = {};
 };
 
 // What a head becomes.

@@ -295,7 +295,8 @@ BlockFileWriter& WindowWriter::At(TimeUs time) {
     info.window = window.begin;
     info.width = window.width;
     ++open_[window.width];
-    auto writer = std::make_unique<BlockFileWriter>(options_.shelf, options_.table, info);
+    auto writer = std::make_unique<BlockFileWriter>(options_.shelf, options_.table, info,
+                                                    options_.bounds, options_.sources);
     found = writers_.emplace(window, std::move(writer)).first;
   }
   last_window_ = window;
@@ -303,17 +304,69 @@ BlockFileWriter& WindowWriter::At(TimeUs time) {
   return *last_;
 }
 
-Status WindowWriter::MakeRoomFor(const EntryId& id) {
-  return At(id.time).FlushFull(id.row_key, id.time);
+Status WindowWriter::MakeRoomFor(const EntryId& id, size_t columns) {
+  return At(id.time).FlushFull(id.row_key, id.time, columns);
 }
 
 Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
-  const Status made = MakeRoomFor(id);
+  const auto name = [&](size_t i) {
+    return cells.set != nullptr ? cells.set->columns[i].ref() : cells.columns[i];
+  };
+  size_t bytes = 0;
+  for (const Value& value : cells.values) bytes += value.text_size();
+  if (IsWide(cells.values.size(), bytes)) {
+    std::vector<ColumnRef> columns;
+    for (size_t i = 0; i < cells.values.size(); ++i) columns.push_back(name(i));
+    return AddParts(id, columns, cells.values);
+  }
+  const Status made = MakeRoomFor(id, cells.values.size());
   if (!made) return made;
   if (cells.set != nullptr) {
     last_->builder().Add(id, *cells.set, cells.values);
   } else {
     last_->builder().Add(id, cells.columns, cells.values, nullptr);
+  }
+  return {};
+}
+
+Result<StoredEntry> WindowWriter::AddWide(const EntryId& id, const ColumnSet& set,
+                                          std::string_view values, bool is_whole) {
+  std::vector<ColumnRef> columns;
+  std::vector<Value> decoded;
+  ByteReader in(values);
+  for (const Column& column : set.columns) {
+    Value value;
+    if (!DecodeValue(&in, &value) || (is_whole && value.is_null())) return StoredEntry::kMalformed;
+    if (value.is_null()) continue;
+    columns.push_back(column.ref());
+    decoded.push_back(value);
+  }
+  if (!in.done() || (is_whole && decoded.empty())) return StoredEntry::kMalformed;
+  if (decoded.empty()) return StoredEntry::kNothing;
+  const Status added = AddParts(id, columns, decoded);
+  if (!added) return added.error();
+  return StoredEntry::kAdded;
+}
+
+// Each part but the last fills a block of its own; what came before is in another.
+Status WindowWriter::AddParts(const EntryId& id, std::span<const ColumnRef> columns,
+                              std::span<const Value> values) {
+  BlockFileWriter& writer = At(id.time);
+  for (size_t begin = 0, end = 0; begin < columns.size(); begin = end) {
+    size_t bytes = 0;
+    size_t cells = 0;
+    for (; end < columns.size(); ++end) {
+      if (values[end].is_null()) continue;
+      const bool is_full = IsWide(cells + 1, bytes);
+      if (is_full) break;
+      bytes += values[end].text_size() + columns[end].qualifier.size();
+      ++cells;
+    }
+    if (cells == 0) break;  // What is left is absent.
+    const Status flushed = writer.FlushBeforePart(id.row_key, id.time);
+    if (!flushed) return flushed;
+    writer.builder().Add(id, columns.subspan(begin, end - begin),
+                         values.subspan(begin, end - begin), nullptr);
   }
   return {};
 }

@@ -125,10 +125,14 @@ class WindowWriter {
     uint64_t deletes = 0;  // Deletes up to this sequence have been applied to what comes.
     int64_t width = 0;     // Of the narrowest windows, in microseconds.
     std::atomic<uint64_t>* next_file = nullptr;  // Numbers the files.
+    BlockBounds bounds = {};
+    std::vector<FileSource> sources = {};        // What has all that comes.
   };
 
   explicit WindowWriter(Options options);
 
+  // An entry of more than a block takes beside others comes in parts, which have its time and
+  // sequence, and each some of its columns.
   Status Add(const EntryId& id, const StoredCells& cells);
   Status Add(const WholeEntry& entry) {
     return Add({entry.row_key, entry.time, entry.sequence}, entry);
@@ -136,12 +140,18 @@ class WindowWriter {
   // As BlockBuilder::AddStored; if they are malformed it is of no use any more.
   Result<StoredEntry> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values,
                                 bool is_whole) {
+    const size_t columns = set.columns.size();
+    if (IsWide(columns, values.size())) [[unlikely]] return AddWide(id, set, values, is_whole);
     const bool has_room = IsOfLast(id.time) && last_->HasRoom();
     if (!has_room) [[unlikely]] {
-      const Status made = MakeRoomFor(id);
+      const Status made = MakeRoomFor(id, columns);
       if (!made) return made.error();
     }
     return last_->builder().AddStored(id, set, values, is_whole);
+  }
+  // Whether an entry may have to come in parts.
+  bool IsWide(size_t columns, size_t bytes) const {
+    return columns > options_.bounds.entry_columns() || bytes > options_.bounds.entry_bytes();
   }
   // Entries of another block that follow each other, as BlockBuilder::AddRun. Returns how many had
   // room, at least one: those of the first one's window.
@@ -166,7 +176,11 @@ class WindowWriter {
   bool IsOfLast(TimeUs time) const { return last_ != nullptr && last_window_.Contains(time); }
   BlockFileWriter& At(TimeUs time);
   // last_ is then where the entry goes to.
-  Status MakeRoomFor(const EntryId& id);
+  Status MakeRoomFor(const EntryId& id, size_t columns);
+  Result<StoredEntry> AddWide(const EntryId& id, const ColumnSet& set, std::string_view values,
+                              bool is_whole);
+  Status AddParts(const EntryId& id, std::span<const ColumnRef> columns,
+                  std::span<const Value> values);
   // How many of the entries of a run fit into the block that is made for the first of them.
   Result<size_t> MakeRoom(std::span<const TimeUs> times, size_t columns);
 

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +87,18 @@ class SealContext {
   void Pace() const { parts_.pacer->Pace(); }
 
   SettleGoal settle;
+
+  // A block file that a call of the system failed to read is left for a while, and read again then,
+  // or for the next Settle; nothing else waits for it. One that cannot be read for long is reported
+  // as damaged.
+  void SetAside(const BlockFile& file, const Error& error);
+  bool IsSetAside(uint64_t number) const;
+  // It was read. Of any that is not set aside, too.
+  void NoteRead(uint64_t number) { aside_.erase(number); }
+  // When the first of those that are set aside is to be read again.
+  SealJob::Time next_of_aside() const;
+  // What this settling had to leave; null: nothing.
+  std::optional<Error> LeftBySettle() const;
   // Heads fill fast: what is not urgent may wait until then. The processor is needed.
   SealJob::Time burst_until = SealJob::Time::min();
 
@@ -117,6 +131,14 @@ class SealContext {
   uint64_t opening_ = 0;
   // Files of commits that failed, the new ones and the old.
   View::Files uncertain_;
+  struct Aside {
+    Error error;  // The last.
+    uint64_t tries = 0;
+    uint64_t settle = 0;  // The number of the last settling that met it; 0: none.
+    SealJob::Time since;  // The first of these tries.
+    SealJob::Time until;
+  };
+  std::map<uint64_t, Aside> aside_;  // By number.
 };
 
 }  // namespace tallyd

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/group_writer.h"
 #include "storage/leveldb/env/marked_env.h"
 #include "tests/storage/store_fixture.h"
@@ -282,6 +283,26 @@ TEST_F(OpenerTest, AHeadThatIsNotWholeYetIsMadeAnew) {
   Store(At("heads/000004/MANIFEST-000001"), "");
   ExpectSound();
   ExpectSound();
+}
+
+// Two alike stores have heads of the same numbers.
+TEST_F(OpenerTest, AHeadOfAnotherStoreIsRefused) {
+  Restore();
+  leveldb::DB* head = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), At("heads/000003"), &head).ok());
+  std::string id;
+  ASSERT_TRUE(head->Get({}, MetaKey(MetaKind::kStoreId), &id).ok()) << "with the first commit";
+  ASSERT_TRUE(head->Put({}, MetaKey(MetaKind::kStoreId), std::string(16, 'x')).ok());
+  delete head;
+  const Status opened = TryOpen();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kCorruption);
+  EXPECT_THAT(opened.error().message(),
+              ::testing::HasSubstr("heads/000003 is a head of the store 78787878"));
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), At("heads/000003"), &head).ok());
+  ASSERT_TRUE(head->Delete({}, MetaKey(MetaKind::kStoreId)).ok());
+  delete head;
+  ExpectSound();  // As a tallyd from before format 9 left it.
 }
 
 TEST_F(OpenerTest, WithoutNotesItOpens) {
