@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/lint/table_sample.h"
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 namespace {
@@ -100,6 +101,7 @@ Result<LiveFacts> ReadLiveFacts(const Schema& schema, Store& store, TimeUs now) 
     const Result<TableSample> sample = SampleTable(table, stored, store, now);
     if (!sample) return sample.error();
     AddSample(table, *sample, &facts);
+    facts.tables[table.name].merged_events = MergedIn(store, *stored).count;
   }
   return facts;
 }

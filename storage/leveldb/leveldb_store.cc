@@ -14,6 +14,7 @@
 #include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/seal/sealer.h"
 #include "storage/leveldb/tools/backup.h"
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 namespace {
@@ -29,7 +30,7 @@ uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
   return Database::BytesOf(&base, rows.start, rows.end);
 }
 
-class LevelDbStore final : public Store {
+class LevelDbStore final : public Store, public MergeWitness {
  public:
   explicit LevelDbStore(const LevelDbStoreOptions& options)
       : metrics_(*options.registry),
@@ -88,6 +89,12 @@ class LevelDbStore final : public Store {
   std::vector<MissedField> MissedFields(const TableInfo& table) const override {
     return engine_.state().fields.Missed(table.id);
   }
+  MergedEvents MergedIn(const TableInfo& table) const override {
+    return engine_.state().merges.Of(table.id);
+  }
+  bool IsAtRisk(const TableInfo& table) const override {
+    return !engine_.state().merges.Telling(table.id).empty();
+  }
   Result<std::optional<std::string>> FindMemo(std::string_view key) override;
   Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
                                   std::string_view after) override;
@@ -111,6 +118,7 @@ class LevelDbStore final : public Store {
   }
   Status Publish(const std::function<Result<Catalogue::Plan>(Catalogue&)>& make);
   void AddDrop(TableId id, LevelDbBatch* batch);
+  void BeginCounting();
   // A lease, and the deletes that belong to it.
   Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
   uint64_t CountRows(const TablePtr& table, uint64_t at_most, bool* all);
@@ -139,6 +147,7 @@ Status LevelDbStore::Open() {
   committer_ = std::make_unique<GroupCommitter>(storage_, &engine_, &metrics_);
   const std::optional<TimeUs> persisted = state().retention_time;
   retention_.Start(persisted);
+  BeginCounting();
   retention_keeper_ = std::make_unique<RetentionKeeper>(
       &retention_, persisted, [this](TimeUs time) { return PutRetentionTime(time); });
   sealer_ = std::make_unique<Sealer>(SealContext::Parts{
@@ -147,13 +156,29 @@ Status LevelDbStore::Open() {
   return {};
 }
 
+// What was sealed before anybody counted events that fell on one cell may have some.
+void LevelDbStore::BeginCounting() {
+  std::map<TableId, TimeUs> unknown;
+  const ViewPtr view = engine_.database().view();
+  if (!view) return;
+  for (const auto& [table, files] : view->files) {
+    for (const BlockFilePtr& file : *files) {
+      unknown[table] = std::max(unknown[table], file->info().max_time + 1);
+    }
+  }
+  state().merges.Begin(unknown);
+}
+
 Status LevelDbStore::Adopt(const Schema& schema) {
   const std::lock_guard lock(adopt_mutex_);
-  if (state().catalogue.AdoptUnchanged(schema)) return {};
-  return Publish([&](Catalogue& known) {
-    EnginePast past(&engine_.database(), &state(), clock_.Now());
-    return known.PlanAdopt(schema, &past);
-  });
+  const Status adopted = state().catalogue.AdoptUnchanged(schema)
+                             ? Status()
+                             : Publish([&](Catalogue& known) {
+                                 EnginePast past(&engine_.database(), &state(), clock_.Now());
+                                 return known.PlanAdopt(schema, &past);
+                               });
+  if (adopted) state().merges.SetTelling(FindTelling(schema, catalogue().Tables()));
+  return adopted;
 }
 
 Status LevelDbStore::DropTable(std::string_view name) {
@@ -208,6 +233,7 @@ Status LevelDbStore::Publish(const std::function<Result<Catalogue::Plan>(Catalog
   bool any_dropped = false;
   const Status published = committer_->Commit(std::move(batch), [&] {
     any_dropped = !plan.dropped.empty();
+    for (const TableId table : plan.dropped) state().merges.Forget(table);
     state().catalogue.Publish(std::move(plan));
   });
   if (any_dropped) sealer_->Wake();
@@ -224,6 +250,7 @@ void LevelDbStore::AddDrop(TableId id, LevelDbBatch* batch) {
   for (const MissedField& missed : state().fields.Missed(id)) {
     batch->DropRecord(MissedFieldKey(id, missed.name));
   }
+  batch->DropRecord(MergedEventsKey(id));
 }
 
 void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
@@ -250,7 +277,8 @@ std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpe
   DeleteList deletes;
   Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
   if (!lease) return std::make_unique<FailedScan>(lease.error());
-  return std::make_unique<HistoryScan>(table, spec, state().sets, std::move(*lease), deletes);
+  return std::make_unique<HistoryScan>(table, spec, state().sets, std::move(*lease), deletes,
+                                       &state().merges);
 }
 
 std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const ScanSpec& spec) {
@@ -258,7 +286,8 @@ std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const Sca
   DeleteList deletes;
   Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
   if (!lease) return RunsOfRows(std::make_unique<FailedScan>(lease.error()));
-  return std::make_unique<HistoryRuns>(table, spec, state().sets, std::move(*lease), deletes);
+  return std::make_unique<HistoryRuns>(table, spec, state().sets, std::move(*lease), deletes,
+                                       &state().merges);
 }
 
 Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(TableId table, DeleteList* deletes) {

@@ -81,7 +81,8 @@ class BlockSource final : public EntrySource {
   Result<const ShapeCells*> CellsOf(uint32_t shape);
   ShapeCells* PlanShape(uint32_t shape);
   std::vector<uint32_t> ColumnsOf(uint32_t shape) const;
-  Status Decode(const ShapeCells& cells);
+  Status Decode(std::span<const ShapeCells::OfColumn> columns);
+  Status TakeTelling(uint32_t shape);
   Result<std::string_view> ReadStreams(uint32_t begin, uint32_t end);
 
   const BlockFilePtr file_;
@@ -107,6 +108,7 @@ class BlockSource final : public EntrySource {
   std::vector<std::unique_ptr<ColumnData>> data_;  // By column.
   std::vector<bool> decoded_;
   std::vector<bool> shape_ready_;
+  std::vector<bool> telling_ready_;          // By shape, where columns tell events apart.
   std::optional<bool> runs_have_any_shape_;  // Once it was asked.
   bool entries_have_cells_ = false;          // Once that was seen.
 };

@@ -44,7 +44,8 @@ Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
   }
   uint64_t bytes = 0;
   for (const BlockFilePtr& file : merged->files) bytes += file->info().bytes;
-  const Status replaced = context->Replace(context->NewBatch(), from, merged->files, nullptr);
+  const Status replaced =
+      context->Replace(context->NewBatch(), from, merged->files, nullptr, merged->merges);
   if (!replaced) return replaced.error();
   context->metrics().merged_entries.Increment(static_cast<double>(merged->entries));
   context->metrics().merged_bytes.Increment(static_cast<double>(bytes));

@@ -144,7 +144,8 @@ class HeadSealer {
                          &input_.state->next_file,
                          input_.bounds,
                          {source_}});
-    ColumnPlan plan(table, input_.state->sets, input_.now);
+    ColumnPlan plan(table, input_.state->sets, input_.now,
+                    input_.state->merges.Telling(table->id));
     KeptEntries kept(&plan, deletes, EarlierFiles(table->id), sealed_.last_sequence);
     const RunSealer::Options options{
         table->id, sealed_.last_sequence, !deletes.empty(), &plan, &kept, &writer};
@@ -153,6 +154,7 @@ class HeadSealer {
         runs != nullptr ? SealRuns(options, *runs) : SealEntries(&source, &kept, &writer);
     if (!done) return done;
     sealed_.dropped += kept.dropped();
+    if (!kept.merges().empty()) sealed_.merges[table->id] = kept.merges();
     Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
     return written ? batch_.Add(std::move(*written)) : Status(written.error());
   }
@@ -230,7 +232,7 @@ class FileMerger {
         lease_(lease),
         from_(std::move(from)),
         deletes_(DeletesOf(lease, table->id)),
-        plan_(table, input.state->sets, input.now),
+        plan_(table, input.state->sets, input.now, input.state->merges.Telling(table->id)),
         kept_(&plan_, deletes_, OthersOf(lease, *table, from_), std::nullopt),
         writer_({&input.database->shelf(), table, Deletes(), NextWidth(input.window_us),
                  &input.state->next_file, input.bounds, Sources()}) {}
@@ -262,6 +264,7 @@ class FileMerger {
     if (!files) return files.error();
     merged_.from = std::move(from_);
     merged_.dropped = kept_.dropped();
+    if (!kept_.merges().empty()) merged_.merges[plan_.table().id] = kept_.merges();
     merged_.files = std::move(*files);
     return std::move(merged_);
   }

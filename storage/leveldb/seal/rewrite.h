@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,6 +77,7 @@ struct SealedHead {
   uint64_t last_sequence = 0;
   uint64_t entries = 0;
   DroppedCells dropped;
+  std::map<TableId, MergesFound> merges;
   std::vector<BlockFilePtr> files;
   Records records;  // For base: the deletes'.
 };
@@ -88,6 +90,7 @@ struct MergedFiles {
   std::vector<BlockFilePtr> files;
   uint64_t entries = 0;
   DroppedCells dropped;
+  std::map<TableId, MergesFound> merges;
 };
 
 // `from`: files of one table and window.

@@ -7,6 +7,9 @@
 namespace tallyd {
 namespace {
 
+// Of the cells of one row and time. More are taken for as many others.
+constexpr size_t kMaxOtherPrints = 64;
+
 // A file that covers whatever one of these may cover.
 BlockFileInfo HullOf(const View::Files& files) {
   BlockFileInfo hull = files.front()->info();
@@ -53,7 +56,9 @@ KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files other
       others_(std::move(others)),
       head_sequence_(head_sequence),
       ageless_from_(plan->ageless_from()),
-      has_aggregates_(HasAggregates(plan->table())) {
+      has_aggregates_(HasAggregates(plan->table())),
+      telling_prints_(plan->telling()),
+      teller_(plan->telling()) {
   std::sort(others_.begin(), others_.end(), [](const BlockFilePtr& a, const BlockFilePtr& b) {
     return a->info().max_time > b->info().max_time;
   });
@@ -162,6 +167,11 @@ Status KeptEntries::Read(WholeEntry* entry) {
   any_ = true;
   first_inputs_.clear();
   other_inputs_.clear();
+  if (!rewrites_) {
+    latest_prints_.clear();
+    other_prints_.clear();
+    teller_.Begin();
+  }
   Status done = source->Read(entry);
   if (done) done = merge_.Next();
   if (done && NeedsLook(*entry)) DropCells(entry);
@@ -186,6 +196,7 @@ void KeptEntries::DropCells(WholeEntry* entry) {
     }
   }
   std::optional<bool> elsewhere;
+  const bool is_compared = rewrites_ || IsFollowedByRewrite();
   for (size_t i = 0; i < entry->values.size(); ++i) {
     if (entry->values[i].is_null()) continue;
     const ColumnRef column = entry->column(i);
@@ -198,6 +209,9 @@ void KeptEntries::DropCells(WholeEntry* entry) {
                                                  : CellMerge::Fate::kLive;
       if (fate == CellMerge::Fate::kExpired && !elsewhere) elsewhere = MayBeElsewhere(*entry);
       const bool folds = fate == CellMerge::Fate::kFolds;
+      if (is_compared && pick.selected && !pick.rule->aggregate) {
+        Compare(pick, fate, entry->values[i]);
+      }
       keep = folds || fate == CellMerge::Fate::kLive ||
              (fate == CellMerge::Fate::kExpired && *elsewhere);
       if (keep && pick.selected && pick.rule->aggregate) {
@@ -207,6 +221,37 @@ void KeptEntries::DropCells(WholeEntry* entry) {
     }
     if (!keep) entry->values[i] = Value();
   }
+  if (is_compared && !telling_prints_.empty()) CountMerged();
+}
+
+// A cell of a row and time to which several wrote.
+void KeptEntries::Compare(const ColumnPlan::Pick& pick, CellMerge::Fate fate, const Value& value) {
+  const uint64_t print = PrintOf(value);
+  if (pick.tells >= 0) telling_prints_[static_cast<size_t>(pick.tells)] = print;
+  if (pick.number >= latest_prints_.size()) latest_prints_.resize(pick.number + 1, 0);
+  uint64_t& latest = latest_prints_[pick.number];
+  if (fate != CellMerge::Fate::kCovered || latest == 0) {
+    latest = latest == 0 ? print : latest;
+    return;
+  }
+  if (latest == print) return;
+  const std::pair other(pick.number, print);
+  if (std::ranges::find(other_prints_, other) != other_prints_.end()) return;
+  if (other_prints_.size() < kMaxOtherPrints) other_prints_.push_back(other);
+  if (std::exchange(generation_, plan_->generation()) != plan_->generation()) differs_.clear();
+  if (pick.number >= differs_.size()) differs_.resize(pick.number + 1, 0);
+  size_t& place = differs_[pick.number];
+  if (place == 0 && merges_.columns.size() > MergeCounts::kMaxColumns) return;
+  if (place == 0) {
+    merges_.columns.push_back({{pick.name.family, std::string(pick.name.qualifier)}, 0});
+    place = merges_.columns.size();
+  }
+  ++merges_.columns[place - 1].events;
+}
+
+void KeptEntries::CountMerged() {
+  if (teller_.IsAnother(telling_prints_)) merges_.Add(RowWatch::PlaceOf(row_, time_), 1);
+  std::ranges::fill(telling_prints_, 0);
 }
 
 void KeptEntries::CountDropped(CellMerge::Fate fate, bool is_aged) {

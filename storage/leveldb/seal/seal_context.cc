@@ -55,7 +55,8 @@ Status SealContext::Commit(std::unique_ptr<LevelDbBatch> batch,
 }
 
 Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
-                            const View::Files& made, const std::function<void(View*)>& change) {
+                            const View::Files& made, const std::function<void(View*)>& change,
+                            const std::map<TableId, MergesFound>& merges) {
   for (const BlockFilePtr& file : from) {
     batch->DropRecord(BlockFileKey(file->info().table, file->info().number));
     const FileNote note{FileNote::Kind::kDropped, {}, file->info().checksum};
@@ -65,7 +66,15 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
     batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
                      EncodeBlockFile(file->info()));
   }
+  const MergeCounts::Written unwritten = state().merges.Unwritten();
+  for (const auto& [key, value] : unwritten) batch->PutRecord(key, value);
+  for (const auto& [table, found] : merges) {
+    const auto [key, value] = state().merges.RecordWith(table, found);
+    batch->PutRecord(key, value);
+  }
   Status status = Commit(std::move(batch), [&] {
+    state().merges.WasWritten(unwritten);
+    for (const auto& [table, found] : merges) state().merges.Count(table, found);
     database().ChangeView([&](View* view) {
       view->Replace(from, made);
       if (change) change(view);

@@ -118,8 +118,10 @@ class SealContext {
                 const std::function<void()>& on_success = {}) const;
   // Replaces files by others, or by nothing, with the records of both and those of `batch`. What
   // was made for it goes again if it does not come about. `change`: what else the view becomes.
+  // `merges`: what was found of events that fell on one cell.
   Status Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
-                 const View::Files& made, const std::function<void(View*)>& change);
+                 const View::Files& made, const std::function<void(View*)>& change,
+                 const std::map<TableId, MergesFound>& merges = {});
   // Before work that writes about so many bytes and frees none until it is done. kNoSpace, having
   // written nothing, where they do not fit above the floor.
   Status NeedRoom(uint64_t bytes) const;

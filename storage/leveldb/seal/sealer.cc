@@ -53,6 +53,24 @@ class BaseJob final : public SealJob {
   bool compacted_ = false;
 };
 
+// Stores what scans met of events that fell on one cell; whoever replaces files stores it, too.
+class MergeCountJob final : public SealJob {
+ public:
+  explicit MergeCountJob(SealContext* context) : context_(*context) {}
+  std::string_view name() const override { return "noting merged events"; }
+  Result<Progress> Work(const ViewPtr&) override {
+    if (!context_.state().merges.has_met()) return Progress::kNone;
+    const MergeCounts::Written records = context_.state().merges.Unwritten();
+    const Status written = context_.CommitRecords(records);
+    if (!written) return written.error();
+    context_.state().merges.WasWritten(records);
+    return Progress::kSome;
+  }
+
+ private:
+  SealContext& context_;
+};
+
 }  // namespace
 
 Sealer::Sealer(const SealContext::Parts& parts)
@@ -83,6 +101,7 @@ void Sealer::AddJobs() {
     jobs_.back().job = std::move(job);
     jobs_.back().takes_turns = takes_turns;
   };
+  add(std::make_unique<MergeCountJob>(&context_), false);
   add(std::move(heads), false);
   add(std::make_unique<ExpiryJob>(&context_), false);
   add(std::make_unique<CapJob>(&context_), false);
