@@ -19,6 +19,9 @@
 #include "storage/leveldb/files/view.h"
 
 namespace tallyd {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr size_t kCopyBytes = 1u << 20;
@@ -77,6 +80,7 @@ Status ReplaceFile(StoreEnv* env, const std::string& path, std::string_view byte
   if (done) done = FromLevelDb(file->Sync());
   if (done) done = FromLevelDb(file->Close());
   if (done) done = FromLevelDb(env->RenameFile(made, path));
+  if (done) done = FromLevelDb(env->SyncDirectory(fs::path(path).parent_path()));
   if (!done) ::unlink(made.c_str());
   return done;
 }
@@ -87,7 +91,6 @@ Status MakeDirectory(StoreEnv* env, const std::string& path) {
 
 namespace {
 
-namespace fs = std::filesystem;
 
 constexpr size_t kBatchBytes = 1u << 20;
 constexpr mode_t kDirectoryMode = 0700;
@@ -232,6 +235,7 @@ Status StoreBuilder::Complete() {
     if (done && name != kCurrentName && name != kLockName) done = Move(name);
   }
   if (done) done = Move(kCurrentName);
+  if (done) done = FromLevelDb(env_.SyncDirectory(config_.path));
   if (!done) return done;
   made_lock_ = false;
   places_.clear();
