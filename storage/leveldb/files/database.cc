@@ -163,7 +163,7 @@ Status Database::Open(size_t head_bytes) {
   Dispose();  // What is left of what was open before holds its locks.
   const std::lock_guard writing(write_mutex_);
   head_status_ = {};
-  Result<OpenedFiles> opened = opener_.Open(head_bytes);
+  Result<OpenedFiles> opened = opener_.Open(head_bytes, opening_ == 0);
   if (!opened) {
     Dispose();
     return opened.error();

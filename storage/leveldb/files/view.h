@@ -79,7 +79,8 @@ using TableTimes = std::map<TableId, TimeRange>;
 // somebody holds it; when it was dropped, its files go with it.
 class Head {
  public:
-  // Opens or creates the head of that number below `directory`. `options` without the write buffer.
+  // Opens the head of that number below `directory`, or creates it where `options` allow it. They
+  // come without the write buffer.
   static Result<std::shared_ptr<Head>> Open(const std::string& directory, uint64_t number,
                                             const leveldb::Options& options, uint64_t head_bytes);
   ~Head();
@@ -142,7 +143,7 @@ class Head {
   const uint64_t number_;
   leveldb::Env* const env_;
   std::shared_ptr<leveldb::DB> db_;  // Also of runs that lie in its memory.
-  const uint64_t group_bytes_;   // So much of it may come as groups,
+  const uint64_t group_bytes_;       // So much of it may come as groups,
   const uint64_t buffer_bytes_;  // and so much is in LevelDB's memory before it writes table files.
   std::shared_ptr<const HeadEntries> entries_ = std::make_shared<const HeadEntries>();
   HeadSnapshot published_;
