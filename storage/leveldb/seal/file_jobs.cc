@@ -23,9 +23,7 @@ Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
       std::any_of(from.begin(), from.end(), [](const auto& file) { return file->is_damaged(); });
   if (!merged && damaged) return Progress::kSome;
   if (!merged) return merged.error();
-  // Deletes of the newest head have been applied: a power cut must not undo them alone.
-  const Status synced =
-      context->config().sync == Sync::kAlways ? Status() : context->database().SyncNewestHead();
+  const Status synced = context->SyncAppliedDeletes();
   if (!synced) {
     for (const BlockFilePtr& file : merged->files) file->Drop();
     return synced.error();
