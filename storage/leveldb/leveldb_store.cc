@@ -1,15 +1,12 @@
 #include "storage/leveldb_store.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine.h"
 #include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/env/directory.h"
 #include "storage/leveldb/read/history_runs.h"
 #include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/seal/sealer.h"
@@ -22,7 +19,6 @@ namespace {
 constexpr uint64_t kStatsCountAtMost = 10'000;
 // Of rows of a latest table while a delete of many is worked off.
 constexpr uint64_t kStatsCountDeletedAtMost = 1'000'000;
-constexpr mode_t kDirectoryMode = 0700;
 
 // Of base's table files: what memory and heads still hold does not count.
 uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
@@ -427,14 +423,8 @@ void LevelDbStore::Close() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> OpenLevelDbStore(const LevelDbStoreOptions& options) {
-  std::error_code error;
-  if (std::filesystem::create_directories(options.storage.path, error)) {
-    ::chmod(options.storage.path.c_str(), kDirectoryMode);
-  }
-  if (error) {
-    return Error(ErrorCode::kIo,
-                 fmt::format("{} cannot be made: {}", options.storage.path, error.message()));
-  }
+  const Status made = MakeStoreDirectory(options.storage.path);
+  if (!made) return made.error();
   auto store = std::make_unique<LevelDbStore>(options);
   const Status opened = store->Open();
   if (!opened) return opened.error();

@@ -62,6 +62,9 @@ class FaultEnv final : public StoreEnv {
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status SyncDirectory(const std::string& directory) override;
+  leveldb::Status HoldDirectory(const std::string& directory) override {
+    return durable_.HoldDirectory(directory);
+  }
   leveldb::Status NewPlacesFile(const std::string& name,
                                 std::unique_ptr<PlacesFile>* file) override;
 

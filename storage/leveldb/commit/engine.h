@@ -14,6 +14,7 @@
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/commit/group_writer.h"
+#include "storage/leveldb/env/directory_watch.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/space_guard.h"
 #include "storage/leveldb/files/file_sweep.h"
@@ -35,7 +36,7 @@ class Engine final : public CommitTarget {
   void Close();
 
   // CommitTarget:
-  Status Admit() override { return space_.Admit(); }
+  Status Admit() override;
   Status Admit(const Batch& batch) override;
   bool CommitsAlone(const Batch& batch) const override;
   Status Check(const Batch& batch) override;
@@ -64,7 +65,8 @@ class Engine final : public CommitTarget {
 
  private:
   Status CheckSchema(const LevelDbBatch& batch) const;
-  Status OpenOnce(bool first);
+  enum class OpenFor { kWriting, kReading };
+  Status OpenOnce(bool first, OpenFor what = OpenFor::kWriting);
   Status SweepFiles(const LoadedView& loaded);
   Status ClearNotes(const LoadedView& loaded);
   Status Reopen();
@@ -82,7 +84,9 @@ class Engine final : public CommitTarget {
   std::vector<LostFile> lost_files_;  // Constant after Open.
   std::function<void()> on_full_head_;
   bool must_reopen_ = false;
+  bool reads_only_ = false;                  // The disk was full when it was opened.
   std::atomic<uint64_t> failed_opening_{0};  // In which a commit failed last.
+  DirectoryWatch watch_;
 };
 
 // What the engine tells of itself: adds its gauges of /metrics, its members of "store" in

@@ -78,6 +78,25 @@ class TableFile final : public PreadFile {
   const uint64_t size_;
 };
 
+class SequentialPreadFile final : public leveldb::SequentialFile {
+ public:
+  SequentialPreadFile(std::string name, int descriptor) : file_(std::move(name), descriptor) {}
+
+  leveldb::Status Read(size_t n, leveldb::Slice* result, char* scratch) override {
+    const leveldb::Status read = file_.Read(offset_, n, result, scratch);
+    offset_ += result->size();
+    return read;
+  }
+  leveldb::Status Skip(uint64_t n) override {
+    offset_ += n;
+    return leveldb::Status::OK();
+  }
+
+ private:
+  PreadFile file_;
+  uint64_t offset_ = 0;
+};
+
 }  // namespace
 
 leveldb::Status OpenPreadFile(const std::string& name, leveldb::RandomAccessFile** file) {
@@ -94,6 +113,14 @@ leveldb::Status OpenPreadFile(const std::string& name, leveldb::RandomAccessFile
     ::close(descriptor);
     return FromErrno(name, failed);
   }
+  return leveldb::Status::OK();
+}
+
+leveldb::Status OpenSequentialFile(const std::string& name, leveldb::SequentialFile** file) {
+  *file = nullptr;
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return FromErrno(name, errno);
+  *file = new SequentialPreadFile(name, descriptor);
   return leveldb::Status::OK();
 }
 

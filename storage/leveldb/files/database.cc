@@ -7,6 +7,7 @@
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
@@ -148,6 +149,21 @@ Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
   return memos;
 }
 
+// Changes in memory, and an opener that makes them. The lock is the disk's own.
+struct Database::InMemory {
+  InMemory(Database* of, leveldb::FileLock* taken)
+      : lock(taken),
+        real(&of->env_),
+        env(real),
+        opener(of->config_, &env, of->cache_.get(), &of->disposer_) {}
+  ~InMemory() { real->UnlockFile(lock).ok(); }
+
+  leveldb::FileLock* const lock;
+  StoreEnv* const real;
+  OverlayEnv env;
+  Opener opener;
+};
+
 Database::Database(const StorageConfig& config, StoreEnv* env)
     : config_(config),
       env_(env, config.path),
@@ -162,8 +178,9 @@ Database::~Database() { Close(); }
 Status Database::Open(size_t head_bytes) {
   Dispose();  // What is left of what was open before holds its locks.
   const std::lock_guard writing(write_mutex_);
+  in_memory_.reset();
   head_status_ = {};
-  Result<OpenedFiles> opened = opener_.Open(head_bytes);
+  Result<OpenedFiles> opened = opener_.Open(head_bytes, opening_ == 0);
   if (!opened) {
     Dispose();
     return opened.error();
@@ -171,6 +188,27 @@ Status Database::Open(size_t head_bytes) {
   shelf_.SetStore(opened->store);
   base_ = std::move(opened->base);
   heads_ = std::move(opened->heads);
+  return {};
+}
+
+Status Database::OpenToRead(size_t head_bytes) {
+  Dispose();
+  const std::lock_guard writing(write_mutex_);
+  in_memory_.reset();
+  leveldb::FileLock* lock = nullptr;
+  const Status locked = FromLevelDb(env_.LockFile(config_.path + "/" + kLockName, &lock));
+  if (!locked) return locked;
+  in_memory_ = std::make_unique<InMemory>(this, lock);
+  Result<OpenedFiles> opened = in_memory_->opener.Open(head_bytes, false);
+  in_memory_->env.Freeze();
+  if (!opened) {
+    Dispose();
+    in_memory_.reset();
+    return opened.error();
+  }
+  base_ = std::move(opened->base);
+  heads_ = std::move(opened->heads);
+  head_status_ = Error(ErrorCode::kNoSpace, config_.path + " was opened to be read only");
   return {};
 }
 

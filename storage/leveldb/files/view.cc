@@ -29,9 +29,10 @@ constexpr size_t kMaxGroupBytes = 256u << 20;
 constexpr size_t kHeldBytes = 4u << 10;
 constexpr auto kNever = std::chrono::steady_clock::time_point::max();
 
-uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
+Result<uint64_t> BytesIn(leveldb::Env* env, const std::string& path) {
   std::vector<std::string> names;
-  if (!env->GetChildren(path, &names).ok()) return 0;
+  const Status listed = FromLevelDb(env->GetChildren(path, &names));
+  if (!listed) return listed.error();
   uint64_t bytes = 0;
   for (const std::string& name : names) {
     uint64_t size = 0;
@@ -83,7 +84,12 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
   const Status loaded = head->LoadGroups();
   if (!loaded) return loaded.error().Prefixed(head->path_);
   head->began_empty_ = !first->Valid();
-  if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
+  if (first->Valid()) {
+    const Result<uint64_t> bytes = BytesIn(options.env, head->path_);
+    if (!bytes) return bytes.error();
+    // Without any it would count as empty, and never be sealed.
+    head->AddBytes(std::max<uint64_t>(1, *bytes));
+  }
   head->published_ = head->TakeSnapshot();
   return head;
 }
@@ -268,6 +274,8 @@ void RemoveHead(leveldb::Env* env, const std::string& directory, uint64_t number
   const std::string path = HeadPath(directory, number);
   std::vector<std::string> names;
   if (!env->GetChildren(path, &names).ok()) return;
+  // What CURRENT names goes after it.
+  std::ranges::partition(names, [](const std::string& name) { return name == "CURRENT"; });
   bool removed = true;
   for (const std::string& name : names) {
     if (name == "." || name == "..") continue;

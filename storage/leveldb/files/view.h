@@ -79,7 +79,8 @@ using TableTimes = std::map<TableId, TimeRange>;
 // somebody holds it; when it was dropped, its files go with it.
 class Head {
  public:
-  // Opens or creates the head of that number below `directory`. `options` without the write buffer.
+  // Opens the head of that number below `directory`, or creates it where `options` allow it. They
+  // come without the write buffer.
   static Result<std::shared_ptr<Head>> Open(const std::string& directory, uint64_t number,
                                             const leveldb::Options& options, uint64_t head_bytes);
   ~Head();

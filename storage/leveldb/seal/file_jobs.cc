@@ -35,9 +35,7 @@ Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
     file->TakeFailedRead();
     context->NoteRead(file->info().number);
   }
-  // Deletes of the newest head have been applied: a power cut must not undo them alone.
-  const Status synced =
-      context->config().sync == Sync::kAlways ? Status() : context->database().SyncNewestHead();
+  const Status synced = context->SyncAppliedDeletes();
   if (!synced) {
     for (const BlockFilePtr& file : merged->files) file->Drop();
     return synced.error();

@@ -176,7 +176,8 @@ Status HeadJob::SealOldest() {
   if (!room) return room;
   Result<SealedHead> sealed = SealOldestHead(context_.Input(nullptr), lease->get());
   if (!sealed) return sealed.error();
-  Status recorded = StoreLatestRows(lease->get());
+  Status recorded = context_.SyncAppliedDeletes();
+  if (recorded) recorded = StoreLatestRows(lease->get());
   if (recorded) recorded = StoreMemos(lease->get());
   lease->reset();
   if (recorded) recorded = context_.CommitRecords(sealed->records);

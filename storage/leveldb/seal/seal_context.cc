@@ -28,6 +28,10 @@ std::unique_ptr<LevelDbBatch> SealContext::NewBatch() const {
   return std::make_unique<LevelDbBatch>(state().fields);
 }
 
+Status SealContext::SyncAppliedDeletes() const {
+  return config().sync == Sync::kAlways ? Status() : database().SyncNewestHead();
+}
+
 Status SealContext::CommitRecords(const Records& records) const {
   auto batch = NewBatch();
   for (const auto& [key, value] : records) {

@@ -110,6 +110,9 @@ class SealContext {
 
   RewriteInput Input(std::function<Status()> yield) const;
   std::unique_ptr<LevelDbBatch> NewBatch() const;
+  // Before base names what was made without what deletes hide: of the newest head's, too, which an
+  // fsync may not have covered yet, and a power cut must not undo the rest of their batches alone.
+  Status SyncAppliedDeletes() const;
   // In pieces, so that no request waits for all of it; for what changes nothing by itself.
   Status CommitRecords(const Records& records) const;
   // kUnavailable, having written nothing, if the files were opened anew since the round began.

@@ -21,6 +21,9 @@
 #include "storage/leveldb/files/view.h"
 
 namespace tallyd {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr size_t kCopyBytes = 1u << 20;
@@ -230,7 +233,6 @@ Status GiveTo(const Owner& owner, const std::string& path) {
 
 namespace {
 
-namespace fs = std::filesystem;
 
 constexpr size_t kBatchBytes = 1u << 20;
 constexpr mode_t kDirectoryMode = 0700;

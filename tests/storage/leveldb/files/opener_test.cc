@@ -11,6 +11,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/group_writer.h"
 #include "storage/leveldb/env/marked_env.h"
+#include "tests/storage/fault_calls.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -137,6 +138,49 @@ class OpenerTest : public ::testing::Test, public StoreHarness {
 TEST_F(OpenerTest, ASoundStoreOpens) {
   Restore();
   ExpectSound();
+}
+
+// One call that fails at a start: what it was to read is there all the same.
+TEST_F(OpenerTest, NoDirectoryOrFileThatCannotBeReadIsTakenForAbsent) {
+  Restore();
+  FaultCalls calls(path());
+  ExpectSound();
+  int refused = 0;
+  for (const CallFault& kind : KindsOf(calls.TakeCalls())) {
+    const bool looks =
+        kind.call == "readdir" || kind.call == "stat" || kind.call == "open" || kind.call == "read";
+    if (!looks) continue;
+    for (const uint64_t at : {1, 3}) {
+      Restore();
+      CallFault fault = kind;
+      fault.at = at;
+      calls.Fail(fault);
+      const Status opened = TryOpen();
+      Close();
+      calls.Heal();
+      SCOPED_TRACE(fault.call + " " + fault.path + " " + std::to_string(at));
+      refused += opened ? 0 : 1;
+      ASSERT_NO_FATAL_FAILURE(ExpectSound());
+    }
+  }
+  EXPECT_GT(refused, 5);
+}
+
+TEST_F(OpenerTest, NoStoreIsMadeInThePlaceOfOneThatWasOpen) {
+  Restore();
+  Database database(config(), &disk_);
+  ASSERT_TRUE(database.Open(1u << 20));
+  database.AdmitReaders({}, {});
+  database.Close();
+  fs::rename(config().path, path() + "/elsewhere");
+  fs::create_directory(config().path);
+  const Status opened = database.Open(1u << 20);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kIo);
+  EXPECT_FALSE(fs::exists(At("CURRENT")));
+  fs::remove_all(config().path);
+  fs::rename(path() + "/elsewhere", config().path);
+  EXPECT_TRUE(database.Open(1u << 20));
 }
 
 TEST_F(OpenerTest, WhatARestoreLeftUnfinishedIsRefused) {
