@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <prometheus/counter.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <time.h>
@@ -126,6 +127,11 @@ Daemon::Daemon(Config config, Duties duties)
                              "When a configuration was taken last, in seconds of the epoch.")) {
   const std::vector<std::string> names = RouteNames();
   metrics_->AddRoutes({names.begin(), names.end()});
+  CountDroppedLines(&prometheus::BuildCounter()
+                         .Name("tallyd_log_dropped_total")
+                         .Help("Lines of the log that nobody took from standard error in time.")
+                         .Register(registry_)
+                         .Add({}));
   prometheus::BuildGauge()
       .Name("tallyd_build_info")
       .Help("Always 1; its label tells the version.")
@@ -134,7 +140,10 @@ Daemon::Daemon(Config config, Duties duties)
       .Set(1);
 }
 
-Daemon::~Daemon() { Stop(); }
+Daemon::~Daemon() {
+  Stop();
+  CountDroppedLines(nullptr);
+}
 
 std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema) {
   auto snapshot = std::make_shared<SchemaSnapshot>();
@@ -188,8 +197,8 @@ Status Daemon::Start() {
   }
   TellDoubts(*config_.schema, metrics_.get());
   if (duties_ == Duties::kAll) nightly_->Configure(config_.schema);
-  filler_ = std::make_unique<Filler>(Filler::Parts{
-      context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
+  filler_ = std::make_unique<Filler>(
+      Filler::Parts{context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
   if (Status opened = filler_->Open(); !opened) return opened;
   context_->filler = filler_.get();
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
