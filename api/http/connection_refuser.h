@@ -1,6 +1,6 @@
 // What becomes of a connection beyond those that there may be: it is told 503 with Retry-After,
-// once its request begins to come, and is closed. Bounded in all: so many at a time, each for seconds
-// and kilobytes; whoever comes beyond that is told at once, without waiting for anything.
+// once its request begins to come, and is closed. Bounded in all: so many at a time, each for
+// seconds and kilobytes; whoever comes beyond that is told at once, without waiting for anything.
 #ifndef TALLYD_API_HTTP_CONNECTION_REFUSER_H_
 #define TALLYD_API_HTTP_CONNECTION_REFUSER_H_
 

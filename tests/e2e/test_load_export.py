@@ -345,7 +345,8 @@ class LoadTest(TransferTest):
         self.write("in.ndjson", ndjson(events(10)))
         for port in (daemon.port + 65_536, 0, "+80"):
             for command, more in (("load", ["in.ndjson"]), ("export", [])):
-                _, said = self.run_tool(command, "load", f"http://127.0.0.1:{port}", *more, status=2)
+                url = f"http://127.0.0.1:{port}"
+                _, said = self.run_tool(command, "load", url, *more, status=2)
                 self.assertIn("65535", said)
         self.assertEqual([], daemon.events("load", scan=1))
 
