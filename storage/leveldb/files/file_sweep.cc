@@ -101,6 +101,7 @@ class Sweeper {
       name = fmt::format("{}.{}", wanted, i);
     }
     done = FromLevelDb(env_.RenameFile(path, lost_directory_ + "/" + name));
+    if (done) done = FromLevelDb(env_.SyncDirectory(lost_directory_));
     if (!done) return done;
     spdlog::warn(
         "store: no record names {}, which is complete, and has {} entries: {}. It is now {}/{}",
