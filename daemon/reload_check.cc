@@ -8,7 +8,7 @@ namespace tallyd {
 
 namespace {
 
-class Differences {
+class ChangedKeys {
  public:
   template <class T>
   void Compare(const char* key, const T& in_force, const T& loaded) {
@@ -22,7 +22,7 @@ class Differences {
   std::string keys_;
 };
 
-void CompareServer(const ServerConfig& a, const ServerConfig& b, Differences* found) {
+void CompareServer(const ServerConfig& a, const ServerConfig& b, ChangedKeys* found) {
   found->Compare("server.listen", a.listen, b.listen);
   found->Compare("server.hosts", a.hosts, b.hosts);
   found->Compare("server.plaintext", a.plaintext, b.plaintext);
@@ -39,7 +39,7 @@ void CompareServer(const ServerConfig& a, const ServerConfig& b, Differences* fo
   found->Compare("server.drain_timeout", a.drain_timeout_us, b.drain_timeout_us);
 }
 
-void CompareStorage(const StorageConfig& a, const StorageConfig& b, Differences* found) {
+void CompareStorage(const StorageConfig& a, const StorageConfig& b, ChangedKeys* found) {
   found->Compare("storage.engine", a.engine, b.engine);
   found->Compare("storage.path", a.path, b.path);
   found->Compare("storage.backup_dir", a.backup_dir, b.backup_dir);
@@ -63,7 +63,7 @@ void CompareStorage(const StorageConfig& a, const StorageConfig& b, Differences*
 }  // namespace
 
 Status CheckReload(const Config& in_force, const Config& loaded) {
-  Differences found;
+  ChangedKeys found;
   CompareServer(in_force.server, loaded.server, &found);
   CompareStorage(in_force.storage, loaded.storage, &found);
   if (found.keys().empty() && loaded.schema->tables.empty()) {
