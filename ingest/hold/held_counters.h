@@ -101,8 +101,8 @@ class HeldCounters {
   using Ended = std::vector<std::shared_ptr<HeldInterval>>;
   Ended TakeEnded(TimeUs now, bool all);
   // What it holds becomes rows of its table, as that is now. What is removed meanwhile is no longer
-  // in it, and still in the batch: whoever writes that sees to it (counter_flusher.cc). REQUIRES: it
-  // was taken.
+  // in it, and still in the batch: whoever writes that sees to it (counter_flusher.cc).
+  // REQUIRES: it was taken.
   static void PutRows(const HeldInterval& interval, const TableInfo& table, Batch* batch);
   static const TableInfo& TableOf(const HeldInterval& interval) { return *interval.table_; }
   // It was written, or never can be.

@@ -9,7 +9,7 @@
 //   ArrivalBlock block(&arrivals, stream, {now, lag_us, least});   // For each request and stream.
 //   block.Take(events);         // The first time, of the first event without one.
 //   block.Use(end);             // Up to there they were used.
-//   block.Note(batch);          // Where the batch is to be submitted: what was used is noted in it.
+//   block.Note(batch);          // Where the batch is to be submitted: it notes what was used.
 //   store.Submit(batch, ...);   // Only then the block may go.
 //
 // Batches may be committed in another order than their blocks were taken in, so each block under

@@ -109,13 +109,22 @@ class MistakesTest(E2eTest):
         self.assertTrue("lisen" in said or "threds" in said, said)
 
     def test_the_check_fails_on_what_will_refuse_every_event_and_the_daemon_warns(self):
+        text = '[streams.server]\ntime = "ts"\n' + GOOD.replace("{ts:ms}", "{tss:ms}")
+        self.refuses_tss(text)
+        self.assertIn('tss', self.start(text).log())
+
+    def test_a_time_that_nobody_declared_is_refused_by_the_check_and_by_the_daemon(self):
         text = GOOD.replace("{ts:ms}", "{tss:ms}")
-        file = write_file(self.folder, text)
-        status, said = run("check", "--config", file)
+        self.refuses_tss(text)
+        status, said = run("serve", "--config", write_file(self.folder, text))
+        self.assertEqual(status, 2, said)
+        self.assertIn('time = "tss"', said)
+
+    def refuses_tss(self, text):
+        status, said = run("check", "--config", write_file(self.folder, text))
         self.assertEqual(status, 2, said)
         for word in ("tables.METRIC.row_key", '"tss"', '"ts"'):
             self.assertIn(word, said)
-        self.assertIn('tss', self.start(text).log())
 
     def test_a_good_file_passes_the_check_and_is_not_opened_as_data(self):
         file = write_file(self.folder, '[storage]\npath = "data"\n' + GOOD)

@@ -48,8 +48,8 @@ struct DamagedFile {
 };
 
 // The block files of which something is not what was written. Whoever meets the damage reports it;
-// it is logged once, shown in the status, and work in the background leaves the file alone from then
-// on, while what needs it fails and names it. What is noted in base is known after a restart, too.
+// it is logged once, shown in the status, and work in the background leaves the file alone from
+// then on, while what needs it fails and names it. What is noted in base outlives a restart, too.
 class DamagedFiles {
  public:
   void Report(DamagedFile file);

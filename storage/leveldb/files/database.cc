@@ -206,6 +206,7 @@ Status Database::OpenToRead(size_t head_bytes) {
     in_memory_.reset();
     return opened.error();
   }
+  shelf_.SetStore(opened->store);
   base_ = std::move(opened->base);
   heads_ = std::move(opened->heads);
   head_status_ = Error(ErrorCode::kNoSpace, config_.path + " was opened to be read only");

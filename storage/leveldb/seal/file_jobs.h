@@ -138,8 +138,8 @@ class PurgeJob final : public SealJob {
 // DamageJob: what is known of damaged files outlives the process. Damage that somebody met is noted
 // in base. The files that had a note at the start are read whole, once: one that an operator put
 // back, or that the disk reads again, is well from then on, and its note goes. So a start costs
-// nothing for all that is whole, and what is told of the rest is true. One that a call of the system
-// failed to read is read again later.
+// nothing for all that is whole, and what is told of the rest is true. One that a call of the
+// system failed to read is read again later.
 class DamageJob final : public SealJob {
  public:
   // `context` outlives the job.

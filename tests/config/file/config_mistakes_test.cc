@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"NoDuration", "[ingest]\nmax_future = \"never\"\n",
               "2: ingest.max_future: \"never\" is no duration; accepted: off, or..."},
         Wrong{"OfAStream", "[streams.s]\nmax_future = \"200000d\"\n",
-              "2: streams.s.max_future: \"200000d\" is out of range; accepted: off, or 1ms "
+              "2: streams.s.max_future: \"200000d\" is no duration; accepted: off, or 1ms "
               "to 36500d"}),
     NameOf);
 

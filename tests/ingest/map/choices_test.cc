@@ -113,7 +113,7 @@ class Side {
     counters.Add(std::move(outcome.increments));
     PreviewBatch held;
     for (const auto& interval : counters.TakeEnded(world_.arrival, true)) {
-      HeldCounters::PutRows(*interval, &held);
+      HeldCounters::PutRows(*interval, HeldCounters::TableOf(*interval), &held);
     }
     return all + "held:\n" + ShowRows(held) + Learned(batch);
   }

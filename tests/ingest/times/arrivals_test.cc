@@ -164,7 +164,8 @@ TEST_F(ArrivalsTest, WhatIsNotNotedIsGivenToOthers) {
 TEST_F(ArrivalsTest, AClockThatIsWrongGivesNone) {
   Arrivals arrivals(world_.store.get());
   const TimeUs least = 100'000'000 * kSecond;
-  for (const TimeUs now : {TimeUs{-1}, TimeUs{0}, least - 1, TimeUs{9'300'000'000'000'000}, kMaxTimeUs + 1}) {
+  for (const TimeUs now :
+       {TimeUs{-1}, TimeUs{0}, least - 1, TimeUs{9'300'000'000'000'000}, kMaxTimeUs + 1}) {
     const Result<TimeUs> first = ArrivalBlock(&arrivals, "s", {now, kLag, least}).Take(1);
     ASSERT_FALSE(first) << now;
     EXPECT_EQ(first.error().code(), ErrorCode::kUnavailable);

@@ -1,7 +1,8 @@
 // RandomHistory: what a store may live through, drawn from a seed: batches of events and deletes,
 // late and stray times, rows too wide for a block, a table with a max_bytes, clocks that pass and
-// jump, rules and widths that change, settling, reopens, power cuts, bit flips. A LevelDB store lives through it beside the model; after every step some
-// queries must be answered as the model allows. A difference is a test failure that names the seed.
+// jump, rules and widths that change, settling, reopens, power cuts, bit flips. A LevelDB store
+// lives through it beside the model; after every step some queries must be answered as the model
+// allows. A difference is a test failure that names the seed.
 //
 //   RandomHistory(seed).Run();
 //

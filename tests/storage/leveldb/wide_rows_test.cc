@@ -32,7 +32,9 @@ class WideRowsTest : public SealerFixture {
     options.storage = config();
     const Result<VerifyReport> report = VerifyStore(options);
     ASSERT_TRUE(report) << report.error().message();
-    for (const Finding& finding : report->findings) ADD_FAILURE() << finding.file << ": " << finding.problem;
+    for (const Finding& finding : report->findings) {
+      ADD_FAILURE() << finding.file << ": " << finding.problem;
+    }
     Reopen();
   }
 };

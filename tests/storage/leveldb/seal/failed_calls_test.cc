@@ -15,6 +15,7 @@ namespace {
 class FailedCallsTest : public ::testing::Test, public StoreHarness {
  protected:
   FailedCallsTest() : StoreHarness(&env_) {}
+  void TearDown() override { Close(); }  // The store uses the env, which goes first.
 
   void PutRows(const std::string& prefix, int rows = 50) {
     auto batch = NewBatch();

@@ -21,7 +21,7 @@ namespace {
 using EntryKey = std::tuple<std::string, TimeUs, uint64_t>;
 using Content = std::map<EntryKey, std::map<std::string, std::string>>;
 
-class WindowWriterTest : public ::testing::Test {
+class WrittenWindowTest : public ::testing::Test {
  protected:
   std::unique_ptr<WindowWriter> NewWriter(const BlockBounds& bounds) {
     bounds_ = bounds;
@@ -105,7 +105,7 @@ class WindowWriterTest : public ::testing::Test {
   Content content_;
 };
 
-class WindowWriterRandomTest : public WindowWriterTest,
+class WindowWriterRandomTest : public WrittenWindowTest,
                                public ::testing::WithParamInterface<unsigned> {};
 
 // Of rows with few columns, with as many as a block takes, and with many more; of one time written
@@ -149,7 +149,7 @@ TEST_P(WindowWriterRandomTest, WhatItMakesAReaderTakes) {
 INSTANTIATE_TEST_SUITE_P(Seeds, WindowWriterRandomTest, ::testing::Range(1u, 31u));
 
 // As blocks really are.
-TEST_F(WindowWriterTest, AnEntryMayHaveAnyNumberOfColumns) {
+TEST_F(WrittenWindowTest, AnEntryMayHaveAnyNumberOfColumns) {
   for (const size_t columns : {size_t{kMaxBlockColumns / 2}, size_t{kMaxBlockColumns} / 2 + 1,
                                size_t{kMaxBlockColumns} + 1}) {
     SCOPED_TRACE(columns);
@@ -171,7 +171,7 @@ TEST_F(WindowWriterTest, AnEntryMayHaveAnyNumberOfColumns) {
   }
 }
 
-TEST_F(WindowWriterTest, WhatManyCommitsWroteToOneRowAndTimeMayHaveAnyNumberOfColumns) {
+TEST_F(WrittenWindowTest, WhatManyCommitsWroteToOneRowAndTimeMayHaveAnyNumberOfColumns) {
   const auto writer = NewWriter({});
   constexpr size_t kOfCommit = 5000;
   for (uint64_t commit = 30; commit > 0; --commit) {
@@ -190,7 +190,7 @@ TEST_F(WindowWriterTest, WhatManyCommitsWroteToOneRowAndTimeMayHaveAnyNumberOfCo
 }
 
 // The key holds one of the row's times and not the others: its entries make more runs than rows.
-TEST_F(WindowWriterTest, ARowMayHaveMoreRunsThanOne) {
+TEST_F(WrittenWindowTest, ARowMayHaveMoreRunsThanOne) {
   const auto writer = NewWriter({});
   constexpr TimeUs kTime = 1'426'535'612'045'000;
   next_file_ = 1;
@@ -203,7 +203,7 @@ TEST_F(WindowWriterTest, ARowMayHaveMoreRunsThanOne) {
   ExpectContent(file);
 }
 
-TEST_F(WindowWriterTest, AFileThatIsNotWhatWasWrittenIsNoticed) {
+TEST_F(WrittenWindowTest, AFileThatIsNotWhatWasWrittenIsNoticed) {
   const auto writer = NewWriter({});
   for (int i = 0; i < 3000; ++i) {
     Add(writer.get(), {fmt::format("r{:05}", i), 9, 7}, {"x", "y"}, {Value::Int(i), Value::Int(1)});
