@@ -46,6 +46,8 @@ START_SECONDS = 60 * SLOW
 ANSWER_SECONDS = 60 * SLOW
 STOP_SECONDS = 60 * SLOW
 LOG_TAIL = 6000
+LOG_SECONDS = 0.05 * SLOW
+LOG_LOOKS = 20  # At most: some daemons log all the time.
 # Of daemons whose configuration has no [ingest]: tests may count their times from 1970 on.
 ANY_TIME = '[ingest]\nmin_time = "1970-01-01"\nmax_future = "off"\n'
 
@@ -174,9 +176,21 @@ class Tallyd:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def log(self):
+        """The end of the log, once no line has come for a moment: a thread of their own writes the
+        daemon's lines, a little after what they tell of."""
+        text = None
+        for _ in range(LOG_LOOKS):
+            ended = self.process is None or self.process.returncode is not None
+            before, text = text, self._log_as_is()
+            if ended or text == before:
+                break
+            time.sleep(LOG_SECONDS)
+        return text[-LOG_TAIL:]
+
+    def _log_as_is(self):
         if not self.log_file.exists():
             return ""
-        return self.log_file.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:]
+        return self.log_file.read_text(encoding="utf-8", errors="replace")
 
     # --- HTTP ---
 

@@ -59,7 +59,7 @@ Status CheckReserved(std::string_view name, QueryKind kind) {
 Status ReadFilters(const Params& params, EventQuery* query) {
   constexpr std::string_view kPrefix = "field.";
   for (const auto& [name, value] : params.all()) {
-    if (Contains(kReserved, name)) {
+    if (Contains(kReserved, name) || Contains(ParametersOf(query->kind), name)) {
       if (Status status = CheckReserved(name, query->kind); !status) return status;
       if (Contains(kRepeatable, name)) continue;
       if (Status status = params.ExpectOnce(name); !status) return status;

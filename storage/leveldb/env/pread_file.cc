@@ -78,23 +78,34 @@ class TableFile final : public PreadFile {
   const uint64_t size_;
 };
 
-class SequentialPreadFile final : public leveldb::SequentialFile {
+// By read, so that it may be a pipe.
+class WholeReadsFile final : public leveldb::SequentialFile {
  public:
-  SequentialPreadFile(std::string name, int descriptor) : file_(std::move(name), descriptor) {}
+  WholeReadsFile(std::string name, int descriptor)
+      : name_(std::move(name)), descriptor_(descriptor) {}
+  ~WholeReadsFile() override { ::close(descriptor_); }
 
   leveldb::Status Read(size_t n, leveldb::Slice* result, char* scratch) override {
-    const leveldb::Status read = file_.Read(offset_, n, result, scratch);
-    offset_ += result->size();
-    return read;
+    *result = leveldb::Slice();
+    size_t got = 0;
+    while (got < n) {
+      const ssize_t r = ::read(descriptor_, scratch + got, n - got);
+      if (r < 0 && errno == EINTR) continue;
+      if (r < 0) return FromErrno(name_, errno);
+      if (r == 0) break;
+      got += static_cast<size_t>(r);
+    }
+    *result = leveldb::Slice(scratch, got);
+    return leveldb::Status::OK();
   }
   leveldb::Status Skip(uint64_t n) override {
-    offset_ += n;
-    return leveldb::Status::OK();
+    if (::lseek(descriptor_, static_cast<off_t>(n), SEEK_CUR) >= 0) return leveldb::Status::OK();
+    return FromErrno(name_, errno);
   }
 
  private:
-  PreadFile file_;
-  uint64_t offset_ = 0;
+  const std::string name_;
+  const int descriptor_;
 };
 
 }  // namespace
@@ -120,7 +131,7 @@ leveldb::Status OpenSequentialFile(const std::string& name, leveldb::SequentialF
   *file = nullptr;
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return FromErrno(name, errno);
-  *file = new SequentialPreadFile(name, descriptor);
+  *file = new WholeReadsFile(name, descriptor);
   return leveldb::Status::OK();
 }
 

@@ -192,9 +192,15 @@ class Salvager {
     return file;
   }
 
-  // Base, or else the heads, say which store it is; else most of the files.
+  // Base, or else the heads, say which store it is; else, and beside a base that is new and knows
+  // the tables of the files alike, most of the files.
   void ChooseStore(const std::vector<FoundFile>& files) {
-    if (!records_.store().empty()) return;
+    const bool is_known = !records_.store().empty();
+    if (is_known && !(records_.AreNew() && std::ranges::all_of(files, [&](const FoundFile& file) {
+          return !file.description || IsKnownAlike(file.description->table);
+        }))) {
+      return;
+    }
     std::map<std::string, size_t> votes;
     for (const FoundFile& file : files) {
       if (file.description && !file.description->origin.store.empty()) {
@@ -203,7 +209,21 @@ class Salvager {
     }
     const auto most = std::ranges::max_element(
         votes, [](const auto& one, const auto& other) { return one.second < other.second; });
-    records_.SetStore(most == votes.end() ? NewStoreId() : most->first);
+    if (most != votes.end()) {
+      records_.SetStore(most->first);
+    } else if (!is_known) {
+      records_.SetStore(NewStoreId());
+    }
+  }
+
+  // Whether base knows no table of that id, or the same one.
+  bool IsKnownAlike(const TableInfo& table) const {
+    const TableInfo* const known = records_.FindTable(table.id);
+    return known == nullptr ||
+           (known->name == table.name && known->row_key == table.row_key &&
+            known->mode == table.mode &&
+            std::ranges::equal(known->families, table.families, {}, &StoredFamily::name,
+                               &StoredFamily::name));
   }
 
   Status TakeFiles(const std::string& to) {

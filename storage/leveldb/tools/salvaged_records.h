@@ -46,6 +46,10 @@ class SalvagedRecords {
   // Whether any head has entries, and base knows of no table that they could be of.
   bool HasEntriesWithoutBase() const { return !base_is_used_ && head_has_entries_; }
   bool base_is_used() const { return base_is_used_; }
+  // Whether base, whatever tables it knows, and the heads are of a store that never held anything.
+  bool AreNew() const {
+    return sealed_head_ == 0 && recorded_.empty() && dropped_.empty() && !head_has_entries_;
+  }
   uint64_t sealed_head() const { return sealed_head_; }  // By base; 0: not known.
   // Block files that base names, by number.
   const std::map<uint64_t, BlockFileInfo>& recorded() const { return recorded_; }

@@ -49,8 +49,9 @@ class BucketCutTest : public testing::Test {
   // What all cells of the table hold together.
   int64_t SumOf(const std::string& table) {
     int64_t sum = 0;
-    for (const json& row : json::parse(world_.Call(GetRows, {table}).body)["rows"]) {
-      for (const json& cell : row["cells"]["T"]["v"]) sum += cell["value"].get<int64_t>();
+    const json told = json::parse(world_.Call(GetRows, {table}).body);
+    for (const json& row : told.at("rows")) {
+      for (const json& cell : row.at("cells").at("T").at("v")) sum += cell["value"].get<int64_t>();
     }
     return sum;
   }

@@ -58,9 +58,10 @@ class HeldRemovalTest : public testing::Test {
   std::vector<std::string> Written() {
     EXPECT_TRUE(flusher_.Flush(true));
     std::vector<std::string> written;
-    for (const json& row : json::parse(world_.Call(GetRows, {"PAGES"}).body)["rows"]) {
-      std::string text = row["key"].get<std::string>().substr(0, 4);
-      for (const auto& [column, cells] : row["cells"]["T"].items()) text += " " + column;
+    const json told = json::parse(world_.Call(GetRows, {"PAGES"}).body);
+    for (const json& row : told.at("rows")) {
+      std::string text = row.at("key").get<std::string>().substr(0, 4);
+      for (const auto& [column, cells] : row.at("cells").at("T").items()) text += " " + column;
       written.push_back(text);
     }
     return written;

@@ -18,14 +18,14 @@ TEST(RemovalNoteTest, ReadsBackAsItWasWritten) {
   EXPECT_EQ(EncodeRemovalNote(Note()),
             "1:1"
             "1:5"
-            "16:9999999999999000"
+            "17:10000000000000000"
             "11:market data"
             "4:host"
             "1:3"
             "3:a b"
             "0:"
             "3:3:x"
-            "8:fi:eld"
+            "6:fi:eld"
             "1:1"
             "1:1");
 }

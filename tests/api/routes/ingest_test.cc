@@ -194,7 +194,7 @@ TEST_F(GuardsTest, AClockThatIsWrongGivesNoTimeOfArrival) {
 TEST_F(IngestTest, EventsWithoutATimeOverwriteNoOthers) {
   const auto count = [&] {
     const auto said = nlohmann::json::parse(
-        BodyOf(world_.Call(GetEvents, {"s"}, "k=a&step=365000d&agg=count&fields=v")));
+        BodyOf(world_.Call(GetEvents, {"s"}, "k=a&step=36500d&agg=count&fields=v")));
     return said["rows"][0][1].get<int>();
   };
   const std::string two = R"([{"k":"a","v":1},{"k":"a","v":2}])";

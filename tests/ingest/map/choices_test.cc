@@ -238,7 +238,7 @@ class Chances {
 TEST(ChoicesTest, AnEventBecomesWhatItBecomesByItsOwnShape) {
   size_t choices = 0;
   size_t by_set = 0;
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
     Chances chances(seed);
     const std::string tables = chances.Tables();
     Side side(tables);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/tools/backup.h"
@@ -35,10 +36,11 @@ class ToolFaultsTest : public ::testing::Test, public SmallStore {
     return other;
   }
 
-  // `run` once as it is, and then with each of the calls that it made failing. `check` is told
-  // whether any did, in which way.
+  // `run` once as it is, and then with each of the calls that it made failing; done and failed only
+  // where that may leave a trace. `check` is told whether any did, in which way.
   void ForEachFault(const std::function<void()>& prepare, const std::function<void()>& run,
                     const std::function<void(const std::string&)>& check) {
+    static const std::set<std::string> kTraceless{"read", "readdir", "stat", "statvfs"};
     std::vector<CallFault> faults;
     prepare();
     {
@@ -50,6 +52,7 @@ class ToolFaultsTest : public ::testing::Test, public SmallStore {
     ASSERT_GT(faults.size(), 10u);
     for (const FaultSense sense : {FaultSense::kUndone, FaultSense::kDone}) {
       for (CallFault fault : faults) {
+        if (sense == FaultSense::kDone && kTraceless.contains(fault.call)) continue;
         prepare();
         fault.sense = sense;
         {
