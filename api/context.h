@@ -15,6 +15,7 @@
 #include "api/heat/heat_map.h"
 #include "api/helpers.h"
 #include "api/idempotency/keys.h"
+#include "api/limits/query_memory.h"
 #include "api/limits/row_sizes.h"
 #include "api/metrics/metrics.h"
 #include "api/metrics/rejects.h"
@@ -60,6 +61,7 @@ struct ApiContext {
         server(server_config),
         rejects(the_registry),
         helpers(helper_threads),
+        query_memory(server_config.query_memory),
         keys(&the_store, &the_clock) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
@@ -71,6 +73,7 @@ struct ApiContext {
   const ServerConfig& server;
   Rejects rejects;
   Helpers helpers;
+  QueryMemory query_memory;
   HeldCounters counters;
   IdempotencyKeys keys;
   HeatMap heat;
@@ -85,10 +88,11 @@ struct ApiContext {
 
   StreamShapes shapes;
   std::atomic<bool> ready{false};
-  std::atomic<bool> stopping{false};  // What takes long is to end.
-  std::function<Status()> reload;     // Set by the daemon.
-  NightlyTables* nightly = nullptr;   // The same. Null: there are none.
-  Filler* filler = nullptr;           // The same. Null: no table is filled.
+  std::atomic<bool> stopping{false};            // What takes long is to end.
+  std::function<Status()> reload;               // Set by the daemon.
+  std::function<uint64_t()> dropped_log_lines;  // The same. Empty: nothing drops any.
+  NightlyTables* nightly = nullptr;             // The same. Null: there are none.
+  Filler* filler = nullptr;                     // The same. Null: no table is filled.
   std::string version;
   TimeUs started = 0;
 

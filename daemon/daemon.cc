@@ -169,6 +169,7 @@ Status Daemon::Start() {
   context_->version = kVersion;
   context_->started = clock_.Now();
   context_->reload = [this] { return Reload(); };
+  context_->dropped_log_lines = DroppedLogLines;
   context_->nightly = nightly_.get();
   if (Status taken = PutInForce(config_.schema); !taken) {
     return taken.error().Prefixed(config_.file);

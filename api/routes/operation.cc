@@ -110,6 +110,18 @@ Json JsonOfLint(const std::vector<LintFinding>& findings) {
           {"findings", JsonOfFindings(findings, kMostShown)}};
 }
 
+prometheus::MetricFamily GaugeOf(const char* name, const char* help, uint64_t value) {
+  prometheus::ClientMetric metric;
+  metric.gauge.value = static_cast<double>(value);
+  return {name, help, prometheus::MetricType::Gauge, {metric}};
+}
+
+prometheus::MetricFamily CounterOf(const char* name, const char* help, uint64_t value) {
+  prometheus::ClientMetric metric;
+  metric.counter.value = static_cast<double>(value);
+  return {name, help, prometheus::MetricType::Counter, {metric}};
+}
+
 Result<std::string> ReadBackupTarget(std::string_view body) {
   constexpr size_t kMaxBodyBytes = 64u << 10;
   if (body.size() > kMaxBodyBytes) return Error(ErrorCode::kTooLarge, "the body is too large");
@@ -136,6 +148,17 @@ Response GetMetrics(const Request&, ApiContext& context) {
   std::vector<prometheus::MetricFamily> families = context.registry.Collect();
   for (prometheus::MetricFamily& family : GaugesOf(context.store.State())) {
     families.push_back(std::move(family));
+  }
+  families.push_back(GaugeOf("tallyd_query_memory_bytes",
+                             "What running reads hold, of server.query_memory.",
+                             context.query_memory.held()));
+  families.push_back(GaugeOf("tallyd_queries_waiting_for_memory",
+                             "Reads that wait until others have given back some.",
+                             context.query_memory.waiting()));
+  if (context.dropped_log_lines) {
+    families.push_back(CounterOf("tallyd_log_dropped_total",
+                                 "Lines of the log that nobody took from standard error in time.",
+                                 context.dropped_log_lines()));
   }
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";

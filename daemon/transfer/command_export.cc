@@ -1,5 +1,5 @@
-// tallyd export: a stream's events in order of time, a page at a time, to a file or to standard
-// output. With --output FILE.state beside it tells how far it is, until it is done: --resume goes
+// tallyd export: a stream's events, in the order in which they are read the fastest, a page at a
+// time, to a file or to standard output. With --output FILE.state beside it tells how far it is, until it is done: --resume goes
 // on there, behind the last page that the file has whole.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -73,12 +73,37 @@ std::string_view HeaderOf(std::string_view page) {
   return page;
 }
 
+// The format that the name of a file says; empty where it says none.
+std::string FormatOfName(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension();
+  if (ending == ".csv") return "csv";
+  if (ending == ".ndjson" || ending == ".jsonl") return "ndjson";
+  return {};
+}
+
+std::string FormatOf(const TransferLine& line) {
+  if (!line.format.empty()) return line.format;
+  const std::string named = FormatOfName(line.output);
+  return named.empty() ? "ndjson" : named;
+}
+
+// What the command line contradicts itself in.
+Status CheckLine(const TransferLine& line) {
+  if (line.resume && line.output.empty()) return Invalid("--resume needs --output");
+  const std::string named = FormatOfName(line.output);
+  if (named.empty() || line.format.empty() || named == line.format) return {};
+  return Invalid(
+      fmt::format("--output {} says {}, and --format says {}: leave one of them out, or "
+                  "let them say the same",
+                  line.output, named, line.format));
+}
+
 class Export {
  public:
   Export(const TransferLine& line, const PatientClient& client)
       : line_(line),
         client_(client),
-        format_(line.format.empty() ? "ndjson" : line.format),
+        format_(FormatOf(line)),
         state_path_(line.output.empty() ? "" : line.output + ".state") {}
 
   // What may be missing; empty: nothing is.
@@ -114,7 +139,7 @@ class Export {
     Result<ExportPlan> plan = PlanExport(line_, client_);
     if (!plan) return plan.error();
     plan_ = std::move(*plan);
-    next_ = FirstPath();
+    if (Status begun = BeginTable(); !begun) return begun;
     return output_.Open(line_.output, 0);
   }
 
@@ -141,10 +166,14 @@ class Export {
     return output_.Open(line_.output, bytes);
   }
 
-  std::string FirstPath() const {
-    return fmt::format("/v1/streams/{}/events?{}&table={}&format={}&limit={}",
-                       EncodePercent(line_.stream), ExportParameters(line_),
-                       EncodePercent(plan_.tables[table_]), format_, kPageEvents);
+  Status BeginTable() {
+    const std::string& table = plan_.tables[table_];
+    const Result<bool> by_key = ComesByKey(table, client_);
+    if (!by_key) return by_key.error();
+    next_ = fmt::format("/v1/streams/{}/events?{}&table={}&format={}&limit={}{}",
+                        EncodePercent(line_.stream), ExportParameters(line_), EncodePercent(table),
+                        format_, kPageEvents, *by_key ? "&order=key" : "");
+    return {};
   }
 
   Status Page() {
@@ -166,7 +195,9 @@ class Export {
     }
     if (Status wrote = output_.Write(page); !wrote) return wrote;
     next_ = NextPath(*answer);
-    if (next_.empty() && ++table_ < plan_.tables.size()) next_ = FirstPath();
+    if (next_.empty() && ++table_ < plan_.tables.size()) {
+      if (Status begun = BeginTable(); !begun) return begun;
+    }
     return Keep();
   }
 
@@ -205,8 +236,8 @@ int ExportCommand(const CommandLine& line) {
     Refused("export", client.error());
     return kMisused;
   }
-  if (transfer.resume && transfer.output.empty()) {
-    Refused("export", Invalid("--resume needs --output"));
+  if (const Status sound = CheckLine(transfer); !sound) {
+    Refused("export", sound.error());
     return kMisused;
   }
   ToolProgress progress;

@@ -75,13 +75,15 @@ def mentions(value, text):
 class Tallyd:
     """One daemon: its directory, its process and the verbs to talk to it."""
 
-    def __init__(self, toml, server="", storage="", directory=None):
+    def __init__(self, toml, server="", storage="", directory=None, wrapper=(), stderr=None):
+        """wrapper: a command that runs the daemon; stderr: a descriptor instead of the log file."""
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="tallyd-e2e-"))
         self.config = self.directory / "tallyd.toml"
         self.log_file = self.directory / "log"
         self.server, self.storage, self.toml = server, storage, toml
         self.port, self.process = None, None
         self.environment = {}
+        self.wrapper, self.stderr = tuple(wrapper), stderr
 
     # --- life ---
 
@@ -106,9 +108,10 @@ class Tallyd:
     def spawn(self, *more):
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
-                [str(BINARY), "serve", "--config", str(self.config), *more],
+                [*self.wrapper, str(BINARY), "serve", "--config", str(self.config), *more],
                 cwd=self.directory, env={**os.environ, **self.environment},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log if self.stderr is None else self.stderr)
 
     def _wait_ready(self):
         """Asks /readyz until it says yes (True) or the process ends or takes too long (False)."""

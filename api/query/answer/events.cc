@@ -16,8 +16,8 @@ Response GetEvents(const Request& request, ApiContext& context) {
   if (!plan) return ProblemOf(plan.error());
   if (plan->refusal) return ProblemOf(*plan->refusal);
   TablePlan chosen = std::move(plan->candidates[*plan->chosen]);
-  return AnswerEvents(request,
-                      std::make_unique<EventRun>(std::move(*query), std::move(chosen), context));
+  return AnswerEvents(request, std::make_unique<EventRun>(std::move(*query), std::move(chosen),
+                                                          context, request.memory));
 }
 
 Response GetPlan(const Request& request, ApiContext& context) {
@@ -33,8 +33,8 @@ Response GetLatest(const Request& request, ApiContext& context) {
   if (!query) return ProblemOf(query.error());
   Result<TablePlan> plan = PlanLatest(*query, context.store);
   if (!plan) return ProblemOf(plan.error());
-  return AnswerEvents(request,
-                      std::make_unique<EventRun>(std::move(*query), std::move(*plan), context));
+  return AnswerEvents(request, std::make_unique<EventRun>(std::move(*query), std::move(*plan),
+                                                          context, request.memory));
 }
 
 }  // namespace tallyd

@@ -8,14 +8,10 @@
 #include <cstring>
 #include <utility>
 
+#include "storage/descriptors.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
-namespace {
-
-constexpr size_t kOpenFiles = 96;
-
-}  // namespace
 
 void DamagedFiles::Report(DamagedFile file) {
   const std::lock_guard lock(mutex_);
@@ -65,7 +61,7 @@ BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, const Shelf
     : env_(env),
       directory_(std::move(directory)),
       indexes_(cache.indexes),
-      handles_(kOpenFiles),
+      handles_(DescriptorsOfProcess().block_files),
       parts_(cache.parts) {}
 
 std::string BlockFileShelf::PathOf(uint64_t number) const {

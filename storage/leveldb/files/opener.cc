@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <leveldb/write_batch.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "storage/bytes/coding.h"
+#include "storage/descriptors.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/overlay_env.h"
@@ -17,17 +17,9 @@
 namespace tallyd {
 namespace {
 
-constexpr int kMaxOpenFiles = 1000;
 constexpr size_t kBlockBytes = 16u << 10;
 // Base takes the latest rows of each head that is sealed, and little else.
 constexpr size_t kBaseWriteBuffer = 8u << 20;
-
-// A quarter of what the process may open is left to tables; the rest is for connections.
-int TableFiles() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxOpenFiles;
-  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 4, kMaxOpenFiles));
-}
 
 bool HoldsAnything(StoreEnv* env, const std::string& directory) {
   std::vector<std::string> names;
@@ -152,7 +144,7 @@ leveldb::Options Opener::CommonOptions() const {
   options.create_if_missing = true;
   options.paranoid_checks = true;
   options.env = env_;
-  options.max_open_files = TableFiles();
+  options.max_open_files = static_cast<int>(DescriptorsOfProcess().tables);
   options.block_cache = cache_;
   options.block_size = kBlockBytes;
   options.max_file_size = config_.max_file_size;
