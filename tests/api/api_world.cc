@@ -2,13 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
 #include "config/file/config.h"
 #include "storage/leveldb_store.h"
+#include "tests/api/full_disk.h"
 
 namespace tallyd {
+namespace {
+
+std::atomic<bool> disks_are_full = false;
+
+}  // namespace
+
+void SetDisksFull(bool full) { disks_are_full = full; }
 
 ApiWorld::ApiWorld(const std::string& tables) {
   std::string pattern = std::filesystem::temp_directory_path() / "tallyd-api-XXXXXX";
@@ -30,6 +39,9 @@ void ApiWorld::Open() {
   options.storage.ballast = 0;
   options.clock = &clock_;
   options.registry = registry_.get();
+  options.measure = [](const std::string&) {
+    return VolumeSpace{1u << 30, disks_are_full ? 0 : 1u << 30};
+  };
   store_ = std::move(*OpenLevelDbStore(options));
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, *registry_, server_, 2);
 }
