@@ -179,6 +179,10 @@ Status Daemon::Start() {
       context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
   if (Status opened = filler_->Open(); !opened) return opened;
   context_->filler = filler_.get();
+  restorer_ = std::make_unique<LatestRestorer>(
+      LatestRestorer::Parts{context_.get(), &filler_->gate()});
+  if (Status opened = restorer_->Open(); !opened) return opened;
+  filler_->set_restorer(restorer_.get());
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
   if (duties_ == Duties::kAll) {
@@ -194,6 +198,7 @@ Status Daemon::Start() {
   if (duties_ == Duties::kAll) {
     nightly_->Start();
     filler_->Start();
+    restorer_->Start();
   }
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
                server_->port(), config_.storage.path);
@@ -252,6 +257,7 @@ void Daemon::Stop() {
   context_->ready = false;
   nightly_->Stop();
   filler_->Stop();
+  restorer_->Stop();
   server_->Drain();
   // What was submitted by then is answered in order, and so held before what is held is written.
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {

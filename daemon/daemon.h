@@ -21,6 +21,7 @@
 #include "api/heat/heat_keeper.h"
 #include "api/http/server.h"
 #include "api/limits/row_measurer.h"
+#include "api/removal/latest_restorer.h"
 #include "config/file/config.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
@@ -74,6 +75,7 @@ class Daemon {
   std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<Filler> filler_;
+  std::unique_ptr<LatestRestorer> restorer_;
   std::unique_ptr<CounterFlusher> flusher_;
   std::unique_ptr<HeatKeeper> heat_keeper_;
   std::unique_ptr<RowMeasurer> row_measurer_;

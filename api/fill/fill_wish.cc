@@ -228,6 +228,11 @@ void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch) {
   batch->PutMemo(HandKey(table.name, change), "1");
 }
 
+void FindPutSource(ApiContext& context, FillWish* wish) {
+  wish->way = FillWay::kPut;
+  SourceFinder(context, nullptr, wish).Find();
+}
+
 uint64_t FillWish::Print() const {
   std::string print = fmt::format("{} {} ", stored->id, source_stored ? source_stored->id : 0);
   print += PrintOf(stored->membership);

@@ -18,7 +18,7 @@ constexpr std::string_view kReserved[] = {"from", "to",    "fields", "limit", "o
 constexpr std::string_view kRepeatable[] = {"fields", "agg", "by", "where"};
 constexpr std::string_view kForLatest[] = {"fields", "limit", "cursor", "table",
                                            "where",  "top",   "format"};
-constexpr std::string_view kForRemoval[] = {"from", "to"};
+constexpr std::string_view kForRemoval[] = {"from", "to", "aggregates"};
 
 bool Contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
