@@ -81,6 +81,12 @@ struct ApiContext {
     std::atomic_store(&snapshot_, std::move(s));
   }
 
+  // Nothing, and *known is the one that is there, where that is not *known.
+  bool replace_snapshot(std::shared_ptr<const SchemaSnapshot>* known,
+                        std::shared_ptr<const SchemaSnapshot> next) {
+    return std::atomic_compare_exchange_strong(&snapshot_, known, std::move(next));
+  }
+
   ShapeRegistry& ShapesOf(std::string_view stream) { return shapes.Of(stream); }
 
   StreamShapes shapes;

@@ -183,6 +183,7 @@ Status Daemon::Start() {
       LatestRestorer::Parts{context_.get(), &filler_->gate()});
   if (Status opened = restorer_->Open(); !opened) return opened;
   filler_->set_restorer(restorer_.get());
+  field_sweeper_ = std::make_unique<FieldSweeper>(context_.get());
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
   if (duties_ == Duties::kAll) {
@@ -199,6 +200,7 @@ Status Daemon::Start() {
     nightly_->Start();
     filler_->Start();
     restorer_->Start();
+    field_sweeper_->Start();
   }
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
                server_->port(), config_.storage.path);
@@ -258,6 +260,7 @@ void Daemon::Stop() {
   nightly_->Stop();
   filler_->Stop();
   restorer_->Stop();
+  field_sweeper_->Stop();
   server_->Drain();
   // What was submitted by then is answered in order, and so held before what is held is written.
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 
+#include "api/fields/field_sweeper.h"
 #include "api/fill/filler.h"
 #include "api/heat/heat_keeper.h"
 #include "api/http/server.h"
@@ -76,6 +77,7 @@ class Daemon {
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<Filler> filler_;
   std::unique_ptr<LatestRestorer> restorer_;
+  std::unique_ptr<FieldSweeper> field_sweeper_;
   std::unique_ptr<CounterFlusher> flusher_;
   std::unique_ptr<HeatKeeper> heat_keeper_;
   std::unique_ptr<RowMeasurer> row_measurer_;

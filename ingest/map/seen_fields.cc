@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/schema/schema.h"
+#include "storage/field_keeper.h"
 
 namespace tallyd {
 namespace {
@@ -68,8 +69,13 @@ void SeenFields::Refresh(TimeUs now) {
 
 void SeenFields::Load() {
   const std::vector<FieldInfo> fields = store_.Fields(stream_);
+  const auto* const keeper = dynamic_cast<const FieldKeeper*>(&store_);
+  // Whoever brings one of them says so again.
+  const auto doubted =
+      keeper == nullptr ? std::vector<std::string>() : keeper->DoubtedFields(stream_);
   std::unique_lock lock(mutex_);
   for (const FieldInfo& field : fields) {
+    if (std::ranges::binary_search(doubted, field.name)) continue;
     types_[field.name] |= field.type_bits;
     if (field.spelled == 0) continue;
     FieldInfo& last = spellings_[CompactName(field.name)];

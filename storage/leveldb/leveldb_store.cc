@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <functional>
 
+#include "storage/field_keeper.h"
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/commit/engine.h"
 #include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/read/column_witnesses.h"
 #include "storage/leveldb/read/history_runs.h"
 #include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/seal/sealer.h"
@@ -29,7 +32,7 @@ uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
   return Database::BytesOf(&base, rows.start, rows.end);
 }
 
-class LevelDbStore final : public Store {
+class LevelDbStore final : public Store, public FieldKeeper {
  public:
   explicit LevelDbStore(const LevelDbStoreOptions& options)
       : metrics_(*options.registry),
@@ -84,6 +87,18 @@ class LevelDbStore final : public Store {
   std::vector<FieldInfo> Fields(std::string_view stream) const override {
     return engine_.state().fields.Fields(stream);
   }
+  std::vector<std::string> SettledFields(std::string_view stream) const override;
+  std::vector<std::string> DoubtedFields(std::string_view stream) const override {
+    return engine_.state().fields.Doubted(stream);
+  }
+  void DoubtFields(std::string_view stream, const std::vector<std::string>& names) override {
+    state().fields.Doubt(stream, names);
+  }
+  bool DoubtIsOver(std::string_view stream) override;
+  Result<std::vector<bool>> HaveColumns(const TablePtr& table,
+                                        std::span<const Column> columns) override;
+  Result<size_t> ForgetFields(std::string_view stream,
+                              const std::vector<std::string>& names) override;
   std::vector<MissedField> MissedFields(const TableInfo& table) const override {
     return engine_.state().fields.Missed(table.id);
   }
@@ -122,6 +137,7 @@ class LevelDbStore final : public Store {
   RetentionClock retention_;
   Engine engine_;
   Backups backups_;
+  ColumnWitnesses witnesses_;
   std::unique_ptr<GroupCommitter> committer_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
   std::unique_ptr<Sealer> sealer_;
@@ -300,6 +316,53 @@ Result<std::vector<Memo>> LevelDbStore::Memos(std::string_view prefix, size_t li
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return lease.error();
   return ListMemos(lease->get(), prefix, limit, after);
+}
+
+std::vector<std::string> LevelDbStore::SettledFields(std::string_view stream) const {
+  const EngineState& known = engine_.state();
+  // Before what it is compared with: it may only say less than is so.
+  const uint64_t sealed = known.sealed_sequence;
+  std::vector<std::string> settled;
+  for (FieldInfo& field : known.fields.Fields(stream)) {
+    if (known.fields.AddedBy(stream, field.name) > sealed) continue;
+    settled.push_back(std::move(field.name));
+  }
+  return settled;
+}
+
+bool LevelDbStore::DoubtIsOver(std::string_view stream) {
+  if (!state().fields.BatchesAreGone(stream)) return false;
+  return state().fields.GoneBy(stream, state().last_sequence) <= state().sealed_sequence;
+}
+
+Result<std::vector<bool>> LevelDbStore::HaveColumns(const TablePtr& table,
+                                                    std::span<const Column> columns) {
+  if (table->mode != TableMode::kHistory) {
+    return FindInLatest(state().latest, state().sets, table->id, columns);
+  }
+  const ViewPtr view = engine_.database().view();
+  if (!view) return Error(ErrorCode::kUnavailable, "the files are being opened again");
+  return witnesses_.Find(table->id, view->FilesOf(table->id), columns);
+}
+
+// Those that a commit before brought are not doubted any more when this one is made; one that comes
+// behind it brings them anew.
+Result<size_t> LevelDbStore::ForgetFields(std::string_view stream,
+                                          const std::vector<std::string>& names) {
+  std::unique_ptr<LevelDbBatch> batch = NewLevelDbBatch();
+  std::vector<std::string> gone;
+  batch->CommitAlone([&, to = batch.get()]() -> Status {
+    const std::vector<std::string> doubted = state().fields.Doubted(stream);
+    for (const std::string& name : names) {
+      if (std::ranges::binary_search(doubted, name)) gone.push_back(name);
+    }
+    for (const std::string& name : gone) to->DropRecord(FieldKey(stream, name));
+    return {};
+  });
+  const Status forgotten =
+      committer_->Commit(std::move(batch), [&] { state().fields.Forget(stream, gone); });
+  if (!forgotten) return forgotten.error();
+  return gone.size();
 }
 
 // One by one, as far as it is worth it.

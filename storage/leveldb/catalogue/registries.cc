@@ -134,6 +134,15 @@ FieldMarks FieldCatalogue::Find(std::string_view stream, std::string_view field)
   return found == of_stream->second.end() ? FieldMarks() : found->second;
 }
 
+FieldMarks FieldCatalogue::FindSure(std::string_view stream, std::string_view field) const {
+  {
+    const std::shared_lock lock(mutex_);
+    const auto doubted = doubted_.find(stream);
+    if (doubted != doubted_.end() && doubted->second.names.contains(field)) return {};
+  }
+  return Find(stream, field);
+}
+
 std::vector<FieldInfo> FieldCatalogue::Fields(std::string_view stream) const {
   const std::shared_lock lock(mutex_);
   std::vector<FieldInfo> fields;
@@ -143,6 +152,64 @@ std::vector<FieldInfo> FieldCatalogue::Fields(std::string_view stream) const {
     fields.push_back({name, marks.type_bits, marks.spelled});
   }
   return fields;
+}
+
+uint64_t FieldCatalogue::AddedBy(std::string_view stream, std::string_view field) const {
+  const std::shared_lock lock(mutex_);
+  const auto of_stream = added_by_.find(stream);
+  if (of_stream == added_by_.end()) return loaded_by_;
+  const auto added = of_stream->second.find(field);
+  return added == of_stream->second.end() ? loaded_by_ : added->second;
+}
+
+void FieldCatalogue::Doubt(std::string_view stream, const std::vector<std::string>& names) {
+  const std::unique_lock lock(mutex_);
+  doubted_.erase(std::string(stream));
+  if (!names.empty()) doubted_[std::string(stream)].names = {names.begin(), names.end()};
+}
+
+std::vector<std::string> FieldCatalogue::Doubted(std::string_view stream) const {
+  const std::shared_lock lock(mutex_);
+  const auto doubted = doubted_.find(stream);
+  if (doubted == doubted_.end()) return {};
+  return {doubted->second.names.begin(), doubted->second.names.end()};
+}
+
+std::shared_ptr<const void> FieldCatalogue::HoldBatches() const {
+  const std::shared_lock lock(mutex_);
+  return batches_;
+}
+
+bool FieldCatalogue::BatchesAreGone(std::string_view stream) {
+  const std::unique_lock lock(mutex_);
+  const auto doubted = doubted_.find(stream);
+  if (doubted == doubted_.end()) return false;
+  const auto is_gone = [](const auto& held) { return held.expired(); };
+  if (!doubted->second.batches) {
+    std::erase_if(old_batches_, is_gone);
+    old_batches_.emplace_back(std::exchange(batches_, std::make_shared<int>()));
+    doubted->second.batches = old_batches_;
+  }
+  return std::ranges::all_of(*doubted->second.batches, is_gone);
+}
+
+uint64_t FieldCatalogue::GoneBy(std::string_view stream, uint64_t now) {
+  const std::unique_lock lock(mutex_);
+  const auto doubted = doubted_.find(stream);
+  if (doubted == doubted_.end()) return now;
+  if (!doubted->second.gone_by) doubted->second.gone_by = now;
+  return *doubted->second.gone_by;
+}
+
+void FieldCatalogue::Forget(std::string_view stream, const std::vector<std::string>& names) {
+  const std::unique_lock lock(mutex_);
+  const auto of_stream = fields_.find(stream);
+  if (of_stream == fields_.end()) return;
+  for (const std::string& name : names) {
+    if (of_stream->second.erase(name) > 0) name_bytes_[std::string(stream)] -= name.size();
+    added_by_[std::string(stream)].erase(name);
+  }
+  doubted_.erase(std::string(stream));
 }
 
 bool FieldCatalogue::HasRoom(std::string_view stream) const {
@@ -174,20 +241,24 @@ std::vector<MissedField> FieldCatalogue::Missed(TableId table) const {
   return missed;
 }
 
-void FieldCatalogue::Add(const FieldTypes& fields, const MissedFields& missed) {
+void FieldCatalogue::Add(const FieldTypes& fields, const MissedFields& missed, uint64_t sequence) {
   if (fields.empty() && missed.empty()) return;
   const std::unique_lock lock(mutex_);
-  AddFields(fields);
+  AddFields(fields, sequence);
   AddMissed(missed);
 }
 
-void FieldCatalogue::AddFields(const FieldTypes& fields) {
+void FieldCatalogue::AddFields(const FieldTypes& fields, uint64_t sequence) {
   for (const auto& [stream, of_stream] : fields) {
+    const auto doubted = doubted_.find(stream);
+    auto& added_by = added_by_[stream];
     for (const auto& [name, marks] : of_stream) {
       const auto [known, added] = fields_[stream].try_emplace(name);
       known->second.type_bits |= marks.type_bits;
       known->second.spelled = std::max(known->second.spelled, marks.spelled);
       if (added) name_bytes_[stream] += name.size();
+      added_by[name] = sequence;
+      if (doubted != doubted_.end()) doubted->second.names.erase(name);
     }
   }
 }
@@ -201,13 +272,17 @@ void FieldCatalogue::AddMissed(const MissedFields& missed) {
   }
 }
 
-void FieldCatalogue::Replace(const FieldTypes& fields, const MissedFields& missed) {
+void FieldCatalogue::Replace(const FieldTypes& fields, const MissedFields& missed,
+                             uint64_t sequence) {
   const std::unique_lock lock(mutex_);
   fields_.clear();
+  doubted_.clear();
   name_bytes_.clear();
   missed_.clear();
   missed_bytes_.clear();
-  AddFields(fields);
+  AddFields(fields, sequence);
+  added_by_.clear();
+  loaded_by_ = sequence;
   AddMissed(missed);
 }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -83,26 +85,55 @@ class FieldCatalogue {
 
   // No types: it is new.
   FieldMarks Find(std::string_view stream, std::string_view field) const;
+  // The same for whoever makes a batch: what is doubted is to be told again.
+  FieldMarks FindSure(std::string_view stream, std::string_view field) const;
   std::vector<FieldInfo> Fields(std::string_view stream) const;
+  // The last commit that brought a new field; of those that were loaded, all before it.
+  uint64_t AddedBy(std::string_view stream, std::string_view field) const;
+
+  // FieldKeeper::DoubtFields. What is added is not doubted any more.
+  void Doubt(std::string_view stream, const std::vector<std::string>& names);
+  std::vector<std::string> Doubted(std::string_view stream) const;
+  // What every batch holds while there is it. After the first call since Doubt: whether all batches
+  // that were there by then are gone.
+  std::shared_ptr<const void> HoldBatches() const;
+  bool BatchesAreGone(std::string_view stream);
+  // The last sequence when they were found to be gone; `now` at the first call.
+  uint64_t GoneBy(std::string_view stream, uint64_t now);
+  // Of the committer's thread, when the commit that forgot them succeeded.
+  void Forget(std::string_view stream, const std::vector<std::string>& names);
   bool HasRoom(std::string_view stream) const;
   bool HasRoomForMissed(TableId table) const;
   // How the table missed the field; 0 if it did not.
   uint8_t HowMissed(TableId table, std::string_view field) const;
   // By name.
   std::vector<MissedField> Missed(TableId table) const;
-  void Add(const FieldTypes& fields, const MissedFields& missed);
-  void Replace(const FieldTypes& fields, const MissedFields& missed);
+  // `sequence`: the last one of the commit, or of those that what is loaded came with.
+  void Add(const FieldTypes& fields, const MissedFields& missed, uint64_t sequence);
+  void Replace(const FieldTypes& fields, const MissedFields& missed, uint64_t sequence);
 
  private:
-  // REQUIRES, both: mutex_ exclusively.
-  void AddFields(const FieldTypes& fields);
+  struct DoubtedFields {
+    std::set<std::string, std::less<>> names;
+    std::optional<std::vector<std::weak_ptr<const void>>> batches;
+    std::optional<uint64_t> gone_by;
+  };
+
+  // REQUIRES, all: mutex_ exclusively.
+  void AddFields(const FieldTypes& fields, uint64_t sequence);
   void AddMissed(const MissedFields& missed);
 
   mutable std::shared_mutex mutex_;
   FieldTypes fields_;
   MissedFields missed_;
-  std::map<TableId, size_t> missed_bytes_;                 // Of names.
-  std::map<std::string, size_t, std::less<>> name_bytes_;  // By stream.
+  uint64_t loaded_by_ = 0;
+  // Of the fields that came since.
+  std::map<std::string, std::map<std::string, uint64_t, std::less<>>, std::less<>> added_by_;
+  std::map<std::string, DoubtedFields, std::less<>> doubted_;      // By stream.
+  std::shared_ptr<const void> batches_ = std::make_shared<int>();  // What new ones hold.
+  std::vector<std::weak_ptr<const void>> old_batches_;             // What earlier ones hold.
+  std::map<TableId, size_t> missed_bytes_;                         // Of names.
+  std::map<std::string, size_t, std::less<>> name_bytes_;          // By stream.
 };
 
 }  // namespace tallyd

@@ -68,7 +68,7 @@ class Loader {
     TakeLatestDeletes();
     state_->sealed_sequence = sealed_sequence_;
     state_->catalogue.Reload(std::move(catalogue_));
-    state_->fields.Replace(fields_, missed_);
+    state_->fields.Replace(fields_, missed_, last_sequence_);
     state_->last_sequence = last_sequence_;
     return std::move(loaded_);
   }

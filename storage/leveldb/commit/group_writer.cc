@@ -355,7 +355,7 @@ void GroupWriter::KeepFailed() {
 
 void GroupWriter::Publish() {
   for (const ColumnSet* set : sets_) ColumnRegistry::SetStored(*set, true);
-  state_->fields.Add(fields_, missed_);
+  state_->fields.Add(fields_, missed_, sequence_);
   latest_.Publish();
 }
 

@@ -313,7 +313,7 @@ size_t LevelDbBatch::TouchAnother(TableId table) {
 }
 
 void LevelDbBatch::AddField(std::string_view stream, std::string_view field, uint8_t type_bits) {
-  if ((known_fields_.Find(stream, field).type_bits & type_bits) == type_bits) return;
+  if ((known_fields_.FindSure(stream, field).type_bits & type_bits) == type_bits) return;
   fields_[std::string(stream)][std::string(field)].type_bits |= type_bits;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,7 +48,8 @@ class LevelDbBatch final : public Batch {
     TimeUs time = 0;
   };
 
-  explicit LevelDbBatch(const FieldCatalogue& known_fields) : known_fields_(known_fields) {}
+  explicit LevelDbBatch(const FieldCatalogue& known_fields)
+      : known_fields_(known_fields), batches_(known_fields.HoldBatches()) {}
 
   void Expect(size_t puts) override {
     ops_.reserve(ops_.size() + puts);
@@ -123,7 +125,7 @@ class LevelDbBatch final : public Batch {
   const std::vector<Layout>& layouts() const { return layouts_; }
   // The oldest adoption of a schema that made one of these tables (TableInfo::adoption).
   uint64_t adoption() const { return adoption_; }
-  // False: it only removes, or records what the store itself does.
+  // False: it only removes, memos of that included, or records what the store itself does.
   bool stores_something() const;
   // REQUIRES: Finish was called since the last Put.
   size_t bytes() const { return bytes_.size() + ops_.size() * sizeof(Op); }
@@ -170,6 +172,7 @@ class LevelDbBatch final : public Batch {
   size_t TouchAnother(TableId table);
 
   const FieldCatalogue& known_fields_;
+  const std::shared_ptr<const void> batches_;
   ByteBuffer bytes_;
   std::map<std::string, Folding, std::less<>> folding_;  // By the key of the entry.
   std::vector<Op> ops_;
