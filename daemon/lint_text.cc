@@ -58,7 +58,7 @@ std::string LintText(std::span<const LintFinding> findings) {
   for (const LintFinding& finding : findings) {
     rows.push_back({finding.rule, std::string(ToString(finding.severity)),
                     finding.table.empty() ? "-" : finding.table, Printable(finding.detail)});
-    cures[std::stoi(finding.rule.substr(1))] = {finding.rule, finding.cure};
+    cures[NumberOfRule(finding.rule)] = {finding.rule, finding.cure};
   }
   std::vector<std::vector<std::string>> cure_rows{{"rule", "cure"}};
   for (const auto& [number, cure] : cures) cure_rows.push_back({cure.first, cure.second});

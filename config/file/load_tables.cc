@@ -40,7 +40,8 @@ void CheckTimeOfKey(const TomlReader& reader, const std::vector<Placed<Stream>>&
   reader.Mistake("row_key", "has a time of \"" + *other + "\", while the time of events is \"" +
                                 table.time_field + "\"; accepted: time = \"" + *other +
                                 "\" in the table or its stream, or time = \"" +
-                                table.time_field + "\" where that is meant");
+                                table.time_field + "\" where that is meant",
+                 kTimeRule);
 }
 
 void ReadRowKey(TomlReader* reader, Table* table) {

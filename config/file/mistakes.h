@@ -12,6 +12,9 @@
 
 namespace tallyd {
 
+// The rule `time` of lint, of what is taken for an event's time: it has a name, and no number.
+inline constexpr int kTimeRule = 1001;
+
 // A mistake that is also what a rule of lint finds (config/lint/finding.h).
 struct RuledMistake {
   int rule = 0;       // 14 is L14.

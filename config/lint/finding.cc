@@ -107,6 +107,12 @@ constexpr LintRule kRules[] = {
      "store changes as new rows: put the time into the row key"},
 };
 
+constexpr LintRule kTime = {
+    kTimeRule, "warn, error where nobody declares the time", kWarn,
+    "the only time in the row key is of another field than the table's time",
+    "the cells of a row have another time than its key says, which the ranges of queries go by",
+    "say which field holds the time, with `time`"};
+
 constexpr bool EachIsAtItsPlace() {
   for (size_t i = 0; i < std::size(kRules); ++i) {
     if (kRules[i].number != static_cast<int>(i) + 1) return false;
@@ -131,10 +137,23 @@ std::string_view ToString(Severity severity) {
 
 std::span<const LintRule> LintRules() { return kRules; }
 
-LintFinding FindingOf(int number, std::string table, std::string detail) {
+const LintRule& RuleOf(int number) {
+  if (number == kTimeRule) return kTime;
   assert(number >= 1 && number <= static_cast<int>(std::size(kRules)));
-  const LintRule& rule = kRules[static_cast<size_t>(number) - 1];
-  return {"L" + std::to_string(number), rule.usual, std::move(table), std::move(detail),
+  return kRules[static_cast<size_t>(number) - 1];
+}
+
+std::string NameOfRule(int number) {
+  return number == kTimeRule ? "time" : "L" + std::to_string(number);
+}
+
+int NumberOfRule(std::string_view name) {
+  return name == "time" ? kTimeRule : std::stoi(std::string(name.substr(1)));
+}
+
+LintFinding FindingOf(int number, std::string table, std::string detail) {
+  const LintRule& rule = RuleOf(number);
+  return {NameOfRule(number), rule.usual, std::move(table), std::move(detail),
           std::string(rule.cure)};
 }
 

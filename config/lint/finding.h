@@ -1,4 +1,5 @@
-// What lint has to say: rules, each with a number that stays its own for ever, and findings, which
+// What lint has to say: rules, each with a number or a name that stays its own for ever, and
+// findings, which
 // name the rule, the table, what is there and what would cure it. LintRules is the one list; the
 // page docs/lint.md has a row for each of them, which a test compares. Plain values.
 #ifndef TALLYD_CONFIG_LINT_FINDING_H_
@@ -10,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/file/mistakes.h"
+
 namespace tallyd {
 
 enum class Severity : uint8_t { kError, kWarn, kInfo };
@@ -17,7 +20,7 @@ enum class Severity : uint8_t { kError, kWarn, kInfo };
 std::string_view ToString(Severity severity);  // "error", "warn", "info"
 
 struct LintRule {
-  int number;                 // 2 is L2.
+  int number;                 // 2 is L2; of those with a name a constant below.
   std::string_view severity;  // As the page shows it; a rule may know several.
   Severity usual;
   std::string_view what;  // What the rule finds.
@@ -27,6 +30,11 @@ struct LintRule {
 
 // L1 to L35, each at its place.
 std::span<const LintRule> LintRules();
+
+// Also of the rules that have a name instead of a number (kTimeRule).
+const LintRule& RuleOf(int number);
+std::string NameOfRule(int number);          // "L2", "time"
+int NumberOfRule(std::string_view name);     // The other way. REQUIRES: it is one.
 
 struct LintFinding {
   std::string rule;  // "L2"

@@ -7,7 +7,7 @@
 namespace tallyd {
 namespace {
 
-int NumberOf(const LintFinding& finding) { return std::stoi(finding.rule.substr(1)); }
+int NumberOf(const LintFinding& finding) { return NumberOfRule(finding.rule); }
 
 void LintTable(const LintSubject& subject, LintFindings* found) {
   for (auto* group : {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes}) {

@@ -13,9 +13,12 @@ namespace {
 TEST(FindingTest, ThePageHasTheRowOfEveryRule) {
   std::ostringstream text;
   text << std::ifstream(TALLYD_SOURCE_DIR "/docs/lint.md").rdbuf();
-  for (const LintRule& rule : LintRules()) {
-    const std::string row = fmt::format("| L{} | {} | {} | {} | {} |\n", rule.number, rule.severity,
-                                        rule.what, rule.why, rule.cure);
+  std::vector<LintRule> rules(LintRules().begin(), LintRules().end());
+  rules.push_back(RuleOf(kTimeRule));
+  for (const LintRule& rule : rules) {
+    EXPECT_EQ(NumberOfRule(NameOfRule(rule.number)), rule.number);
+    const std::string row = fmt::format("| {} | {} | {} | {} | {} |\n", NameOfRule(rule.number),
+                                        rule.severity, rule.what, rule.why, rule.cure);
     EXPECT_NE(text.str().find(row), std::string::npos) << row;
   }
 }

@@ -371,6 +371,21 @@ TEST(LintTest, TablesOfPeriodsNeedNoUnderscore) {
   EXPECT_EQ(OfRule(LintText(Twin("METRIC2023") + Twin("METRIC2024")), "L27").size(), 1u);
 }
 
+TEST(LintTest, ATimeOfAnotherFieldThanTheTablesIsFound) {
+  const auto lint = [](const std::string& more, const std::string& pattern) {
+    return LintText("[tables.T]\nstream = \"s\"\npattern = \"" + pattern +
+                    "\"\nrow_key = \"{k}#{at:ms}\"\nfamilies.F = {}\n" + more);
+  };
+  EXPECT_EQ(OfRule(lint("[streams.s]\ntime = \"ts\"\n", "single-timestamp"), "time").size(), 1u);
+  EXPECT_EQ(OfRule(lint("", "latest"), "time").size(), 1u);
+  EXPECT_EQ(OfRule(lint("time = \"at\"\n", "single-timestamp"), "time").size(), 0u);
+  const Result<LenientConfig> undeclared = ParseConfigLeniently(
+      "[tables.T]\npattern = \"new-cell\"\nrow_key = \"{k}#{at:day}\"\nfamilies.F = {}\n", "t");
+  ASSERT_TRUE(undeclared) << undeclared.error().message();
+  ASSERT_EQ(undeclared->ruled.size(), 1u);
+  EXPECT_EQ(undeclared->ruled[0].rule, kTimeRule);
+}
+
 TEST(LintTest, OtherMistakesStopIt) {
   EXPECT_FALSE(ParseConfigLeniently(Twin("A", "{a}{b}") + "nothing = 1\n", "t.toml"));
   EXPECT_FALSE(ParseConfigLeniently(Twin("A", "{a:zero(x)}"), "t.toml"));
