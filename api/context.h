@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/heat/heat_map.h"
 #include "api/helpers.h"
@@ -47,6 +48,12 @@ class StreamShapes {
  private:
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<ShapeRegistry>, std::less<>> registries_;
+};
+
+// What a reload took away.
+struct Reloaded {
+  std::vector<std::string> streams;
+  std::vector<std::string> tables;  // They keep their rows, as orphans.
 };
 
 struct ApiContext {
@@ -86,7 +93,7 @@ struct ApiContext {
   StreamShapes shapes;
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};  // What takes long is to end.
-  std::function<Status()> reload;     // Set by the daemon.
+  std::function<Result<Reloaded>()> reload;  // Set by the daemon.
   NightlyTables* nightly = nullptr;   // The same. Null: there are none.
   Filler* filler = nullptr;           // The same. Null: no table is filled.
   std::string version;

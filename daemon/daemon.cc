@@ -72,6 +72,19 @@ void TellDoubts(const Schema& schema, ApiMetrics* metrics) {
   }
 }
 
+template <class T>
+std::vector<std::string> GoneOf(const std::vector<T>& before, const std::vector<T>& after) {
+  std::vector<std::string> gone;
+  for (const T& one : before) {
+    if (std::ranges::count(after, one.name, &T::name) == 0) gone.push_back(one.name);
+  }
+  return gone;
+}
+
+Reloaded TakenAway(const Schema& before, const Schema& after) {
+  return {GoneOf(before.streams, after.streams), GoneOf(before.tables, after.tables)};
+}
+
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -207,7 +220,7 @@ void Daemon::WaitForStop() {
     service_manager_.Alive();
     if (signal == SIGTERM || signal == SIGINT) return;
     if (signal == SIGHUP) {
-      const Status reloaded = Reload();
+      const Result<Reloaded> reloaded = Reload();
       if (reloaded) {
         spdlog::info("SIGHUP: reloaded {}", config_.file);
       } else {
@@ -218,26 +231,34 @@ void Daemon::WaitForStop() {
   }
 }
 
-Status Daemon::Reload() {
+Result<Reloaded> Daemon::Reload() {
   const std::lock_guard lock(reload_mutex_);
   service_manager_.Reloading();
   Result<Config> loaded = LoadConfig(config_.file);
-  const Status taken = loaded ? Apply(std::move(*loaded)) : Status(loaded.error());
+  Result<Reloaded> taken =
+      loaded ? Apply(std::move(*loaded)) : Result<Reloaded>(loaded.error());
   NoteConfiguration(taken.has_value());
   service_manager_.Ready(taken ? "serving" : "serving; the last reload was refused");
   if (!taken) return RefusedReload(taken.error());
-  return {};
+  return taken;
 }
 
-Status Daemon::Apply(Config loaded) {
-  if (Status same = CheckReload(config_, loaded); !same) return same;
-  if (Status taken = PutInForce(loaded.schema); !taken) return taken;
+Result<Reloaded> Daemon::Apply(Config loaded) {
+  if (Status same = CheckReload(config_, loaded); !same) return same.error();
+  const Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
+  if (Status taken = PutInForce(loaded.schema); !taken) return taken.error();
   TellDoubts(*loaded.schema, metrics_.get());
   nightly_->Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;
   ConfigureLogging(config_.log);
-  return {};
+  for (const std::string& name : reloaded.streams) {
+    spdlog::warn("the reload took away stream {}: its events are refused", name);
+  }
+  for (const std::string& name : reloaded.tables) {
+    spdlog::warn("the reload took away table {}: it keeps its rows, and takes no more", name);
+  }
+  return reloaded;
 }
 
 void Daemon::NoteConfiguration(bool taken) {

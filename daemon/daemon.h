@@ -51,10 +51,10 @@ class Daemon {
   void Stop();
   // Tells the metrics, and whoever asked; the log is theirs. kConflict where the file is what keeps
   // the old configuration in force.
-  Status Reload();
+  Result<Reloaded> Reload();
 
  private:
-  Status Apply(Config loaded);
+  Result<Reloaded> Apply(Config loaded);
   // Adopts the schema with the nightly tables that there are, and puts it in force. REQUIRES:
   // reload_mutex_, once the daemon serves.
   Status PutInForce(std::shared_ptr<const Schema> configured);

@@ -45,6 +45,7 @@ void CompareStorage(const StorageConfig& a, const StorageConfig& b, Differences*
   found->Compare("storage.backup_dir", a.backup_dir, b.backup_dir);
   found->Compare("storage.sync", a.sync, b.sync);
   found->Compare("storage.sync_interval", a.sync_interval_us, b.sync_interval_us);
+  found->Compare("storage.sync_interval", a.sync_interval_us, b.sync_interval_us);
   found->Compare("storage.write_buffer", a.write_buffer, b.write_buffer);
   found->Compare("storage.seal_window", a.seal_window_us, b.seal_window_us);
   found->Compare("storage.purge_deadline", a.purge_deadline_us, b.purge_deadline_us);
@@ -65,10 +66,15 @@ Status CheckReload(const Config& in_force, const Config& loaded) {
   Differences found;
   CompareServer(in_force.server, loaded.server, &found);
   CompareStorage(in_force.storage, loaded.storage, &found);
+  if (found.keys().empty() && loaded.schema->tables.empty()) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("{} makes no table: it may have been cut short", loaded.file));
+  }
   if (found.keys().empty()) return {};
   return Error(
       ErrorCode::kConflict,
-      fmt::format("{}: needs a restart; a reload applies streams, tables and log", found.keys()));
+      fmt::format("{}: needs a restart; a reload applies streams, tables, ingest and log",
+                  found.keys()));
 }
 
 }  // namespace tallyd

@@ -195,10 +195,14 @@ Response PostTrustClock(const Request& request, ApiContext& context) {
 
 Response PostReload(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
-  if (Status reloaded = context.reload(); !reloaded) {
-    return ProblemOf(reloaded.error().Prefixed("the configuration in force stays"));
+  const Result<Reloaded> reloaded = context.reload();
+  if (!reloaded) return ProblemOf(reloaded.error().Prefixed("the configuration in force stays"));
+  Json answer = {{"status", "reloaded"}};
+  for (const auto& [what, names] : {std::pair("streams", &reloaded->streams),
+                                    std::pair("tables", &reloaded->tables)}) {
+    if (!names->empty()) answer["removed"][what] = *names;
   }
-  return Response::Of(200, {{"status", "reloaded"}});
+  return Response::Of(200, answer);
 }
 
 }  // namespace tallyd

@@ -292,6 +292,20 @@ class ChangesTest(E2eTest):
         daemon.write("server", {**EVENT, "ts": EVENT["ts"] + 1})
         self.assertEqual(2, len(daemon.keys("METRIC")))
 
+    def test_a_reload_of_a_file_without_tables_is_refused(self):
+        daemon = self.start(GOOD)
+        said = daemon.reload("").problem(409)["detail"]
+        self.assertIn("makes no table", said)
+        daemon.write("server", EVENT)
+
+    def test_a_reload_names_what_it_takes_away(self):
+        daemon = self.start(GOOD + OTHER)
+        daemon.write("other", {"id": 1, "v": 1})
+        said = daemon.reload(GOOD).expect(200).json
+        self.assertEqual({"streams": ["other"], "tables": ["OTHER"]}, said["removed"])
+        self.assertIn("took away table OTHER", daemon.log())
+        self.assertNotIn("removed", daemon.reload(GOOD).expect(200).json)
+
     def test_a_reload_without_a_file_is_refused_as_any_other(self):
         daemon = self.start(GOOD)
         daemon.config.unlink()
