@@ -24,6 +24,7 @@
 #include "ingest/hold/held_counters.h"
 #include "ingest/map/mapper.h"
 #include "ingest/nightly/nightly_tables.h"
+#include "ingest/times/arrivals.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -67,7 +68,8 @@ struct ApiContext {
         server(server_config),
         rejects(the_registry),
         helpers(helper_threads),
-        keys(&the_store, &the_clock) {}
+        keys(&the_store, &the_clock),
+        arrivals(&the_store) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
 
@@ -80,13 +82,12 @@ struct ApiContext {
   Helpers helpers;
   HeldCounters counters;
   IdempotencyKeys keys;
+  Arrivals arrivals;
   HeatMap heat;
   RowSizes row_sizes;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
-  void set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {
-    std::atomic_store(&snapshot_, std::move(s));
-  }
+  void set_snapshot(std::shared_ptr<const SchemaSnapshot> s);
 
   ShapeRegistry& ShapesOf(std::string_view stream) { return shapes.Of(stream); }
 

@@ -72,6 +72,8 @@ void AddLoadOptions(CLI::App* app, CommandLine* line) {
   TransferLine* transfer = &line->transfer;
   AddTransferOptions(app, transfer);
   app->add_flag("--partial", transfer->partial, "Goes on without the events that are refused");
+  app->add_flag("!--no-guards", transfer->guarded,
+                "Takes times that [ingest] of the daemon's configuration refuses");
   app->add_option("files", transfer->files, "Files of events; - is standard input")->required();
 }
 

@@ -57,6 +57,12 @@ BodyKind KindOf(const std::string& path, const std::string& format) {
   return format == "csv" || named ? BodyKind::kCsv : BodyKind::kNdjson;
 }
 
+std::string ParametersOf(const TransferLine& line) {
+  std::string parameters = line.partial ? "?partial=1" : "";
+  if (!line.guarded) parameters += parameters.empty() ? "?guards=off" : "&guards=off";
+  return parameters;
+}
+
 // One file on its way.
 class FileLoad {
  public:
@@ -139,7 +145,7 @@ class FileLoad {
     const char* const type = kind_ == BodyKind::kCsv ? "text/csv" : "application/x-ndjson";
     return client_.Ask({"POST",
                         "/v1/streams/" + EncodePercent(line_.stream) + "/events" +
-                            (line_.partial ? "?partial=1" : ""),
+                            ParametersOf(line_),
                         {{"Content-Type", type}, {"Idempotency-Key", key}},
                         batch.body});
   }

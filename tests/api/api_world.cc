@@ -41,7 +41,9 @@ void ApiWorld::Close() {
 }
 
 bool ApiWorld::Reload(const std::string& tables) {
-  Result<Config> config = ParseConfig(tables, "test.toml");
+  constexpr const char* kAnyTime = "\n[ingest]\nmin_time = \"1970-01-01\"\nmax_future = \"off\"\n";
+  const bool has_guards = tables.find("[ingest]") != std::string::npos;
+  Result<Config> config = ParseConfig(tables + (has_guards ? "" : kAnyTime), "test.toml");
   EXPECT_TRUE(config) << config.error().message();
   if (!store_->Adopt(*config->schema)) return false;
   auto snapshot = std::make_shared<SchemaSnapshot>();
@@ -74,6 +76,7 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
   PreparedBatch prepared = PrepareIngest(*head, padded, *context_, workspace);
   if (prepared.response) return std::move(*prepared.response);
   const Status committed = store_->Commit(std::move(prepared.batch));
+  prepared.arrivals.clear();
   return AnswerIngest(*head, prepared, committed, *context_);
 }
 

@@ -46,6 +46,8 @@ START_SECONDS = 60 * SLOW
 ANSWER_SECONDS = 60 * SLOW
 STOP_SECONDS = 60 * SLOW
 LOG_TAIL = 6000
+# Of daemons whose configuration has no [ingest]: tests may count their times from 1970 on.
+ANY_TIME = '[ingest]\nmin_time = "1970-01-01"\nmax_future = "off"\n'
 
 
 def ms(text):
@@ -99,8 +101,9 @@ class Tallyd:
 
     def write_config(self, toml=None):
         self.toml = self.toml if toml is None else toml
+        guards = "" if "[ingest]" in self.toml else ANY_TIME
         self.config.write_text(
-            f'[server]\nlisten = "127.0.0.1:{self.port}"\n{self.server}\n'
+            f'[server]\nlisten = "127.0.0.1:{self.port}"\n{self.server}\n{guards}'
             f'[storage]\npath = "data"\n{self.storage}\n{self.toml}\n', encoding="utf-8")
 
     def spawn(self, *more):
