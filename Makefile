@@ -8,10 +8,10 @@ TSAN = build/tsan
 SEQUENCES ?= 20000
 HISTORIES ?= 5000
 
-# For ctest, of `make test` and `asan-test`.
+# For ctest, of `make test`, `asan-test` and `tsan-rooms`.
 CTEST_ARGS ?=
 
-.PHONY: help run build test asan-test tsan-test torture-bits soak demo bench format clean
+.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits soak demo bench format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -21,7 +21,7 @@ help:
 	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
 	@echo 'make bench      measure it and its peers, half an hour; BENCH=--quick tries it in some seven'
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
-	@echo 'make tsan-test  all tests under ThreadSanitizer'
+	@echo 'make tsan-test  all tests under ThreadSanitizer; tsan-rooms those of the rooms that share memory'
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove build/'
@@ -47,7 +47,13 @@ asan-test: $(ASAN)/build.ninja
 tsan-test: $(TSAN)/build.ninja
 	@.ci/setup test
 	@ninja -C $(TSAN) -j $(JOBS)
-	@ctest --preset tsan -j $(TESTS)
+	@ctest --preset tsan -j $(TESTS) -LE rooms
+
+# Rooms whose memory several threads share, built alone; all of it is tsan-test.
+tsan-rooms: $(TSAN)/build.ninja
+	@.ci/setup test
+	@ninja -C $(TSAN) -j $(JOBS) rooms_test
+	@ctest --preset tsan -j $(TESTS) -L rooms $(CTEST_ARGS)
 
 # Each run takes every JOBS-th case.
 torture-bits: $(BUILD)/build.ninja
@@ -81,7 +87,7 @@ bench: $(BUILD)/build.ninja
 
 $(BUILD)/build.ninja:
 	@.ci/setup test
-	@cmake --preset release
+	@cmake --preset release $(if $(CI),'-DTALLYD_UNITE=product;tests')
 
 $(ASAN)/build.ninja:
 	@.ci/setup test

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/values/glob.h"
 
 namespace tallyd {
@@ -9,6 +11,16 @@ namespace {
 
 // So many names are all told; of more the nearest are.
 constexpr size_t kToldNames = 10;
+
+// Of a stream: its own, and those of its tables.
+ShapeRegistry::TimeFields TimeFieldsOf(const Schema& schema, const Stream& stream) {
+  ShapeRegistry::TimeFields fields = {stream.time_field};
+  for (const size_t index : stream.tables) {
+    const std::string& field = schema.tables[index].time_field;
+    if (std::ranges::count(fields, field) == 0) fields.push_back(field);
+  }
+  return fields;
+}
 
 }  // namespace
 
@@ -21,6 +33,15 @@ Result<const Stream*> FindStream(const Schema& schema, std::string_view name) {
                fmt::format("there is no stream '{}'; {}: {}", name,
                            all ? "the streams are" : "the nearest are",
                            fmt::join(all ? names : NearestNames(name, names), ", ")));
+}
+
+void ApiContext::set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {
+  if (s != nullptr) {
+    for (const Stream& stream : s->schema->streams) {
+      ShapesOf(stream.name).SetTimeFields(TimeFieldsOf(*s->schema, stream));
+    }
+  }
+  std::atomic_store(&snapshot_, std::move(s));
 }
 
 ShapeRegistry& StreamShapes::Of(std::string_view stream) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/heat/heat_map.h"
 #include "api/helpers.h"
@@ -23,6 +24,7 @@
 #include "ingest/hold/held_counters.h"
 #include "ingest/map/mapper.h"
 #include "ingest/nightly/nightly_tables.h"
+#include "ingest/times/arrivals.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -49,6 +51,12 @@ class StreamShapes {
   std::map<std::string, std::unique_ptr<ShapeRegistry>, std::less<>> registries_;
 };
 
+// What a reload took away.
+struct Reloaded {
+  std::vector<std::string> streams;
+  std::vector<std::string> tables;  // They keep their rows, as orphans.
+};
+
 struct ApiContext {
   ApiContext(Store& the_store, const Clock& the_clock, ApiMetrics& the_metrics,
              prometheus::Registry& the_registry, const ServerConfig& server_config,
@@ -60,7 +68,8 @@ struct ApiContext {
         server(server_config),
         rejects(the_registry),
         helpers(helper_threads),
-        keys(&the_store, &the_clock) {}
+        keys(&the_store, &the_clock),
+        arrivals(&the_store) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
 
@@ -73,20 +82,19 @@ struct ApiContext {
   Helpers helpers;
   HeldCounters counters;
   IdempotencyKeys keys;
+  Arrivals arrivals;
   HeatMap heat;
   RowSizes row_sizes;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return std::atomic_load(&snapshot_); }
-  void set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {
-    std::atomic_store(&snapshot_, std::move(s));
-  }
+  void set_snapshot(std::shared_ptr<const SchemaSnapshot> s);
 
   ShapeRegistry& ShapesOf(std::string_view stream) { return shapes.Of(stream); }
 
   StreamShapes shapes;
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};  // What takes long is to end.
-  std::function<Status()> reload;     // Set by the daemon.
+  std::function<Result<Reloaded>()> reload;  // Set by the daemon.
   NightlyTables* nightly = nullptr;   // The same. Null: there are none.
   Filler* filler = nullptr;           // The same. Null: no table is filled.
   std::string version;

@@ -83,7 +83,7 @@ Result<Json> ByDaemon(const Config& config, const std::string& to) {
 }
 
 // The lock is held meanwhile, and the directory stays as it is.
-Result<Json> OfDirectory(const Config& config, StoreEnv* env, const std::string& to) {
+Result<Json> OfDirectory(const Config& config, StoreEnv* env, const std::string& to, bool* sound) {
   Result<std::unique_ptr<OpenedStore>> store = OpenedStore::Open(config.storage, env);
   if (!store) return store.error();
   ToolProgress progress;
@@ -93,17 +93,23 @@ Result<Json> OfDirectory(const Config& config, StoreEnv* env, const std::string&
     return BackUp(&(*store)->database(), options);
   }();
   if (!report) return report.error();
-  return JsonOfMembers(MembersOf(to, *report));
+  // What was made is told, wherever it had to be.
+  const Status outcome = OutcomeOf(*report);
+  if (!outcome) std::fprintf(stderr, "tallyd backup: %s\n", outcome.error().message().c_str());
+  *sound = outcome.has_value();
+  return JsonOfMembers(MembersOf(*report));
 }
 
-Result<Json> Make(const Config& config, const std::string& to) {
+Result<Json> Make(const Config& config, const std::string& to, bool* sound) {
   DurableEnv durable({[](double) {}, [] {}});
   OverlayEnv env(&durable);
-  if (!durable.FileExists(config.storage.path + "/CURRENT")) {
+  const Result<bool> is_there = Exists(config.storage.path + "/CURRENT");
+  if (!is_there) return is_there.error();
+  if (!*is_there) {
     return Error(ErrorCode::kNotFound, "there is no store in " + config.storage.path);
   }
   const Status locked = env.Lock(config.storage.path);
-  if (locked) return OfDirectory(config, &env, to);
+  if (locked) return OfDirectory(config, &env, to, sound);
   if (locked.error().code() != ErrorCode::kConflict) return locked.error();
   return ByDaemon(config, to);
 }
@@ -115,10 +121,12 @@ int BackupCommand(const CommandLine& line) {
   if (!config) return kMisused;
   std::filesystem::path to = std::filesystem::absolute(line.to).lexically_normal();
   if (!to.has_filename()) to = to.parent_path();  // "backup/"
-  const Result<Json> made = Make(*config, to.string());
+  bool sound = true;
+  const Result<Json> made = Make(*config, to.string(), &sound);
   if (!made) return Refused("backup", made.error());
   const Json damaged = made->contains("damaged") ? made->at("damaged") : Json::array();
-  const int status = damaged.empty() ? 0 : kFailed;
+  const int status = sound && damaged.empty() ? 0 : kFailed;
+  if (made->contains("to") && made->at("to").is_string()) to = made->at("to").get<std::string>();
   if (line.format == "json") {
     std::fputs(JsonText(*made).c_str(), stdout);
     return status;

@@ -32,6 +32,7 @@ struct TransferLine {
   // Of load.
   std::vector<std::string> files;
   bool partial = false;  // Goes on without the events that are refused.
+  bool guarded = true;   // The daemon refuses times that [ingest] does not take.
   // Of export.
   std::string from;
   std::string to;

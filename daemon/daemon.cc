@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <prometheus/counter.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <time.h>
@@ -72,6 +73,19 @@ void TellDoubts(const Schema& schema, ApiMetrics* metrics) {
   }
 }
 
+template <class T>
+std::vector<std::string> GoneOf(const std::vector<T>& before, const std::vector<T>& after) {
+  std::vector<std::string> gone;
+  for (const T& one : before) {
+    if (std::ranges::count(after, one.name, &T::name) == 0) gone.push_back(one.name);
+  }
+  return gone;
+}
+
+Reloaded TakenAway(const Schema& before, const Schema& after) {
+  return {GoneOf(before.streams, after.streams), GoneOf(before.tables, after.tables)};
+}
+
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -113,6 +127,11 @@ Daemon::Daemon(Config config, Duties duties)
                              "When a configuration was taken last, in seconds of the epoch.")) {
   const std::vector<std::string> names = RouteNames();
   metrics_->AddRoutes({names.begin(), names.end()});
+  CountDroppedLines(&prometheus::BuildCounter()
+                         .Name("tallyd_log_dropped_total")
+                         .Help("Lines of the log that nobody took from standard error in time.")
+                         .Register(registry_)
+                         .Add({}));
   prometheus::BuildGauge()
       .Name("tallyd_build_info")
       .Help("Always 1; its label tells the version.")
@@ -121,7 +140,10 @@ Daemon::Daemon(Config config, Duties duties)
       .Set(1);
 }
 
-Daemon::~Daemon() { Stop(); }
+Daemon::~Daemon() {
+  Stop();
+  CountDroppedLines(nullptr);
+}
 
 std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema) {
   auto snapshot = std::make_shared<SchemaSnapshot>();
@@ -175,10 +197,14 @@ Status Daemon::Start() {
   }
   TellDoubts(*config_.schema, metrics_.get());
   if (duties_ == Duties::kAll) nightly_->Configure(config_.schema);
-  filler_ = std::make_unique<Filler>(Filler::Parts{
-      context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
+  filler_ = std::make_unique<Filler>(
+      Filler::Parts{context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
   if (Status opened = filler_->Open(); !opened) return opened;
   context_->filler = filler_.get();
+  restorer_ = std::make_unique<LatestRestorer>(
+      LatestRestorer::Parts{context_.get(), &filler_->gate()});
+  if (Status opened = restorer_->Open(); !opened) return opened;
+  filler_->set_restorer(restorer_.get());
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
   if (duties_ == Duties::kAll) {
@@ -194,6 +220,7 @@ Status Daemon::Start() {
   if (duties_ == Duties::kAll) {
     nightly_->Start();
     filler_->Start();
+    restorer_->Start();
   }
   spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
                server_->port(), config_.storage.path);
@@ -207,7 +234,7 @@ void Daemon::WaitForStop() {
     service_manager_.Alive();
     if (signal == SIGTERM || signal == SIGINT) return;
     if (signal == SIGHUP) {
-      const Status reloaded = Reload();
+      const Result<Reloaded> reloaded = Reload();
       if (reloaded) {
         spdlog::info("SIGHUP: reloaded {}", config_.file);
       } else {
@@ -218,26 +245,34 @@ void Daemon::WaitForStop() {
   }
 }
 
-Status Daemon::Reload() {
+Result<Reloaded> Daemon::Reload() {
   const std::lock_guard lock(reload_mutex_);
   service_manager_.Reloading();
   Result<Config> loaded = LoadConfig(config_.file);
-  const Status taken = loaded ? Apply(std::move(*loaded)) : Status(loaded.error());
+  Result<Reloaded> taken =
+      loaded ? Apply(std::move(*loaded)) : Result<Reloaded>(loaded.error());
   NoteConfiguration(taken.has_value());
   service_manager_.Ready(taken ? "serving" : "serving; the last reload was refused");
   if (!taken) return RefusedReload(taken.error());
-  return {};
+  return taken;
 }
 
-Status Daemon::Apply(Config loaded) {
-  if (Status same = CheckReload(config_, loaded); !same) return same;
-  if (Status taken = PutInForce(loaded.schema); !taken) return taken;
+Result<Reloaded> Daemon::Apply(Config loaded) {
+  if (Status same = CheckReload(config_, loaded); !same) return same.error();
+  const Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
+  if (Status taken = PutInForce(loaded.schema); !taken) return taken.error();
   TellDoubts(*loaded.schema, metrics_.get());
   nightly_->Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;
   ConfigureLogging(config_.log);
-  return {};
+  for (const std::string& name : reloaded.streams) {
+    spdlog::warn("the reload took away stream {}: its events are refused", name);
+  }
+  for (const std::string& name : reloaded.tables) {
+    spdlog::warn("the reload took away table {}: it keeps its rows, and takes no more", name);
+  }
+  return reloaded;
 }
 
 void Daemon::NoteConfiguration(bool taken) {
@@ -252,6 +287,7 @@ void Daemon::Stop() {
   context_->ready = false;
   nightly_->Stop();
   filler_->Stop();
+  restorer_->Stop();
   server_->Drain();
   // What was submitted by then is answered in order, and so held before what is held is written.
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {

@@ -21,6 +21,7 @@
 #include "api/heat/heat_keeper.h"
 #include "api/http/server.h"
 #include "api/limits/row_measurer.h"
+#include "api/removal/latest_restorer.h"
 #include "config/file/config.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
@@ -51,10 +52,10 @@ class Daemon {
   void Stop();
   // Tells the metrics, and whoever asked; the log is theirs. kConflict where the file is what keeps
   // the old configuration in force.
-  Status Reload();
+  Result<Reloaded> Reload();
 
  private:
-  Status Apply(Config loaded);
+  Result<Reloaded> Apply(Config loaded);
   // Adopts the schema with the nightly tables that there are, and puts it in force. REQUIRES:
   // reload_mutex_, once the daemon serves.
   Status PutInForce(std::shared_ptr<const Schema> configured);
@@ -74,6 +75,7 @@ class Daemon {
   std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
   std::unique_ptr<Filler> filler_;
+  std::unique_ptr<LatestRestorer> restorer_;
   std::unique_ptr<CounterFlusher> flusher_;
   std::unique_ptr<HeatKeeper> heat_keeper_;
   std::unique_ptr<RowMeasurer> row_measurer_;

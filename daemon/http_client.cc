@@ -6,6 +6,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <charconv>
 #include <limits>
 
 namespace tallyd {
@@ -71,9 +72,12 @@ Result<HttpTarget> ParseUrl(std::string_view url) {
     authority = authority.substr(0, colon);
   }
   target.host = bracket > 0 ? authority.substr(1, bracket - 1) : authority;
-  const bool is_number = target.port.find_first_not_of("0123456789") == std::string::npos;
-  if (target.host.empty() || target.port.empty() || !is_number) {
-    return BadUrl(url, "it lacks a host or a port");
+  if (target.host.empty()) return BadUrl(url, "it lacks a host");
+  uint16_t port = 0;  // Of more the resolver would take the lowest bits: another daemon's port.
+  const char* const end = target.port.data() + target.port.size();
+  const auto [number_end, wrong] = std::from_chars(target.port.data(), end, port);
+  if (wrong != std::errc() || number_end != end || port == 0) {
+    return BadUrl(url, "\"" + target.port + "\" is no port, which is a number from 1 to 65535");
   }
   return target;
 }
@@ -90,6 +94,9 @@ Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
   const auto endpoints = resolver.resolve(target.host, target.port, error);
   if (!error) asio::connect(socket, endpoints, error);
   if (error) return NoAnswer(target, error);
+  if (question.connected) {
+    if (const Status noted = question.connected(); !noted) return noted.error();
+  }
   const auto request = RequestOf(target, question);
   // A daemon may answer, as with 413, before it has read all: what it says counts.
   beast::error_code not_sent;

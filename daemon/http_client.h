@@ -3,6 +3,7 @@
 #ifndef TALLYD_DAEMON_HTTP_CLIENT_H_
 #define TALLYD_DAEMON_HTTP_CLIENT_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,9 @@ struct HttpQuestion {
   std::string path;         // With its query, escaped.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string_view body;
+  // Called once somebody has taken the connection, before the first byte is sent: what fails here
+  // is the answer, and nothing was sent. Empty: nobody wants to know.
+  std::function<Status()> connected = {};
 };
 
 // Of "http://127.0.0.1:8780", also with a path. kInvalid says what is accepted.

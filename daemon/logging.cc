@@ -1,17 +1,23 @@
 #include "daemon/logging.h"
 
+#include <prometheus/counter.h>
 #include <simdjson.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
+
+#include "daemon/log_queue.h"
 
 namespace tallyd {
 
@@ -100,13 +106,46 @@ void PrintError(std::string_view lines) {
 
 namespace {
 
+constexpr std::chrono::seconds kPatience(2);
+
+std::atomic<LogQueue*> made_queue{nullptr};  // Null until somebody logs.
+std::atomic<bool> is_finished{false};        // The logger may be gone.
+std::mutex dropped_mutex;
+prometheus::Counter* dropped_lines = nullptr;  // Guarded by dropped_mutex.
+
+// Made by the first line, when the signals that its thread is not to take are blocked.
+LogQueue& Queue() {
+  static LogQueue* const queue = [] {
+    auto* const made = new LogQueue(STDERR_FILENO, [](uint64_t dropped) {
+      if (is_finished) return;
+      spdlog::warn("log: {} lines were dropped, as nobody took them from standard error", dropped);
+    });
+    return made_queue = made;
+  }();
+  return *queue;
+}
+
+// Formats under its lock, and leaves the writing to the queue.
+class QueueSink final : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    line_.clear();
+    formatter_->format(message, line_);
+    if (Queue().Put({line_.data(), line_.size()})) return;
+    const std::lock_guard lock(dropped_mutex);
+    if (dropped_lines != nullptr) dropped_lines->Increment();
+  }
+  void flush_() override {}
+
+ private:
+  spdlog::memory_buf_t line_;
+};
+
 // One for as long as the process lives: spdlog::info and its kin use the default logger without a
 // lock, so it must never be replaced while another thread may log.
 spdlog::logger& Logger() {
   static const auto logger = [] {
-    auto made = std::make_shared<spdlog::logger>("tallyd",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->flush_on(spdlog::level::info);
+    auto made = std::make_shared<spdlog::logger>("tallyd", std::make_shared<QueueSink>());
     spdlog::set_default_logger(made);
     return made;
   }();
@@ -126,6 +165,20 @@ void ConfigureLogging(const LogConfig& config) {
   formatter->set_pattern((LogsToJournal() ? "%~" : "") + pattern);
   Logger().set_formatter(std::move(formatter));
   Logger().set_level(spdlog::level::from_str(config.level == "warn" ? "warning" : config.level));
+}
+
+void FlushLog() {
+  if (LogQueue* const queue = made_queue) queue->Drain(kPatience);
+}
+
+void FinishLogging() {
+  FlushLog();
+  is_finished = true;
+}
+
+void CountDroppedLines(prometheus::Counter* counter) {
+  const std::lock_guard lock(dropped_mutex);
+  dropped_lines = counter;
 }
 
 }  // namespace tallyd

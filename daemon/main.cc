@@ -1,7 +1,9 @@
 // The command line. Exit status 0: done; 1: it failed while starting or running, as with data that
 // is damaged or in use; 2: the command line or the configuration is wrong: trying again is no use.
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -20,6 +22,14 @@
 namespace tallyd {
 
 namespace {
+
+// Where a descriptor from 0 to 2 is closed, the next file that is opened takes its place, and what
+// is written to standard error goes into it.
+void OpenStandardDescriptors() {
+  int opened = ::open("/dev/null", O_RDWR);
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = ::dup(opened);
+  if (opened > STDERR_FILENO) ::close(opened);
+}
 
 // Connections and block files need one each; the usual soft limit is for programs that use select.
 void RaiseFileLimit() {
@@ -72,6 +82,8 @@ void AddLoadOptions(CLI::App* app, CommandLine* line) {
   TransferLine* transfer = &line->transfer;
   AddTransferOptions(app, transfer);
   app->add_flag("--partial", transfer->partial, "Goes on without the events that are refused");
+  app->add_flag("!--no-guards", transfer->guarded,
+                "Takes times that [ingest] of the daemon's configuration refuses");
   app->add_option("files", transfer->files, "Files of events; - is standard input")->required();
 }
 
@@ -81,7 +93,8 @@ void AddExportOptions(CLI::App* app, CommandLine* line) {
   app->add_option("--from", transfer->from, "The first time: epoch ms, RFC 3339, or -15m");
   app->add_option("--to", transfer->to, "The time behind the last one");
   app->add_option("--table", transfer->table, "Out of this table alone");
-  app->add_option("--output", transfer->output, "A file, instead of standard output");
+  app->add_option("--output", transfer->output,
+                  "A file, instead of standard output; .csv says its format");
   app->add_flag("--resume", transfer->resume, "Goes on with --output where it was interrupted");
 }
 
@@ -218,10 +231,13 @@ int ServeCommand(const CommandLine& line) {
 }  // namespace tallyd
 
 int main(int argc, char** argv) {
+  tallyd::OpenStandardDescriptors();
+  int status = tallyd::kFailed;
   try {
-    return tallyd::Run(argc, argv);
+    status = tallyd::Run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tallyd: %s\n", error.what());
-    return 1;
   }
+  tallyd::FinishLogging();
+  return status;
 }

@@ -8,7 +8,7 @@ namespace tallyd {
 
 namespace {
 
-class Differences {
+class ChangedKeys {
  public:
   template <class T>
   void Compare(const char* key, const T& in_force, const T& loaded) {
@@ -22,13 +22,14 @@ class Differences {
   std::string keys_;
 };
 
-void CompareServer(const ServerConfig& a, const ServerConfig& b, Differences* found) {
+void CompareServer(const ServerConfig& a, const ServerConfig& b, ChangedKeys* found) {
   found->Compare("server.listen", a.listen, b.listen);
   found->Compare("server.hosts", a.hosts, b.hosts);
   found->Compare("server.plaintext", a.plaintext, b.plaintext);
   found->Compare("server.threads", a.threads, b.threads);
   found->Compare("server.query_threads", a.query_threads, b.query_threads);
   found->Compare("server.max_body", a.max_body, b.max_body);
+  found->Compare("server.query_memory", a.query_memory, b.query_memory);
   found->Compare("server.max_connections", a.max_connections, b.max_connections);
   found->Compare("server.header_timeout", a.header_timeout_us, b.header_timeout_us);
   found->Compare("server.idle_timeout", a.idle_timeout_us, b.idle_timeout_us);
@@ -38,13 +39,16 @@ void CompareServer(const ServerConfig& a, const ServerConfig& b, Differences* fo
   found->Compare("server.drain_timeout", a.drain_timeout_us, b.drain_timeout_us);
 }
 
-void CompareStorage(const StorageConfig& a, const StorageConfig& b, Differences* found) {
+void CompareStorage(const StorageConfig& a, const StorageConfig& b, ChangedKeys* found) {
   found->Compare("storage.engine", a.engine, b.engine);
   found->Compare("storage.path", a.path, b.path);
+  found->Compare("storage.backup_dir", a.backup_dir, b.backup_dir);
   found->Compare("storage.sync", a.sync, b.sync);
+  found->Compare("storage.sync_interval", a.sync_interval_us, b.sync_interval_us);
   found->Compare("storage.sync_interval", a.sync_interval_us, b.sync_interval_us);
   found->Compare("storage.write_buffer", a.write_buffer, b.write_buffer);
   found->Compare("storage.seal_window", a.seal_window_us, b.seal_window_us);
+  found->Compare("storage.purge_deadline", a.purge_deadline_us, b.purge_deadline_us);
   found->Compare("storage.seal_delay", a.seal_delay_us, b.seal_delay_us);
   found->Compare("storage.seal_cpu", a.seal_cpu, b.seal_cpu);
   found->Compare("storage.block_cache", a.block_cache, b.block_cache);
@@ -59,13 +63,18 @@ void CompareStorage(const StorageConfig& a, const StorageConfig& b, Differences*
 }  // namespace
 
 Status CheckReload(const Config& in_force, const Config& loaded) {
-  Differences found;
+  ChangedKeys found;
   CompareServer(in_force.server, loaded.server, &found);
   CompareStorage(in_force.storage, loaded.storage, &found);
+  if (found.keys().empty() && loaded.schema->tables.empty()) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("{} makes no table: it may have been cut short", loaded.file));
+  }
   if (found.keys().empty()) return {};
   return Error(
       ErrorCode::kConflict,
-      fmt::format("{}: needs a restart; a reload applies streams, tables and log", found.keys()));
+      fmt::format("{}: needs a restart; a reload applies streams, tables, ingest and log",
+                  found.keys()));
 }
 
 }  // namespace tallyd

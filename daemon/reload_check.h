@@ -6,7 +6,8 @@
 
 namespace tallyd {
 
-// Refuses (kConflict) when [server] or [storage] differ, naming every key that does.
+// Refuses (kConflict) when [server] or [storage] differ, naming every key that does, and what makes
+// no table, as a file that is half written.
 Status CheckReload(const Config& in_force, const Config& loaded);
 
 }  // namespace tallyd

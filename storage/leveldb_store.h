@@ -40,6 +40,9 @@ struct LevelDbStoreOptions {
   // Rows of latest tables that one commit takes out at most; a delete of more is worked off in the
   // background.
   uint64_t rows_at_once = 2000;
+  // Columns of a block of a file, at most; a row that has more at one time is in several. Not more
+  // than this, which tests make small.
+  uint32_t block_columns = 65'536;
 };
 
 // Opens or creates. Errors name the path: kConflict when another process has it open, when it has

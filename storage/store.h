@@ -194,6 +194,8 @@ class Store {
   // What has expired by this time may be gone for good (storage/retention_clock.h). Never later
   // than the wall clock.
   virtual TimeUs RetentionNow() = 0;
+  // What State() tells of that clock, alone.
+  virtual RetentionClock::State Retention() { return State().retention; }
   // Believes the wall clock from now on, however far it jumped. Durable on return.
   virtual Status TrustClock() = 0;
 

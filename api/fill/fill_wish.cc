@@ -39,9 +39,11 @@ std::optional<TimeUs> WholeFrom(const TablePlan& plan) {
   Lack others = plan.lack;
   others.whole_from = 0;
   others.since = 0;
-  const bool by_time_alone = plan.standing == Standing::kPartial && plan.lack.whole_from > 0 &&
-                             plan.lack.whole_from < kNeverWhole && others == Lack();
-  return by_time_alone ? std::optional(plan.lack.whole_from) : std::nullopt;
+  if (others.merging == Merging::kUnknown) others.merging = Merging::kNone;
+  const TimeUs from = std::max(plan.lack.whole_from, plan.merging_unknown_before);
+  const bool by_time_alone =
+      plan.standing == Standing::kPartial && from > 0 && from < kNeverWhole && others == Lack();
+  return by_time_alone ? std::optional(from) : std::nullopt;
 }
 
 // What keeps this table from being the source, whatever it holds; empty: nothing.
@@ -226,6 +228,11 @@ void FindSource(ApiContext& context, FillWish* wish) {
 
 void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch) {
   batch->PutMemo(HandKey(table.name, change), "1");
+}
+
+void FindPutSource(ApiContext& context, FillWish* wish) {
+  wish->way = FillWay::kPut;
+  SourceFinder(context, nullptr, wish).Find();
 }
 
 uint64_t FillWish::Print() const {

@@ -50,6 +50,10 @@ TimeUs LacksBefore(const Table& table, const TableInfo& stored);
 // The tables that lack something, in the file's order.
 std::vector<FillWish> FindFillWishes(ApiContext& context);
 
+// The source of a wish of which all before `source` is set, for whoever puts what events say beside
+// what is there.
+void FindPutSource(ApiContext& context, FillWish* wish);
+
 // Of whoever changes rows of a table by their keys, with this batch: what it says no event does,
 // and a filling may not take it away. Of a delete, that it is not to be made anew for its sake.
 enum class HandChange : uint8_t { kWritten, kDeleted };

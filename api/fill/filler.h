@@ -18,6 +18,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -38,6 +39,8 @@
 #include "api/fill/fill_wish.h"
 
 namespace tallyd {
+
+class LatestRestorer;
 
 struct FillState {
   enum class Kind : uint8_t {
@@ -86,6 +89,11 @@ class Filler {
   // For as long as it is held nothing is written that was read before: whoever deletes events
   // holds it meanwhile.
   std::shared_lock<std::shared_mutex> HoldForDelete() { return gate_.HoldForDelete(); }
+  // For others who write what they read before.
+  FillGate& gate() { return gate_; }
+  // Who brings latest rows back behind removals, kept apart by the same gate. Null: nobody does.
+  void set_restorer(LatestRestorer* restorer) { restorer_ = restorer; }
+  LatestRestorer* restorer() const { return restorer_; }
 
  private:
   using SteadyTime = std::chrono::steady_clock::time_point;
@@ -116,6 +124,7 @@ class Filler {
   prometheus::Counter& events_;
   prometheus::Counter& conflicts_;
   FillGate gate_;
+  std::atomic<LatestRestorer*> restorer_ = nullptr;
 
   std::mutex work_mutex_;  // Of whoever fills; guards the next two.
   Seen seen_;

@@ -4,10 +4,20 @@
 
 namespace tallyd {
 
+namespace {
+
+EventQuery Filtered(EventQuery query, std::vector<FieldFilter> filters) {
+  query.filters = std::move(filters);
+  return query;
+}
+
+}  // namespace
+
 TableReading::TableReading(ApiContext& context, const FillWish& wish, const Table& the_table,
-                           TablePtr stored)
+                           TablePtr stored, std::vector<FieldFilter> filters)
     : table(the_table),
-      query(InTermsOf(table, QueryOfAll(wish.snapshot, *wish.stream, context))),
+      query(InTermsOf(
+          table, Filtered(QueryOfAll(wish.snapshot, *wish.stream, context), std::move(filters)))),
       filter(query, table, &fields) {
   plan.table = &table;
   plan.stored = stored;
@@ -29,6 +39,7 @@ TableReading::TableReading(ApiContext& context, const FillWish& wish, const Tabl
 std::vector<KeyRange> TableReading::KeysOf(const TimeRange& time) const {
   KnownFields known;
   known.time = time;
+  for (const FieldFilter& given : query.filters) known.values[given.field] = given.values;
   Result<KeyRanges> ranges = FindKeyRanges(table.row_key, known, input.unit);
   if (!ranges || !ranges->bounded) return {KeyRange{}};
   return std::move(ranges->ranges);

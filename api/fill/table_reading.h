@@ -1,6 +1,7 @@
 // TableReading: what it takes to read the events of a table, the source of a filling or the one
-// that is filled, for those who scan it slice by slice (api/query/scan): every event of the stream
-// with every field that the table gives back, as of one moment.
+// that is filled, for those who scan it slice by slice (api/query/scan): every event of the stream,
+// or those that filters on key fields let through, with every field that the table gives back, as
+// of one moment.
 #ifndef TALLYD_API_FILL_TABLE_READING_H_
 #define TALLYD_API_FILL_TABLE_READING_H_
 
@@ -15,7 +16,8 @@ namespace tallyd {
 
 // Its members view each other. The wish and the context outlive it.
 struct TableReading {
-  TableReading(ApiContext& context, const FillWish& wish, const Table& the_table, TablePtr stored);
+  TableReading(ApiContext& context, const FillWish& wish, const Table& the_table, TablePtr stored,
+               std::vector<FieldFilter> filters = {});
   TableReading(const TableReading&) = delete;
   TableReading& operator=(const TableReading&) = delete;
 

@@ -27,7 +27,9 @@ constexpr size_t kMostBytes = 256u << 10;
 constexpr size_t kReadBytes = 4u << 10;
 
 std::string RefusalAt(TimeUs now) {
-  const Response refusal = Problem(503, "as many connections as server.max_connections are open");
+  const Response refusal = Problem(503,
+                                   "as many connections are open as server.max_connections and "
+                                   "the limit of open files allow");
   HeadOptions options;
   options.keep_alive = false;
   options.now = now;
@@ -65,9 +67,13 @@ void TellAtOnce(tcp::socket socket, const std::string& refusal) {
 
 }  // namespace
 
+void ConnectionRefuser::RefuseAtOnce(tcp::socket socket) {
+  TellAtOnce(std::move(socket), RefusalAt(clock_.Now()));
+}
+
 void ConnectionRefuser::Refuse(tcp::socket socket) {
+  if (being_told_ >= most_at_a_time_) return RefuseAtOnce(std::move(socket));
   std::string refusal = RefusalAt(clock_.Now());
-  if (being_told_ >= kMostAtATime) return TellAtOnce(std::move(socket), refusal);
   const auto executor = socket.get_executor();
   // Begun on the connection's own thread, as a session is.
   asio::post(executor, [executor, socket = std::make_shared<TimedSocket>(std::move(socket)),

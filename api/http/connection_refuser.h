@@ -1,6 +1,6 @@
-// What becomes of a connection beyond server.max_connections: it is told 503 with Retry-After, once
-// its request begins to come, and is closed. Bounded in all: so many at a time, each for seconds
-// and kilobytes; whoever comes beyond that is told at once, without waiting for anything.
+// What becomes of a connection beyond those that there may be: it is told 503 with Retry-After,
+// once its request begins to come, and is closed. Bounded in all: so many at a time, each for
+// seconds and kilobytes; whoever comes beyond that is told at once, without waiting for anything.
 #ifndef TALLYD_API_HTTP_CONNECTION_REFUSER_H_
 #define TALLYD_API_HTTP_CONNECTION_REFUSER_H_
 
@@ -16,15 +16,20 @@ class ConnectionRefuser {
  public:
   static constexpr size_t kMostAtATime = 128;
 
-  explicit ConnectionRefuser(const Clock& clock) : clock_(clock) {}
+  // `most_at_a_time`: that wait for their requests, each with a descriptor.
+  explicit ConnectionRefuser(const Clock& clock, size_t most_at_a_time = kMostAtATime)
+      : clock_(clock), most_at_a_time_(most_at_a_time) {}
   ConnectionRefuser(const ConnectionRefuser&) = delete;
   ConnectionRefuser& operator=(const ConnectionRefuser&) = delete;
 
   // Returns at once; what waits does so on the socket's own executor, which this must outlive.
   void Refuse(boost::asio::ip::tcp::socket socket);
+  // Without waiting for anything; the socket is closed on return.
+  void RefuseAtOnce(boost::asio::ip::tcp::socket socket);
 
  private:
   const Clock& clock_;
+  const size_t most_at_a_time_;
   std::atomic<size_t> being_told_{0};
 };
 

@@ -1,7 +1,10 @@
 #include "api/http/server.h"
 
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -10,8 +13,10 @@
 #include <charconv>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "api/http/session.h"
+#include "storage/descriptors.h"
 
 namespace tallyd {
 
@@ -36,6 +41,22 @@ std::vector<std::unique_ptr<IoShard>> MakeShards(size_t count) {
   std::vector<std::unique_ptr<IoShard>> shards;
   for (size_t i = 0; i < count; ++i) shards.push_back(std::make_unique<IoShard>());
   return shards;
+}
+
+// Connections that are being told that there is no room, of those for which there are descriptors.
+size_t RefusedAtATime(const Descriptors& descriptors) {
+  return std::min(ConnectionRefuser::kMostAtATime, descriptors.connections / 4);
+}
+
+size_t ConnectionsAtATime(const ServerConfig& config, const Descriptors& descriptors) {
+  const size_t room = descriptors.connections - RefusedAtATime(descriptors);
+  if (room >= config.max_connections) return config.max_connections;
+  spdlog::warn(
+      "at most {} connections are taken, and not the {} of server.max_connections: the process may "
+      "open {} files, and the store needs up to {} of them; raise the limit (ulimit -n, "
+      "LimitNOFILE)",
+      room, config.max_connections, descriptors.limit, descriptors.store());
+  return room;
 }
 
 // "127.0.0.1:8780", "[::1]:8780" or "localhost:8780"; that it is loopback was checked with the
@@ -77,13 +98,16 @@ void IoShard::GiveBack(std::unique_ptr<Workspace> workspace) {
 
 HttpServer::HttpServer(ApiContext& context)
     : context_(context),
-      refuser_(context.clock),
+      most_connections_(ConnectionsAtATime(context.server, DescriptorsOfProcess())),
+      most_refused_(RefusedAtATime(DescriptorsOfProcess())),
+      refuser_(context.clock, most_refused_),
       shards_(MakeShards(IoThreads(context.server))),
       acceptor_(shards_[0]->io),
       query_pool_(QueryThreads(context.server)) {}
 
 HttpServer::~HttpServer() {
   if (!threads_.empty()) Drain();
+  GiveUpSpare();
 }
 
 Status HttpServer::Listen() {
@@ -102,6 +126,7 @@ Status HttpServer::Listen() {
 }
 
 void HttpServer::Start() {
+  TakeSpare();
   // A daemon that accepts nobody must not go on as if it were well.
   asio::co_spawn(shards_[0]->io, AcceptLoop(), [](const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
@@ -114,25 +139,49 @@ void HttpServer::Start() {
 asio::awaitable<void> HttpServer::AcceptLoop() {
   asio::steady_timer back_off(acceptor_.get_executor());
   size_t next = 0;
+  bool without_spare = false;
   while (!draining()) {
     IoShard& shard = *shards_[next++ % shards_.size()];
     auto [ec, socket] =
         co_await acceptor_.async_accept(shard.io, asio::as_tuple(asio::use_awaitable));
     if (ec == asio::error::operation_aborted || draining()) co_return;
     if (ec) {
+      if (const auto more = lines_.Take("accept")) {
+        spdlog::warn("accepting a connection: {}{}", ec.message(), *more);
+      }
+      const bool lacks_descriptor = ec == asio::error::no_descriptors ||
+                                    ec == boost::system::errc::too_many_files_open_in_system;
+      if (lacks_descriptor && !without_spare && GiveUpSpare()) {
+        without_spare = true;
+        continue;
+      }
       // Without a pause, "too many open files" would spin: the connection stays in the backlog.
-      spdlog::warn("accepting a connection: {}", ec.message());
       back_off.expires_after(kAcceptBackOff);
       co_await back_off.async_wait(asio::as_tuple(asio::use_awaitable));
       continue;
     }
-    if (open_connections_ >= context_.server.max_connections) {
+    if (without_spare || open_connections_ >= most_connections_) {
       context_.metrics.refused_connections.Increment();
-      refuser_.Refuse(std::move(socket));
+      if (std::exchange(without_spare, false)) {
+        refuser_.RefuseAtOnce(std::move(socket));
+        TakeSpare();
+      } else {
+        refuser_.Refuse(std::move(socket));
+      }
       continue;
     }
     StartSession(std::move(socket), shard);
   }
+}
+
+bool HttpServer::GiveUpSpare() {
+  if (spare_ < 0) return false;
+  ::close(std::exchange(spare_, -1));
+  return true;
+}
+
+void HttpServer::TakeSpare() {
+  if (spare_ < 0) spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
@@ -148,7 +197,9 @@ void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
       session = std::make_shared<Session>(std::move(socket), *this, shard);
       asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
     } catch (const std::exception& e) {
-      spdlog::error("a connection is not served: {}", e.what());
+      if (const auto more = lines_.Take("not served")) {
+        spdlog::error("a connection is not served: {}{}", e.what(), *more);
+      }
       if (session) return;  // It takes itself out.
       --open_connections_;
       context_.metrics.connections.Decrement();

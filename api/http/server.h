@@ -24,6 +24,7 @@
 
 #include "api/context.h"
 #include "api/http/connection_refuser.h"
+#include "api/http/line_limit.h"
 #include "api/routes/ingest.h"
 
 namespace tallyd {
@@ -87,9 +88,13 @@ class HttpServer {
   bool draining() const { return draining_.load(std::memory_order_relaxed); }
   std::atomic<size_t>& open_connections() { return open_connections_; }
   std::atomic<size_t>& waiting_queries() { return waiting_queries_; }
+  LineLimit& lines() { return lines_; }
 
  private:
   boost::asio::awaitable<void> AcceptLoop();
+  // A descriptor is free now for a connection that could not be accepted, which is to be told so.
+  bool GiveUpSpare();
+  void TakeSpare();
   void StartSession(boost::asio::ip::tcp::socket socket, IoShard& shard);
   void CloseIdleSessions();
 
@@ -97,7 +102,11 @@ class HttpServer {
   // Before the shards, whose end ends the connections that use these.
   std::atomic<size_t> open_connections_{0};
   std::atomic<size_t> waiting_queries_{0};
+  const size_t most_connections_;
+  const size_t most_refused_;  // At a time, of those that wait to be told.
+  LineLimit lines_;
   ConnectionRefuser refuser_;
+  int spare_ = -1;  // Open for nothing, so that one more connection can be accepted.
   std::vector<std::unique_ptr<IoShard>> shards_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::thread_pool query_pool_;

@@ -268,18 +268,23 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
 }
 
 // Batches are too many for a line each: their refusals are sampled. So are mutations: of these the
-// refused ones have a line.
+// refused ones have a line. Of refusals, which cost nothing to provoke, one a second is told.
 void Session::LogChange() {
   if (request_.method == Method::kGet || match_.route == UnmatchedRoute()) return;
   const RunsOn runs_on = Routes()[match_.route].runs_on;
   if (runs_on == RunsOn::kIngest) return;
-  if (runs_on == RunsOn::kKeyedQuery && response_.status < 300) return;
+  const bool done = response_.status < 300;
+  if (runs_on == RunsOn::kKeyedQuery && done) return;
+  std::string outcome = "done";
+  if (!done) {
+    const auto more = server_.lines().Take(fmt::format("{} {}", match_.route, response_.status));
+    if (!more) return;
+    outcome = fmt::format("{}: {}{}", response_.status, response_.problem, *more);
+  }
   constexpr size_t kShownBytes = 1000;
   std::string what = request_.path;
   if (!request_.query.empty()) what.append("?").append(request_.query);
   if (what.size() > kShownBytes) what = what.substr(0, kShownBytes) + "...";
-  const std::string outcome =
-      response_.status < 300 ? "done" : fmt::format("{}: {}", response_.status, response_.problem);
   spdlog::info("{} {} by {}: {}", MethodName(request_.method), what, peer_, outcome);
 }
 
@@ -351,7 +356,9 @@ asio::awaitable<bool> Session::WriteChunks(std::string head) {
     };
     co_await RunBlocking(server_.query_pool(), std::move(job));
     if (!more) {
-      spdlog::warn("an answer was cut: {}", more.error().message());
+      if (const auto others = server_.lines().Take("cut")) {
+        spdlog::warn("an answer to {} was cut: {}{}", peer_, more.error().message(), *others);
+      }
       co_return false;
     }
   }

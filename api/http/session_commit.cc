@@ -44,9 +44,13 @@ asio::awaitable<void> Session::CommitAndAnswer(PreparedBatch prepared) {
   const bool listens = keep_alive_ && !claim_ && buffer_.size() == 0;
   prepared_ = std::move(prepared);
   commit_phase_ = CommitPhase::kRuns;
-  context_.store.Submit(std::move(prepared_.batch), [this, listens](const Status& committed) {
-    AnswerCommitted(committed, listens);
-  });
+  {
+    // What was submitted is committed in that order: who comes next may note times in its place.
+    const auto arrivals = std::move(prepared_.arrivals);
+    context_.store.Submit(std::move(prepared_.batch), [this, listens](const Status& committed) {
+      AnswerCommitted(committed, listens);
+    });
+  }
   bool is_left = false;
   if (listens) is_left = co_await ListenWhileCommitting();
   CommitPhase runs = CommitPhase::kRuns;

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -107,7 +108,9 @@ Result<std::optional<KeyedAnswer>> KeyClaim::Find() {
   if (!*memo) return std::optional<KeyedAnswer>();
   Result<StoredAnswer> stored = Decode(**memo);
   if (!stored) return stored.error();
-  if (keys_.IsDue(stored->given)) {
+  const Result<std::optional<std::string>> due = keys_.store_.FindMemo(DueKey(stored->given, id_));
+  if (!due) return due.error();
+  if (keys_.IsDue(IdempotencyKeys::GivenAt(stored->given, due->value_or("")))) {
     const Status forgotten = keys_.ForgetIfDue(id_);
     if (!forgotten) return forgotten.error();
     return std::optional<KeyedAnswer>();
@@ -121,7 +124,7 @@ Result<std::optional<KeyedAnswer>> KeyClaim::Find() {
 }
 
 Status KeyClaim::Remember(const KeyedAnswer& answer, Batch* batch) const {
-  const TimeUs now = keys_.clock_.Now();
+  const TimeUs now = std::clamp<TimeUs>(keys_.clock_.Now(), 0, kMaxTimeUs);
   const std::string memo = Encode({now, print_, answer});
   if (memo.size() > kMaxMemoValueBytes) {
     return Error(ErrorCode::kUnprocessable,
@@ -130,7 +133,9 @@ Status KeyClaim::Remember(const KeyedAnswer& answer, Batch* batch) const {
                              answer.body.size()));
   }
   batch->PutMemo(AnswerKey(id_), memo);
-  batch->PutMemo(DueKey(now, id_), {});
+  std::string retention;
+  PutNumber(static_cast<uint64_t>(keys_.store_.Retention().time), &retention);
+  batch->PutMemo(DueKey(now, id_), retention);
   return {};
 }
 
@@ -163,8 +168,23 @@ void IdempotencyKeys::Release(const std::string& id) {
   next.granted(std::make_unique<KeyClaim>(this, id, next.print));
 }
 
-bool IdempotencyKeys::IsDue(TimeUs given) const {
-  return store_.RetentionNow() >= given + kRememberedUs;
+IdempotencyKeys::Given IdempotencyKeys::GivenAt(TimeUs wall, std::string_view due_memo) {
+  Given given{wall, std::nullopt};
+  if (due_memo.size() == kNumberBytes) given.retention = static_cast<TimeUs>(TakeNumber(&due_memo));
+  return given;
+}
+
+// What has passed since is what the clock that went on less says: the wall clock may have been
+// behind then. The retention clock does not count while it stands still, since the wall clock is
+// behind it, nor once it was told to trust that, and went back.
+bool IdempotencyKeys::IsDue(const Given& given) const {
+  int64_t passed = store_.RetentionNow() - given.wall;
+  const RetentionClock::State retention = store_.Retention();
+  const bool stands_still = retention.lag_us < -RetentionClock::kToleranceUs;
+  if (given.retention && !stands_still && retention.time >= *given.retention) {
+    passed = std::min(passed, retention.time - *given.retention);
+  }
+  return passed >= kRememberedUs;
 }
 
 Status IdempotencyKeys::ForgetIfDue(const std::string& id) {
@@ -198,10 +218,10 @@ Result<size_t> IdempotencyKeys::SweepPage(std::string* after) {
   if (!oldest) return oldest.error();
   std::unique_ptr<Batch> batch = store_.NewBatch();
   size_t due = 0;
-  for (const auto& [key, nothing] : *oldest) {
+  for (const auto& [key, retention] : *oldest) {
     if (key.size() < kDueHeadBytes) continue;
     std::string_view rest = std::string_view(key).substr(kDueSpace.size());
-    if (!IsDue(static_cast<TimeUs>(TakeNumber(&rest)))) break;
+    if (!IsDue(GivenAt(static_cast<TimeUs>(TakeNumber(&rest)), retention))) break;
     batch->DropMemo(AnswerKey(rest));
     batch->DropMemo(key);
     *after = key;

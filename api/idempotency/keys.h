@@ -8,12 +8,14 @@
 //   3. Remember, of the claim: puts the answer into the batch that it is for. What is refused, or
 //      not committed, is not remembered, and the next one that comes with the key is the first.
 //
-// An answer is forgotten 24 hours after it was given, when the retention clock agrees, by a thread
-// of its own that takes away a page at a time. Two memos are kept for each: ik/(scope)(key) is the
-// answer; it/(time, 8 bytes, big-endian)(scope)(key) finds what is to be forgotten, oldest first. A
-// scope is the XXH3 with 128 bits of its name. With keys of 36 bytes and short answers both take
-// about 100 bytes of disk, and 190 until LevelDB has merged them (bench/keys), so a million keys an
-// hour take about 2.4 GB in a day.
+// An answer is forgotten 24 hours after it was given, by a thread of its own that takes away a page
+// at a time. Both clocks were noted then, and what has passed is what the one says that went on
+// less: the wall clock may have been behind, and be right by now. Two memos are kept for each:
+// ik/(scope)(key) is the answer; it/(the wall clock's time, 8 bytes, big-endian)(scope)(key), whose
+// value is the retention clock's (the same 8 bytes; absent in what older versions kept), finds what
+// is to be forgotten, oldest first. A scope is the XXH3 with 128 bits of its name. With keys of 36
+// bytes and short answers both take about 110 bytes of disk, and 200 until LevelDB has merged them
+// (bench/keys), so a million keys an hour take about 2.6 GB in a day.
 #ifndef TALLYD_API_IDEMPOTENCY_KEYS_H_
 #define TALLYD_API_IDEMPOTENCY_KEYS_H_
 
@@ -117,7 +119,13 @@ class IdempotencyKeys {
   };
 
   void Release(const std::string& id);
-  bool IsDue(TimeUs given) const;
+  // Of both clocks what they said when the answer was given.
+  struct Given {
+    TimeUs wall = 0;
+    std::optional<TimeUs> retention;
+  };
+  static Given GivenAt(TimeUs wall, std::string_view due_memo);
+  bool IsDue(const Given& given) const;
   Status ForgetIfDue(const std::string& id);
   Result<size_t> SweepPage(std::string* after);
 

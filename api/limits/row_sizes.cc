@@ -24,7 +24,7 @@ bool ReplacesOld(const TableInfo& table) {
          });
 }
 
-std::string Shown(std::string_view key) {
+std::string ShownKey(std::string_view key) {
   constexpr size_t kShownBytes = 200;
   return std::string(key.substr(0, kShownBytes)) + (key.size() > kShownBytes ? "..." : "");
 }
@@ -57,7 +57,7 @@ Status RowSizes::Check(const RowBytes& batch) {
       is_due = any_due_;
       fits = Invalid(
           fmt::format("row \"{}\" of table {} would have about {} bytes; a row holds {} at most",
-                      Shown(entry.key), entry.table->name, size, kMaxRowBytes));
+                      ShownKey(entry.key), entry.table->name, size, kMaxRowBytes));
       break;
     }
   }

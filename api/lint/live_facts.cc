@@ -4,6 +4,7 @@
 #include <array>
 
 #include "api/lint/table_sample.h"
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 namespace {
@@ -72,7 +73,7 @@ void AddSample(const Table& table, const TableSample& sample, LiveFacts* facts) 
   for (const auto& [field, values] : sample.texts) {
     if (LookHashed(values)) fields[field].looks_like_hash = true;
   }
-  facts->tables[table.name] = {sample.value_bytes, sample.column};
+  facts->tables[table.name] = {sample.value_bytes, sample.column, 0};
   if (sample.leading.empty()) return;
   LiveField& leading = fields[sample.leading];
   if (LookSequential(sample)) leading.looks_sequential = true;
@@ -100,6 +101,7 @@ Result<LiveFacts> ReadLiveFacts(const Schema& schema, Store& store, TimeUs now) 
     const Result<TableSample> sample = SampleTable(table, stored, store, now);
     if (!sample) return sample.error();
     AddSample(table, *sample, &facts);
+    facts.tables[table.name].merged_events = MergedIn(store, *stored).count;
   }
   return facts;
 }

@@ -10,6 +10,7 @@
 #include "api/json.h"
 #include "api/mutations/mutation_reader.h"
 #include "api/note_written.h"
+#include "api/removal/held_removal.h"
 #include "api/rows/row_query.h"
 #include "ingest/decode/decode.h"
 #include "ingest/map/late_days.h"
@@ -67,7 +68,9 @@ class RowChange {
     return written;
   }
 
-  bool deletes() const { return deletes_; }
+  bool deletes() const { return !deleted_.empty(); }
+  // In the order of the list.
+  const std::vector<DeleteSpec>& deleted() const { return deleted_; }
   // What was in the row before is gone.
   bool replaces_row() const { return replaces_row_; }
 
@@ -85,7 +88,7 @@ class RowChange {
     if (mutation.qualifier) what.qualifier = std::string(*mutation.qualifier);
     what.cells = mutation.cells;
     batch_.Delete(*row_.stored, what);
-    deletes_ = true;
+    deleted_.push_back(std::move(what));
     if (mutation.family || !mutation.cells.is_open()) return;
     replaces_row_ = true;
     bytes_ = RowBytes(sampling_);
@@ -112,7 +115,7 @@ class RowChange {
   RowBytes bytes_;
   size_t large_values_ = 0;
   std::optional<TimeUs> newest_;  // Of what was put.
-  bool deletes_ = false;
+  std::vector<DeleteSpec> deleted_;
   bool replaces_row_ = false;
 };
 
@@ -212,7 +215,11 @@ Response PostMutations(const Request& request, ApiContext& context) {
     if (!kept) return ProblemOf(kept.error());
   }
   if (batch->empty()) return Response::Of(200, counted);
-  if (const Status done = context.store.Commit(std::move(batch)); !done) {
+  std::vector<HeldRemoval> held;
+  if (MayHold(*snapshot->schema, **stored)) {
+    for (const DeleteSpec& what : change.deleted()) AddHeld(**stored, what, &held);
+  }
+  if (const auto done = CommitRemoval(context, std::move(batch), held); !done) {
     return ProblemOf(done.error());
   }
   if (change.deletes()) {

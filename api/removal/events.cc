@@ -7,7 +7,10 @@
 // 2. Where the filters are the leading fields of the key, its ranges hold that entity and
 //    nothing else: one delete per range, however many rows it holds.
 // 3. Elsewhere the keys are read, and every row of the entity is deleted by its own key.
-// 4. All of it commits as one batch. Times are judged by the cells' own time.
+// 4. A cell that holds what all events of a bucket came to goes whole or stays: a range that would
+//    cut one is refused, or leaves the table as it is where the request says so (bucket_cut.h).
+// 5. All of it commits as one batch. Times are judged by the cells' own time.
+// 6. What latest rows lose is looked for in history afterwards (latest_restorer.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +20,9 @@
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/query/ask/event_query.h"
+#include "api/removal/bucket_cut.h"
+#include "api/removal/held_removal.h"
+#include "api/removal/latest_restorer.h"
 #include "api/removal/removal_count.h"
 #include "api/rows/row_query.h"
 #include "config/schema/table_rules.h"
@@ -35,6 +41,27 @@ struct Removal {
   const Table& table;
   TablePtr stored;
 };
+
+// Of all tables.
+struct RemovalPlan {
+  std::unique_ptr<Batch> batch;
+  std::vector<HeldRemoval> held;
+  std::vector<TableId> touched;
+  std::unique_ptr<RestoreTask> lost;  // Null: there is no latest row.
+  bool loses = false;                 // Or none of which the removal may take something.
+  Json tables = Json::object();       // What the answer tells of each.
+  Json kept = Json::array();          // The names of those that stay as they are.
+};
+
+// Whether tables that cannot be removed from without doubt stay as they are (`aggregates=keep`).
+Result<bool> KeepsAggregates(const Params& params) {
+  const auto aggregates = params.Get("aggregates");
+  if (!aggregates || *aggregates == "keep") return aggregates.has_value();
+  return Invalid(
+      fmt::format("aggregates: '{}' is not keep, which leaves tables as they are of "
+                  "whose buckets the range takes a part",
+                  *aggregates));
+}
 
 // The stream's tables: those of the file, nightly ones, then those that were in it, with what a
 // delete needs of them.
@@ -67,16 +94,20 @@ bool NamesKeyField(const EventQuery& query) {
   return std::any_of(query.filters.begin(), query.filters.end(), in_some_key);
 }
 
-Status CheckFilters(const EventQuery& query, const Table& table) {
-  for (const FieldFilter& filter : query.filters) {
+// Whether the table can be removed from: its keys tell the entity, and no bucket of it is cut.
+Status CheckTable(const Removal& removal, const BucketCut& cut) {
+  const Table& table = removal.table;
+  for (const FieldFilter& filter : removal.query.filters) {
     if (KeyHolds(table, filter.field)) continue;
     return Unprocessable(fmt::format(
         "{}: the row key of table {} ({}) does not hold it, so its rows cannot be told apart; "
         "delete by key fields, or from that table by prefix; one that is in the file no more can "
-        "be dropped",
-        filter.field, table.name, table.row_key.text()));
+        "be dropped{}",
+        filter.field, table.name, table.row_key.text(),
+        AddsUp(table, *removal.stored) ? "; aggregates=keep leaves this one as it is" : ""));
   }
-  return {};
+  const std::optional<std::string> why = cut.Why(table, *removal.stored);
+  return why ? Status(Unprocessable(*why)) : Status();
 }
 
 // Where the table once went by another time, its keys do not stand where the range is: all of the
@@ -160,6 +191,82 @@ Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch, Re
   return keys->ranges.size();
 }
 
+// A row that is held has the key and the time that it will be written with.
+void AddHeldEntity(const Removal& removal, std::vector<HeldRemoval>* held) {
+  if (!MayHold(removal.query.schema(), *removal.stored)) return;
+  held->push_back(
+      {removal.stored->id, [removal](std::string_view key, TimeUs time, const ColumnRef&) {
+         std::string scratch;
+         std::vector<KeyField> fields;
+         return removal.query.time.Contains(time) &&
+                removal.table.row_key.ReadBack(key, &scratch, &fields) &&
+                IsOfEntity(removal, fields);
+       }});
+}
+
+// What rows of a latest table may lose to which an older event has another value. Whatever is
+// removed of a table that no range bounds below leaves nothing older.
+Status AddLost(const Removal& removal, ApiContext& context, RemovalPlan* plan) {
+  const EventQuery& query = removal.query;
+  if (removal.table.pattern != Pattern::kLatest || query.time.from <= 0) return {};
+  LatestRestorer* const restorer = context.filler == nullptr ? nullptr : context.filler->restorer();
+  if (restorer == nullptr) return {};
+  if (!plan->lost) {
+    plan->lost = restorer->NewTask({0, query.stream->name, query.filters, query.time});
+  }
+  Result<KeyRanges> keys =
+      FindKeyRanges(removal.table.row_key, KnownEntity(removal), query.stream->unit);
+  if (!keys) return keys.error();
+  std::string scratch;
+  std::vector<KeyField> fields;
+  const auto is_of_entity = [&](std::string_view key) {
+    return removal.table.row_key.ReadBack(key, &scratch, &fields) && IsOfEntity(removal, fields);
+  };
+  LostCells lost(removal.stored->mode == TableMode::kLatestRow);
+  const std::vector<KeyRange> ranges =
+      keys->bounded ? std::move(keys->ranges) : std::vector{KeyRange{}};
+  const Result<bool> all = lost.Add(context.store, removal.stored, ranges, is_of_entity, query.now);
+  if (!all) return all.error();
+  plan->loses = plan->loses || !*all || !lost.empty();
+  if (*all) plan->lost->lost.emplace(removal.stored->id, std::move(lost));
+  return {};
+}
+
+Status AddTable(const Removal& removal, ApiContext& context, RemovalPlan* plan) {
+  if (Status lost = AddLost(removal, context, plan); !lost) return lost;
+  RemovalCount count;
+  const Result<size_t> ranges = AddDeletes(removal, context.store, plan->batch.get(), &count);
+  if (!ranges) return ranges.error();
+  AddHeldEntity(removal, &plan->held);
+  Json& told = plan->tables[removal.table.name] = {{"ranges", *ranges}};
+  told.update(count.ToJson());
+  plan->touched.push_back(removal.stored->id);
+  return {};
+}
+
+// What is removed of all tables; the first that cannot be removed from refuses it.
+Status MakePlan(const EventQuery& query, const std::vector<Table>& tables, bool keeps_aggregates,
+                ApiContext& context, RemovalPlan* plan) {
+  BucketCut cut(query.time);
+  std::vector<Removal> removals;
+  for (const Table& table : tables) {
+    const Removal removal{query, table, context.store.FindTable(table.name)};
+    if (removal.stored == nullptr) continue;  // A nightly table that has just gone.
+    cut.Add(table, *removal.stored);
+    removals.push_back(removal);
+  }
+  for (const Removal& removal : removals) {
+    const Status usable = CheckTable(removal, cut);
+    if (!usable && keeps_aggregates && AddsUp(removal.table, *removal.stored)) {
+      plan->kept.push_back(removal.table.name);
+      continue;
+    }
+    if (!usable) return usable;
+    if (Status added = AddTable(removal, context, plan); !added) return added;
+  }
+  return {};
+}
+
 }  // namespace
 
 Response DeleteEvents(const Request& request, ApiContext& context) {
@@ -174,30 +281,25 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
   if (!NamesKeyField(*query)) {
     return Problem(400, "say whose events: a key field, as in hostname=server1.bbb.com");
   }
-  std::unique_ptr<Batch> batch = context.store.NewBatch();
+  const Result<bool> keeps_aggregates = KeepsAggregates(request.params);
+  if (!keeps_aggregates) return ProblemOf(keeps_aggregates.error());
   const Result<std::vector<Table>> tables = TablesOf(*query, context.store);
   if (!tables) return ProblemOf(tables.error());
-  Json removed = Json::object();
-  std::vector<TableId> touched;
-  for (const Table& table : *tables) {
-    const Removal removal{*query, table, context.store.FindTable(table.name)};
-    if (removal.stored == nullptr) continue;  // A nightly table that has just gone.
-    Status usable = CheckFilters(*query, table);
-    if (!usable) return ProblemOf(usable.error());
-    RemovalCount count;
-    Result<size_t> ranges = AddDeletes(removal, context.store, batch.get(), &count);
-    if (!ranges) return ProblemOf(ranges.error());
-    removed[table.name] = {{"ranges", *ranges}};
-    removed[table.name].update(count.ToJson());
-    touched.push_back(removal.stored->id);
+  RemovalPlan plan;
+  plan.batch = context.store.NewBatch();
+  if (Status made = MakePlan(*query, *tables, *keeps_aggregates, context, &plan); !made) {
+    return ProblemOf(made.error());
   }
-  if (!batch->empty()) {
-    if (Status done = context.store.Commit(std::move(batch)); !done) {
-      return ProblemOf(done.error());
-    }
-    for (const TableId table : touched) context.row_sizes.Shrink(table, {});
-  }
-  return Response::Of(200, {{"tables", std::move(removed)}});
+  Json answer = {{"tables", std::move(plan.tables)}};
+  if (!plan.kept.empty()) answer["kept"] = std::move(plan.kept);
+  if (plan.batch->empty() && plan.held.empty()) return Response::Of(200, answer);
+  if (plan.loses) LatestRestorer::PutNote(*plan.lost, plan.batch.get());
+  const Result<uint64_t> lost_held = CommitRemoval(context, std::move(plan.batch), plan.held);
+  if (plan.loses) context.filler->restorer()->Add(std::move(plan.lost));
+  if (!lost_held) return ProblemOf(lost_held.error());
+  if (*lost_held > 0) answer["held_rows"] = *lost_held;
+  for (const TableId table : plan.touched) context.row_sizes.Shrink(table, {});
+  return Response::Of(200, answer);
 }
 
 }  // namespace tallyd

@@ -6,6 +6,7 @@
 #include "api/fill/filler.h"
 #include "api/handlers.h"
 #include "api/json.h"
+#include "api/removal/held_removal.h"
 #include "api/removal/removal_count.h"
 #include "api/rows/row_query.h"
 
@@ -37,7 +38,9 @@ Response Forget(ApiContext& context, const TablePtr& table, const DeleteSpec& wh
   std::unique_ptr<Batch> batch = context.store.NewBatch();
   batch->Delete(*table, what);
   NoteHandChange(*table, HandChange::kDeleted, batch.get());
-  const Status done = context.store.Commit(std::move(batch));
+  std::vector<HeldRemoval> held;
+  if (MayHold(*context.snapshot()->schema, *table)) AddHeld(*table, what, &held);
+  const Result<uint64_t> done = CommitRemoval(context, std::move(batch), held);
   if (!done) return ProblemOf(done.error());
   context.row_sizes.Shrink(table->id, what.rows);
   return Deleted(named, count);

@@ -3,6 +3,8 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "api/json.h"
 #include "api/note_written.h"
 #include "api/routes/preview_json.h"
@@ -38,10 +40,14 @@ Response Counted(const MapOutcome& outcome, const std::vector<std::string>& warn
   return Response::Json(200, body + "}");
 }
 
-Response Previewed(const PreviewBatch& preview, const Schema& schema, const MapOutcome& outcome) {
+Response Previewed(const PreviewBatch& preview, const Schema& schema, const MapOutcome& outcome,
+                   const std::vector<std::string>& warnings) {
   std::string body = "{";
   AppendPreview(preview, schema, &body);
-  AppendMembers(JsonOfRest(outcome), &body);
+  Json rest = Json::object();
+  AddWarnings(warnings, &rest);
+  rest.update(JsonOfRest(outcome));
+  AppendMembers(rest, &body);
   return Response::Json(200, body + "}");
 }
 
@@ -70,12 +76,17 @@ Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snaps
   }
   head.encoding = *encoding;
   const Params& params = request.params;
-  if (Status ok = params.RefuseUnknown({"dry_run", "partial"}); !ok) return ok.error();
+  if (Status ok = params.RefuseUnknown({"dry_run", "guards", "partial"}); !ok) return ok.error();
   if (Status ok = params.RefuseRepeated(); !ok) return ok.error();
   Result<bool> dry_run = params.Flag("dry_run");
   if (!dry_run) return dry_run.error();
   Result<bool> partial = params.Flag("partial");
   if (!partial) return partial.error();
+  const auto guards = params.Get("guards");
+  if (guards && *guards != "off" && *guards != "on") {
+    return Invalid(fmt::format("guards: '{}' is neither off nor on", *guards));
+  }
+  head.guarded = guards != "off";
   head.dry_run = *dry_run;
   head.partial = *partial;
   return head;
@@ -131,6 +142,50 @@ Response Undecodable(const Error& error, const EventErrors& errors) {
   return Problem(HttpStatus(error.code()), error.message(), JsonOfErrors(errors));
 }
 
+// What is known of a mapped batch before it is committed: the answer where it is not to be, and
+// what its key is answered with.
+void Decide(const IngestHead& head, size_t seen, const PreviewBatch& preview,
+            const SchemaSnapshot& snapshot, ApiContext& context, PreparedBatch* prepared) {
+  MapOutcome& outcome = prepared->outcome;
+  const Status fits = context.row_sizes.Check(outcome.row_bytes);
+  if (outcome.clock_error) {
+    prepared->response = Rejected(head, *outcome.clock_error, context);
+  } else if (!outcome.errors.empty() && !head.partial) {
+    prepared->response = RefusedBatch(outcome.errors, seen);
+    context.rejects.Count(head.stream, RejectReason::kEvent, prepared->response->problem);
+  } else if (!fits) {
+    prepared->response = Problem(400, fits.error().message());
+    context.rejects.Count(head.stream, RejectReason::kEvent, fits.error().message());
+  } else if (head.dry_run) {
+    prepared->response = Previewed(preview, *snapshot.schema, outcome, prepared->warnings);
+  } else if (!outcome.increments.empty() && context.counters.is_full()) {
+    prepared->response = Rejected(
+        head,
+        Error(ErrorCode::kOverloaded, "counters that are held cannot be written at the moment"),
+        context);
+  } else if (head.claim != nullptr) {
+    const Response answer = Counted(outcome);
+    const Status kept = head.claim->Remember({answer.status, answer.body}, prepared->batch.get());
+    if (!kept) prepared->response = Rejected(head, kept.error(), context);
+  } else if (prepared->batch->empty()) {
+    Take(&outcome, context);
+    prepared->response = Counted(outcome, prepared->warnings);
+  }
+  if (prepared->response) return;
+  for (const auto& arrivals : prepared->arrivals) arrivals->Note(prepared->batch.get());
+}
+
+// Where the stream's events without a time get theirs.
+ArrivalBlock* BeginArrivals(const Stream& stream, bool guarded, TimeUs now, ApiContext& context,
+                            PreparedBatch* prepared) {
+  constexpr int64_t kAnyLag = std::numeric_limits<int64_t>::max();
+  const ArrivalBlock::Terms terms{now, stream.guards.max_future_us.value_or(kAnyLag),
+                                  guarded ? stream.guards.min_time : 0};
+  prepared->arrivals.push_back(
+      std::make_unique<ArrivalBlock>(&context.arrivals, stream.name, terms));
+  return prepared->arrivals.back().get();
+}
+
 }  // namespace
 
 Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context) {
@@ -152,7 +207,8 @@ std::optional<KeyedRequest> KeyedBatch(std::string_view key, IngestHead* head,
   *body = *text;
   head->encoding = ContentEncoding::kIdentity;
   const std::string about =
-      fmt::format("{} {}", head->format->media_types.front(), head->partial ? "partial" : "whole");
+      fmt::format("{} {}{}", head->format->media_types.front(),
+                  head->partial ? "partial" : "whole", head->guarded ? "" : " unguarded");
   return KeyedRequest{"events of " + head->stream, std::string(key), PrintOf(about, *body)};
 }
 
@@ -188,30 +244,14 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   const RowSampling sampling = context.row_sizes.Sampling();
   for (const RequestEvents::Part& part : workspace.events.parts()) {
     Mapper& mapper = *snapshot->mappers.at(part.stream);
-    outcome.Add(mapper.Map(*part.events, arrival, target, counters, sampling));
+    const Stream& stream = *snapshot->schema->FindStream(part.stream);
+    const MapTerms terms{head.guarded,
+                         BeginArrivals(stream, head.guarded, arrival, context, &prepared)};
+    outcome.Add(mapper.Map(*part.events, arrival, target, counters, sampling, terms));
+    const std::vector<std::string>& warnings = part.events->warnings();
+    prepared.warnings.insert(prepared.warnings.end(), warnings.begin(), warnings.end());
   }
-  const Status fits = context.row_sizes.Check(outcome.row_bytes);
-  if (!outcome.errors.empty() && !head.partial) {
-    prepared.response = RefusedBatch(outcome.errors, workspace.events.seen());
-    context.rejects.Count(head.stream, RejectReason::kEvent, prepared.response->problem);
-  } else if (!fits) {
-    prepared.response = Problem(400, fits.error().message());
-    context.rejects.Count(head.stream, RejectReason::kEvent, fits.error().message());
-  } else if (head.dry_run) {
-    prepared.response = Previewed(preview, *snapshot->schema, outcome);
-  } else if (!outcome.increments.empty() && context.counters.is_full()) {
-    prepared.response = Rejected(
-        head,
-        Error(ErrorCode::kOverloaded, "counters that are held cannot be written at the moment"),
-        context);
-  } else if (head.claim != nullptr) {
-    const Response answer = Counted(outcome);
-    const Status kept = head.claim->Remember({answer.status, answer.body}, prepared.batch.get());
-    if (!kept) prepared.response = Rejected(head, kept.error(), context);
-  } else if (prepared.batch->empty()) {
-    Take(&outcome, context);
-    prepared.response = Counted(outcome);
-  }
+  Decide(head, workspace.events.seen(), preview, *snapshot, context, &prepared);
   return prepared;
 }
 
@@ -219,7 +259,9 @@ Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Sta
                       ApiContext& context) {
   if (!committed) return Rejected(head, committed.error(), context);
   Take(&prepared.outcome, context);
-  return Counted(prepared.outcome, NoteWritten(prepared.outcome, context));
+  std::vector<std::string> warnings = NoteWritten(prepared.outcome, context);
+  warnings.insert(warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
+  return Counted(prepared.outcome, warnings);
 }
 
 }  // namespace tallyd

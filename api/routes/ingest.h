@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/context.h"
 #include "api/request.h"
@@ -35,6 +36,7 @@ struct IngestHead {
   ContentEncoding encoding = ContentEncoding::kIdentity;
   bool dry_run = false;
   bool partial = false;
+  bool guarded = true;  // The stream's guards hold (IngestGuards).
   // The answer to what is committed is remembered for its key; null: there is none.
   const KeyClaim* claim = nullptr;
 };
@@ -54,6 +56,10 @@ struct PreparedBatch {
   std::optional<Response> response;  // Set: the answer is known, nothing is to be committed.
   std::unique_ptr<Batch> batch;
   MapOutcome outcome;
+  std::vector<std::string> warnings;  // What its sender should know beside.
+  // The times of arrival that it has. To be destroyed once the batch was submitted, or is not to
+  // be, and not later: others wait for none of it, but need keys of their own.
+  std::vector<std::unique_ptr<ArrivalBlock>> arrivals;
 };
 
 // `body` has kBodyPadding readable bytes behind it.

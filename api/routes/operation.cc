@@ -2,6 +2,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "api/fill/filler.h"
 #include "api/handlers.h"
@@ -9,6 +10,7 @@
 #include "api/lint/findings_json.h"
 #include "api/metrics/process_metrics.h"
 #include "api/metrics/store_gauges.h"
+#include "api/removal/latest_restorer.h"
 #include "api/routes/nightly_json.h"
 
 namespace tallyd {
@@ -171,6 +173,10 @@ Response GetStatus(const Request& request, ApiContext& context) {
 Response PostSettle(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
   const TimeUs start = context.clock.Now();
+  // What it cannot do now is tried again, and told in the log.
+  LatestRestorer* const restorer =
+      context.filler == nullptr ? nullptr : context.filler->restorer();
+  if (restorer != nullptr) std::ignore = restorer->Look();
   if (Status settled = context.store.Settle(); !settled) return ProblemOf(settled.error());
   const int64_t took_us = context.clock.Now() - start;
   return Response::Of(200, {{"settled", true},
@@ -195,10 +201,14 @@ Response PostTrustClock(const Request& request, ApiContext& context) {
 
 Response PostReload(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
-  if (Status reloaded = context.reload(); !reloaded) {
-    return ProblemOf(reloaded.error().Prefixed("the configuration in force stays"));
+  const Result<Reloaded> reloaded = context.reload();
+  if (!reloaded) return ProblemOf(reloaded.error().Prefixed("the configuration in force stays"));
+  Json answer = {{"status", "reloaded"}};
+  for (const auto& [what, names] : {std::pair("streams", &reloaded->streams),
+                                    std::pair("tables", &reloaded->tables)}) {
+    if (!names->empty()) answer["removed"][what] = *names;
   }
-  return Response::Of(200, {{"status", "reloaded"}});
+  return Response::Of(200, answer);
 }
 
 }  // namespace tallyd

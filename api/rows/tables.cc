@@ -1,6 +1,8 @@
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/rows/row_query.h"
+#include "config/schema/merge_risk.h"
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 namespace {
@@ -87,6 +89,9 @@ Json JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
   json["rows"] = stats.rows;
   json["rows_exact"] = stats.rows_exact;
   json["disk_bytes"] = stats.disk_bytes;
+  if (table != nullptr && MayMergeEvents(*table)) {
+    json["merged_events"] = MergedIn(store, *info).count;
+  }
   return json;
 }
 

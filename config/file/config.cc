@@ -17,7 +17,9 @@ namespace {
 constexpr uintmax_t kMaxFileBytes = 16u << 20;
 
 // Streams stand where their section does, or else where the first table that names them stands.
-Schema AssembleSchema(std::vector<Placed<Stream>> streams, std::vector<Placed<Table>> tables) {
+// `guards`: of the latter.
+Schema AssembleSchema(std::vector<Placed<Stream>> streams, std::vector<Placed<Table>> tables,
+                      const IngestGuards& guards) {
   for (const Placed<Table>& table : tables) {
     const std::string& name = table.item.stream;
     const bool exists =
@@ -26,6 +28,7 @@ Schema AssembleSchema(std::vector<Placed<Stream>> streams, std::vector<Placed<Ta
     if (exists) continue;
     Placed<Stream> added;
     added.item.name = name;
+    added.item.guards = guards;
     added.line = table.line;
     streams.push_back(std::move(added));
   }
@@ -53,6 +56,7 @@ std::string FromFile(const std::string& path, const std::string& file) {
 struct Reading {
   Config config;
   Mistakes mistakes;
+  IngestGuards guards;
   std::vector<Placed<Stream>> streams;
   std::vector<Placed<Table>> tables;
 };
@@ -63,7 +67,10 @@ void ReadRoot(const toml::table& parsed, Reading* reading) {
   for (TomlReader& section : root.Table("server")) ReadServer(section, &config.server);
   for (TomlReader& section : root.Table("storage")) ReadStorage(section, &config.storage);
   for (TomlReader& section : root.Table("log")) ReadLog(section, &config.log);
-  for (TomlReader& section : root.Table("streams")) reading->streams = ReadStreams(section);
+  for (TomlReader& section : root.Table("ingest")) ReadIngest(section, &reading->guards);
+  for (TomlReader& section : root.Table("streams")) {
+    reading->streams = ReadStreams(section, reading->guards);
+  }
   for (TomlReader& section : root.Table("tables")) {
     reading->tables = ReadTables(section, reading->streams);
   }
@@ -88,8 +95,11 @@ Reading ReadText(const std::string& text, const std::string& file) {
 Config Finish(Reading reading) {
   Config config = std::move(reading.config);
   config.storage.path = FromFile(config.storage.path, config.file);
+  if (!config.storage.backup_dir.empty()) {
+    config.storage.backup_dir = FromFile(config.storage.backup_dir, config.file);
+  }
   config.schema = std::make_shared<const Schema>(
-      AssembleSchema(std::move(reading.streams), std::move(reading.tables)));
+      AssembleSchema(std::move(reading.streams), std::move(reading.tables), reading.guards));
   return config;
 }
 

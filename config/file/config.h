@@ -22,6 +22,8 @@ struct ServerConfig {
   uint32_t threads = 0;           // I/O threads; 0: one per core.
   uint32_t query_threads = 0;     // Scans; 0: one per core, at least two.
   uint64_t max_body = 32u << 20;  // Decoded; the wire size is bounded by it, too.
+  // What all reads that run may hold together, answers that wait for their readers included.
+  uint64_t query_memory = 256u << 20;
   uint32_t max_connections = 10'000;
   // From the first byte of a request to the end of its header.
   int64_t header_timeout_us = 10'000'000;
@@ -40,6 +42,8 @@ inline constexpr uint64_t kMaxReserve = 64u << 20;
 struct StorageConfig {
   std::string engine = "leveldb";
   std::string path = "data";  // Made absolute by LoadConfig, relative to the file.
+  // Clients may have backups made below it only; made absolute as `path`. Empty: anywhere.
+  std::string backup_dir;
   // kInterval acknowledges before the fsync, which comes within sync_interval.
   Sync sync = Sync::kAlways;
   int64_t sync_interval_us = 1'000'000;

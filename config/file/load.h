@@ -23,7 +23,12 @@ struct Placed {
   uint32_t line = 0;
 };
 
-std::vector<Placed<Stream>> ReadStreams(TomlReader streams);
+// [ingest], or what a stream says of it itself.
+void ReadGuards(TomlReader* reader, IngestGuards* guards);
+void ReadIngest(TomlReader ingest, IngestGuards* guards);
+
+// `guards`: of streams that say nothing of them.
+std::vector<Placed<Stream>> ReadStreams(TomlReader streams, const IngestGuards& guards);
 
 // `streams` tell the time fields of tables that do not name their own. A table with mistakes that
 // leave its shape unknown is left out.

@@ -56,6 +56,7 @@ void ReadServer(TomlReader server, ServerConfig* config) {
   server.Integer("threads", Bounds<uint32_t>{0, 1024}, &config->threads);
   server.Integer("query_threads", Bounds<uint32_t>{0, 1024}, &config->query_threads);
   server.Size("max_body", {kKiB, kGiB}, &config->max_body);
+  server.Size("query_memory", {kMiB, 1024 * kGiB}, &config->query_memory);
   server.Integer("max_connections", Bounds<uint32_t>{1, 1'000'000}, &config->max_connections);
   server.Duration("header_timeout", kTimeoutBounds, &config->header_timeout_us);
   server.Duration("idle_timeout", kTimeoutBounds, &config->idle_timeout_us);
@@ -80,6 +81,11 @@ void ReadStorage(TomlReader storage, StorageConfig* config) {
   if (storage.String("path", &config->path) &&
       (config->path.empty() || config->path.find('\0') != config->path.npos)) {
     storage.Mistake("path", "is no path; accepted: a directory, relative to this file or absolute");
+  }
+  if (storage.String("backup_dir", &config->backup_dir) &&
+      (config->backup_dir.empty() || config->backup_dir.find('\0') != std::string::npos)) {
+    storage.Mistake("backup_dir",
+                    "is no path; accepted: a directory, relative to this file or absolute");
   }
   storage.Choice<Sync>("sync", {{"always", Sync::kAlways}, {"interval", Sync::kInterval}},
                        &config->sync);

@@ -1,4 +1,5 @@
-// [streams.X]: how a stream's events tell their time, and hints for the schema tools.
+// [ingest], [streams.X]: how a stream's events tell their time, which times are taken, and hints
+// for the schema tools.
 #include <algorithm>
 #include <limits>
 
@@ -8,6 +9,8 @@ namespace tallyd {
 namespace {
 
 constexpr Bounds<int64_t> kAnyDuration = {1, std::numeric_limits<int64_t>::max()};
+// A century ahead of now is a time that can be added up.
+constexpr Bounds<int64_t> kFuture = {kUsPerMs, 36'500 * kUsPerDay};
 
 void ReadFieldHints(TomlReader field, FieldHints* hints) {
   field.Bool("personal", &hints->personal);
@@ -32,12 +35,14 @@ QueryHint ReadQueryHint(TomlReader query) {
   return hint;
 }
 
-Stream ReadStream(TomlReader reader) {
+Stream ReadStream(TomlReader reader, const IngestGuards& guards) {
   Stream stream;
+  stream.guards = guards;
   stream.name = reader.name();
   const std::string wrong = NameMistake(stream.name, "stream", kMaxStreamNameBytes);
   if (!wrong.empty()) reader.Mistake(wrong);
-  if (reader.String("time", &stream.time_field) && stream.time_field.empty()) {
+  stream.declares_time = reader.String("time", &stream.time_field);
+  if (stream.declares_time && stream.time_field.empty()) {
     reader.Mistake("time", "is empty; accepted: the name of the event field that holds its time");
   }
   reader.Choice<TimeUnit>("unit",
@@ -46,6 +51,8 @@ Stream ReadStream(TomlReader reader) {
                            {"us", TimeUnit::kMicroseconds},
                            {"ns", TimeUnit::kNanoseconds}},
                           &stream.unit);
+  reader.Bool("time_required", &stream.time_required);
+  ReadGuards(&reader, &stream.guards);
   int64_t every = 0;
   if (reader.Duration("every", kAnyDuration, &every)) stream.every_us = every;
   for (TomlReader& fields : reader.Table("fields")) {
@@ -74,9 +81,21 @@ std::string NameMistake(std::string_view name, std::string_view what, size_t lon
          " letters, digits, '_', '-', '.', the first a letter, a digit or '_'";
 }
 
-std::vector<Placed<Stream>> ReadStreams(TomlReader streams) {
+void ReadGuards(TomlReader* reader, IngestGuards* guards) {
+  reader->Moment("min_time", &guards->min_time);
+  reader->DurationOrOff("max_future", kFuture, &guards->max_future_us);
+}
+
+void ReadIngest(TomlReader ingest, IngestGuards* guards) {
+  ReadGuards(&ingest, guards);
+  ingest.Finish();
+}
+
+std::vector<Placed<Stream>> ReadStreams(TomlReader streams, const IngestGuards& guards) {
   std::vector<Placed<Stream>> all;
-  for (TomlReader& stream : streams.Members()) all.push_back({ReadStream(stream), stream.line()});
+  for (TomlReader& stream : streams.Members()) {
+    all.push_back({ReadStream(stream, guards), stream.line()});
+  }
   return all;
 }
 

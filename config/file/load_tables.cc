@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "config/file/load.h"
+#include "config/schema/table_rules.h"
 
 namespace tallyd {
 namespace {
@@ -23,6 +24,23 @@ bool ReadPattern(TomlReader* reader, Pattern* pattern) {
   std::string text;
   if (!reader->String("pattern", &text)) return false;
   return reader->Choice("pattern", choices, pattern);
+}
+
+// Where nobody said which field holds the time, the key does: under the default each event would
+// have the time of its arrival.
+void CheckTimeOfKey(const TomlReader& reader, const std::vector<Placed<Stream>>& streams,
+                    const Table& table) {
+  const auto declares = [&](const Placed<Stream>& stream) {
+    return stream.item.name == table.stream && stream.item.declares_time;
+  };
+  if (reader.Has("time") || std::ranges::any_of(streams, declares)) return;
+  if (table.pattern == Pattern::kLatest || table.pattern == Pattern::kAggregate) return;
+  const std::string* const other = OtherTimeOfKey(table);
+  if (other == nullptr) return;
+  reader.Mistake("row_key", "has a time of \"" + *other + "\", while the time of events is \"" +
+                                table.time_field + "\"; accepted: time = \"" + *other +
+                                "\" in the table or its stream, or time = \"" +
+                                table.time_field + "\" where that is meant");
 }
 
 void ReadRowKey(TomlReader* reader, Table* table) {
@@ -188,6 +206,7 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   ReadStreamAndTime(&reader, streams, &table);
   const bool has_pattern = ReadPattern(&reader, &table.pattern);
   ReadRowKey(&reader, &table);
+  if (has_pattern) CheckTimeOfKey(reader, streams, table);
   reader.Strings("when", &table.when);
   reader.Choice<bool>("keep", {{"cells", false}, {"row", true}}, &table.keep_row);
   if (has_pattern && reader.Has("keep") && table.pattern != Pattern::kLatest) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <sstream>
 
 #include "config/values/byte_size.h"
 #include "config/values/glob.h"
@@ -196,6 +197,55 @@ bool TomlReader::Duration(std::string_view key, Bounds<int64_t> bounds, int64_t*
     return false;
   }
   *out = *us;
+  return true;
+}
+
+bool TomlReader::DurationOrOff(std::string_view key, Bounds<int64_t> bounds,
+                               std::optional<int64_t>* out) {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return false;
+  if (node->value<std::string_view>() == "off") {
+    out->reset();
+    return true;
+  }
+  const auto* text = node->as_string();
+  if (text == nullptr) {
+    WrongType(key, *node, "a duration like \"30m\", \"2d\", or \"off\"");
+    return false;
+  }
+  const Result<int64_t> us = ParseDuration(text->get());
+  if (!us || *us < bounds.least || *us > bounds.most) {
+    Mistake(key, "\"" + text->get() + (us ? "\" is out of range" : "\" is no duration") +
+                     "; accepted: off, or " +
+                     Between(FormatDuration(bounds.least), FormatDuration(bounds.most)));
+    return false;
+  }
+  *out = *us;
+  return true;
+}
+
+bool TomlReader::Moment(std::string_view key, TimeUs* out) {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return false;
+  std::ostringstream text;
+  if (const auto* string = node->as_string()) {
+    text << string->get();
+  } else if (const auto* date = node->as_date()) {
+    text << date->get();
+  } else if (const auto* date_time = node->as_date_time()) {
+    text << date_time->get();
+  } else {
+    WrongType(key, *node, "a date (\"1973-03-03\") or an RFC 3339 time (\"1973-03-03T09:46:40Z\")");
+    return false;
+  }
+  constexpr size_t kDateBytes = 10;
+  if (text.view().size() == kDateBytes) text << "T00:00:00Z";
+  const Result<TimeUs> moment = ParseRfc3339(text.view());
+  if (!moment) {
+    Mistake(key, moment.error().message() + ", or a date (\"1973-03-03\")");
+    return false;
+  }
+  *out = *moment;
   return true;
 }
 

@@ -14,12 +14,14 @@
 #include <toml++/toml.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/file/mistakes.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 
@@ -45,6 +47,10 @@ class TomlReader {
   bool Size(std::string_view key, Bounds<uint64_t> bounds, uint64_t* out);
   // Microseconds: "500ms", "30m", "7d".
   bool Duration(std::string_view key, Bounds<int64_t> bounds, int64_t* out);
+  // The same, or "off", which is none.
+  bool DurationOrOff(std::string_view key, Bounds<int64_t> bounds, std::optional<int64_t>* out);
+  // A moment: "1973-03-03", which begins in UTC, or RFC 3339, in quotes or as TOML has dates.
+  bool Moment(std::string_view key, TimeUs* out);
 
   // One of a few names.
   template <class E>

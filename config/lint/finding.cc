@@ -107,6 +107,15 @@ constexpr LintRule kRules[] = {
      "store changes as new rows: put the time into the row key"},
 };
 
+constexpr LintRule kSchemaRules[] = {
+    {6, "warn", kWarn,
+     "a row key that does not tell events apart which a declared query, or the "
+     "key of another table, does",
+     "two events of one time that differ in such a field alone fall on one cell: the later one "
+     "stays",
+     "put the field into the row key, or read these events from a table whose key has it"},
+};
+
 constexpr bool EachIsAtItsPlace() {
   for (size_t i = 0; i < std::size(kRules); ++i) {
     if (kRules[i].number != static_cast<int>(i) + 1) return false;
@@ -130,12 +139,20 @@ std::string_view ToString(Severity severity) {
 }
 
 std::span<const LintRule> LintRules() { return kRules; }
+std::span<const LintRule> SchemaRules() { return kSchemaRules; }
 
 LintFinding FindingOf(int number, std::string table, std::string detail) {
   assert(number >= 1 && number <= static_cast<int>(std::size(kRules)));
   const LintRule& rule = kRules[static_cast<size_t>(number) - 1];
   return {"L" + std::to_string(number), rule.usual, std::move(table), std::move(detail),
           std::string(rule.cure)};
+}
+
+LintFinding SchemaFindingOf(int number, std::string table, std::string detail) {
+  const auto rule = std::ranges::find(kSchemaRules, number, &LintRule::number);
+  assert(rule != std::end(kSchemaRules));
+  return {"S" + std::to_string(number), rule->usual, std::move(table), std::move(detail),
+          std::string(rule->cure)};
 }
 
 bool AnyError(std::span<const LintFinding> findings) {

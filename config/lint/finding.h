@@ -1,6 +1,6 @@
 // What lint has to say: rules, each with a number that stays its own for ever, and findings, which
-// name the rule, the table, what is there and what would cure it. LintRules is the one list; the
-// page docs/lint.md has a row for each of them, which a test compares. Plain values.
+// name the rule, the table, what is there and what would cure it. LintRules and SchemaRules are the
+// lists; the page docs/lint.md has a row for each of them, which a test compares. Plain values.
 #ifndef TALLYD_CONFIG_LINT_FINDING_H_
 #define TALLYD_CONFIG_LINT_FINDING_H_
 
@@ -17,7 +17,7 @@ enum class Severity : uint8_t { kError, kWarn, kInfo };
 std::string_view ToString(Severity severity);  // "error", "warn", "info"
 
 struct LintRule {
-  int number;                 // 2 is L2.
+  int number;                 // 2 is L2, or S2.
   std::string_view severity;  // As the page shows it; a rule may know several.
   Severity usual;
   std::string_view what;  // What the rule finds.
@@ -27,6 +27,8 @@ struct LintRule {
 
 // L1 to L35, each at its place.
 std::span<const LintRule> LintRules();
+// S6: about what a schema makes of the events that come, rather than about its text.
+std::span<const LintRule> SchemaRules();
 
 struct LintFinding {
   std::string rule;  // "L2"
@@ -38,6 +40,8 @@ struct LintFinding {
 
 // With the rule's usual severity, and its cure.
 LintFinding FindingOf(int number, std::string table, std::string detail);
+// The same of SchemaRules. REQUIRES: it is there.
+LintFinding SchemaFindingOf(int number, std::string table, std::string detail);
 
 bool AnyError(std::span<const LintFinding> findings);
 

@@ -1,16 +1,21 @@
 #include "config/lint/lint.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "config/lint/rule_groups.h"
 
 namespace tallyd {
 namespace {
 
-int NumberOf(const LintFinding& finding) { return std::stoi(finding.rule.substr(1)); }
+// L2 before L10, and both before S6.
+std::pair<char, int> PlaceOf(const LintFinding& finding) {
+  return {finding.rule[0], std::stoi(finding.rule.substr(1))};
+}
 
 void LintTable(const LintSubject& subject, LintFindings* found) {
-  for (auto* group : {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes}) {
+  for (auto* group :
+       {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes, LintMerges}) {
     group(subject, found);
   }
 }
@@ -31,7 +36,7 @@ std::vector<LintFinding> Lint(const Schema& schema, const LiveFacts* live) {
   for (const Table& table : schema.tables) places.emplace(table.name, places.size());
   const auto place = [&](const LintFinding& finding) {
     const auto known = places.find(finding.table);
-    return std::pair(known == places.end() ? places.size() : known->second, NumberOf(finding));
+    return std::pair(known == places.end() ? places.size() : known->second, PlaceOf(finding));
   };
   std::ranges::stable_sort(found.all, {}, place);
   return std::move(found.all);

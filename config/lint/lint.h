@@ -1,4 +1,4 @@
-// The linter: what is unwise in a schema that the loader takes, as findings under 35 numbered rules
+// The linter: what is unwise in a schema that the loader takes, as findings under numbered rules
 // (config/lint/finding.h, docs/lint.md). It looks at the file alone, or also at what the store
 // knows of the data; a finding never keeps anything from starting.
 //
@@ -30,10 +30,12 @@ struct LiveField {
   std::optional<uint64_t> distinct;
 };
 
-// What it tells of a table: the largest value that was found, and in which column.
+// What it tells of a table: the largest value that was found, and in which column; how many events
+// are known to have fallen on cells of others.
 struct LiveTable {
   uint64_t value_bytes = 0;
   std::string column;  // "FAMILY:QUALIFIER"
+  uint64_t merged_events = 0;
 };
 
 struct LiveFacts {

@@ -16,6 +16,10 @@ class LintFindings {
   void Add(int rule, const std::string& table, std::string detail) {
     all.push_back(FindingOf(rule, table, std::move(detail)));
   }
+  // Of SchemaRules.
+  void AddSchema(int rule, const std::string& table, std::string detail) {
+    all.push_back(SchemaFindingOf(rule, table, std::move(detail)));
+  }
   // With another severity than the rule's usual one.
   void Add(int rule, Severity severity, const std::string& table, std::string detail) {
     Add(rule, table, std::move(detail));
@@ -30,6 +34,7 @@ void LintKeySegments(const LintSubject& subject, LintFindings* found);  // L5, L
 void LintHistory(const LintSubject& subject, LintFindings* found);      // L4, L18 to L21, L35
 void LintFamilies(const LintSubject& subject, LintFindings* found);     // L24 to L26, L32, L33
 void LintSizes(const LintSubject& subject, LintFindings* found);        // L22, L23, L34
+void LintMerges(const LintSubject& subject, LintFindings* found);       // S6
 // L7, L8, L30, L31, of all tables of a stream.
 void LintQueries(const Schema& schema, const Stream& stream, const LiveFacts* live,
                  LintFindings* found);

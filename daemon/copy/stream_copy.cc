@@ -67,6 +67,8 @@ Result<std::string> StreamCopy::LackFrom(TimeUs from) const {
   line.stream = plan_.stream;
   line.from = QueryTimeText(std::max(from, asked_.time.from));
   line.to = QueryTimeText(asked_.time.to);
+  // Another table may hold what the one that is read turns out to lack.
+  if (plan_.tables.size() == 1) line.table = plan_.tables[0].name;
   Result<ExportPlan> plan = PlanExport(line, ends_.from);
   if (!plan) return plan.error();
   return std::move(plan->lack);
@@ -127,9 +129,9 @@ Status StreamCopy::Run(ToolProgress* progress) {
 
 Error StreamCopy::Forgotten(const std::string& lack) const {
   return Error(ErrorCode::kConflict,
-               fmt::format("the source has begun to forget what was not copied yet: {}. Start anew "
-                           "from a later time (--from-time), without the file that says how far "
-                           "it was, or go on with what there is (--partial)",
+               fmt::format("the source has begun to forget what was not copied yet, or never held "
+                           "it: {}. Start anew from a later time (--from-time), without the file "
+                           "that says how far it was, or go on with what there is (--partial)",
                            lack));
 }
 

@@ -73,12 +73,37 @@ std::string_view HeaderOf(std::string_view page) {
   return page;
 }
 
+// The format that the name of a file says; empty where it says none.
+std::string FormatOfName(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension();
+  if (ending == ".csv") return "csv";
+  if (ending == ".ndjson" || ending == ".jsonl") return "ndjson";
+  return {};
+}
+
+std::string FormatOf(const TransferLine& line) {
+  if (!line.format.empty()) return line.format;
+  const std::string named = FormatOfName(line.output);
+  return named.empty() ? "ndjson" : named;
+}
+
+// What the command line contradicts itself in.
+Status CheckLine(const TransferLine& line) {
+  if (line.resume && line.output.empty()) return Invalid("--resume needs --output");
+  const std::string named = FormatOfName(line.output);
+  if (named.empty() || line.format.empty() || named == line.format) return {};
+  return Invalid(
+      fmt::format("--output {} says {}, and --format says {}: leave one of them out, or "
+                  "let them say the same",
+                  line.output, named, line.format));
+}
+
 class Export {
  public:
   Export(const TransferLine& line, const PatientClient& client)
       : line_(line),
         client_(client),
-        format_(line.format.empty() ? "ndjson" : line.format),
+        format_(FormatOf(line)),
         state_path_(line.output.empty() ? "" : line.output + ".state") {}
 
   // What may be missing; empty: nothing is.
@@ -205,8 +230,8 @@ int ExportCommand(const CommandLine& line) {
     Refused("export", client.error());
     return kMisused;
   }
-  if (transfer.resume && transfer.output.empty()) {
-    Refused("export", Invalid("--resume needs --output"));
+  if (const Status sound = CheckLine(transfer); !sound) {
+    Refused("export", sound.error());
     return kMisused;
   }
   ToolProgress progress;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "api/json.h"
 #include "api/percent.h"
@@ -57,6 +58,12 @@ BodyKind KindOf(const std::string& path, const std::string& format) {
   return format == "csv" || named ? BodyKind::kCsv : BodyKind::kNdjson;
 }
 
+std::string ParametersOf(const TransferLine& line) {
+  std::string parameters = line.partial ? "?partial=1" : "";
+  if (!line.guarded) parameters += parameters.empty() ? "?guards=off" : "&guards=off";
+  return parameters;
+}
+
 // One file on its way.
 class FileLoad {
  public:
@@ -72,6 +79,14 @@ class FileLoad {
     if (!file) return file.error();
     if (Status ready = Prepare(&*file); !ready) return ready;
     progress->total = file->size();
+    const Status sent = SendAll(&*file, counts, progress);
+    // A mark that stays would refuse the load to where it should have gone.
+    if (!sent && !may_have_stored_) DropState();
+    return sent;
+  }
+
+ private:
+  Status SendAll(EventFile* file, LoadCounts* counts, ToolProgress* progress) {
     FileBatch batch;
     while (true) {
       const Result<bool> more = file->Next(limits_, &batch);
@@ -83,21 +98,22 @@ class FileLoad {
         if (Status back = file->Seek(batch.from); !back) return back;
         continue;
       }
-      if (Status kept = Keep(&*file, batch.to); !kept) return kept;
+      if (Status kept = Keep(file, batch.to); !kept) return kept;
       progress->done = batch.to.offset;
     }
-    if (!state_path_.empty()) RemoveState(state_path_);
+    DropState();
     return {};
   }
 
- private:
   // Goes to where an earlier load was interrupted, or marks the beginning of this one.
   Status Prepare(EventFile* file) {
     id_ = NewLoadId();
     if (state_path_.empty()) return {};
     const Result<std::optional<Json>> state = ReadState(state_path_);
     if (!state) return state.error();
-    if (!*state) return Keep(file, {});
+    // What reached nobody stored nothing, wherever it was to go.
+    if (!*state || (**state).value("reached", Json(true)) == false) return Keep(file, {});
+    may_have_stored_ = reached_ = true;
     const EventPlace place{StateNumber(**state, "offset"), StateNumber(**state, "line")};
     const Result<std::string> head = file->HeadDigest(place.offset);
     if (!head) return head.error();
@@ -105,9 +121,11 @@ class FileLoad {
                          StateText(**state, "url") == line_.url &&
                          StateText(**state, "head") == *head && place.offset <= file->size();
     if (!is_same) {
-      return Error(ErrorCode::kConflict, state_path_ +
-                                             " is of another load (stream, URL or content differ): "
-                                             "finish that one, or remove it to start anew");
+      return Error(
+          ErrorCode::kConflict,
+          fmt::format("{} is of another load (of stream {} to {}, or of other content): "
+                      "finish that one, or remove it to start anew",
+                      state_path_, StateText(**state, "stream"), StateText(**state, "url")));
     }
     id_ = StateText(**state, "id");
     if (!line_.quiet)
@@ -120,34 +138,50 @@ class FileLoad {
     return file->Seek(place);
   }
 
-  Status Keep(EventFile* file, const EventPlace& place) const {
+  Status Keep(EventFile* file, const EventPlace& place) {
     if (state_path_.empty()) return {};
     const Result<std::string> head = file->HeadDigest(place.offset);
     if (!head) return head.error();
-    return WriteState(state_path_, {{"stream", line_.stream},
-                                    {"url", line_.url},
-                                    {"id", id_},
-                                    {"offset", place.offset},
-                                    {"line", place.line},
-                                    {"head", *head},
-                                    {"batch_bytes", limits_.bytes}});
+    kept_ = {{"stream", line_.stream},
+             {"url", line_.url},
+             {"id", id_},
+             {"reached", reached_},
+             {"offset", place.offset},
+             {"line", place.line},
+             {"head", *head},
+             {"batch_bytes", limits_.bytes}};
+    return WriteState(state_path_, kept_);
   }
 
-  Result<HttpAnswer> Post(const FileBatch& batch, size_t removed) const {
+  void DropState() const {
+    if (!state_path_.empty()) RemoveState(state_path_);
+  }
+
+  // Before the first byte goes out: from then on a batch may be stored.
+  Status NoteReached() {
+    if (std::exchange(reached_, true) || state_path_.empty()) return {};
+    kept_["reached"] = true;
+    return WriteState(state_path_, kept_);
+  }
+
+  Result<HttpAnswer> Post(const FileBatch& batch, size_t removed) {
     std::string key = fmt::format("load-{}-{}-{}", id_, batch.from.offset, batch.body.size());
     if (removed > 0) key += fmt::format("-{}", removed);
     const char* const type = kind_ == BodyKind::kCsv ? "text/csv" : "application/x-ndjson";
     return client_.Ask({"POST",
                         "/v1/streams/" + EncodePercent(line_.stream) + "/events" +
-                            (line_.partial ? "?partial=1" : ""),
+                            ParametersOf(line_),
                         {{"Content-Type", type}, {"Idempotency-Key", key}},
-                        batch.body});
+                        batch.body,
+                        [this] { return NoteReached(); }});
   }
 
   // False: it was too large, and is to be read again, smaller.
   Result<bool> Send(FileBatch&& batch, LoadCounts* counts) {
     for (size_t removed = 0; !batch.lines.empty(); ++removed) {
       const Result<HttpAnswer> answer = Post(batch, removed);
+      // Whoever took the connection and gave no answer may have stored it all the same.
+      may_have_stored_ |= answer ? answer->status == kHttpOk : reached_;
       if (!answer) return answer.error();
       if (answer->status == kHttpTooLarge && batch.lines.size() > 1 &&
           limits_.bytes > kLeastBytes && path_ != "-" && removed == 0) {
@@ -200,6 +234,9 @@ class FileLoad {
   const BodyKind kind_;
   BatchLimits limits_ = kLimits;
   std::string id_;
+  Json kept_;                     // As the state is on the disk.
+  bool reached_ = false;          // Somebody took a connection.
+  bool may_have_stored_ = false;  // By this load, or the one that it continues.
   size_t reported_ = 0;
 };
 

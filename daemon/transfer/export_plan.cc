@@ -20,8 +20,21 @@ Result<Chosen> Choose(const PatientClient& client, const std::string& stream,
   const Result<Json> plan = client.GetJson(stream + "/plan?" + parameters);
   if (!plan) return plan.error();
   Chosen chosen{StateText(*plan, "table"), StateText(*plan, "note")};
-  if (!chosen.table.empty()) return chosen;
-  return Error(ErrorCode::kConflict, StateText(*plan, "refused"));
+  if (chosen.table.empty()) return Error(ErrorCode::kConflict, StateText(*plan, "refused"));
+  // Events may turn out to have fallen on one cell of it only while it is read: where another table
+  // that holds everything is at no such risk, that one is read.
+  const Json candidates = plan->value("candidates", Json::array());
+  const auto is_at_risk = [](const Json& candidate) { return candidate.value("at_risk", false); };
+  const bool doubtful = std::ranges::any_of(candidates, [&](const Json& candidate) {
+    return StateText(candidate, "table") == chosen.table && is_at_risk(candidate);
+  });
+  if (!doubtful || !chosen.lack.empty()) return chosen;
+  for (const Json& candidate : candidates) {
+    const bool is_whole = candidate.contains("kind") && candidate.value("complete", true);
+    if (is_whole && !is_at_risk(candidate)) chosen.table = StateText(candidate, "table");
+    if (is_whole && !is_at_risk(candidate)) break;
+  }
+  return chosen;
 }
 
 // A name in a list of fields: a comma inside of it is escaped, and so is what would be a glob.

@@ -127,6 +127,12 @@ void CsvCells::SkipLine() {
   ++line_;
 }
 
+bool IsNumber(std::string_view text) {
+  if (text.empty() || (text[0] != '-' && (text[0] < '0' || text[0] > '9'))) return false;
+  Value value;
+  return ReadNumber(text, &value) == NumberFault::kNone;
+}
+
 class CsvBody final : public BodyDecoder {
  public:
   Status Decode(std::string_view body, ShapeRegistry& shapes, EventBatch* batch) override;
@@ -141,6 +147,7 @@ class CsvBody final : public BodyDecoder {
   bool ReadEvent();
   void AddCell(size_t column, const CsvCell& cell);
   void AddScalar(size_t column, std::string_view text);
+  void TellOfQuotes(size_t column);
   bool EndEvent();
   // The shape of the columns in present_; null where the body asks for too many.
   const Shape* FindShape();
@@ -159,6 +166,8 @@ class CsvBody final : public BodyDecoder {
   ShapeRegistry* shapes_ = nullptr;
   EventBatch* batch_ = nullptr;
   std::vector<std::string_view> names_;  // Of the columns; in the body or the batch's arena.
+  std::vector<bool> is_time_;            // By column: it holds a time, quoted or not.
+  std::vector<bool> is_told_;            // By column: a warning tells of numbers in quotes.
 
   size_t line_ = 0;                // Of the event.
   std::vector<uint32_t> present_;  // Its columns that hold something.
@@ -186,6 +195,8 @@ Status CsvBody::Decode(std::string_view body, ShapeRegistry& shapes, EventBatch*
   const bool whole = ReadHeader() && ReadLines();
   // Nothing of this body stays with the connection.
   names_ = {};
+  is_time_ = {};
+  is_told_ = {};
   column_places_ = {};
   known_.clear();
   last_shape_ = nullptr;
@@ -211,7 +222,9 @@ bool CsvBody::ReadHeader() {
       return Break(fmt::format("the header: it has more than {} columns", kMaxCsvColumns));
     }
     names_.push_back(name);
+    is_time_.push_back(std::ranges::count(shapes_->time_fields(), name) > 0);
   }
+  is_told_.assign(names_.size(), false);
   std::vector<std::string_view> sorted = names_;
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
@@ -255,11 +268,21 @@ void CsvBody::AddCell(size_t column, const CsvCell& cell) {
   if (refused_ || (cell.text.empty() && !cell.quoted)) return;
   if (!IsUtf8(cell.text)) return Refuse(names_[column], "its text is no UTF-8");
   present_.push_back(static_cast<uint32_t>(column));
-  if (cell.quoted) {
+  if (cell.quoted && !(is_time_[column] && IsNumber(cell.text))) {
     batch_->AddValue(Value::String(TextOf(cell)));
+    if (!is_told_[column] && IsNumber(cell.text)) TellOfQuotes(column);
   } else {
     AddScalar(column, cell.text);
   }
+}
+
+// Once a column: whoever puts all cells in quotes may not mean text.
+void CsvBody::TellOfQuotes(size_t column) {
+  is_told_[column] = true;
+  batch_->Warn(fmt::format(
+      "column \"{}\": its numbers are in quotes, and so are stored as text; without quotes they "
+      "are numbers",
+      Shown(names_[column])));
 }
 
 void CsvBody::AddScalar(size_t column, std::string_view text) {

@@ -69,6 +69,7 @@ void EventBatch::Clear() {
   }
   owned_shapes_.clear();
   errors_.Clear();
+  warnings_.clear();
 }
 
 void EventBatch::BeginEvent() { event_begin_ = values_.size(); }

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/values/value.h"
@@ -89,6 +90,8 @@ class EventBatch {
   void EndEvent(std::unique_ptr<const Shape> shape);
   void ForgetEvent() { values_.resize(event_begin_); }  // As if it had not begun.
   void DropEvent(Refusal refusal);                      // Records the error at this event's index.
+  // Something about the whole batch that its sender should know. Not of each event.
+  void Warn(std::string warning) { warnings_.push_back(std::move(warning)); }
   // The text is no batch from the event at `index` on: no event stays, and this is the only error.
   void Break(size_t index, std::string detail);
 
@@ -97,6 +100,8 @@ class EventBatch {
   size_t seen() const { return *next_index_; }    // Good and bad; of the request.
   Event event(size_t i) const;
   const EventErrors& errors() const { return errors_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  size_t values_of_event() const { return values_.size() - event_begin_; }  // Of the one at hand.
 
  private:
   struct Stored {
@@ -115,6 +120,7 @@ class EventBatch {
   std::deque<std::string> arena_;  // Chunks whose addresses stay.
   std::vector<std::unique_ptr<const Shape>> owned_shapes_;
   EventErrors errors_;
+  std::vector<std::string> warnings_;
 };
 
 class RequestEvents {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "config/values/time.h"
 #include "ingest/decode/body_decoder.h"
 #include "ingest/decode/json_scalar.h"
 
@@ -52,13 +53,20 @@ const char* EventReader::ReadKnown(const char* at, bool alone) {
   if (!order_.MayFollowText()) return nullptr;
   batch_->BeginEvent();
   order_.Begin();
+  size_t values = 0;  // When the object at hand, or one before it in it, began.
   while (order_.FollowText(&at, end)) {
     if (order_.kind() == FieldOrder::Kind::kEnd) {
       if (alone && std::find_if_not(at, end, IsJsonSpace) != end) break;
       batch_->EndEvent(order_.shape());
       return at;
     }
-    if (order_.kind() != FieldOrder::Kind::kValue) continue;
+    if (order_.kind() != FieldOrder::Kind::kValue) {
+      if (order_.kind() == FieldOrder::Kind::kObject) values = batch_->values_of_event();
+      const bool is_empty = order_.kind() == FieldOrder::Kind::kClose &&
+                            values == batch_->values_of_event();
+      if (is_empty && MayBeTime()) break;
+      continue;
+    }
     at = ReadPlainScalar(at, end, batch_->NewValue());
     if (at == nullptr) break;
   }
@@ -72,7 +80,7 @@ bool EventReader::ReadEvent(bool alone) {
   order_.Begin();
   if (Peek() == '{') {
     behind_ = *next_++;
-    if (!ReadObject(1)) return false;
+    if (!ReadObject(1, nullptr)) return false;
   } else {
     if (!AtEnd()) Refuse({}, fmt::format("it is {}; an event is an object", KindName(Peek())));
     if (!SkipValue()) return false;
@@ -97,18 +105,20 @@ bool EventReader::ReadEvent(bool alone) {
 }
 
 // Behind '{'.
-bool EventReader::ReadObject(size_t depth) {
+bool EventReader::ReadObject(size_t depth, const Way* way) {
+  const size_t values = batch_->values_of_event();
   if (Peek() == '}') {
     ++next_;
   } else {
     while (true) {
-      if (!ReadMember(depth)) return false;
+      if (!ReadMember(depth, way)) return false;
       const char c = Peek();
       if (c != ',' && c != '}') return Expected("',' or '}'");
       ++next_;
       if (c == '}') break;
     }
   }
+  if (depth > 1 && !refused_ && values == batch_->values_of_event()) RefuseEmptyTime(*way);
   if (depth > 1 && !refused_) {
     order_.Close();
     const size_t end = next_[-1] + 1;
@@ -118,7 +128,7 @@ bool EventReader::ReadObject(size_t depth) {
   return true;
 }
 
-bool EventReader::ReadMember(size_t depth) {
+bool EventReader::ReadMember(size_t depth, const Way* way) {
   if (Peek() != '"') return Expected("a field's name in quotes");
   const std::string_view raw = PeekString();
   ++next_;
@@ -138,7 +148,8 @@ bool EventReader::ReadMember(size_t depth) {
     NoteLead(kind, value + 1);
     behind_ = value + 1;
     ++next_;
-    return ReadObject(depth + 1);
+    const Way inner{way, raw};
+    return ReadObject(depth + 1, &inner);
   }
   if (kind == FieldOrder::Kind::kNull) {
     if (!ReadWord("null")) return false;
@@ -177,6 +188,31 @@ bool EventReader::ReadOtherName(std::string_view raw, FieldOrder::Kind kind,
   }
   if (step != FieldOrder::Step::kOk) RefuseMember(step, name);
   return true;
+}
+
+bool EventReader::MayBeTime() const {
+  const std::string_view name = order_.ClosedName();
+  return std::ranges::any_of(shapes_->time_fields(), [&](std::string_view field) {
+    return field == name || (field.ends_with(name) && field[field.size() - name.size() - 1] == '/');
+  });
+}
+
+void EventReader::RefuseEmptyTime(const Way& way) {
+  const ShapeRegistry::TimeFields& fields = shapes_->time_fields();
+  if (fields.empty()) return;
+  std::string path;
+  for (const Way* at = &way; at != nullptr; at = at->outer) {
+    std::string name(at->raw_name);
+    size_t ignored = 0;
+    if (name.find('\\') != std::string::npos &&
+        Unescape(at->raw_name, &name, &ignored) != EscapeFault::kNone) {
+      return;
+    }
+    path = at == &way ? std::move(name) : name.append("/").append(path);
+  }
+  if (std::ranges::count(fields, path) == 0) return;
+  refused_ = true;
+  refusal_ = {Shown(path), fmt::format("field \"{}\": {}", Shown(path), NotATime("an object"))};
 }
 
 void EventReader::RefuseMember(FieldOrder::Step step, std::string_view name) {

@@ -57,8 +57,14 @@ class EventReader {
   void Shrink() { order_.Shrink(); }
 
  private:
-  bool ReadObject(size_t depth);
-  bool ReadMember(size_t depth);
+  // The names of the objects around a member, as they stand in the text; null: there are none.
+  struct Way {
+    const Way* outer = nullptr;
+    std::string_view raw_name;
+  };
+
+  bool ReadObject(size_t depth, const Way* way);
+  bool ReadMember(size_t depth, const Way* way);
   bool ReadOtherName(std::string_view raw, FieldOrder::Kind kind, FieldOrder::Step step);
   bool ReadScalar(std::string_view raw_name);
   bool ReadString(std::string_view raw_name);
@@ -81,6 +87,10 @@ class EventReader {
   void NoteLead(FieldOrder::Kind kind, size_t end) {
     order_.NoteLead(kind, text_.substr(behind_, end - behind_));
   }
+  // Refuses the event if the object that ended there, without a value in it, stands for a time.
+  void RefuseEmptyTime(const Way& way);
+  // Whether an object without a value, which the known order has just closed, may stand for one.
+  bool MayBeTime() const;
   void RefuseMember(FieldOrder::Step step, std::string_view name);
   std::string_view WordAt(size_t offset) const;
   FieldOrder::Kind KindOfNext() const;

@@ -95,6 +95,15 @@ const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>
   return nullptr;
 }
 
+std::string_view FieldOrder::ClosedName() const {
+  uint32_t i = nodes_[at_].parent;
+  for (size_t closed = 0; i != 0; i = nodes_[i].parent) {
+    if (nodes_[i].kind == Kind::kClose) ++closed;
+    if (nodes_[i].kind == Kind::kObject && closed-- == 0) break;
+  }
+  return nodes_[i].name;
+}
+
 std::string FieldOrder::PathOf(std::string_view name) {
   if (mode_ != Mode::kCollecting) StartCollecting();
   return prefix_ + std::string(name);

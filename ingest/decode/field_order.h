@@ -106,6 +106,8 @@ class FieldOrder {
   // Of what FollowText came to: of kEnd the shape.
   Kind kind() const { return nodes_[at_].kind; }
   const Shape* shape() const { return nodes_[at_].shape; }
+  // Of kClose, where nothing but nulls stands in it: the name of the object that ended.
+  std::string_view ClosedName() const;
 
   // What was learned, and is kept for events that are not known, takes about so many.
   size_t bytes() const {

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ingest/decode/superset.h"
 #include "ingest/decode/superset_learner.h"
@@ -58,8 +59,16 @@ std::optional<uint32_t> Shape::Find(std::string_view field) const {
   return static_cast<uint32_t>(found - fields.begin());
 }
 
-ShapeRegistry::ShapeRegistry() : learner_(std::make_unique<SupersetLearner>()) {}
+ShapeRegistry::ShapeRegistry()
+    : learner_(std::make_unique<SupersetLearner>()),
+      time_fields_(&all_time_fields_.emplace_back()) {}
 ShapeRegistry::~ShapeRegistry() = default;
+
+void ShapeRegistry::SetTimeFields(TimeFields fields) {
+  const std::lock_guard lock(mutex_);
+  if (fields == all_time_fields_.back()) return;
+  time_fields_.store(&all_time_fields_.emplace_back(std::move(fields)), std::memory_order_release);
+}
 
 const Superset* ShapeRegistry::superset() const {
   const Superset* const last = superset_.load(std::memory_order_acquire);

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -77,6 +78,12 @@ class ShapeRegistry {
   // Null when the registry is full and the shape is new. REQUIRES: distinct, non-empty names.
   const Shape* Intern(std::span<const std::string_view> fields);
 
+  // The names of the fields that hold a time: an object there is none, even an empty one. Each list
+  // stays as long as the registry.
+  using TimeFields = std::vector<std::string>;
+  void SetTimeFields(TimeFields fields);
+  const TimeFields& time_fields() const { return *time_fields_.load(std::memory_order_acquire); }
+
   // For events whose shapes are new; null: none is known, or the tables do not allow it.
   const Superset* superset() const;
 
@@ -90,6 +97,8 @@ class ShapeRegistry {
   std::unique_ptr<SupersetLearner> learner_;
   std::vector<std::unique_ptr<const Superset>> supersets_;  // Mappings of all of them may stay.
   std::atomic<const Superset*> superset_ = nullptr;         // The last one.
+  std::deque<TimeFields> all_time_fields_;                  // Connections may read older ones.
+  std::atomic<const TimeFields*> time_fields_;              // The last one.
 };
 
 }  // namespace tallyd

@@ -32,22 +32,32 @@ void CounterFlusher::Stop() {
 
 bool CounterFlusher::Flush(bool all) {
   bool all_written = true;
-  for (std::shared_ptr<HeldInterval>& interval : counters_.TakeEnded(clock_.Now(), all)) {
-    auto batch = store_.NewBatch();
-    HeldCounters::PutRows(*interval, batch.get());
-    const Status written = batch->empty() ? Status() : store_.Commit(std::move(batch));
-    const bool is_gone = !written && written.error().code() == ErrorCode::kConflict;
-    if (written || is_gone) {
-      if (is_gone)
-        spdlog::warn("counters that were held are dropped: {}", written.error().message());
+  for (const std::shared_ptr<HeldInterval>& interval : counters_.TakeEnded(clock_.Now(), all)) {
+    const TableInfo& held_of = HeldCounters::TableOf(*interval);
+    const TablePtr table = store_.FindTable(held_of.name);
+    const bool is_gone = table == nullptr || table->id != held_of.id;
+    const Status written = is_gone ? Status() : Write(*interval, *table);
+    if (written) {
+      if (is_gone) spdlog::warn("counters of {} are dropped: the table is gone", held_of.name);
       counters_.Forget(*interval);
     } else {
       spdlog::debug("counters are still held: {}", written.error().message());
-      counters_.GiveBack(std::move(interval));
       all_written = false;
     }
   }
   return all_written;
+}
+
+// A removal takes what is held when it is durable. One that commits from now on refuses the batch
+// (RowWatch), which is made anew without what it took; and whatever committed before has done so
+// when the next commit, of nothing, is answered.
+Status CounterFlusher::Write(const HeldInterval& interval, const TableInfo& table) {
+  const std::shared_ptr<RowWatch> watch = store_.WatchRows(table, kMaxTimeUs + 1);
+  if (Status before = store_.Commit(store_.NewBatch()); !before) return before;
+  std::unique_ptr<Batch> batch = store_.NewBatch();
+  HeldCounters::PutRows(interval, table, batch.get());
+  if (batch->empty()) return {};
+  return store_.CommitUnlessTouched(std::move(batch), watch);
 }
 
 }  // namespace tallyd

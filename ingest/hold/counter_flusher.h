@@ -28,6 +28,8 @@ class CounterFlusher {
   bool Flush(bool all);
 
  private:
+  Status Write(const HeldInterval& interval, const TableInfo& table);
+
   HeldCounters& counters_;
   Store& store_;
   const Clock& clock_;

@@ -90,15 +90,14 @@ HeldCounters::Ended HeldCounters::TakeEnded(TimeUs now, bool all) {
     current = current_.erase(current);
   }
   // Nobody begins to hold one that is not current.
-  const auto free = std::partition(ended_.begin(), ended_.end(), [all](const auto& held) {
-    return !all && held.use_count() > 1;
-  });
-  Ended taken(std::make_move_iterator(free), std::make_move_iterator(ended_.end()));
-  ended_.erase(free, ended_.end());
+  Ended taken;
+  for (const std::shared_ptr<HeldInterval>& held : ended_) {
+    if (all || held.use_count() == 1) taken.push_back(held);
+  }
   return taken;
 }
 
-void HeldCounters::PutRows(const HeldInterval& interval, Batch* batch) {
+void HeldCounters::PutRows(const HeldInterval& interval, const TableInfo& table, Batch* batch) {
   std::vector<ColumnRef> columns;
   std::vector<Value> values;
   // Nobody adds any more; but who added last let go of it by a count that orders nothing.
@@ -115,20 +114,54 @@ void HeldCounters::PutRows(const HeldInterval& interval, Batch* batch) {
       }
       if (columns.empty()) break;
       const TimeUs time = std::min(row.second + static_cast<TimeUs>(place), kMaxTimeUs);
-      batch->Put(*interval.table_, row.first, time, columns, values);
+      batch->Put(table, row.first, time, columns, values);
     }
   }
 }
 
-void HeldCounters::GiveBack(std::shared_ptr<HeldInterval> interval) {
+void HeldCounters::Forget(const HeldInterval& interval) {
   const std::lock_guard lock(mutex_);
-  ended_.push_back(std::move(interval));
+  {
+    const std::lock_guard of_interval(interval.mutex_);
+    bytes_ -= interval.bytes_;
+    held_rows_ -= interval.rows_.size();
+  }
+  std::erase_if(ended_, [&](const auto& held) { return held.get() == &interval; });
 }
 
-void HeldCounters::Forget(const HeldInterval& interval) {
+uint64_t HeldCounters::Remove(const HeldRemoval& removal) {
+  const std::lock_guard lock(mutex_);
+  uint64_t rows = 0;
+  const auto current = current_.find(removal.table);
+  if (current != current_.end()) RemoveOf(*current->second, removal, &rows);
+  for (const std::shared_ptr<HeldInterval>& interval : ended_) {
+    if (interval->table_->id == removal.table) RemoveOf(*interval, removal, &rows);
+  }
+  return rows;
+}
+
+void HeldCounters::RemoveOf(HeldInterval& interval, const HeldRemoval& removal, uint64_t* rows) {
   const std::lock_guard lock(interval.mutex_);
-  bytes_ -= interval.bytes_;
-  held_rows_ -= interval.rows_.size();
+  size_t freed = 0;
+  for (auto held = interval.rows_.begin(); held != interval.rows_.end();) {
+    const auto& [key, time] = held->first;
+    const size_t taken = std::erase_if(held->second, [&, &key = key, &time = time](auto& sum) {
+      const auto& [family, qualifier] = sum.first;
+      if (!removal.takes(key, time, {family, qualifier})) return false;
+      freed += kCellBytes + qualifier.size();
+      return true;
+    });
+    *rows += taken > 0 ? 1 : 0;
+    if (!held->second.empty()) {
+      ++held;
+      continue;
+    }
+    freed += kRowBytes + key.size();
+    --held_rows_;
+    held = interval.rows_.erase(held);
+  }
+  interval.bytes_ -= freed;
+  bytes_ -= freed;
 }
 
 }  // namespace tallyd

@@ -3,7 +3,8 @@
 // increments cost one write. What a crash takes is what was held.
 //
 //   Begin (for each request and table); TimeOf for its events; Add, once the rest of the request is
-//   durable. On another thread: TakeEnded, and GiveBack of what could not be written.
+//   durable. On another thread: TakeEnded, PutRows, and Forget of what was written. Who removes
+//   rows of such a table: Remove.
 //
 // An increment belongs to the step of its event's time, `flush` long. The row's time is in that
 // step, as many microseconds behind its start as the interval began behind the start of a step of
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -77,6 +79,12 @@ class HeldIncrements {
   std::vector<Row> rows_;
 };
 
+// What a removal takes of what is held of a table: the cells of which `takes` says so.
+struct HeldRemoval {
+  TableId table = 0;
+  std::function<bool(std::string_view row_key, TimeUs time, const ColumnRef& column)> takes;
+};
+
 class HeldCounters {
  public:
   static constexpr size_t kMaxBytes = 64u << 20;
@@ -87,20 +95,27 @@ class HeldCounters {
   // Whether no more should be taken until something was written.
   bool is_full() const { return bytes_.load(std::memory_order_relaxed) > kMaxBytes; }
 
-  // Intervals that have ended by now and that no request holds any more. `all`: every one, as
-  // nobody adds any more; a request that was cut may hold one still.
+  // Intervals that have ended by now and that no request holds any more: to be written, and held
+  // until Forget. `all`: every one, as nobody adds any more; a request that was cut may hold one
+  // still. One thread.
   using Ended = std::vector<std::shared_ptr<HeldInterval>>;
   Ended TakeEnded(TimeUs now, bool all);
-  // What it holds becomes rows; REQUIRES: it was taken.
-  static void PutRows(const HeldInterval& interval, Batch* batch);
+  // What it holds becomes rows of its table, as that is now. What is removed meanwhile is no longer
+  // in it, and still in the batch: whoever writes that sees to it (counter_flusher.cc).
+  // REQUIRES: it was taken.
+  static void PutRows(const HeldInterval& interval, const TableInfo& table, Batch* batch);
   static const TableInfo& TableOf(const HeldInterval& interval) { return *interval.table_; }
-  // It could not be written now.
-  void GiveBack(std::shared_ptr<HeldInterval> interval);
   // It was written, or never can be.
   void Forget(const HeldInterval& interval);
+  // Forgets what was added by now; how many rows lost something. Called where the store tells that
+  // the removal is durable, on the thread on which it tells of batches in the order of their
+  // commits: then what is added of later batches stays.
+  uint64_t Remove(const HeldRemoval& removal);
   uint64_t rows() const { return held_rows_.load(std::memory_order_relaxed); }
 
  private:
+  void RemoveOf(HeldInterval& interval, const HeldRemoval& removal, uint64_t* rows);
+
   std::mutex mutex_;
   std::map<TableId, std::shared_ptr<HeldInterval>> current_;
   Ended ended_;

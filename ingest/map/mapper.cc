@@ -16,6 +16,7 @@
 #include "ingest/map/shape_mapping.h"
 #include "ingest/map/shape_mappings.h"
 #include "ingest/map/table_mapping.h"
+#include "ingest/times/time_guard.h"
 
 namespace tallyd {
 namespace {
@@ -27,6 +28,11 @@ struct MapCall {
 
   TimeUs expires_by = 0;  // What has expired by then is not stored.
   TimeUs next_arrival;    // Of the next event without a time.
+  TimeGuard guard;
+  ArrivalBlock* arrivals = nullptr;  // Null: next_arrival is all there is to know.
+  bool gives_arrivals = false;       // next_arrival is one of the block's,
+  TimeUs first_arrival = 0;          // which begins here.
+  size_t events_left = 0;            // This one and those behind it.
   Batch* batch = nullptr;
   MapOutcome* outcome = nullptr;
   std::unique_ptr<MapScratch> scratch;
@@ -74,6 +80,7 @@ void MapOutcome::Add(MapOutcome&& other) {
   cells += other.cells;
   expired += other.expired;
   errors.Merge(other.errors);
+  if (!clock_error) clock_error = std::move(other.clock_error);
   row_bytes.Append(other.row_bytes);
   large_values += other.large_values;
   if (stems.tables().empty()) {
@@ -104,6 +111,9 @@ struct Mapper::Impl {
                                const ShapeMapping& mapping, MapCall* call);
   std::optional<Refusal> RenderTables(const Event& event, const ShapeMapping& mapping,
                                       MapCall* call, size_t* expired);
+  std::optional<Refusal> FindTime(const TableMapping& table, const Event& event, MapCall* call,
+                                  TimeUs* time);
+  std::optional<Refusal> GiveArrival(const TableMapping& table, MapCall* call, TimeUs* time);
   std::optional<Refusal> CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call,
                                      bool* new_types);
   std::optional<Refusal> PutRows(MapCall* call);
@@ -128,7 +138,8 @@ Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store
 Mapper::~Mapper() = default;
 
 MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
-                       HeldCounters* counters, const RowSampling& sampling) {
+                       HeldCounters* counters, const RowSampling& sampling,
+                       const MapTerms& terms) {
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
   outcome.row_bytes = RowBytes(sampling);
@@ -137,10 +148,13 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   call.batch = batch;
   call.outcome = &outcome;
   call.scratch = impl_->scratches.Take();
+  if (terms.guarded) call.guard = TimeGuard(impl_->stream, arrival);
+  call.arrivals = terms.arrivals;
   const Shape* shape = nullptr;
   const ShapeMapping* mapping = nullptr;
-  for (size_t i = 0; i < events.size(); ++i) {
+  for (size_t i = 0; i < events.size() && !outcome.clock_error; ++i) {
     const Event event = events.event(i);
+    call.events_left = events.size() - i;
     if (event.shape != shape) {
       shape = event.shape;
       mapping = shape->interned ? &impl_->MappingOf(*shape) : &impl_->CompileOwn(*shape, &call);
@@ -156,6 +170,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   }
   impl_->NoteSpellings(&call);
   call.late.PutMarks(batch);
+  if (call.gives_arrivals) call.arrivals->Use(call.next_arrival);
   outcome.rows = call.scratch->counts.rows();
   outcome.cells = call.scratch->counts.cells();
   impl_->scratches.GiveBack(std::move(call.scratch));
@@ -191,9 +206,10 @@ bool Mapper::Impl::MapChoice(const Event& event, const ShapeMapping& mapping, Ma
   for (size_t i = 0; i < event.values.size(); ++i) call->choice[event.places[i]] = event.values[i];
   if (!mapping.Serves(call->choice)) return false;
   const TimeUs next_arrival = call->next_arrival;
+  const bool gave_arrivals = call->gives_arrivals;
   const size_t large_values = call->outcome->large_values;
-  if (!Enter(event, call->choice, mapping, call)) return true;
-  call->next_arrival = next_arrival;
+  if (!Enter(event, call->choice, mapping, call) || call->outcome->clock_error) return true;
+  call->next_arrival = gave_arrivals == call->gives_arrivals ? next_arrival : call->first_arrival;
   call->outcome->large_values = large_values;
   return false;
 }
@@ -256,18 +272,12 @@ std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const Shap
   call->scratch->renderer.Begin();
   TimeUs given = -1;  // The time of arrival, once a table asked for it.
   for (const TableMapping& table : mapping.tables) {
-    TableTime time{0, stream.unit};
-    if (!table.time_value) {
-      if (given < 0) given = std::min(call->next_arrival++, kMaxTimeUs);
+    TableTime time{given, stream.unit};
+    if (table.time_value) {
+      if (auto refusal = FindTime(table, event, call, &time.t)) return refusal;
+    } else if (given < 0) {
+      if (auto refusal = GiveArrival(table, call, &given)) return refusal;
       time.t = given;
-    } else {
-      const Value& value = event.values[*table.time_value];
-      const Result<TimeUs> own = ParseEventTime(value, stream.unit);
-      if (!own) {
-        const std::string& field = table.table->time_field;
-        return Refusal{field, fmt::format("field \"{}\": {}", field, own.error().message())};
-      }
-      time.t = *own;
     }
     if (call->held.Holds(table)) time.t = call->held.TimeOf(table, time.t);
     switch (call->scratch->renderer.Render(table, event, time, call->expires_by)) {
@@ -280,6 +290,44 @@ std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const Shap
         return call->scratch->renderer.refusal();
     }
   }
+  return {};
+}
+
+// As the event says it.
+std::optional<Refusal> Mapper::Impl::FindTime(const TableMapping& table, const Event& event,
+                                              MapCall* call, TimeUs* time) {
+  const Value& value = event.values[*table.time_value];
+  const Result<TimeUs> own = ParseEventTime(value, stream.unit);
+  const std::string& field = table.table->time_field;
+  if (!own) return Refusal{field, fmt::format("field \"{}\": {}", field, own.error().message())};
+  *time = *own;
+  if (call->guard.Takes(*time)) [[likely]]
+    return {};
+  Error why = call->guard.WhyNot(field, value, *time, store.Retention().time);
+  Refusal refusal{field, why.message()};
+  if (why.code() == ErrorCode::kUnavailable) call->outcome->clock_error = std::move(why);
+  return refusal;
+}
+
+std::optional<Refusal> Mapper::Impl::GiveArrival(const TableMapping& table, MapCall* call,
+                                                 TimeUs* time) {
+  const std::string& field = table.table->time_field;
+  if (stream.time_required) {
+    return Refusal{field, fmt::format("field \"{}\": missing, and stream {} requires the time of "
+                                      "each event (time_required)",
+                                      field, stream.name)};
+  }
+  if (call->arrivals != nullptr && !call->gives_arrivals) {
+    Result<TimeUs> first = call->arrivals->Take(call->events_left);
+    if (!first) {
+      Refusal refusal{field, first.error().message()};
+      call->outcome->clock_error = first.error();
+      return refusal;
+    }
+    call->first_arrival = call->next_arrival = *first;
+    call->gives_arrivals = true;
+  }
+  *time = std::clamp<TimeUs>(call->next_arrival++, 0, kMaxTimeUs);
   return {};
 }
 

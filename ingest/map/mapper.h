@@ -8,6 +8,7 @@
 #define TALLYD_INGEST_MAP_MAPPER_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "config/schema/schema.h"
@@ -15,6 +16,7 @@
 #include "ingest/decode/shape.h"
 #include "ingest/hold/held_counters.h"
 #include "ingest/map/written_rows.h"
+#include "ingest/times/arrivals.h"
 #include "storage/batch.h"
 #include "storage/store.h"
 
@@ -29,9 +31,20 @@ struct MapOutcome : WrittenRows {
   uint64_t held = 0;
   HeldIncrements increments;
   EventErrors errors;  // Decoding errors included, in order of index.
+  // Why no time can be judged or given now: the clock is wrong. The batch is not to be submitted.
+  std::optional<Error> clock_error;
 
   // Another stream's part of the same request: no table is fed by both.
   void Add(MapOutcome&& other);
+};
+
+// What else a batch is mapped by.
+struct MapTerms {
+  // Whether the stream's guards hold (IngestGuards).
+  bool guarded = false;
+  // Gives the times of arrival, and is told how many were used; null: the i-th event without a time
+  // gets the batch's arrival + i microseconds.
+  ArrivalBlock* arrivals = nullptr;
 };
 
 class Mapper {
@@ -43,11 +56,12 @@ class Mapper {
 
   // Puts every good event into *batch: an event enters all of its tables or none. The caller
   // submits the batch only when errors is empty or partial storing was asked for. `arrival` is the
-  // time of events without one: the i-th such event of the batch gets arrival + i microseconds.
+  // wall clock's time.
   // `counters`: where tables with `flush` hold what they count; null: they are like others.
   // `sampling` says how row_bytes are gathered. Thread-safe.
   MapOutcome Map(const EventBatch& events, TimeUs arrival, Batch* batch,
-                 HeldCounters* counters = nullptr, const RowSampling& sampling = {});
+                 HeldCounters* counters = nullptr, const RowSampling& sampling = {},
+                 const MapTerms& terms = {});
 
  private:
   struct Impl;

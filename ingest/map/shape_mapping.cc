@@ -26,6 +26,21 @@ std::string WhyNowhere(const Stream& stream, const TableMappings& all) {
   return why;
 }
 
+// An event with an object where its time is due has no time, and was meant to have one.
+std::unique_ptr<const Refusal> ObjectAsTime(const TableMapping& mapping, const Shape& shape,
+                                            TimeUnit unit) {
+  if (!mapping.stays_out.empty() || mapping.time_value) return nullptr;
+  const std::string& time = mapping.table->time_field;
+  const auto is_inside = [&](const std::string& field) {
+    return field.size() > time.size() && field.starts_with(time) && field[time.size()] == '/';
+  };
+  const auto inside = std::ranges::find_if(shape.fields, is_inside);
+  if (inside == shape.fields.end()) return nullptr;
+  const std::string found = fmt::format("an object, with \"{}\",", Shown(*inside));
+  return std::make_unique<const Refusal>(
+      Refusal{time, fmt::format("field \"{}\": {}", time, NotATime(found, unit))});
+}
+
 // The fields whose values are the row's cells, where it has no others and the store knows its
 // columns.
 std::optional<std::vector<uint32_t>> PlainCells(const RowMapping& row) {
@@ -89,6 +104,7 @@ std::unique_ptr<ShapeMapping> CompileShape(const std::deque<MappedTable>& tables
   TableMappings all;
   for (const MappedTable& table : tables) {
     all.push_back(CompileTableMapping(table, shape, interner));
+    if (!mapping->refused) mapping->refused = ObjectAsTime(all.back(), shape, stream.unit);
     if (all.back().refused && !mapping->refused) {
       mapping->refused = std::make_unique<const Refusal>(*all.back().refused);
     }

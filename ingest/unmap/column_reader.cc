@@ -9,6 +9,14 @@
 namespace tallyd {
 namespace {
 
+// Whether the names of the rule's columns hold values of events: each column then tells of another
+// thing than its neighbours, as a list of friends does.
+bool NameHoldsValue(const ColumnRule& rule) {
+  return std::ranges::any_of(rule.name.segments(), [&](const Segment& segment) {
+    return GivesBackInColumn(segment) && !IsMeasuredField(rule, segment);
+  });
+}
+
 // Columns beyond this that are in no set are not remembered: their names hold values.
 constexpr size_t kMaxNamedColumns = 4096;
 
@@ -72,7 +80,7 @@ const ReadSet& ColumnReader::Find(const ColumnSet& set) {
 
 int32_t ColumnReader::Direct(const ReadColumn& column) {
   if (column.rule == nullptr) return ReadSet::kSkip;
-  if (column.value_in_name || !column.named.empty()) return ReadSet::kGeneral;
+  if (column.is_event || column.value_in_name || !column.named.empty()) return ReadSet::kGeneral;
   if (column.as == ReadColumn::As::kField) {
     return column.whole_selected ? static_cast<int32_t>(column.whole_field) : ReadSet::kSkip;
   }
@@ -104,6 +112,8 @@ void ColumnReader::Compile(const ColumnRef& column, ReadColumn* read) const {
   read->rule = meaning.rule;
   if (meaning.rule == nullptr) return;
   read->as = HowToRead(*meaning.rule);
+  read->is_event = table_.pattern == Pattern::kLatest && !table_.row_key.names_measured_field() &&
+                   NameHoldsValue(*meaning.rule);
   if (read->as == ReadColumn::As::kField) {
     const std::string& field = meaning.rule->value.segments()[0].field;
     read->whole_selected = Selected(field);

@@ -33,6 +33,7 @@ struct ReadColumn {
   ColumnMeaning::Measured measured = ColumnMeaning::Measured::kNone;
   uint32_t measured_field = 0;  // kFixed.
   bool measured_selected = false;
+  bool is_event = false;       // Each cell is an event of its own (EventFragment::column).
   bool value_in_name = false;  // The measured field's value is name_value.
   Value name_value;
   std::vector<EventField> named;  // Other fields that the qualifier tells; selected ones.

@@ -27,8 +27,16 @@ void FragmentBuilder::Add(std::span<const Piece> pieces) {
   EventFragment* const first = &(*out_)[first_];
   if (Fits(*first, pieces)) return Merge(pieces, first);
   EventFragment* const last = &(*out_)[*count_ - 1];
-  if (last != first && Fits(*last, pieces)) return Merge(pieces, last);
+  if (last != first && !last->column && Fits(*last, pieces)) return Merge(pieces, last);
   Merge(pieces, &NewFragment());
+}
+
+void FragmentBuilder::AddEvent(const ColumnRef& column, std::span<const Piece> pieces) {
+  if (seen_.size() < fields_.size()) seen_.resize(fields_.size());
+  if (*count_ == first_) NewFragment();
+  EventFragment& event = NewFragment();
+  Merge(pieces, &event);
+  event.column = column;
 }
 
 void FragmentBuilder::AddBare() {
@@ -42,6 +50,7 @@ EventFragment& FragmentBuilder::NewFragment() {
   fragment.time = time_;
   fragment.row_key = row_key_;
   fragment.entity = entity_;
+  fragment.column.reset();
   fragment.fields.assign(key_fields_.begin(), key_fields_.end());
   if (is_first) {
     for (const EventField& field : key_fields_) seen_[field.field] = part_number_;

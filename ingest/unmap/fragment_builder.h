@@ -53,6 +53,8 @@ class FragmentBuilder {
   // Values that belong to one event: the first of the part, or the last, if they do not contradict
   // it; else a new one. No field twice.
   void Add(std::span<const Piece> pieces);
+  // An event of its own, as a column of a latest table tells it; there is one of the row, too.
+  void AddEvent(const ColumnRef& column, std::span<const Piece> pieces);
   // An event of which nothing but its key is told, unless the part has one already.
   void AddBare();
 

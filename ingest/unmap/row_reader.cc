@@ -66,7 +66,7 @@ struct RowReader::Impl {
   }
 
   bool ReadKey(std::string_view key);
-  void ReadCell(const ReadColumn& column, const Value& value);
+  void ReadCell(const ReadColumn& column, const CellView& cell);
   void ReadTemplate(const ReadColumn& column, const Value& value);
   void ReadBlob(const ColumnRule& rule, const Value& value);
   void AddPiece(uint32_t field, const Value& value, bool typed);
@@ -163,7 +163,8 @@ void RowReader::Impl::AddPiece(uint32_t field, const Value& value, bool typed) {
   pieces.push_back({field, value, typed});
 }
 
-void RowReader::Impl::ReadCell(const ReadColumn& column, const Value& value) {
+void RowReader::Impl::ReadCell(const ReadColumn& column, const CellView& cell) {
+  const Value& value = cell.value;
   pieces.clear();
   for (const EventField& named : column.named) AddPiece(named.field, named.value, false);
   const bool from_key = column.measured == Measured::kFromKey;
@@ -186,7 +187,9 @@ void RowReader::Impl::ReadCell(const ReadColumn& column, const Value& value) {
       ReadBlob(*column.rule, value);
       break;
   }
-  if (!pieces.empty()) builder.Add(pieces);
+  if (pieces.empty()) return;
+  if (column.is_event) return builder.AddEvent(cell.column, pieces);
+  builder.Add(pieces);
 }
 
 void RowReader::Impl::ReadTemplate(const ReadColumn& column, const Value& value) {
@@ -304,11 +307,11 @@ void RowReader::ReadPart(const Row& row, const RowPart& part, std::vector<EventF
       }
       const ReadColumn& column = set->columns[cell.set_index];
       told |= column.rule != nullptr;
-      if (direct == ReadSet::kGeneral) impl.ReadCell(column, cell.value);
+      if (direct == ReadSet::kGeneral) impl.ReadCell(column, cell);
     } else {
       const ReadColumn& column = impl.columns.Find(cell.column, &impl.unremembered);
       told |= column.rule != nullptr;
-      if (column.rule != nullptr) impl.ReadCell(column, cell.value);
+      if (column.rule != nullptr) impl.ReadCell(column, cell);
     }
   }
   if (told && impl.bare_events) impl.builder.AddBare();

@@ -4,7 +4,8 @@
 //
 // A table whose key names {field} keeps one event in several rows: their fragments have the same
 // time and entity, and the caller merges them. Fragments of one part that contradict each other
-// (two values of one field) are separate events.
+// (two values of one field) are separate events. In a latest table, whose row is one event,
+// columns that are named for values are events of their own beside it.
 //
 // Not thread-safe: one per scan.
 #ifndef TALLYD_INGEST_UNMAP_ROW_READER_H_
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,6 +58,9 @@ struct EventFragment {
   std::string_view row_key;
   std::string_view entity;  // The key fields but time, salts and {field}: equal iff they are equal.
   std::vector<EventField> fields;  // Key fields first; distinct.
+  // Of a latest table whose rule names columns for values: the fragment is an event of its own, as
+  // that column tells it. None: it tells of the row.
+  std::optional<ColumnRef> column = std::nullopt;
 };
 
 class RowReader {

@@ -28,6 +28,16 @@ std::string PatternOf(const ColumnRule& rule, std::string_view field) {
   return pattern;
 }
 
+// Whether the names of the rule's columns are in the file, and no others.
+bool FileTellsNames(const ColumnRule& rule) {
+  const auto is_told = [&](const Segment& segment) {
+    return segment.is_literal() || IsMeasuredField(rule, segment);
+  };
+  return rule.name.is_constant() ||
+         (!rule.fields.empty() && std::ranges::none_of(rule.fields, IsGlob) &&
+          std::ranges::all_of(rule.name.segments(), is_told));
+}
+
 class PatternCollector {
  public:
   PatternCollector(const Table& table, const std::vector<std::string>& globs)
@@ -89,12 +99,13 @@ class PatternCollector {
 
 }  // namespace
 
+// A name that the file tells is not taken for one that an event's value makes.
 ColumnMeaning RuleInverse::Read(const ColumnRef& column) const {
   const std::string& family = stored_.families[column.family].name;
-  for (const bool constant_names : {true, false}) {
+  for (const bool told_names : {true, false}) {
     for (const ColumnRule& rule : table_.columns) {
       ColumnMeaning meaning;
-      if (rule.family != family || rule.name.is_constant() != constant_names) continue;
+      if (rule.family != family || FileTellsNames(rule) != told_names) continue;
       if (Try(rule, column.qualifier, &meaning)) {
         meaning.rule = &rule;
         return meaning;

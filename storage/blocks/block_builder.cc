@@ -24,7 +24,9 @@ constexpr uint32_t kUnknown = KnownLists::kUnknown;
 }  // namespace
 
 struct BlockBuilder::Impl {
+  explicit Impl(const BlockBounds& of) : bounds(of), full_columns(of.full_columns()) {}
   void Clear();
+  size_t TextBytes() const { return text_bytes + columns.name_bytes() + keys.bytes(); }
   size_t FullAt() const {
     return tallyd::FullAt(times.size(), keys.runs(), lists.cells() + text_bytes);
   }
@@ -42,8 +44,10 @@ struct BlockBuilder::Impl {
   void EncodeColumns(std::span<const uint32_t> order, std::span<const Presence> presences,
                      std::string* sizes);
   std::string EncodeSchema(std::span<const uint32_t> order, bool with_shapes) const;
-  void Encode();
+  void Encode(bool is_part);
 
+  const BlockBounds bounds;
+  const size_t full_columns;
   BlockColumns columns;
   ColumnLists lists;
   KnownLists known;
@@ -57,6 +61,7 @@ struct BlockBuilder::Impl {
   std::string last_key;
   uint32_t rows = 0;
   size_t text_bytes = 0;
+  bool begins_in_midst = false;  // The block before has entries of its first row and time.
 
   std::string head;
   std::string sections;
@@ -64,7 +69,7 @@ struct BlockBuilder::Impl {
   std::string bytes;
 };
 
-BlockBuilder::BlockBuilder() : impl_(std::make_unique<Impl>()) {}
+BlockBuilder::BlockBuilder(const BlockBounds& bounds) : impl_(std::make_unique<Impl>(bounds)) {}
 BlockBuilder::~BlockBuilder() = default;
 
 bool BlockBuilder::empty() const { return impl_->times.empty(); }
@@ -72,17 +77,25 @@ bool BlockBuilder::empty() const { return impl_->times.empty(); }
 bool BlockBuilder::IsFull() const {
   const Impl& impl = *impl_;
   return impl.times.size() >= impl.FullAt() || impl.lists.cells() >= kFullCells ||
-         impl.text_bytes + impl.keys.bytes() >= kFullTextBytes ||
-         impl.columns.size() >= kFullColumns || impl.lists.AreTooMany(impl.columns.size());
+         impl.TextBytes() >= kFullTextBytes || impl.columns.size() >= impl.full_columns ||
+         impl.lists.AreTooMany(impl.columns.size()) ||
+         (impl.begins_in_midst && !impl.times.empty());
 }
 
 bool BlockBuilder::TakesColumns(size_t more) const {
-  return impl_->columns.size() + more <= kFullColumns;
+  return impl_->columns.size() + more <= impl_->full_columns;
 }
 
 bool BlockBuilder::ContinuesLast(std::string_view row_key, TimeUs time) const {
-  return !impl_->times.empty() && impl_->times.back() == time && impl_->last_key == row_key &&
-         impl_->times.size() < kMaxBlockEntries;
+  return !impl_->times.empty() && impl_->times.back() == time && impl_->last_key == row_key;
+}
+
+bool BlockBuilder::TakesMore(size_t columns) const {
+  const Impl& impl = *impl_;
+  return impl.times.size() < impl.bounds.entries &&
+         impl.columns.size() + columns <= impl.bounds.columns &&
+         impl.lists.cells() < kMostCells &&
+         impl.TextBytes() < impl.bounds.text_bytes;
 }
 
 void BlockBuilder::Add(const EntryId& entry, std::span<const ColumnRef> columns,
@@ -322,14 +335,16 @@ void BlockBuilder::Impl::EncodeColumns(std::span<const uint32_t> order,
 }
 
 // Head: version, counts, sizes of the sections and of the columns' streams, sections, checksum.
-void BlockBuilder::Impl::Encode() {
-  const bool by_presence = lists.size() > 1 && lists.ArePresencesSmaller(columns.size());
+void BlockBuilder::Impl::Encode(bool is_part) {
+  const bool by_presence =
+      !is_part && lists.size() > 1 && lists.ArePresencesSmaller(columns.size());
   std::span<const Presence> presences;
   if (by_presence) presences = lists.Presences(columns.size());
   const std::vector<uint32_t> order = columns.Order(by_presence);
   std::string sizes;
   EncodeColumns(order, presences, &sizes);
-  head.assign(1, static_cast<char>(by_presence ? kPresenceVersion : kShapesVersion));
+  const uint8_t whole = by_presence ? kPresenceVersion : kShapesVersion;
+  head.assign(1, static_cast<char>(is_part ? kPartVersion : whole));
   PutVarint(&head, times.size());
   PutVarint(&head, columns.size());
   PutVarint(&head, by_presence ? 0 : lists.size());
@@ -368,8 +383,8 @@ void BlockBuilder::Impl::Clear() {
   text_bytes = 0;
 }
 
-BuiltBlock BlockBuilder::Finish() {
-  impl_->Encode();
+BuiltBlock BlockBuilder::Finish(bool goes_on) {
+  impl_->Encode(goes_on || impl_->begins_in_midst);
   BuiltBlock built;
   built.bytes = impl_->bytes;
   built.head_size = static_cast<uint32_t>(impl_->head.size());
@@ -387,6 +402,7 @@ BuiltBlock BlockBuilder::Finish() {
   built.min_sequence = *first;
   built.max_sequence = *last;
   impl_->Clear();
+  impl_->begins_in_midst = goes_on;
   return built;
 }
 

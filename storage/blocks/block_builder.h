@@ -4,6 +4,8 @@
 //   BlockBuilder block;
 //   while (...) { if (block.IsFull()) Use(block.Finish()); block.Add(...); }
 //
+// What is within the builder's bounds a reader takes (block_limits.h).
+//
 // Its buffers are kept from block to block. Not thread-safe.
 #ifndef TALLYD_STORAGE_BLOCKS_BLOCK_BUILDER_H_
 #define TALLYD_STORAGE_BLOCKS_BLOCK_BUILDER_H_
@@ -16,6 +18,7 @@
 
 #include "config/values/time.h"
 #include "config/values/value.h"
+#include "storage/blocks/block_limits.h"
 #include "storage/blocks/column_block.h"
 #include "storage/table_info.h"
 
@@ -50,7 +53,7 @@ struct EntryColumns {
 
 class BlockBuilder {
  public:
-  BlockBuilder();
+  explicit BlockBuilder(const BlockBounds& bounds = {});
   ~BlockBuilder();
   BlockBuilder(const BlockBuilder&) = delete;
   BlockBuilder& operator=(const BlockBuilder&) = delete;
@@ -59,9 +62,10 @@ class BlockBuilder {
   // `values` in the order of `columns`; nulls are absent cells.
   // Copied. `identity`, where not null, stands for this list of columns: the same pointer means
   // the same columns until Finish, and costs no comparison of names.
-  // REQUIRES: !IsFull(), or ContinuesLast(entry); entries come by row key ascending, of one key
-  // newest first, of one time the greater sequence first, no two with the same key, time and
-  // sequence; no column twice; at least one value that is not null.
+  // REQUIRES: !IsFull(), or ContinuesLast(entry) and TakesMore(columns); it is no more than an
+  // entry may be (BlockBounds); entries come by row key ascending, of one key newest first, of one
+  // time the greater sequence first, and those with the same key, time and sequence have no column
+  // in common; no column twice; at least one value that is not null.
   void Add(const EntryId& entry, std::span<const ColumnRef> columns, std::span<const Value> values,
            const void* identity);
   void Add(const EntryId& entry, const ColumnSet& set, std::span<const Value> values);
@@ -87,11 +91,14 @@ class BlockBuilder {
   bool IsFull() const;
   // Whether so many columns more, if they are new, are not too many for the block.
   bool TakesColumns(size_t more) const;
-  // Whether the entry has the key and time of the last one. Entries that do are never in two
-  // blocks, so that whoever reads columns sees within one block that a cell was written twice.
+  // Whether the entry has the key and time of the last one. Entries that do are in one block as
+  // long as it takes more, so that whoever reads columns sees within it that a cell was written
+  // twice; beyond, each of the blocks says that it has a part of them.
   bool ContinuesLast(std::string_view row_key, TimeUs time) const;
-  // REQUIRES: !empty(). Empties the builder.
-  BuiltBlock Finish();
+  // Whether a full block takes one entry more, of so many columns, that continues its last one.
+  bool TakesMore(size_t columns) const;
+  // REQUIRES: !empty(). Empties the builder. `goes_on`: the next entry continues the last one.
+  BuiltBlock Finish(bool goes_on = false);
 
  private:
   struct Impl;

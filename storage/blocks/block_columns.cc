@@ -20,6 +20,7 @@ uint32_t BlockColumns::NumberOf(const ColumnRef& name) {
   if (count_ == columns_.size()) columns_.emplace_back();
   columns_[count_].name = {name.family, std::string(name.qualifier)};
   numbers_.emplace(columns_[count_].name, count_);
+  name_bytes_ += name.qualifier.size();
   return count_++;
 }
 
@@ -37,6 +38,7 @@ void BlockColumns::Clear() {
   for (uint32_t i = 0; i < count_; ++i) columns_[i].values.Clear();
   if (columns_.size() > kKeptColumns) columns_.resize(kKeptColumns);
   count_ = 0;
+  name_bytes_ = 0;
   numbers_.clear();
 }
 

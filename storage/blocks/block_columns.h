@@ -21,6 +21,7 @@ class BlockColumns {
   };
 
   uint32_t size() const { return count_; }
+  size_t name_bytes() const { return name_bytes_; }  // Of all columns.
   OfColumn& operator[](uint32_t number) { return columns_[number]; }
   const OfColumn& operator[](uint32_t number) const { return columns_[number]; }
 
@@ -33,6 +34,7 @@ class BlockColumns {
  private:
   std::vector<OfColumn> columns_;  // The first count_ are in use.
   uint32_t count_ = 0;
+  size_t name_bytes_ = 0;
   boost::unordered_flat_map<Column, uint32_t, ColumnNameHash, ColumnNameEqual> numbers_;
 };
 

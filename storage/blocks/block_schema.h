@@ -7,13 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/blocks/block_limits.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
-
-// No block has more; a reader refuses it. Writers stay far below.
-inline constexpr uint32_t kMaxBlockColumns = 65'536;
-inline constexpr uint32_t kMaxBlockShapes = 65'536;
 
 // Blocks that follow each other mostly share one: compare the pointers.
 struct BlockSchema {

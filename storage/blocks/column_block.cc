@@ -29,6 +29,11 @@ uint32_t BlockChecksum(std::string_view bytes) {
   return static_cast<uint32_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
+bool IsSoundStream(std::string_view stream) {
+  return stream.size() >= kChecksumBytes &&
+         DecodeU32(stream.data()) == BlockChecksum(stream.substr(kChecksumBytes));
+}
+
 struct ColumnBlock::Impl {
   bool Open(std::string_view head);
   // Of neighbours in different runs: a row's entries can be in several.
@@ -59,6 +64,7 @@ struct ColumnBlock::Impl {
   std::vector<int64_t> sequence_places;
   mutable std::vector<uint64_t> sequences;  // Of the entries, once somebody asked for all.
   bool has_rewrites = false;
+  bool is_part = false;
   std::vector<Stream> streams;
   std::vector<uint32_t> values_of;           // By column: how many entries' shapes have it.
   mutable std::vector<Presence> presences;   // By column, where it is known.
@@ -89,12 +95,13 @@ bool ColumnBlock::Impl::Open(std::string_view head) {
   uint32_t columns = 0;
   uint32_t shapes = 0;
   std::array<uint64_t, 5> sizes{};
-  if (!in.GetByte(&version) || (version != kShapesVersion && version != kPresenceVersion) ||
+  if (!in.GetByte(&version) || version < kShapesVersion || version > kPartVersion ||
       !in.GetNumber(&entries, kMaxBlockEntries) || entries == 0 ||
       !in.GetNumber(&columns, kMaxBlockColumns) || columns == 0 ||
       !in.GetNumber(&shapes, kMaxBlockShapes) || (shapes == 0) != (version == kPresenceVersion)) {
     return false;
   }
+  is_part = version == kPartVersion;
   for (uint64_t& size : sizes) {
     if (!in.GetVarint(&size)) return false;
   }
@@ -244,6 +251,7 @@ std::span<const uint64_t> ColumnBlock::sequences() const {
 }
 
 bool ColumnBlock::has_rewrites() const { return impl_->has_rewrites; }
+bool ColumnBlock::is_part() const { return impl_->is_part; }
 
 uint32_t ColumnBlock::shape_of(uint32_t entry) const {
   return impl_->shape_of.empty() ? 0 : static_cast<uint32_t>(impl_->shape_of[entry]);
@@ -311,9 +319,8 @@ ColumnBlock::Stream ColumnBlock::StreamOf(uint32_t column) const { return impl_-
 
 Status ColumnBlock::Decode(uint32_t column, std::string_view stream, ColumnData* data) {
   Impl& impl = *impl_;
-  if (stream.size() < kChecksumBytes) return Malformed();
+  if (!IsSoundStream(stream)) return Malformed();
   std::string_view bytes = stream.substr(kChecksumBytes);
-  if (DecodeU32(stream.data()) != BlockChecksum(bytes)) return Malformed();
   uint32_t count = 0;
   if (impl.schema->by_presence) {
     ByteReader in(bytes);

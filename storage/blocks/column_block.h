@@ -19,6 +19,7 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "config/values/value.h"
+#include "storage/blocks/block_limits.h"
 #include "storage/blocks/block_schema.h"
 #include "storage/blocks/block_times.h"
 #include "storage/blocks/key_runs.h"
@@ -31,12 +32,13 @@ namespace tallyd {
 // What writer and reader of column blocks agree on beside the codecs (storage/FORMAT.md, Blocks).
 inline constexpr uint8_t kShapesVersion = 2;
 inline constexpr uint8_t kPresenceVersion = 3;
+inline constexpr uint8_t kPartVersion = 4;  // By shapes.
 inline constexpr size_t kChecksumBytes = sizeof(uint32_t);
-// No block has more; a reader refuses it. Writers stay far below.
-inline constexpr uint32_t kMaxBlockEntries = 65'536;
 
 // The lower half of XXH3.
 uint32_t BlockChecksum(std::string_view bytes);
+// Whether a column's stream has the checksum that it begins with.
+bool IsSoundStream(std::string_view stream);
 
 // The values of one column of a block.
 struct BlockColumn {
@@ -99,6 +101,9 @@ class ColumnBlock {
   // Whether some entries have the same key and time as their neighbours, written by later commits:
   // then a cell may occur twice, and the one with the greater sequence counts.
   bool has_rewrites() const;
+  // Whether what its first row has at its first time began in the block before, or what its last
+  // row has at its last time goes on in the next one.
+  bool is_part() const;
 
   // The row key of an entry; *key is replaced.
   void GetKey(uint32_t entry, std::string* key) const;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/values/value.h"
+#include "storage/blocks/block_limits.h"
 #include "storage/blocks/column_block.h"
 #include "storage/bytes/coding.h"
 
@@ -98,9 +99,6 @@ class ColumnBuffer {
 
 // Reads `count` values that Encode wrote; false if the bytes are malformed.
 bool DecodeColumn(std::string_view bytes, size_t count, ColumnData* data);
-
-// The most that a text may take when it is read back.
-inline constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 // Text of a column block (storage/FORMAT.md, Text): bytes, compressed by zstd where that helps.
 void AppendText(std::string_view text, std::string* out);

@@ -8,6 +8,7 @@
 
 #include "config/values/digits.h"
 #include "storage/batch.h"
+#include "storage/blocks/block_limits.h"
 #include "storage/blocks/column_codec.h"
 
 namespace tallyd {
@@ -22,9 +23,6 @@ static_assert(std::ranges::all_of(std::span(kDigits).subspan(1),
 constexpr KeyTime kKinds[] = {KeyTime::kReverseMs, KeyTime::kUs, KeyTime::kMs, KeyTime::kS};
 constexpr int64_t kUsPerMs = 1000;
 constexpr int64_t kUsPerS = 1'000'000;
-// Stems share their beginnings, so that a few bytes could promise very much. A writer's block is
-// full at a sixteenth of it.
-constexpr size_t kMaxStemBytes = size_t{1} << 24;
 
 size_t DigitsOf(KeyTime kind) { return kDigits[static_cast<size_t>(kind)]; }
 

@@ -1,24 +1,24 @@
 #include "storage/leveldb_store.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-
-#include <filesystem>
+#include <algorithm>
 #include <functional>
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine.h"
 #include "storage/leveldb/commit/engine_state.h"
+#include "storage/leveldb/env/directory.h"
 #include "storage/leveldb/read/history_runs.h"
 #include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/seal/sealer.h"
 #include "storage/leveldb/tools/backup.h"
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 namespace {
 
 constexpr uint64_t kStatsCountAtMost = 10'000;
-constexpr mode_t kDirectoryMode = 0700;
+// Of rows of a latest table while a delete of many is worked off.
+constexpr uint64_t kStatsCountDeletedAtMost = 1'000'000;
 
 // Of base's table files: what memory and heads still hold does not count.
 uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
@@ -26,7 +26,7 @@ uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
   return Database::BytesOf(&base, rows.start, rows.end);
 }
 
-class LevelDbStore final : public Store {
+class LevelDbStore final : public Store, public MergeWitness {
  public:
   explicit LevelDbStore(const LevelDbStoreOptions& options)
       : metrics_(*options.registry),
@@ -34,7 +34,8 @@ class LevelDbStore final : public Store {
         clock_(*options.clock),
         retention_(*options.clock),
         engine_(options, &metrics_),
-        backups_(&engine_.database(), [this] { return engine_.space().keep_free(); }) {}
+        backups_(&engine_.database(), options.storage.backup_dir,
+                 [this] { return engine_.space().keep_free(); }) {}
   ~LevelDbStore() override { Close(); }
 
   Status Open();
@@ -84,12 +85,19 @@ class LevelDbStore final : public Store {
   std::vector<MissedField> MissedFields(const TableInfo& table) const override {
     return engine_.state().fields.Missed(table.id);
   }
+  MergedEvents MergedIn(const TableInfo& table) const override {
+    return engine_.state().merges.Of(table.id);
+  }
+  bool IsAtRisk(const TableInfo& table) const override {
+    return !engine_.state().merges.Telling(table.id).empty();
+  }
   Result<std::optional<std::string>> FindMemo(std::string_view key) override;
   Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
                                   std::string_view after) override;
   TableStats Stats(const TablePtr& table) override;
   StoreState State() override;
   TimeUs RetentionNow() override { return retention_.Now(); }
+  RetentionClock::State Retention() override { return retention_.GetState(); }
   Status TrustClock() override;
   Status Settle() override;
   Result<StoreMember::Members> Backup(const std::string& to,
@@ -106,9 +114,11 @@ class LevelDbStore final : public Store {
   }
   Status Publish(const std::function<Result<Catalogue::Plan>(Catalogue&)>& make);
   void AddDrop(TableId id, LevelDbBatch* batch);
+  void BeginCounting();
   // A lease, and the deletes that belong to it.
   Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
-  uint64_t CountRows(const TablePtr& table, bool* all);
+  uint64_t CountRows(const TablePtr& table, uint64_t at_most, bool* all);
+  void CountLatestRows(const TablePtr& table, TableStats* stats);
   Status PutRetentionTime(TimeUs time);
 
   StoreMetrics metrics_;
@@ -133,6 +143,7 @@ Status LevelDbStore::Open() {
   committer_ = std::make_unique<GroupCommitter>(storage_, &engine_, &metrics_);
   const std::optional<TimeUs> persisted = state().retention_time;
   retention_.Start(persisted);
+  BeginCounting();
   retention_keeper_ = std::make_unique<RetentionKeeper>(
       &retention_, persisted, [this](TimeUs time) { return PutRetentionTime(time); });
   sealer_ = std::make_unique<Sealer>(SealContext::Parts{
@@ -141,13 +152,29 @@ Status LevelDbStore::Open() {
   return {};
 }
 
+// What was sealed before anybody counted events that fell on one cell may have some.
+void LevelDbStore::BeginCounting() {
+  std::map<TableId, TimeUs> unknown;
+  const ViewPtr view = engine_.database().view();
+  if (!view) return;
+  for (const auto& [table, files] : view->files) {
+    for (const BlockFilePtr& file : *files) {
+      unknown[table] = std::max(unknown[table], file->info().max_time + 1);
+    }
+  }
+  state().merges.Begin(unknown);
+}
+
 Status LevelDbStore::Adopt(const Schema& schema) {
   const std::lock_guard lock(adopt_mutex_);
-  if (state().catalogue.AdoptUnchanged(schema)) return {};
-  return Publish([&](Catalogue& known) {
-    EnginePast past(&engine_.database(), &state(), clock_.Now());
-    return known.PlanAdopt(schema, &past);
-  });
+  const Status adopted = state().catalogue.AdoptUnchanged(schema)
+                             ? Status()
+                             : Publish([&](Catalogue& known) {
+                                 EnginePast past(&engine_.database(), &state(), clock_.Now());
+                                 return known.PlanAdopt(schema, &past);
+                               });
+  if (adopted) state().merges.SetTelling(FindTelling(schema, catalogue().Tables()));
+  return adopted;
 }
 
 Status LevelDbStore::DropTable(std::string_view name) {
@@ -202,6 +229,7 @@ Status LevelDbStore::Publish(const std::function<Result<Catalogue::Plan>(Catalog
   bool any_dropped = false;
   const Status published = committer_->Commit(std::move(batch), [&] {
     any_dropped = !plan.dropped.empty();
+    for (const TableId table : plan.dropped) state().merges.Forget(table);
     state().catalogue.Publish(std::move(plan));
   });
   if (any_dropped) sealer_->Wake();
@@ -218,6 +246,7 @@ void LevelDbStore::AddDrop(TableId id, LevelDbBatch* batch) {
   for (const MissedField& missed : state().fields.Missed(id)) {
     batch->DropRecord(MissedFieldKey(id, missed.name));
   }
+  batch->DropRecord(MergedEventsKey(id));
 }
 
 void LevelDbStore::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
@@ -244,7 +273,8 @@ std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpe
   DeleteList deletes;
   Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
   if (!lease) return std::make_unique<FailedScan>(lease.error());
-  return std::make_unique<HistoryScan>(table, spec, state().sets, std::move(*lease), deletes);
+  return std::make_unique<HistoryScan>(table, spec, state().sets, std::move(*lease), deletes,
+                                       &state().merges);
 }
 
 std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const ScanSpec& spec) {
@@ -252,7 +282,8 @@ std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const Sca
   DeleteList deletes;
   Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
   if (!lease) return RunsOfRows(std::make_unique<FailedScan>(lease.error()));
-  return std::make_unique<HistoryRuns>(table, spec, state().sets, std::move(*lease), deletes);
+  return std::make_unique<HistoryRuns>(table, spec, state().sets, std::move(*lease), deletes,
+                                       &state().merges);
 }
 
 Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(TableId table, DeleteList* deletes) {
@@ -298,13 +329,13 @@ Result<std::vector<Memo>> LevelDbStore::Memos(std::string_view prefix, size_t li
 }
 
 // One by one, as far as it is worth it.
-uint64_t LevelDbStore::CountRows(const TablePtr& table, bool* all) {
+uint64_t LevelDbStore::CountRows(const TablePtr& table, uint64_t at_most, bool* all) {
   ScanSpec spec;
   spec.keys_only = true;
   spec.now = clock_.Now();
   const auto scan = Scan(table, spec);
   uint64_t rows = 0;
-  for (; rows < kStatsCountAtMost; ++rows) {
+  for (; rows < at_most; ++rows) {
     const Result<bool> more = scan->Next();
     *all = more && !*more;
     if (!more || !*more) break;
@@ -312,13 +343,26 @@ uint64_t LevelDbStore::CountRows(const TablePtr& table, bool* all) {
   return rows;
 }
 
+// Rows that are in memory may be hidden, until what is deleted or has expired is taken out of them:
+// of ages soon, of a delete of many rows when nobody reads them any more.
+void LevelDbStore::CountLatestRows(const TablePtr& table, TableStats* stats) {
+  stats->rows = state().latest.RowsOf(table->id);
+  const bool is_deleted = !state().latest_deletes.Of(table->id)->empty();
+  const bool expires = std::ranges::any_of(table->families, [](const StoredFamily& family) {
+    return family.configured && family.rules.max_age_us.has_value();
+  });
+  stats->rows_exact = !is_deleted;
+  const uint64_t at_most = is_deleted ? kStatsCountDeletedAtMost : kStatsCountAtMost;
+  if ((!is_deleted && !expires) || stats->rows > at_most) return;
+  stats->rows = CountRows(table, at_most + 1, &stats->rows_exact);
+}
+
 TableStats LevelDbStore::Stats(const TablePtr& table) {
   TableStats stats;
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return stats;
   if (table->mode != TableMode::kHistory) {
-    stats.rows = state().latest.RowsOf(table->id);
-    stats.rows_exact = state().latest_deletes.Of(table->id)->empty();
+    CountLatestRows(table, &stats);
     const Access access(lease->get());
     if (access) stats.disk_bytes = LatestDiskBytes(access.base(), table->id);
     return stats;
@@ -332,7 +376,9 @@ TableStats LevelDbStore::Stats(const TablePtr& table) {
       EstimateHistory(lease->get(), table->id, {{&everything, 1}, {}, 1, true, kStatsCountAtMost});
   if (!estimate) return stats;
   stats.rows = estimate->rows;
-  if (stats.rows < kStatsCountAtMost) stats.rows = CountRows(table, &stats.rows_exact);
+  if (stats.rows < kStatsCountAtMost) {
+    stats.rows = CountRows(table, kStatsCountAtMost, &stats.rows_exact);
+  }
   return stats;
 }
 
@@ -377,14 +423,8 @@ void LevelDbStore::Close() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> OpenLevelDbStore(const LevelDbStoreOptions& options) {
-  std::error_code error;
-  if (std::filesystem::create_directories(options.storage.path, error)) {
-    ::chmod(options.storage.path.c_str(), kDirectoryMode);
-  }
-  if (error) {
-    return Error(ErrorCode::kIo,
-                 fmt::format("{} cannot be made: {}", options.storage.path, error.message()));
-  }
+  const Status made = MakeStoreDirectory(options.storage.path);
+  if (!made) return made.error();
   auto store = std::make_unique<LevelDbStore>(options);
   const Status opened = store->Open();
   if (!opened) return opened.error();

@@ -2,13 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
 #include "config/file/config.h"
 #include "storage/leveldb_store.h"
+#include "tests/api/full_disk.h"
 
 namespace tallyd {
+namespace {
+
+std::atomic<bool> disks_are_full = false;
+
+}  // namespace
+
+void SetDisksFull(bool full) { disks_are_full = full; }
 
 ApiWorld::ApiWorld(const std::string& tables) {
   std::string pattern = std::filesystem::temp_directory_path() / "tallyd-api-XXXXXX";
@@ -30,6 +39,9 @@ void ApiWorld::Open() {
   options.storage.ballast = 0;
   options.clock = &clock_;
   options.registry = registry_.get();
+  options.measure = [](const std::string&) {
+    return VolumeSpace{1u << 30, disks_are_full ? 0 : 1u << 30};
+  };
   store_ = std::move(*OpenLevelDbStore(options));
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, *registry_, server_, 2);
 }
@@ -41,7 +53,9 @@ void ApiWorld::Close() {
 }
 
 bool ApiWorld::Reload(const std::string& tables) {
-  Result<Config> config = ParseConfig(tables, "test.toml");
+  constexpr const char* kAnyTime = "\n[ingest]\nmin_time = \"1970-01-01\"\nmax_future = \"off\"\n";
+  const bool has_guards = tables.find("[ingest]") != std::string::npos;
+  Result<Config> config = ParseConfig(tables + (has_guards ? "" : kAnyTime), "test.toml");
   EXPECT_TRUE(config) << config.error().message();
   if (!store_->Adopt(*config->schema)) return false;
   auto snapshot = std::make_shared<SchemaSnapshot>();
@@ -74,6 +88,7 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
   PreparedBatch prepared = PrepareIngest(*head, padded, *context_, workspace);
   if (prepared.response) return std::move(*prepared.response);
   const Status committed = store_->Commit(std::move(prepared.batch));
+  prepared.arrivals.clear();
   return AnswerIngest(*head, prepared, committed, *context_);
 }
 

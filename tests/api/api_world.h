@@ -24,7 +24,8 @@ class FixedClock final : public Clock {
 
 class ApiWorld {
  public:
-  // `tables` is the part of a configuration that tells streams and tables.
+  // `tables` is the part of a configuration that tells streams and tables. Without [ingest] in it
+  // any time is taken, so that tests may count from 1970 on.
   explicit ApiWorld(const std::string& tables);
   ~ApiWorld();
 

@@ -8,20 +8,20 @@
 namespace tallyd {
 namespace {
 
-std::string Json(const Value& value) {
+std::string JsonText(const Value& value) {
   std::string out;
   AppendJsonValue(value, &out);
   return out;
 }
 
 TEST(CellJsonTest, ValuesKeepTheirTypes) {
-  EXPECT_EQ(Json(Value()), "null");
-  EXPECT_EQ(Json(Value::Int(-7)), "-7");
-  EXPECT_EQ(Json(Value::Double(7)), "7.0");
-  EXPECT_EQ(Json(Value::Decimal(2, 2)), "0.02");
-  EXPECT_EQ(Json(Value::Bool(true)), "true");
-  EXPECT_EQ(Json(Value::String("a\"\n\\é")), "\"a\\\"\\n\\\\é\"");
-  EXPECT_EQ(Json(Value::Bytes(std::string_view("\0\x01\xff", 3))), R"({"base64":"AAH/"})");
+  EXPECT_EQ(JsonText(Value()), "null");
+  EXPECT_EQ(JsonText(Value::Int(-7)), "-7");
+  EXPECT_EQ(JsonText(Value::Double(7)), "7.0");
+  EXPECT_EQ(JsonText(Value::Decimal(2, 2)), "0.02");
+  EXPECT_EQ(JsonText(Value::Bool(true)), "true");
+  EXPECT_EQ(JsonText(Value::String("a\"\n\\é")), "\"a\\\"\\n\\\\é\"");
+  EXPECT_EQ(JsonText(Value::Bytes(std::string_view("\0\x01\xff", 3))), R"({"base64":"AAH/"})");
 }
 
 TEST(CellJsonTest, EveryByteOfTextIsValidJson) {

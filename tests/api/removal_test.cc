@@ -1,9 +1,12 @@
 // Deletes through their handlers: what goes, what stays, what is refused.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/api/api_world.h"
+#include "tests/api/full_disk.h"
 
 namespace tallyd {
 namespace {
@@ -29,6 +32,17 @@ pattern = "latest"
 row_key = "{tenant}#{id}"
 families.F = {}
 )";
+
+Response Change(ApiWorld& world, const std::string& table, const std::string& key,
+                const std::string& json) {
+  Request request;
+  request.method = Method::kPost;
+  request.arguments = {table, key};
+  request.params = *Params::Parse("");
+  request.content_type = "application/json";
+  request.body = json;
+  return PostMutations(request, world.context());
+}
 
 class RemovalTest : public testing::Test {
  protected:
@@ -171,6 +185,28 @@ TEST_F(RemovalTest, ATableThatIsDroppedHasNoLargeRowsAnyMore) {
   ASSERT_EQ(world_.context().row_sizes.Large().size(), 1u);
   EXPECT_EQ(world_.Call(DropTable, {"BY_ID"}).status, 200u);
   EXPECT_TRUE(world_.context().row_sizes.Large().empty());
+}
+
+TEST_F(RemovalTest, OnAFullDiskWhatFreesSpaceIsTaken) {
+  SetDisksFull(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // Until it is looked at again.
+  const std::string event = R"({"tenant":"b","id":"z","ts":9,"v":1})";
+  ASSERT_EQ(world_.Post("phones", event).status, 507u);
+  const auto change = [&](const std::string& list) {
+    return Change(world_, "BY_ID", "x#a#0000000000001", "{\"mutations\":[" + list + "]}").status;
+  };
+  const std::string forget = R"({"delete":{"family":"F","qualifier":"v"}})";
+  const std::string set = R"({"set":{"family":"F","qualifier":"q","ts":1,"value":1}})";
+  EXPECT_EQ(change(forget), 200u);
+  EXPECT_EQ(change(set), 507u);
+  EXPECT_EQ(change(forget + "," + set), 507u);
+  EXPECT_EQ(world_.Call(DeleteCells, {"PHONES", "a#x#0000000000001", "F:v"}).status, 200u);
+  EXPECT_EQ(world_.Call(DeleteRow, {"PHONES", "a#y#0000000000002"}).status, 200u);
+  EXPECT_EQ(world_.Call(DeleteRows, {"PHONES"}, "prefix=a%23").status, 200u);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a").status, 200u);
+  EXPECT_EQ(KeysOf("PHONES"), Keys{"a2#x#0000000000003"});
+  EXPECT_EQ(KeysOf("BY_ID"), Keys{"x#a2#0000000000003"});
+  SetDisksFull(false);
 }
 
 TEST_F(RemovalTest, AConfiguredTableIsNotDropped) {

@@ -29,7 +29,7 @@ class LoggingTest : public testing::Test {
     testing::internal::CaptureStderr();
     ConfigureLogging(config);
     spdlog::warn("{}", message);
-    spdlog::default_logger()->flush();
+    FlushLog();
     const std::string line = testing::internal::GetCapturedStderr();
     return line.substr(line.find('Z') + 1);
   }

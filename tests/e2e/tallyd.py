@@ -46,6 +46,10 @@ START_SECONDS = 60 * SLOW
 ANSWER_SECONDS = 60 * SLOW
 STOP_SECONDS = 60 * SLOW
 LOG_TAIL = 6000
+LOG_SECONDS = 0.05 * SLOW
+LOG_LOOKS = 20  # At most: some daemons log all the time.
+# Of daemons whose configuration has no [ingest]: tests may count their times from 1970 on.
+ANY_TIME = '[ingest]\nmin_time = "1970-01-01"\nmax_future = "off"\n'
 
 
 def ms(text):
@@ -75,13 +79,15 @@ def mentions(value, text):
 class Tallyd:
     """One daemon: its directory, its process and the verbs to talk to it."""
 
-    def __init__(self, toml, server="", storage="", directory=None):
+    def __init__(self, toml, server="", storage="", directory=None, wrapper=(), stderr=None):
+        """wrapper: a command that runs the daemon; stderr: a descriptor instead of the log file."""
         self.directory = pathlib.Path(directory or tempfile.mkdtemp(prefix="tallyd-e2e-"))
         self.config = self.directory / "tallyd.toml"
         self.log_file = self.directory / "log"
         self.server, self.storage, self.toml = server, storage, toml
         self.port, self.process = None, None
         self.environment = {}
+        self.wrapper, self.stderr = tuple(wrapper), stderr
 
     # --- life ---
 
@@ -99,16 +105,18 @@ class Tallyd:
 
     def write_config(self, toml=None):
         self.toml = self.toml if toml is None else toml
+        guards = "" if "[ingest]" in self.toml else ANY_TIME
         self.config.write_text(
-            f'[server]\nlisten = "127.0.0.1:{self.port}"\n{self.server}\n'
+            f'[server]\nlisten = "127.0.0.1:{self.port}"\n{self.server}\n{guards}'
             f'[storage]\npath = "data"\n{self.storage}\n{self.toml}\n', encoding="utf-8")
 
     def spawn(self, *more):
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
-                [str(BINARY), "serve", "--config", str(self.config), *more],
+                [*self.wrapper, str(BINARY), "serve", "--config", str(self.config), *more],
                 cwd=self.directory, env={**os.environ, **self.environment},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                stdin=subprocess.DEVNULL, stdout=log,
+                stderr=log if self.stderr is None else self.stderr)
 
     def _wait_ready(self):
         """Asks /readyz until it says yes (True) or the process ends or takes too long (False)."""
@@ -168,9 +176,21 @@ class Tallyd:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def log(self):
+        """The end of the log, once no line has come for a moment: a thread of their own writes the
+        daemon's lines, a little after what they tell of."""
+        text = None
+        for _ in range(LOG_LOOKS):
+            ended = self.process is None or self.process.returncode is not None
+            before, text = text, self._log_as_is()
+            if ended or text == before:
+                break
+            time.sleep(LOG_SECONDS)
+        return text[-LOG_TAIL:]
+
+    def _log_as_is(self):
         if not self.log_file.exists():
             return ""
-        return self.log_file.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:]
+        return self.log_file.read_text(encoding="utf-8", errors="replace")
 
     # --- HTTP ---
 

@@ -273,3 +273,36 @@ class AggregatesTest(E2eTest):
         self.assertEqual([], tallyd.rows("CHARITY"))
         self.assertEqual(1, tallyd.write("donation", donation(*GIVEN[0]))["expired"])
         self.assertEqual([], tallyd.rows("CHARITY"))
+
+    def test_a_removal_that_cuts_a_bucket_is_refused_with_bounds_that_would_do(self):
+        tallyd = self.start("""
+            [tables.EVENTS]
+            stream = "s"
+            pattern = "single-timestamp"
+            row_key = "{host}#{ts:ms}"
+            families.F = {}
+
+            [tables.HOURS]
+            stream = "s"
+            pattern = "aggregate"
+            row_key = "{host}"
+            families.F = { aggregate = "sum", bucket = "1h" }
+            columns = [{ family = "F", fields = ["v"] }]
+            """)
+        first = 1699999200000
+        tallyd.write("s", [{"host": "x", "ts": first + i * 60000, "v": 1} for i in range(60)])
+        path, quarter = "/v1/streams/s/events", {"host": "x", "from": first, "to": first + 900000}
+
+        def held():
+            return (len(tallyd.events("s", host="x", table="EVENTS")),
+                    [cell["value"] for cell in tallyd.cells("HOURS", "x")["F"]["v"]])
+
+        refused = tallyd.delete(path, quarter).expect(422)
+        self.assertIn("HOURS", refused.json["detail"])
+        self.assertIn(f"from={first}&to={first + 3600000}", refused.json["detail"])
+        self.assertEqual((60, [60]), held())
+        kept = tallyd.delete(path, quarter, aggregates="keep").expect(200)
+        self.assertEqual(["HOURS"], kept.json["kept"])
+        self.assertEqual((45, [60]), held())
+        tallyd.delete(path, {"host": "x", "from": first, "to": first + 3600000}).expect(200)
+        self.assertEqual([], tallyd.keys("EVENTS") + tallyd.keys("HOURS"))

@@ -241,6 +241,31 @@ class LimitsTest(E2eTest):
                 tallyd.delete("/v1/streams/s/events", {"k": "a", name: at}).problem(400)
         self.assertEqual(1, len(tallyd.events("s", k="a", from_="0", to="100000000000")))
 
+    def test_a_bound_in_a_finer_unit_or_without_one_is_400_with_a_hint(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(GOOD))
+        for at, hint in (("1700000300000000", "microseconds"),
+                         ("1700000300000000000", "nanoseconds"), ("-15", "-15m")):
+            for name in "from", "to":
+                with self.subTest(f"{name}={at}"):
+                    said = tallyd.get("/v1/streams/s/events", k="a", **{name: at}).problem(400)
+                    self.assertIn(hint, said["detail"])
+                    said = tallyd.get("/v1/tables/ROWS/rows", **{name: at}).problem(400)
+                    self.assertIn(hint, said["detail"])
+                    said = tallyd.delete("/v1/streams/s/events",
+                                         {"k": "a", name: at}).problem(400)
+                    self.assertIn(hint, said["detail"])
+        self.assertEqual(1, len(tallyd.keys("ROWS")))
+
+    def test_the_time_is_bounded_and_neither_filtered_nor_grouped(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", json.loads(GOOD))
+        for params in {"ts": "1"}, {"where": "ts>1"}, {"step": "1h", "agg": "count", "by": "ts"}:
+            said = tallyd.get("/v1/streams/s/events", {"k": "a", **params}).problem(400)
+            self.assertIn("the time", said["detail"])
+        tallyd.delete("/v1/streams/s/events", {"k": "a", "ts": "1"}).problem(400)
+        self.assertEqual([{"ts": 1, "k": "a", "v": 1}], tallyd.events("s", k="a", fields="ts,v"))
+
     def test_an_empty_filter_of_a_delete_is_400(self):
         tallyd = self.start(TABLES)
         tallyd.write("s", json.loads(GOOD))

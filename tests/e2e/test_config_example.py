@@ -109,13 +109,22 @@ class MistakesTest(E2eTest):
         self.assertTrue("lisen" in said or "threds" in said, said)
 
     def test_the_check_fails_on_what_will_refuse_every_event_and_the_daemon_warns(self):
+        text = '[streams.server]\ntime = "ts"\n' + GOOD.replace("{ts:ms}", "{tss:ms}")
+        self.refuses_tss(text)
+        self.assertIn('tss', self.start(text).log())
+
+    def test_a_time_that_nobody_declared_is_refused_by_the_check_and_by_the_daemon(self):
         text = GOOD.replace("{ts:ms}", "{tss:ms}")
-        file = write_file(self.folder, text)
-        status, said = run("check", "--config", file)
+        self.refuses_tss(text)
+        status, said = run("serve", "--config", write_file(self.folder, text))
+        self.assertEqual(status, 2, said)
+        self.assertIn('time = "tss"', said)
+
+    def refuses_tss(self, text):
+        status, said = run("check", "--config", write_file(self.folder, text))
         self.assertEqual(status, 2, said)
         for word in ("tables.METRIC.row_key", '"tss"', '"ts"'):
             self.assertIn(word, said)
-        self.assertIn('tss', self.start(text).log())
 
     def test_a_good_file_passes_the_check_and_is_not_opened_as_data(self):
         file = write_file(self.folder, '[storage]\npath = "data"\n' + GOOD)
@@ -291,6 +300,20 @@ class ChangesTest(E2eTest):
         daemon.post("other", {"id": 1, "v": 1}).problem(404)
         daemon.write("server", {**EVENT, "ts": EVENT["ts"] + 1})
         self.assertEqual(2, len(daemon.keys("METRIC")))
+
+    def test_a_reload_of_a_file_without_tables_is_refused(self):
+        daemon = self.start(GOOD)
+        said = daemon.reload("").problem(409)["detail"]
+        self.assertIn("makes no table", said)
+        daemon.write("server", EVENT)
+
+    def test_a_reload_names_what_it_takes_away(self):
+        daemon = self.start(GOOD + OTHER)
+        daemon.write("other", {"id": 1, "v": 1})
+        said = daemon.reload(GOOD).expect(200).json
+        self.assertEqual({"streams": ["other"], "tables": ["OTHER"]}, said["removed"])
+        self.assertIn("took away table OTHER", daemon.log())
+        self.assertNotIn("removed", daemon.reload(GOOD).expect(200).json)
 
     def test_a_reload_without_a_file_is_refused_as_any_other(self):
         daemon = self.start(GOOD)

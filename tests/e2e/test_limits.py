@@ -243,3 +243,56 @@ class ReclaimedTest(E2eTest):
                       'METRIC = { max_age = "1d" }')).expect(200)
         eventually(lambda: metric(tallyd, "tallyd_expired_files_total") >= 1, "a file expired")
         self.assertGreater(metric(tallyd, "tallyd_expired_bytes_total"), 0)
+
+
+class DescriptorTest(E2eTest):
+    def test_connections_take_no_descriptor_that_the_store_needs(self):
+        tallyd = self.start(WIDE + KEYED, storage='write_buffer = "64KiB"\nseal_delay = "200ms"',
+                            wrapper=("sh", "-c", "ulimit -n 256; exec \"$@\"", "sh"))
+        self.assertIn("raise the limit", tallyd.log())
+        request = b"GET /v1/tables/KEYED/rows HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        mine = tallyd.raw(request)
+        self.addCleanup(mine.socket.close)
+        self.assertEqual(200, mine.answer().status)
+        idle = []
+        self.addCleanup(lambda: [one.socket.close() for one in idle])
+        for _ in range(330):
+            idle.append(tallyd.raw())
+        refused = 0
+        for number in range(60):
+            body = f'{{"ts": {number + 1}, "id": "r{number}", "v": "{"x" * 5000}"}}'.encode()
+            mine.send(b"POST /v1/streams/wide/events HTTP/1.1\r\nHost: localhost\r\n"
+                      b"Content-Type: application/json\r\n"
+                      b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            self.assertEqual(200, mine.answer().status)
+            mine.send(request.replace(b"KEYED", b"WIDE"))
+            answer = mine.answer()
+            self.assertEqual((200, number + 1), (answer.status, len(answer.json["rows"])))
+            with tallyd.raw(request) as other:
+                said = other.answer()
+                refused += said is not None and said.status == 503
+        self.assertGreater(refused, 30)
+        self.assertNotIn("open files", tallyd.log())
+        while idle:
+            idle.pop().socket.close()
+        eventually(lambda: self.is_taken(tallyd), "there is room again")
+
+    def is_taken(self, tallyd):
+        try:
+            return tallyd.get("/readyz").status == 200
+        except OSError:
+            return False
+
+    def test_closed_standard_descriptors_become_dev_null(self):
+        for closed in ("0<&- 1>&- 2>&-", "0<&-", "2>&-", "1>&- 2>&-"):
+            with self.subTest(closed):
+                tallyd = self.start(KEYED, wrapper=("sh", "-c", f"exec \"$@\" {closed}", "sh"))
+                for descriptor in (0, 1, 2):
+                    if f"{descriptor}<&-" in closed or f"{descriptor}>&-" in closed:
+                        link = os.readlink(f"/proc/{tallyd.process.pid}/fd/{descriptor}")
+                        self.assertEqual("/dev/null", link)
+                tallyd.delete("/v1/tables/NONE/rows/x").problem(404)
+                tallyd.write("keyed", {"ts": 1, "k": "a", "v": 1})
+                tallyd.restart()
+                self.assertEqual(["a"], tallyd.keys("KEYED"))
+                tallyd.stop()

@@ -166,7 +166,8 @@ class RoundTripTest(TransferTest):
         daemon = self.start(SIMPLE)
         daemon.write("load", events(100))
         out, _ = self.run_tool("export", "load", daemon, "--from", START + 10, "--to", START + 20)
-        self.assertEqual(events(10, 10), [json.loads(line) for line in out.splitlines()])
+        said = sorted((json.loads(line) for line in out.splitlines()), key=lambda one: one["ts"])
+        self.assertEqual(events(10, 10), said)
 
     def test_standard_input_is_a_file_too(self):
         daemon = self.start(SIMPLE)
@@ -219,9 +220,23 @@ class ExportTest(TransferTest):
         between.decide = lambda method, path: None
         self.run_tool("export", "load", between.url, *arguments, "--resume")
         lines = (self.folder / "out.ndjson").read_text().splitlines()
-        self.assertEqual(events(50_000), [json.loads(line) for line in lines])
+        said = sorted((json.loads(line) for line in lines), key=lambda event: event["ts"])
+        self.assertEqual(events(50_000), said)
         self.assertFalse((self.folder / "out.ndjson.state").exists())
         self.run_tool("export", "load", between.url, *arguments, "--resume", status=1)
+
+    def test_the_ending_of_a_file_says_its_format(self):
+        daemon = self.start(SIMPLE)
+        daemon.write("load", events(3))
+        self.run_tool("export", "load", daemon, "--output", "a.csv")
+        self.assertEqual("ts,machine,count,value",
+                         (self.folder / "a.csv").read_text().splitlines()[0])
+        self.run_tool("export", "load", daemon, "--output", "b.txt", "--format", "csv")
+        self.assertEqual((self.folder / "a.csv").read_text(), (self.folder / "b.txt").read_text())
+        _, said = self.run_tool("export", "load", daemon, "--output", "c.csv", "--format", "ndjson",
+                                status=2)
+        self.assertIn("c.csv says csv", said)
+        self.assertFalse((self.folder / "c.csv").exists())
 
     def test_a_page_that_fails_is_asked_for_again(self):
         daemon = self.start(SIMPLE)
@@ -309,6 +324,31 @@ class LoadTest(TransferTest):
         self.assertIn(state["id"], between.seen[0][2]["Idempotency-Key"])
         self.assertEqual(35_000, len(daemon.events("load", scan=1, limit=100_000)))
         self.assertFalse((self.folder / "in.ndjson.loading").exists())
+
+    def test_a_load_that_stored_nothing_does_not_block_the_right_one(self):
+        daemon = self.start(SIMPLE)
+        self.write("in.ndjson", ndjson(events(10)))
+        nobody = f"http://127.0.0.1:{free_port()}"
+        self.run_tool("load", "load", nobody, "in.ndjson", "--retry-for", "0", status=1)
+        self.assertEqual([], list(self.folder.glob("*.loading")), "nobody was reached")
+        self.run_tool("load", "lode", daemon, "in.ndjson", status=1)
+        self.assertEqual([], list(self.folder.glob("*.loading")), "nothing was taken")
+        with subprocess.Popen([str(BINARY), "load", "--stream", "load", "--url", nobody,
+                               str(self.folder / "in.ndjson")], stderr=subprocess.DEVNULL) as load:
+            eventually((self.folder / "in.ndjson.loading").exists, "it has begun")
+            load.kill()
+        self.run_tool("load", "load", daemon, "in.ndjson")
+        self.assertEqual(10, len(daemon.events("load", scan=1)))
+
+    def test_a_port_that_is_none_is_refused(self):
+        daemon = self.start(SIMPLE)
+        self.write("in.ndjson", ndjson(events(10)))
+        for port in (daemon.port + 65_536, 0, "+80"):
+            for command, more in (("load", ["in.ndjson"]), ("export", [])):
+                url = f"http://127.0.0.1:{port}"
+                _, said = self.run_tool(command, "load", url, *more, status=2)
+                self.assertIn("65535", said)
+        self.assertEqual([], daemon.events("load", scan=1))
 
     def test_a_batch_that_is_too_large_is_sent_in_smaller_ones(self):
         daemon = self.start(SIMPLE, server='max_body = "256KiB"')

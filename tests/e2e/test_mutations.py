@@ -244,3 +244,15 @@ class MutationsTest(E2eTest):
                                             daemon.cells("NOW", "a")["F"].items()})
         daemon.restart()
         eventually(lambda: daemon.cells("NOW", "a")["F"]["x"][0]["value"] == 0, "after a restart")
+
+    def test_latest_rows_come_back_behind_a_removal_of_events(self):
+        history = '[tables.ALL]\nstream = "NOW"\npattern = "single-timestamp"\n' \
+                  'row_key = "{k}#{ts:ms}"\nfamilies.F = {}\n'
+        daemon = self.start(NOW + history)
+        start = ms("2021-03-05")
+        daemon.write("NOW", [{"k": "a", "ts": start + i, "x": i} for i in range(10)])
+        daemon.delete("/v1/streams/NOW/events", {"k": "a", "from": start + 7}).expect(200)
+        daemon.kill()
+        daemon.start()
+        eventually(lambda: [row.get("x") for row in daemon.latest("NOW")] == [6],
+                   "what history implies")

@@ -5,8 +5,9 @@ import os
 import re
 import signal
 import threading
+import time
 
-from tests.e2e.tallyd import E2eTest, Tallyd, eventually, in_threads
+from tests.e2e.tallyd import SLOW, E2eTest, Tallyd, eventually, in_threads
 
 TABLES = """
 [tables.ROWS]
@@ -142,6 +143,51 @@ class LogTest(E2eTest):
         tallyd.post("none", [EVENT]).problem(404)
         [line] = self.lines(tallyd, "writes to no stream: 1 refused (malformed)")
         self.assertIn("none", line)
+
+    def test_a_flood_of_refusals_is_a_line_a_second_that_says_how_many(self):
+        tallyd = self.start(TABLES)
+        begin = time.monotonic()
+        for _ in range(50):
+            tallyd.delete("/v1/tables/ROWS/rows").problem(400)
+        time.sleep(1.1)
+        tallyd.delete("/v1/tables/ROWS/rows").problem(400)
+        seconds = time.monotonic() - begin
+        lines = self.lines(tallyd, "DELETE /v1/tables/ROWS/rows by 127.0.0.1:")
+        self.assertLessEqual(2, len(lines))
+        self.assertLessEqual(len(lines), seconds + 1)
+        left_out = sum(int(found) for found in re.findall(r"\((\d+) more of this kind",
+                                                          "\n".join(lines)))
+        self.assertEqual(51, len(lines) + left_out)
+
+    def test_a_standard_error_that_nobody_reads_stops_nothing(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        tallyd = self.start(TABLES, stderr=writer)
+        os.close(writer)
+        for at in range(1500):  # Changes that are done have a line each.
+            tallyd.delete("/v1/tables/ROWS/rows", prefix="x" * 900).expect(200)
+        for path in ("/healthz", "/readyz", "/metrics", "/v1/status", "/v1/tables"):
+            begin = time.monotonic()
+            tallyd.get(path).expect(200)
+            self.assertLess(time.monotonic() - begin, 1 * SLOW)
+        tallyd.write("s", EVENT)
+        self.assertGreater(series(tallyd, "tallyd_log_dropped_total")[""], 0)
+        begin = time.monotonic()
+        tallyd.stop()
+        self.assertLess(time.monotonic() - begin, 5 * SLOW)
+
+    def test_the_last_lines_are_written(self):
+        tallyd = self.start(TABLES)
+        tallyd.stop()
+        self.assertTrue(tallyd.log().rstrip().endswith("stopped"))
+        tallyd.start()
+        second = Tallyd(TABLES, storage="# the same", directory=tallyd.directory)
+        second.port, second.log_file = 1, tallyd.directory / "second"
+        second.config = tallyd.directory / "second.toml"
+        second.write_config()
+        second.spawn()
+        self.assertEqual(1, second.process.wait(60 * SLOW))
+        self.assertIn("error", second.log())
 
     def test_what_clients_send_is_escaped(self):
         for log in "text", "json":

@@ -38,3 +38,11 @@ class Counters(E2eTest):
         self.assertEqual(self.total(tallyd), (0, 0))
         tallyd.restart()
         self.assertEqual(self.total(tallyd), (1, 11))
+
+    def test_what_is_held_goes_with_a_removal(self):
+        tallyd = self.start(HITS % "1h")
+        tallyd.write("page", [{"page": "a", "hits": 5}, {"page": "b", "hits": 6}])
+        tallyd.delete("/v1/streams/page/events", page="a").expect(200)
+        tallyd.write("page", {"page": "a", "hits": 1})
+        tallyd.restart()
+        self.assertEqual(self.total(tallyd), (2, 7))

@@ -85,6 +85,16 @@ class StepsTest(E2eTest):
                                                    "fill": "0", "from": 0, "to": START}),):
             self.assertIn("longer step", said.problem(422)["detail"])
 
+    def test_an_absent_label_and_an_empty_one_are_two_groups(self):
+        self.tallyd.write("server", [{"ts": START, "hostname": "b", "n": 1},
+                                     {"ts": START + 1, "hostname": "b", "rack": "", "n": 2}])
+        for settled in False, True:
+            if settled:
+                self.tallyd.request("POST", "/-/settle").expect(200)
+            said = self.tallyd.query("server", hostname="b", fields="n", step="1h", agg="sum",
+                                     by="rack")
+            self.assertEqual([[START, None, 1], [START, "", 2]], said["rows"])
+
     def test_mistakes_are_400(self):
         for params in ({"fill": "0"}, {"step": "1m", "agg": "max", "fill": "none"}, {"top": 3},
                        {"top": 3, "fields": "bytes,load"}, {"top": 0, "fields": "bytes"},

@@ -5,8 +5,10 @@ import http.server
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import threading
+import unittest
 
 from tests.e2e.tallyd import ANSWER_SECONDS, BINARY, E2eTest, Tallyd, eventually, free_port
 
@@ -304,6 +306,101 @@ class BackupTest(ToolsTest):
         self.assertFalse(said["restored"])
         self.assertEqual(str(path), said["findings"][0]["file"])
 
+    def post_backup(self, daemon, to):
+        return daemon.request("POST", "/v1/backup", json.dumps({"to": str(to)}),
+                              {"Content-Type": "application/json"})
+
+    def test_a_backup_that_lacks_a_file_never_takes_the_place_of_one_that_does_not(self):
+        daemon = self.start(TABLES)
+        daemon.write("load", events(0, 300))
+        daemon.request("POST", "/-/settle").expect(200)
+        to = daemon.directory / "backup"
+        self.post_backup(daemon, to).expect(200)
+        before = files_below(to)
+        answers = self.answers(daemon)
+        daemon.write("load", events(300, 50))
+        daemon.request("POST", "/-/settle").expect(200)
+        known = {path.name[:6] for path in (to / "blocks").iterdir()}
+        new = [path for path in (self.data(daemon) / "blocks").glob("*.blocks")
+               if path.name[:6] not in known]
+        self.assertTrue(new)
+        aside = daemon.directory / "aside"
+        new[0].rename(aside)
+        problem = self.post_backup(daemon, to).problem(500)
+        self.assertIn(new[0].name, problem["detail"])
+        self.assertIn("backup.incomplete", problem["detail"])
+        done = run("backup", "--config", daemon.config, "--to", to)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("backup.incomplete", done.stderr)
+        self.assertEqual(before, files_below(to), "the one in place stays")
+        incomplete = daemon.directory / "backup.incomplete"
+        refused = daemon.directory / "refused.toml"
+        refused.write_text('[storage]\npath = "refused"\n' + TABLES, encoding="utf-8")
+        self.assertEqual(1, run("restore", "--from", incomplete, "--config", refused).returncode)
+        self.assertEqual(answers, self.answers(self.restored(daemon, to)))
+        aside.rename(new[0])
+        self.post_backup(daemon, to).expect(200)
+        self.assertEqual(self.answers(daemon), self.answers(self.restored(daemon, to)))
+
+    def test_an_older_backup_is_kept_beside_the_one_in_place(self):
+        daemon = self.stopped()
+        shutil.copytree(self.data(daemon), daemon.directory / "night")
+        daemon.start()
+        daemon.write("load", events(350, 10))
+        to = daemon.directory / "backup"
+        self.post_backup(daemon, to).expect(200)
+        before = files_below(to)
+        daemon.stop()
+        shutil.rmtree(self.data(daemon))
+        (daemon.directory / "night").rename(self.data(daemon))
+        done = run("backup", "--config", daemon.config, "--to", to, "--format", "json")
+        self.assertEqual(1, done.returncode)
+        self.assertEqual(str(to) + ".older", json.loads(done.stdout)["to"])
+        daemon.start()
+        self.assertIn("backup.older", self.post_backup(daemon, to).problem(500)["detail"])
+        self.assertEqual(before, files_below(to))
+        older = self.restored(daemon, daemon.directory / "backup.older")
+        self.assertEqual(self.answers(daemon), self.answers(older))
+
+    def test_with_a_directory_for_backups_none_is_made_elsewhere(self):
+        daemon = self.start(TABLES, storage='backup_dir = "backups"\n')
+        daemon.write("load", events(0, 10))
+        (daemon.directory / "backups").mkdir()
+        problem = self.post_backup(daemon, daemon.directory / "b").problem(400)
+        self.assertIn("backup_dir", problem["detail"])
+        self.assertFalse((daemon.directory / "b").exists())
+        self.post_backup(daemon, daemon.directory / "backups").problem(400)
+        self.post_backup(daemon, daemon.directory / "backups" / "b").expect(200)
+
+    def test_the_root_of_a_volume_is_an_empty_directory(self):
+        daemon = self.start(TABLES)
+        daemon.write("load", events(0, 10))
+        to, target = daemon.directory / "volume", daemon.directory / "other-volume"
+        for root in (to, target):
+            (root / "lost+found").mkdir(parents=True)
+        self.post_backup(daemon, to).expect(200)
+        config = daemon.directory / "target.toml"
+        config.write_text(f'[storage]\npath = "{target}"\n' + TABLES, encoding="utf-8")
+        done = run("restore", "--from", to, "--config", config)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        for root in (to, target):
+            self.assertTrue((root / "lost+found").is_dir())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root restores for another user")
+    def test_what_root_restores_is_the_owners_of_the_directory(self):
+        daemon = self.stopped()
+        to, target = daemon.directory / "backup", daemon.directory / "target"
+        self.assertEqual(0, run("backup", "--config", daemon.config, "--to", to).returncode)
+        before = {path: path.stat().st_uid for path in to.rglob("*")}
+        target.mkdir()
+        os.chown(target, 65534, 65534)
+        config = daemon.directory / "target.toml"
+        config.write_text('[storage]\npath = "target"\n' + TABLES, encoding="utf-8")
+        done = run("restore", "--from", to, "--config", config)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertEqual({65534}, {path.stat().st_uid for path in target.rglob("*")})
+        self.assertEqual(before, {path: path.stat().st_uid for path in to.rglob("*")})
+
     def test_usage_is_status_2_and_refusal_status_1(self):
         daemon = self.stopped()
         self.assertEqual(2, run("backup", "--config", daemon.config).returncode)
@@ -366,6 +463,49 @@ class SalvageTest(ToolsTest):
         salvaged.write("load", events(350, 10))
         salvaged.request("POST", "/-/settle").expect(200)
         self.assertEqual(360, len(self.history(salvaged)))
+
+    def test_what_base_does_not_name_is_read_from_the_files(self):
+        daemon = self.stopped()
+        fresh = self.start(TABLES)
+        fresh.stop()
+        for path in self.data(daemon).iterdir():
+            if path.is_file():
+                path.unlink()
+        shutil.rmtree(self.data(daemon) / "heads")
+        for path in self.data(fresh).iterdir():
+            if path.is_file():
+                shutil.copy(path, self.data(daemon))
+        shutil.copytree(self.data(fresh) / "heads", self.data(daemon) / "heads")
+        to, done = self.salvage(daemon, "--format", "json")
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
+        self.assertEqual(300, tables["HISTORY"]["entries"])
+        self.assertEqual(300, len(self.history(self.daemon_on(to))))
+
+    def test_newer_files_beside_an_older_base_are_neither_lost_nor_sound(self):
+        daemon = self.stopped()
+        night = daemon.directory / "night"
+        shutil.copytree(self.data(daemon), night)
+        daemon.start()
+        daemon.write("load", events(350, 50))
+        daemon.request("POST", "/-/settle").expect(200)
+        daemon.stop()
+        shutil.rmtree(night / "blocks")
+        shutil.copytree(self.data(daemon) / "blocks", night / "blocks")
+        shutil.rmtree(self.data(daemon))
+        night.rename(self.data(daemon))
+        there = {path.name for path in (self.data(daemon) / "blocks").iterdir()}
+        done = run("verify", "--config", daemon.config)
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertIn("only copy", done.stdout)
+        to, done = self.salvage(daemon)
+        self.assertEqual(1, done.returncode)
+        self.assertEqual(list(range(400)),
+                         sorted(e["count"] for e in self.history(self.daemon_on(to))))
+        daemon.start()
+        kept = {path.name for place in ("blocks", "lost")
+                for path in (self.data(daemon) / place).glob("*")}
+        self.assertEqual(set(), there - kept, "none is unlinked")
 
     def test_a_damaged_block_is_counted_and_the_rest_taken(self):
         daemon = self.stopped()

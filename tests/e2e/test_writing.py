@@ -4,7 +4,7 @@ import json
 import time
 
 from tests.e2e.bodies import ENCODERS, ndjson
-from tests.e2e.tallyd import E2eTest, mentions, ms
+from tests.e2e.tallyd import E2eTest, in_threads, mentions, ms
 
 TABLES = """
 [tables.METRIC]
@@ -292,6 +292,60 @@ class TimesTest(E2eTest):
                         (before, events[0], after))
         keys = [int(key.split("#")[1]) for key in tallyd.keys("METRIC")]
         self.assertEqual(list(range(keys[0], keys[0] + 100)), keys)
+
+    def test_events_without_a_time_from_two_connections_are_all_kept(self):
+        tallyd = self.start(TABLES.replace("{ts:us}", "{ts:ms}"))
+        events = 20_000
+
+        def send(first):
+            body = "".join(f'{{"hostname":"a","n":{first + step}}}\n' for step in range(events))
+            tallyd.post_bytes("server", body.encode(), "application/x-ndjson").expect(200)
+
+        def count():
+            said = tallyd.query("server", hostname="a", step="36500d", agg="count,sum", fields="n",
+                                table="METRIC")
+            return said["rows"][0][1:]
+
+        for run in 1, 2:
+            in_threads(2, lambda index, run=run: send((2 * run - 2 + index) * events))
+            sent = 2 * run * events
+            self.assertEqual([sent, sent * (sent - 1) // 2], count())
+            tallyd.restart()
+        self.assertEqual([4 * events, 4 * events * (4 * events - 1) // 2], count())
+
+    def test_an_object_or_a_bool_is_no_time_and_no_arrival(self):
+        tallyd = self.start(TABLES)
+        for at in {"$date": "2023-11-14T22:13:20Z"}, {}, {"a": None}, True, [1]:
+            said = tallyd.post("server", {"hostname": "a", "ts": at, "usr": 1}).problem(400)
+            self.assertEqual("ts", said["errors"][0]["field"], at)
+        self.assertEqual([], tallyd.keys("METRIC"))
+
+    def test_a_time_in_another_unit_is_refused_with_the_unit(self):
+        tallyd = self.start("[ingest]\n" + TABLES)
+        for at, unit in ((1700000000, "seconds"), (1700000000000000, "microseconds"),
+                         (1700000000000000000, "nanoseconds")):
+            said = tallyd.post("server", {"hostname": "a", "ts": at, "usr": 1}).problem(400)
+            self.assertIn(f"if {unit} are meant", said["detail"])
+        ahead = round(time.time() * 1000) + 3 * 86_400_000
+        tallyd.post("server", {"hostname": "a", "ts": ahead, "usr": 1}).problem(400)
+        self.assertEqual([], tallyd.keys("METRIC"))
+        tallyd.write("server", {"hostname": "a", "ts": ahead, "usr": 1}, guards="off")
+        tallyd.reload('[ingest]\nmax_future = "4d"\n' + TABLES).expect(200)
+        tallyd.write("server", {"hostname": "a", "ts": ahead + 1, "usr": 1})
+        self.assertEqual(2, len(tallyd.keys("METRIC")))
+
+    def test_quoted_times_of_csv_are_taken_and_quoted_numbers_told(self):
+        tallyd = self.start(TABLES)
+        said = tallyd.post_bytes("server", f'''"ts","hostname","v"
+"{AT}","a","1"
+"{AT + 1}","a","2"
+'''.encode(), "text/csv").expect(200).json
+        self.assertEqual(2, said["events"])
+        self.assertEqual(1, len(said["warnings"]))
+        self.assertIn('"v"', said["warnings"][0])
+        self.assertEqual([{"ts": AT, "hostname": "a", "v": "1"},
+                          {"ts": AT + 1, "hostname": "a", "v": "2"}],
+                         tallyd.events("server", hostname="a", table="METRIC"))
 
     def test_a_key_coarser_than_its_events_keeps_them_as_cells(self):
         tallyd = self.start(TABLES.replace("{ts:us}", "{ts:s}"))

@@ -76,8 +76,12 @@ class SchemaStore final : public Store {
       done(*refuses);
       return;
     }
-    submitted.push_back(std::move(batch));
+    if (!batch->empty()) submitted.push_back(std::move(batch));
     done({});
+  }
+  Status CommitUnlessTouched(std::unique_ptr<Batch> batch,
+                             const std::shared_ptr<RowWatch>&) override {
+    return Commit(std::move(batch));
   }
   std::unique_ptr<RowScan> Scan(const TablePtr&, const ScanSpec&) override { return nullptr; }
   std::unique_ptr<RunScan> ScanRuns(const TablePtr&, const ScanSpec&) override { return nullptr; }

@@ -83,10 +83,11 @@ class FaultEnv::Places final : public PlacesFile {
 
 class FaultEnv::Reader final : public leveldb::RandomAccessFile {
  public:
-  Reader(FaultEnv* env, leveldb::RandomAccessFile* file) : env_(env), file_(file) {}
+  Reader(FaultEnv* env, const std::string& name, leveldb::RandomAccessFile* file)
+      : env_(env), is_block_file_(name.ends_with(".blocks")), file_(file) {}
   leveldb::Status Read(uint64_t offset, size_t n, leveldb::Slice* result,
                        char* scratch) const override {
-    if (env_->fail_reads_) return leveldb::Status::IOError("injected");
+    if (env_->fail_reads_ && is_block_file_) return leveldb::Status::IOError("injected");
     const leveldb::Status read = file_->Read(offset, n, result, scratch);
     env_->bytes_read_ += result->size();
     return read;
@@ -94,6 +95,7 @@ class FaultEnv::Reader final : public leveldb::RandomAccessFile {
 
  private:
   FaultEnv* const env_;
+  const bool is_block_file_;
   const std::unique_ptr<leveldb::RandomAccessFile> file_;
 };
 
@@ -180,7 +182,7 @@ leveldb::Status FaultEnv::NewSequentialFile(const std::string& name,
 leveldb::Status FaultEnv::NewRandomAccessFile(const std::string& name,
                                               leveldb::RandomAccessFile** file) {
   const leveldb::Status opened = EnvWrapper::NewRandomAccessFile(name, file);
-  if (opened.ok()) *file = new Reader(this, *file);
+  if (opened.ok()) *file = new Reader(this, name, *file);
   if (opened.ok() && name.ends_with(".blocks")) ++block_files_opened_;
   return opened;
 }

@@ -46,6 +46,7 @@ class FaultEnv final : public StoreEnv {
   uint64_t room_asked() const { return room_asked_; }
   // How many block files were opened to be read.
   uint64_t block_files_opened() const { return block_files_opened_; }
+  // Of block files.
   void FailReads(bool fail) { fail_reads_ = fail; }
   // Files of that ending cannot be removed; empty: all can.
   void KeepFiles(const std::string& ending);
@@ -61,6 +62,9 @@ class FaultEnv final : public StoreEnv {
   leveldb::Status RemoveFile(const std::string& name) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   leveldb::Status SyncDirectory(const std::string& directory) override;
+  leveldb::Status HoldDirectory(const std::string& directory) override {
+    return durable_.HoldDirectory(directory);
+  }
   leveldb::Status NewPlacesFile(const std::string& name,
                                 std::unique_ptr<PlacesFile>* file) override;
 

@@ -6,7 +6,7 @@
 namespace tallyd {
 namespace {
 
-TableMode ModeOf(const Table& table) {
+TableMode ModeIn(const Table& table) {
   if (table.pattern != Pattern::kLatest) return TableMode::kHistory;
   return table.keep_row ? TableMode::kLatestRow : TableMode::kLatestCell;
 }
@@ -216,7 +216,7 @@ Status ModelStore::Check(const Schema& schema) const {
         {stored->pattern, ToString(table.pattern)},
         {stored->row_key, table.row_key.text()},
         {stored->mode == TableMode::kLatestRow ? "row" : "cell",
-         ModeOf(table) == TableMode::kLatestRow ? "row" : "cell"}};
+         ModeIn(table) == TableMode::kLatestRow ? "row" : "cell"}};
     for (const auto& [before, now] : fixed) {
       if (before != now) return conflict(table.name, before, now);
     }
@@ -245,7 +245,7 @@ Status ModelStore::Adopt(const Schema& schema) {
     stored.stream = table.stream;
     stored.pattern = ToString(table.pattern);
     stored.row_key = table.row_key.text();
-    stored.mode = ModeOf(table);
+    stored.mode = ModeIn(table);
     for (const Family& family : table.families) {
       if (!stored.FindFamily(family.name)) stored.families.push_back({family.name, false, {}});
       Family& kept = stored.families[*stored.FindFamily(family.name)].rules;
@@ -419,6 +419,12 @@ void ModelStore::Close() {
 void ModelStore::Expire(TimeUs now) {
   const std::lock_guard lock(mutex_);
   ExpireLocked(now);
+}
+
+void ModelStore::LetGo(std::string_view table, TimeUs until) {
+  const std::lock_guard lock(mutex_);
+  const auto found = tables_.find(table);
+  if (found != tables_.end()) disk_.tables.at(found->second->id).rows.LetGo(until);
 }
 
 void ModelStore::ExpireLocked(TimeUs now) {

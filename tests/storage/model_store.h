@@ -70,6 +70,8 @@ class ModelStore final : public Store {
 
   // What has expired by this time may be gone, in another store that this one is compared with.
   void Expire(TimeUs now);
+  // The same of what a table has of times before that, for its max_bytes, which is no matter here.
+  void LetGo(std::string_view table, TimeUs until);
   // Whether a store with the same history may answer this.
   bool Accepts(std::string_view table, const ScanSpec& spec, const Rows& answer) const;
 

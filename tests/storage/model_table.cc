@@ -158,6 +158,18 @@ void ModelTable::Expire(const TableInfo& table, TimeUs now) {
   }
 }
 
+void ModelTable::LetGo(TimeUs until) {
+  for (auto& [key, columns] : rows_) {
+    for (auto& [name, cells] : columns) {
+      for (auto& [time, cell] : cells) {
+        if (time >= until) continue;
+        cell.may_be_gone = true;
+        cell.inputs_may_go = cell.inputs.size();
+      }
+    }
+  }
+}
+
 // Whether a scan gives a cell that is there.
 bool ModelTable::IsGiven(const TableInfo& table, const ScanSpec& spec, FamilyId family, TimeUs time,
                          const Newer& newer) {

@@ -58,6 +58,8 @@ class ModelTable {
   void Delete(const DeleteSpec& what);
   // Marks what has expired by this time: a store may have removed it.
   void Expire(const TableInfo& table, TimeUs now);
+  // Marks what is older than that: a store that keeps to a table's max_bytes may have let it go.
+  void LetGo(TimeUs until);
 
   // The rows that the spec asks for, in the direction of the scan; its limit is left to the caller.
   std::vector<ReadRow> Read(const TableInfo& table, const ScanSpec& spec) const;

@@ -60,6 +60,7 @@ Status StoreHarness::TryOpen() {
   options.env = env_;
   options.measure = measure;
   options.rows_at_once = rows_at_once_;
+  options.block_columns = block_columns_;
   Result<std::unique_ptr<Store>> opened = OpenLevelDbStore(options);
   if (!opened) return opened.error();
   store_ = std::move(*opened);

@@ -40,6 +40,8 @@ class StoreHarness : public StoreVerbs {
   // Before Open.
   StorageConfig& config() { return config_; }
   void set_rows_at_once(uint64_t rows) { rows_at_once_ = rows; }  // See LevelDbStoreOptions.
+  // See LevelDbStoreOptions.
+  void set_block_columns(uint32_t columns) { block_columns_ = columns; }
   const std::string& path() const { return dir_.path(); }
 
   Status TryOpen();
@@ -69,6 +71,7 @@ class StoreHarness : public StoreVerbs {
   StorageConfig config_;
   StoreEnv* env_;
   uint64_t rows_at_once_ = LevelDbStoreOptions().rows_at_once;
+  uint32_t block_columns_ = LevelDbStoreOptions().block_columns;
   Schema adopted_;
   std::unique_ptr<prometheus::Registry> own_registry_;
   std::unique_ptr<Store> store_;

@@ -15,6 +15,7 @@
 #include "api/query/scan/event_stream.h"
 #include "api/query/scan/part_scan.h"
 #include "api/query/steps/downsample.h"
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 
@@ -35,6 +36,13 @@ class EventRun {
   // After a pause: gives up scans that have been open for long and goes on behind event().
   Status Refresh();
   void CountReturned() { ++returned_; }
+
+  // Whether by now events are known to have fallen on one cell of the table, and were not when it
+  // was planned.
+  bool HasMetMerged() const {
+    return plan_.at_risk && plan_.lack.merging != Merging::kMet &&
+           MergedIn(context_.store, *plan_.stored).any;
+  }
 
   const EventQuery& query() const { return query_; }
   const TablePlan& plan() const { return plan_; }

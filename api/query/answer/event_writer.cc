@@ -69,19 +69,31 @@ Status FillPage(EventRun* run, EventFormat* format, std::string* body, std::stri
 
 }  // namespace
 
-Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run) {
+Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run, bool* replan) {
   if (Status status = run->Start(); !status) return ProblemOf(status.error());
+  const EventRun& running = *run;
+  const auto must_replan = [&] {
+    if (replan != nullptr) *replan = running.HasMetMerged();
+    return replan != nullptr && *replan;
+  };
   std::unique_ptr<EventFormat> format = MakeEventFormat(run.get());
   Response response;
   response.content_type = InfoOf(run->query().format).content_type;
   if (!format->is_page() && !run->query().limit) {
-    response.source = std::make_unique<EventSource>(std::move(run), std::move(format));
+    auto source = std::make_unique<EventSource>(std::move(run), std::move(format));
+    if (replan != nullptr) {
+      const Result<bool> more = source->Next(&response.body);
+      if (!more) return ProblemOf(more.error());
+      if (must_replan() || !*more) return response;
+    }
+    response.source = std::move(source);
     return response;
   }
   std::string next;
   format->Begin(&response.body);
   const Status filled = FillPage(run.get(), format.get(), &response.body, &next);
   if (!filled) return ProblemOf(filled.error());
+  if (must_replan()) return response;
   if (!next.empty() && !format->is_page()) {
     response.headers.emplace_back("Link", NextLink(request, next));
   }

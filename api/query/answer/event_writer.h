@@ -14,8 +14,10 @@
 
 namespace tallyd {
 
-// Starts the run; any error becomes a problem.
-Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run);
+// Starts the run; any error becomes a problem. *replan, where it is not null: nothing is answered,
+// since before its first byte the run met events that fell on one cell of its table.
+Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run,
+                      bool* replan = nullptr);
 
 }  // namespace tallyd
 

@@ -12,12 +12,23 @@ namespace tallyd {
 Response GetEvents(const Request& request, ApiContext& context) {
   Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kEvents);
   if (!query) return ProblemOf(query.error());
-  Result<QueryPlan> plan = PlanEvents(*query, context.store, Estimates::kWhereNeeded);
-  if (!plan) return ProblemOf(plan.error());
-  if (plan->refusal) return ProblemOf(*plan->refusal);
-  TablePlan chosen = std::move(plan->candidates[*plan->chosen]);
-  return AnswerEvents(request,
-                      std::make_unique<EventRun>(std::move(*query), std::move(chosen), context));
+  while (true) {
+    Result<QueryPlan> plan = PlanEvents(*query, context.store, Estimates::kWhereNeeded);
+    if (!plan) return ProblemOf(plan.error());
+    if (plan->refusal) return ProblemOf(*plan->refusal);
+    TablePlan chosen = std::move(plan->candidates[*plan->chosen]);
+    const bool is_at_risk = chosen.at_risk && chosen.lack.merging != Merging::kMet;
+    if (!is_at_risk) {
+      auto run = std::make_unique<EventRun>(std::move(*query), std::move(chosen), context);
+      return AnswerEvents(request, std::move(run));
+    }
+    // It may meet events that fell on one cell: then that is known of the table, and it is planned
+    // anew. So each table is tried once.
+    bool replan = false;
+    Response response = AnswerEvents(
+        request, std::make_unique<EventRun>(*query, std::move(chosen), context), &replan);
+    if (!replan) return response;
+  }
 }
 
 Response GetPlan(const Request& request, ApiContext& context) {

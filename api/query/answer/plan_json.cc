@@ -13,6 +13,7 @@ Json JsonOfCandidate(const QueryPlan& plan, size_t index) {
     json["cost"] = candidate.cost();
   }
   json["chosen"] = plan.chosen == index;
+  if (candidate.at_risk) json["at_risk"] = true;
   if (const std::string why_not = WhyNot(plan, index); !why_not.empty()) json["why_not"] = why_not;
   return json;
 }

@@ -9,7 +9,8 @@
 // - it goes by the time by which the others go, and no event with these fields stayed outside;
 // - it keeps none of the fields as text that was ever a bool, bytes, or a string that reads as a
 //   number;
-// - it does not keep apart what another that could answer keeps as spellings of one compact name.
+// - it does not keep apart what another that could answer keeps as spellings of one compact name;
+// - its key has not let different events fall on one cell, as far as anybody knows.
 // What is not asked for does not matter; where no field is asked for, all are that any candidate
 // holds.
 #ifndef TALLYD_API_QUERY_ASK_CANDIDATE_H_
@@ -34,14 +35,22 @@ enum class Standing : uint8_t {
   kWhole,
 };
 
+// What is known of events that fell on one cell of a table (config/schema/merge_risk.h).
+enum class Merging : uint8_t {
+  kNone,
+  kUnknown,  // Some may have: in what was stored before it was counted, or as nothing tells.
+  kMet,
+};
+
 // What a partial candidate may lack. Compared member by member: the least is the fullest.
 struct Lack {
   bool other_time = false;  // Others go by the stream's time, and it does not.
   size_t fields = 0;        // Fields asked for that it does not hold.
   size_t spelt_apart = 0;   // Compact names whose spellings it keeps apart.
   TimeUs whole_from = 0;    // From this time on it holds all the rest.
-  size_t changed = 0;       // Fields whose values may come back in another type.
-  uint64_t since = 0;       // The commit after which the last of its rules began to apply.
+  Merging merging = Merging::kNone;
+  size_t changed = 0;  // Fields whose values may come back in another type.
+  uint64_t since = 0;  // The commit after which the last of its rules began to apply.
   friend auto operator<=>(const Lack&, const Lack&) = default;
 };
 
@@ -54,6 +63,9 @@ struct TablePlan {
   Standing standing = Standing::kUnfit;
   std::string reason;  // Why it is not whole.
   Lack lack;
+  // Where merging is unknown: of events of earlier times; kNeverWhole: of all.
+  TimeUs merging_unknown_before = 0;
+  bool at_risk = false;  // Events may turn out to have fallen on one cell while it is read.
   double column_share = 1;  // How much of the columns of these rows is read, about.
   std::optional<ScanEstimate> estimate;
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <ranges>
 
+#include "config/schema/merge_risk.h"
 #include "config/schema/table_rules.h"
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 namespace {
@@ -34,6 +36,8 @@ class Judge {
     for (const Family& family : table_.families) JudgeFamily(family);
     JudgeMarks();
     JudgeMissed(store.MissedFields(*plan_.stored));
+    plan_.at_risk = IsAtRisk(store, *plan_.stored);
+    JudgeMerged(MergedIn(store, *plan_.stored));
     JudgeTypes();
     plan_.standing = plan_.reason.empty() ? Standing::kWhole : Standing::kPartial;
   }
@@ -179,6 +183,31 @@ class Judge {
     if (table_.when.empty()) return table_.name + " has not all events that came with " + field;
     return table_.name + " takes only events that have " + FirstNames(table_.when) + ", and " +
            field + " came without";
+  }
+
+  void JudgeMerged(const MergedEvents& merged) {
+    const MergeRisk risk = MergeRiskOf(query_.schema(), table_);
+    std::string reason;
+    if (merged.any) {
+      plan_.lack.merging = Merging::kMet;
+      reason = fmt::format("the row key of {} has let at least {} events fall on cells of others",
+                           table_.name, merged.count);
+      if (risk.any()) reason += ": it lacks " + FirstNames(risk.Fields());
+    } else if (!risk.untold.empty()) {
+      plan_.merging_unknown_before = kNeverWhole;
+      reason = fmt::format(
+          "events that differ in {} alone may have fallen on one cell of {}: neither its row key "
+          "nor a column of its own tells",
+          FirstNames(risk.untold), table_.name);
+    } else if (risk.any() && merged.unknown_before > query_.time.from) {
+      plan_.merging_unknown_before = merged.unknown_before;
+      reason = fmt::format(
+          "events before {} that differ in {} alone may have fallen on one cell of {}: they were "
+          "stored before that was counted",
+          FormatRfc3339(merged.unknown_before), FirstNames(risk.Fields()), table_.name);
+    }
+    if (plan_.merging_unknown_before > 0) plan_.lack.merging = Merging::kUnknown;
+    if (plan_.reason.empty()) plan_.reason = std::move(reason);
   }
 
   void JudgeTypes() {

@@ -18,7 +18,7 @@ constexpr std::string_view kReserved[] = {"from", "to",    "fields", "limit", "o
 constexpr std::string_view kRepeatable[] = {"fields", "agg", "by", "where"};
 constexpr std::string_view kForLatest[] = {"fields", "limit", "cursor", "table",
                                            "where",  "top",   "format"};
-constexpr std::string_view kForRemoval[] = {"from", "to"};
+constexpr std::string_view kForRemoval[] = {"from", "to", "aggregates"};
 
 bool Contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -59,7 +59,7 @@ Status CheckReserved(std::string_view name, QueryKind kind) {
 Status ReadFilters(const Params& params, EventQuery* query) {
   constexpr std::string_view kPrefix = "field.";
   for (const auto& [name, value] : params.all()) {
-    if (Contains(kReserved, name)) {
+    if (Contains(kReserved, name) || Contains(ParametersOf(query->kind), name)) {
       if (Status status = CheckReserved(name, query->kind); !status) return status;
       if (Contains(kRepeatable, name)) continue;
       if (Status status = params.ExpectOnce(name); !status) return status;
@@ -123,18 +123,41 @@ Status ReadWheres(const Params& params, EventQuery* query) {
   return {};
 }
 
-// A time that no table keeps as a field can be bounded, not compared.
+// Whether the name is that of the stream's events' time, or of a table's that no table keeps as a
+// field beside.
+bool IsTimeAlone(const EventQuery& query, std::string_view field) {
+  if (field == query.stream->time_field) return true;
+  bool is_time = false;
+  for (const size_t index : query.stream->tables) {
+    const Table& table = query.schema().tables[index];
+    if (TableHolds(table, field)) return false;
+    is_time = is_time || table.time_field == field;
+  }
+  return is_time;
+}
+
+// The time can be bounded, not compared.
 Status CheckTimeFilters(const EventQuery& query) {
   for (const std::string& field : query.FilteredFields()) {
-    bool is_time = field == query.stream->time_field;
-    bool held = false;
-    for (const size_t index : query.stream->tables) {
-      const Table& table = query.schema().tables[index];
-      is_time = is_time || table.time_field == field;
-      held = held || TableHolds(table, field);
-    }
-    if (is_time && !held) {
+    if (IsTimeAlone(query, field)) {
       return Invalid(field + ": it is the time; bound it with from and to");
+    }
+  }
+  return {};
+}
+
+// Steps have a column for the time, and nothing is computed of it.
+Status CheckTimeOfSteps(const EventQuery& query) {
+  for (const std::string& field : query.by) {
+    if (IsTimeAlone(query, field)) {
+      return Invalid("by: " + field + " is the time, by which step groups; name another field");
+    }
+  }
+  for (const std::string& field : query.fields) {
+    if (query.step_us > 0 && !IsGlob(field) && IsTimeAlone(query, field)) {
+      return Invalid("fields: " + field +
+                     " is the time, of which no step computes anything; it comes first in any "
+                     "answer");
     }
   }
   return {};
@@ -322,6 +345,7 @@ Result<EventQuery> ParseEventQuery(const Request& request, ApiContext& context, 
   if (Status status = ReadTimes(params, &query); !status) return status.error();
   if (Status status = ReadFields(params, &query); !status) return status.error();
   if (Status status = ReadDownsampling(params, &query); !status) return status.error();
+  if (Status status = CheckTimeOfSteps(query); !status) return status.error();
   if (Status status = ReadTop(params, &query); !status) return status.error();
   if (Status status = ReadFill(params, &query); !status) return status.error();
   if (Status status = ReadAnswer(request, &query); !status) return status.error();

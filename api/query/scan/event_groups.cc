@@ -1,6 +1,7 @@
 #include "api/query/scan/event_groups.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "api/answer.h"
@@ -109,7 +110,23 @@ Result<bool> SequentialGroups::Next() {
   const Result<bool> more = scan_.Next();
   if (!more || !*more) return more;
   merger_.Clear();
-  for (const EventFragment* fragment : scan_.fragments()) merger_.AddFirstWins(fragment->fields);
+  of_columns_.clear();
+  group_.times.clear();
+  for (const EventFragment* fragment : scan_.fragments()) {
+    if (fragment->column) {
+      of_columns_.push_back(fragment);
+    } else {
+      merger_.AddFirstWins(fragment->fields);
+    }
+  }
+  std::ranges::sort(of_columns_, [](const EventFragment* a, const EventFragment* b) {
+    return std::tie(a->column->qualifier, a->column->family) <
+           std::tie(b->column->qualifier, b->column->family);
+  });
+  for (const EventFragment* fragment : of_columns_) {
+    merger_.AddBesideFirst(fragment->fields);
+    group_.times.push_back(fragment->time);
+  }
   group_.events.clear();
   merger_.AppendTo(&group_.events);
   group_.key = {0, scan_.row_key()};

@@ -54,6 +54,9 @@ struct EventGroup {
   GroupKeyView key;
   TimeUs time = 0;
   std::vector<std::span<const EventField>> events;
+  std::vector<TimeUs> times;  // Of each of them; empty: `time` is.
+
+  TimeUs TimeOf(size_t event) const { return times.empty() ? time : times[event]; }
 };
 
 class GroupSource {
@@ -105,6 +108,7 @@ class SequentialGroups final : public GroupSource {
  private:
   PartScan scan_;
   FragmentMerger merger_;
+  std::vector<const EventFragment*> of_columns_;  // Of the row: events that columns tell.
 };
 
 class PartGroups final : public GroupSource {

@@ -48,8 +48,17 @@ void FragmentMerger::AddFirstWins(std::span<const EventField> fragment) {
   }
 }
 
+void FragmentMerger::AddBesideFirst(std::span<const EventField> fragment) {
+  std::vector<EventField>& event = NewEvent();
+  event.assign(fragment.begin(), fragment.end());
+  for (const EventField& field : events_[0]) {
+    if (Find(event, field.field) == nullptr) event.push_back(field);
+  }
+  first_is_shared_ = true;
+}
+
 void FragmentMerger::AppendTo(std::vector<std::span<const EventField>>* events) const {
-  for (size_t i = 0; i < count_; ++i) events->emplace_back(events_[i]);
+  for (size_t i = first_is_shared_ ? 1 : 0; i < count_; ++i) events->emplace_back(events_[i]);
 }
 
 size_t HeldEvents::Append(std::span<const EventField> fragment, std::vector<EventField>* event) {

@@ -15,10 +15,16 @@ namespace tallyd {
 // Joins views; nothing is copied.
 class FragmentMerger {
  public:
-  void Clear() { count_ = 0; }
+  void Clear() {
+    count_ = 0;
+    first_is_shared_ = false;
+  }
   void Add(std::span<const EventField> fragment);
   // Adds to the one event there is; the first value of a field stays (latest tables).
   void AddFirstWins(std::span<const EventField> fragment);
+  // An event of its own, which has what the first one has beside it: in place of that one, then.
+  // REQUIRES: there is a first, to which nothing is added any more.
+  void AddBesideFirst(std::span<const EventField> fragment);
   void AppendTo(std::vector<std::span<const EventField>>* events) const;
 
  private:
@@ -26,6 +32,7 @@ class FragmentMerger {
 
   std::vector<std::vector<EventField>> events_;  // The first count_ are valid.
   size_t count_ = 0;
+  bool first_is_shared_ = false;
 };
 
 // The same for events that outlive the rows they came from: text is copied.

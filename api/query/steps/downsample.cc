@@ -85,6 +85,22 @@ size_t CountWithin(const EntryTimes& times, size_t begin, TimeUs from, int64_t w
   return end - begin;
 }
 
+// Appends the text so that no other value's is the same and all keep their order: none, the empty
+// text, then the others. No zero byte is in it, and none is the end of another.
+void AppendGroupText(const Value& value, std::string* out) {
+  if (value.is_null()) return;
+  const size_t before = out->size();
+  AppendText(value, out);
+  if (out->size() == before) return out->push_back('\1');
+  for (size_t i = before; i < out->size(); ++i) {
+    char& byte = (*out)[i];
+    if (byte > '\1' || byte < '\0') continue;
+    const char escaped = byte == '\0' ? '\1' : '\2';
+    byte = '\1';
+    out->insert(++i, 1, escaped);
+  }
+}
+
 }  // namespace
 
 Downsampler::Downsampler(DownsampleSpec spec, FieldTable* fields)
@@ -108,11 +124,7 @@ uint32_t Downsampler::GroupOf(std::span<const EventField> event) {
   for (const uint32_t id : by_ids_) {
     const Value* value = Find(event, id);
     group_.push_back(value != nullptr ? *value : Value());
-    const size_t before = group_text_.size();
-    AppendText(group_.back(), &group_text_);
-    for (size_t i = before; i < group_text_.size(); ++i) {
-      if (group_text_[i] == '\0') group_text_[i] = '\1';
-    }
+    AppendGroupText(group_.back(), &group_text_);
     group_text_.push_back('\0');
   }
   return GroupOf(group_text_, group_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
@@ -14,6 +15,10 @@ namespace {
 
 constexpr std::string_view kMagic = "tallybk2";
 constexpr uint8_t kRecordVersion = 2;
+constexpr uint8_t kDescriptionVersion = 3;
+constexpr uint8_t kDescriptionWithoutOrigin = 2;  // Up to format 8.
+// A file is made of one head, or of some dozens of files.
+constexpr uint64_t kMaxSources = 1u << 16;
 // Most indexes are of a few blocks: chunks begin small, and each is twice the one before.
 constexpr size_t kLeastChunkBytes = 256;
 constexpr size_t kMostDoublings = 6;
@@ -71,9 +76,54 @@ bool GetInfo(ByteReader* in, BlockFileInfo* info) {
   return info->min_sequence <= info->max_sequence && info->min_time <= info->max_time;
 }
 
+void PutOrigin(const BlockFileDescription& description, std::string* out) {
+  PutString(out, description.origin.store);
+  PutU64(out, description.content.value_or(0));
+  PutVarint(out, description.origin.sources.size());
+  for (const FileSource& source : description.origin.sources) {
+    out->push_back(static_cast<char>(source.kind));
+    PutVarint(out, source.number);
+    PutU64(out, source.checksum);
+  }
+}
+
+bool GetOrigin(ByteReader* in, BlockFileDescription* description) {
+  std::string_view store;
+  uint64_t sources = 0;
+  if (!in->GetString(&store) || !in->GetU64(&description->content.emplace()) ||
+      !in->GetNumber(&sources, kMaxSources)) {
+    return false;
+  }
+  description->origin.store = store;
+  for (; sources > 0; --sources) {
+    FileSource source;
+    uint8_t kind = 0;
+    if (!in->GetByte(&kind) || kind > static_cast<uint8_t>(FileSource::Kind::kFile) ||
+        !in->GetVarint(&source.number) || !in->GetU64(&source.checksum)) {
+      return false;
+    }
+    source.kind = static_cast<FileSource::Kind>(kind);
+    description->origin.sources.push_back(source);
+  }
+  return true;
+}
+
 }  // namespace
 
 uint64_t Checksum64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+ContentChecksum::ContentChecksum() : state_(XXH3_createState()) {
+  if (state_ == nullptr) throw std::bad_alloc();
+  XXH3_64bits_reset(state_.get());
+}
+
+void ContentChecksum::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
+
+void ContentChecksum::Add(std::string_view bytes) {
+  XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+uint64_t ContentChecksum::Get() const { return XXH3_64bits_digest(state_.get()); }
 
 std::string BlockFileKey(TableId table, uint64_t number) {
   std::string key = TablePrefix(KeySpace::kBlockFiles, table);
@@ -88,7 +138,10 @@ std::string FileNoteKey(uint64_t number) {
 }
 
 std::string EncodeFileNote(const FileNote& note) {
-  return std::string(1, static_cast<char>(note.kind)) + note.reason;
+  std::string record(1, static_cast<char>(note.kind));
+  if (note.kind == FileNote::Kind::kDamaged) record += note.reason;
+  if (note.kind == FileNote::Kind::kDropped && note.checksum) PutU64(&record, *note.checksum);
+  return record;
 }
 
 Result<uint64_t> ParseFileNoteKey(std::string_view key) {
@@ -104,7 +157,14 @@ Result<FileNote> DecodeFileNote(std::string_view record) {
     return Error(ErrorCode::kCorruption, "it says nothing that is known");
   }
   note.kind = static_cast<FileNote::Kind>(record[0]);
-  note.reason = record.substr(1);
+  if (note.kind == FileNote::Kind::kDamaged) {
+    note.reason = record.substr(1);
+  } else if (record.size() > 1) {
+    ByteReader in(record.substr(1));
+    if (!in.GetU64(&note.checksum.emplace()) || !in.done()) {
+      return Error(ErrorCode::kCorruption, "it does not say which file was dropped");
+    }
+  }
   return note;
 }
 
@@ -195,7 +255,7 @@ Result<BlockIndex> DecodeBlockIndex(std::string_view bytes, uint64_t end) {
     int64_t span = 0;
     if (!in.GetNumber(&block.size, kMax32) || !in.GetNumber(&block.head_size, block.size) ||
         !in.GetNumber(&block.entries, kMax32) || !in.GetNumber(&block.rows, kMax32) ||
-        !in.GetNumber(&block.runs, block.rows) || !in.GetNumber(&block.columns, kMax32) ||
+        !in.GetNumber(&block.runs, block.entries) || !in.GetNumber(&block.columns, kMax32) ||
         !in.GetNumber(&block.min_time, kLastTime) || !in.GetNumber(&span, kLastTime) ||
         !GetKey(&in, last, &first) || !GetKey(&in, first, &last) || first > last) {
       return Malformed("the index");
@@ -210,12 +270,13 @@ Result<BlockIndex> DecodeBlockIndex(std::string_view bytes, uint64_t end) {
 }
 
 std::string EncodeDescription(const BlockFileDescription& description) {
-  std::string bytes(1, static_cast<char>(kRecordVersion));
+  std::string bytes(1, static_cast<char>(kDescriptionVersion));
   PutVarint(&bytes, kFormatVersion);
   PutVarint(&bytes, description.info.table);
   PutVarint(&bytes, description.info.number);
   PutInfo(description.info, &bytes);
   PutString(&bytes, EncodeTable(description.table));
+  PutOrigin(description, &bytes);
   return bytes;
 }
 
@@ -225,10 +286,12 @@ Result<BlockFileDescription> DecodeDescription(std::string_view bytes) {
   uint8_t version = 0;
   uint32_t format = 0;
   std::string_view table;
-  if (!in.GetByte(&version) || version != kRecordVersion || !in.GetNumber(&format, kMax32) ||
+  if (!in.GetByte(&version) || version < kDescriptionWithoutOrigin ||
+      version > kDescriptionVersion || !in.GetNumber(&format, kMax32) ||
       !IsReadableFormat(format) || !in.GetNumber(&description.info.table, kMax32) ||
       !in.GetVarint(&description.info.number) || !GetInfo(&in, &description.info) ||
-      !in.GetString(&table) || !in.done()) {
+      !in.GetString(&table) || (version == kDescriptionVersion && !GetOrigin(&in, &description)) ||
+      !in.done()) {
     return Malformed("the description");
   }
   Result<TableInfo> decoded = DecodeTable(table);
@@ -254,6 +317,15 @@ bool DecodeFooter(std::string_view bytes, uint64_t file_bytes, BlockFileFooter* 
          in.GetU64(&footer->description) && in.GetU64(&footer->description_checksum) &&
          in.rest() == kMagic && footer->index <= footer->description &&
          footer->description <= file_bytes - bytes.size();
+}
+
+bool LooksLikeFooter(std::string_view bytes) {
+  constexpr size_t kMostDamaged = 2;
+  if (bytes.size() != BlockFileFooter::kBytes) return false;
+  const std::string_view end = bytes.substr(bytes.size() - kMagic.size());
+  size_t others = 0;
+  for (size_t i = 0; i < kMagic.size(); ++i) others += end[i] != kMagic[i] ? 1 : 0;
+  return others <= kMostDamaged;
 }
 
 }  // namespace tallyd

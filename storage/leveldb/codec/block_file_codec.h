@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/table_info.h"
+
+struct XXH3_state_s;
 
 namespace tallyd {
 
@@ -61,6 +64,9 @@ struct FileNote {
   };
   Kind kind = Kind::kDropped;
   std::string reason;  // Of damage.
+  // Of the description of the file that was dropped: another one of its number is not meant.
+  // Nothing: an older tallyd wrote it.
+  std::optional<uint64_t> checksum = {};
 
   friend bool operator==(const FileNote&, const FileNote&) = default;
 };
@@ -115,10 +121,33 @@ std::string EncodeBlockIndex(const BlockIndex& index);
 // kCorruption if the bytes are not those of an index whose blocks end at `end`.
 Result<BlockIndex> DecodeBlockIndex(std::string_view bytes, uint64_t end);
 
-// What a file says of itself: what base records of it (but for the checksum), and its table.
+// What entries of a file came from, as it was then.
+struct FileSource {
+  // DO NOT CHANGE THESE VALUES: they are on disk.
+  enum class Kind : uint8_t { kHead = 0, kFile = 1 };
+  Kind kind = Kind::kHead;
+  uint64_t number = 0;
+  uint64_t checksum = 0;  // Of a head's records (Head::Checksum); of a file's description.
+
+  friend bool operator==(const FileSource&, const FileSource&) = default;
+};
+
+// Which store made a file, and of what. Where all of its sources are there as they were, the file
+// has nothing that they do not have.
+struct FileOrigin {
+  std::string store;  // Its id; empty: not known, of a file from before format 9.
+  std::vector<FileSource> sources = {};
+
+  friend bool operator==(const FileOrigin&, const FileOrigin&) = default;
+};
+
+// What a file says of itself: what base records of it (but for the checksum), and its table; since
+// format 9 also where it comes from, and what its blocks are.
 struct BlockFileDescription {
   BlockFileInfo info;
   TableInfo table;  // As meta_codec.h's EncodeTable keeps it.
+  FileOrigin origin = {};
+  std::optional<uint64_t> content = {};  // ContentChecksum of its blocks; nothing: older.
 };
 std::string EncodeDescription(const BlockFileDescription& description);
 Result<BlockFileDescription> DecodeDescription(std::string_view bytes);
@@ -134,8 +163,24 @@ struct BlockFileFooter {
 std::string EncodeFooter(const BlockFileFooter& footer);
 // False if the bytes are not a footer of a file of `file_bytes` bytes.
 bool DecodeFooter(std::string_view bytes, uint64_t file_bytes, BlockFileFooter* footer);
+// Whether they were one, for all that a damaged byte or two let tell.
+bool LooksLikeFooter(std::string_view bytes);
 
 uint64_t Checksum64(std::string_view bytes);  // XXH3 with 64 bits.
+
+// The same of bytes that come in pieces.
+class ContentChecksum {
+ public:
+  ContentChecksum();
+  void Add(std::string_view bytes);
+  uint64_t Get() const;
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
+};
 
 }  // namespace tallyd
 

@@ -1,6 +1,9 @@
 #include "storage/leveldb/codec/meta_codec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -139,6 +142,12 @@ std::string NewStoreId() {
   std::string id;
   for (int i = 0; i < kWords; ++i) PutU32(&id, random());
   return id;
+}
+
+std::string HexOfStoreId(std::string_view id) {
+  std::string hex;
+  for (const char c : id) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
+  return hex;
 }
 
 std::string EncodeStream(TimeUnit unit) { return {kRecordVersion, static_cast<char>(unit)}; }

@@ -17,7 +17,7 @@
 
 namespace tallyd {
 
-inline constexpr uint32_t kFormatVersion = 8;
+inline constexpr uint32_t kFormatVersion = 9;
 // What an older tallyd wrote is read as it is, and called the newest when it is opened.
 inline constexpr uint32_t kOldestFormatVersion = 6;
 inline bool IsReadableFormat(uint32_t version) {
@@ -29,6 +29,8 @@ Result<uint32_t> DecodeFormat(std::string_view record);
 
 // 16 random bytes, which a store keeps through backups.
 std::string NewStoreId();
+// In hexadecimal, as backups and messages have it.
+std::string HexOfStoreId(std::string_view id);
 
 std::string EncodeStream(TimeUnit unit);
 Result<TimeUnit> DecodeStream(std::string_view record);

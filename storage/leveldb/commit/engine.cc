@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -24,17 +25,25 @@ std::unique_ptr<DurableEnv> MakeEnv(const LevelDbStoreOptions& options, StoreMet
                                       is_always ? LogWrites::kDirect : LogWrites::kCached);
 }
 
+BlockBounds BoundsOf(const LevelDbStoreOptions& options) {
+  BlockBounds bounds;
+  bounds.columns = std::min(options.block_columns, kMaxBlockColumns);
+  return bounds;
+}
+
 }  // namespace
 
 Engine::Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics)
     : config_(options.storage),
       rows_at_once_(options.rows_at_once),
+      block_bounds_(BoundsOf(options)),
       metrics_(metrics),
       own_env_(MakeEnv(options, metrics)),
       env_(own_env_ ? own_env_.get() : options.env),
       space_(options.storage, options.measure),
       database_(options.storage, env_),
-      writer_({options.clock, options.storage.sync, rows_at_once_}, &database_, &state_) {}
+      writer_({options.clock, options.storage.sync, rows_at_once_}, &database_, &state_),
+      watch_(options.storage.path, kCurrentName) {}
 
 Engine::~Engine() { Close(); }
 
@@ -45,7 +54,14 @@ Status Engine::Open() {
     space_.Release();  // Recovery needs room, and that is what it is for.
     opened = OpenOnce(true);
   }
+  if (!opened && opened.error().code() == ErrorCode::kNoSpace) {
+    if (OpenOnce(true, OpenFor::kReading)) {
+      spdlog::warn("store: {}: reading only, until there is room", opened.error().message());
+      opened = {};
+    }
+  }
   if (!opened) return opened;
+  watch_.Begin();
   const Status room = space_.Admit();  // Makes the ballast; without room, writes are refused.
   if (!room) spdlog::warn("store: {}", room.error().message());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -54,8 +70,10 @@ Status Engine::Open() {
   return {};
 }
 
-Status Engine::OpenOnce(bool first) {
-  const Status opened = database_.Open(space_.budget().write_buffer);
+Status Engine::OpenOnce(bool first, OpenFor what) {
+  reads_only_ = what == OpenFor::kReading;
+  const uint64_t head_bytes = space_.budget().write_buffer;
+  const Status opened = reads_only_ ? database_.OpenToRead(head_bytes) : database_.Open(head_bytes);
   if (!opened) return opened.error().Prefixed(config_.path);
   const Result<LoadedView> loaded = first
                                         ? LoadEngineState(&database_, &state_)
@@ -68,17 +86,23 @@ Status Engine::OpenOnce(bool first) {
   }
   writer_.ForgetFailed();
   database_.AdmitReaders(loaded->files, loaded->deletes);
+  if (reads_only_) {
+    must_reopen_ = true;
+    failed_opening_ = database_.opening();
+  }
   return {};
 }
 
 // Only before anybody makes files.
 Status Engine::SweepFiles(const LoadedView& loaded) {
-  FilesOnRecord record{{}, {}, state_.sealed_sequence};
+  FilesOnRecord record;
+  record.store = database_.shelf().store();
+  record.heads = database_.opened_heads();
   for (const auto& [table, files] : loaded.files) {
     record.files.insert(record.files.end(), files.begin(), files.end());
   }
   for (const auto& [number, note] : loaded.notes) {
-    if (note.kind == FileNote::Kind::kDropped) record.dropped.insert(number);
+    if (note.kind == FileNote::Kind::kDropped) record.dropped[number] = note.checksum;
   }
   BlockFileShelf& shelf = database_.shelf();
   Result<FileSweep> swept = tallyd::SweepFiles(&shelf, config_.path, record);
@@ -105,12 +129,19 @@ Status Engine::ClearNotes(const LoadedView& loaded) {
     cleared.Delete(FileNoteKey(number));
     any = true;
   }
-  return any ? database_.WriteBase(&cleared) : Status();
+  return any && !reads_only_ ? database_.WriteBase(&cleared) : Status();
 }
 
 void Engine::Close() { database_.Close(); }
 
+Status Engine::Admit() {
+  Status there = watch_.Check();
+  return there ? space_.Admit() : there;
+}
+
 Status Engine::Admit(const Batch& batch) {
+  Status there = watch_.Check();
+  if (!there) return there;
   if (static_cast<const LevelDbBatch&>(batch).stores_something()) return space_.Admit();
   return {};
 }
@@ -161,6 +192,9 @@ size_t Engine::BytesOf(const Batch& batch) const {
 }
 
 Status Engine::Commit(std::span<Batch* const> group, bool sync) {
+  if (reads_only_) {
+    return Error(ErrorCode::kNoSpace, "the disk was full when the store was opened");
+  }
   std::vector<LevelDbBatch*> batches;
   for (Batch* batch : group) batches.push_back(static_cast<LevelDbBatch*>(batch));
   Status committed = writer_.Commit(batches, sync);
@@ -177,6 +211,11 @@ Status Engine::Commit(std::span<Batch* const> group, bool sync) {
 }
 
 Status Engine::Recover() {
+  // Readers go on until it can come to something.
+  if (reads_only_) {
+    const Status room = space_.Admit();
+    if (!room) return room;
+  }
   if (must_reopen_ || !database_.is_open()) {
     const Status reopened = Reopen();
     if (!reopened) return reopened;

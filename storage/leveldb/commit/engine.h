@@ -10,9 +10,11 @@
 #include <functional>
 #include <memory>
 
+#include "storage/blocks/block_limits.h"
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/commit/group_writer.h"
+#include "storage/leveldb/env/directory_watch.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/space_guard.h"
 #include "storage/leveldb/files/file_sweep.h"
@@ -34,7 +36,7 @@ class Engine final : public CommitTarget {
   void Close();
 
   // CommitTarget:
-  Status Admit() override { return space_.Admit(); }
+  Status Admit() override;
   Status Admit(const Batch& batch) override;
   bool CommitsAlone(const Batch& batch) const override;
   Status Check(const Batch& batch) override;
@@ -59,16 +61,19 @@ class Engine final : public CommitTarget {
   const std::vector<LostFile>& lost_files() const { return lost_files_; }
   uint64_t head_bytes() const { return space_.budget().write_buffer; }
   uint64_t rows_at_once() const { return rows_at_once_; }
+  const BlockBounds& block_bounds() const { return block_bounds_; }
 
  private:
   Status CheckSchema(const LevelDbBatch& batch) const;
-  Status OpenOnce(bool first);
+  enum class OpenFor { kWriting, kReading };
+  Status OpenOnce(bool first, OpenFor what = OpenFor::kWriting);
   Status SweepFiles(const LoadedView& loaded);
   Status ClearNotes(const LoadedView& loaded);
   Status Reopen();
 
   const StorageConfig config_;
   const uint64_t rows_at_once_;
+  const BlockBounds block_bounds_;
   StoreMetrics* const metrics_;
   const std::unique_ptr<DurableEnv> own_env_;  // Null when tests bring theirs.
   StoreEnv* const env_;
@@ -79,7 +84,9 @@ class Engine final : public CommitTarget {
   std::vector<LostFile> lost_files_;  // Constant after Open.
   std::function<void()> on_full_head_;
   bool must_reopen_ = false;
+  bool reads_only_ = false;                  // The disk was full when it was opened.
   std::atomic<uint64_t> failed_opening_{0};  // In which a commit failed last.
+  DirectoryWatch watch_;
 };
 
 // What the engine tells of itself: adds its gauges of /metrics, its members of "store" in

@@ -69,6 +69,7 @@ class Loader {
     state_->sealed_sequence = sealed_sequence_;
     state_->catalogue.Reload(std::move(catalogue_));
     state_->fields.Replace(fields_, missed_);
+    state_->merges.Replace(std::move(merges_));
     state_->last_sequence = last_sequence_;
     return std::move(loaded_);
   }
@@ -135,6 +136,7 @@ class Loader {
 
   Status ReadMeta(std::string_view key, std::string_view value) {
     ByteReader in(key.substr(2));
+    if (static_cast<MetaKind>(key[1]) == kMergedEvents) return ReadMergedEvents(key, value);
     switch (static_cast<MetaKind>(key[1])) {
       case MetaKind::kFormat:
         return {};
@@ -226,6 +228,16 @@ class Loader {
     return {};
   }
 
+  Status ReadMergedEvents(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(2));
+    TableId table = 0;
+    if (!in.GetU32(&table)) return UnreadableRecord(key, "its key is too short");
+    Result<MergeRecord> merges = DecodeMergeRecord(value);
+    if (!merges) return UnreadableRecord(key, merges.error().message());
+    merges_[table] = std::move(*merges);
+    return {};
+  }
+
   Status ReadDelete(std::string_view key, std::string_view value) {
     ByteReader in(key.substr(1));
     TableId table = 0;
@@ -263,6 +275,7 @@ class Loader {
   StoredCatalogue catalogue_;
   FieldTypes fields_;
   MissedFields missed_;
+  MergeCounts::Records merges_;
   LatestLoader latest_;
   LoadedView loaded_;
   bool with_latest_ = true;

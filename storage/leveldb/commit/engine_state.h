@@ -15,6 +15,7 @@
 #include "config/values/result.h"
 #include "storage/leveldb/catalogue/adoption.h"
 #include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/merge_counts.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/database.h"
@@ -27,6 +28,7 @@ struct EngineState {
   Catalogue catalogue;
   ColumnRegistry sets;
   FieldCatalogue fields;
+  MergeCounts merges;
   LatestTables latest{sets};
   LatestDeletes latest_deletes;
   RowWatches watches;

@@ -241,9 +241,12 @@ void LevelDbBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
 }
 
 bool LevelDbBatch::stores_something() const {
-  return std::any_of(ops_.begin(), ops_.end(), [](const Op& op) {
-    return op.kind == OpKind::kEntry || op.kind == OpKind::kLatest || op.kind == OpKind::kPutMemo;
-  });
+  const auto is_any = [this](OpKind kind) {
+    return std::ranges::find(ops_, kind, &Op::kind) != ops_.end();
+  };
+  if (is_any(OpKind::kEntry) || is_any(OpKind::kLatest)) return true;
+  // What a removal notes of itself is small, and what it frees is not.
+  return is_any(OpKind::kPutMemo) && deletes_.empty();
 }
 
 void LevelDbBatch::TrimRow(TableId table, std::string_view row_key) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "storage/leveldb/env/directory.h"
+#include "storage/leveldb/env/file_lock.h"
 #include "storage/leveldb/env/pread_file.h"
 #include "storage/leveldb/env/status.h"
 
@@ -27,10 +29,34 @@ std::string DirectoryOf(const std::string& name) {
 
 bool IsLog(const std::string& name) { return name.ends_with(".log"); }
 bool IsManifest(const std::string& name) { return BaseName(name).starts_with("MANIFEST"); }
+// LevelDB's own, for people.
+bool IsMessages(const std::string& name) { return BaseName(name).starts_with("LOG"); }
+
+bool IsAt(const struct stat& file, const std::string& name) {
+  struct stat found {};
+  if (::lstat(name.c_str(), &found) != 0) return false;
+  return found.st_dev == file.st_dev && found.st_ino == file.st_ino;
+}
 
 }  // namespace
 
-// Buffered appends.
+class DurableEnv::Descriptor {
+ public:
+  explicit Descriptor(const std::string& directory)
+      : number_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }  // Negative: it could not be opened, and errno says why.
+
+ private:
+  const int number_;
+};
+
+// Buffered appends. A manifest names new files: their names are durable before any byte of it is
+// written, which the system may write to the disk at any time.
 class DurableEnv::File final : public leveldb::WritableFile {
  public:
   File(DurableEnv* env, std::string name, int descriptor)
@@ -57,14 +83,13 @@ class DurableEnv::File final : public leveldb::WritableFile {
     return error_;
   }
 
+  // LevelDB flushes each record of a manifest before it syncs it.
   leveldb::Status Flush() override {
-    if (error_.ok()) WriteBuffer();
+    if (error_.ok() && !is_manifest_) WriteBuffer();
     return error_;
   }
 
   leveldb::Status Sync() override {
-    // A manifest names new files: their names come first.
-    if (error_.ok() && is_manifest_) error_ = env_->SyncDirectoryOf(name_);
     if (error_.ok() && WriteBuffer()) error_ = env_->SyncDescriptor(descriptor_, name_);
     return error_;
   }
@@ -80,6 +105,8 @@ class DurableEnv::File final : public leveldb::WritableFile {
   bool WriteBuffer() { return Write(buffer_.get(), std::exchange(used_, 0)); }
 
   bool Write(const char* data, size_t size) {
+    if (is_manifest_ && size > 0) error_ = env_->SyncDirectoryOf(name_);
+    if (!error_.ok()) return false;
     while (size > 0) {
       const ssize_t r = ::write(descriptor_, data, size);
       if (r < 0 && errno == EINTR) continue;
@@ -161,6 +188,21 @@ leveldb::Status DurableEnv::NewRandomAccessFile(const std::string& name,
   return OpenPreadFile(name, file);
 }
 
+leveldb::Status DurableEnv::NewSequentialFile(const std::string& name,
+                                              leveldb::SequentialFile** file) {
+  return OpenSequentialFile(name, file);
+}
+
+bool DurableEnv::FileExists(const std::string& name) {
+  struct stat found {};
+  return ::stat(name.c_str(), &found) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+leveldb::Status DurableEnv::GetChildren(const std::string& directory,
+                                        std::vector<std::string>* names) {
+  return ListDirectory(directory, names);
+}
+
 leveldb::Status DurableEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** file) {
   *file = nullptr;
   if (IsLog(name)) {
@@ -187,30 +229,71 @@ leveldb::Status DurableEnv::CreateDir(const std::string& name) {
 }
 
 leveldb::Status DurableEnv::RemoveDir(const std::string& name) {
-  ForgetFailedClose(name);
+  ForgetFailures(name);
   return EnvWrapper::RemoveDir(name);
 }
 
 leveldb::Status DurableEnv::RemoveFile(const std::string& name) {
   if (IsLog(name) || IsManifest(name)) {
     // What replaced it must be there to stay.
-    const leveldb::Status synced = SyncDirectoryOf(name);
-    if (!synced.ok()) return synced;
+    leveldb::Status may_go = SyncDirectoryOf(name);
+    if (may_go.ok() && IsManifest(name)) may_go = CheckManifestMayGo(name);
+    if (!may_go.ok()) return may_go;
   }
   return EnvWrapper::RemoveFile(name);
 }
 
-leveldb::Status DurableEnv::RenameFile(const std::string& from, const std::string& to) {
-  const leveldb::Status renamed = EnvWrapper::RenameFile(from, to);
-  return renamed.ok() ? SyncDirectoryOf(to) : renamed;
+// LevelDB takes back a manifest where it was told that CURRENT could not be renamed.
+leveldb::Status DurableEnv::CheckManifestMayGo(const std::string& name) {
+  std::string current;
+  const std::string current_name = DirectoryOf(name) + "/CURRENT";
+  const leveldb::Status read = leveldb::ReadFileToString(this, current_name, &current);
+  if (!read.ok()) return read.IsNotFound() ? leveldb::Status::OK() : read;
+  if (current != BaseName(name) + "\n") return leveldb::Status::OK();
+  return leveldb::Status::IOError(name, "CURRENT names it");
 }
 
+leveldb::Status DurableEnv::RenameFile(const std::string& from, const std::string& to) {
+  struct stat file {};
+  if (::lstat(from.c_str(), &file) != 0) return FromErrno(from, errno);
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    const leveldb::Status failed = FromErrno(from, errno);
+    if (!IsAt(file, to) || IsAt(file, from)) return failed;
+    // It was made all the same, and what the system says of it later is worth no more.
+    NoteFailedSync(DirectoryOf(to), failed);
+    return leveldb::Status::OK();
+  }
+  if (IsMessages(to)) return leveldb::Status::OK();
+  const leveldb::Status synced = SyncDirectoryOf(to);
+  if (!synced.ok()) NoteFailedSync(DirectoryOf(to), synced);
+  return leveldb::Status::OK();
+}
+
+// A database is being opened: it reads its logs anew, the failed one included, and writes the names
+// that count anew.
 leveldb::Status DurableEnv::LockFile(const std::string& name, leveldb::FileLock** lock) {
-  const leveldb::Status locked = EnvWrapper::LockFile(name, lock);
-  if (locked.ok()) ::chmod(name.c_str(), kFileMode);
-  // A database is being opened: it reads its logs anew, the failed one included.
-  ForgetFailedClose(DirectoryOf(name));
+  const std::string directory = DirectoryOf(name);
+  leveldb::Status locked = TakeFileLock(name, lock);
+  if (!locked.ok()) return locked;
+  ForgetFailures(directory);
+  locked = HoldDirectory(directory);
+  if (!locked.ok()) {
+    ReleaseFileLock(std::exchange(*lock, nullptr)).ok();
+    return locked;
+  }
+  const std::lock_guard guard(directories_mutex_);
+  locked_.insert(directory);
   return locked;
+}
+
+leveldb::Status DurableEnv::UnlockFile(leveldb::FileLock* lock) {
+  const std::string directory = DirectoryOf(NameOfLock(*lock));
+  {
+    const std::lock_guard guard(directories_mutex_);
+    locked_.erase(directory);
+    held_.erase(directory);
+  }
+  return ReleaseFileLock(lock);
 }
 
 leveldb::Status DurableEnv::NewLogger(const std::string& name, leveldb::Logger** logger) {
@@ -234,11 +317,45 @@ leveldb::Status DurableEnv::SyncDirectoryOf(const std::string& name) {
 }
 
 leveldb::Status DurableEnv::SyncDirectory(const std::string& directory) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return FromErrno(directory, errno);
-  const leveldb::Status synced = SyncDescriptor(descriptor, directory);
-  ::close(descriptor);
+  const leveldb::Status failed = TakeFailedSync(directory);
+  return failed.ok() ? SyncUnlessFailed(directory) : failed;
+}
+
+leveldb::Status DurableEnv::SyncUnlessFailed(const std::string& directory) {
+  std::shared_ptr<const Descriptor> held;
+  bool is_locked = false;
+  {
+    const std::lock_guard lock(directories_mutex_);
+    if (const auto found = held_.find(directory); found != held_.end()) held = found->second;
+    is_locked = locked_.contains(directory);
+  }
+  if (!held) held = std::make_shared<const Descriptor>(directory);
+  if (held->number() < 0) return FromErrno(directory, errno);
+  const leveldb::Status synced = SyncDescriptor(held->number(), directory);
+  if (!synced.ok() && is_locked) NoteFailedSync(directory, synced);
   return synced;
+}
+
+leveldb::Status DurableEnv::TakeFailedSync(const std::string& directory) {
+  const std::lock_guard lock(directories_mutex_);
+  const auto failed = sync_failed_.find(directory);
+  if (failed == sync_failed_.end()) return leveldb::Status::OK();
+  const leveldb::Status why = failed->second;
+  if (!locked_.contains(directory)) sync_failed_.erase(failed);
+  return why;
+}
+
+void DurableEnv::NoteFailedSync(const std::string& directory, const leveldb::Status& why) {
+  const std::lock_guard lock(directories_mutex_);
+  sync_failed_.try_emplace(directory, why);
+}
+
+leveldb::Status DurableEnv::HoldDirectory(const std::string& directory) {
+  auto opened = std::make_shared<const Descriptor>(directory);
+  if (opened->number() < 0) return FromErrno(directory, errno);
+  const std::lock_guard lock(directories_mutex_);
+  held_[directory].swap(opened);
+  return leveldb::Status::OK();
 }
 
 leveldb::Status DurableEnv::NewPlacesFile(const std::string& name,
@@ -250,6 +367,11 @@ leveldb::Status DurableEnv::NewPlacesFile(const std::string& name,
 }
 
 leveldb::Status DurableEnv::CheckLogBefore(const std::string& name) {
+  {
+    const std::lock_guard lock(directories_mutex_);
+    const auto failed = sync_failed_.find(DirectoryOf(name));
+    if (failed != sync_failed_.end()) return failed->second;
+  }
   const std::lock_guard lock(logs_mutex_);
   if (!close_failed_.contains(DirectoryOf(name))) return leveldb::Status::OK();
   return leveldb::Status::IOError(name, "the log before it could not be synced");
@@ -260,9 +382,13 @@ void DurableEnv::NoteFailedClose(const std::string& name) {
   close_failed_.insert(DirectoryOf(name));
 }
 
-void DurableEnv::ForgetFailedClose(const std::string& directory) {
-  const std::lock_guard lock(logs_mutex_);
-  close_failed_.erase(directory);
+void DurableEnv::ForgetFailures(const std::string& directory) {
+  {
+    const std::lock_guard lock(logs_mutex_);
+    close_failed_.erase(directory);
+  }
+  const std::lock_guard lock(directories_mutex_);
+  sync_failed_.erase(directory);
 }
 
 void DurableEnv::ExpectLog(const std::string& directory, const LogRoom& room) {

@@ -43,7 +43,7 @@ leveldb::Status LogFile::Make(const std::string& name, LogWrites writes, Owner* 
   int descriptor = -1;
   bool is_direct = writes == LogWrites::kDirect;
   if (is_direct) descriptor = ::open(name.c_str(), kFlags | O_DIRECT, kFileMode);
-  if (descriptor < 0) {
+  if (descriptor < 0 && (!is_direct || errno == EINVAL)) {
     is_direct = false;
     descriptor = ::open(name.c_str(), kFlags, kFileMode);
   }
@@ -150,6 +150,12 @@ ssize_t LogFile::WriteAt(const char* data, size_t size, uint64_t offset) {
 
 leveldb::Status LogFile::SyncWritten() {
   error_ = owner_->SyncDescriptor(descriptor_, name_);
+  struct stat file {};
+  if (error_.ok() && ::fstat(descriptor_, &file) != 0) error_ = FromErrno(name_, errno);
+  // What has no name any more nobody finds again, however well it is on the disk.
+  if (error_.ok() && file.st_nlink == 0) {
+    error_ = leveldb::Status::IOError(name_, "it was removed while it was in use");
+  }
   if (error_.ok()) synced_end_ = end();
   return error_;
 }

@@ -7,8 +7,9 @@
 // Sync or Close has covered is lost with the process, not only with the power. Where the file
 // system takes no such writes, they are cached ones.
 //
-// A log that is closed is synced first. After a failed write or sync every later call fails, Close
-// included, and nothing more reaches the file. For one thread at a time.
+// A log that is closed is synced first. To sync one that was removed meanwhile fails: nobody would
+// find it again. After a failed write or sync every later call fails, Close included, and nothing
+// more reaches the file. For one thread at a time.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_LOG_FILE_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_LOG_FILE_H_
 

@@ -76,6 +76,9 @@ class MarkedEnv final : public StoreEnv {
   leveldb::Status SyncDirectory(const std::string& directory) override {
     return env_->SyncDirectory(directory);
   }
+  leveldb::Status HoldDirectory(const std::string& directory) override {
+    return env_->HoldDirectory(directory);
+  }
   leveldb::Status NewPlacesFile(const std::string& name,
                                 std::unique_ptr<PlacesFile>* file) override {
     return env_->NewPlacesFile(name, file);

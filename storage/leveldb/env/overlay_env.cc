@@ -245,8 +245,8 @@ leveldb::Status OverlayEnv::CreateDir(const std::string& name) {
 leveldb::Status OverlayEnv::GetFileSize(const std::string& name, uint64_t* size) {
   const Change found = Resolve(name);
   if (!found.real.empty()) return target()->GetFileSize(found.real, size);
-  if (!found.file) return NotThere(name);
-  *size = found.file->size();
+  if (found.is_removed()) return NotThere(name);
+  *size = found.file ? found.file->size() : 0;
   return leveldb::Status::OK();
 }
 

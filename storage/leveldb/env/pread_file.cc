@@ -78,6 +78,36 @@ class TableFile final : public PreadFile {
   const uint64_t size_;
 };
 
+// By read, so that it may be a pipe.
+class WholeReadsFile final : public leveldb::SequentialFile {
+ public:
+  WholeReadsFile(std::string name, int descriptor)
+      : name_(std::move(name)), descriptor_(descriptor) {}
+  ~WholeReadsFile() override { ::close(descriptor_); }
+
+  leveldb::Status Read(size_t n, leveldb::Slice* result, char* scratch) override {
+    *result = leveldb::Slice();
+    size_t got = 0;
+    while (got < n) {
+      const ssize_t r = ::read(descriptor_, scratch + got, n - got);
+      if (r < 0 && errno == EINTR) continue;
+      if (r < 0) return FromErrno(name_, errno);
+      if (r == 0) break;
+      got += static_cast<size_t>(r);
+    }
+    *result = leveldb::Slice(scratch, got);
+    return leveldb::Status::OK();
+  }
+  leveldb::Status Skip(uint64_t n) override {
+    if (::lseek(descriptor_, static_cast<off_t>(n), SEEK_CUR) >= 0) return leveldb::Status::OK();
+    return FromErrno(name_, errno);
+  }
+
+ private:
+  const std::string name_;
+  const int descriptor_;
+};
+
 }  // namespace
 
 leveldb::Status OpenPreadFile(const std::string& name, leveldb::RandomAccessFile** file) {
@@ -94,6 +124,14 @@ leveldb::Status OpenPreadFile(const std::string& name, leveldb::RandomAccessFile
     ::close(descriptor);
     return FromErrno(name, failed);
   }
+  return leveldb::Status::OK();
+}
+
+leveldb::Status OpenSequentialFile(const std::string& name, leveldb::SequentialFile** file) {
+  *file = nullptr;
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return FromErrno(name, errno);
+  *file = new WholeReadsFile(name, descriptor);
   return leveldb::Status::OK();
 }
 

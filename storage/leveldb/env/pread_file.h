@@ -5,7 +5,9 @@
 //   leveldb::RandomAccessFile* file = nullptr;
 //   leveldb::Status opened = OpenPreadFile(name, &file);   // The caller's to delete.
 //
-// What is opened is thread-safe.
+// What is opened is thread-safe, but for what is read from its beginning on (OpenSequentialFile).
+// Both give less than was asked for at the end only: a file system may do so anywhere, and LevelDB
+// takes that for the end of a log.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_PREAD_FILE_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_PREAD_FILE_H_
 
@@ -17,6 +19,7 @@ namespace tallyd {
 
 // Null where it fails.
 leveldb::Status OpenPreadFile(const std::string& name, leveldb::RandomAccessFile** file);
+leveldb::Status OpenSequentialFile(const std::string& name, leveldb::SequentialFile** file);
 
 }  // namespace tallyd
 

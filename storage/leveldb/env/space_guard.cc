@@ -22,11 +22,10 @@ constexpr uint64_t kMaxSlack = 16u << 20;
 constexpr uint64_t kMinWriteBuffer = 64u << 10;
 constexpr mode_t kFileMode = 0600;
 
-// A volume that does not tell is taken to be large and empty.
+// A volume that does not tell is taken to be large and full.
 VolumeSpace Ask(const std::string& directory) {
-  constexpr uint64_t kMuch = std::numeric_limits<uint64_t>::max();
   struct statvfs stat {};
-  if (::statvfs(directory.c_str(), &stat) != 0) return {kMuch, kMuch};
+  if (::statvfs(directory.c_str(), &stat) != 0) return {std::numeric_limits<uint64_t>::max(), 0};
   return {uint64_t{stat.f_blocks} * stat.f_frsize, uint64_t{stat.f_bavail} * stat.f_frsize};
 }
 

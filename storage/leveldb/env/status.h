@@ -18,7 +18,8 @@
 
 namespace tallyd {
 
-// A full disk (or quota) is kNoSpace, a file locked by another process kConflict.
+// A full disk (or quota) is kNoSpace, a file that this or another process has locked kConflict; a
+// lock that could not be asked for is kIo, as any other failure is.
 inline Status FromLevelDb(const leveldb::Status& status) {
   if (status.ok()) return {};
   const std::string text = status.ToString();
@@ -29,7 +30,9 @@ inline Status FromLevelDb(const leveldb::Status& status) {
   if (says(std::strerror(ENOSPC)) || says(std::strerror(EDQUOT))) {
     return Error(ErrorCode::kNoSpace, text);
   }
-  if (says("IO error: lock ")) return Error(ErrorCode::kConflict, text);
+  const bool is_held = says("already held by process") || says(std::strerror(EAGAIN)) ||
+                       says(std::strerror(EACCES));
+  if (says("IO error: lock ") && is_held) return Error(ErrorCode::kConflict, text);
   return Error(ErrorCode::kIo, text);
 }
 

@@ -21,6 +21,8 @@ Status WriteFile(leveldb::Env* env, const std::string& name, std::string_view by
   return done;
 }
 
+constexpr int kMostKept = 10'000;
+
 Status CutTail(leveldb::Env* env, const TornTail& tail) {
   std::string bytes;
   const Status read = FromLevelDb(leveldb::ReadFileToString(env, tail.file, &bytes));
@@ -30,7 +32,9 @@ Status CutTail(leveldb::Env* env, const TornTail& tail) {
     return Error(ErrorCode::kIo, tail.file + " changed while it was being opened");
   }
   std::string kept;
+  // Of a file of which nobody knows whether it exists the Env says that it does.
   for (int i = 1; kept.empty() || env->FileExists(kept); ++i) {
+    if (i > kMostKept) return Error(ErrorCode::kIo, "no name is free for " + kept);
     kept = fmt::format("{}.torn-{}", tail.file, i);
   }
   const std::string cut = tail.file + ".cut";

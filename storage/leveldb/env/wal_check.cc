@@ -61,13 +61,39 @@ bool EndsEarly(std::string_view log, size_t at) {
   return kHeaderBytes + length > log.size() - at;
 }
 
-std::optional<uint64_t> FindRecordStart(std::string_view log, size_t from) {
+// The first of which `is_record` says that it is one.
+std::optional<uint64_t> FindRecordStart(std::string_view log, size_t from,
+                                        const std::function<bool(const RecordStart&)>& is_record) {
   for (size_t at = from; at + kHeaderBytes <= log.size(); ++at) {
     const uint8_t type = ByteAt(log, at + 6);
     if (type != kFull && type != kFirst) continue;
-    if (ReadFragment(log, at)) return at;
+    const std::optional<Fragment> fragment = ReadFragment(log, at);
+    if (fragment && is_record({at, fragment->data, type == kFull})) return at;
   }
   return std::nullopt;
+}
+
+// Up to where the headers of a record's fragments reach, from the one at `at` on, whether their
+// checksums are right or not; `at` where there is none.
+size_t ClaimedEnd(std::string_view log, size_t at, bool in_record) {
+  size_t end = at;
+  while (at < log.size()) {
+    if (LeftInBlock(at) < kHeaderBytes) {
+      at += LeftInBlock(at);
+      continue;
+    }
+    if (log.size() - at < kHeaderBytes) break;
+    const uint8_t type = ByteAt(log, at + 6);
+    const size_t size = kHeaderBytes + LengthAt(log, at);
+    const bool goes_on =
+        in_record ? type == kMiddle || type == kLast : type == kFull || type == kFirst;
+    if (!goes_on || size > LeftInBlock(at)) break;
+    at += size;
+    end = std::min(at, log.size());
+    if (type == kFull || type == kLast) break;
+    in_record = true;
+  }
+  return end;
 }
 
 // Tags of LevelDB's VersionEdit (db/version_edit.cc at 1.23).
@@ -122,6 +148,7 @@ class Checker {
     const Status listed = FromLevelDb(env_->GetChildren(directory_, &names));
     if (!listed) return listed;
     for (const std::string& name : names) {
+      lists_current_ = lists_current_ || name == "CURRENT";
       if (const std::optional<uint64_t> number = LogNumber(name)) logs_[*number] = name;
       check_.has_data = check_.has_data || name.ends_with(".ldb") || name.ends_with(".sst");
     }
@@ -131,6 +158,7 @@ class Checker {
   // LevelDB would make an empty database in the place of what is left of one.
   Status CheckAbsence(const Error& error) const {
     if (error.code() != ErrorCode::kNotFound) return error;
+    if (lists_current_) return Error(ErrorCode::kIo, error.message() + ", and is in its directory");
     if (logs_.empty() && !check_.has_data) return {};
     return Damage(Path("CURRENT"), "is missing beside the files that it should name");
   }
@@ -158,8 +186,12 @@ class Checker {
       return Damage(Path("CURRENT"), fmt::format("names {}, which is not there", Path(name)));
     }
     if (!bytes) return bytes.error();
-    const LogScan scan =
-        ScanLog(*bytes, [&](std::string_view edit) { return ReadEdit(edit, &manifest_); });
+    // What its note does not cover is one record at most: each is synced, and noted, by itself.
+    const bool is_noted =
+        notes_.known() && !notes_.damaged && notes_.last.manifest.number == *number;
+    const LogScan scan = ScanLog(
+        *bytes, [&](std::string_view edit) { return ReadEdit(edit, &manifest_); }, 0,
+        [&](const LogScan&, const RecordStart&) { return !is_noted; });
     const uint64_t synced = notes_.BytesOf(&SyncedNote::manifest, *number);
     if (scan.good_end < synced) return DamageIn(name, scan, synced);
     if (scan.good_after) return DamageBefore(name, scan);
@@ -179,8 +211,11 @@ class Checker {
       const Result<std::string> bytes = ReadFile(env_, Path(name));
       if (!bytes) return bytes.error();
       std::optional<SequenceRange> gap;
-      const LogScan scan =
-          ScanLog(*bytes, [&](std::string_view batch) { return FollowsOn(batch, &gap); });
+      const LogScan scan = ScanLog(
+          *bytes, [&](std::string_view batch) { return FollowsOn(batch, &gap); }, 0,
+          [&](const LogScan& damaged, const RecordStart& start) {
+            return MayFollow(*bytes, damaged, start);
+          });
       if (gap) return Missing(name, *gap);
       const uint64_t synced = notes_.BytesOf(&SyncedNote::log, number);
       if (scan.good_end < synced) return DamageIn(name, scan, synced);
@@ -211,6 +246,24 @@ class Checker {
     next_sequence_ = first + count;
     check_.has_data = check_.has_data || count > 0;
     return true;
+  }
+
+  // Whether a record can begin so behind one that is not whole.
+  bool MayFollow(std::string_view log, const LogScan& torn, const RecordStart& start) const {
+    // A first fragment reaches to the end of its block: it alone may be shorter than a header.
+    if (start.data.size() < kBatchHeaderBytes) return !start.is_all;
+    const uint64_t sequence = LittleEndian(start.data.substr(0, 8));
+    const uint64_t expected = next_sequence_.value_or(0);
+    const uint64_t newest = next_sequence_.value_or(manifest_.last_sequence + 1);
+    // Each change takes more than a byte.
+    if (sequence < expected || sequence > newest + (start.at - torn.good_end)) return false;
+    if (start.at >= torn.claimed_end) return true;
+    const std::string_view header =
+        log.substr(torn.good_end + kHeaderBytes).substr(0, kBatchHeaderBytes);
+    if (header.size() < kBatchHeaderBytes) return true;
+    const uint64_t first = LittleEndian(header.substr(0, 8));
+    const uint64_t after = first + LittleEndian(header.substr(8, 4));
+    return first != newest || sequence == after;
   }
 
   void AddTail(const std::string& name, const LogScan& scan) {
@@ -253,6 +306,7 @@ class Checker {
   const Sync sync_;
   WalCheck check_;
   SyncedNotes notes_;
+  bool lists_current_ = false;
   std::map<uint64_t, std::string> logs_;
   ManifestFacts manifest_;
   std::optional<uint64_t> next_sequence_;
@@ -265,8 +319,9 @@ bool IsChecksumOf(std::string_view bytes, const char* checksum) {
   return (rotated >> 17 | rotated << 15) == ExtendCrc32c(0, bytes);
 }
 
-LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record,
-                uint64_t from) {
+LogScan ScanLog(
+    std::string_view log, const std::function<bool(std::string_view)>& record, uint64_t from,
+    const std::function<bool(const LogScan& scan, const RecordStart& start)>& may_follow) {
   LogScan scan;
   scan.good_end = from;
   std::string pieces;
@@ -295,7 +350,10 @@ LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)
   scan.clean = scan.good_end == scan.end;
   if (scan.clean) return scan;
   scan.ends_early = EndsEarly(log, at);
-  scan.good_after = FindRecordStart(log, std::max<size_t>(at, scan.good_end + 1));
+  scan.claimed_end = ClaimedEnd(log, at, in_record);
+  scan.good_after = FindRecordStart(
+      log, std::max<size_t>(at, scan.good_end + 1),
+      [&](const RecordStart& start) { return !may_follow || may_follow(scan, start); });
   return scan;
 }
 

@@ -5,9 +5,11 @@
 // What is not whole below that is lost data: opening is refused, naming file and byte. Behind it a
 // crash can leave one record in part, the last of the newest log, which was never acknowledged:
 // such a tail is told of, cut off where LevelDB would stumble over it, and kept beside as
-// NNNNNN.log.torn-N. With Sync::kInterval it can be several records, whole ones among them.
+// NNNNNN.log.torn-N. What it holds may look like a record: one that really follows has a sequence
+// number that can be. With Sync::kInterval it can be several records, whole ones among them.
 // Refused is also what no crash leaves: other records after damage, an older log that does not
-// reach to where the newer begins, a log or a manifest that should be there and is not.
+// reach to where the newer begins, a log or a manifest that should be there and is not. A file that
+// the directory lists, and that cannot be read, is an error; none of it is taken for absent.
 // The check changes nothing; nothing is ever repaired.
 //
 // REQUIRES: nobody else opens the directory.
@@ -47,15 +49,27 @@ struct LogScan {
   bool ends_early = false;
   // A record that begins after the damage and is whole.
   std::optional<uint64_t> good_after;
+  // Up to where the record that is not whole says itself that it goes: what is before, it holds.
+  uint64_t claimed_end = 0;
+};
+
+// The first fragment of what looks like a record.
+struct RecordStart {
+  uint64_t at = 0;
+  std::string_view data;
+  bool is_all = false;  // Of the record.
 };
 
 // Whether the four bytes at `checksum` are LevelDB's (masked CRC-32C) of the others.
 bool IsChecksumOf(std::string_view bytes, const char* checksum);
 
 // Calls `record` with each whole record up to the first damage; it returns false if the record's
-// content cannot be, which is damage, too. `from`: where a record begins.
-LogScan ScanLog(std::string_view log, const std::function<bool(std::string_view)>& record,
-                uint64_t from = 0);
+// content cannot be, which is damage, too. `from`: where a record begins. `may_follow` is asked of
+// what is whole behind the damage, as far as the scan has come, whether a record can begin so: a
+// record that was torn may hold bytes that look like one. Without it any can.
+LogScan ScanLog(
+    std::string_view log, const std::function<bool(std::string_view)>& record, uint64_t from = 0,
+    const std::function<bool(const LogScan& scan, const RecordStart& start)>& may_follow = {});
 
 // What the edits of a manifest, read in order, come to.
 struct ManifestFacts {

@@ -4,18 +4,13 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "storage/blocks/column_block.h"
+#include "storage/descriptors.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
-namespace {
-
-constexpr size_t kOpenFiles = 96;
-
-}  // namespace
 
 void DamagedFiles::Report(DamagedFile file) {
   const std::lock_guard lock(mutex_);
@@ -65,7 +60,7 @@ BlockFileShelf::BlockFileShelf(StoreEnv* env, std::string directory, const Shelf
     : env_(env),
       directory_(std::move(directory)),
       indexes_(cache.indexes),
-      handles_(kOpenFiles),
+      handles_(DescriptorsOfProcess().block_files),
       parts_(cache.parts) {}
 
 std::string BlockFileShelf::PathOf(uint64_t number) const {
@@ -106,13 +101,36 @@ namespace {
 
 constexpr uint64_t kMaxIndexBytes = 1u << 30;
 
-// A lack of the process's own, not of the file.
-bool IsPassing(const Error& error) {
-  if (error.code() != ErrorCode::kIo) return false;
-  const auto says = [&](int number) {
-    return error.message().find(std::strerror(number)) != std::string::npos;
-  };
-  return says(EMFILE) || says(ENFILE) || says(ENOMEM);
+constexpr size_t kBlocksBetweenCalls = 16;
+
+// The call failed, and nothing is known of the bytes: of what they are a checksum tells.
+bool MayPass(const Error& error) {
+  return error.code() == ErrorCode::kIo || error.code() == ErrorCode::kNoSpace;
+}
+
+// Whether the block is what the index says, and each of its columns whole.
+Status CheckBlock(const BlockPlace& place, std::string_view bytes, ColumnBlock* block) {
+  const Status opened = block->Open(bytes.substr(0, place.head_size));
+  if (!opened) return opened;
+  std::string first;
+  std::string last;
+  block->GetKey(0, &first);
+  block->GetKey(block->entries() - 1, &last);
+  const auto columns = static_cast<uint32_t>(block->schema()->columns.size());
+  if (block->entries() != place.entries || block->runs().size() != place.runs ||
+      columns != place.columns || first != place.first_key || last != place.last_key) {
+    return Error(ErrorCode::kCorruption, "the index tells of another block");
+  }
+  uint64_t end = place.head_size;
+  for (uint32_t column = 0; column < columns; ++column) {
+    const ColumnBlock::Stream stream = block->StreamOf(column);
+    end = uint64_t{stream.offset} + stream.size;
+    if (end > bytes.size() || !IsSoundStream(bytes.substr(stream.offset, stream.size))) {
+      return Error(ErrorCode::kCorruption, "a column is malformed");
+    }
+  }
+  if (end == bytes.size()) return {};
+  return Error(ErrorCode::kCorruption, "its columns end before it does");
 }
 
 }  // namespace
@@ -122,7 +140,11 @@ BlockFile::~BlockFile() {
 }
 
 void BlockFile::ReportDamage(const Error& error) const {
-  if (!IsPassing(error)) shelf_->damaged().Report({info_.number, path(), error.message()});
+  if (MayPass(error)) {
+    failed_read_ = true;
+  } else {
+    shelf_->damaged().Report({info_.number, path(), error.message()});
+  }
 }
 
 Error BlockFile::Damaged(const Error& error) const {
@@ -208,6 +230,39 @@ Status BlockFile::Read(const BlockPlace& block, uint32_t offset, uint32_t size,
   return {};
 }
 
+Status BlockFile::ReadBlock(const BlockPlace& block, std::string* bytes) const {
+  Result<std::string> read = ReadAt(block.offset, block.size);
+  if (!read) return read.error();
+  *bytes = std::move(*read);
+  return {};
+}
+
+Status BlockFile::CheckWritten(const std::function<Status()>& go_on) const {
+  const auto wrong = [this](const Error& error) {
+    return error.Prefixed(fmt::format("{}: what was just written cannot be read", path()));
+  };
+  const Result<BlockIndex> index = ReadIndex();
+  if (!index) return wrong(index.error());
+  ColumnBlock block;
+  std::string bytes;
+  uint64_t entries = 0;
+  size_t calls = 0;
+  for (const BlockPlace& place : index->blocks()) {
+    const Status may = ++calls % kBlocksBetweenCalls == 0 ? go_on() : Status();
+    if (!may) return may;
+    Status checked = ReadBlock(place, &bytes);
+    if (checked) checked = CheckBlock(place, bytes, &block);
+    if (!checked) return wrong(checked.error());
+    entries += place.entries;
+  }
+  const auto& blocks = index->blocks();
+  if (entries == info_.entries && blocks.front().first_key == info_.first_key &&
+      blocks.back().last_key == info_.last_key) {
+    return {};
+  }
+  return wrong(Error(ErrorCode::kCorruption, "its blocks are not those that it describes"));
+}
+
 Result<BytesPtr> BlockFile::ReadPart(const BlockPlace& block, uint32_t offset, uint32_t size,
                                      uint32_t ahead, BlockReads reads) const {
   const FilePlace place{info_.number, block.offset + offset};
@@ -225,11 +280,13 @@ Result<BytesPtr> BlockFile::ReadPart(const BlockPlace& block, uint32_t offset, u
   return BytesPtr(std::move(bytes));
 }
 
-BlockFileWriter::BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info)
+BlockFileWriter::BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info,
+                                 const BlockBounds& bounds, std::vector<FileSource> sources)
     : shelf_(shelf),
       table_(std::move(table)),
       info_(std::move(info)),
-      builder_(std::make_unique<BlockBuilder>()) {
+      sources_(std::move(sources)),
+      builder_(std::make_unique<BlockBuilder>(bounds)) {
   info_.table = table_->id;
   info_.entries = 0;
   info_.rows = 0;
@@ -256,7 +313,7 @@ Status BlockFileWriter::Append(std::string_view bytes) {
 Status BlockFileWriter::AddBlock(const BlockPlace& place, std::string_view bytes,
                                  uint64_t min_sequence, uint64_t max_sequence) {
   if (!builder_->empty()) {
-    const Status flushed = Flush();
+    const Status flushed = Flush(false);
     if (!flushed) return flushed;
   }
   if (index_.empty()) {
@@ -274,11 +331,12 @@ Status BlockFileWriter::AddBlock(const BlockPlace& place, std::string_view bytes
   info_.entries += place.entries;
   info_.rows += place.rows;
   index_.Add(place);
+  content_.Add(bytes);
   return Append(bytes);
 }
 
-Status BlockFileWriter::Flush() {
-  const BuiltBlock built = builder_->Finish();
+Status BlockFileWriter::Flush(bool goes_on) {
+  const BuiltBlock built = builder_->Finish(goes_on);
   BlockPlace place;
   place.size = static_cast<uint32_t>(built.bytes.size());
   place.head_size = built.head_size;
@@ -295,12 +353,13 @@ Status BlockFileWriter::Flush() {
 
 Status BlockFileWriter::Complete() {
   if (!builder_->empty()) {
-    const Status flushed = Flush();
+    const Status flushed = Flush(false);
     if (!flushed) return flushed;
   }
   builder_.reset();
   const std::string index = EncodeBlockIndex(index_);
-  const std::string description = EncodeDescription({info_, *table_});
+  const std::string description =
+      EncodeDescription({info_, *table_, {shelf_->store(), sources_}, content_.Get()});
   BlockFileFooter footer;
   footer.index = bytes_;
   footer.index_checksum = Checksum64(index);

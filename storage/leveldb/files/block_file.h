@@ -4,7 +4,8 @@
 // blocks that were asked for, within bounds that all files share; which files are damaged; which
 // are gone.
 //
-// Whatever cannot be read is reported to the shelf's DamagedFiles, and the error names the file.
+// What turns out not to be what was written is reported to the shelf's DamagedFiles; a call of the
+// system that failed is no damage, and may succeed the next time. Both errors name the file.
 // Shelf and files are thread-safe, a writer is of one thread; the shelf outlives both.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_BLOCK_FILE_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_BLOCK_FILE_H_
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,9 +47,9 @@ struct DamagedFile {
   std::string reason;  // The first that was met.
 };
 
-// The block files of which something could not be read. Whoever meets the damage reports it; it is
-// logged once, shown in the status, and work in the background leaves the file alone from then on,
-// while what needs it fails and names it. What is noted in base is known after a restart, too.
+// The block files of which something is not what was written. Whoever meets the damage reports it;
+// it is logged once, shown in the status, and work in the background leaves the file alone from
+// then on, while what needs it fails and names it. What is noted in base outlives a restart, too.
 class DamagedFiles {
  public:
   void Report(DamagedFile file);
@@ -85,6 +87,12 @@ class BlockFileShelf {
   StoreEnv* env() const { return env_; }
   const std::string& directory() const { return directory_; }
   std::string PathOf(uint64_t number) const;
+  // The id of the store whose files they are; files that are made say it. Set before any is made;
+  // to set it again changes nothing.
+  const std::string& store() const { return store_; }
+  void SetStore(const std::string& id) {
+    if (store_ != id) store_ = id;
+  }
   DamagedFiles& damaged() { return damaged_; }
   BoundedCache<BlockIndex>& indexes() { return indexes_; }
   BoundedCache<leveldb::RandomAccessFile>& handles() { return handles_; }
@@ -102,6 +110,7 @@ class BlockFileShelf {
  private:
   StoreEnv* const env_;
   const std::string directory_;
+  std::string store_;
   BoundedCache<BlockIndex> indexes_;
   BoundedCache<leveldb::RandomAccessFile> handles_;  // By count.
   BlockPartCache parts_;
@@ -141,10 +150,18 @@ class BlockFile {
   void ForgetPart(const BlockPlace& block, uint32_t offset) const {
     shelf_->parts().Erase({info_.number, block.offset + offset});
   }
-  // To be called with every error that the file's bytes caused: reports it, and names the file.
+  // To be called with every error that the file caused: reports it if it is damage, and names the
+  // file.
   Error Damaged(const Error& error) const;
   void ReportDamage(const Error& error) const;
   bool is_damaged() const { return shelf_->damaged().Contains(info_.number); }
+  // Whether a call that was to read it has failed since the last time this was asked.
+  bool TakeFailedRead() const { return failed_read_.exchange(false); }
+
+  // What was just written, as those will find it who read it: the index, each block's head within a
+  // reader's bounds, each column's checksum, and that all of it is what the record says. Values are
+  // not decoded. `go_on` is called now and then; its error ends it. Reports nothing.
+  Status CheckWritten(const std::function<Status()>& go_on) const;
 
   // Its contents are elsewhere, and base says so: the file goes with the last who holds it.
   void Drop() const { dropped_ = true; }
@@ -156,7 +173,10 @@ class BlockFile {
 
   BlockFileShelf* const shelf_;
   const BlockFileInfo info_;
+  Status ReadBlock(const BlockPlace& block, std::string* bytes) const;
+
   mutable std::atomic<bool> dropped_{false};
+  mutable std::atomic<bool> failed_read_{false};
 };
 
 using BlockFilePtr = std::shared_ptr<const BlockFile>;
@@ -168,12 +188,16 @@ using BlockFileMap = std::map<TableId, std::vector<BlockFilePtr>>;
 //
 //   writer.builder().Add(...) where it HasRoom(), or after FlushFull(); ... Complete, Sync, Finish.
 //
+// An entry of more than BlockBounds takes comes in parts, with FlushBeforePart before each.
+//
 // Complete, Sync and Finish are apart so that many files can be written before the first is waited
 // for, and their directory be synced once, by the caller, before base records any of them.
 class BlockFileWriter {
  public:
-  // `info` says number, deletes and window.
-  BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info);
+  // `info` says number, deletes and window; `sources`, what its entries come from: empty where
+  // nothing has all of them.
+  BlockFileWriter(BlockFileShelf* shelf, TablePtr table, BlockFileInfo info,
+                  const BlockBounds& bounds = {}, std::vector<FileSource> sources = {});
   ~BlockFileWriter();
   BlockFileWriter(const BlockFileWriter&) = delete;
   BlockFileWriter& operator=(const BlockFileWriter&) = delete;
@@ -181,14 +205,19 @@ class BlockFileWriter {
   BlockBuilder& builder() { return *builder_; }
   // For any entry that may come next: FlushFull would do nothing.
   bool HasRoom() const { return !builder_->IsFull(); }
-  // Call it before adding an entry of this key and time.
-  Status FlushFull(std::string_view row_key, TimeUs time) {
-    return HasRoom() || builder_->ContinuesLast(row_key, time) ? Status() : Flush();
+  // Call it before adding an entry of this key and time, of so many columns.
+  Status FlushFull(std::string_view row_key, TimeUs time, size_t columns) {
+    if (HasRoom()) return {};
+    const bool continues = builder_->ContinuesLast(row_key, time);
+    return continues && builder_->TakesMore(columns) ? Status() : Flush(continues);
+  }
+  Status FlushBeforePart(std::string_view row_key, TimeUs time) {
+    return builder_->empty() ? Status() : Flush(builder_->ContinuesLast(row_key, time));
   }
   // Before entries that have all of these columns, and another key or time than the last one.
   Status FlushBeforeRun(size_t columns) {
     const bool has_room = HasRoom() && builder_->TakesColumns(columns);
-    return has_room || builder_->empty() ? Status() : Flush();
+    return has_room || builder_->empty() ? Status() : Flush(false);
   }
   // A block as it is, from another file, with the least and the greatest of its sequences.
   // REQUIRES: it follows all that was added, and does not go on with its last row and time.
@@ -204,12 +233,15 @@ class BlockFileWriter {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  Status Flush();
+  // `goes_on`: what comes next is of the key and time of what was added last.
+  Status Flush(bool goes_on);
   Status Append(std::string_view bytes);
 
   BlockFileShelf* const shelf_;
   const TablePtr table_;
   BlockFileInfo info_;
+  const std::vector<FileSource> sources_;
+  ContentChecksum content_;
   std::unique_ptr<BlockBuilder> builder_;
   std::unique_ptr<leveldb::WritableFile> file_;
   bool handed_out_ = false;

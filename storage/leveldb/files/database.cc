@@ -7,6 +7,7 @@
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {
@@ -148,6 +149,21 @@ Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
   return memos;
 }
 
+// Changes in memory, and an opener that makes them. The lock is the disk's own.
+struct Database::InMemory {
+  InMemory(Database* of, leveldb::FileLock* taken)
+      : lock(taken),
+        real(&of->env_),
+        env(real),
+        opener(of->config_, &env, of->cache_.get(), &of->disposer_) {}
+  ~InMemory() { real->UnlockFile(lock).ok(); }
+
+  leveldb::FileLock* const lock;
+  StoreEnv* const real;
+  OverlayEnv env;
+  Opener opener;
+};
+
 Database::Database(const StorageConfig& config, StoreEnv* env)
     : config_(config),
       env_(env, config.path),
@@ -162,14 +178,38 @@ Database::~Database() { Close(); }
 Status Database::Open(size_t head_bytes) {
   Dispose();  // What is left of what was open before holds its locks.
   const std::lock_guard writing(write_mutex_);
+  in_memory_.reset();
   head_status_ = {};
-  Result<OpenedFiles> opened = opener_.Open(head_bytes);
+  Result<OpenedFiles> opened = opener_.Open(head_bytes, opening_ == 0);
   if (!opened) {
     Dispose();
     return opened.error();
   }
+  shelf_.SetStore(opened->store);
   base_ = std::move(opened->base);
   heads_ = std::move(opened->heads);
+  return {};
+}
+
+Status Database::OpenToRead(size_t head_bytes) {
+  Dispose();
+  const std::lock_guard writing(write_mutex_);
+  in_memory_.reset();
+  leveldb::FileLock* lock = nullptr;
+  const Status locked = FromLevelDb(env_.LockFile(config_.path + "/" + kLockName, &lock));
+  if (!locked) return locked;
+  in_memory_ = std::make_unique<InMemory>(this, lock);
+  Result<OpenedFiles> opened = in_memory_->opener.Open(head_bytes, false);
+  in_memory_->env.Freeze();
+  if (!opened) {
+    Dispose();
+    in_memory_.reset();
+    return opened.error();
+  }
+  shelf_.SetStore(opened->store);
+  base_ = std::move(opened->base);
+  heads_ = std::move(opened->heads);
+  head_status_ = Error(ErrorCode::kNoSpace, config_.path + " was opened to be read only");
   return {};
 }
 
@@ -247,8 +287,12 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
       write.batch->Put(ToSlice(entry.key()), ToSlice(entry.value()));
     }
   }
-  head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
+  // What is begun says of which store it is.
+  if (head.bytes() == 0 && write.batch->ApproximateSize() > kEmpty) {
+    write.batch->Put(MetaKey(MetaKind::kStoreId), shelf_.store());
+  }
+  head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   const size_t bytes = write.batch->ApproximateSize();
   if (head_status_ && bytes > kEmpty) head.AddBytes(bytes);
   newest_bytes_ = head.bytes();
@@ -294,6 +338,11 @@ Status Database::SyncNewestHead() {
   leveldb::WriteBatch nothing;
   head_status_ = FromLevelDb(heads_.back()->db().Write(options, &nothing));
   return head_status_;
+}
+
+bool Database::HasFailedHead() {
+  const std::lock_guard writing(write_mutex_);
+  return !heads_.empty() && !head_status_;
 }
 
 Result<std::string> Database::Get(std::string_view key) const {

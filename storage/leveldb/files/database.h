@@ -134,6 +134,9 @@ class Database {
   // Of the committer's thread. Open: base, the heads that base does not call sealed, no block
   // files; refuses what cannot be what was left (opener.h).
   Status Open(size_t head_bytes);
+  // The same over changes that stay in memory, for readers alone: where the disk has no room for
+  // what a recovery writes. Every write fails with kNoSpace until the next Open.
+  Status OpenToRead(size_t head_bytes);
   // When what is held in memory of it was loaded.
   void AdmitReaders(const BlockFileMap& files, const DeleteList& deletes);
   void Close();  // Revokes every lease.
@@ -164,6 +167,9 @@ class Database {
   // Of any thread.
   // What was written to the newest head before; no write comes between.
   Status SyncNewestHead();
+  // Whether the last write to the newest head failed, whoever made it: until the files are opened
+  // anew none succeeds.
+  bool HasFailedHead();
   // kUnavailable when it is closed and stays so for a moment.
   Result<std::unique_ptr<Lease>> NewLease();
   // Of base and the block files: the heads go while it is held.
@@ -215,6 +221,10 @@ class Database {
   std::condition_variable opened_;
   ViewPtr view_;                                 // Guarded by mutex_; null while closed.
   std::set<std::shared_ptr<Lease::Held>> held_;  // Guarded by mutex_.
+
+  // Where it was opened to read; outlives what is open.
+  struct InMemory;
+  std::unique_ptr<InMemory> in_memory_;
 };
 
 }  // namespace tallyd

@@ -2,30 +2,23 @@
 // reads block files.
 //
 // - A file that base names and that is not there, or has another size, is reported as damaged.
-// - One that a commit dropped, and a crash kept from being removed, is removed: base has a note.
-// - Any other one is nobody's. Where it is incomplete, or all of it is still in the heads, a crash
-//   came while it was made: it is removed. Every other goes to lost/: base may be wrong.
-//   One that cannot be read stays where it is.
+// - Any other one is nobody's (stray_file.h). Where it is incomplete, or all of it is elsewhere, a
+//   crash came while it was made, or before it was unlinked: it is removed. Every other goes to
+//   lost/, and is told: base may be wrong, or be older than it. One that cannot be read stays where
+//   it is.
 // - What is not named like a block file is left alone.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_FILE_SWEEP_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_FILE_SWEEP_H_
 
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "config/values/result.h"
 #include "storage/leveldb/files/block_file.h"
+#include "storage/leveldb/files/stray_file.h"
 
 namespace tallyd {
-
-// What base says.
-struct FilesOnRecord {
-  std::vector<BlockFilePtr> files;
-  std::set<uint64_t> dropped;    // Numbers.
-  uint64_t sealed_sequence = 0;  // What is later is in the heads.
-};
 
 struct LostFile {
   std::string path;

@@ -21,7 +21,7 @@ void Fetch(const EntryRun::Entry& entry) {
   Prefetch(begin, std::min(kEntrySuffixBytes + entry.value_size, kFetchedBytes));
 }
 
-bool ComesBefore(const HeadRows::Entry& a, const HeadRows::Entry& b) {
+bool IsNewer(const HeadRows::Entry& a, const HeadRows::Entry& b) {
   return std::tie(a.time, a.sequence) > std::tie(b.time, b.sequence);
 }
 
@@ -50,7 +50,7 @@ Result<bool> HeadRows::Next() {
   if (!runs_.Valid() || !runs_.Continues(first.row_prefix)) return true;
   if (!TakeOthers(first.row_prefix)) return Malformed();
   // Runs mostly follow each other in time.
-  if (!std::ranges::is_sorted(row_, ComesBefore)) std::ranges::sort(row_, ComesBefore);
+  if (!std::ranges::is_sorted(row_, IsNewer)) std::ranges::sort(row_, IsNewer);
   return true;
 }
 

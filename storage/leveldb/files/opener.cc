@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 #include <leveldb/write_batch.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "storage/bytes/coding.h"
+#include "storage/descriptors.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/env/directory.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/block_file.h"
@@ -17,24 +18,9 @@
 namespace tallyd {
 namespace {
 
-constexpr int kMaxOpenFiles = 1000;
 constexpr size_t kBlockBytes = 16u << 10;
 // Base takes the latest rows of each head that is sealed, and little else.
 constexpr size_t kBaseWriteBuffer = 8u << 20;
-
-// A quarter of what the process may open is left to tables; the rest is for connections.
-int TableFiles() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxOpenFiles;
-  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 4, kMaxOpenFiles));
-}
-
-bool HoldsAnything(StoreEnv* env, const std::string& directory) {
-  std::vector<std::string> names;
-  env->GetChildren(directory, &names).ok();
-  return std::any_of(names.begin(), names.end(),
-                     [](const std::string& name) { return name != "." && name != ".."; });
-}
 
 Error Missing(const std::string& what, const std::string& why) {
   return Error(ErrorCode::kCorruption,
@@ -82,35 +68,40 @@ Opener::Opener(const StorageConfig& config, StoreEnv* env, leveldb::Cache* cache
                   ? leveldb::NewBloomFilterPolicy(static_cast<int>(config.bloom_bits))
                   : nullptr) {}
 
-Result<OpenedFiles> Opener::Open(size_t head_bytes) {
+Result<OpenedFiles> Opener::Open(size_t head_bytes, bool may_create) {
   head_bytes_ = head_bytes;
-  const Result<Found> found = Judge();
+  const Result<Found> found = Judge(may_create);
   if (!found) return found.error();
   OpenedFiles opened;
   Status done = OpenBase(found->base, &opened);
-  if (done) done = WriteFormat(*found, opened.base.get());
+  if (done) done = WriteFormat(*found, &opened);
   if (done) done = OpenHeads(*found, &opened);
   if (!done) return done.error();
   return opened;
 }
 
 // Under LevelDB's lock: another process may be writing.
-Result<Opener::Found> Opener::Judge() const {
+Result<Opener::Found> Opener::Judge(bool may_create) const {
   leveldb::FileLock* lock = nullptr;
   const Status locked = FromLevelDb(env_->LockFile(config_.path + "/" + kLockName, &lock));
   if (!locked && locked.error().code() == ErrorCode::kConflict) {
     return locked.error().Prefixed("it is in use by another process");
   }
   if (!locked) return locked.error();
-  Result<Found> found = JudgeLocked();
+  Result<Found> found = JudgeLocked(may_create);
   const Status unlocked = FromLevelDb(env_->UnlockFile(lock));
   if (!unlocked && found) return unlocked.error();
   return found;
 }
 
-Result<Opener::Found> Opener::JudgeLocked() const {
+Result<Opener::Found> Opener::JudgeLocked(bool may_create) const {
   Result<WalCheck> checked = CheckBase();
   if (!checked) return checked.error();
+  if (!checked->exists && !may_create) {
+    return Error(ErrorCode::kIo,
+                 fmt::format("{}/{} is gone, and was there: put the directory back as it was",
+                             config_.path, kCurrentName));
+  }
   Found found;
   found.base = std::move(*checked);
   OverlayEnv overlay(env_);
@@ -119,6 +110,9 @@ Result<Opener::Found> Opener::JudgeLocked() const {
   const Result<std::optional<uint32_t>> format = CheckFormat(base->get());
   if (!format) return format.error();
   found.format = *format;
+  const Result<std::string> store = GetMeta(base->get(), MetaKind::kStoreId);
+  if (IsUnexpected(store)) return store.error();
+  if (store) found.store = *store;
   const Result<std::string> record = GetMeta(base->get(), MetaKind::kSealedHead);
   const Result<std::string> tables = GetMeta(base->get(), MetaKind::kNextTable);
   if (IsUnexpected(record)) return record.error();
@@ -138,6 +132,7 @@ Result<std::unique_ptr<leveldb::DB>> Opener::OpenUnchanged(const WalCheck& base,
   const Status cut = CutTails(overlay, base.tails);
   if (!cut) return cut.error();
   leveldb::Options options = CommonOptions();
+  options.create_if_missing = !base.exists;
   options.env = overlay;
   options.filter_policy = filter_.get();
   leveldb::DB* db = nullptr;
@@ -149,10 +144,9 @@ Result<std::unique_ptr<leveldb::DB>> Opener::OpenUnchanged(const WalCheck& base,
 
 leveldb::Options Opener::CommonOptions() const {
   leveldb::Options options;
-  options.create_if_missing = true;
   options.paranoid_checks = true;
   options.env = env_;
-  options.max_open_files = TableFiles();
+  options.max_open_files = static_cast<int>(DescriptorsOfProcess().tables);
   options.block_cache = cache_;
   options.block_size = kBlockBytes;
   options.max_file_size = config_.max_file_size;
@@ -163,12 +157,14 @@ Status Opener::OpenBase(const WalCheck& checked, OpenedFiles* opened) {
   Status done = TellAndCutTails(checked);
   if (!done) return done;
   leveldb::Options options = CommonOptions();
+  options.create_if_missing = !checked.exists;
   options.write_buffer_size = std::min(head_bytes_.load(), kBaseWriteBuffer);
   options.filter_policy = filter_.get();
   leveldb::DB* db = nullptr;
   done = FromLevelDb(leveldb::DB::Open(options, config_.path, &db));
   opened->base.reset(db);
-  return done;
+  // Whether CURRENT, which names what was just written, is there to stay.
+  return done ? FromLevelDb(env_->SyncDirectory(config_.path)) : done;
 }
 
 Result<WalCheck> Opener::CheckBase() const {
@@ -178,7 +174,9 @@ Result<WalCheck> Opener::CheckBase() const {
   Result<WalCheck> base = CheckWriteAheadLogs(env_, config_.path, Sync::kAlways);
   if (!base || base->exists) return base;
   for (const std::string& directory : {heads_directory_, BlockFilesDirectory(config_.path)}) {
-    if (!HoldsAnything(env_, directory)) continue;
+    const Result<bool> holds_anything = HoldsAnything(env_, directory);
+    if (!holds_anything) return holds_anything.error();
+    if (!*holds_anything) continue;
     return Missing(config_.path + "/" + kCurrentName,
                    directory + " holds data, and base, which says what of it counts, is gone");
   }
@@ -215,7 +213,9 @@ Status Opener::CheckEmpty(leveldb::DB* base) const {
   const Status read = FromLevelDb(iterator->status());
   if (!read) return read;
   for (const std::string& directory : {heads_directory_, BlockFilesDirectory(config_.path)}) {
-    if (!HoldsAnything(env_, directory)) continue;
+    const Result<bool> holds_anything = HoldsAnything(env_, directory);
+    if (!holds_anything) return holds_anything.error();
+    if (!*holds_anything) continue;
     return Missing("what base in " + config_.path + " held",
                    "it is empty, and " + directory + " holds data");
   }
@@ -223,20 +223,33 @@ Status Opener::CheckEmpty(leveldb::DB* base) const {
 }
 
 // Before anything else that an older tallyd would misread.
-Status Opener::WriteFormat(const Found& found, leveldb::DB* base) const {
-  if (found.format == kFormatVersion) return {};
+Status Opener::WriteFormat(const Found& found, OpenedFiles* opened) const {
+  opened->store = found.store.empty() ? NewStoreId() : found.store;
+  if (found.format == kFormatVersion && !found.store.empty()) return {};
   leveldb::WriteOptions options;
   options.sync = true;
   leveldb::WriteBatch batch;
   batch.Put(MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion));
-  if (!found.format) batch.Put(MetaKey(MetaKind::kStoreId), NewStoreId());
-  return FromLevelDb(base->Write(options, &batch));
+  if (found.store.empty()) batch.Put(MetaKey(MetaKind::kStoreId), opened->store);
+  return FromLevelDb(opened->base->Write(options, &batch));
+}
+
+// One of a store that is alike would be read as if it were this one's.
+Status Opener::CheckStore(const Head& head, const std::string& path, const std::string& store) {
+  const Result<std::string> of = head.StoreId();
+  if (!of) return of.error();
+  if (of->empty() || *of == store) return {};
+  return Error(ErrorCode::kCorruption,
+               fmt::format("{} is a head of the store {}, and base is of the store {}: they were "
+                           "put together from two. {}",
+                           path, HexOfStoreId(*of), HexOfStoreId(store), kDamageAdvice));
 }
 
 Status Opener::OpenHeads(const Found& found, OpenedFiles* opened) {
   Status done;
   for (const std::string& made : {heads_directory_, BlockFilesDirectory(config_.path)}) {
-    if (done && !env_->FileExists(made)) done = FromLevelDb(env_->CreateDir(made));
+    if (done) done = EnsureDirectory(env_, made);
+    if (done) done = FromLevelDb(env_->HoldDirectory(made));
   }
   if (done) done = OpenFound(found.heads, opened);
   if (!done) return done;
@@ -281,7 +294,9 @@ Result<std::vector<Opener::FoundHead>> Opener::FindHeads(uint64_t sealed, bool a
     heads[i].logs = std::move(*logs);
   }
   const std::string files = BlockFilesDirectory(config_.path);
-  if (!any_use && (later_has_data || HoldsAnything(env_, files))) {
+  const Result<bool> has_files = any_use ? Result<bool>(false) : HoldsAnything(env_, files);
+  if (!has_files) return has_files.error();
+  if (!any_use && (later_has_data || *has_files)) {
     return Missing(
         "what base in " + config_.path + " held",
         "it knows no table, and " + (later_has_data ? heads_directory_ : files) + " holds data");
@@ -299,9 +314,11 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
     if (is_closed && !head.logs.exists) return after_closed(head.number);
     const Status cut = TellAndCutTails(head.logs);
     if (!cut) return cut;
-    Result<std::shared_ptr<Head>> next = OpenHead(head.number);
+    Result<std::shared_ptr<Head>> next = OpenJudged(head.number, head.logs);
     if (!next) return next.error();
     opened->heads.push_back(std::move(*next));
+    const Status same = CheckStore(*opened->heads.back(), PathOf(head.number), opened->store);
+    if (!same) return same;
     const Result<bool> closed = opened->heads.back()->IsClosed();
     if (!closed) return closed.error();
     is_closed = *closed;
@@ -317,10 +334,23 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
 }
 
 Result<std::shared_ptr<Head>> Opener::OpenHead(uint64_t number, const LogRoom& room) {
+  // An attempt before may have got as far as to make it.
+  Result<WalCheck> logs = CheckWriteAheadLogs(env_, PathOf(number), config_.sync);
+  if (!logs) return logs.error();
   env_->ExpectLog(PathOf(number), room);
-  Result<std::shared_ptr<Head>> head =
-      Head::Open(heads_directory_, number, CommonOptions(), head_bytes_);
-  if (head) *head = disposer_->Watch(std::move(*head));
+  return OpenJudged(number, *logs);
+}
+
+Result<std::shared_ptr<Head>> Opener::OpenJudged(uint64_t number, const WalCheck& logs) {
+  const Status made = EnsureDirectory(env_, PathOf(number));
+  if (!made) return made.error();
+  leveldb::Options options = CommonOptions();
+  options.create_if_missing = !logs.exists;
+  Result<std::shared_ptr<Head>> head = Head::Open(heads_directory_, number, options, head_bytes_);
+  if (!head) return head;
+  const Status synced = FromLevelDb(env_->SyncDirectory(PathOf(number)));
+  if (!synced) return synced.error();
+  *head = disposer_->Watch(std::move(*head));
   return head;
 }
 

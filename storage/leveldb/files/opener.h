@@ -8,8 +8,12 @@
 //      over changes in memory (env/overlay_env.h): until all is judged no byte becomes another.
 //   2. The heads after the last one that base calls sealed have no gap, at least one is there once
 //      tables were adopted, and their logs are whole: all of them, before any is opened.
-//   3. A head that was closed is followed by another one. Only a head that is open can tell: this
-//      one refusal comes after LevelDB began new logs in base and the heads before.
+//   3. Nothing is created but where a listing of the directory proves that there is nothing, and
+//      what cannot be read is an error: it is never taken for absent. Nor is a store created in
+//      the place of one that was open before.
+//   4. A head that was closed is followed by another one, and one that says of which store it is
+//      says that of base. Only a head that is open can tell: these refusals come after LevelDB
+//      began new logs in base and the heads before.
 //
 // Every refusal names what is missing or damaged, and is kCorruption; a format version that is not
 // this one's, another program's database, a store that is not made yet, or one that another process
@@ -50,6 +54,7 @@ inline constexpr char kLockName[] = "LOCK";
 std::string UnfinishedAdvice(const std::string& path);
 
 struct OpenedFiles {
+  std::string store;  // Its id, which base and the heads agree on.
   std::unique_ptr<leveldb::DB> base;
   std::vector<std::shared_ptr<Head>> heads;  // Not sealed; oldest first.
 };
@@ -59,7 +64,8 @@ class Opener {
   // All outlive the opener.
   Opener(const StorageConfig& config, StoreEnv* env, leveldb::Cache* cache, Disposer* disposer);
 
-  Result<OpenedFiles> Open(size_t head_bytes);
+  // `may_create`: a store, where there is none; not where there was one.
+  Result<OpenedFiles> Open(size_t head_bytes, bool may_create);
   // `room`: of the log that it is about to get.
   Result<std::shared_ptr<Head>> OpenHead(uint64_t number, const LogRoom& room = {});
   std::string PathOf(uint64_t head) const;
@@ -77,23 +83,27 @@ class Opener {
   struct Found {
     WalCheck base;
     std::optional<uint32_t> format;  // Nothing: base has no record yet.
+    std::string store;               // The id; empty: base has none yet.
     uint64_t sealed = 0;             // The last sealed head.
     std::vector<FoundHead> heads;
   };
 
   leveldb::Options CommonOptions() const;
-  Result<Found> Judge() const;
-  Result<Found> JudgeLocked() const;
+  Result<Found> Judge(bool may_create) const;
+  Result<Found> JudgeLocked(bool may_create) const;
   Result<WalCheck> CheckBase() const;
   Result<std::unique_ptr<leveldb::DB>> OpenUnchanged(const WalCheck& base,
                                                      OverlayEnv* overlay) const;
   Result<std::optional<uint32_t>> CheckFormat(leveldb::DB* base) const;
   Status CheckEmpty(leveldb::DB* base) const;
   Status OpenBase(const WalCheck& checked, OpenedFiles* opened);
-  Status WriteFormat(const Found& found, leveldb::DB* base) const;
+  Status WriteFormat(const Found& found, OpenedFiles* opened) const;
   Status OpenHeads(const Found& found, OpenedFiles* opened);
   Result<std::vector<FoundHead>> FindHeads(uint64_t sealed, bool any_use) const;
+  // A head of which that is known: nobody else may have it in use.
+  Result<std::shared_ptr<Head>> OpenJudged(uint64_t number, const WalCheck& logs);
   Status OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opened);
+  static Status CheckStore(const Head& head, const std::string& path, const std::string& store);
   Status TellAndCutTails(const WalCheck& checked);
 
   const StorageConfig config_;

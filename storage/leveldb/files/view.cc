@@ -29,9 +29,10 @@ constexpr size_t kMaxGroupBytes = 256u << 20;
 constexpr size_t kHeldBytes = 4u << 10;
 constexpr auto kNever = std::chrono::steady_clock::time_point::max();
 
-uint64_t BytesIn(leveldb::Env* env, const std::string& path) {
+Result<uint64_t> BytesIn(leveldb::Env* env, const std::string& path) {
   std::vector<std::string> names;
-  if (!env->GetChildren(path, &names).ok()) return 0;
+  const Status listed = FromLevelDb(env->GetChildren(path, &names));
+  if (!listed) return listed.error();
   uint64_t bytes = 0;
   for (const std::string& name : names) {
     uint64_t size = 0;
@@ -83,7 +84,12 @@ Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t 
   const Status loaded = head->LoadGroups();
   if (!loaded) return loaded.error().Prefixed(head->path_);
   head->began_empty_ = !first->Valid();
-  if (first->Valid()) head->AddBytes(BytesIn(options.env, head->path_));
+  if (first->Valid()) {
+    const Result<uint64_t> bytes = BytesIn(options.env, head->path_);
+    if (!bytes) return bytes.error();
+    // Without any it would count as empty, and never be sealed.
+    head->AddBytes(std::max<uint64_t>(1, *bytes));
+  }
   head->published_ = head->TakeSnapshot();
   return head;
 }
@@ -192,6 +198,37 @@ Result<bool> Head::IsClosed() const {
   return got.has_value();
 }
 
+Result<uint64_t> Head::Checksum() const {
+  leveldb::ReadOptions checked;
+  checked.verify_checksums = true;
+  checked.fill_cache = false;
+  const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator(checked));
+  ContentChecksum checksum;
+  for (const KeySpace space : {KeySpace::kRows, KeySpace::kGroups}) {
+    const std::string begin(1, static_cast<char>(space));
+    for (it->Seek(begin); it->Valid() && it->key().starts_with(begin); it->Next()) {
+      std::string sizes;
+      PutVarint(&sizes, it->key().size());
+      PutVarint(&sizes, it->value().size());
+      checksum.Add(sizes);
+      checksum.Add(ToView(it->key()));
+      checksum.Add(ToView(it->value()));
+    }
+  }
+  const Status read = FromLevelDb(it->status());
+  if (!read) return read.error().Prefixed(path_);
+  return checksum.Get();
+}
+
+Result<std::string> Head::StoreId() const {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  std::string id;
+  const Status got = FromLevelDb(db_->Get(options, MetaKey(MetaKind::kStoreId), &id));
+  if (!got && got.error().code() != ErrorCode::kNotFound) return got.error().Prefixed(path_);
+  return id;
+}
+
 void Head::AddBytes(uint64_t bytes) {
   if (bytes_ == 0) since_ = std::chrono::steady_clock::now();
   bytes_ += bytes;
@@ -217,9 +254,9 @@ std::string HeadPath(const std::string& directory, uint64_t number) {
 }
 
 Result<std::vector<uint64_t>> ListHeads(leveldb::Env* env, const std::string& directory) {
-  if (!env->FileExists(directory)) return std::vector<uint64_t>();
   std::vector<std::string> names;
   const Status listed = FromLevelDb(env->GetChildren(directory, &names));
+  if (!listed && listed.error().code() == ErrorCode::kNotFound) return std::vector<uint64_t>();
   if (!listed) return listed.error();
   std::vector<uint64_t> numbers;
   for (const std::string& name : names) {
@@ -237,6 +274,8 @@ void RemoveHead(leveldb::Env* env, const std::string& directory, uint64_t number
   const std::string path = HeadPath(directory, number);
   std::vector<std::string> names;
   if (!env->GetChildren(path, &names).ok()) return;
+  // What CURRENT names goes after it.
+  std::ranges::partition(names, [](const std::string& name) { return name == "CURRENT"; });
   bool removed = true;
   for (const std::string& name : names) {
     if (name == "." || name == "..") continue;

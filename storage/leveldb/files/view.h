@@ -79,7 +79,8 @@ using TableTimes = std::map<TableId, TimeRange>;
 // somebody holds it; when it was dropped, its files go with it.
 class Head {
  public:
-  // Opens or creates the head of that number below `directory`. `options` without the write buffer.
+  // Opens the head of that number below `directory`, or creates it where `options` allow it. They
+  // come without the write buffer.
   static Result<std::shared_ptr<Head>> Open(const std::string& directory, uint64_t number,
                                             const leveldb::Options& options, uint64_t head_bytes);
   ~Head();
@@ -130,6 +131,13 @@ class Head {
   Status MarkClosed();
   Result<bool> IsClosed() const;
 
+  // Of the entries as they are stored: equal only where the head holds the same. It reads all of
+  // them. Of a head that is closed to writes, or of the committer's thread.
+  Result<uint64_t> Checksum() const;
+  // The id of the store that it is of; empty where it does not say, as one that is empty, or that a
+  // tallyd from before format 9 began.
+  Result<std::string> StoreId() const;
+
   // Its contents are in block files, and base says so: its files may go.
   void Drop() { dropped_ = true; }
 
@@ -142,7 +150,7 @@ class Head {
   const uint64_t number_;
   leveldb::Env* const env_;
   std::shared_ptr<leveldb::DB> db_;  // Also of runs that lie in its memory.
-  const uint64_t group_bytes_;   // So much of it may come as groups,
+  const uint64_t group_bytes_;       // So much of it may come as groups,
   const uint64_t buffer_bytes_;  // and so much is in LevelDB's memory before it writes table files.
   std::shared_ptr<const HeadEntries> entries_ = std::make_shared<const HeadEntries>();
   HeadSnapshot published_;

@@ -66,6 +66,7 @@ Status BlockSource::Open(size_t number) {
   }
   decoded_.assign(schema_->columns.size(), false);
   shape_ready_.assign(shapes_.size(), false);
+  if (plan_->telling() > 0) telling_ready_.assign(shapes_.size(), false);
   runs_have_any_shape_.reset();
   entries_have_cells_ = false;
   number_ = number;
@@ -170,6 +171,7 @@ ShapeCells* BlockSource::PlanShape(uint32_t shape) {
     generation_ = plan_->generation();
     for (auto& planned : shapes_) planned.reset();
     std::fill(shape_ready_.begin(), shape_ready_.end(), false);
+    std::fill(telling_ready_.begin(), telling_ready_.end(), false);
   }
   std::unique_ptr<ShapeCells>& planned = shapes_[shape];
   if (planned) return planned.get();
@@ -181,6 +183,7 @@ ShapeCells* BlockSource::PlanShape(uint32_t shape) {
     const ColumnPlan::Pick& pick = plan_->Named(column.ref());
     const auto index = static_cast<uint32_t>(columns.size());
     columns.push_back(column);
+    if (pick.tells >= 0) planned->telling.push_back({&pick, index, number, {pick.name}});
     if (!pick.selected) continue;
     planned->columns.push_back({&pick, index, number, {pick.name}});
     planned->blank.push_back({pick.name, index, Value()});
@@ -208,9 +211,9 @@ std::vector<uint32_t> BlockSource::ColumnsOf(uint32_t shape) const {
   return all;
 }
 
-Status BlockSource::Decode(const ShapeCells& cells) {
+Status BlockSource::Decode(std::span<const ShapeCells::OfColumn> columns) {
   std::vector<uint32_t> missing;
-  for (const ShapeCells::OfColumn& column : cells.columns) {
+  for (const ShapeCells::OfColumn& column : columns) {
     if (!decoded_[column.number]) missing.push_back(column.number);
   }
   std::sort(missing.begin(), missing.end());
@@ -254,7 +257,7 @@ Result<std::string_view> BlockSource::ReadStreams(uint32_t begin, uint32_t end) 
 Result<const ShapeCells*> BlockSource::CellsOf(uint32_t shape) {
   ShapeCells* cells = PlanShape(shape);
   if (shape_ready_[shape]) return cells;
-  const Status decoded = Decode(*cells);
+  const Status decoded = Decode(cells->columns);
   if (!decoded) return decoded.error();
   cells->some_absent = false;
   const bool may_be_absent = schema_->by_presence || shape == schema_->shapes.size();
@@ -276,9 +279,27 @@ Status BlockSource::CheckEntriesHaveCells() {
   return checked;
 }
 
+// Those who read runs do not ask for them.
+Status BlockSource::TakeTelling(uint32_t shape) {
+  if (telling_ready_[shape]) return {};
+  std::vector<ShapeCells::OfColumn>& telling = shapes_[shape]->telling;
+  const Status decoded = Decode(telling);
+  if (!decoded) return decoded;
+  for (ShapeCells::OfColumn& column : telling) {
+    column.cells.data = data_[column.number].get();
+    column.cells.presence = block_.PresenceOf(column.number);
+  }
+  telling_ready_[shape] = true;
+  return {};
+}
+
 Status BlockSource::AddTo(RowAssembler* row) {
   const Result<const ShapeCells*> cells = Cells();
   if (!cells) return cells.error();
+  if (plan_->telling() > 0) {
+    const Status taken = TakeTelling(block_.shape_of(entry_));
+    if (!taken) return taken;
+  }
   if (row->Add(time_, sequence_, **cells, entry_)) return {};
   return file_->Damaged(Error(ErrorCode::kCorruption, "an aggregate's state is malformed"));
 }
@@ -354,7 +375,7 @@ uint32_t BlockSource::MixedLength(std::string_view end, const TimeRange& times) 
 // `shape`: of entries of that shape only.
 uint32_t BlockSource::LengthOf(std::string_view end, const TimeRange& times,
                                std::optional<uint32_t> shape) {
-  if (block_.has_rewrites()) return 0;
+  if (block_.has_rewrites() || block_.is_part()) return 0;
   const KeyRun& run = block_.RunOf(entry_);
   if (!shape && times.from <= place().min_time && place().max_time < times.to) {
     return LengthBefore(end, run.end);

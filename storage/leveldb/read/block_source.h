@@ -56,8 +56,9 @@ class BlockSource final : public EntrySource {
   const BlockFile& file() const { return *file_; }
 
   // How many entries from here on are of one key run, with rows before `end` (empty: no bound) and
-  // times in `times`; none where a cell may be written twice. They may be of several shapes, but
-  // not where each entry has few of very many columns.
+  // times in `times`; none where a cell may be written twice, or the block has a part of what a row
+  // has at one time. They may be of several shapes, but not where each entry has few of very many
+  // columns.
   uint32_t RunLength(std::string_view end, const TimeRange& times);
   // How many from here on have times outside of `times`, whatever their runs and shapes.
   uint32_t LengthOutside(std::string_view end, const TimeRange& times) const;
@@ -80,7 +81,8 @@ class BlockSource final : public EntrySource {
   Result<const ShapeCells*> CellsOf(uint32_t shape);
   ShapeCells* PlanShape(uint32_t shape);
   std::vector<uint32_t> ColumnsOf(uint32_t shape) const;
-  Status Decode(const ShapeCells& cells);
+  Status Decode(std::span<const ShapeCells::OfColumn> columns);
+  Status TakeTelling(uint32_t shape);
   Result<std::string_view> ReadStreams(uint32_t begin, uint32_t end);
 
   const BlockFilePtr file_;
@@ -106,6 +108,7 @@ class BlockSource final : public EntrySource {
   std::vector<std::unique_ptr<ColumnData>> data_;  // By column.
   std::vector<bool> decoded_;
   std::vector<bool> shape_ready_;
+  std::vector<bool> telling_ready_;          // By shape, where columns tell events apart.
   std::optional<bool> runs_have_any_shape_;  // Once it was asked.
   bool entries_have_cells_ = false;          // Once that was seen.
 };

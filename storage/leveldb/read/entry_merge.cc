@@ -18,13 +18,15 @@ bool Overlap(const KeyRange& a, const KeyRange& b) {
 }  // namespace
 
 EntryMerge::EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-                       std::unique_ptr<Lease> lease, const DeleteList& deletes)
+                       std::unique_ptr<Lease> lease, const DeleteList& deletes, MergeCounts* merges)
     : table_(table->id),
+      merges_(merges),
       reverse_(spec.reverse),
       keys_only_(spec.keys_only),
       allows_runs_(!spec.reverse && !spec.keys_only && spec.versions == 0 && spec.limit == 0),
       lease_(std::move(lease)),
-      plan_(std::move(table), spec, sets),
+      plan_(std::move(table), spec, sets,
+            merges == nullptr ? std::vector<Column>() : merges->Telling(table_)),
       assembler_(&plan_, spec, CellMerge::Versions::kAll),
       from_(std::max({spec.cells.from, plan_.oldest(), TimeUs{0}})),
       to_(plan_.counts_versions() ? kMaxTimeUs + 1 : std::min(spec.cells.to, kMaxTimeUs + 1)),
@@ -188,6 +190,10 @@ void EntryMerge::BeginRow(std::string_view row_key) {
 }
 
 bool EntryMerge::FinishRow() {
+  for (const RowAssembler::Merged& merged : assembler_.merged()) {
+    if (merges_ == nullptr) break;
+    merges_->Met(table_, RowWatch::PlaceOf(row_key_, merged.time), merged.events);
+  }
   if (!assembler_.Finish()) return false;
   assembler_.SetKey(row_key_);
   return true;

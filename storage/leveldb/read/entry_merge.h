@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/merge_counts.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/read/block_source.h"
 #include "storage/leveldb/read/entry_source.h"
@@ -76,9 +77,11 @@ class ScanRanges {
 
 class EntryMerge {
  public:
-  // `deletes` were taken together with the lease. `sets` outlives the merge.
+  // `deletes` were taken together with the lease. `sets` outlives the merge, and so does `merges`,
+  // which is told where events fell on cells of others (null: nobody is).
   EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-             std::unique_ptr<Lease> lease, const DeleteList& deletes);
+             std::unique_ptr<Lease> lease, const DeleteList& deletes,
+             MergeCounts* merges = nullptr);
 
   // To the next row that has a cell to return, in the direction of the spec; false at the end.
   Result<bool> NextRow();
@@ -109,6 +112,7 @@ class EntryMerge {
   Status CheckStop(const Access& access);
 
   const TableId table_;
+  MergeCounts* const merges_;
   const bool reverse_;
   const bool keys_only_;
   const bool allows_runs_;  // As far as the spec goes.

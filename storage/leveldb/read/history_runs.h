@@ -22,8 +22,9 @@ class HistoryRuns final : public RunScan {
  public:
   // As EntryMerge.
   HistoryRuns(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-              std::unique_ptr<Lease> lease, const DeleteList& deletes)
-      : merge_(std::move(table), spec, sets, std::move(lease), deletes) {}
+              std::unique_ptr<Lease> lease, const DeleteList& deletes,
+              MergeCounts* merges = nullptr)
+      : merge_(std::move(table), spec, sets, std::move(lease), deletes, merges) {}
 
   Result<bool> Next() override;
   const ColumnRun* run() const override { return is_run_ ? &run_ : nullptr; }

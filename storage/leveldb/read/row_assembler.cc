@@ -1,6 +1,7 @@
 #include "storage/leveldb/read/row_assembler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "config/values/glob.h"
 #include "storage/leveldb/codec/entry_codec.h"
@@ -12,8 +13,12 @@ constexpr size_t kMaxPicks = 65'536;
 
 }  // namespace
 
-ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets)
-    : table_(std::move(table)), patterns_(spec.columns), sets_(sets) {
+ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
+                       std::vector<Column> telling)
+    : table_(std::move(table)),
+      patterns_(spec.columns),
+      sets_(sets),
+      telling_(spec.keys_only ? std::vector<Column>() : std::move(telling)) {
   for (const StoredFamily& family : table_->families) {
     GcRule rule = GcRule::Of(family, spec.now);
     rule.visible = rule.visible &&
@@ -25,8 +30,9 @@ ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistr
   }
 }
 
-ColumnPlan::ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now)
-    : table_(std::move(table)), sets_(sets) {
+ColumnPlan::ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now,
+                       std::vector<Column> telling)
+    : table_(std::move(table)), sets_(sets), telling_(std::move(telling)) {
   for (const StoredFamily& family : table_->families) {
     rules_.push_back(GcRule::Of(family, now));
     rules_.back().visible = true;
@@ -71,8 +77,9 @@ const ColumnPlan::OfSet* ColumnPlan::Set(uint32_t number) {
     for (const Column& column : set->columns) {
       const Pick& pick = Named(column.ref());
       plan->picks.push_back(pick);
-      if (!pick.selected) continue;
+      if (!pick.selected && pick.tells < 0) continue;
       plan->end = static_cast<uint32_t>(plan->picks.size());
+      if (!pick.selected) continue;
       plan->ageless_from = std::max(plan->ageless_from, pick.rule->oldest);
     }
   }
@@ -112,6 +119,9 @@ ColumnPlan::Pick ColumnPlan::MakePick(const ColumnRef& column) {
   pick.rule = &rules_[column.family];
   pick.selected = pick.rule->visible && Selects(column);
   if (pick.selected) pick.number = next_number_++;
+  for (size_t i = 0; i < telling_.size(); ++i) {
+    if (telling_[i].ref() == column) pick.tells = static_cast<int>(i);
+  }
   return pick;
 }
 
@@ -122,7 +132,9 @@ RowAssembler::RowAssembler(ColumnPlan* plan, const ScanSpec& spec, CellMerge::Ve
       line_(spec.line),
       counting_(versions == CellMerge::Versions::kNewest || versions_ > 0 || line_ > 0 ||
                 plan->counts_versions()),
-      merge_(versions) {}
+      merge_(versions),
+      teller_(plan->telling()),
+      prints_(plan->telling()) {}
 
 void RowAssembler::Begin() {
   plan_->BeginRow();
@@ -133,6 +145,7 @@ void RowAssembler::Begin() {
   merge_.BeginRow();
   if (versions_ > 0) returned_.assign(plan_->columns(), 0);
   folds_.Clear();
+  merged_.clear();
   ++rows_;
   time_ = -1;
   part_entries_ = 0;
@@ -155,7 +168,19 @@ bool RowAssembler::Begin(TimeUs time, uint64_t sequence) {
   return true;
 }
 
+void RowAssembler::Tell(const ColumnPlan::Pick& pick, const Value& value) {
+  if (value.is_null() || (cell_deletes_ && HidesCell(pick.name))) return;
+  prints_[static_cast<size_t>(pick.tells)] = PrintOf(value);
+}
+
 void RowAssembler::End(size_t cells_before, uint32_t writers_before) {
+  if (!prints_.empty()) {
+    if (teller_.IsAnother(prints_)) {
+      if (merged_.empty() || merged_.back().time != time_) merged_.push_back({time_, 0});
+      ++merged_.back().events;
+    }
+    std::ranges::fill(prints_, 0);
+  }
   if (row_.cells.size() == cells_before) return;
   part_writers_ = writers_before + 1;
   part_set_ = part_writers_ == 1 ? set_ : nullptr;
@@ -190,6 +215,10 @@ bool RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, 
   set_ = cells.set;
   const uint32_t written = part_writers_;
   const size_t before = row_.cells.size();
+  for (const ShapeCells::OfColumn& column : cells.telling) {
+    if (!column.cells.Has(entry)) continue;
+    Tell(*column.pick, column.cells.data->At(column.cells.PlaceOf(entry)));
+  }
   bool good = true;
   if (careful_ || cells.some_absent) {
     for (size_t i = 0; i < cells.columns.size(); ++i) {
@@ -229,7 +258,7 @@ bool RowAssembler::AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::str
   CellView cell;
   for (uint32_t i = 0; i < plan.end; ++i) {
     const ColumnPlan::Pick& pick = plan.picks[i];
-    if (!pick.selected) {
+    if (!pick.selected && pick.tells < 0) {
       if (!SkipValue(&in)) return false;
       continue;
     }
@@ -237,6 +266,10 @@ bool RowAssembler::AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::str
     if (cell.value.is_null()) {
       if (!sparse) return false;
       continue;
+    }
+    if (pick.tells >= 0) {
+      Tell(pick, cell.value);
+      if (!pick.selected) continue;
     }
     const Column& column = plan.set->columns[i];
     cell.column = column.ref();
@@ -258,6 +291,7 @@ bool RowAssembler::AddByName(uint32_t count, std::string_view cells) {
       return false;
     }
     const ColumnPlan::Pick& pick = plan_->Named(cell.column);
+    if (pick.tells >= 0) Tell(pick, cell.value);
     if (pick.selected && !Consider(pick, cell)) return false;
   }
   return in.done();
@@ -304,6 +338,7 @@ bool RowAssembler::HidesCell(const ColumnRef& column) const {
 
 void RowAssembler::StartTime(TimeUs time) {
   time_ = time;
+  teller_.Begin();
   part_entries_ = 1;
   part_writers_ = 0;
   part_set_ = nullptr;

@@ -19,6 +19,7 @@
 #include "storage/blocks/column_block.h"
 #include "storage/cell_merge.h"
 #include "storage/column_name.h"
+#include "storage/event_teller.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/scan.h"
@@ -36,18 +37,24 @@ class ColumnPlan {
     uint32_t number = 0;  // Of selected columns.
     const GcRule* rule = nullptr;
     ColumnRef name;  // Its bytes live as long as the pick does.
+    // Its place among the columns that tell events apart, whether it is selected or not; -1: none.
+    int tells = -1;
   };
   struct OfSet {
     const ColumnSet* set = nullptr;
     std::vector<Pick> picks;  // By index in the set.
-    uint32_t end = 0;         // After the last selected one; 0: none.
+    uint32_t end = 0;         // After the last one that is selected or tells; 0: none.
     TimeUs ageless_from = 0;  // From here on no selected column is past its age.
   };
 
-  ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets);
+  // `telling`: the columns that tell the table's events apart, where others than those of one event
+  // may fall on one cell.
+  ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
+             std::vector<Column> telling = {});
   // Of every column, also of families that are no longer configured: those keep what they have.
   // For whoever writes entries again without what is past its age at `now`.
-  ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now);
+  ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now,
+             std::vector<Column> telling = {});
 
   // Null if there is no such set.
   const OfSet* Set(uint32_t number);
@@ -62,6 +69,8 @@ class ColumnPlan {
   const TableInfo& table() const { return *table_; }
   bool any_visible() const;
   bool counts_versions() const;  // Some visible family's GC counts them.
+  // Of the columns that tell events apart; 0: nothing puts them at that risk.
+  size_t telling() const { return telling_.size(); }
   // Every cell of an older time has expired.
   TimeUs oldest() const;
   // No cell from here on is past its age.
@@ -75,6 +84,7 @@ class ColumnPlan {
   const std::vector<ColumnPattern> patterns_;
   const ColumnRegistry& sets_;
   std::vector<GcRule> rules_;  // By FamilyId.
+  const std::vector<Column> telling_;
   std::unordered_map<Column, Pick, ColumnNameHash, ColumnNameEqual> picks_;
   uint32_t next_number_ = 0;
   uint64_t generation_ = 0;
@@ -94,6 +104,7 @@ struct ShapeCells {
   std::vector<OfColumn> columns;   // In read order.
   std::vector<BlockColumn> cells;  // The cells of these, for those who copy them.
   std::vector<CellView> blank;     // By column; without values.
+  std::vector<OfColumn> telling;   // Of any column that tells; decoded only for rows.
   const ColumnSet* set = nullptr;  // Of all the shape's columns; null where there is none.
   TimeUs ageless_from = 0;         // From here on no selected column is past its age.
   bool some_absent = false;        // Some entries of the block lack some of the columns.
@@ -116,12 +127,19 @@ class RowAssembler {
   bool Finish();
 
   void SetKey(std::string_view key) { row_.key = key; }
+  // The times of the row at which events fell on cells of others, and how many.
+  struct Merged {
+    TimeUs time = 0;
+    uint64_t events = 0;
+  };
+  std::span<const Merged> merged() const { return merged_; }
   const Row& row() const { return row_; }
 
  private:
   bool Begin(TimeUs time, uint64_t sequence);
   void End(size_t cells_before, uint32_t writers_before);
   Value ValueOf(const ShapeCells::OfColumn& column, uint32_t entry);
+  void Tell(const ColumnPlan::Pick& pick, const Value& value);
   bool AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values);
   bool AddByName(uint32_t count, std::string_view cells);
   bool Consider(const ColumnPlan::Pick& pick, const CellView& cell);
@@ -155,6 +173,11 @@ class RowAssembler {
   std::vector<Place> places_;  // By column.
   uint64_t rows_ = 0;
   CellFolds folds_;
+
+  // Where columns tell events apart: their prints of the entry at hand, and what they told.
+  EventTeller teller_;
+  std::vector<uint64_t> prints_;
+  std::vector<Merged> merged_;
 
   // The entry at hand, and the part that its time makes.
   TimeUs time_ = -1;

@@ -28,8 +28,9 @@ class HistoryScan final : public RowScan {
  public:
   // As EntryMerge.
   HistoryScan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-              std::unique_ptr<Lease> lease, const DeleteList& deletes)
-      : merge_(std::move(table), spec, sets, std::move(lease), deletes) {}
+              std::unique_ptr<Lease> lease, const DeleteList& deletes,
+              MergeCounts* merges = nullptr)
+      : merge_(std::move(table), spec, sets, std::move(lease), deletes, merges) {}
 
   Result<bool> Next() override { return merge_.NextRow(); }
   void SkipTo(std::string_view key) override { merge_.SkipTo(key); }

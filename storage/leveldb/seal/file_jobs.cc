@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/seal/hidden_entries.h"
 #include "storage/leveldb/seal/merge_policy.h"
 #include "storage/leveldb/seal/rewrite.h"
 
@@ -19,20 +20,30 @@ Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
   if (!lease) return lease.error();
   Result<MergedFiles> merged = MergeFiles(context->Input(std::move(yield)), lease->get(), from);
   lease->reset();
-  const bool damaged =
-      std::any_of(from.begin(), from.end(), [](const auto& file) { return file->is_damaged(); });
-  if (!merged && damaged) return Progress::kSome;
-  if (!merged) return merged.error();
-  // Deletes of the newest head have been applied: a power cut must not undo them alone.
-  const Status synced =
-      context->config().sync == Sync::kAlways ? Status() : context->database().SyncNewestHead();
+  if (!merged) {
+    // Which of them it was is known from the next time on.
+    bool learned = false;
+    for (const BlockFilePtr& file : from) {
+      const bool failed = file->TakeFailedRead();
+      if (failed) context->SetAside(*file, merged.error());
+      learned = learned || failed || file->is_damaged();
+    }
+    if (learned) return Progress::kSome;
+    return merged.error();
+  }
+  for (const BlockFilePtr& file : from) {
+    file->TakeFailedRead();
+    context->NoteRead(file->info().number);
+  }
+  const Status synced = context->SyncAppliedDeletes();
   if (!synced) {
     for (const BlockFilePtr& file : merged->files) file->Drop();
     return synced.error();
   }
   uint64_t bytes = 0;
   for (const BlockFilePtr& file : merged->files) bytes += file->info().bytes;
-  const Status replaced = context->Replace(context->NewBatch(), from, merged->files, nullptr);
+  const Status replaced =
+      context->Replace(context->NewBatch(), from, merged->files, nullptr, merged->merges);
   if (!replaced) return replaced.error();
   context->metrics().merged_entries.Increment(static_cast<double>(merged->entries));
   context->metrics().merged_bytes.Increment(static_cast<double>(bytes));
@@ -49,7 +60,7 @@ Result<Progress> MergeJob::Work(const ViewPtr& view) {
   if (chosen.empty()) {
     if (settles) return Progress::kNone;
     idle_ = view;
-    next_ = patient ? context_.burst_until : kNever;
+    next_ = std::min(patient ? context_.burst_until : kNever, context_.next_of_aside());
     return Progress::kNone;
   }
   uint64_t bytes = 0;
@@ -74,7 +85,7 @@ View::Files MergeJob::Choose(const View& view, bool patient) const {
     const bool waits = patient && !capped.contains(table);
     std::map<std::pair<int64_t, TimeUs>, View::Files> windows;
     for (const BlockFilePtr& file : *files) {
-      if (file->is_damaged()) continue;
+      if (file->is_damaged() || context_.IsSetAside(file->info().number)) continue;
       if (settle.active && file->info().max_sequence > settle.sequence) continue;
       windows[{file->info().width, file->info().window}].push_back(file);
     }
@@ -100,6 +111,8 @@ namespace {
 constexpr uint64_t kHiddenShare = 4;
 // Readers look at every delete of a table for every row: so many are borne.
 constexpr size_t kManyDeletes = 64;
+// So many blocks are looked at before more urgent work is asked for.
+constexpr size_t kLooksAtOnce = 64;
 
 TimeUs Now(const SealContext& context) { return context.clock().Now(); }
 
@@ -115,18 +128,21 @@ Result<Progress> PurgeJob::Work(const ViewPtr& view) {
     const Result<Progress> purged = Purge(*view, table);
     if (!purged || *purged == Progress::kSome) return purged;
   }
-  idle_ = view;
+  if (!context_.settle.active) idle_ = view;
   return Progress::kNone;
 }
 
 Result<Progress> PurgeJob::Purge(const View& view, TableId table) {
   const DeleteList& deletes = view.DeletesOf(table);
   std::map<uint64_t, Touched> touched;  // By number of the file.
+  looks_ = 0;
   for (const auto& deleted : deletes) {
     if (deleted->sequence > context_.state().sealed_sequence) continue;
     bool hides_any = false;
     for (const BlockFilePtr& file : view.FilesOf(table)) {
-      const std::optional<uint64_t> hidden = CountHidden(file, *deleted);
+      // What was seen so far is known the next time; heads may be due.
+      if (looks_ >= kLooksAtOnce) return Progress::kSome;
+      const std::optional<uint64_t> hidden = HiddenOf(file, *deleted);
       hides_any = hides_any || hidden != 0;
       if (!hidden || *hidden == 0) continue;
       Touched& of_file = touched[file->info().number];
@@ -140,6 +156,7 @@ Result<Progress> PurgeJob::Purge(const View& view, TableId table) {
     return Progress::kSome;
   }
   for (const auto& [number, of_file] : touched) {
+    if (context_.IsSetAside(number) || of_file.file->is_damaged()) continue;
     if (!IsDue(of_file, deletes.size())) continue;
     const Status room = context_.NeedRoomToFree(of_file.file->info().bytes);
     if (!room) return room.error();
@@ -148,26 +165,28 @@ Result<Progress> PurgeJob::Purge(const View& view, TableId table) {
   return Progress::kNone;
 }
 
-std::optional<uint64_t> PurgeJob::CountHidden(const BlockFilePtr& file,
-                                              const DeleteRange& deleted) {
-  if (!deleted.Touches(file->first_key(), file->last_key(), file->info().deletes) ||
-      !file->info().Overlaps(deleted.what.cells)) {
-    return 0;
-  }
-  std::set<uint64_t>& untouched = untouched_[deleted.sequence];
-  if (untouched.contains(file->info().number)) return 0;
+// Null: it cannot be told now.
+std::optional<uint64_t> PurgeJob::HiddenOf(const BlockFilePtr& file, const DeleteRange& deleted) {
+  std::map<uint64_t, uint64_t>& known = hidden_[deleted.sequence];
+  const auto found = known.find(file->info().number);
+  if (found != known.end()) return found->second;
   if (file->is_damaged()) return std::nullopt;
-  const Result<BlockIndexPtr> index = file->Index();
-  if (!index) return std::nullopt;
-  const KeyRange& rows = deleted.what.rows;
-  uint64_t hidden = 0;
-  const auto& blocks = (*index)->blocks();
-  for (size_t i = (*index)->FindBlock(rows.start); i < blocks.size(); ++i) {
-    if (!rows.end.empty() && blocks[i].first_key >= rows.end) break;
-    if (blocks[i].Overlaps(deleted.what.cells)) hidden += blocks[i].entries;
+  if (context_.IsSetAside(file->info().number)) {
+    next_ = std::min(next_, context_.next_of_aside());
+    return std::nullopt;
   }
-  if (hidden == 0) untouched.insert(file->info().number);
-  return hidden;
+  const Result<uint64_t> hidden = CountHidden(*file, deleted, [this]() -> Status {
+    ++looks_;
+    context_.Pace();
+    if (!context_.stopping()) return {};
+    return Error(ErrorCode::kCancelled, "the store is closing");
+  });
+  if (hidden) return known[file->info().number] = *hidden;
+  if (file->TakeFailedRead()) {
+    context_.SetAside(*file, hidden.error());
+    next_ = std::min(next_, context_.next_of_aside());
+  }
+  return std::nullopt;
 }
 
 bool PurgeJob::IsDue(const Touched& touched, size_t deletes) {
@@ -186,29 +205,31 @@ Status PurgeJob::Forget(const DeleteRange& deleted) {
   batch->DropRecord(DeleteKey(deleted.table, deleted.sequence));
   const Status forgotten = context_.Replace(std::move(batch), {}, {},
                                             [&](View* changed) { changed->RemoveDelete(deleted); });
-  if (forgotten) untouched_.erase(deleted.sequence);
+  if (forgotten) hidden_.erase(deleted.sequence);
   return forgotten;
 }
 
 void PurgeJob::ForgetGone(const View& view) {
-  std::map<uint64_t, std::set<uint64_t>> left;
+  std::map<uint64_t, std::map<uint64_t, uint64_t>> left;
   for (const auto& [table, deletes] : view.deletes) {
     std::set<uint64_t> numbers;
     for (const BlockFilePtr& file : view.FilesOf(table)) numbers.insert(file->info().number);
     for (const auto& deleted : *deletes) {
-      auto known = untouched_.extract(deleted->sequence);
+      auto known = hidden_.extract(deleted->sequence);
       if (known.empty()) continue;
-      std::erase_if(known.mapped(), [&](uint64_t number) { return !numbers.contains(number); });
+      std::erase_if(known.mapped(), [&](const auto& of) { return !numbers.contains(of.first); });
       left.insert(std::move(known));
     }
   }
-  untouched_ = std::move(left);
+  hidden_ = std::move(left);
 }
 
 namespace {
 
 // Of a file, before more urgent work is asked for.
 constexpr size_t kBlocksAtOnce = 64;
+// Of a file that a call of the system failed to read.
+constexpr auto kBetweenTries = std::chrono::minutes(1);
 
 BlockFilePtr FindFile(const View& view, uint64_t number) {
   for (const auto& [table, files] : view.files) {
@@ -248,6 +269,9 @@ Result<Progress> DamageJob::Note(const View& view) {
 }
 
 Result<Progress> DamageJob::CheckNext(const View& view) {
+  const Time now = std::chrono::steady_clock::now();
+  if (now < not_before_) return Progress::kNone;
+  not_before_ = Time::min();
   // One that was dropped meanwhile has another note.
   if (check_.file && !FindFile(view, check_.file->info().number)) check_ = {};
   while (!check_.file && !to_check_.empty()) {
@@ -257,7 +281,13 @@ Result<Progress> DamageJob::CheckNext(const View& view) {
   if (!check_.file) return Progress::kNone;
   const Result<bool> more = ReadOn();
   if (more && *more) return Progress::kSome;
-  // Also where it cannot be read now: a restart looks again.
+  if (!more && more.error().code() == ErrorCode::kCancelled) return more.error();
+  if (!more && check_.file->TakeFailedRead()) {
+    to_check_.insert(to_check_.begin(), std::exchange(check_, {}).file->info().number);
+    not_before_ = now + kBetweenTries;
+    return Progress::kSome;
+  }
+  // Also where it is as damaged as it was: a restart looks again.
   const Status done = more ? SetWell() : Status();
   if (done) check_ = {};
   return done ? Result<Progress>(Progress::kSome) : done.error();

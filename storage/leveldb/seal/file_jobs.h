@@ -22,7 +22,8 @@ namespace tallyd {
 
 // Writes files of one table and window again, without what is not to be kept, and puts the result
 // in their place. kUnavailable where a reopen came between. What was made goes if it fails. Some
-// progress, too, is to learn that one of the files is damaged: it is left alone from then on.
+// progress, too, is to learn that one of the files is damaged, or cannot be read now: it is left
+// alone from then on, or for a while.
 Result<Progress> RewriteFiles(SealContext* context, const View::Files& from,
                               std::function<Status()> yield);
 
@@ -73,7 +74,8 @@ class ExpiryJob final : public SealJob {
 // CapJob: where the files of a table take more than its max_bytes, lets the oldest go: whole
 // windows of event time, from the oldest on, but never the newest, of which it cuts off the oldest
 // part. The table says from then on that it may lack what was before. What is written later for
-// such a time is stored.
+// such a time is stored. A time ahead of the retention clock makes nothing else go: what has one is
+// as old as its arrival.
 class CapJob final : public SealJob {
  public:
   // `context` outlives the job.
@@ -97,8 +99,8 @@ class CapJob final : public SealJob {
 // PurgeJob: removes from the disk what deletes hide. A file is written again when a good part of it
 // is hidden, or when the oldest delete that hides something in it reaches its deadline
 // (storage.purge_deadline); merges remove what is hidden on their way. Which files have anything of
-// a deleted range is told by their indexes, without reading blocks. A delete's record goes when no
-// file has anything of it any more.
+// a deleted range is told by their indexes and by the keys of the blocks at its ends; the others
+// are not touched. A delete's record goes when no file has anything of it any more.
 class PurgeJob final : public SealJob {
  public:
   // `context` outlives the job. `yield` is called between steps; its error ends what is being done.
@@ -118,8 +120,7 @@ class PurgeJob final : public SealJob {
   };
 
   Result<Progress> Purge(const View& view, TableId table);
-  // How many entries of the file the delete may hide; null where its index cannot be read.
-  std::optional<uint64_t> CountHidden(const BlockFilePtr& file, const DeleteRange& deleted);
+  std::optional<uint64_t> HiddenOf(const BlockFilePtr& file, const DeleteRange& deleted);
   bool IsDue(const Touched& touched, size_t deletes);
   Status Forget(const DeleteRange& deleted);
   // What is known of files and deletes that the view does not have any more.
@@ -129,14 +130,16 @@ class PurgeJob final : public SealJob {
   const std::function<Status()> yield_;
   Time next_ = kNever;
   std::weak_ptr<const View> idle_;  // Of which nothing is to be purged before next_.
-  // By sequence of a delete: the numbers of the files of which it hides nothing, as indexes tell.
-  std::map<uint64_t, std::set<uint64_t>> untouched_;
+  // By sequence of a delete, by number of a file: how many entries it hides, as CountHidden says.
+  std::map<uint64_t, std::map<uint64_t, uint64_t>> hidden_;
+  size_t looks_ = 0;  // Blocks read for that by the Work at hand.
 };
 
 // DamageJob: what is known of damaged files outlives the process. Damage that somebody met is noted
 // in base. The files that had a note at the start are read whole, once: one that an operator put
 // back, or that the disk reads again, is well from then on, and its note goes. So a start costs
-// nothing for all that is whole, and what is told of the rest is true.
+// nothing for all that is whole, and what is told of the rest is true. One that a call of the
+// system failed to read is read again later.
 class DamageJob final : public SealJob {
  public:
   // `context` outlives the job.
@@ -144,6 +147,7 @@ class DamageJob final : public SealJob {
 
   std::string_view name() const override { return "noting damaged files"; }
   Result<Progress> Work(const ViewPtr& view) override;
+  Time next() const override { return not_before_ == Time::min() ? kNever : not_before_; }
 
  private:
   // A file that is being read, and its next block.
@@ -160,7 +164,8 @@ class DamageJob final : public SealJob {
   Status SetWell();
 
   SealContext& context_;
-  std::vector<uint64_t> to_check_;  // Files, by number.
+  std::vector<uint64_t> to_check_;       // Files, by number.
+  Time not_before_ = Time::min();        // Nothing is read.
   Check check_;                     // No file: none is being read.
   std::string bytes_;
   ColumnBlock block_;

@@ -176,7 +176,8 @@ Status HeadJob::SealOldest() {
   if (!room) return room;
   Result<SealedHead> sealed = SealOldestHead(context_.Input(nullptr), lease->get());
   if (!sealed) return sealed.error();
-  Status recorded = StoreLatestRows(lease->get());
+  Status recorded = context_.SyncAppliedDeletes();
+  if (recorded) recorded = StoreLatestRows(lease->get());
   if (recorded) recorded = StoreMemos(lease->get());
   lease->reset();
   if (recorded) recorded = context_.CommitRecords(sealed->records);
@@ -250,14 +251,15 @@ Status HeadJob::Record(const SealedHead& sealed) {
   PutU64(&number, sealed.last_sequence);
   batch->PutRecord(MetaKey(MetaKind::kLastSequence), number);
   EngineState& state = context_.state();
-  return context_.Replace(std::move(batch), {}, sealed.files, [&](View* view) {
+  const auto change = [&](View* view) {
     std::erase_if(view->heads, [&](const std::shared_ptr<Head>& head) {
       if (head->number() != sealed.head) return false;
       head->Drop();
       return true;
     });
     state.sealed_sequence = sealed.last_sequence;
-  });
+  };
+  return context_.Replace(std::move(batch), {}, sealed.files, change, sealed.merges);
 }
 
 }  // namespace tallyd

@@ -319,8 +319,7 @@ Result<Progress> LatestJob::DropRecords() {
   }
   if (dropped.empty()) return waits_for_head ? SettleHead(*view->heads.back()) : Progress::kNone;
   // Rows that were written over since are in the newest head only: it must stay before this goes.
-  Status done =
-      context_.config().sync == Sync::kAlways ? Status() : context_.database().SyncNewestHead();
+  Status done = context_.SyncAppliedDeletes();
   if (done) done = context_.committer().Commit(std::move(batch));
   if (!done) return done.error();
   for (const auto& deleted : dropped) state_.latest_deletes.ForgetApplied(deleted);

@@ -46,10 +46,10 @@ uint64_t LastOf(const DeleteList& deletes) {
 }
 
 // Files of one batch are written before the first is waited for: the file system has then much of
-// it on the disk already.
+// it on the disk already. What is finished has been read back: whatever it was made from goes.
 class FileBatch {
  public:
-  explicit FileBatch(BlockFileShelf* shelf) : shelf_(shelf) {}
+  explicit FileBatch(const RewriteInput& input) : input_(input) {}
   ~FileBatch() {
     for (const BlockFilePtr& file : files_) file->Drop();
   }
@@ -60,7 +60,7 @@ class FileBatch {
   }
   Result<std::vector<BlockFilePtr>> Finish() {
     Status synced = Sync();
-    if (synced && !files_.empty()) synced = shelf_->SyncDirectory();
+    if (synced && !files_.empty()) synced = input_.database->shelf().SyncDirectory();
     if (!synced) return synced.error();
     return std::exchange(files_, {});
   }
@@ -73,12 +73,14 @@ class FileBatch {
       const Status synced = writer->Sync();
       if (!synced) return synced;
       files_.push_back(writer->Finish());
+      const Status checked = files_.back()->CheckWritten([this] { return MayGoOn(input_); });
+      if (!checked) return checked;
     }
     written_.clear();
     return {};
   }
 
-  BlockFileShelf* const shelf_;
+  const RewriteInput& input_;
   std::vector<std::unique_ptr<BlockFileWriter>> written_;
   std::vector<BlockFilePtr> files_;
 };
@@ -86,10 +88,11 @@ class FileBatch {
 class HeadSealer {
  public:
   HeadSealer(const RewriteInput& input, Lease* lease)
-      : input_(input), lease_(lease), batch_(&input.database->shelf()) {}
+      : input_(input), lease_(lease), batch_(input) {}
 
   Result<SealedHead> Seal() {
     Status done = ReadRecords();
+    if (done) done = ReadChecksum();
     for (const TablePtr& table : input_.state->catalogue.Tables()) {
       if (done && table->mode == TableMode::kHistory) done = SealTable(table);
     }
@@ -120,15 +123,29 @@ class HeadSealer {
     return FromLevelDb(it.status());
   }
 
+  Status ReadChecksum() {
+    const Access access(lease_);
+    if (!access) return Reopening();
+    const Result<uint64_t> checksum = access.view().heads.front()->Checksum();
+    if (!checksum) return checksum.error();
+    source_ = {FileSource::Kind::kHead, sealed_.head, *checksum};
+    return {};
+  }
+
   Status SealTable(const TablePtr& table) {
     HeadSource source(table->id, input_.state->sets);
     const Status begun = Begin(&source);
     if (!begun || !source.valid()) return begun;
     const DeleteList deletes = DeletesOf(lease_, table->id);
-    WindowWriter writer({&input_.database->shelf(), table,
-                         std::max(sealed_.last_sequence, LastOf(deletes)), input_.window_us,
-                         &input_.state->next_file});
-    ColumnPlan plan(table, input_.state->sets, input_.now);
+    WindowWriter writer({&input_.database->shelf(),
+                         table,
+                         std::max(sealed_.last_sequence, LastOf(deletes)),
+                         input_.window_us,
+                         &input_.state->next_file,
+                         input_.bounds,
+                         {source_}});
+    ColumnPlan plan(table, input_.state->sets, input_.now,
+                    input_.state->merges.Telling(table->id));
     KeptEntries kept(&plan, deletes, EarlierFiles(table->id), sealed_.last_sequence);
     const RunSealer::Options options{
         table->id, sealed_.last_sequence, !deletes.empty(), &plan, &kept, &writer};
@@ -137,6 +154,7 @@ class HeadSealer {
         runs != nullptr ? SealRuns(options, *runs) : SealEntries(&source, &kept, &writer);
     if (!done) return done;
     sealed_.dropped += kept.dropped();
+    if (!kept.merges().empty()) sealed_.merges[table->id] = kept.merges();
     Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer.Complete();
     return written ? batch_.Add(std::move(*written)) : Status(written.error());
   }
@@ -203,6 +221,7 @@ class HeadSealer {
   Lease* const lease_;
   FileBatch batch_;
   SealedHead sealed_;
+  FileSource source_;  // The head.
 };
 
 class FileMerger {
@@ -213,10 +232,10 @@ class FileMerger {
         lease_(lease),
         from_(std::move(from)),
         deletes_(DeletesOf(lease, table->id)),
-        plan_(table, input.state->sets, input.now),
+        plan_(table, input.state->sets, input.now, input.state->merges.Telling(table->id)),
         kept_(&plan_, deletes_, OthersOf(lease, *table, from_), std::nullopt),
         writer_({&input.database->shelf(), table, Deletes(), NextWidth(input.window_us),
-                 &input.state->next_file}) {}
+                 &input.state->next_file, input.bounds, Sources()}) {}
 
   Result<MergedFiles> Merge() {
     std::vector<EntrySource*> sources;
@@ -238,13 +257,14 @@ class FileMerger {
     }
     Result<std::vector<std::unique_ptr<BlockFileWriter>>> written = writer_.Complete();
     if (!written) return written.error();
-    FileBatch batch(&input_.database->shelf());
+    FileBatch batch(input_);
     const Status added = batch.Add(std::move(*written));
     if (!added) return added.error();
     Result<std::vector<BlockFilePtr>> files = batch.Finish();
     if (!files) return files.error();
     merged_.from = std::move(from_);
     merged_.dropped = kept_.dropped();
+    if (!kept_.merges().empty()) merged_.merges[plan_.table().id] = kept_.merges();
     merged_.files = std::move(*files);
     return std::move(merged_);
   }
@@ -254,6 +274,14 @@ class FileMerger {
     uint64_t applied = LastOf(deletes_);
     for (const BlockFilePtr& file : from_) applied = std::max(applied, file->info().max_sequence);
     return applied;
+  }
+
+  std::vector<FileSource> Sources() const {
+    std::vector<FileSource> sources;
+    for (const BlockFilePtr& file : from_) {
+      sources.push_back({FileSource::Kind::kFile, file->info().number, file->info().checksum});
+    }
+    return sources;
   }
 
   // Wide windows are split again, as far as the writer has so many open at once.
@@ -289,6 +317,7 @@ class FileMerger {
     if (found == sources_.end()) return 0u;
     BlockSource& source = **found;
     const BlockPlace& place = source.place();
+    if (source.block().is_part()) return 0u;
     if (plan_.counts_versions() && place.entries != place.rows) return 0u;
     for (const auto& deleted : deletes_) {
       if (deleted->Touches(place.first_key, place.last_key, source.file().info().deletes)) {
@@ -336,7 +365,10 @@ class FileMerger {
       const Result<const ShapeCells*> cells = source->CellsAt(entry);
       if (!cells) return cells.error();
       const ColumnSet* const set = (*cells)->set;
-      if (set == nullptr || set->columns.size() != (*cells)->cells.size()) break;
+      if (set == nullptr || set->columns.size() != (*cells)->cells.size() ||
+          writer_.IsWide(set->columns.size(), 0)) {
+        break;
+      }
       columns_.push_back({set, (*cells)->cells});
     }
     if (columns_.empty()) return 0u;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,6 +68,7 @@ struct RewriteInput {
   std::function<Status()> yield;  // Called between steps, with nothing locked; its error ends all.
   TimeUs now = 0;                 // By the clock that says what may go from the disk.
   int64_t window_us = 0;          // storage.seal_window
+  BlockBounds bounds = {};
 };
 
 // What a head becomes.
@@ -75,6 +77,7 @@ struct SealedHead {
   uint64_t last_sequence = 0;
   uint64_t entries = 0;
   DroppedCells dropped;
+  std::map<TableId, MergesFound> merges;
   std::vector<BlockFilePtr> files;
   Records records;  // For base: the deletes'.
 };
@@ -87,6 +90,7 @@ struct MergedFiles {
   std::vector<BlockFilePtr> files;
   uint64_t entries = 0;
   DroppedCells dropped;
+  std::map<TableId, MergesFound> merges;
 };
 
 // `from`: files of one table and window.

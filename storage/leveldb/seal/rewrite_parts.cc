@@ -7,6 +7,9 @@
 namespace tallyd {
 namespace {
 
+// Of the cells of one row and time. More are taken for as many others.
+constexpr size_t kMaxOtherPrints = 64;
+
 // A file that covers whatever one of these may cover.
 BlockFileInfo HullOf(const View::Files& files) {
   BlockFileInfo hull = files.front()->info();
@@ -53,7 +56,9 @@ KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files other
       others_(std::move(others)),
       head_sequence_(head_sequence),
       ageless_from_(plan->ageless_from()),
-      has_aggregates_(HasAggregates(plan->table())) {
+      has_aggregates_(HasAggregates(plan->table())),
+      telling_prints_(plan->telling()),
+      teller_(plan->telling()) {
   std::sort(others_.begin(), others_.end(), [](const BlockFilePtr& a, const BlockFilePtr& b) {
     return a->info().max_time > b->info().max_time;
   });
@@ -162,6 +167,11 @@ Status KeptEntries::Read(WholeEntry* entry) {
   any_ = true;
   first_inputs_.clear();
   other_inputs_.clear();
+  if (!rewrites_) {
+    latest_prints_.clear();
+    other_prints_.clear();
+    teller_.Begin();
+  }
   Status done = source->Read(entry);
   if (done) done = merge_.Next();
   if (done && NeedsLook(*entry)) DropCells(entry);
@@ -186,6 +196,7 @@ void KeptEntries::DropCells(WholeEntry* entry) {
     }
   }
   std::optional<bool> elsewhere;
+  const bool is_compared = rewrites_ || IsFollowedByRewrite();
   for (size_t i = 0; i < entry->values.size(); ++i) {
     if (entry->values[i].is_null()) continue;
     const ColumnRef column = entry->column(i);
@@ -198,6 +209,9 @@ void KeptEntries::DropCells(WholeEntry* entry) {
                                                  : CellMerge::Fate::kLive;
       if (fate == CellMerge::Fate::kExpired && !elsewhere) elsewhere = MayBeElsewhere(*entry);
       const bool folds = fate == CellMerge::Fate::kFolds;
+      if (is_compared && pick.selected && !pick.rule->aggregate) {
+        Compare(pick, fate, entry->values[i]);
+      }
       keep = folds || fate == CellMerge::Fate::kLive ||
              (fate == CellMerge::Fate::kExpired && *elsewhere);
       if (keep && pick.selected && pick.rule->aggregate) {
@@ -207,6 +221,37 @@ void KeptEntries::DropCells(WholeEntry* entry) {
     }
     if (!keep) entry->values[i] = Value();
   }
+  if (is_compared && !telling_prints_.empty()) CountMerged();
+}
+
+// A cell of a row and time to which several wrote.
+void KeptEntries::Compare(const ColumnPlan::Pick& pick, CellMerge::Fate fate, const Value& value) {
+  const uint64_t print = PrintOf(value);
+  if (pick.tells >= 0) telling_prints_[static_cast<size_t>(pick.tells)] = print;
+  if (pick.number >= latest_prints_.size()) latest_prints_.resize(pick.number + 1, 0);
+  uint64_t& latest = latest_prints_[pick.number];
+  if (fate != CellMerge::Fate::kCovered || latest == 0) {
+    latest = latest == 0 ? print : latest;
+    return;
+  }
+  if (latest == print) return;
+  const std::pair other(pick.number, print);
+  if (std::ranges::find(other_prints_, other) != other_prints_.end()) return;
+  if (other_prints_.size() < kMaxOtherPrints) other_prints_.push_back(other);
+  if (std::exchange(generation_, plan_->generation()) != plan_->generation()) differs_.clear();
+  if (pick.number >= differs_.size()) differs_.resize(pick.number + 1, 0);
+  size_t& place = differs_[pick.number];
+  if (place == 0 && merges_.columns.size() > MergeCounts::kMaxColumns) return;
+  if (place == 0) {
+    merges_.columns.push_back({{pick.name.family, std::string(pick.name.qualifier)}, 0});
+    place = merges_.columns.size();
+  }
+  ++merges_.columns[place - 1].events;
+}
+
+void KeptEntries::CountMerged() {
+  if (teller_.IsAnother(telling_prints_)) merges_.Add(RowWatch::PlaceOf(row_, time_), 1);
+  std::ranges::fill(telling_prints_, 0);
 }
 
 void KeptEntries::CountDropped(CellMerge::Fate fate, bool is_aged) {
@@ -295,7 +340,8 @@ BlockFileWriter& WindowWriter::At(TimeUs time) {
     info.window = window.begin;
     info.width = window.width;
     ++open_[window.width];
-    auto writer = std::make_unique<BlockFileWriter>(options_.shelf, options_.table, info);
+    auto writer = std::make_unique<BlockFileWriter>(options_.shelf, options_.table, info,
+                                                    options_.bounds, options_.sources);
     found = writers_.emplace(window, std::move(writer)).first;
   }
   last_window_ = window;
@@ -303,17 +349,69 @@ BlockFileWriter& WindowWriter::At(TimeUs time) {
   return *last_;
 }
 
-Status WindowWriter::MakeRoomFor(const EntryId& id) {
-  return At(id.time).FlushFull(id.row_key, id.time);
+Status WindowWriter::MakeRoomFor(const EntryId& id, size_t columns) {
+  return At(id.time).FlushFull(id.row_key, id.time, columns);
 }
 
 Status WindowWriter::Add(const EntryId& id, const StoredCells& cells) {
-  const Status made = MakeRoomFor(id);
+  const auto name = [&](size_t i) {
+    return cells.set != nullptr ? cells.set->columns[i].ref() : cells.columns[i];
+  };
+  size_t bytes = 0;
+  for (const Value& value : cells.values) bytes += value.text_size();
+  if (IsWide(cells.values.size(), bytes)) {
+    std::vector<ColumnRef> columns;
+    for (size_t i = 0; i < cells.values.size(); ++i) columns.push_back(name(i));
+    return AddParts(id, columns, cells.values);
+  }
+  const Status made = MakeRoomFor(id, cells.values.size());
   if (!made) return made;
   if (cells.set != nullptr) {
     last_->builder().Add(id, *cells.set, cells.values);
   } else {
     last_->builder().Add(id, cells.columns, cells.values, nullptr);
+  }
+  return {};
+}
+
+Result<StoredEntry> WindowWriter::AddWide(const EntryId& id, const ColumnSet& set,
+                                          std::string_view values, bool is_whole) {
+  std::vector<ColumnRef> columns;
+  std::vector<Value> decoded;
+  ByteReader in(values);
+  for (const Column& column : set.columns) {
+    Value value;
+    if (!DecodeValue(&in, &value) || (is_whole && value.is_null())) return StoredEntry::kMalformed;
+    if (value.is_null()) continue;
+    columns.push_back(column.ref());
+    decoded.push_back(value);
+  }
+  if (!in.done() || (is_whole && decoded.empty())) return StoredEntry::kMalformed;
+  if (decoded.empty()) return StoredEntry::kNothing;
+  const Status added = AddParts(id, columns, decoded);
+  if (!added) return added.error();
+  return StoredEntry::kAdded;
+}
+
+// Each part but the last fills a block of its own; what came before is in another.
+Status WindowWriter::AddParts(const EntryId& id, std::span<const ColumnRef> columns,
+                              std::span<const Value> values) {
+  BlockFileWriter& writer = At(id.time);
+  for (size_t begin = 0, end = 0; begin < columns.size(); begin = end) {
+    size_t bytes = 0;
+    size_t cells = 0;
+    for (; end < columns.size(); ++end) {
+      if (values[end].is_null()) continue;
+      const bool is_full = IsWide(cells + 1, bytes);
+      if (is_full) break;
+      bytes += values[end].text_size() + columns[end].qualifier.size();
+      ++cells;
+    }
+    if (cells == 0) break;  // What is left is absent.
+    const Status flushed = writer.FlushBeforePart(id.row_key, id.time);
+    if (!flushed) return flushed;
+    writer.builder().Add(id, columns.subspan(begin, end - begin),
+                         values.subspan(begin, end - begin), nullptr);
   }
   return {};
 }

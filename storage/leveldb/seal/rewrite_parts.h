@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "storage/cell_merge.h"
+#include "storage/event_teller.h"
 #include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/merge_counts.h"
 #include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/view.h"
@@ -58,6 +60,8 @@ class KeptEntries {
   Result<bool> Next();
   const WholeEntry& entry() const { return entry_; }
   const DroppedCells& dropped() const { return dropped_; }
+  // Of events that fell on one cell.
+  const MergesFound& merges() const { return merges_; }
 
   // The source that alone has what comes next: its entries up to the row *bound (all that are left
   // where it is empty) that are newer than *newer_than, for those who copy what needs no look at
@@ -74,6 +78,8 @@ class KeptEntries {
   bool NeedsLook(const WholeEntry& entry) const;
   void DropCells(WholeEntry* entry);
   void CountDropped(CellMerge::Fate fate, bool is_aged);
+  void Compare(const ColumnPlan::Pick& pick, CellMerge::Fate fate, const Value& value);
+  void CountMerged();
   bool Hides(const ColumnRef& column) const;
   bool MayBeElsewhere(const WholeEntry& entry) const;
   WholeEntry Join(const std::vector<WholeEntry>& entries) const;
@@ -106,7 +112,16 @@ class KeptEntries {
   std::vector<std::pair<size_t, uint32_t>> other_inputs_;
   bool rewrites_ = false;  // The entry read last has the row and time of the one before.
   DroppedCells dropped_;
-  DeleteList hiding_;  // Of deletes_, those that may hide cells of the entry at hand.
+  MergesFound merges_;
+  // Of the row and time at hand, where it was written to more than once: the prints of the latest
+  // cells by column, and of the entry read last those of the columns that tell events apart.
+  std::vector<uint64_t> latest_prints_;
+  std::vector<uint64_t> telling_prints_;
+  EventTeller teller_;
+  std::vector<std::pair<uint32_t, uint64_t>> other_prints_;  // Columns, and what else they had.
+  std::vector<size_t> differs_;  // By column: its place among those of merges_, and one more.
+  uint64_t generation_ = 0;    // Of the plan that numbers columns.
+  DeleteList hiding_;          // Of deletes_, those that may hide cells of the entry at hand.
 };
 
 // WindowWriter: entries of one table, in order -> block files apart by windows of event time.
@@ -125,10 +140,14 @@ class WindowWriter {
     uint64_t deletes = 0;  // Deletes up to this sequence have been applied to what comes.
     int64_t width = 0;     // Of the narrowest windows, in microseconds.
     std::atomic<uint64_t>* next_file = nullptr;  // Numbers the files.
+    BlockBounds bounds = {};
+    std::vector<FileSource> sources = {};        // What has all that comes.
   };
 
   explicit WindowWriter(Options options);
 
+  // An entry of more than a block takes beside others comes in parts, which have its time and
+  // sequence, and each some of its columns.
   Status Add(const EntryId& id, const StoredCells& cells);
   Status Add(const WholeEntry& entry) {
     return Add({entry.row_key, entry.time, entry.sequence}, entry);
@@ -136,12 +155,18 @@ class WindowWriter {
   // As BlockBuilder::AddStored; if they are malformed it is of no use any more.
   Result<StoredEntry> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values,
                                 bool is_whole) {
+    const size_t columns = set.columns.size();
+    if (IsWide(columns, values.size())) [[unlikely]] return AddWide(id, set, values, is_whole);
     const bool has_room = IsOfLast(id.time) && last_->HasRoom();
     if (!has_room) [[unlikely]] {
-      const Status made = MakeRoomFor(id);
+      const Status made = MakeRoomFor(id, columns);
       if (!made) return made.error();
     }
     return last_->builder().AddStored(id, set, values, is_whole);
+  }
+  // Whether an entry may have to come in parts.
+  bool IsWide(size_t columns, size_t bytes) const {
+    return columns > options_.bounds.entry_columns() || bytes > options_.bounds.entry_bytes();
   }
   // Entries of another block that follow each other, as BlockBuilder::AddRun. Returns how many had
   // room, at least one: those of the first one's window.
@@ -166,7 +191,11 @@ class WindowWriter {
   bool IsOfLast(TimeUs time) const { return last_ != nullptr && last_window_.Contains(time); }
   BlockFileWriter& At(TimeUs time);
   // last_ is then where the entry goes to.
-  Status MakeRoomFor(const EntryId& id);
+  Status MakeRoomFor(const EntryId& id, size_t columns);
+  Result<StoredEntry> AddWide(const EntryId& id, const ColumnSet& set, std::string_view values,
+                              bool is_whole);
+  Status AddParts(const EntryId& id, std::span<const ColumnRef> columns,
+                  std::span<const Value> values);
   // How many of the entries of a run fit into the block that is made for the first of them.
   Result<size_t> MakeRoom(std::span<const TimeUs> times, size_t columns);
 

@@ -1,6 +1,7 @@
 #include "storage/leveldb/seal/seal_context.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
@@ -9,16 +10,26 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kRecordBytes = 256u << 10;
+// Of a file that cannot be read: from one try to the next it is twice as long.
+constexpr auto kFirstAside = std::chrono::seconds(1);
+constexpr auto kLongestAside = std::chrono::seconds(64);
+// Nobody waits for what has failed so often, and for so long.
+constexpr uint64_t kTriesOfUnreadable = 6;
+constexpr auto kTimeOfUnreadable = std::chrono::minutes(2);
 
 }  // namespace
 
 RewriteInput SealContext::Input(std::function<Status()> yield) const {
   return {&database(),      &state(),        parts_.pacer,           parts_.stopping,
-          std::move(yield), retention_now(), config().seal_window_us};
+          std::move(yield), retention_now(), config().seal_window_us, engine().block_bounds()};
 }
 
 std::unique_ptr<LevelDbBatch> SealContext::NewBatch() const {
   return std::make_unique<LevelDbBatch>(state().fields);
+}
+
+Status SealContext::SyncAppliedDeletes() const {
+  return config().sync == Sync::kAlways ? Status() : database().SyncNewestHead();
 }
 
 Status SealContext::CommitRecords(const Records& records) const {
@@ -48,16 +59,26 @@ Status SealContext::Commit(std::unique_ptr<LevelDbBatch> batch,
 }
 
 Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
-                            const View::Files& made, const std::function<void(View*)>& change) {
+                            const View::Files& made, const std::function<void(View*)>& change,
+                            const std::map<TableId, MergesFound>& merges) {
   for (const BlockFilePtr& file : from) {
     batch->DropRecord(BlockFileKey(file->info().table, file->info().number));
-    batch->PutRecord(FileNoteKey(file->info().number), EncodeFileNote({}));
+    const FileNote note{FileNote::Kind::kDropped, {}, file->info().checksum};
+    batch->PutRecord(FileNoteKey(file->info().number), EncodeFileNote(note));
   }
   for (const BlockFilePtr& file : made) {
     batch->PutRecord(BlockFileKey(file->info().table, file->info().number),
                      EncodeBlockFile(file->info()));
   }
+  const MergeCounts::Written unwritten = state().merges.Unwritten();
+  for (const auto& [key, value] : unwritten) batch->PutRecord(key, value);
+  for (const auto& [table, found] : merges) {
+    const auto [key, value] = state().merges.RecordWith(table, found);
+    batch->PutRecord(key, value);
+  }
   Status status = Commit(std::move(batch), [&] {
+    state().merges.WasWritten(unwritten);
+    for (const auto& [table, found] : merges) state().merges.Count(table, found);
     database().ChangeView([&](View* view) {
       view->Replace(from, made);
       if (change) change(view);
@@ -68,6 +89,46 @@ Status SealContext::Replace(std::unique_ptr<LevelDbBatch> batch, const View::Fil
     uncertain_.insert(uncertain_.end(), from.begin(), from.end());
   }
   return status;
+}
+
+void SealContext::SetAside(const BlockFile& file, const Error& error) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto [place, is_new] = aside_.try_emplace(file.info().number);
+  Aside& aside = place->second;
+  if (is_new) {
+    aside.since = now;
+    spdlog::warn("store: left alone for a while, since it cannot be read: {}", error.message());
+  }
+  aside.error = error;
+  aside.settle = settle.active ? settle.number : 0;
+  const auto pause = kFirstAside * (1 << std::min<uint64_t>(aside.tries++, 6));
+  aside.until = now + std::min<SealJob::Time::duration>(pause, kLongestAside);
+  if (aside.tries < kTriesOfUnreadable || now - aside.since < kTimeOfUnreadable) return;
+  file.ReportDamage(Error(ErrorCode::kCorruption, error.message()));
+  aside_.erase(place);
+}
+
+bool SealContext::IsSetAside(uint64_t number) const {
+  const auto found = aside_.find(number);
+  if (found == aside_.end()) return false;
+  if (settle.active) return found->second.settle == settle.number;
+  return std::chrono::steady_clock::now() < found->second.until;
+}
+
+SealJob::Time SealContext::next_of_aside() const {
+  const auto now = std::chrono::steady_clock::now();
+  SealJob::Time next = SealJob::kNever;
+  for (const auto& [number, aside] : aside_) {
+    if (aside.until > now) next = std::min(next, aside.until);
+  }
+  return next;
+}
+
+std::optional<Error> SealContext::LeftBySettle() const {
+  for (const auto& [number, aside] : aside_) {
+    if (settle.active && aside.settle == settle.number) return aside.error;
+  }
+  return std::nullopt;
 }
 
 Status SealContext::NeedRoom(uint64_t bytes) const {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +87,18 @@ class SealContext {
   void Pace() const { parts_.pacer->Pace(); }
 
   SettleGoal settle;
+
+  // A block file that a call of the system failed to read is left for a while, and read again then,
+  // or for the next Settle; nothing else waits for it. One that cannot be read for long is reported
+  // as damaged.
+  void SetAside(const BlockFile& file, const Error& error);
+  bool IsSetAside(uint64_t number) const;
+  // It was read. Of any that is not set aside, too.
+  void NoteRead(uint64_t number) { aside_.erase(number); }
+  // When the first of those that are set aside is to be read again.
+  SealJob::Time next_of_aside() const;
+  // What this settling had to leave; null: nothing.
+  std::optional<Error> LeftBySettle() const;
   // Heads fill fast: what is not urgent may wait until then. The processor is needed.
   SealJob::Time burst_until = SealJob::Time::min();
 
@@ -96,6 +110,9 @@ class SealContext {
 
   RewriteInput Input(std::function<Status()> yield) const;
   std::unique_ptr<LevelDbBatch> NewBatch() const;
+  // Before base names what was made without what deletes hide: of the newest head's, too, which an
+  // fsync may not have covered yet, and a power cut must not undo the rest of their batches alone.
+  Status SyncAppliedDeletes() const;
   // In pieces, so that no request waits for all of it; for what changes nothing by itself.
   Status CommitRecords(const Records& records) const;
   // kUnavailable, having written nothing, if the files were opened anew since the round began.
@@ -104,8 +121,10 @@ class SealContext {
                 const std::function<void()>& on_success = {}) const;
   // Replaces files by others, or by nothing, with the records of both and those of `batch`. What
   // was made for it goes again if it does not come about. `change`: what else the view becomes.
+  // `merges`: what was found of events that fell on one cell.
   Status Replace(std::unique_ptr<LevelDbBatch> batch, const View::Files& from,
-                 const View::Files& made, const std::function<void(View*)>& change);
+                 const View::Files& made, const std::function<void(View*)>& change,
+                 const std::map<TableId, MergesFound>& merges = {});
   // Before work that writes about so many bytes and frees none until it is done. kNoSpace, having
   // written nothing, where they do not fit above the floor.
   Status NeedRoom(uint64_t bytes) const;
@@ -117,6 +136,14 @@ class SealContext {
   uint64_t opening_ = 0;
   // Files of commits that failed, the new ones and the old.
   View::Files uncertain_;
+  struct Aside {
+    Error error;  // The last.
+    uint64_t tries = 0;
+    uint64_t settle = 0;  // The number of the last settling that met it; 0: none.
+    SealJob::Time since;  // The first of these tries.
+    SealJob::Time until;
+  };
+  std::map<uint64_t, Aside> aside_;  // By number.
 };
 
 }  // namespace tallyd

@@ -53,6 +53,24 @@ class BaseJob final : public SealJob {
   bool compacted_ = false;
 };
 
+// Stores what scans met of events that fell on one cell; whoever replaces files stores it, too.
+class MergeCountJob final : public SealJob {
+ public:
+  explicit MergeCountJob(SealContext* context) : context_(*context) {}
+  std::string_view name() const override { return "noting merged events"; }
+  Result<Progress> Work(const ViewPtr&) override {
+    if (!context_.state().merges.has_met()) return Progress::kNone;
+    const MergeCounts::Written records = context_.state().merges.Unwritten();
+    const Status written = context_.CommitRecords(records);
+    if (!written) return written.error();
+    context_.state().merges.WasWritten(records);
+    return Progress::kSome;
+  }
+
+ private:
+  SealContext& context_;
+};
+
 }  // namespace
 
 Sealer::Sealer(const SealContext::Parts& parts)
@@ -83,6 +101,7 @@ void Sealer::AddJobs() {
     jobs_.back().job = std::move(job);
     jobs_.back().takes_turns = takes_turns;
   };
+  add(std::make_unique<MergeCountJob>(&context_), false);
   add(std::move(heads), false);
   add(std::make_unique<ExpiryJob>(&context_), false);
   add(std::make_unique<CapJob>(&context_), false);
@@ -143,11 +162,11 @@ void Sealer::Run() {
     }
     const Round round = WorkOnce();
     engine_->database().Dispose();
-    NoteClosed(engine_->database().view() == nullptr);
-    if (round.progress == Progress::kSome) continue;
-    if (context_.settle.active && !round.reopening) {
-      EndSettle(round.failed ? Status(*round.failed) : Status());
-    }
+    if (round.failed) TellOfFailedHead();
+    const bool some = round.progress == Progress::kSome;
+    NoteReopening(!some && (round.reopening || engine_->database().view() == nullptr));
+    if (some) continue;
+    if (context_.settle.active && !round.reopening) EndSettle(ResultOf(round));
     Wait(round);
   }
 }
@@ -226,12 +245,31 @@ void Sealer::EndSettle(Status result) {
   changed_.notify_all();
 }
 
+// What settling came to: a failure of the store's own is nothing that whoever asked got wrong.
+Status Sealer::ResultOf(const Round& round) const {
+  std::optional<Error> left = context_.LeftBySettle();
+  if (!left) left = round.failed;
+  if (!left) return {};
+  const ErrorCode code = left->code();
+  const bool tells = code == ErrorCode::kNoSpace || code == ErrorCode::kIo ||
+                     code == ErrorCode::kCorruption || code == ErrorCode::kCancelled;
+  return tells ? *left : Error(ErrorCode::kUnavailable, left->message());
+}
+
+// The sealer writes to a head, too. After a write that failed nobody may, until the files have been
+// opened anew, which is the committer's work: it learns of it by a write of its own.
+void Sealer::TellOfFailedHead() {
+  if (!engine_->database().HasFailedHead()) return;
+  const Status told = context_.committer().Commit(context_.NewBatch());
+  if (!told) spdlog::debug("store: the committer knows: {}", told.error().message());
+}
+
 // Whoever asked for a settling has a thread that waits, of which there are few.
-void Sealer::NoteClosed(bool closed) {
+void Sealer::NoteReopening(bool reopening) {
   const Time now = std::chrono::steady_clock::now();
-  if (!closed) return closed_since_.reset();
-  if (!closed_since_) closed_since_ = now;
-  if (now - *closed_since_ < kReopenPatience || !settling()) return;
+  if (!reopening) return reopening_since_.reset();
+  if (!reopening_since_) reopening_since_ = now;
+  if (now - *reopening_since_ < kReopenPatience || !settling()) return;
   {
     const std::lock_guard lock(mutex_);
     settle_ticket_ = settle_asked_;

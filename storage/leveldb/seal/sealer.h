@@ -37,8 +37,10 @@ class Sealer {
   void Start();
   // There may be something to do. Of any thread.
   void Wake();
-  // Does all that there is to do when it is called; then returns, or when that failed. Where the
-  // files cannot be opened for some seconds it is kUnavailable. Of any thread.
+  // Does all that there is to do when it is called; then returns, or when some of that failed: the
+  // rest is done, and what failed is tried again. kNoSpace, kIo and kCorruption say what; all else
+  // is kUnavailable, also where the files cannot be opened for some seconds. Files that are known
+  // to be damaged are no failure. Of any thread.
   Status Settle();
   void Stop();  // Idempotent.
 
@@ -68,7 +70,9 @@ class Sealer {
   void Fail(Entry* entry, const Error& error);
   void BeginSettle(const View& view);
   void EndSettle(Status result);
-  void NoteClosed(bool closed);
+  Status ResultOf(const Round& round) const;
+  void TellOfFailedHead();
+  void NoteReopening(bool reopening);
   void Wait(const Round& round);
   bool stopping() const;
   bool settling() const;
@@ -80,7 +84,8 @@ class Sealer {
   SealContext context_;
   std::vector<Entry> jobs_;  // Of the thread, like the ticket below.
   uint64_t settle_ticket_ = 0;
-  std::optional<Time> closed_since_;  // The files, at the end of each round since.
+  // At the end of each round since the files were closed, or about to be.
+  std::optional<Time> reopening_since_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/tools/backup_directory.h"
@@ -22,40 +23,59 @@ constexpr size_t kStepBytes = 1u << 20;
 constexpr int kTriesForReopen = 5;
 constexpr int kTriesForMoment = 500;
 constexpr auto kBetweenTries = std::chrono::milliseconds(10);
+constexpr char kIncompleteSuffix[] = ".incomplete";
+constexpr char kOlderSuffix[] = ".older";
 
 using Records = std::vector<std::pair<std::string, std::string>>;
 
+// A file that the backup is to have, and the path at which it is whole; empty: at none.
+struct WantedFile {
+  BlockFilePtr file;
+  std::string from;
+};
+
 class BackupJob {
  public:
-  BackupJob(Database* database, const BackupOptions& options, StoreEnv* env,
-            BackupDirectory* directory)
-      : database_(database),
-        options_(options),
-        progress_(*options.progress),
-        env_(env),
-        directory_(directory) {}
+  BackupJob(Database* database, const BackupOptions& options, StoreEnv* env)
+      : database_(database), options_(options), progress_(*options.progress), env_(env) {}
 
-  Result<BackupReport> Run(const std::string& store) {
+  // Where it finds what `asked` has, it is not needed of the store.
+  Status Prepare(const BackupDirectory& asked) {
+    Status done = TakeMoment();
+    if (done) done = ReadLastSequence();
+    if (done) done = FindFiles(asked);
+    return done;
+  }
+  // After Prepare: of the moment, but for where it is.
+  const BackupReport& report() const { return report_; }
+
+  Result<BackupReport> Run(const std::string& store, const std::string& to,
+                           BackupDirectory* directory) {
     const auto start = std::chrono::steady_clock::now();
+    directory_ = directory;
+    report_.to = to;
     manifest_.store = store;
     manifest_.made = options_.now;
     manifest_.moment = directory_->complete().moment + 1;
     const std::string blocks = directory_->Path("blocks");
     moment_ = directory_->Path(MomentName(manifest_.moment));
+    const Result<Owner> owner = OwnerOf(to);
+    if (!owner) return owner.error();
     Status done = MakeDirectory(env_, blocks);
     if (done) done = MakeDirectory(env_, moment_);
-    if (done) done = TakeMoment();
     if (done) done = LinkFiles();
     if (done) done = CopyRecords();
     lease_.reset();
     if (done) done = CopyFiles();
     for (const std::string& made : {blocks, moment_}) {
+      if (done) done = GiveTo(*owner, made);
       if (done) done = FromLevelDb(env_->SyncDirectory(made));
     }
     report_.bytes = manifest_.bytes();
     report_.last_sequence = manifest_.last_sequence;
     if (done) done = directory_->Complete(std::move(manifest_));
     if (!done) return done.error();
+    GiveTo(*owner, to).has_value();  // It is complete, whose ever its manifest is.
     report_.took = std::chrono::steady_clock::now() - start;
     return report_;
   }
@@ -115,39 +135,114 @@ class BackupJob {
     return recorded == files_.size() && access.view().heads.front()->number() == sealed + 1;
   }
 
-  // What can be had at once; the rest is copied when nothing else is held up any more.
-  Status LinkFiles() {
-    progress_.step = "linking block files";
+  Status ReadLastSequence() {
+    const Access access(lease_.get());
+    if (!access) return Reopening();
+    Status read = NoteSequence(&access.base_iterator());
+    for (size_t head = 0; read && head < access.view().heads.size(); ++head) {
+      read = NoteSequence(&access.iterator(head));
+    }
+    report_.last_sequence = manifest_.last_sequence;
+    return read;
+  }
+
+  Status NoteSequence(leveldb::Iterator* it) {
+    const std::string key = MetaKey(MetaKind::kLastSequence);
+    uint64_t last = 0;
+    it->Seek(key);
+    const bool is_there = it->Valid() && ToView(it->key()) == key;
+    if (is_there && ByteReader(ToView(it->value())).GetU64(&last)) {
+      manifest_.last_sequence = std::max(manifest_.last_sequence, last);
+    }
+    return FromLevelDb(it->status());
+  }
+
+  static BackupManifest::Blocks BlocksOf(const BlockFileInfo& info) {
+    return {info.number, info.bytes, info.checksum};
+  }
+  static std::string PathIn(const BackupDirectory& directory, const BlockFileInfo& info) {
+    return directory.Path("blocks/" + BlocksName(BlocksOf(info)));
+  }
+
+  // A file that cannot be read is not taken for another one, nor for one that is not there: it is
+  // lacking, whatever the reason.
+  Status FindFiles(const BackupDirectory& asked) {
+    progress_.step = "looking at block files";
     for (const BlockFilePtr& file : files_) {
       const Status go_on = MayGoOn();
       if (!go_on) return go_on;
-      const BlockFileInfo& info = file->info();
-      const BackupManifest::Blocks blocks{info.number, info.bytes, info.checksum};
-      const std::string to = directory_->Path("blocks/" + BlocksName(blocks));
-      const bool is_kept = IsThat(to, info);
-      if (!is_kept && !IsThat(file->path(), info)) {
-        report_.damaged.push_back(file->path());
-        continue;
+      WantedFile wanted{file, {}};
+      Status found = IsThat(file->path(), file->info());
+      if (!found && report_.damaged.empty()) report_.damage = found.error().message();
+      const std::string name = "blocks/" + BlocksName(BlocksOf(file->info()));
+      for (const std::string& path :
+           {file->path(), asked.Path(name), options_.to + kIncompleteSuffix + "/" + name}) {
+        if (path != file->path()) found = IsThat(path, file->info());
+        if (!found) continue;
+        wanted.from = path;
+        break;
       }
-      manifest_.blocks.push_back(blocks);
+      if (!found) report_.damaged.push_back(file->path());
+      wanted_.push_back(std::move(wanted));
+    }
+    return {};
+  }
+
+  // What can be had at once; the rest is copied when nothing else is held up any more.
+  Status LinkFiles() {
+    progress_.step = "linking block files";
+    for (const WantedFile& wanted : wanted_) {
+      Status done = MayGoOn();
+      const BlockFileInfo& info = wanted.file->info();
+      const std::string to = PathIn(*directory_, info);
+      if (!done) return done;
+      if (wanted.from.empty()) continue;
+      const bool is_kept = Keeps(to, wanted);
+      manifest_.blocks.push_back(BlocksOf(info));
       if (is_kept) {
         ++report_.kept;
         continue;
       }
-      ::unlink(to.c_str());  // What is damaged there is of no use to the earlier backup either.
-      if (Link(file->path(), to)) {
-        ++report_.files.linked;
-      } else {
-        to_copy_.push_back({file, to});
-        progress_.total += info.bytes;
-      }
+      done = LinkOver(wanted, to);
+      if (!done) return done;
     }
     return NeedRoom();
   }
 
-  bool IsThat(const std::string& path, const BlockFileInfo& info) {
-    const Result<BlockFileCheck> file = BlockFileCheck::Open(env_, path);
-    return file && file->description().info == info;
+  // A file of before format 9 does not say what its blocks are: another one, of what the store was
+  // before it was put back from a copy, may say the same.
+  bool Keeps(const std::string& path, const WantedFile& wanted) {
+    const Result<BlockFileCheck> kept = BlockFileCheck::Open(env_, path);
+    if (!kept || kept->description().info != wanted.file->info()) return false;
+    return kept->description().content || wanted.from == path ||
+           HaveSameBytes(env_, path, wanted.from);
+  }
+
+  // In the place of whatever is there: the earlier backup has no use for it either, or has the same
+  // file.
+  Status LinkOver(const WantedFile& wanted, const std::string& to) {
+    const std::string made = to + ".new";
+    ::unlink(made.c_str());
+    const Result<bool> linked = Link(wanted.from, made);
+    if (!linked) return linked.error();
+    if (!*linked) {
+      to_copy_.push_back({wanted.file, wanted.from, to});
+      progress_.total += wanted.file->info().bytes;
+      return {};
+    }
+    ++report_.files.linked;
+    return MoveOver(made, to);
+  }
+
+  // Tried twice: what passes is no damage.
+  Status IsThat(const std::string& path, const BlockFileInfo& info) {
+    Result<BlockFileCheck> file = BlockFileCheck::Open(env_, path);
+    if (!file && file.error().code() != ErrorCode::kCorruption) {
+      file = BlockFileCheck::Open(env_, path);
+    }
+    if (!file) return file.error();
+    if (file->description().info == info) return {};
+    return Error(ErrorCode::kCorruption, "it is another file than the one that base records");
   }
 
   Status NeedRoom() const {
@@ -160,10 +255,10 @@ class BackupJob {
     }
     const uint64_t needed = progress_.total + records + options_.keep_free;
     std::error_code error;
-    const auto space = std::filesystem::space(options_.to, error);
+    const auto space = std::filesystem::space(report_.to, error);
     if (error || space.available >= needed) return {};
     return Error(ErrorCode::kNoSpace, fmt::format("{} has {} bytes free, the backup needs {}",
-                                                  options_.to, space.available, needed));
+                                                  report_.to, space.available, needed));
   }
 
   // Base and the heads.
@@ -215,7 +310,6 @@ class BackupJob {
     for (size_t bytes = 0; it.Valid() && bytes < kStepBytes; it.Next()) {
       bytes += it.key().size() + it.value().size();
       progress_.done += it.key().size() + it.value().size();
-      NoteSequence(ToView(it.key()), ToView(it.value()));
       step->emplace_back(it.key().ToString(), it.value().ToString());
     }
     const Status read = FromLevelDb(it.status());
@@ -223,22 +317,15 @@ class BackupJob {
     return it.Valid();
   }
 
-  void NoteSequence(std::string_view key, std::string_view value) {
-    uint64_t last = 0;
-    if (key == MetaKey(MetaKind::kLastSequence) && ByteReader(value).GetU64(&last)) {
-      manifest_.last_sequence = std::max(manifest_.last_sequence, last);
-    }
-  }
-
   Status CopyFiles() {
     progress_.step = "copying block files";
-    for (const auto& [file, to] : to_copy_) {
+    for (const auto& [file, from, to] : to_copy_) {
+      const std::string made = to + ".new";
       Status copied = MayGoOn();
-      if (copied) copied = LinkOrCopy(env_, file->path(), to, &progress_, &report_.files);
-      if (!copied) return copied;
-      if (!IsThat(to, file->info())) {
-        return Error(ErrorCode::kCorruption, to + " is not what was copied to it");
-      }
+      if (copied) copied = LinkOrCopy(env_, from, made, &progress_, &report_.files);
+      if (copied) copied = IsThat(made, file->info());
+      if (copied) copied = MoveOver(made, to);
+      if (!copied) return copied.error().Prefixed(to);
     }
     return {};
   }
@@ -247,11 +334,17 @@ class BackupJob {
   const BackupOptions& options_;
   ToolProgress& progress_;
   StoreEnv* const env_;
-  BackupDirectory* const directory_;
+  BackupDirectory* directory_ = nullptr;
   std::string moment_;  // The directory of its records.
   std::unique_ptr<Lease> lease_;
   std::vector<BlockFilePtr> files_;  // Held, so that none goes.
-  std::vector<std::pair<BlockFilePtr, std::string>> to_copy_;
+  std::vector<WantedFile> wanted_;
+  struct FileToCopy {
+    BlockFilePtr file;
+    std::string from;
+    std::string to;
+  };
+  std::vector<FileToCopy> to_copy_;
   BackupManifest manifest_;
   BackupReport report_;
 };
@@ -263,9 +356,26 @@ Result<std::string> StoreId(Database* database) {
   if (!access) return Reopening();
   const Result<std::string> id = database->Get(MetaKey(MetaKind::kStoreId));
   if (!id) return id.error().Prefixed("the id of the store");
-  std::string hex;
-  for (const char c : *id) fmt::format_to(std::back_inserter(hex), "{:02x}", c & 0xff);
-  return hex;
+  return HexOfStoreId(*id);
+}
+
+}  // namespace
+
+namespace {
+
+// Where a backup may be that may not be in the place of the one that is there.
+Status TakeBeside(const BackupReport& report, const std::string& store, const std::string& data,
+                  StoreEnv* env, std::string* to, std::unique_ptr<BackupDirectory>* directory) {
+  while (true) {
+    const Status fits = CheckBackupPlace(*to, data);
+    if (!fits) return fits;
+    *directory = std::make_unique<BackupDirectory>(env);
+    const Status taken = (*directory)->Take(*to, store);
+    if (!taken) return taken;
+    if ((*directory)->complete().last_sequence <= report.last_sequence) return {};
+    (*directory)->Leave();
+    to->append(kOlderSuffix);
+  }
 }
 
 }  // namespace
@@ -276,20 +386,54 @@ Result<BackupReport> BackUp(Database* database, const BackupOptions& options) {
   const Result<std::string> store = StoreId(database);
   if (!store) return store.error();
   DurableEnv env({[](double) {}, [] {}});
-  BackupDirectory directory(&env);
-  const Status taken = directory.Take(options.to, *store);
-  if (!taken) return taken.error();
-  Result<BackupReport> report = BackupJob(database, options, &env, &directory).Run(*store);
-  if (!report) directory.Leave();
+  BackupDirectory asked(&env);
+  Status done = asked.Take(options.to, *store);
+  if (!done) return done.error();
+  BackupJob job(database, options, &env);
+  done = job.Prepare(asked);
+  const uint64_t in_place = asked.complete().last_sequence;
+  const bool lacks = !job.report().damaged.empty();
+  std::string to = options.to;
+  std::unique_ptr<BackupDirectory> beside;
+  if (done && (lacks || in_place > job.report().last_sequence)) {
+    to += lacks ? kIncompleteSuffix : kOlderSuffix;
+    done = TakeBeside(job.report(), *store, database->path(), &env, &to, &beside);
+    if (!done) beside.reset();
+  }
+  if (!done) {
+    asked.Leave();
+    return done.error();
+  }
+  Result<BackupReport> report = job.Run(*store, to, beside ? beside.get() : &asked);
+  if (!report && beside) beside->Leave();
+  if (!report || beside) asked.Leave();
+  if (report && beside && !lacks) report->later = in_place;
   return report;
 }
 
-StoreMember::Members MembersOf(const std::string& to, const BackupReport& report) {
+Status OutcomeOf(const BackupReport& report) {
+  if (!report.damaged.empty()) {
+    return Error(
+        ErrorCode::kCorruption,
+        fmt::format("the backup lacks {} files of the store, as {} ({}): it is in {}, and "
+                    "the one before, if there is one, stays. `tallyd verify` tells more",
+                    report.damaged.size(), report.damaged.front(), report.damage, report.to));
+  }
+  if (report.later) {
+    return Error(ErrorCode::kCorruption,
+                 fmt::format("the backup ends with change {}, and the one in place with change {}: "
+                             "the store was put back. It is in {}, and the one in place stays",
+                             report.last_sequence, *report.later, report.to));
+  }
+  return {};
+}
+
+StoreMember::Members MembersOf(const BackupReport& report) {
   const TransferCounts& files = report.files;
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(report.took);
   StoreMember::Members damaged;
   for (const std::string& path : report.damaged) damaged.push_back({"", path});
-  return {{"to", to},
+  return {{"to", report.to},
           {"files", files.linked + files.copied + report.kept},
           {"linked", files.linked},
           {"copied", files.copied},
@@ -303,6 +447,8 @@ StoreMember::Members MembersOf(const std::string& to, const BackupReport& report
 
 Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
                                           const std::atomic<bool>& stop) {
+  const Status below = below_.empty() ? Status() : CheckBackupIsBelow(to, below_);
+  if (!below) return below.error();
   auto progress = std::make_shared<ToolProgress>();
   {
     const std::lock_guard lock(mutex_);
@@ -319,12 +465,11 @@ Result<StoreMember::Members> Backups::Run(const std::string& to, TimeUs now,
   };
   const std::unique_ptr<const ToolProgress, decltype(end)> running(progress.get(), end);
   const Result<BackupReport> report = TryAgain({to, now, keep_free_(), progress.get(), &stop});
-  if (!report) return report.error();
-  if (report->damaged.empty()) {
-    const std::lock_guard lock(mutex_);
-    last_success_ = now;
-  }
-  return MembersOf(to, *report);
+  const Status outcome = report ? OutcomeOf(*report) : Status(report.error());
+  if (!outcome) return outcome.error();
+  const std::lock_guard lock(mutex_);
+  last_success_ = now;
+  return MembersOf(*report);
 }
 
 Result<BackupReport> Backups::TryAgain(const BackupOptions& options) {

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -161,6 +163,25 @@ Status CheckBackupPlace(const std::string& to, const std::string& store) {
   return Error(ErrorCode::kConflict, to + " is there, and is no directory");
 }
 
+Status CheckBackupIsBelow(const std::string& to, const std::string& directory) {
+  const fs::path path(to);
+  std::error_code error;
+  const fs::path below = fs::canonical(directory, error);
+  if (error) {
+    return Error(ErrorCode::kIo,
+                 fmt::format("storage.backup_dir, {}: {}", directory, error.message()));
+  }
+  const fs::path parent = fs::canonical(path.parent_path(), error);
+  if (!error && path.is_absolute() && path == path.lexically_normal() && path.has_filename() &&
+      IsWithin(parent, below)) {
+    return {};
+  }
+  return Invalid(
+      fmt::format("\"{}\" does not lie in {} (storage.backup_dir), below which backups "
+                  "are made only",
+                  to, directory));
+}
+
 BackupDirectory::~BackupDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
@@ -168,7 +189,17 @@ BackupDirectory::~BackupDirectory() {
 Status BackupDirectory::Take(const std::string& to, const std::string& store) {
   to_ = to;
   Status done = Hold(store);
-  if (done) done = ReadManifest();
+  Result<std::string> text = done ? ReadManifest() : Result<std::string>(done.error());
+  if (done && !text) done = text.error();
+  if (done && !text->empty()) {
+    Result<BackupManifest> manifest = DecodeManifest(*text);
+    if (!manifest) done = manifest.error().Prefixed(to_);
+    if (manifest) complete_ = std::move(*manifest);
+  }
+  if (done && complete_.moment > 0 && complete_.store != store) {
+    done = Error(ErrorCode::kConflict, "the backup in " + to_ + " is of another store");
+  }
+  if (done) done = SettleManifest(*text);
   if (done) done = Clean();
   if (done) return done;
   std::error_code error;
@@ -177,23 +208,44 @@ Status BackupDirectory::Take(const std::string& to, const std::string& store) {
   return done;
 }
 
+// It may have been renamed, and not be so after a power cut: then another moment is there, too,
+// which may go only when that is certain. A sync that failed once may say less the next time, so
+// the name is given anew.
+Status BackupDirectory::SettleManifest(const std::string& text) const {
+  if (text.empty()) return {};
+  std::vector<std::string> names;
+  const Status listed = FromLevelDb(env_->GetChildren(to_, &names));
+  if (!listed) return listed;
+  const bool is_alone = std::ranges::none_of(names, [&](const std::string& name) {
+    return name.starts_with(kMomentPrefix) && name != MomentName(complete_.moment);
+  });
+  return is_alone ? Status() : ReplaceFile(env_, Path(kManifestName), text);
+}
+
 // STORE is locked, which nobody else ever locks or opens.
 Status BackupDirectory::Hold(const std::string& store) {
-  std::error_code error;
-  made_ = !fs::exists(to_, error);
+  const Result<bool> is_there = Exists(to_);
+  if (!is_there) return is_there.error();
+  made_ = !*is_there;
   const std::string mark = Path(kStoreName);
   Status done = MakeDirectory(env_, to_);
-  if (done && fs::is_empty(to_, error)) {
+  if (!done) return done;
+  const Result<bool> is_empty = IsEmptyDirectory(env_, to_);
+  if (!is_empty) return is_empty.error();
+  if (*is_empty) {
+    made_mark_ = true;
     done = ReplaceFile(env_, mark, store + "\n");
-    made_mark_ = done.has_value();
   }
   if (!done) return done;
   lock_ = ::open(mark.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (lock_ < 0) {
+  if (lock_ < 0 && (errno == ENOENT || errno == ELOOP)) {
     return Error(ErrorCode::kConflict, to_ + " is not empty, and has no backup of this store");
   }
+  if (lock_ < 0) return FromLevelDb(FromErrno(mark, errno));
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    const int failed = errno;
     made_mark_ = false;  // Another one uses it by now.
+    if (failed != EWOULDBLOCK) return FromLevelDb(FromErrno(mark, failed));
     return Error(ErrorCode::kConflict, "another backup is being made in " + to_);
   }
   std::string of;
@@ -205,67 +257,82 @@ Status BackupDirectory::Hold(const std::string& store) {
   return {};
 }
 
-Status BackupDirectory::ReadManifest() {
+Result<std::string> BackupDirectory::ReadManifest() const {
   std::string text;
   const Status read = FromLevelDb(leveldb::ReadFileToString(env_, Path(kManifestName), &text));
-  if (!read) return read.error().code() == ErrorCode::kNotFound ? Status() : read;
-  Result<BackupManifest> manifest = DecodeManifest(text);
-  if (!manifest) return manifest.error().Prefixed(to_);
-  complete_ = std::move(*manifest);
-  return {};
+  if (!read && read.error().code() == ErrorCode::kNotFound) return std::string();
+  if (!read) return read.error();
+  if (!text.empty()) return text;
+  return Error(ErrorCode::kCorruption, Path(kManifestName) + " is empty");
 }
 
+// A rename may be done that is said to have failed, or not be there to stay. Then nothing is undone
+// that either of the two manifests needs.
 Status BackupDirectory::Complete(BackupManifest manifest) {
-  const Status replaced = ReplaceFile(env_, Path(kManifestName), EncodeManifest(manifest));
+  const std::string text = EncodeManifest(manifest);
+  const Result<std::string> before = ReadManifest();
+  if (!before) return before.error();
+  Status replaced = ReplaceFile(env_, Path(kManifestName), text);
+  if (!replaced) {
+    const Result<std::string> there = ReadManifest();
+    if (there && *there == text) replaced = ReplaceFile(env_, Path(kManifestName), text);
+    is_uncertain_ = !replaced && !(there && *there == *before);
+  }
   if (!replaced) return replaced;
   complete_ = std::move(manifest);
-  return Clean();
+  const Status cleaned = Clean();
+  if (!cleaned) spdlog::warn("backup: {}: {}", to_, cleaned.error().message());
+  return {};
 }
 
 // What lies behind a link is another's, and may be the store's own.
 Status BackupDirectory::CheckDirectories() const {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(to_, error)) {
-    const std::string name = entry.path().filename();
+  std::vector<std::string> names;
+  const Status listed = FromLevelDb(env_->GetChildren(to_, &names));
+  if (!listed) return listed;
+  for (const std::string& name : names) {
     if (name != "blocks" && !name.starts_with(kMomentPrefix)) continue;
-    if (fs::is_directory(entry.symlink_status(error))) continue;
+    std::error_code error;
+    if (fs::is_directory(fs::symlink_status(Path(name), error))) continue;
+    if (error) return Error(ErrorCode::kIo, Path(name) + ": " + error.message());
     return Error(ErrorCode::kConflict,
-                 entry.path().string() + " is no directory, and no backup made it so: remove it");
+                 Path(name) + " is no directory, and no backup made it so: remove it");
   }
-  if (error) return Error(ErrorCode::kIo, to_ + ": " + error.message());
   return {};
 }
 
+// What no manifest names.
 Status BackupDirectory::Clean() const {
   const Status checked = CheckDirectories();
   if (!checked) return checked;
   std::set<std::string> blocks;
   for (const auto& file : complete_.blocks) blocks.insert(BlocksName(file));
+  std::vector<std::string> names;
+  Status listed = FromLevelDb(env_->GetChildren(Path("blocks"), &names));
+  if (!listed && listed.error().code() != ErrorCode::kNotFound) return listed;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(Path("blocks"), error)) {
-    if (!blocks.contains(entry.path().filename())) fs::remove(entry.path(), error);
+  for (const std::string& name : names) {
+    const bool is_link = name == "." || name == "..";
+    if (!is_link && !blocks.contains(name)) fs::remove(Path("blocks/" + name), error);
   }
-  std::vector<fs::path> moments;
-  for (const auto& entry : fs::directory_iterator(to_, error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with(kMomentPrefix) && name != MomentName(complete_.moment)) {
-      moments.push_back(entry.path());
-    }
-  }
-  for (const fs::path& moment : moments) {
-    if (fs::remove_all(moment, error); error) {
-      return Error(ErrorCode::kIo, moment.string() + ": " + error.message());
+  listed = FromLevelDb(env_->GetChildren(to_, &names));
+  if (!listed) return listed;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kMomentPrefix) || name == MomentName(complete_.moment)) continue;
+    if (fs::remove_all(Path(name), error); error) {
+      return Error(ErrorCode::kIo, Path(name) + ": " + error.message());
     }
   }
   return {};
 }
 
 void BackupDirectory::Leave() const {
+  if (is_uncertain_) return;
   Clean().has_value();
   if (complete_.moment > 0) return;
   std::error_code error;
   fs::remove(Path("blocks"), error);
-  fs::remove(Path(kStoreName), error);
+  if (made_mark_) fs::remove(Path(kStoreName), error);
   if (made_) fs::remove(to_, error);
 }
 

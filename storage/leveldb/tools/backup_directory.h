@@ -59,6 +59,9 @@ std::string BlocksName(const BackupManifest::Blocks& file);
 // kConflict if it is there, and no directory.
 Status CheckBackupPlace(const std::string& to, const std::string& store);
 
+// Whether it lies below that directory, whatever links lead there: kInvalid, naming it, if not.
+Status CheckBackupIsBelow(const std::string& to, const std::string& directory);
+
 class BackupDirectory {
  public:
   // `env` outlives it.
@@ -68,28 +71,32 @@ class BackupDirectory {
   BackupDirectory& operator=(const BackupDirectory&) = delete;
 
   // Makes the directory, or takes one that is empty or has backups of the store of that id, and
-  // clears it of rubbish. kConflict if it has anything else, or another backup is being made there.
-  // A failure leaves nothing behind.
+  // clears it of rubbish, once it is certain which manifest counts. kConflict if it has anything
+  // else, or another backup is being made there. A failure leaves nothing behind.
   Status Take(const std::string& to, const std::string& store);
 
   // REQUIRES for these: Take succeeded.
   std::string Path(const std::string& name) const { return to_ + "/" + name; }
   const BackupManifest& complete() const { return complete_; }
-  // The files of `manifest` are there and synced: it takes the place of the one before.
+  // The files of `manifest` are there and synced: it takes the place of the one before. After an
+  // error either may count, and the files of both stay until the next Take.
   Status Complete(BackupManifest manifest);
-  // After a failure: nothing is left that was not there before.
+  // After a failure: nothing is left that was not there before, but for that.
   void Leave() const;
 
  private:
   Status Hold(const std::string& store);
   Status CheckDirectories() const;
   Status Clean() const;
-  Status ReadManifest();
+  // Its text; of no bytes where there is none.
+  Result<std::string> ReadManifest() const;
+  Status SettleManifest(const std::string& text) const;
 
   StoreEnv* const env_;
   std::string to_;
   bool made_ = false;
   bool made_mark_ = false;  // STORE is its own.
+  bool is_uncertain_ = false;
   int lock_ = -1;
   BackupManifest complete_;
 };

@@ -150,10 +150,39 @@ Status BlockFileCheck::Read(const BlockPlace& place, std::string* bytes) const {
 }
 
 Status BlockChecker::Check(const BlockPlace& place, std::string_view bytes) {
+  content_.Add(bytes);
   Status checked = block_.Open(bytes.substr(0, place.head_size));
   if (checked) checked = CheckEntries(place);
   if (checked) checked = CheckStreams(bytes);
+  if (checked) checked = CheckParts();
+  if (checked) goes_on_ = block_.is_part();
   return checked;
+}
+
+// The parts of an entry, which are one behind the other, have no column in common.
+Status BlockChecker::CheckParts() {
+  const std::vector<uint32_t> parts = std::exchange(parts_, {});
+  if (parts.empty() && !block_.is_part()) {
+    columns_.clear();
+    return {};
+  }
+  auto part = parts.begin();
+  for (uint32_t entry = 0; entry < block_.entries(); ++entry) {
+    if (part == parts.end() || *part != entry) {
+      columns_.clear();
+    } else {
+      ++part;
+    }
+    const bool by_presence = block_.schema()->by_presence;
+    for (const uint32_t column : block_.schema()->shapes[block_.shape_of(entry)]) {
+      const Presence* const presence = by_presence ? block_.PresenceOf(column) : nullptr;
+      if (presence != nullptr && !presence->Has(entry)) continue;
+      if (!columns_.insert(block_.schema()->columns[column]).second) {
+        return Damage("a cell is there twice");
+      }
+    }
+  }
+  return {};
 }
 
 // The order of the store, what the index says of the block, and what the file says of all blocks.
@@ -166,11 +195,15 @@ Status BlockChecker::CheckEntries(const BlockPlace& place) {
   for (uint32_t entry = 0; entry < block_.entries(); ++entry) {
     block_.GetKey(entry, &key_);
     const int order = any_ ? key_.compare(last_key_) : 1;
-    const bool follows =
-        order > 0 ||
-        (order == 0 && (times[entry] < last_time_ ||
-                        (times[entry] == last_time_ && sequences[entry] < last_sequence_)));
+    const bool same_time = order == 0 && any_ && times[entry] == last_time_;
+    const bool is_part = same_time && sequences[entry] == last_sequence_;
+    const bool follows = order > 0 || (order == 0 && times[entry] < last_time_) ||
+                         (same_time && sequences[entry] <= last_sequence_);
     if (!follows) return Damage("its entries are out of order");
+    if (is_part) parts_.push_back(entry);
+    if (entry == 0 && same_time && !(goes_on_ && block_.is_part())) {
+      return Damage("what a row has at one time goes on in it, and it does not say so");
+    }
     if (entry == 0 && key_ != place.first_key) return Damage("it begins with another row");
     rows += order != 0 || entry == 0 ? 1 : 0;
     last_key_.swap(key_);
@@ -227,6 +260,9 @@ Status BlockChecker::CheckSums() const {
       sums_.min_time != info_.min_time || sums_.max_time != info_.max_time ||
       sums_.first_key != info_.first_key || last_key_ != info_.last_key) {
     return Damage("its blocks are not those that it describes");
+  }
+  if (description_.content && content_.Get() != *description_.content) {
+    return Damage("its blocks have another checksum than the one that it describes");
   }
   return {};
 }

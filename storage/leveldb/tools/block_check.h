@@ -11,13 +11,16 @@
 
 #include <leveldb/env.h>
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/values/result.h"
 #include "storage/blocks/column_block.h"
+#include "storage/column_name.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 
 namespace tallyd {
@@ -58,7 +61,7 @@ class BlockChecker {
  public:
   // Of the file's description, which outlives the checker.
   explicit BlockChecker(const BlockFileDescription& file)
-      : info_(file.info), families_(file.table.families) {}
+      : description_(file), info_(file.info), families_(file.table.families) {}
 
   // kCorruption says what is wrong with the block.
   Status Check(const BlockPlace& place, std::string_view bytes);
@@ -70,7 +73,9 @@ class BlockChecker {
  private:
   Status CheckEntries(const BlockPlace& place);
   Status CheckStreams(std::string_view bytes);
+  Status CheckParts();
 
+  const BlockFileDescription& description_;
   const BlockFileInfo& info_;
   const std::vector<StoredFamily>& families_;
   ColumnBlock block_;
@@ -80,8 +85,13 @@ class BlockChecker {
   TimeUs last_time_ = 0;
   uint64_t last_sequence_ = 0;
   bool any_ = false;
+  bool goes_on_ = false;         // The block before has a part of what a row has at one time.
+  std::vector<uint32_t> parts_;  // Entries that go on with the one before, of the block at hand.
+  // Of the entry before, with all of its parts, where it may go on.
+  boost::unordered_flat_set<Column, ColumnNameHash, ColumnNameEqual> columns_;
   // Of all blocks so far.
   BlockFileInfo sums_;
+  ContentChecksum content_;
 };
 
 }  // namespace tallyd

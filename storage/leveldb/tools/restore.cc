@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/tools/block_check.h"
@@ -22,11 +24,11 @@ class BackupReader {
 
   Result<BackupCheck> Check() {
     const std::string name = directory_ + "/" + kManifestName;
-    if (!env_.FileExists(name)) {
-      return Error(ErrorCode::kNotFound, "there is no complete backup in " + directory_);
-    }
     std::string text;
     const Status read = FromLevelDb(leveldb::ReadFileToString(&env_, name, &text));
+    if (!read && read.error().code() == ErrorCode::kNotFound) {
+      return Error(ErrorCode::kNotFound, "there is no complete backup in " + directory_);
+    }
     if (!read) return read.error();
     Result<BackupManifest> manifest = DecodeManifest(text);
     if (!manifest) return manifest.error().Prefixed(directory_);
@@ -56,7 +58,8 @@ class BackupReader {
       any_base = any_base || is_base;
       const Status read = ReadRecordFile(&env_, moment + file.name, file.bytes, file.checksum,
                                          [&](std::string_view key, std::string_view value) {
-                                           return is_base ? TakeBase(key, value) : Status();
+                                           const Status same = CheckStore(key, value);
+                                           return same && is_base ? TakeBase(key, value) : same;
                                          });
       progress_.done += file.bytes;
       if (!read) Add(moment + file.name, read.error());
@@ -81,6 +84,16 @@ class BackupReader {
     }
   }
 
+  // Base and the heads say of which store they are.
+  Status CheckStore(std::string_view key, std::string_view value) const {
+    if (key != MetaKey(MetaKind::kStoreId)) return {};
+    const std::string store = HexOfStoreId(value);
+    if (store == check_.manifest.store) return {};
+    return Error(ErrorCode::kCorruption,
+                 fmt::format("it is of the store {}, and the backup of the store {}", store,
+                             check_.manifest.store));
+  }
+
   Status TakeBase(std::string_view key, std::string_view value) {
     if (static_cast<KeySpace>(key[0]) != KeySpace::kBlockFiles) return {};
     Result<BlockFileInfo> info = DecodeBlockFile(key, value);
@@ -100,7 +113,13 @@ class BackupReader {
           FindingOf(path, "it is another file than the one that base records"));
       return;
     }
+    const std::string store = HexOfStoreId(opened->description().origin.store);
+    if (!store.empty() && store != check_.manifest.store) {
+      check_.findings.push_back(FindingOf(path, "it is a file of the store " + store));
+      return;
+    }
     BlockChecker checker(opened->description());
+    const size_t before = check_.findings.size();
     std::string bytes;
     for (const BlockPlace& place : opened->index().blocks()) {
       Status checked = opened->Read(place, &bytes);
@@ -116,6 +135,8 @@ class BackupReader {
       damage.last_key = place.last_key;
       check_.findings.push_back(std::move(damage));
     }
+    const Status sums = check_.findings.size() == before ? checker.CheckSums() : Status();
+    if (!sums) Add(path, sums.error());
   }
 
   const std::string directory_;
@@ -175,7 +196,7 @@ class Restorer {
     return done ? builder_.Complete() : done;
   }
 
-  // What is missing was found to be.
+  // What was found to be damaged or missing may be missing, and nothing else.
   Status RestoreBlocks() {
     progress_.step = "restoring block files";
     progress_.done = 0;
@@ -183,9 +204,11 @@ class Restorer {
       const std::string from = options_.from + "/blocks/" + BlocksName(file);
       const std::string to =
           fmt::format("{}/{:06}.blocks", builder_.blocks_directory(), file.number);
-      if (!builder_.env()->FileExists(from)) continue;
-      const Status moved = LinkOrCopy(builder_.env(), from, to, &progress_, &report_.files);
-      if (!moved) return moved;
+      const Status moved = builder_.Bring(from, to, &progress_, &report_.files);
+      if (moved) continue;
+      const bool is_known = std::ranges::any_of(
+          report_.backup.findings, [&](const Finding& finding) { return finding.file == from; });
+      if (!is_known || moved.error().code() != ErrorCode::kNotFound) return moved;
     }
     return {};
   }

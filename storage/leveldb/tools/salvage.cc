@@ -3,15 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/overlay_env.h"
+#include "storage/leveldb/env/status.h"
 #include "storage/leveldb/env/wal_check.h"
 #include "storage/leveldb/files/block_file.h"
+#include "storage/leveldb/files/file_sweep.h"
+#include "storage/leveldb/files/stray_file.h"
 #include "storage/leveldb/files/view.h"
 #include "storage/leveldb/tools/block_check.h"
 #include "storage/leveldb/tools/level_files.h"
@@ -40,6 +47,7 @@ class Salvager {
   Result<SalvageReport> Run() {
     const auto start = std::chrono::steady_clock::now();
     StoreBuilder builder(target_);
+    builder_ = &builder;
     OverlayEnv lock(&env_);
     Status done = CheckPlaces();
     if (done) done = lock.Lock(path_);
@@ -78,9 +86,12 @@ class Salvager {
                    fmt::format("{} and {} lie in each other", options_.to, path_));
     }
     for (const char* part : {"CURRENT", "heads", "blocks"}) {
-      if (fs::exists(from / part, error)) return {};
+      const Result<bool> is_there = Exists(path_ + "/" + part);
+      if (!is_there) return is_there.error();
+      if (*is_there) return {};
     }
     const Result<LevelFileNames> files = ListLevelFiles(const_cast<DurableEnv*>(&env_), path_);
+    if (!files && files.error().code() != ErrorCode::kNotFound) return files.error();
     if (files && (!files->logs.empty() || !files->tables.empty())) return {};
     return Error(ErrorCode::kNotFound, "there is nothing of a store in " + path_);
   }
@@ -99,11 +110,22 @@ class Salvager {
     for (const uint64_t head : *heads) {
       if (head <= records_.sealed_head()) continue;
       const std::string path = HeadPath(directory, head);
-      if (head == heads->back() && !must_be_made && IsUnmade(path)) return;
+      if (head == heads->back() && !must_be_made && IsUnmade(path)) break;
       LevelRecords records = ReadLevel(&env_, path, options_.storage.sync, findings);
       must_be_made = !records.whole || records.records.contains(MetaKey(MetaKind::kClosedHead));
-      records_.TakeHead(path, std::move(records));
+      records_.TakeHead(path, head, std::move(records));
     }
+    if (records_.HasEntriesWithoutBase()) BaseIsGone();
+  }
+
+  // Base can be read, and is none of a store that holds something.
+  void BaseIsGone() {
+    if (report_.base != SalvageReport::Base::kWhole) return;
+    report_.base = SalvageReport::Base::kGone;
+    report_.findings.push_back(
+        FindingOf(path_,
+                  "base knows no table, beside heads or block files that hold something: it "
+                  "is empty, and what it held is lost"));
   }
 
   // A crash while a head is made leaves this; a start makes it anew (files/opener.h).
@@ -115,34 +137,103 @@ class Salvager {
   struct FoundFile {
     std::string path;
     uint64_t number = 0;
+    bool is_named = false;  // Base has a record of its number.
+    // What it says of itself, where it can be read.
+    std::optional<BlockFileDescription> description;
   };
 
-  // Those of the store; where base does not tell what counts, also what a start has put aside.
+  // Those of the store; where base does not tell what counts, also what a start has put aside: of
+  // these it may have been merged into what base names since, and deleted there. What cannot be
+  // listed is no empty directory.
   std::vector<FoundFile> FindFiles() {
-    std::vector<std::string> directories{BlockFilesDirectory(path_)};
-    if (report_.base != SalvageReport::Base::kWhole) directories.push_back(path_ + "/lost");
     std::vector<FoundFile> files;
-    for (const std::string& directory : directories) {
+    const bool knows = report_.base == SalvageReport::Base::kWhole && records_.base_is_used();
+    for (const std::string& directory : {BlockFilesDirectory(path_), LostDirectory(path_)}) {
       std::vector<std::string> names;
-      env_.GetChildren(directory, &names).ok();
+      const Status listed = FromLevelDb(env_.GetChildren(directory, &names));
+      if (!listed && listed.error().code() != ErrorCode::kNotFound) {
+        report_.findings.push_back(FindingOf(directory, listed.error().message()));
+      }
       std::sort(names.begin(), names.end());
+      if (knows && directory == LostDirectory(path_)) {
+        NoteLost(directory, names);
+        continue;
+      }
       for (const std::string& name : names) {
         const bool is_file = name.find(kSuffix) != std::string::npos && std::isdigit(name.front());
-        if (!is_file) continue;
-        files.push_back({directory + "/" + name, std::strtoull(name.c_str(), nullptr, 10)});
-        uint64_t size = 0;
-        env_.GetFileSize(files.back().path, &size).ok();
-        progress_.total += size;
-        next_file_ = std::max(next_file_, files.back().number + 1);
+        if (is_file) files.push_back(LookAt(directory + "/" + name));
       }
     }
     return files;
   }
 
+  void NoteLost(const std::string& directory, const std::vector<std::string>& names) {
+    const auto files = std::ranges::count_if(
+        names, [](const auto& name) { return name.find(kSuffix) != std::string::npos; });
+    if (files == 0) return;
+    report_.notes.push_back(fmt::format(
+        "{} has {} files that a start has put aside, and none of them is taken: what is "
+        "moved to blocks/ is",
+        directory, files));
+  }
+
+  FoundFile LookAt(const std::string& path) {
+    FoundFile file;
+    file.path = path;
+    file.number = std::strtoull(path.c_str() + path.rfind('/') + 1, nullptr, 10);
+    file.is_named =
+        path.starts_with(BlockFilesDirectory(path_)) && records_.recorded().contains(file.number);
+    next_file_ = std::max(next_file_, file.number + 1);
+    const Result<BlockFileCheck> opened = BlockFileCheck::Open(&env_, path);
+    if (opened) {
+      file.description = opened->description();
+      progress_.total += opened->description().info.bytes;
+    }
+    return file;
+  }
+
+  // Base, or else the heads, say which store it is; else, and beside a base that is new and knows
+  // the tables of the files alike, most of the files.
+  void ChooseStore(const std::vector<FoundFile>& files) {
+    const bool is_known = !records_.store().empty();
+    if (is_known && !(records_.AreNew() && std::ranges::all_of(files, [&](const FoundFile& file) {
+          return !file.description || IsKnownAlike(file.description->table);
+        }))) {
+      return;
+    }
+    std::map<std::string, size_t> votes;
+    for (const FoundFile& file : files) {
+      if (file.description && !file.description->origin.store.empty()) {
+        ++votes[file.description->origin.store];
+      }
+    }
+    const auto most = std::ranges::max_element(
+        votes, [](const auto& one, const auto& other) { return one.second < other.second; });
+    if (most != votes.end()) {
+      records_.SetStore(most->first);
+    } else if (!is_known) {
+      records_.SetStore(NewStoreId());
+    }
+  }
+
+  // Whether base knows no table of that id, or the same one.
+  bool IsKnownAlike(const TableInfo& table) const {
+    const TableInfo* const known = records_.FindTable(table.id);
+    return known == nullptr ||
+           (known->name == table.name && known->row_key == table.row_key &&
+            known->mode == table.mode &&
+            std::ranges::equal(known->families, table.families, {}, &StoredFamily::name,
+                               &StoredFamily::name));
+  }
+
   Status TakeFiles(const std::string& to) {
     progress_.step = "reading block files";
+    std::vector<FoundFile> files = FindFiles();
+    if (!files.empty() && !records_.base_is_used()) BaseIsGone();
+    ChooseStore(files);
     shelf_ = std::make_unique<BlockFileShelf>(&env_, to, ShelfCacheBytes());
-    const std::vector<FoundFile> files = FindFiles();
+    shelf_->SetStore(records_.store());
+    LeaveOut(&files);
     for (const auto& [number, info] : records_.recorded()) {
       next_file_ = std::max(next_file_, number + 1);
       const bool there = std::any_of(files.begin(), files.end(), [&, n = number](const auto& file) {
@@ -150,14 +241,97 @@ class Salvager {
       });
       const std::string path =
           fmt::format("{}/{:06}{}", BlockFilesDirectory(path_), number, kSuffix);
-      if (!there) Lose(path, "it is missing", info);
+      if (!there && !superseded_.contains({number, info.checksum})) {
+        Lose(path, "it is missing", info);
+      }
     }
     for (const FoundFile& file : files) {
       Status done = MayGoOn();
-      if (done) done = TakeFile(file.path, file.number);
+      if (done) done = TakeFile(file);
       if (!done) return done;
     }
-    return shelf_->SyncDirectory();
+    return FromLevelDb(env_.SyncDirectory(to));
+  }
+
+  // What other files or heads have as well would count twice where it adds up.
+  void LeaveOut(std::vector<FoundFile>* files) {
+    std::map<FileId, const FoundFile*> there;
+    const std::vector<FoundFile> all = *files;
+    any_missing_ = std::ranges::any_of(records_.recorded(), [&](const auto& recorded) {
+      return std::ranges::find(all, recorded.first, &FoundFile::number) == all.end();
+    });
+    for (const FoundFile& file : all) {
+      if (file.description) there.emplace(IdOf(file.description->info), &file);
+    }
+    std::erase_if(*files, [&](const FoundFile& file) {
+      const bool left_out = !file.is_named && file.description && IsLeftOut(file, there);
+      if (left_out) there.erase(IdOf(file.description->info));
+      return left_out;
+    });
+    for (const FoundFile& file : *files) {
+      if (file.is_named || !file.description || !IsWhole(file)) continue;
+      for (const FileSource& source : file.description->origin.sources) {
+        if (source.kind != FileSource::Kind::kFile) continue;
+        superseded_.insert({source.number, source.checksum});
+      }
+    }
+    std::erase_if(*files, [&](const FoundFile& file) {
+      return file.description && superseded_.contains(IdOf(file.description->info));
+    });
+  }
+
+  using FileId = std::pair<uint64_t, uint64_t>;  // Number and checksum.
+  static FileId IdOf(const BlockFileInfo& info) { return {info.number, info.checksum}; }
+
+  bool IsLeftOut(const FoundFile& file, const std::map<FileId, const FoundFile*>& there) {
+    const FileOrigin& origin = file.description->origin;
+    const auto dropped = records_.dropped().find(file.number);
+    // What took its place may be gone.
+    if (dropped != records_.dropped().end() && !any_missing_ &&
+        dropped->second.value_or(file.description->info.checksum) ==
+            file.description->info.checksum) {
+      return true;
+    }
+    const auto same = records_.recorded().find(file.description->info.number);
+    if (same != records_.recorded().end() && there.contains(IdOf(same->second)) &&
+        IdOf(same->second) == IdOf(file.description->info)) {
+      report_.notes.push_back(fmt::format("{} is file {} again", file.path, same->first));
+      return true;
+    }
+    if (!origin.store.empty() && origin.store != records_.store()) {
+      report_.findings.push_back(FindingOf(
+          file.path, "it is of the store " + HexOfStoreId(origin.store) + ": it is left out"));
+      return true;
+    }
+    const bool is_elsewhere = !origin.sources.empty() &&
+                              std::ranges::all_of(origin.sources, [&](const FileSource& source) {
+                                return source.kind == FileSource::Kind::kHead
+                                           ? records_.ChecksumOf(source.number) == source.checksum
+                                           : IsWholeThere({source.number, source.checksum}, there);
+                              });
+    if (is_elsewhere) {
+      report_.notes.push_back(file.path +
+                              " is not named by base, and what it was made of is "
+                              "there: it is left out");
+    }
+    return is_elsewhere;
+  }
+
+  bool IsWholeThere(const FileId& id, const std::map<FileId, const FoundFile*>& there) {
+    const auto found = there.find(id);
+    return found != there.end() && IsWhole(*found->second);
+  }
+  // To the byte what it was when it was made.
+  bool IsWhole(const FoundFile& file) {
+    const Result<BlockFileCheck> opened = BlockFileCheck::Open(&env_, file.path);
+    if (!opened || !opened->description().content) return false;
+    ContentChecksum content;
+    std::string bytes;
+    for (const BlockPlace& place : opened->index().blocks()) {
+      if (!opened->Read(place, &bytes)) return false;
+      content.Add(bytes);
+    }
+    return content.Get() == *opened->description().content;
   }
 
   // All of a file is lost.
@@ -173,12 +347,11 @@ class Salvager {
     report_.findings.push_back(std::move(finding));
   }
 
-  Status TakeFile(const std::string& path, uint64_t number) {
-    if (records_.dropped().contains(number)) return {};
-    const auto recorded = records_.recorded().find(number);
-    const bool is_recorded = recorded != records_.recorded().end();
-    if (!is_recorded && report_.base == SalvageReport::Base::kWhole) {
-      report_.notes.push_back(path + " is not named by base, and left out");
+  Status TakeFile(const FoundFile& found) {
+    const std::string& path = found.path;
+    const auto recorded = records_.recorded().find(found.number);
+    const bool is_recorded = found.is_named;
+    if (!is_recorded && report_.base == SalvageReport::Base::kWhole && !MayTakeUnnamed(found)) {
       return {};
     }
     std::optional<BlockFileDescription> known;
@@ -198,6 +371,8 @@ class Salvager {
     if (parts) {
       const BlockFileDescription& described = parts->description();
       if (known && described.info != known->info) Lose(path, problem, known->info);
+      const std::string& store = described.origin.store;
+      if (!store.empty() && store != records_.store()) return {};  // Told by now.
       if (!known || described.info == known->info) {
         report_.findings.push_back(FindingOf(path, problem));
       }
@@ -211,14 +386,49 @@ class Salvager {
     return {};
   }
 
-  // Without base nothing tells which files were merged into others that are there, too: of plain
-  // cells that is no matter.
-  void NoteAggregates(const TableInfo& table) {
-    const bool any = std::ranges::any_of(table.families, [](const StoredFamily& family) {
+  static bool AddsUp(const TableInfo& table) {
+    return std::ranges::any_of(table.families, [](const StoredFamily& family) {
       return family.last.aggregate.has_value();
     });
+  }
+
+  bool MayTakeDamaged(const FoundFile& found) {
+    const FilesOnRecord nothing;
+    const Result<StrayFile> stray = StrayJudge(&env_, &nothing).Judge(found.path, found.number);
+    const bool is_incomplete = stray && stray->kind == StrayFile::Kind::kIncomplete;
+    if (is_incomplete) {
+      report_.notes.push_back(found.path + " is not named by base, and was not completed");
+    } else if (!stray) {
+      report_.findings.push_back(FindingOf(found.path, stray.error().message()));
+    }
+    return stray && !is_incomplete;
+  }
+
+  // Base is older than the file, or lost its record. An old one does not say what it was made of:
+  // where that is there, too, it would count twice.
+  bool MayTakeUnnamed(const FoundFile& found) {
+    if (!found.description) return MayTakeDamaged(found);
+    const bool may_count_twice = !found.description->content && AddsUp(found.description->table);
+    report_.findings.push_back(FindingOf(
+        found.path, may_count_twice
+                        ? "base does not name it: it is left out, as it may count twice"
+                        : "base does not name it, so base is older, or lost its record: it is "
+                          "taken by what it says of itself"));
+    return !may_count_twice;
+  }
+
+  // Without base nothing tells which files were merged into others that are there, too, where they
+  // do not say so themselves: of plain cells that is no matter. A head that is not as it was when
+  // the file was made of it may have a part of it.
+  void NoteAggregates(const BlockFileDescription& described) {
+    const TableInfo& table = described.table;
     const bool whole = report_.base == SalvageReport::Base::kWhole;
-    if (!any || whole || !noted_.insert(table.id).second) return;
+    const bool has_part = std::ranges::any_of(described.origin.sources, [&](const auto& source) {
+      return source.kind == FileSource::Kind::kHead && records_.ChecksumOf(source.number);
+    });
+    const bool is_known = described.content && !has_part;
+    if (!AddsUp(table) || is_known || (whole && !has_part)) return;
+    if (!noted_.insert(table.id).second) return;
     report_.notes.push_back("what was added to the aggregates of " + table.name +
                             " may count twice, as base did not tell which files count");
   }
@@ -226,12 +436,13 @@ class Salvager {
   // Those that are good. A file that is good from end to end is taken as it is.
   Status TakeBlocks(const std::string& path, const BlockFileCheck& file, bool whole) {
     const BlockFileDescription& described = file.description();
-    if (taken_.contains(described.info.number)) {
+    const auto again = taken_.find(described.info.number);
+    if (again != taken_.end() && again->second == described.info.checksum) {
       report_.notes.push_back(fmt::format("{} is file {} again", path, described.info.number));
       return {};
     }
     records_.AddTable(described.table);
-    NoteAggregates(described.table);
+    NoteAggregates(described);
     SalvagedTable& table = report_.tables[described.info.table];
     BlockChecker checker(described);
     std::vector<BlockPlace> good;
@@ -258,16 +469,19 @@ class Salvager {
       ++table.lost_blocks;
       whole = false;
     }
+    const Status sums = whole ? checker.CheckSums() : Status();
+    if (!sums) report_.findings.push_back(FindingOf(path, sums.error().message()));
+    whole = whole && sums;
     table.blocks += good.size();
     table.entries += entries;
     table.lost_entries += std::max(described.info.entries, entries) - entries;
     table.files += good.empty() ? 0 : 1;
     table.lost_files += good.empty() ? 1 : 0;
     if (good.empty()) return {};
-    taken_.insert(described.info.number);
-    if (!whole) return CopyBlocks(file, good);
+    const bool is_free = taken_.emplace(described.info.number, described.info.checksum).second;
+    if (!whole || !is_free) return CopyBlocks(file, good);
     const Status moved =
-        LinkOrCopy(&env_, path, shelf_->PathOf(described.info.number), &progress_, &report_.files);
+        builder_->Bring(path, shelf_->PathOf(described.info.number), &progress_, &report_.files);
     if (!moved) return moved;
     records_.AddFile(described.info);
     return {};
@@ -329,9 +543,13 @@ class Salvager {
   ToolProgress& progress_;
   StorageConfig target_;
   DurableEnv env_;
+  StoreBuilder* builder_ = nullptr;
   std::unique_ptr<BlockFileShelf> shelf_;  // Of the new store.
   uint64_t next_file_ = 1;
-  std::set<uint64_t> taken_;  // Numbers of files.
+  std::map<uint64_t, uint64_t> taken_;  // Checksums of files, by number.
+  // Files whose contents are in others that are taken.
+  std::set<FileId> superseded_;
+  bool any_missing_ = false;  // Of the files that base names.
   std::set<TableId> noted_;
   SalvageReport report_;
   SalvagedRecords records_;

@@ -26,6 +26,25 @@ uint64_t ReadNumber(std::string_view bytes) {
 
 bool IsMeta(std::string_view key, MetaKind kind) { return key == MetaKey(kind); }
 
+bool HoldsEntries(std::string_view key) {
+  return SpaceOf(key) == KeySpace::kRows || SpaceOf(key) == KeySpace::kGroups;
+}
+
+// As Head::Checksum.
+uint64_t ChecksumOfEntries(const std::map<std::string, std::string>& records) {
+  ContentChecksum checksum;
+  for (const auto& [key, value] : records) {
+    if (!HoldsEntries(key)) continue;
+    std::string sizes;
+    PutVarint(&sizes, key.size());
+    PutVarint(&sizes, value.size());
+    checksum.Add(sizes);
+    checksum.Add(key);
+    checksum.Add(value);
+  }
+  return checksum.Get();
+}
+
 }  // namespace
 
 void SalvagedRecords::Lose(const std::string& path, std::string problem) {
@@ -40,6 +59,8 @@ const TableInfo* SalvagedRecords::FindTable(TableId table) const {
 void SalvagedRecords::TakeBase(const std::string& path, LevelRecords base) {
   using Base = SalvageReport::Base;
   base_path_ = path;
+  base_is_used_ = base.records.contains(MetaKey(MetaKind::kSealedHead)) ||
+                  base.records.contains(MetaKey(MetaKind::kNextTable));
   report_.base = base.whole ? Base::kWhole : base.records.empty() ? Base::kGone : Base::kDamaged;
   for (auto& [key, value] : base.records) {
     switch (SpaceOf(key)) {
@@ -71,11 +92,14 @@ void SalvagedRecords::TakeBase(const std::string& path, LevelRecords base) {
 void SalvagedRecords::TakeNote(const std::string& key, const std::string& value) {
   const Result<uint64_t> number = ParseFileNoteKey(key);
   const Result<FileNote> note = DecodeFileNote(value);
-  if (number && note && note->kind == FileNote::Kind::kDropped) dropped_.insert(*number);
+  if (number && note && note->kind == FileNote::Kind::kDropped) {
+    dropped_[*number] = note->checksum;
+  }
 }
 
 void SalvagedRecords::TakeMeta(const std::string& key, const std::string& value) {
   if (IsMeta(key, MetaKind::kSealedHead)) sealed_head_ = ReadNumber(value);
+  if (IsMeta(key, MetaKind::kStoreId)) store_ = value;
   if (IsMeta(key, MetaKind::kLastSequence)) {
     last_sequence_ = std::max(last_sequence_, ReadNumber(value));
   }
@@ -127,11 +151,27 @@ void SalvagedRecords::TakeCopies(const Records& head) {
   }
 }
 
-void SalvagedRecords::TakeHead(const std::string& path, LevelRecords head) {
+void SalvagedRecords::TakeHead(const std::string& path, uint64_t number, LevelRecords head) {
   ++report_.heads;
   if (!head.whole) ++report_.damaged_heads;
+  const auto store = head.records.find(MetaKey(MetaKind::kStoreId));
+  if (store != head.records.end() && store_.empty()) store_ = store->second;
+  if (store != head.records.end() && store->second != store_) {
+    return Lose(path, "it is a head of the store " + HexOfStoreId(store->second) +
+                          ", and the others are not: it is left out");
+  }
+  for (const auto& [key, value] : head.records) {
+    head_has_entries_ = head_has_entries_ || HoldsEntries(key);
+  }
+  if (head.whole) head_checksums_[number] = ChecksumOfEntries(head.records);
   TakeCopies(head.records);
   heads_.push_back({path, std::move(head.records)});
+}
+
+std::optional<uint64_t> SalvagedRecords::ChecksumOf(uint64_t head) const {
+  const auto known = head_checksums_.find(head);
+  if (known == head_checksums_.end()) return std::nullopt;
+  return known->second;
 }
 
 void SalvagedRecords::AddTable(const TableInfo& table) {
@@ -315,6 +355,8 @@ Status SalvagedRecords::PutHead(size_t head, const StoreBuilder::Put& put) const
   for (const auto& [key, value] : heads_[head].records) {
     if (done) done = put(key, value);
   }
+  const bool is_empty = heads_[head].records.empty();
+  if (done && !is_empty) done = put(MetaKey(MetaKind::kStoreId), store_);
   const bool is_last = head + 1 == heads_.size();
   if (done && !is_last) done = put(MetaKey(MetaKind::kClosedHead), Number(head + 2));
   return done;
@@ -324,7 +366,7 @@ Status SalvagedRecords::PutBase(const StoreBuilder::Put& put) const {
   std::string next_table;
   PutU32(&next_table, next_table_);
   Status done = put(MetaKey(MetaKind::kFormat), EncodeFormat(kFormatVersion));
-  if (done) done = put(MetaKey(MetaKind::kStoreId), NewStoreId());
+  if (done) done = put(MetaKey(MetaKind::kStoreId), store_);
   if (done) done = put(MetaKey(MetaKind::kNextTable), next_table);
   if (done) done = put(MetaKey(MetaKind::kLastSequence), Number(last_sequence_));
   for (const auto& [id, table] : tables_) {

@@ -9,9 +9,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/values/result.h"
@@ -33,13 +35,26 @@ class SalvagedRecords {
 
   // `path` names it in findings.
   void TakeBase(const std::string& path, LevelRecords base);
-  // In the order of their numbers.
-  void TakeHead(const std::string& path, LevelRecords head);
+  // In the order of their numbers. One that says that it is of another store is left out.
+  void TakeHead(const std::string& path, uint64_t number, LevelRecords head);
+  // The id of the store, as base or else the first head tells; empty: neither does.
+  const std::string& store() const { return store_; }
+  void SetStore(std::string id) { store_ = std::move(id); }
+  // Of the records of a head that was taken, as block files name it (FileSource); null: there is
+  // no such head, or not all of it can be read.
+  std::optional<uint64_t> ChecksumOf(uint64_t head) const;
+  // Whether any head has entries, and base knows of no table that they could be of.
+  bool HasEntriesWithoutBase() const { return !base_is_used_ && head_has_entries_; }
+  bool base_is_used() const { return base_is_used_; }
+  // Whether base, whatever tables it knows, and the heads are of a store that never held anything.
+  bool AreNew() const {
+    return sealed_head_ == 0 && recorded_.empty() && dropped_.empty() && !head_has_entries_;
+  }
   uint64_t sealed_head() const { return sealed_head_; }  // By base; 0: not known.
   // Block files that base names, by number.
   const std::map<uint64_t, BlockFileInfo>& recorded() const { return recorded_; }
-  // Numbers of files whose contents are elsewhere.
-  const std::set<uint64_t>& dropped() const { return dropped_; }
+  // Files whose contents are elsewhere: the checksums of their descriptions, where that is known.
+  const std::map<uint64_t, std::optional<uint64_t>>& dropped() const { return dropped_; }
   // Null: unknown.
   const TableInfo* FindTable(TableId table) const;
 
@@ -76,7 +91,11 @@ class SalvagedRecords {
   Records base_;  // Without those of the next ones.
   std::map<TableId, TableInfo> tables_;
   std::map<uint64_t, BlockFileInfo> recorded_;
-  std::set<uint64_t> dropped_;
+  std::map<uint64_t, std::optional<uint64_t>> dropped_;
+  std::map<uint64_t, uint64_t> head_checksums_;  // By number.
+  std::string store_;
+  bool base_is_used_ = false;
+  bool head_has_entries_ = false;
   std::vector<BlockFileInfo> files_;  // Of the new store.
   std::vector<OfHead> heads_;
   ColumnRegistry sets_;

@@ -58,17 +58,45 @@ struct TransferCounts {
   uint64_t copied_bytes = 0;
 };
 
+// None of these writes into a file that was there, whatever name it has: it may be a link, and
+// another's. What a call did and then said to have failed counts as done.
+
+enum class Transfer : uint8_t { kLinkOrCopy, kCopy };
 // Makes `to`, which must not exist, and counts it. What was copied is synced, its name is not. On
 // failure there is no `to`. `progress` counts the bytes of copies; kCancelled when it says stop.
 Status LinkOrCopy(StoreEnv* env, const std::string& from, const std::string& to,
-                  ToolProgress* progress, TransferCounts* counts);
-// False where it cannot be a link.
-bool Link(const std::string& from, const std::string& to);
+                  ToolProgress* progress, TransferCounts* counts,
+                  Transfer how = Transfer::kLinkOrCopy);
+// False where it cannot be a link. kConflict where something else is there.
+Result<bool> Link(const std::string& from, const std::string& to);
+// In the place of whatever `to` is, at once: of a name beside it.
+Status MoveOver(const std::string& from, const std::string& to);
 
-// The whole file at once: written under another name, synced, renamed, its name synced.
+// False also where either cannot be read.
+bool HaveSameBytes(leveldb::Env* env, const std::string& one, const std::string& other);
+
+// The whole file at once: written under another name, synced, renamed, its name synced. After an
+// error it may be renamed, and may be so again after a power cut.
 Status ReplaceFile(StoreEnv* env, const std::string& path, std::string_view bytes);
 // Fine if it is there.
 Status MakeDirectory(StoreEnv* env, const std::string& path);
+// Whether there is such a name. An error is not absence.
+Result<bool> Exists(const std::string& path);
+// Whether it is a directory without anything of anybody: what mkfs puts into the root of a volume
+// is nobody's.
+Result<bool> IsEmptyDirectory(StoreEnv* env, const std::string& path);
+
+// What is made for another user by root is to be that user's: who walks a recipe is rarely the one
+// who serves.
+struct Owner {
+  uint32_t user = 0;
+  uint32_t group = 0;
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+// Of the path, or where it is not there of the next directory above it that is.
+Result<Owner> OwnerOf(const std::string& path);
+// Gives it, and what is below it, to the owner, as far as root may and it has no other name.
+Status GiveTo(const Owner& owner, const std::string& path);
 
 // StoreBuilder: a store made from what was saved of one: block files are put into their directory,
 // records into heads and base. From Take on the directory is locked as a daemon locks it, and has
@@ -95,11 +123,16 @@ class StoreBuilder {
   // REQUIRES for these: Take succeeded.
   std::string blocks_directory() const;
   StoreEnv* env() { return &env_; }
+  // Puts a file into the directory, as LinkOrCopy: a link where that leaves every name of the file
+  // to its owner.
+  Status Bring(const std::string& from, const std::string& to, ToolProgress* progress,
+               TransferCounts* counts);
 
   // Puts a record; in any order, of one key the last counts.
   using Put = std::function<Status(std::string_view key, std::string_view value)>;
   // A LevelDB of what `fill` puts; closed, and all of it synced, on return.
   Status Write(uint64_t head, const std::function<Status(const Put&)>& fill);
+  // What it made is then of the user who owns the directory, if this one may give it.
   Status Complete();
   // Removes what it made, and nothing else; gives the lock back.
   void Leave();
@@ -111,12 +144,14 @@ class StoreBuilder {
   Status Lock();
   Status Make(const std::string& directory);
   Status Move(const std::string& name);
+  Status GiveAway();
   void Unlock();
 
   const StorageConfig& config_;
   DurableEnv env_;
   MarkedEnv marked_;
   leveldb::FileLock* lock_ = nullptr;
+  Owner owner_;                                // Of the directory, whoever makes it.
   bool made_lock_ = false;                     // LOCK is its own.
   std::vector<std::filesystem::path> places_;  // The directory and those above it that it made.
   std::vector<std::string> made_;              // What it made in the directory, in order.

@@ -15,6 +15,7 @@
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/env/wal_check.h"
+#include "storage/leveldb/files/stray_file.h"
 #include "storage/leveldb/read/entry_source.h"
 #include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/tools/block_check.h"
@@ -35,16 +36,15 @@ class Verifier {
 
   Result<VerifyReport> Run() {
     const auto start = std::chrono::steady_clock::now();
-    if (!durable_.FileExists(path_ + "/CURRENT") && !durable_.FileExists(path_ + "/blocks") &&
-        !durable_.FileExists(path_ + "/heads")) {
-      return Error(ErrorCode::kNotFound, "there is no store in " + path_);
-    }
+    const Status there = CheckThere();
+    if (!there) return there.error();
     const Status locked = options_.take_lock ? env_.Lock(path_) : Status();
     if (!locked) return locked.error();
     Step("reading the records of what is not sealed");
     CheckLevels(path_);
     CheckNotes(path_);
     Result<std::vector<uint64_t>> heads = ListHeads(&env_, HeadsDirectory(path_));
+    if (!heads) Add(FindingOf(HeadsDirectory(path_), heads.error().message()));
     if (heads) {
       for (const uint64_t head : *heads) CheckLevels(HeadPath(head));
       if (!heads->empty()) CheckNotes(HeadPath(heads->back()));
@@ -72,6 +72,16 @@ class Verifier {
   }
   bool Stopped() const { return options_.progress != nullptr && options_.progress->stop; }
 
+  // What cannot be looked at is not absent.
+  Status CheckThere() const {
+    for (const char* part : {"/CURRENT", "/blocks", "/heads"}) {
+      const Result<bool> is_there = Exists(path_ + part);
+      if (!is_there) return is_there.error();
+      if (*is_there) return {};
+    }
+    return Error(ErrorCode::kNotFound, "there is no store in " + path_);
+  }
+
   // The files of one LevelDB.
   void CheckLevels(const std::string& directory) {
     Result<LevelFileNames> files = ListLevelFiles(&env_, directory);
@@ -86,7 +96,8 @@ class Verifier {
     files->tables.insert(files->tables.end(), files->logs.begin(), files->logs.end());
     for (const std::string& file : files->tables) {
       uint64_t size = 0;
-      env_.GetFileSize(file, &size).ok();
+      const Status sized = FromLevelDb(env_.GetFileSize(file, &size));
+      if (!sized) report_.findings.push_back(FindingOf(file, sized.error().message()));
       report_.bytes += size;
     }
   }
@@ -94,7 +105,12 @@ class Verifier {
   // Of what is written to: without a note of what was synced, a log that lost its end passes for
   // one that a crash cut. A LevelDB has one before it has its CURRENT.
   void CheckNotes(const std::string& directory) {
-    if (!env_.FileExists(directory + "/CURRENT")) return;
+    const Result<bool> is_there = Exists(directory + "/CURRENT");
+    if (!is_there) {
+      report_.findings.push_back(FindingOf(directory + "/CURRENT", is_there.error().message()));
+      return;
+    }
+    if (!*is_there) return;
     const Result<SyncedNotes> notes = SyncedNotes::Read(&env_, directory);
     if (notes && notes->known()) return;
     const std::string file = directory + "/" + std::string(kSyncedName);
@@ -113,6 +129,9 @@ class Verifier {
     }
     store_ = std::move(*store);
     const ViewPtr view = store_->database().view();
+    on_record_.store = store_->database().shelf().store();
+    on_record_.heads = store_->database().opened_heads();
+    on_record_.dropped = store_->dropped();
     report_.heads = view->heads.size();
     for (const TablePtr& table : store_->state().catalogue.Tables()) {
       VerifiedTable& verified = report_.tables[table->id];
@@ -122,7 +141,10 @@ class Verifier {
       tables_[table->id] = table;
     }
     for (const auto& [table, files] : view->files) {
-      for (const BlockFilePtr& file : *files) recorded_.emplace(file->info().number, file->info());
+      for (const BlockFilePtr& file : *files) {
+        recorded_.emplace(file->info().number, file->info());
+        on_record_.files.push_back(file);
+      }
     }
     for (const auto& deleted : view->AllDeletes()) {
       if (deleted->sequence <= store_->state().last_sequence) continue;
@@ -162,7 +184,8 @@ class Verifier {
   void CheckFiles() {
     const std::string directory = BlockFilesDirectory(path_);
     std::vector<std::string> names;
-    env_.GetChildren(directory, &names).ok();
+    const Status listed = FromLevelDb(env_.GetChildren(directory, &names));
+    if (!listed) Add(FindingOf(directory, listed.error().message()));
     for (const std::string& name : names) {
       const size_t digits = name.size() - std::min(name.size(), kSuffix.size());
       if (name == "." || name == "..") continue;
@@ -176,7 +199,8 @@ class Verifier {
       FileToCheck file;
       file.path = directory + "/" + name;
       file.number = std::strtoull(name.c_str(), nullptr, 10);
-      env_.GetFileSize(file.path, &file.bytes).ok();
+      const Status sized = FromLevelDb(env_.GetFileSize(file.path, &file.bytes));
+      if (!sized) Add(FindingOf(file.path, sized.error().message()));
       files_.push_back(std::move(file));
     }
     for (const auto& [number, info] : recorded_) {
@@ -187,8 +211,10 @@ class Verifier {
                                   "it is missing, and base names it");
       Describe(info, &missing);
       Add(std::move(missing));
+      any_missing_ = true;
     }
     ReadFiles();
+    JudgeStrays();
   }
 
   struct FileToCheck {
@@ -222,7 +248,7 @@ class Verifier {
     Result<BlockFileCheck> opened = BlockFileCheck::Open(&env_, file.path);
     if (recorded == recorded_.end()) {
       // Base does not open: the file is read by what it says itself.
-      if (store_) return NoteUnnamed(file, opened);
+      if (store_) return;  // JudgeStrays, when all others are read.
       if (!opened) return Add(FindingOf(file.path, opened.error().message()));
       return CheckBlocks(file.path, *opened);
     }
@@ -235,6 +261,9 @@ class Verifier {
       problem = other.number == info.number && other.table == info.table
                     ? "it is another file than the one that base records"
                     : fmt::format("it is file {} of table {}", other.number, other.table);
+    } else if (const std::string& of = opened->description().origin.store;
+               !of.empty() && of != on_record_.store) {
+      problem = "it is of the store " + HexOfStoreId(of);
     }
     if (problem.empty()) return CheckBlocks(file.path, *opened);
     Finding damage = FindingOf(file.path, std::move(problem));
@@ -244,15 +273,44 @@ class Verifier {
     report_.findings.push_back(std::move(damage));
   }
 
-  void NoteUnnamed(const FileToCheck& file, const Result<BlockFileCheck>& opened) {
-    const std::string note =
-        !opened ? fmt::format("{} was not completed, as a crash leaves it", file.path)
-                : fmt::format(
-                      "{} holds {} entries and base does not name it, as after a crash; the "
-                      "next start moves it aside",
-                      file.path, opened->description().info.entries);
-    const std::lock_guard lock(mutex_);
-    report_.notes.push_back(note);
+  // Those that base does not name: what a start would make of them. What may be the only copy of
+  // something is no rest of a crash: base is older, or lost a record.
+  void JudgeStrays() {
+    if (!store_) return;
+    StrayJudge judge(&env_, &on_record_, any_missing_);
+    for (const FileToCheck& file : files_) {
+      if (recorded_.contains(file.number) || Stopped()) continue;
+      const Result<StrayFile> stray = judge.Judge(file.path, file.number);
+      if (!stray) {
+        Add(FindingOf(file.path, stray.error().message()));
+        continue;
+      }
+      if (stray->kind == StrayFile::Kind::kOnlyCopy) {
+        Finding finding = FindingOf(
+            file.path, fmt::format("base does not name it, and it may be the only copy of what it "
+                                   "holds: {}; the next start moves it to lost/",
+                                   stray->reason));
+        if (stray->description) Describe(stray->description->info, &finding);
+        Add(std::move(finding));
+        continue;
+      }
+      report_.notes.push_back(file.path + NoteOf(stray->kind));
+    }
+  }
+
+  static const char* NoteOf(StrayFile::Kind kind) {
+    switch (kind) {
+      case StrayFile::Kind::kIncomplete:
+        return " was not completed, as a crash leaves it: the next start removes it";
+      case StrayFile::Kind::kElsewhere:
+        return " is not named by base, as after a crash, and all of it is elsewhere: the next "
+               "start "
+               "removes it";
+      case StrayFile::Kind::kCopy:
+      case StrayFile::Kind::kOnlyCopy:
+        break;
+    }
+    return " is a copy of a file that base names: the next start moves it to lost/";
   }
 
   void CheckBlocks(const std::string& path, const BlockFileCheck& file) {
@@ -316,6 +374,8 @@ class Verifier {
   std::unique_ptr<OpenedStore> store_;  // Null: it does not open.
   std::map<TableId, TablePtr> tables_;
   std::map<uint64_t, BlockFileInfo> recorded_;  // By base.
+  FilesOnRecord on_record_;                     // The same, and what is not sealed.
+  bool any_missing_ = false;                    // Of what base records.
   std::vector<FileToCheck> files_;
 
   std::mutex mutex_;  // Between the reading threads.
@@ -333,6 +393,9 @@ Result<std::unique_ptr<OpenedStore>> OpenedStore::Open(const StorageConfig& conf
   const Result<LoadedView> loaded = LoadEngineState(&store->database_, &store->state_);
   if (!loaded) return loaded.error();
   store->database_.AdmitReaders(loaded->files, loaded->deletes);
+  for (const auto& [number, note] : loaded->notes) {
+    if (note.kind == FileNote::Kind::kDropped) store->dropped_[number] = note.checksum;
+  }
   return store;
 }
 

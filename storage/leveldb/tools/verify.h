@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class OpenedStore {
   const EngineState& state() const { return state_; }
   // Null where there is no such table.
   TablePtr FindTable(std::string_view name) const { return state_.catalogue.Find(name); }
+  // Of base's notes on files that were dropped (FilesOnRecord).
+  const std::map<uint64_t, std::optional<uint64_t>>& dropped() const { return dropped_; }
   // As Store::Scan.
   Result<std::unique_ptr<RowScan>> Scan(const TablePtr& table, const ScanSpec& spec);
 
@@ -48,6 +51,7 @@ class OpenedStore {
 
   Database database_;
   EngineState state_;
+  std::map<uint64_t, std::optional<uint64_t>> dropped_;
 };
 
 struct VerifiedTable {

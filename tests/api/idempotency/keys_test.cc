@@ -127,6 +127,33 @@ TEST_F(IdempotencyKeysTest, AJumpOfTheWallClockForgetsNothing) {
   EXPECT_TRUE(Find("k", "body"));
 }
 
+TEST_F(IdempotencyKeysTest, AnAnswerThatWasGivenWhileTheClockWasBehindIsKeptForADay) {
+  const TimeUs right = world_.clock().now;
+  ASSERT_TRUE(store().TrustClock());
+  world_.clock().now = right - 3 * kUsPerDay;
+  Answer("k", "body", "{}");
+  EXPECT_TRUE(Find("k", "body"));
+  world_.clock().now = right;
+  EXPECT_EQ(*keys_.Sweep(), 0u) << "the clock is right again";
+  EXPECT_TRUE(Find("k", "body"));
+  Pass(kUsPerDay - 1);
+  EXPECT_EQ(*keys_.Sweep(), 0u);
+  EXPECT_TRUE(Find("k", "body"));
+  Pass(1);
+  EXPECT_EQ(*keys_.Sweep(), 1u);
+}
+
+TEST_F(IdempotencyKeysTest, AClockThatWasAheadKeepsNoLaterAnswerForEver) {
+  const TimeUs right = world_.clock().now;
+  Pass(400 * kUsPerDay);
+  world_.clock().now = right;
+  Answer("k", "body", "{}");
+  world_.clock().now = right + kUsPerDay - 1;
+  EXPECT_EQ(*keys_.Sweep(), 0u);
+  world_.clock().now = right + kUsPerDay;
+  EXPECT_EQ(*keys_.Sweep(), 1u) << "the retention clock stands still for 400 days";
+}
+
 TEST_F(IdempotencyKeysTest, AnAnswerThatIsTooLongIsRefusedBeforeAnythingIsCommitted) {
   const auto claim = Claim("k", "body");
   auto batch = store().NewBatch();

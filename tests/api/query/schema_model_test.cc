@@ -15,6 +15,12 @@ namespace {
 
 // A test plays so many, so that tests may be spread over cores.
 constexpr uint64_t kHistoriesOfTest = 20;
+// With sanitizers each takes many times as long.
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint64_t kHistoriesByDefault = 20;
+#else
+constexpr uint64_t kHistoriesByDefault = 60;
+#endif
 
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* wanted = std::getenv(name);
@@ -23,7 +29,8 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
 
 // TALLYD_HISTORIES raises the number of all (make soak); TALLYD_SEED plays that one.
 const uint64_t kOnly = FromEnvironment("TALLYD_SEED", 0);
-const uint64_t kHistories = kOnly > 0 ? 1 : FromEnvironment("TALLYD_HISTORIES", 60);
+const uint64_t kHistories =
+    kOnly > 0 ? 1 : FromEnvironment("TALLYD_HISTORIES", kHistoriesByDefault);
 
 class SchemaModelTest : public testing::TestWithParam<uint64_t> {
  protected:

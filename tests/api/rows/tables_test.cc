@@ -42,7 +42,8 @@ TEST(TablesTest, ATableTellsItsKeyItsRulesItsFamiliesAndItsSize) {
   EXPECT_EQ(Told(world, "T"),
             R"({"name":"T","stream":"s","pattern":"single-timestamp","row_key":"{k}#{ts:ms}",)"
             R"("time":"ts","columns":[{"family":"F","name":"{field}","value":"{value}"}],)"
-            R"("families":{"F":{}},"orphaned":false,"rows":0,"rows_exact":true,"disk_bytes":0})");
+            R"("families":{"F":{}},"orphaned":false,"rows":0,"rows_exact":true,"disk_bytes":0,)"
+            R"("merged_events":0})");
 }
 
 TEST(TablesTest, WhatIsNotTheDefaultIsToldBesideIt) {

@@ -56,8 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
     Daemon, MistakeTest,
     testing::Values(
         Wrong{"UnknownSection", "[sever]\n",
-              "1: sever: unknown key, the nearest is server; accepted: log, server, storage, "
-              "streams, tables"},
+              "1: sever: unknown key, the nearest is server; accepted: ingest, log, server, "
+              "storage, streams, tables"},
         Wrong{"UnknownKey", "[log]\nlevels = \"info\"\n",
               "2: log.levels: unknown key, the nearest is level; accepted: format, level"},
         Wrong{"QuotedKey", "[log]\n\"a b\" = 1\n", "2: log.\"a b\": unknown key..."},
@@ -127,11 +127,30 @@ INSTANTIATE_TEST_SUITE_P(
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
+    Ingest, MistakeTest,
+    testing::Values(
+        Wrong{"UnknownKey", "[ingest]\nmin_tim = \"1990-01-01\"\n",
+              "2: ingest.min_tim: unknown key, the nearest is min_time; accepted: max_future, "
+              "min_time"},
+        Wrong{"NoMoment", "[ingest]\nmin_time = \"yesterday\"\n",
+              "2: ingest.min_time: \"yesterday\" is no RFC 3339 time..."},
+        Wrong{"NoSuchDay", "[ingest]\nmin_time = \"1990-02-30\"\n",
+              "2: ingest.min_time: \"1990-02-30T00:00:00Z\" is no RFC 3339 time..."},
+        Wrong{"MomentOfAnotherType", "[ingest]\nmin_time = 100000000\n",
+              "2: ingest.min_time: is an integer; accepted: a date (\"1973-03-03\")..."},
+        Wrong{"NoDuration", "[ingest]\nmax_future = \"never\"\n",
+              "2: ingest.max_future: \"never\" is no duration; accepted: off, or..."},
+        Wrong{"OfAStream", "[streams.s]\nmax_future = \"200000d\"\n",
+              "2: streams.s.max_future: \"200000d\" is no duration; accepted: off, or 1ms "
+              "to 36500d"}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
     Streams, MistakeTest,
     testing::Values(
         Wrong{"UnknownKey", "[streams.s]\nunits = \"ms\"\n",
               "2: streams.s.units: unknown key, the nearest is unit; accepted: every, fields, "
-              "queries, time, unit"},
+              "max_future, min_time, queries, time, time_required, unit"},
         Wrong{"UnknownUnit", "[streams.s]\nunit = \"minutes\"\n",
               "2: streams.s.unit: \"minutes\" is unknown; accepted: s, ms, us, ns"},
         Wrong{"EmptyTime", "[streams.s]\ntime = \"\"\n", "2: streams.s.time: is empty..."},
@@ -189,6 +208,11 @@ INSTANTIATE_TEST_SUITE_P(
               "1: tables.\"a b\": \"a b\" is no name for a table; accepted: 1 to 50 letters..."},
         Wrong{"BadStreamName", TableText("stream = \"a/b\""),
               "5: tables.T.stream: \"a/b\" is no name for a stream..."},
+        Wrong{"TimeOfAnotherField", TableText("", "single-timestamp", "{hostname}#{timestamp:ms}"),
+              "3: tables.T.row_key: has a time of \"timestamp\", while the time of events is "
+              "\"ts\"; accepted: time = \"timestamp\" in the table or its stream..."},
+        Wrong{"BucketOfAnotherField", TableText("", "new-cell", "{hostname}#{at:day}#{ts:salt(4)}"),
+              "3: tables.T.row_key: has a time of \"at\"..."},
         Wrong{"EmptyTime", TableText("time = \"\"", "latest", "{hostname}"),
               "5: tables.T.time: is empty..."},
         Wrong{"KeepElsewhere", TableText("keep = \"row\""),
@@ -369,7 +393,8 @@ TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
             "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
             "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
             "body_min_rate, body_timeout, drain_timeout, header_timeout, hosts, idle_timeout, "
-            "listen, max_body, max_connections, plaintext, query_threads, threads, write_timeout\n"
+            "listen, max_body, max_connections, plaintext, query_memory, query_threads, threads, "
+            "write_timeout\n"
             "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "
             "\"127.0.0.1:8780\" or \"[::1]:8780\"; port 0 takes a free one\n"
             "t.toml:9: log.level: is an integer; accepted: a string");

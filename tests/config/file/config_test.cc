@@ -47,11 +47,55 @@ TEST(ParseConfigTest, AnEmptyFileHasEveryDefault) {
   const Config config = Parse("");
   EXPECT_EQ(config.server.listen, "127.0.0.1:8780");
   EXPECT_EQ(config.server.max_body, 32u << 20);
+  EXPECT_EQ(config.server.query_memory, 256u << 20);
   EXPECT_EQ(config.storage.path, "/etc/tallyd/data");
   EXPECT_EQ(config.storage.sync, Sync::kAlways);
   EXPECT_EQ(config.log.level, "info");
   ASSERT_TRUE(config.schema);
   EXPECT_THAT(config.schema->tables, IsEmpty());
+}
+
+TEST(ParseConfigTest, AStreamHasTheGuardsOfIngestUnlessItSaysOthers) {
+  const Config config = Parse(R"(
+[streams.a]
+max_future = "off"
+[ingest]
+min_time = "2001-02-03"
+max_future = "1h"
+[streams.b]
+min_time = 2002-03-04T05:06:07+01:00
+time_required = true
+)" + TableText("c", "single-timestamp"));
+  ASSERT_EQ(config.schema->streams.size(), 3u);
+  const IngestGuards& a = config.schema->FindStream("a")->guards;
+  EXPECT_EQ(FormatRfc3339(a.min_time), "2001-02-03T00:00:00Z");
+  EXPECT_EQ(a.max_future_us, std::nullopt);
+  const Stream& b = *config.schema->FindStream("b");
+  EXPECT_EQ(FormatRfc3339(b.guards.min_time), "2002-03-04T04:06:07Z");
+  EXPECT_EQ(b.guards.max_future_us, 3600 * kUsPerSecond);
+  EXPECT_TRUE(b.time_required);
+  const Stream& c = *config.schema->FindStream("c");
+  EXPECT_EQ(c.guards.min_time, a.min_time) << "a stream that only a table names";
+  EXPECT_EQ(c.guards.max_future_us, 3600 * kUsPerSecond);
+  EXPECT_FALSE(c.time_required);
+}
+
+TEST(ParseConfigTest, AnotherTimeInTheKeyIsTakenWhereTheTimeIsDeclaredOrNotNeeded) {
+  const std::string other = "{hostname}#{at:ms}";
+  Parse(TableText("T", "single-timestamp", "time = \"at\"", other));
+  Parse(TableText("T", "single-timestamp", "time = \"ts\"", other));
+  Parse("[streams.T]\ntime = \"ts\"\n" + TableText("T", "single-timestamp", "", other));
+  Parse(TableText("T", "single-timestamp", "", "{ts:day}#" + other));
+  Parse(TableText("T", "latest", "", other));
+  Parse("[tables.T]\npattern = \"aggregate\"\nrow_key = \"" + other +
+        "\"\nfamilies.M = { aggregate = \"sum\" }\n");
+}
+
+TEST(ParseConfigTest, WithoutIngestTheGuardsAreThoseOfUsualMistakes) {
+  const Config config = Parse("[streams.s]\n");
+  const IngestGuards& guards = config.schema->streams[0].guards;
+  EXPECT_EQ(FormatRfc3339(guards.min_time), "1973-03-03T09:46:40Z");
+  EXPECT_EQ(guards.max_future_us, 2 * kUsPerDay);
 }
 
 TEST(ParseConfigTest, ReadsEveryServerKey) {
@@ -62,6 +106,7 @@ plaintext = true
 threads = 2
 query_threads = 3
 max_body = "1MiB"
+query_memory = "8MiB"
 max_connections = 100
 header_timeout = "1s"
 idle_timeout = "2m"
@@ -76,6 +121,7 @@ drain_timeout = "6s"
   EXPECT_EQ(server.threads, 2u);
   EXPECT_EQ(server.query_threads, 3u);
   EXPECT_EQ(server.max_body, 1u << 20);
+  EXPECT_EQ(server.query_memory, 8u << 20);
   EXPECT_EQ(server.max_connections, 100u);
   EXPECT_EQ(server.header_timeout_us, kUsPerSecond);
   EXPECT_EQ(server.idle_timeout_us, 120 * kUsPerSecond);
@@ -104,6 +150,7 @@ queue_bytes = "8MiB"
 group_bytes = "1MiB"
 free_space_floor = "32MiB"
 ballast = "32MiB"
+backup_dir = "/var/backups"
 [log]
 level = "debug"
 format = "json"
@@ -123,6 +170,7 @@ format = "json"
   EXPECT_EQ(config.storage.group_bytes, 1u << 20);
   EXPECT_EQ(config.storage.free_space_floor, 32u << 20);
   EXPECT_EQ(config.storage.ballast, 32u << 20);
+  EXPECT_EQ(config.storage.backup_dir, "/var/backups");
   EXPECT_EQ(config.log.level, "debug");
   EXPECT_EQ(config.log.format, "json");
 }

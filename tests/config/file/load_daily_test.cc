@@ -51,7 +51,8 @@ TEST(DailyKeyTest, TakesRowKeysThatTellTheDay) {
 
 TEST(DailyKeyTest, RefusesRowKeysThatDoNot) {
   for (const char* row_key : {"{meter}", "{meter}#{ts:month}", "{meter}#{ts:bucket(2d)}",
-                              "{meter}#{ts:week}", "{meter}#{ts:%H%M}", "{meter}#{other:day}"}) {
+                              "{meter}#{ts:week}", "{meter}#{ts:%H%M}",
+                              "{meter}#{other:day}#{ts:month}"}) {
     EXPECT_EQ(MistakeOf(SensorText("{ name = \"S_{date}\" }", row_key)),
               "t.toml:6: tables.SENSOR.daily: the row key " + std::string(row_key) +
                   " does not tell a row's day; accepted: a row key with {ts:day} or a finer time "

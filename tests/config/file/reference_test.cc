@@ -20,6 +20,8 @@ x = 1
 x = 1
 [storage]
 x = 1
+[ingest]
+x = 1
 [log]
 x = 1
 [streams.s]

@@ -13,11 +13,17 @@ namespace {
 TEST(FindingTest, ThePageHasTheRowOfEveryRule) {
   std::ostringstream text;
   text << std::ifstream(TALLYD_SOURCE_DIR "/docs/lint.md").rdbuf();
-  for (const LintRule& rule : LintRules()) {
-    const std::string row = fmt::format("| L{} | {} | {} | {} | {} |\n", rule.number, rule.severity,
-                                        rule.what, rule.why, rule.cure);
+  const auto expect = [&](char kind, const LintRule& rule) {
+    const std::string row = fmt::format("| {}{} | {} | {} | {} | {} |\n", kind, rule.number,
+                                        rule.severity, rule.what, rule.why, rule.cure);
     EXPECT_NE(text.str().find(row), std::string::npos) << row;
-  }
+  };
+  for (const LintRule& rule : LintRules()) expect('L', rule);
+  for (const LintRule& rule : SchemaRules()) expect('S', rule);
+}
+
+TEST(FindingTest, ARuleAboutTheSchemasEventsHasALetterOfItsOwn) {
+  EXPECT_EQ(SchemaFindingOf(6, "T", "x").rule, "S6");
 }
 
 TEST(FindingTest, HasTheRulesSeverityAndCure) {

@@ -54,7 +54,8 @@ TEST_F(TableRulesTest, WhatTheKeyDoesNotGiveBackIsMeasured) {
 }
 
 TEST_F(TableRulesTest, ASecondTimeOfTheKeyMayBeRenamed) {
-  const Table& table = Make("{k}#{other:day}", "{ family = \"f\", rename = { other = \"O\" } }");
+  const Table& table =
+      Make("{k}#{other:day}#{ts:ms}", "{ family = \"f\", rename = { other = \"O\" } }");
   EXPECT_EQ(*RenamedTo(table.columns[0], "other"), "O");
 }
 

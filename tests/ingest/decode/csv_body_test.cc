@@ -75,6 +75,29 @@ TEST_F(CsvBodyTest, ACellIsWhatJsonWouldReadElseText) {
             "0{a=9223372036854775807 b=-9223372036854775808}");
 }
 
+TEST_F(CsvBodyTest, ATimeIsTakenInQuotesToo) {
+  shapes_.SetTimeFields({"ts", "seen at"});
+  EXPECT_EQ(Events("\"ts\",\"seen at\",host\n\"1700000000000\",\"1.5\",\"1\"\n"),
+            "0{ts=1700000000000 seen at=1.5 host=\"1\"}");
+  EXPECT_EQ(Events("ts,v\n\"2023-11-14T22:13:20Z\",1\n"),
+            "0{ts=\"2023-11-14T22:13:20Z\" v=1}");
+}
+
+TEST_F(CsvBodyTest, NumbersInQuotesAreToldOnceAColumn) {
+  shapes_.SetTimeFields({"ts"});
+  EXPECT_EQ(Decode(R"("ts","v","w","x"
+"1","2","a",3
+"1","2","-4.5",3)"),
+            "OK");
+  ASSERT_EQ(batch_.warnings().size(), 2u);
+  EXPECT_THAT(batch_.warnings()[0], HasSubstr("column \"v\""));
+  EXPECT_THAT(batch_.warnings()[1], HasSubstr("column \"w\""));
+  EXPECT_EQ(Decode("ts,v\n1,2\n"), "OK");
+  EXPECT_TRUE(batch_.warnings().empty());
+  EXPECT_EQ(Decode("ts,v\n1,\"007\"\n1,\"\"\n1,\"-\"\n1,\"x\"\n"), "OK");
+  EXPECT_TRUE(batch_.warnings().empty());
+}
+
 TEST_F(CsvBodyTest, AQuotedCellIsText) {
   EXPECT_EQ(Events("a,b,c\n\"7\",\"true\",\"\"\n"), "0{a=\"7\" b=\"true\" c=\"\"}");
   EXPECT_EQ(Events("a,b\n\"x,\r\ny\",\"say \"\"z\"\"\"\n\"\"\"\",2\n"),

@@ -21,8 +21,8 @@ class FixedClock final : public Clock {
 
 class CounterFlusherTest : public ::testing::Test {
  protected:
-  void Add() {
-    const TablePtr table = store().FindTable("T");
+  void Add() { Add(store().FindTable("T")); }
+  void Add(const TablePtr& table) {
     auto interval = counters_.Begin(table, 100, clock_.now);
     const ColumnRef column{0, "hits"};
     const Value values[] = {Value::Int(1)};
@@ -90,11 +90,22 @@ TEST_F(CounterFlusherTest, WhatTheStoreDoesNotTakeIsTriedAgain) {
 
 TEST_F(CounterFlusherTest, WhatIsOfATableThatIsGoneIsDropped) {
   CounterFlusher flusher(&counters_, &store(), &clock_);
-  Add();
-  store().refuses = Error(ErrorCode::kConflict, "table T is gone");
+  auto gone = std::make_shared<TableInfo>(*store().FindTable("T"));
+  gone->id += 1;
+  Add(gone);
   clock_.now += 100;
   EXPECT_TRUE(flusher.Flush(false));
   EXPECT_EQ(counters_.rows(), 0u);
+  EXPECT_EQ(store().submitted.size(), 0u);
+}
+
+TEST_F(CounterFlusherTest, WhatOthersForestallIsHeldOn) {
+  CounterFlusher flusher(&counters_, &store(), &clock_);
+  Add();
+  store().refuses = Error(ErrorCode::kConflict, "something was deleted meanwhile");
+  clock_.now += 100;
+  EXPECT_FALSE(flusher.Flush(false));
+  EXPECT_EQ(counters_.rows(), 1u);
 }
 
 }  // namespace

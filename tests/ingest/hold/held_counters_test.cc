@@ -58,7 +58,7 @@ class HeldCountersTest : public ::testing::Test {
   PutsBatch::Puts Write(TimeUs now, bool all = false) {
     PutsBatch batch;
     for (const auto& interval : counters_.TakeEnded(now, all)) {
-      HeldCounters::PutRows(*interval, &batch);
+      HeldCounters::PutRows(*interval, HeldCounters::TableOf(*interval), &batch);
       counters_.Forget(*interval);
     }
     return batch.puts;
@@ -131,10 +131,27 @@ TEST_F(HeldCountersTest, WhatCouldNotBeWrittenIsStillHeld) {
   Add(1'000, "a", 1'000, 1);
   HeldCounters::Ended taken = counters_.TakeEnded(2'000, false);
   ASSERT_EQ(taken.size(), 1u);
-  counters_.GiveBack(std::move(taken[0]));
   taken.clear();
   EXPECT_EQ(counters_.rows(), 1u);
   EXPECT_EQ(Write(2'000), (PutsBatch::Puts{{"a", 1'000, "hits", 1}}));
+}
+
+TEST_F(HeldCountersTest, ARemovalTakesWhatIsHeldByThen) {
+  Add(1'000, "a", 1'000, 1);
+  Add(1'000, "a", 1'000, 1, "bytes");
+  Add(1'000, "b", 1'000, 1);
+  const HeldCounters::Ended taken = counters_.TakeEnded(2'000, false);
+  Add(2'000, "a", 2'000, 1);
+  const auto of_a = [](std::string_view key, TimeUs, const ColumnRef& column) {
+    return key == "a" && column.qualifier == "hits";
+  };
+  EXPECT_EQ(counters_.Remove({table_->id, of_a}), 2u);
+  EXPECT_EQ(counters_.Remove({table_->id + 1, of_a}), 0u);
+  EXPECT_EQ(counters_.rows(), 2u);
+  Add(2'000, "a", 2'000, 5);
+  PutsBatch batch;
+  HeldCounters::PutRows(*taken[0], *table_, &batch);
+  EXPECT_EQ(batch.puts, (PutsBatch::Puts{{"a", 1'000, "bytes", 1}, {"b", 1'000, "hits", 1}}));
 }
 
 TEST_F(HeldCountersTest, AClockThatGoesBackEndsAnInterval) {

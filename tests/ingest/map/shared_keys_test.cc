@@ -52,7 +52,7 @@ const std::vector<Template>& Templates() {
   return templates;
 }
 
-std::string Table(size_t number, const Template& of) {
+std::string TableText(size_t number, const Template& of) {
   return fmt::format(
       "[tables.T{:02}]\nstream = \"s\"\npattern = \"{}\"\ntime = \"{}\"\nrow_key = \"{}\"\n"
       "families.F = {{ {} }}\n",
@@ -99,8 +99,8 @@ TEST(SharedKeysTest, KeysOfTablesTogetherAreThoseOfEachAlone) {
     std::string rows;
     std::string stems;
     for (size_t i = 0; i < templates.size(); ++i) {
-      all += Table(i, templates[i]);
-      World alone(kStream + Table(i, templates[i]));
+      all += TableText(i, templates[i]);
+      World alone(kStream + TableText(i, templates[i]));
       const std::string told = RowsOf(alone, body);
       const size_t of_rows = alone.Rows().size();
       rows += told.substr(0, of_rows);
@@ -112,8 +112,9 @@ TEST(SharedKeysTest, KeysOfTablesTogetherAreThoseOfEachAlone) {
 }
 
 TEST(SharedKeysTest, ARowSharesWhatBeginsAsTheOneBeforeItDoes) {
-  World world(kStream + Table(0, {"{a}#{b}#{ts:ms}"}) + Table(1, {"{a}#{b}#{t2:ms}", false, "t2"}) +
-              Table(2, {"{a}", true}) + Table(3, {"{b}", true}));
+  World world(kStream + TableText(0, {"{a}#{b}#{ts:ms}"}) +
+              TableText(1, {"{a}#{b}#{t2:ms}", false, "t2"}) + TableText(2, {"{a}", true}) +
+              TableText(3, {"{b}", true}));
   world.Map(R"({"a":"x","b":"y","ts":1,"t2":2,"v":3})");
   const Shape& shape = *world.events.event(0).shape;
   std::deque<MappedTable> tables;

@@ -21,7 +21,7 @@ std::string Sensor(std::string_view key, std::string_view name, std::string_view
       key, name, more);
 }
 
-std::string Reading(int meter, TimeUs time, int value) {
+std::string ReadingText(int meter, TimeUs time, int value) {
   return fmt::format(R"({{"meter":{},"ts":{},"value":{}}})", meter, time / kUsPerMs, value);
 }
 
@@ -30,7 +30,7 @@ TimeUs At(std::string_view rfc3339) { return ParseRfc3339(rfc3339).value(); }
 // Which of so many readings with this time went in by the number of their columns.
 size_t PutsWithSet(World* world, TimeUs time, int readings) {
   std::string body = "[";
-  for (int i = 0; i < readings; ++i) body += (i > 0 ? "," : "") + Reading(i, time, i);
+  for (int i = 0; i < readings; ++i) body += (i > 0 ? "," : "") + ReadingText(i, time, i);
   world->Map(body + "]");
   return world->batch->puts_with_set;
 }
@@ -136,9 +136,9 @@ TEST(TimedRowsTest, ColumnsOfAnotherWriterAreRefusedHoweverOftenTheyCome) {
   const std::string more = R"(  { family = "METER", name = "0015", value = "x" },)";
   World world(Sensor("{meter}#{ts:day}", "{ts:%H%M}", more));
   const TimeUs time = At("2017-07-26T00:15:00Z");
-  const std::string first = world.Refusal(Reading(1, time, 1));
+  const std::string first = world.Refusal(ReadingText(1, time, 1));
   EXPECT_NE(first.find("fall on one column"), std::string::npos) << first;
-  for (int i = 0; i < kMany; ++i) EXPECT_EQ(world.Refusal(Reading(1, time, 1)), first);
+  for (int i = 0; i < kMany; ++i) EXPECT_EQ(world.Refusal(ReadingText(1, time, 1)), first);
   EXPECT_EQ(PutsWithSet(&world, time + 60 * kUsPerSecond, kMany), kLearned);
 }
 
@@ -146,9 +146,9 @@ TEST(TimedRowsTest, NamesThatTurnOutAlikeAreRefusedHoweverOftenTheyCome) {
   const std::string more = R"(  { family = "METER", name = "{ts:%M%H}", value = "{value}" },)";
   World world(Sensor("{meter}#{ts:day}", "{ts:%H%M}", more));
   const TimeUs time = At("2017-07-26T07:07:00Z");
-  const std::string first = world.Refusal(Reading(1, time, 1));
+  const std::string first = world.Refusal(ReadingText(1, time, 1));
   EXPECT_NE(first.find("fall on one column"), std::string::npos) << first;
-  for (int i = 0; i < kMany; ++i) EXPECT_EQ(world.Refusal(Reading(1, time, 1)), first);
+  for (int i = 0; i < kMany; ++i) EXPECT_EQ(world.Refusal(ReadingText(1, time, 1)), first);
 }
 
 // What is remembered of periods must not show: events of one batch, by one mapper, are what each of
@@ -180,7 +180,7 @@ TEST(TimedRowsTest, EventsOfManyPeriodsAreWhatEachIsAlone) {
           TimeUs time = boundaries[random() % boundaries.size()];
           const TimeUs off[] = {0, -kUsPerMs, kUsPerMs, 30 * kUsPerSecond};
           time = std::clamp(time + off[random() % 4], TimeUs{0}, kMaxTimeUs);
-          const std::string reading = Reading(100 + i, time, i);
+          const std::string reading = ReadingText(100 + i, time, i);
           body += (i > 0 ? "," : "") + reading;
           World fresh(tables);
           fresh.Map(reading);

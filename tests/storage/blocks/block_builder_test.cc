@@ -365,7 +365,7 @@ TEST(BlockBuilderFullTest, AFullBlockStillTakesWhatContinuesItsLastEntry) {
   EXPECT_FALSE(builder.ContinuesLast("row", 999));
   EXPECT_FALSE(builder.ContinuesLast("rox", 1000));
   // Up to what a reader takes.
-  while (builder.ContinuesLast("row", 1000)) {
+  while (builder.TakesMore(1)) {
     AddOne(&builder, "row", 1000, Value::Int(2), sequence--);
   }
   const BuiltBlock built = builder.Finish();

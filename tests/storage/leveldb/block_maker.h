@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/leveldb/catalogue/registries.h"
@@ -36,20 +37,22 @@ class BlockMaker {
   const ColumnRegistry& sets() const { return sets_; }
   const ColumnSet& set() const { return *set_; }
 
-  std::unique_ptr<BlockFileWriter> NewWriter(uint64_t number) {
+  std::unique_ptr<BlockFileWriter> NewWriter(uint64_t number,
+                                             std::vector<FileSource> sources = {}) {
     BlockFileInfo info;
     info.number = number;
     info.width = kUsPerDay;
-    return std::make_unique<BlockFileWriter>(&shelf_, table_, info);
+    return std::make_unique<BlockFileWriter>(&shelf_, table_, info, BlockBounds(),
+                                             std::move(sources));
   }
   void Add(BlockFileWriter* writer, const EntryId& entry, int64_t value) {
-    ASSERT_TRUE(writer->FlushFull(entry.row_key, entry.time));
+    ASSERT_TRUE(writer->FlushFull(entry.row_key, entry.time, 1));
     writer->builder().Add(entry, *set_, std::vector{Value::Int(value)});
   }
   // Rows `prefix`10000 and so on, of the time 1000.
-  BlockFilePtr MakeFile(uint64_t number, const std::string& prefix, int rows,
-                        uint64_t sequence = 7) {
-    auto writer = NewWriter(number);
+  BlockFilePtr MakeFile(uint64_t number, const std::string& prefix, int rows, uint64_t sequence = 7,
+                        std::vector<FileSource> sources = {}) {
+    auto writer = NewWriter(number, std::move(sources));
     for (int i = 0; i < rows; ++i) {
       const std::string key = prefix + std::to_string(10'000 + i);
       Add(writer.get(), {key, 1000, sequence}, i);

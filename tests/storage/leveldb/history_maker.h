@@ -112,7 +112,7 @@ class HistoryMaker {
     info.window = entries.front().time / kUsPerDay * kUsPerDay;
     BlockFileWriter writer(&database_->shelf(), table(), info);
     for (const HistoryEntry& entry : entries) {
-      ASSERT_TRUE(writer.FlushFull(entry.row, entry.time));
+      ASSERT_TRUE(writer.FlushFull(entry.row, entry.time, 1));
       writer.builder().Add({entry.row, entry.time, entry.sequence}, *set_,
                            std::vector{Value::Int(entry.value)});
     }

@@ -12,6 +12,7 @@
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/view.h"
 #include "tests/storage/fault_env.h"
+#include "tests/storage/leveldb/old_block_files.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -259,6 +260,28 @@ TEST_F(StoreTest, AStoreOfVersion7IsReadAndCalledTheNewest) {
   SetFormat(7);
   ASSERT_TRUE(TryOpen());
   EXPECT_EQ(Read("H"), (Rows{{"row", {{"A:x@5", "1"}}}}));
+  Close();
+  EXPECT_EQ(Format(), kFormatVersion);
+}
+
+// Which had no ids in heads, and files that did not say where they come from.
+TEST_F(StoreTest, AStoreOfVersion8IsReadAndCalledTheNewest) {
+  ASSERT_TRUE(Write("H", "sealed", 5, {{"A", "x", Value::Int(1)}}));
+  ASSERT_TRUE(store().Settle());
+  ASSERT_TRUE(Write("H", "unsealed", 5, {{"A", "x", Value::Int(1)}}));
+  Close();
+  {
+    const auto db = OpenDatabase(HeadPath(HeadsDirectory(config().path), 2));
+    ASSERT_TRUE(db->Delete({}, MetaKey(MetaKind::kStoreId)).ok());
+  }
+  RewriteFilesAsFormat8(config().path);
+  SetFormat(8);
+  ASSERT_TRUE(TryOpen());
+  EXPECT_EQ(Read("H").size(), 2u);
+  ASSERT_TRUE(Write("H", "more", 5, {{"A", "x", Value::Int(1)}}));
+  ASSERT_TRUE(store().Settle());
+  Reopen();
+  EXPECT_EQ(Read("H").size(), 3u);
   Close();
   EXPECT_EQ(Format(), kFormatVersion);
 }

@@ -72,6 +72,16 @@ std::vector<TestCell> RandomHistory::RandomCells() {
   return cells;
 }
 
+// Of some events more columns than a block may have, where that is made small.
+void RandomHistory::AddWideCells(std::vector<TestCell>* cells) {
+  if (wide_random_() % 8 != 0) return;
+  for (int i = 0; i < 30; ++i) {
+    if (wide_random_() % 2 == 0) continue;
+    const auto number = static_cast<int64_t>(wide_random_() % 1000);
+    cells->push_back({i % 3 == 0 ? "B" : "A", "w" + std::to_string(i), Value::Int(number)});
+  }
+}
+
 RandomHistory::Op RandomHistory::RandomDelete(const std::string& table) {
   Op op;
   op.table = table;
@@ -134,6 +144,7 @@ RandomHistory::Ops RandomHistory::RandomOps() {
     op.row = RandomRow();
     op.time = RandomTime();
     op.cells = RandomCells();
+    AddWideCells(&op.cells);
     op.by_set = !OneIn(3);
     if (op.cells.empty()) continue;
     ops.push_back(op);

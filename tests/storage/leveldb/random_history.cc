@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMarks = "M";  // Where each batch leaves its number.
+constexpr const char* kMarks = "M";   // Where each batch leaves its number.
+constexpr const char* kCapped = "C";  // It may take a few kilobytes.
 
 // Tables without rules: what they answer is the same however often they are asked.
 constexpr const char* kPlainTables[] = {"H", "L", "R"};
@@ -49,19 +50,25 @@ bool IsSpared(const std::string& name) {
 
 }  // namespace
 
-RandomHistory::RandomHistory(unsigned seed) : seed_(seed), random_(seed), memo_random_(seed) {
+RandomHistory::RandomHistory(unsigned seed)
+    : seed_(seed), random_(seed), memo_random_(seed), wide_random_(seed) {
   store_.clock.now = kStart;
   // Heads of a few batches.
   store_.config().write_buffer = 2u << 10;
   // Deletes of latest rows in pieces, or at once.
   if (OneIn(2)) store_.set_rows_at_once(Random(4));
+  // Rows that are too wide for one block.
+  if (wide_random_() % 4 != 0) {
+    store_.set_block_columns(static_cast<uint32_t>(2 + wide_random_() % 12));
+  }
   schema_ = MakeSchema(
       {MakeTable(kMarks), MakeTable("H"), MakeTable("L", Pattern::kLatest),
        MakeTable("R", Pattern::kLatest, true), Aged(MakeTable("LG", Pattern::kLatest), {6, 9}),
        Aged(MakeTable("RG", Pattern::kLatest, true), {4, 6}), MakeTable("V"), MakeTable("U"),
        MakeTable("I"), Folded(MakeTable("S"), {Aggregate::kSum, std::nullopt}),
        Folded(MakeTable("SM"), {Aggregate::kMin, Aggregate::kHll}),
-       Folded(MakeTable("SG"), {Aggregate::kSum, Aggregate::kMax})});
+       Folded(MakeTable("SG"), {Aggregate::kSum, Aggregate::kMax}), MakeTable(kCapped)});
+  schema_.tables.back().max_bytes = (2 + wide_random_() % 5) << 10;
 }
 
 void RandomHistory::Run() {
@@ -176,6 +183,12 @@ void RandomHistory::NoteRetention() {
   model_.model().Expire(retention_);
 }
 
+// What the table says that it may lack is looked at after it was read.
+void RandomHistory::NoteCap() {
+  const TablePtr table = store_.Find(kCapped);
+  if (table) model_.model().LetGo(kCapped, table->families.front().whole_from);
+}
+
 void RandomHistory::Reopen() {
   store_.config().seal_window_us = static_cast<int64_t>(1 + Random(9)) * kUnit;
   if (OneIn(4)) store_.config().seal_window_us = 1;
@@ -272,12 +285,14 @@ void RandomHistory::CheckAll() {
 void RandomHistory::Check(const std::string& table, const ScanSpec& spec) {
   const Result<Rows> rows = store_.TryRead(table, spec);
   ASSERT_TRUE(rows) << table << ": " << rows.error().message();
+  NoteCap();
   ASSERT_TRUE(model_.model().Accepts(table, spec, *rows)) << Describe(table, spec) << "rows are:\n"
                                                           << TextOf(*rows);
   ScanSpec forward = spec;
   forward.reverse = false;
   const Result<Rows> runs = store_.TryReadRuns(table, forward);
   ASSERT_TRUE(runs) << table << ": " << runs.error().message();
+  NoteCap();
   ASSERT_TRUE(model_.model().Accepts(table, forward, *runs))
       << Describe(table, forward) << "runs are:\n"
       << TextOf(*runs);
@@ -384,6 +399,9 @@ void RandomHistory::CheckDamaged(const std::string& path, const std::string& wha
       spec.now = Now();
       const Result<Rows> rows = damaged.TryRead(table.name, spec);
       if (!rows) continue;
+      if (const TablePtr capped = damaged.Find(kCapped)) {
+        model_.model().LetGo(kCapped, capped->families.front().whole_from);
+      }
       const bool right = model_.model().Accepts(table.name, spec, *rows);
       EXPECT_TRUE(right || (told && WasWritten(table.name, *rows)))
           << (told ? "a tail was cut, and told; " : "") << Describe(table.name, spec) << "look "

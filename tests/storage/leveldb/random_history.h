@@ -1,7 +1,8 @@
 // RandomHistory: what a store may live through, drawn from a seed: batches of events and deletes,
-// late and stray times, clocks that pass and jump, rules and widths that change, settling, reopens,
-// power cuts, bit flips. A LevelDB store lives through it beside the model; after every step some
-// queries must be answered as the model allows. A difference is a test failure that names the seed.
+// late and stray times, rows too wide for a block, a table with a max_bytes, clocks that pass and
+// jump, rules and widths that change, settling, reopens, power cuts, bit flips. A LevelDB store
+// lives through it beside the model; after every step some queries must be answered as the model
+// allows. A difference is a test failure that names the seed.
 //
 //   RandomHistory(seed).Run();
 //
@@ -75,6 +76,7 @@ class RandomHistory {
   TimeRange RandomTimes();
   std::vector<KeyRange> RandomRanges();
   std::vector<TestCell> RandomCells();
+  void AddWideCells(std::vector<TestCell>* cells);
   Op RandomDelete(const std::string& table);
   void MakeInputs(Op* op);
   Ops RandomOps();
@@ -90,6 +92,7 @@ class RandomHistory {
   void DropAndMakeAnew();
   void AdoptSchema();
   void NoteRetention();
+  void NoteCap();
   Status Commit(StoreVerbs* store, const Ops& ops);
   void CommitToModel(const Ops& ops);
   uint64_t LastBatch(StoreHarness* store);
@@ -108,6 +111,7 @@ class RandomHistory {
   std::mt19937_64 random_;
   // Of memos alone: a seed means the same tables and cells as before there were any.
   std::mt19937_64 memo_random_;
+  std::mt19937_64 wide_random_;  // The same of wide rows, and of a table's max_bytes.
   int step_ = 0;
   FaultEnv env_;
   StoreHarness store_{&env_};

@@ -162,7 +162,23 @@ json History::RandomEvent() {
     event[spelling] = RandomValue(spelling);
   }
   if (chance_.Is(0.02)) event[chance_.Of(kSpelled)] = 5;
+  MeetAnother(&event);
   return event;
+}
+
+// Sometimes at the moment of another entity's, from which `id` alone tells it.
+void History::MeetAnother(json* event) {
+  if (sent_.empty() || !chance_.Is(0.05) || !event->contains("id")) return;
+  const json& other = chance_.Of(sent_);
+  if (!other.contains("id")) return;
+  (*event)["host"] = other["host"];
+  (*event)["ts"] = other["ts"];
+  (*event)["id"] = (other["id"].get<int>() + 1) % 3;
+  const auto moment = [](const json& of) {
+    return of["host"].dump() + of["ts"].dump() + of["id"].dump();
+  };
+  moments_.insert(moment(other));
+  if (!moments_.insert(moment(*event)).second) (*event)["ts"] = NewTime() / unit_us_;
 }
 
 void History::Post() {

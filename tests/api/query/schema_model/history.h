@@ -51,6 +51,7 @@ class History {
   void Post();
   nlohmann::json RandomEvent();
   nlohmann::json RandomValue(const std::string& field);
+  void MeetAnother(nlohmann::json* event);
   void Send(const std::vector<nlohmann::json>& events);
   std::map<std::string, int64_t> TimesOf(const nlohmann::json& event) const;
   int64_t NewTime();
@@ -87,6 +88,7 @@ class History {
   std::unique_ptr<ApiWorld> world_;
   std::vector<std::string> known_fields_;
   std::set<int64_t> times_;
+  std::set<std::string> moments_;  // At which an entity had an event.
   std::vector<nlohmann::json> sent_;
   Tally tally_;
   std::string log_;

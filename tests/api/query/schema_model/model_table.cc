@@ -220,6 +220,19 @@ bool ModelTable::HoldsTyped(const std::string& field) const {
   return typed && (typed_always || !as_text);
 }
 
+bool ModelTable::MayMergeIds() const {
+  return !is_latest() && !IsKey("id") &&
+         !std::ranges::all_of(rules, [](const auto& each) { return each.second.with == "id"; });
+}
+
+bool ModelTable::TellsIds() const {
+  return std::ranges::any_of(rules, [](const auto& each) {
+    const ModelRule& rule = each.second;
+    return rule.fields.empty() && rule.needs.empty() && rule.with.empty() && rule.typed &&
+           !rule.one_cell;
+  });
+}
+
 std::set<std::string> ModelTable::Kept(const json& event) const {
   std::set<std::string> kept;
   if (!event.contains(time) || (!when.empty() && !event.contains(when))) return kept;

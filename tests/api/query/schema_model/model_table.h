@@ -61,6 +61,10 @@ struct ModelTable {
   // Whether the table keeps the field of some events, and gives it back in its own type.
   bool Holds(const std::string& field) const;
   bool HoldsTyped(const std::string& field) const;
+  // Whether events that differ in `id` alone may share a cell, where others tell them apart; and
+  // whether a column of its own then tells.
+  bool MayMergeIds() const;
+  bool TellsIds() const;
   // The measured fields that it keeps of the event; nothing if the event does not enter.
   std::set<std::string> Kept(const nlohmann::json& event) const;
 

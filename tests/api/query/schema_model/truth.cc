@@ -253,7 +253,7 @@ std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& t
                     each.second.Holds(field);
            });
   };
-  std::map<int64_t, Row> rows;
+  std::map<std::pair<int64_t, std::string>, Row> rows;  // By time and whose it is.
   for (const Sent& event : events_) {
     const auto time = event.times.find(table.time);
     if (event.dropped || event.gone.contains(table.time) || !Passes(query, event.fields, one))
@@ -261,7 +261,9 @@ std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& t
     if (!query.fields.empty() && !IsWanted(asked, table, event.fields)) continue;
     const int64_t at = time == event.times.end() ? -1 : time->second;
     if (at >= 0 && (at < query.from || at >= query.to)) continue;
-    Row& row = rows[at];
+    const std::string whose =
+        event.fields.value("host", json()).dump() + event.fields.value("id", json()).dump();
+    Row& row = rows[{at, whose}];
     row.time = at;
     for (const auto& [field, value] : event.fields.items()) {
       if (is_shown(field)) row.fields[one && IsSpelled(field) ? shown_as : field] = value;
@@ -270,6 +272,24 @@ std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& t
   std::vector<Row> in_order;
   for (auto& [time, row] : rows) in_order.push_back(std::move(row));
   return in_order;
+}
+
+bool Truth::IsAtRisk(const ModelTable& table) const {
+  return table.MayMergeIds() && std::ranges::any_of(tables_, [&](const auto& each) {
+           return each.first != table.name && !each.second.is_latest() && each.second.IsKey("id");
+         });
+}
+
+bool Truth::HasMerged(const ModelTable& table) const {
+  if (!table.MayMergeIds()) return false;
+  std::map<std::pair<int64_t, std::string>, json> ids;  // By time and host.
+  return std::ranges::any_of(events_, [&](const Sent& event) {
+    const auto time = event.times.find(table.time);
+    if (time == event.times.end() || !event.fields.contains("id")) return false;
+    const auto [known, is_new] = ids.try_emplace(
+        {time->second, event.fields["host"].get<std::string>()}, event.fields["id"]);
+    return !is_new && known->second != event.fields["id"];
+  });
 }
 
 // What the table did not keep of an event that it saw.
@@ -288,6 +308,8 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
   if (table.is_latest()) return "latest only";
   if (table.time != "ts") return "a time of its own";
   if (!CanFilter(query, table)) return "it holds no filter";
+  if (IsAtRisk(table) && !table.TellsIds()) return "it cannot tell ids apart";
+  if (HasMerged(table)) return "events fell on one cell";
   const bool one = SpellingsAreOne(query);
   const bool all = query.fields.empty();
   std::set<std::string> wanted = Asked(query, one);

@@ -54,6 +54,10 @@ class Truth {
   std::vector<Row> Rows(const ModelQuery& query, const ModelTable& table) const;
   // Why an answer from this table need not be whole; empty: "complete: false" would be wrong.
   std::string MayLack(const ModelQuery& query, const ModelTable& table, int64_t now) const;
+  // Whether two events may have fallen on one cell of it unseen: nothing tells them apart.
+  bool MayMergeUnseen(const ModelTable& table) const {
+    return !IsAtRisk(table) && HasMerged(table);
+  }
   // Whether an event that was sent and not deleted has this time, by the table, and these fields of
   // the entity.
   bool Knows(const Row& row, const ModelTable& table) const;
@@ -86,6 +90,10 @@ class Truth {
   };
 
   void TakeLatest(const ModelTable& table, const Sent& event);
+  // Whether the key of another table has the `id` that this one's lacks.
+  bool IsAtRisk(const ModelTable& table) const;
+  // Whether events ever came that share its cells.
+  bool HasMerged(const ModelTable& table) const;
   // Whether some table of the file takes the field as a spelling of the compact name.
   bool IsCompacted(const std::string& field) const;
   // Whether some table of the file, which holds what is filtered by, keeps all spellings as one.

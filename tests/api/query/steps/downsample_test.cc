@@ -113,6 +113,30 @@ TEST(DownsamplerTest, PiecesPutTogetherAreTheWhole) {
   }
 }
 
+TEST(DownsamplerTest, NoTwoValuesAreOneGroup) {
+  DownsampleSpec spec;
+  spec.step_us = 1000;
+  spec.aggregations = {Aggregation::kCount};
+  spec.fields = {"value"};
+  spec.by = {"rack", "host"};
+  FieldTable fields;
+  Downsampler steps(spec, &fields);
+  const uint32_t rack = fields.Add("rack");
+  const uint32_t host = fields.Add("host");
+  const uint32_t value = fields.Add("value");
+  using namespace std::string_view_literals;
+  const std::string_view texts[] = {""sv, "\0"sv, "\0\0"sv, "\1"sv, "\1\1"sv, "\2"sv, "a"sv};
+  for (const std::string_view text : texts) {
+    const EventField event[] = {{rack, Value::String(text)}, {value, Value::Int(1)}};
+    EXPECT_TRUE(steps.Add(0, event));
+    const EventField other[] = {{host, Value::String(text)}, {value, Value::Int(1)}};
+    EXPECT_TRUE(steps.Add(0, other));
+  }
+  const EventField neither[] = {{value, Value::Int(1)}};
+  EXPECT_TRUE(steps.Add(0, neither));
+  EXPECT_EQ(RowsOf(&steps).size(), 15u);
+}
+
 TEST(DownsamplerTest, PiecesInOrderOfTimeOrAgainstItGrowAsTheWhole) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {

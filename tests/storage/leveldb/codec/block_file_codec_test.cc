@@ -120,6 +120,14 @@ TEST(BlockFileCodecTest, TheBytesOfANote) {
   EXPECT_FALSE(DecodeFileNote("\x02"));
 }
 
+TEST(BlockFileCodecTest, ANoteSaysWhichFileWasDropped) {
+  const FileNote dropped{FileNote::Kind::kDropped, {}, 0x0102030405060708};
+  EXPECT_EQ(Hex(EncodeFileNote(dropped)), "000102030405060708");
+  EXPECT_EQ(*DecodeFileNote(EncodeFileNote(dropped)), dropped);
+  EXPECT_FALSE(DecodeFileNote(std::string("\0abc", 4)));
+  EXPECT_FALSE(DecodeFileNote(std::string(10, '\0')));
+}
+
 TEST(BlockFileCodecTest, AFileSaysOfItselfWhatBaseRecords) {
   const BlockFileInfo info = SomeInfo();
   const Result<BlockFileDescription> decoded =
@@ -132,6 +140,60 @@ TEST(BlockFileCodecTest, AFileSaysOfItselfWhatBaseRecords) {
   EXPECT_EQ(decoded->table.name, "T");
   EXPECT_EQ(decoded->table.id, 3u);
   EXPECT_EQ(decoded->table.families.size(), 1u);
+}
+
+TEST(BlockFileCodecTest, AFileSaysWhereItComesFrom) {
+  BlockFileDescription made{SomeInfo(), SomeTable()};
+  made.origin = {std::string(16, 'a'), {{FileSource::Kind::kHead, 5, 0x0102030405060708}}};
+  made.content = 7;
+  const std::string bytes = EncodeDescription(made);
+  EXPECT_EQ(Hex(bytes.substr(0, 4)), "0309032a");
+  const std::string store = "10" + Hex(made.origin.store);
+  EXPECT_TRUE(Hex(bytes).ends_with(store + "0000000000000007"
+                                           "01"
+                                           "00050102030405060708"))
+      << Hex(bytes);
+  const Result<BlockFileDescription> decoded = DecodeDescription(bytes);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->origin, made.origin);
+  EXPECT_EQ(decoded->content, 7u);
+  made.origin.sources = {{FileSource::Kind::kFile, 300, 1}, {FileSource::Kind::kFile, 301, 2}};
+  EXPECT_EQ(DecodeDescription(EncodeDescription(made))->origin, made.origin);
+}
+
+// As format 8 wrote it.
+TEST(BlockFileCodecTest, AnOlderFileDoesNotSayWhereItComesFrom) {
+  std::string bytes = EncodeDescription({SomeInfo(), SomeTable()});
+  constexpr size_t kOfOrigin = 1 + sizeof(uint64_t) + 1;
+  bytes.resize(bytes.size() - kOfOrigin);
+  bytes[0] = 2;
+  bytes[1] = 8;
+  const Result<BlockFileDescription> decoded = DecodeDescription(bytes);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->info.number, 42u);
+  EXPECT_EQ(decoded->table.name, "T");
+  EXPECT_FALSE(decoded->content);
+  EXPECT_TRUE(decoded->origin.store.empty());
+  EXPECT_TRUE(decoded->origin.sources.empty());
+}
+
+TEST(BlockFileCodecTest, AChecksumOfPiecesIsThatOfTheWhole) {
+  ContentChecksum checksum;
+  EXPECT_EQ(checksum.Get(), Checksum64(""));
+  const std::string bytes(100'000, 'x');
+  checksum.Add(std::string_view(bytes).substr(0, 777));
+  checksum.Add("");
+  checksum.Add(std::string_view(bytes).substr(777));
+  EXPECT_EQ(checksum.Get(), Checksum64(bytes));
+}
+
+TEST(BlockFileCodecTest, AnEndOfWhichAByteIsDamagedIsStillOne) {
+  std::string end = EncodeFooter({10, 1, 20, 2});
+  EXPECT_TRUE(LooksLikeFooter(end));
+  end[35] ^= 1;
+  EXPECT_TRUE(LooksLikeFooter(end));
+  EXPECT_FALSE(LooksLikeFooter(std::string(40, 'x')));
+  EXPECT_FALSE(LooksLikeFooter(end.substr(1)));
 }
 
 TEST(BlockFileCodecTest, TheBytesOfAnIndex) {

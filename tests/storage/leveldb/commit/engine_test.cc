@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
 
 #include "tests/storage/leveldb/commit/engine_fixture.h"
 
@@ -123,7 +126,36 @@ TEST_F(EngineTest, WithoutRoomEventsAreRefusedAndWhatFreesRoomIsNot) {
   EXPECT_EQ(engine_->Admit(*events).error().code(), ErrorCode::kNoSpace);
   const auto removal = NewBatch();
   removal->Delete(TableOf("H"), DeleteSpec{});
+  removal->PutMemo("a note", "of the removal");
   EXPECT_TRUE(engine_->Admit(*removal));
+  const auto note = NewBatch();
+  note->PutMemo("a note", "alone");
+  EXPECT_EQ(engine_->Admit(*note).error().code(), ErrorCode::kNoSpace);
+  const auto change = NewBatch();
+  change->Delete(TableOf("H"), DeleteSpec{});
+  AddRow(change.get(), "H", "row", Value::Int(1));
+  EXPECT_EQ(engine_->Admit(*change).error().code(), ErrorCode::kNoSpace);
+}
+
+// The files that are open outlive it.
+TEST_F(EngineTest, NothingIsAcknowledgedIntoADirectoryThatIsGone) {
+  ASSERT_TRUE(engine_->Admit());
+  for (const bool all : {false, true}) {
+    const std::string elsewhere = path() + "/elsewhere";
+    std::filesystem::rename(all ? config().path : config().path + "/CURRENT", elsewhere);
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    EXPECT_EQ(engine_->Admit().error().code(), ErrorCode::kUnavailable);
+    const auto batch = NewBatch();
+    EXPECT_EQ(engine_->Admit(*batch).error().code(), ErrorCode::kUnavailable) << "of a delete, too";
+    std::filesystem::rename(elsewhere, all ? config().path : config().path + "/CURRENT");
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    EXPECT_TRUE(engine_->Admit());
+  }
+  std::filesystem::remove_all(config().path);
+  EXPECT_FALSE(Commit("H", "gone")) << "its log has no name";
+  EXPECT_FALSE(engine_->Recover());
+  EXPECT_FALSE(std::filesystem::exists(config().path + "/CURRENT"));
+  EXPECT_EQ(engine_->space().free_bytes(), 0u);
 }
 
 }  // namespace

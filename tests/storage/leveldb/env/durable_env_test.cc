@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <memory>
 
+#include "tests/storage/fault_calls.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -114,6 +116,130 @@ TEST_F(DurableEnvTest, ReadsPastTheEndComeShort) {
   ASSERT_TRUE(reader->Read(3, sizeof scratch, &read, scratch).ok());
   EXPECT_EQ(read.ToString(), "lo");
   EXPECT_TRUE(env_.NewRandomAccessFile(Path("absent"), &opened).IsNotFound());
+}
+
+class FailingCallsTest : public DurableEnvTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(env_.LockFile(Path("LOCK"), &lock_).ok());
+    auto file = Make(Path("000002.dbtmp"));
+    ASSERT_TRUE(file->Append("MANIFEST-000002\n").ok());
+    ASSERT_TRUE(file->Close().ok());
+  }
+  void TearDown() override {
+    if (lock_ != nullptr) env_.UnlockFile(lock_);
+  }
+  leveldb::Status Rename() { return env_.RenameFile(Path("000002.dbtmp"), Path("CURRENT")); }
+  void OpenAnew() {
+    ASSERT_TRUE(env_.UnlockFile(std::exchange(lock_, nullptr)).ok());
+    ASSERT_TRUE(env_.LockFile(Path("LOCK"), &lock_).ok());
+  }
+
+  leveldb::FileLock* lock_ = nullptr;
+  FaultCalls calls_{dir_.path()};
+};
+
+TEST_F(FailingCallsTest, ARenameIsToldAsDoneWhereItsDirectoryCannotBeSynced) {
+  const auto log = Make(Path("000001.log"));
+  for (const FaultSense sense : {FaultSense::kUndone, FaultSense::kDone}) {
+    calls_.Fail({.call = "sync", .sense = sense});
+    ASSERT_TRUE(Rename().ok());
+    ASSERT_TRUE(calls_.failed());
+    EXPECT_TRUE(env_.FileExists(Path("CURRENT")));
+    EXPECT_FALSE(env_.SyncDirectory(dir_.path()).ok());
+    EXPECT_FALSE(env_.SyncDirectory(dir_.path()).ok()) << "until it is opened anew";
+    ASSERT_NO_FATAL_FAILURE(OpenAnew());
+    EXPECT_TRUE(env_.SyncDirectory(dir_.path()).ok());
+    ASSERT_TRUE(env_.RenameFile(Path("CURRENT"), Path("000002.dbtmp")).ok());
+  }
+}
+
+TEST_F(FailingCallsTest, NothingIsAcknowledgedInADirectoryThatCouldNotBeSynced) {
+  const auto log = Make(Path("000001.log"));
+  const auto manifest = Make(Path("MANIFEST-000002"));
+  calls_.Fail({.call = "sync"});
+  ASSERT_TRUE(Rename().ok());
+  ASSERT_TRUE(log->Append("x").ok());
+  EXPECT_FALSE(log->Sync().ok());
+  ASSERT_TRUE(manifest->Append("x").ok());
+  EXPECT_FALSE(manifest->Sync().ok());
+  leveldb::WritableFile* next = nullptr;
+  EXPECT_FALSE(env_.NewWritableFile(Path("000003.log"), &next).ok());
+}
+
+TEST_F(FailingCallsTest, ARenameThatIsSaidToHaveFailedAndWasMadeIsDone) {
+  calls_.Fail({.call = "rename", .sense = FaultSense::kDone});
+  EXPECT_TRUE(Rename().ok());
+  EXPECT_TRUE(env_.FileExists(Path("CURRENT")));
+  EXPECT_FALSE(env_.SyncDirectory(dir_.path()).ok());
+  EXPECT_TRUE(Rename().IsNotFound());
+}
+
+TEST_F(FailingCallsTest, ARenameThatWasNotMadeFails) {
+  calls_.Fail({.call = "rename"});
+  EXPECT_FALSE(Rename().ok());
+  EXPECT_FALSE(env_.FileExists(Path("CURRENT")));
+  EXPECT_TRUE(env_.SyncDirectory(dir_.path()).ok());
+  EXPECT_TRUE(Rename().ok());
+}
+
+TEST_F(FailingCallsTest, NoLackOfDescriptorsKeepsADatabasesDirectoryFromBeingSynced) {
+  calls_.Fail({.call = "open", .error = EMFILE, .until_healed = true});
+  EXPECT_TRUE(Rename().ok());
+  EXPECT_TRUE(env_.SyncDirectory(dir_.path()).ok());
+}
+
+TEST_F(FailingCallsTest, TheManifestThatCurrentNamesStays) {
+  Make(Path("MANIFEST-000002"));
+  Make(Path("MANIFEST-000001"));
+  ASSERT_TRUE(Rename().ok());
+  EXPECT_FALSE(env_.RemoveFile(Path("MANIFEST-000002")).ok());
+  calls_.Fail({.call = "open", .path = "CURRENT"});
+  EXPECT_FALSE(env_.RemoveFile(Path("MANIFEST-000001")).ok()) << "it may be that one";
+  EXPECT_TRUE(env_.RemoveFile(Path("MANIFEST-000001")).ok());
+}
+
+TEST_F(FailingCallsTest, NoByteOfAManifestIsWrittenBeforeTheNamesInItAreDurable) {
+  const auto manifest = Make(Path("MANIFEST-000002"));
+  calls_.TakeCalls();
+  ASSERT_TRUE(manifest->Append("x").ok());
+  ASSERT_TRUE(manifest->Flush().ok());
+  EXPECT_TRUE(calls_.TakeCalls().empty());
+  ASSERT_TRUE(manifest->Append(std::string(100'000, 'x')).ok());
+  ASSERT_TRUE(manifest->Sync().ok());
+  bool synced = false;
+  for (const MadeCall& made : calls_.TakeCalls()) {
+    if (made.call == "sync" && made.path.empty()) synced = true;
+    EXPECT_TRUE(synced || made.call != "write");
+  }
+}
+
+TEST_F(FailingCallsTest, ShortReadsAreNotTheEndOfAFile) {
+  calls_.LimitTransfers(7);
+  auto file = Make(Path("f"));
+  const std::string text(1000, 'x');
+  ASSERT_TRUE(file->Append(text).ok());
+  ASSERT_TRUE(file->Close().ok());
+  leveldb::SequentialFile* opened = nullptr;
+  ASSERT_TRUE(env_.NewSequentialFile(Path("f"), &opened).ok());
+  const std::unique_ptr<leveldb::SequentialFile> reader(opened);
+  char scratch[600];
+  leveldb::Slice read;
+  ASSERT_TRUE(reader->Read(sizeof scratch, &read, scratch).ok());
+  EXPECT_EQ(read.size(), sizeof scratch);
+  ASSERT_TRUE(reader->Read(sizeof scratch, &read, scratch).ok());
+  EXPECT_EQ(read.size(), text.size() - sizeof scratch);
+  calls_.Fail({.call = "read"});
+  EXPECT_FALSE(reader->Read(1, &read, scratch).ok());
+}
+
+TEST_F(FailingCallsTest, ALogThatWasRemovedIsNotSynced) {
+  const auto log = Make(Path("000001.log"));
+  ASSERT_TRUE(log->Append("x").ok());
+  ASSERT_TRUE(log->Sync().ok());
+  ASSERT_TRUE(env_.RemoveFile(Path("000001.log")).ok());
+  ASSERT_TRUE(log->Append("y").ok());
+  EXPECT_FALSE(log->Sync().ok());
 }
 
 }  // namespace

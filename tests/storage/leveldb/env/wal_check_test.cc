@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "storage/leveldb/env/crc32c.h"
 #include "storage/leveldb/env/marked_env.h"
 #include "tests/storage/store_fixture.h"
 
@@ -13,6 +14,20 @@ namespace tallyd {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string Little(uint64_t value, size_t bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) text.push_back(static_cast<char>(value >> 8 * i));
+  return text;
+}
+
+// What is a whole record of a log in every respect.
+std::string LikeARecord(uint64_t sequence) {
+  const std::string data = Little(sequence, 8) + Little(1, 4) + "looks like a change";
+  const uint32_t crc = ExtendCrc32c(0, "\x01" + data);
+  const uint32_t masked = (crc >> 15 | crc << 17) + 0xa282ead8;
+  return Little(masked, 4) + Little(data.size(), 2) + "\x01" + data;
+}
 
 // A store that was closed with everything still in its log.
 class WalCheckTest : public ::testing::Test, public StoreHarness {
@@ -225,6 +240,36 @@ TEST_F(WalCheckTest, AHoleBeforeAWholeUnsyncedRecordIsATailAlsoWhereAnEmptyLogFo
   Reopen();
   EXPECT_EQ(Read("H").size(), size_t{kWrites});
   EXPECT_EQ(CutTails().size(), 1u);
+}
+
+// Of any sequence number: one that was, one that could be the next, one of another store.
+TEST_F(WalCheckTest, ATornRecordWhosePayloadLooksLikeARecordIsATail) {
+  uint64_t last = 0;
+  ScanLog(bytes_, [&](std::string_view batch) {
+    last = static_cast<uint8_t>(batch[0]) + 256u * static_cast<uint8_t>(batch[1]);
+    return true;
+  });
+  const std::string whole = path() + "/whole";
+  fs::copy(path() + "/db", whole, fs::copy_options::recursive);
+  for (const uint64_t sequence : {uint64_t{1}, last, last + 3, uint64_t{1} << 40}) {
+    fs::remove_all(path() + "/db");
+    fs::copy(whole, path() + "/db", fs::copy_options::recursive);
+    Reopen();
+    log_ = Log();
+    std::string text(1000, 'x');
+    for (int i = 0; i < 3; ++i) text += LikeARecord(sequence) + std::string(500, 'x');
+    const std::string notes = Load(config_path() + "/SYNCED");
+    ASSERT_TRUE(Write("H", "later", 1, {{"A", "x", Value::String(text)}}));
+    std::string torn = Load(log_);
+    torn.replace(200, 100, 100, '\0');
+    Close();
+    Store(torn);
+    std::ofstream(config_path() + "/SYNCED", std::ios::binary | std::ios::trunc) << notes;
+    ASSERT_NO_FATAL_FAILURE(Reopen()) << sequence;
+    EXPECT_EQ(Read("H").size(), size_t{kWrites}) << sequence;
+    EXPECT_EQ(CutTails().size(), 1u) << sequence;
+    Close();
+  }
 }
 
 TEST_F(WalCheckTest, ALogThatIsCutAnywhereIsRefused) {

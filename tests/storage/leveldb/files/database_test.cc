@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ using Strings = std::vector<std::string>;
 class DatabaseTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    database_.emplace(config_, &env_);
     std::filesystem::create_directories(config_.path);
     Open();
     // A base that knows no table is not opened beside heads that hold data.
@@ -28,12 +30,12 @@ class DatabaseTest : public ::testing::Test {
   }
 
   void Open() {
-    const Status opened = database_.Open(1u << 20);
+    const Status opened = database_->Open(1u << 20);
     ASSERT_TRUE(opened) << opened.error().message();
-    database_.AdmitReaders({}, {});
+    database_->AdmitReaders({}, {});
   }
   void Reopen() {
-    database_.Close();
+    database_->Close();
     Open();
   }
 
@@ -46,7 +48,7 @@ class DatabaseTest : public ::testing::Test {
     write.batch = &batch;
     write.deletes = std::move(deletes);
     write.sync = true;
-    return database_.WriteHead(write, publish);
+    return database_->WriteHead(write, publish);
   }
   // A group whose record is large, each time of other entries.
   Status WriteLarge(const std::function<void()>& publish) {
@@ -68,7 +70,7 @@ class DatabaseTest : public ::testing::Test {
     write.entries = entries.TakeRun();
     write.sequence = groups_;
     write.sync = true;
-    return database_.WriteHead(write, publish);
+    return database_->WriteHead(write, publish);
   }
   // Of the history, in the heads.
   size_t CountEntries() {
@@ -86,10 +88,10 @@ class DatabaseTest : public ::testing::Test {
   Status WriteBase(const std::string& key, const std::string& value) {
     leveldb::WriteBatch batch;
     batch.Put(key, value);
-    return database_.WriteBase(&batch);
+    return database_->WriteBase(&batch);
   }
   std::unique_ptr<Lease> NewLease() {
-    Result<std::unique_ptr<Lease>> lease = database_.NewLease();
+    Result<std::unique_ptr<Lease>> lease = database_->NewLease();
     EXPECT_TRUE(lease);
     return lease ? std::move(*lease) : nullptr;
   }
@@ -110,7 +112,7 @@ class DatabaseTest : public ::testing::Test {
   TempDir dir_;
   FaultEnv env_;
   StorageConfig config_ = TestStorage(dir_);
-  Database database_{config_, &env_};
+  std::optional<Database> database_;
   uint64_t groups_ = 0;
 };
 
@@ -139,17 +141,17 @@ TEST_F(DatabaseTest, AWriteIsSeenTogetherWithItsDeletes) {
 TEST_F(DatabaseTest, ClosingRevokesLeasesAndOpeningBringsNoneBack) {
   ASSERT_TRUE(Write("a"));
   const std::unique_ptr<Lease> lease = NewLease();
-  const uint64_t opening = database_.opening();
+  const uint64_t opening = database_->opening();
   Reopen();
   EXPECT_FALSE(Access(lease.get()));
   EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a"}));
-  EXPECT_GT(database_.opening(), opening);
+  EXPECT_GT(database_->opening(), opening);
 }
 
 TEST_F(DatabaseTest, WhatIsClosedIsUnavailableToReaders) {
-  database_.Close();
-  EXPECT_EQ(database_.view(), nullptr);
-  const Result<std::unique_ptr<Lease>> lease = database_.NewLease();
+  database_->Close();
+  EXPECT_EQ(database_->view(), nullptr);
+  const Result<std::unique_ptr<Lease>> lease = database_->NewLease();
   ASSERT_FALSE(lease);
   EXPECT_EQ(lease.error().code(), ErrorCode::kUnavailable);
 }
@@ -162,8 +164,8 @@ TEST_F(DatabaseTest, AfterAFailedWriteNothingFollowsUntilTheReopen) {
   EXPECT_FALSE(published);
   env_.Heal();
   EXPECT_FALSE(Write("b"));
-  EXPECT_FALSE(database_.BeginHead());
-  EXPECT_FALSE(database_.SyncNewestHead());
+  EXPECT_FALSE(database_->BeginHead());
+  EXPECT_FALSE(database_->SyncNewestHead());
   EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a"})) << "readers go on";
   Reopen();
   EXPECT_TRUE(Write("b"));
@@ -194,13 +196,13 @@ TEST_F(DatabaseTest, APowerCutWhileALargeGroupIsWrittenLeavesAStoreThatOpens) {
   const uint64_t calls = env_.calls() - before;
   for (const Loss loss : {Loss::kRandomTail, Loss::kRandomSectors, Loss::kZeroedSectors}) {
     for (unsigned seed = 0; seed < 8 * calls; ++seed) {
-      database_.Close();
+      database_.reset();
       std::filesystem::remove_all(config_.path);
       ASSERT_NO_FATAL_FAILURE(SetUp());
       const uint64_t call = seed % calls + 1;
       env_.CutAt(env_.calls() + call);
       const Status written = WriteLarge([] {});
-      database_.Close();
+      database_->Close();
       env_.LosePower(loss, seed);
       ASSERT_NO_FATAL_FAILURE(Open()) << "cut at call " << call << ", seed " << seed;
       const size_t found = CountEntries();
@@ -209,15 +211,24 @@ TEST_F(DatabaseTest, APowerCutWhileALargeGroupIsWrittenLeavesAStoreThatOpens) {
   }
 }
 
+// Files that nobody names are judged by it at such a start, too.
+TEST_F(DatabaseTest, OpenedToBeReadOnlyItKnowsWhichStoreItIs) {
+  const std::string store = database_->shelf().store();
+  ASSERT_FALSE(store.empty());
+  database_.emplace(config_, &env_);
+  ASSERT_TRUE(database_->OpenToRead(1u << 20));
+  EXPECT_EQ(database_->shelf().store(), store);
+}
+
 TEST_F(DatabaseTest, AnEmptyHeadIsNotFollowedByAnother) {
-  const Result<bool> begun = database_.BeginHead();
+  const Result<bool> begun = database_->BeginHead();
   ASSERT_TRUE(begun);
   EXPECT_FALSE(*begun);
 }
 
 TEST_F(DatabaseTest, AnotherHeadTakesWhatComesNext) {
   ASSERT_TRUE(Write("a"));
-  const Result<bool> begun = database_.BeginHead();
+  const Result<bool> begun = database_->BeginHead();
   ASSERT_TRUE(begun && *begun);
   ASSERT_TRUE(Write("b"));
   const std::unique_ptr<Lease> lease = NewLease();
@@ -230,17 +241,17 @@ TEST_F(DatabaseTest, AnotherHeadTakesWhatComesNext) {
 
 TEST_F(DatabaseTest, ALeaseOfFilesHoldsNoHead) {
   ASSERT_TRUE(Write("a"));
-  const Result<std::unique_ptr<Lease>> lease = database_.NewLeaseOfFiles();
+  const Result<std::unique_ptr<Lease>> lease = database_->NewLeaseOfFiles();
   ASSERT_TRUE(lease);
   EXPECT_TRUE(Access(lease->get()).view().heads.empty());
 }
 
 TEST_F(DatabaseTest, ALeaseOfAMomentHasBaseAsItWas) {
   ASSERT_TRUE(WriteBase("key", "then"));
-  const Result<std::unique_ptr<Lease>> lease = database_.NewLeaseOfMoment();
+  const Result<std::unique_ptr<Lease>> lease = database_->NewLeaseOfMoment();
   ASSERT_TRUE(lease);
   ASSERT_TRUE(WriteBase("key", "now"));
-  const Result<std::string> now = database_.Get("key");
+  const Result<std::string> now = database_->Get("key");
   EXPECT_TRUE(now && *now == "now");
   const Access access(lease->get());
   access.base_iterator().Seek("key");
@@ -249,18 +260,18 @@ TEST_F(DatabaseTest, ALeaseOfAMomentHasBaseAsItWas) {
 }
 
 TEST_F(DatabaseTest, WhatBaseDoesNotHaveIsNotFound) {
-  const Result<std::string> got = database_.Get("absent");
+  const Result<std::string> got = database_->Get("absent");
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code(), ErrorCode::kNotFound);
 }
 
 TEST_F(DatabaseTest, AViewThatIsHeldDoesNotChange) {
-  const ViewPtr before = database_.view();
-  database_.ChangeView([](View* view) {
+  const ViewPtr before = database_->view();
+  database_->ChangeView([](View* view) {
     view->AddDeletes({std::make_shared<const DeleteRange>(1, 5, DeleteSpec{})});
   });
   EXPECT_EQ(before->last_delete(), 0u);
-  EXPECT_EQ(database_.view()->last_delete(), 5u);
+  EXPECT_EQ(database_->view()->last_delete(), 5u);
 }
 
 }  // namespace

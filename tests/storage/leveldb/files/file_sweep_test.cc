@@ -14,7 +14,10 @@ namespace fs = std::filesystem;
 
 class FileSweepTest : public ::testing::Test, public BlockMaker {
  protected:
-  FileSweepTest() { record_.sealed_sequence = kFar; }
+  FileSweepTest() {
+    record_.store = "a store";
+    shelf().SetStore(record_.store);
+  }
 
   FileSweep Sweep() {
     const Result<FileSweep> swept = SweepFiles(&shelf(), shelf().directory(), record_);
@@ -27,7 +30,6 @@ class FileSweepTest : public ::testing::Test, public BlockMaker {
   std::string LostPath() const { return LostDirectory(directory_); }
   static void Put(const std::string& path) { std::ofstream(path) << "x"; }
 
-  static constexpr uint64_t kFar = 1'000'000'000;
   const std::string directory_ = shelf().directory();
   FilesOnRecord record_;
 };
@@ -88,18 +90,40 @@ TEST_F(FileSweepTest, AFileThatCannotBeReadStays) {
   EXPECT_TRUE(fs::exists(path));
 }
 
-TEST_F(FileSweepTest, AFileWhoseEntriesAreInTheHeadsIsRemoved) {
-  const BlockFilePtr file = MakeFile(7, "r", 100);
-  record_.sealed_sequence = file->info().min_sequence - 1;
+TEST_F(FileSweepTest, AFileThatWasMergedOfWhatIsThereIsRemoved) {
+  record_.files = {MakeFile(1, "r", 100)};
+  const FileSource source{FileSource::Kind::kFile, 1, record_.files[0]->info().checksum};
+  const BlockFilePtr file = MakeFile(7, "r", 100, 7, {source});
   EXPECT_TRUE(Sweep().lost.empty());
   EXPECT_FALSE(fs::exists(file->path()));
 }
 
+TEST_F(FileSweepTest, ACopyOfWhatIsThereGoesToLost) {
+  record_.files = {MakeFile(1, "r", 100)};
+  fs::copy_file(record_.files[0]->path(), shelf().PathOf(7));
+  EXPECT_EQ(Sweep().lost.size(), 1u);
+  EXPECT_TRUE(fs::exists(record_.files[0]->path()));
+}
+
 TEST_F(FileSweepTest, ADroppedFileIsRemoved) {
-  const std::string path = Make(7);
-  record_.dropped = {6, 7};
+  const BlockFilePtr file = MakeFile(7, "r", 100);
+  record_.dropped = {{6, 6}, {7, file->info().checksum}};
   EXPECT_TRUE(Sweep().lost.empty());
-  EXPECT_FALSE(fs::exists(path));
+  EXPECT_FALSE(fs::exists(file->path()));
+}
+
+TEST_F(FileSweepTest, AnotherFileThanTheOneThatWasDroppedGoesToLost) {
+  const BlockFilePtr file = MakeFile(7, "r", 100);
+  record_.dropped = {{7, file->info().checksum + 1}};
+  EXPECT_EQ(Sweep().lost.size(), 1u);
+}
+
+TEST_F(FileSweepTest, WhereWhatBaseNamesIsMissingADroppedFileGoesToLost) {
+  const BlockFilePtr dropped = MakeFile(7, "r", 100);
+  record_.dropped = {{7, dropped->info().checksum}};
+  record_.files = {MakeFile(8, "r", 100)};
+  fs::remove(record_.files[0]->path());
+  EXPECT_EQ(Sweep().lost.size(), 1u);
 }
 
 TEST_F(FileSweepTest, AMissingFileAndOneOfAnotherSizeAreDamaged) {

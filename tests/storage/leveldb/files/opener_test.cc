@@ -8,8 +8,10 @@
 #include <fstream>
 #include <functional>
 
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/group_writer.h"
 #include "storage/leveldb/env/marked_env.h"
+#include "tests/storage/fault_calls.h"
 #include "tests/storage/store_fixture.h"
 
 namespace tallyd {
@@ -136,6 +138,49 @@ class OpenerTest : public ::testing::Test, public StoreHarness {
 TEST_F(OpenerTest, ASoundStoreOpens) {
   Restore();
   ExpectSound();
+}
+
+// One call that fails at a start: what it was to read is there all the same.
+TEST_F(OpenerTest, NoDirectoryOrFileThatCannotBeReadIsTakenForAbsent) {
+  Restore();
+  FaultCalls calls(path());
+  ExpectSound();
+  int refused = 0;
+  for (const CallFault& kind : KindsOf(calls.TakeCalls())) {
+    const bool looks =
+        kind.call == "readdir" || kind.call == "stat" || kind.call == "open" || kind.call == "read";
+    if (!looks) continue;
+    for (const uint64_t at : {1, 3}) {
+      Restore();
+      CallFault fault = kind;
+      fault.at = at;
+      calls.Fail(fault);
+      const Status opened = TryOpen();
+      Close();
+      calls.Heal();
+      SCOPED_TRACE(fault.call + " " + fault.path + " " + std::to_string(at));
+      refused += opened ? 0 : 1;
+      ASSERT_NO_FATAL_FAILURE(ExpectSound());
+    }
+  }
+  EXPECT_GT(refused, 5);
+}
+
+TEST_F(OpenerTest, NoStoreIsMadeInThePlaceOfOneThatWasOpen) {
+  Restore();
+  Database database(config(), &disk_);
+  ASSERT_TRUE(database.Open(1u << 20));
+  database.AdmitReaders({}, {});
+  database.Close();
+  fs::rename(config().path, path() + "/elsewhere");
+  fs::create_directory(config().path);
+  const Status opened = database.Open(1u << 20);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kIo);
+  EXPECT_FALSE(fs::exists(At("CURRENT")));
+  fs::remove_all(config().path);
+  fs::rename(path() + "/elsewhere", config().path);
+  EXPECT_TRUE(database.Open(1u << 20));
 }
 
 TEST_F(OpenerTest, WhatARestoreLeftUnfinishedIsRefused) {
@@ -282,6 +327,26 @@ TEST_F(OpenerTest, AHeadThatIsNotWholeYetIsMadeAnew) {
   Store(At("heads/000004/MANIFEST-000001"), "");
   ExpectSound();
   ExpectSound();
+}
+
+// Two alike stores have heads of the same numbers.
+TEST_F(OpenerTest, AHeadOfAnotherStoreIsRefused) {
+  Restore();
+  leveldb::DB* head = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), At("heads/000003"), &head).ok());
+  std::string id;
+  ASSERT_TRUE(head->Get({}, MetaKey(MetaKind::kStoreId), &id).ok()) << "with the first commit";
+  ASSERT_TRUE(head->Put({}, MetaKey(MetaKind::kStoreId), std::string(16, 'x')).ok());
+  delete head;
+  const Status opened = TryOpen();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kCorruption);
+  EXPECT_THAT(opened.error().message(),
+              ::testing::HasSubstr("heads/000003 is a head of the store 78787878"));
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), At("heads/000003"), &head).ok());
+  ASSERT_TRUE(head->Delete({}, MetaKey(MetaKind::kStoreId)).ok());
+  delete head;
+  ExpectSound();  // As a tallyd from before format 9 left it.
 }
 
 TEST_F(OpenerTest, WithoutNotesItOpens) {

@@ -22,17 +22,16 @@ class CapJobTest : public SealerFixture {
   static TimeUs Day(int day) { return (10'000 + day) * kUsPerDay; }
   void PutDay(int day, int rows = 100) {
     auto batch = NewBatch();
-    for (int i = 0; i < rows; ++i) {
-      const TimeUs time = Day(day) + i * (kUsPerDay / rows);
-      std::string noise;
-      for (int k = 0; k < 1000; ++k) {
-        random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-        noise.push_back(static_cast<char>(random_ >> 33));
-      }
-      StoreHarness::Put(batch.get(), "H", std::to_string(time), time,
-                        {{"A", "x", Value::Bytes(noise)}});
-    }
+    for (int i = 0; i < rows; ++i) AddNoise(batch.get(), Day(day) + i * (kUsPerDay / rows));
     ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  void AddNoise(Batch* batch, TimeUs time) {
+    std::string noise;
+    for (int k = 0; k < 1000; ++k) {
+      random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+      noise.push_back(static_cast<char>(random_ >> 33));
+    }
+    StoreHarness::Put(batch, "H", std::to_string(time), time, {{"A", "x", Value::Bytes(noise)}});
   }
   uint64_t DiskBytes() { return store().Stats(Find("H")).disk_bytes; }
   TimeUs WholeFrom() { return Find("H")->families[0].whole_from; }
@@ -121,6 +120,108 @@ TEST_F(CapJobTest, OfASingleWindowTheOldestPartIsCutOff) {
   ASSERT_TRUE(store().Settle());
   EXPECT_LE(DiskBytes(), 2 * kDayBytes);
   EXPECT_EQ(Metric("tallyd_capped_cuts_total"), 1);
+}
+
+// The clock is at the noon of the last day, whose events are up to then.
+class CapAheadTest : public CapJobTest {
+ protected:
+  static constexpr int kToday = 6;
+  static constexpr TimeUs kNoon = (10'000 + kToday) * kUsPerDay + kUsPerDay / 2;
+
+  void Begin(uint64_t max_bytes) {
+    clock.now = kNoon;
+    Open();
+    ASSERT_TRUE(Adopt(Capped(max_bytes)));
+  }
+  // Rows of the twelve hours before noon, each of a kilobyte.
+  void PutMorning(int rows) {
+    auto batch = NewBatch();
+    for (int i = 0; i < rows; ++i) AddNoise(batch.get(), kNoon - kUsPerDay / 2 * (rows - i) / rows);
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  void PutAt(TimeUs time) {
+    auto batch = NewBatch();
+    AddNoise(batch.get(), time);
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  // How many rows have times from `from` up to `to`.
+  size_t RowsIn(TimeUs from, TimeUs to) {
+    ScanSpec spec;
+    spec.cells = {from, to};
+    return Read("H", spec).size();
+  }
+};
+
+constexpr TimeUs kYear2100 = 4'102'444'800'000'000;
+
+TEST_F(CapAheadTest, AnEventFarAheadOfTheClockMakesNothingElseGo) {
+  for (const TimeUs stray : {kYear2100, kNoon + 11 * kUsPerDay / 24}) {
+    for (const bool comes_first : {true, false}) {
+      SCOPED_TRACE(testing::Message() << stray << " " << comes_first);
+      Begin(2 * kDayBytes);
+      if (comes_first) PutAt(stray);
+      PutMorning(400);
+      if (!comes_first) PutAt(stray);
+      ASSERT_TRUE(store().Settle());
+      ASSERT_TRUE(store().Settle());
+      EXPECT_LE(DiskBytes(), 2 * kDayBytes);
+      EXPECT_GT(RowsIn(0, kNoon + 1), 100u);
+      constexpr TimeUs kTwoHours = kUsPerDay / 12;
+      EXPECT_EQ(RowsIn(kNoon - kTwoHours, kNoon), 66u) << "the newest";
+      EXPECT_LT(WholeFrom(), kNoon);
+      ASSERT_TRUE(Adopt(MakeSchema({MakeTable("G")})));
+      ASSERT_TRUE(store().DropTable("H"));
+      Close();
+    }
+  }
+}
+
+TEST_F(CapAheadTest, WhatFitsBesideAnEventAheadStays) {
+  Begin(3 * kDayBytes);
+  PutMorning(100);
+  PutAt(kYear2100);
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(Read("H").size(), 101u);
+  EXPECT_EQ(WholeFrom(), 0);
+}
+
+TEST_F(CapAheadTest, OldDaysGoBeforeAnEventAheadThatCameAfterThem) {
+  Begin(3 * kDayBytes + kDayBytes / 2);
+  for (int day = 0; day < kToday; ++day) {
+    PutDay(day);
+    PutAt(kYear2100 + day * kUsPerDay);
+    ASSERT_TRUE(store().Settle());
+  }
+  EXPECT_EQ(RowsIn(Day(0), Day(kToday)), 300u);
+  EXPECT_EQ(RowsIn(kYear2100, kMaxTimeUs), 6u);
+  EXPECT_EQ(WholeFrom(), Day(3));
+}
+
+// What many send with a clock that is ahead has no more right to stay than what came when it did.
+TEST_F(CapAheadTest, MuchThatIsAheadGoesInTheOrderInWhichItCame) {
+  Begin(3 * kDayBytes + kDayBytes / 2);
+  for (int day = 0; day < 3; ++day) {
+    PutDay(day);
+    PutDay(30'000 - day);
+    ASSERT_TRUE(store().Settle());
+  }
+  EXPECT_LE(DiskBytes(), 3 * kDayBytes + kDayBytes / 2);
+  EXPECT_EQ(RowsIn(Day(2), Day(3)), 100u);
+  EXPECT_EQ(RowsIn(Day(0), Day(1)), 0u);
+  EXPECT_EQ(RowsIn(Day(30'000), Day(30'001)), 0u) << "it came first";
+  EXPECT_EQ(RowsIn(Day(29'998), Day(29'999)), 100u);
+}
+
+TEST_F(CapAheadTest, WhatIsAheadInTheWindowOfNowTakesHalfAtMost) {
+  Begin(2 * kDayBytes);
+  PutMorning(200);
+  auto batch = NewBatch();
+  for (int i = 0; i < 400; ++i) AddNoise(batch.get(), kNoon + 1 + i * (kUsPerDay / 1000));
+  ASSERT_TRUE(Commit(std::move(batch)));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(store().Settle());
+  EXPECT_LE(DiskBytes(), 2 * kDayBytes);
+  EXPECT_GT(RowsIn(0, kNoon + 1), 50u);
+  EXPECT_GT(RowsIn(kNoon + 1, kMaxTimeUs), 50u);
 }
 
 using ReclaimedTest = SealerFixture;

@@ -283,6 +283,39 @@ TEST_F(PurgeJobTest, ForgettingOneRowDoesNotRewriteItsFileUntilTheDeadline) {
   EXPECT_EQ(Read("H").size(), 25'000u);
 }
 
+// Each file spans the key of every row, and one has it.
+TEST_F(PurgeJobTest, FilesThatHoldNothingOfADeletedRowAreNotWrittenAgain) {
+  constexpr int kDays = 14;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));
+  for (int day = 0; day < kDays; ++day) {
+    auto batch = NewBatch();
+    for (int i = day; i < 20 * kDays; i += kDays) {
+      StoreHarness::Put(batch.get(), "H", "r" + std::to_string(10'000 + i), day * kUsPerDay,
+                        {{"A", "x", Value::Int(i)}});
+    }
+    ASSERT_TRUE(Commit(std::move(batch)));
+  }
+  ASSERT_TRUE(store().Settle());
+  const std::vector<std::filesystem::path> before = BlockFiles();
+  ASSERT_EQ(before.size(), static_cast<size_t>(kDays));
+  ASSERT_TRUE(Erase("H", RowDelete("r10100", "r10101")));
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(Told("pending_deletes"), 0u);
+  EXPECT_EQ(Read("H").size(), 20u * kDays - 1);
+  const std::vector<std::filesystem::path> after = BlockFiles();
+  std::vector<std::filesystem::path> stayed;
+  std::ranges::set_intersection(before, after, std::back_inserter(stayed));
+  EXPECT_EQ(stayed.size(), before.size() - 1);
+
+  // One that no file has is known to be done.
+  const double merged = Metric("tallyd_store_merged_bytes_total");
+  ASSERT_TRUE(Erase("H", RowDelete("r10100", "r10101")));
+  ASSERT_TRUE(store().Settle());
+  EXPECT_EQ(Told("pending_deletes"), 0u);
+  EXPECT_EQ(Metric("tallyd_store_merged_bytes_total"), merged);
+}
+
 TEST_F(PurgeJobTest, ADeleteOfRowsThatNoFileHasIsForgottenWithoutReadingBlocks) {
   Open();
   ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H")})));

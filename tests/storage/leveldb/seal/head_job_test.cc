@@ -131,6 +131,26 @@ class FullHeadOfIntervalsTest : public FullHeadTest {
   }
 };
 
+// A batch that deletes and puts, in the newest head: what it deletes in the one before is left out
+// when that is sealed.
+TEST_F(FullHeadOfIntervalsTest, ADeleteThatSealingAppliedSurvivesAPowerCutWithItsBatch) {
+  config().sync_interval_us = 3'600'000'000;
+  ASSERT_TRUE(PutRow("old"));
+  ASSERT_NO_FATAL_FAILURE(BeginHead());
+  auto batch = NewBatch();
+  batch->Delete(TableOf("H"), RowDelete("old", "old0"));
+  AddRow(batch.get(), "H", "new", Value::Int(7));
+  ASSERT_TRUE(committer_->Commit(std::move(batch)));
+  ASSERT_NO_FATAL_FAILURE(SealAll());
+  disk_.CutAt(disk_.calls() + 1);
+  Stop();
+  disk_.LosePower(Loss::kAll, 1);
+  Reopen();
+  std::vector<std::string> rows;
+  for (const auto& [key, cells] : Read("H")) rows.push_back(key);
+  EXPECT_EQ(rows, std::vector<std::string>{"new"});
+}
+
 TEST_F(FullHeadOfIntervalsTest, TheNextHeadHasNoRoomAhead) {
   context_->settle = {};
   while (view()->heads.back()->bytes() < engine_->head_bytes()) ASSERT_TRUE(PutRow("r"));

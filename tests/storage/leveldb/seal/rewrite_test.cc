@@ -200,7 +200,7 @@ TEST_F(RewriteTest, RowsOfManyNarrowEntriesAreMergedByTheirTimes) {
       for (int time = times.second; time-- > times.first;) {
         const ColumnSet& set = *state_.sets.Find(kTable, 100 + static_cast<uint32_t>(time));
         const auto value = static_cast<int64_t>(number * 1000) + row;
-        ASSERT_TRUE(writer.FlushFull(key, time));
+        ASSERT_TRUE(writer.FlushFull(key, time, 1));
         writer.builder().Add({key, time, number}, set, std::vector{Value::Int(value)});
         expected[fmt::format("{}@{} t{}", key, time, time)] = fmt::format("{}/{}", value, number);
       }

@@ -12,6 +12,7 @@
 
 #include "storage/leveldb/tools/backup_directory.h"
 #include "storage/leveldb/tools/restore.h"
+#include "tests/storage/leveldb/old_block_files.h"
 #include "tests/storage/leveldb/tools/small_store.h"
 
 namespace tallyd {
@@ -176,29 +177,144 @@ TEST_F(BackupTest, AnEmptyDirectoryIsTaken) {
 }
 
 // One damaged file does not end all backups.
-TEST_F(BackupTest, AFileThatIsNotWhatWasWrittenIsLeftOutAndTold) {
+TEST_F(BackupTest, WhatLacksAFileIsKeptBesideTheOneInPlace) {
   Make();
-  const std::string name = NamesIn(config().path + "/blocks").front();
-  const std::string file = config().path + "/blocks/" + name;
+  Reopen();
+  MustBackUp(To());
+  const auto in_place = FilesBelow(To());
+  WriteEvent("m9", 99'999, 7);
+  ASSERT_TRUE(store().Settle());
+  Close();
+  const std::vector<std::string> names = NamesIn(config().path + "/blocks");
+  const std::string newest = *std::max_element(names.begin(), names.end());
+  const std::string file = config().path + "/blocks/" + newest;
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
   Reopen();
   const Result<StoreMember::Members> report = store().Backup(To(), stop_);
-  ASSERT_TRUE(report) << report.error().message();
-  const auto damaged = std::find_if(report->begin(), report->end(),
-                                    [](const auto& member) { return member.name == "damaged"; });
-  ASSERT_NE(damaged, report->end());
-  const auto& files = std::get<StoreMember::Members>(damaged->value);
-  ASSERT_EQ(files.size(), 1u);
-  EXPECT_THAT(std::get<std::string>(files[0].value), HasSubstr(name));
-  EXPECT_EQ(Gauge("tallyd_backup_last_success_timestamp_seconds"), 0);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), ErrorCode::kCorruption);
+  EXPECT_THAT(report.error().message(), HasSubstr(newest));
+  EXPECT_THAT(report.error().message(), HasSubstr(To() + ".incomplete"));
+  EXPECT_EQ(FilesBelow(To()), in_place);
   StorageConfig elsewhere = config();
   elsewhere.path += "-2";
   ToolProgress progress;
-  const Result<RestoreReport> refused = RestoreBackup({To(), elsewhere, false, &progress});
+  const std::string incomplete = To() + ".incomplete";
+  const Result<RestoreReport> refused = RestoreBackup({incomplete, elsewhere, false, &progress});
   ASSERT_TRUE(refused);
   EXPECT_FALSE(refused->restored);
   ASSERT_EQ(refused->backup.findings.size(), 1u);
-  EXPECT_TRUE(RestoreBackup({To(), elsewhere, true, &progress})->restored);
+  EXPECT_TRUE(RestoreBackup({incomplete, elsewhere, true, &progress})->restored);
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H"), history);
+}
+
+TEST_F(BackupTest, AFirstOneThatLacksAFileIsNotInPlaceEither) {
+  Make();
+  const std::string name = NamesIn(config().path + "/blocks").front();
+  std::filesystem::remove(config().path + "/blocks/" + name);
+  Reopen();
+  EXPECT_EQ(RefusalOf(To()), ErrorCode::kCorruption);
+  EXPECT_EQ(Gauge("tallyd_backup_last_success_timestamp_seconds"), 0);
+  EXPECT_FALSE(std::filesystem::exists(To()));
+  EXPECT_TRUE(std::filesystem::exists(To() + ".incomplete/BACKUP"));
+}
+
+// What lacks in the store the incomplete one may have, and the one in place something else.
+TEST_F(BackupTest, WhatAnIncompleteOneHasIsNotLost) {
+  Make();
+  Reopen();
+  WriteEvent("m9", 99'999, 7);
+  ASSERT_TRUE(store().Settle());
+  Close();
+  std::vector<std::string> names = NamesIn(config().path + "/blocks");
+  std::sort(names.begin(), names.end());
+  const std::string first = config().path + "/blocks/" + names.front();
+  const std::string last = config().path + "/blocks/" + names.back();
+  std::filesystem::rename(first, path() + "/first");
+  Reopen();
+  EXPECT_EQ(RefusalOf(To()), ErrorCode::kCorruption);
+  Close();
+  std::filesystem::rename(path() + "/first", first);
+  std::filesystem::remove(last);
+  Reopen();
+  MustBackUp(To());
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H").size(), history.size() + 1);
+}
+
+// Base, heads and files were put back from a copy.
+TEST_F(BackupTest, AnOlderOneIsKeptBesideTheOneInPlace) {
+  Make();
+  const auto before = FilesBelow(config().path);
+  Reopen();
+  WriteEvent("m9", 99'999, 7);
+  const Rows later = Read("H");
+  MustBackUp(To());
+  const auto in_place = FilesBelow(To());
+  Close();
+  WriteFiles(before, config().path);
+  Reopen();
+  const Result<StoreMember::Members> report = store().Backup(To(), stop_);
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message(), HasSubstr(To() + ".older"));
+  EXPECT_EQ(FilesBelow(To()), in_place);
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H"), later);
+  OpenRestored(To() + ".older");
+  EXPECT_EQ(restored_->Read("H"), history);
+}
+
+// Of the same number, size and times, and of other values.
+TEST_F(BackupTest, NoFileOfALostTimeLineIsKept) {
+  Make();
+  const auto before = FilesBelow(config().path);
+  Reopen();
+  WriteEvent("m9", 99'999, 1);
+  ASSERT_TRUE(store().Settle());
+  MustBackUp(To());
+  Close();
+  WriteFiles(before, config().path);
+  Reopen();
+  WriteEvent("m9", 99'999, 2);
+  ASSERT_TRUE(store().Settle());
+  MustBackUp(To());
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H"), Read("H"));
+}
+
+// Which do not say what their blocks are.
+TEST_F(BackupTest, NoFileOfFormat8OfALostTimeLineIsKept) {
+  Make();
+  const auto before = FilesBelow(config().path);
+  const auto write = [&](int64_t value) {
+    Reopen();
+    WriteEvent("m9", 99'999, value);
+    ASSERT_TRUE(store().Settle());
+    Close();
+    RewriteFilesAsFormat8(config().path);
+    Reopen();
+  };
+  write(1);
+  MustBackUp(To());
+  Close();
+  WriteFiles(before, config().path);
+  write(2);
+  MustBackUp(To());
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H"), Read("H"));
+}
+
+TEST_F(BackupTest, BelowTheDirectoryThatIsSetAndNowhereElse) {
+  Make();
+  config().backup_dir = path() + "/backups";
+  Reopen();
+  EXPECT_EQ(RefusalOf(To("backups/a")), ErrorCode::kIo) << "it must be there";
+  std::filesystem::create_directory(config().backup_dir);
+  EXPECT_EQ(RefusalOf(To()), ErrorCode::kInvalid);
+  EXPECT_EQ(RefusalOf(To("backups")), ErrorCode::kInvalid);
+  EXPECT_FALSE(std::filesystem::exists(To()));
+  MustBackUp(To("backups/a"));
 }
 
 TEST_F(BackupTest, WhatTheEarlierOneHasIsWholeAlsoWhenTheStoresIsDamaged) {

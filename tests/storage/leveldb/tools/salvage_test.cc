@@ -267,6 +267,68 @@ TEST_F(SalvageTest, WithoutBaseWhatIsLostCounts) {
   ExpectHistory(history);
 }
 
+// A LevelDB that is sound and empty in the place of base: a start refuses it.
+TEST_F(SalvageTest, AnEmptyBaseBesideFilesIsNone) {
+  LoseBase();
+  WriteFiles(files_, config().path);
+  leveldb::DB* opened = nullptr;
+  leveldb::Options options;
+  options.create_if_missing = true;
+  ASSERT_TRUE(leveldb::DB::Open(options, config().path, &opened).ok());
+  delete opened;
+  files_ = FilesBelow(config().path);
+  const SalvageReport report = MustSalvage();
+  EXPECT_EQ(report.base, Base::kGone);
+  EXPECT_FALSE(report.whole());
+  EXPECT_EQ(report.tables.at(1).entries, 13u);
+  ExpectHistory(history);
+}
+
+// Base and heads were put back from an older copy, beside newer files.
+TEST_F(SalvageTest, WhatBaseDoesNotNameIsReadFromTheFiles) {
+  Reopen();
+  WriteEvent("m1", 5000, 7);
+  ASSERT_TRUE(store().Settle());
+  const Rows later = Read("H");
+  Close();
+  const auto newer = FilesBelow(config().path);
+  std::erase_if(files_, [](const auto& file) { return file.first.starts_with("blocks/"); });
+  for (const auto& [name, bytes] : newer) {
+    if (name.starts_with("blocks/")) files_[name] = bytes;
+  }
+  const SalvageReport report = MustSalvage();
+  EXPECT_EQ(report.base, Base::kWhole);
+  EXPECT_FALSE(report.whole()) << "base is older than they are";
+  EXPECT_EQ(report.tables.at(1).lost_files, 0u);
+  ExpectHistory(later);
+}
+
+TEST_F(SalvageTest, AFileOfAnotherStoreIsLeftOut) {
+  LoseBase();
+  SmallStore other;
+  other.Make();
+  for (const auto& [name, bytes] : FilesBelow(other.config().path)) {
+    if (name.ends_with(".blocks")) files_["blocks/9" + name.substr(8)] = bytes;
+  }
+  const SalvageReport report = MustSalvage();
+  EXPECT_EQ(report.tables.at(1).entries, 13u);
+  EXPECT_THAT(report.findings.back().problem, HasSubstr("of the store"));
+  ExpectHistory(history);
+}
+
+TEST_F(SalvageTest, WhatIsSalvagedIsTheSameStore) {
+  MustSalvage();
+  made_->Close();
+  const auto made = FilesBelow(To());
+  size_t files = 0;
+  for (const auto& [name, bytes] : made) {
+    if (!name.starts_with("blocks/") || name.ends_with('/')) continue;
+    ++files;
+    EXPECT_EQ(bytes, files_[name]);
+  }
+  EXPECT_EQ(files, Names("blocks/", ".blocks").size());
+}
+
 TEST_F(SalvageTest, OnlyAnEmptyDirectoryIsTaken) {
   std::filesystem::create_directories(To() + "/precious");
   for (const std::string& to : {To(), config().path, config().path + "/x", path()}) {

@@ -71,7 +71,7 @@ TEST_F(SalvagedRecordsTest, AHeadTellsWhatItsEntriesMean) {
   Records head = CopiesOfSet(1);
   head[EntryKey(kTable, "row", 5, 9)] = Entry(1);
   head[EntryKey(kTable, "row", 6, 10)] = Entry(2);
-  records_.TakeHead("head", {true, head});
+  records_.TakeHead("head", 1, {true, head});
   records_.Resolve();
   EXPECT_EQ(report_.base, SalvageReport::Base::kGone);
   EXPECT_EQ(report_.tables.at(kTable).entries, 1u);
@@ -87,11 +87,36 @@ TEST_F(SalvagedRecordsTest, AHeadTellsWhatItsEntriesMean) {
 
 TEST_F(SalvagedRecordsTest, HeadsAreNumberedFromOne) {
   records_.TakeBase("base", {});
-  for (int head = 0; head < 3; ++head) records_.TakeHead("head", {true, {}});
+  for (uint64_t head = 1; head <= 3; ++head) records_.TakeHead("head", head, {true, {}});
   records_.Resolve();
   EXPECT_EQ(HeadOf(0).at(MetaKey(MetaKind::kClosedHead)), Number(2));
   EXPECT_EQ(HeadOf(1).at(MetaKey(MetaKind::kClosedHead)), Number(3));
   EXPECT_FALSE(HeadOf(2).contains(MetaKey(MetaKind::kClosedHead)));
+}
+
+TEST_F(SalvagedRecordsTest, AHeadOfAnotherStoreIsLeftOut) {
+  const std::string id = MetaKey(MetaKind::kStoreId);
+  records_.TakeBase("base", {true, {{id, "this one"}, {MetaKey(MetaKind::kNextTable), "1234"}}});
+  records_.TakeHead("own", 1, {true, {{id, "this one"}, {EntryKey(kTable, "a", 5, 9), "x"}}});
+  records_.TakeHead("of before format 9", 2, {true, {}});
+  records_.TakeHead("other", 3, {true, {{id, "another"}, {EntryKey(kTable, "a", 5, 9), "x"}}});
+  EXPECT_EQ(records_.heads(), 2u);
+  ASSERT_EQ(report_.findings.size(), 1u);
+  EXPECT_EQ(report_.findings[0].file, "other");
+  EXPECT_TRUE(records_.ChecksumOf(1));
+  EXPECT_NE(records_.ChecksumOf(1), records_.ChecksumOf(2));
+  EXPECT_FALSE(records_.ChecksumOf(3));
+  EXPECT_EQ(records_.store(), "this one");
+}
+
+TEST_F(SalvagedRecordsTest, WithoutBaseTheFirstHeadTellsTheStore) {
+  records_.TakeBase("base", {});
+  EXPECT_EQ(records_.store(), "");
+  records_.TakeHead("head", 1, {true, {{MetaKey(MetaKind::kStoreId), "a store"}}});
+  EXPECT_EQ(records_.store(), "a store");
+  records_.Resolve();
+  EXPECT_EQ(Base().at(MetaKey(MetaKind::kStoreId)), "a store");
+  EXPECT_FALSE(records_.HasEntriesWithoutBase());
 }
 
 TEST_F(SalvagedRecordsTest, NumbersAreNotGivenTwice) {

@@ -1,6 +1,7 @@
 #include "storage/leveldb/tools/toolbox.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -110,6 +111,34 @@ TEST_F(StoreBuilderTest, WhatARefusedDaemonLeavesIsNoData) {
   EXPECT_TRUE(Build(&builder));
 }
 
+TEST_F(StoreBuilderTest, TheRootOfAVolumeIsEmpty) {
+  std::filesystem::create_directories(config().path + "/lost+found");
+  StoreBuilder builder(config());
+  EXPECT_TRUE(Build(&builder));
+  EXPECT_TRUE(std::filesystem::exists(config().path + "/lost+found"));
+}
+
+TEST_F(StoreBuilderTest, WhatIsMadeIsOfTheOwnerOfTheDirectory) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  std::filesystem::create_directories(config().path);
+  ASSERT_EQ(::chown(config().path.c_str(), 12345, 12346), 0);
+  std::ofstream(path() + "/of-root") << "x";
+  ToolProgress progress;
+  TransferCounts counts;
+  StoreBuilder builder(config());
+  ASSERT_TRUE(builder.Take());
+  ASSERT_TRUE(builder.Bring(path() + "/of-root", builder.blocks_directory() + "/000001.blocks",
+                            &progress, &counts));
+  EXPECT_EQ(counts.copied, 1u) << "a link would change the owner of both, or of neither";
+  ASSERT_TRUE(
+      builder.Write(StoreBuilder::kBase, [](const StoreBuilder::Put&) { return Status(); }));
+  ASSERT_TRUE(builder.Complete());
+  for (const auto& [name, bytes] : FilesBelow(config().path)) {
+    EXPECT_EQ(*OwnerOf(config().path + "/" + name), (Owner{12345, 12346})) << name;
+  }
+  EXPECT_EQ(*OwnerOf(path() + "/of-root"), (Owner{0, 0}));
+}
+
 TEST_F(StoreBuilderTest, AnotherDirectoryStaysAsItIs) {
   std::filesystem::create_directories(config().path);
   std::ofstream(config().path + "/note") << "mine";
@@ -175,6 +204,71 @@ TEST_F(TransferTest, AcrossFileSystemsItIsACopy) {
   }
   EXPECT_EQ(Read("to"), bytes);
   std::filesystem::remove_all(shared);
+}
+
+// A copy that was interrupted may have left a link under the name that the next one takes.
+TEST_F(TransferTest, NoCopyWritesIntoAFileThatWasThere) {
+  Write("from", "bytes");
+  Write("precious", "precious");
+  std::filesystem::create_hard_link(At("precious"), At("to.new"));
+  ASSERT_TRUE(LinkOrCopy(&env_, At("from"), At("to"), &progress_, &counts_, Transfer::kCopy));
+  EXPECT_EQ(counts_.copied, 1u);
+  EXPECT_EQ(FilesBelow(dir_.path()),
+            (std::map<std::string, std::string>{
+                {"from", "bytes"}, {"precious", "precious"}, {"to", "bytes"}}));
+  std::filesystem::create_hard_link(At("precious"), At("file.new"));
+  ASSERT_TRUE(ReplaceFile(&env_, At("file"), "one"));
+  EXPECT_EQ(Read("precious"), "precious");
+}
+
+// As a read() that is cut short tells of it.
+TEST_F(TransferTest, ACopyThatIsShorterIsNone) {
+  class ShortEnv final : public StoreEnv {
+   public:
+    explicit ShortEnv(StoreEnv* env) : StoreEnv(env), env_(env) {}
+    leveldb::Status GetFileSize(const std::string& name, uint64_t* size) override {
+      const leveldb::Status got = env_->GetFileSize(name, size);
+      if (name.ends_with("from")) *size += 1;
+      return got;
+    }
+    leveldb::Status SyncDirectory(const std::string& directory) override {
+      return env_->SyncDirectory(directory);
+    }
+    leveldb::Status NewPlacesFile(const std::string& name,
+                                  std::unique_ptr<PlacesFile>* file) override {
+      return env_->NewPlacesFile(name, file);
+    }
+
+   private:
+    StoreEnv* const env_;
+  };
+  Write("from", "bytes");
+  ShortEnv env(&env_);
+  EXPECT_FALSE(LinkOrCopy(&env, At("from"), At("to"), &progress_, &counts_, Transfer::kCopy));
+  EXPECT_EQ(FilesBelow(dir_.path()).size(), 1u);
+}
+
+TEST_F(TransferTest, FilesOfTheSameBytesAreTold) {
+  Write("a", std::string(3'000'000, 'x'));
+  Write("b", std::string(3'000'000, 'x'));
+  Write("c", std::string(2'999'999, 'x') + 'y');
+  EXPECT_TRUE(HaveSameBytes(&env_, At("a"), At("b")));
+  EXPECT_FALSE(HaveSameBytes(&env_, At("a"), At("c")));
+  EXPECT_FALSE(HaveSameBytes(&env_, At("a"), At("none")));
+}
+
+TEST_F(TransferTest, WhatIsMadeIsOfTheOwnerButForWhatIsShared) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  std::filesystem::create_directory(At("d"));
+  Write("d/own", "x");
+  Write("shared", "x");
+  std::filesystem::create_hard_link(At("shared"), At("d/shared"));
+  constexpr Owner kOther{12345, 12346};
+  ASSERT_TRUE(GiveTo(kOther, At("d")));
+  EXPECT_EQ(*OwnerOf(At("d")), kOther);
+  EXPECT_EQ(*OwnerOf(At("d/own")), kOther);
+  EXPECT_EQ(*OwnerOf(At("d/none/at/all")), kOther) << "it would be made there";
+  EXPECT_EQ(*OwnerOf(At("shared")), (Owner{0, 0}));
 }
 
 TEST_F(TransferTest, AFileIsReplacedAsAWhole) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/storage/leveldb/old_block_files.h"
 #include "tests/storage/leveldb/tools/small_store.h"
 
 namespace tallyd {
@@ -109,6 +110,47 @@ TEST_F(VerifyTest, FilesThatNobodyNamesAreToldOf) {
   EXPECT_TRUE(report.sound()) << "a crash leaves such";
   ASSERT_EQ(report.notes.size(), 2u);
   EXPECT_THAT(report.notes, testing::Contains(HasSubstr("000077")));
+}
+
+// Base and heads were put back from an older copy.
+TEST_F(VerifyTest, WhatMayBeTheOnlyCopyIsNoRestOfACrash) {
+  const std::string name = Names("blocks/", ".blocks").front();
+  Reopen();
+  WriteEvent("m1", 5000, 7);
+  ASSERT_TRUE(store().Settle());
+  Close();
+  for (const auto& [path, bytes] : FilesBelow(config().path)) {
+    if (path.starts_with("blocks/")) files_[path] = bytes;
+  }
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  ASSERT_FALSE(report.sound());
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("only copy"));
+  EXPECT_EQ(report.findings.front().table, "H");
+}
+
+TEST_F(VerifyTest, AFileOfAnotherStoreIsNamed) {
+  const std::string own = files_.at(Names("blocks/", ".blocks").front());
+  SmallStore other;
+  other.Make();
+  for (const auto& [path, bytes] : FilesBelow(other.config().path)) {
+    if (!path.ends_with(".blocks")) continue;
+    ASSERT_EQ(files_.at(path).size(), bytes.size()) << "they are alike";
+    files_[path] = bytes;
+  }
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  EXPECT_EQ(report.findings.size(), Names("blocks/", ".blocks").size());
+  ASSERT_FALSE(report.sound());
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("another file"));
+}
+
+TEST_F(VerifyTest, FilesOfFormat8AreSound) {
+  RewriteFilesAsFormat8(config().path);
+  files_ = FilesBelow(config().path);
+  for (const Finding& finding : Verify().findings) {
+    EXPECT_THAT(finding.file, testing::EndsWith("SYNCED")) << finding.problem;
+  }
 }
 
 TEST_F(VerifyTest, DamageInBaseHidesNoDamageElsewhere) {

@@ -1,0 +1,120 @@
+#include "api/removal/latest_restorer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "api/removal/restore_pass.h"
+
+namespace tallyd {
+namespace {
+
+constexpr auto kRetry = std::chrono::seconds(1);
+
+}  // namespace
+
+Status LatestRestorer::Open() {
+  Result<std::vector<RemovalNote>> notes = ReadRemovalNotes(parts_.context->store);
+  if (!notes) return notes.error();
+  const std::lock_guard lock(mutex_);
+  for (RemovalNote& note : *notes) {
+    next_number_ = std::max(next_number_.load(), note.number + 1);
+    tasks_.push_back(std::make_unique<RestoreTask>());
+    tasks_.back()->note = std::move(note);
+  }
+  return {};
+}
+
+void LatestRestorer::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void LatestRestorer::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::unique_ptr<RestoreTask> LatestRestorer::NewTask(RemovalNote note) {
+  auto task = std::make_unique<RestoreTask>();
+  task->note = std::move(note);
+  task->note.number = next_number_++;
+  return task;
+}
+
+void LatestRestorer::PutNote(const RestoreTask& task, Batch* batch) {
+  batch->PutMemo(RemovalNoteKey(task.note.number), EncodeRemovalNote(task.note));
+}
+
+void LatestRestorer::Add(std::unique_ptr<RestoreTask> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  wake_.notify_all();
+}
+
+size_t LatestRestorer::pending() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_.size();
+}
+
+void LatestRestorer::Run() {
+  std::string told;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (tasks_.empty()) {
+      wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      continue;
+    }
+    lock.unlock();
+    const Status done = Look();
+    lock.lock();
+    if (done || stopping_) continue;
+    if (std::exchange(told, done.error().message()) != done.error().message()) {
+      spdlog::warn("latest rows are not what history implies yet: {}", done.error().message());
+    }
+    wake_.wait_for(lock, kRetry, [this] { return stopping_.load(); });
+  }
+}
+
+Status LatestRestorer::Look() {
+  const std::lock_guard work(work_mutex_);
+  while (true) {
+    RestoreTask* task = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_ || tasks_.empty()) return {};
+      task = tasks_.front().get();
+    }
+    if (Status done = Restore(task); !done) return done;
+    const std::lock_guard lock(mutex_);
+    tasks_.pop_front();
+  }
+}
+
+Status LatestRestorer::Restore(RestoreTask* task) {
+  Store& store = parts_.context->store;
+  // A removal that failed may be there all the same, and its note with it.
+  const Result<std::optional<std::string>> noted =
+      store.FindMemo(RemovalNoteKey(task->note.number));
+  if (!noted) return noted.error();
+  if (!*noted) return {};
+  RestorePass::Parts parts;
+  parts.context = parts_.context;
+  parts.gate = parts_.gate;
+  parts.stopping = &stopping_;
+  parts.slice_us = parts_.slice_us;
+  parts.before_commit = parts_.before_commit;
+  if (Status restored = RestoreLatest(parts, task); !restored) return restored;
+  std::unique_ptr<Batch> batch = store.NewBatch();
+  batch->DropMemo(RemovalNoteKey(task->note.number));
+  return store.Commit(std::move(batch));
+}
+
+}  // namespace tallyd

@@ -1,0 +1,158 @@
+#include "api/removal/restore_pass.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace tallyd {
+namespace {
+
+// A slice with fewer is followed by one twice as long, one with more by one half as long.
+constexpr uint64_t kFewEvents = 1000;
+constexpr uint64_t kManyEvents = 100'000;
+constexpr int64_t kLeastSliceUs = kUsPerSecond;
+constexpr size_t kMostBytes = 32u << 20;  // Of cells in memory.
+constexpr size_t kBatchBytes = 1u << 20;
+constexpr size_t kCellBytes = 16;  // Of a cell beside its text, about.
+
+Error Stopping() { return Error(ErrorCode::kCancelled, "the daemon is stopping"); }
+
+}  // namespace
+
+RestorePass::RestorePass(const Parts& parts, FillWish wish, const RemovalNote& note,
+                         LostCells* lost)
+    : parts_(parts),
+      wish_(std::move(wish)),
+      note_(note),
+      lost_(lost),
+      store_(parts.context->store),
+      source_(*parts.context, wish_, *wish_.source, wish_.source_stored, note.filters),
+      scan_(source_.input),
+      mapper_(*wish_.table, wish_.stored, wish_.stream->unit, source_.fields, source_.query.now,
+              &store_),
+      watch_(store_.WatchRows(*wish_.stored, note.time.from)) {}
+
+Status RestorePass::Run() {
+  int64_t width = parts_.slice_us;
+  TimeUs end = note_.time.from;
+  while (end > wish_.from && (lost_ == nullptr || !lost_->empty())) {
+    if (*parts_.stopping) return Stopping();
+    const TimeUs begin = end - std::min(width, end - wish_.from);
+    const Status read = ReadSlice({begin, end});
+    if (!read && read.error().code() != ErrorCode::kOverloaded) return read;
+    if (!read) {
+      width = std::max(width / 2, kLeastSliceUs);
+      continue;
+    }
+    end = begin;
+    if (events_ < kFewEvents) width = std::min(width * 2, kMaxTimeUs);
+    if (events_ > kManyEvents) width = std::max(width / 2, kLeastSliceUs);
+  }
+  return {};
+}
+
+Status RestorePass::ReadSlice(const TimeRange& slice) {
+  events_ = 0;
+  deletes_ = parts_.gate->Deletes();
+  watch_->Restart();
+  scan_.Open(source_.KeysOf(slice), slice, {});
+  const auto wants_row = [this](std::string_view key) {
+    return lost_ == nullptr || lost_->HasRow(key);
+  };
+  const TimeUs expires_by = std::min(source_.query.now, store_.RetentionNow());
+  auto cells = std::make_unique<NewestCells>(*wish_.stored, wants_row);
+  std::vector<Found> found;
+  while (true) {
+    const Result<bool> more = scan_.Next();
+    if (!more) return more.error();
+    if (!*more) break;
+    for (const EventFragment* event : scan_.fragments()) {
+      mapper_.Map(event->time, event->fields, expires_by, cells.get());
+      ++events_;
+    }
+    mapper_.TakeBytes();
+    if (*parts_.stopping) return Stopping();
+    if (cells->bytes() < kMostBytes) continue;
+    // What comes later in the slice may be newer, and goes over it.
+    if (Status put = Put(*cells, &found); !put) return put;
+    cells = std::make_unique<NewestCells>(*wish_.stored, wants_row);
+  }
+  scan_.Close();
+  if (Status put = Put(*cells, &found); !put) return put;
+  for (const Found& cell : found) lost_->Drop(cell.row, {cell.family, cell.qualifier});
+  return {};
+}
+
+Status RestorePass::Put(const NewestCells& cells, std::vector<Found>* found) {
+  std::unique_ptr<Batch> batch = store_.NewBatch();
+  size_t bytes = 0;
+  Status done;
+  const auto wants = [this](std::string_view key, const ColumnRef& column) {
+    return lost_ == nullptr || lost_->Has(key, column);
+  };
+  cells.ForEach(wants, [&](std::string_view key, TimeUs time, const NewestCells::Cells& put) {
+    if (!done) return;
+    batch->Put(*wish_.stored, key, time, put.columns, put.values);
+    bytes += key.size() + put.values.size() * kCellBytes;
+    for (size_t i = 0; i < put.values.size(); ++i) {
+      bytes += put.values[i].text_size();
+      if (lost_ == nullptr) continue;
+      found->push_back(
+          {std::string(key), put.columns[i].family, std::string(put.columns[i].qualifier)});
+    }
+    if (bytes < kBatchBytes) return;
+    done = Commit(std::exchange(batch, store_.NewBatch()));
+    bytes = 0;
+  });
+  if (!done || batch->empty()) return done;
+  return Commit(std::move(batch));
+}
+
+Status RestorePass::Commit(std::unique_ptr<Batch> batch) {
+  if (parts_.before_commit) parts_.before_commit();
+  Status committed;
+  {
+    const auto entered = parts_.gate->Enter(deletes_);
+    committed = entered ? store_.CommitUnlessTouched(std::move(batch), watch_)
+                        : Status(Error(ErrorCode::kConflict, "events were removed meanwhile"));
+  }
+  if (committed || committed.error().code() != ErrorCode::kConflict) return committed;
+  if (store_.FindTable(wish_.table->name) != wish_.stored) return committed;
+  return Error(ErrorCode::kOverloaded, "others wrote to the same rows meanwhile");
+}
+
+Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
+  const std::shared_ptr<const SchemaSnapshot> snapshot = parts.context->snapshot();
+  if (!snapshot) return Stopping();
+  const Stream* const stream = snapshot->schema->FindStream(task->note.stream);
+  if (stream == nullptr) return {};
+  for (const size_t index : stream->tables) {
+    const Table& table = snapshot->schema->tables[index];
+    if (table.pattern != Pattern::kLatest) continue;
+    FillWish wish;
+    wish.snapshot = snapshot;
+    wish.stream = stream;
+    wish.table = &table;
+    wish.stored = parts.context->store.FindTable(table.name);
+    wish.before = task->note.time.from;
+    if (wish.stored == nullptr) continue;
+    const auto lost = task->lost.find(wish.stored->id);
+    LostCells* const cells = lost == task->lost.end() ? nullptr : &lost->second;
+    if (cells != nullptr) {
+      const Status kept = cells->DropKept(parts.context->store, wish.stored, task->note.time.to,
+                                          parts.context->clock.Now());
+      if (!kept) return kept;
+      if (cells->empty()) continue;
+    }
+    FindPutSource(*parts.context, &wish);
+    if (wish.source == nullptr) {
+      spdlog::warn("latest rows of {} stay without what a removal took: {}", table.name, wish.why);
+      continue;
+    }
+    const Status restored = RestorePass(parts, std::move(wish), task->note, cells).Run();
+    if (!restored) return restored;
+  }
+  return {};
+}
+
+}  // namespace tallyd

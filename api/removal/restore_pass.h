@@ -1,0 +1,67 @@
+// RestorePass: one latest table, after one removal of events (latest_restorer.h): what history has
+// from before the removed range is put for what was lost.
+#ifndef TALLYD_API_REMOVAL_RESTORE_PASS_H_
+#define TALLYD_API_REMOVAL_RESTORE_PASS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "api/fill/event_mapper.h"
+#include "api/fill/fill_pass.h"
+#include "api/fill/fill_wish.h"
+#include "api/fill/table_reading.h"
+#include "api/removal/latest_restorer.h"
+#include "api/removal/newest_cells.h"
+
+namespace tallyd {
+
+class RestorePass {
+ public:
+  struct Parts {
+    ApiContext* context = nullptr;
+    FillGate* gate = nullptr;
+    const std::atomic<bool>* stopping = nullptr;
+    int64_t slice_us = 0;
+    std::function<void()> before_commit;
+  };
+  // The wish has its source. `lost`: null where nobody knows. All that is pointed to outlives it.
+  RestorePass(const Parts& parts, FillWish wish, const RemovalNote& note, LostCells* lost);
+
+  // Until everything was found, or all is read. kConflict: the schema changed; begin anew.
+  Status Run();
+
+ private:
+  struct Found {
+    std::string row;
+    FamilyId family = 0;
+    std::string qualifier;
+  };
+
+  // kOverloaded: others came before; again.
+  Status ReadSlice(const TimeRange& slice);
+  Status Put(const NewestCells& cells, std::vector<Found>* found);
+  Status Commit(std::unique_ptr<Batch> batch);
+
+  const Parts& parts_;
+  const FillWish wish_;
+  const RemovalNote& note_;
+  LostCells* const lost_;
+  Store& store_;
+  TableReading source_;
+  PartScan scan_;
+  EventMapper mapper_;
+  const std::shared_ptr<RowWatch> watch_;
+  uint64_t deletes_ = 0;  // That there were when the slice's reading began.
+  uint64_t events_ = 0;   // In the slice.
+};
+
+// All latest tables of the removal's stream.
+Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_REMOVAL_RESTORE_PASS_H_

@@ -1,0 +1,45 @@
+// S6: tables whose row key lacks what tells events apart. By the file alone a declared query says
+// so; the data say whether events have merged. Where a table keeps no such field, nobody can tell.
+#include "config/lint/rule_groups.h"
+#include "config/schema/merge_risk.h"
+
+namespace tallyd {
+namespace {
+
+std::string Named(const std::vector<std::string>& fields) {
+  std::string text;
+  for (const std::string& field : fields) text += (text.empty() ? "" : ", ") + Quoted(field);
+  return text;
+}
+
+}  // namespace
+
+void LintMerges(const LintSubject& subject, LintFindings* found) {
+  const Table& table = subject.table;
+  if (!MayMergeEvents(table)) return;
+  const MergeRisk risk = MergeRiskOf(subject.schema, table);
+  const std::string key = "row_key " + Quoted(table.row_key.text());
+  const std::string lacks =
+      risk.any() ? key + " lacks " + Named(risk.Fields()) : key + " did not tell them apart";
+  if (subject.live != nullptr) {
+    const auto live = subject.live->tables.find(table.name);
+    const bool knows = live != subject.live->tables.end();
+    if (knows && live->second.merged_events > 0) {
+      return found->AddSchema(6, table.name,
+                              "at least " + std::to_string(live->second.merged_events) +
+                                  " events fell on cells of others: " + lacks);
+    }
+  }
+  const std::vector<std::string> queried = QueriedBesideKey(subject.stream, table);
+  if (!queried.empty()) {
+    return found->AddSchema(6, table.name,
+                            key + " lacks " + Named(queried) + ", by which a declared query asks");
+  }
+  if (risk.untold.empty()) return;
+  found->AddSchema(
+      6, table.name,
+      key + " lacks " + Named(risk.untold) +
+          ", and no column of its own keeps it: nobody can tell whether events merged");
+}
+
+}  // namespace tallyd

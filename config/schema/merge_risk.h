@@ -1,0 +1,46 @@
+// MergeRisk: which fields tell a stream's events apart that a table's row key does not hold, so
+// that two events of one time may fall on one cell of it; and in which columns the table keeps
+// them, by which two writes to one row and time are told to be of one event or of two.
+//
+// The fields are those that the key of another table of events, or a declared query, names. Pure
+// functions of a loaded schema, for any thread.
+#ifndef TALLYD_CONFIG_SCHEMA_MERGE_RISK_H_
+#define TALLYD_CONFIG_SCHEMA_MERGE_RISK_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema/schema.h"
+
+namespace tallyd {
+
+struct MergeRisk {
+  struct Kept {
+    std::string field;
+    std::string family;
+    std::string qualifier;
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
+  std::vector<Kept> kept;           // Each in a column of its own.
+  std::vector<std::string> untold;  // In none: nobody can tell whether events merged.
+
+  bool any() const { return !kept.empty() || !untold.empty(); }
+  std::vector<std::string> Fields() const;
+};
+
+// Whether events may fall on one cell of the table at all: neither the newest values alone nor sums
+// are kept, and it is no nightly table, which has what its source has.
+bool MayMergeEvents(const Table& table);
+
+// What declared queries of the stream name that the table's key does not hold.
+std::vector<std::string> QueriedBesideKey(const Stream& stream, const Table& table);
+// The same of the keys of the stream's other tables, and of `others`: fields that keys of tables
+// hold which are no longer in the schema.
+MergeRisk MergeRiskOf(const Schema& schema, const Table& table,
+                      std::span<const std::string> others = {});
+
+}  // namespace tallyd
+
+#endif  // TALLYD_CONFIG_SCHEMA_MERGE_RISK_H_

@@ -1,0 +1,92 @@
+#include "config/schema/merge_risk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "config/file/config.h"
+
+namespace tallyd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class MergeRiskTest : public testing::Test {
+ protected:
+  void Load(const std::string& text) {
+    Result<Config> config = ParseConfig(text, "test.toml");
+    if (!config) throw std::runtime_error(config.error().message());
+    schema_ = config->schema;
+  }
+  static std::string TableText(const std::string& name, const std::string& row_key,
+                               const std::string& more = "") {
+    return "[tables." + name + "]\nstream = \"s\"\npattern = \"single-timestamp\"\nrow_key = \"" +
+           row_key + "\"\nfamilies.f = {}\n" + more + "\n";
+  }
+  MergeRisk RiskOf(const std::string& table) {
+    return MergeRiskOf(*schema_, *schema_->FindTable(table));
+  }
+
+  std::shared_ptr<const Schema> schema_;
+};
+
+TEST_F(MergeRiskTest, AFieldOfAnotherTablesKeyTellsEventsApart) {
+  Load(TableText("A", "{host}#{ts:ms}") + TableText("B", "{host}#{sensor}#{ts:ms}"));
+  const MergeRisk::Kept sensor{"sensor", "f", "sensor"};
+  EXPECT_THAT(RiskOf("A").kept, ElementsAre(sensor));
+  EXPECT_THAT(RiskOf("A").untold, IsEmpty());
+  EXPECT_FALSE(RiskOf("B").any());
+}
+
+TEST_F(MergeRiskTest, SoDoesAFieldOfADeclaredQuery) {
+  Load("[[streams.s.queries]]\nfields = [\"host\", \"rack\", \"ts\"]\n" +
+       TableText("A", "{host}#{ts:ms}"));
+  EXPECT_THAT(RiskOf("A").Fields(), ElementsAre("rack"));
+  EXPECT_THAT(QueriedBesideKey(*schema_->FindStream("s"), *schema_->FindTable("A")),
+              ElementsAre("rack"));
+}
+
+TEST_F(MergeRiskTest, ATableThatKeepsNoEventsIsAtNoRiskAndPutsNoneAtIt) {
+  Load(TableText("A", "{host}#{ts:ms}") +
+       "[tables.L]\nstream = \"s\"\npattern = \"latest\"\nrow_key = \"{sensor}\"\nfamilies.f = {}\n"
+       "[tables.G]\nstream = \"s\"\npattern = \"aggregate\"\nrow_key = \"{rack}\"\n"
+       "families.g = { aggregate = \"sum\", bucket = \"1h\" }\n");
+  for (const char* table : {"A", "L", "G"}) EXPECT_FALSE(RiskOf(table).any()) << table;
+}
+
+TEST_F(MergeRiskTest, AFieldWithoutAColumnOfItsOwnCannotBeTold) {
+  const std::string other = TableText("B", "{host}#{sensor}#{ts:ms}");
+  const auto with = [&](const std::string& rule) {
+    Load(TableText("A", "{host}#{ts:ms}", "columns = [" + rule + "]") + other);
+    return RiskOf("A");
+  };
+  EXPECT_THAT(with(R"({ family = "f", fields = ["v"] })").untold, ElementsAre("sensor"));
+  EXPECT_THAT(with(R"({ family = "f", serialize = "json", name = "b" })").untold,
+              ElementsAre("sensor"));
+  EXPECT_THAT(with(R"({ family = "f", name = "{value}", value = "" })").untold,
+              ElementsAre("sensor"));
+  EXPECT_THAT(with(R"({ family = "f", rename = { sensor = "S" } })").kept,
+              ElementsAre(MergeRisk::Kept{"sensor", "f", "S"}));
+  EXPECT_THAT(with(R"({ family = "f", name = "who", value = "{sensor}" })").kept,
+              ElementsAre(MergeRisk::Kept{"sensor", "f", "who"}));
+}
+
+TEST_F(MergeRiskTest, ColumnsThatAreNamedForAFieldShareNoCell) {
+  Load(TableText("A", "{host}#{ts:ms}",
+                 R"(columns = [{ family = "f", fields = ["v"], name = "{sensor}" }])") +
+       TableText("B", "{host}#{sensor}#{ts:ms}"));
+  EXPECT_FALSE(RiskOf("A").any());
+}
+
+TEST_F(MergeRiskTest, KeysOfTablesThatAreGoneTellApartToo) {
+  Load(TableText("A", "{host}#{ts:ms}"));
+  const std::vector<std::string> gone{"host", "sensor"};
+  EXPECT_THAT(MergeRiskOf(*schema_, *schema_->FindTable("A"), gone).Fields(),
+              ElementsAre("sensor"));
+}
+
+}  // namespace
+}  // namespace tallyd
