@@ -54,14 +54,14 @@ std::string LintText(std::span<const LintFinding> findings) {
   std::string text = CountsText(findings) + "\n";
   if (findings.empty()) return text;
   std::vector<std::vector<std::string>> rows{{"rule", "severity", "table", "finding"}};
-  std::map<int, std::pair<std::string, std::string>> cures;
+  std::map<RulePlace, std::string> cures;
   for (const LintFinding& finding : findings) {
     rows.push_back({finding.rule, std::string(ToString(finding.severity)),
                     finding.table.empty() ? "-" : finding.table, Printable(finding.detail)});
-    cures[std::stoi(finding.rule.substr(1))] = {finding.rule, finding.cure};
+    cures[PlaceOfRule(finding.rule)] = finding.cure;
   }
   std::vector<std::vector<std::string>> cure_rows{{"rule", "cure"}};
-  for (const auto& [number, cure] : cures) cure_rows.push_back({cure.first, cure.second});
+  for (const auto& [place, cure] : cures) cure_rows.push_back({std::get<2>(place), cure});
   return text + "\n" + TextTable(rows) + "\n" + TextTable(cure_rows);
 }
 

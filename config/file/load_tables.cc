@@ -37,10 +37,12 @@ void CheckTimeOfKey(const TomlReader& reader, const std::vector<Placed<Stream>>&
   if (table.pattern == Pattern::kLatest || table.pattern == Pattern::kAggregate) return;
   const std::string* const other = OtherTimeOfKey(table);
   if (other == nullptr) return;
-  reader.Mistake("row_key", "has a time of \"" + *other + "\", while the time of events is \"" +
-                                table.time_field + "\"; accepted: time = \"" + *other +
-                                "\" in the table or its stream, or time = \"" +
-                                table.time_field + "\" where that is meant");
+  reader.Mistake("row_key",
+                 "has a time of \"" + *other + "\", while the time of events is \"" +
+                     table.time_field + "\"; accepted: time = \"" + *other +
+                     "\" in the table or its stream, or time = \"" + table.time_field +
+                     "\" where that is meant",
+                 kTimeRule);
 }
 
 void ReadRowKey(TomlReader* reader, Table* table) {

@@ -12,9 +12,13 @@
 
 namespace tallyd {
 
+// The rule `time` of lint, about what is taken for an event's time: it has a name instead of a
+// number, and this stands for it.
+inline constexpr int kTimeRule = 1001;
+
 // A mistake that is also what a rule of lint finds (config/lint/finding.h).
 struct RuledMistake {
-  int rule = 0;       // 14 is L14.
+  int rule = 0;       // 14 is L14; or kTimeRule.
   std::string table;  // "" for the whole instance.
   std::string text;   // "KEY: what is wrong; what is accepted".
 };

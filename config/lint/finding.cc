@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <iterator>
 
 namespace tallyd {
@@ -116,6 +117,15 @@ constexpr LintRule kSchemaRules[] = {
      "put the field into the row key, or read these events from a table whose key has it"},
 };
 
+constexpr LintRule kTime = {
+    kTimeRule,
+    "warn, error where nobody declares the time",
+    kWarn,
+    "the only time in the row key is of another field than the table's time",
+    "the cells of a row have another time than its key says, and a query's from and to go by "
+    "theirs",
+    "say which field holds the time, with `time`"};
+
 constexpr bool EachIsAtItsPlace() {
   for (size_t i = 0; i < std::size(kRules); ++i) {
     if (kRules[i].number != static_cast<int>(i) + 1) return false;
@@ -140,8 +150,23 @@ std::string_view ToString(Severity severity) {
 
 std::span<const LintRule> LintRules() { return kRules; }
 std::span<const LintRule> SchemaRules() { return kSchemaRules; }
+const LintRule& TimeRule() { return kTime; }
+
+RulePlace PlaceOfRule(std::string_view name) {
+  constexpr std::string_view kNumbered = "LS";
+  const size_t kind = name.empty() ? std::string_view::npos : kNumbered.find(name[0]);
+  int number = 0;
+  const char* const end = name.data() + name.size();
+  if (kind != std::string_view::npos && std::from_chars(name.data() + 1, end, number).ptr == end) {
+    return {static_cast<int>(kind), number, std::string(name)};
+  }
+  return {static_cast<int>(kNumbered.size()), 0, std::string(name)};
+}
 
 LintFinding FindingOf(int number, std::string table, std::string detail) {
+  if (number == kTimeRule) {
+    return {"time", kTime.usual, std::move(table), std::move(detail), std::string(kTime.cure)};
+  }
   assert(number >= 1 && number <= static_cast<int>(std::size(kRules)));
   const LintRule& rule = kRules[static_cast<size_t>(number) - 1];
   return {"L" + std::to_string(number), rule.usual, std::move(table), std::move(detail),

@@ -195,6 +195,14 @@ void FindSalt(const LintSubject& subject, LintFindings* found) {
              "row_key has a salt, although " + Quoted(*best) + " could spread the writes");
 }
 
+void FindOtherTime(const LintSubject& subject, LintFindings* found) {
+  const std::string* const other = OtherTimeOfKey(subject.table);
+  if (other == nullptr) return;
+  found->Add(kTimeRule, subject.table.name,
+             "row_key has a time of " + Quoted(*other) + ", while the table's time is " +
+                 Quoted(subject.table.time_field));
+}
+
 }  // namespace
 
 void LintKeySegments(const LintSubject& subject, LintFindings* found) {
@@ -205,6 +213,7 @@ void LintKeySegments(const LintSubject& subject, LintFindings* found) {
   FindGranularFirst(subject, found);
   FindReversed(subject, found);
   FindSalt(subject, found);
+  FindOtherTime(subject, found);
 }
 
 }  // namespace tallyd

@@ -8,11 +8,6 @@
 namespace tallyd {
 namespace {
 
-// L2 before L10, and both before S6.
-std::pair<char, int> PlaceOf(const LintFinding& finding) {
-  return {finding.rule[0], std::stoi(finding.rule.substr(1))};
-}
-
 void LintTable(const LintSubject& subject, LintFindings* found) {
   for (auto* group :
        {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes, LintMerges}) {
@@ -36,7 +31,8 @@ std::vector<LintFinding> Lint(const Schema& schema, const LiveFacts* live) {
   for (const Table& table : schema.tables) places.emplace(table.name, places.size());
   const auto place = [&](const LintFinding& finding) {
     const auto known = places.find(finding.table);
-    return std::pair(known == places.end() ? places.size() : known->second, PlaceOf(finding));
+    const size_t of_table = known == places.end() ? places.size() : known->second;
+    return std::pair(of_table, PlaceOfRule(finding.rule));
   };
   std::ranges::stable_sort(found.all, {}, place);
   return std::move(found.all);

@@ -27,6 +27,13 @@ TEST(LintTextTest, EachRuleHasItsCureOnce) {
   EXPECT_NE(text.find(cure), std::string::npos);
 }
 
+TEST(LintTextTest, EachRuleHasACureOfItsOwn) {
+  const std::vector<LintFinding> findings = {FindingOf(6, "T", "x"), SchemaFindingOf(6, "T", "y"),
+                                             FindingOf(kTimeRule, "T", "z")};
+  const std::string text = LintText(findings);
+  for (const LintFinding& finding : findings) EXPECT_THAT(text, HasSubstr(finding.cure));
+}
+
 TEST(LintTextTest, EstimatesAreWholeNumbersWhereTheyAre) {
   TableEstimate table;
   table.table = "T";

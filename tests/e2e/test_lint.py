@@ -60,6 +60,7 @@ class LintTest(E2eTest):
     def test_what_serve_refuses_and_a_rule_covers_is_a_finding(self):
         self.assertEqual("error", self.rules("{host}{metric}#{ts:ms}", status=1)["L14"]["severity"])
         self.assertEqual(2, run("check", "--config", self.config).returncode)
+        self.assertEqual("error", self.rules("{host}#{timestamp:ms}", status=1)["time"]["severity"])
         tables = "".join(TABLE.replace("[streams.s]", "").format(row_key="{k}", stream="", pattern="latest")
                          .replace("tables.T", f"tables.T{at}") for at in range(1001))
         found = [finding for finding in self.lint(tables, 1) if finding["rule"] == "L28"]

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -13,17 +14,31 @@ namespace {
 TEST(FindingTest, ThePageHasTheRowOfEveryRule) {
   std::ostringstream text;
   text << std::ifstream(TALLYD_SOURCE_DIR "/docs/lint.md").rdbuf();
-  const auto expect = [&](char kind, const LintRule& rule) {
-    const std::string row = fmt::format("| {}{} | {} | {} | {} | {} |\n", kind, rule.number,
-                                        rule.severity, rule.what, rule.why, rule.cure);
+  const auto expect = [&](const std::string& name, const LintRule& rule) {
+    const std::string row = fmt::format("| {} | {} | {} | {} | {} |\n", name, rule.severity,
+                                        rule.what, rule.why, rule.cure);
     EXPECT_NE(text.str().find(row), std::string::npos) << row;
   };
-  for (const LintRule& rule : LintRules()) expect('L', rule);
-  for (const LintRule& rule : SchemaRules()) expect('S', rule);
+  for (const LintRule& rule : LintRules()) expect(fmt::format("L{}", rule.number), rule);
+  for (const LintRule& rule : SchemaRules()) expect(fmt::format("S{}", rule.number), rule);
+  expect("time", TimeRule());
 }
 
 TEST(FindingTest, ARuleAboutTheSchemasEventsHasALetterOfItsOwn) {
   EXPECT_EQ(SchemaFindingOf(6, "T", "x").rule, "S6");
+}
+
+TEST(FindingTest, ARuleMayHaveANameInsteadOfANumber) {
+  const LintFinding finding = FindingOf(kTimeRule, "T", "x");
+  EXPECT_EQ(finding.rule, "time");
+  EXPECT_EQ(ToString(finding.severity), "warn");
+  EXPECT_EQ(finding.cure, TimeRule().cure);
+}
+
+TEST(FindingTest, RulesStandByKindAndNumber) {
+  const std::vector<std::string> names = {"L2", "L6", "L10", "L35", "S6", "S35", "else", "time"};
+  EXPECT_TRUE(std::ranges::is_sorted(names, {}, PlaceOfRule));
+  for (const std::string& name : names) EXPECT_EQ(std::get<2>(PlaceOfRule(name)), name);
 }
 
 TEST(FindingTest, HasTheRulesSeverityAndCure) {

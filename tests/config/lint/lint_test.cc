@@ -371,6 +371,32 @@ TEST(LintTest, TablesOfPeriodsNeedNoUnderscore) {
   EXPECT_EQ(OfRule(LintText(Twin("METRIC2023") + Twin("METRIC2024")), "L27").size(), 1u);
 }
 
+TEST(LintTest, ATimeOfAnotherFieldThanTheTablesIsFound) {
+  const auto count = [](const std::string& more, const std::string& pattern,
+                        const std::string& row_key) {
+    const std::string text = "[tables.T]\nstream = \"s\"\npattern = \"" + pattern +
+                             "\"\nrow_key = \"" + row_key + "\"\nfamilies.F = {}\n" + more;
+    return OfRule(LintText(text), "time").size();
+  };
+  const std::string declared = "[streams.s]\ntime = \"ts\"\n";
+  EXPECT_EQ(count(declared, "single-timestamp", "{k}#{at:ms}"), 1u);
+  EXPECT_EQ(count("time = \"ts\"\n", "single-timestamp", "{k}#{at:ms}"), 1u);
+  EXPECT_EQ(count("", "latest", "{k}#{at:day}"), 1u);
+  EXPECT_EQ(count("time = \"at\"\n", "single-timestamp", "{k}#{at:ms}"), 0u);
+  EXPECT_EQ(count(declared, "single-timestamp", "{k}#{at:day}#{ts:ms}"), 0u);
+  EXPECT_EQ(count("", "latest", "{k}"), 0u);
+}
+
+TEST(LintTest, ATimeThatNobodyDeclaresIsTheSameRule) {
+  const Result<LenientConfig> config = ParseConfigLeniently(
+      "[tables.T]\npattern = \"single-timestamp\"\nrow_key = \"{k}#{at:ms}\"\nfamilies.F = {}\n",
+      "t.toml");
+  ASSERT_TRUE(config) << config.error().message();
+  ASSERT_EQ(config->ruled.size(), 1u);
+  EXPECT_EQ(config->ruled[0].rule, kTimeRule);
+  EXPECT_EQ(config->ruled[0].table, "T");
+}
+
 TEST(LintTest, OtherMistakesStopIt) {
   EXPECT_FALSE(ParseConfigLeniently(Twin("A", "{a}{b}") + "nothing = 1\n", "t.toml"));
   EXPECT_FALSE(ParseConfigLeniently(Twin("A", "{a:zero(x)}"), "t.toml"));
