@@ -19,8 +19,6 @@ Result<AnswerFormat> ChooseFormat(const Request& request);
 // Pages of answers without `limit`, and the most that one may ask for.
 inline constexpr uint64_t kDefaultLimit = 10'000;
 inline constexpr uint64_t kMaxLimit = 1'000'000;
-// A page that is held in memory ends early, with a cursor, where it would exceed this.
-inline constexpr size_t kPageBytes = 64u << 20;
 // A scan holds back space and the engine's reopening: a stream whose client is slow opens another.
 inline constexpr int64_t kMaxScanAgeUs = 5'000'000;
 

@@ -16,6 +16,7 @@
 #include "api/heat/heat_map.h"
 #include "api/helpers.h"
 #include "api/idempotency/keys.h"
+#include "api/limits/query_memory.h"
 #include "api/limits/row_sizes.h"
 #include "api/metrics/metrics.h"
 #include "api/metrics/rejects.h"
@@ -68,6 +69,7 @@ struct ApiContext {
         server(server_config),
         rejects(the_registry),
         helpers(helper_threads),
+        query_memory(server_config.query_memory),
         keys(&the_store, &the_clock),
         arrivals(&the_store) {}
   ApiContext(const ApiContext&) = delete;
@@ -80,6 +82,7 @@ struct ApiContext {
   const ServerConfig& server;
   Rejects rejects;
   Helpers helpers;
+  QueryMemory query_memory;
   HeldCounters counters;
   IdempotencyKeys keys;
   Arrivals arrivals;

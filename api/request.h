@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/idempotency/keys.h"
+#include "api/limits/query_memory.h"
 #include "config/values/result.h"
 
 namespace tallyd {
@@ -47,7 +48,8 @@ class Params {
 
 struct Request {
   Method method = Method::kGet;
-  std::string path;  // As sent, still encoded.
+  std::string_view peer;  // "127.0.0.1:40312", of who asks, for the log; outlives the request.
+  std::string path;       // As sent, still encoded.
   // What the route's {placeholders} matched, percent-decoded once.
   std::vector<std::string> arguments;
   Params params;
@@ -61,6 +63,8 @@ struct Request {
   // On routes that take a key, where there is one: its handler remembers the answer with what it
   // commits.
   const KeyClaim* claim = nullptr;
+  // What the answer holds counts here. Null: it counts nowhere.
+  ReadMemoryPtr memory;
 };
 
 }  // namespace tallyd

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/limits/query_memory.h"
 #include "config/values/result.h"
 
 namespace tallyd {
@@ -22,6 +23,10 @@ class BodySource {
  public:
   virtual ~BodySource() = default;
   virtual Result<bool> Next(std::string* chunk) = 0;
+  // Whoever takes the answer is slow, or there is no room for what the next chunk takes: lets go of
+  // what it can find again. Between calls of Next, and after one that failed for lack of room
+  // (ReadMemory::lacks_room), which then may be tried again.
+  virtual void Release() {}
 };
 
 struct Response {
@@ -31,6 +36,7 @@ struct Response {
   std::string body;                    // All of it, or its beginning ...
   std::unique_ptr<BodySource> source;  // ... where this gives what follows.
   std::string problem;                 // A problem's detail, for the log.
+  MemoryCharge held;                   // Of a body that is large, for as long as it is kept.
 
   // An answer of a value; and one of text that a writer of its own has made JSON already.
   static Response Of(unsigned status, const nlohmann::ordered_json& answer);

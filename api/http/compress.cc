@@ -108,6 +108,8 @@ class CompressedSource final : public BodySource {
     return more;
   }
 
+  void Release() override { plain_->Release(); }
+
  private:
   std::unique_ptr<Compressor> compressor_;
   std::unique_ptr<BodySource> plain_;

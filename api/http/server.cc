@@ -7,16 +7,20 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #include <utility>
 
 #include "api/http/session.h"
 #include "storage/descriptors.h"
+#include "storage/heap.h"
 
 namespace tallyd {
 
@@ -27,6 +31,10 @@ namespace {
 
 constexpr auto kAcceptBackOff = std::chrono::milliseconds(100);
 constexpr auto kDrainPoll = std::chrono::milliseconds(5);
+constexpr auto kBetweenGivingBack = std::chrono::seconds(1);
+// So much that reads held and hold no longer goes back to the system once nobody reads.
+constexpr uint64_t kWorthGivingBack = 32u << 20;
+constexpr auto kLongerThanSoon = std::chrono::milliseconds(3);
 
 size_t IoThreads(const ServerConfig& config) {
   return config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
@@ -125,12 +133,58 @@ Status HttpServer::Listen() {
   return {};
 }
 
+namespace {
+
+// What a thread freed is given back by that thread: each of a pool is to take one of these. They
+// wait for each other, for a while, so that none takes two.
+class GiveBackOnEach {
+ public:
+  explicit GiveBackOnEach(size_t threads) : missing_(threads) {}
+
+  void operator()() {
+    GiveBackHeap();
+    std::this_thread::sleep_for(kLongerThanSoon);
+    GiveBackHeap();
+    std::unique_lock lock(mutex_);
+    if (--missing_ == 0) {
+      ReleaseSoon(false);
+      all_.notify_all();
+    }
+    all_.wait_for(lock, 10 * kLongerThanSoon, [this] { return missing_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_;
+  size_t missing_;
+};
+
+}  // namespace
+
+// The heap keeps what is freed for whoever needs it next, which after large reads may be nobody.
+asio::awaitable<void> HttpServer::GiveBackLoop() {
+  asio::steady_timer timer(acceptor_.get_executor());
+  uint64_t given_back = 0;
+  while (!draining()) {
+    timer.expires_after(kBetweenGivingBack);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    const uint64_t by_now = context_.query_memory.given_back();
+    if (by_now - given_back < kWorthGivingBack || waiting_queries_ > 0) continue;
+    given_back = by_now;
+    ReleaseSoon(true);
+    const size_t threads = QueryThreads(context_.server);
+    const auto job = std::make_shared<GiveBackOnEach>(threads);
+    for (size_t i = 0; i < threads; ++i) asio::post(query_pool_, [job] { (*job)(); });
+  }
+}
+
 void HttpServer::Start() {
   TakeSpare();
   // A daemon that accepts nobody must not go on as if it were well.
   asio::co_spawn(shards_[0]->io, AcceptLoop(), [](const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
   });
+  asio::co_spawn(shards_[0]->io, GiveBackLoop(), asio::detached);
   for (const auto& shard : shards_) {
     threads_.emplace_back([io = &shard->io] { io->run(); });
   }

@@ -95,6 +95,7 @@ class HttpServer {
   // A descriptor is free now for a connection that could not be accepted, which is to be told so.
   bool GiveUpSpare();
   void TakeSpare();
+  boost::asio::awaitable<void> GiveBackLoop();
   void StartSession(boost::asio::ip::tcp::socket socket, IoShard& shard);
   void CloseIdleSessions();
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -94,6 +95,9 @@ asio::awaitable<bool> Session::ServeOne() {
   if (!is_answered_) {
     written = co_await WriteAnswer();
     CountAnswer();
+    // Whoever is idle holds nothing.
+    response_ = Response();
+    request_.memory.reset();
     idle_since_ = std::chrono::steady_clock::now();
   } else if (!unsent_.empty()) {
     written = co_await Write(asio::buffer(unsent_), {});
@@ -124,7 +128,7 @@ void Session::Refuse(Response response) {
 
 Response Session::Rejected(RejectReason reason, Response response) {
   if (match_.route < Routes().size() && Routes()[match_.route].runs_on == RunsOn::kIngest) {
-    context_.rejects.Count(ingest_ ? ingest_->stream : "", reason, response.problem);
+    context_.rejects.Count(ingest_ ? ingest_->stream : "", reason, response.problem, peer_);
   }
   return response;
 }
@@ -236,6 +240,10 @@ asio::awaitable<void> Session::HandleKeyedQuery() {
 namespace {
 
 constexpr size_t kMaxWaitingQueries = 1024;
+constexpr auto kPatienceForRoom = std::chrono::seconds(20);
+constexpr auto kBetweenLooksForRoom = std::chrono::milliseconds(20);
+// Who has not taken a chunk by then is slow: what was read ahead for it is of more use to others.
+constexpr auto kPatienceWithReader = std::chrono::milliseconds(500);
 
 // Runs the handler and the first step of its source: what fails until then is a problem answer, and
 // an answer of one chunk is sent whole.
@@ -247,7 +255,7 @@ Response RunHandler(Handler handler, const Request& request, ApiContext& context
     CompressResponse(encoding, &response);
     return response;
   } catch (const std::exception& e) {
-    spdlog::error("a handler threw: {}", e.what());
+    spdlog::error("a handler threw: {}", e.what());  // A mistake of this program: each counts.
     return Problem(500, "internal error");
   }
 }
@@ -261,10 +269,35 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
   }
   const Place place(server_.waiting_queries());
   request_.body = body_;
-  std::function<void()> job = [this] {
-    response_ = RunHandler(Routes()[match_.route].handler, request_, context_, encoding_);
-  };
-  co_await RunBlocking(pool, std::move(job));
+  request_.memory = std::make_shared<ReadMemory>(context_.query_memory);
+  room_until_ = std::chrono::steady_clock::now() + kPatienceForRoom;
+  while (true) {
+    std::function<void()> job = [this] {
+      response_ = RunHandler(Routes()[match_.route].handler, request_, context_, encoding_);
+    };
+    co_await RunBlocking(pool, std::move(job));
+    const bool is_begun = response_.status < 300;  // What lacked room comes after what is there.
+    if (is_begun || !request_.memory->lacks_room()) break;
+    // It waits with nothing in its hands: what it lacks may be what others like it hold.
+    Response refusal = std::exchange(response_, Response());
+    const bool has_room = co_await AwaitRoom();
+    if (!has_room) {
+      response_ = std::move(refusal);
+      break;
+    }
+  }
+  request_.memory->Trim();
+}
+
+asio::awaitable<bool> Session::AwaitRoom() {
+  asio::steady_timer timer(shard_.io);
+  while (!request_.memory->Admit()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= room_until_ || server_.draining()) co_return false;
+    timer.expires_after(kBetweenLooksForRoom);
+    co_await timer.async_wait(TimedSocket::kAwait);
+  }
+  co_return true;
 }
 
 // Batches are too many for a line each: their refusals are sampled. So are mutations: of these the
@@ -346,24 +379,57 @@ asio::awaitable<bool> Session::WriteChunks(std::string head) {
         fmt::format_to(std::back_inserter(head), "{:x}\r\n", chunk.size());
         chunk += "\r\n";
       }
-      if (!co_await Write(asio::buffer(head), chunk)) co_return false;
+      if (!co_await WriteChunk(head, chunk)) co_return false;
       head.clear();
       chunk.clear();
     }
     if (!*more) break;
-    std::function<void()> job = [source = response_.source.get(), &chunk, &more] {
-      PullNext(source, &chunk, &more);
-    };
-    co_await RunBlocking(server_.query_pool(), std::move(job));
-    if (!more) {
-      if (const auto others = server_.lines().Take("cut")) {
-        spdlog::warn("an answer to {} was cut: {}{}", peer_, more.error().message(), *others);
-      }
-      co_return false;
-    }
+    if (!co_await PullChunk(&more)) co_return false;
   }
   if (!http10_) head += "0\r\n\r\n";
   co_return co_await Write(asio::buffer(head), {});
+}
+
+asio::awaitable<bool> Session::PullChunk(Result<bool>* more) {
+  ReadMemory* const memory = request_.memory.get();
+  room_until_ = std::chrono::steady_clock::now() + kPatienceForRoom;
+  while (true) {
+    std::function<void()> job = [this, memory, more] {
+      PullNext(response_.source.get(), &response_.body, more);
+      if (!*more && memory != nullptr && memory->lacks_room()) response_.source->Release();
+    };
+    co_await RunBlocking(server_.query_pool(), std::move(job));
+    const bool lacks_room = memory != nullptr && memory->lacks_room();
+    if (*more || !lacks_room) break;
+    const bool has_room = co_await AwaitRoom();
+    if (!has_room) break;
+  }
+  if (memory != nullptr) memory->Trim();
+  if (*more) co_return true;
+  if (const auto others = server_.lines().Take("cut")) {
+    spdlog::warn("an answer to {} was cut: {}{}", peer_, more->error().message(), *others);
+  }
+  co_return false;
+}
+
+asio::awaitable<bool> Session::WriteChunk(std::string_view head, std::string_view body) {
+  const std::chrono::microseconds patience(context_.server.write_timeout_us);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto first = std::min<std::chrono::microseconds>(patience, kPatienceWithReader);
+  socket_.ExpireAt(begin + first);
+  std::array<asio::const_buffer, 2> buffers = {asio::buffer(head), asio::buffer(body)};
+  auto [ec, n] = co_await socket_.Write(buffers);
+  context_.metrics.sent_bytes.Increment(static_cast<double>(n));
+  if (!ec) co_return true;
+  if (!socket_.expired() || first == patience) co_return false;
+  std::function<void()> job = [source = response_.source.get()] { source->Release(); };
+  co_await RunBlocking(server_.query_pool(), std::move(job));
+  const size_t of_head = std::min(n, head.size());
+  buffers = {asio::buffer(head.substr(of_head)), asio::buffer(body.substr(n - of_head))};
+  socket_.ExpireAt(begin + patience);
+  auto [failed, rest] = co_await socket_.Write(buffers);
+  context_.metrics.sent_bytes.Increment(static_cast<double>(rest));
+  co_return !failed;
 }
 
 }  // namespace tallyd

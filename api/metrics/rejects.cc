@@ -44,7 +44,7 @@ bool Rejects::TakeLine(Time now) {
 }
 
 std::optional<std::string> Rejects::Note(std::string_view stream, RejectReason reason,
-                                         std::string_view detail, Time now) {
+                                         std::string_view detail, std::string_view peer, Time now) {
   const std::lock_guard lock(mutex_);
   Series& series = Of(stream)[static_cast<size_t>(reason)];
   series.counter->Increment();
@@ -53,14 +53,15 @@ std::optional<std::string> Rejects::Note(std::string_view stream, RejectReason r
   if (!TakeLine(now)) return std::nullopt;
   const uint64_t count = std::exchange(series.untold, 0);
   series.told = now;
-  return fmt::format("{} {} refused ({}), the last one: {}{}",
+  return fmt::format("{} {} refused ({}), the last one{}{}: {}{}",
                      stream.empty() ? "writes to no stream:" : fmt::format("stream {}:", stream),
-                     count, ToString(reason), detail.substr(0, kDetailBytes),
-                     detail.size() > kDetailBytes ? "..." : "");
+                     count, ToString(reason), peer.empty() ? "" : " by ", peer,
+                     detail.substr(0, kDetailBytes), detail.size() > kDetailBytes ? "..." : "");
 }
 
-void Rejects::Count(std::string_view stream, RejectReason reason, std::string_view detail) {
-  const auto line = Note(stream, reason, detail, std::chrono::steady_clock::now());
+void Rejects::Count(std::string_view stream, RejectReason reason, std::string_view detail,
+                    std::string_view peer) {
+  const auto line = Note(stream, reason, detail, peer, std::chrono::steady_clock::now());
   if (line) spdlog::warn("{}", *line);
 }
 

@@ -43,11 +43,13 @@ class Rejects {
   Rejects& operator=(const Rejects&) = delete;
 
   // `stream` is one of the configuration, or empty where the write named none: it becomes a label.
-  void Count(std::string_view stream, RejectReason reason, std::string_view detail);
+  // `peer`: who sent it.
+  void Count(std::string_view stream, RejectReason reason, std::string_view detail,
+             std::string_view peer);
 
   // Count's line for the log, if one is due.
   std::optional<std::string> Note(std::string_view stream, RejectReason reason,
-                                  std::string_view detail, Time now);
+                                  std::string_view detail, std::string_view peer, Time now);
 
  private:
   struct Series {

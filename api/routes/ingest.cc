@@ -64,6 +64,7 @@ Error Unsupported(std::string message) {
 Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snapshot) {
   IngestHead head;
   head.stream = request.arguments[0];
+  head.peer = request.peer;
   if (Result<Mapper*> mapper = FindMapper(snapshot, head.stream); !mapper) return mapper.error();
   head.format = FindBodyFormat(request.content_type);
   if (head.format == nullptr) {
@@ -126,7 +127,7 @@ RejectReason ReasonOf(ErrorCode code) {
 }
 
 Response Rejected(const IngestHead& head, const Error& error, ApiContext& context) {
-  context.rejects.Count(head.stream, ReasonOf(error.code()), error.message());
+  context.rejects.Count(head.stream, ReasonOf(error.code()), error.message(), head.peer);
   return ProblemOf(error);
 }
 
@@ -152,10 +153,11 @@ void Decide(const IngestHead& head, size_t seen, const PreviewBatch& preview,
     prepared->response = Rejected(head, *outcome.clock_error, context);
   } else if (!outcome.errors.empty() && !head.partial) {
     prepared->response = RefusedBatch(outcome.errors, seen);
-    context.rejects.Count(head.stream, RejectReason::kEvent, prepared->response->problem);
+    context.rejects.Count(head.stream, RejectReason::kEvent, prepared->response->problem,
+                          head.peer);
   } else if (!fits) {
     prepared->response = Problem(400, fits.error().message());
-    context.rejects.Count(head.stream, RejectReason::kEvent, fits.error().message());
+    context.rejects.Count(head.stream, RejectReason::kEvent, fits.error().message(), head.peer);
   } else if (head.dry_run) {
     prepared->response = Previewed(preview, *snapshot.schema, outcome, prepared->warnings);
   } else if (!outcome.increments.empty() && context.counters.is_full()) {
@@ -194,7 +196,8 @@ Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context) {
   if (!head) {
     const std::string& name = request.arguments[0];
     const bool known = snapshot->schema->FindStream(name) != nullptr;
-    context.rejects.Count(known ? name : "", ReasonOf(head.error().code()), head.error().message());
+    context.rejects.Count(known ? name : "", ReasonOf(head.error().code()), head.error().message(),
+                          request.peer);
   }
   return head;
 }
@@ -219,7 +222,9 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   // The schema of now: a reload may have come while the body did.
   const auto snapshot = context.snapshot();
   if (Result<Mapper*> mapper = FindMapper(*snapshot, head.stream); !mapper) {
-    prepared.response = Rejected(IngestHead(), mapper.error(), context);
+    IngestHead nobodys;  // The stream is none of the configuration any more.
+    nobodys.peer = head.peer;
+    prepared.response = Rejected(nobodys, mapper.error(), context);
     return prepared;
   }
   const Result<std::string_view> text = DecodedBody(head.encoding, body, context, workspace);
@@ -231,7 +236,8 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   Status decoded =
       workspace.decoder.Decode(*head.format, *text, context.ShapesOf(head.stream), &events);
   if (!decoded) {
-    context.rejects.Count(head.stream, ReasonOf(decoded.error().code()), decoded.error().message());
+    context.rejects.Count(head.stream, ReasonOf(decoded.error().code()), decoded.error().message(),
+                          head.peer);
     prepared.response = Undecodable(decoded.error(), events.errors());
     return prepared;
   }

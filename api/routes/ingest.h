@@ -32,6 +32,7 @@ struct IngestWorkspace {
 // What the request line and the headers say of a batch: the parameters and the form of its body.
 struct IngestHead {
   std::string stream;
+  std::string_view peer;  // Request::peer
   const BodyFormat* format = nullptr;
   ContentEncoding encoding = ContentEncoding::kIdentity;
   bool dry_run = false;

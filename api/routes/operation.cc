@@ -112,6 +112,12 @@ Json JsonOfLint(const std::vector<LintFinding>& findings) {
           {"findings", JsonOfFindings(findings, kMostShown)}};
 }
 
+prometheus::MetricFamily GaugeOf(const char* name, const char* help, uint64_t value) {
+  prometheus::ClientMetric metric;
+  metric.gauge.value = static_cast<double>(value);
+  return {name, help, prometheus::MetricType::Gauge, {metric}};
+}
+
 Result<std::string> ReadBackupTarget(std::string_view body) {
   constexpr size_t kMaxBodyBytes = 64u << 10;
   if (body.size() > kMaxBodyBytes) return Error(ErrorCode::kTooLarge, "the body is too large");
@@ -139,6 +145,12 @@ Response GetMetrics(const Request&, ApiContext& context) {
   for (prometheus::MetricFamily& family : GaugesOf(context.store.State())) {
     families.push_back(std::move(family));
   }
+  families.push_back(GaugeOf("tallyd_query_memory_bytes",
+                             "What running reads hold, of server.query_memory.",
+                             context.query_memory.held()));
+  families.push_back(GaugeOf("tallyd_queries_waiting_for_memory",
+                             "Reads that wait until others have given back some.",
+                             context.query_memory.waiting()));
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   for (prometheus::MetricFamily& family : CollectProcessMetrics()) {

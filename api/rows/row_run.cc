@@ -1,5 +1,6 @@
 #include "api/rows/row_run.h"
 
+#include <span>
 #include <utility>
 
 #include "api/cursor.h"
@@ -7,9 +8,11 @@
 
 namespace tallyd {
 
-RowRun::RowRun(RowQuery query, ApiContext& context)
+RowRun::RowRun(RowQuery query, ApiContext& context, ReadMemoryPtr memory)
     : query_(std::move(query)),
       context_(context),
+      memory_(std::move(memory)),
+      charge_(memory_),
       scan_(context.store.Scan(query_.stored, query_.spec)),
       opened_(std::chrono::steady_clock::now()) {}
 
@@ -20,12 +23,31 @@ RowRun::~RowRun() {
 }
 
 Result<bool> RowRun::Next() {
+  if (!scan_) {
+    scan_ = context_.store.Scan(query_.stored, query_.spec);
+    opened_ = std::chrono::steady_clock::now();
+  }
   while (true) {
+    if (!charge_.Covers(BytesOfScan(memory_.get()))) return charge_.refusal();
     const Result<bool> more = scan_->Next();
     if (!more || !*more) return more;
+    if (!CountBytes()) return charge_.refusal();
     CountRow();
     if (!query_.value || FilterByValue()) return true;
   }
+}
+
+// A row may be as large as 256 MiB, and is read as a whole.
+bool RowRun::CountBytes() {
+  if (memory_ == nullptr) return true;
+  const std::span<const CellView> cells(scan_->row().cells);
+  uint64_t bytes = BytesOfScan(memory_.get()) + cells.size() * sizeof(CellView);
+  for (const CellView& cell : cells) {
+    const ValueType type = cell.value.type();
+    const bool is_text = type == ValueType::kString || type == ValueType::kBytes;
+    if (is_text) bytes += 2 * cell.value.AsView().size();  // As it is stored, and as a cell.
+  }
+  return charge_.Covers(bytes);
 }
 
 void RowRun::CountRow() {
@@ -73,14 +95,19 @@ std::string RowRun::Cursor() const {
 
 void RowRun::Refresh() {
   const auto age = std::chrono::steady_clock::now() - opened_;
-  if (last_key_.empty() || age < std::chrono::microseconds(kMaxScanAgeUs)) return;
+  if (age >= std::chrono::microseconds(kMaxScanAgeUs)) Release();
+}
+
+void RowRun::Release() {
+  if (!scan_) return;
+  scan_.reset();
+  charge_.Clear();
+  if (last_key_.empty()) return;
   if (query_.spec.reverse) {
     query_.spec.ranges.front().end = last_key_;
   } else {
     query_.spec.ranges.front().start = last_key_ + '\0';
   }
-  scan_ = context_.store.Scan(query_.stored, query_.spec);
-  opened_ = std::chrono::steady_clock::now();
 }
 
 }  // namespace tallyd

@@ -13,7 +13,8 @@ namespace tallyd {
 
 class RowRun {
  public:
-  RowRun(RowQuery query, ApiContext& context);
+  // `memory`: where what it holds counts; null: nowhere.
+  RowRun(RowQuery query, ApiContext& context, ReadMemoryPtr memory = nullptr);
   ~RowRun();  // Counts what was read and returned.
   RowRun(const RowRun&) = delete;
   RowRun& operator=(const RowRun&) = delete;
@@ -26,15 +27,21 @@ class RowRun {
   std::string Cursor() const;
   // After a pause: gives up a scan that has been open for long and goes on behind the row.
   void Refresh();
+  // Lets go of the scan; Next opens another behind the row.
+  void Release();
+  const ReadMemoryPtr& memory() const { return memory_; }
 
  private:
+  bool CountBytes();
   const Row& row() const { return query_.value ? filtered_ : scan_->row(); }
   bool FilterByValue();
   void CountRow();
 
   RowQuery query_;
   ApiContext& context_;
-  std::unique_ptr<RowScan> scan_;
+  const ReadMemoryPtr memory_;
+  MemoryCharge charge_;
+  std::unique_ptr<RowScan> scan_;  // Null: it is to be opened.
   Row filtered_;
   std::string last_key_;
   std::string scratch_;

@@ -22,9 +22,15 @@ class RowSource final : public BodySource {
   Result<bool> Next(std::string* chunk) override {
     if (!std::exchange(begun_, true)) format_->Begin(chunk);
     run_->Refresh();
+    const size_t before = chunk->size();
     while (chunk->size() < kChunkBytes) {
       const Result<bool> more = run_->Next();
-      if (!more) return more;
+      if (!more) {
+        const bool lacks_room = run_->memory() != nullptr && run_->memory()->lacks_room();
+        if (!lacks_room || chunk->size() == before) return more;
+        run_->Release();  // What there is goes out; meanwhile others may make room.
+        return true;
+      }
       if (!*more || written_ == limit_) {
         format_->End(*more ? run_->Cursor() : std::string(), chunk);
         return false;
@@ -34,6 +40,8 @@ class RowSource final : public BodySource {
     }
     return true;
   }
+
+  void Release() override { run_->Release(); }
 
  private:
   std::unique_ptr<RowRun> run_;
@@ -47,16 +55,21 @@ class RowSource final : public BodySource {
 Response LimitedLines(const Request& request, RowRun* run, RowFormat* format) {
   Response response;
   response.content_type = InfoOf(run->query().format).content_type;
+  response.held = MemoryCharge(run->memory());
+  const uint64_t most_bytes = BytesOfPage(run->memory().get());
   format->Begin(&response.body);
   for (uint64_t written = 0;; ++written) {
     const Result<bool> more = run->Next();
     if (!more) return ProblemOf(more.error());
     if (!*more) return response;
-    if (written == *run->query().limit || response.body.size() >= kPageBytes) {
+    if (written == *run->query().limit || response.body.size() >= most_bytes) {
       response.headers.emplace_back("Link", NextLink(request, run->Cursor()));
       return response;
     }
     format->Add(run->Take(), &response.body);
+    if (!response.held.Covers(response.body.size() * 3 / 2)) {
+      return ProblemOf(response.held.refusal());
+    }
   }
 }
 
@@ -65,7 +78,7 @@ Response LimitedLines(const Request& request, RowRun* run, RowFormat* format) {
 Response GetRows(const Request& request, ApiContext& context) {
   Result<RowQuery> query = ParseRowQuery(request, context, RowCount::kMany);
   if (!query) return ProblemOf(query.error());
-  auto run = std::make_unique<RowRun>(std::move(*query), context);
+  auto run = std::make_unique<RowRun>(std::move(*query), context, request.memory);
   std::unique_ptr<RowFormat> format = MakeRowFormat(run->query());
   if (run->query().limit && !format->is_page()) {
     return LimitedLines(request, run.get(), format.get());
@@ -79,7 +92,7 @@ Response GetRows(const Request& request, ApiContext& context) {
 Response GetRow(const Request& request, ApiContext& context) {
   Result<RowQuery> query = ParseRowQuery(request, context, RowCount::kOne);
   if (!query) return ProblemOf(query.error());
-  RowRun run(std::move(*query), context);
+  RowRun run(std::move(*query), context, request.memory);
   const Result<bool> found = run.Next();
   if (!found) return ProblemOf(found.error());
   if (!*found) {

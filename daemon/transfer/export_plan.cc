@@ -112,4 +112,11 @@ Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& cli
   return plan;
 }
 
+// Where rows are of single measured fields an event is put together by its time.
+Result<bool> ComesByKey(const std::string& table, const PatientClient& client) {
+  const Result<Json> said = client.GetJson("/v1/tables/" + EncodePercent(table));
+  if (!said) return said.error();
+  return !HasField({StateText(*said, "row_key"), {}}, "field");
+}
+
 }  // namespace tallyd

@@ -21,6 +21,10 @@ std::string ExportParameters(const TransferLine& line);
 // Errors are those of PatientClient::Get.
 Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& client);
 
+// Whether the table's events come in the order of its keys, in which it is read the fastest; else
+// they do in order of time.
+Result<bool> ComesByKey(const std::string& table, const PatientClient& client);
+
 }  // namespace tallyd
 
 #endif  // TALLYD_DAEMON_TRANSFER_EXPORT_PLAN_H_

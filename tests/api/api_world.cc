@@ -100,6 +100,7 @@ Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
   request.arguments = std::move(arguments);
   request.params = *Params::Parse(query);
   request.accept = accept;
+  if (memory_) request.memory = std::make_shared<ReadMemory>(*memory_);
   Response response = handler(request, *context_);
   PullFirstChunk(&response);
   while (response.source) {
@@ -107,6 +108,7 @@ Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
     const Result<bool> more = response.source->Next(&chunk);
     EXPECT_TRUE(more);
     response.body += chunk;
+    if (memory_) response.source->Release();  // As with a slow reader.
     if (!more || !*more) response.source.reset();
   }
   return response;

@@ -39,6 +39,10 @@ class ApiWorld {
   Response Call(Handler handler, std::vector<std::string> arguments, const std::string& query = "",
                 const std::string& accept = "");
 
+  // From now on what calls hold counts, and may be so much.
+  void LimitMemory(uint64_t bytes) { memory_ = std::make_unique<QueryMemory>(bytes); }
+  const QueryMemory& memory() const { return *memory_; }
+
   ApiContext& context() { return *context_; }
   FixedClock& clock() { return clock_; }
 
@@ -48,6 +52,7 @@ class ApiWorld {
 
   std::string path_;
   FixedClock clock_;
+  std::unique_ptr<QueryMemory> memory_;  // Null: nothing counts.
   // Anew for each start, as the store and its metrics are.
   std::unique_ptr<prometheus::Registry> registry_;
   ServerConfig server_;

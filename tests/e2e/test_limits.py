@@ -5,6 +5,7 @@ import errno
 import os
 import resource
 import subprocess
+import time
 
 from tests.e2e.tallyd import BINARY, E2eTest, eventually, ms, run
 from tests.e2e.test_seeds_keys import table
@@ -296,3 +297,74 @@ class DescriptorTest(E2eTest):
                 tallyd.restart()
                 self.assertEqual(["a"], tallyd.keys("KEYED"))
                 tallyd.stop()
+
+
+class QueryMemoryTest(E2eTest):
+    def filled(self, memory):
+        tallyd = self.start(table("T", "{host}#{ts:ms}", stream="s"),
+                            server=f'query_memory = "{memory}"')
+        for number in range(20):
+            events = [{"ts": ms("2024-01-01") + at * 1000 + number, "host": f"h{number:02}",
+                       "v": at, "text": "x" * 150} for at in range(3000)]
+            tallyd.write("s", events)
+        tallyd.request("POST", "/-/settle").expect(200)
+        return tallyd
+
+    def resident(self, tallyd):
+        with open(f"/proc/{tallyd.process.pid}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if "VmRSS" in line)
+
+    def test_readers_that_do_not_read_hold_little(self):
+        tallyd = self.filled("16MiB")
+        tallyd.get("/v1/streams/s/events", scan=1, format="ndjson", limit=100).expect(200)
+        before = self.resident(tallyd)
+        readers = []
+        self.addCleanup(lambda: [one.socket.close() for one in readers])
+        for _ in range(16):
+            readers.append(tallyd.raw(b"GET /v1/streams/s/events?scan=1&format=ndjson HTTP/1.1\r\n"
+                                      b"Host: localhost\r\n\r\n"))
+        most = 0
+        for _ in range(20):
+            time.sleep(0.1)
+            most = max(most, self.resident(tallyd) - before)
+        self.assertLess(most, (16 + 64) * MIB)
+        self.assertLess(metric(tallyd, "tallyd_query_memory_bytes"), 16 * MIB)
+        # Others are answered, and one that goes on reading later has all that there is.
+        rows = tallyd.query("s", host="h07", limit=5000)["rows"]
+        self.assertEqual(3000, len(rows))
+        answer = readers[3].answer()
+        times = [line["ts"] for line in answer.lines]
+        self.assertEqual(60_000, len(times))
+        self.assertEqual(sorted(times), times)
+
+    def test_a_read_that_cannot_fit_says_what_would_be_smaller(self):
+        tallyd = self.filled("2MiB")
+        said = tallyd.get("/v1/streams/s/events", scan=1, step="1s", agg="p50,min,max,first,last",
+                          fields="v", by="host").problem(422)
+        self.assertIn("query_memory", said["detail"])
+        self.assertIn("longer step", said["detail"])
+        lines = tallyd.get("/v1/streams/s/events", scan=1, format="ndjson").expect(200).lines
+        self.assertEqual(60_000, len(lines))
+        pages, seen, cursor = 0, 0, None
+        while pages == 0 or cursor:
+            page = tallyd.query("s", scan=1, limit=100_000, cursor=cursor)
+            pages, seen, cursor = pages + 1, seen + len(page["rows"]), page["next"]
+        self.assertEqual(60_000, seen)
+        self.assertGreater(pages, 1, "pages end early")
+
+    def test_keys_are_an_order_too(self):
+        tallyd = self.filled("16MiB")
+        keys = []
+        params = {"scan": 1, "order": "key", "limit": 7000, "format": "ndjson"}
+        answer = tallyd.get("/v1/streams/s/events", params).expect(200)
+        while True:
+            keys += [(line["host"], line["ts"]) for line in answer.lines]
+            link = answer.header("Link")
+            if not link:
+                break
+            answer = tallyd.get(link[1:link.index(">")]).expect(200)
+        self.assertEqual(60_000, len(keys))
+        self.assertEqual(sorted(keys), keys)
+        said = tallyd.get("/v1/streams/s/events", host="h01", order="key", step="1m",
+                          agg="max").problem(400)
+        self.assertIn("order", said["detail"])

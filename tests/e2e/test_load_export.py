@@ -222,6 +222,8 @@ class ExportTest(TransferTest):
         lines = (self.folder / "out.ndjson").read_text().splitlines()
         said = sorted((json.loads(line) for line in lines), key=lambda event: event["ts"])
         self.assertEqual(events(50_000), said)
+        machines = [json.loads(line)["machine"] for line in lines]
+        self.assertEqual(sorted(machines), machines, "in the order of keys")
         self.assertFalse((self.folder / "out.ndjson.state").exists())
         self.run_tool("export", "load", between.url, *arguments, "--resume", status=1)
 

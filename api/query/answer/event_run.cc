@@ -8,28 +8,35 @@
 
 #include "api/query/answer/top_events.h"
 #include "api/query/ask/ranges_within.h"
+#include "api/query/scan/gathered_groups.h"
 #include "api/query/steps/step_scan.h"
+#include "api/response.h"
 #include "config/schema/table_rules.h"
 #include "config/values/glob.h"
 
 namespace tallyd {
 namespace {
 
-// Ranges that are merged are open at once, and each holds blocks of the store in memory.
-constexpr size_t kMaxOpenScans = 64;
+// Ranges that are merged are open at once, and each holds blocks of the store in memory: of more
+// the time is taken in slices.
+constexpr size_t kMaxOpenScans = 16;
 // Peeking behind the page, and a group that the page before had answered already.
 constexpr size_t kGroupsBeyondLimit = 2;
 // Fewer entries that are read whole, or values of columns, are read before a helper has woken up.
 constexpr uint64_t kLeastEntries = 8192;
 constexpr uint64_t kLeastValues = 8 * kLeastEntries;
+// Of any answer: a chunk that waits for its reader, once as it is and once compressed.
+constexpr uint64_t kLeastBytes = 2 * kChunkBytes;
 
 }  // namespace
 
-EventRun::EventRun(EventQuery query, TablePlan plan, ApiContext& context)
+EventRun::EventRun(EventQuery query, TablePlan plan, ApiContext& context, ReadMemoryPtr memory)
     : query_(InTermsOf(*plan.table, std::move(query))),
       plan_(std::move(plan)),
       context_(context),
-      filter_(query_, *plan_.table, &fields_) {
+      filter_(query_, *plan_.table, &fields_),
+      charge_(memory) {
+  input_.memory = std::move(memory);
   input_.store = &context.store;
   input_.plan = &plan_;
   input_.unit = query_.stream->unit;
@@ -52,34 +59,53 @@ EventRun::~EventRun() {
 }
 
 Status EventRun::Start() {
+  const uint64_t least = std::min(kLeastBytes, BytesOfScan(input_.memory.get()));
+  if (!charge_.Covers(least)) return charge_.refusal();
   if (query_.step_us > 0) return Downsample();
   if (query_.top > 0) return FindTop();
-  std::optional<EventPosition> start;
-  if (query_.cursor) start = query_.cursor->position;
+  if (query_.cursor) resume_ = query_.cursor->position;
   const bool bounded = query_.limit || query_.format == AnswerFormat::kJson;
   const size_t max_groups = bounded ? query_.limit.value_or(kDefaultLimit) + kGroupsBeyondLimit
                                     : std::numeric_limits<size_t>::max();
-  stream_ = OpenEvents(start, max_groups, descending());
+  is_resumable_ = true;
+  return Reopen(max_groups);
+}
+
+Status EventRun::Reopen(size_t max_groups) {
+  if (query_.order == Order::kKey && !input_.whole_rows()) {
+    auto stream = OpenByKey(resume_);
+    if (!stream) return stream.error();
+    stream_ = std::move(*stream);
+  } else {
+    stream_ = OpenEvents(resume_, max_groups, descending());
+  }
   return {};
 }
 
 Result<bool> EventRun::Next() {
+  if (stream_ == nullptr) {
+    if (Status opened = Reopen(std::numeric_limits<size_t>::max()); !opened) return opened.error();
+  }
   const Result<bool> more = stream_->Next();
-  has_event_ = more && *more;
+  is_behind_start_ = is_behind_start_ || (more && *more);
   return more;
+}
+
+void EventRun::Release() {
+  if (!is_resumable_ || stream_ == nullptr) return;
+  if (is_behind_start_) resume_ = stream_->Position();
+  stream_.reset();
+  is_behind_start_ = false;
+  holds_scans_ = false;
 }
 
 std::string EventRun::Cursor() const {
   return EncodeCursor({plan_.table->name, query_.time, stream_->Position()}, query_.hash);
 }
 
-Status EventRun::Refresh() {
+void EventRun::Refresh() {
   const auto age = std::chrono::steady_clock::now() - opened_;
-  if (!holds_scans_ || !has_event_ || age < std::chrono::microseconds(kMaxScanAgeUs)) return {};
-  const EventPosition position = stream_->Position();
-  stream_ = OpenEvents(position, std::numeric_limits<size_t>::max(), descending());
-  has_event_ = false;
-  return {};
+  if (holds_scans_ && age >= std::chrono::microseconds(kMaxScanAgeUs)) Release();
 }
 
 TimeRange EventRun::TimeBehind(const std::optional<EventPosition>& start, int64_t width_us) const {
@@ -123,15 +149,31 @@ std::unique_ptr<EventStream> EventRun::OpenEvents(const std::optional<EventPosit
                                      filters_late ? &filter_ : nullptr, descends, start);
 }
 
+Result<std::unique_ptr<EventStream>> EventRun::OpenByKey(
+    const std::optional<EventPosition>& start) {
+  if (input_.spreads_events()) {
+    return Error(ErrorCode::kUnprocessable,
+                 "order: an event of table " + plan_.table->name +
+                     " is spread over rows, since its key names {field}; it comes in order of "
+                     "time, asc or desc");
+  }
+  Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, query_.time);
+  if (!ranges) return ranges.error();
+  std::optional<GroupKey> first;
+  if (start) first = GroupKey{start->time, start->tie};
+  opened_ = std::chrono::steady_clock::now();
+  holds_scans_ = true;
+  auto groups =
+      std::make_unique<KeyGroups>(input_, std::move(*ranges), query_.time, std::move(first));
+  return std::make_unique<EventScan>(std::move(groups), nullptr, false, start);
+}
+
 // What it takes to see every event once, in whatever order is read the fastest.
 Result<std::unique_ptr<EventStream>> EventRun::OpenAnyOrder() {
   if (input_.whole_rows() || input_.spreads_events()) {
     return OpenEvents(std::nullopt, std::numeric_limits<size_t>::max(), descending());
   }
-  Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, query_.time);
-  if (!ranges) return ranges.error();
-  auto parts = std::make_unique<PartGroups>(input_, std::move(*ranges), query_.time);
-  return std::make_unique<EventScan>(std::move(parts), nullptr, descending(), std::nullopt);
+  return OpenByKey(std::nullopt);
 }
 
 Status EventRun::FindTop() {
@@ -143,7 +185,7 @@ Status EventRun::FindTop() {
                   .descending = descending(),
                   .start = std::nullopt};
   if (query_.cursor) spec.start = query_.cursor->position;
-  auto top = std::make_unique<TopEvents>(std::move(spec));
+  auto top = std::make_unique<TopEvents>(std::move(spec), input_.memory);
   const auto events = OpenAnyOrder();
   if (!events) return events.error();
   if (Status status = top->TakeAll(events->get()); !status) return status;
@@ -213,6 +255,7 @@ Result<DownsampleSpec> EventRun::StepsAsked() const {
     spec.top_field = *field;
   }
   if (query_.cursor) spec.start = query_.cursor->position;
+  spec.memory = input_.memory;
   return spec;
 }
 

@@ -21,7 +21,8 @@ namespace tallyd {
 
 class EventRun {
  public:
-  EventRun(EventQuery query, TablePlan plan, ApiContext& context);
+  // `memory`: where what it holds counts; null: nowhere.
+  EventRun(EventQuery query, TablePlan plan, ApiContext& context, ReadMemoryPtr memory = nullptr);
   ~EventRun();  // Counts what was read and returned.
   EventRun(const EventRun&) = delete;
   EventRun& operator=(const EventRun&) = delete;
@@ -34,7 +35,11 @@ class EventRun {
   // The cursor of the page that ends with event().
   std::string Cursor() const;
   // After a pause: gives up scans that have been open for long and goes on behind event().
-  Status Refresh();
+  void Refresh();
+  // Lets go of what it holds of events that come; Next goes on behind event(). What is made of all
+  // events, as steps are, is kept.
+  void Release();
+  const ReadMemoryPtr& memory() const { return input_.memory; }
   void CountReturned() { ++returned_; }
 
   // Whether by now events are known to have fallen on one cell of the table, and were not when it
@@ -57,6 +62,8 @@ class EventRun {
   std::unique_ptr<EventStream> OpenEvents(const std::optional<EventPosition>& start,
                                           size_t max_groups, bool descends);
   Result<std::unique_ptr<EventStream>> OpenAnyOrder();
+  Result<std::unique_ptr<EventStream>> OpenByKey(const std::optional<EventPosition>& start);
+  Status Reopen(size_t max_groups);
   std::unique_ptr<GroupSource> OpenGroups(const GroupOptions& options, size_t max_groups);
   Status FindTop();
   Status Downsample();
@@ -84,10 +91,13 @@ class EventRun {
   EventFilter filter_;
   ScanCounters counters_;
   ScanInput input_;
-  std::unique_ptr<EventStream> stream_;
+  MemoryCharge charge_;                  // Of what is not counted elsewhere.
+  std::unique_ptr<EventStream> stream_;  // Null: it is to be opened, at `resume_`.
+  std::optional<EventPosition> resume_;
   Downsampler* downsampler_ = nullptr;  // stream_, where steps were asked for.
+  bool is_resumable_ = false;           // The stream gives events as they are read.
   bool holds_scans_ = false;            // Between calls of Next.
-  bool has_event_ = false;
+  bool is_behind_start_ = false;        // An event has come out of the stream.
   std::chrono::steady_clock::time_point opened_;
   uint64_t returned_ = 0;
 };

@@ -17,10 +17,17 @@ class EventSource final : public BodySource {
 
   Result<bool> Next(std::string* chunk) override {
     if (!std::exchange(begun_, true)) format_->Begin(chunk);
-    if (Status status = run_->Refresh(); !status) return status.error();
+    run_->Refresh();
+    const size_t before = chunk->size();
     while (chunk->size() < kChunkBytes) {
       const Result<bool> more = run_->Next();
-      if (!more) return more;
+      if (!more) {
+        // What there is goes out; meanwhile others may make room.
+        const bool goes_on = LacksRoom() && chunk->size() > before;
+        if (!goes_on) return more;
+        run_->Release();
+        return true;
+      }
       if (!*more) return format_->End({}, chunk);
       run_->CountReturned();
       format_->Add(run_->event(), chunk);
@@ -28,7 +35,11 @@ class EventSource final : public BodySource {
     return true;
   }
 
+  void Release() override { run_->Release(); }
+
  private:
+  bool LacksRoom() const { return run_->memory() != nullptr && run_->memory()->lacks_room(); }
+
   std::unique_ptr<EventRun> run_;
   std::unique_ptr<EventFormat> format_;
   bool begun_ = false;
@@ -49,7 +60,9 @@ class PageSource final : public BodySource {
 };
 
 // Takes events until the page is full, then looks whether there are more: *next is the cursor then.
-Status FillPage(EventRun* run, EventFormat* format, std::string* body, std::string* next) {
+Status FillPage(EventRun* run, EventFormat* format, Response* response, std::string* next) {
+  std::string* const body = &response->body;
+  const uint64_t most_bytes = BytesOfPage(run->memory().get());
   const uint64_t limit = run->query().limit.value_or(kDefaultLimit);
   std::string cursor;
   for (uint64_t taken = 0;; ++taken) {
@@ -62,7 +75,10 @@ Status FillPage(EventRun* run, EventFormat* format, std::string* body, std::stri
     }
     format->Add(run->event(), body);
     run->CountReturned();
-    const bool full = body->size() + format->held_bytes() >= kPageBytes;
+    const uint64_t bytes = body->size() + format->held_bytes();
+    // Buffers grow by leaps.
+    if (!response->held.Covers(bytes + bytes / 2)) return response->held.refusal();
+    const bool full = bytes >= most_bytes;
     if (taken + 1 == limit || full) cursor = run->Cursor();
   }
 }
@@ -90,8 +106,9 @@ Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run, boo
     return response;
   }
   std::string next;
+  response.held = MemoryCharge(run->memory());
   format->Begin(&response.body);
-  const Status filled = FillPage(run.get(), format.get(), &response.body, &next);
+  const Status filled = FillPage(run.get(), format.get(), &response, &next);
   if (!filled) return ProblemOf(filled.error());
   if (must_replan()) return response;
   if (!next.empty() && !format->is_page()) {

@@ -19,14 +19,14 @@ Response GetEvents(const Request& request, ApiContext& context) {
     TablePlan chosen = std::move(plan->candidates[*plan->chosen]);
     const bool is_at_risk = chosen.at_risk && chosen.lack.merging != Merging::kMet;
     if (!is_at_risk) {
-      auto run = std::make_unique<EventRun>(std::move(*query), std::move(chosen), context);
-      return AnswerEvents(request, std::move(run));
+      return AnswerEvents(request, std::make_unique<EventRun>(std::move(*query), std::move(chosen),
+                                                              context, request.memory));
     }
     // It may meet events that fell on one cell: then that is known of the table, and it is planned
     // anew. So each table is tried once.
     bool replan = false;
-    Response response = AnswerEvents(
-        request, std::make_unique<EventRun>(*query, std::move(chosen), context), &replan);
+    auto run = std::make_unique<EventRun>(*query, std::move(chosen), context, request.memory);
+    Response response = AnswerEvents(request, std::move(run), &replan);
     if (!replan) return response;
   }
 }
@@ -44,8 +44,8 @@ Response GetLatest(const Request& request, ApiContext& context) {
   if (!query) return ProblemOf(query.error());
   Result<TablePlan> plan = PlanLatest(*query, context.store);
   if (!plan) return ProblemOf(plan.error());
-  return AnswerEvents(request,
-                      std::make_unique<EventRun>(std::move(*query), std::move(*plan), context));
+  return AnswerEvents(request, std::make_unique<EventRun>(std::move(*query), std::move(*plan),
+                                                          context, request.memory));
 }
 
 }  // namespace tallyd

@@ -47,6 +47,7 @@ Status TopEvents::TakeAll(EventStream* events) {
     const auto fields = events->event().fields;
     const auto found = std::ranges::find(fields, spec_.field, &EventField::field);
     if (found != fields.end() && found->value.is_number()) Take(found->value, *events);
+    if (!charge_.Covers(2 * held_bytes_)) return charge_.refusal();
     if (held_bytes_ > kPageBytes) {
       return Error(
           ErrorCode::kUnprocessable,

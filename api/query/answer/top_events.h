@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "api/limits/query_memory.h"
 #include "api/query/scan/event_stream.h"
 #include "api/query/scan/fragment_merger.h"
 
@@ -24,7 +25,8 @@ struct TopSpec {
 
 class TopEvents final : public EventStream {
  public:
-  explicit TopEvents(TopSpec spec) : spec_(std::move(spec)) {}
+  explicit TopEvents(TopSpec spec, ReadMemoryPtr memory = nullptr)
+      : spec_(std::move(spec)), charge_(std::move(memory)) {}
 
   // All of them. Once, before anything below. kUnprocessable when they are too large to hold.
   Status TakeAll(EventStream* events);
@@ -47,6 +49,7 @@ class TopEvents final : public EventStream {
   void Take(const Value& number, const EventStream& events);
 
   TopSpec spec_;
+  MemoryCharge charge_;
   std::vector<Kept> kept_;  // A heap, the first to go on top; in the end in order.
   size_t held_bytes_ = 0;
   size_t next_ = 0;

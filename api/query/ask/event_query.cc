@@ -245,10 +245,15 @@ Status ReadAnswer(const Request& request, EventQuery* query) {
   if (!limit) return limit.error();
   query->limit = *limit;
   if (const auto order = params.Get("order")) {
-    if (*order != "asc" && *order != "desc") {
-      return Invalid("order: " + Quoted(*order) + " is neither asc nor desc");
+    if (*order != "asc" && *order != "desc" && *order != "key") {
+      return Invalid("order: " + Quoted(*order) + " is none of asc, desc, key");
     }
-    query->order = *order == "asc" ? Order::kAscending : Order::kDescending;
+    query->order = *order == "asc"    ? Order::kAscending
+                   : *order == "desc" ? Order::kDescending
+                                      : Order::kKey;
+    if (query->order == Order::kKey && (params.Has("step") || params.Has("top"))) {
+      return Invalid("order: key is an order of events; steps and top come in order of time");
+    }
   }
   Result<AnswerFormat> format = ChooseFormat(request);
   if (!format) return format.error();

@@ -23,7 +23,9 @@
 
 namespace tallyd {
 
-enum class Order : uint8_t { kAscending, kDescending };
+// Of time, ties in order of keys, or the reverse; or that of keys, in which a table is read the
+// fastest.
+enum class Order : uint8_t { kAscending, kDescending, kKey };
 
 // The text of the field's value is one of these. A number matches by value: all of its texts are
 // here that the field's types allow (filter_values.h).

@@ -4,19 +4,14 @@
 #include <tuple>
 #include <utility>
 
-#include "api/answer.h"
-#include "api/query/ask/ranges_within.h"
-
 namespace tallyd {
-namespace {
-
-// What a group costs beside its fields: a map's node, its key, the vectors.
-constexpr size_t kGroupOverhead = 200;
 
 GroupKeyView KeyOfPart(const ScanInput& input, const PartScan& scan) {
   const std::string_view tie = input.spreads_events() ? scan.entity() : scan.row_key();
   return {input.whole_rows() ? 0 : scan.time(), tie};
 }
+
+namespace {
 
 void AddPart(const ScanInput& input, const PartScan& scan, FragmentMerger* merger) {
   for (const EventFragment* fragment : scan.fragments()) {
@@ -134,14 +129,27 @@ Result<bool> SequentialGroups::Next() {
   return true;
 }
 
-PartGroups::PartGroups(const ScanInput& input, std::vector<KeyRange> ranges, const TimeRange& time)
-    : scan_(input) {
+KeyGroups::KeyGroups(const ScanInput& input, std::vector<KeyRange> ranges, const TimeRange& time,
+                     std::optional<GroupKey> start)
+    : start_(std::move(start)), scan_(input) {
+  if (start_) {
+    std::erase_if(ranges, [&](const KeyRange& range) {
+      return !range.end.empty() && range.end <= start_->tie;
+    });
+    if (!ranges.empty()) ranges.front().start = std::max(ranges.front().start, start_->tie);
+  }
   scan_.Open(std::move(ranges), time, {});
 }
 
-Result<bool> PartGroups::Next() {
-  const Result<bool> more = scan_.Next();
-  if (!more || !*more) return more;
+Result<bool> KeyGroups::Next() {
+  while (true) {
+    const Result<bool> more = scan_.Next();
+    if (!more || !*more) return more;
+    if (!start_) break;
+    if (scan_.row_key() == start_->tie && scan_.time() < start_->time) continue;
+    start_.reset();
+    break;
+  }
   group_.events.clear();
   for (const EventFragment* fragment : scan_.fragments()) {
     group_.events.emplace_back(fragment->fields);
@@ -149,85 +157,6 @@ Result<bool> PartGroups::Next() {
   group_.key = {scan_.time(), scan_.row_key()};
   group_.time = scan_.time();
   return true;
-}
-
-GatheredGroups::GatheredGroups(const ScanInput& input, const GroupOptions& options,
-                               size_t max_groups)
-    : input_(input),
-      options_(options),
-      max_groups_(max_groups),
-      scan_(input),
-      held_(GroupLess{options.descending}) {}
-
-Result<bool> GatheredGroups::Next() {
-  if (!passed_ || (next_ == held_.end() && bound_)) {
-    if (Status status = Pass(); !status) return status.error();
-  }
-  if (next_ == held_.end()) return false;
-  group_.key = next_->first.view();
-  group_.time = next_->second.time;
-  group_.events.clear();
-  next_->second.events.AppendTo(&group_.events);
-  ++next_;
-  return true;
-}
-
-Status GatheredGroups::Pass() {
-  if (passed_) options_.start = std::exchange(bound_, std::nullopt);
-  passed_ = true;
-  held_.clear();
-  held_bytes_ = 0;
-  TimeRange time = options_.time;
-  if (options_.start && !input_.whole_rows()) {
-    if (options_.descending) {
-      time.to = std::min(time.to, options_.start->time + 1);
-    } else {
-      time.from = std::max(time.from, options_.start->time);
-    }
-  }
-  Result<std::vector<KeyRange>> ranges = RangesWithin(*input_.plan, input_.unit, time);
-  if (!ranges) return ranges.error();
-  scan_.Open(std::move(*ranges), time, {});
-  while (true) {
-    const Result<bool> more = scan_.Next();
-    if (!more) return more.error();
-    if (!*more) break;
-    Keep(scan_);
-  }
-  scan_.Close();
-  next_ = held_.begin();
-  return {};
-}
-
-void GatheredGroups::Keep(const PartScan& scan) {
-  const GroupKeyView key = KeyOfPart(input_, scan);
-  const GroupLess& less = held_.key_comp();
-  if (options_.start && less(key, options_.start->view())) return;
-  if (bound_ && !less(key, bound_->view())) return;
-  auto it = held_.find(key);
-  if (it == held_.end()) {
-    it = held_.emplace(GroupKey{key.time, std::string(key.tie)}, Held{}).first;
-    held_bytes_ += kGroupOverhead + key.tie.size();
-  }
-  Held& held = it->second;
-  held.time = std::max(held.time, scan.time());
-  for (const EventFragment* fragment : scan.fragments()) {
-    held_bytes_ += input_.whole_rows()       ? held.events.AddFirstWins(fragment->fields)
-                   : input_.spreads_events() ? held.events.Add(fragment->fields)
-                                             : held.events.AddEvent(fragment->fields);
-  }
-  Evict();
-}
-
-// The last groups go first. What is beyond the bound is read again by the next pass; at least one
-// group stays, so that every pass gets further.
-void GatheredGroups::Evict() {
-  while (held_.size() > 1 && (held_.size() > max_groups_ || held_bytes_ > kPageBytes)) {
-    const auto last = std::prev(held_.end());
-    held_bytes_ -= kGroupOverhead + last->first.tie.size() + last->second.events.bytes();
-    bound_ = last->first;
-    held_.erase(last);
-  }
 }
 
 }  // namespace tallyd

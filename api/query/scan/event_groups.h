@@ -3,13 +3,12 @@
 //
 // - MergedGroups: every range comes in order of time, so a merge of them streams.
 // - SequentialGroups: the rows of latest tables, in key order, range after range.
-// - PartGroups: ranges as they are read, for those who need no order and no event is in two parts.
-// - GatheredGroups: ranges in no useful order. One pass keeps the smallest groups that fit into
-//   memory; what did not fit is read by the next pass.
+// - KeyGroups: ranges as they are read, in key order, for those who need no other, where no event
+//   is in two parts.
+// - GatheredGroups (gathered_groups.h): ranges in no useful order, in slices of time.
 #ifndef TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_
 #define TALLYD_API_QUERY_SCAN_EVENT_GROUPS_H_
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -77,6 +76,9 @@ struct GroupOptions {
   std::optional<GroupKey> start;  // Groups before it are left out.
 };
 
+// The place of the part at hand.
+GroupKeyView KeyOfPart(const ScanInput& input, const PartScan& scan);
+
 class MergedGroups final : public GroupSource {
  public:
   // `time_descends`: the ranges' rows come newest first.
@@ -111,42 +113,17 @@ class SequentialGroups final : public GroupSource {
   std::vector<const EventFragment*> of_columns_;  // Of the row: events that columns tell.
 };
 
-class PartGroups final : public GroupSource {
+class KeyGroups final : public GroupSource {
  public:
+  // `start`: parts before it in the order of keys, of one row the oldest first, are left out.
   // REQUIRES: no event is spread over rows, and none is a whole row.
-  PartGroups(const ScanInput& input, std::vector<KeyRange> ranges, const TimeRange& time);
+  KeyGroups(const ScanInput& input, std::vector<KeyRange> ranges, const TimeRange& time,
+            std::optional<GroupKey> start = std::nullopt);
   Result<bool> Next() override;
 
  private:
+  std::optional<GroupKey> start_;
   PartScan scan_;
-};
-
-class GatheredGroups final : public GroupSource {
- public:
-  // `max_groups`: more will not be asked for before the next page.
-  GatheredGroups(const ScanInput& input, const GroupOptions& options, size_t max_groups);
-  Result<bool> Next() override;
-
- private:
-  struct Held {
-    TimeUs time = 0;
-    HeldEvents events;
-  };
-  using HeldMap = std::map<GroupKey, Held, GroupLess>;
-
-  Status Pass();
-  void Keep(const PartScan& scan);
-  void Evict();
-
-  const ScanInput& input_;
-  GroupOptions options_;
-  size_t max_groups_;
-  PartScan scan_;
-  HeldMap held_;
-  HeldMap::iterator next_;
-  size_t held_bytes_ = 0;
-  std::optional<GroupKey> bound_;  // From here on, groups were not kept.
-  bool passed_ = false;
 };
 
 }  // namespace tallyd

@@ -10,6 +10,12 @@ EventScan::EventScan(std::unique_ptr<GroupSource> groups, EventFilter* filter, b
     : groups_(std::move(groups)), filter_(filter), descending_(descending), start_(start) {}
 
 Result<bool> EventScan::NextGroup() {
+  if (std::exchange(had_group_, true)) {
+    const GroupKeyView& key = groups_->group().key;
+    last_.time = key.time;
+    last_.tie.assign(key.tie);
+    last_.emitted = static_cast<int64_t>(taken_);
+  }
   const Result<bool> more = groups_->Next();
   if (!more || !*more) return more;
   in_group_ = true;
@@ -44,6 +50,7 @@ Result<bool> EventScan::Next() {
 }
 
 EventPosition EventScan::Position() const {
+  if (!in_group_) return last_;
   const GroupKeyView& key = groups_->group().key;
   return {key.time, std::string(key.tie), static_cast<int64_t>(taken_)};
 }

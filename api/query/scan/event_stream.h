@@ -23,7 +23,8 @@ class EventStream {
   virtual Result<bool> Next() = 0;
   // Valid until Next.
   const EventView& event() const { return event_; }
-  // Where to go on behind the event; REQUIRES: Next has returned true.
+  // Where to go on behind the event that came last, also when Next has failed since then.
+  // REQUIRES: Next has returned true.
   virtual EventPosition Position() const = 0;
 
  protected:
@@ -47,8 +48,10 @@ class EventScan final : public EventStream {
   EventFilter* filter_;
   bool descending_;
   std::optional<EventPosition> start_;
+  bool had_group_ = false;
   bool in_group_ = false;
-  size_t taken_ = 0;  // Events of the group.
+  size_t taken_ = 0;    // Events of the group.
+  EventPosition last_;  // Behind the group before, once there was one.
 };
 
 }  // namespace tallyd

@@ -5,7 +5,10 @@
 namespace tallyd {
 
 PartScan::PartScan(const ScanInput& input)
-    : input_(input), reader_(*input.table, input.stored, *input.stream_fields, input.fields) {
+    : input_(input),
+      charge_(input.memory),
+      scan_bytes_(BytesOfScan(input.memory.get())),
+      reader_(*input.table, input.stored, *input.stream_fields, input.fields) {
   if (input.read_globs.empty()) return;
   reader_.SelectFields(input.read_globs);
   columns_ = reader_.Columns();
@@ -42,6 +45,7 @@ void PartScan::OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time) {
 }
 
 Result<bool> PartScan::Next() {
+  if (!charge_.Covers(scan_bytes_)) return charge_.refusal();
   while (true) {
     if (!in_row_) {
       const Result<bool> more = NextRow();

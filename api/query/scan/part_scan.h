@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/limits/query_memory.h"
 #include "api/query/ask/candidate.h"
 #include "api/query/scan/event_filter.h"
 #include "ingest/map/row_stems.h"
@@ -39,7 +40,8 @@ struct ScanInput {
   const std::vector<std::string>* stream_fields = nullptr;
   std::vector<std::string> read_globs;
   TimeUs now = 0;
-  uint64_t line = 0;  // ScanSpec::line
+  uint64_t line = 0;     // ScanSpec::line
+  ReadMemoryPtr memory;  // Null: what it holds is not counted.
 
   bool whole_rows() const { return table->pattern == Pattern::kLatest; }
   // Whether an event may be spread over several rows.
@@ -64,6 +66,7 @@ class PartScan {
   void Close() {
     scan_.reset();
     runs_.reset();
+    charge_.Clear();
   }
   // To the next part that has a fragment; false at the end.
   Result<bool> Next();
@@ -88,6 +91,8 @@ class PartScan {
   void Accept(size_t count);
 
   const ScanInput& input_;
+  MemoryCharge charge_;  // Of an open scan.
+  const uint64_t scan_bytes_;
   RowReader reader_;
   std::vector<ColumnPattern> columns_;
   std::unique_ptr<RowScan> scan_;

@@ -14,6 +14,9 @@ constexpr size_t kMaxAccumulators = 5'000'000;
 constexpr size_t kMaxAccumulatorBytes = 192u << 20;
 // Steps that lie so much farther apart are compared and not counted.
 constexpr uint64_t kStepsPerSlot = 2;
+// A slot, its place in the index and in the order; and what a group takes beside its texts.
+constexpr uint64_t kSlotBytes = 128;
+constexpr uint64_t kGroupBytes = 256;
 
 const Value* Find(std::span<const EventField> event, uint32_t field) {
   for (const EventField& candidate : event) {
@@ -104,7 +107,9 @@ void AppendGroupText(const Value& value, std::string* out) {
 }  // namespace
 
 Downsampler::Downsampler(DownsampleSpec spec, FieldTable* fields)
-    : spec_(std::move(spec)), accumulators_(spec_.aggregations, spec_.step_us) {
+    : spec_(std::move(spec)),
+      charge_(spec_.memory),
+      accumulators_(spec_.aggregations, spec_.step_us) {
   for (const std::string& field : spec_.by) {
     by_ids_.push_back(fields->Add(field));
     by_columns_.push_back(columns_.Add(field));
@@ -115,6 +120,8 @@ Downsampler::Downsampler(DownsampleSpec spec, FieldTable* fields)
     field_index_[id] = static_cast<int>(i);
   }
   most_slots_ = MostSlots();
+  // Vectors grow by leaps, and are copied for it.
+  slot_bytes_ = kSlotBytes + spec_.fields.size() * accumulators_.bytes_each() * 3 / 2;
 }
 
 // Groups are told apart, and ordered, by the text of their values; a zero byte ends each.
@@ -144,6 +151,7 @@ uint32_t Downsampler::GroupOf(const std::string& text, std::span<const Value> va
     }
   }
   group_texts_.push_back(&owned_.emplace_back(text));
+  group_bytes_ += kGroupBytes + 3 * text.size() + values.size() * sizeof(Value);
   groups_.emplace(text, group);
   return group;
 }
@@ -173,7 +181,8 @@ void Downsampler::GrowAccumulators() {
   if (wanted > accumulators_.size()) accumulators_.Grow(wanted - accumulators_.size());
 }
 
-Status Downsampler::CheckSamples() const {
+Status Downsampler::CheckRoom() {
+  if (!charge_.Covers(bytes())) return charge_.refusal();
   if (accumulators_.sample_bytes() <= kMaxAccumulatorBytes / spec_.shares) return {};
   return Error(
       ErrorCode::kUnprocessable,
@@ -193,7 +202,7 @@ Status Downsampler::Add(TimeUs time, std::span<const EventField> event) {
     }
     accumulators_.Add(*slot * spec_.fields.size() + static_cast<size_t>(index), time, field.value);
   }
-  return CheckSamples();
+  return CheckRoom();
 }
 
 Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t field,
@@ -225,7 +234,7 @@ Status Downsampler::AddRun(std::span<const EventField> key_fields, uint32_t fiel
   }
   GrowAccumulators();
   accumulators_.AddRun(run_steps_, times, ascends, *column.data, column.begin);
-  return CheckSamples();
+  return CheckRoom();
 }
 
 Status Downsampler::Absorb(const Downsampler& later) {
@@ -248,7 +257,7 @@ Status Downsampler::Absorb(const Downsampler& later) {
       accumulators_.Absorb(slots[i] * fields + field, later.accumulators_, i * fields + field);
     }
   }
-  return CheckSamples();
+  return CheckRoom();
 }
 
 void Downsampler::Clear() {
@@ -256,6 +265,7 @@ void Downsampler::Clear() {
   slots_.clear();
   last_slot_ = 0;
   accumulators_ = Accumulators(spec_.aggregations, spec_.step_us);
+  charge_.Clear();
 }
 
 Status Downsampler::Finish() {

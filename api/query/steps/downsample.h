@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/limits/query_memory.h"
 #include "api/query/ask/event_query.h"
 #include "api/query/scan/event_stream.h"
 #include "api/query/steps/accumulators.h"
@@ -39,6 +40,7 @@ struct DownsampleSpec {
   size_t top_field = 0;                 // of that of `fields`; 0: all.
   std::optional<EventPosition> start;   // Rows up to and with it are left out.
   size_t shares = 1;                    // By which the memory that it may take is divided.
+  ReadMemoryPtr memory;                 // Where that counts; null: nowhere.
 };
 
 class Downsampler final : public EventStream {
@@ -113,7 +115,11 @@ class Downsampler final : public EventStream {
   }
   size_t MostSlots() const;
   void GrowAccumulators();
-  Status CheckSamples() const;
+  // That there is room for all that it holds.
+  Status CheckRoom();
+  uint64_t bytes() const {
+    return slots_.size() * slot_bytes_ + 2 * accumulators_.sample_bytes() + group_bytes_;
+  }
   size_t columns_each() const { return spec_.fields.size() * spec_.aggregations.size(); }
   // Columns are by field, then by aggregation, whose place in the spec it is.
   Value ValueAt(size_t slot, size_t field, size_t aggregation) const {
@@ -136,6 +142,9 @@ class Downsampler final : public EventStream {
   void FillRow(size_t slot);
 
   DownsampleSpec spec_;
+  MemoryCharge charge_;
+  uint64_t slot_bytes_ = 0;   // What a slot takes, its accumulators included.
+  uint64_t group_bytes_ = 0;  // What groups take.
   FieldTable columns_;
   std::vector<int> field_index_;  // By the events' field ids: its place in spec_.fields, or -1.
   std::vector<uint32_t> by_ids_;

@@ -14,6 +14,7 @@ namespace {
 
 // The values of so many filled steps at once, of all groups and columns.
 constexpr size_t kMaxFilled = 5'000'000;
+constexpr uint64_t kFilledSlotBytes = 64;
 
 Error TooManyGaps() {
   return Error(ErrorCode::kUnprocessable,
@@ -109,6 +110,9 @@ Status Downsampler::FillSteps() {
     const StepSpan span = SpanOf(slots);
     const size_t room = (kMaxFilled - filled.values.size()) / columns_each();
     if (span.size() > room) return TooManyGaps();
+    const uint64_t values = filled.values.size() + span.size() * columns_each();
+    const uint64_t gaps = 2 * values * sizeof(Value) + filled.slots.size() * kFilledSlotBytes;
+    if (!charge_.Covers(bytes() + gaps)) return charge_.refusal();
     FillGroup(slots, span, &filled);
     for (size_t i = 0; i < span.size(); ++i) {
       filled.slots.push_back({span.first + static_cast<int64_t>(i), group});

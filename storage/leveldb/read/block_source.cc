@@ -74,11 +74,22 @@ Status BlockSource::Open(size_t number) {
   return {};
 }
 
+// A scan of much time has hundreds of sources, one for each file, and most are behind what it wants
+// or at their ends.
+void BlockSource::Release() {
+  for (std::unique_ptr<ColumnData>& data : data_) data.reset();
+  std::fill(decoded_.begin(), decoded_.end(), false);
+  std::fill(shape_ready_.begin(), shape_ready_.end(), false);
+}
+
 Status BlockSource::OpenFrom(size_t number) {
   const auto& blocks = index_->blocks();
   while (number < blocks.size() && !IsWanted(blocks[number])) ++number;
   valid_ = false;
-  if (number == blocks.size()) return {};
+  if (number == blocks.size()) {
+    Release();
+    return {};
+  }
   const Status opened = Open(number);
   if (!opened) return opened;
   entry_ = 0;

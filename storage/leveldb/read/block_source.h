@@ -26,6 +26,7 @@ class BlockSource final : public EntrySource {
   Status Next() override;
   Status SkipNewer(TimeUs below) override;
   Status AddTo(RowAssembler* row) override;
+  void Release() override;
 
   Status Read(WholeEntry* entry) override;
 

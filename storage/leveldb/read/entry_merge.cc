@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tallyd {
 namespace {
@@ -110,13 +111,22 @@ Status EntryMerge::Position() {
 
 Result<bool> EntryMerge::NextForward(const Access& access) {
   while (true) {
-    const EntrySource* first = merge_.top();
+    const EntrySource* first = Top();
     if (first == nullptr || !ranges_.IsBeforeEnd(first->row_key())) return false;
     BeginRow(first->row_key());
     const Status read = ReadRow(access);
     if (!read) return read.error();
     if (FinishRow()) return true;
   }
+}
+
+// A source that gives way to another may be behind all that is wanted: its block is held no longer.
+EntrySource* EntryMerge::Top() {
+  EntrySource* const top = merge_.top();
+  EntrySource* const before = std::exchange(last_top_, top);
+  if (before == nullptr || before == top) return top;
+  if (!before->valid() || ranges_.IsBehindAll(before->row_key())) before->Release();
+  return top;
 }
 
 Result<bool> EntryMerge::NextBackward(const Access& access) {
@@ -138,6 +148,7 @@ Result<bool> EntryMerge::NextBackward(const Access& access) {
     for (EntrySource* source : in_row) {
       const Status back = source->SeekRowBefore(row_key_);
       if (!back) return back.error();
+      if (!source->valid() || ranges_.IsBehindAll(source->row_key())) source->Release();
     }
     if (FinishRow()) return true;
   }
@@ -205,7 +216,7 @@ Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* en
   for (; !ranges_.done(); ranges_.Next(), positioned_ = false) {
     const Status prepared = Prepare(access);
     if (!prepared) return prepared.error();
-    first = merge_.top();
+    first = Top();
     if (first == nullptr) return nullptr;
     if (ranges_.IsBeforeEnd(first->row_key())) break;
   }

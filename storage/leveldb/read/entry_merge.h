@@ -38,6 +38,11 @@ class ScanRanges {
     ++at_;
     DropEmpty();
   }
+  // Whether no range is at the key or, in the scan's direction, behind it.
+  bool IsBehindAll(std::string_view key) const {
+    const KeyRange& last = ranges_.back();
+    return reverse_ ? key < last.start : !last.end.empty() && key >= last.end;
+  }
   // From the first key of the range at hand, or of the last one, to the end of the other.
   KeyRange Hull() const {
     const KeyRange& last = ranges_.back();
@@ -107,6 +112,7 @@ class EntryMerge {
   Status ReadRow(const Access& access);
   Status ReadEntry(EntrySource* source, bool* done);
   Status LeaveRow(EntrySource* source);
+  EntrySource* Top();
   void BeginRow(std::string_view row_key);
   bool FinishRow();
   Status CheckStop(const Access& access);
@@ -133,7 +139,8 @@ class EntryMerge {
   std::vector<std::unique_ptr<BlockSource>> files_;
   std::vector<EntrySource*> sources_;  // All of them.
   SourceMerge merge_;                  // Backwards: of the row at hand.
-  std::string row_key_;                // Of the row read last.
+  EntrySource* last_top_ = nullptr;
+  std::string row_key_;  // Of the row read last.
   bool any_row_ = false;
   uint32_t steps_ = 0;
 };

@@ -53,6 +53,10 @@ class EntrySource {
   // Copies the entry. A block source's plan must select every column.
   virtual Status Read(WholeEntry* entry) = 0;
 
+  // What it holds of the entry beside its key goes, and comes again where it is asked for: nothing
+  // more will be wanted of it for now.
+  virtual void Release() {}
+
   bool valid() const { return valid_; }
   // Until the source moves.
   std::string_view row_key() const { return row_key_; }

@@ -11,7 +11,7 @@ class RejectsTest : public ::testing::Test {
  protected:
   std::string Note(std::string_view stream, RejectReason reason = RejectReason::kEvent,
                    std::string_view detail = "why") {
-    return rejects_.Note(stream, reason, detail, now_).value_or("");
+    return rejects_.Note(stream, reason, detail, peer_, now_).value_or("");
   }
   double Counted(const std::string& stream, const std::string& reason) {
     for (const auto& family : registry_.Collect()) {
@@ -25,6 +25,7 @@ class RejectsTest : public ::testing::Test {
     return -1;
   }
 
+  std::string_view peer_;
   prometheus::Registry registry_;
   Rejects rejects_{registry_};
   Rejects::Time now_ = Rejects::Time{} + 1h;
@@ -49,6 +50,11 @@ TEST_F(RejectsTest, TheFirstIsToldAndThenHowManyThereWere) {
   now_ += 1ms;
   EXPECT_EQ(Note("server", RejectReason::kEvent, "again"),
             "stream server: 3 refused (event), the last one: again");
+}
+
+TEST_F(RejectsTest, TheLineSaysWhoSentTheLastOne) {
+  peer_ = "10.0.0.7:4711";
+  EXPECT_EQ(Note("server"), "stream server: 1 refused (event), the last one by 10.0.0.7:4711: why");
 }
 
 TEST_F(RejectsTest, StreamsAndReasonsAreToldApart) {
