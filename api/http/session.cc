@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "api/http/blocking_call.h"
@@ -95,8 +96,8 @@ asio::awaitable<bool> Session::ServeOne() {
   if (!is_answered_) {
     written = co_await WriteAnswer();
     CountAnswer();
-    // Whoever is idle holds nothing.
-    response_ = Response();
+    // Whoever is idle holds nothing: what is assigned to would keep the body's buffer.
+    std::ignore = std::exchange(response_, Response());
     request_.memory.reset();
     idle_since_ = std::chrono::steady_clock::now();
   } else if (!unsent_.empty()) {
@@ -270,17 +271,17 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
   const Place place(server_.waiting_queries());
   request_.body = body_;
   request_.memory = std::make_shared<ReadMemory>(context_.query_memory);
-  room_until_ = std::chrono::steady_clock::now() + kPatienceForRoom;
+  std::chrono::steady_clock::duration patience = kPatienceForRoom;
   while (true) {
     std::function<void()> job = [this] {
       response_ = RunHandler(Routes()[match_.route].handler, request_, context_, encoding_);
     };
     co_await RunBlocking(pool, std::move(job));
-    const bool is_begun = response_.status < 300;  // What lacked room comes after what is there.
-    if (is_begun || !request_.memory->lacks_room()) break;
+    // What an answer that has begun lacks comes later; and another mistake is nothing to wait for.
+    if (response_.status != 503 || !request_.memory->lacks_room()) break;
     // It waits with nothing in its hands: what it lacks may be what others like it hold.
     Response refusal = std::exchange(response_, Response());
-    const bool has_room = co_await AwaitRoom();
+    const bool has_room = co_await AwaitRoom(&patience);
     if (!has_room) {
       response_ = std::move(refusal);
       break;
@@ -289,15 +290,17 @@ asio::awaitable<void> Session::HandleQuery(asio::thread_pool& pool) {
   request_.memory->Trim();
 }
 
-asio::awaitable<bool> Session::AwaitRoom() {
+asio::awaitable<bool> Session::AwaitRoom(std::chrono::steady_clock::duration* patience) {
   asio::steady_timer timer(shard_.io);
-  while (!request_.memory->Admit()) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now >= room_until_ || server_.draining()) co_return false;
+  const auto begin = std::chrono::steady_clock::now();
+  bool has_room = request_.memory->Admit();
+  while (!has_room && std::chrono::steady_clock::now() - begin < *patience && !server_.draining()) {
     timer.expires_after(kBetweenLooksForRoom);
     co_await timer.async_wait(TimedSocket::kAwait);
+    has_room = request_.memory->Admit();
   }
-  co_return true;
+  *patience -= std::min(*patience, std::chrono::steady_clock::now() - begin);
+  co_return has_room;
 }
 
 // Batches are too many for a line each: their refusals are sampled. So are mutations: of these the
@@ -392,7 +395,7 @@ asio::awaitable<bool> Session::WriteChunks(std::string head) {
 
 asio::awaitable<bool> Session::PullChunk(Result<bool>* more) {
   ReadMemory* const memory = request_.memory.get();
-  room_until_ = std::chrono::steady_clock::now() + kPatienceForRoom;
+  std::chrono::steady_clock::duration patience = kPatienceForRoom;
   while (true) {
     std::function<void()> job = [this, memory, more] {
       PullNext(response_.source.get(), &response_.body, more);
@@ -401,7 +404,7 @@ asio::awaitable<bool> Session::PullChunk(Result<bool>* more) {
     co_await RunBlocking(server_.query_pool(), std::move(job));
     const bool lacks_room = memory != nullptr && memory->lacks_room();
     if (*more || !lacks_room) break;
-    const bool has_room = co_await AwaitRoom();
+    const bool has_room = co_await AwaitRoom(&patience);
     if (!has_room) break;
   }
   if (memory != nullptr) memory->Trim();
@@ -414,9 +417,8 @@ asio::awaitable<bool> Session::PullChunk(Result<bool>* more) {
 
 asio::awaitable<bool> Session::WriteChunk(std::string_view head, std::string_view body) {
   const std::chrono::microseconds patience(context_.server.write_timeout_us);
-  const auto begin = std::chrono::steady_clock::now();
   const auto first = std::min<std::chrono::microseconds>(patience, kPatienceWithReader);
-  socket_.ExpireAt(begin + first);
+  socket_.ExpireAfter(first);
   std::array<asio::const_buffer, 2> buffers = {asio::buffer(head), asio::buffer(body)};
   auto [ec, n] = co_await socket_.Write(buffers);
   context_.metrics.sent_bytes.Increment(static_cast<double>(n));
@@ -426,7 +428,7 @@ asio::awaitable<bool> Session::WriteChunk(std::string_view head, std::string_vie
   co_await RunBlocking(server_.query_pool(), std::move(job));
   const size_t of_head = std::min(n, head.size());
   buffers = {asio::buffer(head.substr(of_head)), asio::buffer(body.substr(n - of_head))};
-  socket_.ExpireAt(begin + patience);
+  socket_.ExpireAfter(patience - first);  // The time that the release took is not the reader's.
   auto [failed, rest] = co_await socket_.Write(buffers);
   context_.metrics.sent_bytes.Increment(static_cast<double>(rest));
   co_return !failed;

@@ -80,8 +80,9 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<bool> PullChunk(Result<bool>* more);
   // The same as Write; where the reader takes its time, the source lets go of what it can.
   boost::asio::awaitable<bool> WriteChunk(std::string_view head, std::string_view body);
-  // Until there is room for what the request's read lacked. False: there was none in time.
-  boost::asio::awaitable<bool> AwaitRoom();
+  // Until there is room for what the request's read lacked. False: there was none in time, what it
+  // waited before this counted.
+  boost::asio::awaitable<bool> AwaitRoom(std::chrono::steady_clock::duration* patience);
   boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);
   boost::asio::awaitable<void> LingerAndClose();
   void SetBodyDeadline(uint64_t received);
@@ -120,7 +121,6 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::steady_clock::time_point body_begin_;
   std::chrono::steady_clock::time_point handling_begin_;
   std::chrono::steady_clock::time_point idle_since_;  // The last answer.
-  std::chrono::steady_clock::time_point room_until_;  // So long a read waits for memory.
   // A commit under way, whose end answers (session_commit.cc). What it stores and counts is kept no
   // longer: who is idle holds nothing up.
   PreparedBatch prepared_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/scan.h"
+
 namespace tallyd {
 namespace {
 
@@ -27,16 +29,20 @@ void QueryMemory::GiveBack(uint64_t bytes) {
   given_back_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-bool QueryMemory::TryTakeInTurn(const ReadMemory* read, uint64_t bytes) {
+std::optional<uint64_t> QueryMemory::TryTakeInTurn(const ReadMemory* read, bool is_new,
+                                                   const Wish& wish) {
   const std::lock_guard lock(mutex_);
-  if (std::ranges::find(waiting_, read) == waiting_.end()) {
+  if (is_new) {
     waiting_.push_back(read);
     ++waiting_count_;
   }
-  if (waiting_.front() != read || !TryTake(bytes)) return false;
+  if (waiting_.front() != read) return std::nullopt;
+  const uint64_t held = std::min(held_.load(std::memory_order_relaxed), limit_);
+  const uint64_t given = std::clamp(limit_ - held, wish.least, wish.most);
+  if (!TryTake(given)) return std::nullopt;
   waiting_.pop_front();
   --waiting_count_;
-  return true;
+  return given;
 }
 
 void QueryMemory::Leave(const ReadMemory* read) {
@@ -46,21 +52,22 @@ void QueryMemory::Leave(const ReadMemory* read) {
 
 ReadMemory::~ReadMemory() { Trim(); }
 
-bool ReadMemory::Take(uint64_t bytes) {
+std::optional<uint64_t> ReadMemory::Take(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const uint64_t wanted = used_ + bytes;
   if (wanted > reserved_) {
     // Whoever has nothing yet does not overtake those who wait.
     const bool in_turn = reserved_ > 0 || all_.waiting() == 0;
-    if (wanted > all_.limit() || !in_turn || !all_.TryTake(wanted - reserved_)) {
-      wished_ = wanted;
-      lacks_room_ = wanted <= all_.limit();
-      return false;
+    if (wanted > all_.limit()) return wanted;
+    if (!in_turn || !all_.TryTake(wanted - reserved_)) {
+      wished_ = lacks_room_ ? std::max(wished_, wanted) : wanted;
+      lacks_room_ = true;
+      return wanted;
     }
     reserved_ = wanted;
   }
   used_ = wanted;
-  return true;
+  return std::nullopt;
 }
 
 void ReadMemory::Give(uint64_t bytes) {
@@ -75,14 +82,13 @@ void ReadMemory::GiveBackUnused() {
   reserved_ = needed;
 }
 
-Error ReadMemory::Refusal() const {
-  const std::lock_guard lock(mutex_);
-  if (wished_ > all_.limit()) {
+Error ReadMemory::Refusal(uint64_t bytes) const {
+  if (bytes > all_.limit()) {
     return Error(ErrorCode::kUnprocessable,
                  fmt::format("alone this would hold {} bytes or more, and server.query_memory is "
                              "{}; ask for a shorter time, fewer fields, fewer groups or a longer "
                              "step, or for a smaller page by limit",
-                             wished_, all_.limit()));
+                             bytes, all_.limit()));
   }
   return Error(ErrorCode::kOverloaded,
                fmt::format("the reads that run hold all of server.query_memory, {} bytes: try "
@@ -92,12 +98,15 @@ Error ReadMemory::Refusal() const {
 
 bool ReadMemory::Admit() {
   const std::lock_guard lock(mutex_);
-  const uint64_t wanted = std::max(used_, std::min(2 * wished_, all_.limit()));
   sure_ = 0;
   GiveBackUnused();
-  waits_ = !all_.TryTakeInTurn(this, wanted - used_);
+  const uint64_t least = std::max(used_, wished_);
+  const uint64_t most = std::max(least, std::min(2 * wished_, all_.limit()));
+  const std::optional<uint64_t> given =
+      all_.TryTakeInTurn(this, !waits_, {least - used_, most - used_});
+  waits_ = !given;
   if (waits_) return false;
-  sure_ = reserved_ = wanted;
+  sure_ = reserved_ = used_ + *given;
   lacks_room_ = false;
   return true;
 }
@@ -112,7 +121,10 @@ void ReadMemory::Trim() {
 
 bool MemoryCharge::Grow(uint64_t bytes) {
   const uint64_t grown = (bytes + kGrain - 1) / kGrain * kGrain;
-  if (!memory_->Take(grown - charged_)) return false;
+  if (const std::optional<uint64_t> in_all = memory_->Take(grown - charged_)) {
+    refused_ = *in_all;
+    return false;
+  }
   charged_ = grown;
   return true;
 }
@@ -123,7 +135,17 @@ void MemoryCharge::Clear() {
 }
 
 uint64_t BytesOfScan(const ReadMemory* memory) {
-  return memory == nullptr ? kScanBytes : std::min(kScanBytes, memory->limit() / 16);
+  return memory == nullptr ? kScanBytes : std::min(kScanBytes, memory->limit() / 32);
+}
+
+uint64_t BytesOfRow(const Row& row) {
+  uint64_t bytes = row.cells.size() * sizeof(CellView);
+  for (const CellView& cell : row.cells) {
+    const ValueType type = cell.value.type();
+    const bool is_text = type == ValueType::kString || type == ValueType::kBytes;
+    if (is_text) bytes += 2 * cell.value.AsView().size();
+  }
+  return bytes;
 }
 
 uint64_t BytesOfSlice(const ReadMemory* memory) {

@@ -5,12 +5,13 @@
 //   MemoryCharge charge(request.memory);
 //   if (!charge.Covers(page.bytes())) return charge.refusal();
 //
-// Nobody waits while holding anything. A read for which there is no room fails, and its
-// ReadMemory remembers how much it lacked: whoever runs it lets go of all of it, waits until Admit
-// has made so much sure for it, in the order in which reads came, and runs it again. A read that
-// alone would hold more than there is fails with kUnprocessable, and there is nothing to wait for.
+// A read for which there is no room fails, and its ReadMemory remembers how much it lacked: whoever
+// runs it lets go of all that can be found again, waits until Admit has made so much sure for it,
+// in the order in which reads came, and runs it again. So those who wait hold next to nothing, and
+// none for ever: whoever runs them gives up in time. A read that alone would hold more than there
+// is fails with kUnprocessable, and there is nothing to wait for.
 //
-// All thread-safe but MemoryCharge, which is of one holder.
+// All thread-safe but MemoryCharge, which is of one holder. The QueryMemory outlives the reads.
 #ifndef TALLYD_API_LIMITS_QUERY_MEMORY_H_
 #define TALLYD_API_LIMITS_QUERY_MEMORY_H_
 
@@ -20,6 +21,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "config/values/result.h"
@@ -27,6 +29,7 @@
 namespace tallyd {
 
 class ReadMemory;
+struct Row;
 
 class QueryMemory {
  public:
@@ -42,9 +45,15 @@ class QueryMemory {
 
  private:
   friend class ReadMemory;
+  struct Wish {
+    uint64_t least = 0;
+    uint64_t most = 0;
+  };
   bool TryTake(uint64_t bytes);
   void GiveBack(uint64_t bytes);
-  bool TryTakeInTurn(const ReadMemory* read, uint64_t bytes);
+  // Who comes for the first time waits behind the others. What the first of them is given, of what
+  // it wishes: it waits no longer then. Nothing: there is not so much, or it is not its turn.
+  std::optional<uint64_t> TryTakeInTurn(const ReadMemory* read, bool is_new, const Wish& wish);
   void Leave(const ReadMemory* read);
 
   const uint64_t limit_;
@@ -64,15 +73,17 @@ class ReadMemory {
 
   uint64_t limit() const { return all_.limit(); }
 
-  // False: there is no room now (lacks_room()), or never.
-  bool Take(uint64_t bytes);
+  // Nothing: the bytes are the read's. Else what it would hold in all, for which there is no room
+  // now, or never.
+  std::optional<uint64_t> Take(uint64_t bytes);
   void Give(uint64_t bytes);
-  // Why the last Take failed: kUnprocessable or kOverloaded.
-  Error Refusal() const;
+  // Why a Take failed that would have made it so many bytes: kUnprocessable or kOverloaded.
+  Error Refusal(uint64_t bytes) const;
+  // Whether there was no room for a part of it since it was admitted or trimmed.
   bool lacks_room() const { return lacks_room_.load(std::memory_order_relaxed); }
 
-  // Makes sure what the read lacked, and as much again as it then had, when it is its turn and
-  // there is room: then it may run again. Whoever asks has let go of what can be found again.
+  // Makes sure what the read lacked, and up to twice as much of what there is, when it is its turn:
+  // then it may run again. Whoever asks has let go of what can be found again.
   bool Admit();
   // Gives back what was made sure and is not used, and no longer waits.
   void Trim();
@@ -85,7 +96,7 @@ class ReadMemory {
   uint64_t used_ = 0;      // Guarded by mutex_, like all below.
   uint64_t sure_ = 0;      // By Admit, until Trim.
   uint64_t reserved_ = 0;  // The greater of both.
-  uint64_t wished_ = 0;    // In all, by the Take that failed.
+  uint64_t wished_ = 0;    // In all, by what lacked room.
   bool waits_ = false;
   std::atomic<bool> lacks_room_{false};
 };
@@ -99,29 +110,36 @@ class MemoryCharge {
   explicit MemoryCharge(ReadMemoryPtr memory) : memory_(std::move(memory)) {}
   ~MemoryCharge() { Clear(); }
   MemoryCharge(MemoryCharge&& other) noexcept
-      : memory_(std::move(other.memory_)), charged_(std::exchange(other.charged_, 0)) {}
+      : memory_(std::move(other.memory_)),
+        charged_(std::exchange(other.charged_, 0)),
+        refused_(other.refused_) {}
   MemoryCharge& operator=(MemoryCharge&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(charged_, other.charged_);
+    std::swap(refused_, other.refused_);
     return *this;
   }
 
   // Whether the holder may have so many bytes in all.
   bool Covers(uint64_t bytes) { return bytes <= charged_ || memory_ == nullptr || Grow(bytes); }
   void Clear();
-  Error refusal() const { return memory_->Refusal(); }
+  // REQUIRES: Covers has returned false.
+  Error refusal() const { return memory_->Refusal(refused_); }
   const ReadMemoryPtr& memory() const { return memory_; }
 
  private:
-  static constexpr uint64_t kGrain = 64u << 10;
+  static constexpr uint64_t kGrain = 16u << 10;
   bool Grow(uint64_t bytes);
 
   ReadMemoryPtr memory_;
   uint64_t charged_ = 0;
+  uint64_t refused_ = 0;  // What the read would have held when it was told so last.
 };
 
 // What a scan of the store holds beside what it gives: blocks and columns that are decoded.
 uint64_t BytesOfScan(const ReadMemory* memory);
+// What a row takes: its cells, with text as it is stored and once more as theirs.
+uint64_t BytesOfRow(const Row& row);
 // What one holder sorts or merges at a time: reads share what there is, and a small part of it does
 // for each.
 uint64_t BytesOfSlice(const ReadMemory* memory);

@@ -49,7 +49,9 @@ class EventSource final : public BodySource {
 class PageSource final : public BodySource {
  public:
   PageSource(std::unique_ptr<EventRun> run, std::unique_ptr<EventFormat> format, std::string next)
-      : run_(std::move(run)), format_(std::move(format)), next_(std::move(next)) {}
+      : run_(std::move(run)), format_(std::move(format)), next_(std::move(next)) {
+    run_->Release();  // The format has all that it needs; scans would wait for the reader.
+  }
 
   Result<bool> Next(std::string* chunk) override { return format_->End(next_, chunk); }
 

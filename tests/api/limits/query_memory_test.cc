@@ -70,6 +70,34 @@ TEST_F(QueryMemoryTest, WhoHasNoRoomLetsGoAndRunsAgainWithTwiceAsMuch) {
   EXPECT_EQ(all_.held(), 5 * kMiB);
 }
 
+TEST_F(QueryMemoryTest, WhoIsAdmittedTakesWhatThereIsUpToTwiceWhatItLacked) {
+  MemoryCharge stays(NewRead());
+  EXPECT_TRUE(stays.Covers(6 * kMiB));
+  auto goes = std::make_unique<MemoryCharge>(NewRead());
+  EXPECT_TRUE(goes->Covers(4 * kMiB));
+  const ReadMemoryPtr read = NewRead();
+  EXPECT_FALSE(MemoryCharge(read).Covers(8 * kMiB));
+  EXPECT_FALSE(read->Admit());
+  goes.reset();
+  EXPECT_TRUE(read->Admit()) << "a reader that stays leaves enough";
+  EXPECT_EQ(all_.held(), 16 * kMiB);
+  read->Trim();
+  EXPECT_EQ(all_.held(), 6 * kMiB);
+}
+
+TEST_F(QueryMemoryTest, ARefusalIsThatOfItsHolder) {
+  MemoryCharge other(NewRead());
+  EXPECT_TRUE(other.Covers(12 * kMiB));
+  const ReadMemoryPtr read = NewRead();
+  MemoryCharge too_much(read);
+  MemoryCharge crowded(read);
+  EXPECT_FALSE(too_much.Covers(17 * kMiB));
+  EXPECT_FALSE(crowded.Covers(5 * kMiB));
+  EXPECT_EQ(too_much.refusal().code(), ErrorCode::kUnprocessable);
+  EXPECT_EQ(crowded.refusal().code(), ErrorCode::kOverloaded);
+  EXPECT_TRUE(read->lacks_room());
+}
+
 TEST_F(QueryMemoryTest, RoomIsGivenInTheOrderInWhichReadsCame) {
   auto running = std::make_unique<MemoryCharge>(NewRead());
   EXPECT_TRUE(running->Covers(12 * kMiB));
