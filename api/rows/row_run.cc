@@ -1,6 +1,5 @@
 #include "api/rows/row_run.h"
 
-#include <span>
 #include <utility>
 
 #include "api/cursor.h"
@@ -31,23 +30,17 @@ Result<bool> RowRun::Next() {
     if (!charge_.Covers(BytesOfScan(memory_.get()))) return charge_.refusal();
     const Result<bool> more = scan_->Next();
     if (!more || !*more) return more;
-    if (!CountBytes()) return charge_.refusal();
+    if (!HasRoomForRow()) return charge_.refusal();
     CountRow();
     if (!query_.value || FilterByValue()) return true;
   }
 }
 
-// A row may be as large as 256 MiB, and is read as a whole.
-bool RowRun::CountBytes() {
-  if (memory_ == nullptr) return true;
-  const std::span<const CellView> cells(scan_->row().cells);
-  uint64_t bytes = BytesOfScan(memory_.get()) + cells.size() * sizeof(CellView);
-  for (const CellView& cell : cells) {
-    const ValueType type = cell.value.type();
-    const bool is_text = type == ValueType::kString || type == ValueType::kBytes;
-    if (is_text) bytes += 2 * cell.value.AsView().size();  // As it is stored, and as a cell.
-  }
-  return charge_.Covers(bytes);
+// A row may be as large as 256 MiB, is read as a whole, and is written as a whole: the half again
+// is what the answer has of it.
+bool RowRun::HasRoomForRow() {
+  const uint64_t bytes = BytesOfRow(scan_->row());
+  return charge_.Covers(BytesOfScan(memory_.get()) + bytes + bytes / 2);
 }
 
 void RowRun::CountRow() {

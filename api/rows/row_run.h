@@ -32,7 +32,7 @@ class RowRun {
   const ReadMemoryPtr& memory() const { return memory_; }
 
  private:
-  bool CountBytes();
+  bool HasRoomForRow();
   const Row& row() const { return query_.value ? filtered_ : scan_->row(); }
   bool FilterByValue();
   void CountRow();

@@ -102,6 +102,9 @@ Response GetRow(const Request& request, ApiContext& context) {
   Response response;
   response.content_type = InfoOf(run.query().format).content_type;
   MakeRowFormat(run.query())->AddAlone(run.Take(), &response.body);
+  run.Release();  // What the row took is the answer's now.
+  response.held = MemoryCharge(request.memory);
+  if (!response.held.Covers(response.body.size())) return ProblemOf(response.held.refusal());
   return response;
 }
 

@@ -126,7 +126,8 @@ Response ListValues(const Request& request, ApiContext& context) {
   const Result<KeyValuesQuery> query =
       ParseValuesQuery(request, *snapshot->schema, **stream, context.store, hash);
   if (!query) return ProblemOf(query.error());
-  const Result<KeyValues> values = ReadKeyValues(*query, context.store, context.clock.Now());
+  Result<KeyValues> values =
+      ReadKeyValues(*query, context.store, context.clock.Now(), request.memory);
   if (!values) return ProblemOf(values.error());
   context.metrics.rows_read.Increment(static_cast<double>(values->rows_read));
   Json next = nullptr;
@@ -143,7 +144,10 @@ Response ListValues(const Request& request, ApiContext& context) {
   }
   body += "]";
   AppendMembers({{"next", std::move(next)}}, &body);
-  return Response::Json(200, body + "}");
+  body += "}";
+  Response response = Response::Json(200, std::move(body));
+  response.held = std::move(values->held);
+  return response;
 }
 
 }  // namespace tallyd

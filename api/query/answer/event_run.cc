@@ -276,6 +276,7 @@ Status EventRun::Downsample() {
   auto steps = whole_events ? StepsOfEvents(spec, time) : StepsOfParts(spec, time);
   if (steps && !(*steps)->in_order()) {
     counters_ = before;
+    steps->reset();  // What cannot be used is not held beside what comes instead.
     steps = StepsOfEvents(spec, time);
   }
   if (!steps) return steps.error();

@@ -11,8 +11,10 @@ namespace {
 
 class ValueScan {
  public:
-  ValueScan(const KeyValuesQuery& query, Store& store, TimeUs now)
+  ValueScan(const KeyValuesQuery& query, Store& store, TimeUs now, ReadMemoryPtr memory)
       : query_(query),
+        scan_bytes_(BytesOfScan(memory.get())),
+        charge_(std::move(memory)),
         row_key_(query.table->row_key),
         segment_(SegmentOf(*query.table, query.field)),
         leading_(std::all_of(row_key_.segments().begin(),
@@ -29,6 +31,7 @@ class ValueScan {
   Result<KeyValues> Run() {
     KeyValues answer;
     while (!full_) {
+      if (!charge_.Covers(scan_bytes_ + found_bytes_)) return charge_.refusal();
       const Result<bool> more = scan_->Next();
       if (!more) return more.error();
       if (!*more) break;
@@ -47,6 +50,7 @@ class ValueScan {
       answer.json.push_back(std::move(found.json));
       if (found_.size() > query_.limit) answer.last = found.text;
     }
+    answer.held = std::move(charge_);
     return answer;
   }
 
@@ -98,10 +102,19 @@ class ValueScan {
     AppendJsonValue(value, &found.json);
     std::string order = leading_ ? Numbered(found_.size()) : found.text;
     if (leading_ && !found_.empty() && found_.rbegin()->second.text == found.text) return;
-    found_.try_emplace(std::move(order), std::move(found));
+    const uint64_t bytes = BytesOf(order, found);
+    if (found_.try_emplace(std::move(order), std::move(found)).second) found_bytes_ += bytes;
     if (found_.size() <= query_.limit) return;
     full_ = leading_;
-    if (found_.size() > query_.limit + 1) found_.erase(std::prev(found_.end()));
+    if (found_.size() <= query_.limit + 1) return;
+    const auto last = std::prev(found_.end());
+    found_bytes_ -= BytesOf(last->first, last->second);
+    found_.erase(last);
+  }
+
+  // Its text is in the answer once more.
+  static uint64_t BytesOf(const std::string& order, const Found& found) {
+    return kFoundBytes + order.size() + found.text.size() + 2 * found.json.size();
   }
 
   static std::string Numbered(size_t n) {
@@ -140,7 +153,11 @@ class ValueScan {
     return Value();
   }
 
+  static constexpr uint64_t kFoundBytes = 192;  // Of the map, and behind short texts.
+
   const KeyValuesQuery& query_;
+  const uint64_t scan_bytes_;
+  MemoryCharge charge_;
   const RowKeyTemplate& row_key_;
   const size_t segment_;
   const bool leading_;
@@ -148,6 +165,7 @@ class ValueScan {
   std::string scratch_;
   std::vector<KeyField> fields_;
   std::map<std::string, Found> found_;  // By order; at most one more than the limit.
+  uint64_t found_bytes_ = 0;
   bool full_ = false;
 };
 
@@ -161,8 +179,9 @@ size_t SegmentOf(const Table& table, std::string_view field) {
   return segments.size();
 }
 
-Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now) {
-  return ValueScan(query, store, now).Run();
+Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now,
+                                ReadMemoryPtr memory) {
+  return ValueScan(query, store, now, std::move(memory)).Run();
 }
 
 }  // namespace tallyd

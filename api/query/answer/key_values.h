@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/limits/query_memory.h"
 #include "config/schema/schema.h"
 #include "storage/store.h"
 
@@ -25,10 +26,13 @@ struct KeyValues {
   std::vector<std::string> json;    // Each value as JSON.
   std::optional<std::string> last;  // When there are more: the text of the page's last.
   uint64_t rows_read = 0;
+  MemoryCharge held;  // Of the values, and of as much text made of them.
 };
 
 // In key order where the field comes first in the key, else in byte order of their text.
-Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now);
+// `memory`: where what is held counts; null: nowhere.
+Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now,
+                                ReadMemoryPtr memory = nullptr);
 
 // The segment of the row key that gives the field back.
 size_t SegmentOf(const Table& table, std::string_view field);

@@ -73,6 +73,7 @@ Result<bool> PartScan::NextRow() {
       CountRows(found.first_key, found.key_time == KeyTime::kNone ? 1 : found.times.size());
       return true;
     }
+    if (!charge_.Covers(scan_bytes_ + BytesOfRow(row()))) return charge_.refusal();
     CountRows(row().key, 1);
     if (!reader_.BeginRow(row())) {
       ++input_.counters->unreadable_rows;

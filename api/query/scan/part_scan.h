@@ -91,7 +91,7 @@ class PartScan {
   void Accept(size_t count);
 
   const ScanInput& input_;
-  MemoryCharge charge_;  // Of an open scan.
+  MemoryCharge charge_;  // Of an open scan and its largest row.
   const uint64_t scan_bytes_;
   RowReader reader_;
   std::vector<ColumnPattern> columns_;

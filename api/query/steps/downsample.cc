@@ -250,6 +250,7 @@ Status Downsampler::Absorb(const Downsampler& later) {
     if (!UseSlot({slot.step, groups[slot.group]})) return TooManySlots();
     slots.push_back(last_slot_);
   }
+  if (Status fits = CheckRoom(); !fits) return fits;
   GrowAccumulators();
   const size_t fields = spec_.fields.size();
   for (size_t i = 0; i < slots.size(); ++i) {

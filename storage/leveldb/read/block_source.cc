@@ -80,6 +80,7 @@ void BlockSource::Release() {
   for (std::unique_ptr<ColumnData>& data : data_) data.reset();
   std::fill(decoded_.begin(), decoded_.end(), false);
   std::fill(shape_ready_.begin(), shape_ready_.end(), false);
+  std::fill(telling_ready_.begin(), telling_ready_.end(), false);
 }
 
 Status BlockSource::OpenFrom(size_t number) {
