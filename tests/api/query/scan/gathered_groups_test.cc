@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <compare>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -19,10 +20,7 @@ constexpr uint64_t kMiB = 1u << 20;
 struct Place {
   int64_t ts;
   std::string host;
-  friend bool operator<(const Place& a, const Place& b) {
-    return std::tie(a.ts, a.host) < std::tie(b.ts, b.host);
-  }
-  friend bool operator==(const Place&, const Place&) = default;
+  friend auto operator<=>(const Place&, const Place&) = default;
 };
 
 class GatheredGroupsTest : public QueryTest {
