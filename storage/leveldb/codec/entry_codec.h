@@ -46,6 +46,7 @@ enum class MetaKind : uint8_t {
   kRetentionClock = 0x04,
   kClosedHead = 0x05,
   kStoreId = 0x06,
+  kHeadNote = 0x07,
   kStream = 0x10,
   kTable = 0x11,
   kColumnSet = 0x12,

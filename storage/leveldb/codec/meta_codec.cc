@@ -10,6 +10,7 @@
 #include <random>
 
 #include "storage/bytes/coding.h"
+#include "storage/leveldb/codec/entry_codec.h"
 
 namespace tallyd {
 namespace {
@@ -310,6 +311,28 @@ Result<DeleteSpec> DecodeDelete(std::string_view record, TimeUs* at) {
   }
   if (!in.done()) return damaged;
   return what;
+}
+
+std::string HeadNoteKey(uint64_t head) {
+  std::string key = MetaKey(MetaKind::kHeadNote);
+  PutU64(&key, head);
+  return key;
+}
+
+std::string EncodeHeadNote(const HeadNote& note) {
+  std::string record;
+  PutU64(&record, note.entries);
+  PutU64(&record, note.others);
+  return record;
+}
+
+Result<HeadNote> DecodeHeadNote(std::string_view record) {
+  ByteReader in(record);
+  HeadNote note;
+  if (!in.GetU64(&note.entries) || !in.GetU64(&note.others) || !in.done()) {
+    return Damaged("a sealed head");
+  }
+  return note;
 }
 
 std::string EncodeMemo(std::optional<std::string_view> value) {

@@ -61,6 +61,18 @@ Result<MissedField> DecodeMissedField(std::string_view record);
 std::string EncodeDelete(const DeleteSpec& what, TimeUs at);
 Result<DeleteSpec> DecodeDelete(std::string_view record, TimeUs* at);
 
+// What a head was when it was sealed; base notes that of the last ones. One of its number that is
+// found later, and of which either differs, is another head.
+inline constexpr uint64_t kNotedHeads = 64;
+struct HeadNote {
+  uint64_t entries = 0;  // Head::Checksum.
+  uint64_t others = 0;   // Head::ChecksumOfOthers.
+  friend bool operator==(const HeadNote&, const HeadNote&) = default;
+};
+std::string HeadNoteKey(uint64_t head);
+std::string EncodeHeadNote(const HeadNote& note);
+Result<HeadNote> DecodeHeadNote(std::string_view record);
+
 // What a head or base says of a memo: its value, or, in a head, that there is none (any more).
 std::string EncodeMemo(std::optional<std::string_view> value);
 Result<std::optional<std::string_view>> DecodeMemo(std::string_view record);  // A view of it.

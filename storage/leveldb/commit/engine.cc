@@ -95,15 +95,7 @@ Status Engine::OpenOnce(bool first, OpenFor what) {
 
 // Only before anybody makes files.
 Status Engine::SweepFiles(const LoadedView& loaded) {
-  FilesOnRecord record;
-  record.store = database_.shelf().store();
-  record.heads = database_.opened_heads();
-  for (const auto& [table, files] : loaded.files) {
-    record.files.insert(record.files.end(), files.begin(), files.end());
-  }
-  for (const auto& [number, note] : loaded.notes) {
-    if (note.kind == FileNote::Kind::kDropped) record.dropped[number] = note.checksum;
-  }
+  const FilesOnRecord record = RecordOf(loaded, &database_);
   BlockFileShelf& shelf = database_.shelf();
   Result<FileSweep> swept = tallyd::SweepFiles(&shelf, config_.path, record);
   if (!swept) return swept.error();
@@ -118,7 +110,7 @@ Status Engine::SweepFiles(const LoadedView& loaded) {
   return ClearNotes(loaded);
 }
 
-// Those of files that are gone.
+// Those of files that are gone, and of heads that are and were sealed long ago.
 Status Engine::ClearNotes(const LoadedView& loaded) {
   leveldb::WriteBatch cleared;
   bool any = false;
@@ -127,6 +119,14 @@ Status Engine::ClearNotes(const LoadedView& loaded) {
                          database_.shelf().damaged().Contains(number);
     if (is_kept) continue;
     cleared.Delete(FileNoteKey(number));
+    any = true;
+  }
+  const std::string heads = HeadsDirectory(config_.path);
+  for (const auto& [number, note] : loaded.head_notes) {
+    const bool is_kept = number + kNotedHeads > loaded.sealed_head ||
+                         env_->FileExists(HeadPath(heads, number));
+    if (is_kept) continue;
+    cleared.Delete(HeadNoteKey(number));
     any = true;
   }
   return any && !reads_only_ ? database_.WriteBase(&cleared) : Status();

@@ -173,11 +173,27 @@ class Loader {
         retention_time_ = static_cast<TimeUs>(time);
         return {};
       }
-      case MetaKind::kStoreId:
-      case MetaKind::kSealedHead:  // The database reads these itself.
+      case MetaKind::kSealedHead:
+        if (!ByteReader(value).GetU64(&loaded_.sealed_head)) {
+          return UnreadableRecord(key, "it is no number");
+        }
+        return {};
+      case MetaKind::kHeadNote:
+        return ReadHeadNote(key, value);
+      case MetaKind::kStoreId:  // The database reads these itself.
       case MetaKind::kClosedHead:
         return {};
     }
+    return {};
+  }
+
+  Status ReadHeadNote(std::string_view key, std::string_view value) {
+    ByteReader in(key.substr(2));
+    uint64_t head = 0;
+    if (!in.GetU64(&head)) return UnreadableRecord(key, "its key is too short");
+    const Result<HeadNote> note = DecodeHeadNote(value);
+    if (!note) return UnreadableRecord(key, note.error().message());
+    loaded_.head_notes[head] = *note;
     return {};
   }
 
@@ -285,6 +301,21 @@ class Loader {
 };
 
 }  // namespace
+
+FilesOnRecord RecordOf(const LoadedView& loaded, Database* database) {
+  FilesOnRecord record;
+  record.store = database->shelf().store();
+  record.heads = database->opened_heads();
+  for (const auto& [table, files] : loaded.files) {
+    record.files.insert(record.files.end(), files.begin(), files.end());
+  }
+  for (const auto& [number, note] : loaded.notes) {
+    if (note.kind == FileNote::Kind::kDropped) record.dropped[number] = note.checksum;
+  }
+  record.sealed_head = loaded.sealed_head;
+  record.head_notes = loaded.head_notes;
+  return record;
+}
 
 Result<LoadedView> LoadEngineState(Database* database, EngineState* state) {
   return Loader(database, state).Load();

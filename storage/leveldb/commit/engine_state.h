@@ -19,6 +19,7 @@
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/database.h"
+#include "storage/leveldb/files/stray_file.h"
 #include "storage/leveldb/latest/latest_group.h"
 #include "storage/leveldb/latest/latest_tables.h"
 
@@ -45,7 +46,11 @@ struct LoadedView {
   BlockFileMap files;
   DeleteList deletes;
   std::map<uint64_t, FileNote> notes;  // By number of the file.
+  uint64_t sealed_head = 0;
+  std::map<uint64_t, HeadNote> head_notes;  // By number of the head.
 };
+// What base names of all that, and which heads are open.
+FilesOnRecord RecordOf(const LoadedView& loaded, Database* database);
 
 // Reads everything anew, base first, then the heads from the oldest on. kCorruption names the
 // record that cannot be read. REQUIRES: the database is open.

@@ -251,14 +251,7 @@ Status Opener::OpenHeads(const Found& found, OpenedFiles* opened) {
     if (done) done = EnsureDirectory(env_, made);
     if (done) done = FromLevelDb(env_->HoldDirectory(made));
   }
-  if (done) done = OpenFound(found.heads, opened);
-  if (!done) return done;
-  const Result<std::vector<uint64_t>> numbers = ListHeads(env_, heads_directory_);
-  if (!numbers) return numbers.error();
-  for (const uint64_t number : *numbers) {
-    if (number <= found.sealed) RemoveHead(env_, heads_directory_, number);
-  }
-  return {};
+  return done ? OpenFound(found.heads, opened) : done;
 }
 
 // `any_use`: tables were adopted, so there has been a head at every moment since.

@@ -137,6 +137,23 @@ Result<bool> StrayJudge::IsThere(const FileSource& source) {
   return there;
 }
 
+Result<std::optional<bool>> StrayJudge::HasAllMadeOf(const FileSource& source) const {
+  std::optional<bool> has_all;
+  for (const BlockFilePtr& file : record_.files) {
+    const Result<End> end = ReadEnd(file->path());
+    if (!end && end.error().code() == ErrorCode::kNotFound) continue;
+    if (!end) return end.error();
+    if (!end->description || end->description->origin.store != record_.store) continue;
+    const auto& sources = end->description->origin.sources;
+    if (std::ranges::find(sources, source) == sources.end()) continue;
+    const BlockFileInfo& info = file->info();
+    const Result<bool> is_whole = HasFile({FileSource::Kind::kFile, info.number, info.checksum});
+    if (!is_whole) return is_whole.error();
+    has_all = *is_whole && has_all.value_or(true);
+  }
+  return has_all;
+}
+
 // Base names it, and it is read from end to end.
 Result<bool> StrayJudge::HasFile(const FileSource& source) const {
   const auto named = std::ranges::find_if(record_.files, [&](const BlockFilePtr& file) {

@@ -18,6 +18,7 @@
 
 #include "config/values/result.h"
 #include "storage/leveldb/codec/block_file_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/view.h"
 
@@ -30,6 +31,8 @@ struct FilesOnRecord {
   // By number: the checksum of the description, where the note of it says that.
   std::map<uint64_t, std::optional<uint64_t>> dropped;
   std::vector<std::shared_ptr<Head>> heads;
+  uint64_t sealed_head = 0;                // The last one.
+  std::map<uint64_t, HeadNote> head_notes;  // Of the last sealed ones, by number.
 };
 
 struct StrayFile {
@@ -52,6 +55,9 @@ class StrayJudge {
 
   // An error: it cannot be read now, and may be anything.
   Result<StrayFile> Judge(const std::string& path, uint64_t number);
+  // Of the files of this store that base names and that say that they were made of that: whether
+  // each is there to the byte. Null: there are none.
+  Result<std::optional<bool>> HasAllMadeOf(const FileSource& source) const;
 
  private:
   struct End;

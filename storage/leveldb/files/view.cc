@@ -29,6 +29,8 @@ constexpr size_t kMaxGroupBytes = 256u << 20;
 constexpr size_t kHeldBytes = 4u << 10;
 constexpr auto kNever = std::chrono::steady_clock::time_point::max();
 
+bool HoldsEntries(KeySpace space) { return space == KeySpace::kRows || space == KeySpace::kGroups; }
+
 Result<uint64_t> BytesIn(leveldb::Env* env, const std::string& path) {
   std::vector<std::string> names;
   const Status listed = FromLevelDb(env->GetChildren(path, &names));
@@ -61,8 +63,12 @@ Head::~Head() {
 
 Result<std::shared_ptr<Head>> Head::Open(const std::string& directory, uint64_t number,
                                          const leveldb::Options& options, uint64_t head_bytes) {
-  std::shared_ptr<Head> head(
-      new Head(HeadPath(directory, number), number, options.env, head_bytes));
+  return OpenAt(HeadPath(directory, number), number, options, head_bytes);
+}
+
+Result<std::shared_ptr<Head>> Head::OpenAt(const std::string& path, uint64_t number,
+                                           const leveldb::Options& options, uint64_t head_bytes) {
+  std::shared_ptr<Head> head(new Head(path, number, options.env, head_bytes));
   if (!options.env->FileExists(head->path_)) {
     const Status made = FromLevelDb(options.env->CreateDir(head->path_));
     if (!made) return made.error();
@@ -199,21 +205,32 @@ Result<bool> Head::IsClosed() const {
 }
 
 Result<uint64_t> Head::Checksum() const {
+  return ChecksumOf([](KeySpace space) { return HoldsEntries(space); });
+}
+
+Result<uint64_t> Head::ChecksumOfOthers() const {
+  return ChecksumOf([](KeySpace space) { return !HoldsEntries(space); });
+}
+
+Result<uint64_t> Head::ChecksumOf(bool (*counts)(KeySpace)) const {
   leveldb::ReadOptions checked;
   checked.verify_checksums = true;
   checked.fill_cache = false;
   const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator(checked));
   ContentChecksum checksum;
-  for (const KeySpace space : {KeySpace::kRows, KeySpace::kGroups}) {
-    const std::string begin(1, static_cast<char>(space));
-    for (it->Seek(begin); it->Valid() && it->key().starts_with(begin); it->Next()) {
-      std::string sizes;
-      PutVarint(&sizes, it->key().size());
-      PutVarint(&sizes, it->value().size());
-      checksum.Add(sizes);
-      checksum.Add(ToView(it->key()));
-      checksum.Add(ToView(it->value()));
+  for (it->SeekToFirst(); it->Valid();) {
+    const std::string_view key = ToView(it->key());
+    if (!counts(static_cast<KeySpace>(key[0]))) {
+      it->Seek(ToSlice(PrefixEnd(key.substr(0, 1))));
+      continue;
     }
+    std::string sizes;
+    PutVarint(&sizes, key.size());
+    PutVarint(&sizes, it->value().size());
+    checksum.Add(sizes);
+    checksum.Add(key);
+    checksum.Add(ToView(it->value()));
+    it->Next();
   }
   const Status read = FromLevelDb(it->status());
   if (!read) return read.error().Prefixed(path_);
@@ -281,7 +298,7 @@ void RemoveHead(leveldb::Env* env, const std::string& directory, uint64_t number
     if (name == "." || name == "..") continue;
     removed = env->RemoveFile(path + "/" + name).ok() && removed;
   }
-  // What stays is found, and removed, at the next open.
+  // What stays is found, and removed, at the next start.
   if (!removed || !env->RemoveDir(path).ok()) {
     spdlog::warn("store: {} cannot be removed yet", path);
   }

@@ -26,6 +26,7 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/head_iterator.h"
 #include "storage/table_info.h"
@@ -83,6 +84,9 @@ class Head {
   // come without the write buffer.
   static Result<std::shared_ptr<Head>> Open(const std::string& directory, uint64_t number,
                                             const leveldb::Options& options, uint64_t head_bytes);
+  // The same of a head that lies elsewhere.
+  static Result<std::shared_ptr<Head>> OpenAt(const std::string& path, uint64_t number,
+                                              const leveldb::Options& options, uint64_t head_bytes);
   ~Head();
   Head(const Head&) = delete;
   Head& operator=(const Head&) = delete;
@@ -134,6 +138,8 @@ class Head {
   // Of the entries as they are stored: equal only where the head holds the same. It reads all of
   // them. Of a head that is closed to writes, or of the committer's thread.
   Result<uint64_t> Checksum() const;
+  // The same of all its other records.
+  Result<uint64_t> ChecksumOfOthers() const;
   // The id of the store that it is of; empty where it does not say, as one that is empty, or that a
   // tallyd from before format 9 began.
   Result<std::string> StoreId() const;
@@ -144,6 +150,8 @@ class Head {
  private:
   Head(std::string path, uint64_t number, leveldb::Env* env, uint64_t head_bytes);
   Status LoadGroups();
+  // Of the records whose key space counts.
+  Result<uint64_t> ChecksumOf(bool (*counts)(KeySpace)) const;
   std::shared_ptr<const char[]> Hold(std::string_view key, size_t size) const;
 
   const std::string path_;

@@ -242,6 +242,17 @@ Status HeadJob::StoreMemos(Lease* lease) {
   return {};
 }
 
+// A start removes what is left of the head if it is this one. The note stays until that is certain:
+// a reader may hold a head for long.
+void HeadJob::NoteHead(const SealedHead& sealed, LevelDbBatch* batch) const {
+  batch->PutRecord(HeadNoteKey(sealed.head), EncodeHeadNote(sealed.note));
+  if (sealed.head <= kNotedHeads) return;
+  const uint64_t old = sealed.head - kNotedHeads;
+  Database& database = context_.database();
+  const std::string heads = HeadsDirectory(database.path());
+  if (!database.env()->FileExists(HeadPath(heads, old))) batch->DropRecord(HeadNoteKey(old));
+}
+
 Status HeadJob::Record(const SealedHead& sealed) {
   auto batch = context_.NewBatch();
   std::string number;
@@ -250,6 +261,7 @@ Status HeadJob::Record(const SealedHead& sealed) {
   number.clear();
   PutU64(&number, sealed.last_sequence);
   batch->PutRecord(MetaKey(MetaKind::kLastSequence), number);
+  NoteHead(sealed, batch.get());
   EngineState& state = context_.state();
   const auto change = [&](View* view) {
     std::erase_if(view->heads, [&](const std::shared_ptr<Head>& head) {

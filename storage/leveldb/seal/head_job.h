@@ -38,6 +38,7 @@ class HeadJob final : public SealJob {
   Status StoreLatestRows(Lease* lease);
   Status StoreMemos(Lease* lease);
   Status Record(const SealedHead& sealed);
+  void NoteHead(const SealedHead& sealed, LevelDbBatch* batch) const;
 
   SealContext& context_;
   Time next_ = kNever;

@@ -126,9 +126,13 @@ class HeadSealer {
   Status ReadChecksum() {
     const Access access(lease_);
     if (!access) return Reopening();
-    const Result<uint64_t> checksum = access.view().heads.front()->Checksum();
+    const Head& head = *access.view().heads.front();
+    const Result<uint64_t> checksum = head.Checksum();
     if (!checksum) return checksum.error();
+    const Result<uint64_t> others = head.ChecksumOfOthers();
+    if (!others) return others.error();
     source_ = {FileSource::Kind::kHead, sealed_.head, *checksum};
+    sealed_.note = {*checksum, *others};
     return {};
   }
 

@@ -74,6 +74,7 @@ struct RewriteInput {
 // What a head becomes.
 struct SealedHead {
   uint64_t head = 0;
+  HeadNote note;
   uint64_t last_sequence = 0;
   uint64_t entries = 0;
   DroppedCells dropped;

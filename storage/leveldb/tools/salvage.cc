@@ -19,6 +19,7 @@
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/file_sweep.h"
 #include "storage/leveldb/files/stray_file.h"
+#include "storage/leveldb/files/stray_head.h"
 #include "storage/leveldb/files/view.h"
 #include "storage/leveldb/tools/block_check.h"
 #include "storage/leveldb/tools/level_files.h"
@@ -108,7 +109,10 @@ class Salvager {
     const Result<std::vector<uint64_t>> heads = ListHeads(&env_, directory);
     if (!heads) return findings->push_back(FindingOf(directory, heads.error().message()));
     for (const uint64_t head : *heads) {
-      if (head <= records_.sealed_head()) continue;
+      if (head <= records_.sealed_head()) {
+        sealed_heads_.push_back(head);
+        continue;
+      }
       const std::string path = HeadPath(directory, head);
       if (head == heads->back() && !must_be_made && IsUnmade(path)) break;
       LevelRecords records = ReadLevel(&env_, path, options_.storage.sync, findings);
@@ -234,6 +238,7 @@ class Salvager {
     shelf_ = std::make_unique<BlockFileShelf>(&env_, to, ShelfCacheBytes());
     shelf_->SetStore(records_.store());
     LeaveOut(&files);
+    JudgeSealedHeads();
     for (const auto& [number, info] : records_.recorded()) {
       next_file_ = std::max(next_file_, number + 1);
       const bool there = std::any_of(files.begin(), files.end(), [&, n = number](const auto& file) {
@@ -251,6 +256,26 @@ class Salvager {
       if (!done) return done;
     }
     return FromLevelDb(env_.SyncDirectory(to));
+  }
+
+  // What is in them is in files, if they are the ones that were sealed.
+  void JudgeSealedHeads() {
+    BlockFileShelf shelf(&env_, BlockFilesDirectory(path_), ShelfCacheBytes());
+    FilesOnRecord record;
+    record.store = records_.store();
+    record.head_notes = records_.head_notes();
+    for (const auto& [number, info] : records_.recorded()) {
+      record.files.push_back(std::make_shared<const BlockFile>(&shelf, info));
+    }
+    for (const uint64_t number : sealed_heads_) {
+      const std::string path = HeadPath(HeadsDirectory(path_), number);
+      const Result<StrayHead> head = JudgeHead(&env_, path, number, record, any_missing_);
+      if (head && head->may_go) continue;
+      report_.findings.push_back(FindingOf(
+          path, head ? "base calls it sealed, and it may be the only copy of what it holds: " +
+                           head->reason + ": it is left out"
+                     : head.error().message()));
+    }
   }
 
   // What other files or heads have as well would count twice where it adds up.
@@ -546,6 +571,7 @@ class Salvager {
   StoreBuilder* builder_ = nullptr;
   std::unique_ptr<BlockFileShelf> shelf_;  // Of the new store.
   uint64_t next_file_ = 1;
+  std::vector<uint64_t> sealed_heads_;  // By base, and still there.
   std::map<uint64_t, uint64_t> taken_;  // Checksums of files, by number.
   // Files whose contents are in others that are taken.
   std::set<FileId> superseded_;

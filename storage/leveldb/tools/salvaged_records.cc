@@ -128,6 +128,12 @@ void SalvagedRecords::TakeMeta(const std::string& key, const std::string& value)
     case MetaKind::kStream:
       if (!DecodeStream(value)) return Lose(base_path_, "a record of a stream cannot be read");
       break;
+    case MetaKind::kHeadNote: {  // Of use for the old store only.
+      uint64_t head = 0;
+      const Result<HeadNote> note = DecodeHeadNote(value);
+      if (note && in.GetU64(&head)) head_notes_[head] = *note;
+      return;
+    }
     case MetaKind::kField:
     case MetaKind::kMissedField:
     case MetaKind::kRetentionClock:

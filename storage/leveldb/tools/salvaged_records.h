@@ -21,6 +21,7 @@
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"
 #include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/salvage.h"
@@ -55,6 +56,8 @@ class SalvagedRecords {
   const std::map<uint64_t, BlockFileInfo>& recorded() const { return recorded_; }
   // Files whose contents are elsewhere: the checksums of their descriptions, where that is known.
   const std::map<uint64_t, std::optional<uint64_t>>& dropped() const { return dropped_; }
+  // Of heads that were sealed, by number.
+  const std::map<uint64_t, HeadNote>& head_notes() const { return head_notes_; }
   // Null: unknown.
   const TableInfo* FindTable(TableId table) const;
 
@@ -92,6 +95,7 @@ class SalvagedRecords {
   std::map<TableId, TableInfo> tables_;
   std::map<uint64_t, BlockFileInfo> recorded_;
   std::map<uint64_t, std::optional<uint64_t>> dropped_;
+  std::map<uint64_t, HeadNote> head_notes_;
   std::map<uint64_t, uint64_t> head_checksums_;  // By number.
   std::string store_;
   bool base_is_used_ = false;

@@ -16,6 +16,7 @@
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/env/wal_check.h"
 #include "storage/leveldb/files/stray_file.h"
+#include "storage/leveldb/files/stray_head.h"
 #include "storage/leveldb/read/entry_source.h"
 #include "storage/leveldb/read/table_scan.h"
 #include "storage/leveldb/tools/block_check.h"
@@ -129,9 +130,6 @@ class Verifier {
     }
     store_ = std::move(*store);
     const ViewPtr view = store_->database().view();
-    on_record_.store = store_->database().shelf().store();
-    on_record_.heads = store_->database().opened_heads();
-    on_record_.dropped = store_->dropped();
     report_.heads = view->heads.size();
     for (const TablePtr& table : store_->state().catalogue.Tables()) {
       VerifiedTable& verified = report_.tables[table->id];
@@ -143,7 +141,6 @@ class Verifier {
     for (const auto& [table, files] : view->files) {
       for (const BlockFilePtr& file : *files) {
         recorded_.emplace(file->info().number, file->info());
-        on_record_.files.push_back(file);
       }
     }
     for (const auto& deleted : view->AllDeletes()) {
@@ -215,6 +212,7 @@ class Verifier {
     }
     ReadFiles();
     JudgeStrays();
+    JudgeHeads();
   }
 
   struct FileToCheck {
@@ -262,7 +260,7 @@ class Verifier {
                     ? "it is another file than the one that base records"
                     : fmt::format("it is file {} of table {}", other.number, other.table);
     } else if (const std::string& of = opened->description().origin.store;
-               !of.empty() && of != on_record_.store) {
+               !of.empty() && of != store_->on_record().store) {
       problem = "it is of the store " + HexOfStoreId(of);
     }
     if (problem.empty()) return CheckBlocks(file.path, *opened);
@@ -277,7 +275,7 @@ class Verifier {
   // something is no rest of a crash: base is older, or lost a record.
   void JudgeStrays() {
     if (!store_) return;
-    StrayJudge judge(&env_, &on_record_, any_missing_);
+    StrayJudge judge(&env_, &store_->on_record(), any_missing_);
     for (const FileToCheck& file : files_) {
       if (recorded_.contains(file.number) || Stopped()) continue;
       const Result<StrayFile> stray = judge.Judge(file.path, file.number);
@@ -295,6 +293,29 @@ class Verifier {
         continue;
       }
       report_.notes.push_back(file.path + NoteOf(stray->kind));
+    }
+  }
+
+  // Those that base calls sealed, as a start judges them.
+  void JudgeHeads() {
+    const Result<std::vector<uint64_t>> heads = ListHeads(&env_, HeadsDirectory(path_));
+    if (!store_ || !heads) return;  // Told by now.
+    for (const uint64_t number : *heads) {
+      if (number > store_->on_record().sealed_head || Stopped()) return;
+      const std::string path = HeadPath(number);
+      const Result<StrayHead> head =
+          JudgeHead(&durable_, path, number, store_->on_record(), any_missing_);
+      if (!head) {
+        Add(FindingOf(path, head.error().message()));
+      } else if (head->may_go) {
+        report_.notes.push_back(path +
+                                " was sealed, as before a crash, and all of it is elsewhere: the "
+                                "next start removes it");
+      } else {
+        Add(FindingOf(path, fmt::format("base calls it sealed, and it may be the only copy of what "
+                                        "it holds: {}; the next start moves it to lost/",
+                                        head->reason)));
+      }
     }
   }
 
@@ -374,7 +395,6 @@ class Verifier {
   std::unique_ptr<OpenedStore> store_;  // Null: it does not open.
   std::map<TableId, TablePtr> tables_;
   std::map<uint64_t, BlockFileInfo> recorded_;  // By base.
-  FilesOnRecord on_record_;                     // The same, and what is not sealed.
   bool any_missing_ = false;                    // Of what base records.
   std::vector<FileToCheck> files_;
 
@@ -393,9 +413,7 @@ Result<std::unique_ptr<OpenedStore>> OpenedStore::Open(const StorageConfig& conf
   const Result<LoadedView> loaded = LoadEngineState(&store->database_, &store->state_);
   if (!loaded) return loaded.error();
   store->database_.AdmitReaders(loaded->files, loaded->deletes);
-  for (const auto& [number, note] : loaded->notes) {
-    if (note.kind == FileNote::Kind::kDropped) store->dropped_[number] = note.checksum;
-  }
+  store->on_record_ = RecordOf(*loaded, &store->database_);
   return store;
 }
 

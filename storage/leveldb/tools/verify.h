@@ -41,8 +41,7 @@ class OpenedStore {
   const EngineState& state() const { return state_; }
   // Null where there is no such table.
   TablePtr FindTable(std::string_view name) const { return state_.catalogue.Find(name); }
-  // Of base's notes on files that were dropped (FilesOnRecord).
-  const std::map<uint64_t, std::optional<uint64_t>>& dropped() const { return dropped_; }
+  const FilesOnRecord& on_record() const { return on_record_; }
   // As Store::Scan.
   Result<std::unique_ptr<RowScan>> Scan(const TablePtr& table, const ScanSpec& spec);
 
@@ -51,7 +50,7 @@ class OpenedStore {
 
   Database database_;
   EngineState state_;
-  std::map<uint64_t, std::optional<uint64_t>> dropped_;
+  FilesOnRecord on_record_;
 };
 
 struct VerifiedTable {

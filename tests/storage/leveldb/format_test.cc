@@ -98,6 +98,7 @@ TEST(FormatTest, MetaKeys) {
   EXPECT_EQ(Hex(MetaKey(MetaKind::kNextTable)), "0002");
   EXPECT_EQ(Hex(MetaKey(MetaKind::kSealedHead)), "0003");
   EXPECT_EQ(Hex(MetaKey(MetaKind::kRetentionClock)), "0004");
+  EXPECT_EQ(Hex(HeadNoteKey(5)), "00070000000000000005");
   EXPECT_EQ(Hex(StreamKey("s")), "001073");
   EXPECT_EQ(Hex(TableKey(3)), "001100000003");
   EXPECT_EQ(Hex(ColumnSetKey(3, 1)), "00120000000300000001");
@@ -107,6 +108,7 @@ TEST(FormatTest, MetaKeys) {
 TEST(FormatTest, MetaRecords) {
   EXPECT_EQ(Hex(EncodeFormat(1)), "74616c6c796400000001");
   EXPECT_EQ(Hex(EncodeStream(TimeUnit::kMilliseconds)), "0101");
+  EXPECT_EQ(Hex(EncodeHeadNote({1, 2})), "00000000000000010000000000000002");
   TableInfo table;
   table.name = "T";
   table.stream = "s";

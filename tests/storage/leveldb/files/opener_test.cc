@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 
+#include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/group_writer.h"
 #include "storage/leveldb/env/marked_env.h"
@@ -48,6 +49,9 @@ class OpenerTest : public ::testing::Test, public StoreHarness {
     Open();
     ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
     WriteRow("sealed");
+    Close();
+    fs::copy(config().path + "/heads/000001", first_, fs::copy_options::recursive);
+    Reopen();
     ASSERT_TRUE(store().Settle());
     WriteRow("closed");
     Close();
@@ -133,6 +137,7 @@ class OpenerTest : public ::testing::Test, public StoreHarness {
 
   DurableEnv disk_{{[](double) {}, [] {}}};
   std::string sound_;
+  const std::string first_ = path() + "/first";  // The head that was sealed, as it was before.
 };
 
 TEST_F(OpenerTest, ASoundStoreOpens) {
@@ -315,9 +320,24 @@ TEST_F(OpenerTest, ANewestHeadThatIsGoneIsRefused) {
 
 TEST_F(OpenerTest, ASealedHeadThatIsLeftIsRemoved) {
   Restore();
+  fs::copy(first_, At("heads/000001"), fs::copy_options::recursive);
+  leveldb::DB* head = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(leveldb::Options(), At("heads/000001"), &head).ok());
+  std::string next;
+  PutU64(&next, 2);
+  ASSERT_TRUE(head->Put({}, MetaKey(MetaKind::kClosedHead), next).ok());
+  delete head;
+  ExpectSound();
+  EXPECT_FALSE(fs::exists(At("heads/000001")));
+  EXPECT_FALSE(fs::exists(At("lost")));
+}
+
+TEST_F(OpenerTest, AnotherHeadInThePlaceOfASealedOneGoesToLost) {
+  Restore();
   fs::copy(At("heads/000002"), At("heads/000001"), fs::copy_options::recursive);
   ExpectSound();
   EXPECT_FALSE(fs::exists(At("heads/000001")));
+  EXPECT_TRUE(fs::exists(At("lost/head-000001/CURRENT")));
 }
 
 // A crash leaves this where the next head was being made.

@@ -316,6 +316,18 @@ TEST_F(SalvageTest, AFileOfAnotherStoreIsLeftOut) {
   ExpectHistory(history);
 }
 
+TEST_F(SalvageTest, AHeadOfAnotherStoreThatCountsAsSealedIsTold) {
+  SmallStore other;
+  other.Make();
+  const auto head = *std::filesystem::directory_iterator(other.config().path + "/heads");
+  files_["heads/000001/"];
+  for (const auto& [name, bytes] : FilesBelow(head.path())) files_["heads/000001/" + name] = bytes;
+  const SalvageReport report = MustSalvage();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("left out"));
+  ExpectHistory(history);
+}
+
 TEST_F(SalvageTest, WhatIsSalvagedIsTheSameStore) {
   MustSalvage();
   made_->Close();

@@ -145,6 +145,21 @@ TEST_F(VerifyTest, AFileOfAnotherStoreIsNamed) {
   EXPECT_THAT(report.findings.front().problem, HasSubstr("another file"));
 }
 
+// Base has sealed a head of its number.
+TEST_F(VerifyTest, AHeadOfAnotherStoreThatCountsAsSealedIsNamed) {
+  SmallStore other;
+  other.Make();
+  const std::string from = other.config().path + "/heads";
+  const auto head = *std::filesystem::directory_iterator(from);
+  for (const auto& [path, bytes] : FilesBelow(head.path())) files_["heads/000001/" + path] = bytes;
+  files_["heads/000001/"];
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_THAT(report.findings.front().file, HasSubstr("heads/000001"));
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("only copy"));
+}
+
 TEST_F(VerifyTest, FilesOfFormat8AreSound) {
   RewriteFilesAsFormat8(config().path);
   files_ = FilesBelow(config().path);
