@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -138,6 +137,8 @@ class Salvager {
     return logs && !logs->exists;
   }
 
+  using FileId = std::pair<uint64_t, uint64_t>;  // Number and checksum.
+
   struct FoundFile {
     std::string path;
     uint64_t number = 0;
@@ -146,9 +147,8 @@ class Salvager {
     std::optional<BlockFileDescription> description;
   };
 
-  // Those of the store; where base does not tell what counts, also what a start has put aside: of
-  // these it may have been merged into what base names since, and deleted there. What cannot be
-  // listed is no empty directory.
+  // Those of the store; where base does not tell what counts, also what a start has put aside. What
+  // cannot be listed is no empty directory.
   std::vector<FoundFile> FindFiles() {
     std::vector<FoundFile> files;
     const bool knows = report_.base == SalvageReport::Base::kWhole && records_.base_is_used();
@@ -159,26 +159,18 @@ class Salvager {
         report_.findings.push_back(FindingOf(directory, listed.error().message()));
       }
       std::sort(names.begin(), names.end());
-      if (knows && directory == LostDirectory(path_)) {
-        NoteLost(directory, names);
-        continue;
-      }
+      const bool is_lost = directory == LostDirectory(path_);
       for (const std::string& name : names) {
-        const bool is_file = name.find(kSuffix) != std::string::npos && std::isdigit(name.front());
-        if (is_file) files.push_back(LookAt(directory + "/" + name));
+        const std::optional<LostName> parsed = ParseLostName(name);
+        const std::string path = directory + "/" + name;
+        if (is_lost && parsed && parsed->kind == LostName::Kind::kHead) {
+          lost_heads_.emplace_back(path, parsed->number);
+        } else if (parsed && parsed->kind == LostName::Kind::kBlockFile) {
+          (is_lost && knows ? lost_ : files).push_back(LookAt(path));
+        }
       }
     }
     return files;
-  }
-
-  void NoteLost(const std::string& directory, const std::vector<std::string>& names) {
-    const auto files = std::ranges::count_if(
-        names, [](const auto& name) { return name.find(kSuffix) != std::string::npos; });
-    if (files == 0) return;
-    report_.notes.push_back(fmt::format(
-        "{} has {} files that a start has put aside, and none of them is taken: what is "
-        "moved to blocks/ is",
-        directory, files));
   }
 
   FoundFile LookAt(const std::string& path) {
@@ -267,14 +259,17 @@ class Salvager {
     for (const auto& [number, info] : records_.recorded()) {
       record.files.push_back(std::make_shared<const BlockFile>(&shelf, info));
     }
+    std::vector<std::pair<std::string, uint64_t>> heads = lost_heads_;
     for (const uint64_t number : sealed_heads_) {
-      const std::string path = HeadPath(HeadsDirectory(path_), number);
+      heads.emplace_back(HeadPath(HeadsDirectory(path_), number), number);
+    }
+    for (const auto& [path, number] : heads) {
       const Result<StrayHead> head = JudgeHead(&env_, path, number, record, any_missing_);
       if (head && head->may_go) continue;
-      report_.findings.push_back(FindingOf(
-          path, head ? "base calls it sealed, and it may be the only copy of what it holds: " +
-                           head->reason + ": it is left out"
-                     : head.error().message()));
+      report_.findings.push_back(
+          FindingOf(path, head ? "base calls it sealed, and it may be the only copy of what it "
+                                 "holds: " + head->reason + ": it is left out"
+                               : head.error().message()));
     }
   }
 
@@ -288,6 +283,7 @@ class Salvager {
     for (const FoundFile& file : all) {
       if (file.description) there.emplace(IdOf(file.description->info), &file);
     }
+    for (const FoundFile& file : lost_) TellOfLost(file, there);
     std::erase_if(*files, [&](const FoundFile& file) {
       const bool left_out = !file.is_named && file.description && IsLeftOut(file, there);
       if (left_out) there.erase(IdOf(file.description->info));
@@ -305,7 +301,16 @@ class Salvager {
     });
   }
 
-  using FileId = std::pair<uint64_t, uint64_t>;  // Number and checksum.
+  // What a start has put aside is not taken where base tells what counts: it may have been merged
+  // into what base names, and deleted there, since. Whoever wants it moves it to blocks/.
+  void TellOfLost(const FoundFile& file, const std::map<FileId, const FoundFile*>& there) {
+    if (!file.description ? !MayTakeDamaged(file) : IsLeftOut(file, there)) return;
+    report_.findings.push_back(
+        FindingOf(file.path,
+                  "a start has put it aside, and it may be the only copy of what it holds: it is "
+                  "left out; what is moved to blocks/ is taken"));
+  }
+
   static FileId IdOf(const BlockFileInfo& info) { return {info.number, info.checksum}; }
 
   bool IsLeftOut(const FoundFile& file, const std::map<FileId, const FoundFile*>& there) {
@@ -572,6 +577,9 @@ class Salvager {
   std::unique_ptr<BlockFileShelf> shelf_;  // Of the new store.
   uint64_t next_file_ = 1;
   std::vector<uint64_t> sealed_heads_;  // By base, and still there.
+  // What a start has put aside: files, where base tells what counts, and heads with their numbers.
+  std::vector<FoundFile> lost_;
+  std::vector<std::pair<std::string, uint64_t>> lost_heads_;
   std::map<uint64_t, uint64_t> taken_;  // Checksums of files, by number.
   // Files whose contents are in others that are taken.
   std::set<FileId> superseded_;

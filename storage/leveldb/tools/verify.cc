@@ -15,6 +15,7 @@
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/env/wal_check.h"
+#include "storage/leveldb/files/file_sweep.h"
 #include "storage/leveldb/files/stray_file.h"
 #include "storage/leveldb/files/stray_head.h"
 #include "storage/leveldb/read/entry_source.h"
@@ -213,6 +214,7 @@ class Verifier {
     ReadFiles();
     JudgeStrays();
     JudgeHeads();
+    JudgeLost();
   }
 
   struct FileToCheck {
@@ -317,6 +319,50 @@ class Verifier {
                                         head->reason)));
       }
     }
+  }
+
+  // What a start has put aside, as it would judge it now: what may be the only copy of something is
+  // so until somebody has moved or removed it.
+  void JudgeLost() {
+    const std::string directory = LostDirectory(path_);
+    std::vector<std::string> names;
+    const Status listed = FromLevelDb(env_.GetChildren(directory, &names));
+    if (!listed && listed.error().code() != ErrorCode::kNotFound) {
+      return Add(FindingOf(directory, listed.error().message()));
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      if (name == "." || name == ".." || Stopped()) continue;
+      JudgeLost(directory + "/" + name, ParseLostName(name));
+    }
+  }
+
+  void JudgeLost(const std::string& path, const std::optional<LostName>& lost) {
+    if (!lost) return report_.notes.push_back(path + " is no block file or head");
+    const Result<std::string> reason =
+        store_ ? ReasonToKeep(path, *lost) : Result<std::string>(std::string("base does not open"));
+    if (!reason) return Add(FindingOf(path, reason.error().message()));
+    if (reason->empty()) {
+      return report_.notes.push_back(path + " is of no use: all of it is elsewhere");
+    }
+    Add(FindingOf(path, fmt::format("a start has put it aside, and it may be the only copy of what "
+                                    "it holds: {}",
+                                    *reason)));
+  }
+
+  // Empty: all of it is elsewhere, or it was never completed.
+  Result<std::string> ReasonToKeep(const std::string& path, const LostName& lost) {
+    const FilesOnRecord& record = store_->on_record();
+    if (lost.kind == LostName::Kind::kHead) {
+      const Result<StrayHead> head =
+          JudgeHead(&durable_, path, lost.number, record, any_missing_);
+      if (!head) return head.error();
+      return head->may_go ? std::string() : head->reason;
+    }
+    const Result<StrayFile> file =
+        StrayJudge(&env_, &record, any_missing_).Judge(path, lost.number);
+    if (!file) return file.error();
+    return file->kind == StrayFile::Kind::kOnlyCopy ? file->reason : std::string();
   }
 
   static const char* NoteOf(StrayFile::Kind kind) {

@@ -303,6 +303,24 @@ TEST_F(SalvageTest, WhatBaseDoesNotNameIsReadFromTheFiles) {
   ExpectHistory(later);
 }
 
+// The same after a start has moved the newer file: base tells what counts, so it is not taken.
+TEST_F(SalvageTest, WhatAStartPutAsideIsTold) {
+  Reopen();
+  WriteEvent("m1", 5000, 7);
+  ASSERT_TRUE(store().Settle());
+  Close();
+  files_["lost/"];
+  for (const auto& [name, bytes] : FilesBelow(config().path)) {
+    if (!name.ends_with(".blocks") || files_.contains(name)) continue;
+    files_["lost/" + name.substr(name.find('/') + 1)] = bytes;
+  }
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("only copy"));
+  ExpectHistory(history);
+}
+
 TEST_F(SalvageTest, AFileOfAnotherStoreIsLeftOut) {
   LoseBase();
   SmallStore other;

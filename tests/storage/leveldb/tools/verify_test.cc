@@ -145,6 +145,38 @@ TEST_F(VerifyTest, AFileOfAnotherStoreIsNamed) {
   EXPECT_THAT(report.findings.front().problem, HasSubstr("another file"));
 }
 
+// The same after a start has moved the newer file.
+TEST_F(VerifyTest, WhatAStartPutAsideIsNamedUntilSomebodyRemovesIt) {
+  Reopen();
+  WriteEvent("m1", 5000, 7);
+  ASSERT_TRUE(store().Settle());
+  Close();
+  for (const auto& [path, bytes] : FilesBelow(config().path)) {
+    if (path.starts_with("blocks/")) files_[path] = bytes;
+  }
+  WriteFiles(files_, config().path);
+  for (int start = 0; start < 2; ++start) {
+    Reopen();
+    Close();
+    const VerifyReport report = Verify();
+    ASSERT_FALSE(report.sound());
+    EXPECT_THAT(report.findings.front().file, HasSubstr("/lost/"));
+    EXPECT_THAT(report.findings.front().problem, HasSubstr("only copy"));
+  }
+  std::filesystem::remove_all(config().path + "/lost");
+  EXPECT_TRUE(Verify().sound());
+}
+
+TEST_F(VerifyTest, WhatIsPutAsideAndElsewhereIsNoDamage) {
+  files_["lost/"];
+  files_["lost/000077.blocks"] = files_[Names("blocks/", ".blocks").front()];
+  files_["lost/notes"] = "mine";
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  EXPECT_TRUE(report.sound());
+  EXPECT_EQ(report.notes.size(), 2u);
+}
+
 // Base has sealed a head of its number.
 TEST_F(VerifyTest, AHeadOfAnotherStoreThatCountsAsSealedIsNamed) {
   SmallStore other;
