@@ -35,7 +35,7 @@ class Sweeper {
     std::sort(names.begin(), names.end());
     std::vector<uint64_t> strays;
     for (const std::string& name : names) {
-      const std::optional<uint64_t> number = NumberOf(name);
+      const std::optional<uint64_t> number = NumberOfBlockFile(shelf_, name);
       if (!number) continue;
       sweep_.greatest = std::max(sweep_.greatest, *number);
       const auto known = known_.find(*number);
@@ -58,15 +58,6 @@ class Sweeper {
   }
 
  private:
-  std::optional<uint64_t> NumberOf(const std::string& name) const {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || shelf_.PathOf(number) != shelf_.directory() + "/" + name) {
-      return std::nullopt;
-    }
-    return number;
-  }
-
   void CheckSize(const BlockFile& file) {
     uint64_t size = 0;
     const Status got = FromLevelDb(env_.GetFileSize(file.path(), &size));
@@ -195,6 +186,15 @@ class Sweeper {
 Result<FileSweep> SweepFiles(BlockFileShelf* shelf, const std::string& path,
                              const FilesOnRecord& record) {
   return Sweeper(shelf, path, record).Sweep();
+}
+
+std::optional<uint64_t> NumberOfBlockFile(const BlockFileShelf& shelf, const std::string& name) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || shelf.PathOf(number) != shelf.directory() + "/" + name) {
+    return std::nullopt;
+  }
+  return number;
 }
 
 std::string LostDirectory(const std::string& path) { return path + "/lost"; }

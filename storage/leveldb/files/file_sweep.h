@@ -38,6 +38,10 @@ struct FileSweep {
 Result<FileSweep> SweepFiles(BlockFileShelf* shelf, const std::string& path,
                              const FilesOnRecord& record);
 
+// The number of the block file whose name that is. Other spellings of a number are no file's name,
+// and would be another's twin.
+std::optional<uint64_t> NumberOfBlockFile(const BlockFileShelf& shelf, const std::string& name);
+
 std::string LostDirectory(const std::string& path);
 
 // What a name in lost/ says that it is: neither where somebody else put it there.

@@ -181,22 +181,20 @@ class Verifier {
   // Those that base names, and those that are there: the two should be the same.
   void CheckFiles() {
     const std::string directory = BlockFilesDirectory(path_);
+    const BlockFileShelf shelf(&env_, directory, ShelfCacheBytes());
     std::vector<std::string> names;
     const Status listed = FromLevelDb(env_.GetChildren(directory, &names));
     if (!listed) Add(FindingOf(directory, listed.error().message()));
     for (const std::string& name : names) {
-      const size_t digits = name.size() - std::min(name.size(), kSuffix.size());
       if (name == "." || name == "..") continue;
-      const bool is_number = digits > 0 && name.ends_with(kSuffix) &&
-                             std::all_of(name.begin(), name.begin() + static_cast<long>(digits),
-                                         [](char c) { return c >= '0' && c <= '9'; });
-      if (!is_number) {
+      const std::optional<uint64_t> number = NumberOfBlockFile(shelf, name);
+      if (!number) {
         report_.notes.push_back(fmt::format("{}/{} is no block file", directory, name));
         continue;
       }
       FileToCheck file;
       file.path = directory + "/" + name;
-      file.number = std::strtoull(name.c_str(), nullptr, 10);
+      file.number = *number;
       const Status sized = FromLevelDb(env_.GetFileSize(file.path, &file.bytes));
       if (!sized) Add(FindingOf(file.path, sized.error().message()));
       files_.push_back(std::move(file));

@@ -101,6 +101,18 @@ TEST_F(VerifyTest, AMissingFileAndSwappedFilesAreNamed) {
   EXPECT_THAT(report.findings[1].problem, HasSubstr("it is file"));
 }
 
+TEST_F(VerifyTest, AFileUnderAnotherSpellingOfItsNumberIsMissing) {
+  const std::string name = Names("blocks/", ".blocks").front();
+  files_["blocks/00" + name.substr(name.find('/') + 1)] = files_[name];
+  files_.erase(name);
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_THAT(report.findings.front().file, HasSubstr(name));
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("missing"));
+  EXPECT_EQ(report.notes.size(), 1u);
+}
+
 TEST_F(VerifyTest, FilesThatNobodyNamesAreToldOf) {
   const std::string name = Names("blocks/", ".blocks").front();
   files_["blocks/000077.blocks"] = files_[name];
