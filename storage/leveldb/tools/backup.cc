@@ -212,6 +212,11 @@ class BackupJob {
   // A file of before format 9 does not say what its blocks are: another one, of what the store was
   // before it was put back from a copy, may say the same.
   bool Keeps(const std::string& path, const WantedFile& wanted) {
+    std::error_code error;
+    // A symbolic link has no bytes that the backup would have.
+    if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, error))) {
+      return false;
+    }
     const Result<BlockFileCheck> kept = BlockFileCheck::Open(env_, path);
     if (!kept || kept->description().info != wanted.file->info()) return false;
     return kept->description().content || wanted.from == path ||
@@ -230,6 +235,8 @@ class BackupJob {
       progress_.total += wanted.file->info().bytes;
       return {};
     }
+    const Status is_that = IsThat(made, wanted.file->info());
+    if (!is_that) return is_that.error().Prefixed(wanted.from);
     ++report_.files.linked;
     return MoveOver(made, to);
   }

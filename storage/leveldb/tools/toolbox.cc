@@ -72,10 +72,11 @@ Status Copy(StoreEnv* env, const std::string& from, const std::string& to, ToolP
   return done;
 }
 
+// Whatever links lead there.
 bool IsOneFile(const std::string& one, const std::string& other) {
   struct stat of_one {};
   struct stat of_other {};
-  return ::lstat(one.c_str(), &of_one) == 0 && ::lstat(other.c_str(), &of_other) == 0 &&
+  return ::stat(one.c_str(), &of_one) == 0 && ::stat(other.c_str(), &of_other) == 0 &&
          of_one.st_dev == of_other.st_dev && of_one.st_ino == of_other.st_ino;
 }
 
@@ -88,12 +89,17 @@ Result<bool> Exists(const std::string& path) {
   return ErrorOf(path, errno);
 }
 
+// Of the file that a symbolic link leads to: a name of the link would have none of its bytes.
 Result<bool> Link(const std::string& from, const std::string& to) {
-  if (::link(from.c_str(), to.c_str()) == 0) return true;
+  std::error_code error;
+  const bool is_link = fs::is_symlink(fs::path(from), error);
+  const std::string file = is_link ? fs::canonical(from, error).string() : from;
+  if (error) return ErrorOf(from, error.value());
+  if (::link(file.c_str(), to.c_str()) == 0) return true;
   const int failed = errno;
   const Result<bool> is_there = Exists(to);
   if (!is_there) return is_there.error();
-  if (*is_there && failed != EEXIST && IsOneFile(from, to)) return true;
+  if (*is_there && failed != EEXIST && IsOneFile(file, to)) return true;
   if (*is_there) return Error(ErrorCode::kConflict, to + " is there already");
   return false;
 }

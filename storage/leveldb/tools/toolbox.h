@@ -67,7 +67,8 @@ enum class Transfer : uint8_t { kLinkOrCopy, kCopy };
 Status LinkOrCopy(StoreEnv* env, const std::string& from, const std::string& to,
                   ToolProgress* progress, TransferCounts* counts,
                   Transfer how = Transfer::kLinkOrCopy);
-// False where it cannot be a link. kConflict where something else is there.
+// False where it cannot be a link. kConflict where something else is there. What `from` leads to as
+// a symbolic link is linked, and not that link.
 Result<bool> Link(const std::string& from, const std::string& to);
 // In the place of whatever `to` is, at once: of a name beside it.
 Status MoveOver(const std::string& from, const std::string& to);

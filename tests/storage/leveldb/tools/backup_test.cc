@@ -176,6 +176,39 @@ TEST_F(BackupTest, AnEmptyDirectoryIsTaken) {
   EXPECT_EQ(restored_->Read("L"), latest);
 }
 
+// As somebody leaves it who needs room: the bytes are to be in the backup.
+TEST_F(BackupTest, WhatIsBehindASymbolicLinkIsInTheBackup) {
+  Make();
+  const std::string blocks = config().path + "/blocks/";
+  const std::string name = NamesIn(blocks).front();
+  std::filesystem::rename(blocks + name, path() + "/bulk");
+  for (const char* target : {"../../bulk", nullptr}) {
+    std::filesystem::remove(blocks + name);
+    std::filesystem::create_symlink(target != nullptr ? target : path() + "/bulk", blocks + name);
+    if (!std::filesystem::exists(blocks + name)) continue;  // The store lies elsewhere.
+    Reopen();
+    const std::string to = To(target != nullptr ? "relative" : "absolute");
+    MustBackUp(to);
+    for (const std::string& made : NamesIn(to + "/blocks")) {
+      EXPECT_FALSE(std::filesystem::is_symlink(to + "/blocks/" + made));
+    }
+    OpenRestored(to);
+    EXPECT_EQ(restored_->Read("H"), history);
+    Close();
+  }
+}
+
+TEST_F(BackupTest, ASymbolicLinkInTheBackupGivesWayToTheFile) {
+  Make();
+  Reopen();
+  MustBackUp(To());
+  const std::string made = To() + "/blocks/" + NamesIn(To() + "/blocks").front();
+  std::filesystem::rename(made, path() + "/bulk");
+  std::filesystem::create_symlink(path() + "/bulk", made);
+  MustBackUp(To());
+  EXPECT_FALSE(std::filesystem::is_symlink(made));
+}
+
 // One damaged file does not end all backups.
 TEST_F(BackupTest, WhatLacksAFileIsKeptBesideTheOneInPlace) {
   Make();
