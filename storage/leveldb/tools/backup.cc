@@ -56,7 +56,7 @@ class BackupJob {
     report_.to = to;
     manifest_.store = store;
     manifest_.made = options_.now;
-    manifest_.moment = directory_->complete().moment + 1;
+    manifest_.moment = directory_->next_moment();
     const std::string blocks = directory_->Path("blocks");
     moment_ = directory_->Path(MomentName(manifest_.moment));
     const Result<Owner> owner = OwnerOf(to);

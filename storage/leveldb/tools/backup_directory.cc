@@ -200,12 +200,37 @@ Status BackupDirectory::Take(const std::string& to, const std::string& store) {
     done = Error(ErrorCode::kConflict, "the backup in " + to_ + " is of another store");
   }
   if (done) done = SettleManifest(*text);
+  if (done) done = FindRemains();
   if (done) done = Clean();
   if (done) return done;
   std::error_code error;
   if (made_mark_) fs::remove(Path(kStoreName), error);
   if (made_) fs::remove(to_, error);
   return done;
+}
+
+// Of a backup that was killed, or of one whose manifest somebody lost.
+Status BackupDirectory::FindRemains() {
+  std::vector<std::string> names;
+  const Status listed = FromLevelDb(env_->GetChildren(to_, &names));
+  if (!listed) return listed;
+  std::set<std::string> moments;
+  next_moment_ = complete_.moment + 1;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kMomentPrefix)) continue;
+    moments.insert(name);
+  }
+  if (complete_.moment > 0 && moments.contains(MomentName(complete_.moment))) return {};
+  for (const std::string& name : moments) {
+    uint64_t number = 0;
+    std::from_chars(name.data() + kMomentPrefix.size(), name.data() + name.size(), number);
+    next_moment_ = std::max(next_moment_, number + 1);
+  }
+  remains_ = std::move(moments);
+  const Status read = FromLevelDb(env_->GetChildren(Path("blocks"), &names));
+  if (!read && read.error().code() != ErrorCode::kNotFound) return read;
+  if (read) remains_.insert(names.begin(), names.end());
+  return {};
 }
 
 // It may have been renamed, and not be so after a power cut: then another moment is there, too,
@@ -280,6 +305,7 @@ Status BackupDirectory::Complete(BackupManifest manifest) {
   }
   if (!replaced) return replaced;
   complete_ = std::move(manifest);
+  remains_.clear();
   const Status cleaned = Clean();
   if (!cleaned) spdlog::warn("backup: {}: {}", to_, cleaned.error().message());
   return {};
@@ -301,7 +327,7 @@ Status BackupDirectory::CheckDirectories() const {
   return {};
 }
 
-// What no manifest names.
+// What no manifest names, and what is not all that is left of one.
 Status BackupDirectory::Clean() const {
   const Status checked = CheckDirectories();
   if (!checked) return checked;
@@ -313,12 +339,14 @@ Status BackupDirectory::Clean() const {
   std::error_code error;
   for (const std::string& name : names) {
     const bool is_link = name == "." || name == "..";
-    if (!is_link && !blocks.contains(name)) fs::remove(Path("blocks/" + name), error);
+    if (is_link || remains_.contains(name)) continue;
+    if (!blocks.contains(name)) fs::remove(Path("blocks/" + name), error);
   }
   listed = FromLevelDb(env_->GetChildren(to_, &names));
   if (!listed) return listed;
   for (const std::string& name : names) {
     if (!name.starts_with(kMomentPrefix) || name == MomentName(complete_.moment)) continue;
+    if (remains_.contains(name)) continue;
     if (fs::remove_all(Path(name), error); error) {
       return Error(ErrorCode::kIo, Path(name) + ": " + error.message());
     }

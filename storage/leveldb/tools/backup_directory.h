@@ -8,6 +8,7 @@
 #define TALLYD_STORAGE_LEVELDB_TOOLS_BACKUP_DIRECTORY_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,13 +72,17 @@ class BackupDirectory {
   BackupDirectory& operator=(const BackupDirectory&) = delete;
 
   // Makes the directory, or takes one that is empty or has backups of the store of that id, and
-  // clears it of rubbish, once it is certain which manifest counts. kConflict if it has anything
+  // clears it of rubbish, once it is certain which manifest counts. Where none is there, or the
+  // moment that it names is not, what is there may be all that is left of a backup: it stays until
+  // another one is complete. kConflict if it has anything
   // else, or another backup is being made there. A failure leaves nothing behind.
   Status Take(const std::string& to, const std::string& store);
 
   // REQUIRES for these: Take succeeded.
   std::string Path(const std::string& name) const { return to_ + "/" + name; }
   const BackupManifest& complete() const { return complete_; }
+  // The number of a moment of which nothing is there.
+  uint64_t next_moment() const { return next_moment_; }
   // The files of `manifest` are there and synced: it takes the place of the one before. After an
   // error either may count, and the files of both stay until the next Take.
   Status Complete(BackupManifest manifest);
@@ -88,6 +93,7 @@ class BackupDirectory {
   Status Hold(const std::string& store);
   Status CheckDirectories() const;
   Status Clean() const;
+  Status FindRemains();
   // Its text; of no bytes where there is none.
   Result<std::string> ReadManifest() const;
   Status SettleManifest(const std::string& text) const;
@@ -99,6 +105,9 @@ class BackupDirectory {
   bool is_uncertain_ = false;
   int lock_ = -1;
   BackupManifest complete_;
+  uint64_t next_moment_ = 1;
+  // Of no manifest that tells: names of block files and moments.
+  std::set<std::string> remains_;
 };
 
 }  // namespace tallyd

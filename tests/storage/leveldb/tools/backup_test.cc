@@ -137,6 +137,28 @@ TEST_F(BackupTest, AnInterruptedFirstOneIsTakenUpAgain) {
   EXPECT_EQ(restored_->Read("H"), history);
 }
 
+// Its files are all that is left of it: they go when another one is complete.
+TEST_F(BackupTest, WhatIsLeftOfABackupWithoutItsManifestStaysUntilTheNextIsComplete) {
+  Make();
+  Reopen();
+  MustBackUp(To());
+  const auto whole = FilesBelow(To());
+  std::filesystem::remove(To() + "/BACKUP");
+  auto left = whole;
+  left.erase("BACKUP");
+  stop_ = true;
+  EXPECT_EQ(RefusalOf(To()), ErrorCode::kCancelled);
+  EXPECT_EQ(FilesBelow(To()), left);
+  WriteFiles(whole, To());
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H"), history);
+  std::filesystem::remove(To() + "/BACKUP");
+  stop_ = false;
+  EXPECT_GT(MustBackUp(To())["kept"], 0u);
+  EXPECT_THAT(NamesIn(To()),
+              testing::UnorderedElementsAre("BACKUP", "STORE", "blocks", MomentName(2)));
+}
+
 TEST_F(BackupTest, NoOtherDirectoryIsTaken) {
   Make();
   Reopen();
