@@ -47,6 +47,7 @@ enum class MetaKind : uint8_t {
   kClosedHead = 0x05,
   kStoreId = 0x06,
   kHeadNote = 0x07,
+  kOpenings = 0x08,
   kStream = 0x10,
   kTable = 0x11,
   kColumnSet = 0x12,

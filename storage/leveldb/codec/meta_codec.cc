@@ -19,6 +19,7 @@ constexpr std::string_view kMagic = "tallyd";
 constexpr char kRecordVersion = 1;
 constexpr char kTableVersion = 2;
 constexpr uint8_t kPlainFamily = 0;  // Others are their Aggregate.
+constexpr size_t kKnownOpenings = 1024;
 constexpr char kNoMemo = 0;
 constexpr char kMemo = 1;
 constexpr uint8_t kDeleteHasFamily = 1;
@@ -333,6 +334,42 @@ Result<HeadNote> DecodeHeadNote(std::string_view record) {
     return Damaged("a sealed head");
   }
   return note;
+}
+
+void Openings::Add(uint64_t sequence) {
+  std::random_device random;
+  const uint64_t id = uint64_t{random()} << 32 | random() | 1;  // Never 0.
+  known.push_back({id, sequence});
+  if (known.size() <= kKnownOpenings) return;
+  known.erase(known.begin());
+  ++forgotten;
+}
+
+std::string EncodeOpenings(const Openings& openings) {
+  std::string record{kRecordVersion};
+  PutVarint(&record, openings.forgotten);
+  PutVarint(&record, openings.known.size());
+  for (const Opening& opening : openings.known) {
+    PutU64(&record, opening.id);
+    PutVarint(&record, opening.sequence);
+  }
+  return record;
+}
+
+Result<Openings> DecodeOpenings(std::string_view record) {
+  const Error damaged = Damaged("the openings");
+  ByteReader in(record);
+  Openings openings;
+  uint64_t count = 0;
+  if (!GetRecordVersion(&in) || !in.GetVarint(&openings.forgotten) || !in.GetVarint(&count)) {
+    return damaged;
+  }
+  for (; count > 0; --count) {
+    Opening& opening = openings.known.emplace_back();
+    if (!in.GetU64(&opening.id) || !in.GetVarint(&opening.sequence)) return damaged;
+  }
+  if (!in.done()) return damaged;
+  return openings;
 }
 
 std::string EncodeMemo(std::optional<std::string_view> value) {

@@ -73,6 +73,24 @@ std::string HeadNoteKey(uint64_t head);
 std::string EncodeHeadNote(const HeadNote& note);
 Result<HeadNote> DecodeHeadNote(std::string_view record);
 
+// When a store was opened to be written: a copy of it that is put back, and goes on, has another
+// opening from then on than what went on before.
+struct Opening {
+  uint64_t id = 0;        // Random.
+  uint64_t sequence = 0;  // The last one by then.
+  friend bool operator==(const Opening&, const Opening&) = default;
+};
+struct Openings {
+  uint64_t forgotten = 0;  // How many there were before these.
+  std::vector<Opening> known;
+  friend bool operator==(const Openings&, const Openings&) = default;
+
+  // One more, of a random id; the earliest are forgotten.
+  void Add(uint64_t sequence);
+};
+std::string EncodeOpenings(const Openings& openings);
+Result<Openings> DecodeOpenings(std::string_view record);
+
 // What a head or base says of a memo: its value, or, in a head, that there is none (any more).
 std::string EncodeMemo(std::optional<std::string_view> value);
 Result<std::optional<std::string_view>> DecodeMemo(std::string_view record);  // A view of it.

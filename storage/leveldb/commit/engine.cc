@@ -80,6 +80,7 @@ Status Engine::OpenOnce(bool first, OpenFor what) {
                                         : ReloadEngineState(&database_, &state_, writer_.failed());
   Status ready = loaded ? Status() : loaded.error();
   if (ready && first) ready = SweepFiles(*loaded);
+  if (ready && !reads_only_ && !has_noted_opening_) ready = NoteOpening();
   if (!ready) {
     database_.Close();
     return ready.error().Prefixed(config_.path);
@@ -130,6 +131,22 @@ Status Engine::ClearNotes(const LoadedView& loaded) {
     any = true;
   }
   return any && !reads_only_ ? database_.WriteBase(&cleared) : Status();
+}
+
+// Before anything is committed: a backup tells by it whether the store still has all that an
+// earlier one had. A reopen by the same process goes on with what it was.
+Status Engine::NoteOpening() {
+  const std::string key = MetaKey(MetaKind::kOpenings);
+  const Result<std::string> record = database_.Get(key);
+  if (!record && record.error().code() != ErrorCode::kNotFound) return record.error();
+  Result<Openings> openings = record ? DecodeOpenings(*record) : Result<Openings>(Openings());
+  if (!openings) return openings.error();
+  openings->Add(state_.last_sequence);
+  leveldb::WriteBatch batch;
+  batch.Put(key, EncodeOpenings(*openings));
+  const Status written = database_.WriteBase(&batch);
+  has_noted_opening_ = written.has_value();
+  return written;
 }
 
 void Engine::Close() { database_.Close(); }

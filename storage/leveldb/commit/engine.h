@@ -69,6 +69,7 @@ class Engine final : public CommitTarget {
   Status OpenOnce(bool first, OpenFor what = OpenFor::kWriting);
   Status SweepFiles(const LoadedView& loaded);
   Status ClearNotes(const LoadedView& loaded);
+  Status NoteOpening();
   Status Reopen();
 
   const StorageConfig config_;
@@ -84,6 +85,7 @@ class Engine final : public CommitTarget {
   std::vector<LostFile> lost_files_;  // Constant after Open.
   std::function<void()> on_full_head_;
   bool must_reopen_ = false;
+  bool has_noted_opening_ = false;
   bool reads_only_ = false;                  // The disk was full when it was opened.
   std::atomic<uint64_t> failed_opening_{0};  // In which a commit failed last.
   DirectoryWatch watch_;

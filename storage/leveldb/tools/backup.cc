@@ -49,6 +49,18 @@ class BackupJob {
   // After Prepare: of the moment, but for where it is.
   const BackupReport& report() const { return report_; }
 
+  // After Prepare: whether all that such a backup has was in the store before this moment. Where
+  // either does not say when it was opened, as by an older tallyd, the last changes tell.
+  bool MayReplace(const BackupManifest& earlier) const {
+    if (earlier.last_sequence > manifest_.last_sequence) return false;
+    if (earlier.opening == 0 || openings_.known.empty()) return true;
+    const auto same = std::ranges::find(openings_.known, earlier.opening, &Opening::id);
+    if (same == openings_.known.end()) return earlier.openings <= openings_.forgotten;
+    // What came after it was put back began with less.
+    const auto next = same + 1;
+    return next == openings_.known.end() || next->sequence >= earlier.last_sequence;
+  }
+
   Result<BackupReport> Run(const std::string& store, const std::string& to,
                            BackupDirectory* directory) {
     const auto start = std::chrono::steady_clock::now();
@@ -143,7 +155,21 @@ class BackupJob {
       read = NoteSequence(&access.iterator(head));
     }
     report_.last_sequence = manifest_.last_sequence;
-    return read;
+    return read ? ReadOpenings(&access.base_iterator()) : read;
+  }
+
+  Status ReadOpenings(leveldb::Iterator* it) {
+    const std::string key = MetaKey(MetaKind::kOpenings);
+    it->Seek(key);
+    const Status read = FromLevelDb(it->status());
+    if (!read || !it->Valid() || ToView(it->key()) != key) return read;
+    Result<Openings> openings = DecodeOpenings(ToView(it->value()));
+    if (!openings) return openings.error();
+    openings_ = std::move(*openings);
+    if (openings_.known.empty()) return {};
+    manifest_.opening = openings_.known.back().id;
+    manifest_.openings = openings_.forgotten + openings_.known.size();
+    return {};
   }
 
   Status NoteSequence(leveldb::Iterator* it) {
@@ -352,6 +378,7 @@ class BackupJob {
     std::string to;
   };
   std::vector<FileToCopy> to_copy_;
+  Openings openings_;  // Of the store.
   BackupManifest manifest_;
   BackupReport report_;
 };
@@ -371,7 +398,7 @@ Result<std::string> StoreId(Database* database) {
 namespace {
 
 // Where a backup may be that may not be in the place of the one that is there.
-Status TakeBeside(const BackupReport& report, const std::string& store, const std::string& data,
+Status TakeBeside(const BackupJob& job, const std::string& store, const std::string& data,
                   StoreEnv* env, std::string* to, std::unique_ptr<BackupDirectory>* directory) {
   while (true) {
     const Status fits = CheckBackupPlace(*to, data);
@@ -379,7 +406,7 @@ Status TakeBeside(const BackupReport& report, const std::string& store, const st
     *directory = std::make_unique<BackupDirectory>(env);
     const Status taken = (*directory)->Take(*to, store);
     if (!taken) return taken;
-    if ((*directory)->complete().last_sequence <= report.last_sequence) return {};
+    if (job.MayReplace((*directory)->complete())) return {};
     (*directory)->Leave();
     to->append(kOlderSuffix);
   }
@@ -402,9 +429,9 @@ Result<BackupReport> BackUp(Database* database, const BackupOptions& options) {
   const bool lacks = !job.report().damaged.empty();
   std::string to = options.to;
   std::unique_ptr<BackupDirectory> beside;
-  if (done && (lacks || in_place > job.report().last_sequence)) {
+  if (done && (lacks || !job.MayReplace(asked.complete()))) {
     to += lacks ? kIncompleteSuffix : kOlderSuffix;
-    done = TakeBeside(job.report(), *store, database->path(), &env, &to, &beside);
+    done = TakeBeside(job, *store, database->path(), &env, &to, &beside);
     if (!done) beside.reset();
   }
   if (!done) {
@@ -425,6 +452,13 @@ Status OutcomeOf(const BackupReport& report) {
         fmt::format("the backup lacks {} files of the store, as {} ({}): it is in {}, and "
                     "the one before, if there is one, stays. `tallyd verify` tells more",
                     report.damaged.size(), report.damaged.front(), report.damage, report.to));
+  }
+  if (report.later && *report.later <= report.last_sequence) {
+    return Error(ErrorCode::kCorruption,
+                 fmt::format("the backup in place has changes up to {} that the store has not, as "
+                             "it was put back and went on. This one is in {}, and the one in "
+                             "place stays",
+                             *report.later, report.to));
   }
   if (report.later) {
     return Error(ErrorCode::kCorruption,

@@ -39,7 +39,7 @@ struct BackupReport {
   // as TO.incomplete.
   std::vector<std::string> damaged;
   std::string damage;  // What is wrong with the first of them.
-  // The last change of the backup in place, where that is later: this one is TO.older.
+  // The last change of the backup in place, where the store has not all of it: this is TO.older.
   std::optional<uint64_t> later;
   std::chrono::duration<double> took{};
 };

@@ -58,6 +58,10 @@ Result<BackupManifest> FromJson(const Json& json) {
   manifest.store = json.at("store").get<std::string>();
   manifest.made = json.at("made_us").get<TimeUs>();
   manifest.last_sequence = json.at("last_sequence").get<uint64_t>();
+  if (json.contains("opening")) {
+    manifest.opening = FromHex(json.at("opening").at(0).get<std::string>());
+    manifest.openings = json.at("opening").at(1).get<uint64_t>();
+  }
   manifest.moment = json.at("moment").get<uint64_t>();
   for (const Json& one : json.at("records")) {
     manifest.records.push_back({one.at(0).get<std::string>(), one.at(1).get<uint64_t>(),
@@ -95,6 +99,9 @@ std::string EncodeManifest(const BackupManifest& manifest) {
   json["made"] = FormatRfc3339(manifest.made);
   json["made_us"] = manifest.made;
   json["last_sequence"] = manifest.last_sequence;
+  if (manifest.opening != 0) {
+    json["opening"] = Json::array({Hex(manifest.opening), manifest.openings});
+  }
   json["moment"] = manifest.moment;
   json["records"] = Json::array();
   for (const auto& file : manifest.records) {

@@ -37,6 +37,9 @@ struct BackupManifest {
   std::string store;  // The id of the store, in hexadecimal.
   TimeUs made = 0;
   uint64_t last_sequence = 0;  // What was committed up to it is in the backup, and nothing else.
+  // The last opening of the store by then, and how many there had been; 0: nobody noted it.
+  uint64_t opening = 0;
+  uint64_t openings = 0;
   uint64_t moment = 0;         // Its number: that of the directory of its records. 0: no backup.
   std::vector<Records> records;
   std::vector<Blocks> blocks;  // By number.

@@ -134,6 +134,9 @@ void SalvagedRecords::TakeMeta(const std::string& key, const std::string& value)
       if (note && in.GetU64(&head)) head_notes_[head] = *note;
       return;
     }
+    case MetaKind::kOpenings:
+      if (!DecodeOpenings(value)) return;
+      break;
     case MetaKind::kField:
     case MetaKind::kMissedField:
     case MetaKind::kRetentionClock:

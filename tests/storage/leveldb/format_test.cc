@@ -108,6 +108,7 @@ TEST(FormatTest, MetaKeys) {
 TEST(FormatTest, MetaRecords) {
   EXPECT_EQ(Hex(EncodeFormat(1)), "74616c6c796400000001");
   EXPECT_EQ(Hex(EncodeStream(TimeUnit::kMilliseconds)), "0101");
+  EXPECT_EQ(Hex(EncodeOpenings({3, {{7, 300}}})), "0103010000000000000007ac02");
   EXPECT_EQ(Hex(EncodeHeadNote({1, 2})), "00000000000000010000000000000002");
   TableInfo table;
   table.name = "T";

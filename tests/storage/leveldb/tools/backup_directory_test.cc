@@ -28,6 +28,12 @@ TEST(BackupManifestTest, ItIsReadBack) {
   EXPECT_EQ(EncodeManifest(*read), EncodeManifest(SomeManifest()));
   EXPECT_EQ(read->records[0].checksum, 0xfedcba9876543210);
   EXPECT_EQ(read->bytes(), 4216u);
+  EXPECT_EQ(read->opening, 0u) << "as an older tallyd wrote it";
+  BackupManifest noted = SomeManifest();
+  noted.opening = 0xfedcba9876543210;
+  noted.openings = 5;
+  EXPECT_EQ(DecodeManifest(EncodeManifest(noted))->opening, noted.opening);
+  EXPECT_EQ(DecodeManifest(EncodeManifest(noted))->openings, 5u);
 }
 
 TEST(BackupManifestTest, AnyOtherByteIsRefused) {

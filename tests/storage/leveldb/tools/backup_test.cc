@@ -320,6 +320,34 @@ TEST_F(BackupTest, AnOlderOneIsKeptBesideTheOneInPlace) {
   EXPECT_EQ(restored_->Read("H"), history);
 }
 
+// By its number of changes it is the later one.
+TEST_F(BackupTest, WhatAStoreThatWasPutBackWentOnToIsKeptBesideTheOneInPlace) {
+  Make();
+  const auto before = FilesBelow(config().path);
+  Reopen();
+  WriteEvent("m9", 99'999, 7);
+  const Rows later = Read("H");
+  MustBackUp(To());
+  MustBackUp(To());
+  Reopen();
+  MustBackUp(To());
+  const auto in_place = FilesBelow(To());
+  Close();
+  WriteFiles(before, config().path);
+  Reopen();
+  for (TimeUs time = 0; time < 5; ++time) WriteEvent("m8", 88'888 + time, 8);
+  for (int i = 0; i < 2; ++i) {
+    const Result<StoreMember::Members> report = store().Backup(To(), stop_);
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.error().message(), HasSubstr(To() + ".older"));
+    EXPECT_EQ(FilesBelow(To()), in_place);
+  }
+  OpenRestored(To());
+  EXPECT_EQ(restored_->Read("H"), later);
+  OpenRestored(To() + ".older");
+  EXPECT_EQ(restored_->Read("H"), Read("H"));
+}
+
 // Of the same number, size and times, and of other values.
 TEST_F(BackupTest, NoFileOfALostTimeLineIsKept) {
   Make();
@@ -333,6 +361,7 @@ TEST_F(BackupTest, NoFileOfALostTimeLineIsKept) {
   Reopen();
   WriteEvent("m9", 99'999, 2);
   ASSERT_TRUE(store().Settle());
+  std::filesystem::remove(To() + "/BACKUP");  // Nobody needs it.
   MustBackUp(To());
   OpenRestored(To());
   EXPECT_EQ(restored_->Read("H"), Read("H"));
@@ -355,6 +384,7 @@ TEST_F(BackupTest, NoFileOfFormat8OfALostTimeLineIsKept) {
   Close();
   WriteFiles(before, config().path);
   write(2);
+  std::filesystem::remove(To() + "/BACKUP");
   MustBackUp(To());
   OpenRestored(To());
   EXPECT_EQ(restored_->Read("H"), Read("H"));
