@@ -16,6 +16,7 @@
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/version.h"
+#include "ingest/blob/blob.h"
 #include "ingest/nightly/nightly_schema.h"
 #include "storage/leveldb_store.h"
 
@@ -161,6 +162,7 @@ Status Daemon::Open() {
   options.storage = config_.storage;
   options.clock = &clock_;
   options.registry = &registry_;
+  options.fields_of = &HashBlobNames;
   Result<std::unique_ptr<Store>> store = OpenLevelDbStore(options);
   if (!store) return store.error();
   store_ = std::move(*store);

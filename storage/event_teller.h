@@ -15,9 +15,14 @@
 #include <span>
 #include <vector>
 
+#include "config/schema/pattern.h"
 #include "config/values/value.h"
 
 namespace tallyd {
+
+// The names of the fields that a serialized cell holds, as hashes; false: it holds none. The engine
+// asks only where writes to such a cell meet.
+using FieldsOfCell = bool (*)(Serialization how, const Value& cell, std::vector<uint64_t>* names);
 
 // Never 0: that is the print of what is absent. Equal values have equal prints.
 inline uint64_t PrintOf(const Value& value) {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "config/file/config.h"
+#include "storage/event_teller.h"
 #include "storage/store.h"
 
 namespace prometheus {
@@ -36,6 +37,8 @@ struct LevelDbStoreOptions {
   const Clock* clock = nullptr;              // Required; outlives the store.
   prometheus::Registry* registry = nullptr;  // Required; outlives the store.
   StoreEnv* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
+  // How serialized cells are read; null: nobody can tell whether events met in one.
+  FieldsOfCell fields_of = nullptr;
   MeasureVolume measure;    // Tests: full disks. Empty: what the file system says.
   // Rows of latest tables that one commit takes out at most; a delete of more is worked off in the
   // background.

@@ -1,5 +1,6 @@
-// S6: tables whose row key lacks what tells events apart. By the file alone a declared query says
-// so; the data say whether events have merged. Where a table keeps no such field, nobody can tell.
+// S6: tables that may hold less than their events said (config/schema/merge_risk.h). By
+// the file alone a declared query says so of a row key; the data say whether it happened. Where a
+// table keeps no field that tells, nobody can.
 #include "config/lint/rule_groups.h"
 #include "config/schema/merge_risk.h"
 
@@ -12,6 +13,12 @@ std::string Named(const std::vector<std::string>& fields) {
   return text;
 }
 
+std::string WhyOf(const MergeRisk& risk, const std::string& key) {
+  if (risk.any()) return key + " lacks " + Named(risk.Fields());
+  if (!risk.serialized.empty()) return "its fields are in one cell, which each replaces whole";
+  return key + " did not tell them apart";
+}
+
 }  // namespace
 
 void LintMerges(const LintSubject& subject, LintFindings* found) {
@@ -19,8 +26,7 @@ void LintMerges(const LintSubject& subject, LintFindings* found) {
   if (!MayMergeEvents(table)) return;
   const MergeRisk risk = MergeRiskOf(subject.schema, table);
   const std::string key = "row_key " + Quoted(table.row_key.text());
-  const std::string lacks =
-      risk.any() ? key + " lacks " + Named(risk.Fields()) : key + " did not tell them apart";
+  const std::string lacks = WhyOf(risk, key);
   if (subject.live != nullptr) {
     const auto live = subject.live->tables.find(table.name);
     const bool knows = live != subject.live->tables.end();

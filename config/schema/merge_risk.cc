@@ -71,6 +71,15 @@ bool TellsNothing(const Stream& stream, const Table& table, const std::string& f
          KeyHolds(table, field) || EveryNameTells(table, field);
 }
 
+void AddSerialized(const Table& table, MergeRisk* risk) {
+  for (const ColumnRule& rule : table.columns) {
+    if (rule.serialize == Serialization::kNone || OnlyField(rule) != nullptr) continue;
+    if (std::optional<std::string> name = NameOf(rule, "")) {
+      risk->serialized.push_back({rule.family, std::move(*name), rule.serialize});
+    }
+  }
+}
+
 void AddOnce(const std::string& field, std::vector<std::string>* fields) {
   if (std::ranges::count(*fields, field) == 0) fields->push_back(field);
 }
@@ -103,6 +112,7 @@ MergeRisk MergeRiskOf(const Schema& schema, const Table& table,
   MergeRisk risk;
   const Stream* const stream = schema.FindStream(table.stream);
   if (stream == nullptr || !MayMergeEvents(table)) return risk;
+  AddSerialized(table, &risk);
   std::vector<std::string> fields = QueriedBesideKey(*stream, table);
   const auto add = [&](std::span<const std::string> key_fields) {
     for (const std::string& field : key_fields) {

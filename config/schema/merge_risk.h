@@ -1,6 +1,10 @@
-// MergeRisk: which fields tell a stream's events apart that a table's row key does not hold, so
-// that two events of one time may fall on one cell of it; and in which columns the table keeps
-// them, by which two writes to one row and time are told to be of one event or of two.
+// MergeRisk: by what a table may not hold all that its stream's events said, and how that is told.
+// The one place that knows:
+//
+// - fields tell a stream's events apart that the table's row key does not hold, so that two events
+//   of one time may fall on one cell; in which columns the table keeps them, by which two writes to
+//   one row and time are told to be of one event or of two;
+// - a rule puts several fields into one cell, which whoever brings others of them overwrites.
 //
 // The fields are those that the key of another table of events, or a declared query, names. Pure
 // functions of a loaded schema, for any thread.
@@ -23,9 +27,22 @@ struct MergeRisk {
     std::string qualifier;
     friend bool operator==(const Kept&, const Kept&) = default;
   };
+  // A cell for several fields of an event: one of the same row and time with other fields takes
+  // away what it lacks.
+  struct Serialized {
+    std::string family;
+    std::string qualifier;
+    Serialization how = Serialization::kNone;
+    friend bool operator==(const Serialized&, const Serialized&) = default;
+  };
   std::vector<Kept> kept;           // Each in a column of its own.
   std::vector<std::string> untold;  // In none: nobody can tell whether events merged.
+  std::vector<Serialized> serialized;
 
+  // Whether what is written later may take something from what was written before, so that somebody
+  // has to look.
+  bool needs_look() const { return any() || !serialized.empty(); }
+  // Whether the key lacks what tells events apart.
   bool any() const { return !kept.empty() || !untold.empty(); }
   std::vector<std::string> Fields() const;
 };

@@ -14,6 +14,7 @@
 #include "api/percent.h"
 #include "api/routes/ingest.h"
 #include "config/file/config.h"
+#include "ingest/blob/blob.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd {
@@ -67,6 +68,7 @@ class Trial {
     options.storage.free_space_floor = 0;
     options.clock = &clock_;
     options.registry = &registry_;
+    options.fields_of = &HashBlobNames;
     Result<std::unique_ptr<Store>> store = OpenLevelDbStore(options);
     if (!store) return store.error();
     store_ = std::move(*store);

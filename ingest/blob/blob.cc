@@ -1,6 +1,7 @@
 #include "ingest/blob/blob.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include "ingest/blob/blob_codec.h"
 
@@ -40,6 +41,17 @@ Status DecodeBlob(Serialization how, std::string_view blob, std::string* scratch
       return checked(DecodeCbor(blob, fields), "a CBOR map of scalars");
   }
   return {};
+}
+
+bool HashBlobNames(Serialization how, const Value& cell, std::vector<uint64_t>* names) {
+  if (cell.type() < ValueType::kString) return false;
+  std::string scratch;
+  std::vector<BlobField> fields;
+  if (!DecodeBlob(how, cell.AsView(), &scratch, &fields)) return false;
+  for (const BlobField& field : fields) {
+    names->push_back(XXH3_64bits(field.name.data(), field.name.size()));
+  }
+  return true;
 }
 
 }  // namespace tallyd

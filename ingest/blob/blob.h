@@ -4,6 +4,7 @@
 #ifndef TALLYD_INGEST_BLOB_BLOB_H_
 #define TALLYD_INGEST_BLOB_BLOB_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ void EncodeBlob(Serialization how, std::span<const BlobField> fields, std::strin
 // done inside).
 Status DecodeBlob(Serialization how, std::string_view blob, std::string* scratch,
                   std::vector<BlobField>* fields);
+// Hashes of the names of the fields that the cell holds; false: it holds none (FieldsOfCell of
+// storage/event_teller.h).
+bool HashBlobNames(Serialization how, const Value& cell, std::vector<uint64_t>* names);
 
 }  // namespace tallyd
 

@@ -31,6 +31,7 @@ class LevelDbStore final : public Store, public MergeWitness {
   explicit LevelDbStore(const LevelDbStoreOptions& options)
       : metrics_(*options.registry),
         storage_(options.storage),
+        fields_of_(options.fields_of),
         clock_(*options.clock),
         retention_(*options.clock),
         engine_(options, &metrics_),
@@ -89,7 +90,7 @@ class LevelDbStore final : public Store, public MergeWitness {
     return engine_.state().merges.Of(table.id);
   }
   bool IsAtRisk(const TableInfo& table) const override {
-    return !engine_.state().merges.Telling(table.id).empty();
+    return !engine_.state().merges.TellingOf(table.id).empty();
   }
   Result<std::optional<std::string>> FindMemo(std::string_view key) override;
   Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
@@ -123,6 +124,7 @@ class LevelDbStore final : public Store, public MergeWitness {
 
   StoreMetrics metrics_;
   const StorageConfig storage_;
+  const FieldsOfCell fields_of_;
   const Clock& clock_;
   RetentionClock retention_;
   Engine engine_;
@@ -173,7 +175,7 @@ Status LevelDbStore::Adopt(const Schema& schema) {
                                  EnginePast past(&engine_.database(), &state(), clock_.Now());
                                  return known.PlanAdopt(schema, &past);
                                });
-  if (adopted) state().merges.SetTelling(FindTelling(schema, catalogue().Tables()));
+  if (adopted) state().merges.SetTelling(FindTelling(schema, catalogue().Tables(), fields_of_));
   return adopted;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "config/file/config.h"
+#include "ingest/blob/blob.h"
 #include "storage/leveldb_store.h"
 #include "tests/api/full_disk.h"
 
@@ -39,6 +40,7 @@ void ApiWorld::Open() {
   options.storage.ballast = 0;
   options.clock = &clock_;
   options.registry = registry_.get();
+  options.fields_of = &HashBlobNames;
   options.measure = [](const std::string&) {
     return VolumeSpace{1u << 30, disks_are_full ? 0 : 1u << 30};
   };

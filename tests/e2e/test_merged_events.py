@@ -145,6 +145,24 @@ class MergedEventsTest(E2eTest):
         found = [one for one in json.loads(said)["findings"] if one["rule"] == "S6"]
         self.assertEqual(["BY_HOST"], [one["table"] for one in found])
 
+    def test_fields_that_a_serialized_cell_lost_come_from_another_table(self):
+        for settles in False, True:
+            with self.subTest(settles=settles):
+                daemon = self.start(BY_HOST + table("BLOB", "{ts:ms}#{host}",
+                                                    pattern="single-timestamp-serialized"))
+                for fields in {"cpu": 1.5}, {"mem": 7}:
+                    daemon.write("s", [{"host": "h", "ts": START} | fields])
+                if settles:
+                    daemon.request("POST", "/-/settle").expect(200)
+                asked = {"from_": START, "to": START + 1, "scan": 1}
+                answer = daemon.query("s", asked | {"fields": "cpu"})
+                self.assertEqual("BY_HOST", answer["plan"]["table"])
+                self.assertEqual(1, len(answer["rows"]))
+                pinned = daemon.query("s", asked | {"table": "BLOB"})["plan"]
+                self.assertIs(False, pinned["complete"])
+                self.assertEqual(1, self.merged(daemon, "BLOB"))
+                self.assertIn("one cell", self.findings(daemon)[0]["detail"])
+
     def fills(self, daemon):
         return {one["table"]: one for one in daemon.get("/v1/status").json.get("fills", [])}
 

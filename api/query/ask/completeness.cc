@@ -185,26 +185,39 @@ class Judge {
            field + " came without";
   }
 
+  std::string WhyMerged(const MergeRisk& risk, uint64_t events) const {
+    if (!risk.any() && !risk.serialized.empty()) {
+      return fmt::format(
+          "{} keeps the fields of an event in one cell, and at least {} events lost some to others "
+          "of their row and time",
+          table_.name, events);
+    }
+    std::string why =
+        fmt::format("the row key of {} has let at least {} events fall on cells of others",
+                    table_.name, events);
+    if (risk.any()) why += ": it lacks " + FirstNames(risk.Fields());
+    return why;
+  }
+
   void JudgeMerged(const MergedEvents& merged) {
     const MergeRisk risk = MergeRiskOf(query_.schema(), table_);
     std::string reason;
     if (merged.any) {
       plan_.lack.merging = Merging::kMet;
-      reason = fmt::format("the row key of {} has let at least {} events fall on cells of others",
-                           table_.name, merged.count);
-      if (risk.any()) reason += ": it lacks " + FirstNames(risk.Fields());
+      reason = WhyMerged(risk, merged.count);
     } else if (!risk.untold.empty()) {
       plan_.merging_unknown_before = kNeverWhole;
       reason = fmt::format(
           "events that differ in {} alone may have fallen on one cell of {}: neither its row key "
           "nor a column of its own tells",
           FirstNames(risk.untold), table_.name);
-    } else if (risk.any() && merged.unknown_before > query_.time.from) {
+    } else if (risk.needs_look() && merged.unknown_before > query_.time.from) {
       plan_.merging_unknown_before = merged.unknown_before;
       reason = fmt::format(
-          "events before {} that differ in {} alone may have fallen on one cell of {}: they were "
-          "stored before that was counted",
-          FormatRfc3339(merged.unknown_before), FirstNames(risk.Fields()), table_.name);
+          "events before {}{} may have fallen on one cell of {}: they were stored before that was "
+          "counted",
+          FormatRfc3339(merged.unknown_before),
+          risk.any() ? " that differ in " + FirstNames(risk.Fields()) + " alone" : "", table_.name);
     }
     if (plan_.merging_unknown_before > 0) plan_.lack.merging = Merging::kUnknown;
     if (plan_.reason.empty()) plan_.reason = std::move(reason);

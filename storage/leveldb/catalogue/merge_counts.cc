@@ -79,21 +79,26 @@ Result<MergeRecord> DecodeMergeRecord(std::string_view record) {
                "the record of merged events is damaged, or was written by a newer tallyd");
 }
 
-std::map<TableId, std::vector<Column>> FindTelling(const Schema& schema,
-                                                   const std::vector<TablePtr>& tables) {
-  std::map<TableId, std::vector<Column>> telling;
+std::map<TableId, std::vector<Telling>> FindTelling(const Schema& schema,
+                                                    const std::vector<TablePtr>& tables,
+                                                    FieldsOfCell fields_of) {
+  std::map<TableId, std::vector<Telling>> telling;
   for (const TablePtr& table : tables) {
     const Table* const configured = schema.FindTable(table->name);
     if (configured == nullptr || !MayMergeEvents(*configured)) continue;
     const auto others = FieldsOfOrphans(tables, table->stream);
-    for (const MergeRisk::Kept& kept : MergeRiskOf(schema, *configured, others).kept) {
-      const std::optional<FamilyId> family = table->FindFamily(kept.family);
-      if (!family) continue;
-      std::vector<Column>& columns = telling[table->id];
-      Column column{*family, kept.qualifier};
-      if (std::ranges::find(columns, column) == columns.end()) {
-        columns.push_back(std::move(column));
-      }
+    const MergeRisk risk = MergeRiskOf(schema, *configured, others);
+    const auto add = [&](const std::string& family, Telling each) {
+      const std::optional<FamilyId> id = table->FindFamily(family);
+      if (!id) return;
+      each.column.family = *id;
+      std::vector<Telling>& of_table = telling[table->id];
+      if (std::ranges::find(of_table, each) == of_table.end()) of_table.push_back(std::move(each));
+    };
+    for (const MergeRisk::Kept& kept : risk.kept) add(kept.family, {{0, kept.qualifier}});
+    for (const MergeRisk::Serialized& cell : risk.serialized) {
+      if (fields_of == nullptr) break;
+      add(cell.family, {{0, cell.qualifier}, Telling::By::kFields, cell.how, fields_of});
     }
   }
   return telling;
@@ -129,15 +134,15 @@ void MergeCounts::Begin(const std::map<TableId, TimeUs>& unknown) {
   }
 }
 
-void MergeCounts::SetTelling(std::map<TableId, std::vector<Column>> telling) {
+void MergeCounts::SetTelling(std::map<TableId, std::vector<Telling>> telling) {
   const std::lock_guard lock(mutex_);
   telling_ = std::move(telling);
 }
 
-std::vector<Column> MergeCounts::Telling(TableId table) const {
+std::vector<Telling> MergeCounts::TellingOf(TableId table) const {
   const std::lock_guard lock(mutex_);
   const auto found = telling_.find(table);
-  return found == telling_.end() ? std::vector<Column>() : found->second;
+  return found == telling_.end() ? std::vector<Telling>() : found->second;
 }
 
 MergedEvents MergeCounts::Of(TableId table) const {
@@ -151,10 +156,12 @@ MergedEvents MergeCounts::Of(TableId table) const {
   // Whoever wrote entries again before it was known what tells them apart counted by column.
   const auto telling = telling_.find(table);
   if (telling != telling_.end()) {
-    differs = record.any_column;
-    for (const auto& [column, events] : record.columns) {
-      if (std::ranges::find(telling->second, column) == telling->second.end()) continue;
-      merged.count = std::max(merged.count, events);
+    for (const Telling& each : telling->second) {
+      // Another value tells nothing where it is the set of fields or of columns that does.
+      if (each.by != Telling::By::kValue) continue;
+      differs = differs || record.any_column;
+      const auto of = std::ranges::find(record.columns, each.column, &ColumnMerges::column);
+      if (of != record.columns.end()) merged.count = std::max(merged.count, of->events);
     }
   }
   for (const auto& [place, events] : found->second.met) merged.count += events;

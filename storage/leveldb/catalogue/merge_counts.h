@@ -24,6 +24,7 @@
 
 #include "config/schema/schema.h"
 #include "config/values/result.h"
+#include "storage/leveldb/catalogue/write_teller.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/merge_witness.h"
 #include "storage/table_info.h"
@@ -56,9 +57,11 @@ std::string EncodeMergeRecord(const MergeRecord& merges);
 Result<MergeRecord> DecodeMergeRecord(std::string_view record);
 
 // The columns that tell the events of tables apart (config/schema/merge_risk.h), of those at risk.
-// Keys of tables that are no longer in the schema count, too: they may come back.
-std::map<TableId, std::vector<Column>> FindTelling(const Schema& schema,
-                                                   const std::vector<TablePtr>& tables);
+// Keys of tables that are no longer in the schema count, too: they may come back. Serialized cells
+// tell where `fields_of` reads them.
+std::map<TableId, std::vector<Telling>> FindTelling(const Schema& schema,
+                                                    const std::vector<TablePtr>& tables,
+                                                    FieldsOfCell fields_of = nullptr);
 
 // What one rewriting of a table's entries found.
 struct MergesFound {
@@ -88,9 +91,9 @@ class MergeCounts {
   void Begin(const std::map<TableId, TimeUs>& unknown);
 
   // What FindTelling says, whenever a schema was adopted.
-  void SetTelling(std::map<TableId, std::vector<Column>> telling);
+  void SetTelling(std::map<TableId, std::vector<Telling>> telling);
   // None: the table is at no risk.
-  std::vector<Column> Telling(TableId table) const;
+  std::vector<Telling> TellingOf(TableId table) const;
 
   MergedEvents Of(TableId table) const;
 
@@ -119,7 +122,7 @@ class MergeCounts {
 
   mutable std::mutex mutex_;
   std::map<TableId, OfTable> tables_;  // Guarded by mutex_, like the next.
-  std::map<TableId, std::vector<Column>> telling_;
+  std::map<TableId, std::vector<Telling>> telling_;
 };
 
 }  // namespace tallyd

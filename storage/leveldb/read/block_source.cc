@@ -66,7 +66,7 @@ Status BlockSource::Open(size_t number) {
   }
   decoded_.assign(schema_->columns.size(), false);
   shape_ready_.assign(shapes_.size(), false);
-  if (plan_->telling() > 0) telling_ready_.assign(shapes_.size(), false);
+  if (!plan_->telling().empty()) telling_ready_.assign(shapes_.size(), false);
   runs_have_any_shape_.reset();
   entries_have_cells_ = false;
   number_ = number;
@@ -308,7 +308,7 @@ Status BlockSource::TakeTelling(uint32_t shape) {
 Status BlockSource::AddTo(RowAssembler* row) {
   const Result<const ShapeCells*> cells = Cells();
   if (!cells) return cells.error();
-  if (plan_->telling() > 0) {
+  if (!plan_->telling().empty()) {
     const Status taken = TakeTelling(block_.shape_of(entry_));
     if (!taken) return taken;
   }

@@ -27,7 +27,7 @@ EntryMerge::EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistr
       allows_runs_(!spec.reverse && !spec.keys_only && spec.versions == 0 && spec.limit == 0),
       lease_(std::move(lease)),
       plan_(std::move(table), spec, sets,
-            merges == nullptr ? std::vector<Column>() : merges->Telling(table_)),
+            merges == nullptr ? std::vector<Telling>() : merges->TellingOf(table_)),
       assembler_(&plan_, spec, CellMerge::Versions::kAll),
       from_(std::max({spec.cells.from, plan_.oldest(), TimeUs{0}})),
       to_(plan_.counts_versions() ? kMaxTimeUs + 1 : std::min(spec.cells.to, kMaxTimeUs + 1)),

@@ -14,11 +14,11 @@ constexpr size_t kMaxPicks = 65'536;
 }  // namespace
 
 ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-                       std::vector<Column> telling)
+                       std::vector<Telling> telling)
     : table_(std::move(table)),
       patterns_(spec.columns),
       sets_(sets),
-      telling_(spec.keys_only ? std::vector<Column>() : std::move(telling)) {
+      telling_(spec.keys_only ? std::vector<Telling>() : std::move(telling)) {
   for (const StoredFamily& family : table_->families) {
     GcRule rule = GcRule::Of(family, spec.now);
     rule.visible = rule.visible &&
@@ -31,7 +31,7 @@ ColumnPlan::ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistr
 }
 
 ColumnPlan::ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now,
-                       std::vector<Column> telling)
+                       std::vector<Telling> telling)
     : table_(std::move(table)), sets_(sets), telling_(std::move(telling)) {
   for (const StoredFamily& family : table_->families) {
     rules_.push_back(GcRule::Of(family, now));
@@ -120,7 +120,7 @@ ColumnPlan::Pick ColumnPlan::MakePick(const ColumnRef& column) {
   pick.selected = pick.rule->visible && Selects(column);
   if (pick.selected) pick.number = next_number_++;
   for (size_t i = 0; i < telling_.size(); ++i) {
-    if (telling_[i].ref() == column) pick.tells = static_cast<int>(i);
+    if (pick.tells < 0 && telling_[i].IsOf(column)) pick.tells = static_cast<int>(i);
   }
   return pick;
 }
@@ -133,8 +133,7 @@ RowAssembler::RowAssembler(ColumnPlan* plan, const ScanSpec& spec, CellMerge::Ve
       counting_(versions == CellMerge::Versions::kNewest || versions_ > 0 || line_ > 0 ||
                 plan->counts_versions()),
       merge_(versions),
-      teller_(plan->telling()),
-      prints_(plan->telling()) {}
+      teller_(plan->telling()) {}
 
 void RowAssembler::Begin() {
   plan_->BeginRow();
@@ -161,8 +160,9 @@ bool RowAssembler::Begin(TimeUs time, uint64_t sequence) {
   if (time != time_) {
     FinishPart();
     StartTime(time);
-  } else if (++part_entries_ == 2 && !counting_) {
-    MarkEmitted();
+  } else if (++part_entries_ == 2) {
+    TellFirst();
+    if (!counting_) MarkEmitted();
   }
   sequence_ = sequence;
   return true;
@@ -170,16 +170,26 @@ bool RowAssembler::Begin(TimeUs time, uint64_t sequence) {
 
 void RowAssembler::Tell(const ColumnPlan::Pick& pick, const Value& value) {
   if (value.is_null() || (cell_deletes_ && HidesCell(pick.name))) return;
-  prints_[static_cast<size_t>(pick.tells)] = PrintOf(value);
+  if (part_entries_ == 1) {
+    first_told_.push_back({&pick, value});
+  } else {
+    teller_.Take(static_cast<size_t>(pick.tells), value);
+  }
+}
+
+void RowAssembler::TellFirst() {
+  if (plan_->telling().empty()) return;
+  teller_.Begin();
+  for (const Told& told : first_told_) {
+    teller_.Take(static_cast<size_t>(told.pick->tells), told.value);
+  }
+  teller_.IsAnother();
 }
 
 void RowAssembler::End(size_t cells_before, uint32_t writers_before) {
-  if (!prints_.empty()) {
-    if (teller_.IsAnother(prints_)) {
-      if (merged_.empty() || merged_.back().time != time_) merged_.push_back({time_, 0});
-      ++merged_.back().events;
-    }
-    std::ranges::fill(prints_, 0);
+  if (part_entries_ > 1 && !plan_->telling().empty() && teller_.IsAnother()) {
+    if (merged_.empty() || merged_.back().time != time_) merged_.push_back({time_, 0});
+    ++merged_.back().events;
   }
   if (row_.cells.size() == cells_before) return;
   part_writers_ = writers_before + 1;
@@ -217,7 +227,8 @@ bool RowAssembler::Add(TimeUs time, uint64_t sequence, const ShapeCells& cells, 
   const size_t before = row_.cells.size();
   for (const ShapeCells::OfColumn& column : cells.telling) {
     if (!column.cells.Has(entry)) continue;
-    Tell(*column.pick, column.cells.data->At(column.cells.PlaceOf(entry)));
+    const Value told = column.cells.data->At(column.cells.PlaceOf(entry));
+    Tell(*column.pick, part_entries_ == 1 ? Copy(told) : told);
   }
   bool good = true;
   if (careful_ || cells.some_absent) {
@@ -338,7 +349,7 @@ bool RowAssembler::HidesCell(const ColumnRef& column) const {
 
 void RowAssembler::StartTime(TimeUs time) {
   time_ = time;
-  teller_.Begin();
+  first_told_.clear();
   part_entries_ = 1;
   part_writers_ = 0;
   part_set_ = nullptr;

@@ -19,9 +19,9 @@
 #include "storage/blocks/column_block.h"
 #include "storage/cell_merge.h"
 #include "storage/column_name.h"
-#include "storage/event_teller.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
+#include "storage/leveldb/catalogue/write_teller.h"
 #include "storage/scan.h"
 
 namespace tallyd {
@@ -50,11 +50,11 @@ class ColumnPlan {
   // `telling`: the columns that tell the table's events apart, where others than those of one event
   // may fall on one cell.
   ColumnPlan(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
-             std::vector<Column> telling = {});
+             std::vector<Telling> telling = {});
   // Of every column, also of families that are no longer configured: those keep what they have.
   // For whoever writes entries again without what is past its age at `now`.
   ColumnPlan(TablePtr table, const ColumnRegistry& sets, TimeUs now,
-             std::vector<Column> telling = {});
+             std::vector<Telling> telling = {});
 
   // Null if there is no such set.
   const OfSet* Set(uint32_t number);
@@ -69,8 +69,8 @@ class ColumnPlan {
   const TableInfo& table() const { return *table_; }
   bool any_visible() const;
   bool counts_versions() const;  // Some visible family's GC counts them.
-  // Of the columns that tell events apart; 0: nothing puts them at that risk.
-  size_t telling() const { return telling_.size(); }
+  // None: nothing puts the table's events at that risk.
+  const std::vector<Telling>& telling() const { return telling_; }
   // Every cell of an older time has expired.
   TimeUs oldest() const;
   // No cell from here on is past its age.
@@ -84,7 +84,7 @@ class ColumnPlan {
   const std::vector<ColumnPattern> patterns_;
   const ColumnRegistry& sets_;
   std::vector<GcRule> rules_;  // By FamilyId.
-  const std::vector<Column> telling_;
+  const std::vector<Telling> telling_;
   std::unordered_map<Column, Pick, ColumnNameHash, ColumnNameEqual> picks_;
   uint32_t next_number_ = 0;
   uint64_t generation_ = 0;
@@ -140,6 +140,7 @@ class RowAssembler {
   void End(size_t cells_before, uint32_t writers_before);
   Value ValueOf(const ShapeCells::OfColumn& column, uint32_t entry);
   void Tell(const ColumnPlan::Pick& pick, const Value& value);
+  void TellFirst();
   bool AddBySet(const ColumnPlan::OfSet& plan, bool sparse, std::string_view values);
   bool AddByName(uint32_t count, std::string_view cells);
   bool Consider(const ColumnPlan::Pick& pick, const CellView& cell);
@@ -174,9 +175,14 @@ class RowAssembler {
   uint64_t rows_ = 0;
   CellFolds folds_;
 
-  // Where columns tell events apart: their prints of the entry at hand, and what they told.
-  EventTeller teller_;
-  std::vector<uint64_t> prints_;
+  // Where columns tell events apart: what they tell. The first entry of a time is looked at once
+  // another one comes: few have one, and a look may cost as much as reading the entry.
+  struct Told {
+    const ColumnPlan::Pick* pick = nullptr;
+    Value value;
+  };
+  WriteTeller teller_;
+  std::vector<Told> first_told_;
   std::vector<Merged> merged_;
 
   // The entry at hand, and the part that its time makes.

@@ -149,7 +149,7 @@ class HeadSealer {
                          input_.bounds,
                          {source_}});
     ColumnPlan plan(table, input_.state->sets, input_.now,
-                    input_.state->merges.Telling(table->id));
+                    input_.state->merges.TellingOf(table->id));
     KeptEntries kept(&plan, deletes, EarlierFiles(table->id), sealed_.last_sequence);
     const RunSealer::Options options{
         table->id, sealed_.last_sequence, !deletes.empty(), &plan, &kept, &writer};
@@ -236,7 +236,7 @@ class FileMerger {
         lease_(lease),
         from_(std::move(from)),
         deletes_(DeletesOf(lease, table->id)),
-        plan_(table, input.state->sets, input.now, input.state->merges.Telling(table->id)),
+        plan_(table, input.state->sets, input.now, input.state->merges.TellingOf(table->id)),
         kept_(&plan_, deletes_, OthersOf(lease, *table, from_), std::nullopt),
         writer_({&input.database->shelf(), table, Deletes(), NextWidth(input.window_us),
                  &input.state->next_file, input.bounds, Sources()}) {}

@@ -57,7 +57,6 @@ KeptEntries::KeptEntries(ColumnPlan* plan, DeleteList deletes, View::Files other
       head_sequence_(head_sequence),
       ageless_from_(plan->ageless_from()),
       has_aggregates_(HasAggregates(plan->table())),
-      telling_prints_(plan->telling()),
       teller_(plan->telling()) {
   std::sort(others_.begin(), others_.end(), [](const BlockFilePtr& a, const BlockFilePtr& b) {
     return a->info().max_time > b->info().max_time;
@@ -221,13 +220,15 @@ void KeptEntries::DropCells(WholeEntry* entry) {
     }
     if (!keep) entry->values[i] = Value();
   }
-  if (is_compared && !telling_prints_.empty()) CountMerged();
+  if (is_compared && !plan_->telling().empty()) CountMerged();
 }
 
 // A cell of a row and time to which several wrote.
 void KeptEntries::Compare(const ColumnPlan::Pick& pick, CellMerge::Fate fate, const Value& value) {
   const uint64_t print = PrintOf(value);
-  if (pick.tells >= 0) telling_prints_[static_cast<size_t>(pick.tells)] = print;
+  if (pick.tells >= 0) {
+    teller_.Take(static_cast<size_t>(pick.tells), value);
+  }
   if (pick.number >= latest_prints_.size()) latest_prints_.resize(pick.number + 1, 0);
   uint64_t& latest = latest_prints_[pick.number];
   if (fate != CellMerge::Fate::kCovered || latest == 0) {
@@ -250,8 +251,7 @@ void KeptEntries::Compare(const ColumnPlan::Pick& pick, CellMerge::Fate fate, co
 }
 
 void KeptEntries::CountMerged() {
-  if (teller_.IsAnother(telling_prints_)) merges_.Add(RowWatch::PlaceOf(row_, time_), 1);
-  std::ranges::fill(telling_prints_, 0);
+  if (teller_.IsAnother()) merges_.Add(RowWatch::PlaceOf(row_, time_), 1);
 }
 
 void KeptEntries::CountDropped(CellMerge::Fate fate, bool is_aged) {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "storage/cell_merge.h"
-#include "storage/event_teller.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/merge_counts.h"
+#include "storage/leveldb/catalogue/write_teller.h"
 #include "storage/leveldb/commit/group_committer.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/view.h"
@@ -114,10 +114,9 @@ class KeptEntries {
   DroppedCells dropped_;
   MergesFound merges_;
   // Of the row and time at hand, where it was written to more than once: the prints of the latest
-  // cells by column, and of the entry read last those of the columns that tell events apart.
+  // cells by column, and what the columns that tell events apart tell.
   std::vector<uint64_t> latest_prints_;
-  std::vector<uint64_t> telling_prints_;
-  EventTeller teller_;
+  WriteTeller teller_;
   std::vector<std::pair<uint32_t, uint64_t>> other_prints_;  // Columns, and what else they had.
   std::vector<size_t> differs_;  // By column: its place among those of merges_, and one more.
   uint64_t generation_ = 0;    // Of the plan that numbers columns.

@@ -88,5 +88,17 @@ TEST_F(MergeRiskTest, KeysOfTablesThatAreGoneTellApartToo) {
               ElementsAre("sensor"));
 }
 
+TEST_F(MergeRiskTest, ACellForSeveralFieldsNeedsALookWhateverTheKeyHolds) {
+  Load(TableText("A", "{host}#{ts:ms}",
+                 R"(columns = [{ family = "f", serialize = "cbor", name = "b" }])") +
+       TableText("B", "{host}#{ts:ms}",
+                 R"(columns = [{ family = "f", serialize = "json", fields = ["v"] }])"));
+  EXPECT_THAT(RiskOf("A").serialized,
+              ElementsAre(MergeRisk::Serialized{"f", "b", Serialization::kCbor}));
+  EXPECT_FALSE(RiskOf("A").any());
+  EXPECT_TRUE(RiskOf("A").needs_look());
+  EXPECT_FALSE(RiskOf("B").needs_look());
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -56,6 +56,35 @@ TEST_F(HistoryTest, OfAPlainTableThatBecomesSerializedIsSaidToBeMissing) {
   ExpectPartial("host=a&fields=host", "METRIC", "added");
 }
 
+constexpr char kBlob[] = R"(
+[tables.BLOB]
+stream = "server"
+pattern = "single-timestamp-serialized"
+row_key = "{ts:ms}#{host}"
+families.F = {}
+)";
+
+TEST_F(HistoryTest, ThatASerializedCellLostToOtherFieldsComesFromAnotherTable) {
+  Begin(std::string(kMetric) + kBlob);
+  Take(EventAt(1, R"("cpu":1)"));
+  Take(EventAt(1, R"("mem":7)"));
+  ExpectWhole("from=1.0&to=2.0&scan=1", "METRIC", 1);
+  ExpectPartial("table=BLOB&from=1.0&to=2.0", "BLOB", "in one cell");
+  const json answer = Ask("from=1.0&to=2.0&fields=cpu&scan=1");
+  EXPECT_EQ(answer["rows"].size(), 1u) << answer;
+}
+
+TEST_F(HistoryTest, OfASerializedTableWithCorrectionsAloneIsWhole) {
+  Begin(kBlob);
+  Take(EventAt(1, R"("cpu":1)"));
+  Take(EventAt(1, R"("cpu":2)"));
+  Take(EventAt(1, R"("cpu":3,"mem":7)"));
+  Take(EventAt(2, R"("mem":7)"));
+  ExpectWhole("from=1.0&to=3.0", "BLOB", 2);
+  ASSERT_TRUE(world().context().store.Settle());
+  ExpectWhole("from=1.0&to=3.0", "BLOB", 2);
+}
+
 TEST_F(HistoryTest, ThatARemovedRuleHadAloneIsSaidToBeMissing) {
   const auto rules = [](const std::string& columns) {
     return std::string(kMetric) + "families.G = {}\ncolumns = [" + columns + "]\n";
