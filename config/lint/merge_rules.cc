@@ -1,4 +1,4 @@
-// S6: tables that may hold less than their events said (config/schema/merge_risk.h). By
+// S6: tables that may hold less than their events said, or more (config/schema/merge_risk.h). By
 // the file alone a declared query says so of a row key; the data say whether it happened. Where a
 // table keeps no field that tells, nobody can.
 #include "config/lint/rule_groups.h"
@@ -16,6 +16,7 @@ std::string Named(const std::vector<std::string>& fields) {
 std::string WhyOf(const MergeRisk& risk, const std::string& key) {
   if (risk.any()) return key + " lacks " + Named(risk.Fields());
   if (!risk.serialized.empty()) return "its fields are in one cell, which each replaces whole";
+  if (!risk.valued.empty()) return "columns are named by values, and none covers what it corrects";
   return key + " did not tell them apart";
 }
 

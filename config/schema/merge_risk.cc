@@ -80,6 +80,31 @@ void AddSerialized(const Table& table, MergeRisk* risk) {
   }
 }
 
+bool IsNamedByValue(const ColumnRule& rule) {
+  return rule.per_field && rule.serialize == Serialization::kNone &&
+         std::ranges::any_of(rule.name.segments(), [&](const Segment& segment) {
+           return !segment.is_literal() && IsMeasuredValue(rule, segment);
+         });
+}
+
+void AddValued(const Table& table, MergeRisk* risk) {
+  for (const Family& family : table.families) {
+    MergeRisk::Valued valued{family.name, {}};
+    bool any = false;
+    for (const ColumnRule& rule : table.columns) {
+      if (rule.family != family.name) continue;
+      any = any || IsNamedByValue(rule);
+      const std::string* const only = OnlyField(rule);
+      if (std::optional<std::string> name = NameOf(rule, only == nullptr ? "" : *only);
+          name && (only != nullptr || rule.name.is_constant())) {
+        valued.others.push_back(std::move(*name));
+      }
+      for (const auto& [field, renamed] : rule.rename) valued.others.push_back(renamed);
+    }
+    if (any) risk->valued.push_back(std::move(valued));
+  }
+}
+
 void AddOnce(const std::string& field, std::vector<std::string>* fields) {
   if (std::ranges::count(*fields, field) == 0) fields->push_back(field);
 }
@@ -113,6 +138,7 @@ MergeRisk MergeRiskOf(const Schema& schema, const Table& table,
   const Stream* const stream = schema.FindStream(table.stream);
   if (stream == nullptr || !MayMergeEvents(table)) return risk;
   AddSerialized(table, &risk);
+  AddValued(table, &risk);
   std::vector<std::string> fields = QueriedBesideKey(*stream, table);
   const auto add = [&](std::span<const std::string> key_fields) {
     for (const std::string& field : key_fields) {

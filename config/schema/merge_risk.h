@@ -1,10 +1,11 @@
-// MergeRisk: by what a table may not hold all that its stream's events said, and how that is told.
-// The one place that knows:
+// MergeRisk: by what a table may not hold all that its stream's events said, or more than that, and
+// how that is told. The one place that knows:
 //
 // - fields tell a stream's events apart that the table's row key does not hold, so that two events
 //   of one time may fall on one cell; in which columns the table keeps them, by which two writes to
 //   one row and time are told to be of one event or of two;
-// - a rule puts several fields into one cell, which whoever brings others of them overwrites.
+// - a rule puts several fields into one cell, which whoever brings others of them overwrites;
+// - a rule names columns by values, so that a correction does not cover what it corrects.
 //
 // The fields are those that the key of another table of events, or a declared query, names. Pure
 // functions of a loaded schema, for any thread.
@@ -35,13 +36,21 @@ struct MergeRisk {
     Serialization how = Serialization::kNone;
     friend bool operator==(const Serialized&, const Serialized&) = default;
   };
+  // A family with columns that are named by the value: one that was corrected stays beside its
+  // correction. `others`: its columns of other rules.
+  struct Valued {
+    std::string family;
+    std::vector<std::string> others;
+    friend bool operator==(const Valued&, const Valued&) = default;
+  };
   std::vector<Kept> kept;           // Each in a column of its own.
   std::vector<std::string> untold;  // In none: nobody can tell whether events merged.
   std::vector<Serialized> serialized;
+  std::vector<Valued> valued;
 
-  // Whether what is written later may take something from what was written before, so that somebody
-  // has to look.
-  bool needs_look() const { return any() || !serialized.empty(); }
+  // Whether what is written later may take something from, or leave something false of, what was
+  // written before, so that somebody has to look.
+  bool needs_look() const { return any() || !serialized.empty() || !valued.empty(); }
   // Whether the key lacks what tells events apart.
   bool any() const { return !kept.empty() || !untold.empty(); }
   std::vector<std::string> Fields() const;

@@ -163,6 +163,23 @@ class MergedEventsTest(E2eTest):
                 self.assertEqual(1, self.merged(daemon, "BLOB"))
                 self.assertIn("one cell", self.findings(daemon)[0]["detail"])
 
+    def test_a_correction_of_what_names_a_column_comes_from_another_table(self):
+        for settles in False, True:
+            with self.subTest(settles=settles):
+                daemon = self.start(BY_HOST + table("READINGS", "{field}#{ts:day}#{host}",
+                                                    pattern="new-column"))
+                for value in 1, 1, 2:
+                    daemon.write("s", [{"host": "h", "ts": START, "v": value}])
+                if settles:
+                    daemon.request("POST", "/-/settle").expect(200)
+                asked = {"from_": START, "to": START + 1, "fields": "v", "scan": 1}
+                answer = daemon.query("s", asked | {"step": "1m", "agg": "sum"})
+                self.assertEqual([[2]], [row[1:] for row in answer["rows"]])
+                self.assertEqual("BY_HOST", answer["plan"]["table"])
+                pinned = daemon.query("s", asked | {"table": "READINGS"})["plan"]
+                self.assertIs(False, pinned["complete"])
+                self.assertEqual(1, self.merged(daemon, "READINGS"))
+
     def fills(self, daemon):
         return {one["table"]: one for one in daemon.get("/v1/status").json.get("fills", [])}
 

@@ -192,6 +192,11 @@ class Judge {
           "of their row and time",
           table_.name, events);
     }
+    if (!risk.any() && !risk.valued.empty()) {
+      return fmt::format(
+          "{} names columns by values, and at least {} values stand beside their corrections",
+          table_.name, events);
+    }
     std::string why =
         fmt::format("the row key of {} has let at least {} events fall on cells of others",
                     table_.name, events);

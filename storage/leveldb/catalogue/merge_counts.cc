@@ -100,6 +100,11 @@ std::map<TableId, std::vector<Telling>> FindTelling(const Schema& schema,
       if (fields_of == nullptr) break;
       add(cell.family, {{0, cell.qualifier}, Telling::By::kFields, cell.how, fields_of});
     }
+    for (const MergeRisk::Valued& valued : risk.valued) {
+      Telling by_names{{}, Telling::By::kNames};
+      by_names.others = valued.others;
+      add(valued.family, std::move(by_names));
+    }
   }
   return telling;
 }

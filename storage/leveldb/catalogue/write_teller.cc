@@ -6,18 +6,27 @@
 
 namespace tallyd {
 
+bool Telling::IsOf(const ColumnRef& name) const {
+  if (by != By::kNames) return column.ref() == name;
+  return column.family == name.family && std::ranges::find(others, name.qualifier) == others.end();
+}
+
 void WriteTeller::Begin() {
   events_.Begin();
   for (std::vector<uint64_t>& fields : latest_) fields.clear();
 }
 
-void WriteTeller::Take(size_t place, const Value& value) {
+void WriteTeller::Take(size_t place, std::string_view qualifier, const Value& value) {
   switch (telling_[place].by) {
     case Telling::By::kValue:
       prints_[place] = PrintOf(value);
       break;
     case Telling::By::kFields:
       prints_[place] = PrintOfFields(place, value);
+      break;
+    case Telling::By::kNames:
+      // Whichever of them comes first: an event may have several.
+      prints_[place] = prints_[place] + (XXH3_64bits(qualifier.data(), qualifier.size()) | 1);
       break;
   }
 }

@@ -173,7 +173,7 @@ void RowAssembler::Tell(const ColumnPlan::Pick& pick, const Value& value) {
   if (part_entries_ == 1) {
     first_told_.push_back({&pick, value});
   } else {
-    teller_.Take(static_cast<size_t>(pick.tells), value);
+    teller_.Take(static_cast<size_t>(pick.tells), pick.name.qualifier, value);
   }
 }
 
@@ -181,7 +181,7 @@ void RowAssembler::TellFirst() {
   if (plan_->telling().empty()) return;
   teller_.Begin();
   for (const Told& told : first_told_) {
-    teller_.Take(static_cast<size_t>(told.pick->tells), told.value);
+    teller_.Take(static_cast<size_t>(told.pick->tells), told.pick->name.qualifier, told.value);
   }
   teller_.IsAnother();
 }

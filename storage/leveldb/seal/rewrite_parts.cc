@@ -227,7 +227,7 @@ void KeptEntries::DropCells(WholeEntry* entry) {
 void KeptEntries::Compare(const ColumnPlan::Pick& pick, CellMerge::Fate fate, const Value& value) {
   const uint64_t print = PrintOf(value);
   if (pick.tells >= 0) {
-    teller_.Take(static_cast<size_t>(pick.tells), value);
+    teller_.Take(static_cast<size_t>(pick.tells), pick.name.qualifier, value);
   }
   if (pick.number >= latest_prints_.size()) latest_prints_.resize(pick.number + 1, 0);
   uint64_t& latest = latest_prints_[pick.number];

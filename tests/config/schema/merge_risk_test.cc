@@ -100,5 +100,15 @@ TEST_F(MergeRiskTest, ACellForSeveralFieldsNeedsALookWhateverTheKeyHolds) {
   EXPECT_FALSE(RiskOf("B").needs_look());
 }
 
+TEST_F(MergeRiskTest, ColumnsThatAreNamedByValuesNeedALook) {
+  Load(TableText("A", "{field}#{ts:day}#{host}",
+                 R"(columns = [{ family = "f", name = "{value}", value = "" },
+                               { family = "f", name = "ID", value = "{host}" }])") +
+       TableText("B", "{host}#{ts:ms}"));
+  EXPECT_THAT(RiskOf("A").valued, ElementsAre(MergeRisk::Valued{"f", {"ID"}}));
+  EXPECT_TRUE(RiskOf("A").needs_look());
+  EXPECT_FALSE(RiskOf("B").needs_look());
+}
+
 }  // namespace
 }  // namespace tallyd

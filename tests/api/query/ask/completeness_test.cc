@@ -85,6 +85,26 @@ TEST_F(HistoryTest, OfASerializedTableWithCorrectionsAloneIsWhole) {
   ExpectWhole("from=1.0&to=3.0", "BLOB", 2);
 }
 
+constexpr char kByReading[] = R"(
+[tables.BY_READING]
+stream = "server"
+pattern = "new-column"
+row_key = "{field}#{ts:day}#{host}"
+families.F = {}
+)";
+
+TEST_F(HistoryTest, ThatStandsBesideItsCorrectionComesFromAnotherTable) {
+  Begin(std::string(kMetric) + kByReading);
+  Take(EventAt(1, R"("n":1)"));
+  Take(EventAt(2, R"("n":5)"));
+  ExpectWhole("from=1.0&to=3.0&fields=n&table=BY_READING", "BY_READING", 2);
+  Take(EventAt(1, R"("n":2)"));
+  const json answer = Ask("from=1.0&to=3.0&fields=n&scan=1");
+  EXPECT_EQ(answer["plan"]["table"], "METRIC");
+  EXPECT_EQ(answer["rows"].size(), 2u) << answer;
+  ExpectPartial("from=1.0&to=3.0&fields=n&table=BY_READING", "BY_READING", "corrections");
+}
+
 TEST_F(HistoryTest, ThatARemovedRuleHadAloneIsSaidToBeMissing) {
   const auto rules = [](const std::string& columns) {
     return std::string(kMetric) + "families.G = {}\ncolumns = [" + columns + "]\n";

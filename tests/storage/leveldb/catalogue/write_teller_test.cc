@@ -15,7 +15,7 @@ bool FieldPerByte(Serialization /*how*/, const Value& cell, std::vector<uint64_t
 class WriteTellerTest : public ::testing::Test {
  protected:
   bool Write(WriteTeller* teller, std::string_view fields) {
-    teller->Take(0, Value::String(fields));
+    teller->Take(0, "b", Value::String(fields));
     return teller->IsAnother();
   }
   const std::vector<Telling> serialized_{
@@ -44,8 +44,27 @@ TEST_F(WriteTellerTest, ACellThatHoldsNoFieldsTellsNothing) {
   WriteTeller teller(serialized_);
   teller.Begin();
   EXPECT_FALSE(Write(&teller, "c"));
-  teller.Take(0, Value::Int(1));
+  teller.Take(0, "b", Value::Int(1));
   EXPECT_FALSE(teller.IsAnother());
+}
+
+TEST_F(WriteTellerTest, OtherNamesAreACorrectionThatCoversNothing) {
+  const std::vector<Telling> named{
+      {{0, ""}, Telling::By::kNames, Serialization::kNone, nullptr, {"ID"}}};
+  EXPECT_TRUE(named[0].IsOf({0, "1"}));
+  EXPECT_FALSE(named[0].IsOf({0, "ID"}));
+  EXPECT_FALSE(named[0].IsOf({1, "1"}));
+  WriteTeller teller(named);
+  const auto write = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) teller.Take(0, name, Value::String(""));
+    return teller.IsAnother();
+  };
+  teller.Begin();
+  EXPECT_FALSE(write({"1", "2"}));
+  EXPECT_FALSE(write({"2", "1"}));
+  EXPECT_TRUE(write({"1", "3"}));
+  teller.Begin();
+  EXPECT_FALSE(write({"4"}));
 }
 
 }  // namespace
