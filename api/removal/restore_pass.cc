@@ -3,6 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <string>
+
+#include "storage/merge_witness.h"
 
 namespace tallyd {
 namespace {
@@ -149,8 +152,16 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
       spdlog::warn("latest rows of {} stay without what a removal took: {}", table.name, wish.why);
       continue;
     }
+    const std::string source = wish.source->name;
+    const TablePtr source_stored = wish.source_stored;
     const Status restored = RestorePass(parts, std::move(wish), task->note, cells).Run();
     if (!restored) return restored;
+    // Found only now, by reading them.
+    if (MergedIn(parts.context->store, *source_stored).any) {
+      spdlog::warn("latest rows of {} may stay without some of what a removal took: in {}, which "
+                   "they come from, events fell on cells of others",
+                   table.name, source);
+    }
   }
   return {};
 }

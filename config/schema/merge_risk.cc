@@ -147,7 +147,7 @@ MergeRisk MergeRiskOf(const Schema& schema, const Table& table,
   };
   for (const size_t index : stream->tables) {
     const Table& other = schema.tables[index];
-    if (other.name != table.name && MayMergeEvents(other)) add(other.row_key.entity_fields());
+    if (other.name != table.name) add(other.row_key.entity_fields());
   }
   add(others);
   for (std::string& field : fields) {

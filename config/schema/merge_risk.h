@@ -7,8 +7,9 @@
 // - a rule puts several fields into one cell, which whoever brings others of them overwrites;
 // - a rule names columns by values, so that a correction does not cover what it corrects.
 //
-// The fields are those that the key of another table of events, or a declared query, names. Pure
-// functions of a loaded schema, for any thread.
+// The fields are those that the key of another table of the stream, or a declared query, names:
+// what a latest or an aggregate table keeps apart is of several events, too. Pure functions of a
+// loaded schema, for any thread.
 #ifndef TALLYD_CONFIG_SCHEMA_MERGE_RISK_H_
 #define TALLYD_CONFIG_SCHEMA_MERGE_RISK_H_
 

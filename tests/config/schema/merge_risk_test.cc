@@ -49,12 +49,13 @@ TEST_F(MergeRiskTest, SoDoesAFieldOfADeclaredQuery) {
               ElementsAre("rack"));
 }
 
-TEST_F(MergeRiskTest, ATableThatKeepsNoEventsIsAtNoRiskAndPutsNoneAtIt) {
+TEST_F(MergeRiskTest, ATableThatKeepsNoEventsIsAtNoRiskAndItsKeyTellsThemApart) {
   Load(TableText("A", "{host}#{ts:ms}") +
        "[tables.L]\nstream = \"s\"\npattern = \"latest\"\nrow_key = \"{sensor}\"\nfamilies.f = {}\n"
        "[tables.G]\nstream = \"s\"\npattern = \"aggregate\"\nrow_key = \"{rack}\"\n"
        "families.g = { aggregate = \"sum\", bucket = \"1h\" }\n");
-  for (const char* table : {"A", "L", "G"}) EXPECT_FALSE(RiskOf(table).any()) << table;
+  for (const char* table : {"L", "G"}) EXPECT_FALSE(RiskOf(table).any()) << table;
+  EXPECT_THAT(RiskOf("A").Fields(), ElementsAre("sensor", "rack"));
 }
 
 TEST_F(MergeRiskTest, AFieldWithoutAColumnOfItsOwnCannotBeTold) {

@@ -105,6 +105,22 @@ TEST_F(HistoryTest, ThatStandsBesideItsCorrectionComesFromAnotherTable) {
   ExpectPartial("from=1.0&to=3.0&fields=n&table=BY_READING", "BY_READING", "corrections");
 }
 
+TEST_F(HistoryTest, ThatIsCoarserThanALatestKeyIsSaidToHaveMerged) {
+  Begin(std::string(kMetric) + R"(
+[tables.NOW]
+stream = "server"
+pattern = "latest"
+row_key = "{host}#{disk}"
+families.F = {}
+)");
+  Take(EventAt(1, R"("disk":"a","n":1)"));
+  Take(EventAt(2, R"("disk":"b","n":1)"));
+  Take(EventAt(1, R"("disk":"a","n":2)"));
+  ExpectWhole("host=a", "METRIC", 2);
+  Take(EventAt(1, R"("disk":"b","n":2)"));
+  ExpectPartial("host=a", "METRIC", "lacks disk");
+}
+
 TEST_F(HistoryTest, ThatARemovedRuleHadAloneIsSaidToBeMissing) {
   const auto rules = [](const std::string& columns) {
     return std::string(kMetric) + "families.G = {}\ncolumns = [" + columns + "]\n";

@@ -276,7 +276,7 @@ std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& t
 
 bool Truth::IsAtRisk(const ModelTable& table) const {
   return table.MayMergeIds() && std::ranges::any_of(tables_, [&](const auto& each) {
-           return each.first != table.name && !each.second.is_latest() && each.second.IsKey("id");
+           return each.first != table.name && each.second.IsKey("id");
          });
 }
 
