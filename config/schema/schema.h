@@ -70,7 +70,6 @@ inline constexpr size_t kMaxTables = 1000;
 struct NightlyOf {
   std::string source;
   TimeUs day = 0;
-  bool is_behind = false;  // The source has rows of the day that came later, or may have.
 };
 
 struct Table {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "config/values/digits.h"
+#include "ingest/map/late_days.h"
 
 namespace tallyd {
 namespace {
@@ -81,6 +82,20 @@ Result<std::vector<NightlyRecord>> ReadNightlyRecords(Store& store) {
     }
     if (memos->size() < kAtOnce) return records;
   }
+}
+
+// The mark goes in the commit that puts the record behind: looked for in this order, one of the two
+// is always found.
+Result<bool> IsBehind(Store& store, std::string_view table, const NightlyOf& of) {
+  const Result<std::optional<std::string>> mark = store.FindMemo(LateMark(of.source, of.day));
+  if (!mark) return mark.error();
+  if (*mark) return true;
+  const std::string key = NightlyKey(table);
+  const Result<std::optional<std::string>> memo = store.FindMemo(key);
+  if (!memo) return memo.error();
+  const std::optional<NightlyRecord> record =
+      *memo ? DecodeNightly(key, **memo) : std::optional<NightlyRecord>();
+  return record && record->is_behind;
 }
 
 }  // namespace tallyd

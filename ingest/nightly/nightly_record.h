@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/schema/schema.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/store.h"
@@ -39,6 +40,13 @@ std::optional<NightlyRecord> DecodeNightly(std::string_view key, std::string_vie
 
 // By name. What cannot be read is left out, and logged.
 Result<std::vector<NightlyRecord>> ReadNightlyRecords(Store& store);
+
+// Whether the source has rows of the day that came after the table was built, or may have, as of
+// all commits that were answered before the call. It looks two memos up, so that it knows of a
+// batch as soon as its writer does, and after a start no later than the first query; writers pay
+// nothing for it. Whoever goes by the answer finds the table after it, since a table that is found
+// before may be replaced in between by one that is whole.
+Result<bool> IsBehind(Store& store, std::string_view table, const NightlyOf& of);
 
 }  // namespace tallyd
 

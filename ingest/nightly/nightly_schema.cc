@@ -20,7 +20,7 @@ Table NightlyTableOf(const Table& source, const NightlyRecord& record) {
   Table table = source;
   table.name = record.name;
   table.daily.reset();
-  table.nightly = NightlyOf{source.name, record.day, record.is_behind};
+  table.nightly = NightlyOf{source.name, record.day};
   for (Family& family : table.families) {
     family.max_age_us.reset();
     family.max_versions.reset();

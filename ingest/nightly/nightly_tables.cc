@@ -224,7 +224,6 @@ Status NightlyTables::TakeMarks(const Source& source, TimeUs now) {
       NightlyRecord behind = *record;
       behind.is_behind = true;
       if (Status put = PutRecord(behind, true); !put) return put;
-      if (!IsRebuildDue(source.daily(), behind, now)) Refresh();
     } else if (day && std::ranges::find(due, *day) != due.end()) {
       const std::lock_guard lock(mutex_);
       empty_.erase({name, *day});

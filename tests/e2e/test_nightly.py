@@ -118,6 +118,23 @@ class NightlyTest(E2eTest):
         daemon.start()
         eventually(lambda: len(daemon.rows("SENSOR_20170726")) == 2, "the late meter is there")
 
+    def test_no_answer_lacks_a_late_reading_without_saying_so(self):
+        daemon = self.sensors()
+        build(daemon).expect(200)
+        daemon.write("meter", reading("0000", 99.5))
+        self.assert_has_it_or_says_so(daemon)
+        daemon.kill()
+        daemon.start()
+        self.assert_has_it_or_says_so(daemon)
+        eventually(lambda: "complete" not in
+                   daemon.query("meter", table="SENSOR_20170726")["plan"], "it is whole again")
+        self.assert_has_it_or_says_so(daemon)
+
+    def assert_has_it_or_says_so(self, daemon):
+        answer = daemon.query("meter", table="SENSOR_20170726", fields="value")
+        has_it = any(99.5 in row for row in answer["rows"])
+        self.assertTrue(has_it or answer["plan"].get("complete") is False, answer)
+
     def test_a_restart_keeps_it(self):
         daemon = self.sensors()
         build(daemon).expect(200)

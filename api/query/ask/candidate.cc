@@ -7,6 +7,7 @@
 
 #include "api/query/ask/completeness.h"
 #include "config/schema/table_rules.h"
+#include "ingest/nightly/nightly_record.h"
 
 namespace tallyd {
 namespace {
@@ -120,8 +121,20 @@ std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* p
   return "";
 }
 
+// What late events a nightly table may lack; empty where it lacks none.
+std::string WhyBehind(Store& store, const Table& nightly) {
+  const Result<bool> behind = IsBehind(store, nightly.name, *nightly.nightly);
+  if (!behind) {
+    return "whether late events came after " + nightly.name +
+           " was built is not known: " + behind.error().message();
+  }
+  if (!*behind) return {};
+  return nightly.name + " was built before late events came, and is being built again";
+}
+
 // A nightly table is asked for its own day, and lacks what its source lacks of it.
-TablePlan NightlyCandidate(const EventQuery& query, const Store& store, const Table& nightly) {
+TablePlan NightlyCandidate(const EventQuery& query, Store& store, const Table& nightly) {
+  const std::string why_behind = WhyBehind(store, nightly);  // Before the table is found.
   EventQuery own = InTermsOf(nightly, query);
   const TimeRange day = RangeOfDay(nightly.nightly->day);
   own.time.from = std::max(own.time.from, day.from);
@@ -138,9 +151,9 @@ TablePlan NightlyCandidate(const EventQuery& query, const Store& store, const Ta
   const TablePtr stored = std::exchange(plan.stored, source ? source : plan.stored);
   JudgeHistory(own, wanted, store, &plan);
   plan.stored = stored;
-  if (nightly.nightly->is_behind && plan.standing == Standing::kWhole) {
+  if (!why_behind.empty() && plan.standing == Standing::kWhole) {
     plan.standing = Standing::kPartial;
-    plan.reason = nightly.name + " was built before late events came, and is being built again";
+    plan.reason = why_behind;
   }
   return plan;
 }
@@ -207,7 +220,7 @@ std::string WhyNoEvents(const Table& table) {
 
 }  // namespace
 
-std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store) {
+std::vector<TablePlan> Candidates(const EventQuery& query, Store& store) {
   std::vector<TablePlan> plans;
   std::vector<bool> could_answer;
   for (const size_t index : query.stream->tables) {

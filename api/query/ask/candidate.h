@@ -95,8 +95,9 @@ bool Holds(const EventQuery& query, const Table& table, std::string_view field);
 // Names for a message, not too many.
 std::string FirstNames(const std::vector<std::string>& names);
 
-// The candidates of a query, in the file's order.
-std::vector<TablePlan> Candidates(const EventQuery& query, const Store& store);
+// The candidates of a query, in the file's order. Of a nightly table that is asked for the store's
+// memos are read, which may read the disk.
+std::vector<TablePlan> Candidates(const EventQuery& query, Store& store);
 
 // The one for a latest table, which is read whole.
 TablePlan LatestCandidate(const EventQuery& query, const Store& store, const Table& latest);

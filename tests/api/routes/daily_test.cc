@@ -110,6 +110,18 @@ TEST_F(DailyTest, OneThatIsBehindSaysSo) {
   EXPECT_EQ(status[0]["date"], "2017-07-26");
 }
 
+TEST_F(DailyTest, AnAnswerBehindALateReadingSaysSoAtOnce) {
+  ASSERT_EQ(Build("SENSOR", "date=2017-07-26").status, 200u);
+  ASSERT_EQ(world.Post("meter", R"({"meter": 987654, "ts": 1501027200000, "value": 3})").status,
+            200u);
+  const Json answer = Get(GetEvents, {"meter"}, "table=SENSOR_20170726");
+  EXPECT_EQ(answer["plan"]["complete"], false) << answer.dump();
+  EXPECT_TRUE(answer["plan"].contains("note")) << answer.dump();
+  ASSERT_EQ(Build("SENSOR", "date=2017-07-26").status, 200u);
+  const Json again = Get(GetEvents, {"meter"}, "table=SENSOR_20170726");
+  EXPECT_FALSE(again["plan"].contains("complete")) << again.dump();
+}
+
 TEST_F(DailyTest, DeletesOfEventsReachIt) {
   ASSERT_EQ(Build("SENSOR", "date=2017-07-26").status, 200u);
   const Json deleted = Get(DeleteEvents, {"meter"}, "meter=987654");

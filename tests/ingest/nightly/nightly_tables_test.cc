@@ -29,6 +29,12 @@ class NightlyTablesTest : public testing::Test {
     ASSERT_EQ(world.Show(kTable), kRow);
   }
   std::vector<NightlyState> States() { return world.nightly->States(); }
+  bool IsKnownToBeBehind() {
+    const Result<bool> behind =
+        IsBehind(*world.store, kTable, *world.in_force->FindTable(kTable)->nightly);
+    EXPECT_TRUE(behind);
+    return behind && *behind;
+  }
 
   NightlyWorld world;
 };
@@ -87,12 +93,44 @@ TEST_F(NightlyTablesTest, TellThatTheyAreBehindUntilThen) {
   LookAfter(kUsPerSecond);
   ASSERT_EQ(States().size(), 1u);
   EXPECT_EQ(States()[0].kind, Kind::kBehind);
-  EXPECT_TRUE(world.in_force->FindTable(kTable)->nightly->is_behind);
+  EXPECT_TRUE(IsKnownToBeBehind());
   LookAfter(kMinuteUs);
   ASSERT_EQ(States().size(), 1u);
   EXPECT_EQ(States()[0].kind, Kind::kBuilt);
   EXPECT_EQ(States()[0].done, (DayCounts{1, 4}));
-  EXPECT_FALSE(world.in_force->FindTable(kTable)->nightly->is_behind);
+  EXPECT_FALSE(IsKnownToBeBehind());
+}
+
+TEST_F(NightlyTablesTest, AreBehindFromTheCommitOfALateReadingOn) {
+  MakeFirst();
+  EXPECT_FALSE(IsKnownToBeBehind());
+  world.Read(kHourUs, "2");
+  EXPECT_TRUE(IsKnownToBeBehind());
+}
+
+TEST_F(NightlyTablesTest, AreBehindFromTheStartOn) {
+  MakeFirst();
+  world.Read(kHourUs, "2");
+  world.Restart();
+  EXPECT_TRUE(IsKnownToBeBehind());
+}
+
+TEST_F(NightlyTablesTest, AreNotBehindForReadingsOfOtherDays) {
+  MakeFirst();
+  world.Read(-kUsPerDay, "2");
+  world.Read(kUsPerDay, "3");
+  EXPECT_FALSE(IsKnownToBeBehind());
+}
+
+// No mark is left by then, and what is in force is as old as the table.
+TEST_F(NightlyTablesTest, AreBehindWhileTheyAreMadeAgain) {
+  MakeFirst();
+  world.Read(kHourUs, "2");
+  world.nightly->Stop();
+  LookAfter(kMinuteUs);
+  EXPECT_EQ(world.Marks(), 0u);
+  EXPECT_EQ(world.Show(kTable), kRow);
+  EXPECT_TRUE(IsKnownToBeBehind());
 }
 
 TEST_F(NightlyTablesTest, AreMadeAgainForReadingsThatCameBeforeARestart) {
