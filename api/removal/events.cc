@@ -240,6 +240,10 @@ Status AddTable(const Removal& removal, ApiContext& context, RemovalPlan* plan) 
   AddHeldEntity(removal, &plan->held);
   Json& told = plan->tables[removal.table.name] = {{"ranges", *ranges}};
   told.update(count.ToJson());
+  // What an event's time is there is not what the stream says: who wonders at the count sees why.
+  const EventQuery& query = removal.query;
+  const bool has_own_time = removal.stored->time_field != query.stream->time_field;
+  if (has_own_time && !query.time.is_open()) told["time"] = JsonName(removal.stored->time_field);
   plan->touched.push_back(removal.stored->id);
   return {};
 }

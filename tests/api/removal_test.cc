@@ -150,6 +150,36 @@ families.F = {}
   EXPECT_EQ(rows[0]["cells"]["F"]["v"][0]["value"], 1) << rows;
 }
 
+TEST_F(RemovalTest, ATableWithATimeOfItsOwnIsCutByIt) {
+  ApiWorld world(R"(
+[tables.BY_TS]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{id}#{ts:ms}"
+families.F = {}
+[tables.BY_OT]
+stream = "s"
+pattern = "single-timestamp"
+row_key = "{id}#{ot:ms}"
+time = "ot"
+families.F = {}
+)");
+  ASSERT_EQ(world.Post("s", R"({"id":"a","ts":1600000000000,"ot":1643200000000,"v":1})").status,
+            200u);
+  const auto removed = [&](const char* query) {
+    return json::parse(world.Call(DeleteEvents, {"s"}, query).body)["tables"];
+  };
+  json tables = removed("id=a&from=1600000000000&to=1600000000001");
+  EXPECT_EQ(tables["BY_TS"]["rows"], 1) << tables;
+  EXPECT_FALSE(tables["BY_TS"].contains("time")) << tables;
+  EXPECT_EQ(tables["BY_OT"]["rows"], 0) << tables;
+  EXPECT_EQ(tables["BY_OT"]["time"], "ot") << tables;
+  tables = removed("id=a&from=1643200000000&to=1643200000001");
+  EXPECT_EQ(tables["BY_OT"]["rows"], 1) << tables;
+  tables = removed("id=a");
+  EXPECT_FALSE(tables["BY_OT"].contains("time")) << tables;
+}
+
 TEST_F(RemovalTest, ATimeRangeBoundsWhatGoes) {
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&from=2.0").status, 200u);
   EXPECT_EQ(KeysOf("PHONES").size(), 2u);
