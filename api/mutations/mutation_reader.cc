@@ -37,10 +37,10 @@ std::string FamiliesOf(const Table& table) {
 }
 
 // A bound of cell times: also the first moment behind all times.
-Result<TimeUs> ParseBound(const Value& value) {
+Result<TimeUs> ParseBound(const Value& value, std::string_view digits) {
   constexpr TimeUs kEnd = kMaxTimeUs + 1;
   if (value == Value::Int(kEnd / kUsPerMs)) return kEnd;
-  return ParseEventTime(value, TimeUnit::kMilliseconds);
+  return ParseEventTime(value, TimeUnit::kMilliseconds, digits);
 }
 
 }  // namespace
@@ -175,8 +175,8 @@ MutationReader::Refused MutationReader::ReadText(std::string_view name, Json jso
 }
 
 MutationReader::Refused MutationReader::ReadNumberOrText(std::string_view name, Json json,
-                                                         std::optional<Value>* value) {
-  if (*value) return Refuse(name, "given twice");
+                                                         std::optional<Said>* said) {
+  if (*said) return Refuse(name, "given twice");
   Value read;
   std::string_view digits;
   if (Refused refused = ReadValue(name, json, &read, &digits)) return refused;
@@ -185,7 +185,7 @@ MutationReader::Refused MutationReader::ReadNumberOrText(std::string_view name, 
     if (!number) return Refuse(name, fmt::format("{}: it is out of range", Shown(digits)));
     read = *number;
   }
-  *value = read;
+  *said = Said{read, digits};
   return {};
 }
 
@@ -270,7 +270,7 @@ MutationReader::Refused MutationReader::CheckDelete(const Members& members,
   for (const auto& [name, said, bound] : {std::tuple("from", &members.from, &mutation->cells.from),
                                           std::tuple("to", &members.to, &mutation->cells.to)}) {
     if (!*said) continue;
-    const Result<TimeUs> time = ParseBound(**said);
+    const Result<TimeUs> time = ParseBound((*said)->value, (*said)->digits);
     if (!time) return Refuse(name, time.error().message());
     *bound = *time;
   }
@@ -289,7 +289,8 @@ MutationReader::Refused MutationReader::CheckCell(const Members& members, const 
     return Refuse("family", fmt::format("{} is a plain family: it takes set", family.name));
   }
   if (!members.ts) return Refuse("ts", "say the cell's time, in milliseconds since 1970");
-  const Result<TimeUs> time = ParseEventTime(*members.ts, TimeUnit::kMilliseconds);
+  const auto& [said, digits] = *members.ts;
+  const Result<TimeUs> time = ParseEventTime(said, TimeUnit::kMilliseconds, digits);
   if (!time) return Refuse("ts", time.error().message());
   mutation->time = CellTime(family, *time);
   if (!members.has_value) return Refuse("value", "say which");

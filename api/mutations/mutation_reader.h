@@ -56,12 +56,16 @@ class MutationReader {
   using Json = simdjson::ondemand::value;
   using Refused = std::optional<Refusal>;
   // What a mutation may say, as it stands there.
+  struct Said {
+    Value value;
+    std::string_view digits;  // Of a number, as it was sent.
+  };
   struct Members {
     std::optional<std::string_view> family;
     std::optional<std::string_view> qualifier;
-    std::optional<Value> ts;
-    std::optional<Value> from;
-    std::optional<Value> to;
+    std::optional<Said> ts;
+    std::optional<Said> from;
+    std::optional<Said> to;
     bool has_value = false;
     Value value;              // Null where `digits` has it.
     std::string_view digits;  // Of a number.
@@ -74,7 +78,7 @@ class MutationReader {
   Refused ReadText(std::string_view name, Json json, std::optional<std::string_view>* text);
   Refused ReadValue(std::string_view name, Json json, Value* value, std::string_view* digits);
   Refused ReadBytes(std::string_view name, Json json, Value* value);
-  Refused ReadNumberOrText(std::string_view name, Json json, std::optional<Value>* value);
+  Refused ReadNumberOrText(std::string_view name, Json json, std::optional<Said>* said);
   Refused Check(const Members& members, Mutation* mutation);
   Refused CheckFamily(const Members& members, Mutation* mutation, const Family** family) const;
   Refused CheckCell(const Members& members, const Family& family, Mutation* mutation);

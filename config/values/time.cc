@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "config/values/digits.h"
@@ -75,7 +76,41 @@ std::optional<int64_t> DecimalToUs(std::string_view text, TimeUnit unit) {
   return negative && nonzero ? -std::max<int64_t>(us, 1) : us;
 }
 
-std::optional<int64_t> NumberToUs(const Value& value, TimeUnit unit) {
+// The number that `text` spells as JSON does, without its exponent: "12.5e1" -> "125". Empty where
+// the exponent is beyond all times, and all that a double has.
+std::string WithoutExponent(std::string_view text) {
+  constexpr int kMostShifted = 400;
+  const size_t e = text.find_first_of("eE");
+  std::string plain(text.substr(0, e));
+  if (e == text.npos) return plain;
+  std::string_view digits = text.substr(e + 1);
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  int shift = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, ec] = std::from_chars(digits.data(), end, shift);
+  if (ec != std::errc() || rest != end || std::abs(shift) > kMostShifted) return {};
+  const size_t sign = plain.starts_with('-') ? 1 : 0;
+  size_t point = std::min(plain.find('.'), plain.size());
+  if (point < plain.size()) plain.erase(point, 1);
+  if (shift < 0) {
+    const auto before = static_cast<size_t>(-shift);
+    plain.insert(sign, before, '0');  // The point moves among them, and there it stays.
+    plain.insert(point, 1, '.');
+    return plain;
+  }
+  point += static_cast<size_t>(shift);
+  if (point > plain.size()) plain.append(point - plain.size(), '0');
+  return plain.insert(point, 1, '.');
+}
+
+// By its digits where its text is known. A double has fewer than a time may have, and rounds them.
+std::optional<int64_t> NumberToUs(const Value& value, TimeUnit unit, std::string_view text = {}) {
+  if (value.type() == ValueType::kFloat64 && !text.empty()) {
+    const std::string plain = WithoutExponent(text);
+    const std::optional<int64_t> us =
+        plain.empty() ? std::optional<int64_t>() : DecimalToUs(plain, unit);
+    if (us) return us;
+  }
   std::array<char, 400> buffer;  // The longest double in fixed notation has 310 digits.
   char* end = nullptr;
   if (value.type() == ValueType::kInt64) {
@@ -107,10 +142,10 @@ Result<TimeUs> NumberOfQuery(const Value& number, std::string_view text) {
                    "is " +
                    shown + "000, and if not, write it as RFC 3339");
   }
+  const std::optional<int64_t> us = NumberToUs(number, TimeUnit::kMilliseconds, text);
   constexpr double kEnd = static_cast<double>(kMaxTimeUs + 1) / kUsPerMs;
   const bool is_end = number.type() == ValueType::kFloat64 && number.AsDouble() == kEnd;
-  const std::optional<int64_t> us = NumberToUs(number, TimeUnit::kMilliseconds);
-  if (us && (*us <= kMaxTimeUs || is_end)) return *us;
+  if (us && (*us <= kMaxTimeUs || (*us == kMaxTimeUs + 1 && is_end))) return *us;
   return OutOfRange(shown + " ms", UnitHint(number, TimeUnit::kMilliseconds, kUsualTimes));
 }
 
@@ -277,7 +312,7 @@ std::string NotATime(std::string_view found, std::optional<TimeUnit> unit) {
          " since 1970, or an RFC 3339 string with a zone (\"2021-03-05T12:00:00Z\")";
 }
 
-Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit) {
+Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit, std::string_view text) {
   if (value.type() == ValueType::kInt64) {
     // The hot path: no text in between.
     const int64_t v = value.AsInt();
@@ -287,7 +322,7 @@ Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit) {
     }
   }
   if (value.is_number()) {
-    const std::optional<int64_t> us = NumberToUs(value, unit);
+    const std::optional<int64_t> us = NumberToUs(value, unit, text);
     if (us && *us >= 0 && *us <= kMaxTimeUs) return *us;
     if (us) {
       return OutOfRange(ToText(value) + " " + std::string(ToString(unit)),

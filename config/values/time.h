@@ -46,8 +46,9 @@ std::string_view Spelled(TimeUnit unit);   // "seconds", "milliseconds", ...
 
 // The time that an event's field says: an integer or decimal number in `unit`, or an RFC 3339
 // string. Finer input is truncated to a microsecond. The message of the error names what was found
-// and what is accepted, or the unit that may be meant.
-Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit);
+// and what is accepted, or the unit that may be meant. `text` is the number's as it was sent, where
+// it is known: its digits count then, since a double has no more than 15 to 17 of them, and rounds.
+Result<TimeUs> ParseEventTime(const Value& value, TimeUnit unit, std::string_view text = {});
 // For messages: that this stands where a time is due, and what is accepted.
 std::string NotATime(std::string_view found, std::optional<TimeUnit> unit = {});
 // For messages: which other unit the number may be in, since it is a time of `plausible` in it:

@@ -80,7 +80,8 @@ class SampleReader {
     ++sample_.entities[entity];
     const Value* const given = event.Find(subject_.time_field);
     if (given == nullptr) return {};
-    const Result<TimeUs> time = ParseEventTime(*given, subject_.unit);
+    const std::string_view digits = event.batch->DigitsOf(*given);
+    const Result<TimeUs> time = ParseEventTime(*given, subject_.unit, digits);
     if (!time) return time.error().Prefixed(subject_.time_field);
     ++timed_;
     sample_.times.from = std::min(sample_.times.from, *time);

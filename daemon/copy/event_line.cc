@@ -26,7 +26,7 @@ Result<EventLine> ReadEventLine(std::string_view line, TimeUnit unit) {
   if (!CutJson(line, &members) || members.empty()) return NotAnEvent(line);
   const std::optional<Value> number = ParseNumber(members.front().value);
   if (!number) return NotAnEvent(line);
-  const Result<TimeUs> time = ParseEventTime(*number, unit);
+  const Result<TimeUs> time = ParseEventTime(*number, unit, members.front().value);
   if (!time) return NotAnEvent(line);
   EventLine event;
   event.time = *time;

@@ -87,7 +87,7 @@ class RowReader {
       const std::string_view value = ValueOf(members, "\"value\"");
       const auto number = ParseNumber(ts);
       if (!number || value.empty()) return false;
-      const auto time = ParseEventTime(*number, TimeUnit::kMilliseconds);
+      const auto time = ParseEventTime(*number, TimeUnit::kMilliseconds, ts);
       if (!time) return false;
       const std::string written = fmt::format("{},\"ts\":{},\"value\":{}", place, ts, value);
       row->cells.push_back({fmt::format("{{\"{}\":{{{}}}}}", verb, written), *time,

@@ -298,6 +298,7 @@ void CsvBody::AddScalar(size_t column, std::string_view text) {
     return;
   switch (ReadNumber(text, value)) {
     case NumberFault::kNone:
+      if (value->type() == ValueType::kFloat64 && !value->is_decimal()) batch_->NoteDigits(text);
       return;
     case NumberFault::kMalformed:
       *value = Value::String(text);

@@ -54,9 +54,11 @@ void EventBatch::Clear() {
   events_.clear();
   values_.clear();
   places_.clear();
+  digits_.clear();
   if (values_.capacity() > kKeptValues) {
     values_.shrink_to_fit();
     places_.shrink_to_fit();
+    digits_.shrink_to_fit();
     events_.shrink_to_fit();
   }
   event_begin_ = 0;
@@ -96,8 +98,20 @@ void EventBatch::EndEvent(std::unique_ptr<const Shape> shape) {
   owned_shapes_.push_back(std::move(shape));
 }
 
-void EventBatch::DropEvent(Refusal refusal) {
+void EventBatch::ForgetEvent() {
   values_.resize(event_begin_);
+  while (!digits_.empty() && digits_.back().first >= event_begin_) digits_.pop_back();
+}
+
+std::string_view EventBatch::DigitsOf(const Value& value) const {
+  const auto index = static_cast<size_t>(&value - values_.data());
+  const auto found = std::ranges::lower_bound(
+      digits_, index, {}, &std::pair<size_t, std::string_view>::first);
+  return found != digits_.end() && found->first == index ? found->second : std::string_view();
+}
+
+void EventBatch::DropEvent(Refusal refusal) {
+  ForgetEvent();
   errors_.Add((*next_index_)++, std::move(refusal));
 }
 
@@ -109,7 +123,8 @@ void EventBatch::Break(size_t index, std::string detail) {
 
 size_t EventBatch::bytes() const {
   size_t bytes = events_.capacity() * sizeof(Stored) + values_.capacity() * sizeof(Value) +
-                 places_.capacity() * sizeof(uint16_t);
+                 places_.capacity() * sizeof(uint16_t) +
+                 digits_.capacity() * sizeof(digits_.front());
   for (const std::string& chunk : arena_) bytes += chunk.capacity();
   return bytes;
 }
@@ -119,7 +134,7 @@ Event EventBatch::event(size_t i) const {
   const size_t end = i + 1 < events_.size() ? events_[i + 1].first : values_.size();
   const std::span<const Value> values =
       std::span(values_).subspan(stored.first, end - stored.first);
-  Event event{stored.index, stored.shape, values, {}};
+  Event event{stored.index, stored.shape, values, {}, this};
   if (stored.first_place != kNone) {
     event.places = std::span(places_).subspan(stored.first_place, values.size());
   }

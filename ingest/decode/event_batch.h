@@ -52,6 +52,8 @@ class EventErrors {
   std::vector<EventError> kept_;
 };
 
+class EventBatch;
+
 struct Event {
   size_t index = 0;  // In the batch, bad events counted.
   const Shape* shape = nullptr;
@@ -59,6 +61,7 @@ struct Event {
   // Of a superset's shape, of whose fields the event has a choice: where among them each value
   // stands. Empty where there is a value for each field of the shape, in its order.
   std::span<const uint16_t> places;
+  const EventBatch* batch = nullptr;  // Whose event it is; null of one that was made of others.
 
   bool is_choice() const { return !places.empty(); }
   size_t PlaceOf(size_t value) const { return is_choice() ? places[value] : value; }
@@ -85,17 +88,22 @@ class EventBatch {
   void AddValue(const Value& value) { values_.push_back(value); }
   // A null to be filled in at once: what is written in place need not be copied.
   Value* NewValue() { return &values_.emplace_back(); }
+  // The text of the value that came last, a number that has more digits than a double. It views the
+  // body, or the arena.
+  void NoteDigits(std::string_view text) { digits_.emplace_back(values_.size() - 1, text); }
   void EndEvent(const Shape* shape, std::span<const uint16_t> places = {});
   // An event whose shape is not interned.
   void EndEvent(std::unique_ptr<const Shape> shape);
-  void ForgetEvent() { values_.resize(event_begin_); }  // As if it had not begun.
-  void DropEvent(Refusal refusal);                      // Records the error at this event's index.
+  void ForgetEvent();               // As if it had not begun.
+  void DropEvent(Refusal refusal);  // Records the error at this event's index.
   // Something about the whole batch that its sender should know. Not of each event.
   void Warn(std::string warning) { warnings_.push_back(std::move(warning)); }
   // The text is no batch from the event at `index` on: no event stays, and this is the only error.
   void Break(size_t index, std::string detail);
 
   size_t size() const { return events_.size(); }  // Good events.
+  // What NoteDigits was told of a value of one of these events; empty: nothing.
+  std::string_view DigitsOf(const Value& value) const;
   size_t bytes() const;                           // Of memory, but for what is wrong with events.
   size_t seen() const { return *next_index_; }    // Good and bad; of the request.
   Event event(size_t i) const;
@@ -114,6 +122,7 @@ class EventBatch {
   std::vector<Stored> events_;
   std::vector<Value> values_;
   std::vector<uint16_t> places_;
+  std::vector<std::pair<size_t, std::string_view>> digits_;  // By the index among values_.
   size_t event_begin_ = 0;
   size_t own_index_ = 0;
   size_t* next_index_ = &own_index_;

@@ -286,6 +286,7 @@ bool EventReader::ReadLongNumber(std::string_view raw_name, Value* value) {
   const std::string_view token = WordAt(*next_);
   switch (ReadNumber(token, value)) {
     case NumberFault::kNone:
+      if (value->type() == ValueType::kFloat64 && !value->is_decimal()) batch_->NoteDigits(token);
       break;
     case NumberFault::kMalformed:
       return Expected("a value");

@@ -165,7 +165,8 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
     } else if (!impl_->MapChoice(event, *mapping, &call)) {
       Shape own;
       for (size_t v = 0; v < event.values.size(); ++v) own.fields.push_back(event.FieldOf(v));
-      impl_->MapEvent({event.index, &own, event.values, {}}, impl_->CompileOwn(own, &call), &call);
+      impl_->MapEvent({event.index, &own, event.values, {}, event.batch},
+                      impl_->CompileOwn(own, &call), &call);
     }
   }
   impl_->NoteSpellings(&call);
@@ -297,7 +298,9 @@ std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const Shap
 std::optional<Refusal> Mapper::Impl::FindTime(const TableMapping& table, const Event& event,
                                               MapCall* call, TimeUs* time) {
   const Value& value = event.values[*table.time_value];
-  const Result<TimeUs> own = ParseEventTime(value, stream.unit);
+  const bool has_digits = value.type() == ValueType::kFloat64 && event.batch != nullptr;
+  const std::string_view digits = has_digits ? event.batch->DigitsOf(value) : std::string_view();
+  const Result<TimeUs> own = ParseEventTime(value, stream.unit, digits);
   const std::string& field = table.table->time_field;
   if (!own) return Refusal{field, fmt::format("field \"{}\": {}", field, own.error().message())};
   *time = *own;

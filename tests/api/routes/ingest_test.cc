@@ -37,6 +37,22 @@ class IngestTest : public ::testing::Test {
   ApiWorld world_{kTables};
 };
 
+TEST_F(IngestTest, TimesThatADoubleCannotTellApartAreTwo) {
+  const Response posted = world_.Post("s", R"([{"k": "a", "ts": 9999999999999.998, "x": 1},
+                                               {"k": "a", "ts": 9999999999999.999, "x": 2}])",
+                                      "guards=off");
+  ASSERT_EQ(posted.status, 200u) << posted.body;
+  EXPECT_EQ(nlohmann::json::parse(posted.body)["cells"], 2) << posted.body;
+}
+
+TEST_F(IngestTest, WhatIsFinerThanAMicrosecondIsCutOffAndNotRounded) {
+  const Response posted =
+      world_.Post("s", R"({"k": "a", "x": 0.1234567890123456789, "ts": 1614938400000.0009})");
+  ASSERT_EQ(posted.status, 200u) << posted.body;
+  const Response found = world_.Call(GetRows, {"ROWS"});
+  EXPECT_NE(found.body.find("\"ts\":1614938400000}"), std::string::npos) << found.body;
+}
+
 TEST_F(IngestTest, AHeadTellsHowTheBodyIsToBeRead) {
   const Result<IngestHead> plain = Head("s");
   ASSERT_TRUE(plain);

@@ -60,6 +60,26 @@ TEST(ParseEventTimeTest, AStringIsRfc3339WhateverTheUnit) {
   EXPECT_EQ(*ParseEventTime(Value::String("2021-03-05T12:00:00Z"), TimeUnit::kSeconds), kNoon);
 }
 
+// Value's double of each is another number.
+TEST(ParseEventTimeTest, GoesByTheDigitsOfATextWhereItIsKnown) {
+  const auto read = [](std::string_view text, TimeUnit unit) {
+    const Result<TimeUs> time = ParseEventTime(*ParseNumber(text), unit, text);
+    return time ? *time : -1;
+  };
+  EXPECT_EQ(read("9999999999999.998", TimeUnit::kMilliseconds), kMaxTimeUs - 1);
+  EXPECT_EQ(read("9999999999999.999", TimeUnit::kMilliseconds), kMaxTimeUs);
+  EXPECT_EQ(read("9999999999999.9999", TimeUnit::kMilliseconds), kMaxTimeUs);
+  EXPECT_EQ(read("1614938400000.0009", TimeUnit::kMilliseconds), 1'614'938'400'000'000);
+  EXPECT_EQ(read("1614938400.0000019", TimeUnit::kSeconds), 1'614'938'400'000'001);
+  EXPECT_EQ(read("1614938400000001.9", TimeUnit::kMicroseconds), 1'614'938'400'000'001);
+  EXPECT_EQ(read("1614938400000001999.5", TimeUnit::kNanoseconds), 1'614'938'400'000'001);
+  EXPECT_EQ(read("1.6149384000000009e12", TimeUnit::kMilliseconds), 1'614'938'400'000'000);
+  EXPECT_EQ(read("16149384000000009E-4", TimeUnit::kMilliseconds), 1'614'938'400'000'000);
+  EXPECT_EQ(read("1.6149384e+9", TimeUnit::kSeconds), 1'614'938'400'000'000);
+  EXPECT_EQ(read("-0.00000000000000000001", TimeUnit::kSeconds), -1);
+  EXPECT_EQ(read("1e300", TimeUnit::kSeconds), -1);
+}
+
 TEST(ParseEventTimeTest, RefusesTimesOutOfRange) {
   for (const char* token : {"-1", "10000000000000", "9223372036854775807", "-9223372036854775808",
                             "-0.5", "-0.0001", "1e13", "1e300", "-1e300", "10000000000000.0"}) {
@@ -163,6 +183,14 @@ TEST(ParseQueryTimeTest, TakesEveryForm) {
   EXPECT_EQ(*ParseQueryTime("now", kNoon), kNoon);
   EXPECT_EQ(*ParseQueryTime("-15m", kNoon), kNoon - 15 * 60 * kUsPerSecond);
   EXPECT_EQ(*ParseQueryTime("-1d", kNoon), kNoon - kUsPerDay);
+}
+
+TEST(ParseQueryTimeTest, GoesByItsDigits) {
+  EXPECT_EQ(ParseQueryTime("9999999999999.998", 0).value(), kMaxTimeUs - 1);
+  EXPECT_EQ(ParseQueryTime("9999999999999.9999", 0).value(), kMaxTimeUs);
+  EXPECT_EQ(ParseQueryTime("1614938400000.0009", 0).value(), 1'614'938'400'000'000);
+  EXPECT_EQ(ParseQueryTime("10000000000000.000", 0).value(), kMaxTimeUs + 1);
+  EXPECT_FALSE(ParseQueryTime("10000000000000.001", 0));
 }
 
 TEST(ParseQueryTimeTest, ClampsToTheTimesThatCanBeStored) {
