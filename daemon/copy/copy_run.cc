@@ -104,7 +104,7 @@ Result<Json> CopyRun::Run(ToolProgress* progress) {
     }
     kept->reset();
   }
-  file_.Remove();
+  if (Status removed = file_.Remove(); !removed) return removed.error();
   Json nightly = Json::array();
   for (const Table& table : to_.schema->tables) {
     if (table.daily) nightly.push_back(table.name);

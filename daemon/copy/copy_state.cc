@@ -1,8 +1,7 @@
 #include "daemon/copy/copy_state.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "daemon/transfer/state_file.h"
 #include "storage/leveldb/env/durable_env.h"
@@ -18,9 +17,10 @@ constexpr const char* kChunkBytes = "chunk_bytes";
 Result<std::optional<CopyState>> CopyStateFile::Read() const {
   std::error_code ignored;
   if (std::filesystem::is_directory(path_, ignored)) return Invalid(path_ + " is a directory");
-  std::ifstream in(path_, std::ios::binary);
-  if (!in) return std::optional<CopyState>();
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  const Result<std::optional<std::string>> read = ReadStateText(path_);
+  if (!read) return read.error();
+  if (!*read) return std::optional<CopyState>();
+  const std::string& text = **read;
   const size_t end = std::min(text.find('\n'), text.size());
   CopyState state;
   state.told = Json::parse(text.substr(0, end), nullptr, false);
@@ -42,6 +42,6 @@ Status CopyStateFile::Write(const Json& told, std::string_view chunk) const {
   return ReplaceFile(&env, path_, text);
 }
 
-void CopyStateFile::Remove() const { RemoveState(path_); }
+Status CopyStateFile::Remove() const { return RemoveState(path_); }
 
 }  // namespace tallyd

@@ -22,11 +22,12 @@ class CopyStateFile {
  public:
   explicit CopyStateFile(std::string path) : path_(std::move(path)) {}
 
-  // Null where there is none. kCorruption naming the file where it holds something else.
+  // Null where there is none. kIo naming the file where it cannot be read, kCorruption where it
+  // holds something else.
   Result<std::optional<CopyState>> Read() const;
   // Durable on return. Errors name the file.
   Status Write(const Json& told, std::string_view chunk) const;
-  void Remove() const;
+  Status Remove() const;
   const std::string& path() const { return path_; }
 
  private:

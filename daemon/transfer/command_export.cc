@@ -120,7 +120,7 @@ class Export {
       progress->done = output_.bytes();
     }
     if (Status synced = output_.Sync(); !synced) return synced.error();
-    if (!state_path_.empty()) RemoveState(state_path_);
+    if (Status dropped = DropState(); !dropped) return dropped.error();
     return plan_.lack;
   }
 
@@ -140,8 +140,12 @@ class Export {
     if (!plan) return plan.error();
     plan_ = std::move(*plan);
     if (Status begun = BeginTable(); !begun) return begun;
+    // One of an earlier export would tell of bytes that are cut off now.
+    if (Status dropped = DropState(); !dropped) return dropped;
     return output_.Open(line_.output, 0);
   }
+
+  Status DropState() const { return state_path_.empty() ? Status() : RemoveState(state_path_); }
 
   Status Resume(const Json& state) {
     if (StateText(state, "stream") != line_.stream || StateText(state, "url") != line_.url ||
@@ -201,8 +205,10 @@ class Export {
     return Keep();
   }
 
+  // Not behind the last page: a state that says "all is there" would answer another time without
+  // a look at the daemon. Who is interrupted then asks for the last page again.
   Status Keep() {
-    if (state_path_.empty()) return {};
+    if (state_path_.empty() || table_ >= plan_.tables.size()) return {};
     if (Status synced = output_.Sync(); !synced) return synced;
     return WriteState(state_path_, {{"stream", line_.stream},
                                     {"url", line_.url},

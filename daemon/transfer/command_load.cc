@@ -80,9 +80,11 @@ class FileLoad {
     if (Status ready = Prepare(&*file); !ready) return ready;
     progress->total = file->size();
     const Status sent = SendAll(&*file, counts, progress);
+    if (sent || may_have_stored_) return sent;
     // A mark that stays would refuse the load to where it should have gone.
-    if (!sent && !may_have_stored_) DropState();
-    return sent;
+    const Status dropped = DropState();
+    if (dropped) return sent;
+    return Error(sent.error().code(), sent.error().message() + "; " + dropped.error().message());
   }
 
  private:
@@ -101,8 +103,7 @@ class FileLoad {
       if (Status kept = Keep(file, batch.to); !kept) return kept;
       progress->done = batch.to.offset;
     }
-    DropState();
-    return {};
+    return DropState();
   }
 
   // Goes to where an earlier load was interrupted, or marks the beginning of this one.
@@ -153,9 +154,7 @@ class FileLoad {
     return WriteState(state_path_, kept_);
   }
 
-  void DropState() const {
-    if (!state_path_.empty()) RemoveState(state_path_);
-  }
+  Status DropState() const { return state_path_.empty() ? Status() : RemoveState(state_path_); }
 
   // Before the first byte goes out: from then on a batch may be stored.
   Status NoteReached() {

@@ -1,18 +1,45 @@
 #include "daemon/transfer/state_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace tallyd {
 
+Result<std::optional<std::string>> ReadStateText(const std::string& path) {
+  const auto unreadable = [&](int failed) {
+    return Error(ErrorCode::kIo, path + " cannot be read: " + std::strerror(failed));
+  };
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return std::optional<std::string>();
+  if (file < 0) return unreadable(errno);
+  std::string text;
+  std::array<char, 64u << 10> piece;
+  while (true) {
+    const ssize_t got = ::read(file, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int failed = errno;
+      ::close(file);
+      return unreadable(failed);
+    }
+    if (got == 0) break;
+    text.append(piece.data(), static_cast<size_t>(got));
+  }
+  ::close(file);
+  return std::optional<std::string>(std::move(text));
+}
+
 Result<std::optional<Json>> ReadState(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::optional<Json>();
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  Json state = Json::parse(text, nullptr, false);
+  const Result<std::optional<std::string>> text = ReadStateText(path);
+  if (!text) return text.error();
+  if (!*text) return std::optional<Json>();
+  Json state = Json::parse(**text, nullptr, false);
   if (!state.is_object()) {
     return Error(ErrorCode::kCorruption,
                  path + " does not tell how far it was: remove it to start anew");
@@ -34,9 +61,9 @@ Status WriteState(const std::string& path, const Json& state) {
   return {};
 }
 
-void RemoveState(const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
+Status RemoveState(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return Error(ErrorCode::kIo, path + " cannot be removed: " + std::strerror(errno));
 }
 
 std::string StateText(const Json& state, const char* name) {

@@ -342,6 +342,16 @@ class LoadTest(TransferTest):
         self.run_tool("load", "load", daemon, "in.ndjson")
         self.assertEqual(10, len(daemon.events("load", scan=1)))
 
+    def test_a_state_that_cannot_be_read_is_not_taken_for_none(self):
+        daemon = self.start(SIMPLE)
+        file = self.write("in.ndjson", ndjson(events(10)))
+        state = pathlib.Path(f"{file}.loading")
+        state.symlink_to(state)  # A loop, which not even root can open.
+        _, said = self.run_tool("load", "load", daemon, "in.ndjson", status=1)
+        self.assertIn("in.ndjson.loading cannot be read", said)
+        self.assertEqual([], daemon.events("load", scan=1))
+        self.assertTrue(state.is_symlink())
+
     def test_a_port_that_is_none_is_refused(self):
         daemon = self.start(SIMPLE)
         self.write("in.ndjson", ndjson(events(10)))

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "daemon/copy/copy_end.h"
@@ -19,7 +20,7 @@ TEST(CopyStateTest, AStateIsReadWithItsChunkUntilItIsRemoved) {
   ASSERT_TRUE(state);
   EXPECT_EQ(state->told["at"], 2u);
   EXPECT_EQ(state->chunk, "{\"ts\":1}\n\n\0x\n");
-  file.Remove();
+  EXPECT_TRUE(file.Remove());
   EXPECT_FALSE(file.Read().value());
 }
 
@@ -32,13 +33,23 @@ TEST(CopyStateTest, WhatIsTornOrNoStateIsNamed) {
     ASSERT_FALSE(read) << text;
     EXPECT_NE(read.error().message().find(file.path()), std::string::npos);
   }
-  file.Remove();
+  EXPECT_TRUE(file.Remove());
 }
 
 TEST(CopyStateTest, ADirectoryIsNoState) {
   const auto read = CopyStateFile(testing::TempDir()).Read();
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message().find("is a directory"), std::string::npos);
+}
+
+TEST(CopyStateTest, WhatCannotBeReadIsNotTakenForAbsent) {
+  const CopyStateFile file(testing::TempDir() + "unread-copying-" + std::to_string(::getpid()));
+  std::filesystem::create_symlink(file.path(), file.path());  // A loop, which nobody can open.
+  const auto read = file.Read();
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code(), ErrorCode::kIo);
+  EXPECT_NE(read.error().message().find(file.path()), std::string::npos);
+  EXPECT_TRUE(file.Remove());
 }
 
 TEST(CopyEndTest, ADirectoryIsKnownByWhateverPathItHas) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace tallyd {
@@ -17,8 +18,9 @@ TEST(StateFileTest, WhatWasWrittenIsReadUntilItIsRemoved) {
   EXPECT_EQ(StateNumber(*state, "offset"), 7u);
   EXPECT_EQ(StateNumber(*state, "id"), 0u);
   EXPECT_EQ(StateText(*state, "other"), "");
-  RemoveState(path);
+  EXPECT_TRUE(RemoveState(path));
   EXPECT_FALSE(ReadState(path).value());
+  EXPECT_TRUE(RemoveState(path)) << "there is none";
 }
 
 TEST(StateFileTest, WhatIsNoStateIsNamed) {
@@ -27,8 +29,32 @@ TEST(StateFileTest, WhatIsNoStateIsNamed) {
   const Result<std::optional<Json>> read = ReadState(path);
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message().find(path), std::string::npos);
-  RemoveState(path);
+  EXPECT_TRUE(RemoveState(path));
   EXPECT_FALSE(WriteState("/nonexistent/state", Json::object()));
+}
+
+TEST(StateFileTest, WhatCannotBeReadIsNotTakenForAbsent) {
+  const std::string path = testing::TempDir() + "unread-" + std::to_string(::getpid());
+  std::filesystem::create_symlink(path, path);  // A loop, which not even root can open.
+  const Result<std::optional<Json>> looped = ReadState(path);
+  ASSERT_FALSE(looped);
+  EXPECT_EQ(looped.error().code(), ErrorCode::kIo);
+  EXPECT_NE(looped.error().message().find(path), std::string::npos);
+  EXPECT_TRUE(RemoveState(path));
+  std::filesystem::create_directory(path);  // Opens, and cannot be read.
+  const Result<std::optional<Json>> directory = ReadState(path);
+  ASSERT_FALSE(directory);
+  EXPECT_EQ(directory.error().code(), ErrorCode::kIo);
+  std::filesystem::remove(path);
+}
+
+TEST(StateFileTest, AStateThatStaysIsAnErrorThatNamesIt) {
+  const std::string path = testing::TempDir() + "stays-" + std::to_string(::getpid());
+  std::filesystem::create_directory(path);
+  const Status removed = RemoveState(path);
+  ASSERT_FALSE(removed);
+  EXPECT_NE(removed.error().message().find(path), std::string::npos);
+  std::filesystem::remove(path);
 }
 
 }  // namespace
