@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "api/json.h"
 #include "daemon/http_client.h"
@@ -24,7 +26,39 @@ std::filesystem::path Canonical(const std::string& path) {
   return failed ? std::filesystem::path(path).lexically_normal() : canonical;
 }
 
-// kConflict where another process has it; nobody has it after this.
+// A directory above a path, or the path itself, that is there, and what of the path is below it.
+struct Ancestor {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::filesystem::path below;
+};
+
+// By what they are, since one directory may have several names that no path tells of: it may be
+// mounted in two places.
+std::vector<Ancestor> AncestorsOf(const std::filesystem::path& path) {
+  std::vector<Ancestor> ancestors;
+  std::filesystem::path above = path;
+  std::filesystem::path below;
+  while (true) {
+    struct stat status {};
+    if (::stat(above.c_str(), &status) == 0) {
+      ancestors.push_back({status.st_dev, status.st_ino, below});
+    }
+    if (!above.has_relative_path()) return ancestors;
+    if (above.has_filename()) {  // Not behind a last slash.
+      below = below.empty() ? above.filename() : above.filename() / below;
+    }
+    above = above.parent_path();
+  }
+}
+
+// Whether one of the paths is the beginning of the other.
+bool LiesOnThePath(const std::filesystem::path& one, const std::filesystem::path& other) {
+  const auto [in_one, in_other] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+  return in_one == one.end() || in_other == other.end();
+}
+
+// kConflict where somebody has it; nobody has it after this.
 Status Probe(const Config& config, EndRole role) {
   DurableEnv durable({[](double) {}, [] {}});
   const std::string& path = config.storage.path;
@@ -117,11 +151,13 @@ Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role) {
 }
 
 bool ShareDirectory(const std::string& a, const std::string& b) {
-  const std::filesystem::path first = Canonical(a);
-  const std::filesystem::path second = Canonical(b);
-  const auto [in_first, in_second] =
-      std::mismatch(first.begin(), first.end(), second.begin(), second.end());
-  return in_first == first.end() || in_second == second.end();
+  const std::vector<Ancestor> others = AncestorsOf(Canonical(b));
+  return std::ranges::any_of(AncestorsOf(Canonical(a)), [&](const Ancestor& one) {
+    return std::ranges::any_of(others, [&](const Ancestor& other) {
+      return one.device == other.device && one.inode == other.inode &&
+             LiesOnThePath(one.below, other.below);
+    });
+  });
 }
 
 }  // namespace tallyd

@@ -172,6 +172,23 @@ families.F = {}
         self.assertIn("is in use by another process", said)
         self.assertIn(f"{other.directory}/data", said)
 
+    def test_one_directory_under_two_mounts_is_one_directory(self):
+        source = self.source()
+        source.stop()
+        target = self.unserved(TO)
+        (target.directory / "data").mkdir(exist_ok=True)
+        mounted = subprocess.run(["mount", "--bind", source.directory / "data",
+                                  target.directory / "data"], capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest("nothing may be mounted here")
+        try:
+            _, said = self.copy(source, target, status=2)
+            self.assertIn("are the same directory", said)
+        finally:
+            subprocess.run(["umount", target.directory / "data"], check=True)
+        source.start()
+        self.assertEqual(3000, len(source.events("load", scan=1, limit=9000)))
+
     def test_a_source_that_is_not_there_is_not_made(self):
         source = self.unserved(FROM)
         _, said = self.copy(source, self.unserved(TO), status=1)

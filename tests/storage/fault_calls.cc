@@ -461,7 +461,7 @@ int fcntl(int descriptor, int command, ...) {
   void* const argument = va_arg(arguments, void*);
   va_end(arguments);
   const auto make = [&] { return real(descriptor, command, argument); };
-  if (command != F_SETLK && command != F_SETLKW) return make();
+  if (command != F_SETLK && command != F_SETLKW && command != F_OFD_SETLK) return make();
   return tallyd::Do(
       "lock", [&] { return tallyd::PathOf(descriptor); }, make);
 }

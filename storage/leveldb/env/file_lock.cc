@@ -4,9 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <utility>
 
 #include "storage/leveldb/env/log_file.h"
@@ -27,45 +26,24 @@ class HeldLock final : public leveldb::FileLock {
   const int descriptor_;
 };
 
-// Names of what this process has locked. Never destroyed: a store may be closed at the very end.
-struct LockTable {
-  std::mutex mutex;
-  std::set<std::string> names;  // Guarded by mutex.
-};
-LockTable& Locks() {
-  static auto* const table = new LockTable();
-  return *table;
-}
-
-bool Enter(const std::string& name) {
-  const std::lock_guard lock(Locks().mutex);
-  return Locks().names.insert(name).second;
-}
-void Leave(const std::string& name) {
-  const std::lock_guard lock(Locks().mutex);
-  Locks().names.erase(name);
-}
-
 int SetLock(int descriptor, short type) {
   struct flock whole {};
   whole.l_type = type;
   whole.l_whence = SEEK_SET;
-  return ::fcntl(descriptor, F_SETLK, &whole) == 0 ? 0 : errno;
+  return ::fcntl(descriptor, F_OFD_SETLK, &whole) == 0 ? 0 : errno;
 }
 
 }  // namespace
 
 leveldb::Status TakeFileLock(const std::string& name, leveldb::FileLock** lock) {
   *lock = nullptr;
-  if (!Enter(name)) return leveldb::Status::IOError("lock " + name, "already held by process");
   const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode);
-  int failed = descriptor < 0 ? errno : SetLock(descriptor, F_WRLCK);
+  const int failed = descriptor < 0 ? errno : SetLock(descriptor, F_WRLCK);
   if (failed == 0) {
     *lock = new HeldLock(name, descriptor);
     return leveldb::Status::OK();
   }
   if (descriptor >= 0) ::close(descriptor);
-  Leave(name);
   const bool is_taken = descriptor >= 0 && (failed == EACCES || failed == EAGAIN);
   return is_taken ? leveldb::Status::IOError("lock " + name, std::strerror(failed))
                   : FromErrno(name, failed);
@@ -75,8 +53,7 @@ leveldb::Status ReleaseFileLock(leveldb::FileLock* lock) {
   std::unique_ptr<HeldLock> held(static_cast<HeldLock*>(lock));
   const std::string name = held->name();
   const int failed = SetLock(held->descriptor(), F_UNLCK);
-  held.reset();  // Before anybody takes the lock anew, which to close this would drop.
-  Leave(name);
+  held.reset();
   return failed == 0 ? leveldb::Status::OK() : FromErrno(name, failed);
 }
 

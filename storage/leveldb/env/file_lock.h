@@ -3,8 +3,9 @@
 //   leveldb::FileLock* lock = nullptr;
 //   leveldb::Status taken = TakeFileLock(name, &lock);   // ReleaseFileLock(lock) gives it back.
 //
-// fcntl(2) keeps a lock by process, and drops it when any descriptor of the file is closed: so a
-// lock that this process has is refused before its file is opened a second time. Thread-safe.
+// The lock is that of an open file description (F_OFD_SETLK), which is refused to whoever opens the
+// file again: also to this process, and whatever the file is called then (a link, another mount of
+// its directory). To close another descriptor of the file does not drop it. Thread-safe.
 #ifndef TALLYD_STORAGE_LEVELDB_ENV_FILE_LOCK_H_
 #define TALLYD_STORAGE_LEVELDB_ENV_FILE_LOCK_H_
 

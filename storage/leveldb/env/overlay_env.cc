@@ -107,7 +107,7 @@ Status OverlayEnv::Lock(const std::string& directory) {
   struct flock lock {};
   lock.l_type = F_RDLCK;
   lock.l_whence = SEEK_SET;
-  if (descriptor >= 0 && ::fcntl(descriptor, F_SETLK, &lock) == 0) {
+  if (descriptor >= 0 && ::fcntl(descriptor, F_OFD_SETLK, &lock) == 0) {
     locks_.push_back(descriptor);
     return {};
   }

@@ -27,9 +27,8 @@ class OverlayEnv final : public StoreEnv {
   explicit OverlayEnv(leveldb::Env* env) : StoreEnv(env) {}
   ~OverlayEnv() override;
 
-  // Keeps other processes from opening the store in `directory` as long as this lives; nothing
-  // where no process ever did. kConflict when one has it open. Never in a process that has it open
-  // itself: to close LOCK would drop the lock, which fcntl(2) keeps by process.
+  // Keeps everybody from opening the store in `directory` as long as this lives; nothing where
+  // nobody ever did. kConflict when somebody has it open, this process included.
   Status Lock(const std::string& directory);
   void Freeze() { frozen_ = true; }
 

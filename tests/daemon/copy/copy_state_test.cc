@@ -63,6 +63,8 @@ TEST(CopyEndTest, ADirectoryIsKnownByWhateverPathItHas) {
   EXPECT_TRUE(share("a", "a/../a/"));
   EXPECT_TRUE(share("a", "link/inside"));
   EXPECT_TRUE(share("a/x", "a"));
+  EXPECT_TRUE(share("none/x", "link/../none"));
+  EXPECT_FALSE(share("none/x", "none/y"));
   EXPECT_FALSE(share("a", "ab"));
   EXPECT_FALSE(share("a", "b"));
   std::filesystem::remove_all(home);

@@ -58,6 +58,29 @@ TEST_F(FileLockTest, WhoeverIsRefusedInTheSameProcessDoesNotDropIt) {
   EXPECT_TRUE(ReleaseFileLock(lock).ok());
 }
 
+TEST_F(FileLockTest, ItHoldsInTheSameProcessUnderAnyOtherName) {
+  const std::string link = dir_.path() + "/other";
+  ASSERT_EQ(::link(name_.c_str(), link.c_str()), 0);
+  leveldb::FileLock* lock = nullptr;
+  ASSERT_TRUE(TakeFileLock(name_, &lock).ok());
+  leveldb::FileLock* other = nullptr;
+  const Status taken = FromLevelDb(TakeFileLock(link, &other));
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code(), ErrorCode::kConflict);
+  EXPECT_TRUE(IsLocked());
+  EXPECT_TRUE(ReleaseFileLock(lock).ok());
+  ASSERT_TRUE(TakeFileLock(link, &other).ok());
+  EXPECT_TRUE(ReleaseFileLock(other).ok());
+}
+
+TEST_F(FileLockTest, WhoOnlyReadsTheFileDoesNotDropIt) {
+  leveldb::FileLock* lock = nullptr;
+  ASSERT_TRUE(TakeFileLock(name_, &lock).ok());
+  ::close(::open(name_.c_str(), O_RDONLY));
+  EXPECT_TRUE(IsLocked());
+  EXPECT_TRUE(ReleaseFileLock(lock).ok());
+}
+
 TEST_F(FileLockTest, AFailureIsNoConflict) {
   FaultCalls calls(dir_.path());
   for (const char* call : {"open", "lock"}) {

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "storage/leveldb/env/durable_env.h"
+#include "storage/leveldb/env/file_lock.h"
 #include "tests/storage/leveldb/tools/small_store.h"
 
 namespace tallyd {
@@ -140,6 +141,19 @@ TEST_F(OverlayEnvTest, ALockedStoreIsInUse) {
               return !leveldb::Env::Default()->LockFile(Path("LOCK"), &other).ok();
             }))
       << "while one looks at it, no daemon opens it";
+}
+
+TEST_F(OverlayEnvTest, AStoreThatThisProcessHasIsInUseToo) {
+  leveldb::FileLock* lock = nullptr;
+  ASSERT_TRUE(TakeFileLock(Path("LOCK"), &lock).ok());
+  before_ = FilesBelow(dir_.path());
+  for (int i = 0; i < 2; ++i) {  // To be refused does not drop it.
+    const Status locked = env_.Lock(dir_.path());
+    ASSERT_FALSE(locked);
+    EXPECT_EQ(locked.error().code(), ErrorCode::kConflict);
+  }
+  EXPECT_TRUE(ReleaseFileLock(lock).ok());
+  EXPECT_TRUE(env_.Lock(dir_.path()));
 }
 
 TEST_F(OverlayEnvTest, WhereNoProcessLockedAStoreNoFileIsMade) {
