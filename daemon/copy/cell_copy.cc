@@ -216,13 +216,13 @@ Status CellCopy::SendMutations(const std::string& path, const std::string& key,
                fmt::format("the target answers {} to {}", DetailOf(*answer), path));
 }
 
-Result<EventSums> CellCopy::ReadBack() const {
+Result<EventSums> CellCopy::ReadBack(const PatientClient& end) const {
   EventSums there = EventSums::LikeThoseOf(sums_);
   uint64_t rows = 0;
   for (const std::string& table : tables_) {
     const auto adding = AddingFamilies(ends_.schema, table);
     for (std::string next = FirstPage(table); !next.empty();) {
-      const Result<HttpAnswer> page = ends_.to.Ask({"GET", next, {}, {}});
+      const Result<HttpAnswer> page = end.Ask({"GET", next, {}, {}});
       if (!page) return page.error();
       if (page->status != kHttpOk) return Error(ErrorCode::kConflict, DetailOf(*page));
       if (Status read = AddRows(page->body, table, adding, &rows, &there); !read)

@@ -34,15 +34,15 @@ class CellCopy {
   static std::vector<std::string> TablesIn(const Json& told);
   Status Resume(const Json& told, std::string chunk);
   Status Run(ToolProgress* progress);
-  // What the target gives back of all of these tables.
-  Result<EventSums> ReadBack() const;
+  // What an end gives back now of all of these tables.
+  Result<EventSums> ReadBack(const PatientClient& end) const;
+  Json Told() const;  // What Resume needs.
 
   const std::vector<std::string>& tables() const { return tables_; }
   uint64_t rows() const { return rows_; }
   const EventSums& sums() const { return sums_; }  // By cells.
 
  private:
-  Json Told() const;
   std::string FirstPage(const std::string& table) const;
   Status Send(ToolProgress* progress);
   Status SendRow(std::string_view row, size_t index) const;

@@ -18,6 +18,16 @@ namespace {
 // A target forgets the key of a chunk after a day.
 constexpr int64_t kKeyLifeUs = 23 * 3600 * kUsPerSecond;
 
+// Of a report while it is looked at again.
+constexpr const char* kCameSince = "came_since";
+
+std::string CameSince(const EventSums::Difference& came) {
+  return fmt::format("since it was copied the source has got others: from {} to {} {} were read, "
+                     "and it gives {} now",
+                     FormatRfc3339(came.time.from), FormatRfc3339(came.time.to), came.here.events,
+                     came.there.events);
+}
+
 std::string NewId() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
@@ -92,17 +102,22 @@ Result<Json> CopyRun::Run(ToolProgress* progress) {
   if (!from) return from.error();
   const auto to = CopyClient(line_.copy, target->url(), line_.copy.to_token_file);
   if (!to) return to.error();
+  const Result<std::string> from_store = StoreIdAt(*from);
+  if (!from_store) return from_store.error().Prefixed("the source");
+  const Result<std::string> to_store = StoreIdAt(*to);
+  if (!to_store) return to_store.error().Prefixed("the target");
+  from_store_ = *from_store;
+  to_store_ = *to_store;
   const CopyEnds ends{*from, *to, *to_.schema};
   Result<std::optional<CopyState>> kept = file_.Read();
   if (!kept) return kept.error();
   const Status begun = *kept ? Resume((*kept)->told) : Begin(ends);
   if (!begun) return begun.error();
-  while (!state_["streams"].empty()) {
-    const std::string stream = state_["streams"].front().get<std::string>();
-    if (Status copied = CopyStream(ends, *kept, progress); !copied) {
-      return copied.error().Prefixed("stream " + stream);
-    }
-    kept->reset();
+  const size_t before = state_["done"].size();
+  if (Status copied = CopyStreams(ends, &*kept, progress); !copied) return copied.error();
+  if (before > 0) {
+    if (Status looked = LookAgain(ends, before, progress); !looked) return looked.error();
+    if (Status copied = CopyStreams(ends, &*kept, progress); !copied) return copied.error();
   }
   if (Status removed = file_.Remove(); !removed) return removed.error();
   Json nightly = Json::array();
@@ -123,6 +138,8 @@ Result<Json> CopyRun::Run(ToolProgress* progress) {
 Json CopyRun::Identity() const {
   return {{"from", JsonOfText(from_.storage.path)},
           {"to", JsonOfText(to_.storage.path)},
+          {"from_store", from_store_},
+          {"to_store", to_store_},
           {"streams", line_.copy.streams},
           {"from_time", line_.copy.from_time},
           {"to_time", line_.copy.to_time}};
@@ -130,11 +147,12 @@ Json CopyRun::Identity() const {
 
 Status CopyRun::Resume(const Json& told) {
   if (told.value("copy", Json()) != Identity() || !told.value("streams", Json()).is_array() ||
-      !told.value("done", Json()).is_array()) {
+      !told.value("done", Json()).is_array() || !told.value("finished", Json()).is_array() ||
+      told["done"].size() != told["finished"].size()) {
     return Error(ErrorCode::kConflict,
                  file_.path() +
-                     " is of another copy (places, streams or times differ): finish "
-                     "that one, or remove it to start anew");
+                     " is of another copy (places, the stores there, streams or times differ): "
+                     "finish that one, or remove it to start anew");
   }
   state_ = told;
   asked_.time = {static_cast<TimeUs>(StateNumber(told, "from_us")),
@@ -178,6 +196,8 @@ Status CopyRun::Begin(const CopyEnds& ends) {
             {"streams", std::move(streams)},
             {"not_in_source", std::move(not_in_source)},
             {"not_in_target", std::move(not_in_target)},
+            {"turn", 0u},
+            {"finished", Json::array()},
             {"done", Json::array()}};
   return Keep(Json(), {});
 }
@@ -242,7 +262,8 @@ StreamCopy::Keep CopyRun::Keeper() {
 }
 
 std::string CopyRun::IdOfStream() const {
-  return fmt::format("{}-{}", StateText(state_, "id"), state_.at("done").size());
+  // Not by its place among the streams: one that is copied anew needs keys of its own.
+  return fmt::format("{}-{}", StateText(state_, "id"), StateNumber(state_, "turn"));
 }
 
 Status CopyRun::CheckAge(const CopyState& kept, const std::string& stream) const {
@@ -253,6 +274,18 @@ Status CopyRun::CheckAge(const CopyState& kept, const std::string& stream) const
                    " is a day old: the target has forgotten whether it took the last "
                    "events, and tables that add up would count them twice. Empty these "
                    "tables, remove the file, and start anew");
+}
+
+Status CopyRun::CopyStreams(const CopyEnds& ends, std::optional<CopyState>* kept,
+                            ToolProgress* progress) {
+  while (!state_["streams"].empty()) {
+    const std::string stream = state_["streams"].front().get<std::string>();
+    if (Status copied = CopyStream(ends, *kept, progress); !copied) {
+      return copied.error().Prefixed("stream " + stream);
+    }
+    kept->reset();
+  }
+  return {};
 }
 
 // The first of the streams that are left; `kept` is where it was interrupted.
@@ -283,6 +316,7 @@ Status CopyRun::CopyStream(const CopyEnds& ends, const std::optional<CopyState>&
   if (!result) return result.error();
   state_["done"].push_back(std::move(*result));
   state_["streams"].erase(state_["streams"].begin());
+  state_["turn"] = StateNumber(state_, "turn") + 1;
   return Keep(Json(), {});
 }
 
@@ -303,25 +337,11 @@ Result<Json> CopyRun::CopyEvents(const CopyEnds& ends, StreamPlan plan,
                {"checksum", ChecksumText(all.digests)}, {"expired", copy.counts().expired},
                {"refused", copy.counts().refused}};
   if (!copy.plan().lack.empty()) json["lack"] = copy.plan().lack;
-  if (!asked_.verify) return json;
-  progress->step = "verifying";
-  CopyCheck check{true, {}, asked_.time.from, {}};
-  if (all.events > 0) {
-    Result<CopyCheck> checked =
-        CheckStream(ends.to, copy.plan(), copy.sums(), {asked_.time.from, copy.last() + 1});
-    if (!checked) return checked.error();
-    check = std::move(*checked);
+  if (asked_.verify) {
+    progress->step = "verifying";
+    if (Status verified = VerifyEvents(ends, copy, &json); !verified) return verified.error();
   }
-  json["verified"] = check.is_equal;
-  json["target_events"] = check.there.events;
-  json["target_checksum"] = ChecksumText(check.there.digests);
-  if (check.from > asked_.time.from) {
-    const EventSums::Sum compared = copy.sums().Total(check.from);
-    json["compared_from"] = JsonOfTime(check.from);
-    json["compared_events"] = compared.events;
-    json["compared_checksum"] = ChecksumText(compared.digests);
-  }
-  if (!check.why.empty()) json["why"] = check.why;
+  Finish(copy.Told());
   return json;
 }
 
@@ -338,27 +358,130 @@ Result<Json> CopyRun::CopyCells(const CopyEnds& ends, const std::string& stream,
   Json json = {{"stream", stream},        {"copied_as", "cells"},
                {"tables", copy.tables()}, {"rows", copy.rows()},
                {"cells", all.events},     {"checksum", ChecksumText(all.digests)}};
-  if (!asked_.verify) {
-    if (Status told = TellMerged(ends.from, copy.tables(), &json); !told) return told.error();
-    return json;
+  if (asked_.verify) {
+    progress->step = "verifying";
+    if (Status verified = VerifyCells(ends, copy, &json); !verified) return verified.error();
   }
-  progress->step = "verifying";
-  const Result<EventSums> there = copy.ReadBack();
+  if (Status told = TellMerged(ends.from, copy.tables(), &json); !told) return told.error();
+  Finish(copy.Told());
+  return json;
+}
+
+Status CopyRun::VerifyEvents(const CopyEnds& ends, const StreamCopy& copy, Json* report) const {
+  CopyCheck check{true, {}, asked_.time.from, {}};
+  if (copy.sums().Total().events > 0) {
+    Result<CopyCheck> checked =
+        CheckStream(ends.to, copy.plan(), copy.sums(), {asked_.time.from, copy.last() + 1});
+    if (!checked) return checked.error();
+    check = std::move(*checked);
+  }
+  (*report)["verified"] = check.is_equal;
+  (*report)["target_events"] = check.there.events;
+  (*report)["target_checksum"] = ChecksumText(check.there.digests);
+  if (check.from > asked_.time.from) {
+    const EventSums::Sum compared = copy.sums().Total(check.from);
+    (*report)["compared_from"] = JsonOfTime(check.from);
+    (*report)["compared_events"] = compared.events;
+    (*report)["compared_checksum"] = ChecksumText(compared.digests);
+  }
+  report->erase("why");
+  if (!check.why.empty()) (*report)["why"] = check.why;
+  return {};
+}
+
+Status CopyRun::VerifyCells(const CopyEnds& ends, const CellCopy& copy, Json* report) const {
+  const Result<EventSums> there = copy.ReadBack(ends.to);
   if (!there) return there.error();
   const EventSums::Sum back = there->Total();
   const auto difference = copy.sums().FirstDifference(*there, 0);
-  json["verified"] = !difference;
-  json["target_cells"] = back.events;
-  json["target_checksum"] = ChecksumText(back.digests);
+  (*report)["verified"] = !difference;
+  (*report)["target_cells"] = back.events;
+  (*report)["target_checksum"] = ChecksumText(back.digests);
+  report->erase("why");
   if (difference) {
-    json["why"] = fmt::format(
+    (*report)["why"] = fmt::format(
         "from {} to {} {} cells were read, and the target gives back {}{}",
         FormatRfc3339(difference->time.from), FormatRfc3339(difference->time.to),
         difference->here.events, difference->there.events,
         difference->here.events == difference->there.events ? ", of which some are others" : "");
   }
-  if (Status told = TellMerged(ends.from, copy.tables(), &json); !told) return told.error();
-  return json;
+  return {};
+}
+
+// What LookAgain needs of a stream, once it is copied.
+void CopyRun::Finish(Json told) {
+  told["table"] = 0u;
+  state_["finished"].push_back(std::move(told));
+}
+
+// Of what was finished before this command began the state tells how it was then. Since then the
+// target may have lost events, and the source have got some. A stream of which that is so is
+// copied anew, but where that would add up twice: there it is told.
+Status CopyRun::LookAgain(const CopyEnds& ends, size_t count, ToolProgress* progress) {
+  progress->step = "verifying again";
+  Json done = Json::array();
+  Json finished = Json::array();
+  Json anew = Json::array();
+  for (size_t i = 0; i < state_["done"].size(); ++i) {
+    Json report = state_["done"][i];
+    const Json& told = state_["finished"][i];
+    if (i < count) {
+      const std::string stream = StateText(report, "stream");
+      Result<Json> now = CellCopy::IsToldBy(told) ? CellsAgain(ends, told, std::move(report))
+                                                  : EventsAgain(ends, told, std::move(report));
+      if (!now) return now.error().Prefixed("stream " + stream);
+      report = std::move(*now);
+      const bool is_equal = !report.contains(kCameSince) && report.value("verified", true);
+      if (!is_equal && !AddsUp(*to_.schema, stream)) {
+        anew.push_back(stream);
+        continue;
+      }
+      if (report.contains(kCameSince)) {
+        report["lack"] = StateText(report, kCameSince) +
+                         ", and a table of the target adds up what it is sent: copy that alone "
+                         "(--from-time, --to-time), or empty these tables and start anew";
+        report.erase(kCameSince);
+      }
+    }
+    done.push_back(std::move(report));
+    finished.push_back(told);
+  }
+  const bool is_done = anew.empty();
+  state_["done"] = std::move(done);
+  state_["finished"] = std::move(finished);
+  state_["streams"] = std::move(anew);
+  return is_done ? Status() : Keep(Json(), {});
+}
+
+Result<Json> CopyRun::EventsAgain(const CopyEnds& ends, const Json& told, Json report) const {
+  Result<StreamPlan> plan = StreamPlanOfJson(told.value("plan", Json()), *to_.schema);
+  if (!plan) return plan.error().Prefixed(file_.path());
+  StreamCopy copy(ends, std::move(*plan), asked_, {}, {});
+  if (Status resumed = copy.Resume(told, {}); !resumed) {
+    return resumed.error().Prefixed(file_.path());
+  }
+  if (asked_.verify) {
+    if (Status verified = VerifyEvents(ends, copy, &report); !verified) return verified.error();
+  }
+  const Result<EventSums> now = copy.ReadSource();
+  if (!now) return now.error();
+  if (const auto came = copy.sums().FirstGrowth(*now)) report[kCameSince] = CameSince(*came);
+  return report;
+}
+
+Result<Json> CopyRun::CellsAgain(const CopyEnds& ends, const Json& told, Json report) const {
+  CellCopy copy(ends, StateText(report, "stream"), CellCopy::TablesIn(told), asked_.time, {}, {});
+  if (Status resumed = copy.Resume(told, {}); !resumed) {
+    return resumed.error().Prefixed(file_.path());
+  }
+  if (asked_.verify) {
+    if (Status verified = VerifyCells(ends, copy, &report); !verified) return verified.error();
+  }
+  if (Status merged = TellMerged(ends.from, copy.tables(), &report); !merged) return merged.error();
+  const Result<EventSums> now = copy.ReadBack(ends.from);
+  if (!now) return now.error();
+  if (const auto came = copy.sums().FirstGrowth(*now)) report[kCameSince] = CameSince(*came);
+  return report;
 }
 
 }  // namespace tallyd

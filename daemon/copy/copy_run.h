@@ -45,6 +45,15 @@ class CopyRun {
   Result<Way> FindWay(const CopyEnds& ends, const std::string& stream) const;
   Status Keep(const Json& current, std::string_view chunk);
   Status CheckAge(const CopyState& kept, const std::string& stream) const;
+  // All that are left; `kept` is where the first of them was interrupted, and is null after it.
+  Status CopyStreams(const CopyEnds& ends, std::optional<CopyState>* kept, ToolProgress* progress);
+  // The first `count` of the finished ones, which another run finished: as they are now.
+  Status LookAgain(const CopyEnds& ends, size_t count, ToolProgress* progress);
+  Result<Json> EventsAgain(const CopyEnds& ends, const Json& told, Json report) const;
+  Result<Json> CellsAgain(const CopyEnds& ends, const Json& told, Json report) const;
+  Status VerifyEvents(const CopyEnds& ends, const StreamCopy& copy, Json* report) const;
+  Status VerifyCells(const CopyEnds& ends, const CellCopy& copy, Json* report) const;
+  void Finish(Json told);
   Status CopyStream(const CopyEnds& ends, const std::optional<CopyState>& kept,
                     ToolProgress* progress);
   Result<Json> CopyEvents(const CopyEnds& ends, StreamPlan plan,
@@ -60,6 +69,8 @@ class CopyRun {
   CopyAsked asked_;
   const CopyStateFile file_;
   bool target_is_served_ = false;
+  std::string from_store_;  // The id of the source's store; empty: not known.
+  std::string to_store_;
   Json state_;
 };
 

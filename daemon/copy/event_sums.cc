@@ -64,6 +64,16 @@ std::optional<EventSums::Difference> EventSums::FirstDifference(const EventSums&
   return std::nullopt;
 }
 
+std::optional<EventSums::Difference> EventSums::FirstGrowth(const EventSums& there) const {
+  for (const auto& [span, sum] : there.spans_) {
+    const auto found = spans_.find(span);
+    const Sum here = found == spans_.end() ? Sum() : found->second;
+    if (sum.events < here.events || sum == here) continue;
+    return Difference{{span * width_us_, (span + 1) * width_us_}, here, sum};
+  }
+  return std::nullopt;
+}
+
 Json EventSums::ToJson() const {
   Json spans = Json::array();
   for (const auto& [span, sum] : spans_) spans.push_back({span, sum.events, sum.digests});

@@ -47,6 +47,11 @@ class EventSums {
   // REQUIRES: LikeThoseOf.
   std::optional<Difference> FirstDifference(const EventSums& there, TimeUs from) const;
 
+  // The first span that has more events there, or as many of which some are others: what came since
+  // these were added up, while what has gone since is none.
+  // REQUIRES: LikeThoseOf.
+  std::optional<Difference> FirstGrowth(const EventSums& there) const;
+
   Json ToJson() const;
   static Result<EventSums> OfJson(const Json& json);
 

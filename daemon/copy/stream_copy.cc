@@ -127,6 +127,25 @@ Status StreamCopy::Run(ToolProgress* progress) {
   return {};
 }
 
+Result<EventSums> StreamCopy::ReadSource() const {
+  EventSums now = EventSums::LikeThoseOf(sums_);
+  for (const SourceTable& table : plan_.tables) {
+    const std::vector<OwnTime> own = OwnTimesOf(ends_.schema, plan_.stream, table.time_field);
+    EventPages pages(ends_.from, {plan_.stream, table.name, plan_.from_unit, asked_.time}, {});
+    CopiedPage page;
+    while (true) {
+      const Result<bool> more = pages.Next(&page);
+      if (!more) return more.error();
+      if (!*more) break;
+      for (const EventLine& event : page.events) {
+        if (asked_.partial && !CheckEvent(event, table, own)) continue;
+        now.Add(event.time, event.digest);
+      }
+    }
+  }
+  return now;
+}
+
 Error StreamCopy::Forgotten(const std::string& lack) const {
   return Error(ErrorCode::kConflict,
                fmt::format("the source has begun to forget what was not copied yet, or never held "
@@ -142,7 +161,7 @@ Result<std::string> StreamCopy::ChunkOf(const CopiedPage& page, const std::vecto
   std::string chunk;
   for (const EventLine& event : page.events) {
     last_ = std::max(last_, event.time);
-    if (Status fits = CheckEvent(event, own); !fits) {
+    if (Status fits = CheckEvent(event, plan_.tables[table_], own); !fits) {
       if (!asked_.partial) return fits.error();
       ++counts_.refused;
       continue;
@@ -153,11 +172,12 @@ Result<std::string> StreamCopy::ChunkOf(const CopiedPage& page, const std::vecto
   return chunk;
 }
 
-Status StreamCopy::CheckEvent(const EventLine& event, const std::vector<OwnTime>& own) const {
+Status StreamCopy::CheckEvent(const EventLine& event, const SourceTable& table,
+                              const std::vector<OwnTime>& own) const {
   const auto refuse = [&](const std::string& why) {
     return Error(ErrorCode::kConflict,
                  fmt::format("the event of {} in table {} {}; --partial goes on without such",
-                             FormatRfc3339(event.time), plan_.tables[table_].name, why));
+                             FormatRfc3339(event.time), table.name, why));
   };
   if (!event.bytes_field.empty()) {
     return refuse(fmt::format("has bytes in {}, which no event can bring in", event.bytes_field));
@@ -169,10 +189,10 @@ Status StreamCopy::CheckEvent(const EventLine& event, const std::vector<OwnTime>
   const auto has = [&](const std::string& name) {
     return std::ranges::find(fields, std::string_view(name), &JsonSlice::name) != fields.end();
   };
-  for (const OwnTime& table : own) {
-    if (has(table.time_field) || !std::ranges::all_of(table.when, has)) continue;
-    return refuse(fmt::format("has no {}, by which table {} of the target goes", table.time_field,
-                              table.table));
+  for (const OwnTime& other : own) {
+    if (has(other.time_field) || !std::ranges::all_of(other.when, has)) continue;
+    return refuse(fmt::format("has no {}, by which table {} of the target goes", other.time_field,
+                              other.table));
   }
   return {};
 }

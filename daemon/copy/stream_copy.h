@@ -32,6 +32,9 @@ class StreamCopy {
   // To where the kept state was; the chunk in it is sent again by Run.
   Status Resume(const Json& told, std::string chunk);
   Status Run(ToolProgress* progress);
+  // What the source gives now of what this copies, sent to nobody.
+  Result<EventSums> ReadSource() const;
+  Json Told() const;  // What Resume needs.
 
   const StreamPlan& plan() const { return plan_; }
   const EventSums& sums() const { return sums_; }  // Of what was taken over.
@@ -39,11 +42,11 @@ class StreamCopy {
   TimeUs last() const { return last_; }  // The greatest time that was read.
 
  private:
-  Json Told() const;
   Result<std::string> LackFrom(TimeUs from) const;
   Error Forgotten(const std::string& lack) const;
   Result<std::string> ChunkOf(const CopiedPage& page, const std::vector<OwnTime>& own);
-  Status CheckEvent(const EventLine& event, const std::vector<OwnTime>& own) const;
+  Status CheckEvent(const EventLine& event, const SourceTable& table,
+                    const std::vector<OwnTime>& own) const;
 
   const CopyEnds& ends_;
   StreamPlan plan_;

@@ -38,6 +38,16 @@ Result<std::string> ReadToken(const std::string& file) {
 
 }  // namespace
 
+Result<std::string> StoreIdAt(const PatientClient& client) {
+  const Result<HttpAnswer> answer = client.Ask({"GET", "/v1/status", {}, {}});
+  if (!answer) return answer.error();
+  const Json said = Json::parse(answer->body, nullptr, false);
+  const Json::json_pointer place("/store/id");
+  const bool tells = answer->status == kHttpOk && said.is_object() && said.contains(place) &&
+                     said.at(place).is_string();
+  return tells ? said.at(place).get<std::string>() : std::string();
+}
+
 double PauseBefore(unsigned attempt, std::string_view retry_after) {
   const double doubled = std::ldexp(kFirstPause, static_cast<int>(std::min(attempt, kDoublings)));
   unsigned asked = 0;

@@ -35,6 +35,10 @@ class PatientClient {
   int64_t retry_for_us_ = 0;
 };
 
+// The id of the daemon's store, by /v1/status: whoever goes on goes on with the store that it began
+// with. Empty where the daemon does not tell, or not to this token. Errors are those of Ask.
+Result<std::string> StoreIdAt(const PatientClient& client);
+
 // Seconds to wait before the attempt after `attempt` (from 0): doubled from 0.1 up to 10, but never
 // less than Retry-After asks for, of which a minute is believed.
 double PauseBefore(unsigned attempt, std::string_view retry_after);

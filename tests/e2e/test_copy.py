@@ -410,6 +410,92 @@ class InterruptedTest(CopyTest):
         self.assertEqual(sums_of(there), totals(target))
 
 
+class FinishedTest(CopyTest):
+    """What a state says of streams that were finished before, and of the stores."""
+
+    PLAIN = TO[:TO.index("[tables.NEWEST]")]
+    MORE = """
+[tables.MORE]
+stream = "more"
+pattern = "single-timestamp"
+row_key = "{machine}#{ts:ms}"
+families.F = {}
+"""
+
+    def half(self, toml):
+        """A copy that ended between its two streams: what it takes to go on."""
+        source = self.source(FROM + self.MORE)
+        source.write("more", events(10))
+        target = self.start(toml + self.MORE)
+        between, config = self.through(target)
+        between.decide = lambda method, path: (
+            503 if method == "POST" and "/more/" in path else None)
+        _, said = self.copy(source, config, "--retry-for", "0", status=1)
+        self.assertIn("503", said)
+        state = pathlib.Path(f"{config}.copying")
+        self.assertIn(b'"copied_as":"events"', state.read_bytes(), "load is finished")
+        between.decide = lambda *_: None
+        return source, target, config, state
+
+    def finish(self, state):
+        """As it is when it could not be removed."""
+        told = json.loads(state.read_bytes().split(b"\n")[0])
+        told |= {"streams": [], "current": None, "chunk_bytes": 0}
+        state.write_text(json.dumps(told) + "\n", encoding="utf-8")
+
+    def test_a_finished_stream_is_compared_with_both_ends_again(self):
+        for is_finished in False, True:
+            with self.subTest(is_finished=is_finished):
+                source, target, config, state = self.half(self.PLAIN)
+                if is_finished:
+                    self.finish(state)
+                # The target loses some, and the source gets some before and behind.
+                target.request("DELETE", "/v1/streams/load/events?machine=m1").expect(200)
+                late = [{"ts": START - 5, "machine": "late", "value": 1, "count": 1}]
+                source.write("load", late + events(10, 3000))
+                report, _ = self.copy(source, config)
+                stream = report["streams"][-1]
+                self.assertEqual(("load", 3011, 3011, True),
+                                 (stream["stream"], stream["events"], stream["target_events"],
+                                  stream["verified"]))
+                self.assertEqual(in_order(late + events(3010)),
+                                 in_order(target.events("load", scan=1, limit=9000)))
+                self.assertFalse(state.exists())
+
+    def test_what_adds_up_is_told_where_the_source_has_got_more_since(self):
+        source, target, config, state = self.half(TO)
+        kept = state.read_bytes()
+        report, _ = self.copy(source, config)
+        self.assertTrue(all(stream["verified"] for stream in report["streams"]))
+        self.check_load(target, events(3000))
+        state.write_bytes(kept)
+        self.finish(state)
+        source.write("load", events(10, 3000))
+        report, _ = self.copy(source, config, status=1)
+        self.assertIn("since it was copied", report["streams"][0]["lack"])
+        self.check_load(target, events(3000))
+
+    def test_a_state_is_not_gone_on_by_with_another_store(self):
+        source, target, config, state = self.half(self.PLAIN)
+        self.finish(state)
+        for daemon in target, source:
+            with self.subTest(daemon=daemon.port):
+                kept = daemon.directory / "kept"
+                daemon.stop()
+                (daemon.directory / "data").rename(kept)
+                daemon.start()
+                _, said = self.copy(source, config, status=1)
+                self.assertIn("is of another copy", said)
+                self.assertIn("remove it", said)
+                self.assertTrue(state.exists())
+                daemon.stop()
+                (daemon.directory / "data").rename(daemon.directory / "emptied")
+                kept.rename(daemon.directory / "data")
+                daemon.start()
+        report, _ = self.copy(source, config)
+        self.assertEqual(3000, report["streams"][0]["target_events"])
+
+
 class VerificationTest(CopyTest):
     def test_an_event_that_the_target_lacks_is_found(self):
         source = self.source()

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "storage/leveldb/codec/meta_codec.h"
+
 namespace tallyd {
 namespace {
 
@@ -343,6 +345,8 @@ void TellOfFiles(Engine* engine, StoreState* state) {
   if (cut.empty()) gauge("tallyd_store_cut_tail_bytes", help, 0);
   gauge("tallyd_store_lost_files", "Files in lost/: complete, and on no record.", lost.size());
   gauge("tallyd_damaged_files", "Block files of which something cannot be read.", damaged.size());
+  // Tells it from one that took its place under the same path.
+  state->members.push_back({"id", HexOfStoreId(engine->database().shelf().store())});
   state->members.push_back({"cut_tails", std::move(cut)});
   state->members.push_back({"lost_files", std::move(lost)});
   state->members.push_back({"damaged_files", std::move(damaged)});

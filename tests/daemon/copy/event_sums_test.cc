@@ -37,6 +37,21 @@ TEST(EventSumsTest, ADifferenceIsToldWithItsTime) {
   EXPECT_EQ(a.Total(kUsPerDay).events, 1u);
 }
 
+TEST(EventSumsTest, WhatCameSinceIsToldAndWhatWentIsNot) {
+  EventSums then;
+  then.Add(1, 10);
+  then.Add(2, 11);
+  then.Add(kUsPerDay, 20);
+  EventSums now = EventSums::LikeThoseOf(then);
+  now.Add(2, 11);
+  EXPECT_FALSE(then.FirstGrowth(now)) << "one went, and a whole day";
+  now.Add(1, 12);
+  EXPECT_EQ(then.FirstGrowth(now).value().time, (TimeRange{0, kUsPerDay})) << "it is another one";
+  now.Remove(1, 12);
+  now.Add(5 * kUsPerDay, 1);
+  EXPECT_EQ(then.FirstGrowth(now).value().there.events, 1u) << "in a day that had none";
+}
+
 TEST(EventSumsTest, TheSpanInWhichATimeLiesIsComparedFromThereOn) {
   EventSums a;
   a.Add(kUsPerDay + 5, 10);
