@@ -67,7 +67,7 @@ TEST_F(GatheredGroupsTest, PagesJoinedAreTheWholeToo) {
   std::vector<Place> places;
   std::string cursor;
   do {
-    const json page = Ask("scan=1&limit=777&cursor=" + cursor);
+    const json page = Ask("scan=1&limit=777" + (cursor.empty() ? "" : "&cursor=" + cursor));
     for (const json& row : page["rows"]) places.push_back({row[0], row[1]});
     cursor = page["next"].is_string() ? page["next"].get<std::string>() : "";
   } while (!cursor.empty());

