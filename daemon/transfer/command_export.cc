@@ -132,6 +132,11 @@ class Export {
       if (!kept) return kept.error();
       state = std::move(*kept);
     }
+    if (!state_path_.empty()) {
+      Result<std::string> store = StoreIdAt(client_);
+      if (!store) return store.error();
+      store_ = std::move(*store);
+    }
     if (state) return Resume(*state);
     if (line_.resume) {
       return Error(ErrorCode::kNotFound, "there is nothing to resume: no " + state_path_);
@@ -149,9 +154,10 @@ class Export {
 
   Status Resume(const Json& state) {
     if (StateText(state, "stream") != line_.stream || StateText(state, "url") != line_.url ||
-        StateText(state, "format") != format_ ||
+        StateText(state, "store") != store_ || StateText(state, "format") != format_ ||
         StateText(state, "parameters") != ExportParameters(line_)) {
-      return Error(ErrorCode::kConflict, state_path_ + " is of another export");
+      return Error(ErrorCode::kConflict,
+                   state_path_ + " is of another export, or out of another store: start anew");
     }
     for (const Json& table : state.value("tables", Json::array())) {
       if (table.is_string()) plan_.tables.push_back(table.get<std::string>());
@@ -212,6 +218,7 @@ class Export {
     if (Status synced = output_.Sync(); !synced) return synced;
     return WriteState(state_path_, {{"stream", line_.stream},
                                     {"url", line_.url},
+                                    {"store", store_},
                                     {"format", format_},
                                     {"parameters", ExportParameters(line_)},
                                     {"tables", plan_.tables},
@@ -226,6 +233,7 @@ class Export {
   const PatientClient& client_;
   const std::string format_;
   const std::string state_path_;  // Empty: standard output keeps none.
+  std::string store_;             // The id of the store that is read; empty: not known.
   ExportPlan plan_;
   size_t table_ = 0;    // Of the plan.
   std::string next_;    // The path of the next page.

@@ -1,7 +1,9 @@
 // tallyd load: files of events, sent to a daemon a batch at a time. FILE.loading beside a file
 // tells how far it is, from before its first batch until after its last: whoever starts the same
-// command again goes on there. The batches of one load have keys of their own, so that what was
-// sent twice, because its answer was lost, counts once.
+// command again goes on there, with the same store. The batches of one load have keys of their own,
+// so that what was sent twice, because its answer was lost, counts once, for as long as the daemon
+// remembers the keys. It never says that all was sent: whoever was interrupted behind the last
+// batch sends that again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 
 #include "api/json.h"
 #include "api/percent.h"
+#include "config/values/time.h"
 #include "daemon/commands.h"
 #include "daemon/console.h"
 #include "daemon/transfer/event_file.h"
@@ -24,6 +27,8 @@ namespace {
 constexpr BatchLimits kLimits{4u << 20, 10'000};
 constexpr size_t kLeastBytes = 64u << 10;
 constexpr size_t kShownRefusals = 100;
+// A daemon forgets the key of a batch after a day.
+constexpr int64_t kKeyLifeUs = 23 * 3600 * kUsPerSecond;
 
 struct LoadCounts {
   uint64_t events = 0;
@@ -89,21 +94,52 @@ class FileLoad {
 
  private:
   Status SendAll(EventFile* file, LoadCounts* counts, ToolProgress* progress) {
+    if (Status known = LearnStore(); !known) return known;
     FileBatch batch;
     while (true) {
       const Result<bool> more = file->Next(limits_, &batch);
       if (!more) return more.error();
+      if (resumed_until_ > 0 && batch.to.offset != resumed_until_) return IsAnother(batch);
       if (!*more) break;
+      resumed_until_ = 0;
+      if (Status kept = Keep(file, batch); !kept) return kept;
+      const EventPlace from = batch.from;
+      const EventPlace to = batch.to;
       const Result<bool> sent = Send(std::move(batch), counts);
       if (!sent) return sent.error();
       if (!*sent) {
-        if (Status back = file->Seek(batch.from); !back) return back;
+        if (Status back = file->Seek(from); !back) return back;
         continue;
       }
-      if (Status kept = Keep(file, batch.to); !kept) return kept;
-      progress->done = batch.to.offset;
+      progress->done = to.offset;
     }
     return DropState();
+  }
+
+  Error IsAnother(const FileBatch& batch) const {
+    return Error(
+        ErrorCode::kConflict,
+        fmt::format("{} has changed since the load was interrupted: the batch from line {} "
+                    "on, which may be stored, has another end. Put the file back as it "
+                    "was, or look what is stored of it, remove {}, and load the rest",
+                    path_, batch.from.line + 1, state_path_));
+  }
+
+  // A load goes on with the store that it began with alone: another one under the same address has
+  // nothing of what was sent.
+  Status LearnStore() {
+    if (state_path_.empty()) return {};
+    Result<std::string> store = StoreIdAt(client_);
+    if (!store) return store.error();
+    if (!resumed_store_ || *resumed_store_ == *store) {
+      store_ = std::move(*store);
+      return {};
+    }
+    return Error(
+        ErrorCode::kConflict,
+        fmt::format("{} is of a load into another store than {} has now, which has nothing "
+                    "of it: remove it to start anew",
+                    state_path_, line_.url));
   }
 
   // Goes to where an earlier load was interrupted, or marks the beginning of this one.
@@ -113,10 +149,12 @@ class FileLoad {
     const Result<std::optional<Json>> state = ReadState(state_path_);
     if (!state) return state.error();
     // What reached nobody stored nothing, wherever it was to go.
-    if (!*state || (**state).value("reached", Json(true)) == false) return Keep(file, {});
+    if (!*state || (**state).value("reached", Json(true)) == false) {
+      return Keep(file, {});
+    }
     may_have_stored_ = reached_ = true;
     const EventPlace place{StateNumber(**state, "offset"), StateNumber(**state, "line")};
-    const Result<std::string> head = file->HeadDigest(place.offset);
+    const Result<std::string> head = file->DigestBefore(place.offset);
     if (!head) return head.error();
     const bool is_same = StateText(**state, "stream") == line_.stream &&
                          StateText(**state, "url") == line_.url &&
@@ -128,7 +166,10 @@ class FileLoad {
                       "finish that one, or remove it to start anew",
                       state_path_, StateText(**state, "stream"), StateText(**state, "url")));
     }
+    if (Status young = CheckAge(**state); !young) return young;
     id_ = StateText(**state, "id");
+    resumed_store_ = StateText(**state, "store");
+    resumed_until_ = StateNumber(**state, "until");
     if (!line_.quiet)
       std::fprintf(stderr, "%s: goes on at line %s\n", path_.c_str(),
                    fmt::to_string(place.line + 1).c_str());
@@ -139,17 +180,32 @@ class FileLoad {
     return file->Seek(place);
   }
 
-  Status Keep(EventFile* file, const EventPlace& place) {
+  Status CheckAge(const Json& state) const {
+    const auto age = SystemClock().Now() - static_cast<TimeUs>(StateNumber(state, "written"));
+    if (age <= kKeyLifeUs || StateNumber(state, "until") == 0) return {};
+    return Error(ErrorCode::kConflict,
+                 fmt::format("{} is a day old: the daemon has forgotten whether it took the batch "
+                             "from line {} on, which would count twice where something adds up. "
+                             "Where nothing does, remove it and start anew; else look what is "
+                             "stored, remove it, and load the rest",
+                             state_path_, StateNumber(state, "line") + 1));
+  }
+
+  // Before the batch is sent: what is before it is stored, and it may be.
+  Status Keep(EventFile* file, const FileBatch& batch) {
     if (state_path_.empty()) return {};
-    const Result<std::string> head = file->HeadDigest(place.offset);
+    const Result<std::string> head = file->DigestBefore(batch.from.offset);
     if (!head) return head.error();
     kept_ = {{"stream", line_.stream},
              {"url", line_.url},
+             {"store", store_},
              {"id", id_},
              {"reached", reached_},
-             {"offset", place.offset},
-             {"line", place.line},
+             {"offset", batch.from.offset},
+             {"line", batch.from.line},
+             {"until", batch.to.offset},
              {"head", *head},
+             {"written", static_cast<uint64_t>(SystemClock().Now())},
              {"batch_bytes", limits_.bytes}};
     return WriteState(state_path_, kept_);
   }
@@ -163,16 +219,23 @@ class FileLoad {
     return WriteState(state_path_, kept_);
   }
 
+  // Nothing of the batch is stored, so that it may be another one when the load goes on.
+  Status NoteRefused() {
+    if (state_path_.empty()) return {};
+    kept_["until"] = 0u;
+    return WriteState(state_path_, kept_);
+  }
+
   Result<HttpAnswer> Post(const FileBatch& batch, size_t removed) {
     std::string key = fmt::format("load-{}-{}-{}", id_, batch.from.offset, batch.body.size());
     if (removed > 0) key += fmt::format("-{}", removed);
     const char* const type = kind_ == BodyKind::kCsv ? "text/csv" : "application/x-ndjson";
-    return client_.Ask({"POST",
-                        "/v1/streams/" + EncodePercent(line_.stream) + "/events" +
-                            ParametersOf(line_),
-                        {{"Content-Type", type}, {"Idempotency-Key", key}},
-                        batch.body,
-                        [this] { return NoteReached(); }});
+    return client_.Ask(
+        {"POST",
+         "/v1/streams/" + EncodePercent(line_.stream) + "/events" + ParametersOf(line_),
+         {{"Content-Type", type}, {"Idempotency-Key", key}},
+         batch.body,
+         [this] { return NoteReached(); }});
   }
 
   // False: it was too large, and is to be read again, smaller.
@@ -199,7 +262,10 @@ class FileLoad {
       // A line that is no JSON refuses a whole body, also with --partial: it goes without that one.
       const bool can_go_on = line_.partial && answer->status == kHttpBadRequest &&
                              refused.size() == 1 && refused[0].index < batch.lines.size();
-      if (!can_go_on) return Refusal(*answer, refused, batch);
+      if (!can_go_on) {
+        if (Status noted = NoteRefused(); !noted) return noted.error();
+        return Refusal(*answer, refused, batch);
+      }
       RemoveEvent(refused[0].index, &batch);
       ++counts->refused;
     }
@@ -233,9 +299,12 @@ class FileLoad {
   const BodyKind kind_;
   BatchLimits limits_ = kLimits;
   std::string id_;
-  Json kept_;                     // As the state is on the disk.
-  bool reached_ = false;          // Somebody took a connection.
-  bool may_have_stored_ = false;  // By this load, or the one that it continues.
+  std::string store_;  // The id of the store that is loaded into; empty: not known.
+  std::optional<std::string> resumed_store_;  // That of the load that is gone on with.
+  uint64_t resumed_until_ = 0;                // Where its batch under way ended.
+  Json kept_;                                 // As the state is on the disk.
+  bool reached_ = false;                      // Somebody took a connection.
+  bool may_have_stored_ = false;              // By this load, or the one that it continues.
   size_t reported_ = 0;
 };
 

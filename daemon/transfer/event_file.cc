@@ -125,12 +125,20 @@ Result<bool> EventFile::Next(const BatchLimits& limits, FileBatch* batch) {
   return !batch->lines.empty();
 }
 
-Result<std::string> EventFile::HeadDigest(uint64_t end) {
-  std::string head(static_cast<size_t>(std::min(end, kHeadBytes)), '\0');
+Result<std::string> EventFile::DigestBefore(uint64_t end) {
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path_.c_str(), "rb"));
   if (!file) return Error(ErrorCode::kNotFound, path_ + ": " + std::strerror(errno));
-  head.resize(std::fread(head.data(), 1, head.size(), file.get()));
-  return fmt::format("{:016x}", XXH64(head.data(), head.size(), 0));
+  std::string text;
+  for (const uint64_t from : {uint64_t{0}, std::max(kHeadBytes, end) - kHeadBytes}) {
+    std::string piece(static_cast<size_t>(std::min(end, kHeadBytes)), '\0');
+    if (::fseeko(file.get(), static_cast<off_t>(from), SEEK_SET) != 0) {
+      return Error(ErrorCode::kIo, path_ + ": " + std::strerror(errno));
+    }
+    piece.resize(std::fread(piece.data(), 1, piece.size(), file.get()));
+    if (std::ferror(file.get()) != 0) return Error(ErrorCode::kIo, path_ + " cannot be read");
+    text += piece;
+  }
+  return fmt::format("{:016x}", XXH64(text.data(), text.size(), 0));
 }
 
 }  // namespace tallyd

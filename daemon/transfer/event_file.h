@@ -55,8 +55,9 @@ class EventFile {
   Status Seek(const EventPlace& place);
   // False: the file is at its end, and the batch is empty.
   Result<bool> Next(const BatchLimits& limits, FileBatch* batch);
-  // What the first bytes are, at most 4 KiB and those before `end`: tells one file from another.
-  Result<std::string> HeadDigest(uint64_t end);
+  // What the first bytes before `end` are, and the last ones, at most 4 KiB each: tells one file
+  // from another.
+  Result<std::string> DigestBefore(uint64_t end);
   uint64_t size() const { return size_; }  // 0: not known.
 
  private:

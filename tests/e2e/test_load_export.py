@@ -91,6 +91,11 @@ class Between:
         self.server.server_close()
 
 
+def posts(between):
+    """The headers of what was sent, in order."""
+    return [headers for method, _, headers, _ in between.seen if method == "POST"]
+
+
 class TransferTest(E2eTest):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="tallyd-e2e-")
@@ -227,6 +232,21 @@ class ExportTest(TransferTest):
         self.assertFalse((self.folder / "out.ndjson.state").exists())
         self.run_tool("export", "load", between.url, *arguments, "--resume", status=1)
 
+    def test_an_export_does_not_go_on_with_another_store(self):
+        daemon = self.start(SIMPLE)
+        for first in range(0, 50_000, 10_000):
+            daemon.write("load", events(10_000, first))
+        between = self.between(daemon)
+        between.decide = lambda method, path: 503 if "cursor=" in path else None
+        arguments = ("--output", "out.ndjson", "--retry-for", "0")
+        self.run_tool("export", "load", between.url, *arguments, status=1)
+        daemon.stop()
+        (daemon.directory / "data").rename(daemon.directory / "kept")
+        daemon.start()
+        between.decide = lambda *_: None
+        _, said = self.run_tool("export", "load", between.url, *arguments, "--resume", status=1)
+        self.assertIn("another store", said)
+
     def test_the_ending_of_a_file_says_its_format(self):
         daemon = self.start(SIMPLE)
         daemon.write("load", events(3))
@@ -295,20 +315,22 @@ class LoadTest(TransferTest):
         daemon = self.start(SIMPLE)
         between = self.between(daemon)
         fates = [503, "lost"]
-        between.decide = lambda *_: fates.pop() if fates else None
+        between.decide = lambda method, _: fates.pop() if method == "POST" and fates else None
         self.write("in.ndjson", ndjson(events(10)))
         self.run_tool("load", "load", between.url, "in.ndjson")
-        keys = {headers["Idempotency-Key"] for _, _, headers, _ in between.seen}
-        self.assertEqual((3, 1), (len(between.seen), len(keys)))
+        sent = posts(between)
+        keys = {headers["Idempotency-Key"] for headers in sent}
+        self.assertEqual((3, 1), (len(sent), len(keys)))
         self.assertEqual(events(10), daemon.events("load", scan=1))
         self.run_tool("load", "load", between.url, "in.ndjson")
-        self.assertNotIn(between.seen[-1][2]["Idempotency-Key"], keys)
+        self.assertNotIn(posts(between)[-1]["Idempotency-Key"], keys)
 
     def test_an_interrupted_load_goes_on_where_it_was(self):
         daemon = self.start(SIMPLE)
         between = self.between(daemon)
         fates = [503, None, None]
-        between.decide = lambda *_: fates.pop() if fates else 503
+        between.decide = lambda method, _: (
+            None if method == "GET" else fates.pop() if fates else 503)
         self.write("in.ndjson", ndjson(events(35_000)))
         _, said = self.run_tool("load", "load", between.url, "in.ndjson", "--retry-for", "0",
                                 status=1)
@@ -322,8 +344,9 @@ class LoadTest(TransferTest):
         between.seen.clear()
         _, said = self.run_tool("load", "load", between.url, "in.ndjson")
         self.assertIn("goes on at line 20001", said)
-        self.assertEqual(2, len(between.seen))
-        self.assertIn(state["id"], between.seen[0][2]["Idempotency-Key"])
+        sent = posts(between)
+        self.assertEqual(2, len(sent))
+        self.assertIn(state["id"], sent[0]["Idempotency-Key"])
         self.assertEqual(35_000, len(daemon.events("load", scan=1, limit=100_000)))
         self.assertFalse((self.folder / "in.ndjson.loading").exists())
 
@@ -341,6 +364,59 @@ class LoadTest(TransferTest):
             load.kill()
         self.run_tool("load", "load", daemon, "in.ndjson")
         self.assertEqual(10, len(daemon.events("load", scan=1)))
+
+    def half(self, text, *more, stop_at=1):
+        """A load that was interrupted, `stop_at` batches being stored: its state, and both ends."""
+        daemon = self.start(SIMPLE)
+        between = self.between(daemon)
+        between.decide = lambda method, _: (
+            503 if method == "POST" and len(posts(between)) > stop_at else None)
+        self.write("in.ndjson", text)
+        self.run_tool("load", "load", between.url, "in.ndjson", "--retry-for", "0", *more, status=1)
+        between.decide = lambda *_: None
+        return self.folder / "in.ndjson.loading", between, daemon
+
+    def test_a_load_does_not_go_on_with_another_store(self):
+        state, between, daemon = self.half(ndjson(events(25_000)))
+        daemon.stop()
+        (daemon.directory / "data").rename(daemon.directory / "kept")
+        daemon.start()
+        _, said = self.run_tool("load", "load", between.url, "in.ndjson", status=1)
+        self.assertIn("another store", said)
+        self.assertEqual([], daemon.events("load", scan=1))
+        state.unlink()
+        self.run_tool("load", "load", between.url, "in.ndjson")
+        self.assertEqual(25_000, len(daemon.events("load", scan=1, limit=100_000)))
+
+    def test_a_load_does_not_go_on_when_the_keys_are_forgotten(self):
+        state, between, _ = self.half(ndjson(events(25_000)))
+        told = json.loads(state.read_text())
+        state.write_text(json.dumps(told | {"written": told["written"] - 86_400_000_000}))
+        between.seen.clear()
+        _, said = self.run_tool("load", "load", between.url, "in.ndjson", status=1)
+        self.assertIn("is a day old", said)
+        self.assertEqual([], posts(between))
+
+    def test_a_load_does_not_go_on_in_a_batch_that_has_changed(self):
+        state, between, daemon = self.half(ndjson(events(25_000)), stop_at=2)
+        with open(self.folder / "in.ndjson", "a", encoding="utf-8") as file:
+            file.write(ndjson(events(10, 25_000)))
+        _, said = self.run_tool("load", "load", between.url, "in.ndjson", status=1)
+        self.assertIn("has changed", said)
+        self.write("in.ndjson", ndjson(events(25_000)))
+        self.run_tool("load", "load", between.url, "in.ndjson")
+        self.assertEqual(25_000, len(daemon.events("load", scan=1, limit=100_000)))
+        self.assertFalse(state.exists())
+
+    def test_what_was_refused_may_be_mended_and_gone_on_with(self):
+        daemon = self.start(SIMPLE)
+        lines = events(25_000)
+        self.write("in.ndjson", ndjson(lines[:12_000]) + '{"ts": "none"}\n' + ndjson(lines[12_000:]))
+        _, said = self.run_tool("load", "load", daemon, "in.ndjson", status=1)
+        self.assertIn("mend the file", said)
+        self.write("in.ndjson", ndjson(lines))
+        self.run_tool("load", "load", daemon, "in.ndjson")
+        self.assertEqual(25_000, len(daemon.events("load", scan=1, limit=100_000)))
 
     def test_a_state_that_cannot_be_read_is_not_taken_for_none(self):
         daemon = self.start(SIMPLE)

@@ -93,11 +93,20 @@ TEST_F(EventFileTest, AnEmptyFileHasNoBatch) {
 
 TEST_F(EventFileTest, TheHeadTellsFilesApart) {
   EventFile file = Open("1\n2\n");
-  const std::string one = file.HeadDigest(2).value();
+  const std::string one = file.DigestBefore(2).value();
   std::ofstream(path_, std::ios::app) << "3\n";
-  EXPECT_EQ(file.HeadDigest(2).value(), one);
+  EXPECT_EQ(file.DigestBefore(2).value(), one);
   EventFile other = Open("7\n2\n");
-  EXPECT_NE(other.HeadDigest(2).value(), one);
+  EXPECT_NE(other.DigestBefore(2).value(), one);
+}
+
+TEST_F(EventFileTest, WhatIsRightBeforeAPlaceTellsFilesApartToo) {
+  const std::string text(20'000, '1');
+  EventFile file = Open(text + "2\n" + text);
+  const std::string one = file.DigestBefore(20'002).value();
+  EventFile other = Open(text + "3\n" + text);
+  EXPECT_NE(other.DigestBefore(20'002).value(), one);
+  EXPECT_EQ(Open(text + "2\n").DigestBefore(20'002).value(), one);
 }
 
 TEST_F(EventFileTest, WhatIsNoFileIsNamed) {
