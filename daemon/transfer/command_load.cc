@@ -82,7 +82,8 @@ class FileLoad {
   Status Run(LoadCounts* counts, ToolProgress* progress) {
     Result<EventFile> file = EventFile::Open(path_, kind_);
     if (!file) return file.error();
-    if (Status ready = Prepare(&*file); !ready) return ready;
+    refused_before_ = counts->refused;
+    if (Status ready = Prepare(&*file, counts); !ready) return ready;
     progress->total = file->size();
     const Status sent = SendAll(&*file, counts, progress);
     if (sent || may_have_stored_) return sent;
@@ -102,7 +103,7 @@ class FileLoad {
       if (resumed_until_ > 0 && batch.to.offset != resumed_until_) return IsAnother(batch);
       if (!*more) break;
       resumed_until_ = 0;
-      if (Status kept = Keep(file, batch); !kept) return kept;
+      if (Status kept = Keep(file, batch, *counts); !kept) return kept;
       const EventPlace from = batch.from;
       const EventPlace to = batch.to;
       const Result<bool> sent = Send(std::move(batch), counts);
@@ -143,14 +144,14 @@ class FileLoad {
   }
 
   // Goes to where an earlier load was interrupted, or marks the beginning of this one.
-  Status Prepare(EventFile* file) {
+  Status Prepare(EventFile* file, LoadCounts* counts) {
     id_ = NewLoadId();
     if (state_path_.empty()) return {};
     const Result<std::optional<Json>> state = ReadState(state_path_);
     if (!state) return state.error();
     // What reached nobody stored nothing, wherever it was to go.
     if (!*state || (**state).value("reached", Json(true)) == false) {
-      return Keep(file, {});
+      return Keep(file, {}, *counts);
     }
     may_have_stored_ = reached_ = true;
     const EventPlace place{StateNumber(**state, "offset"), StateNumber(**state, "line")};
@@ -170,6 +171,7 @@ class FileLoad {
     id_ = StateText(**state, "id");
     resumed_store_ = StateText(**state, "store");
     resumed_until_ = StateNumber(**state, "until");
+    counts->refused += StateNumber(**state, "refused");
     if (!line_.quiet)
       std::fprintf(stderr, "%s: goes on at line %s\n", path_.c_str(),
                    fmt::to_string(place.line + 1).c_str());
@@ -192,7 +194,7 @@ class FileLoad {
   }
 
   // Before the batch is sent: what is before it is stored, and it may be.
-  Status Keep(EventFile* file, const FileBatch& batch) {
+  Status Keep(EventFile* file, const FileBatch& batch, const LoadCounts& counts) {
     if (state_path_.empty()) return {};
     const Result<std::string> head = file->DigestBefore(batch.from.offset);
     if (!head) return head.error();
@@ -205,6 +207,7 @@ class FileLoad {
              {"line", batch.from.line},
              {"until", batch.to.offset},
              {"head", *head},
+             {"refused", counts.refused - refused_before_},
              {"written", static_cast<uint64_t>(SystemClock().Now())},
              {"batch_bytes", limits_.bytes}};
     return WriteState(state_path_, kept_);
@@ -302,6 +305,7 @@ class FileLoad {
   std::string store_;  // The id of the store that is loaded into; empty: not known.
   std::optional<std::string> resumed_store_;  // That of the load that is gone on with.
   uint64_t resumed_until_ = 0;                // Where its batch under way ended.
+  uint64_t refused_before_ = 0;               // Of other files.
   Json kept_;                                 // As the state is on the disk.
   bool reached_ = false;                      // Somebody took a connection.
   bool may_have_stored_ = false;              // By this load, or the one that it continues.

@@ -388,6 +388,15 @@ class LoadTest(TransferTest):
         self.run_tool("load", "load", between.url, "in.ndjson")
         self.assertEqual(25_000, len(daemon.events("load", scan=1, limit=100_000)))
 
+    def test_a_load_that_goes_on_counts_what_was_refused_before(self):
+        lines = events(25_000)
+        lines[5]["ts"] = "nonsense"
+        _, between, daemon = self.half(ndjson(lines), "--partial")
+        _, said = self.run_tool("load", "load", between.url, "in.ndjson", "--partial", status=1)
+        self.assertIn("goes on at line 10001", said)
+        self.assertIn("1 refused", said)
+        self.assertEqual(24_999, len(daemon.events("load", scan=1, limit=100_000)))
+
     def test_a_load_does_not_go_on_when_the_keys_are_forgotten(self):
         state, between, _ = self.half(ndjson(events(25_000)))
         told = json.loads(state.read_text())
