@@ -22,10 +22,11 @@ constexpr int64_t kKeyLifeUs = 23 * 3600 * kUsPerSecond;
 constexpr const char* kCameSince = "came_since";
 
 std::string CameSince(const EventSums::Difference& came) {
-  return fmt::format("since it was copied the source has got others: from {} to {} {} were read, "
-                     "and it gives {} now",
-                     FormatRfc3339(came.time.from), FormatRfc3339(came.time.to), came.here.events,
-                     came.there.events);
+  return fmt::format(
+      "since it was copied the source has got others: from {} to {} {} were read, "
+      "and it gives {} now",
+      FormatRfc3339(came.time.from), FormatRfc3339(came.time.to), came.here.events,
+      came.there.events);
 }
 
 std::string NewId() {

@@ -102,8 +102,10 @@ class FileLoad {
       if (!more) return more.error();
       if (resumed_until_ > 0 && batch.to.offset != resumed_until_) return IsAnother(batch);
       if (!*more) break;
-      resumed_until_ = 0;
-      if (Status kept = Keep(file, batch, *counts); !kept) return kept;
+      // What is sent again keeps the time of its first sending: so long its key is remembered.
+      if (std::exchange(resumed_until_, 0) == 0) {
+        if (Status kept = Keep(file, batch, *counts); !kept) return kept;
+      }
       const EventPlace from = batch.from;
       const EventPlace to = batch.to;
       const Result<bool> sent = Send(std::move(batch), counts);
@@ -168,6 +170,7 @@ class FileLoad {
                       state_path_, StateText(**state, "stream"), StateText(**state, "url")));
     }
     if (Status young = CheckAge(**state); !young) return young;
+    kept_ = **state;
     id_ = StateText(**state, "id");
     resumed_store_ = StateText(**state, "store");
     resumed_until_ = StateNumber(**state, "until");

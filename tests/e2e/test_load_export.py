@@ -400,6 +400,9 @@ class LoadTest(TransferTest):
     def test_a_load_does_not_go_on_when_the_keys_are_forgotten(self):
         state, between, _ = self.half(ndjson(events(25_000)))
         told = json.loads(state.read_text())
+        between.decide = lambda method, _: 503 if method == "POST" else None
+        self.run_tool("load", "load", between.url, "in.ndjson", "--retry-for", "0", status=1)
+        self.assertEqual(told, json.loads(state.read_text()), "as old as its first sending")
         state.write_text(json.dumps(told | {"written": told["written"] - 86_400_000_000}))
         between.seen.clear()
         _, said = self.run_tool("load", "load", between.url, "in.ndjson", status=1)
@@ -420,7 +423,8 @@ class LoadTest(TransferTest):
     def test_what_was_refused_may_be_mended_and_gone_on_with(self):
         daemon = self.start(SIMPLE)
         lines = events(25_000)
-        self.write("in.ndjson", ndjson(lines[:12_000]) + '{"ts": "none"}\n' + ndjson(lines[12_000:]))
+        wrong = '{"ts": "none"}\n'
+        self.write("in.ndjson", ndjson(lines[:12_000]) + wrong + ndjson(lines[12_000:]))
         _, said = self.run_tool("load", "load", daemon, "in.ndjson", status=1)
         self.assertIn("mend the file", said)
         self.write("in.ndjson", ndjson(lines))
