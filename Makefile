@@ -87,7 +87,7 @@ bench: $(BUILD)/build.ninja
 
 $(BUILD)/build.ninja:
 	@.ci/setup test
-	@cmake --preset release $(if $(CI),'-DTALLYD_UNITE=product;tests')
+	@cmake --preset release
 
 $(ASAN)/build.ninja:
 	@.ci/setup test
