@@ -103,6 +103,14 @@ void EventBatch::ForgetEvent() {
   while (!digits_.empty() && digits_.back().first >= event_begin_) digits_.pop_back();
 }
 
+std::string_view Event::DigitsOf(size_t place) const {
+  if (batch == nullptr) return {};
+  const auto at = is_choice() ? std::ranges::find(places, place) - places.begin()
+                              : static_cast<std::ptrdiff_t>(place);
+  if (at == std::ssize(values)) return {};
+  return batch->DigitsOf(values[static_cast<size_t>(at)]);
+}
+
 std::string_view EventBatch::DigitsOf(const Value& value) const {
   const auto index = static_cast<size_t>(&value - values_.data());
   const auto found = std::ranges::lower_bound(

@@ -65,6 +65,8 @@ struct Event {
 
   bool is_choice() const { return !places.empty(); }
   size_t PlaceOf(size_t value) const { return is_choice() ? places[value] : value; }
+  // The text of the number at this place of the shape, where its batch was told of it.
+  std::string_view DigitsOf(size_t place) const;
   const std::string& FieldOf(size_t value) const { return shape->fields[PlaceOf(value)]; }
   // Linear: not for each event of a stream.
   const Value* Find(std::string_view field) const;

@@ -39,7 +39,8 @@ struct MapCall {
   HeldRows held;
   LateDays late;
   EventErrors errors;
-  uint64_t text_bytes = 0;  // Of the event at hand.
+  uint64_t text_bytes = 0;      // Of the event at hand.
+  const Event* sent = nullptr;  // The event at hand as it came, in its own order.
   // Types that this batch already remembers, per field of `learned_of`.
   const ShapeMapping* learned_of = nullptr;
   std::vector<uint8_t> learned;
@@ -226,6 +227,7 @@ std::optional<Refusal> Mapper::Impl::Enter(const Event& event, std::span<const V
                                            const ShapeMapping& mapping, MapCall* call) {
   bool new_types = false;
   size_t expired = 0;
+  call->sent = &event;
   if (auto refusal = CheckValues(event, mapping, call, &new_types)) return refusal;
   const Event by_place{event.index, event.shape, values, {}};
   if (auto refusal = RenderTables(by_place, mapping, call, &expired)) return refusal;
@@ -298,8 +300,8 @@ std::optional<Refusal> Mapper::Impl::RenderTables(const Event& event, const Shap
 std::optional<Refusal> Mapper::Impl::FindTime(const TableMapping& table, const Event& event,
                                               MapCall* call, TimeUs* time) {
   const Value& value = event.values[*table.time_value];
-  const bool has_digits = value.type() == ValueType::kFloat64 && event.batch != nullptr;
-  const std::string_view digits = has_digits ? event.batch->DigitsOf(value) : std::string_view();
+  std::string_view digits;
+  if (value.type() == ValueType::kFloat64) digits = call->sent->DigitsOf(*table.time_value);
   const Result<TimeUs> own = ParseEventTime(value, stream.unit, digits);
   const std::string& field = table.table->time_field;
   if (!own) return Refusal{field, fmt::format("field \"{}\": {}", field, own.error().message())};
