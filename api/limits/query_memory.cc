@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kScanBytes = 1u << 20;
 constexpr uint64_t kSliceBytes = 8u << 20;
-constexpr uint64_t kLeastSlice = 128u << 10;
+constexpr uint64_t kLeastSlice = 256u << 10;
 
 }  // namespace
 

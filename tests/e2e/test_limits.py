@@ -7,7 +7,7 @@ import resource
 import subprocess
 import time
 
-from tests.e2e.tallyd import BINARY, E2eTest, eventually, ms, run
+from tests.e2e.tallyd import BINARY, SLOW, E2eTest, eventually, ms, run
 from tests.e2e.test_seeds_keys import table
 
 MIB = 1 << 20
@@ -327,7 +327,8 @@ class QueryMemoryTest(E2eTest):
         for _ in range(20):
             time.sleep(0.1)
             most = max(most, self.resident(tallyd) - before)
-        self.assertLess(most, (16 + 64) * MIB)
+        if SLOW < 10:  # A sanitizer keeps for a while what was freed.
+            self.assertLess(most, (16 + 64) * MIB)
         self.assertLess(metric(tallyd, "tallyd_query_memory_bytes"), 16 * MIB)
         # Others are answered, and one that goes on reading later has all that there is.
         rows = tallyd.query("s", host="h07", limit=5000)["rows"]
@@ -343,13 +344,14 @@ class QueryMemoryTest(E2eTest):
                           fields="v", by="host").problem(422)
         self.assertIn("query_memory", said["detail"])
         self.assertIn("longer step", said["detail"])
-        lines = tallyd.get("/v1/streams/s/events", scan=1, format="ndjson").expect(200).lines
-        self.assertEqual(60_000, len(lines))
+        part = {"scan": 1, "to": ms("2024-01-01") + 500_000}
+        lines = tallyd.get("/v1/streams/s/events", format="ndjson", **part).expect(200).lines
+        self.assertEqual(10_000, len(lines))
         pages, seen, cursor = 0, 0, None
         while pages == 0 or cursor:
-            page = tallyd.query("s", scan=1, limit=100_000, cursor=cursor)
+            page = tallyd.query("s", limit=100_000, cursor=cursor, **part)
             pages, seen, cursor = pages + 1, seen + len(page["rows"]), page["next"]
-        self.assertEqual(60_000, seen)
+        self.assertEqual(10_000, seen)
         self.assertGreater(pages, 1, "pages end early")
 
     def test_keys_are_an_order_too(self):
