@@ -38,7 +38,9 @@ class StrayHeadTest : public ::testing::Test, public BlockMaker {
     if (!head) return {};
     leveldb::DB& db = (*head)->db();
     EXPECT_TRUE(db.Put({}, TablePrefix(KeySpace::kRows, 3) + "row", value).ok());
-    if (!store.empty()) EXPECT_TRUE(db.Put({}, MetaKey(MetaKind::kStoreId), store).ok());
+    if (!store.empty()) {
+      EXPECT_TRUE(db.Put({}, MetaKey(MetaKind::kStoreId), store).ok());
+    }
     return {*(*head)->Checksum(), *(*head)->ChecksumOfOthers()};
   }
   StrayHead Judged() {
