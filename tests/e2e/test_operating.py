@@ -139,7 +139,8 @@ class LogTest(E2eTest):
         lines = self.lines(tallyd, "stream s: ")
         self.assertLessEqual(1, len(lines))
         self.assertLess(len(lines), 20)
-        self.assertRegex(lines[0], r" warning stream s: 1 refused \(event\), the last one: .*k")
+        self.assertRegex(lines[0], r" warning stream s: 1 refused \(event\), "
+                                   r"the last one by 127\.0\.0\.1:\d+: .*k")
         tallyd.post("none", [EVENT]).problem(404)
         [line] = self.lines(tallyd, "writes to no stream: 1 refused (malformed)")
         self.assertIn("none", line)
