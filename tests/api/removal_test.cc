@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/api/api_world.h"
+#include "tests/api/change_row.h"
 #include "tests/api/full_disk.h"
 
 namespace tallyd {
@@ -32,17 +33,6 @@ pattern = "latest"
 row_key = "{tenant}#{id}"
 families.F = {}
 )";
-
-Response Change(ApiWorld& world, const std::string& table, const std::string& key,
-                const std::string& json) {
-  Request request;
-  request.method = Method::kPost;
-  request.arguments = {table, key};
-  request.params = *Params::Parse("");
-  request.content_type = "application/json";
-  request.body = json;
-  return PostMutations(request, world.context());
-}
 
 class RemovalTest : public testing::Test {
  protected:
@@ -223,7 +213,7 @@ TEST_F(RemovalTest, OnAFullDiskWhatFreesSpaceIsTaken) {
   const std::string event = R"({"tenant":"b","id":"z","ts":9,"v":1})";
   ASSERT_EQ(world_.Post("phones", event).status, 507u);
   const auto change = [&](const std::string& list) {
-    return Change(world_, "BY_ID", "x#a#0000000000001", "{\"mutations\":[" + list + "]}").status;
+    return ChangeRow(world_, "BY_ID", "x#a#0000000000001", list).status;
   };
   const std::string forget = R"({"delete":{"family":"F","qualifier":"v"}})";
   const std::string set = R"({"set":{"family":"F","qualifier":"q","ts":1,"value":1}})";

@@ -6,6 +6,7 @@
 
 #include "api/json.h"
 #include "tests/api/api_world.h"
+#include "tests/api/change_row.h"
 
 namespace tallyd {
 namespace {
@@ -29,13 +30,7 @@ constexpr const char* kSmall =
 class MutationsTest : public testing::Test {
  protected:
   Response Change(const std::string& table, const std::string& row, const std::string& list) {
-    Request request;
-    request.method = Method::kPost;
-    request.arguments = {table, row};
-    request.params = *Params::Parse("");
-    const std::string body = "{\"mutations\": [" + list + "]}";
-    request.body = body;
-    return PostMutations(request, world_.context());
+    return ChangeRow(world_, table, row, list);
   }
   // The row is known to have so many bytes.
   void Measured(const std::string& row, uint64_t bytes) {

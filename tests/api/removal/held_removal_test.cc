@@ -7,6 +7,7 @@
 
 #include "ingest/hold/counter_flusher.h"
 #include "tests/api/api_world.h"
+#include "tests/api/change_row.h"
 
 namespace tallyd {
 namespace {
@@ -27,17 +28,6 @@ pattern = "single-timestamp"
 row_key = "{page}#{site}#{ts:ms}"
 families.F = {}
 )";
-
-Response Change(ApiWorld& world, const std::string& table, const std::string& key,
-                const std::string& json) {
-  Request request;
-  request.method = Method::kPost;
-  request.arguments = {table, key};
-  request.params = *Params::Parse("");
-  request.content_type = "application/json";
-  request.body = json;
-  return PostMutations(request, world.context());
-}
 
 class HeldRemovalTest : public testing::Test {
  protected:
@@ -110,10 +100,8 @@ TEST_F(HeldRemovalTest, RowsCellsAndMutationsTakeWhatIsHeldOfTheirRow) {
   };
   ASSERT_EQ(world_.Call(DeleteRow, {"PAGES", key("s1#a")}).status, 200u);
   ASSERT_EQ(world_.Call(DeleteCells, {"PAGES", key("s1#b"), "T:hits"}).status, 200u);
-  ASSERT_EQ(Change(world_, "PAGES", key("s2#a"),
-                   R"({"mutations":[{"delete":{"family":"T","qualifier":"bytes"}}]})")
-                .status,
-            200u);
+  const std::string forget = R"({"delete":{"family":"T","qualifier":"bytes"}})";
+  ASSERT_EQ(ChangeRow(world_, "PAGES", key("s2#a"), forget).status, 200u);
   EXPECT_EQ(Written(), (Rows{"s1#b bytes", "s2#a hits"}));
 }
 
