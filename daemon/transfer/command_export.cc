@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -21,7 +23,11 @@
 namespace tallyd {
 namespace {
 
+using SteadyClock = std::chrono::steady_clock;
+
 constexpr int kPageEvents = 20'000;
+// What is written is made durable so often: a crash costs what came since.
+constexpr std::chrono::seconds kKeepEvery{1};
 
 // Where the events go. What is not a file is written only.
 class Output {
@@ -186,11 +192,28 @@ class Export {
     return {};
   }
 
+  // The daemon reads the next page while this one is written.
+  void AskForNext() {
+    asked_ = std::async(std::launch::async,
+                        [this, next = next_] { return client_.Ask({"GET", next, {}, {}}); });
+  }
+
   Status Page() {
-    Result<HttpAnswer> answer = client_.Ask({"GET", next_, {}, {}});
-    if (!answer) return answer.error();
-    if (answer->status != kHttpOk) return Error(ErrorCode::kConflict, DetailOf(*answer));
-    std::string_view page = answer->body;
+    if (!asked_.valid()) AskForNext();
+    Result<HttpAnswer> answer = asked_.get();
+    if (!answer || answer->status != kHttpOk) {
+      (void)Keep();  // What the file has whole. That there is no more of it is what is told.
+      return answer ? Error(ErrorCode::kConflict, DetailOf(*answer)) : answer.error();
+    }
+    next_ = NextPath(*answer);
+    if (next_.empty() && ++table_ < plan_.tables.size()) {
+      if (Status begun = BeginTable(); !begun) return begun;
+    }
+    if (!next_.empty()) AskForNext();
+    return WritePage(answer->body);
+  }
+
+  Status WritePage(std::string_view page) {
     if (format_ == "csv") {
       const std::string_view header = HeaderOf(page);
       if (header_.empty()) {
@@ -204,18 +227,18 @@ class Export {
       page.remove_prefix(header.size());
     }
     if (Status wrote = output_.Write(page); !wrote) return wrote;
-    next_ = NextPath(*answer);
-    if (next_.empty() && ++table_ < plan_.tables.size()) {
-      if (Status begun = BeginTable(); !begun) return begun;
-    }
-    return Keep();
+    is_kept_ = false;
+    const bool is_due = SteadyClock::now() - kept_ >= kKeepEvery;
+    return is_due ? Keep() : Status();
   }
 
   // Not behind the last page: a state that says "all is there" would answer another time without
   // a look at the daemon. Who is interrupted then asks for the last page again.
   Status Keep() {
-    if (state_path_.empty() || table_ >= plan_.tables.size()) return {};
+    if (state_path_.empty() || is_kept_ || table_ >= plan_.tables.size()) return {};
     if (Status synced = output_.Sync(); !synced) return synced;
+    is_kept_ = true;
+    kept_ = SteadyClock::now();
     return WriteState(state_path_, {{"stream", line_.stream},
                                     {"url", line_.url},
                                     {"store", store_},
@@ -239,6 +262,9 @@ class Export {
   std::string next_;    // The path of the next page.
   std::string header_;  // Of CSV, once it is written.
   Output output_;
+  bool is_kept_ = true;  // The state tells of all that was written.
+  SteadyClock::time_point kept_ = {};
+  std::future<Result<HttpAnswer>> asked_;  // The page of next_, while it is on its way.
 };
 
 }  // namespace
