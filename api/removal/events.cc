@@ -204,11 +204,11 @@ void AddHeldEntity(const Removal& removal, std::vector<HeldRemoval>* held) {
        }});
 }
 
-// What rows of a latest table may lose to which an older event has another value. Whatever is
+// What rows of the newest values may lose to which an older event has another value. Whatever is
 // removed of a table that no range bounds below leaves nothing older.
 Status AddLost(const Removal& removal, ApiContext& context, RemovalPlan* plan) {
   const EventQuery& query = removal.query;
-  if (removal.table.pattern != Pattern::kLatest || query.time.from <= 0) return {};
+  if (!KeepsNewest(removal.table) || query.time.from <= 0) return {};
   LatestRestorer* const restorer = context.filler == nullptr ? nullptr : context.filler->restorer();
   if (restorer == nullptr) return {};
   if (!plan->lost) {

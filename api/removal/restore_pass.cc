@@ -131,7 +131,7 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
   if (stream == nullptr) return {};
   for (const size_t index : stream->tables) {
     const Table& table = snapshot->schema->tables[index];
-    if (table.pattern != Pattern::kLatest) continue;
+    if (!KeepsNewest(table)) continue;
     FillWish wish;
     wish.snapshot = snapshot;
     wish.stream = stream;

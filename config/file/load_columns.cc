@@ -82,15 +82,16 @@ void CheckPerEvent(const TomlReader& reader) {
 
 // Why the rules of the table cannot write into the family; empty if they can.
 std::string WrongKind(const Table& table, const Family& family) {
-  if (table.pattern == Pattern::kAggregate && !family.aggregate) {
-    return "\"" + family.name +
-           "\" is a plain family, and the pattern aggregate writes into aggregate ones; accepted: "
-           "a family with aggregate = \"sum\", \"min\", \"max\" or \"hll\"";
+  const std::string pattern(ToString(table.pattern));
+  if (MergesInputs(table) && !family.aggregate) {
+    return "\"" + family.name + "\" is a plain family, and the pattern " + pattern +
+           " writes into aggregate ones; accepted: a family with aggregate = \"sum\", \"min\", "
+           "\"max\" or \"hll\"";
   }
-  if (table.pattern != Pattern::kAggregate && family.aggregate) {
-    return "\"" + family.name + "\" is " + KindOf(family) + ", and the pattern " +
-           std::string(ToString(table.pattern)) +
-           " writes plain cells; accepted: a plain family, or the pattern aggregate";
+  if (!MergesInputs(table) && family.aggregate) {
+    return "\"" + family.name + "\" is " + KindOf(family) + ", and the pattern " + pattern +
+           " writes plain cells; accepted: a plain family, or the pattern " +
+           PatternsWith(&PatternInfo::merges_inputs);
   }
   return {};
 }
@@ -125,7 +126,7 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
                                 {"cbor", Serialization::kCbor}},
                                &rule.serialize);
   const bool serialized = rule.serialize != Serialization::kNone;
-  if (serialized && table.pattern == Pattern::kAggregate) {
+  if (serialized && own.merges_inputs) {
     reader.Mistake("serialize",
                    "an aggregate family merges single values; accepted: no serialize, or a table "
                    "of another pattern",

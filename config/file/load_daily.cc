@@ -45,7 +45,7 @@ void ReadTimeOfDay(TomlReader* reader, Daily* daily) {
 }
 
 void CheckSource(TomlReader* table_reader, const Table& table) {
-  if (table.pattern == Pattern::kLatest) {
+  if (KeepsNewest(table)) {
     table_reader->Mistake("daily",
                           "a latest table has no days; accepted: daily in a table of events");
   } else if (!table.row_key.segments().empty() && !table.row_key.tells_day()) {

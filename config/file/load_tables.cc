@@ -16,7 +16,7 @@ constexpr Bounds<uint64_t> kMaxBytesBounds{1u << 10, uint64_t{1} << 60};
 bool ReadPattern(TomlReader* reader, Pattern* pattern) {
   std::vector<std::string> names;
   std::vector<std::pair<std::string, Pattern>> choices;
-  for (const PatternInfo& info : Patterns()) {
+  for (const PatternInfo& info : kPatterns) {
     names.emplace_back(info.name);
     choices.emplace_back(info.name, info.pattern);
   }
@@ -34,7 +34,7 @@ void CheckTimeOfKey(const TomlReader& reader, const std::vector<Placed<Stream>>&
     return stream.item.name == table.stream && stream.item.declares_time;
   };
   if (reader.Has("time") || std::ranges::any_of(streams, declares)) return;
-  if (table.pattern == Pattern::kLatest || table.pattern == Pattern::kAggregate) return;
+  if (!InfoOf(table.pattern).keeps_events()) return;
   const std::string* const other = OtherTimeOfKey(table);
   if (other == nullptr) return;
   reader.Mistake("row_key",
@@ -98,7 +98,7 @@ void ReadBucket(TomlReader* reader, Family* family) {
   }
 }
 
-void ReadAggregate(TomlReader* reader, Pattern pattern, Family* family) {
+void ReadAggregate(TomlReader* reader, const PatternInfo& pattern, Family* family) {
   std::vector<std::pair<std::string, Aggregate>> choices;
   for (const Aggregate kind : kAggregates) choices.emplace_back(ToString(kind), kind);
   Aggregate kind = Aggregate::kSum;
@@ -106,7 +106,7 @@ void ReadAggregate(TomlReader* reader, Pattern pattern, Family* family) {
   // A kind that nobody knows is one mistake, not another for each rule that writes here.
   if (reader->Has("aggregate")) family->aggregate = kind;
   ReadBucket(reader, family);
-  if (family->aggregate && pattern == Pattern::kLatest) {
+  if (family->aggregate && pattern.keeps_newest) {
     reader->Mistake(
         "aggregate",
         "a latest table keeps the newest values and merges none; accepted: no aggregate, "
@@ -116,7 +116,7 @@ void ReadAggregate(TomlReader* reader, Pattern pattern, Family* family) {
   }
 }
 
-Family ReadFamily(TomlReader reader, Pattern pattern) {
+Family ReadFamily(TomlReader reader, const PatternInfo& pattern) {
   Family family;
   family.name = reader.name();
   const std::string wrong = NameMistake(family.name, "family", kMaxFamilyNameBytes);
@@ -130,7 +130,7 @@ Family ReadFamily(TomlReader reader, Pattern pattern) {
     family.max_versions = max_versions;
   }
   reader.Choice<bool>("gc", {{"any", false}, {"all", true}}, &family.expire_by_both);
-  if (pattern == Pattern::kLatest) {
+  if (pattern.keeps_newest) {
     CheckLatestFamily(reader, family);
   } else if (family.expire_by_both && (!reader.Has("max_age") || !reader.Has("max_versions"))) {
     reader.Mistake("gc",
@@ -146,7 +146,7 @@ void ReadFamilies(TomlReader* reader, Table* table) {
   const std::vector<TomlReader> sections = reader->Table("families");
   for (TomlReader families : sections) {
     for (TomlReader& family : families.Members()) {
-      table->families.push_back(ReadFamily(family, table->pattern));
+      table->families.push_back(ReadFamily(family, InfoOf(table->pattern)));
     }
   }
   if (table->families.empty() && (!sections.empty() || !reader->Has("families"))) {
@@ -185,9 +185,9 @@ void ReadFlush(TomlReader* reader, Table* table) {
   int64_t flush = 0;
   if (!reader->Duration("flush", {kLeastFlushUs, kUsPerDay}, &flush)) return;
   table->flush_us = flush;
-  if (table->pattern != Pattern::kSingleTimestamp) {
-    reader->Mistake("flush",
-                    "is for the pattern single-timestamp, a row per interval; accepted: no flush");
+  if (!InfoOf(table->pattern).may_flush) {
+    reader->Mistake("flush", "is for the pattern " + PatternsWith(&PatternInfo::may_flush) +
+                                 ", a row per interval; accepted: no flush");
   }
   for (const ColumnRule& rule : table->columns) {
     if (rule.serialize == Serialization::kNone && rule.per_field &&
@@ -211,14 +211,14 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   if (has_pattern) CheckTimeOfKey(reader, streams, table);
   reader.Strings("when", &table.when);
   reader.Choice<bool>("keep", {{"cells", false}, {"row", true}}, &table.keep_row);
-  if (has_pattern && reader.Has("keep") && table.pattern != Pattern::kLatest) {
-    reader.Mistake("keep",
-                   "is for the pattern latest only; what another table keeps, its families "
-                   "say; accepted: no keep");
+  if (has_pattern && reader.Has("keep") && !KeepsNewest(table)) {
+    reader.Mistake("keep", "is for the pattern " + PatternsWith(&PatternInfo::keeps_newest) +
+                               " only; what another table keeps, its families say; accepted: no "
+                               "keep");
   }
   uint64_t max_bytes = 0;
   if (reader.Size("max_bytes", kMaxBytesBounds, &max_bytes)) table.max_bytes = max_bytes;
-  if (has_pattern && reader.Has("max_bytes") && table.pattern == Pattern::kLatest) {
+  if (has_pattern && reader.Has("max_bytes") && KeepsNewest(table)) {
     reader.Mistake("max_bytes",
                    "is for tables with a history: a latest table is as large as its rows, and has "
                    "no oldest ones to let go; accepted: no max_bytes");

@@ -94,7 +94,7 @@ class Reckoning {
 
   // New rows a day of all entities, one measured field each.
   double NewRows() const {
-    if (table_.pattern == Pattern::kLatest || time_.period_us == 0) return 0;
+    if (KeepsNewest(table_) || time_.period_us == 0) return 0;
     const double period = std::max(every_us_, static_cast<double>(time_.period_us));
     return entities_ * kDayUs / period;
   }
@@ -135,8 +135,8 @@ class Reckoning {
   }
 
   double NewCellBytes(const TableEstimate& out) const {
-    if (table_.pattern == Pattern::kLatest) return 0;
-    if (table_.pattern == Pattern::kAggregate) return NewBuckets() * kCellBytes;
+    if (KeepsNewest(table_)) return 0;
+    if (MergesInputs(table_)) return NewBuckets() * kCellBytes;
     const double blobs = events_ && *out.cells_per_row > 0 ? blob_bytes_ / *out.cells_per_row : 0;
     return out.cells_per_s * kDayUs / kSecondUs * (kCellBytes + blobs);
   }

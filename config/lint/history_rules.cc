@@ -29,13 +29,11 @@ void AddVersions(const LintSubject& subject, Severity severity, const std::strin
   }
 }
 
-bool HasRowPerEvent(Pattern pattern) {
-  return pattern == Pattern::kSingleTimestamp || pattern == Pattern::kSingleTimestampSerialized;
-}
+EventBecomes EventsOf(const Table& table) { return InfoOf(table.pattern).event_becomes; }
 
 // Keys that are coarser than the events, in a pattern that means a row for each event.
 void FindCoarseKey(const LintSubject& subject, const TimeInKey& time, LintFindings* found) {
-  if (!HasRowPerEvent(subject.table.pattern) || time.period_us <= kUsPerSecond) return;
+  if (EventsOf(subject.table) != EventBecomes::kRow || time.period_us <= kUsPerSecond) return;
   const std::optional<int64_t> every = subject.stream.every_us;
   if (every && *every >= time.period_us) return;
   const std::string period = FormatDuration(time.period_us);
@@ -75,18 +73,17 @@ void FindUnbounded(const LintSubject& subject, LintFindings* found) {
 }
 
 void FindGc(const LintSubject& subject, LintFindings* found) {
-  const Pattern pattern = subject.table.pattern;
-  const bool new_cell = pattern == Pattern::kNewCell || pattern == Pattern::kNewCellSerialized;
+  const EventBecomes event_becomes = EventsOf(subject.table);
   std::set<std::string> told;
   for (const ColumnRule& rule : subject.table.columns) {
     const Family* family = FamilyOf(subject.table, rule);
     if (family == nullptr || told.contains(family->name)) continue;
-    if (new_cell && !family->max_age_us && !family->max_versions) {
+    if (event_becomes == EventBecomes::kVersion && !family->max_age_us && !family->max_versions) {
       found->Add(19, subject.table.name,
                  "family " + Quoted(family->name) + " has neither max_age nor max_versions");
       told.insert(family->name);
     }
-    if (pattern == Pattern::kNewColumn && KeepsOne(*family) && NamesReading(rule)) {
+    if (event_becomes == EventBecomes::kColumn && KeepsOne(*family) && NamesReading(rule)) {
       found->Add(20, subject.table.name,
                  "family " + Quoted(family->name) + " keeps one version of a reading's column");
       told.insert(family->name);

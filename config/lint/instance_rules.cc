@@ -108,7 +108,7 @@ void FindSplitAggregates(const Schema& schema, LintFindings* found) {
     const Table* first = nullptr;
     for (const size_t index : stream.tables) {
       const Table& table = schema.tables[index];
-      if (table.pattern != Pattern::kAggregate) continue;
+      if (!MergesInputs(table)) continue;
       if (first == nullptr) first = &table;
       if (first->row_key.text() == table.row_key.text()) continue;
       found->Add(29, table.name,

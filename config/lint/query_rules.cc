@@ -47,10 +47,10 @@ Walk WalkKey(const Table& table, const QueryHint& query) {
 }
 
 Serves ServesQuery(const Table& table, const QueryHint& query) {
-  if (query.time && table.pattern == Pattern::kLatest) return Serves::kNot;
+  if (query.time && KeepsNewest(table)) return Serves::kNot;
   if (query.fields.empty()) {
     // All of a latest table, or of a day's, is a range.
-    if (!query.time) return table.pattern == Pattern::kLatest ? Serves::kWell : Serves::kNot;
+    if (!query.time) return KeepsNewest(table) ? Serves::kWell : Serves::kNot;
     if (table.daily) return Serves::kWell;
     const Walk walk = WalkKey(table, query);
     if (!walk.reached_time) return Serves::kNot;

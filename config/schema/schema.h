@@ -95,9 +95,11 @@ struct Table {
 // Whether its rows are the events that entered it, each as it came: neither the newest values
 // alone, nor what they add up to.
 inline bool KeepsEvents(const Table& table) {
-  return table.pattern != Pattern::kLatest && table.pattern != Pattern::kAggregate &&
-         !table.flush_us;
+  return InfoOf(table.pattern).keeps_events() && !table.flush_us;
 }
+// What else its pattern says of it (config/schema/pattern.h).
+inline bool KeepsNewest(const Table& table) { return InfoOf(table.pattern).keeps_newest; }
+inline bool MergesInputs(const Table& table) { return InfoOf(table.pattern).merges_inputs; }
 
 // What lint and estimate know of a field; no effect on storage.
 struct FieldHints {

@@ -95,7 +95,7 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
     return Outcome::kExpired;
   }
   if (row.names_vary && !CheckDistinct(mapping, row, pending)) return Outcome::kRefused;
-  if (mapping.table->pattern == Pattern::kAggregate) {
+  if (mapping.merges_inputs) {
     if (!MakeStates(row, event, pending)) return Outcome::kRefused;
     const PendingRow whole = pending;
     rows_.pop_back();

@@ -48,8 +48,8 @@ class Compiler {
         store_(store) {
     mapping_.table = &mapped.table;
     mapping_.info = mapped.info;
-    mapping_.is_wide =
-        mapped.table.pattern != Pattern::kLatest && !mapped.table.row_key.has_full_time();
+    mapping_.is_wide = !KeepsNewest(mapped.table) && !mapped.table.row_key.has_full_time();
+    mapping_.merges_inputs = MergesInputs(mapped.table);
   }
 
   TableMapping Run() && {
@@ -123,7 +123,7 @@ void Compiler::CompileRow(Measured measured) {
   if (row.names_vary) {
     if (store_ != nullptr) row.timed = TimedRows::Make(mapped_, row, store_);
   } else if (store_ != nullptr) {
-    InternColumns(*mapping_.info, table_.pattern == Pattern::kAggregate, store_, &row);
+    InternColumns(*mapping_.info, mapping_.merges_inputs, store_, &row);
   }
   mapping_.rows.push_back(std::move(row));
 }
@@ -300,7 +300,7 @@ std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableI
                      table.families[column.family].name, column.qualifier, table.name);
 }
 
-void InternColumns(const TableInfo& table, bool is_aggregate, Store* store, RowMapping* row) {
+void InternColumns(const TableInfo& table, bool merges_inputs, Store* store, RowMapping* row) {
   std::vector<ColumnRef> columns;
   for (const CellMapping& cell : row->cells) {
     columns.push_back({cell.family, cell.name.constant()});
@@ -318,7 +318,7 @@ void InternColumns(const TableInfo& table, bool is_aggregate, Store* store, RowM
   }
   row->cells = std::move(ordered);
   // Inputs of aggregates are looked at one by one.
-  if (!all_fields || is_aggregate) return;
+  if (!all_fields || merges_inputs) return;
   for (const CellMapping& cell : row->cells) row->gather.push_back(cell.field);
   row->cells = {};
 }

@@ -100,6 +100,7 @@ struct TableMapping {
   TablePtr info;
   std::optional<uint32_t> time_value;  // The time's place in the event; none: its arrival.
   bool is_wide = false;                // A row takes many events: its key is coarser than they are.
+  bool merges_inputs = false;          // PatternInfo::merges_inputs
   // Families that forget by age alone, of those that the rows use.
   std::vector<std::pair<FamilyId, int64_t>> max_ages;
   boost::container::small_vector<RowMapping, 1> rows;
@@ -124,7 +125,7 @@ std::string OneColumn(const ColumnWriter& a, const ColumnWriter& b, const TableI
 
 // Has the store learn the row's columns, which have constant names, and puts its cells in their
 // order. Changes nothing where the store knows too many.
-void InternColumns(const TableInfo& table, bool is_aggregate, Store* store, RowMapping* row);
+void InternColumns(const TableInfo& table, bool merges_inputs, Store* store, RowMapping* row);
 
 // By field of the shape: whether its value is part of what the table stores.
 std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields);

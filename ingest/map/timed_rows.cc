@@ -52,7 +52,7 @@ int64_t TextStep(const Spec& spec) {
 std::shared_ptr<TimedRows> TimedRows::Make(const MappedTable& table, const RowMapping& row,
                                            Store* store) {
   // Inputs of aggregates are looked at one by one.
-  if (table.table.pattern == Pattern::kAggregate) return nullptr;
+  if (MergesInputs(table.table)) return nullptr;
   int64_t step = kUsPerDay;
   for (const CellMapping& cell : row.cells) {
     for (const TextPart& part : cell.name.parts) {

@@ -112,7 +112,7 @@ void ColumnReader::Compile(const ColumnRef& column, ReadColumn* read) const {
   read->rule = meaning.rule;
   if (meaning.rule == nullptr) return;
   read->as = HowToRead(*meaning.rule);
-  read->is_event = table_.pattern == Pattern::kLatest && !table_.row_key.names_measured_field() &&
+  read->is_event = KeepsNewest(table_) && !table_.row_key.names_measured_field() &&
                    NameHoldsValue(*meaning.rule);
   if (read->as == ReadColumn::As::kField) {
     const std::string& field = meaning.rule->value.segments()[0].field;

@@ -26,7 +26,7 @@ class SchemaStore final : public Store {
       info->stream = table.stream;
       info->pattern = ToString(table.pattern);
       info->row_key = table.row_key.text();
-      if (table.pattern == Pattern::kLatest) {
+      if (KeepsNewest(table)) {
         info->mode = table.keep_row ? TableMode::kLatestRow : TableMode::kLatestCell;
       }
       for (const Family& family : table.families) {

@@ -7,7 +7,7 @@ namespace tallyd {
 namespace {
 
 TableMode ModeIn(const Table& table) {
-  if (table.pattern != Pattern::kLatest) return TableMode::kHistory;
+  if (!KeepsNewest(table)) return TableMode::kHistory;
   return table.keep_row ? TableMode::kLatestRow : TableMode::kLatestCell;
 }
 

@@ -29,11 +29,12 @@ Json JsonOfField(const FieldInfo& field) {
   return {{"name", JsonOfText(field.name)}, {"types", std::move(types)}};
 }
 
-// The table that gives the field's values at the least cost: a latest table has the fewest rows.
+// The table that gives the field's values at the least cost: one that keeps the newest has the
+// fewest rows.
 const Table* TableFor(const Schema& schema, const Stream& stream, std::string_view field) {
   const Table* best = nullptr;
   const auto cost = [&](const Table& table) {
-    return std::pair(table.pattern != Pattern::kLatest, SegmentOf(table, field));
+    return std::pair(!KeepsNewest(table), SegmentOf(table, field));
   };
   for (const size_t index : stream.tables) {
     const Table& table = schema.tables[index];

@@ -213,9 +213,8 @@ namespace {
 
 // What a table keeps instead of events; empty where it keeps those.
 std::string WhyNoEvents(const Table& table) {
-  if (table.pattern == Pattern::kLatest) return "it keeps only the latest values";
-  if (table.pattern == Pattern::kAggregate) return "it keeps what events add up to, not the events";
-  return {};
+  const PatternInfo& pattern = InfoOf(table.pattern);
+  return pattern.keeps_events() ? "" : fmt::format("it keeps {}", pattern.instead_of_events);
 }
 
 }  // namespace

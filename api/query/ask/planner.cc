@@ -50,17 +50,13 @@ Status CheckPinned(const EventQuery& query) {
     return Invalid("table: " + query.table + " is fed by stream " + table->stream + ", not by " +
                    query.stream->name);
   }
-  if (table->pattern == Pattern::kLatest) {
-    return Unprocessable("table: " + query.table +
-                         " keeps only the latest values; GET /v1/streams/" + query.stream->name +
-                         "/latest reads them");
-  }
-  if (table->pattern == Pattern::kAggregate) {
-    return Invalid("table: " + query.table +
-                   " keeps what events add up to, not the events; GET /v1/tables/" + query.table +
-                   "/rows reads its rows");
-  }
-  return {};
+  const PatternInfo& pattern = InfoOf(table->pattern);
+  if (pattern.keeps_events()) return {};
+  const std::string keeps =
+      fmt::format("table: {} keeps {}; GET /v1/", query.table, pattern.instead_of_events);
+  return pattern.keeps_newest
+             ? Unprocessable(keeps + "streams/" + query.stream->name + "/latest reads them")
+             : Invalid(keeps + "tables/" + query.table + "/rows reads its rows");
 }
 
 // Why nothing is left: no candidate holds what is asked for, or can be planned.
@@ -158,7 +154,7 @@ Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store) {
   for (const size_t index : query.stream->tables) {
     const Table& table = query.schema().tables[index];
     const bool named = query.table.empty() || query.table == table.name;
-    if (latest == nullptr && named && table.pattern == Pattern::kLatest) latest = &table;
+    if (latest == nullptr && named && KeepsNewest(table)) latest = &table;
   }
   if (latest == nullptr) {
     return Error(ErrorCode::kNotFound, "stream " + query.stream->name + " has no latest table" +

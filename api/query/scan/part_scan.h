@@ -43,7 +43,7 @@ struct ScanInput {
   uint64_t line = 0;     // ScanSpec::line
   ReadMemoryPtr memory;  // Null: what it holds is not counted.
 
-  bool whole_rows() const { return table->pattern == Pattern::kLatest; }
+  bool whole_rows() const { return KeepsNewest(*table); }
   // Whether an event may be spread over several rows.
   bool spreads_events() const { return table->row_key.names_measured_field(); }
 };

@@ -112,7 +112,7 @@ std::string Difference(std::string_view what, std::string_view stored,
 }
 
 TableMode ModeOf(const Table& table) {
-  if (table.pattern != Pattern::kLatest) return TableMode::kHistory;
+  if (!KeepsNewest(table)) return TableMode::kHistory;
   return table.keep_row ? TableMode::kLatestRow : TableMode::kLatestCell;
 }
 
