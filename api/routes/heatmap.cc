@@ -53,8 +53,8 @@ std::string_view PlaceOfNewest(const TableInfo& table) {
   if (!row_key) return "";
   for (const Segment& segment : row_key->segments()) {
     if (!segment.ends_stem()) continue;
-    if (segment.spec.kind == SpecKind::kReverseMs) return "beginning";
-    return segment.is_time && segment.spec.sorts_by_time ? "end" : "";
+    if (!segment.is_time || !segment.spec.sorts_by_time) return "";
+    return segment.spec.info().descends ? "beginning" : "end";
   }
   return "";
 }

@@ -33,7 +33,7 @@ void FindHotTime(const LintSubject& subject, LintFindings* found) {
 }
 
 void FindSequence(const LintSubject& subject, const Segment& first, LintFindings* found) {
-  if (first.is_salt() || TellsTime(first) || first.spec.kind == SpecKind::kReverseDigits) return;
+  if (first.spec.info().scatters || TellsTime(first)) return;
   if (!IsSequential(subject, first.field)) return;
   found->Add(3, subject.table.name,
              "row_key begins with " + Quoted(first.field) + ", a sequential number");
@@ -47,7 +47,7 @@ void FindDomain(const LintSubject& subject, const Segment& first, LintFindings* 
     found->Add(10, subject.table.name,
                "row_key begins with the domain " + Quoted(first.field) + ", of which there are " +
                    std::to_string(*distinct));
-  } else if (first.spec.kind != SpecKind::kReverseDomain) {
+  } else if (!first.spec.info().joins_domains) {
     found->Add(9, subject.table.name,
                "row_key begins with the domain " + Quoted(first.field) + " as it is");
   }

@@ -117,7 +117,7 @@ void FindVaryingWidth(const LintSubject& subject, LintFindings* found) {
     const LiveField* live = LiveOf(subject, segment->field);
     const bool is_number = IsSequential(subject, segment->field) ||
                            (live != nullptr && live->is_integer && !live->is_text);
-    if (is_number && segment->spec.kind == SpecKind::kText) {
+    if (is_number && segment->spec.info().is_as_is) {
       found->Add(13, subject.table.name, what + ", which is a number");
     }
   }
@@ -141,9 +141,8 @@ void FindGranularFirst(const LintSubject& subject, LintFindings* found) {
 }
 
 void FindReversed(const LintSubject& subject, LintFindings* found) {
-  const bool reversed = std::ranges::any_of(Placeholders(subject.table), [](const Segment* s) {
-    return s->spec.kind == SpecKind::kReverseMs;
-  });
+  const bool reversed = std::ranges::any_of(
+      Placeholders(subject.table), [](const Segment* s) { return s->spec.info().descends; });
   if (!reversed) return;
   double top = 0;
   bool newest_is_top = false;

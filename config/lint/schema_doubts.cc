@@ -82,8 +82,8 @@ class TableDoubts {
   void Judge(const std::string& key, const Segment& segment, const std::string& otherwise) {
     const Spec& spec = segment.spec;
     if (segment.is_literal()) return;
-    const bool is_number = spec.kind == SpecKind::kZero || spec.kind == SpecKind::kPad;
-    if (segment.of_time_field && is_number && spec.n < DigitsOf(stream_.unit)) {
+    const bool is_padded = spec.info().padding != Padding::kNone;
+    if (segment.of_time_field && is_padded && spec.n < DigitsOf(stream_.unit)) {
       return Doubt(key, Quoted(segment.field) + " is a time of " +
                             std::to_string(DigitsOf(stream_.unit)) +
                             " digits, wider than its padding, so every event is refused");

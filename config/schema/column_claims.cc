@@ -22,7 +22,7 @@ std::optional<std::string> QualifierOf(const ColumnRule& rule, std::string_view 
   for (const Segment& segment : rule.name.segments()) {
     if (segment.is_literal()) {
       qualifier += segment.literal;
-    } else if (IsMeasuredField(rule, segment) && segment.spec.kind == SpecKind::kText) {
+    } else if (IsMeasuredField(rule, segment) && segment.spec.info().is_as_is) {
       qualifier += NameInRule(rule, field);
     } else {
       return std::nullopt;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kFieldsParameter = "fields";
 
-bool Descends(const Segment& segment) { return segment.spec.kind == SpecKind::kReverseMs; }
+bool Descends(const Segment& segment) { return segment.spec.info().descends; }
 
 bool IsSortedTime(const Segment& segment) { return segment.is_time && segment.spec.sorts_by_time; }
 

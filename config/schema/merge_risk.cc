@@ -12,7 +12,7 @@ namespace {
 // Whether the text is the measured field's value, or the event's own field, and nothing else.
 template <class Wanted>
 bool IsAlone(const ValueTemplate& text, const Wanted& is_wanted) {
-  return text.is_one_placeholder() && text.segments()[0].spec.kind == SpecKind::kText &&
+  return text.is_one_placeholder() && text.segments()[0].spec.info().is_as_is &&
          is_wanted(text.segments()[0]);
 }
 
@@ -23,7 +23,7 @@ std::optional<std::string> NameOf(const ColumnRule& rule, std::string_view field
   for (const Segment& segment : rule.name.segments()) {
     if (segment.is_literal()) {
       name += segment.literal;
-    } else if (IsMeasuredField(rule, segment) && segment.spec.kind == SpecKind::kText) {
+    } else if (IsMeasuredField(rule, segment) && segment.spec.info().is_as_is) {
       name += NameInRule(rule, field);
     } else {
       return std::nullopt;

@@ -12,8 +12,8 @@ namespace tallyd {
 namespace {
 
 bool IsDigitsOfVaryingNumber(const Spec& spec) {
-  const bool ends_in_bare_day = spec.kind == SpecKind::kStrftime && spec.format.ends_with("%-d");
-  return spec.kind == SpecKind::kSalt || ends_in_bare_day;
+  const bool ends_in_bare_day = spec.info().is_calendar && spec.format.ends_with("%-d");
+  return spec.info().is_salt || ends_in_bare_day;
 }
 
 // Where a value of varying width ends must be seen from the literal that follows it.
@@ -37,7 +37,7 @@ Error Misfit(const RowKeyTemplate& row_key, const std::string& what) {
 
 bool TellsDay(const Segment& segment) {
   if (!segment.is_time || !segment.spec.bounds_time) return false;
-  if (segment.spec.kind == SpecKind::kBucket) return kUsPerDay % segment.spec.bucket_us == 0;
+  if (segment.spec.bucket_us > 0) return kUsPerDay % segment.spec.bucket_us == 0;
   return (TimeUnitsOf(segment.spec) & (kUnitDay | kUnitYearDay)) != 0;
 }
 

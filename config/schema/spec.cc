@@ -77,7 +77,7 @@ Result<Spec> ParseCounted(std::string_view text, const CountedSpec& named,
   if (!n || *n < 1 || *n > named.max) {
     const Error error =
         SpecError(text, "n is a whole number from 1 to " + std::to_string(named.max));
-    const bool is_width = named.kind != SpecKind::kSalt;
+    const bool is_width = InfoOf(named.kind).padding != Padding::kNone;
     return n && *n > 0 && is_width ? Error(ErrorCode::kTooLarge, error.message()) : error;
   }
   Spec spec;
@@ -123,35 +123,16 @@ Result<Spec> ParseSpec(std::string_view text) {
   if (text.empty()) return Spec();
   if (text.find('%') != std::string_view::npos) return ParseStrftime(text);
   Result<Spec> spec = ParseUnmarked(text);
-  const bool is_number = spec && spec->is_time() && spec->kind != SpecKind::kStrftime;
-  if (is_number) spec->sorts_by_time = spec->bounds_time = true;
+  if (spec && spec->info().digits > 0) spec->sorts_by_time = spec->bounds_time = true;
   return spec;
 }
 
 size_t FixedWidth(const Spec& spec) {
-  switch (spec.kind) {
-    case SpecKind::kText:
-    case SpecKind::kReverseDomain:
-    case SpecKind::kReverseDigits:
-      return 0;
-    case SpecKind::kZero:
-    case SpecKind::kPad:
-      return spec.n;
-    case SpecKind::kMs:
-    case SpecKind::kBucket:
-      return 13;
-    case SpecKind::kSeconds:
-      return 10;
-    case SpecKind::kMicroseconds:
-      return 16;
-    case SpecKind::kReverseMs:
-      return 19;
-    case SpecKind::kStrftime:
-      return CalendarWidth(spec.format);
-    case SpecKind::kSalt:
-      return spec.n < 10 ? 1 : 0;
-  }
-  return 0;
+  const SpecKindInfo& info = spec.info();
+  if (info.digits > 0) return info.digits;
+  if (info.padding != Padding::kNone) return spec.n;
+  if (info.is_calendar) return CalendarWidth(spec.format);
+  return info.is_salt && spec.n < 10 ? 1 : 0;
 }
 
 uint32_t Salt(std::string_view text, uint32_t n) {

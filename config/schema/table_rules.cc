@@ -15,7 +15,7 @@ Fidelity FromTemplate(const ValueTemplate& text, bool is_value, const Wanted& is
   });
   if (!told) return Fidelity::kNone;
   const bool whole =
-      is_value && text.is_one_placeholder() && text.segments()[0].spec.kind == SpecKind::kText;
+      is_value && text.is_one_placeholder() && text.segments()[0].spec.info().is_as_is;
   return whole ? Fidelity::kTyped : Fidelity::kText;
 }
 

@@ -45,14 +45,13 @@ Result<Segment> TakeSegment(std::string_view* rest, std::string_view time_field)
 }  // namespace
 
 bool GivesBackInKey(const Segment& segment) {
-  return !segment.is_literal() && !segment.is_salt() && !segment.spec.is_time() &&
-         !segment.of_time_field;
+  const GivesBack gives_back = segment.spec.info().gives_back;
+  return !segment.is_literal() && !segment.of_time_field &&
+         (gives_back == GivesBack::kValue || gives_back == GivesBack::kValueOfKeys);
 }
 
 bool GivesBackInColumn(const Segment& segment) {
-  const SpecKind kind = segment.spec.kind;
-  return !segment.is_literal() && !segment.is_salt() && !segment.spec.is_time() &&
-         kind != SpecKind::kReverseDomain && kind != SpecKind::kReverseDigits;
+  return !segment.is_literal() && segment.spec.info().gives_back == GivesBack::kValue;
 }
 
 Result<std::vector<Segment>> ParseSegments(std::string_view text, std::string_view time_field) {

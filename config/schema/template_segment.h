@@ -29,7 +29,7 @@ struct Segment {
   char stop = '\0';
 
   bool is_literal() const { return field.empty(); }
-  bool is_salt() const { return spec.kind == SpecKind::kSalt; }
+  bool is_salt() const { return spec.info().is_salt; }
   // A key's stem is what stands before its time. A salt of the time spreads rows, as a field does.
   bool ends_stem() const { return of_time_field && !is_salt(); }
 };

@@ -11,26 +11,11 @@
 namespace tallyd {
 namespace {
 
+constexpr int64_t kUsPerMinute = 60 * kUsPerSecond;
+
 // Microseconds in one step of the spec's number; 0: a calendar.
 int64_t StepOf(const Spec& spec) {
-  switch (spec.kind) {
-    case SpecKind::kMs:
-    case SpecKind::kReverseMs:
-      return kUsPerMs;
-    case SpecKind::kSeconds:
-      return kUsPerSecond;
-    case SpecKind::kMicroseconds:
-      return 1;
-    case SpecKind::kBucket:
-      return spec.bucket_us;
-    default:
-      return 0;
-  }
-}
-
-// Microseconds that the last digit of the spec's number counts.
-int64_t DigitOf(const Spec& spec) {
-  return spec.kind == SpecKind::kBucket ? kUsPerMs : StepOf(spec);
+  return spec.bucket_us > 0 ? spec.bucket_us : int64_t{spec.info().digit_us};
 }
 
 TimeRange StepAround(TimeUs t, int64_t step) {
@@ -61,7 +46,7 @@ uint64_t NumberOf(const Spec& spec, TimeUs t) {
 
 void AppendTimeSpec(const Spec& spec, TimeUs t, std::string* out) {
   assert(spec.is_time() && t >= 0 && t <= kMaxTimeUs);
-  if (spec.kind == SpecKind::kStrftime) return AppendCalendar(spec.format, t, out);
+  if (spec.info().is_calendar) return AppendCalendar(spec.format, t, out);
   const size_t size = out->size();
   out->resize(size + FixedWidth(spec));
   WriteTimeDigits(spec, t, out->data() + size);
@@ -75,18 +60,18 @@ void WriteTimeDigits(const Spec& spec, TimeUs t, char* to) {
 uint32_t TimeUnitsOf(const Spec& spec) {
   constexpr uint32_t kDate = kUnitYear | kUnitMonth | kUnitDay;
   constexpr uint32_t kSecond = kDate | kUnitHour | kUnitMinute | kUnitSecond;
-  switch (spec.kind) {
-    case SpecKind::kMs:
-    case SpecKind::kMicroseconds:
-    case SpecKind::kReverseMs:
-      return kSecond | kUnitMillisecond;
-    case SpecKind::kSeconds:
-      return kSecond;
-    case SpecKind::kBucket:
-      return spec.bucket_us <= kUsPerMs ? kSecond | kUnitMillisecond : 0;
-    default:
-      return CalendarUnits(spec.format);
-  }
+  if (spec.info().digits == 0) return CalendarUnits(spec.format);
+  if (StepOf(spec) <= kUsPerMs) return kSecond | kUnitMillisecond;
+  return spec.bucket_us > 0 ? 0 : kSecond;
+}
+
+int64_t TextStep(const Spec& spec) {
+  if (spec.info().digits > 0) return StepOf(spec);
+  const uint32_t units = CalendarUnits(spec.format);
+  if ((units & kUnitMillisecond) != 0) return kUsPerMs;
+  if ((units & kUnitSecond) != 0) return kUsPerSecond;
+  if ((units & kUnitMinute) != 0) return kUsPerMinute;
+  return (units & kUnitHour) != 0 ? 60 * kUsPerMinute : kUsPerDay;
 }
 
 TimeRange PeriodOf(const Spec& spec, TimeUs t) {
@@ -102,10 +87,8 @@ std::optional<TimeRange> FindPeriod(const Spec& spec, std::string_view text) {
   if (text.size() != FixedWidth(spec)) return std::nullopt;
   std::optional<int64_t> number = ParseDigits(text);
   if (!number) return std::nullopt;
-  if (spec.kind == SpecKind::kReverseMs) {
-    number = std::numeric_limits<int64_t>::max() - *number;
-  }
-  const int64_t digit = DigitOf(spec);
+  if (spec.info().descends) number = std::numeric_limits<int64_t>::max() - *number;
+  const int64_t digit = spec.info().digit_us;
   if (*number > kMaxTimeUs / digit) return std::nullopt;
   const TimeUs t = *number * digit;
   if (t % step != 0) return std::nullopt;

@@ -200,7 +200,7 @@ char* RowRenderer::WritePart(const TextPart& part, const Event& event, TimeUs ti
   if (const std::string* known = FindTimeText(segment, time)) {
     return std::ranges::copy(*known, to).out;
   }
-  if (segment.spec.kind == SpecKind::kStrftime) return nullptr;
+  if (segment.spec.info().is_calendar) return nullptr;
   WriteTimeDigits(segment.spec, time, to);
   return to + FixedWidth(segment.spec);
 }

@@ -26,7 +26,7 @@ uint32_t PlainRoomOf(std::span<const TextPart> key) {
       of_part = PlainRoom(*field->segment);
     } else if (const auto* time = std::get_if<TimePart>(&part)) {
       const Spec& spec = time->segment->spec;
-      const bool recurs = spec.kind != SpecKind::kStrftime || TextStep(spec) >= kUsPerSecond;
+      const bool recurs = !spec.info().is_calendar || TextStep(spec) >= kUsPerSecond;
       of_part = time->segment->is_time && recurs ? FixedWidth(spec) : 0;
     }
     if (of_part == 0) return 0;
@@ -164,7 +164,7 @@ std::optional<CellMapping> Compiler::CompileCell(const ColumnRule& rule, Measure
   cell.name = std::move(*name);
   const FieldPart* const only =
       text->parts.size() == 1 ? std::get_if<FieldPart>(&text->parts[0]) : nullptr;
-  if (only != nullptr && only->segment->spec.kind == SpecKind::kText) {
+  if (only != nullptr && only->segment->spec.info().is_as_is) {
     cell.kind = CellMapping::Kind::kField;
     cell.field = only->field;
   } else {
@@ -204,7 +204,7 @@ std::optional<TextMapping> Compiler::CompileText(const std::vector<Segment>& seg
     if (segment.is_literal()) {
       AppendConstant(segment.literal, &mapping.parts);
     } else if (measured && segment.field == kFieldPlaceholder) {
-      if (segment.spec.kind == SpecKind::kText) {
+      if (segment.spec.info().is_as_is) {
         AppendConstant(field_name, &mapping.parts);
       } else {
         mapping.parts.emplace_back(NamePart{&segment, std::string(field_name)});

@@ -5,15 +5,11 @@
 #include <numeric>
 #include <utility>
 
-#include "config/values/calendar_format.h"
-
 namespace tallyd {
 namespace {
 
-constexpr int64_t kUsPerMinute = 60 * kUsPerSecond;
-
 // Names that change faster are too many.
-constexpr int64_t kLeastStep = kUsPerMinute;
+constexpr int64_t kLeastStep = 60 * kUsPerSecond;
 
 // The time's spec, if the part is a time that comes again; null: it is none.
 const Spec* RecurringTime(const TextPart& part) {
@@ -38,16 +34,6 @@ bool IsTaken(const CellMapping& cell, std::string_view name) {
 }
 
 }  // namespace
-
-int64_t TextStep(const Spec& spec) {
-  if (spec.kind == SpecKind::kMicroseconds) return 1;
-  if (spec.kind == SpecKind::kBucket) return spec.bucket_us;
-  const uint32_t units = TimeUnitsOf(spec);
-  if ((units & kUnitMillisecond) != 0) return kUsPerMs;
-  if ((units & kUnitSecond) != 0) return kUsPerSecond;
-  if ((units & kUnitMinute) != 0) return kUsPerMinute;
-  return (units & kUnitHour) != 0 ? 60 * kUsPerMinute : kUsPerDay;
-}
 
 std::shared_ptr<TimedRows> TimedRows::Make(const MappedTable& table, const RowMapping& row,
                                            Store* store) {

@@ -20,10 +20,6 @@
 
 namespace tallyd {
 
-// Microseconds of which every multiple begins a stretch with one text of a time: the smallest unit
-// of the spec, but a day where that is longer.
-int64_t TextStep(const Spec& spec);
-
 class TimedRows {
  public:
   static constexpr int kRecurs = 8;

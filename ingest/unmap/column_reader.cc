@@ -24,7 +24,7 @@ ReadColumn::As HowToRead(const ColumnRule& rule) {
   if (rule.serialize != Serialization::kNone) return ReadColumn::As::kBlob;
   if (rule.value.is_constant()) return ReadColumn::As::kNothing;
   const Segment& first = rule.value.segments()[0];
-  if (!rule.value.is_one_placeholder() || first.spec.kind != SpecKind::kText) {
+  if (!rule.value.is_one_placeholder() || !first.spec.info().is_as_is) {
     return ReadColumn::As::kTemplate;
   }
   if (IsMeasuredValue(rule, first)) return ReadColumn::As::kMeasured;

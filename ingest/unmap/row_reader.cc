@@ -19,7 +19,8 @@ using Measured = ColumnMeaning::Measured;
 // A zero byte is followed by 255, the end of a value by 1, which keeps values apart.
 void AppendEntityPart(const Segment& segment, const Value& value, std::string* out) {
   const std::string text = ToText(value);
-  if (segment.spec.kind == SpecKind::kZero && text.size() < segment.spec.n) {
+  const bool has_zeros = segment.spec.info().padding == Padding::kZerosBefore;
+  if (has_zeros && text.size() < segment.spec.n) {
     out->append(segment.spec.n - text.size(), '0');
   }
   for (const char c : text) {

@@ -19,7 +19,7 @@ std::string PatternOf(const ColumnRule& rule, std::string_view field) {
   for (const Segment& segment : rule.name.segments()) {
     if (segment.is_literal()) {
       pattern += segment.literal;
-    } else if (IsMeasuredField(rule, segment) && segment.spec.kind == SpecKind::kText) {
+    } else if (IsMeasuredField(rule, segment) && segment.spec.info().is_as_is) {
       pattern += field;
     } else if (!pattern.ends_with('*')) {
       pattern += '*';

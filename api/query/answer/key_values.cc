@@ -66,7 +66,7 @@ class ValueScan {
     for (size_t i = 0; i < segment_; ++i) start += row_key_.segments()[i].literal;
     KeyRange range = PrefixRange(start);
     const Segment& segment = row_key_.segments()[segment_];
-    if (segment.spec.kind == SpecKind::kText && !query_.prefix.empty()) {
+    if (segment.spec.info().is_as_is && !query_.prefix.empty()) {
       std::string key = start;
       if (Append(segment, Value::String(query_.prefix), &key)) range = PrefixRange(key);
     }

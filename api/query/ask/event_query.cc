@@ -87,7 +87,7 @@ bool HasPaddedDigits(const EventQuery& query, std::string_view field) {
   return std::any_of(query.stream->tables.begin(), query.stream->tables.end(), [&](size_t index) {
     const auto& segments = query.schema().tables[index].row_key.segments();
     return std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
-      return segment.field == field && segment.spec.kind == SpecKind::kZero;
+      return segment.field == field && segment.spec.info().padding == Padding::kZerosBefore;
     });
   });
 }

@@ -43,54 +43,6 @@ std::vector<std::string> Sorted(const std::string& text) {
   return lines;
 }
 
-TEST(TextStepTest, TheTextStaysTheSameForAStep) {
-  const std::vector<TimeUs> times = {0,
-                                     At("2017-07-26T00:15:42.045678Z"),
-                                     At("2016-02-29T23:59:59.999Z"),
-                                     At("2017-01-01T00:00:00Z"),
-                                     At("2016-12-31T23:59:59.999999Z"),
-                                     At("2100-03-01T12:00:00Z"),
-                                     kMaxTimeUs - kUsPerDay};
-  const auto text = [](const Spec& spec, TimeUs t) {
-    std::string out;
-    AppendTimeSpec(spec, t, &out);
-    return out;
-  };
-  for (const char* name : {"ms",
-                           "s",
-                           "us",
-                           "reverse(ms)",
-                           "minute",
-                           "hour",
-                           "day",
-                           "week",
-                           "month",
-                           "year",
-                           "bucket(30m)",
-                           "bucket(2d)",
-                           "%Y-%m-%d-%H%M",
-                           "%Y%m%d%H%M%S%L",
-                           "%Y.%j",
-                           "%G-W%V",
-                           "%-d.%m.%y",
-                           "%H%M",
-                           "%M",
-                           "%H",
-                           "%S",
-                           "%d"}) {
-    const Spec spec = ParseSpec(name).value();
-    const int64_t step = TextStep(spec);
-    for (const TimeUs t : times) {
-      const TimeUs from = t - t % step;
-      for (const TimeUs other : {from, from + step / 2, from + step - 1}) {
-        EXPECT_EQ(text(spec, other), text(spec, t)) << name << " " << t;
-      }
-    }
-  }
-  EXPECT_EQ(TextStep(ParseSpec("%H%M").value()), 60 * kUsPerSecond);
-  EXPECT_EQ(TextStep(ParseSpec("month").value()), kUsPerDay);
-}
-
 constexpr int kMany = 50;
 constexpr size_t kLearned = kMany - TimedRows::kRecurs + 1;
 
