@@ -54,8 +54,9 @@ std::optional<std::string> AggregateText(const TableInfo& table, const CellView&
 }
 
 std::optional<std::string> ShownAggregate(const TableInfo& table, const CellView& cell, bool raw) {
-  const bool is_sketch = table.families[cell.column.family].rules.aggregate == Aggregate::kHll;
-  return raw && is_sketch ? std::nullopt : AggregateText(table, cell);
+  const std::optional<Aggregate> kind = table.families[cell.column.family].rules.aggregate;
+  const bool is_estimate = kind && !InfoOf(*kind).is_numeric;
+  return raw && is_estimate ? std::nullopt : AggregateText(table, cell);
 }
 
 void AppendCellValueJson(const TableInfo& table, const RowCell& cell, const RowJsonOptions& options,

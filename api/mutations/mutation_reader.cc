@@ -325,15 +325,13 @@ MutationReader::Refused MutationReader::ReadState(const Members& members, Aggreg
     state = StateOfInput(kind, number ? *number : members.value, &bytes);
   } else if (is_number) {
     state = StateOfNumber(kind, members.digits, &bytes);
-  } else if (members.value.type() == ValueType::kString && kind != Aggregate::kHll) {
+  } else if (members.value.type() == ValueType::kString && InfoOf(kind).is_numeric) {
     state = StateOfNumber(kind, members.value.AsView(), &bytes);
   } else if (members.value.type() == ValueType::kBytes) {
     state = StateOfBytes(kind, members.value.AsView());
   } else {
     return Refuse("value",
-                  fmt::format("what is merged into {} is {}", ToString(kind),
-                              kind == Aggregate::kHll ? "a state of it, as raw=1 gives it"
-                                                      : "an integer, or its digits as a string"));
+                  fmt::format("what is merged into {} is {}", ToString(kind), InfoOf(kind).states));
   }
   if (!state) return Refuse("value", state.error().message());
   mutation->value = *state;

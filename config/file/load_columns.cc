@@ -80,13 +80,23 @@ void CheckPerEvent(const TomlReader& reader) {
   }
 }
 
+// "sum" and the other kinds, as the file has them.
+std::string AggregatesListed() {
+  std::string names;
+  for (const AggregateInfo& info : kAggregates) {
+    const bool is_last = &info == &kAggregates.back();
+    if (!names.empty()) names += is_last ? " or " : ", ";
+    names.append("\"").append(info.name).append("\"");
+  }
+  return names;
+}
+
 // Why the rules of the table cannot write into the family; empty if they can.
 std::string WrongKind(const Table& table, const Family& family) {
   const std::string pattern(ToString(table.pattern));
   if (MergesInputs(table) && !family.aggregate) {
     return "\"" + family.name + "\" is a plain family, and the pattern " + pattern +
-           " writes into aggregate ones; accepted: a family with aggregate = \"sum\", \"min\", "
-           "\"max\" or \"hll\"";
+           " writes into aggregate ones; accepted: a family with aggregate = " + AggregatesListed();
   }
   if (!MergesInputs(table) && family.aggregate) {
     return "\"" + family.name + "\" is " + KindOf(family) + ", and the pattern " + pattern +

@@ -100,8 +100,8 @@ void ReadBucket(TomlReader* reader, Family* family) {
 
 void ReadAggregate(TomlReader* reader, const PatternInfo& pattern, Family* family) {
   std::vector<std::pair<std::string, Aggregate>> choices;
-  for (const Aggregate kind : kAggregates) choices.emplace_back(ToString(kind), kind);
-  Aggregate kind = Aggregate::kSum;
+  for (const AggregateInfo& info : kAggregates) choices.emplace_back(info.name, info.kind);
+  Aggregate kind = kAggregates.front().kind;
   reader->Choice("aggregate", choices, &kind);
   // A kind that nobody knows is one mistake, not another for each rule that writes here.
   if (reader->Has("aggregate")) family->aggregate = kind;

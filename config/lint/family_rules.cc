@@ -76,7 +76,7 @@ void FindLongNames(const LintSubject& subject, LintFindings* found) {
 }
 
 bool TakesIntegers(const Family& family) {
-  return family.aggregate && *family.aggregate != Aggregate::kHll;
+  return family.aggregate && InfoOf(*family.aggregate).is_numeric;
 }
 
 void FindTextInputs(const LintSubject& subject, LintFindings* found) {

@@ -1,6 +1,7 @@
 #include "config/values/aggregate.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 #include "config/values/digits.h"
@@ -26,10 +27,10 @@ Value StateOf(Int128 number, std::string* bytes) {
   return Value::Bytes(*bytes);
 }
 
-// Of all but hll. A sum in bytes that fits an Int is none: one sum has one state.
+// Of numeric kinds. What is in bytes and fits an Int is none: one number has one state.
 std::optional<Int128> NumberOf(Aggregate kind, const Value& state) {
   if (state.type() == ValueType::kInt64) return state.AsInt();
-  if (kind != Aggregate::kSum || state.type() != ValueType::kBytes) return std::nullopt;
+  if (!InfoOf(kind).is_wide || state.type() != ValueType::kBytes) return std::nullopt;
   const std::string_view bytes = state.AsView();
   if (bytes.size() != kSumBytes) return std::nullopt;
   UInt128 number = 0;
@@ -39,36 +40,27 @@ std::optional<Int128> NumberOf(Aggregate kind, const Value& state) {
 }
 
 Int128 FoldNumbers(Aggregate kind, Int128 a, Int128 b) {
-  if (kind == Aggregate::kMin) return std::min(a, b);
-  if (kind == Aggregate::kMax) return std::max(a, b);
-  return static_cast<Int128>(static_cast<UInt128>(a) + static_cast<UInt128>(b));
+  switch (kind) {
+    case Aggregate::kSum:
+      return static_cast<Int128>(static_cast<UInt128>(a) + static_cast<UInt128>(b));
+    case Aggregate::kMin:
+      return std::min(a, b);
+    case Aggregate::kMax:
+      return std::max(a, b);
+    case Aggregate::kHll:
+      break;
+  }
+  assert(false);
+  return a;
 }
 
 Error NotAccepted(Aggregate kind, std::string_view what) {
   std::string message(what);
-  message.append("; ").append(ToString(kind)).append(" takes ").append(InputsOf(kind));
+  message.append("; ").append(ToString(kind)).append(" takes ").append(InfoOf(kind).inputs);
   return Invalid(std::move(message));
 }
 
 }  // namespace
-
-std::string_view ToString(Aggregate kind) {
-  switch (kind) {
-    case Aggregate::kSum:
-      return "sum";
-    case Aggregate::kMin:
-      return "min";
-    case Aggregate::kMax:
-      return "max";
-    case Aggregate::kHll:
-      break;
-  }
-  return "hll";
-}
-
-std::string_view InputsOf(Aggregate kind) {
-  return kind == Aggregate::kHll ? "a string or bytes" : "an int64 (a whole number)";
-}
 
 void AppendInt128(Int128 number, std::string* out) {
   if (number < 0) out->push_back('-');
@@ -101,7 +93,7 @@ std::optional<Int128> ParseInt128(std::string_view text) {
 
 Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* bytes) {
   const ValueType type = input.type();
-  if (kind != Aggregate::kHll) {
+  if (InfoOf(kind).is_numeric) {
     if (type == ValueType::kInt64) return input;
   } else if (type == ValueType::kString || type == ValueType::kBytes) {
     HyperLogLog sketch;
@@ -115,16 +107,16 @@ Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* byte
 
 Result<Value> StateOfNumber(Aggregate kind, std::string_view digits, std::string* bytes) {
   const std::optional<Int128> number = ParseInt128(digits);
-  if (kind == Aggregate::kHll) return NotAccepted(kind, "a number is no state of it");
+  if (!InfoOf(kind).is_numeric) return NotAccepted(kind, "a number is no state of it");
   if (!number) return NotAccepted(kind, "it is not a whole number of up to 128 bits");
-  if (kind != Aggregate::kSum && !FitsInt64(*number)) {
+  if (!InfoOf(kind).is_wide && !FitsInt64(*number)) {
     return NotAccepted(kind, "it is not a whole number of 64 bits");
   }
   return StateOf(*number, bytes);
 }
 
 Result<Value> StateOfBytes(Aggregate kind, std::string_view state) {
-  if (kind != Aggregate::kHll) return NotAccepted(kind, "bytes are no state of it");
+  if (InfoOf(kind).is_numeric) return NotAccepted(kind, "bytes are no state of it");
   const Value value = Value::Bytes(state);
   if (!IsState(kind, value))
     return Invalid("these bytes are not a state of hll, as raw=1 gives it");
@@ -132,19 +124,19 @@ Result<Value> StateOfBytes(Aggregate kind, std::string_view state) {
 }
 
 bool IsState(Aggregate kind, const Value& state) {
-  if (kind != Aggregate::kHll) return NumberOf(kind, state).has_value();
+  if (InfoOf(kind).is_numeric) return NumberOf(kind, state).has_value();
   return state.type() == ValueType::kBytes && HyperLogLog().Merge(state.AsView());
 }
 
 std::optional<Int128> ReadState(Aggregate kind, const Value& state) {
-  if (kind != Aggregate::kHll) return NumberOf(kind, state);
+  if (InfoOf(kind).is_numeric) return NumberOf(kind, state);
   HyperLogLog sketch;
   if (state.type() != ValueType::kBytes || !sketch.Merge(state.AsView())) return std::nullopt;
   return static_cast<Int128>(sketch.Estimate());
 }
 
 bool AggregateFold::Add(const Value& state) {
-  if (kind_ == Aggregate::kHll) {
+  if (!InfoOf(kind_).is_numeric) {
     if (state.type() != ValueType::kBytes || !sketch_.Merge(state.AsView())) return false;
   } else {
     const std::optional<Int128> number = NumberOf(kind_, state);
@@ -157,7 +149,7 @@ bool AggregateFold::Add(const Value& state) {
 
 Value AggregateFold::Get(std::string* bytes) const {
   if (!any_) return {};
-  if (kind_ != Aggregate::kHll) return StateOf(number_, bytes);
+  if (InfoOf(kind_).is_numeric) return StateOf(number_, bytes);
   bytes->clear();
   sketch_.Encode(bytes);
   return Value::Bytes(*bytes);

@@ -1,4 +1,6 @@
 // Aggregate: what the cells of an aggregate family make of the inputs that are written to them.
+// The row of kAggregates says what is true of a kind, and aggregate.cc how it folds and reads;
+// nobody else asks which kind it is.
 //
 //   Result<Value> state = StateOfInput(Aggregate::kSum, input, &bytes);  // Of one input.
 //   AggregateFold fold(Aggregate::kSum);
@@ -16,6 +18,7 @@
 #define TALLYD_CONFIG_VALUES_AGGREGATE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,11 +33,66 @@ namespace tallyd {
 // DO NOT CHANGE THESE VALUES: they are stored. 0 is that of a plain family.
 enum class Aggregate : uint8_t { kSum = 1, kMin = 2, kMax = 3, kHll = 4 };
 
-inline constexpr std::array kAggregates = {Aggregate::kSum, Aggregate::kMin, Aggregate::kMax,
-                                           Aggregate::kHll};
-std::string_view ToString(Aggregate kind);  // As the file spells it.
-// What an input may be: "an int64 (a whole number)", "a string or bytes".
-std::string_view InputsOf(Aggregate kind);
+struct AggregateInfo {
+  Aggregate kind;
+  std::string_view name;  // As the file spells it.
+  // What an input may be, and what may be merged, as messages say after "takes" and "is".
+  std::string_view inputs;
+  std::string_view states;
+  // Inputs and states are whole numbers. Else inputs are texts or bytes, and a state is a sketch,
+  // from which a number is estimated.
+  bool is_numeric = false;
+  bool is_wide = false;         // A state may need more than 64 bits.
+  bool counts_repeats = false;  // An input that comes twice is not as if it had come once.
+};
+
+inline constexpr std::string_view kNumericInputs = "an int64 (a whole number)";
+inline constexpr std::string_view kNumericStates = "an integer, or its digits as a string";
+
+// In the order in which messages list them; a place for each value of the enum.
+inline constexpr std::array kAggregates = {
+    AggregateInfo{.kind = Aggregate::kSum,
+                  .name = "sum",
+                  .inputs = kNumericInputs,
+                  .states = kNumericStates,
+                  .is_numeric = true,
+                  .is_wide = true,
+                  .counts_repeats = true},
+    AggregateInfo{.kind = Aggregate::kMin,
+                  .name = "min",
+                  .inputs = kNumericInputs,
+                  .states = kNumericStates,
+                  .is_numeric = true},
+    AggregateInfo{.kind = Aggregate::kMax,
+                  .name = "max",
+                  .inputs = kNumericInputs,
+                  .states = kNumericStates,
+                  .is_numeric = true},
+    AggregateInfo{.kind = Aggregate::kHll,
+                  .name = "hll",
+                  .inputs = "a string or bytes",
+                  .states = "a state of it, as raw=1 gives it"},
+};
+
+constexpr bool EachAggregateIsAtItsPlace() {
+  for (size_t i = 0; i < kAggregates.size(); ++i) {
+    if (static_cast<size_t>(kAggregates[i].kind) != i + 1) return false;
+  }
+  return true;
+}
+static_assert(EachAggregateIsAtItsPlace());
+
+constexpr const AggregateInfo& InfoOf(Aggregate kind) {
+  return kAggregates[static_cast<size_t>(kind) - 1];
+}
+
+constexpr std::string_view ToString(Aggregate kind) { return InfoOf(kind).name; }
+
+// The kind that is stored as this number; nothing where there is none such.
+constexpr std::optional<Aggregate> AggregateOfNumber(uint8_t stored) {
+  if (stored == 0 || stored > kAggregates.size()) return std::nullopt;
+  return kAggregates[stored - 1].kind;
+}
 
 __extension__ using Int128 = __int128;
 

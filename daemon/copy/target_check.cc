@@ -108,8 +108,10 @@ bool AddsUp(const Schema& schema, const std::string& stream) {
 
 const Table* CountingTable(const Schema& schema, const std::string& stream) {
   for (const Table* table : TablesOf(schema, stream)) {
-    const auto sums = [](const Family& family) { return family.aggregate == Aggregate::kSum; };
-    if (table->flush_us || std::ranges::any_of(table->families, sums)) return table;
+    const auto counts_repeats = [](const Family& family) {
+      return family.aggregate && InfoOf(*family.aggregate).counts_repeats;
+    };
+    if (table->flush_us || std::ranges::any_of(table->families, counts_repeats)) return table;
   }
   return nullptr;
 }

@@ -105,8 +105,8 @@ bool GetKind(ByteReader* in, Family* family) {
   uint8_t kind = 0;
   if (!in->GetByte(&kind)) return false;
   if (kind == kPlainFamily) return true;
-  if (kind > static_cast<uint8_t>(Aggregate::kHll)) return false;
-  family->aggregate = static_cast<Aggregate>(kind);
+  family->aggregate = AggregateOfNumber(kind);
+  if (!family->aggregate) return false;
   // Cell times are divided by it.
   return GetOptional(in, &family->bucket_us) && family->bucket_us != int64_t{0};
 }

@@ -37,6 +37,45 @@ std::string Read(Aggregate kind, const std::vector<Value>& inputs) {
   return read ? Digits(*read) : "no state";
 }
 
+// What a kind's row says, as one reads it out.
+std::string Sentence(Aggregate kind) {
+  const AggregateInfo& info = InfoOf(kind);
+  std::string text(info.name);
+  text.append(" takes ").append(info.inputs).append("; a state is ").append(info.states);
+  if (info.is_numeric) text += ", a number";
+  if (info.is_wide) text += " of 128 bits";
+  return text + (info.counts_repeats ? "; repeats count" : "; repeats change nothing");
+}
+
+TEST(Aggregate, TheRowOfAKindTellsWhatIsTrueOfIt) {
+  const std::string number =
+      " takes an int64 (a whole number); a state is an integer, or its digits as a string, a "
+      "number";
+  EXPECT_EQ(Sentence(Aggregate::kSum), "sum" + number + " of 128 bits; repeats count");
+  EXPECT_EQ(Sentence(Aggregate::kMin), "min" + number + "; repeats change nothing");
+  EXPECT_EQ(Sentence(Aggregate::kMax), "max" + number + "; repeats change nothing");
+  EXPECT_EQ(Sentence(Aggregate::kHll),
+            "hll takes a string or bytes; a state is a state of it, as raw=1 gives it; repeats "
+            "change nothing");
+}
+
+TEST(Aggregate, ItsRowTellsWhetherRepeatsCount) {
+  for (const AggregateInfo& info : kAggregates) {
+    const Value input = info.is_numeric ? Value::Int(7) : Value::String("a");
+    const bool counts = Read(info.kind, {input}) != Read(info.kind, {input, input});
+    EXPECT_EQ(counts, info.counts_repeats) << info.name;
+  }
+}
+
+TEST(Aggregate, IsFoundByTheNumberThatIsStored) {
+  EXPECT_EQ(AggregateOfNumber(0), std::nullopt) << "a plain family";
+  for (const AggregateInfo& info : kAggregates) {
+    EXPECT_EQ(AggregateOfNumber(static_cast<uint8_t>(info.kind)), info.kind) << info.name;
+  }
+  EXPECT_EQ(AggregateOfNumber(static_cast<uint8_t>(kAggregates.size() + 1)), std::nullopt);
+  EXPECT_EQ(AggregateOfNumber(255), std::nullopt);
+}
+
 TEST(Aggregate, FoldsInAnyOrderToTheSame) {
   std::vector<int64_t> inputs = {10, 25, 40};
   do {
@@ -82,7 +121,8 @@ TEST(Aggregate, AnInputOfAnotherTypeIsRefusedByWhatIsAccepted) {
 }
 
 TEST(Aggregate, OfDamagedBytesIsRefusedAndChangesNothing) {
-  for (const Aggregate kind : kAggregates) {
+  for (const AggregateInfo& info : kAggregates) {
+    const Aggregate kind = info.kind;
     for (const Value& wrong : {Value(), Value::String("x"), Value::Bytes("abc"), Value::Double(1),
                                Value::Bytes(std::string_view("\0", 1))}) {
       AggregateFold fold(kind);

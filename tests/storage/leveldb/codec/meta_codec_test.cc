@@ -49,10 +49,10 @@ void ExpectOnlyWholeReads(const std::string& record, const Decode& decode) {
 
 TEST(MetaCodecTest, WhatAFamilyIsComesBackAndAnUnknownKindDoesNot) {
   TableInfo table = SomeTable();
-  for (const Aggregate kind : kAggregates) {
+  for (const AggregateInfo& info : kAggregates) {
     for (const std::optional<int64_t> bucket :
          {std::optional<int64_t>(), std::optional(kUsPerDay)}) {
-      table.families[1].last.aggregate = kind;
+      table.families[1].last.aggregate = info.kind;
       table.families[1].last.bucket_us = bucket;
       const std::string record = EncodeTable(table);
       const Result<TableInfo> read = DecodeTable(record);
@@ -62,7 +62,7 @@ TEST(MetaCodecTest, WhatAFamilyIsComesBackAndAnUnknownKindDoesNot) {
       ExpectOnlyWholeReads(record, DecodeTable);
     }
   }
-  table.families[1].last.aggregate = static_cast<Aggregate>(5);
+  table.families[1].last.aggregate = static_cast<Aggregate>(kAggregates.size() + 1);
   EXPECT_FALSE(DecodeTable(EncodeTable(table)));
   table.families[1].last.aggregate = Aggregate::kSum;
   table.families[1].last.bucket_us = 0;
