@@ -1,4 +1,4 @@
-// What a reload cannot change: the sections of the file that only a start applies.
+// What a reload cannot change: the keys of the file that only a start applies (config/file/keys.h).
 #ifndef TALLYD_DAEMON_RELOAD_CHECK_H_
 #define TALLYD_DAEMON_RELOAD_CHECK_H_
 
@@ -6,8 +6,8 @@
 
 namespace tallyd {
 
-// Refuses (kConflict) when [server] or [storage] differ, naming every key that does, and what makes
-// no table, as a file that is half written.
+// Refuses (kConflict) when keys differ that only a restart applies, naming each of them, and what
+// makes no table, as a file that is half written.
 Status CheckReload(const Config& in_force, const Config& loaded);
 
 }  // namespace tallyd

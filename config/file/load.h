@@ -1,6 +1,6 @@
 // The sections of the configuration file, one reader each; ParseConfig (config/file/config.cc)
-// calls them. Each takes what it finds, collects its mistakes, and leaves defaults for the rest.
-// Only for the loader.
+// calls them. Each reads its keys by their table (config/file/keys.h), does what a table cannot,
+// collects mistakes, and leaves defaults for what is absent. Only for the loader.
 #ifndef TALLYD_CONFIG_FILE_LOAD_H_
 #define TALLYD_CONFIG_FILE_LOAD_H_
 
@@ -16,6 +16,17 @@ void ReadServer(TomlReader server, ServerConfig* config);
 void ReadStorage(TomlReader storage, StorageConfig* config);
 void ReadLog(TomlReader log, LogConfig* config);
 
+// What the tables have beside the types of single keys: `filled` has the key, read right.
+void CheckListen(const TomlReader& server, ServerConfig* filled);
+void CheckHosts(const TomlReader& server, ServerConfig* filled);
+void CheckEngine(const TomlReader& storage, StorageConfig* filled);
+void CheckPath(const TomlReader& storage, StorageConfig* filled);
+void CheckBackupDir(const TomlReader& storage, StorageConfig* filled);
+void CheckStreamTime(const TomlReader& stream, Stream* filled);
+void CheckTableStream(const TomlReader& table, Table* filled);
+void CheckTableTime(const TomlReader& table, Table* filled);
+void CheckRuleFields(const TomlReader& rule, ColumnRule* filled);
+
 // Where a section stands in the file, so that streams and tables can be put in one order.
 template <class T>
 struct Placed {
@@ -23,8 +34,6 @@ struct Placed {
   uint32_t line = 0;
 };
 
-// [ingest], or what a stream says of it itself.
-void ReadGuards(TomlReader* reader, IngestGuards* guards);
 void ReadIngest(TomlReader ingest, IngestGuards* guards);
 
 // `guards`: of streams that say nothing of them.

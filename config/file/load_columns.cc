@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/file/load.h"
+#include "config/file/read_keys.h"
 #include "config/schema/column_claims.h"
 #include "config/schema/table_rules.h"
 
@@ -16,19 +17,6 @@ void ParseTemplate(const TomlReader& reader, std::string_view key, const std::st
     *out = std::move(*parsed);
   } else {
     reader.Mistake(key, parsed.error().message(), RuleOfTemplate(parsed.error()));
-  }
-}
-
-void ReadFields(TomlReader* reader, ColumnRule* rule) {
-  if (!reader->Strings("fields", &rule->fields)) return;
-  if (rule->fields.empty()) {
-    reader->Mistake("fields", "is empty; accepted: names or globs of event fields, or no fields");
-  }
-  std::vector<std::string> sorted = rule->fields;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) {
-    reader->Mistake("fields", "names \"" + *twice + "\" twice; accepted: each field once");
   }
 }
 
@@ -127,14 +115,9 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
   ColumnRule rule;
   const PatternInfo& own = InfoOf(table.pattern);
   ReadFamilyName(&reader, table, &rule);
-  ReadFields(&reader, &rule);
   // A rule that says what its cells hold is not the serialized pattern's own.
   if (!reader.Has("value")) rule.serialize = own.serialize;
-  reader.Choice<Serialization>("serialize",
-                               {{"protobuf", Serialization::kProtobuf},
-                                {"json", Serialization::kJson},
-                                {"cbor", Serialization::kCbor}},
-                               &rule.serialize);
+  ReadKeys(&reader, &rule);
   const bool serialized = rule.serialize != Serialization::kNone;
   if (serialized && own.merges_inputs) {
     reader.Mistake("serialize",
@@ -150,9 +133,6 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
   ParseTemplate(reader, "name", name, table, &rule.name);
   ParseTemplate(reader, "value", value, table, &rule.value);
   ReadRename(&reader, table, &rule);
-  bool compact = false;
-  reader.Choice<bool>("names", {{"compact", true}}, &compact);
-  rule.compact_names = compact;
   rule.per_field =
       serialized || !rule.fields.empty() || rule.name.Names("field") || rule.value.Names("field") ||
       (name == own.rule_name && value == own.rule_value) || table.row_key.names_measured_field();
@@ -181,6 +161,18 @@ ColumnRule DefaultRule(const Table& table) {
 }
 
 }  // namespace
+
+void CheckRuleFields(const TomlReader& rule, ColumnRule* filled) {
+  if (filled->fields.empty()) {
+    rule.Mistake("fields", "is empty; accepted: names or globs of event fields, or no fields");
+  }
+  std::vector<std::string> sorted = filled->fields;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    rule.Mistake("fields", "names \"" + *twice + "\" twice; accepted: each field once");
+  }
+}
 
 void ReadColumns(TomlReader* table_reader, Table* table) {
   for (const TomlReader& reader : table_reader->TablesOf("columns")) {

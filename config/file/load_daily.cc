@@ -1,7 +1,6 @@
 // daily = { name, at, keep } of a table: its nightly tables.
-#include <limits>
-
 #include "config/file/load.h"
+#include "config/file/read_keys.h"
 
 namespace tallyd {
 namespace {
@@ -31,19 +30,6 @@ bool ReadName(TomlReader* reader, Daily* daily) {
   return true;
 }
 
-void ReadTimeOfDay(TomlReader* reader, Daily* daily) {
-  std::string text;
-  if (!reader->String("at", &text)) return;
-  const std::optional<int64_t> at_us = ParseTimeOfDay(text);
-  if (at_us) {
-    daily->at_us = *at_us;
-  } else {
-    reader->Mistake("at", "\"" + text +
-                              "\" is no time of a day; accepted: hours and minutes, UTC, as "
-                              "\"00:30\"");
-  }
-}
-
 void CheckSource(TomlReader* table_reader, const Table& table) {
   if (KeepsNewest(table)) {
     table_reader->Mistake("daily",
@@ -61,11 +47,7 @@ void ReadDaily(TomlReader* table_reader, Table* table) {
   for (TomlReader& reader : table_reader->Table("daily")) {
     Daily daily;
     const bool named = ReadName(&reader, &daily);
-    ReadTimeOfDay(&reader, &daily);
-    int64_t keep = 0;
-    if (reader.Duration("keep", {1, std::numeric_limits<int64_t>::max()}, &keep)) {
-      daily.keep_us = keep;
-    }
+    ReadKeys(&reader, &daily);
     reader.Finish();
     CheckSource(table_reader, *table);
     if (named) table->daily = std::move(daily);

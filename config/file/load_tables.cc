@@ -1,29 +1,25 @@
 // [tables.X]: which stream feeds it, its pattern, its row key, what its families keep.
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "config/file/load.h"
+#include "config/file/read_keys.h"
 #include "config/schema/table_rules.h"
 
 namespace tallyd {
 namespace {
 
-constexpr int64_t kLeastFlushUs = 100'000;
 constexpr size_t kMaxFamilies = 65'535;  // The store numbers them with 16 bits.
-constexpr Bounds<uint64_t> kMaxBytesBounds{1u << 10, uint64_t{1} << 60};
 
 bool ReadPattern(TomlReader* reader, Pattern* pattern) {
   std::vector<std::string> names;
-  std::vector<std::pair<std::string, Pattern>> choices;
+  std::vector<NamedValue<Pattern>> patterns;
   for (const PatternInfo& info : kPatterns) {
     names.emplace_back(info.name);
-    choices.emplace_back(info.name, info.pattern);
+    patterns.push_back({info.name, info.pattern});
   }
   if (!reader->Has("pattern")) reader->Mistake("pattern", "is needed; accepted: " + Listed(names));
-  std::string text;
-  if (!reader->String("pattern", &text)) return false;
-  return reader->Choice("pattern", choices, pattern);
+  return reader->Choice<Pattern>("pattern", patterns, pattern);
 }
 
 // Where nobody said which field holds the time, the key does: under the default each event would
@@ -77,41 +73,38 @@ void CheckLatestFamily(const TomlReader& reader, const Family& family) {
   }
 }
 
-void ReadBucket(TomlReader* reader, Family* family) {
-  int64_t bucket = 0;
-  if (!reader->Duration("bucket", {kUsPerMs, std::numeric_limits<int64_t>::max()}, &bucket)) return;
+void CheckBucket(const TomlReader& reader, Family* family) {
+  if (!family->bucket_us) return;
+  const int64_t bucket = *family->bucket_us;
+  family->bucket_us.reset();
   if (!family->aggregate) {
-    reader->Mistake("bucket",
-                    "is for aggregate families; accepted: aggregate beside it, or no bucket");
+    reader.Mistake("bucket",
+                   "is for aggregate families; accepted: aggregate beside it, or no bucket");
   } else if (bucket % kUsPerMs != 0 || (kUsPerDay % bucket != 0 && bucket % kUsPerDay != 0)) {
-    reader->Mistake("bucket",
-                    "divides no day; accepted: what divides a day evenly (30m, 1h, 6h) or is whole "
-                    "days (7d)",
-                    14);
+    reader.Mistake("bucket",
+                   "divides no day; accepted: what divides a day evenly (30m, 1h, 6h) or is whole "
+                   "days (7d)",
+                   14);
   } else if (family->max_age_us && bucket >= *family->max_age_us) {
-    reader->Mistake("bucket", "a bucket of " + FormatDuration(bucket) +
-                                  " is not shorter than max_age, " +
-                                  FormatDuration(*family->max_age_us) +
-                                  "; accepted: a bucket that is shorter than max_age");
+    reader.Mistake("bucket", "a bucket of " + FormatDuration(bucket) +
+                                 " is not shorter than max_age, " +
+                                 FormatDuration(*family->max_age_us) +
+                                 "; accepted: a bucket that is shorter than max_age");
   } else {
     family->bucket_us = bucket;
   }
 }
 
-void ReadAggregate(TomlReader* reader, const PatternInfo& pattern, Family* family) {
-  std::vector<std::pair<std::string, Aggregate>> choices;
-  for (const AggregateInfo& info : kAggregates) choices.emplace_back(info.name, info.kind);
-  Aggregate kind = kAggregates.front().kind;
-  reader->Choice("aggregate", choices, &kind);
+void CheckAggregate(const TomlReader& reader, const PatternInfo& pattern, Family* family) {
   // A kind that nobody knows is one mistake, not another for each rule that writes here.
-  if (reader->Has("aggregate")) family->aggregate = kind;
-  ReadBucket(reader, family);
+  const bool is_aggregate = reader.Has("aggregate");
+  if (is_aggregate && !family->aggregate) family->aggregate = kAggregates.front().kind;
+  CheckBucket(reader, family);
   if (family->aggregate && pattern.keeps_newest) {
-    reader->Mistake(
-        "aggregate",
-        "a latest table keeps the newest values and merges none; accepted: no aggregate, "
-        "or a table of another pattern",
-        32);
+    reader.Mistake("aggregate",
+                   "a latest table keeps the newest values and merges none; accepted: no "
+                   "aggregate, or a table of another pattern",
+                   32);
     family->aggregate.reset();
   }
 }
@@ -121,15 +114,7 @@ Family ReadFamily(TomlReader reader, const PatternInfo& pattern) {
   family.name = reader.name();
   const std::string wrong = NameMistake(family.name, "family", kMaxFamilyNameBytes);
   if (!wrong.empty()) reader.Mistake(wrong);
-  int64_t max_age = 0;
-  if (reader.Duration("max_age", {1, std::numeric_limits<int64_t>::max()}, &max_age)) {
-    family.max_age_us = max_age;
-  }
-  uint32_t max_versions = 0;
-  if (reader.Integer("max_versions", Bounds<uint32_t>{1, INT32_MAX}, &max_versions)) {
-    family.max_versions = max_versions;
-  }
-  reader.Choice<bool>("gc", {{"any", false}, {"all", true}}, &family.expire_by_both);
+  ReadKeys(&reader, &family);
   if (pattern.keeps_newest) {
     CheckLatestFamily(reader, family);
   } else if (family.expire_by_both && (!reader.Has("max_age") || !reader.Has("max_versions"))) {
@@ -137,7 +122,7 @@ Family ReadFamily(TomlReader reader, const PatternInfo& pattern) {
                    "\"all\" needs something to expire by twice; accepted: \"all\" with "
                    "max_age and max_versions, or \"any\"");
   }
-  ReadAggregate(&reader, pattern, &family);
+  CheckAggregate(reader, pattern, &family);
   reader.Finish();
   return family;
 }
@@ -164,39 +149,28 @@ void ReadFamilies(TomlReader* reader, Table* table) {
             [](const Family& a, const Family& b) { return a.name < b.name; });
 }
 
-void ReadStreamAndTime(TomlReader* reader, const std::vector<Placed<Stream>>& streams,
-                       Table* table) {
-  table->stream = table->name;
-  if (reader->String("stream", &table->stream)) {
-    const std::string wrong = NameMistake(table->stream, "stream", kMaxStreamNameBytes);
-    if (!wrong.empty()) reader->Mistake("stream", wrong);
-  }
-  table->time_field = Stream().time_field;
+std::string TimeFieldOf(const std::vector<Placed<Stream>>& streams, const std::string& name) {
   for (const Placed<Stream>& stream : streams) {
-    if (stream.item.name == table->stream) table->time_field = stream.item.time_field;
+    if (stream.item.name == name) return stream.item.time_field;
   }
-  if (reader->String("time", &table->time_field) && table->time_field.empty()) {
-    reader->Mistake("time", "is empty; accepted: the name of the event field that holds its time");
-  }
+  return Stream().time_field;
 }
 
 // What is added up is what was measured, in a row per interval.
-void ReadFlush(TomlReader* reader, Table* table) {
-  int64_t flush = 0;
-  if (!reader->Duration("flush", {kLeastFlushUs, kUsPerDay}, &flush)) return;
-  table->flush_us = flush;
-  if (!InfoOf(table->pattern).may_flush) {
-    reader->Mistake("flush", "is for the pattern " + PatternsWith(&PatternInfo::may_flush) +
-                                 ", a row per interval; accepted: no flush");
+void CheckFlush(const TomlReader& reader, const Table& table) {
+  if (!table.flush_us) return;
+  if (!InfoOf(table.pattern).may_flush) {
+    reader.Mistake("flush", "is for the pattern " + PatternsWith(&PatternInfo::may_flush) +
+                                ", a row per interval; accepted: no flush");
   }
-  for (const ColumnRule& rule : table->columns) {
+  for (const ColumnRule& rule : table.columns) {
     if (rule.serialize == Serialization::kNone && rule.per_field &&
         rule.value.text() == "{value}") {
       continue;
     }
-    reader->Mistake("flush", "adds up what each rule measures, and a rule for family " +
-                                 rule.family +
-                                 " writes something else; accepted: rules whose value is {value}");
+    reader.Mistake("flush", "adds up what each rule measures, and a rule for family " +
+                                rule.family +
+                                " writes something else; accepted: rules whose value is {value}");
   }
 }
 
@@ -205,19 +179,17 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   table.name = reader.name();
   const std::string wrong = NameMistake(table.name, "table", kMaxTableNameBytes);
   if (!wrong.empty()) reader.Mistake(wrong);
-  ReadStreamAndTime(&reader, streams, &table);
+  table.stream = table.name;
+  ReadKeys(&reader, &table);
+  if (table.time_field.empty()) table.time_field = TimeFieldOf(streams, table.stream);
   const bool has_pattern = ReadPattern(&reader, &table.pattern);
   ReadRowKey(&reader, &table);
   if (has_pattern) CheckTimeOfKey(reader, streams, table);
-  reader.Strings("when", &table.when);
-  reader.Choice<bool>("keep", {{"cells", false}, {"row", true}}, &table.keep_row);
   if (has_pattern && reader.Has("keep") && !KeepsNewest(table)) {
     reader.Mistake("keep", "is for the pattern " + PatternsWith(&PatternInfo::keeps_newest) +
                                " only; what another table keeps, its families say; accepted: no "
                                "keep");
   }
-  uint64_t max_bytes = 0;
-  if (reader.Size("max_bytes", kMaxBytesBounds, &max_bytes)) table.max_bytes = max_bytes;
   if (has_pattern && reader.Has("max_bytes") && KeepsNewest(table)) {
     reader.Mistake("max_bytes",
                    "is for tables with a history: a latest table is as large as its rows, and has "
@@ -225,14 +197,23 @@ Table ReadTable(TomlReader reader, const std::vector<Placed<Stream>>& streams) {
   }
   ReadFamilies(&reader, &table);
   ReadColumns(&reader, &table);
-  reader.Bool("fill", &table.fill);
   ReadDaily(&reader, &table);
-  ReadFlush(&reader, &table);
+  CheckFlush(reader, table);
   reader.Finish();
   return table;
 }
 
 }  // namespace
+
+void CheckTableStream(const TomlReader& table, Table* filled) {
+  const std::string wrong = NameMistake(filled->stream, "stream", kMaxStreamNameBytes);
+  if (!wrong.empty()) table.Mistake("stream", wrong);
+}
+
+void CheckTableTime(const TomlReader& table, Table* filled) {
+  if (!filled->time_field.empty()) return;
+  table.Mistake("time", "is empty; accepted: the name of the event field that holds its time");
+}
 
 std::vector<Placed<Table>> ReadTables(TomlReader tables,
                                       const std::vector<Placed<Stream>>& streams) {

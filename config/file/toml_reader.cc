@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "config/values/byte_size.h"
+#include "config/values/daily.h"
 #include "config/values/glob.h"
 #include "config/values/time.h"
 
@@ -128,13 +129,6 @@ bool TomlReader::Integer(std::string_view key, Bounds<uint64_t> bounds, uint64_t
   return true;
 }
 
-bool TomlReader::Integer(std::string_view key, Bounds<uint32_t> bounds, uint32_t* out) {
-  uint64_t wide = 0;
-  if (!Integer(key, Bounds<uint64_t>{bounds.least, bounds.most}, &wide)) return false;
-  *out = static_cast<uint32_t>(wide);
-  return true;
-}
-
 bool TomlReader::PositiveNumber(std::string_view key, double* out) {
   const toml::node* node = Find(key);
   if (node == nullptr) return false;
@@ -249,6 +243,31 @@ bool TomlReader::Moment(std::string_view key, TimeUs* out) {
   return true;
 }
 
+bool TomlReader::TimeOfDay(std::string_view key, int64_t* out) {
+  std::string text;
+  if (!String(key, &text)) return false;
+  const std::optional<int64_t> us = ParseTimeOfDay(text);
+  if (!us) {
+    Mistake(key,
+            "\"" + text + "\" is no time of a day; accepted: hours and minutes, UTC, as \"00:30\"");
+    return false;
+  }
+  *out = *us;
+  return true;
+}
+
+bool TomlReader::Word(std::string_view key, std::span<const std::string_view> words,
+                      std::string* out) {
+  std::string text;
+  if (!String(key, &text)) return false;
+  if (std::ranges::find(words, text) == words.end()) {
+    Mistake(key, "\"" + text + "\" is unknown; accepted: " + Listed({words.begin(), words.end()}));
+    return false;
+  }
+  *out = std::move(text);
+  return true;
+}
+
 std::vector<TomlReader> TomlReader::Table(std::string_view key) {
   const toml::node* node = Find(key);
   if (node == nullptr) return {};
@@ -340,19 +359,6 @@ void TomlReader::Finish() const {
 const toml::node* TomlReader::Find(std::string_view key) {
   accepted_.emplace_back(key);
   return table_->get(key);
-}
-
-bool TomlReader::ChoiceOf(std::string_view key, const std::vector<std::string>& names,
-                          size_t* chosen) {
-  std::string text;
-  if (!String(key, &text)) return false;
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) {
-    Mistake(key, "\"" + text + "\" is unknown; accepted: " + Listed(names));
-    return false;
-  }
-  *chosen = static_cast<size_t>(found - names.begin());
-  return true;
 }
 
 std::string TomlReader::PathOf(std::string_view key) const {

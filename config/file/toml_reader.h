@@ -15,22 +15,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "config/file/accepted.h"
 #include "config/file/mistakes.h"
 #include "config/values/time.h"
 
 namespace tallyd {
-
-// Inclusive.
-template <class T>
-struct Bounds {
-  T least;
-  T most;
-};
 
 class TomlReader {
  public:
@@ -41,7 +36,6 @@ class TomlReader {
   bool Strings(std::string_view key, std::vector<std::string>* out);
   bool Bool(std::string_view key, bool* out);
   bool Integer(std::string_view key, Bounds<uint64_t> bounds, uint64_t* out);
-  bool Integer(std::string_view key, Bounds<uint32_t> bounds, uint32_t* out);
   bool PositiveNumber(std::string_view key, double* out);
   // Bytes: 65536, "64KiB", "32MiB", "1GiB".
   bool Size(std::string_view key, Bounds<uint64_t> bounds, uint64_t* out);
@@ -51,15 +45,21 @@ class TomlReader {
   bool DurationOrOff(std::string_view key, Bounds<int64_t> bounds, std::optional<int64_t>* out);
   // A moment: "1973-03-03", which begins in UTC, or RFC 3339, in quotes or as TOML has dates.
   bool Moment(std::string_view key, TimeUs* out);
+  // Microseconds since midnight, UTC: "00:30".
+  bool TimeOfDay(std::string_view key, int64_t* out);
 
-  // One of a few names.
-  template <class E>
-  bool Choice(std::string_view key, const std::vector<std::pair<std::string, E>>& choices, E* out) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : choices) names.push_back(name);
-    size_t chosen = 0;
-    if (!ChoiceOf(key, names, &chosen)) return false;
-    *out = choices[chosen].second;
+  // A string, one of these.
+  bool Word(std::string_view key, std::span<const std::string_view> words, std::string* out);
+  // The same, each of which stands for a value.
+  template <class T>
+  bool Choice(std::string_view key, std::span<const NamedValue<T>> values, T* out) {
+    std::vector<std::string_view> names;
+    for (const NamedValue<T>& value : values) names.push_back(value.name);
+    std::string chosen;
+    if (!Word(key, names, &chosen)) return false;
+    for (const NamedValue<T>& value : values) {
+      if (value.name == chosen) *out = value.value;
+    }
     return true;
   }
 
@@ -94,7 +94,6 @@ class TomlReader {
  private:
   // Null: absent. Remembers the key as one that is accepted.
   const toml::node* Find(std::string_view key);
-  bool ChoiceOf(std::string_view key, const std::vector<std::string>& names, size_t* chosen);
   std::string PathOf(std::string_view key) const;
   uint32_t LineOf(std::string_view key) const;
   TomlReader Under(const toml::table& table, std::string_view key) const;

@@ -1,0 +1,50 @@
+// Which changes of the file a reload applies, and which it refuses.
+#include "daemon/reload_check.h"
+
+#include <gtest/gtest.h>
+
+namespace tallyd {
+namespace {
+
+Config SomeConfig() {
+  const Result<Config> config = ParseConfig(
+      "[tables.T]\npattern = \"latest\"\nrow_key = \"{a}\"\nfamilies.M = {}\n", "t.toml");
+  EXPECT_TRUE(config);
+  return config ? *config : Config();
+}
+
+std::string Refusal(const Config& loaded) {
+  const Status status = CheckReload(SomeConfig(), loaded);
+  if (status) return "applied";
+  EXPECT_EQ(status.error().code(), ErrorCode::kConflict);
+  return status.error().message();
+}
+
+TEST(ReloadCheck, AppliesWhatIsNotOfAStart) {
+  Config loaded = SomeConfig();
+  EXPECT_EQ(Refusal(loaded), "applied");
+  loaded.log.level = "debug";
+  loaded.log.format = "json";
+  EXPECT_EQ(Refusal(loaded), "applied");
+}
+
+TEST(ReloadCheck, NamesEveryKeyThatNeedsARestartInTheOrderOfTheReference) {
+  Config loaded = SomeConfig();
+  loaded.storage.ballast = 0;
+  loaded.storage.sync = Sync::kInterval;
+  loaded.storage.seal_cpu = 0.25;
+  loaded.server.hosts = {"tallyd.example.org"};
+  loaded.server.drain_timeout_us += 1;
+  EXPECT_EQ(Refusal(loaded),
+            "server.hosts, server.drain_timeout, storage.sync, storage.seal_cpu, storage.ballast: "
+            "needs a restart; a reload applies streams, tables, ingest and log");
+}
+
+TEST(ReloadCheck, RefusesAFileThatMakesNoTable) {
+  Config loaded = SomeConfig();
+  loaded.schema = std::make_shared<const Schema>();
+  EXPECT_EQ(Refusal(loaded), "t.toml makes no table: it may have been cut short");
+}
+
+}  // namespace
+}  // namespace tallyd
