@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/percent.h"
 #include "config/values/glob.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 

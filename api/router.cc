@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "api/percent.h"
 #include "config/values/glob.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 

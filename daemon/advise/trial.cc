@@ -11,10 +11,10 @@
 #include <memory>
 
 #include "api/handlers.h"
-#include "api/percent.h"
 #include "api/routes/ingest.h"
 #include "config/file/config.h"
 #include "ingest/blob/blob.h"
+#include "ingest/text/percent.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd {

@@ -8,10 +8,10 @@
 #include <set>
 #include <thread>
 
-#include "api/percent.h"
 #include "daemon/copy/json_slices.h"
 #include "daemon/copy/row_line.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "api/percent.h"
 #include "daemon/copy/event_line.h"
 #include "daemon/copy/json_slices.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "api/cell_json.h"
-#include "api/percent.h"
 #include "daemon/copy/event_pages.h"
 #include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <random>
 
-#include "api/percent.h"
 #include "daemon/copy/copy_check.h"
 #include "daemon/copy/copy_end.h"
 #include "daemon/copy/target_check.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

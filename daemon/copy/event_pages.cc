@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/percent.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "api/cell_json.h"
-#include "api/percent.h"
 #include "config/schema/table_rules.h"
 #include "daemon/copy/event_pages.h"
 #include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

@@ -13,12 +13,12 @@
 #include <memory>
 #include <optional>
 
-#include "api/percent.h"
 #include "daemon/commands.h"
 #include "daemon/console.h"
 #include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/patient_client.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

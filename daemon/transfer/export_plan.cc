@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "api/json.h"
-#include "api/percent.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 namespace {

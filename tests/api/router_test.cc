@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "api/percent.h"
-
 namespace tallyd {
 namespace {
 
@@ -49,12 +47,6 @@ TEST(RouterTest, APathWithOneWrongPartHasANearOne) {
 TEST(RouterTest, ABrokenEscapeIsMalformed) {
   EXPECT_TRUE(FindRoute(Method::kGet, "/v1/tables/T/rows/a%2").malformed);
   EXPECT_TRUE(FindRoute(Method::kGet, "/v1/tables/T/rows/%zz").malformed);
-}
-
-TEST(PercentTest, EncodingAndDecodingAreInverse) {
-  std::string all;
-  for (int byte = 0; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
-  EXPECT_EQ(DecodePercent(EncodePercent(all), PlusIs::kSpace), all);
 }
 
 TEST(ParamsTest, ListsTakeCommasAndRepetition) {

@@ -1,4 +1,4 @@
-#include "api/percent.h"
+#include "ingest/text/percent.h"
 
 namespace tallyd {
 

@@ -1,6 +1,6 @@
 // Percent-decoding of request targets (RFC 3986), once.
-#ifndef TALLYD_API_PERCENT_H_
-#define TALLYD_API_PERCENT_H_
+#ifndef TALLYD_INGEST_TEXT_PERCENT_H_
+#define TALLYD_INGEST_TEXT_PERCENT_H_
 
 #include <optional>
 #include <string>
@@ -18,4 +18,4 @@ std::string EncodePercent(std::string_view text);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_PERCENT_H_
+#endif  // TALLYD_INGEST_TEXT_PERCENT_H_
