@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "api/cell_json.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {
@@ -52,17 +52,6 @@ Json JsonOfMembers(const StoreMember::Members& members) {
     }
   }
   return json;
-}
-
-Json JsonOfErrors(const EventErrors& errors) {
-  Json kept = Json::array();
-  for (const EventError& error : errors.kept()) {
-    Json one = {{"index", error.index}};
-    if (!error.field.empty()) one["field"] = JsonOfText(error.field);
-    one["detail"] = JsonOfText(error.detail);
-    kept.push_back(std::move(one));
-  }
-  return {{"errors", std::move(kept)}, {"error_count", errors.count()}};
 }
 
 std::string Dump(const Json& value) {

@@ -1,6 +1,6 @@
 // Answers that are not hot (status, tables, errors, plans) as values: members keep the order in
 // which they are given, and no text of theirs can break the JSON around it. What has many rows is
-// written by the writers of api/cell_json.h, which spell values the same way.
+// written by the writers of ingest/text/json_text.h, which spell values the same way.
 #ifndef TALLYD_API_JSON_H_
 #define TALLYD_API_JSON_H_
 
@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "config/values/time.h"
-#include "ingest/decode/event_batch.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -26,10 +25,6 @@ Json JsonOfTime(TimeUs t);
 Json JsonOfSeconds(int64_t us);
 // Members with names are an object, others a list.
 Json JsonOfMembers(const StoreMember::Members& members);
-
-// {"errors": [{"index", "field", "detail"}], "error_count"}: those that are kept, and how many
-// there were.
-Json JsonOfErrors(const EventErrors& errors);
 
 // On one line. Never fails: of a string that is no UTF-8 the wrong bytes become U+FFFD.
 std::string Dump(const Json& value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ingest/blob/blob.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "api/cell_json.h"
+#include "ingest/text/json_text.h"
 #include "storage/batch.h"
 
 namespace tallyd {

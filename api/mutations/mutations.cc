@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/errors_json.h"
 #include "api/fill/fill_wish.h"
 #include "api/handlers.h"
 #include "api/json.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "api/cell_json.h"
 #include "api/handlers.h"
 #include "api/json.h"
 #include "api/rows/row_query.h"

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "api/errors_json.h"
 #include "api/json.h"
 #include "api/note_written.h"
 #include "api/routes/preview_json.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/cell_json.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 

@@ -5,6 +5,7 @@
 #include "api/answer.h"
 #include "api/cell_json.h"
 #include "api/row_cells.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "api/cell_json.h"
 #include "daemon/copy/event_pages.h"
 #include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/json_text.h"
 #include "ingest/text/percent.h"
 
 namespace tallyd {

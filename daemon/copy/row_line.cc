@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "api/cell_json.h"
 #include "config/values/value.h"
 #include "daemon/copy/json_slices.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "api/cell_json.h"
 #include "daemon/copy/json_slices.h"
 #include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "api/cell_json.h"
 #include "config/schema/table_rules.h"
 #include "daemon/copy/event_pages.h"
 #include "daemon/transfer/export_plan.h"

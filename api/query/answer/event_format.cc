@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "api/answer.h"
-#include "api/cell_json.h"
 #include "api/json.h"
 #include "api/query/answer/event_columns.h"
 #include "api/query/answer/event_page.h"
@@ -15,6 +14,7 @@
 #include "api/response.h"
 #include "config/values/number_text.h"
 #include "config/values/time.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "api/cell_json.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

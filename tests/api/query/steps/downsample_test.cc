@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "api/cell_json.h"
 #include "config/values/integers.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/cell_json.h"
+#include "ingest/text/json_text.h"
 
 namespace tallyd {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/cell_json.h"
+#include "ingest/text/json_text.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ std::string JsonText(const Value& value) {
   return out;
 }
 
-TEST(CellJsonTest, ValuesKeepTheirTypes) {
+TEST(JsonTextTest, ValuesKeepTheirTypes) {
   EXPECT_EQ(JsonText(Value()), "null");
   EXPECT_EQ(JsonText(Value::Int(-7)), "-7");
   EXPECT_EQ(JsonText(Value::Double(7)), "7.0");
@@ -24,7 +24,7 @@ TEST(CellJsonTest, ValuesKeepTheirTypes) {
   EXPECT_EQ(JsonText(Value::Bytes(std::string_view("\0\x01\xff", 3))), R"({"base64":"AAH/"})");
 }
 
-TEST(CellJsonTest, EveryByteOfTextIsValidJson) {
+TEST(JsonTextTest, EveryByteOfTextIsValidJson) {
   for (int byte = 0; byte < 128; ++byte) {
     const std::string text = "<" + std::string(1, static_cast<char>(byte)) + ">";
     std::string out;
@@ -33,13 +33,13 @@ TEST(CellJsonTest, EveryByteOfTextIsValidJson) {
   }
 }
 
-TEST(CellJsonTest, TextThatIsNotUtf8BecomesBase64) {
+TEST(JsonTextTest, TextThatIsNotUtf8BecomesBase64) {
   std::string out;
   AppendJsonString("\xff\xfe", &out);
   EXPECT_EQ(nlohmann::json::parse(out)["base64"], "//4=");
 }
 
-TEST(CellJsonTest, TimesCarryDecimalsWhereTheyAreFiner) {
+TEST(JsonTextTest, TimesCarryDecimalsWhereTheyAreFiner) {
   std::string out;
   AppendJsonTime(1'426'535'612'045'000, &out);
   out += " ";
@@ -47,14 +47,14 @@ TEST(CellJsonTest, TimesCarryDecimalsWhereTheyAreFiner) {
   EXPECT_EQ(out, "1426535612045 1426535612045.12");
 }
 
-TEST(CellJsonTest, Base64PadsToFour) {
+TEST(JsonTextTest, Base64PadsToFour) {
   EXPECT_EQ(EncodeBase64(""), "");
   EXPECT_EQ(EncodeBase64("f"), "Zg==");
   EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
   EXPECT_EQ(EncodeBase64("foo"), "Zm9v");
 }
 
-TEST(CellJsonTest, Base64ComesBackOrIsRefused) {
+TEST(JsonTextTest, Base64ComesBackOrIsRefused) {
   std::string every;
   for (int byte = 0; byte < 256; ++byte) every.push_back(static_cast<char>(byte));
   for (size_t size = 0; size <= every.size(); ++size) {
