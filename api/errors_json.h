@@ -2,8 +2,8 @@
 #ifndef TALLYD_API_ERRORS_JSON_H_
 #define TALLYD_API_ERRORS_JSON_H_
 
-#include "api/json.h"
 #include "ingest/decode/event_batch.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "api/context.h"
-#include "api/json.h"
 #include "ingest/map/written_rows.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include "api/json.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

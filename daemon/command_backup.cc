@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "api/json.h"
 #include "daemon/commands.h"
 #include "daemon/console.h"
 #include "daemon/http_client.h"
 #include "daemon/report_text.h"
+#include "ingest/text/json.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/tools/backup.h"

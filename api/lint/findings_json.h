@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "api/json.h"
 #include "config/lint/finding.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

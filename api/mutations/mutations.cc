@@ -8,7 +8,6 @@
 #include "api/errors_json.h"
 #include "api/fill/fill_wish.h"
 #include "api/handlers.h"
-#include "api/json.h"
 #include "api/mutations/mutation_reader.h"
 #include "api/note_written.h"
 #include "api/removal/held_removal.h"
@@ -16,6 +15,7 @@
 #include "ingest/decode/decode.h"
 #include "ingest/map/late_days.h"
 #include "ingest/map/seen_fields.h"
+#include "ingest/text/json.h"
 #include "ingest/unmap/rule_inverse.h"
 #include "storage/batch_counts.h"
 

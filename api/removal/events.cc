@@ -18,7 +18,6 @@
 
 #include "api/fill/filler.h"
 #include "api/handlers.h"
-#include "api/json.h"
 #include "api/query/ask/event_query.h"
 #include "api/removal/bucket_cut.h"
 #include "api/removal/held_removal.h"
@@ -26,6 +25,7 @@
 #include "api/removal/removal_count.h"
 #include "api/rows/row_query.h"
 #include "config/schema/table_rules.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "api/json.h"
+#include "ingest/text/json.h"
 #include "storage/store.h"
 
 namespace tallyd {

@@ -5,10 +5,10 @@
 #include "api/fill/fill_wish.h"
 #include "api/fill/filler.h"
 #include "api/handlers.h"
-#include "api/json.h"
 #include "api/removal/held_removal.h"
 #include "api/removal/removal_count.h"
 #include "api/rows/row_query.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "api/handlers.h"
-#include "api/json.h"
 #include "api/rows/row_query.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "api/errors_json.h"
-#include "api/json.h"
 #include "api/note_written.h"
 #include "api/routes/preview_json.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

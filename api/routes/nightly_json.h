@@ -4,7 +4,7 @@
 #define TALLYD_API_ROUTES_NIGHTLY_JSON_H_
 
 #include "api/context.h"
-#include "api/json.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

@@ -6,12 +6,12 @@
 
 #include "api/fill/filler.h"
 #include "api/handlers.h"
-#include "api/json.h"
 #include "api/lint/findings_json.h"
 #include "api/metrics/process_metrics.h"
 #include "api/metrics/store_gauges.h"
 #include "api/removal/latest_restorer.h"
 #include "api/routes/nightly_json.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <optional>
 
-#include "api/json.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/advise/advice.h"
 #include "daemon/advise/proposal.h"
@@ -16,6 +15,7 @@
 #include "daemon/console.h"
 #include "daemon/logging.h"
 #include "daemon/report_text.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 namespace {

@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "api/json.h"
 #include "daemon/http_client.h"
+#include "ingest/text/json.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/overlay_env.h"
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.h"
 #include "config/schema/schema.h"
 #include "config/values/time.h"
 #include "daemon/transfer/patient_client.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

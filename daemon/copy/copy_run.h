@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "api/json.h"
 #include "config/file/config.h"
 #include "daemon/commands.h"
 #include "daemon/console.h"
@@ -16,6 +15,7 @@
 #include "daemon/copy/copy_plan.h"
 #include "daemon/copy/copy_state.h"
 #include "daemon/copy/stream_copy.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "api/json.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

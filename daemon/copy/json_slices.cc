@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/json.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "api/json.h"
 #include "daemon/transfer/state_file.h"
+#include "ingest/text/json.h"
 #include "ingest/text/percent.h"
 
 namespace tallyd {

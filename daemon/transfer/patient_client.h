@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
 #include "config/values/result.h"
 #include "daemon/commands.h"
 #include "daemon/http_client.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "api/json.h"
 #include "config/values/result.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 

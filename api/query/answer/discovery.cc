@@ -3,10 +3,10 @@
 
 #include "api/cursor.h"
 #include "api/handlers.h"
-#include "api/json.h"
 #include "api/query/answer/key_values.h"
 #include "api/query/ask/event_query.h"
 #include "config/schema/table_rules.h"
+#include "ingest/text/json.h"
 
 namespace tallyd {
 namespace {

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "api/answer.h"
-#include "api/json.h"
 #include "api/query/answer/event_columns.h"
 #include "api/query/answer/event_page.h"
 #include "api/query/answer/plan_json.h"
 #include "api/response.h"
 #include "config/values/number_text.h"
 #include "config/values/time.h"
+#include "ingest/text/json.h"
 #include "ingest/text/json_text.h"
 
 namespace tallyd {

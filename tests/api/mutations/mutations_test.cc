@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "api/json.h"
+#include "ingest/text/json.h"
 #include "tests/api/api_world.h"
 #include "tests/api/change_row.h"
 

@@ -2,8 +2,8 @@
 // table.
 #include <gtest/gtest.h>
 
-#include "api/json.h"
 #include "ingest/nightly/nightly_schema.h"
+#include "ingest/text/json.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "api/json.h"
+#include "ingest/text/json.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {

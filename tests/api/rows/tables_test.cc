@@ -1,7 +1,7 @@
 // What GET /v1/tables tells of a table: members, their order, and which are left out.
 #include <gtest/gtest.h>
 
-#include "api/json.h"
+#include "ingest/text/json.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {

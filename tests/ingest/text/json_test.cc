@@ -1,4 +1,4 @@
-#include "api/json.h"
+#include "ingest/text/json.h"
 
 #include <gtest/gtest.h>
 

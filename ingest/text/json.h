@@ -1,8 +1,8 @@
 // Answers that are not hot (status, tables, errors, plans) as values: members keep the order in
 // which they are given, and no text of theirs can break the JSON around it. What has many rows is
 // written by the writers of ingest/text/json_text.h, which spell values the same way.
-#ifndef TALLYD_API_JSON_H_
-#define TALLYD_API_JSON_H_
+#ifndef TALLYD_INGEST_TEXT_JSON_H_
+#define TALLYD_INGEST_TEXT_JSON_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -33,4 +33,4 @@ void AppendMembers(const Json& object, std::string* out);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_JSON_H_
+#endif  // TALLYD_INGEST_TEXT_JSON_H_
