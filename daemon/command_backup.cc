@@ -7,14 +7,14 @@
 #include <thread>
 
 #include "daemon/commands.h"
-#include "daemon/console.h"
-#include "daemon/http_client.h"
-#include "daemon/report_text.h"
 #include "ingest/text/json.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/overlay_env.h"
 #include "storage/leveldb/tools/backup.h"
 #include "storage/leveldb/tools/verify.h"
+#include "tools/console.h"
+#include "tools/http_client.h"
+#include "tools/report_text.h"
 
 namespace tallyd {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "config/lint/estimate.h"
 #include "daemon/commands.h"
-#include "daemon/lint_text.h"
-#include "daemon/report_text.h"
+#include "tools/lint_text.h"
+#include "tools/report_text.h"
 
 namespace tallyd {
 namespace {

@@ -5,8 +5,8 @@
 #include "config/file/lenient_config.h"
 #include "config/lint/lint.h"
 #include "daemon/commands.h"
-#include "daemon/lint_text.h"
-#include "daemon/report_text.h"
+#include "tools/lint_text.h"
+#include "tools/report_text.h"
 
 namespace tallyd {
 

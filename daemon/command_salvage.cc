@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "daemon/commands.h"
-#include "daemon/console.h"
-#include "daemon/report_text.h"
 #include "storage/leveldb/tools/salvage.h"
+#include "tools/console.h"
+#include "tools/report_text.h"
 
 namespace tallyd {
 namespace {

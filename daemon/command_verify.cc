@@ -2,9 +2,9 @@
 #include <cstdio>
 
 #include "daemon/commands.h"
-#include "daemon/console.h"
-#include "daemon/report_text.h"
 #include "storage/leveldb/tools/verify.h"
+#include "tools/console.h"
+#include "tools/report_text.h"
 
 namespace tallyd {
 

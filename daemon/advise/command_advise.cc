@@ -12,10 +12,10 @@
 #include "daemon/advise/sample.h"
 #include "daemon/advise/trial.h"
 #include "daemon/commands.h"
-#include "daemon/console.h"
 #include "daemon/logging.h"
-#include "daemon/report_text.h"
 #include "ingest/text/json.h"
+#include "tools/console.h"
+#include "tools/report_text.h"
 
 namespace tallyd {
 namespace {

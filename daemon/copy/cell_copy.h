@@ -14,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/console.h"
 #include "daemon/copy/copy_plan.h"
 #include "daemon/copy/event_sums.h"
 #include "daemon/copy/stream_copy.h"
+#include "tools/console.h"
 
 namespace tallyd {
 

@@ -7,11 +7,11 @@
 #include <cstdlib>
 
 #include "daemon/commands.h"
-#include "daemon/console.h"
 #include "daemon/copy/copy_end.h"
 #include "daemon/copy/copy_run.h"
-#include "daemon/report_text.h"
 #include "daemon/transfer/state_file.h"
+#include "tools/console.h"
+#include "tools/report_text.h"
 
 namespace tallyd {
 namespace {

@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "daemon/http_client.h"
 #include "ingest/text/json.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/overlay_env.h"
+#include "tools/http_client.h"
 
 namespace tallyd {
 namespace {

@@ -10,12 +10,12 @@
 
 #include "config/file/config.h"
 #include "daemon/commands.h"
-#include "daemon/console.h"
 #include "daemon/copy/cell_copy.h"
 #include "daemon/copy/copy_plan.h"
 #include "daemon/copy/copy_state.h"
 #include "daemon/copy/stream_copy.h"
 #include "ingest/text/json.h"
+#include "tools/console.h"
 
 namespace tallyd {
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/console.h"
 #include "daemon/copy/chunk_sender.h"
 #include "daemon/copy/copy_plan.h"
 #include "daemon/copy/event_pages.h"
 #include "daemon/copy/event_sums.h"
+#include "tools/console.h"
 
 namespace tallyd {
 

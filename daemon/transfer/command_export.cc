@@ -14,11 +14,11 @@
 #include <optional>
 
 #include "daemon/commands.h"
-#include "daemon/console.h"
 #include "daemon/transfer/export_plan.h"
 #include "daemon/transfer/patient_client.h"
 #include "daemon/transfer/state_file.h"
 #include "ingest/text/percent.h"
+#include "tools/console.h"
 
 namespace tallyd {
 namespace {

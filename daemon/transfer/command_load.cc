@@ -14,12 +14,12 @@
 
 #include "config/values/time.h"
 #include "daemon/commands.h"
-#include "daemon/console.h"
 #include "daemon/transfer/event_file.h"
 #include "daemon/transfer/patient_client.h"
 #include "daemon/transfer/state_file.h"
 #include "ingest/text/json.h"
 #include "ingest/text/percent.h"
+#include "tools/console.h"
 
 namespace tallyd {
 namespace {

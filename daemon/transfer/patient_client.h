@@ -11,8 +11,8 @@
 
 #include "config/values/result.h"
 #include "daemon/commands.h"
-#include "daemon/http_client.h"
 #include "ingest/text/json.h"
+#include "tools/http_client.h"
 
 namespace tallyd {
 

@@ -1,4 +1,4 @@
-#include "daemon/http_client.h"
+#include "tools/http_client.h"
 
 #include <algorithm>
 #include <boost/asio/connect.hpp>

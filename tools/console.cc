@@ -1,4 +1,4 @@
-#include "daemon/console.h"
+#include "tools/console.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

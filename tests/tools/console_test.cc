@@ -1,5 +1,5 @@
 // What people read: columns that line up, sizes and rates, keys of any bytes.
-#include "daemon/console.h"
+#include "tools/console.h"
 
 #include <gtest/gtest.h>
 

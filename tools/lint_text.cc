@@ -1,4 +1,4 @@
-#include "daemon/lint_text.h"
+#include "tools/lint_text.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "daemon/console.h"
+#include "tools/console.h"
 
 namespace tallyd {
 namespace {

@@ -1,6 +1,6 @@
 // What a tool found, as text for people and as JSON.
-#ifndef TALLYD_DAEMON_REPORT_TEXT_H_
-#define TALLYD_DAEMON_REPORT_TEXT_H_
+#ifndef TALLYD_TOOLS_REPORT_TEXT_H_
+#define TALLYD_TOOLS_REPORT_TEXT_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,4 +24,4 @@ nlohmann::ordered_json VerifyJson(const VerifyReport& report, const std::string&
 
 }  // namespace tallyd
 
-#endif  // TALLYD_DAEMON_REPORT_TEXT_H_
+#endif  // TALLYD_TOOLS_REPORT_TEXT_H_

@@ -1,6 +1,6 @@
 // Findings of lint and estimates as text for people, and estimates as JSON.
-#ifndef TALLYD_DAEMON_LINT_TEXT_H_
-#define TALLYD_DAEMON_LINT_TEXT_H_
+#ifndef TALLYD_TOOLS_LINT_TEXT_H_
+#define TALLYD_TOOLS_LINT_TEXT_H_
 
 #include <nlohmann/json.hpp>
 #include <span>
@@ -21,4 +21,4 @@ nlohmann::ordered_json EstimateJson(std::span<const TableEstimate> estimates);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_DAEMON_LINT_TEXT_H_
+#endif  // TALLYD_TOOLS_LINT_TEXT_H_

@@ -1,5 +1,5 @@
 // What lint and estimate say to people, and estimates as JSON.
-#include "daemon/lint_text.h"
+#include "tools/lint_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

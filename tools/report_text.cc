@@ -1,10 +1,10 @@
-#include "daemon/report_text.h"
+#include "tools/report_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "daemon/console.h"
+#include "tools/console.h"
 
 namespace tallyd {
 namespace {

@@ -1,6 +1,6 @@
 // What the commands say to people: tables, and how far a tool is.
-#ifndef TALLYD_DAEMON_CONSOLE_H_
-#define TALLYD_DAEMON_CONSOLE_H_
+#ifndef TALLYD_TOOLS_CONSOLE_H_
+#define TALLYD_TOOLS_CONSOLE_H_
 
 #include <string>
 #include <string_view>
@@ -41,4 +41,4 @@ class ProgressLine {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_DAEMON_CONSOLE_H_
+#endif  // TALLYD_TOOLS_CONSOLE_H_

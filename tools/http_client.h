@@ -1,7 +1,7 @@
 // One HTTP request to a daemon. Blocks; opens a connection for each. Two ways to say to whom: by
 // the `listen` of a configuration (AskDaemon), and by a URL (ParseUrl, Ask). Thread-safe.
-#ifndef TALLYD_DAEMON_HTTP_CLIENT_H_
-#define TALLYD_DAEMON_HTTP_CLIENT_H_
+#ifndef TALLYD_TOOLS_HTTP_CLIENT_H_
+#define TALLYD_TOOLS_HTTP_CLIENT_H_
 
 #include <functional>
 #include <string>
@@ -57,4 +57,4 @@ Result<HttpAnswer> AskDaemon(const std::string& listen, std::string_view method,
 
 }  // namespace tallyd
 
-#endif  // TALLYD_DAEMON_HTTP_CLIENT_H_
+#endif  // TALLYD_TOOLS_HTTP_CLIENT_H_
