@@ -116,8 +116,8 @@ Result<Json> Make(const Config& config, const std::string& to, bool* sound) {
 
 }  // namespace
 
-int BackupCommand(const CommandLine& line) {
-  const std::optional<Config> config = LoadForCommand(line);
+int BackupCommand(const CommandLine& line, const ToolHost& host) {
+  const std::optional<Config> config = LoadForCommand(line.config, host);
   if (!config) return kMisused;
   std::filesystem::path to = std::filesystem::absolute(line.to).lexically_normal();
   if (!to.has_filename()) to = to.parent_path();  // "backup/"

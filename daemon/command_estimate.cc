@@ -16,14 +16,14 @@ int Misused(const std::string& why) {
 
 }  // namespace
 
-int EstimateCommand(const CommandLine& line) {
+int EstimateCommand(const CommandLine& line, const ToolHost& host) {
   EstimateInput input{line.estimate.entities, std::nullopt, line.estimate.fields};
   if (!line.estimate.every.empty()) {
     const Result<int64_t> every = ParseDuration(line.estimate.every);
     if (!every) return Misused("--every: " + every.error().message());
     input.every_us = *every;
   }
-  const std::optional<Config> config = LoadForCommand(line);
+  const std::optional<Config> config = LoadForCommand(line.config, host);
   if (!config) return kMisused;
   const Result<std::vector<TableEstimate>> estimates = EstimateTables(*config->schema, input);
   if (!estimates) return Misused(estimates.error().message());

@@ -10,7 +10,7 @@
 
 namespace tallyd {
 
-int LintCommand(const CommandLine& line) {
+int LintCommand(const CommandLine& line, const ToolHost&) {
   const Result<LenientConfig> loaded = LoadConfigLeniently(line.config);
   if (!loaded) {
     std::fprintf(stderr, "%s\n", loaded.error().message().c_str());

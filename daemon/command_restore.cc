@@ -49,8 +49,8 @@ std::string ToText(const RestoreReport& report, const std::string& from, const s
 
 }  // namespace
 
-int RestoreCommand(const CommandLine& line) {
-  const std::optional<Config> config = LoadForCommand(line);
+int RestoreCommand(const CommandLine& line, const ToolHost& host) {
+  const std::optional<Config> config = LoadForCommand(line.config, host);
   if (!config) return kMisused;
   ToolProgress progress;
   const Result<RestoreReport> report = [&] {

@@ -89,8 +89,8 @@ std::string ToText(const SalvageReport& report, const std::string& path, const s
 
 }  // namespace
 
-int SalvageCommand(const CommandLine& line) {
-  const std::optional<Config> config = LoadForCommand(line);
+int SalvageCommand(const CommandLine& line, const ToolHost& host) {
+  const std::optional<Config> config = LoadForCommand(line.config, host);
   if (!config) return kMisused;
   const std::string to = std::filesystem::absolute(line.to).lexically_normal();
   ToolProgress progress;

@@ -8,8 +8,8 @@
 
 namespace tallyd {
 
-int VerifyCommand(const CommandLine& line) {
-  const std::optional<Config> config = LoadForCommand(line);
+int VerifyCommand(const CommandLine& line, const ToolHost& host) {
+  const std::optional<Config> config = LoadForCommand(line.config, host);
   if (!config) return kMisused;
   ToolProgress progress;
   VerifyOptions options;

@@ -1,6 +1,6 @@
-// The commands beside `serve`, each with its exit status: 0 done and sound; 1 damage, refusal or
-// failure; 2 the command line or the configuration is wrong. What was asked for goes to standard
-// output, with --format json as JSON alone; all else to standard error.
+// The tools, which are commands beside `serve` and `check`, each with its exit status: 0 done and
+// sound; 1 damage, refusal or failure; 2 the command line or the configuration is wrong. What was
+// asked for goes to standard output, with --format json as JSON alone; all else to standard error.
 #ifndef TALLYD_DAEMON_COMMANDS_H_
 #define TALLYD_DAEMON_COMMANDS_H_
 
@@ -10,6 +10,7 @@
 
 #include "config/file/config.h"
 #include "config/values/result.h"
+#include "daemon/tool_host.h"
 
 namespace tallyd {
 
@@ -78,22 +79,20 @@ struct CommandLine {
 };
 
 // Null after saying what is wrong with the configuration. The log says no more than warnings.
-std::optional<Config> LoadForCommand(const CommandLine& line);
+std::optional<Config> LoadForCommand(const std::string& file, const ToolHost& host);
 // Says why; the exit status.
 int Refused(const char* command, const Error& error);
 
-int ServeCommand(const CommandLine& line);  // daemon/main.cc
-int CheckCommand(const CommandLine& line);
-int VerifyCommand(const CommandLine& line);
-int BackupCommand(const CommandLine& line);
-int RestoreCommand(const CommandLine& line);
-int SalvageCommand(const CommandLine& line);
-int LintCommand(const CommandLine& line);
-int EstimateCommand(const CommandLine& line);
-int AdviseCommand(const CommandLine& line);  // daemon/advise/
-int LoadCommand(const CommandLine& line);    // daemon/transfer/
-int ExportCommand(const CommandLine& line);  // daemon/transfer/
-int CopyCommand(const CommandLine& line);    // daemon/copy/
+int VerifyCommand(const CommandLine& line, const ToolHost& host);
+int BackupCommand(const CommandLine& line, const ToolHost& host);
+int RestoreCommand(const CommandLine& line, const ToolHost& host);
+int SalvageCommand(const CommandLine& line, const ToolHost& host);
+int LintCommand(const CommandLine& line, const ToolHost& host);
+int EstimateCommand(const CommandLine& line, const ToolHost& host);
+int AdviseCommand(const CommandLine& line, const ToolHost& host);  // daemon/advise/
+int LoadCommand(const CommandLine& line, const ToolHost& host);    // daemon/transfer/
+int ExportCommand(const CommandLine& line, const ToolHost& host);  // daemon/transfer/
+int CopyCommand(const CommandLine& line, const ToolHost& host);    // daemon/copy/
 
 }  // namespace tallyd
 

@@ -120,6 +120,7 @@ void BlockSignals() {
 Daemon::Daemon(Config config, Duties duties)
     : config_(std::move(config)),
       duties_(duties),
+      service_manager_(duties == Duties::kAll),
       metrics_(std::make_unique<ApiMetrics>(registry_)),
       reload_successful_(MakeGauge(registry_, "tallyd_config_last_reload_successful",
                                    "1 when the last reload (or the start) took the configuration, "

@@ -31,7 +31,7 @@ namespace tallyd {
 enum class Duties : uint8_t {
   kAll,
   // It answers, and keeps the store as every daemon does; but it makes and removes no nightly
-  // tables, and what passes is not counted as load.
+  // tables, what passes is not counted as load, and systemd is told nothing of it.
   kAnswers,
 };
 

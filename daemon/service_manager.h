@@ -1,5 +1,6 @@
 // What systemd is told (sd_notify(3)): ready, reloading, stopping, and alive at half of its
-// watchdog's interval. Without systemd every call does nothing.
+// watchdog's interval. Without systemd every call does nothing, and so it does of a daemon that is
+// no service, but runs in the process of a tool.
 #ifndef TALLYD_DAEMON_SERVICE_MANAGER_H_
 #define TALLYD_DAEMON_SERVICE_MANAGER_H_
 
@@ -10,7 +11,7 @@ namespace tallyd {
 
 class ServiceManager {
  public:
-  ServiceManager();
+  explicit ServiceManager(bool is_service);
   void Ready(const std::string& status);
   void Reloading();
   void Stopping();
@@ -19,6 +20,7 @@ class ServiceManager {
   uint64_t alive_interval_us() const { return alive_interval_us_; }
 
  private:
+  const bool is_service_;
   uint64_t alive_interval_us_ = 0;
 };
 

@@ -1,6 +1,5 @@
 // tallyd advise: tries every pattern with a sample of a stream, and says which to take.
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <csignal>
 #include <cstdio>
@@ -12,7 +11,6 @@
 #include "daemon/advise/sample.h"
 #include "daemon/advise/trial.h"
 #include "daemon/commands.h"
-#include "daemon/logging.h"
 #include "ingest/text/json.h"
 #include "tools/console.h"
 #include "tools/report_text.h"
@@ -154,14 +152,13 @@ Result<std::vector<TrialResult>> RunAll(const AdviseSubject& subject, const Samp
 
 }  // namespace
 
-int AdviseCommand(const CommandLine& line) {
+int AdviseCommand(const CommandLine& line, const ToolHost& host) {
   std::optional<Config> config;
   if (!line.config.empty()) {
-    config = LoadForCommand(line);
+    config = LoadForCommand(line.config, host);
     if (!config) return kMisused;
   } else {
-    ConfigureLogging({});
-    spdlog::set_level(spdlog::level::warn);
+    host.log_warnings({});
   }
   const Question question = QuestionOf(line.advise, config ? &*config : nullptr);
   const Result<Sample> sample = ReadSample(line.advise.sample, question.subject);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 
 #include "daemon/commands.h"
 #include "daemon/copy/copy_end.h"
@@ -97,17 +96,10 @@ int Misused(const Error& error) {
 
 }  // namespace
 
-int CopyCommand(const CommandLine& command_line) {
+int CopyCommand(const CommandLine& command_line, const ToolHost& host) {
   std::signal(SIGPIPE, SIG_IGN);
-  // What runs in this process is no service of its own.
-  ::unsetenv("NOTIFY_SOCKET");
-  const auto config_of = [&](const std::string& file) {
-    CommandLine line = command_line;
-    line.config = file;
-    return LoadForCommand(line);
-  };
-  const std::optional<Config> from = config_of(command_line.from);
-  const std::optional<Config> to = config_of(command_line.to);
+  const std::optional<Config> from = LoadForCommand(command_line.from, host);
+  const std::optional<Config> to = LoadForCommand(command_line.to, host);
   if (!from || !to) return kMisused;
   const Result<CopyAsked> asked = Asked(command_line.copy);
   if (!asked) return Misused(asked.error());
@@ -133,7 +125,7 @@ int CopyCommand(const CommandLine& command_line) {
   progress.step = "opening";
   std::optional<ProgressLine> shown;
   if (!command_line.copy.quiet) shown.emplace(progress);
-  const Result<Json> report = CopyRun(command_line, *from, *to, *asked).Run(&progress);
+  const Result<Json> report = CopyRun(command_line, *from, *to, *asked).Run(host, &progress);
   shown.reset();
   if (!report) return Refused("copy", report.error());
   if (command_line.format == "json") {

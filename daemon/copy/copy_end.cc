@@ -120,11 +120,11 @@ Status CopyEnd::Claim::Take(const std::string& directory) {
   return Error(ErrorCode::kIo, fmt::format("{}: {}", directory, std::strerror(failed)));
 }
 
-Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role) {
-  if (role == EndRole::kSource) return OpenUnclaimed(config, role);
+Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role, const ToolHost& host) {
+  if (role == EndRole::kSource) return OpenUnclaimed(config, role, host);
   Claim claim;
   if (Status taken = claim.Take(config.storage.path); !taken) return taken.error();
-  Result<CopyEnd> end = OpenUnclaimed(config, role);
+  Result<CopyEnd> end = OpenUnclaimed(config, role, host);
   if (!end) return end;
   // The first one makes the directory.
   if (Status taken = claim.Take(config.storage.path); !taken) return taken.error();
@@ -132,7 +132,7 @@ Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role) {
   return end;
 }
 
-Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role) {
+Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role, const ToolHost& host) {
   CopyEnd end;
   if (Status free = Probe(config, role); !free) {
     if (free.error().code() != ErrorCode::kConflict) return free.error();
@@ -141,12 +141,10 @@ Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role) {
     end.url_ = std::move(*url);
     return end;
   }
-  Config own = config;
-  own.server.listen = "127.0.0.1:0";
-  end.daemon_ = std::make_unique<Daemon>(std::move(own), Duties::kAnswers);
-  if (Status opened = end.daemon_->Open(); !opened) return opened.error();
-  if (Status started = end.daemon_->Start(); !started) return started.error();
-  end.url_ = fmt::format("http://127.0.0.1:{}", end.daemon_->port());
+  Result<std::unique_ptr<LocalDaemon>> daemon = host.serve(config);
+  if (!daemon) return daemon.error();
+  end.daemon_ = std::move(*daemon);
+  end.url_ = end.daemon_->url();
   return end;
 }
 

@@ -1,7 +1,7 @@
 // CopyEnd: one end of a copy, which always is a daemon that answers HTTP. Where one serves the
-// configuration, that one; else the daemon's own stack on the directory, in this process and on a
-// free port of the loopback, for as long as the end lives: it makes no nightly tables, and beyond
-// that lives with the store as a daemon does, so it adopts the configuration and seals.
+// configuration, that one; else one of this process on the directory, for as long as the end lives
+// (ToolHost::serve): it makes no nightly tables, and beyond that lives with the store as a daemon
+// does, so it adopts the configuration and seals.
 //
 // A directory that nobody has locked is opened. One that is locked is the listening daemon's only
 // if that says so itself (`store.path` of /v1/status); anything else is refused. A target is one
@@ -15,7 +15,7 @@
 
 #include "config/file/config.h"
 #include "config/values/result.h"
-#include "daemon/daemon.h"
+#include "daemon/tool_host.h"
 
 namespace tallyd {
 
@@ -29,7 +29,7 @@ class CopyEnd {
   // kNotFound: a source that is not there. kConflict: the directory is in use, but not by the
   // daemon that the configuration names, or another copy goes into it. Others are those of the
   // daemon's start.
-  static Result<CopyEnd> Open(const Config& config, EndRole role);
+  static Result<CopyEnd> Open(const Config& config, EndRole role, const ToolHost& host);
 
   const std::string& url() const { return url_; }
   bool is_served() const { return !daemon_; }  // By another process.
@@ -53,11 +53,11 @@ class CopyEnd {
     int descriptor_ = -1;
   };
 
-  static Result<CopyEnd> OpenUnclaimed(const Config& config, EndRole role);
+  static Result<CopyEnd> OpenUnclaimed(const Config& config, EndRole role, const ToolHost& host);
 
   Claim claim_;
   std::string url_;
-  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<LocalDaemon> daemon_;
 };
 
 // Whether one of the paths is the other, or lies in it, whatever they are called.

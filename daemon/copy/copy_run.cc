@@ -93,10 +93,10 @@ CopyRun::CopyRun(const CommandLine& line, const Config& from, const Config& to,
       asked_(asked),
       file_(line.copy.state.empty() ? line.to + ".copying" : line.copy.state) {}
 
-Result<Json> CopyRun::Run(ToolProgress* progress) {
-  const Result<CopyEnd> source = CopyEnd::Open(from_, EndRole::kSource);
+Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
+  const Result<CopyEnd> source = CopyEnd::Open(from_, EndRole::kSource, host);
   if (!source) return source.error().Prefixed("the source");
-  const Result<CopyEnd> target = CopyEnd::Open(to_, EndRole::kTarget);
+  const Result<CopyEnd> target = CopyEnd::Open(to_, EndRole::kTarget, host);
   if (!target) return target.error().Prefixed("the target");
   target_is_served_ = target->is_served();
   const auto from = CopyClient(line_.copy, source->url(), line_.copy.from_token_file);

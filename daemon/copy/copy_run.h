@@ -31,8 +31,9 @@ class CopyRun {
   CopyRun(const CommandLine& line, const Config& from, const Config& to, const CopyAsked& asked);
 
   // The report: every stream that was copied, and how the target compares with what was read.
-  // After an error the state is kept, and the same command goes on there.
-  Result<Json> Run(ToolProgress* progress);
+  // After an error the state is kept, and the same command goes on there. The host serves the ends
+  // that nobody serves.
+  Result<Json> Run(const ToolHost& host, ToolProgress* progress);
 
  private:
   // The tables whose cells are copied, where events would not carry all.

@@ -269,7 +269,7 @@ class Export {
 
 }  // namespace
 
-int ExportCommand(const CommandLine& line) {
+int ExportCommand(const CommandLine& line, const ToolHost&) {
   const TransferLine& transfer = line.transfer;
   const Result<PatientClient> client = PatientClient::Make(transfer);
   if (!client) {

@@ -317,7 +317,7 @@ class FileLoad {
 
 }  // namespace
 
-int LoadCommand(const CommandLine& line) {
+int LoadCommand(const CommandLine& line, const ToolHost&) {
   const TransferLine& transfer = line.transfer;
   const Result<PatientClient> client = PatientClient::Make(transfer);
   if (!client) {
