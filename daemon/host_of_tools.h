@@ -2,7 +2,7 @@
 #ifndef TALLYD_DAEMON_HOST_OF_TOOLS_H_
 #define TALLYD_DAEMON_HOST_OF_TOOLS_H_
 
-#include "daemon/tool_host.h"
+#include "tools/tool_host.h"
 
 namespace tallyd {
 

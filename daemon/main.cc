@@ -16,12 +16,12 @@
 
 #include "config/file/config.h"
 #include "config/lint/schema_doubts.h"
-#include "daemon/command_line.h"
 #include "daemon/daemon.h"
 #include "daemon/host_of_tools.h"
 #include "daemon/logging.h"
 #include "daemon/version.h"
 #include "storage/heap.h"
+#include "tools/command_line.h"
 
 namespace tallyd {
 

@@ -1,0 +1,297 @@
+// tallyd export: a stream's events, in the order in which they are read the fastest, a page at a
+// time, to a file or to standard output. With --output FILE.state beside it tells how far it is,
+// until it is done: --resume goes on there, behind the last page that the file has whole.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "ingest/text/percent.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/transfer/export_plan.h"
+#include "tools/transfer/patient_client.h"
+#include "tools/transfer/state_file.h"
+
+namespace tallyd {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kPageEvents = 20'000;
+// What is written is made durable so often: a crash costs what came since.
+constexpr std::chrono::seconds kKeepEvery{1};
+
+// Where the events go. What is not a file is written only.
+class Output {
+ public:
+  // Cuts a file that is there to its first `bytes`.
+  Status Open(const std::string& path, uint64_t bytes) {
+    name_ = path.empty() ? "standard output" : path;
+    file_ =
+        path.empty() ? STDOUT_FILENO : ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (file_ < 0) return Failed();
+    if (path.empty()) return {};
+    if (::ftruncate(file_, static_cast<off_t>(bytes)) != 0) return Failed();
+    if (::lseek(file_, 0, SEEK_END) != static_cast<off_t>(bytes)) return Failed();
+    bytes_ = bytes;
+    return {};
+  }
+
+  Status Write(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t wrote = ::write(file_, text.data(), text.size());
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0) return Failed();
+      text.remove_prefix(static_cast<size_t>(wrote));
+      bytes_ += static_cast<uint64_t>(wrote);
+    }
+    return {};
+  }
+  Status Sync() {
+    if (file_ == STDOUT_FILENO || ::fsync(file_) == 0) return {};
+    return Failed();
+  }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  Error Failed() const { return Error(ErrorCode::kIo, name_ + ": " + std::strerror(errno)); }
+
+  std::string name_;
+  int file_ = -1;  // Closed by the end of the process.
+  uint64_t bytes_ = 0;
+};
+
+// The header line of a page of CSV: up to the first line end outside of quotes.
+std::string_view HeaderOf(std::string_view page) {
+  bool quoted = false;
+  for (size_t at = 0; at < page.size(); ++at) {
+    if (page[at] == '"') quoted = !quoted;
+    if (page[at] == '\n' && !quoted) return page.substr(0, at + 1);
+  }
+  return page;
+}
+
+// The format that the name of a file says; empty where it says none.
+std::string FormatOfName(const std::string& output) {
+  const std::string ending = std::filesystem::path(output).extension();
+  if (ending == ".csv") return "csv";
+  if (ending == ".ndjson" || ending == ".jsonl") return "ndjson";
+  return {};
+}
+
+std::string FormatOf(const TransferLine& line) {
+  if (!line.format.empty()) return line.format;
+  const std::string named = FormatOfName(line.output);
+  return named.empty() ? "ndjson" : named;
+}
+
+// What the command line contradicts itself in.
+Status CheckLine(const TransferLine& line) {
+  if (line.resume && line.output.empty()) return Invalid("--resume needs --output");
+  const std::string named = FormatOfName(line.output);
+  if (named.empty() || line.format.empty() || named == line.format) return {};
+  return Invalid(
+      fmt::format("--output {} says {}, and --format says {}: leave one of them out, or "
+                  "let them say the same",
+                  line.output, named, line.format));
+}
+
+class Export {
+ public:
+  Export(const TransferLine& line, const PatientClient& client)
+      : line_(line),
+        client_(client),
+        format_(FormatOf(line)),
+        state_path_(line.output.empty() ? "" : line.output + ".state") {}
+
+  // What may be missing; empty: nothing is.
+  Result<std::string> Run(ToolProgress* progress) {
+    if (Status begun = Begin(); !begun) return begun.error();
+    if (plan_.tables.size() > 1 && format_ == "csv") {
+      return Invalid(
+          "no one table holds everything, and CSV has the columns of one: use NDJSON, "
+          "or name one by --table: " +
+          fmt::format("{}", fmt::join(plan_.tables, ", ")));
+    }
+    while (table_ < plan_.tables.size()) {
+      if (Status page = Page(); !page) return page.error();
+      progress->done = output_.bytes();
+    }
+    if (Status synced = output_.Sync(); !synced) return synced.error();
+    if (Status dropped = DropState(); !dropped) return dropped.error();
+    return plan_.lack;
+  }
+
+ private:
+  Status Begin() {
+    std::optional<Json> state;
+    if (line_.resume) {
+      Result<std::optional<Json>> kept = ReadState(state_path_);
+      if (!kept) return kept.error();
+      state = std::move(*kept);
+    }
+    if (!state_path_.empty()) {
+      Result<std::string> store = StoreIdAt(client_);
+      if (!store) return store.error();
+      store_ = std::move(*store);
+    }
+    if (state) return Resume(*state);
+    if (line_.resume) {
+      return Error(ErrorCode::kNotFound, "there is nothing to resume: no " + state_path_);
+    }
+    Result<ExportPlan> plan = PlanExport(line_, client_);
+    if (!plan) return plan.error();
+    plan_ = std::move(*plan);
+    if (Status begun = BeginTable(); !begun) return begun;
+    // One of an earlier export would tell of bytes that are cut off now.
+    if (Status dropped = DropState(); !dropped) return dropped;
+    return output_.Open(line_.output, 0);
+  }
+
+  Status DropState() const { return state_path_.empty() ? Status() : RemoveState(state_path_); }
+
+  Status Resume(const Json& state) {
+    if (StateText(state, "stream") != line_.stream || StateText(state, "url") != line_.url ||
+        StateText(state, "store") != store_ || StateText(state, "format") != format_ ||
+        StateText(state, "parameters") != ExportParameters(line_)) {
+      return Error(ErrorCode::kConflict,
+                   state_path_ + " is of another export, or out of another store: start anew");
+    }
+    for (const Json& table : state.value("tables", Json::array())) {
+      if (table.is_string()) plan_.tables.push_back(table.get<std::string>());
+    }
+    plan_.lack = StateText(state, "lack");
+    table_ = StateNumber(state, "table");
+    next_ = StateText(state, "next");
+    header_ = StateText(state, "header");
+    const uint64_t bytes = StateNumber(state, "bytes");
+    std::error_code failed;
+    const uintmax_t size = std::filesystem::file_size(line_.output, failed);
+    if (failed || size < bytes) {
+      return Error(ErrorCode::kConflict, fmt::format("{} is shorter than {} says: start anew",
+                                                     line_.output, state_path_));
+    }
+    return output_.Open(line_.output, bytes);
+  }
+
+  Status BeginTable() {
+    const std::string& table = plan_.tables[table_];
+    const Result<bool> by_key = ComesByKey(table, client_);
+    if (!by_key) return by_key.error();
+    next_ = fmt::format("/v1/streams/{}/events?{}&table={}&format={}&limit={}{}",
+                        EncodePercent(line_.stream), ExportParameters(line_), EncodePercent(table),
+                        format_, kPageEvents, *by_key ? "&order=key" : "");
+    return {};
+  }
+
+  // The daemon reads the next page while this one is written.
+  void AskForNext() {
+    asked_ = std::async(std::launch::async,
+                        [this, next = next_] { return client_.Ask({"GET", next, {}, {}}); });
+  }
+
+  Status Page() {
+    if (!asked_.valid()) AskForNext();
+    Result<HttpAnswer> answer = asked_.get();
+    if (!answer || answer->status != kHttpOk) {
+      (void)Keep();  // What the file has whole. That there is no more of it is what is told.
+      return answer ? Error(ErrorCode::kConflict, DetailOf(*answer)) : answer.error();
+    }
+    next_ = NextPath(*answer);
+    if (next_.empty() && ++table_ < plan_.tables.size()) {
+      if (Status begun = BeginTable(); !begun) return begun;
+    }
+    if (!next_.empty()) AskForNext();
+    return WritePage(answer->body);
+  }
+
+  Status WritePage(std::string_view page) {
+    if (format_ == "csv") {
+      const std::string_view header = HeaderOf(page);
+      if (header_.empty()) {
+        if (Status wrote = output_.Write(header); !wrote) return wrote;
+        header_ = header;
+      } else if (header != header_) {
+        return Error(ErrorCode::kConflict,
+                     "the stream has got a new field meanwhile, so the columns are others: start "
+                     "anew, or use NDJSON");
+      }
+      page.remove_prefix(header.size());
+    }
+    if (Status wrote = output_.Write(page); !wrote) return wrote;
+    is_kept_ = false;
+    const bool is_due = SteadyClock::now() - kept_ >= kKeepEvery;
+    return is_due ? Keep() : Status();
+  }
+
+  // Not behind the last page: a state that says "all is there" would answer another time without
+  // a look at the daemon. Who is interrupted then asks for the last page again.
+  Status Keep() {
+    if (state_path_.empty() || is_kept_ || table_ >= plan_.tables.size()) return {};
+    if (Status synced = output_.Sync(); !synced) return synced;
+    is_kept_ = true;
+    kept_ = SteadyClock::now();
+    return WriteState(state_path_, {{"stream", line_.stream},
+                                    {"url", line_.url},
+                                    {"store", store_},
+                                    {"format", format_},
+                                    {"parameters", ExportParameters(line_)},
+                                    {"tables", plan_.tables},
+                                    {"lack", plan_.lack},
+                                    {"table", table_},
+                                    {"next", next_},
+                                    {"header", header_},
+                                    {"bytes", output_.bytes()}});
+  }
+
+  const TransferLine& line_;
+  const PatientClient& client_;
+  const std::string format_;
+  const std::string state_path_;  // Empty: standard output keeps none.
+  std::string store_;             // The id of the store that is read; empty: not known.
+  ExportPlan plan_;
+  size_t table_ = 0;    // Of the plan.
+  std::string next_;    // The path of the next page.
+  std::string header_;  // Of CSV, once it is written.
+  Output output_;
+  bool is_kept_ = true;  // The state tells of all that was written.
+  SteadyClock::time_point kept_ = {};
+  std::future<Result<HttpAnswer>> asked_;  // The page of next_, while it is on its way.
+};
+
+}  // namespace
+
+int ExportCommand(const CommandLine& line, const ToolHost&) {
+  const TransferLine& transfer = line.transfer;
+  const Result<PatientClient> client = PatientClient::Make(transfer);
+  if (!client) {
+    Refused("export", client.error());
+    return kMisused;
+  }
+  if (const Status sound = CheckLine(transfer); !sound) {
+    Refused("export", sound.error());
+    return kMisused;
+  }
+  ToolProgress progress;
+  progress.step = "exporting";
+  std::optional<ProgressLine> shown;
+  if (!transfer.quiet) shown.emplace(progress);
+  const Result<std::string> lack = Export(transfer, *client).Run(&progress);
+  shown.reset();
+  if (!lack) return Refused("export", lack.error());
+  if (!lack->empty()) {
+    std::fprintf(stderr, "tallyd export: something may be missing: %s\n", lack->c_str());
+    return kFailed;
+  }
+  return 0;
+}
+
+}  // namespace tallyd

@@ -1,0 +1,30 @@
+// Out of which tables a stream's events are to be exported: one that holds everything, or, where
+// none does, as few as hold every field among them.
+#ifndef TALLYD_TOOLS_TRANSFER_EXPORT_PLAN_H_
+#define TALLYD_TOOLS_TRANSFER_EXPORT_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/transfer/patient_client.h"
+
+namespace tallyd {
+
+struct ExportPlan {
+  std::vector<std::string> tables;  // Never empty; several: an event comes in parts.
+  std::string lack;                 // What may be missing from all of them; empty: nothing is.
+};
+
+// The parameters that every request of the export has: "scan=1&from=...".
+std::string ExportParameters(const TransferLine& line);
+
+// Errors are those of PatientClient::Get.
+Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& client);
+
+// Whether the table's events come in the order of its keys, in which it is read the fastest; else
+// they do in order of time.
+Result<bool> ComesByKey(const std::string& table, const PatientClient& client);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_TOOLS_TRANSFER_EXPORT_PLAN_H_

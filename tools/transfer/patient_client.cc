@@ -1,0 +1,123 @@
+#include "tools/transfer/patient_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "config/values/time.h"
+
+namespace tallyd {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr double kFirstPause = 0.1;
+constexpr double kLongestPause = 10;
+constexpr double kLongestAsked = 60;
+constexpr unsigned kDoublings = 7;
+constexpr size_t kShownBytes = 500;
+
+bool IsPassing(unsigned status) {
+  constexpr std::array kPassing{408u, 429u, 502u, 503u, 504u, 507u};
+  return std::ranges::find(kPassing, status) != kPassing.end();
+}
+
+Result<std::string> ReadToken(const std::string& file) {
+  std::ifstream in(file);
+  std::string token;
+  if (!std::getline(in, token) || token.empty()) return Invalid(file + " holds no token");
+  return token;
+}
+
+}  // namespace
+
+Result<std::string> StoreIdAt(const PatientClient& client) {
+  const Result<HttpAnswer> answer = client.Ask({"GET", "/v1/status", {}, {}});
+  if (!answer) return answer.error();
+  const Json said = Json::parse(answer->body, nullptr, false);
+  const Json::json_pointer place("/store/id");
+  const bool tells = answer->status == kHttpOk && said.is_object() && said.contains(place) &&
+                     said.at(place).is_string();
+  return tells ? said.at(place).get<std::string>() : std::string();
+}
+
+double PauseBefore(unsigned attempt, std::string_view retry_after) {
+  const double doubled = std::ldexp(kFirstPause, static_cast<int>(std::min(attempt, kDoublings)));
+  unsigned asked = 0;
+  std::from_chars(retry_after.data(), retry_after.data() + retry_after.size(), asked);
+  const double believed = std::min(static_cast<double>(asked), kLongestAsked);
+  return std::max(std::min(doubled, kLongestPause), believed);
+}
+
+std::string DetailOf(const HttpAnswer& answer) {
+  const Json said = Json::parse(answer.body, nullptr, false);
+  const bool tells = said.is_object() && said.contains("detail") && said["detail"].is_string();
+  const std::string detail =
+      tells ? said["detail"].get<std::string>() : answer.body.substr(0, kShownBytes);
+  return fmt::format("{}: {}", answer.status, detail);
+}
+
+std::string NextPath(const HttpAnswer& answer) {
+  const size_t end = answer.link.find('>');
+  if (!answer.link.starts_with('<') || end == std::string::npos) return {};
+  return answer.link.substr(1, end - 1);
+}
+
+Result<PatientClient> PatientClient::Make(const TransferLine& line) {
+  PatientClient client;
+  Result<HttpTarget> target = ParseUrl(line.url);
+  if (!target) return target.error();
+  client.target_ = std::move(*target);
+  if (!line.token_file.empty()) {
+    const Result<std::string> token = ReadToken(line.token_file);
+    if (!token) return token.error();
+    client.authorization_ = "Bearer " + *token;
+  }
+  if (line.retry_for != "0") {
+    const Result<int64_t> retry_for = ParseDuration(line.retry_for);
+    if (!retry_for) return retry_for.error().Prefixed("--retry-for");
+    client.retry_for_us_ = *retry_for;
+  }
+  return client;
+}
+
+Result<HttpAnswer> PatientClient::Ask(HttpQuestion question) const {
+  if (!authorization_.empty()) question.headers.emplace_back("Authorization", authorization_);
+  const auto give_up = SteadyClock::now() + std::chrono::microseconds(retry_for_us_);
+  for (unsigned attempt = 0;; ++attempt) {
+    Result<HttpAnswer> answer = tallyd::Ask(target_, question);
+    if (answer && !IsPassing(answer->status)) return answer;
+    const std::string reason = answer ? DetailOf(*answer) : answer.error().message();
+    const std::chrono::duration<double> pause(
+        PauseBefore(attempt, answer ? answer->retry_after : std::string()));
+    if (SteadyClock::now() + pause > give_up) {
+      return Error(ErrorCode::kUnavailable, "giving up: " + reason);
+    }
+    if (attempt == 0) std::fprintf(stderr, "trying again: %s\n", reason.c_str());
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Result<std::string> PatientClient::Get(const std::string& path) const {
+  Result<HttpAnswer> answer = Ask({"GET", path, {}, {}});
+  if (!answer) return answer.error();
+  if (answer->status != kHttpOk) return Error(ErrorCode::kConflict, DetailOf(*answer));
+  return std::move(answer->body);
+}
+
+Result<Json> PatientClient::GetJson(const std::string& path) const {
+  const Result<std::string> text = Get(path);
+  if (!text) return text.error();
+  Json said = Json::parse(*text, nullptr, false);
+  if (said.is_object()) return said;
+  return Error(ErrorCode::kIo, path + " does not answer with a JSON object");
+}
+
+}  // namespace tallyd

@@ -1,0 +1,53 @@
+// PatientClient: requests to one daemon, tried again with growing pauses while it does not answer
+// or says that it has no room now (429, 503, 507 and what gateways say), until a request has had no
+// other answer for as long as --retry-for says. Only for requests that may be sent twice. Blocks;
+// for one thread.
+#ifndef TALLYD_TOOLS_TRANSFER_PATIENT_CLIENT_H_
+#define TALLYD_TOOLS_TRANSFER_PATIENT_CLIENT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config/values/result.h"
+#include "ingest/text/json.h"
+#include "tools/commands.h"
+#include "tools/http_client.h"
+
+namespace tallyd {
+
+class PatientClient {
+ public:
+  // kInvalid where the URL, the token's file or --retry-for is wrong.
+  static Result<PatientClient> Make(const TransferLine& line);
+
+  // Any answer but those it waits for. kUnavailable, with the reason told last, when it gives up.
+  // Why it waits is said on standard error, once a request.
+  Result<HttpAnswer> Ask(HttpQuestion question) const;
+  // GET of what must be there, as JSON text: any status but 200 is an Error with its detail.
+  Result<std::string> Get(const std::string& path) const;
+  // The same, which must be an object.
+  Result<Json> GetJson(const std::string& path) const;
+
+ private:
+  HttpTarget target_;
+  std::string authorization_;  // Empty: none.
+  int64_t retry_for_us_ = 0;
+};
+
+// The id of the daemon's store, by /v1/status: whoever goes on goes on with the store that it began
+// with. Empty where the daemon does not tell, or not to this token. Errors are those of Ask.
+Result<std::string> StoreIdAt(const PatientClient& client);
+
+// Seconds to wait before the attempt after `attempt` (from 0): doubled from 0.1 up to 10, but never
+// less than Retry-After asks for, of which a minute is believed.
+double PauseBefore(unsigned attempt, std::string_view retry_after);
+
+// "400: 1 of 2 events refused ...": what a refusal says of itself.
+std::string DetailOf(const HttpAnswer& answer);
+// The path of the next page, of `Link: </v1/...>; rel="next"`; empty where there is none.
+std::string NextPath(const HttpAnswer& answer);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_TOOLS_TRANSFER_PATIENT_CLIENT_H_
