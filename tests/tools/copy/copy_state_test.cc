@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tools/copy/copy_end.h"
-
 namespace tallyd {
 namespace {
 
@@ -50,24 +48,6 @@ TEST(CopyStateTest, WhatCannotBeReadIsNotTakenForAbsent) {
   EXPECT_EQ(read.error().code(), ErrorCode::kIo);
   EXPECT_NE(read.error().message().find(file.path()), std::string::npos);
   EXPECT_TRUE(file.Remove());
-}
-
-TEST(CopyEndTest, ADirectoryIsKnownByWhateverPathItHas) {
-  const std::filesystem::path home = testing::TempDir() + "ends-" + std::to_string(::getpid());
-  std::filesystem::create_directories(home / "a");
-  std::filesystem::create_directory_symlink(home / "a", home / "link");
-  const auto share = [&](const char* one, const char* other) {
-    return ShareDirectory((home / one).string(), (home / other).string());
-  };
-  EXPECT_TRUE(share("a", "link"));
-  EXPECT_TRUE(share("a", "a/../a/"));
-  EXPECT_TRUE(share("a", "link/inside"));
-  EXPECT_TRUE(share("a/x", "a"));
-  EXPECT_TRUE(share("none/x", "link/../none"));
-  EXPECT_FALSE(share("none/x", "none/y"));
-  EXPECT_FALSE(share("a", "ab"));
-  EXPECT_FALSE(share("a", "b"));
-  std::filesystem::remove_all(home);
 }
 
 }  // namespace
