@@ -118,6 +118,12 @@ class LayoutTest(unittest.TestCase):
                 self.assertNotRegex(target, "^storage/(blocks|bytes|leveldb)/",
                                     f'{path.relative_to(ROOT)}:{number} includes "{target}"')
 
+    def test_a_tool_knows_of_the_engine_what_is_offered_to_tools(self):
+        for path in sources(".h", ".cc", folders=["tools"]):
+            for number, target in includes(path):
+                self.assertNotRegex(target, "^storage/(blocks|bytes|leveldb/(?!tools/|env/))",
+                                    f'{path.relative_to(ROOT)}:{number} includes "{target}"')
+
     def test_the_rooms_of_a_folder_have_no_circle(self):
         for folder in FOLDERS:
             rooms = {}
