@@ -13,19 +13,19 @@
 #include <string_view>
 #include <vector>
 
-#include "api/heat/heat_map.h"
-#include "api/helpers.h"
-#include "api/idempotency/keys.h"
-#include "api/limits/query_memory.h"
-#include "api/limits/row_sizes.h"
 #include "api/metrics/metrics.h"
-#include "api/metrics/rejects.h"
 #include "config/file/config.h"
 #include "config/lint/finding.h"
 #include "ingest/hold/held_counters.h"
 #include "ingest/map/mapper.h"
 #include "ingest/nightly/nightly_tables.h"
 #include "ingest/times/arrivals.h"
+#include "service/heat/heat_map.h"
+#include "service/helpers.h"
+#include "service/idempotency/keys.h"
+#include "service/limits/query_memory.h"
+#include "service/limits/row_sizes.h"
+#include "service/metrics/rejects.h"
 #include "storage/store.h"
 
 namespace tallyd {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/idempotency/keys.h"
-#include "api/limits/query_memory.h"
 #include "config/values/result.h"
+#include "service/idempotency/keys.h"
+#include "service/limits/query_memory.h"
 
 namespace tallyd {
 

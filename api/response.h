@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/limits/query_memory.h"
 #include "config/values/result.h"
+#include "service/limits/query_memory.h"
 
 namespace tallyd {
 

@@ -16,6 +16,7 @@ COLUMNS = 100
 ROOM_FILES = 30
 MIRRORED = ["storage"]
 MIRRORED_LINES = 60  # A longer source has a test file of its own.
+THREADS_OF_ASIO = {"boost/asio/thread_pool.hpp", "boost/asio/post.hpp", "boost/asio/impl/src.hpp"}
 LEVELDB_PAGES = {"log_format.md", "table_format.md"}  # The sources of its formats.
 SEEDS = [f"S{number}" for number in range(1, 50)] + [f"L{number}" for number in range(1, 36)]
 SCOPES = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^()]*$")
@@ -45,9 +46,9 @@ def headings(page):
     return {name.replace(" ", "-") for name in names}
 
 
-def includes(path):
+def includes(path, of=r'"([^"]+)"'):
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        match = re.match(r"\s*#\s*include\s+" + of, line)
         if match:
             yield number, match.group(1)
 
@@ -115,7 +116,7 @@ class LayoutTest(unittest.TestCase):
     def test_how_the_store_keeps_things_is_its_own_affair(self):
         for path in sources(".h", ".cc", folders=["ingest", "service", "api"]):
             for number, target in includes(path):
-                self.assertNotRegex(target, "^storage/(blocks|bytes|leveldb)/",
+                self.assertNotRegex(target, "^storage/((blocks|bytes|leveldb)/|leveldb_store)",
                                     f'{path.relative_to(ROOT)}:{number} includes "{target}"')
 
     def test_a_tool_knows_of_the_engine_what_is_offered_to_tools(self):
@@ -123,6 +124,13 @@ class LayoutTest(unittest.TestCase):
             for number, target in includes(path):
                 self.assertNotRegex(target, "^storage/(blocks|bytes|leveldb/(?!tools/|env/))",
                                     f'{path.relative_to(ROOT)}:{number} includes "{target}"')
+
+    def test_the_service_speaks_no_protocol(self):
+        for path in sources(".h", ".cc", folders=["service"]):
+            for number, target in includes(path, of="<([^>]+)>"):
+                speaks = re.match(r"boost/(asio|beast|url)|nlohmann/|simdjson", target)
+                if speaks and target not in THREADS_OF_ASIO:
+                    self.fail(f"{path.relative_to(ROOT)}:{number} includes <{target}>")
 
     def test_the_rooms_of_a_folder_have_no_circle(self):
         for folder in FOLDERS:

@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-#include "api/idempotency/keys.h"
+#include "service/idempotency/keys.h"
 
 namespace tallyd {
 

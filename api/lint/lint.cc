@@ -1,7 +1,7 @@
 // GET /v1/lint: the rules of lint, asked of the schema in force and of the data.
 #include "api/handlers.h"
 #include "api/lint/findings_json.h"
-#include "api/lint/live_facts.h"
+#include "service/lint/live_facts.h"
 
 namespace tallyd {
 

@@ -3,8 +3,8 @@
 #ifndef TALLYD_API_MUTATIONS_MUTATIONS_H_
 #define TALLYD_API_MUTATIONS_MUTATIONS_H_
 
-#include "api/idempotency/keys.h"
 #include "api/request.h"
+#include "service/idempotency/keys.h"
 
 namespace tallyd {
 

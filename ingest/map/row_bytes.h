@@ -1,8 +1,8 @@
 // RowBytes: about how much a batch writes to which rows, for whoever keeps rows below their limits
-// (api/limits). Only rows that take many events are followed, and of these a sample: what brings
-// kSampleBytes itself counts as it is, of the rest about every kSampleBytes the row that they end
-// in, so that a large row is met as often as it grows, and a small event costs an addition. Whoever
-// wants every row asks for it (RowSampling).
+// (service/limits). Only rows that take many events are followed, and of these a sample: what
+// brings kSampleBytes itself counts as it is, of the rest about every kSampleBytes the row that
+// they end in, so that a large row is met as often as it grows, and a small event costs an
+// addition. Whoever wants every row asks for it (RowSampling).
 //
 // Beside it the sizes that are recommended, and how many values of a batch exceed theirs. Not
 // thread-safe.

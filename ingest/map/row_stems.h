@@ -1,6 +1,6 @@
 // RowStems: which rows a batch or a scan touched, by the *stem* of their keys (what stands before
 // the key's time; the whole key where it has none). Gathered per batch, row by row, so that whoever
-// counts them (api/heat) takes its locks once a batch.
+// counts them (service/heat) takes its locks once a batch.
 //
 //   RowStems stems;
 //   stems.Add(table.id, key.substr(0, stem_size), {time, stem_size == key.size()});

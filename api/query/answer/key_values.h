@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "api/limits/query_memory.h"
 #include "config/schema/schema.h"
+#include "service/limits/query_memory.h"
 #include "storage/store.h"
 
 namespace tallyd {

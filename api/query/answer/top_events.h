@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "api/limits/query_memory.h"
 #include "api/query/scan/event_stream.h"
 #include "api/query/scan/fragment_merger.h"
+#include "service/limits/query_memory.h"
 
 namespace tallyd {
 

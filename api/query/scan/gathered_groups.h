@@ -8,10 +8,10 @@
 
 #include <optional>
 
-#include "api/limits/query_memory.h"
 #include "api/query/scan/event_groups.h"
 #include "api/query/scan/held_parts.h"
 #include "api/query/scan/time_slices.h"
+#include "service/limits/query_memory.h"
 
 namespace tallyd {
 

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "api/limits/query_memory.h"
 #include "api/query/ask/candidate.h"
 #include "api/query/scan/event_filter.h"
 #include "ingest/map/row_stems.h"
 #include "ingest/unmap/row_reader.h"
+#include "service/limits/query_memory.h"
 #include "storage/store.h"
 
 namespace tallyd {

@@ -19,11 +19,11 @@
 #include <string_view>
 #include <vector>
 
-#include "api/limits/query_memory.h"
 #include "api/query/ask/event_query.h"
 #include "api/query/scan/event_stream.h"
 #include "api/query/steps/accumulators.h"
 #include "api/query/steps/step_index.h"
+#include "service/limits/query_memory.h"
 #include "storage/scan.h"
 
 namespace tallyd {

@@ -1,4 +1,4 @@
-#include "api/heat/heat_keeper.h"
+#include "service/heat/heat_keeper.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "api/heat/heat_map.h"
+#include "service/heat/heat_map.h"
 
 #include <gtest/gtest.h>
 

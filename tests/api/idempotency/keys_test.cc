@@ -1,4 +1,4 @@
-#include "api/idempotency/keys.h"
+#include "service/idempotency/keys.h"
 
 #include <gtest/gtest.h>
 

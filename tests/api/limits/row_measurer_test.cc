@@ -1,4 +1,4 @@
-#include "api/limits/row_measurer.h"
+#include "service/limits/row_measurer.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/lint/live_facts.h"
+#include "service/lint/live_facts.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {
