@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "config/values/result.h"
+#include "service/limits/pages.h"
 #include "service/limits/query_memory.h"
 
 namespace tallyd {
-
-inline constexpr size_t kChunkBytes = 128u << 10;  // What a source aims for.
 
 // Called on a query thread, one call at a time. Appends about kChunkBytes to *chunk and returns
 // true, or false when nothing is left (what was appended still goes out). An error after the first

@@ -174,7 +174,7 @@ Status Daemon::PutInForce(std::shared_ptr<const Schema> configured) {
   Result<std::shared_ptr<const Schema>> schema = WithNightly(std::move(configured), *store_);
   if (!schema) return schema.error();
   if (Status adopted = store_->Adopt(**schema); !adopted) return adopted;
-  context_->set_snapshot(Compile(*schema));
+  context_->live_schema.Set(Compile(*schema));
   return {};
 }
 
@@ -304,7 +304,7 @@ void Daemon::Stop() {
   // store still answers to connections that were cut: their event loops outlive it.
   store_->Close();
   server_.reset();
-  context_->set_snapshot(nullptr);
+  context_->live_schema.Set(nullptr);
   spdlog::info("stopped");
 }
 

@@ -14,22 +14,10 @@ prometheus::Counter& Counter(prometheus::Registry& registry, const char* name, c
   return BuildCounter().Name(name).Help(help).Register(registry).Add({});
 }
 
-prometheus::Counter& LimitCounter(prometheus::Registry& registry, const char* limit) {
-  return BuildCounter()
-      .Name("tallyd_limit_warnings_total")
-      .Help("What is larger than is recommended, and was taken.")
-      .Register(registry)
-      .Add({{"limit", limit}});
-}
-
 }  // namespace
 
 ApiMetrics::ApiMetrics(prometheus::Registry& registry)
-    : events(Counter(registry, "tallyd_events_total", "Events stored.")),
-      rows(Counter(registry, "tallyd_rows_written_total", "Rows touched by stored batches.")),
-      cells(Counter(registry, "tallyd_cells_written_total", "Cells written by stored batches.")),
-      expired(Counter(registry, "tallyd_events_expired_total",
-                      "Events that a table did not take because they were past its max_age.")),
+    : ServiceMetrics(registry),
       idempotent_replays(Counter(registry, "tallyd_idempotent_replays_total",
                                  "Requests whose Idempotency-Key had its answer already: they "
                                  "got that answer, and had no effect.")),
@@ -38,16 +26,6 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
                              "compressed, without the framing of chunks.")),
       sent_bytes(Counter(registry, "tallyd_http_sent_bytes_total",
                          "Bytes of answers as sent: compressed, heads included.")),
-      rows_read(Counter(registry, "tallyd_query_rows_read_total", "Rows read for queries.")),
-      rows_returned(
-          Counter(registry, "tallyd_query_rows_returned_total", "Rows returned by queries.")),
-      unreadable_rows(Counter(registry, "tallyd_query_unreadable_rows_total",
-                              "Rows left out of event reads: the key template cannot read them.")),
-      incomplete(Counter(registry, "tallyd_query_incomplete_total",
-                         "Answers from a table that may lack some of what was asked for.")),
-      large_values(LimitCounter(registry, "value")),
-      large_rows(LimitCounter(registry, "row")),
-      many_families(LimitCounter(registry, "families")),
       connections(BuildGauge()
                       .Name("tallyd_http_connections")
                       .Help("Open connections.")

@@ -1,5 +1,5 @@
-// The API's instruments, resolved once at start: fixed label sets, never text from a client.
-// Thread-safe.
+// The daemon's instruments: those of the service, and of what speaks HTTP. Resolved once at start:
+// fixed label sets, never text from a client. Thread-safe.
 #ifndef TALLYD_API_METRICS_METRICS_H_
 #define TALLYD_API_METRICS_METRICS_H_
 
@@ -13,9 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include "service/metrics/service_metrics.h"
+
 namespace tallyd {
 
-struct ApiMetrics {
+struct ApiMetrics : ServiceMetrics {
   explicit ApiMetrics(prometheus::Registry& registry);
 
   // tallyd_http_requests_total{route,status="2xx"...}: one row per route of the router, in its
@@ -23,21 +25,9 @@ struct ApiMetrics {
   void AddRoutes(const std::vector<std::string_view>& routes);
   void CountRequest(size_t route, unsigned status, double seconds);
 
-  prometheus::Counter& events;               // tallyd_events_total: stored
-  prometheus::Counter& rows;                 // tallyd_rows_written_total
-  prometheus::Counter& cells;                // tallyd_cells_written_total
-  prometheus::Counter& expired;              // tallyd_events_expired_total
   prometheus::Counter& idempotent_replays;   // tallyd_idempotent_replays_total
   prometheus::Counter& received_bytes;       // tallyd_http_received_bytes_total
   prometheus::Counter& sent_bytes;           // tallyd_http_sent_bytes_total
-  prometheus::Counter& rows_read;            // tallyd_query_rows_read_total
-  prometheus::Counter& rows_returned;        // tallyd_query_rows_returned_total
-  prometheus::Counter& unreadable_rows;      // tallyd_query_unreadable_rows_total
-  prometheus::Counter& incomplete;           // tallyd_query_incomplete_total
-  // tallyd_limit_warnings_total: what is larger than recommended, and taken.
-  prometheus::Counter& large_values;         // {limit="value"}
-  prometheus::Counter& large_rows;           // {limit="row"}
-  prometheus::Counter& many_families;        // {limit="families"}
   prometheus::Gauge& connections;            // tallyd_http_connections
   prometheus::Counter& refused_connections;  // ..._connections_refused_total
 

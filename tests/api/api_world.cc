@@ -66,7 +66,7 @@ bool ApiWorld::Reload(const std::string& tables) {
     snapshot->mappers.emplace(stream.name,
                               std::make_unique<Mapper>(config->schema, stream, *store_));
   }
-  context_->set_snapshot(snapshot);
+  context_->live_schema.Set(snapshot);
   return true;
 }
 

@@ -81,7 +81,7 @@ class Trial {
       snapshot->mappers.emplace(stream.name,
                                 std::make_unique<Mapper>(config->schema, stream, *store_));
     }
-    context_->set_snapshot(std::move(snapshot));
+    context_->live_schema.Set(std::move(snapshot));
     return store_->Settle();
   }
 

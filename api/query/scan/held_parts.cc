@@ -8,7 +8,7 @@
 namespace tallyd {
 namespace {
 
-constexpr size_t kChunkBytes = 64u << 10;
+constexpr size_t kArenaBytes = 64u << 10;
 
 static_assert(std::is_trivially_copyable_v<EventField> &&
               std::is_trivially_destructible_v<EventField>);
@@ -24,7 +24,7 @@ char* HeldParts::Arena::Allocate(size_t size) {
   constexpr size_t kAlign = alignof(EventField);
   const size_t rounded = (size + kAlign - 1) / kAlign * kAlign;
   if (rounded > left) {
-    const size_t chunk = std::max(rounded, kChunkBytes);
+    const size_t chunk = std::max(rounded, kArenaBytes);
     chunks.push_back(std::make_unique_for_overwrite<char[]>(chunk));
     free = chunks.back().get();
     left = chunk;

@@ -52,7 +52,7 @@ class DailyTest : public testing::Test {
       snapshot->mappers.emplace(stream.name,
                                 std::make_unique<Mapper>(*schema, stream, context.store));
     }
-    context.set_snapshot(snapshot);
+    context.live_schema.Set(snapshot);
     return {};
   }
   Response Build(const std::string& table, const std::string& query) {

@@ -80,7 +80,7 @@ TEST_F(IngestTest, AStreamThatAReloadTookMeanwhileIsUnknown) {
   ASSERT_TRUE(head);
   auto empty = std::make_shared<SchemaSnapshot>();
   empty->schema = std::make_shared<const Schema>();
-  world_.context().set_snapshot(empty);
+  world_.context().live_schema.Set(empty);
   IngestWorkspace workspace;
   std::string body = R"({"ts":1,"k":"a","v":1})";
   body.reserve(body.size() + kBodyPadding);

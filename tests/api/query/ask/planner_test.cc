@@ -99,7 +99,7 @@ families.F = {}
   ASSERT_TRUE(config) << config.error().message();
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = config->schema;  // Ahead of the store.
-  world().context().set_snapshot(snapshot);
+  world().context().live_schema.Set(snapshot);
   const Response response = world().Call(GetLatest, {"server"}, "host=a");
   EXPECT_EQ(response.status, 503u) << response.body;
   EXPECT_NE(response.body.find("NOW: it is not in the store yet"), std::string::npos)

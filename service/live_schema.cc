@@ -1,8 +1,9 @@
-#include "api/context.h"
+#include "service/live_schema.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "config/values/glob.h"
 
@@ -35,20 +36,20 @@ Result<const Stream*> FindStream(const Schema& schema, std::string_view name) {
                            fmt::join(all ? names : NearestNames(name, names), ", ")));
 }
 
-void ApiContext::set_snapshot(std::shared_ptr<const SchemaSnapshot> s) {
-  if (s != nullptr) {
-    for (const Stream& stream : s->schema->streams) {
-      ShapesOf(stream.name).SetTimeFields(TimeFieldsOf(*s->schema, stream));
+void LiveSchema::Set(std::shared_ptr<const SchemaSnapshot> snapshot) {
+  if (snapshot != nullptr) {
+    for (const Stream& stream : snapshot->schema->streams) {
+      ShapesOf(stream.name).SetTimeFields(TimeFieldsOf(*snapshot->schema, stream));
     }
   }
-  std::atomic_store(&snapshot_, std::move(s));
+  std::atomic_store(&snapshot_, std::move(snapshot));
 }
 
-ShapeRegistry& StreamShapes::Of(std::string_view stream) {
+ShapeRegistry& LiveSchema::ShapesOf(std::string_view stream) {
   const std::lock_guard lock(mutex_);
-  auto found = registries_.find(stream);
-  if (found == registries_.end()) {
-    found = registries_.emplace(std::string(stream), std::make_unique<ShapeRegistry>()).first;
+  auto found = shapes_.find(stream);
+  if (found == shapes_.end()) {
+    found = shapes_.emplace(std::string(stream), std::make_unique<ShapeRegistry>()).first;
   }
   return *found->second;
 }
