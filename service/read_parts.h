@@ -1,5 +1,5 @@
-// What reads work with, and count in: given to whoever runs one. All of it outlives the read, and is
-// thread-safe.
+// What reads work with, and count in: given to whoever runs one. All of it outlives the read, and
+// is thread-safe.
 #ifndef TALLYD_SERVICE_READ_PARTS_H_
 #define TALLYD_SERVICE_READ_PARTS_H_
 

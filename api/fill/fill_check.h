@@ -16,7 +16,7 @@
 
 #include "api/fill/event_mapper.h"
 #include "api/fill/fill_wish.h"
-#include "api/query/scan/part_scan.h"
+#include "service/query/scan/part_scan.h"
 
 namespace tallyd {
 

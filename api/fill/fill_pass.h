@@ -31,7 +31,7 @@
 #include "api/fill/fill_record.h"
 #include "api/fill/fill_wish.h"
 #include "api/fill/table_reading.h"
-#include "api/query/scan/part_scan.h"
+#include "service/query/scan/part_scan.h"
 
 namespace tallyd {
 

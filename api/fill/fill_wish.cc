@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
-#include "api/query/ask/candidate.h"
 #include "config/schema/gone_rule.h"
 #include "config/schema/table_rules.h"
+#include "service/query/ask/candidate.h"
 
 namespace tallyd {
 namespace {

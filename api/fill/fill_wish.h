@@ -1,7 +1,7 @@
 // FillWish: a table that lacks something of its stream's past (storage/table_info.h), and the table
 // that it can be filled from: one of the stream that is whole, by the judgement of whoever answers
-// queries (api/query/ask/candidate.h), for a query of every event with every field that the table
-// takes.
+// queries (service/query/ask/candidate.h), for a query of every event with every field that the
+// table takes.
 //
 // Where families of the source forget by age it is whole from some time on only; what is older
 // stays missing.
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/context.h"
-#include "api/query/ask/event_query.h"
+#include "service/query/ask/event_query.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

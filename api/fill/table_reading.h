@@ -1,16 +1,16 @@
 // TableReading: what it takes to read the events of a table, the source of a filling or the one
-// that is filled, for those who scan it slice by slice (api/query/scan): every event of the stream,
-// or those that filters on key fields let through, with every field that the table gives back, as
-// of one moment.
+// that is filled, for those who scan it slice by slice (service/query/scan): every event of the
+// stream, or those that filters on key fields let through, with every field that the table gives
+// back, as of one moment.
 #ifndef TALLYD_API_FILL_TABLE_READING_H_
 #define TALLYD_API_FILL_TABLE_READING_H_
 
 #include <vector>
 
 #include "api/fill/fill_wish.h"
-#include "api/query/ask/event_query.h"
-#include "api/query/scan/part_scan.h"
 #include "config/schema/key_ranges.h"
+#include "service/query/ask/event_query.h"
+#include "service/query/scan/part_scan.h"
 
 namespace tallyd {
 

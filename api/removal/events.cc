@@ -18,7 +18,7 @@
 
 #include "api/fill/filler.h"
 #include "api/handlers.h"
-#include "api/query/ask/event_query.h"
+#include "api/query/read_event_query.h"
 #include "api/removal/bucket_cut.h"
 #include "api/removal/held_removal.h"
 #include "api/removal/latest_restorer.h"
@@ -280,8 +280,9 @@ Response DeleteEvents(const Request& request, ApiContext& context) {
   // Nor is any table filled from it.
   std::shared_lock<std::shared_mutex> kept_away;
   if (context.filler != nullptr) kept_away = context.filler->HoldForDelete();
-  Result<EventQuery> query = ParseEventQuery(request, context, QueryKind::kRemoval);
-  if (!query) return ProblemOf(query.error());
+  Result<EventRequest> asked = ReadEventRequest(request, context, QueryKind::kRemoval);
+  if (!asked) return ProblemOf(asked.error());
+  const EventQuery* const query = &asked->query;
   if (!NamesKeyField(*query)) {
     return Problem(400, "say whose events: a key field, as in hostname=server1.bbb.com");
   }

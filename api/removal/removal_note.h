@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/query/ask/event_query.h"
 #include "config/values/time.h"
+#include "service/query/ask/event_query.h"
 #include "storage/store.h"
 
 namespace tallyd {

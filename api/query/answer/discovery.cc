@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <string>
 
+#include "api/answer.h"
 #include "api/cursor.h"
 #include "api/handlers.h"
 #include "api/query/answer/key_values.h"
-#include "api/query/ask/event_query.h"
 #include "config/schema/table_rules.h"
 #include "ingest/text/json.h"
+#include "service/query/ask/stream_fields.h"
 
 namespace tallyd {
 namespace {

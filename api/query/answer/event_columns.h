@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/query/answer/event_run.h"
+#include "service/query/run/event_run.h"
 
 namespace tallyd {
 

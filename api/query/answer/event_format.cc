@@ -234,8 +234,7 @@ class RecordEvents final : public EventFormat {
 
 }  // namespace
 
-std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run) {
-  const AnswerFormat format = run->query().format;
+std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run, AnswerFormat format) {
   if (const RecordSyntax* records = InfoOf(format).records) {
     return std::make_unique<RecordEvents>(run, *records);
   }

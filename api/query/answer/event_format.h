@@ -13,7 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/query/answer/event_run.h"
+#include "api/answer_format.h"
+#include "service/query/run/event_run.h"
 
 namespace tallyd {
 
@@ -30,8 +31,8 @@ class EventFormat {
   virtual bool End(std::string_view /*next*/, std::string*) { return false; }
 };
 
-// Of the format that the run's query asks for. `run` is started, and outlives the format.
-std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run);
+// `run` is started, and outlives the format.
+std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run, AnswerFormat format);
 
 }  // namespace tallyd
 

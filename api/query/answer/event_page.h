@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/query/scan/event_stream.h"
+#include "service/query/scan/event_stream.h"
 
 namespace tallyd {
 

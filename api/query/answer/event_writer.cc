@@ -5,6 +5,7 @@
 
 #include "api/answer.h"
 #include "api/query/answer/event_format.h"
+#include "api/query/event_cursor_text.h"
 
 namespace tallyd {
 namespace {
@@ -62,7 +63,8 @@ class PageSource final : public BodySource {
 };
 
 // Takes events until the page is full, then looks whether there are more: *next is the cursor then.
-Status FillPage(EventRun* run, EventFormat* format, Response* response, std::string* next) {
+Status FillPage(EventRun* run, uint64_t query_hash, EventFormat* format, Response* response,
+                std::string* next) {
   std::string* const body = &response->body;
   const uint64_t most_bytes = BytesOfPage(run->memory().get());
   const uint64_t limit = run->query().limit.value_or(kDefaultLimit);
@@ -81,23 +83,24 @@ Status FillPage(EventRun* run, EventFormat* format, Response* response, std::str
     // Buffers grow by leaps.
     if (!response->held.Covers(bytes + bytes / 2)) return response->held.refusal();
     const bool full = bytes >= most_bytes;
-    if (taken + 1 == limit || full) cursor = run->Cursor();
+    if (taken + 1 == limit || full) cursor = EncodeCursor(run->Cursor(), query_hash);
   }
 }
 
 }  // namespace
 
-Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run, bool* replan) {
+Response AnswerEvents(const Request& request, const EventAnswer& answer,
+                      std::unique_ptr<EventRun> run, bool* replan) {
   if (Status status = run->Start(); !status) return ProblemOf(status.error());
   const EventRun& running = *run;
   const auto must_replan = [&] {
     if (replan != nullptr) *replan = running.HasMetMerged();
     return replan != nullptr && *replan;
   };
-  std::unique_ptr<EventFormat> format = MakeEventFormat(run.get());
+  std::unique_ptr<EventFormat> format = MakeEventFormat(run.get(), answer.format);
   Response response;
-  response.content_type = InfoOf(run->query().format).content_type;
-  if (!format->is_page() && !run->query().limit) {
+  response.content_type = InfoOf(answer.format).content_type;
+  if (!run->query().is_page) {
     auto source = std::make_unique<EventSource>(std::move(run), std::move(format));
     if (replan != nullptr) {
       const Result<bool> more = source->Next(&response.body);
@@ -110,7 +113,7 @@ Response AnswerEvents(const Request& request, std::unique_ptr<EventRun> run, boo
   std::string next;
   response.held = MemoryCharge(run->memory());
   format->Begin(&response.body);
-  const Status filled = FillPage(run.get(), format.get(), &response, &next);
+  const Status filled = FillPage(run.get(), answer.query_hash, format.get(), &response, &next);
   if (!filled) return ProblemOf(filled.error());
   if (must_replan()) return response;
   if (!next.empty() && !format->is_page()) {

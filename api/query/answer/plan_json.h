@@ -2,8 +2,8 @@
 #ifndef TALLYD_API_QUERY_ANSWER_PLAN_JSON_H_
 #define TALLYD_API_QUERY_ANSWER_PLAN_JSON_H_
 
-#include "api/query/ask/planner.h"
 #include "ingest/text/json.h"
+#include "service/query/ask/planner.h"
 
 namespace tallyd {
 

@@ -1,5 +1,5 @@
 // What a query leaves behind in the metrics when it has been answered.
-#include "api/query/answer/event_run.h"
+#include "service/query/run/event_run.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a table can answer of a query, and what it has to read for it.
-#include "api/query/ask/candidate.h"
+#include "service/query/ask/candidate.h"
 
 #include <gtest/gtest.h>
 

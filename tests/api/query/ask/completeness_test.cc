@@ -1,6 +1,6 @@
 // Whether an answer says rightly that something may be missing: after reloads and restarts with
 // other tables and rules, and for values that text does not tell.
-#include "api/query/ask/completeness.h"
+#include "service/query/ask/completeness.h"
 
 #include <gtest/gtest.h>
 

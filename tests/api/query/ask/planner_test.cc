@@ -1,5 +1,5 @@
 // Which of the tables that can answer does.
-#include "api/query/ask/planner.h"
+#include "service/query/ask/planner.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

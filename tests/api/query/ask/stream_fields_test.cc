@@ -1,5 +1,5 @@
 // Fields that are kept by their compact names, asked for by any of their spellings.
-#include "api/query/ask/stream_fields.h"
+#include "service/query/ask/stream_fields.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "api/query/ask/where.h"
+#include "service/query/ask/where.h"
 
 #include <gtest/gtest.h>
 

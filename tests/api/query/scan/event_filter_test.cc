@@ -1,6 +1,6 @@
 // Fields that stand in a row key without being given back by it: a second time, a salt, the time
 // itself without a spec. Every part of a query has to see them alike.
-#include "api/query/scan/event_filter.h"
+#include "service/query/scan/event_filter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Events of many entities in order of time, in slices of it.
-#include "api/query/scan/gathered_groups.h"
+#include "service/query/scan/gathered_groups.h"
 
 #include <gtest/gtest.h>
 
