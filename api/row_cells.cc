@@ -4,6 +4,7 @@
 
 #include "ingest/blob/blob.h"
 #include "ingest/text/json_text.h"
+#include "service/rows/aggregate_text.h"
 
 namespace tallyd {
 namespace {
@@ -42,16 +43,6 @@ std::vector<RowCell> CellsInReadOrder(const TableInfo& table, const Row& row) {
     return a.view->column.qualifier < b.view->column.qualifier;
   });
   return cells;
-}
-
-std::optional<std::string> AggregateText(const TableInfo& table, const CellView& cell) {
-  const std::optional<Aggregate> kind = table.families[cell.column.family].rules.aggregate;
-  if (!kind) return std::nullopt;
-  const std::optional<Int128> number = ReadState(*kind, cell.value);
-  if (!number) return std::nullopt;
-  std::string text;
-  AppendInt128(*number, &text);
-  return text;
 }
 
 std::optional<std::string> ShownAggregate(const TableInfo& table, const CellView& cell, bool raw) {

@@ -22,10 +22,7 @@ struct RowCell {
 // Without the cells of families that are no longer configured (of orphaned tables: all).
 std::vector<RowCell> CellsInReadOrder(const TableInfo& table, const Row& row);
 
-// What is read of a cell of an aggregate family, as the digits of an integer; nothing of others,
-// and where the cell is damaged.
-std::optional<std::string> AggregateText(const TableInfo& table, const CellView& cell);
-// The same where an answer shows it: with `raw` a sketch is its bytes instead.
+// AggregateText as an answer shows it: with `raw` a sketch is its bytes instead.
 std::optional<std::string> ShownAggregate(const TableInfo& table, const CellView& cell, bool raw);
 
 // The value as JSON: a serialized cell decoded to an object, or its bytes where `raw` or damaged;

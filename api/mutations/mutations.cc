@@ -11,12 +11,12 @@
 #include "api/mutations/mutation_reader.h"
 #include "api/note_written.h"
 #include "api/removal/held_removal.h"
-#include "api/rows/row_query.h"
 #include "ingest/decode/decode.h"
 #include "ingest/map/late_days.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/text/json.h"
 #include "ingest/unmap/rule_inverse.h"
+#include "service/rows/row_query.h"
 #include "storage/batch_counts.h"
 
 namespace tallyd {

@@ -23,9 +23,9 @@
 #include "api/removal/held_removal.h"
 #include "api/removal/latest_restorer.h"
 #include "api/removal/removal_count.h"
-#include "api/rows/row_query.h"
 #include "config/schema/table_rules.h"
 #include "ingest/text/json.h"
+#include "service/rows/row_query.h"
 
 namespace tallyd {
 namespace {

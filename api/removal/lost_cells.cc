@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/rows/row_query.h"
+#include "service/rows/row_query.h"
 
 namespace tallyd {
 

@@ -7,8 +7,9 @@
 #include "api/handlers.h"
 #include "api/removal/held_removal.h"
 #include "api/removal/removal_count.h"
-#include "api/rows/row_query.h"
+#include "api/rows/read_row_query.h"
 #include "ingest/text/json.h"
+#include "service/rows/row_query.h"
 
 namespace tallyd {
 namespace {

@@ -6,8 +6,9 @@
 #include <optional>
 
 #include "api/handlers.h"
-#include "api/rows/row_query.h"
+#include "api/rows/read_row_query.h"
 #include "ingest/text/json.h"
+#include "service/rows/row_query.h"
 
 namespace tallyd {
 namespace {

@@ -13,7 +13,7 @@ namespace {
 // {"rows": [...], "next": ...}: what comes next stands at the end, so pages of any size stream.
 class JsonRows final : public RowFormat {
  public:
-  explicit JsonRows(const RowQuery& query) : query_(query) {}
+  JsonRows(const RowQuery& query, bool raw) : query_(query), raw_(raw) {}
 
   bool is_page() const override { return true; }
   void Begin(std::string* out) override { out->append("{\"rows\":["); }
@@ -37,30 +37,33 @@ class JsonRows final : public RowFormat {
 
  private:
   void AppendRow(const Row& row, std::string* out) const {
-    AppendRowJson(*query_.stored, row, {query_.table, query_.raw}, out);
+    AppendRowJson(*query_.stored, row, {query_.table, raw_}, out);
   }
 
   const RowQuery& query_;
+  const bool raw_;
   bool any_ = false;
 };
 
 class NdjsonRows final : public RowFormat {
  public:
-  explicit NdjsonRows(const RowQuery& query) : query_(query) {}
+  NdjsonRows(const RowQuery& query, bool raw) : query_(query), raw_(raw) {}
 
   void Add(const Row& row, std::string* out) override {
-    AppendRowJson(*query_.stored, row, {query_.table, query_.raw}, out);
+    AppendRowJson(*query_.stored, row, {query_.table, raw_}, out);
     out->push_back('\n');
   }
 
  private:
   const RowQuery& query_;
+  const bool raw_;
 };
 
 // A record for each cell.
 class RecordRows final : public RowFormat {
  public:
-  RecordRows(const RowQuery& query, const RecordSyntax& syntax) : query_(query), syntax_(syntax) {}
+  RecordRows(const RowQuery& query, bool raw, const RecordSyntax& syntax)
+      : query_(query), raw_(raw), syntax_(syntax) {}
 
   void Begin(std::string* out) override {
     for (const std::string_view name : {"key", "family", "qualifier", "ts"}) {
@@ -89,12 +92,12 @@ class RecordRows final : public RowFormat {
   void AppendCell(const RowCell& cell, std::string* out) const {
     const Value& value = cell.view->value;
     std::string text;
-    if (!query_.raw && IsSerialized(*query_.stored, cell.view->column, query_.table)) {
+    if (!raw_ && IsSerialized(*query_.stored, cell.view->column, query_.table)) {
       AppendCellValueJson(*query_.stored, cell, {query_.table, false}, &text);
       syntax_.append_text(text, out);
       return;
     }
-    if (const auto number = ShownAggregate(*query_.stored, *cell.view, query_.raw)) {
+    if (const auto number = ShownAggregate(*query_.stored, *cell.view, raw_)) {
       out->append(*number);
       return;
     }
@@ -107,17 +110,18 @@ class RecordRows final : public RowFormat {
   }
 
   const RowQuery& query_;
+  const bool raw_;
   const RecordSyntax& syntax_;
 };
 
 }  // namespace
 
-std::unique_ptr<RowFormat> MakeRowFormat(const RowQuery& query) {
-  if (const RecordSyntax* records = InfoOf(query.format).records) {
-    return std::make_unique<RecordRows>(query, *records);
+std::unique_ptr<RowFormat> MakeRowFormat(const RowQuery& query, AnswerFormat format, bool raw) {
+  if (const RecordSyntax* records = InfoOf(format).records) {
+    return std::make_unique<RecordRows>(query, raw, *records);
   }
-  if (query.format == AnswerFormat::kNdjson) return std::make_unique<NdjsonRows>(query);
-  return std::make_unique<JsonRows>(query);
+  if (format == AnswerFormat::kNdjson) return std::make_unique<NdjsonRows>(query, raw);
+  return std::make_unique<JsonRows>(query, raw);
 }
 
 }  // namespace tallyd

@@ -12,7 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/rows/row_query.h"
+#include "api/answer_format.h"
+#include "service/rows/row_query.h"
 
 namespace tallyd {
 
@@ -31,8 +32,8 @@ class RowFormat {
   }
 };
 
-// Makes the format that the query asks for. `query` outlives it.
-std::unique_ptr<RowFormat> MakeRowFormat(const RowQuery& query);
+// `query` outlives the format. `raw`: serialized cells are written as the bytes that they are.
+std::unique_ptr<RowFormat> MakeRowFormat(const RowQuery& query, AnswerFormat format, bool raw);
 
 }  // namespace tallyd
 

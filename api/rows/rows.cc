@@ -1,10 +1,11 @@
 #include <limits>
 #include <utility>
 
+#include "api/answer.h"
 #include "api/handlers.h"
+#include "api/rows/read_row_query.h"
 #include "api/rows/row_format.h"
-#include "api/rows/row_query.h"
-#include "api/rows/row_run.h"
+#include "service/rows/row_run.h"
 
 namespace tallyd {
 namespace {
@@ -13,9 +14,10 @@ namespace {
 // them.
 class RowSource final : public BodySource {
  public:
-  RowSource(std::unique_ptr<RowRun> run, std::unique_ptr<RowFormat> format)
+  RowSource(std::unique_ptr<RowRun> run, std::unique_ptr<RowFormat> format, uint64_t query_hash)
       : run_(std::move(run)),
         format_(std::move(format)),
+        query_hash_(query_hash),
         limit_(format_->is_page() ? run_->query().limit.value_or(kDefaultLimit)
                                   : std::numeric_limits<uint64_t>::max()) {}
 
@@ -32,7 +34,7 @@ class RowSource final : public BodySource {
         return true;
       }
       if (!*more || written_ == limit_) {
-        format_->End(*more ? run_->Cursor() : std::string(), chunk);
+        format_->End(*more ? RowCursor(run_->last_key(), query_hash_) : std::string(), chunk);
         return false;
       }
       format_->Add(run_->Take(), chunk);
@@ -46,15 +48,15 @@ class RowSource final : public BodySource {
  private:
   std::unique_ptr<RowRun> run_;
   std::unique_ptr<RowFormat> format_;
+  const uint64_t query_hash_;
   const uint64_t limit_;
   bool begun_ = false;
   uint64_t written_ = 0;
 };
 
 // The page has to be read to its end before the header that tells of the next one is sent.
-Response LimitedLines(const Request& request, RowRun* run, RowFormat* format) {
+Response LimitedLines(const Request& request, uint64_t query_hash, RowRun* run, RowFormat* format) {
   Response response;
-  response.content_type = InfoOf(run->query().format).content_type;
   response.held = MemoryCharge(run->memory());
   const uint64_t most_bytes = BytesOfPage(run->memory().get());
   format->Begin(&response.body);
@@ -63,7 +65,8 @@ Response LimitedLines(const Request& request, RowRun* run, RowFormat* format) {
     if (!more) return ProblemOf(more.error());
     if (!*more) return response;
     if (written == *run->query().limit || response.body.size() >= most_bytes) {
-      response.headers.emplace_back("Link", NextLink(request, run->Cursor()));
+      response.headers.emplace_back("Link",
+                                    NextLink(request, RowCursor(run->last_key(), query_hash)));
       return response;
     }
     format->Add(run->Take(), &response.body);
@@ -76,23 +79,26 @@ Response LimitedLines(const Request& request, RowRun* run, RowFormat* format) {
 }  // namespace
 
 Response GetRows(const Request& request, ApiContext& context) {
-  Result<RowQuery> query = ParseRowQuery(request, context, RowCount::kMany);
-  if (!query) return ProblemOf(query.error());
-  auto run = std::make_unique<RowRun>(std::move(*query), context, request.memory);
-  std::unique_ptr<RowFormat> format = MakeRowFormat(run->query());
-  if (run->query().limit && !format->is_page()) {
-    return LimitedLines(request, run.get(), format.get());
-  }
+  Result<RowRequest> asked = ReadRowRequest(request, context, RowCount::kMany);
+  if (!asked) return ProblemOf(asked.error());
+  auto run =
+      std::make_unique<RowRun>(std::move(asked->query), context.read_parts(), request.memory);
+  std::unique_ptr<RowFormat> format = MakeRowFormat(run->query(), asked->format, asked->raw);
   Response response;
-  response.content_type = InfoOf(run->query().format).content_type;
-  response.source = std::make_unique<RowSource>(std::move(run), std::move(format));
+  if (run->query().limit && !format->is_page()) {
+    response = LimitedLines(request, asked->hash, run.get(), format.get());
+    if (response.status != 200) return response;
+  } else {
+    response.source = std::make_unique<RowSource>(std::move(run), std::move(format), asked->hash);
+  }
+  response.content_type = InfoOf(asked->format).content_type;
   return response;
 }
 
 Response GetRow(const Request& request, ApiContext& context) {
-  Result<RowQuery> query = ParseRowQuery(request, context, RowCount::kOne);
-  if (!query) return ProblemOf(query.error());
-  RowRun run(std::move(*query), context, request.memory);
+  Result<RowRequest> asked = ReadRowRequest(request, context, RowCount::kOne);
+  if (!asked) return ProblemOf(asked.error());
+  RowRun run(std::move(asked->query), context.read_parts(), request.memory);
   const Result<bool> found = run.Next();
   if (!found) return ProblemOf(found.error());
   if (!*found) {
@@ -100,8 +106,8 @@ Response GetRow(const Request& request, ApiContext& context) {
                    "table " + request.arguments[0] + " has no such row, or none with such cells");
   }
   Response response;
-  response.content_type = InfoOf(run.query().format).content_type;
-  MakeRowFormat(run.query())->AddAlone(run.Take(), &response.body);
+  response.content_type = InfoOf(asked->format).content_type;
+  MakeRowFormat(run.query(), asked->format, asked->raw)->AddAlone(run.Take(), &response.body);
   run.Release();  // What the row took is the answer's now.
   response.held = MemoryCharge(request.memory);
   if (!response.held.Covers(response.body.size())) return ProblemOf(response.held.refusal());

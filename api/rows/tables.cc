@@ -1,7 +1,7 @@
 #include "api/handlers.h"
-#include "api/rows/row_query.h"
 #include "config/schema/merge_risk.h"
 #include "ingest/text/json.h"
+#include "service/rows/row_query.h"
 #include "storage/merge_witness.h"
 
 namespace tallyd {

@@ -1,8 +1,8 @@
 // What of an event is asked for, and whether an event is wanted at all.
 //
 // An event is wanted when it passes every filter and comparison and has a field that is a reason to
-// want it (service/query/ask/candidate.h). Key fields can be judged by the first fragment of a row; the
-// rest only on a whole event, which in a table whose key names {field} is spread over rows.
+// want it (service/query/ask/candidate.h). Key fields can be judged by the first fragment of a row;
+// the rest only on a whole event, which in a table whose key names {field} is spread over rows.
 //
 // Not thread-safe: one per query. Learns fields as they are met.
 #ifndef TALLYD_SERVICE_QUERY_SCAN_EVENT_FILTER_H_

@@ -4,7 +4,8 @@
 //   all.Grow(2);  all.Add(0, time, value);  all.Absorb(0, another, 1);
 //   all.Follow(1, 0);  all.Finish();  all.Get(0, Aggregation::kSum)
 //
-// Percentiles keep every number, and growth minds the order of values (service/query/steps/growth.h).
+// Percentiles keep every number, and growth minds the order of values
+// (service/query/steps/growth.h).
 #ifndef TALLYD_SERVICE_QUERY_STEPS_ACCUMULATORS_H_
 #define TALLYD_SERVICE_QUERY_STEPS_ACCUMULATORS_H_
 

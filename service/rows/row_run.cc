@@ -1,29 +1,39 @@
-#include "api/rows/row_run.h"
+#include "service/rows/row_run.h"
 
 #include <utility>
 
-#include "api/cursor.h"
-#include "api/row_cells.h"
+#include "service/limits/pages.h"
+#include "service/rows/aggregate_text.h"
 
 namespace tallyd {
 
-RowRun::RowRun(RowQuery query, ApiContext& context, ReadMemoryPtr memory)
-    : query_(std::move(query)),
-      context_(context),
+namespace {
+
+// One more tells whether there is a next page; how many rows have such a value nobody knows.
+RowQuery Bounded(RowQuery query) {
+  if (query.is_page && !query.value) query.spec.limit = query.limit.value_or(kDefaultLimit) + 1;
+  return query;
+}
+
+}  // namespace
+
+RowRun::RowRun(RowQuery query, const ReadParts& parts, ReadMemoryPtr memory)
+    : query_(Bounded(std::move(query))),
+      parts_(parts),
       memory_(std::move(memory)),
       charge_(memory_),
-      scan_(context.store.Scan(query_.stored, query_.spec)),
+      scan_(parts.store.Scan(query_.stored, query_.spec)),
       opened_(std::chrono::steady_clock::now()) {}
 
 RowRun::~RowRun() {
-  context_.metrics.rows_read.Increment(static_cast<double>(read_));
-  context_.metrics.rows_returned.Increment(static_cast<double>(returned_));
-  context_.heat.Add(HeatMetric::kReads, stems_, context_.clock.Now());
+  parts_.metrics.rows_read.Increment(static_cast<double>(read_));
+  parts_.metrics.rows_returned.Increment(static_cast<double>(returned_));
+  parts_.heat.Add(HeatMetric::kReads, stems_, parts_.clock.Now());
 }
 
 Result<bool> RowRun::Next() {
   if (!scan_) {
-    scan_ = context_.store.Scan(query_.stored, query_.spec);
+    scan_ = parts_.store.Scan(query_.stored, query_.spec);
     opened_ = std::chrono::steady_clock::now();
   }
   while (true) {
@@ -80,12 +90,6 @@ const Row& RowRun::Take() {
   return row();
 }
 
-std::string RowRun::Cursor() const {
-  CursorWriter cursor(query_.hash);
-  cursor.AddText(last_key_);
-  return cursor.Finish();
-}
-
 void RowRun::Refresh() {
   const auto age = std::chrono::steady_clock::now() - opened_;
   if (age >= std::chrono::microseconds(kMaxScanAgeUs)) Release();
@@ -95,12 +99,7 @@ void RowRun::Release() {
   if (!scan_) return;
   scan_.reset();
   charge_.Clear();
-  if (last_key_.empty()) return;
-  if (query_.spec.reverse) {
-    query_.spec.ranges.front().end = last_key_;
-  } else {
-    query_.spec.ranges.front().start = last_key_ + '\0';
-  }
+  if (!last_key_.empty()) query_.BeginBehind(last_key_);
 }
 
 }  // namespace tallyd

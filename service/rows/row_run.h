@@ -1,20 +1,22 @@
-// RowRun: a query for rows being answered: the rows, filtered, and the cursor behind them.
-// It owns all that it needs but the store.
-#ifndef TALLYD_API_ROWS_ROW_RUN_H_
-#define TALLYD_API_ROWS_ROW_RUN_H_
+// RowRun: a query for rows being answered: the rows, filtered, and where a page of them ends. It
+// owns all that it needs but what ReadParts name.
+#ifndef TALLYD_SERVICE_ROWS_ROW_RUN_H_
+#define TALLYD_SERVICE_ROWS_ROW_RUN_H_
 
 #include <chrono>
 #include <memory>
 #include <string>
 
-#include "api/rows/row_query.h"
+#include "service/limits/query_memory.h"
+#include "service/read_parts.h"
+#include "service/rows/row_query.h"
 
 namespace tallyd {
 
 class RowRun {
  public:
   // `memory`: where what it holds counts; null: nowhere.
-  RowRun(RowQuery query, ApiContext& context, ReadMemoryPtr memory = nullptr);
+  RowRun(RowQuery query, const ReadParts& parts, ReadMemoryPtr memory = nullptr);
   ~RowRun();  // Counts what was read and returned.
   RowRun(const RowRun&) = delete;
   RowRun& operator=(const RowRun&) = delete;
@@ -22,9 +24,10 @@ class RowRun {
   const RowQuery& query() const { return query_; }
   // To the next row that has a cell to show.
   Result<bool> Next();
-  // The row, which counts as returned, and as the one that the cursor stands behind.
+  // The row, which counts as returned.
   const Row& Take();
-  std::string Cursor() const;
+  // Of the row that was taken last: the next page begins behind it.
+  const std::string& last_key() const { return last_key_; }
   // After a pause: gives up a scan that has been open for long and goes on behind the row.
   void Refresh();
   // Lets go of the scan; Next opens another behind the row.
@@ -38,7 +41,7 @@ class RowRun {
   void CountRow();
 
   RowQuery query_;
-  ApiContext& context_;
+  const ReadParts parts_;
   const ReadMemoryPtr memory_;
   MemoryCharge charge_;
   std::unique_ptr<RowScan> scan_;  // Null: it is to be opened.
@@ -53,4 +56,4 @@ class RowRun {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_ROWS_ROW_RUN_H_
+#endif  // TALLYD_SERVICE_ROWS_ROW_RUN_H_

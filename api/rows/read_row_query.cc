@@ -1,9 +1,11 @@
-#include "api/rows/row_query.h"
+#include "api/rows/read_row_query.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "api/answer.h"
 #include "api/cursor.h"
 #include "config/values/glob.h"
 
@@ -61,30 +63,27 @@ Status ReadVersions(const Params& params, uint32_t* versions) {
   return {};
 }
 
-Status ReadCursor(const Params& params, RowQuery* query) {
+Status ReadCursor(const Params& params, uint64_t query_hash, RowQuery* query) {
   const auto cursor = params.Get("cursor");
   if (!cursor) return {};
-  Result<CursorReader> reader = CursorReader::Open(*cursor, query->hash);
+  Result<CursorReader> reader = CursorReader::Open(*cursor, query_hash);
   if (!reader) return reader.error();
   std::string last;
   if (!reader->TakeText(&last) || !reader->AtEnd()) return BadCursor();
-  if (query->spec.reverse) {
-    query->spec.ranges.front().end = last;
-  } else {
-    query->spec.ranges.front().start = last + '\0';
-  }
+  query->BeginBehind(last);
   return {};
 }
 
-Status ReadAnswer(const Request& request, RowCount count, RowQuery* query) {
+Status ReadAnswer(const Request& request, RowCount count, RowRequest* asked) {
   const Params& params = request.params;
+  RowQuery* const query = &asked->query;
   if (const auto value = params.Get("value")) query->value = *value;
   const Result<bool> raw = params.Flag("raw");
   if (!raw) return raw.error();
-  query->raw = *raw;
+  asked->raw = *raw;
   const Result<AnswerFormat> format = ChooseFormat(request);
   if (!format) return format.error();
-  query->format = *format;
+  asked->format = *format;
   if (count == RowCount::kOne) return {};
   const Result<bool> reverse = params.Flag("reverse");
   if (!reverse) return reverse.error();
@@ -92,28 +91,12 @@ Status ReadAnswer(const Request& request, RowCount count, RowQuery* query) {
   const Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
   if (!limit) return limit.error();
   query->limit = *limit;
-  const bool is_page = query->limit || query->format == AnswerFormat::kJson;
-  // One more tells whether there is a next page.
-  if (is_page && !query->value) query->spec.limit = query->limit.value_or(kDefaultLimit) + 1;
+  query->is_page = query->limit || asked->format == AnswerFormat::kJson;
   if (Status status = ReadRange(params, &query->spec.ranges.front()); !status) return status;
-  return ReadCursor(params, query);
+  return ReadCursor(params, asked->hash, query);
 }
 
 }  // namespace
-
-Result<TablePtr> FindStoredTable(const Store& store, std::string_view name) {
-  if (TablePtr table = store.FindTable(name)) return table;
-  std::vector<std::string> names;
-  for (const TablePtr& table : store.Tables()) names.push_back(table->name);
-  std::string message = "there is no table '" + std::string(name) + "'";
-  const std::vector<std::string> nearest = NearestNames(name, names);
-  for (size_t i = 0; i < nearest.size(); ++i) {
-    message += (i == 0 ? "; the nearest are '" : ", '") + nearest[i] + "'";
-  }
-  return Error(ErrorCode::kNotFound, std::move(message));
-}
-
-KeyRange RangeOfKey(std::string_view key) { return {std::string(key), std::string(key) + '\0'}; }
 
 Result<TimeRange> ParseCellTimes(const Params& params, TimeUs now) {
   TimeRange range;
@@ -128,15 +111,22 @@ Result<TimeRange> ParseCellTimes(const Params& params, TimeUs now) {
   return range;
 }
 
-Result<RowQuery> ParseRowQuery(const Request& request, ApiContext& context, RowCount count) {
-  RowQuery query;
+std::string RowCursor(std::string_view last_key, uint64_t query_hash) {
+  CursorWriter cursor(query_hash);
+  cursor.AddText(last_key);
+  return cursor.Finish();
+}
+
+Result<RowRequest> ReadRowRequest(const Request& request, ApiContext& context, RowCount count) {
+  RowRequest asked;
+  RowQuery& query = asked.query;
   query.snapshot = context.snapshot();
   const std::string& name = request.arguments[0];
   const Result<TablePtr> stored = FindStoredTable(context.store, name);
   if (!stored) return stored.error();
   query.stored = *stored;
   query.table = query.snapshot->schema->FindTable(name);
-  query.hash = HashOfQuery("rows", name, request.params);
+  asked.hash = HashOfQuery("rows", name, request.params);
   const Params& params = request.params;
   std::vector<std::string> names = {"columns", "from", "to", "versions", "value", "raw", "format"};
   if (count == RowCount::kMany) {
@@ -152,9 +142,9 @@ Result<RowQuery> ParseRowQuery(const Request& request, ApiContext& context, RowC
   if (!times) return times.error();
   query.spec.cells = *times;
   if (Status status = ReadVersions(params, &query.spec.versions); !status) return status.error();
-  if (Status status = ReadAnswer(request, count, &query); !status) return status.error();
+  if (Status status = ReadAnswer(request, count, &asked); !status) return status.error();
   if (count == RowCount::kOne) query.spec.ranges = {RangeOfKey(request.arguments[1])};
-  return query;
+  return asked;
 }
 
 }  // namespace tallyd
