@@ -200,12 +200,13 @@ Status Daemon::Start() {
   }
   TellDoubts(*config_.schema, metrics_.get());
   if (duties_ == Duties::kAll) nightly_->Configure(config_.schema);
-  filler_ = std::make_unique<Filler>(
-      Filler::Parts{context_.get(), config_.storage.seal_cpu, config_.storage.seal_window_us});
+  filler_ = std::make_unique<Filler>(Filler::Parts{store_.get(), &clock_, &context_->live_schema,
+                                                   &registry_, config_.storage.seal_cpu,
+                                                   config_.storage.seal_window_us});
   if (Status opened = filler_->Open(); !opened) return opened;
   context_->filler = filler_.get();
   restorer_ = std::make_unique<LatestRestorer>(
-      LatestRestorer::Parts{context_.get(), &filler_->gate()});
+      LatestRestorer::Parts{store_.get(), &clock_, &context_->live_schema, &filler_->gate()});
   if (Status opened = restorer_->Open(); !opened) return opened;
   filler_->set_restorer(restorer_.get());
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
@@ -252,8 +253,7 @@ Result<Reloaded> Daemon::Reload() {
   const std::lock_guard lock(reload_mutex_);
   service_manager_.Reloading();
   Result<Config> loaded = LoadConfig(config_.file);
-  Result<Reloaded> taken =
-      loaded ? Apply(std::move(*loaded)) : Result<Reloaded>(loaded.error());
+  Result<Reloaded> taken = loaded ? Apply(std::move(*loaded)) : Result<Reloaded>(loaded.error());
   NoteConfiguration(taken.has_value());
   service_manager_.Ready(taken ? "serving" : "serving; the last reload was refused");
   if (!taken) return RefusedReload(taken.error());

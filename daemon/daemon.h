@@ -17,12 +17,12 @@
 #include <memory>
 #include <mutex>
 
-#include "api/fill/filler.h"
 #include "api/http/server.h"
 #include "api/removal/latest_restorer.h"
 #include "config/file/config.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
+#include "service/fill/filler.h"
 #include "service/heat/heat_keeper.h"
 #include "service/limits/row_measurer.h"
 

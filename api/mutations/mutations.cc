@@ -6,7 +6,6 @@
 #include <map>
 
 #include "api/errors_json.h"
-#include "api/fill/fill_wish.h"
 #include "api/handlers.h"
 #include "api/mutations/mutation_reader.h"
 #include "api/note_written.h"
@@ -16,6 +15,7 @@
 #include "ingest/map/seen_fields.h"
 #include "ingest/text/json.h"
 #include "ingest/unmap/rule_inverse.h"
+#include "service/fill/fill_wish.h"
 #include "service/rows/row_query.h"
 #include "storage/batch_counts.h"
 

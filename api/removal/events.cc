@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <shared_mutex>
 
-#include "api/fill/filler.h"
 #include "api/handlers.h"
 #include "api/query/read_event_query.h"
 #include "api/removal/bucket_cut.h"
@@ -25,6 +24,7 @@
 #include "api/removal/removal_count.h"
 #include "config/schema/table_rules.h"
 #include "ingest/text/json.h"
+#include "service/fill/filler.h"
 #include "service/rows/row_query.h"
 
 namespace tallyd {

@@ -16,7 +16,7 @@ constexpr auto kRetry = std::chrono::seconds(1);
 }  // namespace
 
 Status LatestRestorer::Open() {
-  Result<std::vector<RemovalNote>> notes = ReadRemovalNotes(parts_.context->store);
+  Result<std::vector<RemovalNote>> notes = ReadRemovalNotes(*parts_.store);
   if (!notes) return notes.error();
   const std::lock_guard lock(mutex_);
   for (RemovalNote& note : *notes) {
@@ -99,14 +99,16 @@ Status LatestRestorer::Look() {
 }
 
 Status LatestRestorer::Restore(RestoreTask* task) {
-  Store& store = parts_.context->store;
+  Store& store = *parts_.store;
   // A removal that failed may be there all the same, and its note with it.
   const Result<std::optional<std::string>> noted =
       store.FindMemo(RemovalNoteKey(task->note.number));
   if (!noted) return noted.error();
   if (!*noted) return {};
   RestorePass::Parts parts;
-  parts.context = parts_.context;
+  parts.store = parts_.store;
+  parts.clock = parts_.clock;
+  parts.live_schema = parts_.live_schema;
   parts.gate = parts_.gate;
   parts.stopping = &stopping_;
   parts.slice_us = parts_.slice_us;

@@ -3,8 +3,9 @@
 //
 // 1. The removal's batch has a note of what it took (removal_note.h), which goes when all is done:
 //    a restart goes on from it. What the rows had is kept in memory (lost_cells.h).
-// 2. A table of the stream that is whole (api/fill/fill_wish.h) is read backwards from the removed
-//    range on, in slices of time, until everything that was lost was found, or to its beginning.
+// 2. A table of the stream that is whole (service/fill/fill_wish.h) is read backwards from the
+//    removed range on, in slices of time, until everything that was lost was found, or to its
+//    beginning.
 // 3. A latest table lets no older cell go over a newer one, so whatever comes meanwhile is in
 //    nobody's way, but what is of the same time: each batch is refused that others came before
 //    (Store::CommitUnlessTouched), and no removal of events may begin between the reading and the
@@ -29,10 +30,10 @@
 #include <mutex>
 #include <thread>
 
-#include "api/context.h"
-#include "api/fill/fill_pass.h"
 #include "api/removal/lost_cells.h"
 #include "api/removal/removal_note.h"
+#include "service/fill/fill_pass.h"
+#include "service/live_schema.h"
 
 namespace tallyd {
 
@@ -45,7 +46,9 @@ struct RestoreTask {
 class LatestRestorer {
  public:
   struct Parts {
-    ApiContext* context = nullptr;
+    Store* store = nullptr;
+    const Clock* clock = nullptr;
+    const LiveSchema* live_schema = nullptr;
     FillGate* gate = nullptr;
     int64_t slice_us = 15 * 60 * kUsPerSecond;  // The first slice; sparse ones grow.
     // For tests: called before each batch is committed.

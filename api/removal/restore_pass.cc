@@ -28,8 +28,8 @@ RestorePass::RestorePass(const Parts& parts, FillWish wish, const RemovalNote& n
       wish_(std::move(wish)),
       note_(note),
       lost_(lost),
-      store_(parts.context->store),
-      source_(*parts.context, wish_, *wish_.source, wish_.source_stored, note.filters),
+      store_(*parts.store),
+      source_(store_, *parts.clock, wish_, *wish_.source, wish_.source_stored, note.filters),
       scan_(source_.input),
       mapper_(*wish_.table, wish_.stored, wish_.stream->unit, source_.fields, source_.query.now,
               &store_),
@@ -125,7 +125,7 @@ Status RestorePass::Commit(std::unique_ptr<Batch> batch) {
 }
 
 Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
-  const std::shared_ptr<const SchemaSnapshot> snapshot = parts.context->snapshot();
+  const std::shared_ptr<const SchemaSnapshot> snapshot = parts.live_schema->snapshot();
   if (!snapshot) return Stopping();
   const Stream* const stream = snapshot->schema->FindStream(task->note.stream);
   if (stream == nullptr) return {};
@@ -136,18 +136,18 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
     wish.snapshot = snapshot;
     wish.stream = stream;
     wish.table = &table;
-    wish.stored = parts.context->store.FindTable(table.name);
+    wish.stored = parts.store->FindTable(table.name);
     wish.before = task->note.time.from;
     if (wish.stored == nullptr) continue;
     const auto lost = task->lost.find(wish.stored->id);
     LostCells* const cells = lost == task->lost.end() ? nullptr : &lost->second;
     if (cells != nullptr) {
-      const Status kept = cells->DropKept(parts.context->store, wish.stored, task->note.time.to,
-                                          parts.context->clock.Now());
+      const Status kept = cells->DropKept(*parts.store, wish.stored, task->note.time.to,
+                                          parts.clock->Now());
       if (!kept) return kept;
       if (cells->empty()) continue;
     }
-    FindPutSource(*parts.context, &wish);
+    FindPutSource(*parts.store, *parts.clock, &wish);
     if (wish.source == nullptr) {
       spdlog::warn("latest rows of {} stay without what a removal took: {}", table.name, wish.why);
       continue;
@@ -157,7 +157,7 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
     const Status restored = RestorePass(parts, std::move(wish), task->note, cells).Run();
     if (!restored) return restored;
     // Found only now, by reading them.
-    if (MergedIn(parts.context->store, *source_stored).any) {
+    if (MergedIn(*parts.store, *source_stored).any) {
       spdlog::warn("latest rows of {} may stay without some of what a removal took: in {}, which "
                    "they come from, events fell on cells of others",
                    table.name, source);

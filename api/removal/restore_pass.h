@@ -10,19 +10,21 @@
 #include <utility>
 #include <vector>
 
-#include "api/fill/event_mapper.h"
-#include "api/fill/fill_pass.h"
-#include "api/fill/fill_wish.h"
-#include "api/fill/table_reading.h"
 #include "api/removal/latest_restorer.h"
 #include "api/removal/newest_cells.h"
+#include "service/fill/event_mapper.h"
+#include "service/fill/fill_pass.h"
+#include "service/fill/fill_wish.h"
+#include "service/fill/table_reading.h"
 
 namespace tallyd {
 
 class RestorePass {
  public:
   struct Parts {
-    ApiContext* context = nullptr;
+    Store* store = nullptr;
+    const Clock* clock = nullptr;
+    const LiveSchema* live_schema = nullptr;
     FillGate* gate = nullptr;
     const std::atomic<bool>* stopping = nullptr;
     int64_t slice_us = 0;

@@ -2,13 +2,13 @@
 // table. Each answers when it is durable.
 #include <fmt/format.h>
 
-#include "api/fill/fill_wish.h"
-#include "api/fill/filler.h"
 #include "api/handlers.h"
 #include "api/removal/held_removal.h"
 #include "api/removal/removal_count.h"
 #include "api/rows/read_row_query.h"
 #include "ingest/text/json.h"
+#include "service/fill/fill_wish.h"
+#include "service/fill/filler.h"
 #include "service/rows/row_query.h"
 
 namespace tallyd {

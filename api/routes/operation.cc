@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "api/fill/filler.h"
 #include "api/handlers.h"
 #include "api/lint/findings_json.h"
 #include "api/metrics/process_metrics.h"
@@ -12,6 +11,7 @@
 #include "api/removal/latest_restorer.h"
 #include "api/routes/nightly_json.h"
 #include "ingest/text/json.h"
+#include "service/fill/filler.h"
 
 namespace tallyd {
 

@@ -1,6 +1,6 @@
 // A table that lacks something of the past is filled, whatever comes meanwhile: queries that name
 // it then answer what those of the complete table do.
-#include "api/fill/filler.h"
+#include "service/fill/filler.h"
 
 #include <gtest/gtest.h>
 
@@ -68,9 +68,11 @@ class FillerTest : public testing::Test {
 
   // Batches of a row each, so that much can happen between them.
   std::unique_ptr<Filler> MakeFiller() {
+    ApiContext& context = world_.context();
     auto filler = std::make_unique<Filler>(
-        Filler::Parts{&world_.context(), 1, 3600 * kUsPerSecond, 1, [this] { BeforeCommit(); }});
-    world_.context().filler = filler.get();
+        Filler::Parts{&context.store, &context.clock, &context.live_schema, &context.registry, 1,
+                      3600 * kUsPerSecond, 1, [this] { BeforeCommit(); }});
+    context.filler = filler.get();
     EXPECT_TRUE(filler->Open());
     return filler;
   }
@@ -417,8 +419,10 @@ families.F = {}
     };
     const std::string& joiner = joiners[seed % 3];
     ASSERT_TRUE(world.Reload(kMetric + joiner));
-    Filler filler({&world.context(), 1, 3600 * kUsPerSecond, 200, disturb});
-    world.context().filler = &filler;
+    ApiContext& context = world.context();
+    Filler filler({&context.store, &context.clock, &context.live_schema, &context.registry, 1,
+                   3600 * kUsPerSecond, 200, disturb});
+    context.filler = &filler;
     ASSERT_TRUE(filler.Open());
     const auto expect_same = [&](const std::string& what) {
       for (int looks = 0; looks < 20; ++looks) filler.Look();

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "api/fill/filler.h"
+#include "service/fill/filler.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {
@@ -48,8 +48,11 @@ class LatestRestorerTest : public testing::Test {
   ~LatestRestorerTest() override { Close(); }
 
   void Open() {
-    filler_ = std::make_unique<Filler>(Filler::Parts{&world_.context()});
-    LatestRestorer::Parts parts{&world_.context(), &filler_->gate()};
+    ApiContext& context = world_.context();
+    filler_ = std::make_unique<Filler>(
+        Filler::Parts{&context.store, &context.clock, &context.live_schema, &context.registry});
+    LatestRestorer::Parts parts{&context.store, &context.clock, &context.live_schema,
+                                &filler_->gate()};
     parts.before_commit = [this] {
       if (meanwhile_) std::exchange(meanwhile_, nullptr)();
     };

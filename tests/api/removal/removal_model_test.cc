@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include "api/fill/filler.h"
 #include "api/removal/latest_restorer.h"
 #include "ingest/hold/counter_flusher.h"
+#include "service/fill/filler.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {
@@ -94,9 +94,11 @@ class History {
   int Below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
 
   void Open() {
-    filler_ = std::make_unique<Filler>(Filler::Parts{&world_.context()});
-    restorer_ = std::make_unique<LatestRestorer>(
-        LatestRestorer::Parts{&world_.context(), &filler_->gate()});
+    ApiContext& context = world_.context();
+    filler_ = std::make_unique<Filler>(
+        Filler::Parts{&context.store, &context.clock, &context.live_schema, &context.registry});
+    restorer_ = std::make_unique<LatestRestorer>(LatestRestorer::Parts{
+        &context.store, &context.clock, &context.live_schema, &filler_->gate()});
     flusher_ = std::make_unique<CounterFlusher>(&world_.context().counters, &world_.context().store,
                                                 &world_.clock());
     ASSERT_TRUE(restorer_->Open());

@@ -1,7 +1,7 @@
 // EventMapper: events that were read from one table -> rows of another, by the same mapping as
 // those that come (ingest/map). Views need to live as long as the call only. Not thread-safe.
-#ifndef TALLYD_API_FILL_EVENT_MAPPER_H_
-#define TALLYD_API_FILL_EVENT_MAPPER_H_
+#ifndef TALLYD_SERVICE_FILL_EVENT_MAPPER_H_
+#define TALLYD_SERVICE_FILL_EVENT_MAPPER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -72,4 +72,4 @@ class EventMapper {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_FILL_EVENT_MAPPER_H_
+#endif  // TALLYD_SERVICE_FILL_EVENT_MAPPER_H_

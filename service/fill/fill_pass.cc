@@ -1,4 +1,4 @@
-#include "api/fill/fill_pass.h"
+#include "service/fill/fill_pass.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,11 +27,11 @@ void GoOnBehind(const std::string& key, std::vector<KeyRange>* ranges) {
 FillPass::FillPass(Parts parts, FillWish wish, FillRecord record)
     : parts_(std::move(parts)),
       wish_(std::move(wish)),
-      store_(parts_.context->store),
+      store_(*parts_.store),
       record_(std::move(record)),
       ahead_(record_),
       width_us_(parts_.slice_us),
-      source_(*parts_.context, wish_, *wish_.source, wish_.source_stored),
+      source_(store_, *parts_.clock, wish_, *wish_.source, wish_.source_stored),
       scan_(source_.input),
       mapper_(*wish_.table, wish_.stored, wish_.stream->unit, source_.fields, source_.query.now,
               &store_),

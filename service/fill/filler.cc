@@ -1,11 +1,11 @@
-#include "api/fill/filler.h"
+#include "service/fill/filler.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 
-#include "api/fill/fill_check.h"
+#include "service/fill/fill_check.h"
 
 namespace tallyd {
 namespace {
@@ -38,20 +38,20 @@ Filler::Filler(Parts parts)
       waiting_(prometheus::BuildGauge()
                    .Name("tallyd_fill_tables")
                    .Help("Tables that lack events of their stream's past.")
-                   .Register(parts_.context->registry)
+                   .Register(*parts_.registry)
                    .Add({})),
-      filled_(MakeFills(parts_.context->registry, "filled")),
-      failed_(MakeFills(parts_.context->registry, "failed")),
-      events_(MakeCounter(parts_.context->registry, "tallyd_fill_events_total",
+      filled_(MakeFills(*parts_.registry, "filled")),
+      failed_(MakeFills(*parts_.registry, "failed")),
+      events_(MakeCounter(*parts_.registry, "tallyd_fill_events_total",
                           "Events written to tables that are filled.")),
-      conflicts_(MakeCounter(parts_.context->registry, "tallyd_fill_conflicts_total",
+      conflicts_(MakeCounter(*parts_.registry, "tallyd_fill_conflicts_total",
                              "Batches of filling that were read again, as others had written to "
                              "the same rows, or deleted.")) {}
 
 Filler::~Filler() { Stop(); }
 
 Status Filler::Open() {
-  Result<std::vector<FillRecord>> records = ReadFillRecords(parts_.context->store);
+  Result<std::vector<FillRecord>> records = ReadFillRecords(*parts_.store);
   if (!records) return records.error();
   const std::lock_guard lock(mutex_);
   for (FillRecord& record : *records) {
@@ -85,7 +85,7 @@ void Filler::Run() {
 }
 
 bool Filler::IsDue() {
-  Seen now{parts_.context->snapshot(), parts_.context->store.Tables()};
+  Seen now{parts_.live_schema->snapshot(), parts_.store->Tables()};
   const SteadyTime time = std::chrono::steady_clock::now();
   if (now == seen_ && time < look_again_) return false;
   seen_ = std::move(now);
@@ -96,7 +96,8 @@ bool Filler::IsDue() {
 void Filler::Look() {
   const std::lock_guard work(work_mutex_);
   if (!IsDue()) return;
-  const std::vector<FillWish> wishes = FindFillWishes(*parts_.context);
+  const std::vector<FillWish> wishes =
+      FindFillWishes(*parts_.live_schema, *parts_.store, *parts_.clock);
   TellOf(wishes);
   for (const FillWish& wish : wishes) {
     if (wish.source == nullptr || !MayTry(wish)) continue;
@@ -140,7 +141,7 @@ void Filler::TellOf(const std::vector<FillWish>& wishes) {
 // The record that there is, if it is of these marks and this source.
 FillRecord Filler::Begin(const FillWish& wish) const {
   const std::string& name = wish.table->name;
-  const Result<std::optional<std::string>> memo = parts_.context->store.FindMemo(FillKey(name));
+  const Result<std::optional<std::string>> memo = parts_.store->FindMemo(FillKey(name));
   if (memo && *memo) {
     const std::optional<FillRecord> known = DecodeFill(FillKey(name), **memo);
     if (known && known->of == wish.Print() && !known->is_done) return *known;
@@ -156,7 +157,7 @@ FillRecord Filler::NewRecord(const FillWish& wish) const {
   record.from = wish.from;
   record.through = wish.from;
   record.before = wish.before;
-  record.began_at = parts_.context->clock.Now();
+  record.began_at = parts_.clock->Now();
   return record;
 }
 
@@ -183,7 +184,8 @@ Status Filler::Fill(const FillWish& wish) {
                record.through > record.from ? ", from where it ended" : "");
   SteadyTime since = std::chrono::steady_clock::now();
   FillPass::Parts parts;
-  parts.context = parts_.context;
+  parts.store = parts_.store;
+  parts.clock = parts_.clock;
   parts.gate = &gate_;
   parts.before_commit = [&]() -> Status {
     if (parts_.before_commit) parts_.before_commit();
@@ -201,9 +203,9 @@ Status Filler::Fill(const FillWish& wish) {
   if (Status checked = Check(wish, &record, &since); !checked) return checked;
   const Result<TimeUs> from = WholeFrom(wish);
   if (!from) return from.error();
-  if (Status whole = parts_.context->store.SetWhole(*wish.stored, *from); !whole) return whole;
+  if (Status whole = parts_.store->SetWhole(*wish.stored, *from); !whole) return whole;
   record.is_done = true;
-  record.ended_at = parts_.context->clock.Now();
+  record.ended_at = parts_.clock->Now();
   if (Status put = PutRecord(record); !put) return put;
   filled_.Increment();
   spdlog::info("filled {} from {}: {} events", name, wish.source->name, record.events);
@@ -214,7 +216,7 @@ Status Filler::Fill(const FillWish& wish) {
 
 // What the source lacks by now the table may lack, too.
 Result<TimeUs> Filler::WholeFrom(const FillWish& wish) const {
-  for (const FillWish& now : FindFillWishes(*parts_.context)) {
+  for (const FillWish& now : FindFillWishes(*parts_.live_schema, *parts_.store, *parts_.clock)) {
     if (now.table->name != wish.table->name) continue;
     if (now.source != nullptr && now.Print() == wish.Print()) return std::max(wish.from, now.from);
   }
@@ -223,7 +225,7 @@ Result<TimeUs> Filler::WholeFrom(const FillWish& wish) const {
 
 // What differs is filled again from the start, once; a table that differs then stays as it is.
 Status Filler::Check(const FillWish& wish, FillRecord* record, SteadyTime* since) {
-  FillCheck check(*parts_.context, wish, parts_.slice_us, [&] { return Pace(since); });
+  FillCheck check(*parts_.store, *parts_.clock, wish, parts_.slice_us, [&] { return Pace(since); });
   if (const std::string why = check.WhyNot(); !why.empty()) {
     spdlog::info("filling {}: it is not compared with {}: {}", record->table, record->source, why);
     return {};
@@ -243,9 +245,9 @@ Status Filler::Check(const FillWish& wish, FillRecord* record, SteadyTime* since
 }
 
 Status Filler::PutRecord(const FillRecord& record) {
-  std::unique_ptr<Batch> batch = parts_.context->store.NewBatch();
+  std::unique_ptr<Batch> batch = parts_.store->NewBatch();
   batch->PutMemo(FillKey(record.table), EncodeFill(record));
-  return parts_.context->store.Commit(std::move(batch));
+  return parts_.store->Commit(std::move(batch));
 }
 
 Status Filler::Progress(const FillRecord& record, SteadyTime* since) {
@@ -280,7 +282,7 @@ std::vector<FillState> Filler::States() const {
 }
 
 Result<std::string> Filler::WhoNeeds(std::string_view source) const {
-  const Result<std::vector<FillRecord>> records = ReadFillRecords(parts_.context->store);
+  const Result<std::vector<FillRecord>> records = ReadFillRecords(*parts_.store);
   if (!records) return records.error();
   for (const FillRecord& record : *records) {
     if (record.line > 0 && !record.is_done && record.source == source) return record.table;

@@ -1,4 +1,4 @@
-#include "api/fill/fill_check.h"
+#include "service/fill/fill_check.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/fill/table_reading.h"
 #include "config/schema/table_rules.h"
 #include "config/values/value.h"
+#include "service/fill/table_reading.h"
 
 namespace tallyd {
 namespace {
@@ -43,17 +43,16 @@ struct FillCheck::Side : TableReading {
   std::string text;
 };
 
-FillCheck::FillCheck(ApiContext& context, const FillWish& wish, int64_t slice_us,
+FillCheck::FillCheck(Store& store, const Clock& clock, const FillWish& wish, int64_t slice_us,
                      std::function<Status()> pause)
-    : context_(context),
-      wish_(wish),
+    : wish_(wish),
       slice_us_(slice_us),
       pause_(std::move(pause)),
-      source_(std::make_unique<Side>(context, wish, *wish.source, wish.source_stored)),
-      target_(std::make_unique<Side>(context, wish, *wish.table, wish.stored)),
+      source_(std::make_unique<Side>(store, clock, wish, *wish.source, wish.source_stored)),
+      target_(std::make_unique<Side>(store, clock, wish, *wish.table, wish.stored)),
       mapper_(std::make_unique<EventMapper>(*wish.table, wish.stored, wish.stream->unit,
-                                            source_->fields, context.clock.Now(), &context.store)),
-      watch_(context.store.WatchRows(*wish.stored, wish.before)) {
+                                            source_->fields, clock.Now(), &store)),
+      watch_(store.WatchRows(*wish.stored, wish.before)) {
   for (const std::string& field : source_->query.known->names()) {
     const bool is_time = field == wish.table->time_field;
     if (!is_time && KeyHolds(*wish.source, field)) entity_.insert(field);

@@ -11,8 +11,8 @@
 // start goes on where the last one ended.
 //
 // Thread-safe. What Parts name outlives it.
-#ifndef TALLYD_API_FILL_FILLER_H_
-#define TALLYD_API_FILL_FILLER_H_
+#ifndef TALLYD_SERVICE_FILL_FILLER_H_
+#define TALLYD_SERVICE_FILL_FILLER_H_
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -33,10 +33,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/context.h"
-#include "api/fill/fill_pass.h"
-#include "api/fill/fill_record.h"
-#include "api/fill/fill_wish.h"
+#include "service/fill/fill_pass.h"
+#include "service/fill/fill_record.h"
+#include "service/fill/fill_wish.h"
+#include "service/live_schema.h"
 
 namespace tallyd {
 
@@ -60,7 +60,10 @@ struct FillState {
 class Filler {
  public:
   struct Parts {
-    ApiContext* context = nullptr;
+    Store* store = nullptr;
+    const Clock* clock = nullptr;
+    const LiveSchema* live_schema = nullptr;
+    prometheus::Registry* registry = nullptr;
     double cpu = 1;
     int64_t slice_us = kUsPerDay;  // Of time, as the store keeps it apart.
     size_t batch_bytes = 1u << 20;
@@ -141,4 +144,4 @@ class Filler {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_FILL_FILLER_H_
+#endif  // TALLYD_SERVICE_FILL_FILLER_H_

@@ -5,15 +5,15 @@
 //
 // Where families of the source forget by age it is whole from some time on only; what is older
 // stays missing.
-#ifndef TALLYD_API_FILL_FILL_WISH_H_
-#define TALLYD_API_FILL_FILL_WISH_H_
+#ifndef TALLYD_SERVICE_FILL_FILL_WISH_H_
+#define TALLYD_SERVICE_FILL_FILL_WISH_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "api/context.h"
+#include "service/live_schema.h"
 #include "service/query/ask/event_query.h"
 #include "storage/table_info.h"
 
@@ -48,11 +48,12 @@ struct FillWish {
 TimeUs LacksBefore(const Table& table, const TableInfo& stored);
 
 // The tables that lack something, in the file's order.
-std::vector<FillWish> FindFillWishes(ApiContext& context);
+std::vector<FillWish> FindFillWishes(const LiveSchema& live_schema, Store& store,
+                                     const Clock& clock);
 
 // The source of a wish of which all before `source` is set, for whoever puts what events say beside
 // what is there.
-void FindPutSource(ApiContext& context, FillWish* wish);
+void FindPutSource(Store& store, const Clock& clock, FillWish* wish);
 
 // Of whoever changes rows of a table by their keys, with this batch: what it says no event does,
 // and a filling may not take it away. Of a delete, that it is not to be made anew for its sake.
@@ -61,8 +62,8 @@ void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch);
 
 // A query of every event of the stream, of all fields or these.
 EventQuery QueryOfAll(const std::shared_ptr<const SchemaSnapshot>& snapshot, const Stream& stream,
-                      ApiContext& context, std::vector<std::string> fields = {});
+                      Store& store, const Clock& clock, std::vector<std::string> fields = {});
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_FILL_FILL_WISH_H_
+#endif  // TALLYD_SERVICE_FILL_FILL_WISH_H_

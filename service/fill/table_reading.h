@@ -2,22 +2,22 @@
 // that is filled, for those who scan it slice by slice (service/query/scan): every event of the
 // stream, or those that filters on key fields let through, with every field that the table gives
 // back, as of one moment.
-#ifndef TALLYD_API_FILL_TABLE_READING_H_
-#define TALLYD_API_FILL_TABLE_READING_H_
+#ifndef TALLYD_SERVICE_FILL_TABLE_READING_H_
+#define TALLYD_SERVICE_FILL_TABLE_READING_H_
 
 #include <vector>
 
-#include "api/fill/fill_wish.h"
 #include "config/schema/key_ranges.h"
+#include "service/fill/fill_wish.h"
 #include "service/query/ask/event_query.h"
 #include "service/query/scan/part_scan.h"
 
 namespace tallyd {
 
-// Its members view each other. The wish and the context outlive it.
+// Its members view each other. The store and the wish outlive it.
 struct TableReading {
-  TableReading(ApiContext& context, const FillWish& wish, const Table& the_table, TablePtr stored,
-               std::vector<FieldFilter> filters = {});
+  TableReading(Store& store, const Clock& clock, const FillWish& wish, const Table& the_table,
+               TablePtr stored, std::vector<FieldFilter> filters = {});
   TableReading(const TableReading&) = delete;
   TableReading& operator=(const TableReading&) = delete;
 
@@ -35,4 +35,4 @@ struct TableReading {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_FILL_TABLE_READING_H_
+#endif  // TALLYD_SERVICE_FILL_TABLE_READING_H_

@@ -1,4 +1,4 @@
-#include "api/fill/event_mapper.h"
+#include "service/fill/event_mapper.h"
 
 #include <utility>
 

@@ -5,8 +5,8 @@
 //
 // Of tables that keep events and tell them apart as their source does: others, and what may have
 // expired meanwhile, are not compared. One thread.
-#ifndef TALLYD_API_FILL_FILL_CHECK_H_
-#define TALLYD_API_FILL_FILL_CHECK_H_
+#ifndef TALLYD_SERVICE_FILL_FILL_CHECK_H_
+#define TALLYD_SERVICE_FILL_FILL_CHECK_H_
 
 #include <cstdint>
 #include <functional>
@@ -14,8 +14,8 @@
 #include <set>
 #include <string>
 
-#include "api/fill/event_mapper.h"
-#include "api/fill/fill_wish.h"
+#include "service/fill/event_mapper.h"
+#include "service/fill/fill_wish.h"
 #include "service/query/scan/part_scan.h"
 
 namespace tallyd {
@@ -29,7 +29,7 @@ struct FillSum {
 class FillCheck {
  public:
   // `pause` is called between pieces of work, and ends the check by an error. All outlive it.
-  FillCheck(ApiContext& context, const FillWish& wish, int64_t slice_us,
+  FillCheck(Store& store, const Clock& clock, const FillWish& wish, int64_t slice_us,
             std::function<Status()> pause);
   ~FillCheck();
 
@@ -46,7 +46,6 @@ class FillCheck {
   void Add(Side* side, const EventFragment& event, FillSum* sum);
   Status Compare(const TimeRange& slice);
 
-  ApiContext& context_;
   const FillWish& wish_;
   const int64_t slice_us_;
   const std::function<Status()> pause_;
@@ -60,4 +59,4 @@ class FillCheck {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_FILL_FILL_CHECK_H_
+#endif  // TALLYD_SERVICE_FILL_FILL_CHECK_H_

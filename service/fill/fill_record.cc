@@ -1,4 +1,4 @@
-#include "api/fill/fill_record.h"
+#include "service/fill/fill_record.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

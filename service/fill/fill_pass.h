@@ -13,8 +13,8 @@
 //    reading and the commit (FillHooks::EnterCommit).
 //
 // One thread. What it is given outlives it.
-#ifndef TALLYD_API_FILL_FILL_PASS_H_
-#define TALLYD_API_FILL_FILL_PASS_H_
+#ifndef TALLYD_SERVICE_FILL_FILL_PASS_H_
+#define TALLYD_SERVICE_FILL_FILL_PASS_H_
 
 #include <atomic>
 #include <chrono>
@@ -27,10 +27,10 @@
 #include <string>
 #include <vector>
 
-#include "api/fill/event_mapper.h"
-#include "api/fill/fill_record.h"
-#include "api/fill/fill_wish.h"
-#include "api/fill/table_reading.h"
+#include "service/fill/event_mapper.h"
+#include "service/fill/fill_record.h"
+#include "service/fill/fill_wish.h"
+#include "service/fill/table_reading.h"
 #include "service/query/scan/part_scan.h"
 
 namespace tallyd {
@@ -66,7 +66,8 @@ class FillGate {
 class FillPass {
  public:
   struct Parts {
-    ApiContext* context = nullptr;
+    Store* store = nullptr;
+    const Clock* clock = nullptr;
     FillGate* gate = nullptr;
     // Called between a batch's reading and its commit, and after it; an error ends the pass.
     std::function<Status()> before_commit;
@@ -121,4 +122,4 @@ class FillPass {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_FILL_FILL_PASS_H_
+#endif  // TALLYD_SERVICE_FILL_FILL_PASS_H_

@@ -1,4 +1,4 @@
-#include "api/fill/table_reading.h"
+#include "service/fill/table_reading.h"
 
 #include <utility>
 
@@ -13,18 +13,19 @@ EventQuery Filtered(EventQuery query, std::vector<FieldFilter> filters) {
 
 }  // namespace
 
-TableReading::TableReading(ApiContext& context, const FillWish& wish, const Table& the_table,
-                           TablePtr stored, std::vector<FieldFilter> filters)
+TableReading::TableReading(Store& store, const Clock& clock, const FillWish& wish,
+                           const Table& the_table, TablePtr stored,
+                           std::vector<FieldFilter> filters)
     : table(the_table),
-      query(InTermsOf(
-          table, Filtered(QueryOfAll(wish.snapshot, *wish.stream, context), std::move(filters)))),
+      query(InTermsOf(table, Filtered(QueryOfAll(wish.snapshot, *wish.stream, store, clock),
+                                      std::move(filters)))),
       filter(query, table, &fields) {
   plan.table = &table;
   plan.stored = stored;
   KnownFields known;
   known.time = {wish.from, wish.before};
   plan.known = known;
-  input.store = &context.store;
+  input.store = &store;
   input.plan = &plan;
   input.unit = wish.stream->unit;
   input.table = &table;

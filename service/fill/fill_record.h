@@ -1,8 +1,8 @@
 // FillRecord: how far the filling of a table has come, kept in the store as a memo that is
 // committed with each batch of it: whoever goes on behind it does nothing twice and leaves nothing
 // out. When the table is filled it stays, and tells so.
-#ifndef TALLYD_API_FILL_FILL_RECORD_H_
-#define TALLYD_API_FILL_FILL_RECORD_H_
+#ifndef TALLYD_SERVICE_FILL_FILL_RECORD_H_
+#define TALLYD_SERVICE_FILL_FILL_RECORD_H_
 
 #include <cstdint>
 #include <optional>
@@ -48,4 +48,4 @@ Result<std::vector<FillRecord>> ReadFillRecords(Store& store);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_FILL_FILL_RECORD_H_
+#endif  // TALLYD_SERVICE_FILL_FILL_RECORD_H_

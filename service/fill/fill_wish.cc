@@ -1,4 +1,4 @@
-#include "api/fill/fill_wish.h"
+#include "service/fill/fill_wish.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -65,12 +65,12 @@ bool WasChanged(std::string_view table, HandChange change, Store* store) {
 class SourceFinder {
  public:
   // `had`: the table with the rules that it had, if what these wrote is to go.
-  SourceFinder(ApiContext& context, const Table* had, FillWish* wish)
-      : context_(context), had_(had), wish_(*wish) {}
+  SourceFinder(Store& store, const Clock& clock, const Table* had, FillWish* wish)
+      : store_(store), clock_(clock), had_(had), wish_(*wish) {}
 
   void Find() {
     const Table& table = *wish_.table;
-    const EventQuery all = QueryOfAll(wish_.snapshot, *wish_.stream, context_);
+    const EventQuery all = QueryOfAll(wish_.snapshot, *wish_.stream, store_, clock_);
     std::vector<std::string> fields = FieldsFor(table, *all.known);
     if (had_ != nullptr) {
       for (std::string& field : FieldsFor(*had_, *all.known)) {
@@ -96,8 +96,9 @@ class SourceFinder {
 
  private:
   std::vector<TablePlan> Judge(std::vector<std::string> fields) const {
-    std::vector<TablePlan> plans = Candidates(
-        QueryOfAll(wish_.snapshot, *wish_.stream, context_, std::move(fields)), context_.store);
+    const EventQuery query =
+        QueryOfAll(wish_.snapshot, *wish_.stream, store_, clock_, std::move(fields));
+    std::vector<TablePlan> plans = Candidates(query, store_);
     plans.resize(wish_.stream->tables.size());
     return plans;
   }
@@ -127,11 +128,12 @@ class SourceFinder {
   }
 
   bool WasChangedByHand(const Table& source) const {
-    return WasChanged(source.name, HandChange::kWritten, &context_.store) ||
-           WasChanged(source.name, HandChange::kDeleted, &context_.store);
+    return WasChanged(source.name, HandChange::kWritten, &store_) ||
+           WasChanged(source.name, HandChange::kDeleted, &store_);
   }
 
-  ApiContext& context_;
+  Store& store_;
+  const Clock& clock_;
   const Table* const had_;
   FillWish& wish_;
 };
@@ -195,7 +197,7 @@ std::optional<std::vector<ColumnRule>> GoneRules(const Table& table, const Table
   return gone;
 }
 
-void FindSource(ApiContext& context, FillWish* wish) {
+void FindSource(Store& store, const Clock& clock, FillWish* wish) {
   const Table& table = *wish->table;
   const auto gone = GoneRules(table, *wish->stored);
   if (!gone) {
@@ -203,11 +205,11 @@ void FindSource(ApiContext& context, FillWish* wish) {
     return;
   }
   wish->way = WayOf(table, *gone);
-  wish->why = WhyChanged(*wish->stored, wish->way, &context.store);
+  wish->why = WhyChanged(*wish->stored, wish->way, &store);
   if (!wish->why.empty()) return;
   Table had = table;
   had.columns = *gone;
-  SourceFinder(context, wish->way == FillWay::kPut ? nullptr : &had, wish).Find();
+  SourceFinder(store, clock, wish->way == FillWay::kPut ? nullptr : &had, wish).Find();
   if (wish->way != FillWay::kAdded) return;
   // A bucket is made of all of its events, those that came lately included.
   const TimeUs lacks_before = std::exchange(wish->before, kNeverWhole);
@@ -230,9 +232,9 @@ void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch) {
   batch->PutMemo(HandKey(table.name, change), "1");
 }
 
-void FindPutSource(ApiContext& context, FillWish* wish) {
+void FindPutSource(Store& store, const Clock& clock, FillWish* wish) {
   wish->way = FillWay::kPut;
-  SourceFinder(context, nullptr, wish).Find();
+  SourceFinder(store, clock, nullptr, wish).Find();
 }
 
 uint64_t FillWish::Print() const {
@@ -258,21 +260,22 @@ TimeUs LacksBefore(const Table& table, const TableInfo& stored) {
 }
 
 EventQuery QueryOfAll(const std::shared_ptr<const SchemaSnapshot>& snapshot, const Stream& stream,
-                      ApiContext& context, std::vector<std::string> fields) {
+                      Store& store, const Clock& clock, std::vector<std::string> fields) {
   EventQuery query;
   query.snapshot = snapshot;
   query.stream = &stream;
-  query.known = std::make_shared<StreamFields>(*snapshot->schema, stream, context.store);
+  query.known = std::make_shared<StreamFields>(*snapshot->schema, stream, store);
   query.fields = std::move(fields);
   // A clock that went back does not bring back what expired before.
-  query.now = std::max(context.clock.Now(), context.store.State().retention.time);
+  query.now = std::max(clock.Now(), store.State().retention.time);
   query.scan = true;
   return query;
 }
 
-std::vector<FillWish> FindFillWishes(ApiContext& context) {
+std::vector<FillWish> FindFillWishes(const LiveSchema& live_schema, Store& store,
+                                     const Clock& clock) {
   std::vector<FillWish> wishes;
-  const std::shared_ptr<const SchemaSnapshot> snapshot = context.snapshot();
+  const std::shared_ptr<const SchemaSnapshot> snapshot = live_schema.snapshot();
   if (!snapshot) return wishes;
   const Schema& schema = *snapshot->schema;
   for (const Table& table : schema.tables) {
@@ -281,13 +284,13 @@ std::vector<FillWish> FindFillWishes(ApiContext& context) {
     wish.snapshot = snapshot;
     wish.stream = schema.FindStream(table.stream);
     wish.table = &table;
-    wish.stored = context.store.FindTable(table.name);
+    wish.stored = store.FindTable(table.name);
     if (wish.stored == nullptr || wish.stored->orphaned) continue;
     wish.before = LacksBefore(table, *wish.stored);
     if (wish.before == 0) continue;
     wish.declined = !table.fill;
     wish.why = wish.declined ? "fill = false" : WhyNotFilled(table);
-    if (wish.why.empty()) FindSource(context, &wish);
+    if (wish.why.empty()) FindSource(store, clock, &wish);
     wishes.push_back(std::move(wish));
   }
   return wishes;
