@@ -23,11 +23,10 @@
 #include "service/live_schema.h"
 #include "service/metrics/rejects.h"
 #include "service/read_parts.h"
+#include "service/removal/removal_parts.h"
 #include "storage/store.h"
 
 namespace tallyd {
-
-class Filler;
 
 // What a reload took away.
 struct Reloaded {
@@ -71,6 +70,9 @@ struct ApiContext {
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return live_schema.snapshot(); }
   ShapeRegistry& ShapesOf(std::string_view stream) { return live_schema.ShapesOf(stream); }
   ReadParts read_parts() { return {store, clock, metrics, heat, helpers}; }
+  RemovalParts removal_parts() {
+    return {store, clock, live_schema, counters, row_sizes, nightly, filler};
+  }
 
   std::atomic<bool> ready{false};
   std::atomic<bool> stopping{false};  // What takes long is to end.

@@ -18,13 +18,13 @@
 #include <mutex>
 
 #include "api/http/server.h"
-#include "api/removal/latest_restorer.h"
 #include "config/file/config.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
 #include "service/fill/filler.h"
 #include "service/heat/heat_keeper.h"
 #include "service/limits/row_measurer.h"
+#include "service/removal/latest_restorer.h"
 
 namespace tallyd {
 

@@ -9,13 +9,13 @@
 #include "api/handlers.h"
 #include "api/mutations/mutation_reader.h"
 #include "api/note_written.h"
-#include "api/removal/held_removal.h"
 #include "ingest/decode/decode.h"
 #include "ingest/map/late_days.h"
 #include "ingest/map/seen_fields.h"
 #include "ingest/text/json.h"
 #include "ingest/unmap/rule_inverse.h"
 #include "service/fill/fill_wish.h"
+#include "service/removal/held_removal.h"
 #include "service/rows/row_query.h"
 #include "storage/batch_counts.h"
 
@@ -220,7 +220,8 @@ Response PostMutations(const Request& request, ApiContext& context) {
   if (MayHold(*snapshot->schema, **stored)) {
     for (const DeleteSpec& what : change.deleted()) AddHeld(**stored, what, &held);
   }
-  if (const auto done = CommitRemoval(context, std::move(batch), held); !done) {
+  if (const auto done = CommitRemoval(&context.store, &context.counters, std::move(batch), held);
+      !done) {
     return ProblemOf(done.error());
   }
   if (change.deletes()) {

@@ -1,57 +1,19 @@
-// DELETE /v1/streams/{stream}/events: forgets a time range of an entity in every table of the
-// stream, also in those that are in the file no more: they may come back, and what was forgotten
-// must not come back with them.
-//
-// 1. Every filter must be a key field of every table: a table that cannot tell the entity from its
-//    keys would lose too much or too little, and the whole request is refused.
-// 2. Where the filters are the leading fields of the key, its ranges hold that entity and
-//    nothing else: one delete per range, however many rows it holds.
-// 3. Elsewhere the keys are read, and every row of the entity is deleted by its own key.
-// 4. A cell that holds what all events of a bucket came to goes whole or stays: a range that would
-//    cut one is refused, or leaves the table as it is where the request says so (bucket_cut.h).
-// 5. All of it commits as one batch. Times are judged by the cells' own time.
-// 6. What latest rows lose is looked for in history afterwards (latest_restorer.h).
+// DELETE /v1/streams/{stream}/events.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <shared_mutex>
+#include <utility>
 
 #include "api/handlers.h"
 #include "api/query/read_event_query.h"
-#include "api/removal/bucket_cut.h"
-#include "api/removal/held_removal.h"
-#include "api/removal/latest_restorer.h"
-#include "api/removal/removal_count.h"
+#include "api/removal/count_json.h"
 #include "config/schema/table_rules.h"
 #include "ingest/text/json.h"
 #include "service/fill/filler.h"
+#include "service/removal/event_removal.h"
 #include "service/rows/row_query.h"
 
 namespace tallyd {
 namespace {
-
-constexpr size_t kMaxSingleRows = 100'000;
-
-Error Unprocessable(std::string message) {
-  return Error(ErrorCode::kUnprocessable, std::move(message));
-}
-
-struct Removal {
-  const EventQuery& query;
-  const Table& table;
-  TablePtr stored;
-};
-
-// Of all tables.
-struct RemovalPlan {
-  std::unique_ptr<Batch> batch;
-  std::vector<HeldRemoval> held;
-  std::vector<TableId> touched;
-  std::unique_ptr<RestoreTask> lost;  // Null: there is no latest row.
-  bool loses = false;                 // Or none of which the removal may take something.
-  Json tables = Json::object();       // What the answer tells of each.
-  Json kept = Json::array();          // The names of those that stay as they are.
-};
 
 // Whether tables that cannot be removed from without doubt stay as they are (`aggregates=keep`).
 Result<bool> KeepsAggregates(const Params& params) {
@@ -63,248 +25,32 @@ Result<bool> KeepsAggregates(const Params& params) {
                   *aggregates));
 }
 
-// The stream's tables: those of the file, nightly ones, then those that were in it, with what a
-// delete needs of them.
-Result<std::vector<Table>> TablesOf(const EventQuery& query, const Store& store) {
-  std::vector<Table> tables;
-  for (const size_t index : query.stream->tables) {
-    tables.push_back(query.schema().tables[index]);
+Json JsonOfRemoved(const EventsRemoved& removed) {
+  Json tables = Json::object();
+  for (const EventsRemoved::OfTable& table : removed.tables) {
+    Json& told = tables[table.table] = {{"ranges", table.ranges}};
+    told.update(JsonOfCount(table.count));
+    if (!table.time_field.empty()) told["time"] = JsonName(table.time_field);
   }
-  for (const Table& table : query.schema().tables) {
-    if (table.nightly && table.stream == query.stream->name) tables.push_back(table);
-  }
-  for (const TablePtr& stored : store.Tables()) {
-    if (!stored->orphaned || stored->stream != query.stream->name) continue;
-    Result<RowKeyTemplate> row_key = RowKeyTemplate::Parse(stored->row_key, stored->time_field);
-    if (!row_key) return row_key.error().Prefixed("table " + stored->name);
-    Table& table = tables.emplace_back();
-    table.name = stored->name;
-    table.row_key = std::move(*row_key);
-  }
-  return tables;
-}
-
-// Whether a filter is on a field of some table's row key.
-bool NamesKeyField(const EventQuery& query) {
-  const auto in_some_key = [&](const FieldFilter& filter) {
-    return std::any_of(query.stream->tables.begin(), query.stream->tables.end(), [&](size_t table) {
-      return KeyHolds(query.schema().tables[table], filter.field);
-    });
-  };
-  return std::any_of(query.filters.begin(), query.filters.end(), in_some_key);
-}
-
-// Whether the table can be removed from: its keys tell the entity, and no bucket of it is cut.
-Status CheckTable(const Removal& removal, const BucketCut& cut) {
-  const Table& table = removal.table;
-  for (const FieldFilter& filter : removal.query.filters) {
-    if (KeyHolds(table, filter.field)) continue;
-    return Unprocessable(fmt::format(
-        "{}: the row key of table {} ({}) does not hold it, so its rows cannot be told apart; "
-        "delete by key fields, or from that table by prefix; one that is in the file no more can "
-        "be dropped{}",
-        filter.field, table.name, table.row_key.text(),
-        AddsUp(table, *removal.stored) ? "; aggregates=keep leaves this one as it is" : ""));
-  }
-  const std::optional<std::string> why = cut.Why(table, *removal.stored);
-  return why ? Status(Unprocessable(*why)) : Status();
-}
-
-// Where the table once went by another time, its keys do not stand where the range is: all of the
-// entity's are met, and the cells tell their time.
-KnownFields KnownEntity(const Removal& removal) {
-  KnownFields known;
-  if (removal.stored->membership.whole_from == 0) known.time = removal.query.time;
-  for (const FieldFilter& filter : removal.query.filters) {
-    known.values[filter.field] = filter.values;
-  }
-  return known;
-}
-
-// Whether the key's leading placeholders are just the filtered fields (and salts of them).
-bool FiltersLead(const Removal& removal, const KnownFields& known) {
-  std::vector<std::string> seen;
-  for (const Segment& segment : removal.table.row_key.segments()) {
-    if (segment.is_literal()) continue;
-    if (segment.is_time || known.values.find(segment.field) == known.values.end()) break;
-    if (segment.is_salt()) continue;
-    if (std::find(seen.begin(), seen.end(), segment.field) == seen.end()) {
-      seen.push_back(segment.field);
-    }
-  }
-  return seen.size() == known.values.size();
-}
-
-// Whether the key is of the entity: each filtered field reads back as one of its values' texts.
-bool IsOfEntity(const Removal& removal, const std::vector<KeyField>& fields) {
-  const auto& segments = removal.table.row_key.segments();
-  return std::ranges::all_of(removal.query.filters, [&](const FieldFilter& filter) {
-    return std::ranges::any_of(fields, [&](const KeyField& field) {
-      return segments[field.segment].field == filter.field && !field.value.is_null() &&
-             std::ranges::find(filter.values, ToText(field.value)) != filter.values.end();
-    });
-  });
-}
-
-Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store& store,
-                           Batch* batch, RemovalCount* count) {
-  size_t rows = 0;
-  std::string scratch;
-  std::vector<KeyField> fields;
-  ScanSpec spec;
-  if (keys.bounded) spec.ranges = keys.ranges;
-  spec.cells = removal.query.time;
-  spec.keys_only = true;
-  spec.now = removal.query.now;
-  const std::unique_ptr<RowScan> scan = store.Scan(removal.stored, spec);
-  while (true) {
-    const Result<bool> more = scan->Next();
-    if (!more) return more.error();
-    if (!*more) return rows;
-    const std::string key(scan->row().key);
-    if (!removal.table.row_key.ReadBack(key, &scratch, &fields)) continue;
-    if (!IsOfEntity(removal, fields)) continue;
-    if (++rows > kMaxSingleRows) {
-      return Unprocessable(
-          fmt::format("table {}: more than {} rows would have to be deleted one by one; narrow "
-                      "the time range",
-                      removal.table.name, kMaxSingleRows));
-    }
-    count->AddRow();
-    batch->Delete(*removal.stored, {RangeOfKey(key), {}, {}, removal.query.time});
-  }
-}
-
-// How many ranges or rows of the table are to be forgotten; *count is told what is in them.
-Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch, RemovalCount* count) {
-  const KnownFields known = KnownEntity(removal);
-  Result<KeyRanges> keys = FindKeyRanges(removal.table.row_key, known, removal.query.stream->unit);
-  if (!keys) return keys.error();
-  if (!FiltersLead(removal, known)) {
-    return DeleteByKey(removal, *keys, store, batch, count);
-  }
-  for (const KeyRange& range : keys->ranges) {
-    const DeleteSpec what{range, {}, {}, removal.query.time};
-    count->Add(store, removal.stored, what, removal.query.now);
-    batch->Delete(*removal.stored, what);
-  }
-  return keys->ranges.size();
-}
-
-// A row that is held has the key and the time that it will be written with.
-void AddHeldEntity(const Removal& removal, std::vector<HeldRemoval>* held) {
-  if (!MayHold(removal.query.schema(), *removal.stored)) return;
-  held->push_back(
-      {removal.stored->id, [removal](std::string_view key, TimeUs time, const ColumnRef&) {
-         std::string scratch;
-         std::vector<KeyField> fields;
-         return removal.query.time.Contains(time) &&
-                removal.table.row_key.ReadBack(key, &scratch, &fields) &&
-                IsOfEntity(removal, fields);
-       }});
-}
-
-// What rows of the newest values may lose to which an older event has another value. Whatever is
-// removed of a table that no range bounds below leaves nothing older.
-Status AddLost(const Removal& removal, ApiContext& context, RemovalPlan* plan) {
-  const EventQuery& query = removal.query;
-  if (!KeepsNewest(removal.table) || query.time.from <= 0) return {};
-  LatestRestorer* const restorer = context.filler == nullptr ? nullptr : context.filler->restorer();
-  if (restorer == nullptr) return {};
-  if (!plan->lost) {
-    plan->lost = restorer->NewTask({0, query.stream->name, query.filters, query.time});
-  }
-  Result<KeyRanges> keys =
-      FindKeyRanges(removal.table.row_key, KnownEntity(removal), query.stream->unit);
-  if (!keys) return keys.error();
-  std::string scratch;
-  std::vector<KeyField> fields;
-  const auto is_of_entity = [&](std::string_view key) {
-    return removal.table.row_key.ReadBack(key, &scratch, &fields) && IsOfEntity(removal, fields);
-  };
-  LostCells lost(removal.stored->mode == TableMode::kLatestRow);
-  const std::vector<KeyRange> ranges =
-      keys->bounded ? std::move(keys->ranges) : std::vector{KeyRange{}};
-  const Result<bool> all = lost.Add(context.store, removal.stored, ranges, is_of_entity, query.now);
-  if (!all) return all.error();
-  plan->loses = plan->loses || !*all || !lost.empty();
-  if (*all) plan->lost->lost.emplace(removal.stored->id, std::move(lost));
-  return {};
-}
-
-Status AddTable(const Removal& removal, ApiContext& context, RemovalPlan* plan) {
-  if (Status lost = AddLost(removal, context, plan); !lost) return lost;
-  RemovalCount count;
-  const Result<size_t> ranges = AddDeletes(removal, context.store, plan->batch.get(), &count);
-  if (!ranges) return ranges.error();
-  AddHeldEntity(removal, &plan->held);
-  Json& told = plan->tables[removal.table.name] = {{"ranges", *ranges}};
-  told.update(count.ToJson());
-  // What an event's time is there is not what the stream says: who wonders at the count sees why.
-  const EventQuery& query = removal.query;
-  const bool has_own_time = removal.stored->time_field != query.stream->time_field;
-  if (has_own_time && !query.time.is_open()) told["time"] = JsonName(removal.stored->time_field);
-  plan->touched.push_back(removal.stored->id);
-  return {};
-}
-
-// What is removed of all tables; the first that cannot be removed from refuses it.
-Status MakePlan(const EventQuery& query, const std::vector<Table>& tables, bool keeps_aggregates,
-                ApiContext& context, RemovalPlan* plan) {
-  BucketCut cut(query.time);
-  std::vector<Removal> removals;
-  for (const Table& table : tables) {
-    const Removal removal{query, table, context.store.FindTable(table.name)};
-    if (removal.stored == nullptr) continue;  // A nightly table that has just gone.
-    cut.Add(table, *removal.stored);
-    removals.push_back(removal);
-  }
-  for (const Removal& removal : removals) {
-    const Status usable = CheckTable(removal, cut);
-    if (!usable && keeps_aggregates && AddsUp(removal.table, *removal.stored)) {
-      plan->kept.push_back(removal.table.name);
-      continue;
-    }
-    if (!usable) return usable;
-    if (Status added = AddTable(removal, context, plan); !added) return added;
-  }
-  return {};
+  Json answer = {{"tables", std::move(tables)}};
+  if (!removed.kept.empty()) answer["kept"] = removed.kept;
+  if (removed.held_rows > 0) answer["held_rows"] = removed.held_rows;
+  return answer;
 }
 
 }  // namespace
 
 Response DeleteEvents(const Request& request, ApiContext& context) {
-  // No nightly table is made of what this deletes.
-  std::shared_lock<std::shared_mutex> held;
-  if (context.nightly != nullptr) held = context.nightly->HoldForDelete();
-  // Nor is any table filled from it.
-  std::shared_lock<std::shared_mutex> kept_away;
-  if (context.filler != nullptr) kept_away = context.filler->HoldForDelete();
-  Result<EventRequest> asked = ReadEventRequest(request, context, QueryKind::kRemoval);
+  EventRemoval removal(context.removal_parts());
+  const Result<EventRequest> asked = ReadEventRequest(request, context, QueryKind::kRemoval);
   if (!asked) return ProblemOf(asked.error());
-  const EventQuery* const query = &asked->query;
-  if (!NamesKeyField(*query)) {
-    return Problem(400, "say whose events: a key field, as in hostname=server1.bbb.com");
+  if (Status whose = EventRemoval::CheckEntity(asked->query); !whose) {
+    return ProblemOf(whose.error());
   }
   const Result<bool> keeps_aggregates = KeepsAggregates(request.params);
   if (!keeps_aggregates) return ProblemOf(keeps_aggregates.error());
-  const Result<std::vector<Table>> tables = TablesOf(*query, context.store);
-  if (!tables) return ProblemOf(tables.error());
-  RemovalPlan plan;
-  plan.batch = context.store.NewBatch();
-  if (Status made = MakePlan(*query, *tables, *keeps_aggregates, context, &plan); !made) {
-    return ProblemOf(made.error());
-  }
-  Json answer = {{"tables", std::move(plan.tables)}};
-  if (!plan.kept.empty()) answer["kept"] = std::move(plan.kept);
-  if (plan.batch->empty() && plan.held.empty()) return Response::Of(200, answer);
-  if (plan.loses) LatestRestorer::PutNote(*plan.lost, plan.batch.get());
-  const Result<uint64_t> lost_held = CommitRemoval(context, std::move(plan.batch), plan.held);
-  if (plan.loses) context.filler->restorer()->Add(std::move(plan.lost));
-  if (!lost_held) return ProblemOf(lost_held.error());
-  if (*lost_held > 0) answer["held_rows"] = *lost_held;
-  for (const TableId table : plan.touched) context.row_sizes.Shrink(table, {});
-  return Response::Of(200, answer);
+  const Result<EventsRemoved> removed = removal.Run(asked->query, *keeps_aggregates);
+  return removed ? Response::Of(200, JsonOfRemoved(*removed)) : ProblemOf(removed.error());
 }
 
 }  // namespace tallyd

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "api/handlers.h"
-#include "api/removal/held_removal.h"
-#include "api/removal/removal_count.h"
+#include "api/removal/count_json.h"
 #include "api/rows/read_row_query.h"
 #include "ingest/text/json.h"
 #include "service/fill/fill_wish.h"
 #include "service/fill/filler.h"
+#include "service/removal/row_removal.h"
 #include "service/rows/row_query.h"
 
 namespace tallyd {
@@ -22,29 +22,14 @@ struct Named {
 
 Response Deleted(const Named& named, const RemovalCount& count) {
   Json answer = {{"deleted", {{named.what, JsonOfText(named.name)}}}};
-  answer.update(count.ToJson());
+  answer.update(JsonOfCount(count));
   return Response::Of(200, answer);
 }
 
 Response Forget(ApiContext& context, const TablePtr& table, const DeleteSpec& what,
                 const Named& named) {
-  if (context.filler != nullptr && context.filler->IsFilling(table->name)) {
-    return Problem(409, fmt::format("table {} is being filled from another one, which would bring "
-                                    "it back: delete the events of the stream {}, or wait until it "
-                                    "is filled (/v1/status)",
-                                    table->name, table->stream));
-  }
-  RemovalCount count;
-  count.Add(context.store, table, what, context.clock.Now());
-  std::unique_ptr<Batch> batch = context.store.NewBatch();
-  batch->Delete(*table, what);
-  NoteHandChange(*table, HandChange::kDeleted, batch.get());
-  std::vector<HeldRemoval> held;
-  if (MayHold(*context.snapshot()->schema, *table)) AddHeld(*table, what, &held);
-  const Result<uint64_t> done = CommitRemoval(context, std::move(batch), held);
-  if (!done) return ProblemOf(done.error());
-  context.row_sizes.Shrink(table->id, what.rows);
-  return Deleted(named, count);
+  const Result<RemovalCount> count = RemoveRows(context.removal_parts(), table, what);
+  return count ? Deleted(named, *count) : ProblemOf(count.error());
 }
 
 Result<TablePtr> FindForDelete(const Request& request, ApiContext& context,
@@ -114,19 +99,9 @@ Response DeleteCells(const Request& request, ApiContext& context) {
 Response DropTable(const Request& request, ApiContext& context) {
   Result<TablePtr> table = FindForDelete(request, context, {});
   if (!table) return ProblemOf(table.error());
-  if (context.filler != nullptr) {
-    const Result<std::string> needed = context.filler->WhoNeeds((*table)->name);
-    if (!needed) return ProblemOf(needed.error());
-    if (!needed->empty()) {
-      return Problem(409, fmt::format("table {} was emptied to be filled anew from {}, and is not "
-                                      "filled yet: put {} back into the file until it is",
-                                      *needed, (*table)->name, (*table)->name));
-    }
+  if (Status removed = RemoveTable(context.removal_parts(), *table); !removed) {
+    return ProblemOf(removed.error());
   }
-  if (Status dropped = context.store.DropTable((*table)->name); !dropped) {
-    return ProblemOf(dropped.error());
-  }
-  context.row_sizes.Shrink((*table)->id, {});
   return Response::Of(200, {{"deleted", {{"table", JsonOfText((*table)->name)}}}});
 }
 

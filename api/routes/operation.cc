@@ -8,10 +8,10 @@
 #include "api/lint/findings_json.h"
 #include "api/metrics/process_metrics.h"
 #include "api/metrics/store_gauges.h"
-#include "api/removal/latest_restorer.h"
 #include "api/routes/nightly_json.h"
 #include "ingest/text/json.h"
 #include "service/fill/filler.h"
+#include "service/removal/latest_restorer.h"
 
 namespace tallyd {
 

@@ -1,5 +1,5 @@
 // Removals of events of a stream that has tables which add up.
-#include "api/removal/bucket_cut.h"
+#include "service/removal/bucket_cut.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

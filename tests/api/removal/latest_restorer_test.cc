@@ -1,5 +1,5 @@
 // What a removal of events takes out of latest rows, history gives back where it has it.
-#include "api/removal/latest_restorer.h"
+#include "service/removal/latest_restorer.h"
 
 #include <gtest/gtest.h>
 

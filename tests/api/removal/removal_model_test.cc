@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include "api/removal/latest_restorer.h"
 #include "ingest/hold/counter_flusher.h"
 #include "service/fill/filler.h"
+#include "service/removal/latest_restorer.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {

@@ -1,8 +1,8 @@
 // RemovalNote: what a removal of events took, kept as a memo from its commit on until the latest
 // rows are what history implies again (latest_restorer.h), so that a crash in between costs
 // nothing.
-#ifndef TALLYD_API_REMOVAL_REMOVAL_NOTE_H_
-#define TALLYD_API_REMOVAL_REMOVAL_NOTE_H_
+#ifndef TALLYD_SERVICE_REMOVAL_REMOVAL_NOTE_H_
+#define TALLYD_SERVICE_REMOVAL_REMOVAL_NOTE_H_
 
 #include <cstdint>
 #include <optional>
@@ -33,4 +33,4 @@ Result<std::vector<RemovalNote>> ReadRemovalNotes(Store& store);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_REMOVAL_NOTE_H_
+#endif  // TALLYD_SERVICE_REMOVAL_REMOVAL_NOTE_H_

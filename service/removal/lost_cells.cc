@@ -1,4 +1,4 @@
-#include "api/removal/lost_cells.h"
+#include "service/removal/lost_cells.h"
 
 #include <algorithm>
 

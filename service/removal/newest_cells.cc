@@ -1,4 +1,4 @@
-#include "api/removal/newest_cells.h"
+#include "service/removal/newest_cells.h"
 
 #include <algorithm>
 

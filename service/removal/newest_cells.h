@@ -1,8 +1,8 @@
 // NewestCells: a batch that gathers, of what is put into it, the newest cell of each column of each
 // row (of a table with keep = "row": those of each row's newest event), to be put into another
 // batch. Everything else that is told to it is not kept. One table; not thread-safe.
-#ifndef TALLYD_API_REMOVAL_NEWEST_CELLS_H_
-#define TALLYD_API_REMOVAL_NEWEST_CELLS_H_
+#ifndef TALLYD_SERVICE_REMOVAL_NEWEST_CELLS_H_
+#define TALLYD_SERVICE_REMOVAL_NEWEST_CELLS_H_
 
 #include <functional>
 #include <map>
@@ -72,4 +72,4 @@ class NewestCells final : public Batch {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_NEWEST_CELLS_H_
+#endif  // TALLYD_SERVICE_REMOVAL_NEWEST_CELLS_H_

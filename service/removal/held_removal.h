@@ -4,16 +4,17 @@
 //
 //   std::vector<HeldRemoval> held;
 //   AddHeld(*stored, what, &held);                       // For each delete in the batch.
-//   CommitRemoval(context, std::move(batch), held);      // Durable, and nothing of it is held.
-#ifndef TALLYD_API_REMOVAL_HELD_REMOVAL_H_
-#define TALLYD_API_REMOVAL_HELD_REMOVAL_H_
+//   CommitRemoval(&store, &counters, std::move(batch), held);  // Durable, and nothing is held.
+#ifndef TALLYD_SERVICE_REMOVAL_HELD_REMOVAL_H_
+#define TALLYD_SERVICE_REMOVAL_HELD_REMOVAL_H_
 
 #include <memory>
 #include <vector>
 
-#include "api/context.h"
+#include "config/schema/schema.h"
 #include "ingest/hold/held_counters.h"
 #include "storage/batch.h"
+#include "storage/store.h"
 
 namespace tallyd {
 
@@ -26,9 +27,9 @@ void AddHeld(const TableInfo& stored, const DeleteSpec& what, std::vector<HeldRe
 
 // Commits the batch; what is held goes with it, or stays if it fails. How many rows that were held
 // lost something. An empty batch is committed for the sake of the order.
-Result<uint64_t> CommitRemoval(ApiContext& context, std::unique_ptr<Batch> batch,
+Result<uint64_t> CommitRemoval(Store* store, HeldCounters* counters, std::unique_ptr<Batch> batch,
                                const std::vector<HeldRemoval>& held);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_HELD_REMOVAL_H_
+#endif  // TALLYD_SERVICE_REMOVAL_HELD_REMOVAL_H_

@@ -1,4 +1,4 @@
-#include "api/removal/bucket_cut.h"
+#include "service/removal/bucket_cut.h"
 
 #include <fmt/format.h>
 

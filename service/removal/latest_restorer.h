@@ -18,8 +18,8 @@
 //   restorer.Add(std::move(task));                     // Whatever became of the batch.
 //
 // Thread-safe. What Parts name outlives it.
-#ifndef TALLYD_API_REMOVAL_LATEST_RESTORER_H_
-#define TALLYD_API_REMOVAL_LATEST_RESTORER_H_
+#ifndef TALLYD_SERVICE_REMOVAL_LATEST_RESTORER_H_
+#define TALLYD_SERVICE_REMOVAL_LATEST_RESTORER_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -30,10 +30,10 @@
 #include <mutex>
 #include <thread>
 
-#include "api/removal/lost_cells.h"
-#include "api/removal/removal_note.h"
 #include "service/fill/fill_pass.h"
 #include "service/live_schema.h"
+#include "service/removal/lost_cells.h"
+#include "service/removal/removal_note.h"
 
 namespace tallyd {
 
@@ -89,4 +89,4 @@ class LatestRestorer {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_LATEST_RESTORER_H_
+#endif  // TALLYD_SERVICE_REMOVAL_LATEST_RESTORER_H_

@@ -1,4 +1,4 @@
-#include "api/removal/removal_count.h"
+#include "service/removal/removal_count.h"
 
 #include <algorithm>
 
@@ -56,13 +56,6 @@ bool RemovalCount::CountAll(Store& store, const TablePtr& table, const DeleteSpe
 void RemovalCount::AddRow() {
   ++rows_;
   has_cells_ = false;
-}
-
-Json RemovalCount::ToJson() const {
-  if (!known_) return Json::object();
-  if (!exact_) return {{"rows", rows_}, {"counted", "estimated"}};
-  if (!has_cells_) return {{"rows", rows_}, {"counted", "exact"}};
-  return {{"rows", rows_}, {"cells", cells_}, {"counted", "exact"}};
 }
 
 }  // namespace tallyd

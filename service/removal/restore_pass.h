@@ -1,7 +1,7 @@
 // RestorePass: one latest table, after one removal of events (latest_restorer.h): what history has
 // from before the removed range is put for what was lost.
-#ifndef TALLYD_API_REMOVAL_RESTORE_PASS_H_
-#define TALLYD_API_REMOVAL_RESTORE_PASS_H_
+#ifndef TALLYD_SERVICE_REMOVAL_RESTORE_PASS_H_
+#define TALLYD_SERVICE_REMOVAL_RESTORE_PASS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "api/removal/latest_restorer.h"
-#include "api/removal/newest_cells.h"
 #include "service/fill/event_mapper.h"
 #include "service/fill/fill_pass.h"
 #include "service/fill/fill_wish.h"
 #include "service/fill/table_reading.h"
+#include "service/removal/latest_restorer.h"
+#include "service/removal/newest_cells.h"
 
 namespace tallyd {
 
@@ -66,4 +66,4 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_RESTORE_PASS_H_
+#endif  // TALLYD_SERVICE_REMOVAL_RESTORE_PASS_H_

@@ -5,8 +5,8 @@
 // a row does not have has nothing in its history. What they still have afterwards is left out again
 // (DropKept). Of a table with keep = "row" rows are lost and kept whole: what an older event has in
 // its place may have other columns. Not thread-safe.
-#ifndef TALLYD_API_REMOVAL_LOST_CELLS_H_
-#define TALLYD_API_REMOVAL_LOST_CELLS_H_
+#ifndef TALLYD_SERVICE_REMOVAL_LOST_CELLS_H_
+#define TALLYD_SERVICE_REMOVAL_LOST_CELLS_H_
 
 #include <cstdint>
 #include <functional>
@@ -64,4 +64,4 @@ class LostCells {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_LOST_CELLS_H_
+#endif  // TALLYD_SERVICE_REMOVAL_LOST_CELLS_H_

@@ -1,4 +1,4 @@
-#include "api/removal/restore_pass.h"
+#include "service/removal/restore_pass.h"
 
 #include <spdlog/spdlog.h>
 

@@ -1,4 +1,4 @@
-#include "api/removal/latest_restorer.h"
+#include "service/removal/latest_restorer.h"
 
 #include <spdlog/spdlog.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/removal/restore_pass.h"
+#include "service/removal/restore_pass.h"
 
 namespace tallyd {
 namespace {

@@ -4,8 +4,8 @@
 //   BucketCut cut(range);
 //   for each table of the removal: cut.Add(table, *stored);
 //   if (const auto why = cut.Why(*stored)) ...           // This table's cells would be cut.
-#ifndef TALLYD_API_REMOVAL_BUCKET_CUT_H_
-#define TALLYD_API_REMOVAL_BUCKET_CUT_H_
+#ifndef TALLYD_SERVICE_REMOVAL_BUCKET_CUT_H_
+#define TALLYD_SERVICE_REMOVAL_BUCKET_CUT_H_
 
 #include <cstdint>
 #include <optional>
@@ -39,4 +39,4 @@ class BucketCut {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_BUCKET_CUT_H_
+#endif  // TALLYD_SERVICE_REMOVAL_BUCKET_CUT_H_

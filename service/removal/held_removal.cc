@@ -1,4 +1,4 @@
-#include "api/removal/held_removal.h"
+#include "service/removal/held_removal.h"
 
 #include <utility>
 
@@ -24,17 +24,17 @@ void AddHeld(const TableInfo& stored, const DeleteSpec& what, std::vector<HeldRe
                    }});
 }
 
-Result<uint64_t> CommitRemoval(ApiContext& context, std::unique_ptr<Batch> batch,
+Result<uint64_t> CommitRemoval(Store* store, HeldCounters* counters, std::unique_ptr<Batch> batch,
                                const std::vector<HeldRemoval>& held) {
   if (held.empty()) {
-    if (Status done = context.store.Commit(std::move(batch)); !done) return done.error();
+    if (Status done = store->Commit(std::move(batch)); !done) return done.error();
     return 0;
   }
   uint64_t rows = 0;
   const Status done = WaitForCommit([&](CommitDone answered) {
-    context.store.Submit(std::move(batch), [&, answered = std::move(answered)](Status committed) {
+    store->Submit(std::move(batch), [&, answered = std::move(answered)](Status committed) {
       if (committed) {
-        for (const HeldRemoval& removal : held) rows += context.counters.Remove(removal);
+        for (const HeldRemoval& removal : held) rows += counters->Remove(removal);
       }
       answered(std::move(committed));
     });

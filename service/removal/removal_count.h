@@ -4,13 +4,13 @@
 //
 //   RemovalCount count;
 //   count.Add(store, table, what, now);   // Before the delete commits, for each of its ranges.
-//   json.update(count.ToJson());          // {"rows": 3, "cells": 5, "counted": "exact"}
 //
 // What is written or expires meanwhile may be in it or not. Not thread-safe; blocks on the disk.
-#ifndef TALLYD_API_REMOVAL_REMOVAL_COUNT_H_
-#define TALLYD_API_REMOVAL_REMOVAL_COUNT_H_
+#ifndef TALLYD_SERVICE_REMOVAL_REMOVAL_COUNT_H_
+#define TALLYD_SERVICE_REMOVAL_REMOVAL_COUNT_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "ingest/text/json.h"
 #include "storage/store.h"
@@ -22,7 +22,14 @@ class RemovalCount {
   void Add(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now);
   // One row that was met, of which nobody counts the cells.
   void AddRow();
-  Json ToJson() const;
+
+  // Nothing: nobody knows.
+  std::optional<uint64_t> rows() const { return known_ ? std::optional(rows_) : std::nullopt; }
+  bool is_exact() const { return exact_; }  // Otherwise the rows are estimated.
+  // Nothing: they were not counted.
+  std::optional<uint64_t> cells() const {
+    return known_ && exact_ && has_cells_ ? std::optional(cells_) : std::nullopt;
+  }
 
  private:
   bool CountAll(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now);
@@ -37,4 +44,4 @@ class RemovalCount {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_REMOVAL_REMOVAL_COUNT_H_
+#endif  // TALLYD_SERVICE_REMOVAL_REMOVAL_COUNT_H_

@@ -1,4 +1,4 @@
-#include "api/removal/removal_note.h"
+#include "service/removal/removal_note.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
