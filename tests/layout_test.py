@@ -131,6 +131,9 @@ class LayoutTest(unittest.TestCase):
                 speaks = re.match(r"boost/(asio|beast|url)|nlohmann/|simdjson", target)
                 if speaks and target not in THREADS_OF_ASIO:
                     self.fail(f"{path.relative_to(ROOT)}:{number} includes <{target}>")
+            for number, target in includes(path):
+                self.assertNotRegex(target, "^ingest/text/",
+                                    f'{path.relative_to(ROOT)}:{number} includes "{target}"')
 
     def test_the_rooms_of_a_folder_have_no_circle(self):
         for folder in FOLDERS:

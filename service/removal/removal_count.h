@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "ingest/text/json.h"
 #include "storage/store.h"
 
 namespace tallyd {
