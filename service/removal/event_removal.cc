@@ -102,7 +102,7 @@ bool FiltersLead(const Removal& removal, const KnownFields& known) {
   for (const Segment& segment : removal.table.row_key.segments()) {
     if (segment.is_literal()) continue;
     if (segment.is_time || known.values.find(segment.field) == known.values.end()) break;
-    if (segment.spec.is_salt()) continue;
+    if (segment.is_salt()) continue;
     if (std::find(seen.begin(), seen.end(), segment.field) == seen.end()) {
       seen.push_back(segment.field);
     }

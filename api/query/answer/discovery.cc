@@ -1,13 +1,12 @@
-#include <algorithm>
 #include <string>
 
 #include "api/answer.h"
 #include "api/cursor.h"
 #include "api/handlers.h"
-#include "api/query/answer/key_values.h"
-#include "config/schema/table_rules.h"
 #include "ingest/text/json.h"
+#include "ingest/text/json_text.h"
 #include "service/query/ask/stream_fields.h"
+#include "service/query/run/key_values.h"
 
 namespace tallyd {
 namespace {
@@ -30,35 +29,6 @@ Json JsonOfField(const FieldInfo& field) {
   return {{"name", JsonOfText(field.name)}, {"types", std::move(types)}};
 }
 
-// The table that gives the field's values at the least cost: one that keeps the newest has the
-// fewest rows.
-const Table* TableFor(const Schema& schema, const Stream& stream, std::string_view field) {
-  const Table* best = nullptr;
-  const auto cost = [&](const Table& table) {
-    return std::pair(!KeepsNewest(table), SegmentOf(table, field));
-  };
-  for (const size_t index : stream.tables) {
-    const Table& table = schema.tables[index];
-    if (!KeyHolds(table, field)) continue;
-    if (best == nullptr || cost(table) < cost(*best)) best = &table;
-  }
-  return best;
-}
-
-Error NotAKeyField(const Schema& schema, const Stream& stream, const std::string& field) {
-  std::vector<std::string> names;
-  for (const size_t index : stream.tables) {
-    for (const std::string& name : schema.tables[index].row_key.entity_fields()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
-  std::string message = "field: '" + field + "' stands in no row key of the stream";
-  for (const std::string& name : names) {
-    message += (name == names.front() ? "; those that do are " : ", ") + name;
-  }
-  return Error(ErrorCode::kUnprocessable, std::move(message));
-}
-
 Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& schema,
                                         const Stream& stream, const Store& store, uint64_t hash) {
   const Params& params = request.params;
@@ -71,8 +41,9 @@ Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& sc
   if (query.field.empty()) return Invalid("field: name the field whose values are wanted");
   const StreamFields known(schema, stream, store);
   if (!known.Knows(query.field)) return known.Unknown(query.field);
-  query.table = TableFor(schema, stream, query.field);
-  if (query.table == nullptr) return NotAKeyField(schema, stream, query.field);
+  const Result<const Table*> table = TableOfValues(schema, stream, query.field);
+  if (!table) return table.error();
+  query.table = *table;
   query.unit = stream.unit;
   query.prefix = params.Get("prefix").value_or("");
   const Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
@@ -86,6 +57,18 @@ Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& sc
     query.after = std::move(after);
   }
   return query;
+}
+
+void AppendKeyValue(const KeyValue& value, std::string* out) {
+  if (value.type == ValueType::kNull) {
+    AppendJsonValue(Value(), out);
+  } else if (value.type == ValueType::kString) {
+    AppendJsonValue(Value::String(value.text), out);
+  } else if (value.type == ValueType::kBytes) {
+    AppendJsonValue(Value::Bytes(value.text), out);
+  } else {
+    out->append(value.text);  // Of numbers and bools the same.
+  }
 }
 
 }  // namespace
@@ -140,9 +123,9 @@ Response ListValues(const Request& request, ApiContext& context) {
   }
   // A page may have a million values, which have been spelt as in events already.
   std::string body = "{\"values\":[";
-  for (const std::string& value : values->json) {
-    if (&value != &values->json.front()) body.push_back(',');
-    body += value;
+  for (const KeyValue& value : values->values) {
+    if (&value != &values->values.front()) body.push_back(',');
+    AppendKeyValue(value, &body);
   }
   body += "]";
   AppendMembers({{"next", std::move(next)}}, &body);

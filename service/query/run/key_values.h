@@ -1,13 +1,15 @@
 // The distinct values of a key field, by skipping from one value to the next: each costs a seek,
 // however many rows it has.
-#ifndef TALLYD_API_QUERY_ANSWER_KEY_VALUES_H_
-#define TALLYD_API_QUERY_ANSWER_KEY_VALUES_H_
+#ifndef TALLYD_SERVICE_QUERY_RUN_KEY_VALUES_H_
+#define TALLYD_SERVICE_QUERY_RUN_KEY_VALUES_H_
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/schema/schema.h"
+#include "config/values/result.h"
+#include "config/values/value.h"
 #include "service/limits/query_memory.h"
 #include "storage/store.h"
 
@@ -22,8 +24,13 @@ struct KeyValuesQuery {
   std::optional<std::string> after;  // The text of the last value of the page before.
 };
 
+struct KeyValue {
+  std::string text;  // Of bytes these.
+  ValueType type = ValueType::kNull;
+};
+
 struct KeyValues {
-  std::vector<std::string> json;    // Each value as JSON.
+  std::vector<KeyValue> values;
   std::optional<std::string> last;  // When there are more: the text of the page's last.
   uint64_t rows_read = 0;
   MemoryCharge held;  // Of the values, and of as much text made of them.
@@ -34,9 +41,11 @@ struct KeyValues {
 Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now,
                                 ReadMemoryPtr memory = nullptr);
 
-// The segment of the row key that gives the field back.
-size_t SegmentOf(const Table& table, std::string_view field);
+// The stream's table that gives the field's values at the least cost. kUnprocessable, which names
+// the fields of which there are values: it stands in no row key.
+Result<const Table*> TableOfValues(const Schema& schema, const Stream& stream,
+                                   const std::string& field);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_QUERY_ANSWER_KEY_VALUES_H_
+#endif  // TALLYD_SERVICE_QUERY_RUN_KEY_VALUES_H_

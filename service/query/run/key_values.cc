@@ -1,13 +1,22 @@
-#include "api/query/answer/key_values.h"
+#include "service/query/run/key_values.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "ingest/text/json_text.h"
+#include "config/schema/table_rules.h"
 
 namespace tallyd {
 namespace {
+
+// The segment of the row key that gives the field back.
+size_t SegmentOf(const Table& table, std::string_view field) {
+  const std::vector<Segment>& segments = table.row_key.segments();
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i].field == field && GivesBackInKey(segments[i])) return i;
+  }
+  return segments.size();
+}
 
 class ValueScan {
  public:
@@ -46,20 +55,15 @@ class ValueScan {
       Skip(key);
     }
     for (auto& [order, found] : found_) {
-      if (answer.json.size() == query_.limit) break;
-      answer.json.push_back(std::move(found.json));
+      if (answer.values.size() == query_.limit) break;
       if (found_.size() > query_.limit) answer.last = found.text;
+      answer.values.push_back(std::move(found));
     }
     answer.held = std::move(charge_);
     return answer;
   }
 
  private:
-  struct Found {
-    std::string text;
-    std::string json;
-  };
-
   // The rows whose leading value starts with the prefix and lies behind the page before.
   KeyRange LeadingRange() const {
     std::string start;
@@ -94,12 +98,11 @@ class ValueScan {
   }
 
   void Take(const Value& value) {
-    Found found;
+    KeyValue found{{}, value.type()};
     AppendText(value, &found.text);
     if (!std::string_view(found.text).starts_with(query_.prefix)) return;
     // Key order needs no sorting: the number of values seen so far is the order.
     if (!leading_ && query_.after && found.text <= *query_.after) return;
-    AppendJsonValue(value, &found.json);
     std::string order = leading_ ? Numbered(found_.size()) : found.text;
     if (leading_ && !found_.empty() && found_.rbegin()->second.text == found.text) return;
     const uint64_t bytes = BytesOf(order, found);
@@ -112,9 +115,9 @@ class ValueScan {
     found_.erase(last);
   }
 
-  // Its text is in the answer once more.
-  static uint64_t BytesOf(const std::string& order, const Found& found) {
-    return kFoundBytes + order.size() + found.text.size() + 2 * found.json.size();
+  // Its text is in the answer, between quotes, and once more while that is written.
+  static uint64_t BytesOf(const std::string& order, const KeyValue& found) {
+    return kFoundBytes + order.size() + found.text.size() + 2 * (found.text.size() + 2);
   }
 
   static std::string Numbered(size_t n) {
@@ -164,19 +167,46 @@ class ValueScan {
   std::unique_ptr<RowScan> scan_;
   std::string scratch_;
   std::vector<KeyField> fields_;
-  std::map<std::string, Found> found_;  // By order; at most one more than the limit.
+  std::map<std::string, KeyValue> found_;  // By order; at most one more than the limit.
   uint64_t found_bytes_ = 0;
   bool full_ = false;
 };
 
+// The table that gives the field's values at the least cost: a latest table has the fewest rows.
+const Table* TableFor(const Schema& schema, const Stream& stream, std::string_view field) {
+  const Table* best = nullptr;
+  const auto cost = [&](const Table& table) {
+    return std::pair(!KeepsNewest(table), SegmentOf(table, field));
+  };
+  for (const size_t index : stream.tables) {
+    const Table& table = schema.tables[index];
+    if (!KeyHolds(table, field)) continue;
+    if (best == nullptr || cost(table) < cost(*best)) best = &table;
+  }
+  return best;
+}
+
+Error NotAKeyField(const Schema& schema, const Stream& stream, const std::string& field) {
+  std::vector<std::string> names;
+  for (const size_t index : stream.tables) {
+    for (const std::string& name : schema.tables[index].row_key.entity_fields()) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  std::string message = "field: '" + field + "' stands in no row key of the stream";
+  for (const std::string& name : names) {
+    message += (name == names.front() ? "; those that do are " : ", ") + name;
+  }
+  return Error(ErrorCode::kUnprocessable, std::move(message));
+}
+
 }  // namespace
 
-size_t SegmentOf(const Table& table, std::string_view field) {
-  const std::vector<Segment>& segments = table.row_key.segments();
-  for (size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i].field == field && GivesBackInKey(segments[i])) return i;
-  }
-  return segments.size();
+Result<const Table*> TableOfValues(const Schema& schema, const Stream& stream,
+                                   const std::string& field) {
+  const Table* const table = TableFor(schema, stream, field);
+  if (table == nullptr) return NotAKeyField(schema, stream, field);
+  return table;
 }
 
 Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeUs now,
