@@ -17,7 +17,7 @@
 #include "daemon/reload_check.h"
 #include "daemon/version.h"
 #include "ingest/blob/blob.h"
-#include "ingest/nightly/nightly_schema.h"
+#include "service/nightly/nightly_schema.h"
 #include "storage/leveldb_store.h"
 
 namespace tallyd {

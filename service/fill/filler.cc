@@ -16,7 +16,6 @@ constexpr auto kLookAgain = std::chrono::seconds(30);
 constexpr auto kRetry = std::chrono::seconds(5);
 constexpr uint64_t kMostTries = 2;
 constexpr auto kPaceEvery = std::chrono::milliseconds(10);
-constexpr std::chrono::duration<double> kLongestPause = std::chrono::seconds(1);
 
 prometheus::Counter& MakeCounter(prometheus::Registry& registry, const char* name,
                                  const char* help) {
@@ -46,7 +45,8 @@ Filler::Filler(Parts parts)
                           "Events written to tables that are filled.")),
       conflicts_(MakeCounter(*parts_.registry, "tallyd_fill_conflicts_total",
                              "Batches of filling that were read again, as others had written to "
-                             "the same rows, or deleted.")) {}
+                             "the same rows, or deleted.")),
+      pacer_(parts_.cpu, kPaceEvery, {&mutex_, &wake_, &stopping_}) {}
 
 Filler::~Filler() { Stop(); }
 
@@ -225,7 +225,8 @@ Result<TimeUs> Filler::WholeFrom(const FillWish& wish) const {
 
 // What differs is filled again from the start, once; a table that differs then stays as it is.
 Status Filler::Check(const FillWish& wish, FillRecord* record, SteadyTime* since) {
-  FillCheck check(*parts_.store, *parts_.clock, wish, parts_.slice_us, [&] { return Pace(since); });
+  FillCheck check(*parts_.store, *parts_.clock, wish, parts_.slice_us,
+                  [&] { return pacer_.Pace(since); });
   if (const std::string why = check.WhyNot(); !why.empty()) {
     spdlog::info("filling {}: it is not compared with {}: {}", record->table, record->source, why);
     return {};
@@ -257,21 +258,7 @@ Status Filler::Progress(const FillRecord& record, SteadyTime* since) {
     events_.Increment(static_cast<double>(record.events - std::min(known.events, record.events)));
     known = record;
   }
-  return Pace(since);
-}
-
-// Rests for as long as leaves the filling its share of a core.
-Status Filler::Pace(SteadyTime* since) {
-  const auto worked = std::chrono::steady_clock::now() - *since;
-  std::unique_lock lock(mutex_);
-  if (worked >= kPaceEvery && parts_.cpu < 1) {
-    const std::chrono::duration<double> rest = worked * (1 / parts_.cpu - 1);
-    wake_.wait_for(lock, std::min<std::chrono::duration<double>>(rest, kLongestPause),
-                   [this] { return stopping_; });
-  }
-  *since = std::chrono::steady_clock::now();
-  if (stopping_) return Error(ErrorCode::kCancelled, "the daemon is stopping");
-  return {};
+  return pacer_.Pace(since);
 }
 
 std::vector<FillState> Filler::States() const {

@@ -37,6 +37,7 @@
 #include "service/fill/fill_record.h"
 #include "service/fill/fill_wish.h"
 #include "service/live_schema.h"
+#include "service/pacer.h"
 
 namespace tallyd {
 
@@ -118,7 +119,6 @@ class Filler {
   Status Check(const FillWish& wish, FillRecord* record, SteadyTime* since);
   Status PutRecord(const FillRecord& record);
   Status Progress(const FillRecord& record, SteadyTime* since);
-  Status Pace(SteadyTime* since);
 
   const Parts parts_;
   prometheus::Gauge& waiting_;
@@ -139,6 +139,7 @@ class Filler {
   bool stopping_ = false;
 
   std::condition_variable wake_;
+  const Pacer pacer_;
   std::thread thread_;
 };
 

@@ -4,9 +4,9 @@
 
 #include "config/values/time.h"
 #include "ingest/hold/held_counters.h"
-#include "ingest/nightly/nightly_tables.h"
 #include "service/limits/row_sizes.h"
 #include "service/live_schema.h"
+#include "service/nightly/nightly_tables.h"
 #include "storage/store.h"
 
 namespace tallyd {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "config/schema/table_rules.h"
-#include "ingest/nightly/nightly_record.h"
+#include "service/nightly/nightly_record.h"
 #include "service/query/ask/completeness.h"
 
 namespace tallyd {

@@ -2,8 +2,8 @@
 // table.
 #include <gtest/gtest.h>
 
-#include "ingest/nightly/nightly_schema.h"
 #include "ingest/text/json.h"
+#include "service/nightly/nightly_schema.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {

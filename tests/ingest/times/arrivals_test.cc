@@ -1,13 +1,18 @@
 #include "ingest/times/arrivals.h"
 
 #include <gtest/gtest.h>
+#include <prometheus/registry.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
-#include "tests/ingest/nightly/nightly_world.h"
+#include "config/schema/schema.h"
+#include "storage/leveldb_store.h"
 
 namespace tallyd {
 namespace {
@@ -101,57 +106,85 @@ TEST(GivenTimesTest, WhatIsNoSuchListIsRefused) {
 
 class ArrivalsTest : public ::testing::Test {
  protected:
+  ArrivalsTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "tallyd-arrivals-XXXXXX";
+    path_ = mkdtemp(pattern.data());
+    LevelDbStoreOptions options;
+    options.storage.path = path_ + "/data";
+    options.storage.ballast = 0;
+    options.clock = &clock_;
+    options.registry = &registry_;
+    store_ = std::move(*OpenLevelDbStore(options));
+    EXPECT_TRUE(store_->Adopt(Schema()));
+  }
+  ~ArrivalsTest() override {
+    store_->Close();
+    store_.reset();
+    std::filesystem::remove_all(path_);
+  }
+
   // What `events` events get; noted in a batch that is committed.
   TimeUs Give(Arrivals* arrivals, TimeUs now, size_t events, const std::string& stream = "s") {
     ArrivalBlock block(arrivals, stream, {now, kLag, 0});
     const Result<TimeUs> first = block.Take(events);
     EXPECT_TRUE(first) << first.error().message();
-    auto batch = world_.store->NewBatch();
+    auto batch = store_->NewBatch();
     block.Use(*first + static_cast<TimeUs>(events));
     block.Note(batch.get());
-    EXPECT_TRUE(world_.store->Commit(std::move(batch)));
+    EXPECT_TRUE(store_->Commit(std::move(batch)));
     return *first;
   }
-  size_t Memos() { return world_.store->Memos("arrival/", 1000)->size(); }
+  size_t Memos() { return store_->Memos("arrival/", 1000)->size(); }
 
-  NightlyWorld world_;
+  std::unique_ptr<Store> store_;
+
+ private:
+  class FixedClock final : public Clock {
+   public:
+    TimeUs Now() const override { return kNow; }
+    int64_t SteadyUs() const override { return 0; }
+  };
+
+  std::string path_;
+  FixedClock clock_;
+  prometheus::Registry registry_;
 };
 
 TEST_F(ArrivalsTest, ARestartKnowsWhatWasGiven) {
-  Arrivals before(world_.store.get());
+  Arrivals before(store_.get());
   EXPECT_EQ(Give(&before, kNow, 1000), kNow);
   EXPECT_EQ(Give(&before, kNow, 1000, "t"), kNow) << "another stream";
-  Arrivals after(world_.store.get());
+  Arrivals after(store_.get());
   EXPECT_EQ(Give(&after, kNow, 10), kNow + 1000);
   EXPECT_EQ(Give(&after, kNow - kSecond, 10, "t"), kNow + 1000);
 }
 
 TEST_F(ArrivalsTest, TheOrderOfCommitsDoesNotMatter) {
-  Arrivals before(world_.store.get());
+  Arrivals before(store_.get());
   ArrivalBlock first(&before, "s", {kNow, kLag, 0});
   ArrivalBlock second(&before, "s", {kNow, kLag, 0});
   EXPECT_EQ(*first.Take(100), kNow);
   EXPECT_EQ(*second.Take(100), kNow + 100);
-  auto batch_of_first = world_.store->NewBatch();
-  auto batch_of_second = world_.store->NewBatch();
+  auto batch_of_first = store_->NewBatch();
+  auto batch_of_second = store_->NewBatch();
   first.Use(kNow + 100);
   second.Use(kNow + 200);
   first.Note(batch_of_first.get());
   second.Note(batch_of_second.get());
-  ASSERT_TRUE(world_.store->Commit(std::move(batch_of_second)));
-  ASSERT_TRUE(world_.store->Commit(std::move(batch_of_first)));
-  Arrivals after(world_.store.get());
+  ASSERT_TRUE(store_->Commit(std::move(batch_of_second)));
+  ASSERT_TRUE(store_->Commit(std::move(batch_of_first)));
+  Arrivals after(store_.get());
   EXPECT_EQ(Give(&after, kNow, 1), kNow + 200);
 }
 
 TEST_F(ArrivalsTest, OneMemoServesWhoComeOneAfterTheOther) {
-  Arrivals arrivals(world_.store.get());
+  Arrivals arrivals(store_.get());
   for (int i = 0; i < 20; ++i) Give(&arrivals, kNow + i * kSecond, 5);
   EXPECT_EQ(Memos(), 1u);
 }
 
 TEST_F(ArrivalsTest, WhatIsNotNotedIsGivenToOthers) {
-  Arrivals arrivals(world_.store.get());
+  Arrivals arrivals(store_.get());
   {
     ArrivalBlock block(&arrivals, "s", {kNow, kLag, 0});
     EXPECT_EQ(*block.Take(100), kNow);
@@ -162,7 +195,7 @@ TEST_F(ArrivalsTest, WhatIsNotNotedIsGivenToOthers) {
 }
 
 TEST_F(ArrivalsTest, AClockThatIsWrongGivesNone) {
-  Arrivals arrivals(world_.store.get());
+  Arrivals arrivals(store_.get());
   const TimeUs least = 100'000'000 * kSecond;
   for (const TimeUs now :
        {TimeUs{-1}, TimeUs{0}, least - 1, TimeUs{9'300'000'000'000'000}, kMaxTimeUs + 1}) {

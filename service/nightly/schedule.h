@@ -8,14 +8,14 @@
 //   a small part of the time only.
 // - A table goes when `keep` has passed since its day ended; one that was asked for when that was
 //   over, when `keep` has passed since then.
-#ifndef TALLYD_INGEST_NIGHTLY_SCHEDULE_H_
-#define TALLYD_INGEST_NIGHTLY_SCHEDULE_H_
+#ifndef TALLYD_SERVICE_NIGHTLY_SCHEDULE_H_
+#define TALLYD_SERVICE_NIGHTLY_SCHEDULE_H_
 
 #include <optional>
 #include <vector>
 
 #include "config/values/daily.h"
-#include "ingest/nightly/nightly_record.h"
+#include "service/nightly/nightly_record.h"
 
 namespace tallyd {
 
@@ -41,4 +41,4 @@ std::optional<TimeUs> LifeEnds(const Daily& daily, const NightlyRecord& record);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_INGEST_NIGHTLY_SCHEDULE_H_
+#endif  // TALLYD_SERVICE_NIGHTLY_SCHEDULE_H_

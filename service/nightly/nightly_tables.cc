@@ -1,4 +1,4 @@
-#include "ingest/nightly/nightly_tables.h"
+#include "service/nightly/nightly_tables.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -6,12 +6,13 @@
 #include <algorithm>
 
 #include "ingest/map/late_days.h"
-#include "ingest/nightly/nightly_schema.h"
-#include "ingest/nightly/schedule.h"
+#include "service/nightly/nightly_schema.h"
+#include "service/nightly/schedule.h"
 
 namespace tallyd {
 namespace {
 
+constexpr auto kPaceEvery = std::chrono::milliseconds(5);
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr int64_t kRetryUs = 60 * kUsPerSecond;
 constexpr size_t kMarksAtOnce = 1000;
@@ -51,7 +52,8 @@ NightlyTables::NightlyTables(Parts parts)
       rows_(MakeCounter(*parts_.registry, "tallyd_nightly_rows_total",
                         "Rows copied into nightly tables.")),
       removed_(MakeCounter(*parts_.registry, "tallyd_nightly_removed_total",
-                           "Nightly tables that went when their keep had passed.")) {}
+                           "Nightly tables that went when their keep had passed.")),
+      pacer_(parts_.cpu, kPaceEvery, {&mutex_, &wake_, &stopping_}) {}
 
 NightlyTables::~NightlyTables() { Stop(); }
 
@@ -247,7 +249,7 @@ Status NightlyTables::BuildDue(const Source& source, TimeUs now) {
     const Result<DayCopy> copy = CopyOf(source, day, nullptr);
     if (!copy) return copy.error();
     auto since = std::chrono::steady_clock::now();
-    const Result<bool> has_day = HasDay(*parts_.store, *copy, [&] { return Pace(&since); });
+    const Result<bool> has_day = HasDay(*parts_.store, *copy, [&] { return pacer_.Pace(&since); });
     if (!has_day && has_day.error().code() == ErrorCode::kCancelled) return {};
     if (!has_day) return has_day.error();
     const Status whole = *has_day ? CheckDay(source, day) : Status();

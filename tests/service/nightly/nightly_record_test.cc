@@ -1,4 +1,4 @@
-#include "ingest/nightly/nightly_record.h"
+#include "service/nightly/nightly_record.h"
 
 #include <gtest/gtest.h>
 

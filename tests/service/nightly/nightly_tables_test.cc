@@ -1,6 +1,6 @@
 // Nightly tables by the clock: built at the quiet hour, made again for late readings, removed when
 // their time is over, known after a restart.
-#include "tests/ingest/nightly/nightly_world.h"
+#include "tests/service/nightly/nightly_world.h"
 
 namespace tallyd {
 namespace {

@@ -1,8 +1,8 @@
 // NightlyRecord: what is known of one nightly table, kept in the store as a memo beside it. The
 // record comes before the table and is told to be built after it: a crash in between leaves a
 // record whose table is built again.
-#ifndef TALLYD_INGEST_NIGHTLY_NIGHTLY_RECORD_H_
-#define TALLYD_INGEST_NIGHTLY_NIGHTLY_RECORD_H_
+#ifndef TALLYD_SERVICE_NIGHTLY_NIGHTLY_RECORD_H_
+#define TALLYD_SERVICE_NIGHTLY_NIGHTLY_RECORD_H_
 
 #include <cstdint>
 #include <optional>
@@ -50,4 +50,4 @@ Result<bool> IsBehind(Store& store, std::string_view table, const NightlyOf& of)
 
 }  // namespace tallyd
 
-#endif  // TALLYD_INGEST_NIGHTLY_NIGHTLY_RECORD_H_
+#endif  // TALLYD_SERVICE_NIGHTLY_NIGHTLY_RECORD_H_

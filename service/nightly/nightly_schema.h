@@ -1,14 +1,14 @@
 // The schema in force where tables have nightly tables: the configuration's, and behind its tables
 // those nightly tables that the store holds, so that they are adopted, planned and read as others
 // are. No stream lists them: events enter them by way of their source alone.
-#ifndef TALLYD_INGEST_NIGHTLY_NIGHTLY_SCHEMA_H_
-#define TALLYD_INGEST_NIGHTLY_NIGHTLY_SCHEMA_H_
+#ifndef TALLYD_SERVICE_NIGHTLY_NIGHTLY_SCHEMA_H_
+#define TALLYD_SERVICE_NIGHTLY_NIGHTLY_SCHEMA_H_
 
 #include <memory>
 #include <string>
 
 #include "config/schema/schema.h"
-#include "ingest/nightly/nightly_record.h"
+#include "service/nightly/nightly_record.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -25,4 +25,4 @@ Result<std::shared_ptr<const Schema>> WithNightly(std::shared_ptr<const Schema> 
 
 }  // namespace tallyd
 
-#endif  // TALLYD_INGEST_NIGHTLY_NIGHTLY_SCHEMA_H_
+#endif  // TALLYD_SERVICE_NIGHTLY_NIGHTLY_SCHEMA_H_

@@ -9,8 +9,8 @@
 // 3. A scan is not kept for long: after some rows it ends, and another goes on behind the last row.
 //    So each row is copied as of one moment, and the day as a whole is not: whoever copies sees to
 //    what is written meanwhile (ingest/map/late_days.h).
-#ifndef TALLYD_INGEST_NIGHTLY_DAY_COPY_H_
-#define TALLYD_INGEST_NIGHTLY_DAY_COPY_H_
+#ifndef TALLYD_SERVICE_NIGHTLY_DAY_COPY_H_
+#define TALLYD_SERVICE_NIGHTLY_DAY_COPY_H_
 
 #include <cstdint>
 #include <functional>
@@ -47,4 +47,4 @@ Result<bool> HasDay(Store& store, const DayCopy& copy, const std::function<Statu
 
 }  // namespace tallyd
 
-#endif  // TALLYD_INGEST_NIGHTLY_DAY_COPY_H_
+#endif  // TALLYD_SERVICE_NIGHTLY_DAY_COPY_H_

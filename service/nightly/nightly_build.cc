@@ -12,16 +12,14 @@
 #include <algorithm>
 
 #include "ingest/map/late_days.h"
-#include "ingest/nightly/nightly_schema.h"
-#include "ingest/nightly/nightly_tables.h"
-#include "ingest/nightly/schedule.h"
+#include "service/nightly/nightly_schema.h"
+#include "service/nightly/nightly_tables.h"
+#include "service/nightly/schedule.h"
 
 namespace tallyd {
 namespace {
 
 constexpr int kMostCopies = 5;
-constexpr auto kPaceEvery = std::chrono::milliseconds(5);
-constexpr auto kLongestPause = std::chrono::seconds(1);
 
 Error Conflict(std::string message) { return Error(ErrorCode::kConflict, std::move(message)); }
 
@@ -197,22 +195,8 @@ Result<DayCounts> NightlyTables::Copy(const Source& source, const NightlyRecord&
       const std::lock_guard lock(mutex_);
       if (building_) building_->done = counts;
     }
-    return Pace(&since);
+    return pacer_.Pace(&since);
   });
-}
-
-// Rests for as long as leaves the copy its share of a core.
-Status NightlyTables::Pace(std::chrono::steady_clock::time_point* since) {
-  const auto worked = std::chrono::steady_clock::now() - *since;
-  std::unique_lock lock(mutex_);
-  if (worked >= kPaceEvery && parts_.cpu < 1) {
-    const std::chrono::duration<double> rest = worked * (1 / parts_.cpu - 1);
-    wake_.wait_for(lock, std::min<std::chrono::duration<double>>(rest, kLongestPause),
-                   [this] { return stopping_; });
-  }
-  *since = std::chrono::steady_clock::now();
-  if (stopping_) return Error(ErrorCode::kCancelled, "the daemon is stopping");
-  return {};
 }
 
 Status NightlyTables::PutRecord(const NightlyRecord& record, bool drop_mark) {

@@ -16,8 +16,8 @@
 // and a table's time is, when it says so. Only whoever asks for a day says that it is over.
 //
 // Thread-safe. What Parts name outlives it.
-#ifndef TALLYD_INGEST_NIGHTLY_NIGHTLY_TABLES_H_
-#define TALLYD_INGEST_NIGHTLY_NIGHTLY_TABLES_H_
+#ifndef TALLYD_SERVICE_NIGHTLY_NIGHTLY_TABLES_H_
+#define TALLYD_SERVICE_NIGHTLY_NIGHTLY_TABLES_H_
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -40,8 +40,9 @@
 #include <vector>
 
 #include "config/schema/schema.h"
-#include "ingest/nightly/day_copy.h"
-#include "ingest/nightly/nightly_record.h"
+#include "service/nightly/day_copy.h"
+#include "service/nightly/nightly_record.h"
+#include "service/pacer.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -134,7 +135,6 @@ class NightlyTables {
   Result<NightlyRecord> BuildNow(const Source& source, TimeUs day);
   Status CopyAndSwap(const Source& source, NightlyRecord* record);
   Result<DayCounts> Copy(const Source& source, const NightlyRecord& record);
-  Status Pace(std::chrono::steady_clock::time_point* since);
   // With it goes the mark of late readings, where that is wanted.
   Status PutRecord(const NightlyRecord& record, bool drop_mark);
   Status DropRecord(const NightlyRecord& record);
@@ -163,9 +163,10 @@ class NightlyTables {
   bool stopping_ = false;
 
   std::condition_variable wake_;
+  const Pacer pacer_;
   std::thread thread_;
 };
 
 }  // namespace tallyd
 
-#endif  // TALLYD_INGEST_NIGHTLY_NIGHTLY_TABLES_H_
+#endif  // TALLYD_SERVICE_NIGHTLY_NIGHTLY_TABLES_H_

@@ -1,4 +1,4 @@
-#include "ingest/nightly/day_copy.h"
+#include "service/nightly/day_copy.h"
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // A store in a folder of its own with nightly tables and a clock that tests set: events go in as
 // JSON, rows come out as text.
-#ifndef TALLYD_TESTS_INGEST_NIGHTLY_NIGHTLY_WORLD_H_
-#define TALLYD_TESTS_INGEST_NIGHTLY_NIGHTLY_WORLD_H_
+#ifndef TALLYD_TESTS_SERVICE_NIGHTLY_NIGHTLY_WORLD_H_
+#define TALLYD_TESTS_SERVICE_NIGHTLY_NIGHTLY_WORLD_H_
 
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
@@ -17,8 +17,8 @@
 #include "config/file/config.h"
 #include "ingest/decode/decode.h"
 #include "ingest/map/mapper.h"
-#include "ingest/nightly/nightly_schema.h"
-#include "ingest/nightly/nightly_tables.h"
+#include "service/nightly/nightly_schema.h"
+#include "service/nightly/nightly_tables.h"
 #include "storage/leveldb_store.h"
 #include "tests/ingest/padded.h"
 
@@ -183,4 +183,4 @@ class NightlyWorld {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_TESTS_INGEST_NIGHTLY_NIGHTLY_WORLD_H_
+#endif  // TALLYD_TESTS_SERVICE_NIGHTLY_NIGHTLY_WORLD_H_

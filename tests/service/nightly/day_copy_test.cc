@@ -1,6 +1,6 @@
-#include "ingest/nightly/day_copy.h"
+#include "service/nightly/day_copy.h"
 
-#include "tests/ingest/nightly/nightly_world.h"
+#include "tests/service/nightly/nightly_world.h"
 
 namespace tallyd {
 namespace {

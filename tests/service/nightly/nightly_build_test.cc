@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "ingest/map/late_days.h"
-#include "tests/ingest/nightly/nightly_world.h"
+#include "tests/service/nightly/nightly_world.h"
 
 namespace tallyd {
 namespace {

@@ -1,4 +1,4 @@
-#include "ingest/nightly/nightly_schema.h"
+#include "service/nightly/nightly_schema.h"
 
 #include <fmt/format.h>
 

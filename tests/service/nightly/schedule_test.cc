@@ -1,4 +1,4 @@
-#include "ingest/nightly/schedule.h"
+#include "service/nightly/schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
