@@ -24,6 +24,7 @@
 #include "service/nightly/nightly_tables.h"
 #include "service/read_parts.h"
 #include "service/removal/removal_parts.h"
+#include "service/write/note_written.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -70,6 +71,7 @@ struct ApiContext {
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return live_schema.snapshot(); }
   ShapeRegistry& ShapesOf(std::string_view stream) { return live_schema.ShapesOf(stream); }
   ReadParts read_parts() { return {store, clock, metrics, heat, helpers}; }
+  WriteParts write_parts() { return {metrics, heat, row_sizes, clock}; }
   RemovalParts removal_parts() {
     return {store, clock, live_schema, counters, row_sizes, nightly, filler};
   }

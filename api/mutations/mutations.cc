@@ -8,7 +8,7 @@
 #include "api/errors_json.h"
 #include "api/handlers.h"
 #include "api/mutations/mutation_reader.h"
-#include "api/note_written.h"
+#include "api/warnings.h"
 #include "ingest/decode/decode.h"
 #include "ingest/map/late_days.h"
 #include "ingest/map/seen_fields.h"
@@ -17,6 +17,7 @@
 #include "service/fill/fill_wish.h"
 #include "service/removal/held_removal.h"
 #include "service/rows/row_query.h"
+#include "service/write/note_written.h"
 #include "storage/batch_counts.h"
 
 namespace tallyd {
@@ -227,7 +228,7 @@ Response PostMutations(const Request& request, ApiContext& context) {
   if (change.deletes()) {
     context.row_sizes.Shrink((*stored)->id, RangeOfKey(request.arguments[1]));
   }
-  AddWarnings(NoteWritten(written, context), &counted);
+  AddWarnings(NoteWritten(written, context.write_parts()), &counted);
   return Response::Of(200, counted);
 }
 

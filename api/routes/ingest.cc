@@ -6,9 +6,10 @@
 #include <limits>
 
 #include "api/errors_json.h"
-#include "api/note_written.h"
 #include "api/routes/preview_json.h"
+#include "api/warnings.h"
 #include "ingest/text/json.h"
+#include "service/write/note_written.h"
 
 namespace tallyd {
 
@@ -266,7 +267,7 @@ Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Sta
                       ApiContext& context) {
   if (!committed) return Rejected(head, committed.error(), context);
   Take(&prepared.outcome, context);
-  std::vector<std::string> warnings = NoteWritten(prepared.outcome, context);
+  std::vector<std::string> warnings = NoteWritten(prepared.outcome, context.write_parts());
   warnings.insert(warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
   return Counted(prepared.outcome, warnings);
 }

@@ -1,4 +1,4 @@
-// WrittenRows: what a batch writes, for whoever counts it once it is committed (api/note_written).
+// WrittenRows: what a batch writes, for whoever counts it once it is committed (service/write).
 // A plain value.
 #ifndef TALLYD_INGEST_MAP_WRITTEN_ROWS_H_
 #define TALLYD_INGEST_MAP_WRITTEN_ROWS_H_
