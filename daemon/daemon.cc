@@ -292,7 +292,7 @@ void Daemon::Stop() {
   filler_->Stop();
   restorer_->Stop();
   server_->Drain();
-  // What was submitted by then is answered in order, and so held before what is held is written.
+  // What was submitted by then is committed in order, and so held before what is held is written.
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {
     spdlog::warn("stopping while nothing can be written: {}", last.error().message());
   }

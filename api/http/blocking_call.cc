@@ -55,6 +55,27 @@ struct ClaimInitiation {
   }
 };
 
+template <class Handler>
+struct ResumeCommitted {
+  Handler handler;
+  Status committed;
+  void operator()() { std::move(handler)(std::move(committed)); }
+};
+
+struct CommitInitiation {
+  std::function<void(CommitDone)> submit;
+
+  template <class Handler>
+  void operator()(Handler&& handler) {
+    using Plain = std::decay_t<Handler>;
+    auto executor = asio::get_associated_executor(handler);
+    auto shared = std::make_shared<Plain>(std::forward<Handler>(handler));
+    submit([shared = std::move(shared), executor](Status committed) {
+      asio::post(executor, ResumeCommitted<Plain>{std::move(*shared), std::move(committed)});
+    });
+  }
+};
+
 }  // namespace
 
 asio::awaitable<void> RunBlocking(asio::thread_pool& pool, std::function<void()> job) {
@@ -70,6 +91,13 @@ asio::awaitable<std::unique_ptr<KeyClaim>> AwaitClaim(IdempotencyKeys& keys,
       co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::unique_ptr<KeyClaim>)>(
           std::move(initiation), asio::use_awaitable);
   co_return claim;
+}
+
+asio::awaitable<Status> AwaitCommit(std::function<void(CommitDone)> submit) {
+  CommitInitiation initiation{std::move(submit)};
+  Status committed = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Status)>(
+      std::move(initiation), asio::use_awaitable);
+  co_return committed;
 }
 
 }  // namespace tallyd

@@ -1,6 +1,8 @@
 // Leaving an I/O thread and coming back, for coroutines: RunBlocking posts a job to a pool of
-// threads that may block; AwaitClaim waits for an Idempotency-Key. Both resume on the executor they
-// were awaited on.
+// threads that may block; AwaitClaim waits for an Idempotency-Key, AwaitCommit for a commit. All
+// resume on the executor that they were awaited on, by a post to it: whoever lets a coroutine go on
+// (a pool, the owner of a key, the store's thread) runs none of it. What they wait for is over, or
+// dropped, before the executor's context is destroyed.
 #ifndef TALLYD_API_HTTP_BLOCKING_CALL_H_
 #define TALLYD_API_HTTP_BLOCKING_CALL_H_
 
@@ -10,6 +12,8 @@
 #include <memory>
 
 #include "service/idempotency/keys.h"
+#include "config/values/result.h"
+#include "storage/store.h"
 
 namespace tallyd {
 
@@ -19,6 +23,9 @@ boost::asio::awaitable<void> RunBlocking(boost::asio::thread_pool& pool, std::fu
 // Waits while another request has the key.
 boost::asio::awaitable<std::unique_ptr<KeyClaim>> AwaitClaim(IdempotencyKeys& keys,
                                                              const KeyedRequest& request);
+
+// The fate of what `submit` submits: it is called at once.
+boost::asio::awaitable<Status> AwaitCommit(std::function<void(CommitDone)> submit);
 
 }  // namespace tallyd
 

@@ -51,8 +51,7 @@ Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shar
       shard_(shard),
       socket_(std::move(socket)),
       buffer_(kBufferBytes),
-      peer_(socket_.Peer()),
-      commit_end_(shard.io) {}
+      peer_(socket_.Peer()) {}
 
 Session::~Session() {
   // A workspace that was not given back was left in the middle of something: nobody uses it again.
@@ -69,14 +68,12 @@ asio::awaitable<void> Session::Run() {
 }
 
 void Session::CloseIfIdle() {
-  // One that waits for the next request as well as for its commit has been answered by then.
-  const bool is_over = listens_ && commit_phase_ == CommitPhase::kIsOver;
-  if (idle_ || (is_over && unsent_.empty())) socket_.Close();
+  if (idle_) socket_.Close();
 }
 
 asio::awaitable<bool> Session::ServeOne() {
   keep_alive_ = true;
-  head_only_ = http10_ = expects_continue_ = unread_body_ = is_answered_ = false;
+  head_only_ = http10_ = expects_continue_ = unread_body_ = false;
   response_ = Response();
   request_ = Request();
   match_ = Match();
@@ -92,19 +89,15 @@ asio::awaitable<bool> Session::ServeOne() {
   if (step == Step::kGoOn) co_await Handle();
   claim_.reset();
   LogChange();
-  bool written = true;
-  if (!is_answered_) {
-    written = co_await WriteAnswer();
-    CountAnswer();
-    // Whoever is idle holds nothing: what is assigned to would keep the body's buffer.
-    std::ignore = std::exchange(response_, Response());
-    request_.memory.reset();
-    idle_since_ = std::chrono::steady_clock::now();
-  } else if (!unsent_.empty()) {
-    written = co_await Write(asio::buffer(unsent_), {});
-    unsent_ = std::string();
-    idle_since_ = std::chrono::steady_clock::now();
-  }
+  // Whoever has read its answer finds it counted; one in chunks is counted once all is given.
+  const bool is_whole = response_.source == nullptr;
+  if (is_whole) CountAnswer();
+  const bool written = co_await WriteAnswer();
+  if (!is_whole) CountAnswer();
+  // Whoever is idle holds nothing: what is assigned to would keep the body's buffer.
+  std::ignore = std::exchange(response_, Response());
+  request_.memory.reset();
+  idle_since_ = std::chrono::steady_clock::now();
   if (workspace_) shard_.GiveBack(std::move(workspace_));
   buffer_.consume(std::exchange(buffered_body_, 0));
   if (!written) co_return false;

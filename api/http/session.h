@@ -1,17 +1,15 @@
 // Session: one connection, from its first byte to its last. A coroutine of small steps on the
 // connection's own I/O thread: header, guard, what can be said before the body, body, handler,
 // answer; then the next request, which may have arrived already (pipelining is served in order, one
-// at a time, so nothing queues up). A batch is answered by the thread that commits it, while the
-// connection's waits for the next request.
+// at a time, so nothing queues up). What waits elsewhere, for a commit or a query, comes back to
+// this thread: nobody else touches the connection.
 //
 // Every wait has a deadline: idle between requests, header from its first byte, body by a minimum
 // rate, answer per chunk. A deadline that ends a request that had begun is answered with 408.
 #ifndef TALLYD_API_HTTP_SESSION_H_
 #define TALLYD_API_HTTP_SESSION_H_
 
-#include <atomic>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
@@ -46,9 +44,6 @@ class Session : public std::enable_shared_from_this<Session> {
   static constexpr size_t kReadBytes = 64u << 10;
   using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
   enum class Step { kGoOn, kAnswered, kClose };
-  // From the first one the committer goes to the last, or this connection's thread to the second:
-  // then the last is set on that thread, too, by what the committer posts to it.
-  enum class CommitPhase { kRuns, kIsAwaited, kIsOver };
 
   boost::asio::awaitable<bool> ServeOne();  // False: the connection ends.
   boost::asio::awaitable<Step> ReadHeader();
@@ -64,11 +59,6 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<void> SendContinue();
   boost::asio::awaitable<void> Handle();
   boost::asio::awaitable<void> HandleIngest();
-  boost::asio::awaitable<void> CommitAndAnswer(PreparedBatch prepared);
-  // Whether no other request comes.
-  boost::asio::awaitable<bool> ListenWhileCommitting();
-  void AnswerCommitted(const Status& committed, bool listens);
-  void EndListening();
   // False: the key's answer is known, or refused, and is the response.
   boost::asio::awaitable<bool> ClaimKey(KeyedRequest keyed);
   boost::asio::awaitable<void> HandleKeyedQuery();
@@ -121,15 +111,6 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::steady_clock::time_point body_begin_;
   std::chrono::steady_clock::time_point handling_begin_;
   std::chrono::steady_clock::time_point idle_since_;  // The last answer.
-  // A commit under way, whose end answers (session_commit.cc). What it stores and counts is kept no
-  // longer: who is idle holds nothing up.
-  PreparedBatch prepared_;
-  std::atomic<CommitPhase> commit_phase_ = CommitPhase::kIsOver;
-  boost::asio::steady_timer commit_end_;  // Cancelled then, if it is awaited.
-  std::string unsent_;                    // Of its answer.
-  std::exception_ptr failure_;
-  bool is_answered_ = false;
-  bool listens_ = false;  // For the next request.
   bool idle_ = true;
   bool keep_alive_ = true;
   bool head_only_ = false;

@@ -1,7 +1,5 @@
 #include "api/http/timed_socket.h"
 
-#include <sys/socket.h>
-
 #include <boost/system/error_code.hpp>
 #include <utility>
 
@@ -40,17 +38,6 @@ void TimedSocket::RunTimer(const std::shared_ptr<State>& state) {
   state->timer_end = state->deadline;
   state->timer.expires_at(state->deadline);  // Ends the wait before.
   state->timer.async_wait(TimerEnd{state, ++state->timer_run});
-}
-
-size_t TimedSocket::SendNow(std::string_view bytes) {
-  const ssize_t sent = ::send(state_->socket.native_handle(), bytes.data(), bytes.size(),
-                              MSG_DONTWAIT | MSG_NOSIGNAL);
-  return sent < 0 ? 0 : static_cast<size_t>(sent);
-}
-
-void TimedSocket::EndWait() {
-  boost::system::error_code ignored;
-  state_->socket.cancel(ignored);
 }
 
 std::string TimedSocket::Peer() const {

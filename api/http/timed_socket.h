@@ -6,7 +6,7 @@
 //   auto [ec, n] = co_await socket.ReadSome(buffer);
 //   if (ec && socket.expired()) ...  // 408
 //
-// All calls but SendNow come from the connection's I/O thread. One timer serves all waits: a
+// All calls come from the connection's I/O thread. One timer serves all waits: a
 // deadline that moves to a later time costs nothing. What failed because the peer ended is not to
 // be tried again: it would wait for ever (asio asks for a socket's end once).
 #ifndef TALLYD_API_HTTP_TIMED_SOCKET_H_
@@ -22,7 +22,6 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace tallyd {
 
@@ -52,10 +51,6 @@ class TimedSocket {
     return boost::asio::async_write(state_->socket, buffers, kAwait);
   }
 
-  // Sends what the system takes without waiting, and tells how much that was; 0 also where it
-  // fails, as what waits for the socket will, too. From any thread, while nobody writes or closes.
-  size_t SendNow(std::string_view bytes);
-  void EndWait();            // The wait that is under way, if any, fails.
   std::string Peer() const;  // "127.0.0.1:40312"; empty when it has left already.
   // The peer reads the end; what it still sends can be read.
   void EndSending();

@@ -263,10 +263,13 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
   return prepared;
 }
 
+void NoteCommitted(PreparedBatch* prepared, ApiContext& context) {
+  Take(&prepared->outcome, context);
+}
+
 Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Status& committed,
                       ApiContext& context) {
   if (!committed) return Rejected(head, committed.error(), context);
-  Take(&prepared.outcome, context);
   std::vector<std::string> warnings = NoteWritten(prepared.outcome, context.write_parts());
   warnings.insert(warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
   return Counted(prepared.outcome, warnings);

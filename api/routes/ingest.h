@@ -1,7 +1,7 @@
 // POST /v1/streams/{stream}/events, in steps around the body and the commit: ReadIngestHead (all
 // that can be said before the body: what it refuses is never sent), PrepareIngest (undo the
-// encoding, decode, map; all CPU, on the connection's thread), Store::Submit, AnswerIngest. Each
-// counts what it refuses.
+// encoding, decode, map; all CPU, on the connection's thread), Store::Submit, NoteCommitted (where
+// it was; on the store's thread), AnswerIngest. Each counts what it refuses.
 #ifndef TALLYD_API_ROUTES_INGEST_H_
 #define TALLYD_API_ROUTES_INGEST_H_
 
@@ -66,6 +66,9 @@ struct PreparedBatch {
 // `body` has kBodyPadding readable bytes behind it.
 PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiContext& context,
                             IngestWorkspace& workspace);
+// What is held of a batch that was committed is held before the next one is: whoever then waits for
+// a commit and writes what is held has all of it, whether or not anybody was answered.
+void NoteCommitted(PreparedBatch* prepared, ApiContext& context);
 Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Status& committed,
                       ApiContext& context);
 

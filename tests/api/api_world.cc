@@ -91,6 +91,7 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
   if (prepared.response) return std::move(*prepared.response);
   const Status committed = store_->Commit(std::move(prepared.batch));
   prepared.arrivals.clear();
+  if (committed) NoteCommitted(&prepared, *context_);
   return AnswerIngest(*head, prepared, committed, *context_);
 }
 

@@ -1,4 +1,4 @@
-"""The answer to a batch: the thread that commits sends it, while the connection's own listens."""
+"""The answer to a batch, whatever its connection does while it is committed."""
 
 import json
 import re
