@@ -1,7 +1,8 @@
-// The handlers of every route that may block: they run on query threads. Each takes the request and
-// gives the answer; an answer's source may outlive the call, and holds what it needs (the schema
-// snapshot, a scan). The routes are listed in api/router.cc. Writing events (POST .../events) is
-// not here: it never blocks a query thread (api/routes/ingest.h).
+// The handlers of routes: plain functions from a request to its answer, which endpoints run on
+// query threads, where they may block (api/endpoint/query_endpoint.h). An answer's source may
+// outlive the call, and holds what it needs (the schema snapshot, a scan). The routes are listed in
+// api/routes/router.cc. Writing events (POST .../events) has an endpoint of its own, which never
+// blocks (api/routes/ingest_endpoint.h).
 #ifndef TALLYD_API_HANDLERS_H_
 #define TALLYD_API_HANDLERS_H_
 

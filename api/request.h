@@ -1,6 +1,5 @@
-// A request as handlers see it: no sockets, no Beast. The session builds it after routing, before
-// the body, and adds the body for handlers on query threads; POST .../events takes its own by steps
-// (api/routes/ingest.h).
+// A request as endpoints and handlers see it: no sockets, no Beast. The session makes it of the
+// head; its endpoint adds the body, and what else a handler is to find.
 #ifndef TALLYD_API_REQUEST_H_
 #define TALLYD_API_REQUEST_H_
 
@@ -56,6 +55,7 @@ struct Request {
   std::string query;      // As sent.
   std::string_view body;  // Empty on routes that take none; lives as long as the request.
   std::string accept;
+  std::string accept_encoding;
   std::string content_type;
   std::string content_encoding;
   // As sent; several are one, joined by commas.

@@ -10,7 +10,7 @@
 #include <ranges>
 #include <thread>
 
-#include "api/router.h"
+#include "api/routes/router.h"
 #include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/logging.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "api/http/place.h"
+#include "api/endpoint/place.h"
 #include "api/http/timed_socket.h"
 #include "api/http/wire.h"
 #include "api/response.h"

@@ -88,22 +88,6 @@ Result<tcp::endpoint> ParseEndpoint(const std::string& listen) {
 
 }  // namespace
 
-std::unique_ptr<IoShard::Workspace> IoShard::TakeWorkspace() {
-  if (idle_.empty()) return std::make_unique<Workspace>();
-  std::unique_ptr<Workspace> workspace = std::move(idle_.back());
-  idle_.pop_back();
-  idle_bytes_ -= workspace->bytes();
-  return workspace;
-}
-
-void IoShard::GiveBack(std::unique_ptr<Workspace> workspace) {
-  workspace->ingest.events.Clear();
-  const size_t bytes = workspace->bytes();
-  if (bytes > kKeptBytes || idle_bytes_ + bytes > kIdleBytes) return;
-  idle_bytes_ += bytes;
-  idle_.push_back(std::move(workspace));
-}
-
 HttpServer::HttpServer(ApiContext& context)
     : context_(context),
       most_connections_(ConnectionsAtATime(context.server, DescriptorsOfProcess())),

@@ -23,44 +23,23 @@
 #include <vector>
 
 #include "api/context.h"
+#include "api/endpoint/endpoint.h"
+#include "api/endpoint/workspace.h"
 #include "api/http/connection_refuser.h"
 #include "api/http/line_limit.h"
-#include "api/routes/ingest.h"
 
 namespace tallyd {
 
 class Session;
 
 // What the connections of one I/O thread share. Touched on that thread only.
-class IoShard {
- public:
-  // Idle workspaces are kept as far as they take so much in all, and each at most the other: one
-  // that is made anew learns anew how senders spell their events. A connection holds one from its
-  // body to its answer, or until its events are mapped.
-  static constexpr size_t kIdleBytes = 48u << 20;
-  static constexpr size_t kKeptBytes = 12u << 20;
-
+struct IoShard {
   IoShard() : io(1), work(io.get_executor()) {}
   IoShard(const IoShard&) = delete;
   IoShard& operator=(const IoShard&) = delete;
 
-  struct Workspace {
-    std::string body;
-    IngestWorkspace ingest;
-
-    size_t bytes() const { return sizeof(Workspace) + body.capacity() + ingest.bytes(); }
-  };
-  std::unique_ptr<Workspace> TakeWorkspace();
-  // Its events go.
-  void GiveBack(std::unique_ptr<Workspace> workspace);
-
   std::set<Session*> sessions;
-
- private:
-  std::vector<std::unique_ptr<Workspace>> idle_;
-  size_t idle_bytes_ = 0;
-
- public:
+  WorkspacePool workspaces;
   // Last, so that they go first: the end of an io_context destroys the sessions that are still
   // suspended on it, and these use what stands above.
   boost::asio::io_context io;
@@ -81,13 +60,9 @@ class HttpServer {
 
   // For sessions.
   ApiContext& context() { return context_; }
-  boost::asio::thread_pool& query_pool() { return query_pool_; }
-  boost::asio::thread_pool& operation_pool() { return operation_pool_; }
-  // For short looks at the disk on the way of a write, which no query may hold up.
-  boost::asio::thread_pool& lookup_pool() { return lookup_pool_; }
+  const EndpointThreads& endpoint_threads() const { return endpoint_threads_; }
   bool draining() const { return draining_.load(std::memory_order_relaxed); }
   std::atomic<size_t>& open_connections() { return open_connections_; }
-  std::atomic<size_t>& waiting_queries() { return waiting_queries_; }
   LineLimit& lines() { return lines_; }
 
  private:
@@ -103,6 +78,7 @@ class HttpServer {
   // Before the shards, whose end ends the connections that use these.
   std::atomic<size_t> open_connections_{0};
   std::atomic<size_t> waiting_queries_{0};
+  std::atomic<bool> draining_{false};
   const size_t most_connections_;
   const size_t most_refused_;  // At a time, of those that wait to be told.
   LineLimit lines_;
@@ -114,8 +90,9 @@ class HttpServer {
   boost::asio::thread_pool operation_pool_{2};  // One works, one says that it does.
   boost::asio::thread_pool lookup_pool_{1};
   std::vector<std::thread> threads_;
+  const EndpointThreads endpoint_threads_{query_pool_, operation_pool_, lookup_pool_,
+                                          waiting_queries_, draining_};
   unsigned short port_ = 0;
-  std::atomic<bool> draining_{false};
 };
 
 }  // namespace tallyd

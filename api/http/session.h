@@ -1,6 +1,6 @@
 // Session: one connection, from its first byte to its last. A coroutine of small steps on the
-// connection's own I/O thread: header, guard, what can be said before the body, body, handler,
-// answer; then the next request, which may have arrived already (pipelining is served in order, one
+// connection's own I/O thread: header, guard, what its endpoint says before the body, body, answer;
+// then the next request, which may have arrived already (pipelining is served in order, one
 // at a time, so nothing queues up). What waits elsewhere, for a commit or a query, comes back to
 // this thread: nobody else touches the connection.
 //
@@ -10,7 +10,6 @@
 #define TALLYD_API_HTTP_SESSION_H_
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -20,13 +19,13 @@
 #include <optional>
 #include <string>
 
-#include "api/http/compress.h"
+#include "api/endpoint/endpoint.h"
 #include "api/http/header_guard.h"
 #include "api/http/server.h"
 #include "api/http/timed_socket.h"
 #include "api/http/wire.h"
 #include "api/request.h"
-#include "api/router.h"
+#include "api/routes/dispatch.h"
 
 namespace tallyd {
 
@@ -57,12 +56,6 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<Step> ReadChunkedBody();
   Step PutChunked();
   boost::asio::awaitable<void> SendContinue();
-  boost::asio::awaitable<void> Handle();
-  boost::asio::awaitable<void> HandleIngest();
-  // False: the key's answer is known, or refused, and is the response.
-  boost::asio::awaitable<bool> ClaimKey(KeyedRequest keyed);
-  boost::asio::awaitable<void> HandleKeyedQuery();
-  boost::asio::awaitable<void> HandleQuery(boost::asio::thread_pool& pool);
   HeadOptions MakeHeadOptions();  // While the server drains the connection is not kept.
   boost::asio::awaitable<bool> WriteAnswer();
   boost::asio::awaitable<bool> WriteChunks(std::string head);
@@ -70,9 +63,6 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<bool> PullChunk(Result<bool>* more);
   // The same as Write; where the reader takes its time, the source lets go of what it can.
   boost::asio::awaitable<bool> WriteChunk(std::string_view head, std::string_view body);
-  // Until there is room for what the request's read lacked. False: there was none in time, what it
-  // waited before this counted.
-  boost::asio::awaitable<bool> AwaitRoom(std::chrono::steady_clock::duration* patience);
   boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);
   boost::asio::awaitable<void> LingerAndClose();
   void SetBodyDeadline(uint64_t received);
@@ -82,8 +72,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void Refuse(Response response);
   // Answers, then closes: the body is left where it is.
   void EndWith(Response response);
-  // Counts the refusal of a write; of another request it is none.
-  Response Rejected(RejectReason reason, Response response);
+  // In the form of its path's errors, if it has come to an endpoint.
+  Response InForm(RejectReason reason, Response response);
   // Tells who changed what, or was refused and why, for whoever looks for it afterwards.
   void LogChange();
   void CountAnswer();
@@ -95,19 +85,14 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::beast::flat_buffer buffer_;  // What was read and is not consumed.
   const std::string peer_;
   std::optional<Parser> parser_;
-  std::unique_ptr<IoShard::Workspace> workspace_;
-  // The request's, in the buffer if it came whole with the header, else in the workspace.
-  // kBodyPadding readable bytes are behind it. Empty once a batch is mapped.
-  std::string_view body_;
-  // Its bytes in the buffer, which are consumed with it: once a batch is mapped, or else answered.
-  size_t buffered_body_ = 0;
   Request request_;
-  Match match_;
+  // In the buffer if it came whole with the header, else in its workspace.
+  RequestBody body_;
+  size_t buffered_body_ = 0;  // Its bytes in the buffer, which are consumed once it is answered.
   std::optional<std::string> foreign_;  // Why the request is 403.
-  std::optional<IngestHead> ingest_;
-  std::unique_ptr<KeyClaim> claim_;  // Until the answer is there; not until it is sent.
+  Exchange exchange_;
+  Dispatched dispatched_;  // The endpoint is there until its answer is, not until that is sent.
   Response response_;
-  AcceptedEncoding encoding_ = AcceptedEncoding::kIdentity;
   std::chrono::steady_clock::time_point body_begin_;
   std::chrono::steady_clock::time_point handling_begin_;
   std::chrono::steady_clock::time_point idle_since_;  // The last answer.

@@ -125,6 +125,7 @@ void Session::FillRequest(const RequestTarget& target) {
   request_.path = target.path;
   request_.query = target.query;
   request_.accept = Text(header[http::field::accept]);
+  request_.accept_encoding = Text(header[http::field::accept_encoding]);
   request_.content_type = Text(header[http::field::content_type]);
   request_.content_encoding = Text(header[http::field::content_encoding]);
   const auto [key, keys_end] = header.equal_range("Idempotency-Key");
@@ -135,8 +136,6 @@ void Session::FillRequest(const RequestTarget& target) {
   }
   head_only_ = header.method() == http::verb::head;
   expects_continue_ = !http10_ && beast::iequals(header[http::field::expect], "100-continue");
-  encoding_ = NegotiateEncoding(Text(header[http::field::accept_encoding]));
-  match_ = FindRoute(request_.method, request_.path);
 }
 
 void Session::SetBodyDeadline(uint64_t received) {
@@ -149,20 +148,21 @@ void Session::SetBodyDeadline(uint64_t received) {
 asio::awaitable<Session::Step> Session::ReadBody() {
   body_begin_ = std::chrono::steady_clock::now();
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
-  workspace_ = shard_.TakeWorkspace();
+  body_.Begin();
   Step step = Step::kGoOn;
   if (length && *length <= buffer_.size()) {
     buffer_.prepare(kBodyPadding);  // Before the body is looked at: it may move.
     buffered_body_ = static_cast<size_t>(*length);
-    body_ = BufferedText(buffer_).substr(0, buffered_body_);
+    body_.bytes = BufferedText(buffer_).substr(0, buffered_body_);
   } else {
     if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
     step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
-    workspace_->body.reserve(workspace_->body.size() + kBodyPadding);
-    body_ = workspace_->body;
+    std::string& body = body_.workspace->body;
+    body.reserve(body.size() + kBodyPadding);
+    body_.bytes = body;
   }
   if (step == Step::kGoOn) {
-    context_.metrics.received_bytes.Increment(static_cast<double>(body_.size()));
+    context_.metrics.received_bytes.Increment(static_cast<double>(body_.bytes.size()));
   }
   co_return step;
 }
@@ -174,7 +174,7 @@ asio::awaitable<void> Session::SendContinue() {
 }
 
 asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
-  std::string& body = workspace_->body;
+  std::string& body = body_.workspace->body;
   // What is there of another body is overwritten, not cleared.
   if (body.size() > length) body.resize(length);
   size_t received = buffer_.size();
@@ -197,7 +197,7 @@ asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
 }
 
 asio::awaitable<Session::Step> Session::ReadChunkedBody() {
-  workspace_->body.clear();
+  body_.workspace->body.clear();
   uint64_t wire = buffer_.size();
   size_t extension_bytes = 0;
   auto on_header = [&extension_bytes](uint64_t, beast::string_view extensions,
@@ -233,7 +233,7 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
 
 // Feeds what is buffered to the parser, whose data goes behind the body.
 Session::Step Session::PutChunked() {
-  std::string& body = workspace_->body;
+  std::string& body = body_.workspace->body;
   while (!parser_->is_done() && buffer_.size() > 0) {
     const size_t before = body.size();
     body.resize(before + buffer_.size());

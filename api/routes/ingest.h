@@ -1,4 +1,5 @@
-// POST /v1/streams/{stream}/events, in steps around the body and the commit: ReadIngestHead (all
+// The steps of POST /v1/streams/{stream}/events around the body and the commit, which
+// ingest_endpoint.h puts one behind the other: ReadIngestHead (all
 // that can be said before the body: what it refuses is never sent), PrepareIngest (undo the
 // encoding, decode, map; all CPU, on the connection's thread), Store::Submit, NoteCommitted (where
 // it was; on the store's thread), AnswerIngest. Each counts what it refuses.
@@ -12,22 +13,13 @@
 #include <vector>
 
 #include "api/context.h"
+#include "api/endpoint/workspace.h"
 #include "api/request.h"
 #include "api/response.h"
 #include "ingest/decode/decode.h"
 #include "ingest/decode/decompress.h"
-#include "ingest/decode/event_batch.h"
 
 namespace tallyd {
-
-// Buffers reused from request to request; one request at a time.
-struct IngestWorkspace {
-  EventDecoder decoder;
-  RequestEvents events;
-  std::string decoded;
-
-  size_t bytes() const { return decoder.bytes() + events.bytes() + decoded.capacity(); }
-};
 
 // What the request line and the headers say of a batch: the parameters and the form of its body.
 struct IngestHead {

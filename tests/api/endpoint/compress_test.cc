@@ -1,4 +1,4 @@
-#include "api/http/compress.h"
+#include "api/endpoint/compress.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Responses compressed when the client asks: Accept-Encoding negotiated, bodies and sources
 // wrapped.
-#ifndef TALLYD_API_HTTP_COMPRESS_H_
-#define TALLYD_API_HTTP_COMPRESS_H_
+#ifndef TALLYD_API_ENDPOINT_COMPRESS_H_
+#define TALLYD_API_ENDPOINT_COMPRESS_H_
 
 #include <string_view>
 
@@ -22,4 +22,4 @@ void CompressResponse(AcceptedEncoding encoding, Response* response);
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_HTTP_COMPRESS_H_
+#endif  // TALLYD_API_ENDPOINT_COMPRESS_H_

@@ -1,7 +1,7 @@
 // Place: one of those that a counter counts, taken for as long as it lives. Thread-safe as the
 // counter, which outlives it.
-#ifndef TALLYD_API_HTTP_PLACE_H_
-#define TALLYD_API_HTTP_PLACE_H_
+#ifndef TALLYD_API_ENDPOINT_PLACE_H_
+#define TALLYD_API_ENDPOINT_PLACE_H_
 
 #include <atomic>
 #include <cstddef>
@@ -21,4 +21,4 @@ class Place {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_API_HTTP_PLACE_H_
+#endif  // TALLYD_API_ENDPOINT_PLACE_H_

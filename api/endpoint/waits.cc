@@ -1,9 +1,12 @@
-#include "api/http/blocking_call.h"
+#include "api/endpoint/waits.h"
 
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
@@ -13,6 +16,8 @@ namespace tallyd {
 namespace asio = boost::asio;
 
 namespace {
+
+constexpr auto kBetweenLooksForRoom = std::chrono::milliseconds(20);
 
 // Initiations are named types and not lambdas: g++ 12 destroys the captures of a lambda inside a
 // co_await expression twice.
@@ -98,6 +103,20 @@ asio::awaitable<Status> AwaitCommit(std::function<void(CommitDone)> submit) {
   Status committed = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Status)>(
       std::move(initiation), asio::use_awaitable);
   co_return committed;
+}
+
+asio::awaitable<bool> AwaitRoom(ReadMemory& memory, const std::atomic<bool>& draining,
+                                std::chrono::steady_clock::duration* patience) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  const auto begin = std::chrono::steady_clock::now();
+  bool has_room = memory.Admit();
+  while (!has_room && std::chrono::steady_clock::now() - begin < *patience && !draining) {
+    timer.expires_after(kBetweenLooksForRoom);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    has_room = memory.Admit();
+  }
+  *patience -= std::min(*patience, std::chrono::steady_clock::now() - begin);
+  co_return has_room;
 }
 
 }  // namespace tallyd

@@ -1,0 +1,75 @@
+// Workspace: the buffers of one request's body, kept from request to request, so that what was
+// learned of how senders spell their events, and memory that is in the cache, serve the next one.
+// WorkspacePool keeps those of an I/O thread. Touched on that thread only.
+#ifndef TALLYD_API_ENDPOINT_WORKSPACE_H_
+#define TALLYD_API_ENDPOINT_WORKSPACE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ingest/decode/decode.h"
+#include "ingest/decode/event_batch.h"
+
+namespace tallyd {
+
+// What makes events of a body; one request at a time.
+struct IngestWorkspace {
+  EventDecoder decoder;
+  RequestEvents events;
+  std::string decoded;
+
+  size_t bytes() const { return decoder.bytes() + events.bytes() + decoded.capacity(); }
+};
+
+struct Workspace {
+  std::string body;  // As it came off the wire.
+  IngestWorkspace ingest;
+
+  size_t bytes() const { return sizeof(Workspace) + body.capacity() + ingest.bytes(); }
+};
+
+class WorkspacePool {
+ public:
+  // Idle workspaces are kept as far as they take so much in all, and each at most the other: one
+  // that is made anew learns anew how senders spell their events.
+  static constexpr size_t kIdleBytes = 48u << 20;
+  static constexpr size_t kKeptBytes = 12u << 20;
+
+  std::unique_ptr<Workspace> Take();
+  void GiveBack(std::unique_ptr<Workspace> workspace);  // Its events go.
+
+ private:
+  std::vector<std::unique_ptr<Workspace>> idle_;
+  size_t idle_bytes_ = 0;
+};
+
+// The body of the request under way. It has a workspace from its first byte until it is let go of.
+class RequestBody {
+ public:
+  explicit RequestBody(WorkspacePool& pool) : pool_(pool) {}
+  RequestBody(const RequestBody&) = delete;
+  RequestBody& operator=(const RequestBody&) = delete;
+
+  void Begin() { workspace = pool_.Take(); }
+  // What it was is needed no longer: the next request finds the workspace in the cache, and whoever
+  // waits keeps none from others. Idempotent.
+  void LetGo() {
+    bytes = {};
+    if (workspace) pool_.GiveBack(std::move(workspace));
+  }
+
+  // All of it, once it was read, with kBodyPadding readable bytes behind it.
+  std::string_view bytes;
+  std::unique_ptr<Workspace> workspace;
+
+ private:
+  WorkspacePool& pool_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_ENDPOINT_WORKSPACE_H_

@@ -1,0 +1,47 @@
+#include "api/routes/dispatch.h"
+
+#include <utility>
+
+namespace tallyd {
+
+namespace {
+
+Response NothingThere(std::span<const Route> routes, const Request& request, const Match& match) {
+  if (match.allow.empty()) {
+    const std::string near = FindNearPath(routes, request.path);
+    return Problem(404, "there is nothing at this path" +
+                            (near.empty() ? "" : "; the nearest is " + near) +
+                            "; docs/http.md lists the routes");
+  }
+  Response refusal = Problem(405, "this path answers " + match.allow);
+  refusal.headers.emplace_back("Allow", match.allow);
+  return refusal;
+}
+
+}  // namespace
+
+std::optional<Response> Dispatch(std::span<const Route> routes,
+                                 const std::optional<std::string>& foreign, Exchange& exchange,
+                                 Dispatched* dispatched) {
+  Request& request = exchange.request;
+  Match match = FindRoute(routes, request.method, request.path);
+  dispatched->route = match.route;
+  if (match.route == routes.size()) {
+    return foreign ? Problem(403, *foreign) : NothingThere(routes, request, match);
+  }
+  dispatched->endpoint = routes[match.route].make(exchange);
+  Endpoint& endpoint = *dispatched->endpoint;
+  if (foreign) return endpoint.Refused(RejectReason::kHttp, Problem(403, *foreign));
+  if (match.malformed) {
+    return endpoint.Refused(
+        RejectReason::kMalformed,
+        Problem(400, "a '%' in the path must be followed by two hexadecimal digits"));
+  }
+  Result<Params> params = Params::Parse(request.query);
+  if (!params) return endpoint.Refused(RejectReason::kMalformed, ProblemOf(params.error()));
+  request.params = std::move(*params);
+  request.arguments = std::move(match.arguments);
+  return endpoint.Admit();
+}
+
+}  // namespace tallyd

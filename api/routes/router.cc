@@ -1,0 +1,183 @@
+#include "api/routes/router.h"
+
+#include <fmt/format.h>
+
+#include "api/endpoint/query_endpoint.h"
+#include "api/handlers.h"
+#include "api/mutations/mutations.h"
+#include "ingest/text/percent.h"
+#include "api/routes/ingest_endpoint.h"
+#include "config/values/glob.h"
+#include "ingest/text/percent.h"
+
+namespace tallyd {
+
+namespace {
+
+// Of a path, to look for another one that is like it.
+constexpr size_t kLikenedBytes = 200;
+
+// On the connection's own thread: the handler never blocks.
+template <Handler handler>
+std::unique_ptr<Endpoint> MakeInline(Exchange& exchange) {
+  return std::make_unique<InlineEndpoint>(exchange, handler);
+}
+
+template <Handler handler>
+std::unique_ptr<Endpoint> MakeQuery(Exchange& exchange) {
+  return std::make_unique<QueryEndpoint>(exchange, handler, exchange.threads.queries);
+}
+
+template <Handler handler, DescribeKeyed describe>
+std::unique_ptr<Endpoint> MakeKeyedQuery(Exchange& exchange) {
+  return std::make_unique<KeyedQueryEndpoint>(exchange, handler, describe);
+}
+
+// On a thread of its own: it may take minutes.
+template <Handler handler>
+std::unique_ptr<Endpoint> MakeOperation(Exchange& exchange) {
+  return std::make_unique<QueryEndpoint>(exchange, handler, exchange.threads.operations);
+}
+
+constexpr Route kRoutes[] = {
+    {Method::kGet, "/healthz", MakeInline<GetHealth>},
+    {Method::kGet, "/readyz", MakeInline<GetReady>},
+    {Method::kGet, "/metrics", MakeQuery<GetMetrics>},
+    {Method::kPost, "/-/reload", MakeQuery<PostReload>},
+    {Method::kPost, "/-/settle", MakeQuery<PostSettle>},
+    {Method::kPost, "/-/trust-clock", MakeQuery<PostTrustClock>},
+    {Method::kPost, "/v1/backup", MakeOperation<PostBackup>},
+    {Method::kGet, "/v1/status", MakeQuery<GetStatus>},
+    {Method::kGet, "/v1/lint", MakeQuery<GetLint>},
+    {Method::kGet, "/v1/heatmap", MakeQuery<GetHeatmap>},
+    {Method::kGet, "/v1/streams", MakeQuery<ListStreams>},
+    {Method::kGet, "/v1/streams/{stream}", MakeQuery<GetStream>},
+    {Method::kGet, "/v1/streams/{stream}/fields", MakeQuery<ListFields>},
+    {Method::kGet, "/v1/streams/{stream}/values", MakeQuery<ListValues>},
+    {Method::kPost, "/v1/streams/{stream}/events", MakeIngestEndpoint},
+    {Method::kGet, "/v1/streams/{stream}/events", MakeQuery<GetEvents>},
+    {Method::kDelete, "/v1/streams/{stream}/events", MakeQuery<DeleteEvents>},
+    {Method::kGet, "/v1/streams/{stream}/plan", MakeQuery<GetPlan>},
+    {Method::kGet, "/v1/streams/{stream}/latest", MakeQuery<GetLatest>},
+    {Method::kGet, "/v1/tables", MakeQuery<ListTables>},
+    {Method::kGet, "/v1/tables/{table}", MakeQuery<GetTable>},
+    {Method::kDelete, "/v1/tables/{table}", MakeQuery<DropTable>},
+    {Method::kPost, "/v1/tables/{table}/daily", MakeOperation<PostDaily>},
+    {Method::kGet, "/v1/tables/{table}/rows", MakeQuery<GetRows>},
+    {Method::kDelete, "/v1/tables/{table}/rows", MakeQuery<DeleteRows>},
+    {Method::kGet, "/v1/tables/{table}/rows/{key}", MakeQuery<GetRow>},
+    {Method::kDelete, "/v1/tables/{table}/rows/{key}", MakeQuery<DeleteRow>},
+    {Method::kDelete, "/v1/tables/{table}/rows/{key}/cells/{column}", MakeQuery<DeleteCells>},
+    {Method::kPost, "/v1/tables/{table}/rows/{key}/mutations",
+     MakeKeyedQuery<PostMutations, KeyedMutations>},
+};
+
+std::string_view TakeSegment(std::string_view* path) {
+  const size_t slash = path->find('/', 1);
+  const std::string_view segment =
+      path->substr(1, slash == std::string_view::npos ? slash : slash - 1);
+  *path = slash == std::string_view::npos ? std::string_view() : path->substr(slash);
+  return segment;
+}
+
+// The encoded placeholder segments, or false.
+bool MatchPath(std::string_view pattern, std::string_view path,
+               std::vector<std::string_view>* arguments) {
+  arguments->clear();
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view expected = TakeSegment(&pattern);
+    const std::string_view segment = TakeSegment(&path);
+    if (expected.starts_with('{')) {
+      if (segment.empty()) return false;
+      arguments->push_back(segment);
+    } else if (expected != segment) {
+      return false;
+    }
+  }
+  return pattern.empty() && path.empty();
+}
+
+// The path as the pattern has it, where one part is not as it should be.
+std::optional<std::string> Mended(std::string_view pattern, std::string_view path) {
+  std::string mended;
+  size_t wrong = 0;
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view expected = TakeSegment(&pattern);
+    const std::string_view segment = TakeSegment(&path);
+    const bool is_argument = expected.starts_with('{');
+    if (segment.empty()) return std::nullopt;
+    if (!is_argument && segment != expected) ++wrong;
+    mended.append("/").append(is_argument ? segment : expected);
+  }
+  if (wrong != 1 || !pattern.empty() || !path.empty()) return std::nullopt;
+  return mended;
+}
+
+bool DecodeArguments(const std::vector<std::string_view>& encoded, Match* match) {
+  for (const std::string_view argument : encoded) {
+    std::optional<std::string> decoded = DecodePercent(argument, PlusIs::kPlus);
+    if (!decoded) return false;
+    match->arguments.push_back(std::move(*decoded));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view MethodName(Method method) {
+  switch (method) {
+    case Method::kGet:
+      return "GET";
+    case Method::kPost:
+      return "POST";
+    case Method::kDelete:
+      return "DELETE";
+    case Method::kOther:
+      return "OTHER";
+  }
+  return "OTHER";
+}
+
+std::span<const Route> Routes() { return kRoutes; }
+
+std::vector<std::string> RouteNames() {
+  std::vector<std::string> names;
+  for (const Route& route : kRoutes) {
+    names.push_back(fmt::format("{} {}", MethodName(route.method), route.path));
+  }
+  names.push_back("unmatched");
+  return names;
+}
+
+Match FindRoute(std::span<const Route> routes, Method method, std::string_view path) {
+  Match match;
+  match.route = routes.size();
+  if (!path.starts_with('/')) return match;
+  std::vector<std::string_view> arguments;
+  for (size_t i = 0; i < routes.size(); ++i) {
+    if (!MatchPath(routes[i].path, path, &arguments)) continue;
+    if (routes[i].method == method) {
+      match.malformed = !DecodeArguments(arguments, &match);
+      match.route = i;
+      match.allow.clear();
+      return match;
+    }
+    if (!match.allow.empty()) match.allow += ", ";
+    match.allow += MethodName(routes[i].method);
+    if (routes[i].method == Method::kGet) match.allow += ", HEAD";
+  }
+  return match;
+}
+
+std::string FindNearPath(std::span<const Route> routes, std::string_view path) {
+  const bool has_parts = path.starts_with('/') && path.find('/', 1) != path.npos;
+  if (!has_parts || path.size() > kLikenedBytes) return {};
+  std::vector<std::string> mended;
+  for (const Route& route : routes) {
+    if (auto like = Mended(route.path, path)) mended.push_back(std::move(*like));
+  }
+  const std::vector<std::string> nearest = NearestNames(path, mended, 1);
+  return nearest.empty() ? std::string() : nearest.front();
+}
+
+}  // namespace tallyd

@@ -1,0 +1,50 @@
+// The one list of routes: method, path, and what makes the endpoint of a request. Everything that
+// speaks of routes (matching, 405's Allow, metrics, the test that compares docs/openapi.yaml) reads
+// it.
+#ifndef TALLYD_API_ROUTES_ROUTER_H_
+#define TALLYD_API_ROUTES_ROUTER_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/endpoint/endpoint.h"
+#include "api/request.h"
+
+namespace tallyd {
+
+using MakeEndpoint = std::unique_ptr<Endpoint> (*)(Exchange& exchange);
+
+struct Route {
+  Method method;
+  // "/v1/tables/{table}/rows"; {key} takes one segment, which may hold encoded slashes.
+  std::string_view path;
+  MakeEndpoint make;
+};
+
+std::string_view MethodName(Method method);
+
+std::span<const Route> Routes();
+// A label for each of Routes() and, last, for what matches none: "GET /v1/streams".
+std::vector<std::string> RouteNames();
+
+struct Match {
+  size_t route = 0;                    // An index; the number of routes if there is none.
+  std::vector<std::string> arguments;  // Decoded.
+  // "GET, POST" where the path is known and has other methods; else empty.
+  std::string allow;
+  bool malformed = false;  // The path has a broken percent escape.
+};
+
+Match FindRoute(std::span<const Route> routes, Method method, std::string_view path);
+
+// Of a path that matches no route: the nearest that does and differs in one part, with the
+// arguments of this one. Empty: there is none, or the path is long or has but one part.
+std::string FindNearPath(std::span<const Route> routes, std::string_view path);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_API_ROUTES_ROUTER_H_
