@@ -11,6 +11,7 @@
 #include "config/values/result.h"
 #include "service/idempotency/keys.h"
 #include "service/limits/query_memory.h"
+#include "service/principal.h"
 
 namespace tallyd {
 
@@ -47,6 +48,7 @@ class Params {
 
 struct Request {
   Method method = Method::kGet;
+  PrincipalPtr principal;  // Null: nobody, who reaches no route.
   std::string_view peer;  // "127.0.0.1:40312", of who asks, for the log; outlives the request.
   std::string path;       // As sent, still encoded.
   // What the route's {placeholders} matched, percent-decoded once.

@@ -121,6 +121,7 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
 void Session::FillRequest(const RequestTarget& target) {
   const auto& header = parser_->get();
   request_.method = MethodOf(header.method());
+  request_.principal = Anybody();
   request_.peer = peer_;
   request_.path = target.path;
   request_.query = target.query;

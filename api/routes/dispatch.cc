@@ -1,5 +1,8 @@
 #include "api/routes/dispatch.h"
 
+#include <fmt/format.h>
+
+#include <string_view>
 #include <utility>
 
 namespace tallyd {
@@ -18,6 +21,19 @@ Response NothingThere(std::span<const Route> routes, const Request& request, con
   return refusal;
 }
 
+// Nothing: the principal may ask.
+std::optional<Response> RefusalOfRole(const Route& route, const Principal* principal) {
+  if (!route.role || (principal != nullptr && principal->roles.Have(*route.role))) {
+    return std::nullopt;
+  }
+  const std::string_view needed = RoleName(*route.role);
+  if (principal == nullptr || principal->name.empty()) {
+    return Problem(403, fmt::format("this needs the role {}", needed));
+  }
+  return Problem(403, fmt::format("this needs the role {}, which {} does not have", needed,
+                                  principal->name));
+}
+
 }  // namespace
 
 std::optional<Response> Dispatch(std::span<const Route> routes,
@@ -32,6 +48,9 @@ std::optional<Response> Dispatch(std::span<const Route> routes,
   dispatched->endpoint = routes[match.route].make(exchange);
   Endpoint& endpoint = *dispatched->endpoint;
   if (foreign) return endpoint.Refused(RejectReason::kHttp, Problem(403, *foreign));
+  if (auto refusal = RefusalOfRole(routes[match.route], request.principal.get())) {
+    return endpoint.Refused(RejectReason::kHttp, std::move(*refusal));
+  }
   if (match.malformed) {
     return endpoint.Refused(
         RejectReason::kMalformed,

@@ -1,11 +1,12 @@
-// The one list of routes: method, path, and what makes the endpoint of a request. Everything that
-// speaks of routes (matching, 405's Allow, metrics, the test that compares docs/openapi.yaml) reads
-// it.
+// The one list of routes: method, path, role, and what makes the endpoint of a request. Everything
+// that speaks of routes (matching, 405's Allow, metrics, the test that compares docs/openapi.yaml)
+// reads it.
 #ifndef TALLYD_API_ROUTES_ROUTER_H_
 #define TALLYD_API_ROUTES_ROUTER_H_
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "api/endpoint/endpoint.h"
 #include "api/request.h"
+#include "service/principal.h"
 
 namespace tallyd {
 
@@ -22,6 +24,8 @@ struct Route {
   Method method;
   // "/v1/tables/{table}/rows"; {key} takes one segment, which may hold encoded slashes.
   std::string_view path;
+  // What a principal must have to reach it. Nothing: anybody does, since it tells of no data.
+  std::optional<Role> role;
   MakeEndpoint make;
 };
 
