@@ -121,10 +121,10 @@ Response Problem(unsigned status, std::string_view detail, const Json& members) 
 
 void PullFirstChunk(Response* response) {
   if (!response->source) return;
-  const Result<bool> more = response->source->Next(&response->body);
-  if (!more) {
-    *response = ProblemOf(more.error());
-  } else if (!*more) {
+  const Result<Pulled> pulled = response->source->Pull(&response->body, Wake());
+  if (!pulled) {
+    *response = ProblemOf(pulled.error());
+  } else if (*pulled == Pulled::kEnd) {
     response->source.reset();
   }
 }

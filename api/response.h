@@ -3,6 +3,8 @@
 #ifndef TALLYD_API_RESPONSE_H_
 #define TALLYD_API_RESPONSE_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -15,15 +17,33 @@
 
 namespace tallyd {
 
-// Called on a query thread, one call at a time. Appends about kChunkBytes to *chunk and returns
-// true, or false when nothing is left (what was appended still goes out). An error after the first
-// chunk cuts the connection: the client sees a truncated answer, never a wrong one.
-class BodySource {
+// What a pull has come to. What it appended goes out in any case.
+enum class Pulled : uint8_t {
+  kMore,   // The next chunk can be pulled at once.
+  kEnd,    // Nothing follows.
+  kWaits,  // There is nothing to give for now: whoever pulls is woken when there is.
+};
+constexpr Pulled MoreIf(bool more) { return more ? Pulled::kMore : Pulled::kEnd; }
+
+// Has whoever pulls do so again. From any thread, also within the pull that it was given to, more
+// than once, too late, and after its source has gone: then it does nothing, or little.
+using Wake = std::function<void()>;
+
+// What follows of an answer, pulled a chunk at a time while the client takes them. It ends, by its
+// destructor, when all is given, when the client has left (while it waits: when the client has
+// closed its side), or when the server stops. What it holds counts in the request's memory
+// (service/limits/query_memory.h).
+class AnswerSource {
  public:
-  virtual ~BodySource() = default;
-  virtual Result<bool> Next(std::string* chunk) = 0;
+  virtual ~AnswerSource() = default;
+  // On a query thread, one call at a time. Appends about kChunkBytes to *chunk, or what there is.
+  // No thread is held between the calls: a source that waits says so, and calls `wake`, of which it
+  // keeps the newest, once it has something. An empty one is nobody's: whoever gave it pulls again.
+  // An error after the first chunk cuts the connection: the client sees a truncated answer, never a
+  // wrong one.
+  virtual Result<Pulled> Pull(std::string* chunk, const Wake& wake) = 0;
   // Whoever takes the answer is slow, or there is no room for what the next chunk takes: lets go of
-  // what it can find again. Between calls of Next, and after one that failed for lack of room
+  // what it can find again. Between pulls, and after one that failed for lack of room
   // (ReadMemory::lacks_room), which then may be tried again.
   virtual void Release() {}
 };
@@ -32,10 +52,10 @@ struct Response {
   unsigned status = 200;
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;                    // All of it, or its beginning ...
-  std::unique_ptr<BodySource> source;  // ... where this gives what follows.
-  std::string problem;                 // A problem's detail, for the log.
-  MemoryCharge held;                   // Of a body that is large, for as long as it is kept.
+  std::string body;                      // All of it, or its beginning ...
+  std::unique_ptr<AnswerSource> source;  // ... where this gives what follows.
+  std::string problem;                   // A problem's detail, for the log.
+  MemoryCharge held;                     // Of a body that is large, for as long as it is kept.
 
   // An answer of a value; and one of text that a writer of its own has made JSON already.
   static Response Of(unsigned status, const nlohmann::ordered_json& answer);

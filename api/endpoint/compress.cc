@@ -17,11 +17,13 @@ constexpr int kGzipLevel = 3;  // Answers are made once and read once: speed ove
 constexpr int kZstdLevel = 1;
 constexpr int kGzipWindowBits = 15 + 16;
 
+// What is to be in the output with a piece: what is ready, all so far, or all there is.
+enum class Until : uint8_t { kReady, kFlushed, kFinished };
+
 class Compressor {
  public:
   virtual ~Compressor() = default;
-  // Appends to *out what is ready; with `finish` everything.
-  virtual bool Add(std::string_view in, bool finish, std::string* out) = 0;
+  virtual bool Add(std::string_view in, Until until, std::string* out) = 0;
 };
 
 class GzipCompressor final : public Compressor {
@@ -34,17 +36,20 @@ class GzipCompressor final : public Compressor {
   GzipCompressor(const GzipCompressor&) = delete;
   GzipCompressor& operator=(const GzipCompressor&) = delete;
 
-  bool Add(std::string_view in, bool finish, std::string* out) override {
+  bool Add(std::string_view in, Until until, std::string* out) override {
     if (!ok_) return false;
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
     stream_.avail_in = static_cast<uInt>(in.size());
+    const int flush = until == Until::kFinished  ? Z_FINISH
+                      : until == Until::kFlushed ? Z_SYNC_FLUSH
+                                                 : Z_NO_FLUSH;
     int result = Z_OK;
     do {
       const size_t before = out->size();
       out->resize(before + (16u << 10));
       stream_.next_out = reinterpret_cast<Bytef*>(out->data() + before);
       stream_.avail_out = static_cast<uInt>(out->size() - before);
-      result = deflate(&stream_, finish ? Z_FINISH : Z_NO_FLUSH);
+      result = deflate(&stream_, flush);
       out->resize(out->size() - stream_.avail_out);
       if (result == Z_STREAM_ERROR) return false;
     } while (stream_.avail_out == 0 && result != Z_STREAM_END);
@@ -65,17 +70,20 @@ class ZstdCompressor final : public Compressor {
   ZstdCompressor(const ZstdCompressor&) = delete;
   ZstdCompressor& operator=(const ZstdCompressor&) = delete;
 
-  bool Add(std::string_view in, bool finish, std::string* out) override {
+  bool Add(std::string_view in, Until until, std::string* out) override {
+    const ZSTD_EndDirective directive = until == Until::kFinished  ? ZSTD_e_end
+                                        : until == Until::kFlushed ? ZSTD_e_flush
+                                                                   : ZSTD_e_continue;
     ZSTD_inBuffer input{in.data(), in.size(), 0};
     size_t left = 0;
     do {
       const size_t before = out->size();
       out->resize(before + ZSTD_CStreamOutSize());
       ZSTD_outBuffer output{out->data() + before, out->size() - before, 0};
-      left = ZSTD_compressStream2(context_, &output, &input, finish ? ZSTD_e_end : ZSTD_e_continue);
+      left = ZSTD_compressStream2(context_, &output, &input, directive);
       out->resize(before + output.pos);
       if (ZSTD_isError(left)) return false;
-    } while (finish ? left != 0 : input.pos < input.size);
+    } while (until == Until::kReady ? input.pos < input.size : left != 0);
     return true;
   }
 
@@ -88,32 +96,44 @@ std::unique_ptr<Compressor> MakeCompressor(AcceptedEncoding encoding) {
   return std::make_unique<ZstdCompressor>();
 }
 
-class CompressedSource final : public BodySource {
+class CompressedSource final : public AnswerSource {
  public:
-  CompressedSource(std::unique_ptr<Compressor> compressor, std::unique_ptr<BodySource> plain)
-      : compressor_(std::move(compressor)), plain_(std::move(plain)) {}
+  // `holds`: the compressor may hold back some of what it was given.
+  CompressedSource(std::unique_ptr<Compressor> compressor, std::unique_ptr<AnswerSource> plain,
+                   bool holds)
+      : compressor_(std::move(compressor)), plain_(std::move(plain)), holds_(holds) {}
 
-  Result<bool> Next(std::string* chunk) override {
+  Result<Pulled> Pull(std::string* chunk, const Wake& wake) override {
     const size_t before = chunk->size();
-    bool more = true;
-    while (more && chunk->size() - before < kChunkBytes / 4) {
+    Pulled pulled = Pulled::kMore;
+    while (pulled == Pulled::kMore && chunk->size() - before < kChunkBytes / 4) {
       buffer_.clear();
-      Result<bool> next = plain_->Next(&buffer_);
-      if (!next) return next.error();
-      more = *next;
-      if (!compressor_->Add(buffer_, !more, chunk)) {
+      const Result<Pulled> next = plain_->Pull(&buffer_, wake);
+      if (!next) return next;
+      pulled = *next;
+      holds_ |= !buffer_.empty();
+      // Whoever waits for more has all that there is so far.
+      if (pulled == Pulled::kWaits && !holds_) break;
+      if (!compressor_->Add(buffer_, UntilOf(pulled), chunk)) {
         return Error(ErrorCode::kIo, "compressing the answer failed");
       }
+      if (pulled == Pulled::kWaits) holds_ = false;
     }
-    return more;
+    return pulled;
   }
 
   void Release() override { plain_->Release(); }
 
  private:
+  static Until UntilOf(Pulled pulled) {
+    if (pulled == Pulled::kEnd) return Until::kFinished;
+    return pulled == Pulled::kWaits ? Until::kFlushed : Until::kReady;
+  }
+
   std::unique_ptr<Compressor> compressor_;
-  std::unique_ptr<BodySource> plain_;
+  std::unique_ptr<AnswerSource> plain_;
   std::string buffer_;
+  bool holds_;
 };
 
 }  // namespace
@@ -142,14 +162,16 @@ void CompressResponse(AcceptedEncoding encoding, Response* response) {
   response->headers.emplace_back("Vary", "Accept-Encoding");
   if (encoding == AcceptedEncoding::kIdentity) return;
   std::unique_ptr<Compressor> compressor = MakeCompressor(encoding);
-  if (!response->body.empty()) {
+  const bool has_begun = !response->body.empty();
+  if (has_begun) {
+    const Until until = response->source ? Until::kReady : Until::kFinished;
     std::string compressed;
-    if (!compressor->Add(response->body, !response->source, &compressed)) return;
+    if (!compressor->Add(response->body, until, &compressed)) return;
     response->body = std::move(compressed);
   }
   if (response->source) {
-    response->source =
-        std::make_unique<CompressedSource>(std::move(compressor), std::move(response->source));
+    response->source = std::make_unique<CompressedSource>(
+        std::move(compressor), std::move(response->source), has_begun);
   }
   response->headers.emplace_back("Content-Encoding",
                                  encoding == AcceptedEncoding::kGzip ? "gzip" : "zstd");

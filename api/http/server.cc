@@ -88,8 +88,9 @@ Result<tcp::endpoint> ParseEndpoint(const std::string& listen) {
 
 }  // namespace
 
-HttpServer::HttpServer(ApiContext& context)
+HttpServer::HttpServer(ApiContext& context, std::span<const Route> routes)
     : context_(context),
+      routes_(routes),
       most_connections_(ConnectionsAtATime(context.server, DescriptorsOfProcess())),
       most_refused_(RefusedAtATime(DescriptorsOfProcess())),
       refuser_(context.clock, most_refused_),

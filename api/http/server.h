@@ -19,6 +19,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 #include <set>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -26,7 +27,9 @@
 #include "api/endpoint/endpoint.h"
 #include "api/endpoint/workspace.h"
 #include "api/http/connection_refuser.h"
+#include "api/http/io_gate.h"
 #include "api/http/line_limit.h"
+#include "api/routes/router.h"
 
 namespace tallyd {
 
@@ -34,7 +37,8 @@ class Session;
 
 // What the connections of one I/O thread share. Touched on that thread only.
 struct IoShard {
-  IoShard() : io(1), work(io.get_executor()) {}
+  IoShard() : io(1), work(io.get_executor()), gate(std::make_shared<IoGate>(io)) {}
+  ~IoShard() { gate->Close(); }
   IoShard(const IoShard&) = delete;
   IoShard& operator=(const IoShard&) = delete;
 
@@ -44,11 +48,13 @@ struct IoShard {
   // suspended on it, and these use what stands above.
   boost::asio::io_context io;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
+  const std::shared_ptr<IoGate> gate;  // For those that may outlive the server.
 };
 
 class HttpServer {
  public:
-  explicit HttpServer(ApiContext& context);
+  // `routes` outlive the server; each is counted under its place in the list.
+  explicit HttpServer(ApiContext& context, std::span<const Route> routes = Routes());
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -60,6 +66,7 @@ class HttpServer {
 
   // For sessions.
   ApiContext& context() { return context_; }
+  std::span<const Route> routes() const { return routes_; }
   const EndpointThreads& endpoint_threads() const { return endpoint_threads_; }
   bool draining() const { return draining_.load(std::memory_order_relaxed); }
   std::atomic<size_t>& open_connections() { return open_connections_; }
@@ -75,6 +82,7 @@ class HttpServer {
   void CloseIdleSessions();
 
   ApiContext& context_;
+  const std::span<const Route> routes_;
   // Before the shards, whose end ends the connections that use these.
   std::atomic<size_t> open_connections_{0};
   std::atomic<size_t> waiting_queries_{0};

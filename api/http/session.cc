@@ -63,13 +63,13 @@ asio::awaitable<void> Session::Run() {
 }
 
 void Session::CloseIfIdle() {
-  if (idle_) socket_.Close();
+  if (idle_ || waits_) socket_.Close();
 }
 
 asio::awaitable<bool> Session::ServeOne() {
   keep_alive_ = true;
   head_only_ = http10_ = expects_continue_ = unread_body_ = false;
-  dispatched_ = Dispatched{Routes().size(), nullptr};
+  dispatched_ = Dispatched{server_.routes().size(), nullptr};
   response_ = Response();
   request_ = Request();
 
@@ -81,6 +81,10 @@ asio::awaitable<bool> Session::ServeOne() {
   if (step == Step::kGoOn) response_ = co_await dispatched_.endpoint->Answer();
   LogChange();
   dispatched_.endpoint.reset();
+  // Whoever takes its time with the answer keeps no buffers from others.
+  request_.body = {};
+  body_.LetGo();
+  buffer_.consume(std::exchange(buffered_body_, 0));
   // Whoever has read its answer finds it counted; one in chunks is counted once all is given.
   const bool is_whole = response_.source == nullptr;
   if (is_whole) CountAnswer();
@@ -90,8 +94,6 @@ asio::awaitable<bool> Session::ServeOne() {
   std::ignore = std::exchange(response_, Response());
   request_.memory.reset();
   idle_since_ = std::chrono::steady_clock::now();
-  body_.LetGo();
-  buffer_.consume(std::exchange(buffered_body_, 0));
   if (!written) co_return false;
   if (!keep_alive_) {
     co_await LingerAndClose();
@@ -119,7 +121,7 @@ Response Session::InForm(RejectReason reason, Response response) {
 
 // What a request is refused for before anybody asks for its body. Empty: go on.
 std::optional<Response> Session::RefusalBeforeBody() {
-  std::optional<Response> refusal = Dispatch(Routes(), foreign_, exchange_, &dispatched_);
+  std::optional<Response> refusal = Dispatch(server_.routes(), foreign_, exchange_, &dispatched_);
   if (refusal) return refusal;
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
   if (length && *length > context_.server.max_body) {
@@ -204,11 +206,11 @@ asio::awaitable<bool> Session::WriteAnswer() {
 
 namespace {
 
-void PullNext(BodySource* source, std::string* chunk, Result<bool>* more) {
+Result<Pulled> PullNext(AnswerSource* source, std::string* chunk, const Wake& wake) {
   try {
-    *more = source->Next(chunk);
+    return source->Pull(chunk, wake);
   } catch (const std::exception& e) {
-    *more = Error(ErrorCode::kIo, e.what());
+    return Error(ErrorCode::kIo, e.what());
   }
 }
 
@@ -216,45 +218,88 @@ void PullNext(BodySource* source, std::string* chunk, Result<bool>* more) {
 
 asio::awaitable<bool> Session::WriteChunks(std::string head) {
   std::string& chunk = response_.body;
-  Result<bool> more = true;
+  Pulled pulled = Pulled::kMore;
   while (true) {
-    if (!chunk.empty()) {
-      if (!http10_) {
-        fmt::format_to(std::back_inserter(head), "{:x}\r\n", chunk.size());
-        chunk += "\r\n";
-      }
+    if (!chunk.empty() && !http10_) {
+      fmt::format_to(std::back_inserter(head), "{:x}\r\n", chunk.size());
+      chunk += "\r\n";
+    }
+    // Of an answer that waits before it has anything the head alone is sent.
+    if (!chunk.empty() || (pulled == Pulled::kWaits && !head.empty())) {
       if (!co_await WriteChunk(head, chunk)) co_return false;
       head.clear();
       chunk.clear();
     }
-    if (!*more) break;
-    if (!co_await PullChunk(&more)) co_return false;
+    if (pulled == Pulled::kEnd) break;
+    if (pulled == Pulled::kWaits && !co_await AwaitSource()) co_return false;
+    if (!co_await PullChunk(&pulled)) co_return false;
   }
   if (!http10_) head += "0\r\n\r\n";
   co_return co_await Write(asio::buffer(head), {});
 }
 
-asio::awaitable<bool> Session::PullChunk(Result<bool>* more) {
+asio::awaitable<bool> Session::PullChunk(Pulled* pulled) {
   ReadMemory* const memory = request_.memory.get();
   std::chrono::steady_clock::duration patience = kPatienceForRoom;
+  const Wake wake = MakeWake();
+  Result<Pulled> next = Pulled::kMore;
   while (true) {
-    std::function<void()> job = [this, memory, more] {
-      PullNext(response_.source.get(), &response_.body, more);
-      if (!*more && memory != nullptr && memory->lacks_room()) response_.source->Release();
+    woken_ = false;
+    std::function<void()> job = [this, memory, &wake, &next] {
+      next = PullNext(response_.source.get(), &response_.body, wake);
+      if (!next && memory != nullptr && memory->lacks_room()) response_.source->Release();
     };
     co_await RunBlocking(server_.endpoint_threads().queries, std::move(job));
     const bool lacks_room = memory != nullptr && memory->lacks_room();
-    if (*more || !lacks_room) break;
+    if (next || !lacks_room) break;
     const bool has_room =
         co_await AwaitRoom(*memory, server_.endpoint_threads().draining, &patience);
     if (!has_room) break;
   }
   if (memory != nullptr) memory->Trim();
-  if (*more) co_return true;
+  if (next) {
+    *pulled = *next;
+    co_return true;
+  }
   if (const auto others = server_.lines().Take("cut")) {
-    spdlog::warn("an answer to {} was cut: {}{}", peer_, more->error().message(), *others);
+    spdlog::warn("an answer to {} was cut: {}{}", peer_, next.error().message(), *others);
   }
   co_return false;
+}
+
+// May be called by whoever has it when the request, the session or the server has gone.
+Wake Session::MakeWake() {
+  return [gate = shard_.gate, weak = weak_from_this()] {
+    gate->Post([weak] {
+      const std::shared_ptr<Session> session = weak.lock();
+      if (!session) return;
+      session->woken_ = true;
+      if (session->waits_) session->socket_.EndWait();
+    });
+  };
+}
+
+// That the client has left is known by a read; what it reads, if anything, is the next request,
+// and from then on only a connection that breaks tells.
+asio::awaitable<bool> Session::AwaitSource() {
+  const auto was_ended = [this](const beast::error_code& ec) {
+    return woken_ && ec == asio::error::operation_aborted;
+  };
+  bool is_there = true;
+  waits_ = true;
+  while (!woken_ && is_there) {
+    socket_.ExpireAt(TimedSocket::Time::max());
+    if (buffer_.size() == 0) {
+      auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
+      buffer_.commit(n);
+      is_there = !ec || was_ended(ec);
+    } else {
+      auto [ec] = co_await socket_.AwaitBreak();
+      is_there = was_ended(ec);
+    }
+  }
+  waits_ = false;
+  co_return is_there;
 }
 
 asio::awaitable<bool> Session::WriteChunk(std::string_view head, std::string_view body) {

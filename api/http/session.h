@@ -4,8 +4,9 @@
 // at a time, so nothing queues up). What waits elsewhere, for a commit or a query, comes back to
 // this thread: nobody else touches the connection.
 //
-// Every wait has a deadline: idle between requests, header from its first byte, body by a minimum
-// rate, answer per chunk. A deadline that ends a request that had begun is answered with 408.
+// Every wait for the client has a deadline: idle between requests, header from its first byte, body
+// by a minimum rate, answer per chunk. A deadline that ends a request that had begun is answered
+// with 408. A source that waits for what it will give has none; it ends with its client.
 #ifndef TALLYD_API_HTTP_SESSION_H_
 #define TALLYD_API_HTTP_SESSION_H_
 
@@ -37,7 +38,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
 
   boost::asio::awaitable<void> Run();
-  void CloseIfIdle();
+  void CloseIfIdle();  // Also where an answer only waits: there is no telling how long.
 
  private:
   static constexpr size_t kReadBytes = 64u << 10;
@@ -60,7 +61,10 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<bool> WriteAnswer();
   boost::asio::awaitable<bool> WriteChunks(std::string head);
   // What comes next of the answer goes to the body; false: nothing will.
-  boost::asio::awaitable<bool> PullChunk(Result<bool>* more);
+  boost::asio::awaitable<bool> PullChunk(Pulled* pulled);
+  // Until the source wakes this connection. False: its client has left, or the server stops.
+  boost::asio::awaitable<bool> AwaitSource();
+  Wake MakeWake();
   // The same as Write; where the reader takes its time, the source lets go of what it can.
   boost::asio::awaitable<bool> WriteChunk(std::string_view head, std::string_view body);
   boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);
@@ -97,6 +101,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::steady_clock::time_point handling_begin_;
   std::chrono::steady_clock::time_point idle_since_;  // The last answer.
   bool idle_ = true;
+  bool waits_ = false;  // For a source.
+  bool woken_ = false;  // By it, since it was pulled.
   bool keep_alive_ = true;
   bool head_only_ = false;
   bool http10_ = false;

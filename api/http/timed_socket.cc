@@ -40,6 +40,11 @@ void TimedSocket::RunTimer(const std::shared_ptr<State>& state) {
   state->timer.async_wait(TimerEnd{state, ++state->timer_run});
 }
 
+void TimedSocket::EndWait() {
+  boost::system::error_code ignored;
+  state_->socket.cancel(ignored);
+}
+
 std::string TimedSocket::Peer() const {
   boost::system::error_code left;
   const tcp::endpoint peer = state_->socket.remote_endpoint(left);

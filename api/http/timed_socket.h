@@ -51,6 +51,13 @@ class TimedSocket {
     return boost::asio::async_write(state_->socket, buffers, kAwait);
   }
 
+  // An awaitable (error_code): until the connection is broken. What the peer sends stays unread.
+  auto AwaitBreak() {
+    Watch();
+    return state_->socket.async_wait(boost::asio::ip::tcp::socket::wait_error, kAwait);
+  }
+
+  void EndWait();            // The wait that is under way, if any, fails.
   std::string Peer() const;  // "127.0.0.1:40312"; empty when it has left already.
   // The peer reads the end; what it still sends can be read.
   void EndSending();

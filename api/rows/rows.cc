@@ -12,7 +12,7 @@ namespace {
 
 // Rows to the end of the page, or of all where the format has no pages, while the client takes
 // them.
-class RowSource final : public BodySource {
+class RowSource final : public AnswerSource {
  public:
   RowSource(std::unique_ptr<RowRun> run, std::unique_ptr<RowFormat> format, uint64_t query_hash)
       : run_(std::move(run)),
@@ -21,7 +21,7 @@ class RowSource final : public BodySource {
         limit_(format_->is_page() ? run_->query().limit.value_or(kDefaultLimit)
                                   : std::numeric_limits<uint64_t>::max()) {}
 
-  Result<bool> Next(std::string* chunk) override {
+  Result<Pulled> Pull(std::string* chunk, const Wake& /*wake*/) override {
     if (!std::exchange(begun_, true)) format_->Begin(chunk);
     run_->Refresh();
     const size_t before = chunk->size();
@@ -29,18 +29,18 @@ class RowSource final : public BodySource {
       const Result<bool> more = run_->Next();
       if (!more) {
         const bool lacks_room = run_->memory() != nullptr && run_->memory()->lacks_room();
-        if (!lacks_room || chunk->size() == before) return more;
+        if (!lacks_room || chunk->size() == before) return more.error();
         run_->Release();  // What there is goes out; meanwhile others may make room.
-        return true;
+        return Pulled::kMore;
       }
       if (!*more || written_ == limit_) {
         format_->End(*more ? RowCursor(run_->last_key(), query_hash_) : std::string(), chunk);
-        return false;
+        return Pulled::kEnd;
       }
       format_->Add(run_->Take(), chunk);
       ++written_;
     }
-    return true;
+    return Pulled::kMore;
   }
 
   void Release() override { run_->Release(); }

@@ -108,11 +108,11 @@ Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
   PullFirstChunk(&response);
   while (response.source) {
     std::string chunk;
-    const Result<bool> more = response.source->Next(&chunk);
-    EXPECT_TRUE(more);
+    const Result<Pulled> pulled = response.source->Pull(&chunk, Wake());
+    EXPECT_TRUE(pulled);
     response.body += chunk;
     if (memory_) response.source->Release();  // As with a slow reader.
-    if (!more || !*more) response.source.reset();
+    if (!pulled || *pulled == Pulled::kEnd) response.source.reset();
   }
   return response;
 }

@@ -44,6 +44,7 @@ class ApiWorld {
   const QueryMemory& memory() const { return *memory_; }
 
   ApiContext& context() { return *context_; }
+  ServerConfig& server() { return server_; }
   FixedClock& clock() { return clock_; }
 
  private:

@@ -196,9 +196,9 @@ class Trial {
     PullFirstChunk(&response);
     while (response.source) {
       response.body.clear();
-      const Result<bool> more = response.source->Next(&response.body);
-      if (!more) return more.error();
-      if (!*more) response.source.reset();
+      const Result<Pulled> pulled = response.source->Pull(&response.body, Wake());
+      if (!pulled) return pulled.error();
+      if (*pulled == Pulled::kEnd) response.source.reset();
     }
     if (response.status == kOk) return {};
     return Invalid(fmt::format("{} of {}: {}", query, proposal_.pattern, response.problem));

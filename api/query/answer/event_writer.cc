@@ -11,12 +11,12 @@ namespace tallyd {
 namespace {
 
 // Events to the end, while the client takes them.
-class EventSource final : public BodySource {
+class EventSource final : public AnswerSource {
  public:
   EventSource(std::unique_ptr<EventRun> run, std::unique_ptr<EventFormat> format)
       : run_(std::move(run)), format_(std::move(format)) {}
 
-  Result<bool> Next(std::string* chunk) override {
+  Result<Pulled> Pull(std::string* chunk, const Wake& /*wake*/) override {
     if (!std::exchange(begun_, true)) format_->Begin(chunk);
     run_->Refresh();
     const size_t before = chunk->size();
@@ -25,15 +25,15 @@ class EventSource final : public BodySource {
       if (!more) {
         // What there is goes out; meanwhile others may make room.
         const bool goes_on = LacksRoom() && chunk->size() > before;
-        if (!goes_on) return more;
+        if (!goes_on) return more.error();
         run_->Release();
-        return true;
+        return Pulled::kMore;
       }
-      if (!*more) return format_->End({}, chunk);
+      if (!*more) return MoreIf(format_->End({}, chunk));
       run_->CountReturned();
       format_->Add(run_->event(), chunk);
     }
-    return true;
+    return Pulled::kMore;
   }
 
   void Release() override { run_->Release(); }
@@ -47,14 +47,16 @@ class EventSource final : public BodySource {
 };
 
 // A page whose events are all known.
-class PageSource final : public BodySource {
+class PageSource final : public AnswerSource {
  public:
   PageSource(std::unique_ptr<EventRun> run, std::unique_ptr<EventFormat> format, std::string next)
       : run_(std::move(run)), format_(std::move(format)), next_(std::move(next)) {
     run_->Release();  // The format has all that it needs; scans would wait for the reader.
   }
 
-  Result<bool> Next(std::string* chunk) override { return format_->End(next_, chunk); }
+  Result<Pulled> Pull(std::string* chunk, const Wake& /*wake*/) override {
+    return MoreIf(format_->End(next_, chunk));
+  }
 
  private:
   std::unique_ptr<EventRun> run_;
@@ -103,9 +105,9 @@ Response AnswerEvents(const Request& request, const EventAnswer& answer,
   if (!run->query().is_page) {
     auto source = std::make_unique<EventSource>(std::move(run), std::move(format));
     if (replan != nullptr) {
-      const Result<bool> more = source->Next(&response.body);
-      if (!more) return ProblemOf(more.error());
-      if (must_replan() || !*more) return response;
+      const Result<Pulled> pulled = source->Pull(&response.body, Wake());
+      if (!pulled) return ProblemOf(pulled.error());
+      if (must_replan() || *pulled == Pulled::kEnd) return response;
     }
     response.source = std::move(source);
     return response;

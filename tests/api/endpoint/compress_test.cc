@@ -29,13 +29,13 @@ std::string Undo(ContentEncoding encoding, std::string_view wire) {
 }
 
 // Gives its text in pieces.
-class PiecesSource final : public BodySource {
+class PiecesSource final : public AnswerSource {
  public:
   explicit PiecesSource(std::string text) : text_(std::move(text)) {}
-  Result<bool> Next(std::string* chunk) override {
+  Result<Pulled> Pull(std::string* chunk, const Wake& /*wake*/) override {
     chunk->append(text_, at_, 1000);
     at_ += 1000;
-    return at_ < text_.size();
+    return MoreIf(at_ < text_.size());
   }
 
  private:
@@ -81,11 +81,47 @@ TEST(CompressTest, StreamsComeBackWhole) {
     CompressResponse(encoding, &response);
     std::string wire = response.body;
     while (true) {
-      const Result<bool> more = response.source->Next(&wire);
-      ASSERT_TRUE(more);
-      if (!*more) break;
+      const Result<Pulled> pulled = response.source->Pull(&wire, Wake());
+      ASSERT_TRUE(pulled);
+      if (*pulled == Pulled::kEnd) break;
     }
     EXPECT_EQ(Undo(undo, wire), plain);
+  }
+}
+
+// Gives a line, waits, and gives another at the end.
+class WaitingSource final : public AnswerSource {
+ public:
+  Result<Pulled> Pull(std::string* chunk, const Wake& /*wake*/) override {
+    if (pulls_++ == 0) chunk->append("first\n");
+    if (pulls_ < 3) return Pulled::kWaits;
+    chunk->append("second\n");
+    return Pulled::kEnd;
+  }
+
+ private:
+  int pulls_ = 0;
+};
+
+TEST(CompressTest, WhatWasGivenBeforeAWaitGoesOutBeforeIt) {
+  for (const auto& [encoding, undo] :
+       {std::pair(AcceptedEncoding::kGzip, ContentEncoding::kGzip),
+        std::pair(AcceptedEncoding::kZstd, ContentEncoding::kZstd)}) {
+    Response response;
+    response.source = std::make_unique<WaitingSource>();
+    PullFirstChunk(&response);
+    EXPECT_EQ(response.body, "first\n");
+    CompressResponse(encoding, &response);
+    const size_t begun = response.body.size();
+    std::string wire = response.body;
+    Result<Pulled> pulled = response.source->Pull(&wire, Wake());
+    ASSERT_TRUE(pulled);
+    EXPECT_EQ(*pulled, Pulled::kWaits);
+    EXPECT_GT(wire.size(), begun) << "what the compressor held back";
+    pulled = response.source->Pull(&wire, Wake());
+    ASSERT_TRUE(pulled);
+    EXPECT_EQ(*pulled, Pulled::kEnd);
+    EXPECT_EQ(Undo(undo, wire), "first\nsecond\n");
   }
 }
 

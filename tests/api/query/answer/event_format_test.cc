@@ -111,8 +111,10 @@ TEST_F(EventFormatTest, TsvStreamsAsCsvDoesAndTellsEmptyFromAbsent) {
 }
 
 TEST_F(EventFormatTest, AnErrorOfTheFirstChunkIsAnAnswerOfItsOwn) {
-  class Failing final : public BodySource {
-    Result<bool> Next(std::string*) override { return Error(ErrorCode::kCorruption, "torn"); }
+  class Failing final : public AnswerSource {
+    Result<Pulled> Pull(std::string* /*chunk*/, const Wake& /*wake*/) override {
+      return Error(ErrorCode::kCorruption, "torn");
+    }
   };
   Response response;
   response.source = std::make_unique<Failing>();
