@@ -170,8 +170,8 @@ void CompressResponse(AcceptedEncoding encoding, Response* response) {
     response->body = std::move(compressed);
   }
   if (response->source) {
-    response->source = std::make_unique<CompressedSource>(
-        std::move(compressor), std::move(response->source), has_begun);
+    response->source = std::make_unique<CompressedSource>(std::move(compressor),
+                                                          std::move(response->source), has_begun);
   }
   response->headers.emplace_back("Content-Encoding",
                                  encoding == AcceptedEncoding::kGzip ? "gzip" : "zstd");

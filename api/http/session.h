@@ -1,8 +1,9 @@
 // Session: one connection, from its first byte to its last. A coroutine of small steps on the
 // connection's own I/O thread: header, guard, what its endpoint says before the body, body, answer;
-// then the next request, which may have arrived already (pipelining is served in order, one
-// at a time, so nothing queues up). What waits elsewhere, for a commit or a query, comes back to
-// this thread: nobody else touches the connection.
+// then the next request, which may have arrived already (pipelining is served in order, one at a
+// time, so nothing queues up). It knows bytes, bounds and deadlines; what a request is about, its
+// endpoint does. What waits elsewhere, for a commit or a query, comes back to this thread: nobody
+// else touches the connection.
 //
 // Every wait for the client has a deadline: idle between requests, header from its first byte, body
 // by a minimum rate, answer per chunk. A deadline that ends a request that had begun is answered

@@ -30,8 +30,8 @@ std::optional<Response> RefusalOfRole(const Route& route, const Principal* princ
   if (principal == nullptr || principal->name.empty()) {
     return Problem(403, fmt::format("this needs the role {}", needed));
   }
-  return Problem(403, fmt::format("this needs the role {}, which {} does not have", needed,
-                                  principal->name));
+  return Problem(
+      403, fmt::format("this needs the role {}, which {} does not have", needed, principal->name));
 }
 
 }  // namespace

@@ -212,8 +212,8 @@ std::optional<KeyedRequest> KeyedBatch(std::string_view key, IngestHead* head,
   *body = *text;
   head->encoding = ContentEncoding::kIdentity;
   const std::string about =
-      fmt::format("{} {}{}", head->format->media_types.front(),
-                  head->partial ? "partial" : "whole", head->guarded ? "" : " unguarded");
+      fmt::format("{} {}{}", head->format->media_types.front(), head->partial ? "partial" : "whole",
+                  head->guarded ? "" : " unguarded");
   return KeyedRequest{"events of " + head->stream, std::string(key), PrintOf(about, *body)};
 }
 

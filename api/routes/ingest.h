@@ -1,8 +1,8 @@
 // The steps of POST /v1/streams/{stream}/events around the body and the commit, which
-// ingest_endpoint.h puts one behind the other: ReadIngestHead (all
-// that can be said before the body: what it refuses is never sent), PrepareIngest (undo the
-// encoding, decode, map; all CPU, on the connection's thread), Store::Submit, NoteCommitted (where
-// it was; on the store's thread), AnswerIngest. Each counts what it refuses.
+// ingest_endpoint.h puts one behind the other: ReadIngestHead (all that can be said before the
+// body: what it refuses is never sent), PrepareIngest (undo the encoding, decode, map; all CPU, on
+// the connection's thread), Store::Submit, NoteCommitted (where it was; on the store's thread),
+// AnswerIngest. Each counts what it refuses.
 #ifndef TALLYD_API_ROUTES_INGEST_H_
 #define TALLYD_API_ROUTES_INGEST_H_
 

@@ -1,10 +1,10 @@
+#include "api/endpoint/workspace.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <set>
 #include <vector>
-
-#include "api/endpoint/workspace.h"
 
 namespace tallyd {
 namespace {

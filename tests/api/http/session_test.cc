@@ -125,9 +125,8 @@ class Client {
     socket_.connect(tcp::endpoint(asio::ip::address_v4::loopback(), port));
   }
   void Ask(std::string_view path, std::string_view headers = "") {
-    const std::string request =
-        "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) +
-        "\r\n";
+    const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" +
+                                std::string(headers) + "\r\n";
     asio::write(socket_, asio::buffer(request));
   }
   // What came behind what was read before, up to the end of `text`; all that comes, where the
