@@ -44,6 +44,7 @@ struct ScanSpec {
   uint32_t versions = 0;   // The newest so many cells of each column (within `cells`); 0: all.
   bool reverse = false;    // Rows in descending key order. Parts stay newest first.
   bool keys_only = false;  // Each row brings only its newest part.
+  bool names_only = false;  // Of runs only the columns' names are wanted (RunColumn::data).
   // Only cells that were written last before this line (Store::CommitBehindLine); 0: all. Of
   // tables with a history.
   uint64_t line = 0;
@@ -169,7 +170,7 @@ struct ColumnData {
 // of the run's entries that have the column, which is at least one.
 struct RunColumn {
   ColumnRef column;
-  const ColumnData* data = nullptr;
+  const ColumnData* data = nullptr;  // May be null where the spec wants names only.
   uint32_t begin = 0;
   EntryTimes times;
   bool times_ascend = false;  // Each is greater than the one before it; else nobody knows.

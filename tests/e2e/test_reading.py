@@ -396,6 +396,39 @@ class FormsTest(StoredTest):
         self.assertEqual(b"\x28\xb5\x2f\xfd", zstd.body[:4])
 
 
+class MistakenNamesTest(E2eTest):
+    def test_mistaken_names_that_were_removed_widen_no_header(self):
+        tallyd = self.start(METRIC)
+        events = make_events()
+        tallyd.write("server", events)
+        for batch in range(200):
+            names = {f"mistaken/{batch:03}/{number:03}": number for number in range(1000)}
+            tallyd.write("server", {"ts": FIRST + batch, "hostname": "mistaken", **names})
+        wide = tallyd.get(EVENTS_PATH, hostname="mistaken", to=FIRST + 2, format="csv").expect(200)
+        header = wide.text.splitlines()[0].split(",")
+        self.assertEqual(2002, len(header))
+        self.assertEqual(header[2:], sorted(header[2:]))
+        names = sorted(set().union(*events) - {"ts", "hostname"})
+        self.expect_narrow(tallyd, names, hostname=HOSTS)
+        tallyd.delete(EVENTS_PATH, hostname="mistaken").expect(200)
+        for settled in (False, True):
+            if settled:
+                tallyd.request("POST", "/-/settle").expect(200)
+            self.expect_narrow(tallyd, names, scan=1)
+
+    def expect_narrow(self, tallyd, names, **asked):
+        for form in ("csv", "tsv"):
+            separator = "," if form == "csv" else "\t"
+            for limit in (None, 60):
+                text = tallyd.get(EVENTS_PATH, format=form, limit=limit, **asked).expect(200).text
+                lines = text.splitlines()
+                self.assertEqual(["ts", "hostname", *names], lines[0].split(separator))
+                self.assertEqual(61, len(lines))
+        steps = tallyd.query("server", step="1m", agg="max", by="hostname", **asked)
+        self.assertEqual(["ts", "hostname", *(name for name in names if name != "rack")],
+                         steps["columns"])
+
+
 class Unpacked:
     """A body to compare; the plan of JSON may hold times and is left out."""
 

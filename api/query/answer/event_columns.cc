@@ -1,6 +1,7 @@
 #include "api/query/answer/event_columns.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "config/schema/table_rules.h"
 #include "config/values/glob.h"
@@ -17,20 +18,23 @@ class ColumnList {
     const std::string& time = run_->query().stream->time_field;
     if (name == "ts" && (time == "ts" || run_->plan().table->time_field == "ts")) return;
     const uint32_t field = run_->fields().Add(name);
-    const bool known =
-        std::any_of(columns_.begin(), columns_.end(),
-                    [&](const EventColumn& column) { return column.field == field; });
-    if (!known) columns_.push_back({name == "ts" ? "field.ts" : name, field});
+    if (field >= known_.size()) known_.resize(field + 1);
+    if (known_[field]) return;
+    known_[field] = true;
+    columns_.push_back({name == "ts" ? "field.ts" : name, field});
   }
+  size_t size() const { return columns_.size(); }
   std::vector<EventColumn> Take() { return std::move(columns_); }
 
  private:
   EventRun* run_;
+  std::vector<bool> known_;  // By field.
   std::vector<EventColumn> columns_;
 };
 
-// `selectable`: in byte order.
-std::vector<EventColumn> Columns(EventRun* run, const std::vector<std::string>& selectable) {
+// `selectable`: in byte order. Of more than `most` columns some are left out.
+std::vector<EventColumn> Columns(EventRun* run, const std::vector<std::string>& selectable,
+                                 size_t most = std::numeric_limits<size_t>::max()) {
   const EventQuery& query = run->query();
   const Table& table = *run->plan().table;
   ColumnList columns(run);
@@ -38,7 +42,7 @@ std::vector<EventColumn> Columns(EventRun* run, const std::vector<std::string>& 
   for (const std::string& pattern : query.fields) {
     if (IsGlob(pattern)) {
       for (const std::string& name : selectable) {
-        if (GlobMatches(pattern, name)) columns.Add(name);
+        if (columns.size() <= most && GlobMatches(pattern, name)) columns.Add(name);
       }
     } else if (!query.IsTime(table, pattern) ||
                std::find(selectable.begin(), selectable.end(), pattern) != selectable.end()) {
@@ -46,7 +50,9 @@ std::vector<EventColumn> Columns(EventRun* run, const std::vector<std::string>& 
     }
   }
   if (query.fields.empty()) {
-    for (const std::string& name : selectable) columns.Add(name);
+    for (const std::string& name : selectable) {
+      if (columns.size() <= most) columns.Add(name);
+    }
   }
   return columns.Take();
 }
@@ -71,7 +77,7 @@ std::vector<EventColumn> ColumnsOfPage(EventRun* run, const std::vector<bool>& m
   return Columns(run, selectable);
 }
 
-std::vector<EventColumn> ColumnsOfTable(EventRun* run) {
+std::optional<std::vector<EventColumn>> ColumnsOfTable(EventRun* run) {
   if (run->is_downsampled()) return ColumnsOfSteps(run);
   std::vector<std::string> selectable;
   const Table& table = *run->plan().table;
@@ -80,7 +86,9 @@ std::vector<EventColumn> ColumnsOfTable(EventRun* run) {
     const bool is_current = SpellingIn(table, name, known.spellings()) == name;
     if (is_current && TableHolds(table, name)) selectable.push_back(name);
   }
-  return Columns(run, selectable);
+  std::vector<EventColumn> columns = Columns(run, selectable, kMostUnmetColumns);
+  if (columns.size() > kMostUnmetColumns) return std::nullopt;
+  return columns;
 }
 
 }  // namespace tallyd

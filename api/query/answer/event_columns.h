@@ -3,6 +3,7 @@
 #ifndef TALLYD_API_QUERY_ANSWER_EVENT_COLUMNS_H_
 #define TALLYD_API_QUERY_ANSWER_EVENT_COLUMNS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct EventColumn {
 
 // Without `ts`. `met` tells by field which occur in the answer.
 std::vector<EventColumn> ColumnsOfPage(EventRun* run, const std::vector<bool>& met);
-// Before anything is read: every field that the table is known to hold.
-std::vector<EventColumn> ColumnsOfTable(EventRun* run);
+// Before anything is read: every field that the table is known to hold. Nothing, where that is more
+// than kMostUnmetColumns: most of them may be names that no event has any more.
+std::optional<std::vector<EventColumn>> ColumnsOfTable(EventRun* run);
 
 }  // namespace tallyd
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -169,12 +170,11 @@ class NdjsonEvents final : public EventFormat {
   std::vector<std::string> members_;  // By field: ",\"name\":" or empty while unknown.
 };
 
-// The header line has every field that the table is known to hold: rows follow it before all of
-// them are read.
-class RecordEvents final : public EventFormat {
+// RecordLines: a header line, then a line for each event.
+class RecordLines {
  public:
-  RecordEvents(EventRun* run, const RecordSyntax& syntax)
-      : syntax_(syntax), columns_(ColumnsOfTable(run)), record_(columns_.size()) {
+  RecordLines(const RecordSyntax& syntax, std::vector<EventColumn> columns)
+      : syntax_(syntax), columns_(std::move(columns)), record_(columns_.size()) {
     for (size_t i = 0; i < columns_.size(); ++i) {
       const uint32_t field = columns_[i].field;
       if (field >= column_of_.size()) column_of_.resize(field + 1, -1);
@@ -182,7 +182,12 @@ class RecordEvents final : public EventFormat {
     }
   }
 
-  void Begin(std::string* out) override {
+  size_t columns() const { return columns_.size(); }
+  bool HasColumn(uint32_t field) const {
+    return field < column_of_.size() && column_of_[field] >= 0;
+  }
+
+  void AppendHead(std::string* out) const {
     out->append("ts");
     for (const EventColumn& column : columns_) {
       out->push_back(syntax_.separator);
@@ -191,10 +196,10 @@ class RecordEvents final : public EventFormat {
     out->append(syntax_.line_end);
   }
 
-  void Add(const EventView& event, std::string* out) override {
+  void Append(const EventView& event, std::string* out) {
     std::fill(record_.begin(), record_.end(), nullptr);
     for (const EventField& field : event.fields) {
-      if (field.field < column_of_.size() && column_of_[field.field] >= 0) {
+      if (HasColumn(field.field)) {
         record_[static_cast<size_t>(column_of_[field.field])] = &field.value;
       }
     }
@@ -232,14 +237,119 @@ class RecordEvents final : public EventFormat {
   std::string scratch_;
 };
 
+// The header line has every field that the table is known to hold: rows follow it before all of
+// them are read.
+class RecordEvents final : public EventFormat {
+ public:
+  RecordEvents(const RecordSyntax& syntax, std::vector<EventColumn> columns)
+      : lines_(syntax, std::move(columns)) {}
+
+  void Begin(std::string* out) override { lines_.AppendHead(out); }
+  void Add(const EventView& event, std::string* out) override { lines_.Append(event, out); }
+
+ private:
+  RecordLines lines_;
+};
+
+// The header line has the fields that the query's rows had when they were asked for it. An event
+// that brings another one came later: the answer fails, since its line has no place for the value.
+class MetRecordEvents final : public EventFormat {
+ public:
+  MetRecordEvents(EventRun* run, const RecordSyntax& syntax, std::vector<bool> met)
+      : run_(run), met_(std::move(met)), lines_(syntax, ColumnsOfPage(run, met_)) {}
+
+  void Begin(std::string* out) override { lines_.AppendHead(out); }
+
+  void Add(const EventView& event, std::string* out) override {
+    for (const EventField& field : event.fields) {
+      if (!lines_.HasColumn(field.field) && !field.value.is_null()) Meet(field.field);
+    }
+    lines_.Append(event, out);
+  }
+
+  const Error* failure() const override { return failure_ ? &*failure_ : nullptr; }
+
+ private:
+  // A field that is not asked for, or is the time, has no column however often it is met.
+  void Meet(uint32_t field) {
+    if (failure_ || !run_->IsAnswered(field)) return;
+    if (field >= met_.size()) met_.resize(field + 1);
+    if (met_[field]) return;
+    met_[field] = true;
+    if (ColumnsOfPage(run_, met_).size() == lines_.columns()) return;
+    failure_.emplace(ErrorCode::kUnavailable,
+                     "the header line has no column for field '" + run_->fields().name(field) +
+                         "', which came while the events were read; ask again, for a time that "
+                         "has ended, or name the fields by fields=, or ask for format=ndjson");
+  }
+
+  EventRun* const run_;
+  std::vector<bool> met_;  // By field.
+  RecordLines lines_;
+  std::optional<Error> failure_;
+};
+
+// One page that is kept until it is known which fields its own events have.
+class RecordPage final : public EventFormat {
+ public:
+  RecordPage(EventRun* run, const RecordSyntax& syntax)
+      : run_(run),
+        syntax_(syntax),
+        page_([run](uint32_t field) { return run->IsAnswered(field); }) {}
+
+  void Add(const EventView& event, std::string*) override { page_.Add(event); }
+  size_t held_bytes() const override { return page_.bytes(); }
+
+  bool End(std::string_view, std::string* out) override {
+    if (!lines_) {
+      lines_.emplace(syntax_, ColumnsOfPage(run_, page_.met()));
+      lines_->AppendHead(out);
+    }
+    const size_t full = out->size() + kChunkBytes;
+    for (; next_row_ < page_.size() && out->size() < full; ++next_row_) {
+      const std::span<const uint32_t> fields = page_.FieldsOf(page_.ShapeOf(next_row_));
+      const Value* values = page_.ValuesOf(next_row_);
+      event_.clear();
+      for (size_t i = 0; i < fields.size(); ++i) event_.push_back({fields[i], values[i]});
+      lines_->Append({page_.TimeOf(next_row_), event_}, out);
+    }
+    return next_row_ < page_.size();
+  }
+
+ private:
+  EventRun* const run_;
+  const RecordSyntax& syntax_;
+  EventPage page_;
+  std::optional<RecordLines> lines_;
+  size_t next_row_ = 0;
+  std::vector<EventField> event_;
+};
+
+Result<std::unique_ptr<EventFormat>> MakeRecords(EventRun* run, const RecordSyntax& syntax) {
+  std::unique_ptr<EventFormat> format;
+  if (auto columns = ColumnsOfTable(run)) {
+    format = std::make_unique<RecordEvents>(syntax, std::move(*columns));
+  } else if (run->query().limit) {
+    format = std::make_unique<RecordPage>(run, syntax);
+  } else {
+    Result<std::vector<bool>> met = run->MeetFields();
+    if (!met) return met.error();
+    format = std::make_unique<MetRecordEvents>(run, syntax, std::move(*met));
+  }
+  return format;
+}
+
 }  // namespace
 
-std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run, AnswerFormat format) {
-  if (const RecordSyntax* records = InfoOf(format).records) {
-    return std::make_unique<RecordEvents>(run, *records);
+Result<std::unique_ptr<EventFormat>> MakeEventFormat(EventRun* run, AnswerFormat format) {
+  if (const RecordSyntax* records = InfoOf(format).records) return MakeRecords(run, *records);
+  std::unique_ptr<EventFormat> lines;
+  if (format == AnswerFormat::kNdjson) {
+    lines = std::make_unique<NdjsonEvents>(run);
+  } else {
+    lines = std::make_unique<JsonEvents>(run);
   }
-  if (format == AnswerFormat::kNdjson) return std::make_unique<NdjsonEvents>(run);
-  return std::make_unique<JsonEvents>(run);
+  return lines;
 }
 
 }  // namespace tallyd

@@ -29,10 +29,13 @@ class EventFormat {
   virtual size_t held_bytes() const { return 0; }
   // False: all is written. `next` is the cursor of the next page, empty where there is none.
   virtual bool End(std::string_view /*next*/, std::string*) { return false; }
+  // Why what was written since the chunk before must not go out; null: it may.
+  virtual const Error* failure() const { return nullptr; }
 };
 
-// `run` is started, and outlives the format.
-std::unique_ptr<EventFormat> MakeEventFormat(EventRun* run, AnswerFormat format);
+// `run` is started, and outlives the format. Where a
+// header line would name very many columns, the query's rows are read for those that they have.
+Result<std::unique_ptr<EventFormat>> MakeEventFormat(EventRun* run, AnswerFormat format);
 
 }  // namespace tallyd
 

@@ -17,6 +17,15 @@ class EventSource final : public AnswerSource {
       : run_(std::move(run)), format_(std::move(format)) {}
 
   Result<Pulled> Pull(std::string* chunk, const Wake& /*wake*/) override {
+    const Result<Pulled> more = Fill(chunk);
+    if (more && format_->failure() != nullptr) return *format_->failure();
+    return more;
+  }
+
+  void Release() override { run_->Release(); }
+
+ private:
+  Result<Pulled> Fill(std::string* chunk) {
     if (!std::exchange(begun_, true)) format_->Begin(chunk);
     run_->Refresh();
     const size_t before = chunk->size();
@@ -36,9 +45,6 @@ class EventSource final : public AnswerSource {
     return Pulled::kMore;
   }
 
-  void Release() override { run_->Release(); }
-
- private:
   bool LacksRoom() const { return run_->memory() != nullptr && run_->memory()->lacks_room(); }
 
   std::unique_ptr<EventRun> run_;
@@ -99,7 +105,9 @@ Response AnswerEvents(const Request& request, const EventAnswer& answer,
     if (replan != nullptr) *replan = running.HasMetMerged();
     return replan != nullptr && *replan;
   };
-  std::unique_ptr<EventFormat> format = MakeEventFormat(run.get(), answer.format);
+  Result<std::unique_ptr<EventFormat>> made = MakeEventFormat(run.get(), answer.format);
+  if (!made) return ProblemOf(made.error());
+  std::unique_ptr<EventFormat> format = std::move(*made);
   Response response;
   response.content_type = InfoOf(answer.format).content_type;
   if (!run->query().is_page) {

@@ -187,8 +187,11 @@ uint64_t TablePlan::cost() const {
 
 Wanted::Wanted(const EventQuery& query, const Table& table) {
   for (const std::string& pattern : query.fields) {
+    // One pattern gives no name twice, and may give very many.
+    const auto before = static_cast<std::ptrdiff_t>(fields.size());
     for (std::string& name : query.known->Matching(pattern)) {
-      if (!Contains(fields, name)) fields.push_back(std::move(name));
+      const auto end = fields.begin() + before;
+      if (std::find(fields.begin(), end, name) == end) fields.push_back(std::move(name));
     }
   }
   const auto add = [&](const std::string& name) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <limits>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "service/limits/pages.h"
 #include "service/query/ask/ranges_within.h"
 #include "service/query/run/top_events.h"
+#include "service/query/scan/field_walk.h"
 #include "service/query/scan/gathered_groups.h"
 #include "service/query/steps/step_scan.h"
 
@@ -27,6 +29,17 @@ constexpr uint64_t kLeastEntries = 8192;
 constexpr uint64_t kLeastValues = 8 * kLeastEntries;
 // Of any answer: a chunk that waits for its reader, once as it is and once compressed.
 constexpr uint64_t kLeastBytes = 2 * kChunkBytes;
+// Steps of the fields that rows have are read again where other rows came meanwhile, so often.
+constexpr int kMostReads = 5;
+
+// Whether these names are among those. REQUIRES: both are parts of one list, in its order.
+bool AreAmong(const std::vector<std::string>& names, const std::vector<std::string>& those) {
+  auto at = those.begin();
+  return std::ranges::all_of(names, [&](const std::string& name) {
+    at = std::find(at, those.end(), name);
+    return at != those.end();
+  });
+}
 
 }  // namespace
 
@@ -198,10 +211,10 @@ Status EventRun::FindTop() {
 // only counts, every value.
 std::vector<std::string> EventRun::AggregatedFields() const {
   std::vector<std::string> names;
+  boost::unordered_flat_set<std::string> added;
   const auto add = [&](const std::string& known) {
     std::string name = SpellingIn(*plan_.table, known, query_.known->spellings());
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(std::move(name));
+    if (added.insert(name).second) names.push_back(std::move(name));
   };
   const auto is_measured = [&](const std::string& name) {
     return TableHolds(*plan_.table, name) && !KeyHolds(*plan_.table, name) &&
@@ -259,10 +272,61 @@ Result<DownsampleSpec> EventRun::StepsAsked() const {
   return spec;
 }
 
+Result<std::vector<bool>> EventRun::MeetFields() {
+  const Result<std::vector<KeyRange>> ranges = RangesWithin(plan_, input_.unit, query_.time);
+  if (!ranges) return ranges.error();
+  FieldWalk walk(input_);
+  if (Status read = walk.Read(*ranges, query_.time); !read) return read.error();
+  return walk.met();
+}
+
 Status EventRun::Downsample() {
   const Result<DownsampleSpec> asked = StepsAsked();
   if (!asked) return asked.error();
-  const DownsampleSpec& spec = *asked;
+  if (asked->fields.size() > kMostUnmetColumns) return DownsampleMet(*asked);
+  return MakeSteps(*asked);
+}
+
+// Rows that come while steps are made of those before them may have fields that none had: no value
+// is left out for that.
+Status EventRun::DownsampleMet(const DownsampleSpec& asked) {
+  for (int reads = 0; reads < kMostReads; ++reads) {
+    stream_.reset();
+    downsampler_ = nullptr;
+    const Result<DownsampleSpec> met = OfMetFields(asked);
+    if (!met) return met.error();
+    if (Status made = MakeSteps(*met); !made) return made;
+    const Result<DownsampleSpec> met_since = OfMetFields(asked);
+    if (!met_since) return met_since.error();
+    if (AreAmong(met_since->fields, met->fields)) return {};
+  }
+  return Error(ErrorCode::kUnavailable,
+               "events with other fields keep coming while they are read; ask again, for a time "
+               "that has ended, or name the fields");
+}
+
+// Of what a glob or nothing selects, what the query's rows have; one field at least.
+Result<DownsampleSpec> EventRun::OfMetFields(DownsampleSpec spec) {
+  const Result<std::vector<bool>> met = MeetFields();
+  if (!met) return met.error();
+  const std::string first = spec.fields.front();
+  const std::string top = spec.fields[spec.top_field];
+  std::erase_if(spec.fields, [&](const std::string& name) {
+    const int found = fields_.Find(name);
+    const auto field = static_cast<size_t>(std::max(found, 0));
+    const bool is_met = found >= 0 && field < met->size() && (*met)[field];
+    return !is_met && !(spec.top > 0 && name == top) &&
+           std::ranges::find(query_.fields, name) == query_.fields.end();
+  });
+  if (spec.fields.empty()) spec.fields.push_back(first);
+  if (spec.top > 0) {
+    const auto place = std::ranges::find(spec.fields, top);
+    spec.top_field = static_cast<size_t>(place - spec.fields.begin());
+  }
+  return spec;
+}
+
+Status EventRun::MakeSteps(const DownsampleSpec& spec) {
   const auto is_key = [&](const std::string& field) { return KeyHolds(*plan_.table, field); };
   const bool whole_events =
       input_.spreads_events() &&

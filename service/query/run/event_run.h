@@ -20,6 +20,10 @@
 
 namespace tallyd {
 
+// So many columns an answer may have for names that are known of the stream, whether or not any of
+// its events has them. Where there would be more, its events are asked first (MeetFields).
+inline constexpr size_t kMostUnmetColumns = 1000;
+
 class EventRun {
  public:
   // `memory`: where what it holds counts; null: nowhere.
@@ -43,6 +47,9 @@ class EventRun {
   void Release();
   const ReadMemoryPtr& memory() const { return input_.memory; }
   void CountReturned() { ++returned_; }
+  // By field: which of them the rows have that the query reads, on all of its pages. Reads these
+  // rows once more, as they are now.
+  Result<std::vector<bool>> MeetFields();
 
   // Whether by now events are known to have fallen on one cell of the table, and were not when it
   // was planned.
@@ -69,6 +76,9 @@ class EventRun {
   std::unique_ptr<GroupSource> OpenGroups(const GroupOptions& options, size_t max_groups);
   Status FindTop();
   Status Downsample();
+  Status DownsampleMet(const DownsampleSpec& asked);
+  Result<DownsampleSpec> OfMetFields(DownsampleSpec spec);
+  Status MakeSteps(const DownsampleSpec& spec);
   Result<DownsampleSpec> StepsAsked() const;
   Result<size_t> TopField(const std::vector<std::string>& fields) const;
   // The steps of whole events; of what single rows tell of them; of pieces, one a thread.

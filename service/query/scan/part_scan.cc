@@ -34,9 +34,10 @@ void PartScan::Open(std::vector<KeyRange> ranges, const TimeRange& time, ScanDir
   at_run_ = false;
 }
 
-void PartScan::OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time) {
+void PartScan::OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time, bool names_only) {
   Close();
   ScanSpec spec = SpecOf(std::move(ranges), time);
+  spec.names_only = names_only;
   spec.columns = reader_.MeasuredColumns();
   runs_ = input_.store->ScanRuns(input_.stored, spec);
   direction_ = {};

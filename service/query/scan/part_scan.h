@@ -61,7 +61,8 @@ class PartScan {
   void Open(std::vector<KeyRange> ranges, const TimeRange& time, ScanDirection direction);
   // For aggregation of measured fields, oldest rows first: Next may stop at a run instead of a
   // part, and rows without a measured field that is asked for are left out.
-  void OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time);
+  // `names_only`: of runs no value is looked at.
+  void OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time, bool names_only = false);
   // Gives up the store's snapshot; Open starts again.
   void Close() {
     scan_.reset();

@@ -284,6 +284,17 @@ Result<const ShapeCells*> BlockSource::CellsOf(uint32_t shape) {
   return cells;
 }
 
+// Nothing is noted as ready: rows of the same block may follow.
+Result<const ShapeCells*> BlockSource::RunColumns() {
+  const uint32_t shape = RunShape();
+  if (schema_->by_presence) return CellsOf(shape);
+  ShapeCells* cells = PlanShape(shape);
+  for (ShapeCells::OfColumn& column : cells->columns) {
+    column.cells.presence = block_.PresenceOf(column.number);
+  }
+  return cells;
+}
+
 Status BlockSource::CheckEntriesHaveCells() {
   if (entries_have_cells_) return {};
   const Status checked = Checked(block_.CheckEntriesHaveCells(), place(), 0);

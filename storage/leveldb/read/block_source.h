@@ -34,6 +34,9 @@ class BlockSource final : public EntrySource {
   Result<const ShapeCells*> Cells() { return CellsOf(block_.shape_of(entry_)); }
   // Those of all entries of the run that RunLength tells of.
   Result<const ShapeCells*> RunCells() { return CellsOf(RunShape()); }
+  // The same for those who want no values, which are decoded only where it takes them to tell which
+  // entries have them: `data` may be null, or of a block before.
+  Result<const ShapeCells*> RunColumns();
   // Whether that may be of entries of several shapes; else each entry has few of very many columns,
   // and these two are for those who copy it: how many entries from here on are of one key run, as
   // RunLength, and the cells of one.

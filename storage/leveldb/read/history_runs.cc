@@ -42,7 +42,8 @@ Result<bool> HistoryRuns::NextRun() {
     }
     const uint32_t length = (*source)->RunLength(end_, merge_.times());
     if (length < kLeastRun) return false;
-    const Result<const ShapeCells*> cells = (*source)->RunCells();
+    const Result<const ShapeCells*> cells =
+        names_only_ ? (*source)->RunColumns() : (*source)->RunCells();
     if (!cells) return cells.error();
     const Fill fill = FillRun(*source, **cells, length);
     if (fill != Fill::kNothing) return fill == Fill::kRun;
@@ -107,7 +108,8 @@ void HistoryRuns::FillColumns(const BlockTimes& block_times, const ShapeCells& c
     }
     if (!times.empty()) {
       columns_.push_back(
-          {pick->name, column.data, column.PlaceOf(begin), times, block_times.runs_ascend()});
+          {pick->name, names_only_ ? nullptr : column.data, column.PlaceOf(begin), times,
+           block_times.runs_ascend()});
     }
   }
 }

@@ -24,7 +24,8 @@ class HistoryRuns final : public RunScan {
   HistoryRuns(TablePtr table, const ScanSpec& spec, const ColumnRegistry& sets,
               std::unique_ptr<Lease> lease, const DeleteList& deletes,
               MergeCounts* merges = nullptr)
-      : merge_(std::move(table), spec, sets, std::move(lease), deletes, merges) {}
+      : names_only_(spec.names_only),
+        merge_(std::move(table), spec, sets, std::move(lease), deletes, merges) {}
 
   Result<bool> Next() override;
   const ColumnRun* run() const override { return is_run_ ? &run_ : nullptr; }
@@ -44,6 +45,7 @@ class HistoryRuns final : public RunScan {
   Fill FillRun(BlockSource* source, const ShapeCells& cells, uint32_t length);
   void FillColumns(const BlockTimes& block_times, const ShapeCells& cells, uint32_t begin);
 
+  const bool names_only_;
   EntryMerge merge_;
   bool is_run_ = false;
   BlockSource* taken_from_ = nullptr;  // The run's; it moves on with the next call.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/api/api_world.h"
@@ -108,6 +109,85 @@ TEST_F(EventFormatTest, TsvStreamsAsCsvDoesAndTellsEmptyFromAbsent) {
   EXPECT_EQ(page.body, head + lines[0] + lines[1]);
   EXPECT_NE(LinkOf(page).find("rel=\"next\""), std::string::npos);
   EXPECT_EQ(page.content_type, "text/tab-separated-values; charset=utf-8");
+}
+
+// Events of "m" with a hundred names each that no other event has.
+std::string ManyNames(int events) {
+  json many = json::array();
+  for (int i = 0; i < events; ++i) {
+    json event = {{"k", "m"}, {"at", i}};
+    for (int n = 0; n < 100; ++n) event["x" + std::to_string(100 * i + n)] = n;
+    many.push_back(std::move(event));
+  }
+  return many.dump();
+}
+
+TEST_F(EventFormatTest, AHeaderOfUpToAThousandColumnsHasAllThatTheTableHolds) {
+  ASSERT_EQ(world_.Post("s", ManyNames(9)).status, 200u);
+  const std::string body = Ask("k=a&format=csv").body;
+  EXPECT_TRUE(body.starts_with("ts,k,n,on,text,x0,x1,x10,")) << body.substr(0, 100);
+}
+
+TEST_F(EventFormatTest, OfMoreColumnsAHeaderHasThoseOfTheEventsThatAreRead) {
+  ASSERT_EQ(world_.Post("s", ManyNames(12)).status, 200u);
+  EXPECT_EQ(Ask("k=a&format=csv").body,
+            "ts,k,n,on,text\r\n1,a,1.5,,\"x,\"\"y\"\"\"\r\n2,a,,true,\r\n3,a,2,,\r\n");
+  EXPECT_EQ(Ask("k=a&format=csv&from=2.0").body, "ts,k,n,on\r\n2,a,,true\r\n3,a,2,\r\n");
+  EXPECT_EQ(Ask("k=a&format=csv&fields=x7,n").body,
+            "ts,k,x7,n\r\n1,a,,1.5\r\n3,a,,2\r\n");
+  EXPECT_EQ(Ask("k=none&format=csv").body, "ts,k\r\n");
+  const std::string whole = Ask("scan=1&format=csv").body;
+  EXPECT_EQ(std::ranges::count(whole.substr(0, whole.find('\r')), ','), 1204);
+}
+
+TEST_F(EventFormatTest, OfMoreColumnsEachPageHasItsOwn) {
+  ASSERT_EQ(world_.Post("s", ManyNames(12)).status, 200u);
+  const Response page = Ask("k=a&format=csv&limit=1");
+  EXPECT_EQ(page.body, "ts,k,n,text\r\n1,a,1.5,\"x,\"\"y\"\"\"\r\n");
+  const std::string link = LinkOf(page);
+  const size_t query = link.find('?') + 1;
+  const Response next = Ask(link.substr(query, link.find('>') - query));
+  EXPECT_EQ(next.body, "ts,k,on\r\n2,a,true\r\n");
+}
+
+TEST_F(EventFormatTest, StepsOfMoreFieldsHaveThoseThatTheirEventsHave) {
+  ASSERT_EQ(world_.Post("s", ManyNames(12)).status, 200u);
+  const json steps = json::parse(Ask("k=a&step=1h&agg=sum").body);
+  EXPECT_EQ(steps["columns"], json::parse(R"(["ts","n"])"));
+  EXPECT_EQ(steps["rows"], json::parse(R"([[0,3.5]])"));
+  EXPECT_EQ(Ask("k=a&step=1h&agg=count&format=csv").body, "ts,n,on,text\r\n0,2,1,1\r\n");
+  EXPECT_EQ(Ask("k=none&step=1h&agg=sum&format=ndjson").body, "");
+}
+
+// An answer that goes on after its reader was slow sees what came meanwhile.
+TEST_F(EventFormatTest, AValueForWhichTheHeaderHasNoColumnEndsTheAnswer) {
+  ASSERT_EQ(world_.Post("s", ManyNames(12)).status, 200u);
+  json events = json::array();
+  for (int64_t at = 1; at <= 2; ++at) {
+    events.push_back({{"k", "l"}, {"at", at}, {"text", std::string(kChunkBytes, 'x')}});
+  }
+  ASSERT_EQ(world_.Post("s", events.dump()).status, 200u);
+  Request request;
+  request.path = "/path";
+  request.query = "k=l&format=csv";
+  request.arguments = {"s"};
+  request.params = *Params::Parse(request.query);
+  Response response = GetEvents(request, world_.context());
+  ASSERT_EQ(response.status, 200u) << response.body;
+  ASSERT_NE(response.source, nullptr);
+  std::string chunk;
+  Result<bool> more = response.source->Next(&chunk);
+  ASSERT_TRUE(more && *more);
+  EXPECT_TRUE(chunk.starts_with("ts,k,text\r\n1,l,xxx")) << chunk.substr(0, 100);
+  response.source->Release();
+  ASSERT_EQ(world_.Post("s", R"({"k":"l","at":3,"late":1})").status, 200u);
+  for (int pulls = 0; pulls < 3 && more && *more; ++pulls) {
+    chunk.clear();
+    more = response.source->Next(&chunk);
+  }
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(more.error().message().find("'late'"), std::string::npos) << more.error().message();
 }
 
 TEST_F(EventFormatTest, AnErrorOfTheFirstChunkIsAnAnswerOfItsOwn) {

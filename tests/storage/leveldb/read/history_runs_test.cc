@@ -102,6 +102,29 @@ TEST_F(HistoryRunsTest, WhatAFileAloneHasComesAsRuns) {
   EXPECT_EQ(in_runs_, 150u);
 }
 
+TEST_F(HistoryRunsTest, NamesAloneComeWithoutValuesAndRowsBesideThemWhole) {
+  MakeFile(Series(0, 100, 1));
+  Put(Series(50, 60, 2));
+  ScanSpec spec;
+  spec.names_only = true;
+  HistoryRuns scan(table(), spec, sets(), NewLease(), {});
+  size_t in_runs = 0;
+  size_t in_rows = 0;
+  for (Result<bool> more = scan.Next(); more && *more; more = scan.Next()) {
+    if (scan.run() == nullptr) {
+      in_rows += scan.row().parts.size();
+      EXPECT_FALSE(scan.row().cells.front().value.is_null());
+      continue;
+    }
+    in_runs += scan.run()->times.size();
+    ASSERT_EQ(scan.run()->columns.size(), 1u);
+    EXPECT_EQ(scan.run()->columns[0].data, nullptr);
+    EXPECT_EQ(scan.run()->columns[0].times.size(), scan.run()->times.size());
+  }
+  EXPECT_EQ(in_runs, 90u);
+  EXPECT_EQ(in_rows, 10u);
+}
+
 TEST_F(HistoryRunsTest, WhereAHeadOverlapsRowsCome) {
   MakeFile(Series(0, 100, 1));
   Put(Series(50, 60, 2));
