@@ -28,6 +28,9 @@ constexpr int kTimesPerRoom = 4;
 // Of latest rows or memos, in one commit.
 constexpr size_t kStoredBytes = 256u << 10;
 
+// Pieces of work between two steps of another job: each head is closed and sealed.
+constexpr size_t kPiecesAYield = 2 * (kMaxClosedHeads + 1);
+
 // The head behind a full one will be as large, and as soon, where that grew fast. A disk that takes
 // long to write as much twice is not asked to.
 LogRoom RoomAfter(const Head& full, std::chrono::steady_clock::time_point now) {
@@ -119,7 +122,7 @@ Result<Progress> HeadJob::Work(const ViewPtr& view) {
 
 Status HeadJob::Yield() {
   const auto now = std::chrono::steady_clock::now();
-  while (true) {
+  for (size_t piece = 0; piece < kPiecesAYield; ++piece) {
     // There may be a next head for as long as there is no time to spare.
     context_.database().Dispose();
     if (now < not_before_) return {};
@@ -133,6 +136,7 @@ Status HeadJob::Yield() {
     not_before_ = now + kPauseAfterFailure;
     return {};
   }
+  return {};
 }
 
 Result<Progress> HeadJob::BeginHead(const View& view) {

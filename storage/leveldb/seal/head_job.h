@@ -28,8 +28,9 @@ class HeadJob final : public SealJob {
   Result<Progress> Work(const ViewPtr& view) override;
   Time next() const override { return next_; }
 
-  // Seals all that is due. A head that cannot be sealed just now does not cost what the caller has
-  // done already: the error is one that ends that, too.
+  // Seals what is due, but no more than may wait at a time: where heads come as fast as they are
+  // sealed, the caller goes on, too. A head that cannot be sealed just now does not cost what the
+  // caller has done already: the error is one that ends that, too.
   Status Yield();
 
  private:

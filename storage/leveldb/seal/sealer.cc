@@ -21,6 +21,9 @@ constexpr auto kLongestPause = std::chrono::milliseconds(10'000);
 constexpr auto kBetweenLogLines = std::chrono::minutes(1);
 // Dropped files whose last reader has gone wait for the next look.
 constexpr auto kLook = std::chrono::seconds(1);
+// Deletes have a deadline, which more urgent work, of which there may be some at any time, must not
+// make pass.
+constexpr int kRoundsBeforeATurn = 16;
 
 // Compacts base, once for each Settle; before, when the store was opened, and when tables have
 // changed, it clears out what no table owns.
@@ -107,6 +110,7 @@ void Sealer::AddJobs() {
   add(std::make_unique<CapJob>(&context_), false);
   add(std::move(latest), false);
   add(std::make_unique<PurgeJob>(&context_, yield), true);
+  jobs_.back().is_never_last = true;
   add(std::make_unique<MergeJob>(&context_, yield), true);
   add(std::make_unique<DamageJob>(&context_), false);
   add(std::make_unique<BaseJob>(&context_), false);
@@ -183,23 +187,34 @@ Sealer::Round Sealer::WorkOnce() {
   if (settle.sequence == 0 && view->heads.front()->number() > settle.head) {
     settle.sequence = engine_->state().sealed_sequence;
   }
-  for (Entry& entry : jobs_) {
-    const std::optional<Result<Progress>> asked = Ask(&entry, view);
-    if (!asked) continue;
-    if (*asked) {
-      round.progress = Progress::kSome;
-      if (entry.takes_turns) {
-        const auto others = std::find_if(jobs_.rbegin(), jobs_.rend(),
-                                         [](const Entry& other) { return other.takes_turns; });
-        std::swap(entry, *others);
-      }
-      return round;
+  if (++rounds_ > kRoundsBeforeATurn) {
+    rounds_ = 0;
+    for (Entry& entry : jobs_) {
+      if (entry.is_never_last && Advance(&entry, view, &round)) return round;
     }
-    const Error& error = asked->error();
-    round.reopening = round.reopening || error.code() == ErrorCode::kUnavailable;
-    if (!round.failed) round.failed = error;
+  }
+  for (Entry& entry : jobs_) {
+    if (Advance(&entry, view, &round)) return round;
   }
   return round;
+}
+
+bool Sealer::Advance(Entry* entry, const ViewPtr& view, Round* round) {
+  const std::optional<Result<Progress>> asked = Ask(entry, view);
+  if (!asked) return false;
+  if (*asked) {
+    round->progress = Progress::kSome;
+    if (entry->takes_turns) {
+      const auto others = std::find_if(jobs_.rbegin(), jobs_.rend(),
+                                       [](const Entry& other) { return other.takes_turns; });
+      std::swap(*entry, *others);
+    }
+    return true;
+  }
+  const Error& error = asked->error();
+  round->reopening = round->reopening || error.code() == ErrorCode::kUnavailable;
+  if (!round->failed) round->failed = error;
+  return false;
 }
 
 std::optional<Result<Progress>> Sealer::Ask(Entry* entry, const ViewPtr& view) {

@@ -3,6 +3,7 @@
 // piece. Closed heads become block files; latest tables are swept of what has expired or was
 // deleted; files that have expired are dropped, those of which deletes hide much are written again,
 // those of a window are merged; damage that was met is noted; for a Settle base is compacted, too.
+// Where heads come as fast as they are sealed, what deletes hide still goes: purging has its turn.
 // It keeps to its share of a core (storage.seal_cpu) unless heads pile up or Settle waits, and
 // sleeps until the next thing is due: idle, it looks up once a second, however many files.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_SEALER_H_
@@ -49,6 +50,7 @@ class Sealer {
   struct Entry {
     std::unique_ptr<SealJob> job;
     bool takes_turns = false;  // After a piece of work the others that do come first.
+    bool is_never_last = false;  // It comes first once in some rounds, however much else there is.
     // Of a job that failed: when it is asked again, and what was logged of it.
     Time not_before;
     std::chrono::milliseconds pause{0};
@@ -65,6 +67,8 @@ class Sealer {
   void AddJobs();
   void Run();
   Round WorkOnce();
+  // Whether the job did something, which ends the round.
+  bool Advance(Entry* entry, const ViewPtr& view, Round* round);
   // Nothing: it has nothing to do, or waits.
   std::optional<Result<Progress>> Ask(Entry* entry, const ViewPtr& view);
   void Fail(Entry* entry, const Error& error);
@@ -83,6 +87,7 @@ class Sealer {
   Pacer pacer_;
   SealContext context_;
   std::vector<Entry> jobs_;  // Of the thread, like the ticket below.
+  int rounds_ = 0;           // Since those that are never last came first.
   uint64_t settle_ticket_ = 0;
   // At the end of each round since the files were closed, or about to be.
   std::optional<Time> reopening_since_;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/storage/leveldb/seal/sealer_fixture.h"
 #include "tests/storage/processor_time.h"
 
@@ -35,6 +38,28 @@ TEST_F(SealerTest, OneDamagedBlockHoldsNothingElseUp) {
   elsewhere.ranges = {{"s", "t"}};
   EXPECT_EQ(Read("Bad", elsewhere).size(), 100u) << "what does not need the file is answered";
   EXPECT_TRUE(std::filesystem::exists(BlockFiles()[0])) << "evidence stays";
+}
+
+// Whoever writes all the time gives it another head to seal whenever it has sealed one.
+TEST_F(SealerTest, DeletesArePurgedThoughThereIsAlwaysAHeadToSeal) {
+  config().purge_deadline_us = kUsPerDay;
+  config().seal_delay_us = 1;
+  config().sync = Sync::kInterval;
+  Open();
+  ASSERT_TRUE(Adopt(MakeSchema({MakeTable("H"), MakeTable("Busy")})));
+  PutRows("H", "r", 1000);
+  ASSERT_TRUE(store().Settle());
+  ASSERT_TRUE(Erase("H", RowDelete("r10017", "r10018")));
+  clock.now += kUsPerDay;
+  std::atomic<bool> purged = false;
+  std::thread writer([&] {
+    while (!purged) PutRows("Busy", "b", 10);
+  });
+  const bool in_time = Await([&] { return Told("pending_deletes") == 0; });
+  purged = true;
+  writer.join();
+  EXPECT_TRUE(in_time);
+  EXPECT_EQ(Read("H").size(), 999u);
 }
 
 // Bounded in processor time, not in time: other processes do not count.
