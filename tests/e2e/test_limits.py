@@ -183,6 +183,23 @@ class MaxBytesTest(E2eTest):
         tallyd.restart()
         self.assertFalse(tallyd.query("log", h="a")["plan"]["complete"])
 
+    def test_one_event_far_ahead_makes_nothing_go_that_is_newer_than_what_stays(self):
+        tallyd = self.start(self.capped("256KiB"), storage='seal_delay = "10ms"')
+        first, each, count = ms("2024-03-01"), 1800, 24_000
+        tallyd.write("log", {"ts": ms("2100-01-01"), "h": "a", "v": "far ahead"})
+        for begin in range(0, count, 6000):
+            tallyd.write("log", [{"ts": first + number * each, "h": "a", "v": os.urandom(12).hex()}
+                                 for number in range(begin, begin + 6000)])
+        tallyd.request("POST", "/-/settle").expect(200)
+        self.assertLessEqual(tallyd.get("/v1/tables/LOG").json["disk_bytes"], 256 << 10)
+        rows = tallyd.query("log", h="a", from_=first, to=first + count * each, fields="v",
+                            limit=count)["rows"]
+        times = [row[0] for row in rows]
+        self.assertEqual(list(range(first + (count - len(times)) * each, first + count * each,
+                                    each)), times, "the newest are there")
+        self.assertGreater(len(times), count // 12, "more than the last hour of twelve")
+        self.assertLess(len(times), count)
+
     def test_a_latest_table_has_no_oldest_ones(self):
         tallyd = self.start(self.TABLE)
         bad = table("NOW", "{h}", "latest").replace("families", "max_bytes = 100000\nfamilies")
