@@ -110,6 +110,27 @@ class AggregatesTest(E2eTest):
                 tallyd.start()
             self.assertEqual(sums(total), tallyd.cells("COUNTS", "a", columns="total"))
 
+    def test_seventy_thousand_columns_of_one_bucket_are_all_kept(self):
+        tallyd = self.start(DONATIONS.replace('bucket = "1d"', 'bucket = "1h"'))
+        columns = 70_000
+        for first in range(0, columns, 10_000):
+            tallyd.write("donation", [{"ts": ms("2021-03-05T09:30"), "charity": "ch1",
+                                       "campaign": f"c{number}", "amount": number}
+                                      for number in range(first, first + 10_000)])
+        hour = ms("2021-03-05T09:00")
+        expected = {f"c{number}": [{"value": number, "ts": hour}] for number in range(columns)}
+        for state in ("as it came", "settled", "started again"):
+            if state == "settled":
+                tallyd.request("POST", "/-/settle").expect(200, 204)
+            elif state == "started again":
+                tallyd.restart()
+            found = tallyd.cells("CHARITY", "ch1")["donations"]
+            self.assertEqual(columns, len(found), state)
+            self.assertTrue(expected == found, state)
+        tallyd.stop()
+        status, text = run("verify", "--config", tallyd.config)
+        self.assertEqual(0, status, text)
+
     def test_S38_hll_estimates_how_many_are_distinct(self):
         tallyd = self.start(VISITORS)
         day = ms("2021-03-05")
