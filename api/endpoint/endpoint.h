@@ -25,7 +25,7 @@
 
 #include "api/context.h"
 #include "api/endpoint/workspace.h"
-#include "api/metrics/rejects.h"
+#include "service/metrics/rejects.h"
 #include "api/request.h"
 #include "api/response.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "api/endpoint/endpoint.h"
-#include "api/idempotency/keys.h"
+#include "service/idempotency/keys.h"
 
 namespace tallyd {
 

@@ -13,7 +13,7 @@
 
 #include "api/endpoint/endpoint.h"
 #include "api/handlers.h"
-#include "api/idempotency/keys.h"
+#include "service/idempotency/keys.h"
 
 namespace tallyd {
 

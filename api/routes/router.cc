@@ -5,7 +5,6 @@
 #include "api/endpoint/query_endpoint.h"
 #include "api/handlers.h"
 #include "api/mutations/mutations.h"
-#include "ingest/text/percent.h"
 #include "api/routes/ingest_endpoint.h"
 #include "config/values/glob.h"
 #include "ingest/text/percent.h"

@@ -1,6 +1,6 @@
 // Which fields an answer's range has, of tables that keep them in different ways: what a header
 // line of very many columns is made of.
-#include "api/query/scan/field_walk.h"
+#include "service/query/scan/field_walk.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "api/query/answer/event_run.h"
+#include "service/query/run/event_run.h"
 #include "tests/api/query/query_fixture.h"
 
 namespace tallyd {
