@@ -176,18 +176,19 @@ TEST_F(EventFormatTest, AValueForWhichTheHeaderHasNoColumnEndsTheAnswer) {
   ASSERT_EQ(response.status, 200u) << response.body;
   ASSERT_NE(response.source, nullptr);
   std::string chunk;
-  Result<bool> more = response.source->Next(&chunk);
-  ASSERT_TRUE(more && *more);
+  Result<Pulled> pulled = response.source->Pull(&chunk, Wake());
+  ASSERT_TRUE(pulled && *pulled == Pulled::kMore);
   EXPECT_TRUE(chunk.starts_with("ts,k,text\r\n1,l,xxx")) << chunk.substr(0, 100);
   response.source->Release();
   ASSERT_EQ(world_.Post("s", R"({"k":"l","at":3,"late":1})").status, 200u);
-  for (int pulls = 0; pulls < 3 && more && *more; ++pulls) {
+  for (int pulls = 0; pulls < 3 && pulled && *pulled == Pulled::kMore; ++pulls) {
     chunk.clear();
-    more = response.source->Next(&chunk);
+    pulled = response.source->Pull(&chunk, Wake());
   }
-  ASSERT_FALSE(more);
-  EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
-  EXPECT_NE(more.error().message().find("'late'"), std::string::npos) << more.error().message();
+  ASSERT_FALSE(pulled);
+  EXPECT_EQ(pulled.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(pulled.error().message().find("'late'"), std::string::npos)
+      << pulled.error().message();
 }
 
 TEST_F(EventFormatTest, AnErrorOfTheFirstChunkIsAnAnswerOfItsOwn) {
