@@ -589,6 +589,23 @@ class RefusalTest(CopyTest):
         self.copy(source, target, "--from-time", "2015-01-01T00:00:00Z")
         self.check_load(target, events(3000))
 
+    def test_a_copy_ends_where_an_end_comes_back_with_another_store(self):
+        source = self.source(some=events(30_000))
+        target, other = self.start(TO), self.start(TO)
+        between, config = self.through(target)
+
+        def swap(method, _):
+            if sum(seen == "POST" for seen, *_ in between.seen) == 2 and method == "POST":
+                between.daemon = other
+
+        between.decide = swap
+        _, said = self.copy(source, config, status=1)
+        self.assertIn("the target: ", said)
+        self.assertIn("another store by now", said)
+        between.daemon, between.decide = target, lambda *_: None
+        self.copy(source, config)
+        self.check_load(target, events(30_000))
+
     def test_what_the_source_forgets_while_it_is_copied_is_told(self):
         some = events(20_000, step=60_000)
         source = self.source(some=some)

@@ -37,10 +37,12 @@ def ndjson(objects):
 
 
 class Between:
-    """Stands before a daemon and answers for it where `decide` says so."""
+    """Stands before a daemon and answers for it where `decide` says so: with a status, not at all
+    ("gone"), or not once the daemon has the request ("lost")."""
 
     def __init__(self, daemon):
         between = self
+        self.daemon = daemon
         self.decide = lambda method, path: None
         self.seen = []
 
@@ -50,11 +52,14 @@ class Between:
                 between.seen.append((method, self.path, dict(self.headers), body))
                 status = between.decide(method, self.path)
                 headers, answer = {}, b"{}"
+                if status == "gone":
+                    self.close_connection = True
+                    return
                 if status in (None, "lost"):
                     passed = {name: self.headers[name] for name in
                               ("Content-Type", "Idempotency-Key") if name in self.headers}
                     request = urllib.request.Request(
-                        f"http://127.0.0.1:{daemon.port}{self.path}", body or None, passed,
+                        f"http://127.0.0.1:{between.daemon.port}{self.path}", body or None, passed,
                         method=method)
                     try:
                         with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as said:
@@ -66,8 +71,9 @@ class Between:
                         return
                     status = code
                 self.send_response(status)
-                if "Link" in headers:
-                    self.send_header("Link", headers["Link"])
+                for name in ("Link", "Content-Type"):
+                    if name in headers:
+                        self.send_header(name, headers[name])
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
@@ -247,6 +253,30 @@ class ExportTest(TransferTest):
         _, said = self.run_tool("export", "load", between.url, *arguments, "--resume", status=1)
         self.assertIn("another store", said)
 
+    def test_an_export_ends_where_the_daemon_comes_back_with_another_store(self):
+        for fate in "gone", None:
+            with self.subTest(fate=fate):
+                daemon, other = self.start(SIMPLE), self.start(SIMPLE)
+                for first in range(0, 50_000, 10_000):
+                    daemon.write("load", events(10_000, first))
+                other.write("load", events(100, 49_000))
+                between = self.between(daemon)
+
+                def swap(_, path, between=between, other=other, fate=fate):
+                    if "cursor=" in path and between.daemon is not other:
+                        between.daemon = other
+                        return fate
+                    return None
+
+                between.decide = swap
+                _, said = self.run_tool("export", "load", between.url, "--output", "out.ndjson",
+                                        status=1)
+                self.assertIn("another store by now", said)
+                between.daemon, between.decide = daemon, lambda *_: None
+                self.run_tool("export", "load", between.url, "--output", "out.ndjson", "--resume")
+                lines = (self.folder / "out.ndjson").read_text().splitlines()
+                self.assertEqual(50_000, len(set(lines)))
+
     def test_the_ending_of_a_file_says_its_format(self):
         daemon = self.start(SIMPLE)
         daemon.write("load", events(3))
@@ -387,6 +417,27 @@ class LoadTest(TransferTest):
         state.unlink()
         self.run_tool("load", "load", between.url, "in.ndjson")
         self.assertEqual(25_000, len(daemon.events("load", scan=1, limit=100_000)))
+
+    def test_a_load_ends_where_the_daemon_comes_back_with_another_store(self):
+        for fate in "gone", None:
+            with self.subTest(fate=fate):
+                daemon, other = self.start(SIMPLE), self.start(SIMPLE)
+                between = self.between(daemon)
+
+                def swap(method, _, between=between, other=other, fate=fate):
+                    if method == "POST" and len(posts(between)) == 2:
+                        between.daemon = other
+                        return fate
+                    return None
+
+                between.decide = swap
+                self.write("in.ndjson", ndjson(events(35_000)))
+                _, said = self.run_tool("load", "load", between.url, "in.ndjson", status=1)
+                self.assertIn("another store by now", said)
+                self.assertEqual(2, len(posts(between)), "nothing more is sent there")
+                between.daemon, between.decide = daemon, lambda *_: None
+                self.run_tool("load", "load", between.url, "in.ndjson")
+                self.assertEqual(35_000, len(daemon.events("load", scan=1, limit=100_000)))
 
     def test_a_load_that_goes_on_counts_what_was_refused_before(self):
         lines = events(25_000)

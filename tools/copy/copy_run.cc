@@ -66,6 +66,12 @@ Status TellMerged(const PatientClient& from, const std::vector<std::string>& tab
   return {};
 }
 
+Status CheckStores(const CopyEnds& ends) {
+  if (Status same = ends.from.CheckStore(); !same) return same.error().Prefixed("the source");
+  if (Status same = ends.to.CheckStore(); !same) return same.error().Prefixed("the target");
+  return {};
+}
+
 }  // namespace
 
 Result<PatientClient> CopyClient(const CopyLine& line, const std::string& url,
@@ -99,9 +105,9 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
   const Result<CopyEnd> target = CopyEnd::Open(to_, EndRole::kTarget, host);
   if (!target) return target.error().Prefixed("the target");
   target_is_served_ = target->is_served();
-  const auto from = CopyClient(line_.copy, source->url(), line_.copy.from_token_file);
+  auto from = CopyClient(line_.copy, source->url(), line_.copy.from_token_file);
   if (!from) return from.error();
-  const auto to = CopyClient(line_.copy, target->url(), line_.copy.to_token_file);
+  auto to = CopyClient(line_.copy, target->url(), line_.copy.to_token_file);
   if (!to) return to.error();
   const Result<std::string> from_store = StoreIdAt(*from);
   if (!from_store) return from_store.error().Prefixed("the source");
@@ -109,6 +115,8 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
   if (!to_store) return to_store.error().Prefixed("the target");
   from_store_ = *from_store;
   to_store_ = *to_store;
+  from->HoldTo(from_store_);
+  to->HoldTo(to_store_);
   const CopyEnds ends{*from, *to, *to_.schema};
   Result<std::optional<CopyState>> kept = file_.Read();
   if (!kept) return kept.error();
@@ -120,6 +128,7 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
     if (Status looked = LookAgain(ends, before, progress); !looked) return looked.error();
     if (Status copied = CopyStreams(ends, &*kept, progress); !copied) return copied.error();
   }
+  if (Status same = CheckStores(ends); !same) return same.error();
   if (Status removed = file_.Remove(); !removed) return removed.error();
   Json nightly = Json::array();
   for (const Table& table : to_.schema->tables) {
@@ -258,8 +267,13 @@ Status CopyRun::Keep(const Json& current, std::string_view chunk) {
   return file_.Write(told, chunk);
 }
 
-StreamCopy::Keep CopyRun::Keeper() {
-  return [this](const Json& told, std::string_view chunk) { return Keep(told, chunk); };
+// What the state tells of was read from, and went into, the stores that the copy began with: either
+// daemon may have come back with another one since.
+StreamCopy::Keep CopyRun::Keeper(const CopyEnds& ends) {
+  return [this, &ends](const Json& told, std::string_view chunk) {
+    Status same = CheckStores(ends);
+    return same ? Keep(told, chunk) : same;
+  };
 }
 
 std::string CopyRun::IdOfStream() const {
@@ -315,6 +329,7 @@ Status CopyRun::CopyStream(const CopyEnds& ends, const std::optional<CopyState>&
           ? CopyEvents(ends, std::get<StreamPlan>(std::move(*way)), kept, progress)
           : CopyCells(ends, stream, std::get<CellTables>(std::move(*way)), kept, progress);
   if (!result) return result.error();
+  if (Status same = CheckStores(ends); !same) return same;
   state_["done"].push_back(std::move(*result));
   state_["streams"].erase(state_["streams"].begin());
   state_["turn"] = StateNumber(state_, "turn") + 1;
@@ -323,7 +338,7 @@ Status CopyRun::CopyStream(const CopyEnds& ends, const std::optional<CopyState>&
 
 Result<Json> CopyRun::CopyEvents(const CopyEnds& ends, StreamPlan plan,
                                  const std::optional<CopyState>& kept, ToolProgress* progress) {
-  StreamCopy copy(ends, std::move(plan), asked_, IdOfStream(), Keeper());
+  StreamCopy copy(ends, std::move(plan), asked_, IdOfStream(), Keeper(ends));
   if (const Json current = CurrentOf(kept); current.is_object()) {
     if (Status resumed = copy.Resume(current, kept->chunk); !resumed) {
       return resumed.error().Prefixed(file_.path());
@@ -348,7 +363,7 @@ Result<Json> CopyRun::CopyEvents(const CopyEnds& ends, StreamPlan plan,
 
 Result<Json> CopyRun::CopyCells(const CopyEnds& ends, const std::string& stream, CellTables tables,
                                 const std::optional<CopyState>& kept, ToolProgress* progress) {
-  CellCopy copy(ends, stream, std::move(tables), asked_.time, IdOfStream(), Keeper());
+  CellCopy copy(ends, stream, std::move(tables), asked_.time, IdOfStream(), Keeper(ends));
   if (const Json current = CurrentOf(kept); current.is_object()) {
     if (Status resumed = copy.Resume(current, kept->chunk); !resumed) {
       return resumed.error().Prefixed(file_.path());

@@ -62,7 +62,7 @@ class CopyRun {
   Result<Json> CopyCells(const CopyEnds& ends, const std::string& stream, CellTables tables,
                          const std::optional<CopyState>& kept, ToolProgress* progress);
   std::string IdOfStream() const;
-  StreamCopy::Keep Keeper();
+  StreamCopy::Keep Keeper(const CopyEnds& ends);
 
   const CommandLine& line_;
   const Config& from_;

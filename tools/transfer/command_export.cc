@@ -106,9 +106,9 @@ Status CheckLine(const TransferLine& line) {
 
 class Export {
  public:
-  Export(const TransferLine& line, const PatientClient& client)
+  Export(const TransferLine& line, PatientClient client)
       : line_(line),
-        client_(client),
+        client_(std::move(client)),
         format_(FormatOf(line)),
         state_path_(line.output.empty() ? "" : line.output + ".state") {}
 
@@ -138,11 +138,10 @@ class Export {
       if (!kept) return kept.error();
       state = std::move(*kept);
     }
-    if (!state_path_.empty()) {
-      Result<std::string> store = StoreIdAt(client_);
-      if (!store) return store.error();
-      store_ = std::move(*store);
-    }
+    Result<std::string> store = StoreIdAt(client_);
+    if (!store) return store.error();
+    store_ = std::move(*store);
+    client_.HoldTo(store_);
     if (state) return Resume(*state);
     if (line_.resume) {
       return Error(ErrorCode::kNotFound, "there is nothing to resume: no " + state_path_);
@@ -192,10 +191,15 @@ class Export {
     return {};
   }
 
-  // The daemon reads the next page while this one is written.
+  // The daemon reads the next page while this one is written. A page is of the store that is
+  // exported if the daemon has that one behind it: it may have come back with another in between.
   void AskForNext() {
-    asked_ = std::async(std::launch::async,
-                        [this, next = next_] { return client_.Ask({"GET", next, {}, {}}); });
+    asked_ = std::async(std::launch::async, [this, next = next_]() -> Result<HttpAnswer> {
+      Result<HttpAnswer> page = client_.Ask({"GET", next, {}, {}});
+      if (!page || page->status != kHttpOk) return page;
+      if (Status same = client_.CheckStore(); !same) return same.error();
+      return page;
+    });
   }
 
   Status Page() {
@@ -253,7 +257,7 @@ class Export {
   }
 
   const TransferLine& line_;
-  const PatientClient& client_;
+  PatientClient client_;
   const std::string format_;
   const std::string state_path_;  // Empty: standard output keeps none.
   std::string store_;             // The id of the store that is read; empty: not known.

@@ -72,7 +72,8 @@ std::string ParametersOf(const TransferLine& line) {
 // One file on its way.
 class FileLoad {
  public:
-  FileLoad(const TransferLine& line, const PatientClient& client, const std::string& path)
+  // Files of one command go into one store: the client is held to that of the first.
+  FileLoad(const TransferLine& line, PatientClient& client, const std::string& path)
       : line_(line),
         client_(client),
         path_(path),
@@ -114,6 +115,8 @@ class FileLoad {
         if (Status back = file->Seek(from); !back) return back;
         continue;
       }
+      // The daemon may have come back with another store, which took the batch.
+      if (Status same = client_.CheckStore(); !same) return same;
       progress->done = to.offset;
     }
     return DropState();
@@ -131,11 +134,12 @@ class FileLoad {
   // A load goes on with the store that it began with alone: another one under the same address has
   // nothing of what was sent.
   Status LearnStore() {
-    if (state_path_.empty()) return {};
     Result<std::string> store = StoreIdAt(client_);
     if (!store) return store.error();
     if (!resumed_store_ || *resumed_store_ == *store) {
       store_ = std::move(*store);
+      if (Status same = client_.CheckStore(); !same) return same;
+      client_.HoldTo(store_);
       return {};
     }
     return Error(
@@ -299,7 +303,7 @@ class FileLoad {
   }
 
   const TransferLine& line_;
-  const PatientClient& client_;
+  PatientClient& client_;
   const std::string path_;
   const std::string state_path_;  // Empty: of standard input nothing is kept.
   const BodyKind kind_;
@@ -319,7 +323,7 @@ class FileLoad {
 
 int LoadCommand(const CommandLine& line, const ToolHost&) {
   const TransferLine& transfer = line.transfer;
-  const Result<PatientClient> client = PatientClient::Make(transfer);
+  Result<PatientClient> client = PatientClient::Make(transfer);
   if (!client) {
     Refused("load", client.error());
     return kMisused;

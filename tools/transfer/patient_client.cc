@@ -36,16 +36,23 @@ Result<std::string> ReadToken(const std::string& file) {
   return token;
 }
 
+HttpQuestion StatusQuestion() { return {"GET", "/v1/status", {}, {}}; }
+
+// Of an answer to StatusQuestion; empty where it does not tell.
+std::string StoreIdOf(const HttpAnswer& answer) {
+  const Json said = Json::parse(answer.body, nullptr, false);
+  const Json::json_pointer place("/store/id");
+  const bool tells = answer.status == kHttpOk && said.is_object() && said.contains(place) &&
+                     said.at(place).is_string();
+  return tells ? said.at(place).get<std::string>() : std::string();
+}
+
 }  // namespace
 
 Result<std::string> StoreIdAt(const PatientClient& client) {
-  const Result<HttpAnswer> answer = client.Ask({"GET", "/v1/status", {}, {}});
+  const Result<HttpAnswer> answer = client.Ask(StatusQuestion());
   if (!answer) return answer.error();
-  const Json said = Json::parse(answer->body, nullptr, false);
-  const Json::json_pointer place("/store/id");
-  const bool tells = answer->status == kHttpOk && said.is_object() && said.contains(place) &&
-                     said.at(place).is_string();
-  return tells ? said.at(place).get<std::string>() : std::string();
+  return StoreIdOf(*answer);
 }
 
 double PauseBefore(unsigned attempt, std::string_view retry_after) {
@@ -88,11 +95,38 @@ Result<PatientClient> PatientClient::Make(const TransferLine& line) {
   return client;
 }
 
-Result<HttpAnswer> PatientClient::Ask(HttpQuestion question) const {
+HttpQuestion PatientClient::Authorized(HttpQuestion question) const {
   if (!authorization_.empty()) question.headers.emplace_back("Authorization", authorization_);
+  return question;
+}
+
+Status PatientClient::Compare(const HttpAnswer& status) const {
+  const std::string now = StoreIdOf(status);
+  if (now == store_) return {};
+  return Error(ErrorCode::kConflict,
+               fmt::format("the daemon at {}:{} has another store by now ({}) than at the "
+                           "beginning ({}): give it that one back, or start anew",
+                           target_.host, target_.port, now.empty() ? "it does not say which" : now,
+                           store_));
+}
+
+Status PatientClient::CheckStore() const {
+  if (store_.empty()) return {};
+  const Result<HttpAnswer> answer = Ask(StatusQuestion());
+  return answer ? Compare(*answer) : answer.error();
+}
+
+Result<HttpAnswer> PatientClient::Ask(HttpQuestion question) const {
+  question = Authorized(std::move(question));
+  const HttpQuestion status = Authorized(StatusQuestion());
   const auto give_up = SteadyClock::now() + std::chrono::microseconds(retry_for_us_);
   for (unsigned attempt = 0;; ++attempt) {
-    Result<HttpAnswer> answer = tallyd::Ask(target_, question);
+    const bool looks = attempt > 0 && !store_.empty();
+    Result<HttpAnswer> answer = tallyd::Ask(target_, looks ? status : question);
+    if (looks && answer && !IsPassing(answer->status)) {
+      if (Status same = Compare(*answer); !same) return same.error();
+      answer = tallyd::Ask(target_, question);
+    }
     if (answer && !IsPassing(answer->status)) return answer;
     const std::string reason = answer ? DetailOf(*answer) : answer.error().message();
     const std::chrono::duration<double> pause(

@@ -1,13 +1,14 @@
 // PatientClient: requests to one daemon, tried again with growing pauses while it does not answer
 // or says that it has no room now (429, 503, 507 and what gateways say), until a request has had no
-// other answer for as long as --retry-for says. Only for requests that may be sent twice. Blocks;
-// for one thread.
+// other answer for as long as --retry-for says. Only for requests that may be sent twice. Blocks.
+// Thread-safe but for HoldTo, which comes before other threads ask.
 #ifndef TALLYD_TOOLS_TRANSFER_PATIENT_CLIENT_H_
 #define TALLYD_TOOLS_TRANSFER_PATIENT_CLIENT_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "config/values/result.h"
 #include "ingest/text/json.h"
@@ -22,16 +23,27 @@ class PatientClient {
   static Result<PatientClient> Make(const TransferLine& line);
 
   // Any answer but those it waits for. kUnavailable, with the reason told last, when it gives up.
-  // Why it waits is said on standard error, once a request.
+  // Why it waits is said on standard error, once a request. A daemon that was away may come back
+  // with another store than that which is held to: nothing is sent there again, it is kConflict.
   Result<HttpAnswer> Ask(HttpQuestion question) const;
   // GET of what must be there, as JSON text: any status but 200 is an Error with its detail.
   Result<std::string> Get(const std::string& path) const;
   // The same, which must be an object.
   Result<Json> GetJson(const std::string& path) const;
 
+  // From now on the daemon is to have the store of this id (StoreIdAt); empty: any.
+  void HoldTo(std::string store) { store_ = std::move(store); }
+  // kConflict where it has another one by now: a daemon may come back between two requests.
+  // Whoever is done asks behind its last request. Other errors are those of Ask.
+  Status CheckStore() const;
+
  private:
+  HttpQuestion Authorized(HttpQuestion question) const;
+  Status Compare(const HttpAnswer& status) const;
+
   HttpTarget target_;
   std::string authorization_;  // Empty: none.
+  std::string store_;          // Empty: any.
   int64_t retry_for_us_ = 0;
 };
 
