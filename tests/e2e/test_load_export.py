@@ -216,6 +216,37 @@ class ExportTest(TransferTest):
         self.assertIn("something may be missing", said)
         self.assertIn("newest 10 cells", said)
 
+    def test_events_that_are_found_to_have_fallen_together_are_told(self):
+        daemon = self.start("""
+[streams.load]
+[[streams.load.queries]]
+fields = ["machine", "disk"]
+time = true
+""" + SIMPLE)
+        for disk in range(3):
+            daemon.write("load", [{"ts": START + at * 1000, "machine": "m", "disk": f"d{disk}"}
+                                  for at in range(50)])
+        out, said = self.run_tool("export", "load", daemon, status=1)
+        self.assertEqual(50, len(out.splitlines()))
+        self.assertIn("something may be missing", said)
+
+    def test_what_goes_while_it_is_exported_is_told(self):
+        for more in (), ("--from", "-20000d"):
+            with self.subTest(more=more):
+                daemon = self.start(SIMPLE)
+                for first in range(0, 40_000, 10_000):
+                    daemon.write("load", events(10_000, first))
+                between = self.between(daemon)
+                forgetful = SIMPLE.replace("families.F = {}", 'families.F = { max_age = "1d" }')
+
+                def forget(_, path, daemon=daemon, forgetful=forgetful):
+                    if "cursor=" in path and daemon.toml != forgetful:
+                        daemon.reload(forgetful).expect(200)
+
+                between.decide = forget
+                _, said = self.run_tool("export", "load", between.url, *more, status=1)
+                self.assertIn("something may be missing", said)
+
     def test_an_interrupted_export_goes_on_where_it_was(self):
         daemon = self.start(SIMPLE)
         for first in range(0, 50_000, 10_000):

@@ -11,6 +11,7 @@
 #include "ingest/text/percent.h"
 #include "tools/copy/json_slices.h"
 #include "tools/copy/row_line.h"
+#include "tools/transfer/export_plan.h"
 #include "tools/transfer/state_file.h"
 
 namespace tallyd {

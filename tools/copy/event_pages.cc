@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ingest/text/percent.h"
+#include "tools/transfer/export_plan.h"
 
 namespace tallyd {
 namespace {
@@ -18,10 +19,6 @@ constexpr int64_t kGrowthOfEmpty = 4;
 constexpr int64_t kWidest = kMaxTimeUs + 1;
 
 }  // namespace
-
-std::string QueryTimeText(TimeUs time) {
-  return fmt::format("{}.{:03}", time / kUsPerMs, time % kUsPerMs);
-}
 
 EventPages::EventPages(const PatientClient& client, EventSource source, PagePlace place)
     : client_(client), source_(std::move(source)), place_(std::move(place)), limit_(kFirstEvents) {

@@ -62,9 +62,6 @@ class EventPages {
   uint64_t limit_;
 };
 
-// A time as a parameter of a query: milliseconds with decimals, which nobody takes for seconds.
-std::string QueryTimeText(TimeUs time);
-
 }  // namespace tallyd
 
 #endif  // TALLYD_TOOLS_COPY_EVENT_PAGES_H_

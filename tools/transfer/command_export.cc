@@ -1,10 +1,13 @@
 // tallyd export: a stream's events, in the order in which they are read the fastest, a page at a
 // time, to a file or to standard output. With --output FILE.state beside it tells how far it is,
-// until it is done: --resume goes on there, behind the last page that the file has whole.
+// until it is done: --resume goes on there, behind the last page that the file has whole. What the
+// daemon forgets, or finds to have fallen together, while it is read is told: at the end it is
+// asked again what the tables that were read may lack.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -13,6 +16,7 @@
 #include <memory>
 #include <optional>
 
+#include "config/values/time.h"
 #include "ingest/text/percent.h"
 #include "tools/commands.h"
 #include "tools/console.h"
@@ -125,6 +129,7 @@ class Export {
       if (Status page = Page(); !page) return page.error();
       progress->done = output_.bytes();
     }
+    if (Status looked = LookAgain(); !looked) return looked.error();
     if (Status synced = output_.Sync(); !synced) return synced.error();
     if (Status dropped = DropState(); !dropped) return dropped.error();
     return plan_.lack;
@@ -142,17 +147,46 @@ class Export {
     if (!store) return store.error();
     store_ = std::move(*store);
     client_.HoldTo(store_);
+    fixed_ = line_;
+    FixTime(state ? StateText(*state, "from") : "", &fixed_.from);
+    FixTime(state ? StateText(*state, "to") : "", &fixed_.to);
     if (state) return Resume(*state);
     if (line_.resume) {
       return Error(ErrorCode::kNotFound, "there is nothing to resume: no " + state_path_);
     }
-    Result<ExportPlan> plan = PlanExport(line_, client_);
+    Result<ExportPlan> plan = PlanExport(fixed_, client_);
     if (!plan) return plan.error();
     plan_ = std::move(*plan);
     if (Status begun = BeginTable(); !begun) return begun;
     // One of an earlier export would tell of bytes that are cut off now.
     if (Status dropped = DropState(); !dropped) return dropped;
     return output_.Open(line_.output, 0);
+  }
+
+  // A time before now stays the one that it was: else what is forgotten meanwhile would be out of
+  // the question by the end. One that is none is left to the daemon to refuse.
+  static void FixTime(const std::string& kept, std::string* text) {
+    if (!kept.empty()) *text = kept;
+    if (text->empty()) return;
+    if (const Result<TimeUs> time = ParseQueryTime(*text, SystemClock().Now())) {
+      *text = QueryTimeText(*time);
+    }
+  }
+
+  // What was whole before the first page may have gone before the last one was read, by max_age or
+  // a reload, and that events fell on one cell may be known only since they were read.
+  Status LookAgain() {
+    if (!plan_.lack.empty()) return {};
+    TransferLine line = fixed_;
+    if (plan_.tables.size() == 1) line.table = plan_.tables[0];
+    const Result<ExportPlan> now = PlanExport(line, client_);
+    if (!now) return now.error();
+    plan_.lack = now->lack;
+    if (plan_.lack.empty() && !std::ranges::is_permutation(now->tables, plan_.tables)) {
+      plan_.lack = fmt::format("by now all of it is in other tables than were read: {}",
+                               fmt::join(now->tables, ", "));
+    }
+    return client_.CheckStore();
   }
 
   Status DropState() const { return state_path_.empty() ? Status() : RemoveState(state_path_); }
@@ -186,7 +220,7 @@ class Export {
     const Result<bool> by_key = ComesByKey(table, client_);
     if (!by_key) return by_key.error();
     next_ = fmt::format("/v1/streams/{}/events?{}&table={}&format={}&limit={}{}",
-                        EncodePercent(line_.stream), ExportParameters(line_), EncodePercent(table),
+                        EncodePercent(line_.stream), ExportParameters(fixed_), EncodePercent(table),
                         format_, kPageEvents, *by_key ? "&order=key" : "");
     return {};
   }
@@ -248,6 +282,8 @@ class Export {
                                     {"store", store_},
                                     {"format", format_},
                                     {"parameters", ExportParameters(line_)},
+                                    {"from", fixed_.from},
+                                    {"to", fixed_.to},
                                     {"tables", plan_.tables},
                                     {"lack", plan_.lack},
                                     {"table", table_},
@@ -257,6 +293,7 @@ class Export {
   }
 
   const TransferLine& line_;
+  TransferLine fixed_;  // The same, of times that stay what they were.
   PatientClient client_;
   const std::string format_;
   const std::string state_path_;  // Empty: standard output keeps none.

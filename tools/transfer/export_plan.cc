@@ -1,5 +1,7 @@
 #include "tools/transfer/export_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -74,6 +76,10 @@ bool HasField(const TableKey& key, const std::string& field) {
 }
 
 }  // namespace
+
+std::string QueryTimeText(TimeUs time) {
+  return fmt::format("{}.{:03}", time / kUsPerMs, time % kUsPerMs);
+}
 
 std::string ExportParameters(const TransferLine& line) {
   std::string parameters = "scan=1";

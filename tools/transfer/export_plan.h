@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/values/time.h"
 #include "tools/transfer/patient_client.h"
 
 namespace tallyd {
@@ -14,6 +15,9 @@ struct ExportPlan {
   std::vector<std::string> tables;  // Never empty; several: an event comes in parts.
   std::string lack;                 // What may be missing from all of them; empty: nothing is.
 };
+
+// A time as a parameter of a query: milliseconds with decimals, which nobody takes for seconds.
+std::string QueryTimeText(TimeUs time);
 
 // The parameters that every request of the export has: "scan=1&from=...".
 std::string ExportParameters(const TransferLine& line);
