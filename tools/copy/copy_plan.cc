@@ -14,14 +14,6 @@
 namespace tallyd {
 namespace {
 
-Result<TimeUnit> UnitOf(const std::string& text) {
-  for (const TimeUnit unit : {TimeUnit::kSeconds, TimeUnit::kMilliseconds, TimeUnit::kMicroseconds,
-                              TimeUnit::kNanoseconds}) {
-    if (ToString(unit) == text) return unit;
-  }
-  return Error(ErrorCode::kIo, "the source answers with no unit of time: " + text);
-}
-
 std::string Quoted(std::string_view name) {
   std::string quoted;
   AppendJsonString(name, &quoted);
@@ -70,7 +62,7 @@ Result<StreamPlan> PlanStream(const CopyEnds& ends, const std::string& stream,
   if (there->status != kHttpOk) return Error(ErrorCode::kNotFound, DetailOf(*there));
   StreamPlan plan;
   plan.stream = stream;
-  const Result<TimeUnit> unit = UnitOf(StateText(Json::parse(there->body, nullptr, false), "unit"));
+  const Result<TimeUnit> unit = UnitSaid(Json::parse(there->body, nullptr, false));
   if (!unit) return unit.error();
   plan.from_unit = *unit;
   plan.to_unit = ends.schema.FindStream(stream)->unit;
@@ -105,7 +97,7 @@ Result<StreamPlan> StreamPlanOfJson(const Json& json, const Schema& schema) {
   plan.stream = StateText(json, "stream");
   plan.lack = StateText(json, "lack");
   const Stream* const stream = schema.FindStream(plan.stream);
-  const Result<TimeUnit> unit = UnitOf(StateText(json, "from_unit"));
+  const Result<TimeUnit> unit = UnitSaid(json, "from_unit");
   if (stream == nullptr || !unit) return Error(ErrorCode::kCorruption, "it has no plan");
   plan.from_unit = *unit;
   plan.to_unit = stream->unit;

@@ -20,6 +20,7 @@
 #include "ingest/text/percent.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/transfer/csv_spelling.h"
 #include "tools/transfer/export_plan.h"
 #include "tools/transfer/patient_client.h"
 #include "tools/transfer/state_file.h"
@@ -73,16 +74,6 @@ class Output {
   uint64_t bytes_ = 0;
 };
 
-// The header line of a page of CSV: up to the first line end outside of quotes.
-std::string_view HeaderOf(std::string_view page) {
-  bool quoted = false;
-  for (size_t at = 0; at < page.size(); ++at) {
-    if (page[at] == '"') quoted = !quoted;
-    if (page[at] == '\n' && !quoted) return page.substr(0, at + 1);
-  }
-  return page;
-}
-
 // The format that the name of a file says; empty where it says none.
 std::string FormatOfName(const std::string& output) {
   const std::string ending = std::filesystem::path(output).extension();
@@ -124,6 +115,9 @@ class Export {
           "no one table holds everything, and CSV has the columns of one: use NDJSON, "
           "or name one by --table: " +
           fmt::format("{}", fmt::join(plan_.tables, ", ")));
+    }
+    if (format_ == "csv") {
+      if (Status learned = LearnSpelling(); !learned) return learned.error();
     }
     while (table_ < plan_.tables.size()) {
       if (Status page = Page(); !page) return page.error();
@@ -205,6 +199,7 @@ class Export {
     table_ = StateNumber(state, "table");
     next_ = StateText(state, "next");
     header_ = StateText(state, "header");
+    spelled_ = StateText(state, "spelled");
     const uint64_t bytes = StateNumber(state, "bytes");
     std::error_code failed;
     const uintmax_t size = std::filesystem::file_size(line_.output, failed);
@@ -213,6 +208,21 @@ class Export {
                                                      line_.output, state_path_));
     }
     return output_.Open(line_.output, bytes);
+  }
+
+  Status LearnSpelling() {
+    Result<CsvSpelling> spelling = SpellingOf(line_.stream, plan_.tables.front(), client_);
+    if (!spelling) return spelling.error();
+    spelling_ = std::move(*spelling);
+    std::string now = fmt::format("{} in {}", spelling_.time_field(), ToString(spelling_.unit()));
+    if (!header_.empty() && spelled_ != now) {
+      return Error(ErrorCode::kConflict,
+                   fmt::format("the time of the stream is {} by now, and was another in {}: start "
+                               "anew",
+                               now, line_.output));
+    }
+    spelled_ = std::move(now);
+    return {};
   }
 
   Status BeginTable() {
@@ -252,22 +262,30 @@ class Export {
   }
 
   Status WritePage(std::string_view page) {
+    std::string csv;
     if (format_ == "csv") {
-      const std::string_view header = HeaderOf(page);
-      if (header_.empty()) {
-        if (Status wrote = output_.Write(header); !wrote) return wrote;
-        header_ = header;
-      } else if (header != header_) {
-        return Error(ErrorCode::kConflict,
-                     "the stream has got a new field meanwhile, so the columns are others: start "
-                     "anew, or use NDJSON");
-      }
-      page.remove_prefix(header.size());
+      if (Status spelled = Spell(page, &csv); !spelled) return spelled;
+      page = csv;
     }
     if (Status wrote = output_.Write(page); !wrote) return wrote;
     is_kept_ = false;
     const bool is_due = SteadyClock::now() - kept_ >= kKeepEvery;
     return is_due ? Keep() : Status();
+  }
+
+  Status Spell(std::string_view page, std::string* csv) {
+    const std::string_view header = FirstRecord(page);
+    if (header_.empty()) {
+      Result<std::string> spelled = spelling_.Header(header);
+      if (!spelled) return spelled.error();
+      *csv = std::move(*spelled);
+      header_ = header;
+    } else if (header != header_) {
+      return Error(ErrorCode::kConflict,
+                   "the stream has got a new field meanwhile, so the columns are others: start "
+                   "anew, or use NDJSON");
+    }
+    return spelling_.AppendLines(page.substr(header.size()), csv);
   }
 
   // Not behind the last page: a state that says "all is there" would answer another time without
@@ -289,6 +307,7 @@ class Export {
                                     {"table", table_},
                                     {"next", next_},
                                     {"header", header_},
+                                    {"spelled", spelled_},
                                     {"bytes", output_.bytes()}});
   }
 
@@ -301,7 +320,9 @@ class Export {
   ExportPlan plan_;
   size_t table_ = 0;    // Of the plan.
   std::string next_;    // The path of the next page.
-  std::string header_;  // Of CSV, once it is written.
+  std::string header_;  // Of CSV as it was answered, once it is written.
+  CsvSpelling spelling_;
+  std::string spelled_;  // How the time is, once that is known.
   Output output_;
   bool is_kept_ = true;  // The state tells of all that was written.
   SteadyClock::time_point kept_ = {};

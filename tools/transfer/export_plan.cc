@@ -81,6 +81,15 @@ std::string QueryTimeText(TimeUs time) {
   return fmt::format("{}.{:03}", time / kUsPerMs, time % kUsPerMs);
 }
 
+Result<TimeUnit> UnitSaid(const Json& json, const char* member) {
+  const std::string text = StateText(json, member);
+  for (const TimeUnit unit : {TimeUnit::kSeconds, TimeUnit::kMilliseconds, TimeUnit::kMicroseconds,
+                              TimeUnit::kNanoseconds}) {
+    if (ToString(unit) == text) return unit;
+  }
+  return Error(ErrorCode::kIo, "the daemon names no unit of time: " + text);
+}
+
 std::string ExportParameters(const TransferLine& line) {
   std::string parameters = "scan=1";
   if (!line.from.empty()) parameters += "&from=" + EncodePercent(line.from);
@@ -116,6 +125,17 @@ Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& cli
   }
   plan.lack = lack.value_or(plan.lack);
   return plan;
+}
+
+Result<CsvSpelling> SpellingOf(const std::string& stream, const std::string& table,
+                               const PatientClient& client) {
+  const Result<Json> of_stream = client.GetJson("/v1/streams/" + EncodePercent(stream));
+  if (!of_stream) return of_stream.error();
+  const Result<TimeUnit> unit = UnitSaid(*of_stream);
+  if (!unit) return unit.error();
+  const Result<Json> of_table = client.GetJson("/v1/tables/" + EncodePercent(table));
+  if (!of_table) return of_table.error();
+  return CsvSpelling(StateText(*of_table, "time"), *unit);
 }
 
 // Where rows are of single measured fields an event is put together by its time.

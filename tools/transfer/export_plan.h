@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "config/values/time.h"
+#include "ingest/text/json.h"
+#include "tools/transfer/csv_spelling.h"
 #include "tools/transfer/patient_client.h"
 
 namespace tallyd {
@@ -19,11 +21,18 @@ struct ExportPlan {
 // A time as a parameter of a query: milliseconds with decimals, which nobody takes for seconds.
 std::string QueryTimeText(TimeUs time);
 
+// The unit that such a member names. kIo where it names none.
+Result<TimeUnit> UnitSaid(const Json& json, const char* member = "unit");
+
 // The parameters that every request of the export has: "scan=1&from=...".
 std::string ExportParameters(const TransferLine& line);
 
 // Errors are those of PatientClient::Get.
 Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& client);
+
+// What the table's events need, where they come as CSV, to be taken by the stream.
+Result<CsvSpelling> SpellingOf(const std::string& stream, const std::string& table,
+                               const PatientClient& client);
 
 // Whether the table's events come in the order of its keys, in which it is read the fastest; else
 // they do in order of time.
