@@ -1,6 +1,15 @@
 """tallyd export and tallyd load: what goes out comes in again as what it was, and is counted."""
 
-from tests.e2e.test_load_export import SIMPLE, TransferTest
+from tests.e2e.test_load_export import SIMPLE, TransferTest, events, ndjson, posts
+
+SUMS = """
+[tables.SUMS]
+stream = "load"
+pattern = "aggregate"
+row_key = "{machine}"
+columns = [{ family = "S", fields = ["count"] }]
+families.S = { aggregate = "sum" }
+"""
 
 
 class CsvTest(TransferTest):
@@ -21,3 +30,26 @@ class CsvTest(TransferTest):
                     self.assertEqual(time, header)
                     self.run_tool("load", "load", second, "out.csv")
                     self.assertEqual(first.rows("HISTORY"), second.rows("HISTORY"))
+
+
+class CountingTest(TransferTest):
+    def total(self, daemon):
+        return sum(row["cells"]["S"]["count"][0]["value"] for row in daemon.rows("SUMS"))
+
+    def test_files_that_are_sent_are_not_sent_again(self):
+        daemon = self.start(SIMPLE + SUMS)
+        between = self.between(daemon)
+        between.decide = lambda method, _: (
+            503 if method == "POST" and len(posts(between)) > 2 else None)
+        files = [f"{name}.ndjson" for name in "abc"]
+        for at, name in enumerate(files):
+            self.write(name, ndjson(events(1000, at * 1000)))
+        self.run_tool("load", "load", between.url, *files, "--retry-for", "0", status=1)
+        self.assertEqual(3, len(list(self.folder.glob("*.loading"))))
+        between.decide = lambda *_: None
+        _, said = self.run_tool("load", "load", between.url, *files)
+        self.assertIn("b.ndjson: was sent before", said)
+        self.assertEqual(sum(range(3000)), self.total(daemon))
+        self.assertEqual([], list(self.folder.glob("*.loading")))
+        self.run_tool("load", "load", between.url, files[0])
+        self.assertEqual(sum(range(3000)) + sum(range(1000)), self.total(daemon))

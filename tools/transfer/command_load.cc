@@ -2,8 +2,9 @@
 // tells how far it is, from before its first batch until after its last: whoever starts the same
 // command again goes on there, with the same store. The batches of one load have keys of their own,
 // so that what was sent twice, because its answer was lost, counts once, for as long as the daemon
-// remembers the keys. It never says that all was sent: whoever was interrupted behind the last
-// batch sends that again.
+// remembers the keys. Of several files those that are sent keep theirs until all are, so that the
+// same command does not send them twice. That of the last one never says that all was sent: whoever
+// was interrupted behind the last batch sends that again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "config/values/time.h"
 #include "ingest/text/json.h"
@@ -75,11 +77,13 @@ class FileLoad {
   // Files of one command go into one store: the client is held to that of the first.
   FileLoad(const TransferLine& line, PatientClient& client, const std::string& path)
       : line_(line),
+        is_last_(path == line.files.back()),
         client_(client),
         path_(path),
         state_path_(path == "-" ? "" : path + ".loading"),
         kind_(KindOf(path, line.format)) {}
 
+  // Its mark stays.
   Status Run(LoadCounts* counts, ToolProgress* progress) {
     Result<EventFile> file = EventFile::Open(path_, kind_);
     if (!file) return file.error();
@@ -93,6 +97,9 @@ class FileLoad {
     if (dropped) return sent;
     return Error(sent.error().code(), sent.error().message() + "; " + dropped.error().message());
   }
+
+  // Once all files of the command are sent.
+  Status DropState() const { return state_path_.empty() ? Status() : RemoveState(state_path_); }
 
  private:
   Status SendAll(EventFile* file, LoadCounts* counts, ToolProgress* progress) {
@@ -119,7 +126,9 @@ class FileLoad {
       if (Status same = client_.CheckStore(); !same) return same;
       progress->done = to.offset;
     }
-    return DropState();
+    if (is_last_) return {};
+    is_sent_ = true;
+    return Keep(file, {{}, {}, {}, batch.to, {}}, *counts);
   }
 
   Error IsAnother(const FileBatch& batch) const {
@@ -179,9 +188,12 @@ class FileLoad {
     resumed_store_ = StateText(**state, "store");
     resumed_until_ = StateNumber(**state, "until");
     counts->refused += StateNumber(**state, "refused");
-    if (!line_.quiet)
-      std::fprintf(stderr, "%s: goes on at line %s\n", path_.c_str(),
-                   fmt::to_string(place.line + 1).c_str());
+    if (!line_.quiet) {
+      const bool was_sent = (**state).value("sent", Json(false)) == true;
+      std::fprintf(stderr, "%s: %s line %s\n", path_.c_str(),
+                   was_sent ? "was sent before, up to" : "goes on at",
+                   fmt::to_string(place.line + (was_sent ? 0 : 1)).c_str());
+    }
     // Batches are to be the ones that may have been sent already.
     if (const uint64_t bytes = StateNumber(**state, "batch_bytes"); bytes > 0) {
       limits_.bytes = static_cast<size_t>(bytes);
@@ -213,14 +225,13 @@ class FileLoad {
              {"offset", batch.from.offset},
              {"line", batch.from.line},
              {"until", batch.to.offset},
+             {"sent", is_sent_},
              {"head", *head},
              {"refused", counts.refused - refused_before_},
              {"written", static_cast<uint64_t>(SystemClock().Now())},
              {"batch_bytes", limits_.bytes}};
     return WriteState(state_path_, kept_);
   }
-
-  Status DropState() const { return state_path_.empty() ? Status() : RemoveState(state_path_); }
 
   // Before the first byte goes out: from then on a batch may be stored.
   Status NoteReached() {
@@ -303,6 +314,7 @@ class FileLoad {
   }
 
   const TransferLine& line_;
+  const bool is_last_;  // Of the files.
   PatientClient& client_;
   const std::string path_;
   const std::string state_path_;  // Empty: of standard input nothing is kept.
@@ -314,6 +326,7 @@ class FileLoad {
   uint64_t resumed_until_ = 0;                // Where its batch under way ended.
   uint64_t refused_before_ = 0;               // Of other files.
   Json kept_;                                 // As the state is on the disk.
+  bool is_sent_ = false;                      // All of it.
   bool reached_ = false;                      // Somebody took a connection.
   bool may_have_stored_ = false;              // By this load, or the one that it continues.
   size_t reported_ = 0;
@@ -329,14 +342,19 @@ int LoadCommand(const CommandLine& line, const ToolHost&) {
     return kMisused;
   }
   LoadCounts counts;
-  for (const std::string& path : transfer.files) {
+  std::vector<FileLoad> loads;
+  for (const std::string& path : transfer.files) loads.emplace_back(transfer, *client, path);
+  for (FileLoad& load : loads) {
     ToolProgress progress;
     progress.step = "loading";
     std::optional<ProgressLine> shown;
     if (!transfer.quiet) shown.emplace(progress);
-    const Status loaded = FileLoad(transfer, *client, path).Run(&counts, &progress);
+    const Status loaded = load.Run(&counts, &progress);
     shown.reset();
     if (!loaded) return Refused("load", loaded.error());
+  }
+  for (const FileLoad& load : loads) {
+    if (Status dropped = load.DropState(); !dropped) return Refused("load", dropped.error());
   }
   if (!transfer.quiet) {
     std::fprintf(stderr, "loaded %s events, %s refused, %s expired\n",
