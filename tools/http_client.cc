@@ -110,6 +110,8 @@ Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
   answer.status = parser.get().result_int();
   answer.link = std::string(parser.get()[http::field::link]);
   answer.retry_after = std::string(parser.get()[http::field::retry_after]);
+  answer.content_type = std::string(parser.get()[http::field::content_type]);
+  answer.is_framed = parser.chunked() || parser.content_length().has_value();
   answer.body = std::move(parser.get().body());
   return answer;
 }

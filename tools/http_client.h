@@ -21,8 +21,12 @@ inline constexpr unsigned kHttpTooLarge = 413;
 struct HttpAnswer {
   unsigned status = 0;
   std::string body;
-  std::string link;         // The header, as it came; empty: none.
-  std::string retry_after;  // Likewise.
+  std::string link;               // The header, as it came; empty: none.
+  std::string retry_after;        // Likewise.
+  std::string content_type = {};  // Likewise.
+  // It told where its body ends. Where it did not, the connection's end did, which also comes where
+  // somebody in between broke off.
+  bool is_framed = true;
 };
 
 struct HttpTarget {

@@ -45,6 +45,7 @@ class Between:
         self.daemon = daemon
         self.decide = lambda method, path: None
         self.seen = []
+        self.passed = ("Link", "Content-Type")  # Of the headers of answers.
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def answer(self, method):
@@ -71,7 +72,7 @@ class Between:
                         return
                     status = code
                 self.send_response(status)
-                for name in ("Link", "Content-Type"):
+                for name in between.passed:
                     if name in headers:
                         self.send_header(name, headers[name])
                 self.send_header("Content-Length", str(len(answer)))

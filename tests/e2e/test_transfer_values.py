@@ -53,3 +53,28 @@ class CountingTest(TransferTest):
         self.assertEqual([], list(self.folder.glob("*.loading")))
         self.run_tool("load", "load", between.url, files[0])
         self.assertEqual(sum(range(3000)) + sum(range(1000)), self.total(daemon))
+
+    def test_an_answer_that_accounts_for_nothing_is_none(self):
+        daemon = self.start(SIMPLE)
+        between = self.between(daemon)
+        between.decide = lambda method, _: 200 if method == "POST" else None
+        self.write("in.ndjson", ndjson(events(10)))
+        _, said = self.run_tool("load", "load", between.url, "in.ndjson", status=1)
+        self.assertIn("does not account for them", said)
+        between.decide = lambda *_: None
+        self.run_tool("load", "load", between.url, "in.ndjson")
+        self.assertEqual(events(10), daemon.events("load", scan=1))
+
+    def test_a_page_that_is_none_ends_an_export(self):
+        daemon = self.start(SIMPLE)
+        daemon.write("load", events(10))
+        between = self.between(daemon)
+        between.decide = lambda _, path: 200 if "/events?" in path else None
+        _, said = self.run_tool("export", "load", between.url, status=1)
+        self.assertIn("no page of events", said)
+        between.decide, between.passed = lambda *_: None, ["Content-Type"]
+        _, said = self.run_tool("export", "load", between.url, status=1)
+        self.assertIn("Link", said)
+        between.passed = ["Link", "Content-Type"]
+        out, _ = self.run_tool("export", "load", between.url)
+        self.assertEqual(10, len(out.splitlines()))

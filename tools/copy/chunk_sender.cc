@@ -58,6 +58,9 @@ Status ChunkSender::SendLines(Lines lines, const std::string& whole_key, SentCou
                  body});
     if (!answer) return answer.error();
     if (answer->status == kHttpOk) {
+      if (Status told = CheckCounts(*answer, lines.size()); !told) {
+        return told.error().Prefixed("the target");
+      }
       counts->expired += StateNumber(Json::parse(answer->body, nullptr, false), "expired");
       return {};
     }

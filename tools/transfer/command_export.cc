@@ -15,6 +15,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "config/values/time.h"
 #include "ingest/text/percent.h"
@@ -229,9 +230,12 @@ class Export {
     const std::string& table = plan_.tables[table_];
     const Result<bool> by_key = ComesByKey(table, client_);
     if (!by_key) return by_key.error();
-    next_ = fmt::format("/v1/streams/{}/events?{}&table={}&format={}&limit={}{}",
-                        EncodePercent(line_.stream), ExportParameters(fixed_), EncodePercent(table),
-                        format_, kPageEvents, *by_key ? "&order=key" : "");
+    events_path_ =
+        fmt::format("/v1/streams/{}/events?{}&table={}", EncodePercent(line_.stream),
+                    ExportParameters(fixed_), EncodePercent(table));
+    next_ = fmt::format("{}&format={}&limit={}{}", events_path_, format_, kPageEvents,
+                        *by_key ? "&order=key" : "");
+    is_first_page_ = true;
     return {};
   }
 
@@ -241,6 +245,7 @@ class Export {
     asked_ = std::async(std::launch::async, [this, next = next_]() -> Result<HttpAnswer> {
       Result<HttpAnswer> page = client_.Ask({"GET", next, {}, {}});
       if (!page || page->status != kHttpOk) return page;
+      if (Status whole = CheckPage(*page, format_); !whole) return whole.error();
       if (Status same = client_.CheckStore(); !same) return same.error();
       return page;
     });
@@ -254,6 +259,9 @@ class Export {
       return answer ? Error(ErrorCode::kConflict, DetailOf(*answer)) : answer.error();
     }
     next_ = NextPath(*answer);
+    if (std::exchange(is_first_page_, false) && next_.empty()) {
+      if (Status led = CheckLinks(events_path_, client_); !led) return led;
+    }
     if (next_.empty() && ++table_ < plan_.tables.size()) {
       if (Status begun = BeginTable(); !begun) return begun;
     }
@@ -318,9 +326,11 @@ class Export {
   const std::string state_path_;  // Empty: standard output keeps none.
   std::string store_;             // The id of the store that is read; empty: not known.
   ExportPlan plan_;
-  size_t table_ = 0;    // Of the plan.
-  std::string next_;    // The path of the next page.
-  std::string header_;  // Of CSV as it was answered, once it is written.
+  size_t table_ = 0;            // Of the plan.
+  std::string next_;            // The path of the next page.
+  std::string events_path_;     // Of all pages of the table, without how they come.
+  bool is_first_page_ = false;  // Nothing of the table came yet.
+  std::string header_;          // Of CSV as it was answered, once it is written.
   CsvSpelling spelling_;
   std::string spelled_;  // How the time is, once that is known.
   Output output_;

@@ -271,6 +271,12 @@ class FileLoad {
         limits_.bytes = std::max(kLeastBytes, std::min(limits_.bytes, batch.body.size()) / 2);
         return false;
       }
+      if (answer->status == kHttpOk) {
+        if (Status told = CheckCounts(*answer, batch.lines.size()); !told) {
+          return told.error().Prefixed(fmt::format("{}: lines {} to {}", path_,
+                                                   batch.lines.front(), batch.lines.back()));
+        }
+      }
       const Json said = Json::parse(answer->body, nullptr, false);
       const std::vector<RefusedEvent> refused = RefusedIn(said);
       Report(refused, batch);

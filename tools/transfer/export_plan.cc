@@ -138,6 +138,17 @@ Result<CsvSpelling> SpellingOf(const std::string& stream, const std::string& tab
   return CsvSpelling(StateText(*of_table, "time"), *unit);
 }
 
+Status CheckLinks(const std::string& events, const PatientClient& client) {
+  const Result<Json> page = client.GetJson(events + "&format=json&limit=1");
+  if (!page) return page.error();
+  if (StateText(*page, "next").empty()) return {};
+  const Result<HttpAnswer> lines = client.Ask({"GET", events + "&format=ndjson&limit=1", {}, {}});
+  if (!lines) return lines.error();
+  if (lines->status == kHttpOk && !NextPath(*lines).empty()) return {};
+  return Error(ErrorCode::kIo, "the header Link, which leads to the next page, does not come "
+                               "through: ask the daemon itself, or have it let through");
+}
+
 // Where rows are of single measured fields an event is put together by its time.
 Result<bool> ComesByKey(const std::string& table, const PatientClient& client) {
   const Result<Json> said = client.GetJson("/v1/tables/" + EncodePercent(table));

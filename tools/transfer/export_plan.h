@@ -34,6 +34,11 @@ Result<ExportPlan> PlanExport(const TransferLine& line, const PatientClient& cli
 Result<CsvSpelling> SpellingOf(const std::string& stream, const std::string& table,
                                const PatientClient& client);
 
+// `events`: the path of a query for events, without a format and a limit. kIo where somebody
+// between the daemon and here drops the header that leads to the next page: any page would look
+// like the last one.
+Status CheckLinks(const std::string& events, const PatientClient& client);
+
 // Whether the table's events come in the order of its keys, in which it is read the fastest; else
 // they do in order of time.
 Result<bool> ComesByKey(const std::string& table, const PatientClient& client);

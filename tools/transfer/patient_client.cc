@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "config/values/time.h"
@@ -69,6 +70,38 @@ std::string DetailOf(const HttpAnswer& answer) {
   const std::string detail =
       tells ? said["detail"].get<std::string>() : answer.body.substr(0, kShownBytes);
   return fmt::format("{}: {}", answer.status, detail);
+}
+
+Status CheckCounts(const HttpAnswer& answer, size_t sent) {
+  const Json said = Json::parse(answer.body, nullptr, false);
+  const auto count = [&](const char* name) -> std::optional<uint64_t> {
+    const auto found = said.find(name);
+    if (found == said.end() || !found->is_number_unsigned()) return std::nullopt;
+    return found->get<uint64_t>();
+  };
+  if (said.is_object() && count("events")) {
+    const uint64_t told = *count("events") + count("error_count").value_or(0);
+    if (told == sent) return {};
+  }
+  return Error(ErrorCode::kIo,
+               fmt::format("{} events were sent, and the answer does not account for them, so "
+                           "nobody knows what is stored: {}",
+                           sent, DetailOf(answer)));
+}
+
+Status CheckPage(const HttpAnswer& answer, std::string_view format) {
+  const std::string_view type = format == "csv" ? "text/csv" : "application/x-ndjson";
+  const auto wrong = [](const std::string& why) {
+    return Error(ErrorCode::kIo, "the answer is no page of events, or not all of one: " + why);
+  };
+  if (!answer.content_type.starts_with(type)) {
+    return wrong(fmt::format("its type is \"{}\", not {}", answer.content_type, type));
+  }
+  if (!answer.is_framed) return wrong("it does not say how long it is");
+  if (answer.body.empty() && format != "csv") return {};
+  const bool is_whole = answer.body.ends_with('\n') &&
+                        (format != "csv" || std::ranges::count(answer.body, '"') % 2 == 0);
+  return is_whole ? Status() : wrong("it ends in the midst of a line");
 }
 
 std::string NextPath(const HttpAnswer& answer) {

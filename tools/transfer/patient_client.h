@@ -57,6 +57,13 @@ double PauseBefore(unsigned attempt, std::string_view retry_after);
 
 // "400: 1 of 2 events refused ...": what a refusal says of itself.
 std::string DetailOf(const HttpAnswer& answer);
+// Fine where a POST of so many events was answered with 200 and accounts for each of them: taken
+// (those that are held or have expired among them) or refused. kIo: somebody else answered, or what
+// is stored is something else.
+Status CheckCounts(const HttpAnswer& answer, size_t sent);
+// Fine where a page of events in "ndjson" or "csv" came whole: of that type, with its length, and
+// up to a line end. kIo says what is wrong with it.
+Status CheckPage(const HttpAnswer& answer, std::string_view format);
 // The path of the next page, of `Link: </v1/...>; rel="next"`; empty where there is none.
 std::string NextPath(const HttpAnswer& answer);
 

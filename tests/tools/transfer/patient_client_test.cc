@@ -24,6 +24,35 @@ TEST(PatientClientTest, ARefusalSaysWhy) {
   EXPECT_EQ(DetailOf({502, "<html>", "", ""}), "502: <html>");
 }
 
+TEST(PatientClientTest, AnAnswerAccountsForAllThatWasSent) {
+  const auto answer = [](const char* body) { return HttpAnswer{200, body, "", ""}; };
+  EXPECT_TRUE(CheckCounts(answer(R"({"events":3,"rows":3,"cells":3,"expired":2})"), 3));
+  EXPECT_TRUE(CheckCounts(answer(R"({"events":1,"error_count":2})"), 3));
+  for (const char* body : {"", "{}", "[]", "<html>", R"({"events":2})", R"({"events":"3"})",
+                           R"({"events":3,"error_count":1})"}) {
+    EXPECT_FALSE(CheckCounts(answer(body), 3)) << body;
+  }
+}
+
+TEST(PatientClientTest, APageIsOfItsTypeAndWhole) {
+  HttpAnswer page{200, "{\"ts\":1}\n", "", ""};
+  page.content_type = "application/x-ndjson";
+  EXPECT_TRUE(CheckPage(page, "ndjson"));
+  EXPECT_FALSE(CheckPage(page, "csv"));
+  page.body = "{\"ts\":1";
+  EXPECT_FALSE(CheckPage(page, "ndjson"));
+  page.body.clear();
+  EXPECT_TRUE(CheckPage(page, "ndjson"));
+  page.is_framed = false;
+  EXPECT_FALSE(CheckPage(page, "ndjson"));
+  page = {200, "ts,a\r\n1,\"x\ny\"\r\n", "", ""};
+  EXPECT_FALSE(CheckPage(page, "csv"));
+  page.content_type = "text/csv; charset=utf-8; header=present";
+  EXPECT_TRUE(CheckPage(page, "csv"));
+  page.body = "ts,a\r\n1,\"x\n";
+  EXPECT_FALSE(CheckPage(page, "csv"));
+}
+
 TEST(HttpClientTest, AUrlHasHostPortAndPath) {
   const HttpTarget plain = ParseUrl("http://127.0.0.1:8780").value();
   EXPECT_EQ(plain.host + " " + plain.port + " " + plain.prefix, "127.0.0.1 8780 ");
