@@ -78,3 +78,14 @@ class CountingTest(TransferTest):
         between.passed = ["Link", "Content-Type"]
         out, _ = self.run_tool("export", "load", between.url)
         self.assertEqual(10, len(out.splitlines()))
+
+    def test_events_that_no_table_keeps_any_more_are_told(self):
+        short = SIMPLE.replace("families.F = {}", 'families.F = { max_age = "1d" }')
+        self.write("in.ndjson", ndjson(events(10)))
+        daemon = self.start(short)
+        _, said = self.run_tool("load", "load", daemon, "in.ndjson", "--quiet", status=1)
+        self.assertIn("10 events were too old for a table", said)
+        daemon = self.start(SIMPLE + short.replace("HISTORY", "SHORT"))
+        _, said = self.run_tool("load", "load", daemon, "in.ndjson")
+        self.assertIn("10 expired", said)
+        self.assertEqual(events(10), daemon.events("load", scan=1))

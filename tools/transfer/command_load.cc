@@ -20,6 +20,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/transfer/event_file.h"
+#include "tools/transfer/export_plan.h"
 #include "tools/transfer/patient_client.h"
 #include "tools/transfer/state_file.h"
 
@@ -87,7 +88,7 @@ class FileLoad {
   Status Run(LoadCounts* counts, ToolProgress* progress) {
     Result<EventFile> file = EventFile::Open(path_, kind_);
     if (!file) return file.error();
-    refused_before_ = counts->refused;
+    before_ = *counts;
     if (Status ready = Prepare(&*file, counts); !ready) return ready;
     progress->total = file->size();
     const Status sent = SendAll(&*file, counts, progress);
@@ -188,6 +189,7 @@ class FileLoad {
     resumed_store_ = StateText(**state, "store");
     resumed_until_ = StateNumber(**state, "until");
     counts->refused += StateNumber(**state, "refused");
+    counts->expired += StateNumber(**state, "expired");
     if (!line_.quiet) {
       const bool was_sent = (**state).value("sent", Json(false)) == true;
       std::fprintf(stderr, "%s: %s line %s\n", path_.c_str(),
@@ -227,7 +229,8 @@ class FileLoad {
              {"until", batch.to.offset},
              {"sent", is_sent_},
              {"head", *head},
-             {"refused", counts.refused - refused_before_},
+             {"refused", counts.refused - before_.refused},
+             {"expired", counts.expired - before_.expired},
              {"written", static_cast<uint64_t>(SystemClock().Now())},
              {"batch_bytes", limits_.bytes}};
     return WriteState(state_path_, kept_);
@@ -330,13 +333,21 @@ class FileLoad {
   std::string store_;  // The id of the store that is loaded into; empty: not known.
   std::optional<std::string> resumed_store_;  // That of the load that is gone on with.
   uint64_t resumed_until_ = 0;                // Where its batch under way ended.
-  uint64_t refused_before_ = 0;               // Of other files.
+  LoadCounts before_;                         // Of other files.
   Json kept_;                                 // As the state is on the disk.
   bool is_sent_ = false;                      // All of it.
   bool reached_ = false;                      // Somebody took a connection.
   bool may_have_stored_ = false;              // By this load, or the one that it continues.
   size_t reported_ = 0;
 };
+
+// What a table found too old is missing where none is sure to have it; empty: nothing is.
+std::string LackOfExpired(const TransferLine& line, const PatientClient& client) {
+  TransferLine whole;
+  whole.stream = line.stream;
+  const Result<ExportPlan> plan = PlanExport(whole, client);
+  return plan ? plan->lack : plan.error().message();
+}
 
 }  // namespace
 
@@ -367,7 +378,13 @@ int LoadCommand(const CommandLine& line, const ToolHost&) {
                  fmt::to_string(counts.events).c_str(), fmt::to_string(counts.refused).c_str(),
                  fmt::to_string(counts.expired).c_str());
   }
-  return counts.refused > 0 ? kFailed : 0;
+  const std::string lack = counts.expired > 0 ? LackOfExpired(transfer, *client) : std::string();
+  if (!lack.empty()) {
+    std::fprintf(stderr,
+                 "tallyd load: %s events were too old for a table, and may be missing: %s\n",
+                 fmt::to_string(counts.expired).c_str(), lack.c_str());
+  }
+  return counts.refused > 0 || !lack.empty() ? kFailed : 0;
 }
 
 }  // namespace tallyd
