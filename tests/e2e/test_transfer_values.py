@@ -89,3 +89,12 @@ class CountingTest(TransferTest):
         _, said = self.run_tool("load", "load", daemon, "in.ndjson")
         self.assertIn("10 expired", said)
         self.assertEqual(events(10), daemon.events("load", scan=1))
+
+    def test_fields_of_any_name_are_asked_for(self):
+        daemon = self.start(SIMPLE.replace("families.F = {}", "families.F = { max_versions = 10 }")
+                            .replace("single-timestamp", "new-cell").replace("{ts:ms}", "{ts:day}"))
+        some = [one | {"x\\y": 1, "a,b": 2, "a\\,b": 3} for one in events(5)]
+        daemon.write("load", some)
+        out, said = self.run_tool("export", "load", daemon, status=1)
+        self.assertEqual(5, len(out.splitlines()))
+        self.assertIn("newest 10 cells", said)

@@ -20,6 +20,16 @@ bool IsBlank(std::string_view record, BodyKind kind) {
   return record.find_first_not_of(kBlanks) == std::string_view::npos;
 }
 
+// A line end of old, which would make one line of the whole file.
+bool HasBareReturn(std::string_view header) {
+  bool quoted = false;
+  for (size_t at = 0; at < header.size(); ++at) {
+    if (header[at] == '"') quoted = !quoted;
+    if (header[at] == '\r' && !quoted && header.substr(at + 1, 1) != "\n") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void RemoveEvent(size_t event, FileBatch* batch) {
@@ -50,6 +60,9 @@ Result<EventFile> EventFile::Open(const std::string& path, BodyKind kind) {
   if (kind == BodyKind::kNdjson) return file;
   const Result<std::string_view> header = file.Record();
   if (!header) return header.error();
+  if (HasBareReturn(*header)) {
+    return Invalid(file.path_ + ": its lines end with CR; they are to end with LF or CRLF");
+  }
   file.header_ = *header;
   if (!file.header_.empty() && !file.header_.ends_with('\n')) file.header_.push_back('\n');
   file.Take(*header);

@@ -39,11 +39,11 @@ Result<Chosen> Choose(const PatientClient& client, const std::string& stream,
   return chosen;
 }
 
-// A name in a list of fields: a comma inside of it is escaped, and so is what would be a glob.
+// A name in a list of fields: a comma inside of it is escaped, and nothing else.
 std::string FieldParameter(const std::string& name) {
   std::string escaped;
   for (const char c : name) {
-    if (c == ',' || c == '\\') escaped.push_back('\\');
+    if (c == ',') escaped.push_back('\\');
     escaped.push_back(c);
   }
   return "&fields=" + EncodePercent(escaped);

@@ -49,6 +49,17 @@ TEST_F(EventFileTest, BytesBoundABatchButForOneEvent) {
   EXPECT_EQ(Take(&file, {10, 100}).body, "cccccccccccccc\n");
 }
 
+TEST_F(EventFileTest, CsvWhoseLinesEndWithCrIsRefused) {
+  for (const char* text : {"a,b\r1,2\r", "a,b\r1,2\n", "a,b\r"}) {
+    std::ofstream(path_, std::ios::binary) << text;
+    EXPECT_FALSE(EventFile::Open(path_, BodyKind::kCsv)) << text;
+  }
+  for (const char* text : {"", "a,b", "a,b\r\n1,2\r\n", "a,\"b\rc\"\n"}) {
+    std::ofstream(path_, std::ios::binary) << text;
+    EXPECT_TRUE(EventFile::Open(path_, BodyKind::kCsv)) << text;
+  }
+}
+
 TEST_F(EventFileTest, ARecordOfCsvMayHoldLineEndsAndEachBodyHasTheHeader) {
   EventFile file = Open("a,b\n1,\"x\ny\"\n2,\"\"\"\n\"\n3,z\n", BodyKind::kCsv);
   const FileBatch first = Take(&file, {100, 2});
