@@ -77,6 +77,13 @@ Status Engine::OpenOnce(bool first, OpenFor what) {
   const uint64_t head_bytes = space_.budget().write_buffer;
   const Status opened = reads_only_ ? database_.OpenToRead(head_bytes) : database_.Open(head_bytes);
   if (!opened) return opened.error().Prefixed(config_.path);
+  const Result<uint64_t> found = database_.LastSequence();
+  Status own = found ? Status() : Status(found.error());
+  if (own && !first) own = CheckOwn(*found);
+  if (!own) {
+    database_.Close();
+    return own.error().Prefixed(config_.path);
+  }
   const Result<LoadedView> loaded = first
                                         ? LoadEngineState(&database_, &state_)
                                         : ReloadEngineState(&database_, &state_, writer_.failed());
@@ -88,12 +95,50 @@ Status Engine::OpenOnce(bool first, OpenFor what) {
     return ready.error().Prefixed(config_.path);
   }
   writer_.ForgetFailed();
+  written_sequence_ = *found;
+  if (first) synced_sequence_ = *found;
   database_.AdmitReaders(loaded->files, loaded->deletes);
   if (reads_only_) {
     must_reopen_ = true;
     failed_opening_ = database_.opening();
   }
   return {};
+}
+
+// What was put into the place of what was open may lack what this process acknowledged. It must
+// not stand for it in answers, nor in backups: they tell by the openings whether a store has all
+// that it had.
+Status Engine::CheckOwn(uint64_t found) {
+  std::string why;
+  if (database_.opened_store() != database_.shelf().store()) {
+    why = fmt::format("it holds the store {} by now, and not the store {}, which was open",
+                      HexOfStoreId(database_.opened_store()),
+                      HexOfStoreId(database_.shelf().store()));
+  } else if (found < synced_sequence_) {
+    why = fmt::format(
+        "it holds an older state of the store by now, which ends with sequence {}: "
+        "what was acknowledged ends with {}",
+        found, synced_sequence_);
+  } else if (has_noted_opening_) {
+    const Result<std::string> openings = database_.Get(MetaKey(MetaKind::kOpenings));
+    if (!openings && openings.error().code() != ErrorCode::kNotFound) return openings.error();
+    if (!openings || *openings != noted_openings_) {
+      why = "it holds the store as it was before this start, or as another process left it";
+    }
+  }
+  if (why.empty()) {
+    // With sync = "interval" a failed fsync may take what was acknowledged, and what comes next has
+    // its sequences: a backup is told.
+    const FailedGroup* const failed = writer_.failed();
+    const bool goes_on =
+        found == written_sequence_ || (failed != nullptr && found == failed->sequence);
+    has_noted_opening_ = has_noted_opening_ && goes_on;
+    return {};
+  }
+  refused_ = Error(ErrorCode::kConflict,
+                   why + ". Nothing is written until a restart: put the directory back as it "
+                         "was before, or restart to go on with what it holds");
+  return *refused_;
 }
 
 // Only before anybody makes files.
@@ -136,7 +181,7 @@ Status Engine::ClearNotes(const LoadedView& loaded) {
 }
 
 // Before anything is committed: a backup tells by it whether the store still has all that an
-// earlier one had. A reopen by the same process goes on with what it was.
+// earlier one had. A reopen by the same process goes on with what it was, or notes another.
 Status Engine::NoteOpening() {
   const std::string key = MetaKey(MetaKind::kOpenings);
   const Result<std::string> record = database_.Get(key);
@@ -145,7 +190,8 @@ Status Engine::NoteOpening() {
   if (!openings) return openings.error();
   openings->Add(state_.last_sequence);
   leveldb::WriteBatch batch;
-  batch.Put(key, EncodeOpenings(*openings));
+  noted_openings_ = EncodeOpenings(*openings);
+  batch.Put(key, noted_openings_);
   const Status written = database_.WriteBase(&batch);
   has_noted_opening_ = written.has_value();
   return written;
@@ -216,7 +262,12 @@ Status Engine::Commit(std::span<Batch* const> group, bool sync) {
   }
   std::vector<LevelDbBatch*> batches;
   for (Batch* batch : group) batches.push_back(static_cast<LevelDbBatch*>(batch));
+  const uint64_t before = state_.last_sequence;
   Status committed = writer_.Commit(batches, sync);
+  if (committed) {
+    if (state_.last_sequence != before) written_sequence_ = state_.last_sequence;
+    if (sync) synced_sequence_ = written_sequence_;
+  }
   if (!committed) {
     // Whatever failed, what the log holds is no longer known: after a failed write or fsync LevelDB
     // goes on appending behind what may be a torn record.
@@ -230,6 +281,7 @@ Status Engine::Commit(std::span<Batch* const> group, bool sync) {
 }
 
 Status Engine::Recover() {
+  if (refused_) return refused_->Prefixed(config_.path);
   // Readers go on until it can come to something.
   if (reads_only_) {
     const Status room = space_.Admit();

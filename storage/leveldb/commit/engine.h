@@ -9,6 +9,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "storage/blocks/block_limits.h"
 #include "storage/leveldb/commit/engine_state.h"
@@ -70,6 +72,8 @@ class Engine final : public CommitTarget {
   Status SweepFiles(const LoadedView& loaded);
   Status ClearNotes(const LoadedView& loaded);
   Status NoteOpening();
+  // Of what a reopen has found: kConflict where it is not what this process had open.
+  Status CheckOwn(uint64_t found);
   Status Reopen();
 
   const StorageConfig config_;
@@ -85,7 +89,13 @@ class Engine final : public CommitTarget {
   std::vector<LostFile> lost_files_;  // Constant after Open.
   std::function<void()> on_full_head_;
   bool must_reopen_ = false;
+  // The last sequence that records on the disk name: written, and known to be synced.
+  uint64_t written_sequence_ = 0;
+  uint64_t synced_sequence_ = 0;
   bool has_noted_opening_ = false;
+  std::string noted_openings_;  // The record, as it was written.
+  // The directory holds another content: it is not touched again. Nothing: it does not.
+  std::optional<Error> refused_;
   bool reads_only_ = false;                  // The disk was full when it was opened.
   std::atomic<uint64_t> failed_opening_{0};  // In which a commit failed last.
   DirectoryWatch watch_;

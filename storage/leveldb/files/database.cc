@@ -185,10 +185,18 @@ Status Database::Open(size_t head_bytes) {
     Dispose();
     return opened.error();
   }
-  shelf_.SetStore(opened->store);
-  base_ = std::move(opened->base);
-  heads_ = std::move(opened->heads);
+  Take(std::move(*opened));
+  knows_store_ = true;
   return {};
+}
+
+// The files of the shelf are of the store that was opened first. One that has no id yet, and is
+// opened to be read only, is given one in memory alone.
+void Database::Take(OpenedFiles opened) {
+  opened_store_ = std::move(opened.store);
+  if (!knows_store_) shelf_.SetStore(opened_store_);
+  base_ = std::move(opened.base);
+  heads_ = std::move(opened.heads);
 }
 
 Status Database::OpenToRead(size_t head_bytes) {
@@ -206,9 +214,7 @@ Status Database::OpenToRead(size_t head_bytes) {
     in_memory_.reset();
     return opened.error();
   }
-  shelf_.SetStore(opened->store);
-  base_ = std::move(opened->base);
-  heads_ = std::move(opened->heads);
+  Take(std::move(*opened));
   head_status_ = Error(ErrorCode::kNoSpace, config_.path + " was opened to be read only");
   return {};
 }
@@ -352,6 +358,25 @@ Result<std::string> Database::Get(std::string_view key) const {
   const Status got = FromLevelDb(base_->Get(options, ToSlice(key), &value));
   if (!got) return got.error();
   return value;
+}
+
+Result<uint64_t> Database::LastSequence() const {
+  std::vector<leveldb::DB*> levels = {base_.get()};
+  for (const auto& head : heads_) levels.push_back(&head->db());
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  uint64_t last = 0;
+  for (leveldb::DB* level : levels) {
+    const std::string key = MetaKey(MetaKind::kLastSequence);
+    std::string value;
+    const Status got = FromLevelDb(level->Get(options, key, &value));
+    if (!got && got.error().code() == ErrorCode::kNotFound) continue;
+    if (!got) return got.error();
+    uint64_t of_level = 0;
+    if (!ByteReader(value).GetU64(&of_level)) return UnreadableRecord(key, "it is no number");
+    last = std::max(last, of_level);
+  }
+  return last;
 }
 
 std::unique_ptr<leveldb::Iterator> Database::NewIterator(leveldb::DB* db) {

@@ -141,6 +141,10 @@ class Database {
   void AdmitReaders(const BlockFileMap& files, const DeleteList& deletes);
   void Close();  // Revokes every lease.
   bool is_open() const { return base_ != nullptr; }
+  // What the last Open found, whosever it is: the id of the store, and the last sequence that base
+  // and the heads record. After the first Open another id than the shelf's is another store's.
+  const std::string& opened_store() const { return opened_store_; }
+  Result<uint64_t> LastSequence() const;
   Status WriteBase(leveldb::WriteBatch* batch);  // Synced.
   // Calls `publish` after success, then lets readers see the write: both before the head can be
   // closed, so that whoever seals it finds in memory what it says.
@@ -193,6 +197,7 @@ class Database {
  private:
   friend class Lease;
   friend class Access;
+  void Take(OpenedFiles opened);
   // Makes `change` and the newest head's snapshot, if there is one, visible at once.
   void PublishView(const std::function<void(View*)>& change, Head* head, HeadSnapshot snapshot);
   // REQUIRES: `lock` holds mutex_.
@@ -205,6 +210,8 @@ class Database {
   Disposer disposer_;
   Opener opener_;
   std::unique_ptr<leveldb::DB> base_;
+  std::string opened_store_;
+  bool knows_store_ = false;  // It was opened to be written to: the id is on the disk.
   std::atomic<bool> closing_{false};
   std::atomic<uint64_t> opening_{0};
 

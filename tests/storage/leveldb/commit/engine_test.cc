@@ -1,6 +1,7 @@
 // The engine as the committer drives it: commits, a failed write, recovery, who may commit.
 #include "storage/leveldb/commit/engine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -156,6 +157,76 @@ TEST_F(EngineTest, NothingIsAcknowledgedIntoADirectoryThatIsGone) {
   EXPECT_FALSE(engine_->Recover());
   EXPECT_FALSE(std::filesystem::exists(config().path + "/CURRENT"));
   EXPECT_EQ(engine_->space().free_bytes(), 0u);
+}
+
+// As somebody does who restores under the hands of the daemon: the directory itself stays.
+void PutInPlaceOf(const std::string& store, const std::string& content) {
+  for (const auto& entry : std::filesystem::directory_iterator(store)) {
+    std::filesystem::remove_all(entry.path());
+  }
+  std::filesystem::copy(content, store, std::filesystem::copy_options::recursive);
+}
+
+TEST_F(EngineTest, AnOlderCopyInTheStoresPlaceIsRefusedUntilAnotherOpen) {
+  const std::string older = path() + "/older";
+  std::filesystem::copy(config().path, older, std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(Commit("L", "second"));
+  PutInPlaceOf(config().path, older);
+  EXPECT_FALSE(Commit("L", "third"));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Status recovered = engine_->Recover();
+    ASSERT_FALSE(recovered);
+    EXPECT_THAT(recovered.error().message(), testing::HasSubstr("it holds an older state"));
+    EXPECT_FALSE(engine_->database().is_open()) << "another process may have it";
+    EXPECT_EQ(Rows(), (Strings{"first", "second"})) << "memory is what was acknowledged";
+  }
+  ASSERT_TRUE(OpenEngine());
+  EXPECT_EQ(Rows(), Strings{"first"});
+  EXPECT_TRUE(Commit("L", "third"));
+}
+
+TEST_F(EngineTest, AnotherStoreInTheStoresPlaceIsRefusedUntilAnotherOpen) {
+  StoreHarness other;
+  other.Open();
+  ASSERT_TRUE(other.Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+  for (TimeUs time = 1; time < 9; ++time) {
+    ASSERT_TRUE(other.Write("L", "others", time, {{"A", "x", Value::Int(1)}}));
+  }
+  other.Close();
+  const std::string own = engine_->database().shelf().store();
+  PutInPlaceOf(config().path, other.config().path);
+  EXPECT_FALSE(Commit("L", "second"));
+  const Status recovered = engine_->Recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_THAT(recovered.error().message(), testing::HasSubstr("it holds the store "));
+  EXPECT_EQ(engine_->database().shelf().store(), own);
+  EXPECT_EQ(Rows(), Strings{"first"});
+  ASSERT_TRUE(OpenEngine());
+  EXPECT_EQ(Rows(), Strings{"others"});
+}
+
+// As it was before this start, with as many changes.
+TEST_F(EngineTest, ACopyFromBeforeTheStartIsRefusedThoughNothingWasWrittenSince) {
+  engine_.reset();
+  const std::string older = path() + "/older";
+  std::filesystem::copy(config().path, older, std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(OpenEngine());
+  PutInPlaceOf(config().path, older);
+  EXPECT_FALSE(Commit("L", "second"));
+  const Status recovered = engine_->Recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_THAT(recovered.error().message(), testing::HasSubstr("before this start"));
+}
+
+TEST_F(EngineTest, ItsOwnContentPutBackIsGoneOnWith) {
+  ASSERT_TRUE(Commit("L", "second"));
+  const std::string saved = path() + "/saved";
+  std::filesystem::copy(config().path, saved, std::filesystem::copy_options::recursive);
+  PutInPlaceOf(config().path, saved);
+  EXPECT_FALSE(Commit("L", "third"));
+  ASSERT_TRUE(engine_->Recover());
+  ASSERT_TRUE(Commit("L", "fourth"));
+  EXPECT_EQ(Rows(), (Strings{"first", "fourth", "second"}));
 }
 
 }  // namespace
