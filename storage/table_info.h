@@ -41,7 +41,7 @@ struct RuleMark {
   uint64_t since = 0;       // The last commit before it applied.
   TimeUs whole_from = 0;    // The table holds all that it takes from this time on.
   uint64_t away_since = 0;  // It applies no more: the last commit before that. 0: it applies.
-  uint64_t adoption = 0;    // Which one made it (TableInfo); not stored.
+  uint64_t adoption = 0;    // Since which one it applies (TableInfo); not stored.
 };
 
 struct StoredFamily {

@@ -187,6 +187,14 @@ void Adoption::Retire(RuleMark* mark) const {
   if (mark->away_since == 0) mark->away_since = past_.sequence() + 1;
 }
 
+// Batches that were made while it was away are yet to be committed: it missed their events like a
+// mark that is new (Catalogue::CoverLate).
+void Adoption::Resume(RuleMark* mark) const {
+  if (mark->away_since == 0) return;
+  mark->away_since = 0;
+  mark->adoption = number_;
+}
+
 bool Adoption::Configure(const Table& configured, TableInfo* table) {
   const bool same = IsConfiguredSo(configured, *table);
   if (same && !AnyMark(*table)) return false;
@@ -212,7 +220,7 @@ void Adoption::ConfigureMembership(const Table& configured, TimeUs end, TableInf
   const bool keeps = !is_new && table->time_field == configured.time_field && asks_no_less &&
                      MayResume(table->stream, table->membership);
   if (keeps) {
-    table->membership.away_since = 0;
+    Resume(&table->membership);
   } else {
     table->membership = NewMark({}, end);
   }
@@ -234,7 +242,7 @@ void Adoption::ConfigureRules(const Table& configured, TimeUs end, TableInfo* ta
     const RuleMark* known = Oldest(before, text);
     if (known != nullptr) {
       table->rules.push_back(*known);
-      table->rules.back().away_since = 0;
+      Resume(&table->rules.back());
     } else {
       added.push_back(table->rules.size());
       table->rules.push_back(NewMark(text, end));
@@ -298,7 +306,7 @@ void Adoption::JudgeGone(const Table& configured, TimeUs end, std::vector<RuleMa
     table->rules.push_back(NewMark("", end));
   } else if (events != nullptr && events->whole_from > 0) {
     table->rules.push_back(*events);
-    table->rules.back().away_since = 0;
+    Resume(&table->rules.back());
   }
 }
 

@@ -80,6 +80,7 @@ class Adoption {
                  TableInfo* table);
   void ConfigureFamilies(const Table& configured, TimeUs end, TableInfo* table);
   void Retire(RuleMark* mark) const;
+  void Resume(RuleMark* mark) const;
 
   const std::map<TableId, TableInfo>& stored_;
   StoredPast& past_;

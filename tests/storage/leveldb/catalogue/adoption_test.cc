@@ -203,6 +203,39 @@ TEST_F(AdoptionTest, ABatchOfTheSchemaBeforeIsMissingInWhatIsNewer) {
   EXPECT_EQ(Member("U"), 51) << "a batch of this schema is not";
 }
 
+TEST_F(AdoptionTest, ABatchOfTheSchemaBeforeIsMissingInATableThatIsBack) {
+  const Table latest = MakeTable("L", Pattern::kLatest);
+  Use({TableOf("T"), TableOf("U"), latest});
+  Use({TableOf("T")});
+  auto batch = NewBatch();
+  Put(batch.get(), "T", "r", 50, {{"A", "x", Value::Int(1)}});
+  Use({TableOf("T"), TableOf("U"), latest});
+  EXPECT_EQ(Member("U"), 0) << "the stream took nothing meanwhile";
+  ASSERT_TRUE(Commit(std::move(batch)));
+  EXPECT_EQ(Member("T"), 0);
+  EXPECT_GT(Member("U"), 50);
+  EXPECT_GT(Member("L"), 50);
+  Reopen();
+  EXPECT_GT(Member("U"), 50);
+  EXPECT_GT(Member("L"), 50);
+}
+
+TEST_F(AdoptionTest, ABatchOfTheSchemaBeforeIsMissingInARuleThatIsBack) {
+  const ColumnRule stays = Rule("{field}", {"x"});
+  const ColumnRule goes = Rule("{field}", {"y"});
+  Use({TableOf("T", {stays, goes})});
+  Use({TableOf("T", {stays})});
+  auto batch = NewBatch();
+  Put(batch.get(), "T", "r", 50, {{"A", "x", Value::Int(1)}});
+  Use({TableOf("T", {stays, goes})});
+  EXPECT_EQ(OfRule("T", 1), 0) << "the stream took nothing meanwhile";
+  ASSERT_TRUE(Commit(std::move(batch)));
+  EXPECT_EQ(OfRule("T", 0), 0);
+  EXPECT_EQ(OfRule("T", 1), 51);
+  Reopen();
+  EXPECT_EQ(OfRule("T", 1), 51);
+}
+
 TEST_F(AdoptionTest, AFilledTableIsWholeAndStaysSo) {
   Use({TableOf("T")});
   Take("T", 50);
