@@ -38,8 +38,9 @@ struct RemovalPlan {
   EventsRemoved removed;
 };
 
-// The stream's tables: those of the file, nightly ones, then those that were in it, with what a
-// delete needs of them.
+// The stream's tables: those of the file, nightly ones, then what the store has beside them, with
+// what a delete needs of it: tables that were in the file, and those that a reload has just brought
+// back, of which this query's schema does not know yet.
 Result<std::vector<Table>> TablesOf(const EventQuery& query, const Store& store) {
   std::vector<Table> tables;
   for (const size_t index : query.stream->tables) {
@@ -49,7 +50,8 @@ Result<std::vector<Table>> TablesOf(const EventQuery& query, const Store& store)
     if (table.nightly && table.stream == query.stream->name) tables.push_back(table);
   }
   for (const TablePtr& stored : store.Tables()) {
-    if (!stored->orphaned || stored->stream != query.stream->name) continue;
+    const bool is_listed = std::ranges::find(tables, stored->name, &Table::name) != tables.end();
+    if (is_listed || stored->stream != query.stream->name) continue;
     Result<RowKeyTemplate> row_key = RowKeyTemplate::Parse(stored->row_key, stored->time_field);
     if (!row_key) return row_key.error().Prefixed("table " + stored->name);
     Table& table = tables.emplace_back();

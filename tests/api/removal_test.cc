@@ -112,6 +112,20 @@ TEST_F(RemovalTest, AnEntityGoesFromATableThatIsInTheFileNoMore) {
   EXPECT_EQ(KeysOf("NOW"), (Keys{"a#y", "a2#x"}));
 }
 
+// The store has adopted the file already; what is asked is still asked of the one before.
+TEST_F(RemovalTest, AnEntityGoesFromATableThatAReloadIsBringingBack) {
+  const std::string tables = kTables;
+  ASSERT_TRUE(world_.Reload(tables.substr(0, tables.find("[tables.BY_ID]"))));
+  const auto before = world_.context().live_schema.snapshot();
+  ASSERT_TRUE(world_.Reload(tables));
+  const auto after = world_.context().live_schema.snapshot();
+  world_.context().live_schema.Set(before);
+  EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&id=x").status, 200u);
+  world_.context().live_schema.Set(after);
+  EXPECT_EQ(KeysOf("BY_ID"), (Keys{"x#a2#0000000000003", "y#a#0000000000002"}));
+  EXPECT_EQ(KeysOf("NOW"), (Keys{"a#y", "a2#x"}));
+}
+
 // The keys that are there were made of the other time.
 TEST_F(RemovalTest, ATimeRangeGoesByTheCellsWhereATableChangedItsTime) {
   const std::string other = R"(
