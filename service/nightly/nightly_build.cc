@@ -4,12 +4,15 @@
 //    what comes late from then on leaves a new mark, and a crash from then on leaves a record that
 //    asks for another build.
 // 2. The day is copied into a staged table.
-// 3. The staged table takes the name, and the record is stored as built. Where rows were deleted
-//    from the stream's tables meanwhile, the copy may have what is forgotten: it is made again.
+// 3. The record tells the staged table's number, the table takes the name, and the record is stored
+//    as built: whatever a crash leaves under the name, the record tells whether it is its table.
+//    Where rows were deleted from the stream's tables meanwhile, the copy may have what is
+//    forgotten: it is made again.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ingest/map/late_days.h"
 #include "service/nightly/nightly_schema.h"
@@ -60,9 +63,10 @@ Status NightlyTables::CheckDay(const Source& source, TimeUs day) const {
                               FormatRfc3339(std::min(from, kMaxTimeUs))));
 }
 
-Status NightlyTables::CheckName(const NightlyRecord& record) const {
-  const bool is_there = parts_.store->FindTable(record.name) != nullptr;
-  if (is_there && !record.is_built) {
+Status NightlyTables::CheckName(const Source& source, const NightlyRecord& record) const {
+  const TablePtr stored = parts_.store->FindTable(record.name);
+  const bool is_there = stored != nullptr;
+  if (is_there && !IsOf(record, *stored, *source.table)) {
     return Conflict("table " + record.name + " is there already, and is no nightly table");
   }
   const size_t tables = parts_.store->Tables().size();
@@ -91,7 +95,7 @@ NightlyRecord NightlyTables::RecordFor(const Source& source, TimeUs day) const {
 Result<NightlyRecord> NightlyTables::BuildNow(const Source& source, TimeUs day) {
   NightlyRecord record = RecordFor(source, day);
   Status done = CheckDay(source, day);
-  if (done) done = CheckName(record);
+  if (done) done = CheckName(source, record);
   if (!done) return done.error();
   {
     const std::lock_guard lock(mutex_);
@@ -100,6 +104,10 @@ Result<NightlyRecord> NightlyTables::BuildNow(const Source& source, TimeUs day) 
         NightlyState::Kind::kBuilding, record.name, record.source, day, {}, record.built_at, {}};
   }
   const auto begin = std::chrono::steady_clock::now();
+  // The table that has the name is the record's, as CheckName found.
+  const TablePtr stored = parts_.store->FindTable(record.name);
+  record.table = stored == nullptr ? 0 : stored->id;
+  record.staged = 0;
   record.is_behind = true;
   done = PutRecord(record, true);
   if (done) done = CopyAndSwap(source, &record);
@@ -128,7 +136,7 @@ Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
       const std::unique_lock none(swap_mutex_);
       deletes = deletes_;
     }
-    const Result<DayCounts> counts = Copy(source, *record);
+    const Result<DayCounts> counts = Copy(source, record);
     done = counts ? CheckDay(source, record->day) : Status(counts.error());
     if (!done) break;
     const std::unique_lock alone(swap_mutex_);
@@ -136,8 +144,10 @@ Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
       done = Error(ErrorCode::kUnavailable, "deletes came all the time; try again");
       continue;
     }
-    done = parts_.store->SwapStaged(table);
+    done = PutRecord(*record, false);
+    if (done) done = parts_.store->SwapStaged(table);
     if (!done) break;
+    record->table = std::exchange(record->staged, 0);
     const auto took = std::chrono::steady_clock::now() - begin;
     record->rows = counts->rows;
     record->cells = counts->cells;
@@ -181,10 +191,11 @@ Result<DayCopy> NightlyTables::CopyOf(const Source& source, TimeUs day, TablePtr
                  strays->has_value() || by_days};
 }
 
-Result<DayCounts> NightlyTables::Copy(const Source& source, const NightlyRecord& record) {
-  Result<TablePtr> to = parts_.store->StageTable(NightlyTableOf(*source.table, record));
+Result<DayCounts> NightlyTables::Copy(const Source& source, NightlyRecord* record) {
+  Result<TablePtr> to = parts_.store->StageTable(NightlyTableOf(*source.table, *record));
   if (!to) return to.error();
-  const Result<DayCopy> copy = CopyOf(source, record.day, *to);
+  record->staged = (*to)->id;
+  const Result<DayCopy> copy = CopyOf(source, record->day, *to);
   if (!copy) return copy.error();
   auto since = std::chrono::steady_clock::now();
   uint64_t rows = 0;

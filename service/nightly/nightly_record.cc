@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "config/values/digits.h"
 #include "ingest/map/late_days.h"
@@ -12,12 +13,14 @@
 namespace tallyd {
 namespace {
 
-// The value: words with a space between, the version, the source's name, and seven numbers in the
-// order of the struct; of the two bools one number, the sum of these. DO NOT CHANGE: it is stored.
+// The value: words with a space between, the version, the source's name, and nine numbers in the
+// order of the struct; of the two bools one number, the sum of these. Older ones end before the
+// numbers of tables. DO NOT CHANGE: it is stored.
 constexpr std::string_view kVersion = "1";
 constexpr int64_t kBuiltBit = 1;
 constexpr int64_t kBehindBit = 2;
-constexpr size_t kNumbers = 7;
+constexpr size_t kNumbers = 9;
+constexpr size_t kNumbersWithoutTables = 7;
 
 constexpr std::string_view kPrefix = "nightly/";
 constexpr size_t kAtOnce = 1000;
@@ -30,14 +33,17 @@ std::string_view TakeWord(std::string_view* rest) {
 
 bool IsTime(int64_t us) { return us <= kMaxTimeUs + 1; }
 
+bool IsTableId(int64_t number) { return number <= std::numeric_limits<TableId>::max(); }
+
 }  // namespace
 
 std::string NightlyKey(std::string_view table) { return std::string(kPrefix) + std::string(table); }
 
 std::string EncodeNightly(const NightlyRecord& record) {
   const int64_t bits = (record.is_built ? kBuiltBit : 0) + (record.is_behind ? kBehindBit : 0);
-  return fmt::format("{} {} {} {} {} {} {} {} {}", kVersion, record.source, record.day, bits,
-                     record.lives_from, record.built_at, record.took_us, record.rows, record.cells);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", kVersion, record.source, record.day,
+                     bits, record.lives_from, record.built_at, record.took_us, record.rows,
+                     record.cells, record.table, record.staged);
 }
 
 std::optional<NightlyRecord> DecodeNightly(std::string_view key, std::string_view value) {
@@ -46,13 +52,15 @@ std::optional<NightlyRecord> DecodeNightly(std::string_view key, std::string_vie
   record.name = key.substr(kPrefix.size());
   record.source = TakeWord(&value);
   std::array<int64_t, kNumbers> numbers{};
-  for (int64_t& number : numbers) {
+  for (size_t i = 0; i < kNumbers; ++i) {
+    if (i == kNumbersWithoutTables && value.empty()) break;
     const std::optional<int64_t> read = ParsePlainInteger(TakeWord(&value));
     if (!read) return std::nullopt;
-    number = *read;
+    numbers[i] = *read;
   }
-  const auto [day, bits, lives_from, built_at, took_us, rows, cells] = numbers;
+  const auto [day, bits, lives_from, built_at, took_us, rows, cells, table, staged] = numbers;
   const bool in_time = IsTime(day) && IsTime(lives_from) && IsTime(built_at) && IsTime(took_us);
+  if (!IsTableId(table) || !IsTableId(staged)) return std::nullopt;
   if (!value.empty() || !in_time || bits > kBuiltBit + kBehindBit) return std::nullopt;
   record.day = day;
   record.is_built = (bits & kBuiltBit) != 0;
@@ -62,6 +70,8 @@ std::optional<NightlyRecord> DecodeNightly(std::string_view key, std::string_vie
   record.took_us = took_us;
   record.rows = static_cast<uint64_t>(rows);
   record.cells = static_cast<uint64_t>(cells);
+  record.table = static_cast<TableId>(table);
+  record.staged = static_cast<TableId>(staged);
   return record;
 }
 

@@ -29,6 +29,10 @@ struct NightlyRecord {
   int64_t took_us = 0;  // The last build.
   uint64_t rows = 0;
   uint64_t cells = 0;
+  // The store's number of the table, and of the one that takes its place, or just took it. Both 0:
+  // there is none yet, or it was built before records had them.
+  TableId table = 0;
+  TableId staged = 0;
   friend bool operator==(const NightlyRecord&, const NightlyRecord&) = default;
 };
 

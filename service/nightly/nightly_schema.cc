@@ -29,6 +29,13 @@ Table NightlyTableOf(const Table& source, const NightlyRecord& record) {
   return table;
 }
 
+bool IsOf(const NightlyRecord& record, const TableInfo& stored, const Table& source) {
+  if (record.table != 0 || record.staged != 0) {
+    return stored.id == record.table || stored.id == record.staged;
+  }
+  return record.is_built && IsOfShape(stored, source);
+}
+
 Result<std::shared_ptr<const Schema>> WithNightly(std::shared_ptr<const Schema> configured,
                                                   Store& store) {
   const bool any_daily = std::ranges::any_of(
@@ -41,6 +48,7 @@ Result<std::shared_ptr<const Schema>> WithNightly(std::shared_ptr<const Schema> 
     const Table* source = configured->FindTable(record.source);
     const TablePtr stored = store.FindTable(record.name);
     if (source == nullptr || !source->daily || stored == nullptr) continue;
+    if (!IsOf(record, *stored, *source)) continue;
     if (!IsOfShape(*stored, *source) || configured->FindTable(record.name) != nullptr) continue;
     schema->tables.push_back(NightlyTableOf(*source, record));
   }

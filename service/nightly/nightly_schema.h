@@ -16,6 +16,10 @@ namespace tallyd {
 // The nightly table of that record: shaped like its source, but its families forget nothing.
 Table NightlyTableOf(const Table& source, const NightlyRecord& record);
 
+// Whether the stored table is the one that the record tells of, and not another that has its name
+// by now. Where no number tells, it is if it has the shape of its source.
+bool IsOf(const NightlyRecord& record, const TableInfo& stored, const Table& source);
+
 // `configured` with its nightly tables; itself where it has none. A table whose source is gone, or
 // has no nightly tables any more, or is of another shape than it was, is left out, and so is an
 // orphan like any table that is taken out of the file. kConflict: all of them are more than

@@ -169,7 +169,9 @@ void NightlyTables::RemoveOver(const Source& source) {
 Status NightlyTables::Remove(const Source& source, const NightlyRecord& record) {
   {
     const std::unique_lock alone(swap_mutex_);
-    if (parts_.store->FindTable(record.name) != nullptr) {
+    // What has the name by now may be another's.
+    const TablePtr stored = parts_.store->FindTable(record.name);
+    if (stored != nullptr && IsOf(record, *stored, *source.table)) {
       const std::vector<std::string> staged = parts_.store->StagedTables();
       if (std::ranges::find(staged, record.name) != staged.end()) {
         if (Status dropped = parts_.store->DropStaged(record.name); !dropped) return dropped;
@@ -266,10 +268,16 @@ Status NightlyTables::BuildDue(const Source& source, TimeUs now) {
 
 Status NightlyTables::Rebuild(const Source& source, TimeUs now) {
   for (NightlyRecord& record : RecordsOf(source.table->name)) {
-    const bool is_gone = record.is_built && parts_.store->FindTable(record.name) == nullptr;
+    const TablePtr stored = parts_.store->FindTable(record.name);
+    const bool is_there = stored != nullptr && IsOf(record, *stored, *source.table);
+    const bool is_gone = record.is_built && !is_there;
     if (is_gone) {
       if (Status dropped = DropRecord(record); !dropped) return dropped;
       continue;
+    }
+    if (is_there && record.table == 0 && record.staged == 0) {
+      record.table = stored->id;
+      if (Status put = PutRecord(record, false); !put) return put;
     }
     if (!record.is_behind || !MayTry(record.name)) continue;
     if (!IsRebuildDue(source.daily(), record, now)) continue;
@@ -285,6 +293,17 @@ Status NightlyTables::Rebuild(const Source& source, TimeUs now) {
     Refresh();
   }
   return {};
+}
+
+Status NightlyTables::Forget(const std::string& table) {
+  NightlyRecord record;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = records_.find(table);
+    if (known == records_.end() || (building_ && building_->table == table)) return {};
+    record = known->second;
+  }
+  return DropRecord(record);
 }
 
 bool NightlyTables::MayTry(const std::string& name) const {

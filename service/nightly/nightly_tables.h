@@ -87,6 +87,9 @@ class NightlyTables {
   // What the thread does twice a second.
   void Look();
 
+  // A table of that name was dropped: what is known of it goes.
+  Status Forget(const std::string& table);
+
   // All that are not just there, and of each source the newest that is.
   std::vector<NightlyState> States() const;
 
@@ -130,11 +133,12 @@ class NightlyTables {
   // nightly_build.cc: one build. REQUIRES: work_mutex_.
   Result<DayCopy> CopyOf(const Source& source, TimeUs day, TablePtr to) const;
   Status CheckDay(const Source& source, TimeUs day) const;
-  Status CheckName(const NightlyRecord& record) const;
+  Status CheckName(const Source& source, const NightlyRecord& record) const;
   NightlyRecord RecordFor(const Source& source, TimeUs day) const;
   Result<NightlyRecord> BuildNow(const Source& source, TimeUs day);
   Status CopyAndSwap(const Source& source, NightlyRecord* record);
-  Result<DayCounts> Copy(const Source& source, const NightlyRecord& record);
+  // Tells the record the number of the table that it makes.
+  Result<DayCounts> Copy(const Source& source, NightlyRecord* record);
   // With it goes the mark of late readings, where that is wanted.
   Status PutRecord(const NightlyRecord& record, bool drop_mark);
   Status DropRecord(const NightlyRecord& record);

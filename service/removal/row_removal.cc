@@ -48,6 +48,9 @@ Status RemoveTable(const RemovalParts& parts, const TablePtr& table) {
     }
   }
   if (Status dropped = parts.store.DropTable(table->name); !dropped) return dropped;
+  if (parts.nightly != nullptr) {
+    if (Status forgotten = parts.nightly->Forget(table->name); !forgotten) return forgotten;
+  }
   parts.row_sizes.Shrink(table->id, {});
   return {};
 }

@@ -16,6 +16,8 @@ NightlyRecord Some() {
   record.took_us = 42;
   record.rows = 10'000'000;
   record.cells = 970'000'000;
+  record.table = 7;
+  record.staged = 8;
   return record;
 }
 
@@ -33,7 +35,15 @@ TEST(NightlyRecordTest, HasAKeyForItsTable) {
 
 TEST(NightlyRecordTest, IsStoredAsWords) {
   EXPECT_EQ(EncodeNightly(Some()),
-            "1 SENSOR 1501027200000000 1 1501113600000000 1501113600000001 42 10000000 970000000");
+            "1 SENSOR 1501027200000000 1 1501113600000000 1501113600000001 42 10000000 970000000 "
+            "7 8");
+}
+
+TEST(NightlyRecordTest, OlderOnesNameNoTable) {
+  const auto record = DecodeNightly(NightlyKey("T"), "1 S 1 1 1 1 1 1 1");
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->table, 0u);
+  EXPECT_EQ(record->staged, 0u);
 }
 
 TEST(NightlyRecordTest, OtherBytesAreNoRecord) {
@@ -42,11 +52,11 @@ TEST(NightlyRecordTest, OtherBytesAreNoRecord) {
   EXPECT_FALSE(DecodeNightly("other/T", whole).has_value());
   for (const char* value :
        {"", "1", "1 S", "1 S 1 1 1 1 1 1", "1 S 1 1 1 1 1 1 1 1", "2 S 1 1 1 1 1 1 1",
-        "1 S 1 4 1 1 1 1 1", "1 S -1 1 1 1 1 1 1", "1 S 01 1 1 1 1 1 1",
+        "1 S 1 1 1 1 1 1 1 1 4294967296", "1 S 1 1 1 1 1 1 1 1 1 1", "1 S 1 4 1 1 1 1 1", "1 S -1 1 1 1 1 1 1", "1 S 01 1 1 1 1 1 1",
         "1 S 99999999999999999 1 1 1 1 1 1", "1 S x 1 1 1 1 1 1"}) {
     EXPECT_FALSE(DecodeNightly(key, value).has_value()) << value;
   }
-  EXPECT_TRUE(DecodeNightly(key, "1 S 1 1 1 1 1 1 1").has_value());
+  EXPECT_TRUE(DecodeNightly(key, "1 S 1 1 1 1 1 1 1 1 1").has_value());
 }
 
 }  // namespace

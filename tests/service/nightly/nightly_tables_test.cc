@@ -274,6 +274,71 @@ TEST_F(NightlyTablesTest, WhatACrashLeftOfABuildGoesAtTheNextStart) {
   EXPECT_EQ(world.Show(kTable), kRow);
 }
 
+class NightlyNameTest : public NightlyTablesTest {
+ protected:
+  // A nightly table is dropped while its key is out of the file, and an ordinary one has its name.
+  void TakeTheName() {
+    MakeFirst();
+    const std::string with = SensorConfig();
+    const std::string without = with.substr(0, with.find("daily"));
+    world.Reload(without);
+    ASSERT_TRUE(world.store->DropTable(kTable));
+    world.Reload(without + "[tables.SENSOR_20170726]\nstream = \"meter\"\n" +
+                 "pattern = \"new-cell\"\nrow_key = \"{meter}#{ts:day}\"\nfamilies.M = {}\n");
+    world.Read(kHourUs, "42");
+    before = world.Show(kTable);
+    ASSERT_NE(before, "");
+  }
+  std::string before;
+};
+
+TEST_F(NightlyNameTest, AnOrdinaryTableOfTheNameOfADroppedOneIsNeverReplaced) {
+  TakeTheName();
+  world.Reload(SensorConfig());
+  EXPECT_TRUE(world.store->FindTable(kTable)->orphaned);
+  const Result<NightlyRecord> built = world.nightly->Build("SENSOR", kDay);
+  ASSERT_FALSE(built);
+  EXPECT_EQ(built.error().code(), ErrorCode::kConflict);
+  LookAfter(2 * kMinuteUs);
+  EXPECT_EQ(world.Show(kTable), before);
+}
+
+TEST_F(NightlyNameTest, NoKeepRemovesAnOrdinaryTableOfTheNameOfADroppedOne) {
+  TakeTheName();
+  world.clock.Pass(2 * kUsPerDay);
+  world.Reload(SensorConfig("keep = \"1d\""));
+  world.nightly->Look();
+  EXPECT_EQ(world.Show(kTable), before);
+  EXPECT_TRUE(world.store->FindTable(kTable)->orphaned);
+}
+
+TEST_F(NightlyNameTest, ATableThatIsDroppedTakesItsRecordAlong) {
+  MakeFirst();
+  const std::string with = SensorConfig();
+  world.Reload(with.substr(0, with.find("daily")));
+  ASSERT_TRUE(world.store->DropTable(kTable));
+  ASSERT_TRUE(world.nightly->Forget(kTable));
+  EXPECT_TRUE(ReadNightlyRecords(*world.store)->empty());
+  EXPECT_EQ(world.Metric("tallyd_nightly_tables"), 0);
+}
+
+// As releases stored it whose records named no table.
+TEST_F(NightlyNameTest, AnOlderRecordIsOfTheTableThatHasTheShapeOfItsSource) {
+  MakeFirst();
+  NightlyRecord record = ReadNightlyRecords(*world.store)->front();
+  EXPECT_EQ(record.table, world.store->FindTable(kTable)->id);
+  std::string older = EncodeNightly(record);
+  older.resize(older.rfind(' ', older.rfind(' ') - 1));
+  std::unique_ptr<Batch> batch = world.store->NewBatch();
+  batch->PutMemo(NightlyKey(kTable), older);
+  ASSERT_TRUE(world.store->Commit(std::move(batch)));
+  world.Restart();
+  EXPECT_FALSE(world.store->FindTable(kTable)->orphaned);
+  world.nightly->Look();
+  EXPECT_EQ(ReadNightlyRecords(*world.store)->front(), record);
+  EXPECT_EQ(world.Show(kTable), kRow);
+}
+
 TEST_F(NightlyTablesTest, AThreadLooksByItself) {
   world.Read(0, "1");
   PassQuietHour();
