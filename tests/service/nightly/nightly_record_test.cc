@@ -52,8 +52,9 @@ TEST(NightlyRecordTest, OtherBytesAreNoRecord) {
   EXPECT_FALSE(DecodeNightly("other/T", whole).has_value());
   for (const char* value :
        {"", "1", "1 S", "1 S 1 1 1 1 1 1", "1 S 1 1 1 1 1 1 1 1", "2 S 1 1 1 1 1 1 1",
-        "1 S 1 1 1 1 1 1 1 1 4294967296", "1 S 1 1 1 1 1 1 1 1 1 1", "1 S 1 4 1 1 1 1 1", "1 S -1 1 1 1 1 1 1", "1 S 01 1 1 1 1 1 1",
-        "1 S 99999999999999999 1 1 1 1 1 1", "1 S x 1 1 1 1 1 1"}) {
+        "1 S 1 1 1 1 1 1 1 1 4294967296", "1 S 1 1 1 1 1 1 1 1 1 1", "1 S 1 4 1 1 1 1 1",
+        "1 S -1 1 1 1 1 1 1", "1 S 01 1 1 1 1 1 1", "1 S 99999999999999999 1 1 1 1 1 1",
+        "1 S x 1 1 1 1 1 1"}) {
     EXPECT_FALSE(DecodeNightly(key, value).has_value()) << value;
   }
   EXPECT_TRUE(DecodeNightly(key, "1 S 1 1 1 1 1 1 1 1 1").has_value());
