@@ -1,6 +1,8 @@
 """tallyd export and tallyd load: what goes out comes in again as what it was, and is counted."""
 
-from tests.e2e.test_load_export import SIMPLE, TransferTest, events, ndjson, posts
+import shutil
+
+from tests.e2e.test_load_export import SIMPLE, START, TransferTest, events, ndjson, posts
 
 SUMS = """
 [tables.SUMS]
@@ -98,3 +100,48 @@ class CountingTest(TransferTest):
         out, said = self.run_tool("export", "load", daemon, status=1)
         self.assertEqual(5, len(out.splitlines()))
         self.assertIn("newest 10 cells", said)
+
+
+class GoingOnTest(TransferTest):
+    def half(self, daemon, between):
+        """Two batches of three are stored."""
+        between.decide = lambda method, _: (
+            503 if method == "POST" and len(posts(between)) > 2 else None)
+        self.write("in.ndjson", ndjson(events(30_000)))
+        self.run_tool("load", "load", between.url, "in.ndjson", "--retry-for", "0", status=1)
+        between.decide = lambda *_: None
+        self.assertEqual(20_000, len(daemon.events("load", scan=1, limit=100_000)))
+
+    def test_a_restart_alone_does_not_end_a_load(self):
+        daemon = self.start(SIMPLE)
+        between = self.between(daemon)
+        self.half(daemon, between)
+        for stop in daemon.stop, daemon.kill:
+            stop()
+            daemon.start()
+        self.run_tool("load", "load", between.url, "in.ndjson")
+        self.assertEqual(30_000, len(daemon.events("load", scan=1, limit=100_000)))
+
+    def test_nothing_goes_on_with_a_store_that_was_put_back(self):
+        daemon = self.start(SIMPLE)
+        between = self.between(daemon)
+        daemon.write("load", events(10, 90_000))
+        data, older = daemon.directory / "data", self.folder / "older"
+        daemon.stop()
+        shutil.copytree(data, older)
+        daemon.start()
+        self.half(daemon, between)
+        between.decide = lambda method, path: 503 if "cursor=" in path else None
+        arguments = ("--output", "out.ndjson", "--retry-for", "0")
+        self.run_tool("export", "load", between.url, *arguments, "--from", START, status=1)
+        between.decide = lambda *_: None
+        daemon.stop()
+        shutil.rmtree(data)
+        shutil.copytree(older, data)
+        daemon.start()
+        _, said = self.run_tool("load", "load", between.url, "in.ndjson", status=1)
+        self.assertIn("put back from an older copy", said)
+        _, said = self.run_tool("export", "load", between.url, *arguments, "--from", START,
+                                "--resume", status=1)
+        self.assertIn("put back from an older copy", said)
+        self.assertEqual(10, len(daemon.events("load", scan=1)))

@@ -66,12 +66,6 @@ Status TellMerged(const PatientClient& from, const std::vector<std::string>& tab
   return {};
 }
 
-Status CheckStores(const CopyEnds& ends) {
-  if (Status same = ends.from.CheckStore(); !same) return same.error().Prefixed("the source");
-  if (Status same = ends.to.CheckStore(); !same) return same.error().Prefixed("the target");
-  return {};
-}
-
 }  // namespace
 
 Result<PatientClient> CopyClient(const CopyLine& line, const std::string& url,
@@ -109,17 +103,19 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
   if (!from) return from.error();
   auto to = CopyClient(line_.copy, target->url(), line_.copy.to_token_file);
   if (!to) return to.error();
-  const Result<std::string> from_store = StoreIdAt(*from);
-  if (!from_store) return from_store.error().Prefixed("the source");
-  const Result<std::string> to_store = StoreIdAt(*to);
-  if (!to_store) return to_store.error().Prefixed("the target");
-  from_store_ = *from_store;
-  to_store_ = *to_store;
-  from->HoldTo(from_store_);
-  to->HoldTo(to_store_);
-  const CopyEnds ends{*from, *to, *to_.schema};
   Result<std::optional<CopyState>> kept = file_.Read();
   if (!kept) return kept.error();
+  const CopyEnds ends{*from, *to, *to_.schema};
+  if (Status same = CheckStores(ends); !same) return same.error();
+  from_store_ = from_moment_.id;
+  to_store_ = to_moment_.id;
+  if (*kept && (*kept)->told.value("copy", Json()) == Identity()) {
+    from_moment_ = MomentOfJson((*kept)->told.value("from_moment", Json()));
+    to_moment_ = MomentOfJson((*kept)->told.value("to_moment", Json()));
+  }
+  if (Status same = CheckStores(ends); !same) return same.error();
+  from->HoldTo(from_moment_);
+  to->HoldTo(to_moment_);
   const Status begun = *kept ? Resume((*kept)->told) : Begin(ends);
   if (!begun) return begun.error();
   const size_t before = state_["done"].size();
@@ -260,9 +256,22 @@ Result<CopyRun::Way> CopyRun::FindWay(const CopyEnds& ends, const std::string& s
   return Way(std::move(*plan));
 }
 
+// The source is to have what it had at the beginning, the target what it has by now.
+Status CopyRun::CheckStores(const CopyEnds& ends) {
+  Result<StoreMoment> from = ends.from.CheckStore(from_moment_);
+  if (!from) return from.error().Prefixed("the source");
+  Result<StoreMoment> to = ends.to.CheckStore(to_moment_);
+  if (!to) return to.error().Prefixed("the target");
+  if (from_moment_.id.empty()) from_moment_ = std::move(*from);
+  if (!to->opening.empty() || to_moment_.opening.empty()) to_moment_ = std::move(*to);
+  return {};
+}
+
 Status CopyRun::Keep(const Json& current, std::string_view chunk) {
   Json told = state_;
   told["current"] = current;
+  told["from_moment"] = JsonOfMoment(from_moment_);
+  told["to_moment"] = JsonOfMoment(to_moment_);
   told["written"] = static_cast<uint64_t>(SystemClock().Now());
   return file_.Write(told, chunk);
 }

@@ -44,6 +44,7 @@ class CopyRun {
   Status Resume(const Json& told);
   Status Begin(const CopyEnds& ends);
   Result<Way> FindWay(const CopyEnds& ends, const std::string& stream) const;
+  Status CheckStores(const CopyEnds& ends);
   Status Keep(const Json& current, std::string_view chunk);
   Status CheckAge(const CopyState& kept, const std::string& stream) const;
   // All that are left; `kept` is where the first of them was interrupted, and is null after it.
@@ -72,6 +73,8 @@ class CopyRun {
   bool target_is_served_ = false;
   std::string from_store_;  // The id of the source's store; empty: not known.
   std::string to_store_;
+  StoreMoment from_moment_;  // The source, as it was when the copy began.
+  StoreMoment to_moment_;    // The target, as it was behind the last chunk.
   Json state_;
 };
 

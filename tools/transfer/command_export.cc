@@ -138,9 +138,11 @@ class Export {
       if (!kept) return kept.error();
       state = std::move(*kept);
     }
-    Result<std::string> store = StoreIdAt(client_);
-    if (!store) return store.error();
-    store_ = std::move(*store);
+    // One that goes on does so with the store that it began with.
+    if (state) client_.HoldTo(MomentOfJson(state->value("store", Json())));
+    Result<StoreMoment> store = client_.CheckStore();
+    if (!store) return store.error().Prefixed(state ? state_path_ : line_.stream);
+    store_ = state ? MomentOfJson(state->value("store", Json())) : std::move(*store);
     client_.HoldTo(store_);
     fixed_ = line_;
     FixTime(state ? StateText(*state, "from") : "", &fixed_.from);
@@ -181,17 +183,18 @@ class Export {
       plan_.lack = fmt::format("by now all of it is in other tables than were read: {}",
                                fmt::join(now->tables, ", "));
     }
-    return client_.CheckStore();
+    const Result<StoreMoment> same = client_.CheckStore();
+    return same ? Status() : same.error();
   }
 
   Status DropState() const { return state_path_.empty() ? Status() : RemoveState(state_path_); }
 
   Status Resume(const Json& state) {
     if (StateText(state, "stream") != line_.stream || StateText(state, "url") != line_.url ||
-        StateText(state, "store") != store_ || StateText(state, "format") != format_ ||
+        StateText(state, "format") != format_ ||
         StateText(state, "parameters") != ExportParameters(line_)) {
       return Error(ErrorCode::kConflict,
-                   state_path_ + " is of another export, or out of another store: start anew");
+                   state_path_ + " is of another export: start anew");
     }
     for (const Json& table : state.value("tables", Json::array())) {
       if (table.is_string()) plan_.tables.push_back(table.get<std::string>());
@@ -246,7 +249,7 @@ class Export {
       Result<HttpAnswer> page = client_.Ask({"GET", next, {}, {}});
       if (!page || page->status != kHttpOk) return page;
       if (Status whole = CheckPage(*page, format_); !whole) return whole.error();
-      if (Status same = client_.CheckStore(); !same) return same.error();
+      if (const auto same = client_.CheckStore(); !same) return same.error();
       return page;
     });
   }
@@ -305,7 +308,7 @@ class Export {
     kept_ = SteadyClock::now();
     return WriteState(state_path_, {{"stream", line_.stream},
                                     {"url", line_.url},
-                                    {"store", store_},
+                                    {"store", JsonOfMoment(store_)},
                                     {"format", format_},
                                     {"parameters", ExportParameters(line_)},
                                     {"from", fixed_.from},
@@ -324,7 +327,7 @@ class Export {
   PatientClient client_;
   const std::string format_;
   const std::string state_path_;  // Empty: standard output keeps none.
-  std::string store_;             // The id of the store that is read; empty: not known.
+  StoreMoment store_;             // What is read, as it was at the beginning.
   ExportPlan plan_;
   size_t table_ = 0;            // Of the plan.
   std::string next_;            // The path of the next page.

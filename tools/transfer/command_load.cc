@@ -124,7 +124,7 @@ class FileLoad {
         continue;
       }
       // The daemon may have come back with another store, which took the batch.
-      if (Status same = client_.CheckStore(); !same) return same;
+      if (Status same = FollowStore(); !same) return same;
       progress->done = to.offset;
     }
     if (is_last_) return {};
@@ -142,21 +142,26 @@ class FileLoad {
   }
 
   // A load goes on with the store that it began with alone: another one under the same address has
-  // nothing of what was sent.
+  // nothing of what was sent, and one that was put back from an older copy not all of it.
   Status LearnStore() {
-    Result<std::string> store = StoreIdAt(client_);
-    if (!store) return store.error();
-    if (!resumed_store_ || *resumed_store_ == *store) {
-      store_ = std::move(*store);
-      if (Status same = client_.CheckStore(); !same) return same;
-      client_.HoldTo(store_);
-      return {};
-    }
-    return Error(
-        ErrorCode::kConflict,
-        fmt::format("{} is of a load into another store than {} has now, which has nothing "
-                    "of it: remove it to start anew",
-                    state_path_, line_.url));
+    if (Status same = FollowStore(); !same) return same;
+    if (!resumed_store_) return {};
+    client_.HoldTo(*resumed_store_);
+    const Status same = FollowStore();
+    if (same || same.error().code() != ErrorCode::kConflict) return same;
+    return Error(ErrorCode::kConflict,
+                 fmt::format("{}; {} is of a load that began there: remove it to start anew",
+                             same.error().message(), state_path_));
+  }
+
+  // What the store has now it is to have from now on.
+  Status FollowStore() {
+    Result<StoreMoment> now = client_.CheckStore();
+    if (!now) return now.error();
+    // One that is opening its files does not tell of them.
+    if (!now->opening.empty() || store_.opening.empty()) store_ = std::move(*now);
+    client_.HoldTo(store_);
+    return {};
   }
 
   // Goes to where an earlier load was interrupted, or marks the beginning of this one.
@@ -186,7 +191,7 @@ class FileLoad {
     if (Status young = CheckAge(**state); !young) return young;
     kept_ = **state;
     id_ = StateText(**state, "id");
-    resumed_store_ = StateText(**state, "store");
+    resumed_store_ = MomentOfJson((**state).value("store", Json()));
     resumed_until_ = StateNumber(**state, "until");
     counts->refused += StateNumber(**state, "refused");
     counts->expired += StateNumber(**state, "expired");
@@ -221,7 +226,7 @@ class FileLoad {
     if (!head) return head.error();
     kept_ = {{"stream", line_.stream},
              {"url", line_.url},
-             {"store", store_},
+             {"store", JsonOfMoment(store_)},
              {"id", id_},
              {"reached", reached_},
              {"offset", batch.from.offset},
@@ -330,8 +335,8 @@ class FileLoad {
   const BodyKind kind_;
   BatchLimits limits_ = kLimits;
   std::string id_;
-  std::string store_;  // The id of the store that is loaded into; empty: not known.
-  std::optional<std::string> resumed_store_;  // That of the load that is gone on with.
+  StoreMoment store_;                         // That which is loaded into, behind the last batch.
+  std::optional<StoreMoment> resumed_store_;  // That of the load that is gone on with.
   uint64_t resumed_until_ = 0;                // Where its batch under way ended.
   LoadCounts before_;                         // Of other files.
   Json kept_;                                 // As the state is on the disk.

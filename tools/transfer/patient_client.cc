@@ -39,22 +39,7 @@ Result<std::string> ReadToken(const std::string& file) {
 
 HttpQuestion StatusQuestion() { return {"GET", "/v1/status", {}, {}}; }
 
-// Of an answer to StatusQuestion; empty where it does not tell.
-std::string StoreIdOf(const HttpAnswer& answer) {
-  const Json said = Json::parse(answer.body, nullptr, false);
-  const Json::json_pointer place("/store/id");
-  const bool tells = answer.status == kHttpOk && said.is_object() && said.contains(place) &&
-                     said.at(place).is_string();
-  return tells ? said.at(place).get<std::string>() : std::string();
-}
-
 }  // namespace
-
-Result<std::string> StoreIdAt(const PatientClient& client) {
-  const Result<HttpAnswer> answer = client.Ask(StatusQuestion());
-  if (!answer) return answer.error();
-  return StoreIdOf(*answer);
-}
 
 double PauseBefore(unsigned attempt, std::string_view retry_after) {
   const double doubled = std::ldexp(kFirstPause, static_cast<int>(std::min(attempt, kDoublings)));
@@ -133,20 +118,28 @@ HttpQuestion PatientClient::Authorized(HttpQuestion question) const {
   return question;
 }
 
-Status PatientClient::Compare(const HttpAnswer& status) const {
-  const std::string now = StoreIdOf(status);
-  if (now == store_) return {};
+Result<StoreMoment> PatientClient::Compare(const HttpAnswer& status,
+                                           const StoreMoment& then) const {
+  const Json store = status.status == kHttpOk ? StoreOfStatus(status.body) : Json::object();
+  StoreMoment now = MomentOf(store);
+  if (then.id.empty() || HasAllOf(store, then)) return now;
+  if (now.id == then.id) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("the store of the daemon at {}:{} was put back from an older copy, "
+                             "which lacks some of what was there: start anew",
+                             target_.host, target_.port));
+  }
   return Error(ErrorCode::kConflict,
                fmt::format("the daemon at {}:{} has another store by now ({}) than at the "
                            "beginning ({}): give it that one back, or start anew",
-                           target_.host, target_.port, now.empty() ? "it does not say which" : now,
-                           store_));
+                           target_.host, target_.port,
+                           now.id.empty() ? "it does not say which" : now.id, then.id));
 }
 
-Status PatientClient::CheckStore() const {
-  if (store_.empty()) return {};
+Result<StoreMoment> PatientClient::CheckStore(const StoreMoment& then) const {
   const Result<HttpAnswer> answer = Ask(StatusQuestion());
-  return answer ? Compare(*answer) : answer.error();
+  if (!answer) return answer.error();
+  return Compare(*answer, then);
 }
 
 Result<HttpAnswer> PatientClient::Ask(HttpQuestion question) const {
@@ -154,10 +147,10 @@ Result<HttpAnswer> PatientClient::Ask(HttpQuestion question) const {
   const HttpQuestion status = Authorized(StatusQuestion());
   const auto give_up = SteadyClock::now() + std::chrono::microseconds(retry_for_us_);
   for (unsigned attempt = 0;; ++attempt) {
-    const bool looks = attempt > 0 && !store_.empty();
+    const bool looks = attempt > 0 && !store_.id.empty();
     Result<HttpAnswer> answer = tallyd::Ask(target_, looks ? status : question);
     if (looks && answer && !IsPassing(answer->status)) {
-      if (Status same = Compare(*answer); !same) return same.error();
+      if (const auto same = Compare(*answer, store_); !same) return same.error();
       answer = tallyd::Ask(target_, question);
     }
     if (answer && !IsPassing(answer->status)) return answer;

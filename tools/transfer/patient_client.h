@@ -14,6 +14,7 @@
 #include "ingest/text/json.h"
 #include "tools/commands.h"
 #include "tools/http_client.h"
+#include "tools/transfer/store_moment.h"
 
 namespace tallyd {
 
@@ -31,25 +32,24 @@ class PatientClient {
   // The same, which must be an object.
   Result<Json> GetJson(const std::string& path) const;
 
-  // From now on the daemon is to have the store of this id (StoreIdAt); empty: any.
-  void HoldTo(std::string store) { store_ = std::move(store); }
-  // kConflict where it has another one by now: a daemon may come back between two requests.
-  // Whoever is done asks behind its last request. Other errors are those of Ask.
-  Status CheckStore() const;
+  // From now on the daemon's store is to have all that it had then; of no id: any.
+  void HoldTo(StoreMoment store) { store_ = std::move(store); }
+  // What it is now. kConflict where it is another one, or was put back from an older copy: a daemon
+  // may come back so between two requests. Whoever is done asks behind its last request. Other
+  // errors are those of Ask.
+  Result<StoreMoment> CheckStore() const { return CheckStore(store_); }
+  // The same, with what it is to have.
+  Result<StoreMoment> CheckStore(const StoreMoment& then) const;
 
  private:
   HttpQuestion Authorized(HttpQuestion question) const;
-  Status Compare(const HttpAnswer& status) const;
+  Result<StoreMoment> Compare(const HttpAnswer& status, const StoreMoment& then) const;
 
   HttpTarget target_;
   std::string authorization_;  // Empty: none.
-  std::string store_;          // Empty: any.
+  StoreMoment store_;
   int64_t retry_for_us_ = 0;
 };
-
-// The id of the daemon's store, by /v1/status: whoever goes on goes on with the store that it began
-// with. Empty where the daemon does not tell, or not to this token. Errors are those of Ask.
-Result<std::string> StoreIdAt(const PatientClient& client);
 
 // Seconds to wait before the attempt after `attempt` (from 0): doubled from 0.1 up to 10, but never
 // less than Retry-After asks for, of which a minute is believed.

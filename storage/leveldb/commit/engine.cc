@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "storage/leveldb/codec/meta_codec.h"
 
@@ -324,6 +325,7 @@ struct Figures {
   uint64_t block_bytes = 0;
   uint64_t pending_deletes = 0;
   std::array<uint64_t, kLevels> level_files{};
+  std::optional<Openings> openings;  // Null: nobody can read them now.
 };
 
 // Files and directories come and go meanwhile: what is gone counts nothing, and the rest counts.
@@ -360,6 +362,10 @@ Figures Measure(Engine* engine) {
     access.base().GetProperty("leveldb.num-files-at-level" + std::to_string(level), &files);
     figures.level_files[level] = std::strtoul(files.c_str(), nullptr, 10);
   }
+  std::string record;
+  const auto got = access.base().Get({}, MetaKey(MetaKind::kOpenings), &record);
+  Result<Openings> openings = got.ok() ? DecodeOpenings(record) : Result<Openings>(Openings());
+  if (openings) figures.openings = std::move(*openings);
   return figures;
 }
 
@@ -404,9 +410,25 @@ void TellOfFiles(Engine* engine, StoreState* state) {
   state->members.push_back({"damaged_files", std::move(damaged)});
 }
 
+// Tells a store from itself that was put back from a copy: whoever noted an opening, and how many
+// changes there were, finds that the next one began with fewer, or that there is no such opening.
+void TellOfOpenings(const Openings& openings, StoreState* state) {
+  constexpr size_t kTold = 64;
+  const size_t untold = std::max(openings.known.size(), kTold) - kTold;
+  StoreMember::Members told;
+  for (size_t i = untold; i < openings.known.size(); ++i) {
+    const Opening& opening = openings.known[i];
+    told.push_back({"", StoreMember::Members{{"id", fmt::format("{:016x}", opening.id)},
+                                             {"changes", opening.sequence}}});
+  }
+  state->members.push_back({"openings_before", openings.forgotten + untold});
+  state->members.push_back({"openings", std::move(told)});
+}
+
 }  // namespace
 
 void TellOfEngine(Engine* engine, StoreState* state) {
+  const uint64_t changes = engine->state().last_sequence;  // Of an opening that is told, or before.
   const Figures figures = Measure(engine);
   state->unsealed_bytes = figures.unsealed_bytes;
   state->members.push_back({"path", engine->database().path()});
@@ -435,6 +457,8 @@ void TellOfEngine(Engine* engine, StoreState* state) {
   }
   state->members.push_back({"level_files", std::move(levels)});
   TellOfFiles(engine, state);
+  state->members.push_back({"changes", changes});
+  if (figures.openings) TellOfOpenings(*figures.openings, state);
   const uint64_t waiting = figures.level_files[0];
   tell(nullptr, "tallyd_leveldb_slowdown",
        "0: none; 1: LevelDB delays writes (8 files in level 0); 2: it stops them.",

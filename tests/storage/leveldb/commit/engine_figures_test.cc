@@ -4,6 +4,9 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "storage/leveldb/commit/engine.h"
 #include "tests/storage/store_fixture.h"
@@ -48,6 +51,31 @@ TEST_F(EngineFiguresTest, WhatIsNotSealedIsTold) {
   EXPECT_EQ(store().State().unsealed_bytes, 0u);
   EXPECT_EQ(Told("block_files"), 1u);
   EXPECT_EQ(Gauge("tallyd_store_block_files"), 1);
+}
+
+TEST_F(EngineFiguresTest, EveryOpeningIsToldWithWhatThereWasByThen) {
+  const auto openings = [this] {
+    std::vector<std::pair<std::string, uint64_t>> all;
+    for (const StoreMember& member : store().State().members) {
+      if (member.name != "openings") continue;
+      for (const StoreMember& one : std::get<StoreMember::Members>(member.value)) {
+        const auto& told = std::get<StoreMember::Members>(one.value);
+        all.emplace_back(std::get<std::string>(told[0].value), std::get<uint64_t>(told[1].value));
+      }
+    }
+    return all;
+  };
+  const auto first = openings();
+  ASSERT_EQ(first.size(), 1u);
+  const uint64_t changes = Told("changes");
+  EXPECT_GT(changes, first[0].second);
+  Reopen();
+  const auto second = openings();
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0], first[0]);
+  EXPECT_NE(second[1].first, first[0].first);
+  EXPECT_GE(second[1].second, changes);
+  EXPECT_EQ(Told("openings_before"), 0u);
 }
 
 TEST_F(EngineFiguresTest, DiskBytesLeaveTheBallastOut) {
