@@ -193,8 +193,7 @@ class Export {
     if (StateText(state, "stream") != line_.stream || StateText(state, "url") != line_.url ||
         StateText(state, "format") != format_ ||
         StateText(state, "parameters") != ExportParameters(line_)) {
-      return Error(ErrorCode::kConflict,
-                   state_path_ + " is of another export: start anew");
+      return Error(ErrorCode::kConflict, state_path_ + " is of another export: start anew");
     }
     for (const Json& table : state.value("tables", Json::array())) {
       if (table.is_string()) plan_.tables.push_back(table.get<std::string>());
@@ -233,9 +232,8 @@ class Export {
     const std::string& table = plan_.tables[table_];
     const Result<bool> by_key = ComesByKey(table, client_);
     if (!by_key) return by_key.error();
-    events_path_ =
-        fmt::format("/v1/streams/{}/events?{}&table={}", EncodePercent(line_.stream),
-                    ExportParameters(fixed_), EncodePercent(table));
+    events_path_ = fmt::format("/v1/streams/{}/events?{}&table={}", EncodePercent(line_.stream),
+                               ExportParameters(fixed_), EncodePercent(table));
     next_ = fmt::format("{}&format={}&limit={}{}", events_path_, format_, kPageEvents,
                         *by_key ? "&order=key" : "");
     is_first_page_ = true;

@@ -281,8 +281,8 @@ class FileLoad {
       }
       if (answer->status == kHttpOk) {
         if (Status told = CheckCounts(*answer, batch.lines.size()); !told) {
-          return told.error().Prefixed(fmt::format("{}: lines {} to {}", path_,
-                                                   batch.lines.front(), batch.lines.back()));
+          return told.error().Prefixed(
+              fmt::format("{}: lines {} to {}", path_, batch.lines.front(), batch.lines.back()));
         }
       }
       const Json said = Json::parse(answer->body, nullptr, false);

@@ -145,8 +145,9 @@ Status CheckLinks(const std::string& events, const PatientClient& client) {
   const Result<HttpAnswer> lines = client.Ask({"GET", events + "&format=ndjson&limit=1", {}, {}});
   if (!lines) return lines.error();
   if (lines->status == kHttpOk && !NextPath(*lines).empty()) return {};
-  return Error(ErrorCode::kIo, "the header Link, which leads to the next page, does not come "
-                               "through: ask the daemon itself, or have it let through");
+  return Error(ErrorCode::kIo,
+               "the header Link, which leads to the next page, does not come "
+               "through: ask the daemon itself, or have it let through");
 }
 
 // Where rows are of single measured fields an event is put together by its time.
