@@ -232,7 +232,7 @@ time = true
         self.assertIn("something may be missing", said)
 
     def test_what_goes_while_it_is_exported_is_told(self):
-        for more in (), ("--from", "-20000d"):
+        for more in (), ("--from=-20000d",):
             with self.subTest(more=more):
                 daemon = self.start(SIMPLE)
                 for first in range(0, 40_000, 10_000):
