@@ -169,6 +169,7 @@ class Store {
   // say is missing. Durable on return. kConflict: they are others by now.
   virtual Status SetWhole(const TableInfo& /*table*/, TimeUs /*from*/) { return NoFilling(); }
 
+  // Both give the caller kUnavailable, and no row, of a table that was dropped meanwhile.
   virtual std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) = 0;
   virtual std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) = 0;
   // Cuts a range into parts that follow each other and whose cells of that time take about as long

@@ -16,6 +16,11 @@
 namespace tallyd {
 namespace {
 
+Error IsGone(const TableInfo& table) {
+  return Error(ErrorCode::kUnavailable,
+               "table " + table.name + " was dropped while it was read; ask again");
+}
+
 constexpr uint64_t kStatsCountAtMost = 10'000;
 // Of rows of a latest table while a delete of many is worked off.
 constexpr uint64_t kStatsCountDeletedAtMost = 1'000'000;
@@ -117,7 +122,7 @@ class LevelDbStore final : public Store, public MergeWitness {
   void AddDrop(TableId id, LevelDbBatch* batch);
   void BeginCounting();
   // A lease, and the deletes that belong to it.
-  Result<std::unique_ptr<Lease>> NewLease(TableId table, DeleteList* deletes);
+  Result<std::unique_ptr<Lease>> NewLease(const TableInfo& table, DeleteList* deletes);
   uint64_t CountRows(const TablePtr& table, uint64_t at_most, bool* all);
   void CountLatestRows(const TablePtr& table, TableStats* stats);
   Status PutRetentionTime(TimeUs time);
@@ -269,11 +274,12 @@ Status LevelDbStore::SetWhole(const TableInfo& table, TimeUs from) {
 
 std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpec& spec) {
   if (table->mode != TableMode::kHistory) {
+    if (!catalogue().Exists(table->id)) return std::make_unique<FailedScan>(IsGone(*table));
     return std::make_unique<LatestScan>(table, spec, state().sets, state().latest,
                                         state().latest_deletes.Of(table->id));
   }
   DeleteList deletes;
-  Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
+  Result<std::unique_ptr<Lease>> lease = NewLease(*table, &deletes);
   if (!lease) return std::make_unique<FailedScan>(lease.error());
   return std::make_unique<HistoryScan>(table, spec, state().sets, std::move(*lease), deletes,
                                        &state().merges);
@@ -282,17 +288,20 @@ std::unique_ptr<RowScan> LevelDbStore::Scan(const TablePtr& table, const ScanSpe
 std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const ScanSpec& spec) {
   if (table->mode != TableMode::kHistory) return RunsOfRows(Scan(table, spec));
   DeleteList deletes;
-  Result<std::unique_ptr<Lease>> lease = NewLease(table->id, &deletes);
+  Result<std::unique_ptr<Lease>> lease = NewLease(*table, &deletes);
   if (!lease) return RunsOfRows(std::make_unique<FailedScan>(lease.error()));
   return std::make_unique<HistoryRuns>(table, spec, state().sets, std::move(*lease), deletes,
                                        &state().merges);
 }
 
-Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(TableId table, DeleteList* deletes) {
+// Asked behind the lease: what is dropped later is still in it.
+Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(const TableInfo& table,
+                                                      DeleteList* deletes) {
   Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return lease;
   const Access access(lease->get());
-  if (access) *deletes = access.view().DeletesOf(table);
+  if (access) *deletes = access.view().DeletesOf(table.id);
+  if (!catalogue().Exists(table.id)) return IsGone(table);
   return lease;
 }
 

@@ -193,6 +193,25 @@ TEST_F(CatalogueTest, ABatchForADroppedTableIsRefused) {
   EXPECT_TRUE(Commit(NewBatch())) << "others go on";
 }
 
+TEST_F(CatalogueTest, AScanOfADroppedTableFailsInsteadOfBeingEmpty) {
+  for (const char* name : {"H", "L"}) {
+    ASSERT_TRUE(Write(name, "r", 1, {{"A", "x", Value::Int(1)}}));
+  }
+  const std::vector<TablePtr> tables = store().Tables();
+  const auto before = store().Scan(tables[0], {});
+  ASSERT_TRUE(Adopt(MakeSchema({})));
+  for (const TablePtr& table : tables) {
+    ASSERT_TRUE(store().DropTable(table->name));
+    const Result<bool> more = store().Scan(table, {})->Next();
+    ASSERT_FALSE(more) << table->name;
+    EXPECT_EQ(more.error().code(), ErrorCode::kUnavailable);
+    EXPECT_THAT(more.error().message(), HasSubstr("table " + table->name));
+    EXPECT_FALSE(store().ScanRuns(table, {})->Next());
+  }
+  const Result<bool> more = before->Next();
+  EXPECT_TRUE(more && *more) << "it is of the moment when it began";
+}
+
 TEST_F(CatalogueTest, TablesComeByName) {
   const std::vector<TablePtr> tables = store().Tables();
   ASSERT_EQ(tables.size(), 2u);
