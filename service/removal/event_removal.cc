@@ -185,7 +185,8 @@ void AddHeldEntity(const Removal& removal, std::vector<HeldRemoval>* held) {
 // removed of a table that no range bounds below leaves nothing older.
 Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* plan) {
   const EventQuery& query = removal.query;
-  if (!KeepsNewest(removal.table) || query.time.from <= 0) return {};
+  // Of a table that is out of the file the store alone knows what it keeps.
+  if (removal.stored->mode == TableMode::kHistory || query.time.from <= 0) return {};
   LatestRestorer* const restorer = parts.filler == nullptr ? nullptr : parts.filler->restorer();
   if (restorer == nullptr) return {};
   if (!plan->lost) {

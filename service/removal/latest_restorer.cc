@@ -12,6 +12,8 @@ namespace tallyd {
 namespace {
 
 constexpr auto kRetry = std::chrono::seconds(1);
+// Of so many that wait it is kept in memory what their tables lost; of others nobody knows then.
+constexpr size_t kMostWithLost = 16;
 
 }  // namespace
 
@@ -64,14 +66,22 @@ size_t LatestRestorer::pending() const {
   return tasks_.size();
 }
 
+size_t LatestRestorer::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
 void LatestRestorer::Run() {
   std::string told;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (tasks_.empty()) {
-      wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    const auto has_work = [this] { return stopping_ || !tasks_.empty(); };
+    if (tasks_.empty() && waiting_.empty()) {
+      wake_.wait(lock, has_work);
       continue;
     }
+    if (tasks_.empty()) wake_.wait_for(lock, kRetry, has_work);
+    if (stopping_) continue;
     lock.unlock();
     const Status done = Look();
     lock.lock();
@@ -83,8 +93,19 @@ void LatestRestorer::Run() {
   }
 }
 
+// What waits is looked at again under every schema.
+void LatestRestorer::TakeWaiting() {
+  std::shared_ptr<const SchemaSnapshot> now = parts_.live_schema->snapshot();
+  if (seen_ == now) return;
+  seen_ = std::move(now);
+  const std::lock_guard lock(mutex_);
+  for (auto& task : waiting_) tasks_.push_back(std::move(task));
+  waiting_.clear();
+}
+
 Status LatestRestorer::Look() {
   const std::lock_guard work(work_mutex_);
+  TakeWaiting();
   while (true) {
     RestoreTask* task = nullptr;
     {
@@ -92,19 +113,24 @@ Status LatestRestorer::Look() {
       if (stopping_ || tasks_.empty()) return {};
       task = tasks_.front().get();
     }
-    if (Status done = Restore(task); !done) return done;
+    const Result<bool> done = Restore(task);
+    if (!done) return done.error();
     const std::lock_guard lock(mutex_);
+    if (!*done) {
+      if (waiting_.size() >= kMostWithLost) task->lost.clear();
+      waiting_.push_back(std::move(tasks_.front()));
+    }
     tasks_.pop_front();
   }
 }
 
-Status LatestRestorer::Restore(RestoreTask* task) {
+Result<bool> LatestRestorer::Restore(RestoreTask* task) {
   Store& store = *parts_.store;
   // A removal that failed may be there all the same, and its note with it.
   const Result<std::optional<std::string>> noted =
       store.FindMemo(RemovalNoteKey(task->note.number));
   if (!noted) return noted.error();
-  if (!*noted) return {};
+  if (!*noted) return true;
   RestorePass::Parts parts;
   parts.store = parts_.store;
   parts.clock = parts_.clock;
@@ -113,10 +139,19 @@ Status LatestRestorer::Restore(RestoreTask* task) {
   parts.stopping = &stopping_;
   parts.slice_us = parts_.slice_us;
   parts.before_commit = parts_.before_commit;
-  if (Status restored = RestoreLatest(parts, task); !restored) return restored;
+  Result<std::vector<TableId>> awaited = RestoreLatest(parts, task);
+  if (!awaited) return awaited.error();
+  const bool is_done = awaited->empty();
+  if (!is_done && *awaited == task->note.tables) return false;
+  task->note.tables = std::move(*awaited);
   std::unique_ptr<Batch> batch = store.NewBatch();
-  batch->DropMemo(RemovalNoteKey(task->note.number));
-  return store.Commit(std::move(batch));
+  if (is_done) {
+    batch->DropMemo(RemovalNoteKey(task->note.number));
+  } else {
+    PutNote(*task, batch.get());
+  }
+  if (Status committed = store.Commit(std::move(batch)); !committed) return committed.error();
+  return is_done;
 }
 
 }  // namespace tallyd

@@ -10,6 +10,8 @@
 //    nobody's way, but what is of the same time: each batch is refused that others came before
 //    (Store::CommitUnlessTouched), and no removal of events may begin between the reading and the
 //    commit (FillGate).
+// 4. Of latest tables that are out of the file the note stays, and tells which: they are seen to
+//    when they are back.
 //
 //   LatestRestorer restorer(parts);
 //   restorer.Open();                                   // The store is open.
@@ -71,18 +73,24 @@ class LatestRestorer {
   // What the thread does: works off what there is. An error: it is to be tried again.
   Status Look();
   size_t pending() const;
+  size_t waiting() const;  // For tables that are out of the file.
 
  private:
   void Run();
-  Status Restore(RestoreTask* task);
+  void TakeWaiting();
+  // False: it waits for tables that are out of the file. REQUIRES: work_mutex_.
+  Result<bool> Restore(RestoreTask* task);
 
   const Parts parts_;
   std::atomic<uint64_t> next_number_ = 1;
   std::atomic<bool> stopping_ = false;
 
-  std::mutex work_mutex_;  // Of whoever works.
+  std::mutex work_mutex_;  // Of whoever works; guards the next.
+  std::shared_ptr<const SchemaSnapshot> seen_;  // By which those that wait were put aside.
   mutable std::mutex mutex_;
-  std::deque<std::unique_ptr<RestoreTask>> tasks_;  // Guarded by mutex_. The first is worked on.
+  // Guarded by mutex_. Of `tasks_` the first is worked on.
+  std::deque<std::unique_ptr<RestoreTask>> tasks_;
+  std::deque<std::unique_ptr<RestoreTask>> waiting_;
   std::condition_variable wake_;
   std::thread thread_;
 };

@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <limits>
+
 #include "config/values/digits.h"
 
 namespace tallyd {
 namespace {
 
 // The key ends in the number, twenty digits. The value: texts, each behind its size and a colon:
-// the version, from, to, the stream, and of each filter the field, how many values, the values. DO
-// NOT CHANGE: it is stored.
+// the version, from, to, the stream, in version 2 how many tables and their numbers, and of each
+// filter the field, how many values, the values. DO NOT CHANGE: it is stored.
 constexpr std::string_view kPrefix = "removed/";
 constexpr std::string_view kVersion = "1";
+constexpr std::string_view kVersionWithTables = "2";
 constexpr size_t kAtOnce = 1000;
 
 void PutText(std::string_view text, std::string* to) {
@@ -50,16 +53,31 @@ std::optional<FieldFilter> TakeFilter(std::string_view* rest) {
   return filter;
 }
 
+bool TakeTables(std::string_view* rest, std::vector<TableId>* tables) {
+  const std::optional<int64_t> count = TakeNumber(rest);
+  if (!count || *count == 0) return false;
+  for (int64_t i = 0; i < *count; ++i) {
+    const std::optional<int64_t> table = TakeNumber(rest);
+    if (!table || *table > std::numeric_limits<TableId>::max()) return false;
+    tables->push_back(static_cast<TableId>(*table));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string RemovalNoteKey(uint64_t number) { return fmt::format("{}{:020}", kPrefix, number); }
 
 std::string EncodeRemovalNote(const RemovalNote& note) {
   std::string value;
-  PutText(kVersion, &value);
+  PutText(note.tables.empty() ? kVersion : kVersionWithTables, &value);
   PutNumber(note.time.from, &value);
   PutNumber(note.time.to, &value);
   PutText(note.stream, &value);
+  if (!note.tables.empty()) {
+    PutNumber(static_cast<int64_t>(note.tables.size()), &value);
+    for (const TableId table : note.tables) PutNumber(table, &value);
+  }
   for (const FieldFilter& filter : note.filters) {
     PutText(filter.field, &value);
     PutNumber(static_cast<int64_t>(filter.values.size()), &value);
@@ -74,7 +92,8 @@ std::optional<RemovalNote> DecodeRemovalNote(std::string_view key, std::string_v
   const size_t digits = std::min(key.find_first_not_of('0'), key.size());
   const std::optional<int64_t> number =
       digits == key.size() ? std::optional<int64_t>(0) : ParsePlainInteger(key.substr(digits));
-  if (!number || TakeText(&value) != kVersion) return std::nullopt;
+  const std::optional<std::string_view> version = TakeText(&value);
+  if (!number || (version != kVersion && version != kVersionWithTables)) return std::nullopt;
   const std::optional<int64_t> from = TakeNumber(&value);
   const std::optional<int64_t> to = TakeNumber(&value);
   const std::optional<std::string_view> stream = TakeText(&value);
@@ -83,6 +102,7 @@ std::optional<RemovalNote> DecodeRemovalNote(std::string_view key, std::string_v
   note.number = static_cast<uint64_t>(*number);
   note.stream = *stream;
   note.time = {*from, *to};
+  if (version == kVersionWithTables && !TakeTables(&value, &note.tables)) return std::nullopt;
   while (!value.empty()) {
     std::optional<FieldFilter> filter = TakeFilter(&value);
     if (!filter) return std::nullopt;

@@ -21,6 +21,8 @@ struct RemovalNote {
   std::string stream;
   std::vector<FieldFilter> filters;  // As they were spelled for the stream.
   TimeRange time;
+  // The latest tables that are still to be seen to; none: all of the stream.
+  std::vector<TableId> tables = {};
 };
 
 std::string RemovalNoteKey(uint64_t number);

@@ -124,11 +124,35 @@ Status RestorePass::Commit(std::unique_ptr<Batch> batch) {
   return Error(ErrorCode::kOverloaded, "others wrote to the same rows meanwhile");
 }
 
-Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
+namespace {
+
+bool IsAwaited(const RemovalNote& note, TableId table) {
+  return note.tables.empty() || std::ranges::count(note.tables, table) > 0;
+}
+
+// Those that may have lost something, but for `seen`. The store may be ahead of the schema that was
+// seen to: what is not in that one counts as out of the file.
+std::vector<TableId> NotSeenTo(const Store& store, const RestoreTask& task,
+                               const std::vector<TableId>& seen) {
+  std::vector<TableId> awaited;
+  for (const TablePtr& stored : store.Tables()) {
+    const bool is_latest = stored->mode != TableMode::kHistory;
+    if (!is_latest || stored->stream != task.note.stream) continue;
+    if (!IsAwaited(task.note, stored->id) || std::ranges::count(seen, stored->id) > 0) continue;
+    const auto lost = task.lost.find(stored->id);
+    if (lost == task.lost.end() || !lost->second.empty()) awaited.push_back(stored->id);
+  }
+  return awaited;
+}
+
+}  // namespace
+
+Result<std::vector<TableId>> RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
   const std::shared_ptr<const SchemaSnapshot> snapshot = parts.live_schema->snapshot();
   if (!snapshot) return Stopping();
+  std::vector<TableId> seen;
   const Stream* const stream = snapshot->schema->FindStream(task->note.stream);
-  if (stream == nullptr) return {};
+  if (stream == nullptr) return NotSeenTo(*parts.store, *task, seen);
   for (const size_t index : stream->tables) {
     const Table& table = snapshot->schema->tables[index];
     if (!KeepsNewest(table)) continue;
@@ -138,13 +162,15 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
     wish.table = &table;
     wish.stored = parts.store->FindTable(table.name);
     wish.before = task->note.time.from;
-    if (wish.stored == nullptr) continue;
+    if (wish.stored == nullptr || wish.stored->orphaned) continue;
+    if (!IsAwaited(task->note, wish.stored->id)) continue;
+    seen.push_back(wish.stored->id);
     const auto lost = task->lost.find(wish.stored->id);
     LostCells* const cells = lost == task->lost.end() ? nullptr : &lost->second;
     if (cells != nullptr) {
       const Status kept = cells->DropKept(*parts.store, wish.stored, task->note.time.to,
                                           parts.clock->Now());
-      if (!kept) return kept;
+      if (!kept) return kept.error();
       if (cells->empty()) continue;
     }
     FindPutSource(*parts.store, *parts.clock, &wish);
@@ -155,7 +181,7 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
     const std::string source = wish.source->name;
     const TablePtr source_stored = wish.source_stored;
     const Status restored = RestorePass(parts, std::move(wish), task->note, cells).Run();
-    if (!restored) return restored;
+    if (!restored) return restored.error();
     // Found only now, by reading them.
     if (MergedIn(*parts.store, *source_stored).any) {
       spdlog::warn("latest rows of {} may stay without some of what a removal took: in {}, which "
@@ -163,7 +189,7 @@ Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
                    table.name, source);
     }
   }
-  return {};
+  return NotSeenTo(*parts.store, *task, seen);
 }
 
 }  // namespace tallyd

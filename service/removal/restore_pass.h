@@ -61,8 +61,9 @@ class RestorePass {
   uint64_t events_ = 0;   // In the slice.
 };
 
-// All latest tables of the removal's stream.
-Status RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task);
+// All latest tables of the removal's stream, or those that its note names. The answer is those of
+// them that are out of the file: no event can be mapped into them until they are back.
+Result<std::vector<TableId>> RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task);
 
 }  // namespace tallyd
 

@@ -164,6 +164,34 @@ TEST_F(LatestRestorerTest, ARestartGoesOn) {
   EXPECT_EQ(restorer_->pending(), 0u);
 }
 
+TEST_F(LatestRestorerTest, ATableThatIsOutOfTheFileIsSeenToWhenItIsBack) {
+  Write("a", 1, {{"v", 1}});
+  Write("a", 1'000'000, {{"v", 3}});
+  ASSERT_TRUE(world_.Reload(std::string(kHistory) + kWholeRows));
+  Remove("host=a&from=" + At(1000));
+  Restore();
+  EXPECT_EQ(restorer_->waiting(), 1u);
+  EXPECT_EQ(RowOf("LAST", "a"), json::parse(R"({"v": "1@1"})"));
+  ASSERT_TRUE(world_.Reload(tables_));
+  Restore();
+  EXPECT_EQ(restorer_->waiting(), 0u);
+  ExpectNow(R"({"v": "1@1"})");
+  Restart();
+  EXPECT_EQ(restorer_->pending(), 0u);
+}
+
+TEST_F(LatestRestorerTest, ATableThatIsOutOfTheFileIsSeenToWhenAStartBringsItBack) {
+  Write("a", 1, {{"v", 1}});
+  Write("a", 1'000'000, {{"v", 3}});
+  ASSERT_TRUE(world_.Reload(std::string(kHistory) + kWholeRows));
+  Remove("host=a&from=" + At(1000));
+  Restore();
+  Restart();
+  EXPECT_EQ(restorer_->pending(), 1u);
+  Restore();
+  ExpectNow(R"({"v": "1@1"})");
+}
+
 TEST_F(LatestRestorerTest, WhatComesMeanwhileIsNewer) {
   Write("a", 1, {{"v", 1}, {"w", 1}});
   Write("a", 1'000'000, {{"v", 3}, {"w", 3}});

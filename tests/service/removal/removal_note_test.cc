@@ -42,6 +42,17 @@ TEST(RemovalNoteTest, IsReadFromItsKeyAndValue) {
   EXPECT_EQ(note->time, Note().time);
 }
 
+TEST(RemovalNoteTest, TellsTheTablesThatItWaitsFor) {
+  RemovalNote note = Note();
+  note.tables = {7, 300};
+  const std::string value = EncodeRemovalNote(note);
+  EXPECT_TRUE(value.starts_with("1:21:5"));
+  const auto read = DecodeRemovalNote(RemovalNoteKey(42), value);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->tables, note.tables);
+  EXPECT_EQ(read->filters.size(), 2u);
+}
+
 TEST(RemovalNoteTest, WhatIsCutIsNone) {
   const std::string value = EncodeRemovalNote(Note());
   for (size_t size = 0; size < value.size(); ++size) {
