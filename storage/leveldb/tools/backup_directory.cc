@@ -75,13 +75,6 @@ Result<BackupManifest> FromJson(const Json& json) {
   return manifest;
 }
 
-// Whether a path lies in another, or is it. Both absolute and normal.
-bool IsWithin(const fs::path& path, const fs::path& directory) {
-  const auto [end, unused] =
-      std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
-  return end == directory.end();
-}
-
 }  // namespace
 
 uint64_t BackupManifest::bytes() const {

@@ -22,6 +22,7 @@
 #include "storage/leveldb/files/view.h"
 #include "storage/leveldb/tools/block_check.h"
 #include "storage/leveldb/tools/level_files.h"
+#include "storage/leveldb/tools/lost_heads.h"
 #include "storage/leveldb/tools/salvaged_records.h"
 #include "storage/leveldb/tools/toolbox.h"
 
@@ -77,11 +78,7 @@ class Salvager {
     std::error_code error;
     const fs::path from = fs::weakly_canonical(path_, error);
     const fs::path to = fs::weakly_canonical(options_.to, error);
-    const auto within = [](const fs::path& path, const fs::path& directory) {
-      return std::mismatch(directory.begin(), directory.end(), path.begin(), path.end()).first ==
-             directory.end();
-    };
-    if (within(to, from) || within(from, to)) {
+    if (IsWithin(to, from) || IsWithin(from, to)) {
       return Error(ErrorCode::kConflict,
                    fmt::format("{} and {} lie in each other", options_.to, path_));
     }
@@ -99,11 +96,12 @@ class Salvager {
   void ReadLevels() {
     progress_.step = "reading records";
     std::vector<Finding>* const findings = &report_.findings;
-    LevelRecords base = ReadLevel(&env_, path_, Sync::kAlways, findings);
+    records_.TakeBase(path_, ReadLevel(&env_, path_, Sync::kAlways, findings));
+    const bool base_is_whole = report_.base == SalvageReport::Base::kWhole;
     // Whether the next head was there before it could be used; that of no table need not be.
-    bool must_be_made = !base.whole || base.records.contains(MetaKey(MetaKind::kSealedHead)) ||
-                        base.records.contains(MetaKey(MetaKind::kNextTable));
-    records_.TakeBase(path_, std::move(base));
+    bool must_be_made = !base_is_whole || records_.base_is_used();
+    FoundHeads found;
+    if (base_is_whole && records_.base_is_used()) found.first = records_.sealed_head() + 1;
     const std::string directory = HeadsDirectory(path_);
     const Result<std::vector<uint64_t>> heads = ListHeads(&env_, directory);
     if (!heads) return findings->push_back(FindingOf(directory, heads.error().message()));
@@ -112,12 +110,18 @@ class Salvager {
         sealed_heads_.push_back(head);
         continue;
       }
+      found.numbers.push_back(head);
       const std::string path = HeadPath(directory, head);
       if (head == heads->back() && !must_be_made && IsUnmade(path)) break;
       LevelRecords records = ReadLevel(&env_, path, options_.storage.sync, findings);
-      must_be_made = !records.whole || records.records.contains(MetaKey(MetaKind::kClosedHead));
+      if (records.records.contains(MetaKey(MetaKind::kClosedHead))) found.closed.insert(head);
+      must_be_made = !records.whole || found.closed.contains(head);
       records_.TakeHead(path, head, std::move(records));
     }
+    const LostHeads lost = FindLostHeads(&env_, directory, options_.storage.sync, found);
+    report_.heads += lost.missing;
+    report_.damaged_heads += lost.findings.size();
+    findings->insert(findings->end(), lost.findings.begin(), lost.findings.end());
     if (records_.HasEntriesWithoutBase()) BaseIsGone();
   }
 

@@ -39,8 +39,8 @@ struct SalvagedTable {
 struct SalvageReport {
   enum class Base : uint8_t { kWhole, kDamaged, kGone };
   Base base = Base::kWhole;
-  uint64_t heads = 0;
-  uint64_t damaged_heads = 0;
+  uint64_t heads = 0;          // There, or missing.
+  uint64_t damaged_heads = 0;  // And missing ones.
   std::map<TableId, SalvagedTable> tables;
   TransferCounts files;            // Of column blocks, taken as they are.
   std::vector<Finding> findings;   // What could not be read.

@@ -82,6 +82,11 @@ bool IsOneFile(const std::string& one, const std::string& other) {
 
 }  // namespace
 
+bool IsWithin(const fs::path& path, const fs::path& directory) {
+  return std::mismatch(directory.begin(), directory.end(), path.begin(), path.end()).first ==
+         directory.end();
+}
+
 Result<bool> Exists(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0) return true;

@@ -139,6 +139,47 @@ TEST_F(SalvageTest, AnOnlyHeadThatHoldsNothingIsDamage) {
   EXPECT_FALSE(MustSalvage().whole());
 }
 
+TEST_F(SalvageTest, AHeadThatIsMissingIsDamage) {
+  std::erase_if(files_, [](const auto& file) { return file.first.starts_with("heads/"); });
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  EXPECT_EQ(report.base, Base::kWhole);
+  EXPECT_EQ(report.heads, 1u);
+  EXPECT_EQ(report.damaged_heads, 1u);
+  EXPECT_TRUE(report.latest_may_be_old);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_THAT(report.findings.front().file, HasSubstr("/heads/0"));
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("it is missing"));
+}
+
+TEST_F(SalvageTest, AGapAmongTheHeadsIsDamage) {
+  const uint64_t number = std::stoull(Names("heads/", "/CURRENT").back().substr(6));
+  const std::string gone = HeadPath("heads", number) + "/";
+  std::map<std::string, std::string> moved;
+  for (const auto& [name, bytes] : files_) {
+    const bool is_its = name.starts_with(gone);
+    moved[is_its ? HeadPath("heads", number + 1) + "/" + name.substr(gone.size()) : name] = bytes;
+  }
+  files_ = std::move(moved);
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_THAT(report.findings.front().file, HasSubstr(HeadPath("/heads", number)));
+  EXPECT_EQ(report.tables.at(1).entries, 13u) << "of the heads that are there";
+}
+
+TEST_F(SalvageTest, AClosedHeadThatNoneFollowsIsDamage) {
+  std::unique_ptr<leveldb::DB> db = OpenNewestHead();
+  ASSERT_TRUE(db->Put({}, MetaKey(MetaKind::kClosedHead), std::string(8, '\1')).ok());
+  db.reset();
+  files_ = FilesBelow(config().path);
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("the head before it is closed"));
+  ExpectHistory(history);
+}
+
 TEST_F(SalvageTest, WithoutManifestsTheLogsTell) {
   std::erase_if(files_, [](const auto& file) {
     return file.first.find("MANIFEST") != std::string::npos || file.first.ends_with("CURRENT");
