@@ -291,12 +291,13 @@ void RemoveHead(leveldb::Env* env, const std::string& directory, uint64_t number
   const std::string path = HeadPath(directory, number);
   std::vector<std::string> names;
   if (!env->GetChildren(path, &names).ok()) return;
-  // What CURRENT names goes after it.
+  // What CURRENT names goes after it: with it the head stays as it is.
   std::ranges::partition(names, [](const std::string& name) { return name == "CURRENT"; });
   bool removed = true;
   for (const std::string& name : names) {
     if (name == "." || name == "..") continue;
     removed = env->RemoveFile(path + "/" + name).ok() && removed;
+    if (!removed && name == "CURRENT") break;
   }
   // What stays is found, and removed, at the next start.
   if (!removed || !env->RemoveDir(path).ok()) {

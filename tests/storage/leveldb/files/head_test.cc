@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/status.h"
 #include "storage/leveldb/files/view.h"
+#include "tests/storage/fault_env.h"
 #include "tests/storage/leveldb/files/entry_run_helper.h"
 #include "tests/storage/store_fixture.h"
 
@@ -239,6 +241,22 @@ TEST_F(HeadTest, ARemovedHeadLeavesNothing) {
   RemoveHead(&env_, directory_, 1);
   EXPECT_FALSE(fs::exists(HeadPath(directory_, 1)));
   RemoveHead(&env_, directory_, 1);
+}
+
+TEST_F(HeadTest, AHeadWhoseCurrentCannotBeRemovedStaysWhole) {
+  Open(1).reset();
+  const auto count = [&] {
+    const fs::directory_iterator files(HeadPath(directory_, 1));
+    return std::distance(fs::begin(files), fs::end(files));
+  };
+  const auto before = count();
+  FaultEnv disk;
+  disk.KeepFiles("CURRENT");
+  RemoveHead(&disk, directory_, 1);
+  EXPECT_EQ(count(), before);
+  disk.KeepFiles("");
+  RemoveHead(&disk, directory_, 1);
+  EXPECT_FALSE(fs::exists(HeadPath(directory_, 1)));
 }
 
 // What a head's table files hold is read as it was written, or not at all.
