@@ -158,6 +158,12 @@ Status CheckBackupPlace(const std::string& to, const std::string& store) {
   if (IsWithin(real, data) || IsWithin(data, real)) {
     return Invalid(fmt::format("{} and the data in {} lie in each other", to, store));
   }
+  // As a mount makes it: what no backup names is removed there.
+  for (const char* part : {"", "blocks", "heads", "lost"}) {
+    const bool is_link = fs::is_symlink(real / "blocks", error);  // Take tells of these.
+    if (is_link || !fs::equivalent(real / "blocks", data / part, error)) continue;
+    return Invalid(fmt::format("{}/blocks is the store's own {}", to, (data / part).string()));
+  }
   const fs::file_status status = fs::symlink_status(real, error);
   if (!fs::exists(status) || fs::is_directory(status)) return {};
   return Error(ErrorCode::kConflict, to + " is there, and is no directory");

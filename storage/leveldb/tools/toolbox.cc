@@ -83,8 +83,11 @@ bool IsOneFile(const std::string& one, const std::string& other) {
 }  // namespace
 
 bool IsWithin(const fs::path& path, const fs::path& directory) {
-  return std::mismatch(directory.begin(), directory.end(), path.begin(), path.end()).first ==
-         directory.end();
+  for (fs::path at = path;; at = at.parent_path()) {
+    std::error_code unknown;  // Of what is not there.
+    if (at == directory || fs::equivalent(at, directory, unknown)) return true;
+    if (!at.has_relative_path()) return false;
+  }
 }
 
 Result<bool> Exists(const std::string& path) {

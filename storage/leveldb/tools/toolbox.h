@@ -51,7 +51,8 @@ struct ToolProgress {
   std::atomic<bool> stop{false};      // Set from outside: the tool ends with kCancelled.
 };
 
-// Whether a path lies in a directory, or is it. Both absolute and normal.
+// Whether a path lies in a directory, or is it, also where it comes there through another mount of
+// it. Both absolute and normal.
 bool IsWithin(const std::filesystem::path& path, const std::filesystem::path& directory);
 
 // How files were put into another directory: links where the file system has them, else copies.
