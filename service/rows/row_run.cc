@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "service/limits/pages.h"
+#include "service/query/scan/same_table.h"
 #include "service/rows/aggregate_text.h"
 
 namespace tallyd {
@@ -35,6 +36,7 @@ Result<bool> RowRun::Next() {
   if (!scan_) {
     scan_ = parts_.store.Scan(query_.stored, query_.spec);
     opened_ = std::chrono::steady_clock::now();
+    if (Status same = CheckSameTable(parts_.store, *query_.stored); !same) return same.error();
   }
   while (true) {
     if (!charge_.Covers(BytesOfScan(memory_.get()))) return charge_.refusal();

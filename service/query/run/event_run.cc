@@ -61,6 +61,7 @@ EventRun::EventRun(EventQuery query, TablePlan plan, const ReadParts& parts, Rea
   input_.stream_fields = &query_.known->spellings();
   input_.read_globs = filter_.ReadGlobs();
   input_.now = query_.now;
+  input_.is_one_answer = true;
 }
 
 EventRun::~EventRun() {

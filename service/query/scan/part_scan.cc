@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "service/query/scan/same_table.h"
+
 namespace tallyd {
 
 PartScan::PartScan(const ScanInput& input)
@@ -29,6 +31,7 @@ void PartScan::Open(std::vector<KeyRange> ranges, const TimeRange& time, ScanDir
   ScanSpec spec = SpecOf(std::move(ranges), time);
   spec.reverse = direction.reverse_rows;
   scan_ = input_.store->Scan(input_.stored, spec);
+  CheckTable();
   direction_ = direction;
   in_row_ = false;
   at_run_ = false;
@@ -40,12 +43,18 @@ void PartScan::OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time, boo
   spec.names_only = names_only;
   spec.columns = reader_.MeasuredColumns();
   runs_ = input_.store->ScanRuns(input_.stored, spec);
+  CheckTable();
   direction_ = {};
   in_row_ = false;
   at_run_ = false;
 }
 
+void PartScan::CheckTable() {
+  usable_ = input_.is_one_answer ? CheckSameTable(*input_.store, *input_.stored) : Status();
+}
+
 Result<bool> PartScan::Next() {
+  if (!usable_) return usable_.error();
   if (!charge_.Covers(scan_bytes_)) return charge_.refusal();
   while (true) {
     if (!in_row_) {

@@ -42,6 +42,8 @@ struct ScanInput {
   TimeUs now = 0;
   uint64_t line = 0;     // ScanSpec::line
   ReadMemoryPtr memory;  // Null: what it holds is not counted.
+  // All scans are of one answer: none goes on when the table's rules changed (same_table.h).
+  bool is_one_answer = false;
 
   bool whole_rows() const { return KeepsNewest(*table); }
   // Whether an event may be spread over several rows.
@@ -85,6 +87,7 @@ class PartScan {
  private:
   ScanSpec SpecOf(std::vector<KeyRange> ranges, const TimeRange& time) const;
   const Row& row() const { return runs_ ? runs_->row() : scan_->row(); }
+  void CheckTable();
   Result<bool> NextRow();
   void CountRows(std::string_view key, size_t rows);
   bool ReadNextPart();
@@ -98,6 +101,7 @@ class PartScan {
   std::vector<ColumnPattern> columns_;
   std::unique_ptr<RowScan> scan_;
   std::unique_ptr<RunScan> runs_;  // Instead.
+  Status usable_;                  // What keeps the scan that is open from being read.
   bool at_run_ = false;
   ScanDirection direction_;
   bool in_row_ = false;
