@@ -175,13 +175,11 @@ std::string WhyNotFilled(const Table& table) {
   return {};
 }
 
-// Whether somebody changed rows of it that a filling of this kind would change back.
-std::string WhyChanged(const TableInfo& stored, FillWay way, Store* store) {
+// Whether somebody changed rows of it that a filling would change back.
+std::string WhyChanged(const TableInfo& stored, Store* store) {
   const auto was = [&](HandChange change) { return WasChanged(stored.name, change, store); };
   if (was(HandChange::kWritten)) return "rows of it were written by their keys, beside its events";
-  if (way != FillWay::kPut && was(HandChange::kDeleted)) {
-    return "rows of it alone were deleted, and would come back";
-  }
+  if (was(HandChange::kDeleted)) return "rows of it alone were deleted, and would come back";
   return {};
 }
 
@@ -205,7 +203,7 @@ void FindSource(Store& store, const Clock& clock, FillWish* wish) {
     return;
   }
   wish->way = WayOf(table, *gone);
-  wish->why = WhyChanged(*wish->stored, wish->way, &store);
+  wish->why = WhyChanged(*wish->stored, &store);
   if (!wish->why.empty()) return;
   Table had = table;
   had.columns = *gone;

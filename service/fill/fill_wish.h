@@ -56,7 +56,7 @@ std::vector<FillWish> FindFillWishes(const LiveSchema& live_schema, Store& store
 void FindPutSource(Store& store, const Clock& clock, FillWish* wish);
 
 // Of whoever changes rows of a table by their keys, with this batch: what it says no event does,
-// and a filling may not take it away. Of a delete, that it is not to be made anew for its sake.
+// and a filling may not take it away. Of a delete, that none may bring back what went.
 enum class HandChange : uint8_t { kWritten, kDeleted };
 void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch);
 

@@ -319,6 +319,25 @@ TEST_F(FillerTest, WhatWasWrittenByHandIsNotTakenAway) {
   EXPECT_NE(StateOf("BY_DAY").why.find("deleted"), std::string::npos);
 }
 
+TEST_F(FillerTest, RowsThatWereDeletedFromTheTableAloneDoNotComeBack) {
+  const std::string by_day(kByDay);
+  ASSERT_TRUE(world_.Reload(
+      kMetric + by_day + "columns = [{ family = \"F\", fields = [\"n\"] }]\n"));
+  Write(0, 20);
+  EXPECT_EQ(world_.Call(DeleteRows, {"BY_DAY"}, "prefix=h1").status, 200u);
+  ASSERT_TRUE(world_.Reload(
+      kMetric + by_day +
+      "columns = [{ family = \"F\", fields = [\"n\"] },\n"
+      "  { family = \"F\", fields = [\"note\"] }]\n"));
+  Fill();
+  EXPECT_EQ(StateOf("BY_DAY").kind, FillState::Kind::kStuck);
+  const json answer = Ask("BY_DAY");
+  EXPECT_TRUE(answer["plan"].contains("complete")) << answer["plan"];
+  for (const std::string& event : EventsIn(answer)) {
+    EXPECT_EQ(event.find("\"h1\""), std::string::npos) << event;
+  }
+}
+
 TEST_F(FillerTest, ATableMayDecline) {
   Write(0, 10);
   const size_t at = std::string(kByDay).find("stream");
