@@ -99,20 +99,32 @@ class PatternCollector {
 
 }  // namespace
 
-// A name that the file tells is not taken for one that an event's value makes.
+// A name that the file tells is not taken for one that an event's value makes. Nor is a column
+// taken for a field's own that its rule calls otherwise by now, unless nothing else has it: then it
+// was written before.
 ColumnMeaning RuleInverse::Read(const ColumnRef& column) const {
   const std::string& family = stored_.families[column.family].name;
-  for (const bool told_names : {true, false}) {
-    for (const ColumnRule& rule : table_.columns) {
-      ColumnMeaning meaning;
-      if (rule.family != family || FileTellsNames(rule) != told_names) continue;
-      if (Try(rule, column.qualifier, &meaning)) {
+  for (const bool as_renamed : {true, false}) {
+    for (const bool told_names : {true, false}) {
+      for (const ColumnRule& rule : table_.columns) {
+        ColumnMeaning meaning;
+        if (rule.family != family || FileTellsNames(rule) != told_names) continue;
+        if (!Try(rule, column.qualifier, &meaning)) continue;
+        if (as_renamed && IsRenamedAway(rule, column.qualifier)) continue;
         meaning.rule = &rule;
         return meaning;
       }
     }
   }
   return {};
+}
+
+// Whether the column has the name of a field that the rule keeps under another one, and is not what
+// it renames a field to.
+bool RuleInverse::IsRenamedAway(const ColumnRule& rule, std::string_view qualifier) const {
+  return rule.per_field && RenamedTo(rule, qualifier) != nullptr &&
+         std::ranges::none_of(rule.rename,
+                              [&](const auto& rename) { return rename.second == qualifier; });
 }
 
 bool RuleInverse::Try(const ColumnRule& rule, std::string_view qualifier,

@@ -41,6 +41,7 @@ class RuleInverse {
   ColumnMeaning Read(const ColumnRef& column) const;
 
  private:
+  bool IsRenamedAway(const ColumnRule& rule, std::string_view qualifier) const;
   bool Try(const ColumnRule& rule, std::string_view qualifier, ColumnMeaning* meaning) const;
   bool TryPerField(const ColumnRule& rule, const std::vector<KeyField>& parts,
                    ColumnMeaning* meaning) const;

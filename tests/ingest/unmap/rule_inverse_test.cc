@@ -30,5 +30,24 @@ TEST(RuleInverseTest, WhereTheKeyNamesTheFieldAColumnsNameDoesNot) {
   EXPECT_EQ(Reading(world, "T").Events(), "1 a=1 b=2 k='x'\n");
 }
 
+TEST(RuleInverseTest, ANameThatAFieldHasGivenUpIsThatOfWhoTookIt) {
+  for (const char* const taken : {"rename = { c = \"a\" }", "name = \"a\""}) {
+    World world = OneTable(
+        "{k}#{ts:ms}", std::string("{ family = \"f\", fields = [\"a\"], rename = { a = \"b\" } },"
+                                   "{ family = \"f\", fields = [\"c\"], ") +
+                           taken + " }");
+    world.Map(R"({"k":"x","ts":1,"a":1,"c":3})");
+    EXPECT_EQ(Reading(world, "T").Events(), "1 a=1 c=3 k='x'\n") << taken;
+  }
+}
+
+TEST(RuleInverseTest, WhatWasWrittenBeforeItsFieldWasRenamedIsReadAsThatField) {
+  World world = OneTable("{k}#{ts:ms}", "{ family = \"f\", rename = { a = \"b\" } }");
+  const std::vector<std::string> fields = {"a"};
+  const RuleInverse inverse(*world.schema->FindTable("T"), *world.store->FindTable("T"), fields);
+  EXPECT_EQ(inverse.Read({0, "a"}).field, "a");
+  EXPECT_EQ(inverse.Read({0, "b"}).field, "a");
+}
+
 }  // namespace
 }  // namespace tallyd
