@@ -299,7 +299,8 @@ class Verifier {
   // Those that base calls sealed, as a start judges them.
   void JudgeHeads() {
     const Result<std::vector<uint64_t>> heads = ListHeads(&env_, HeadsDirectory(path_));
-    if (!store_ || !heads) return;  // Told by now.
+    if (!heads) Add(FindingOf(HeadsDirectory(path_), heads.error().message()));
+    if (!store_ || !heads) return;
     for (const uint64_t number : *heads) {
       if (number > store_->on_record().sealed_head || Stopped()) return;
       const std::string path = HeadPath(number);
