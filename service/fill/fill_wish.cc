@@ -230,6 +230,12 @@ void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch) {
   batch->PutMemo(HandKey(table.name, change), "1");
 }
 
+void ForgetHandChanges(std::string_view table, Batch* batch) {
+  for (const HandChange change : {HandChange::kWritten, HandChange::kDeleted}) {
+    batch->DropMemo(HandKey(table, change));
+  }
+}
+
 void FindPutSource(Store& store, const Clock& clock, FillWish* wish) {
   wish->way = FillWay::kPut;
   SourceFinder(store, clock, nullptr, wish).Find();

@@ -48,6 +48,9 @@ Status RemoveTable(const RemovalParts& parts, const TablePtr& table) {
     }
   }
   if (Status dropped = parts.store.DropTable(table->name); !dropped) return dropped;
+  std::unique_ptr<Batch> batch = parts.store.NewBatch();
+  ForgetHandChanges(table->name, batch.get());
+  if (Status done = parts.store.Commit(std::move(batch)); !done) return done;
   if (parts.nightly != nullptr) {
     if (Status forgotten = parts.nightly->Forget(table->name); !forgotten) return forgotten;
   }

@@ -243,6 +243,18 @@ TEST_F(RemovalTest, OnAFullDiskWhatFreesSpaceIsTaken) {
   SetDisksFull(false);
 }
 
+TEST_F(RemovalTest, ATableThatGetsTheNameOfADroppedOneIsUntouched) {
+  Store& store = world_.context().store;
+  ASSERT_EQ(world_.Call(DeleteRow, {"BY_ID", "x#a#0000000000001"}).status, 200u);
+  ASSERT_EQ(store.Memos("hand/", 10)->size(), 1u);
+  std::string without = kTables;
+  without.erase(without.find("[tables.BY_ID]"),
+                without.find("[tables.NOW]") - without.find("[tables.BY_ID]"));
+  ASSERT_TRUE(world_.Reload(without));
+  EXPECT_EQ(world_.Call(DropTable, {"BY_ID"}).status, 200u);
+  EXPECT_TRUE(store.Memos("hand/", 10)->empty());
+}
+
 TEST_F(RemovalTest, AConfiguredTableIsNotDropped) {
   EXPECT_EQ(world_.Call(DropTable, {"PHONES"}).status, 409u);
   EXPECT_EQ(world_.Call(DropTable, {"NONE"}).status, 404u);
