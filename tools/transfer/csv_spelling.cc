@@ -70,11 +70,16 @@ Result<std::string> CsvSpelling::Header(std::string_view header) const {
   const std::string_view line_end = header.substr(end);
   const std::vector<std::string_view> cells = CellsOf(header.substr(0, end));
   if (cells.front() != kTime) return NoEvents(header);
+  // A table that goes by a time of its own has it among the fields, as it was sent.
+  const std::string time = CellOfName(time_field_);
+  if (std::ranges::find(cells.begin() + 1, cells.end(), time) != cells.end()) {
+    return std::string(header);
+  }
   std::set<std::string> names;
   std::string spelled;
   for (size_t i = 0; i < cells.size(); ++i) {
     std::string cell(cells[i]);
-    if (i == 0) cell = CellOfName(time_field_);
+    if (i == 0) cell = time;
     if (i > 0 && time_field_ != kTime && cell == kFieldLikeTime) cell = kTime;
     const bool is_quoted = cell.starts_with('"');
     if (!names.insert(is_quoted ? cell : QuotedCell(cell)).second) {
