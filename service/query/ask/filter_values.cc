@@ -1,10 +1,14 @@
 #include "service/query/ask/filter_values.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <charconv>
+#include <limits>
 #include <optional>
+#include <string_view>
 
 #include "config/values/value.h"
+#include "service/query/ask/spelt_number.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -14,8 +18,6 @@ constexpr uint8_t kInt = TypeBit(ValueType::kInt64);
 constexpr uint8_t kFloat = TypeBit(ValueType::kFloat64);
 constexpr uint8_t kBool = TypeBit(ValueType::kBool);
 constexpr uint8_t kTexts = TypeBit(ValueType::kString) | TypeBit(ValueType::kBytes);
-// Integers below that are floats, too.
-constexpr double kExact = 9'007'199'254'740'992.0;
 
 void Add(std::string text, std::vector<std::string>* texts) {
   if (std::find(texts->begin(), texts->end(), text) == texts->end()) {
@@ -23,11 +25,32 @@ void Add(std::string text, std::vector<std::string>* texts) {
   }
 }
 
-void AddInteger(const Value& number, std::vector<std::string>* texts) {
-  if (number.type() == ValueType::kInt64) return Add(ToText(number), texts);
-  const double value = number.AsDouble();
-  if (std::trunc(value) != value || std::abs(value) > kExact) return;
-  Add(ToText(Value::Int(static_cast<int64_t>(value))), texts);
+// The integer that is spelt, to the last digit, where it is one.
+void AddInteger(std::string_view json, std::vector<std::string>* texts) {
+  const Floor number = FloorOf(json);
+  const bool fits = number.floor >= std::numeric_limits<int64_t>::min() &&
+                    number.floor <= std::numeric_limits<int64_t>::max();
+  if (number.has_fraction || !fits) return;
+  Add(ToText(Value::Int(static_cast<int64_t>(number.floor))), texts);
+}
+
+// REQUIRES: `value` is a whole number.
+bool IsExactly(double value, std::string_view json) {
+  std::array<char, std::numeric_limits<double>::max_exponent10 + 3> digits;
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                        std::chars_format::fixed, 0)
+                              .ptr;
+  return std::string_view(digits.data(), static_cast<size_t>(end - digits.data())) == json;
+}
+
+// The float that is spelt: the nearest one, but of an integer only the one that equals it.
+void AddFloat(double value, std::string_view json, std::vector<std::string>* texts) {
+  if (value == 0) {
+    Add(ToText(Value::Double(0.0)), texts);
+    Add(ToText(Value::Double(-0.0)), texts);
+  } else if (!IsWholeSpelling(json) || IsExactly(value, json)) {
+    Add(ToText(Value::Double(value)), texts);
+  }
 }
 
 Error NeverHad(const FilteredField& field, const std::string& asked, const char* what) {
@@ -37,31 +60,16 @@ Error NeverHad(const FilteredField& field, const std::string& asked, const char*
 
 }  // namespace
 
-std::string JsonSpelling(std::string_view text) {
-  std::string plain;
-  if (!text.empty() && (text.front() == '+' || text.front() == '-')) {
-    if (text.front() == '-') plain = "-";
-    text.remove_prefix(1);
-  }
-  const size_t zeros = std::min(text.find_first_not_of('0'), text.size());
-  const std::string_view rest = text.substr(zeros);
-  const bool starts_with_digit = !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
-  const bool starts_with_point = rest.starts_with('.') && (zeros > 0 || rest.size() > 1);
-  if (!starts_with_digit && (zeros > 0 || starts_with_point)) plain.push_back('0');
-  plain += rest;
-  if (plain.ends_with('.')) plain.push_back('0');
-  return plain;
-}
-
 Result<std::vector<std::string>> TextsOf(const FilteredField& field, const std::string& asked) {
   const uint8_t types = field.type_bits;
   const bool is_text = types == 0 || (types & kTexts) != 0;
   std::vector<std::string> texts;
   if (is_text) texts.push_back(asked);
   if ((types & kBool) != 0 && (asked == "true" || asked == "false")) Add(asked, &texts);
-  if (const std::optional<Value> number = ParseNumber(JsonSpelling(asked))) {
-    if ((types & kInt) != 0 || field.is_padded_digits) AddInteger(*number, &texts);
-    if ((types & kFloat) != 0) Add(ToText(Value::Double(number->AsDouble())), &texts);
+  const std::string json = JsonSpelling(asked);
+  if (const std::optional<Value> number = SpeltNumber(json)) {
+    if ((types & kInt) != 0 || field.is_padded_digits) AddInteger(json, &texts);
+    if ((types & kFloat) != 0) AddFloat(number->AsDouble(), json, &texts);
     // A number that the field cannot have, as half of an integer: nothing is found.
     if (texts.empty() && (types & (kInt | kFloat)) != 0) texts.push_back(asked);
   }

@@ -1,6 +1,7 @@
 // A filter's value as it was asked for -> the texts under which that value may be stored. Filters
 // compare texts, but a number is the same number however it is spelt: n=0987654 finds 987654, and
-// x=0.50 finds 0.5.
+// x=0.50 finds 0.5. What is spelt as an integer is that integer, and a float only where one equals
+// it; what has a point or an exponent is the float that is read of it, too.
 #ifndef TALLYD_SERVICE_QUERY_ASK_FILTER_VALUES_H_
 #define TALLYD_SERVICE_QUERY_ASK_FILTER_VALUES_H_
 
@@ -19,10 +20,6 @@ struct FilteredField {
   uint8_t type_bits = 0;          // FieldInfo::type_bits
   bool is_padded_digits = false;  // A row key renders it by zero(n), which makes a string a number.
 };
-
-// Any usual spelling of a number as JSON has it: no plus, no zeros in front, a digit on both sides
-// of the point. What is no number does not become one.
-std::string JsonSpelling(std::string_view text);
 
 // Distinct, never empty. kInvalid when the field only ever had types that cannot have this text.
 Result<std::vector<std::string>> TextsOf(const FilteredField& field, const std::string& asked);

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
-#include "service/query/ask/filter_values.h"
+#include "service/query/ask/spelt_number.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -18,47 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kOperators = {">=", "<=", "!=", ">", "<", "="};
 constexpr char kForm[] =
     "expected FIELD, one of > >= < <= = !=, and a value, for example where=CPU/CPU1_USR>0.9";
-
-__extension__ using Int128 = __int128;
-
-struct Floor {
-  Int128 floor = 0;
-  bool has_fraction = false;
-};
-
-int64_t ExponentOf(std::string_view digits) {
-  constexpr int64_t kFar = 1'000'000;  // Beyond all that a request has room for.
-  if (digits.starts_with('+')) digits.remove_prefix(1);
-  int64_t exponent = 0;
-  const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-  if (ec != std::errc()) exponent = digits.starts_with('-') ? -kFar : kFar;
-  return std::clamp(exponent, -kFar, kFar);
-}
-
-// REQUIRES: `number` is a JSON number.
-Floor FloorOf(std::string_view number) {
-  constexpr int64_t kDigits = 19;  // Of the greatest int64.
-  const bool negative = number.starts_with('-');
-  if (negative) number.remove_prefix(1);
-  const size_t e = std::min(number.find_first_of("eE"), number.size());
-  const int64_t exponent = e == number.size() ? 0 : ExponentOf(number.substr(e + 1));
-  std::string digits(number.substr(0, e));
-  auto point = static_cast<int64_t>(std::min(digits.find('.'), digits.size())) + exponent;
-  std::erase(digits, '.');
-  const size_t zeros = digits.find_first_not_of('0');
-  if (zeros == std::string::npos) return {};
-  digits.erase(0, zeros);
-  point -= static_cast<int64_t>(zeros);
-  if (point > kDigits) return {negative ? -(Int128{1} << 64) : Int128{1} << 64, false};
-  Int128 whole = 0;
-  for (int64_t i = 0; i < point; ++i) {
-    const auto at = static_cast<size_t>(i);
-    whole = whole * 10 + (at < digits.size() ? digits[at] - '0' : 0);
-  }
-  const auto behind = static_cast<size_t>(std::max<int64_t>(point, 0));
-  const bool has_fraction = digits.find_first_not_of('0', behind) != std::string::npos;
-  return {negative ? -whole - (has_fraction ? 1 : 0) : whole, has_fraction};
-}
 
 template <class T>
 std::weak_ordering Order(const T& a, const T& b) {
@@ -97,10 +55,7 @@ Status CheckTypes(const Where& where, const StreamFields& known) {
 
 Operand::Operand(std::string text) : text_(std::move(text)) {
   const std::string json = JsonSpelling(text_);
-  number_ = ParseNumber(json);
-  const bool is_beyond_int64 = !number_ && !json.empty() &&
-                               json.find_first_not_of("0123456789", json[0] == '-') == json.npos;
-  if (is_beyond_int64) number_ = ParseNumber(json + ".0");
+  number_ = SpeltNumber(json);
   if (!number_) return;
   const Floor floor = FloorOf(json);
   floor_ = floor.floor;
@@ -121,7 +76,7 @@ std::optional<std::weak_ordering> Operand::OrderOf(const Value& value) const {
       return Order(value.AsView(), std::string_view(text_));
     case ValueType::kInt64: {
       if (!number_) return std::nullopt;
-      const std::weak_ordering order = Order(Int128{value.AsInt()}, Int128{floor_});
+      const std::weak_ordering order = Order<decltype(floor_)>(value.AsInt(), floor_);
       return order == 0 && has_fraction_ ? std::weak_ordering::less : order;
     }
     case ValueType::kFloat64:

@@ -34,6 +34,33 @@ TEST(FilterValuesTest, ANumberIsFoundHoweverItIsSpelt) {
   EXPECT_THAT(Texts(kInt | kFloat, "5"), ElementsAre("5", "5.0"));
 }
 
+TEST(FilterValuesTest, NoNumberIsTakenForOneBesideIt) {
+  EXPECT_THAT(Texts(kInt | kFloat, "9007199254740993"), ElementsAre("9007199254740993"));
+  EXPECT_THAT(Texts(kInt | kFloat, "9007199254740992"),
+              ElementsAre("9007199254740992", "9007199254740992.0"));
+  EXPECT_THAT(Texts(kInt | kFloat, "-9007199254740993"), ElementsAre("-9007199254740993"));
+  EXPECT_THAT(Texts(kInt | kFloat, "9223372036854775807"), ElementsAre("9223372036854775807"));
+  EXPECT_THAT(Texts(kFloat, "9223372036854775807"), ElementsAre("9223372036854775807"))
+      << "nothing is found";
+}
+
+TEST(FilterValuesTest, ANumberOfAnySizeIsFoundByItsValue) {
+  EXPECT_THAT(Texts(kInt, "1e18"), ElementsAre("1000000000000000000"));
+  EXPECT_THAT(Texts(kInt, "123456789012345678.0"), ElementsAre("123456789012345678"));
+  EXPECT_THAT(Texts(kInt, "-9223372036854775808.0"), ElementsAre("-9223372036854775808"));
+  EXPECT_THAT(Texts(kFloat, "9223372036854775808"),
+              ElementsAre(ToText(Value::Double(9223372036854775808.0))));
+  EXPECT_THAT(Texts(kFloat, "4.611686018427388e+18"), ElementsAre("4.611686018427388e+18"));
+  EXPECT_THAT(Texts(kInt, "9223372036854775808"), ElementsAre("9223372036854775808"))
+      << "nothing is found";
+}
+
+TEST(FilterValuesTest, ZeroIsZeroWhateverItsSign) {
+  for (const char* zero : {"0", "-0", "0.0", "-0.0"}) {
+    EXPECT_THAT(Texts(kInt | kFloat, zero), ElementsAre("0", "0.0", "-0.0")) << zero;
+  }
+}
+
 TEST(FilterValuesTest, AStringIsFoundByItsText) {
   EXPECT_THAT(Texts(kString, "0987"), ElementsAre("0987"));
   EXPECT_THAT(Texts(kString | kInt, "0987"), ElementsAre("0987", "987"));
