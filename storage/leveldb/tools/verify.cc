@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -44,14 +46,22 @@ class Verifier {
     if (!locked) return locked.error();
     Step("reading the records of what is not sealed");
     CheckLevels(path_);
-    CheckNotes(path_);
+    if (auto finding = FindNoNotes(path_)) Add(std::move(*finding));
     Result<std::vector<uint64_t>> heads = ListHeads(&env_, HeadsDirectory(path_));
     if (!heads) Add(FindingOf(HeadsDirectory(path_), heads.error().message()));
+    std::map<uint64_t, Finding> without_notes;
     if (heads) {
-      for (const uint64_t head : *heads) CheckLevels(HeadPath(head));
-      if (!heads->empty()) CheckNotes(HeadPath(heads->back()));
+      for (const uint64_t head : *heads) {
+        CheckLevels(HeadPath(head));
+        if (auto finding = FindNoNotes(HeadPath(head))) without_notes[head] = std::move(*finding);
+      }
     }
     OpenStore();
+    // One that base calls sealed may be half removed.
+    const uint64_t sealed = store_ ? store_->on_record().sealed_head : 0;
+    for (auto& [head, finding] : without_notes) {
+      if (head > sealed) Add(std::move(finding));
+    }
     if (store_) CheckHeads();
     Step("reading block files");
     CheckFiles();
@@ -106,20 +116,16 @@ class Verifier {
 
   // Of what is written to: without a note of what was synced, a log that lost its end passes for
   // one that a crash cut. A LevelDB has one before it has its CURRENT.
-  void CheckNotes(const std::string& directory) {
+  std::optional<Finding> FindNoNotes(const std::string& directory) {
     const Result<bool> is_there = Exists(directory + "/CURRENT");
-    if (!is_there) {
-      report_.findings.push_back(FindingOf(directory + "/CURRENT", is_there.error().message()));
-      return;
-    }
-    if (!*is_there) return;
+    if (!is_there) return FindingOf(directory + "/CURRENT", is_there.error().message());
+    if (!*is_there) return std::nullopt;
     const Result<SyncedNotes> notes = SyncedNotes::Read(&env_, directory);
-    if (notes && notes->known()) return;
+    if (notes && notes->known()) return std::nullopt;
     const std::string file = directory + "/" + std::string(kSyncedName);
-    report_.findings.push_back(FindingOf(
-        file, notes ? "it is missing, or no note in it is whole: whether the end of a log beside "
-                      "it is missing cannot be told"
-                    : notes.error().message()));
+    return FindingOf(file, notes ? "it is missing, or no note in it is whole: whether the end of a "
+                                   "log beside it is missing cannot be told"
+                                 : notes.error().message());
   }
 
   void OpenStore() {
@@ -353,8 +359,7 @@ class Verifier {
   Result<std::string> ReasonToKeep(const std::string& path, const LostName& lost) {
     const FilesOnRecord& record = store_->on_record();
     if (lost.kind == LostName::Kind::kHead) {
-      const Result<StrayHead> head =
-          JudgeHead(&durable_, path, lost.number, record, any_missing_);
+      const Result<StrayHead> head = JudgeHead(&durable_, path, lost.number, record, any_missing_);
       if (!head) return head.error();
       return head->may_go ? std::string() : head->reason;
     }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/leveldb/files/view.h"
 #include "tests/storage/leveldb/old_block_files.h"
 #include "tests/storage/leveldb/tools/small_store.h"
 
@@ -245,6 +246,21 @@ TEST_F(VerifyTest, WhereNothingTellsWhatWasSyncedVerifySaysSo) {
     EXPECT_THAT(gone.findings.front().file, testing::EndsWith("/" + name));
     files_[name] = notes;
   }
+}
+
+// One that was being made when the process ended follows it.
+TEST_F(VerifyTest, AHeadThatIsNotTheNewestTellsWhatWasSyncedToo) {
+  const std::string name = Names("heads/", "/SYNCED").back();
+  const std::string next = HeadPath("heads", std::stoull(name.substr(6)) + 1) + "/";
+  files_[next];
+  files_[next + "LOCK"];
+  WriteFiles(files_, config().path);
+  EXPECT_TRUE(Verify().sound());
+  files_.erase(name);
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_THAT(report.findings.front().file, testing::EndsWith("/" + name));
 }
 
 TEST_F(VerifyTest, WithoutAStoreThereIsNothingToVerify) {
