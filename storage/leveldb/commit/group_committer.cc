@@ -20,6 +20,8 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 // What waiters are told of a failure that is not their fault.
 Error ForWaiters(const Error& error) {
   if (error.code() == ErrorCode::kNoSpace) return error;
+  // Another content, or somebody else, is in the directory: trying again does not help.
+  if (error.code() == ErrorCode::kConflict) return Error(ErrorCode::kUnavailable, error.message());
   return Error(ErrorCode::kUnavailable,
                "the store is recovering from a failed write (" + error.message() + "); try again");
 }
