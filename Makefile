@@ -19,7 +19,7 @@ help:
 	@echo 'make build      build/tallyd alone, optimised'
 	@echo 'make soak       $(SEQUENCES) random histories of a store, $(HISTORIES) of schemas, against models, on all cores'
 	@echo 'make demo       fill a running tallyd with two weeks of four worlds, and query it'
-	@echo 'make bench      measure it and its peers, the loads alone half an hour; BENCH=--quick tries it in some seven'
+	@echo 'make bench      measure it and its peers, the loads alone some 40 minutes; BENCH=--quick tries it in some seven'
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make tsan-test  all tests under ThreadSanitizer; tsan-rooms those of the rooms that share memory'
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'

@@ -37,8 +37,12 @@ class Load:
 
     label: str
     options: dict   # of the loader, --format and the like aside
-    cpu: Target     # samples per CPU-second of the server, until settled
-    wall: Target    # samples per second
+    cpu: Target | None = None   # samples per CPU-second of the server, until settled
+    wall: Target | None = None  # samples per second; None: reported, and nothing asked of it
+    config: str = ""            # the file of tallyd's, if it is not the workload's
+
+    def tables(self):
+        return self.config or self.options["workload"]
 
 
 # Each keeps the peers busy for some five seconds at least, also where two million samples take them one:
@@ -59,6 +63,13 @@ LOADS = [
     Load("1 value, 1,000 a request, 8 connections",
          {"workload": "meters", "events": 1000, "connections": 8, "requests": 16_000},
          Target(1.2, 3), Target(1.2, 2.5)),
+    # What such a table is for is mostly read as the newest value of each meter, too.
+    Load("1 value, its latest beside it, 32 connections",
+         {"workload": "meters", "events": 100, "connections": 32, "requests": 96_000},
+         config="meters_latest"),
+    Load("1 value, its latest beside it, 1,000 a request, 8 connections",
+         {"workload": "meters", "events": 1000, "connections": 8, "requests": 16_000},
+         config="meters_latest"),
     Load("market (8 values, two tables, skewed), 4 connections",
          {"workload": "market", "events": 100, "connections": 4, "requests": 60_000},
          Target(2.5, 4), Target(1.3, 2)),
@@ -149,8 +160,8 @@ def hour_table(results):
 
 def beside_peers(title, names, titles, rows):
     """A table of figures side by side with each peer's. `names` and `titles` are of the servers,
-    tallyd the first; a row is (label, figure, values by name, how to print them, target, whether
-    more is better)."""
+    tallyd the first; a row is (label, figure, values by name, how to print them, target or None,
+    whether more is better)."""
     table = [[title, "figure", *titles, "times the better", "must", "aim", ""]]
     for label, figure, values, spell, target, more_is_better in rows:
         own = values.get("tallyd")
@@ -161,6 +172,7 @@ def beside_peers(title, names, titles, rows):
             times = own / peer if more_is_better else peer / own
         table.append([label, figure,
                       *["-" if values.get(name) is None else spell(values[name]) for name in names],
-                      "-" if times is None else ratio(times), ratio(target.must),
-                      ratio(target.aim), target.standing(times)])
+                      "-" if times is None else ratio(times),
+                      *(("-", "-", "") if target is None else
+                        (ratio(target.must), ratio(target.aim), target.standing(times)))])
     return report.aligned(table)

@@ -56,6 +56,11 @@ class BesidePeersTest(unittest.TestCase):
     def test_one_peer_is_enough(self):
         self.assertEqual(self.row([6.0, None, 2.0], True)[3:6], ["-", "2.0", "3.00x"])
 
+    def test_a_figure_without_a_target_is_told_and_not_judged(self):
+        row = [("a", "b", {"tallyd": 6.0, "victoria-metrics": 2.0}, str, None, True)]
+        table = targets.beside_peers("load", self.NAMES, self.NAMES, row)
+        self.assertEqual(cells(table, 2)[5:], ["3.00x", "-", "-", ""])
+
     def test_without_a_peer_nothing_is_reached(self):
         self.assertEqual(self.row([6.0, None, None], True)[5:],
                          ["-", "2.00x", "4.00x", "not measured"])
