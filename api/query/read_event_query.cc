@@ -124,18 +124,12 @@ Status ReadTop(const Params& params, EventQuery* query) {
   const Result<std::optional<uint64_t>> top = params.Number("top", 1, kMaxTop);
   if (!top) return top.error();
   query->top = top->value_or(0);
-  if (query->top == 0 || query->step_us == 0) return {};
-  if (query->by.empty()) {
-    return Invalid("top: with step it keeps groups; say by what, for example by=hostname");
-  }
-  if (query->aggregations.size() > 1) return Invalid("top: it compares by one agg, not by several");
   return {};
 }
 
 Status ReadFill(const Params& params, EventQuery* query) {
   const auto name = params.Get("fill");
   if (!name) return {};
-  if (query->step_us == 0) return Invalid("fill: it fills steps; add step and agg");
   const Result<Fill> fill = ParseFill(*name);
   if (!fill) return fill.error();
   query->fill = *fill;
@@ -144,8 +138,7 @@ Status ReadFill(const Params& params, EventQuery* query) {
 }
 
 Status ReadDownsampling(const Params& params, EventQuery* query) {
-  const auto step = params.Get("step");
-  if (step) {
+  if (const auto step = params.Get("step")) {
     Result<int64_t> step_us = ParseDuration(*step);
     if (!step_us) return step_us.error().Prefixed("step");
     query->step_us = *step_us;
@@ -155,16 +148,6 @@ Status ReadDownsampling(const Params& params, EventQuery* query) {
     if (!aggregation) return aggregation.error();
     auto& all = query->aggregations;
     if (std::find(all.begin(), all.end(), *aggregation) == all.end()) all.push_back(*aggregation);
-  }
-  if (step && query->aggregations.empty()) {
-    return Invalid("step: it needs agg, for example agg=avg (there are " + AggregationNames() +
-                   ")");
-  }
-  if (!step && !query->aggregations.empty()) {
-    return Invalid("agg: it needs step, for example step=1m");
-  }
-  if (!step && !query->by.empty()) {
-    return Invalid("by: it groups steps; add step and agg, for example step=1m&agg=avg");
   }
   return {};
 }
@@ -182,9 +165,6 @@ Status ReadAnswer(const Request& request, EventRequest* asked) {
     query->order = *order == "asc"    ? Order::kAscending
                    : *order == "desc" ? Order::kDescending
                                       : Order::kKey;
-    if (query->order == Order::kKey && (params.Has("step") || params.Has("top"))) {
-      return Invalid("order: key is an order of events; steps and top come in order of time");
-    }
   }
   Result<AnswerFormat> format = ChooseFormat(request);
   if (!format) return format.error();
@@ -226,10 +206,10 @@ Result<EventRequest> ReadEventRequest(const Request& request, ApiContext& contex
   if (Status status = ReadTimes(params, &query); !status) return status.error();
   if (Status status = ReadFields(params, &query); !status) return status.error();
   if (Status status = ReadDownsampling(params, &query); !status) return status.error();
-  if (Status status = CheckTimeOfSteps(query); !status) return status.error();
   if (Status status = ReadTop(params, &query); !status) return status.error();
   if (Status status = ReadFill(params, &query); !status) return status.error();
   if (Status status = ReadAnswer(request, &asked); !status) return status.error();
+  if (Status status = CheckSteps(query); !status) return status.error();
   if (Status status = ReadCursor(params, asked.hash, &query); !status) return status.error();
   return asked;
 }

@@ -63,6 +63,53 @@ Status CheckTimeFilters(const EventQuery& query) {
   return {};
 }
 
+// What only steps have.
+Status CheckWithoutSteps(const EventQuery& query) {
+  if (!query.aggregations.empty()) return Invalid("agg: it needs step, for example step=1m");
+  if (!query.by.empty()) {
+    return Invalid("by: it groups steps; add step and agg, for example step=1m&agg=avg");
+  }
+  if (query.fill != Fill::kNone) return Invalid("fill: it fills steps; add step and agg");
+  if (query.order == Order::kKey && query.top > 0) {
+    return Invalid("order: key is an order of events; steps and top come in order of time");
+  }
+  return {};
+}
+
+Status CheckWithSteps(const EventQuery& query) {
+  if (query.aggregations.empty()) {
+    return Invalid("step: it needs agg, for example agg=avg (there are " + AggregationNames() +
+                   ")");
+  }
+  if (query.top > 0 && query.by.empty()) {
+    return Invalid("top: with step it keeps groups; say by what, for example by=hostname");
+  }
+  if (query.top > 0 && query.aggregations.size() > 1) {
+    return Invalid("top: it compares by one agg, not by several");
+  }
+  if (query.order == Order::kKey) {
+    return Invalid("order: key is an order of events; steps and top come in order of time");
+  }
+  return {};
+}
+
+// Steps have a column for the time.
+Status CheckTimeOfSteps(const EventQuery& query) {
+  for (const std::string& field : query.by) {
+    if (IsTimeAlone(query, field)) {
+      return Invalid("by: " + field + " is the time, by which step groups; name another field");
+    }
+  }
+  for (const std::string& field : query.fields) {
+    if (query.step_us > 0 && !IsGlob(field) && IsTimeAlone(query, field)) {
+      return Invalid("fields: " + field +
+                     " is the time, of which no step computes anything; it comes first in any "
+                     "answer");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<EventQuery> BeginEventQuery(const LiveSchema& live_schema, const Store& store,
@@ -82,20 +129,9 @@ Status SettleFilters(EventQuery* query) {
   return SpellFilters(query);
 }
 
-Status CheckTimeOfSteps(const EventQuery& query) {
-  for (const std::string& field : query.by) {
-    if (IsTimeAlone(query, field)) {
-      return Invalid("by: " + field + " is the time, by which step groups; name another field");
-    }
-  }
-  for (const std::string& field : query.fields) {
-    if (query.step_us > 0 && !IsGlob(field) && IsTimeAlone(query, field)) {
-      return Invalid("fields: " + field +
-                     " is the time, of which no step computes anything; it comes first in any "
-                     "answer");
-    }
-  }
-  return {};
+Status CheckSteps(const EventQuery& query) {
+  const Status status = query.step_us == 0 ? CheckWithoutSteps(query) : CheckWithSteps(query);
+  return status ? CheckTimeOfSteps(query) : status;
 }
 
 std::vector<std::string> EventQuery::FilteredFields() const {

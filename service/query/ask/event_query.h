@@ -5,7 +5,7 @@
 //   query->filters = ...;
 //   SettleFilters(&*query);      // Behind filters and wheres.
 //   query->fields = ...;
-//   CheckTimeOfSteps(*query);    // Behind fields, by and step_us.
+//   CheckSteps(*query);          // When the rest is set.
 #ifndef TALLYD_SERVICE_QUERY_ASK_EVENT_QUERY_H_
 #define TALLYD_SERVICE_QUERY_ASK_EVENT_QUERY_H_
 
@@ -79,9 +79,10 @@ Result<EventQuery> BeginEventQuery(const LiveSchema& live_schema, const Store& s
 // kInvalid: a filter or comparison is on the time, which is bounded and not compared, or the field
 // never had such a value.
 Status SettleFilters(EventQuery* query);
-// kInvalid: it asks for steps of the time, for which they have a column, and of which nothing is
-// computed.
-Status CheckTimeOfSteps(const EventQuery& query);
+// kInvalid: of steps, their aggregations, groups, gaps and the greatest of them it asks for one
+// without what that needs, or in an order that they do not come in; or for steps of the time, for
+// which they have a column, and of which nothing is computed.
+Status CheckSteps(const EventQuery& query);
 
 // The same query in the names under which the table gives fields back, whatever spelling was asked
 // for.
