@@ -187,6 +187,10 @@ void Daemon::OpenNightly() {
 }
 
 Status Daemon::Start() {
+  // Whoever wrote one meant that it is asked for, and nothing does so yet.
+  if (!config_.tokens.empty()) {
+    return Invalid(config_.file + ": auth.tokens: tokens are not asked for in this version");
+  }
   OpenNightly();
   if (Status opened = nightly_->Open(); !opened) return opened;
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, config_.server,

@@ -6,57 +6,25 @@
 #ifndef TALLYD_SERVICE_PRINCIPAL_H_
 #define TALLYD_SERVICE_PRINCIPAL_H_
 
-#include <cstdint>
-#include <initializer_list>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
+
+#include "config/access/role.h"
+#include "config/values/time.h"
 
 namespace tallyd {
 
-enum class Role : uint8_t { kRead, kWrite, kDelete, kMetrics, kAdmin };
-inline constexpr Role kRoles[] = {Role::kRead, Role::kWrite, Role::kDelete, Role::kMetrics,
-                                  Role::kAdmin};
-
-// As configuration and errors spell it.
-constexpr std::string_view RoleName(Role role) {
-  switch (role) {
-    case Role::kRead:
-      return "read";
-    case Role::kWrite:
-      return "write";
-    case Role::kDelete:
-      return "delete";
-    case Role::kMetrics:
-      return "metrics";
-    case Role::kAdmin:
-      return "admin";
-  }
-  return "";
-}
-
-class Roles {
- public:
-  constexpr Roles() = default;  // None.
-  constexpr Roles(std::initializer_list<Role> roles) {
-    for (const Role role : roles) bits_ |= Bit(role);
-  }
-
-  // Whoever has admin has all.
-  constexpr bool Have(Role role) const { return (bits_ & (Bit(role) | Bit(Role::kAdmin))) != 0; }
-
- private:
-  static constexpr unsigned Bit(Role role) { return 1u << static_cast<unsigned>(role); }
-
-  unsigned bits_ = 0;
-};
-
 struct Principal {
-  std::string name;  // Empty: nobody said who it is.
+  std::string name;  // Of its token. Empty: nobody said who it is.
   Roles roles;
   // Only rows and events whose fields have these values, compared as text. Empty: all of them.
   std::map<std::string, std::string> scope;
+  // From then on it is nobody.
+  TimeUs expires = std::numeric_limits<TimeUs>::max();
+
+  bool is_scoped() const { return !scope.empty(); }
 };
 
 using PrincipalPtr = std::shared_ptr<const Principal>;

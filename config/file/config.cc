@@ -74,7 +74,7 @@ void ReadRoot(const toml::table& parsed, Reading* reading) {
   for (TomlReader& section : root.Table("tables")) {
     reading->tables = ReadTables(section, reading->streams);
   }
-  root.NotBuilt("auth", "access by token");
+  for (TomlReader& section : root.Table("auth")) config.tokens = ReadTokens(section);
   root.Finish();
 }
 

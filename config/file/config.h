@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "config/access/token_config.h"
 #include "config/schema/schema.h"
 #include "config/values/result.h"
 
@@ -73,6 +74,7 @@ struct Config {
   ServerConfig server;
   StorageConfig storage;
   LogConfig log;
+  std::vector<TokenConfig> tokens;  // None: anybody may everything.
   std::shared_ptr<const Schema> schema;
 };
 

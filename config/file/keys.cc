@@ -86,6 +86,14 @@ constexpr ConfigKey<LogConfig> kLogKeys[] = {
     {"format", kReload, WordKey<LogConfig>{&LogConfig::format, kLogFormats}},
 };
 
+constexpr ConfigKey<TokenConfig> kTokenKeys[] = {
+    {"name", kReload, TextKey{&TokenConfig::name}, kRequired, CheckTokenName},
+    {"sha256", kReload, TextKey{&TokenConfig::sha256}, kRequired, CheckTokenHash},
+    {"role", kReload, OwnKey{"string, or array of strings"}, kRequired},
+    {"scope", kReload, OwnKey{"table"}, "none"},
+    {"expires", kReload, MomentKey{&TokenConfig::expires}, "never"},
+};
+
 // [streams.NAME] has these keys, too.
 constexpr ConfigKey<IngestGuards> kIngestKeys[] = {
     {"min_time", kReload, MomentKey{&IngestGuards::min_time}},
@@ -190,7 +198,7 @@ constexpr std::span<const ConfigKey<S>> AllOf(const ConfigKey<S> (&keys)[kCount]
 constexpr std::tuple kTables = {
     AllOf(kServerKeys), AllOf(kStorageKeys), AllOf(kLogKeys),    AllOf(kIngestKeys),
     AllOf(kStreamKeys), AllOf(kFieldKeys),   AllOf(kQueryKeys),  AllOf(kTableKeys),
-    AllOf(kFamilyKeys), AllOf(kDailyKeys),   AllOf(kColumnKeys),
+    AllOf(kFamilyKeys), AllOf(kDailyKeys),   AllOf(kColumnKeys), AllOf(kTokenKeys),
 };
 
 }  // namespace
@@ -211,5 +219,6 @@ template std::span<const ConfigKey<Table>> ConfigKeys();
 template std::span<const ConfigKey<Family>> ConfigKeys();
 template std::span<const ConfigKey<Daily>> ConfigKeys();
 template std::span<const ConfigKey<ColumnRule>> ConfigKeys();
+template std::span<const ConfigKey<TokenConfig>> ConfigKeys();
 
 }  // namespace tallyd

@@ -15,6 +15,7 @@ namespace tallyd {
 void ReadServer(TomlReader server, ServerConfig* config);
 void ReadStorage(TomlReader storage, StorageConfig* config);
 void ReadLog(TomlReader log, LogConfig* config);
+std::vector<TokenConfig> ReadTokens(TomlReader auth);
 
 // What the tables have beside the types of single keys: `filled` has the key, read right.
 void CheckListen(const TomlReader& server, ServerConfig* filled);
@@ -22,6 +23,8 @@ void CheckHosts(const TomlReader& server, ServerConfig* filled);
 void CheckEngine(const TomlReader& storage, StorageConfig* filled);
 void CheckPath(const TomlReader& storage, StorageConfig* filled);
 void CheckBackupDir(const TomlReader& storage, StorageConfig* filled);
+void CheckTokenName(const TomlReader& token, TokenConfig* filled);
+void CheckTokenHash(const TomlReader& token, TokenConfig* filled);
 void CheckStreamTime(const TomlReader& stream, Stream* filled);
 void CheckTableStream(const TomlReader& table, Table* filled);
 void CheckTableTime(const TomlReader& table, Table* filled);
@@ -69,6 +72,7 @@ inline int RuleOfTemplate(const Error& error) {
 inline constexpr size_t kMaxTableNameBytes = 50;
 inline constexpr size_t kMaxFamilyNameBytes = 64;
 inline constexpr size_t kMaxStreamNameBytes = 128;
+inline constexpr size_t kMaxTokenNameBytes = 128;
 
 }  // namespace tallyd
 

@@ -98,6 +98,19 @@ bool TomlReader::Strings(std::string_view key, std::vector<std::string>* out) {
   return true;
 }
 
+bool TomlReader::StringOrStrings(std::string_view key, std::vector<std::string>* out) {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return false;
+  const auto* text = node->as_string();
+  if (text == nullptr && !node->is_array()) {
+    WrongType(key, *node, "a string, or an array of strings");
+    return false;
+  }
+  if (text == nullptr) return Strings(key, out);
+  *out = {text->get()};
+  return true;
+}
+
 bool TomlReader::Bool(std::string_view key, bool* out) {
   const toml::node* node = Find(key);
   if (node == nullptr) return false;

@@ -34,6 +34,8 @@ class TomlReader {
 
   bool String(std::string_view key, std::string* out);
   bool Strings(std::string_view key, std::vector<std::string>* out);
+  // One string, or an array of them; none of them empty.
+  bool StringOrStrings(std::string_view key, std::vector<std::string>* out);
   bool Bool(std::string_view key, bool* out);
   bool Integer(std::string_view key, Bounds<uint64_t> bounds, uint64_t* out);
   bool PositiveNumber(std::string_view key, double* out);

@@ -103,8 +103,6 @@ INSTANTIATE_TEST_SUITE_P(
               "2: server.listen: \"127.0.0.1.example.com:1\" is not a loopback..."},
         Wrong{"Tls", "[server.tls]\ncert = \"a\"\n",
               "1: server.tls: TLS is not in this version; take the key out"},
-        Wrong{"Tokens", "[[auth.tokens]]\nname = \"a\"\n",
-              "1: auth: access by token is not in this version; take the key out"},
         Wrong{"Bigtable", "[storage]\nengine = \"bigtable\"\n",
               "2: storage.engine: the engine \"bigtable\" is not in this version; accepted: "
               "leveldb"},

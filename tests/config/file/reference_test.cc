@@ -29,6 +29,10 @@ x = 1
 x = 1
 [log]
 x = 1
+[auth]
+x = 1
+[[auth.tokens]]
+x = 1
 [streams.s]
 x = 1
 fields.a = { x = 1 }
@@ -272,7 +276,9 @@ TEST(ReferenceTest, NamesEveryKey) {
   }
   for (const std::string& key : keys) {
     const bool is_named = text.find("| `" + key + "` |") != std::string::npos ||
-                          text.find("## `[" + key) != std::string::npos;
+                          text.find("## `[" + key) != std::string::npos ||
+                          text.find("## `[[" + key) != std::string::npos ||
+                          text.find("." + key + "]]`\n") != std::string::npos;
     EXPECT_TRUE(is_named) << key;
   }
 }
@@ -282,6 +288,7 @@ TEST(ReferenceTest, TellsOfEachKeyOfTheDaemonWhatTheLoaderTakesAndWhatAppliesIt)
   ExpectInReference<IngestGuards>(TableBelow("## `[ingest]`", "| key |"));
   ExpectInReference<StorageConfig>(TableBelow("## `[storage]`", "| key |"));
   ExpectInReference<LogConfig>(TableBelow("## `[log]`", "| key |"));
+  ExpectInReference<TokenConfig>(TableBelow("## `[[auth.tokens]]`", "| key |"));
 }
 
 TEST(ReferenceTest, TellsOfEachKeyOfAStreamWhatTheLoaderTakes) {
