@@ -164,6 +164,10 @@ Status Daemon::Open() {
   options.clock = &clock_;
   options.registry = &registry_;
   options.fields_of = &HashBlobNames;
+  // No schema with such a table is adopted before there is a context.
+  options.may_drop = [this](const TableInfo& table) {
+    return context_ == nullptr || context_->counters.MayDrop(table.id);
+  };
   Result<std::unique_ptr<Store>> store = OpenLevelDbStore(options);
   if (!store) return store.error();
   store_ = std::move(*store);
@@ -173,7 +177,10 @@ Status Daemon::Open() {
 Status Daemon::PutInForce(std::shared_ptr<const Schema> configured) {
   Result<std::shared_ptr<const Schema>> schema = WithNightly(std::move(configured), *store_);
   if (!schema) return schema.error();
-  if (Status adopted = store_->Adopt(**schema); !adopted) return adopted;
+  if (Status adopted = store_->Adopt(**schema); !adopted) {
+    for (const TablePtr& table : store_->Tables()) context_->counters.Reopen(table->id);
+    return adopted;
+  }
   context_->live_schema.Set(Compile(*schema));
   return {};
 }

@@ -32,6 +32,10 @@ struct VolumeSpace {
 };
 using MeasureVolume = std::function<VolumeSpace(const std::string& directory)>;
 
+// Whether a table that shows no row may be made anew: false where something of it that was
+// acknowledged waits in memory to become a row. True: nothing does, and nothing will.
+using MayDropTable = std::function<bool(const TableInfo& table)>;
+
 struct LevelDbStoreOptions {
   StorageConfig storage;
   const Clock* clock = nullptr;              // Required; outlives the store.
@@ -39,6 +43,8 @@ struct LevelDbStoreOptions {
   StoreEnv* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
   // How serialized cells are read; null: nobody can tell whether events met in one.
   FieldsOfCell fields_of = nullptr;
+  // Called on the committer's thread while a schema is adopted. Empty: yes.
+  MayDropTable may_drop;
   MeasureVolume measure;    // Tests: full disks. Empty: what the file system says.
   // Rows of latest tables that one commit takes out at most; a delete of more is worked off in the
   // background.

@@ -167,6 +167,10 @@ void Decide(const IngestHead& head, size_t seen, const PreviewBatch& preview,
         head,
         Error(ErrorCode::kOverloaded, "counters that are held cannot be written at the moment"),
         context);
+  } else if (outcome.increments.is_late()) {
+    prepared->response = Rejected(
+        head, Error(ErrorCode::kOverloaded, "a reload gave a table another row key meanwhile"),
+        context);
   } else if (head.claim != nullptr) {
     const Response answer = Counted(outcome);
     const Status kept = head.claim->Remember({answer.status, answer.body}, prepared->batch.get());

@@ -1,5 +1,6 @@
 #include "ingest/hold/held_counters.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace tallyd {
@@ -26,6 +27,7 @@ void AddTo(std::vector<int64_t>* numbers, int64_t increment) {
 void HeldIncrements::Put(std::shared_ptr<HeldInterval> interval, std::string_view row_key,
                          TimeUs time, std::span<const ColumnRef> columns,
                          std::span<const Value> values) {
+  is_late_ = is_late_ || interval->is_late();
   Row row{std::move(interval), std::string(row_key), time, {}};
   for (size_t i = 0; i < columns.size(); ++i) {
     if (values[i].is_null()) continue;
@@ -36,6 +38,7 @@ void HeldIncrements::Put(std::shared_ptr<HeldInterval> interval, std::string_vie
 }
 
 void HeldIncrements::Append(HeldIncrements other) {
+  is_late_ = is_late_ || other.is_late_;
   rows_.insert(rows_.end(), std::make_move_iterator(other.rows_.begin()),
                std::make_move_iterator(other.rows_.end()));
 }
@@ -43,6 +46,11 @@ void HeldIncrements::Append(HeldIncrements other) {
 std::shared_ptr<HeldInterval> HeldCounters::Begin(const TablePtr& table, int64_t flush_us,
                                                   TimeUs now) {
   const std::lock_guard lock(mutex_);
+  if (dropped_.contains(table->id)) {
+    const auto late = std::make_shared<HeldInterval>(table, flush_us, now);
+    late->is_late_ = true;
+    return late;
+  }
   std::shared_ptr<HeldInterval>& current = current_[table->id];
   // A reload may have given the table other rules.
   const bool fits = current && current->table_ == table && current->flush_us_ == flush_us;
@@ -127,6 +135,33 @@ void HeldCounters::Forget(const HeldInterval& interval) {
     held_rows_ -= interval.rows_.size();
   }
   std::erase_if(ended_, [&](const auto& held) { return held.get() == &interval; });
+}
+
+// Of the map or list that has it: nobody else has it, and nothing is in it.
+bool HeldCounters::IsUnused(const std::shared_ptr<HeldInterval>& interval) const {
+  if (interval.use_count() > 1) return false;
+  const std::lock_guard lock(interval->mutex_);
+  return interval->rows_.empty();
+}
+
+bool HeldCounters::MayDrop(TableId table) {
+  const std::lock_guard lock(mutex_);
+  const auto is_of_table = [&](const auto& held) { return held->table_->id == table; };
+  const auto current = current_.find(table);
+  if (current != current_.end() && !IsUnused(current->second)) return false;
+  const bool has_ended = std::any_of(ended_.begin(), ended_.end(), [&](const auto& held) {
+    return is_of_table(held) && !IsUnused(held);
+  });
+  if (has_ended) return false;
+  if (current != current_.end()) current_.erase(current);
+  std::erase_if(ended_, is_of_table);
+  dropped_.insert(table);
+  return true;
+}
+
+void HeldCounters::Reopen(TableId table) {
+  const std::lock_guard lock(mutex_);
+  dropped_.erase(table);
 }
 
 uint64_t HeldCounters::Remove(const HeldRemoval& removal) {

@@ -41,6 +41,8 @@ class HeldInterval {
   HeldInterval(TablePtr table, int64_t flush_us, TimeUs since)
       : table_(std::move(table)), flush_us_(flush_us), since_(since) {}
 
+  // Whether it began when nothing of its table may be held any more (HeldCounters::MayDrop).
+  bool is_late() const { return is_late_; }
   TimeUs TimeOf(TimeUs event) const {
     return std::min(event - event % flush_us_ + since_ % flush_us_, kMaxTimeUs);
   }
@@ -53,6 +55,7 @@ class HeldInterval {
   const TablePtr table_;
   const int64_t flush_us_;
   const TimeUs since_;
+  bool is_late_ = false;  // Constant once somebody else has it.
   mutable std::mutex mutex_;                             // Of rows_ and bytes_.
   std::map<std::pair<std::string, TimeUs>, Sums> rows_;  // By row key and time.
   size_t bytes_ = 0;                                     // About.
@@ -67,6 +70,9 @@ class HeldIncrements {
            std::span<const ColumnRef> columns, std::span<const Value> values);
   void Append(HeldIncrements other);
   bool empty() const { return rows_.empty(); }
+  // Whether some are of a table that is made anew, so that nobody would write them. Whoever commits
+  // them asks before.
+  bool is_late() const { return is_late_; }
 
  private:
   friend class HeldCounters;
@@ -77,6 +83,7 @@ class HeldIncrements {
     std::vector<std::pair<Column, int64_t>> cells;
   };
   std::vector<Row> rows_;
+  bool is_late_ = false;
 };
 
 // What a removal takes of what is held of a table: the cells of which `takes` says so.
@@ -111,15 +118,23 @@ class HeldCounters {
   // the removal is durable, on the thread on which it tells of batches in the order of their
   // commits: then what is added of later batches stays.
   uint64_t Remove(const HeldRemoval& removal);
+  // Asked before a table that shows no row is made anew under another number: false where something
+  // of it is held, or a request is about to add something. True: nothing is, and from now on what
+  // comes for that number is late (HeldIncrements::is_late). Any thread.
+  bool MayDrop(TableId table);
+  // The table was not made anew after all.
+  void Reopen(TableId table);
   uint64_t rows() const { return held_rows_.load(std::memory_order_relaxed); }
 
  private:
+  bool IsUnused(const std::shared_ptr<HeldInterval>& interval) const;
   void RemoveOf(HeldInterval& interval, const HeldRemoval& removal, uint64_t* rows);
 
   std::mutex mutex_;
   std::map<TableId, std::shared_ptr<HeldInterval>> current_;
   Ended ended_;
   std::map<TableId, std::set<int64_t>> used_;  // Numbers of intervals.
+  std::set<TableId> dropped_;                  // Of which nothing may be held.
   std::atomic<size_t> bytes_ = 0;
   std::atomic<uint64_t> held_rows_ = 0;
 };

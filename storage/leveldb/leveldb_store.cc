@@ -37,6 +37,7 @@ class LevelDbStore final : public Store, public MergeWitness {
       : metrics_(*options.registry),
         storage_(options.storage),
         fields_of_(options.fields_of),
+        may_drop_(options.may_drop),
         clock_(*options.clock),
         retention_(*options.clock),
         engine_(options, &metrics_),
@@ -130,6 +131,7 @@ class LevelDbStore final : public Store, public MergeWitness {
   StoreMetrics metrics_;
   const StorageConfig storage_;
   const FieldsOfCell fields_of_;
+  const MayDropTable may_drop_;
   const Clock& clock_;
   RetentionClock retention_;
   Engine engine_;
@@ -177,7 +179,8 @@ Status LevelDbStore::Adopt(const Schema& schema) {
   const Status adopted = state().catalogue.AdoptUnchanged(schema)
                              ? Status()
                              : Publish([&](Catalogue& known) {
-                                 EnginePast past(&engine_.database(), &state(), clock_.Now());
+                                 EnginePast past(&engine_.database(), &state(), clock_.Now(),
+                                                 may_drop_);
                                  return known.PlanAdopt(schema, &past);
                                });
   if (adopted) state().merges.SetTelling(FindTelling(schema, catalogue().Tables(), fields_of_));

@@ -39,6 +39,18 @@ class Counters(E2eTest):
         tallyd.restart()
         self.assertEqual(self.total(tallyd), (1, 11))
 
+    def test_what_is_held_keeps_the_row_key_of_its_table(self):
+        tallyd = self.start(HITS % "1h")
+        other = (HITS % "1h").replace("{page}#", "{site}#{page}#")
+        tallyd.reload(other).expect(200)
+        tallyd.reload(HITS % "1h").expect(200)
+        tallyd.write("page", {"page": "a", "hits": 5})
+        self.assertIn("HITS", tallyd.reload(other).expect(409)["detail"])
+        tallyd.write("page", {"page": "a", "hits": 6})
+        tallyd.reload(HITS % "1h").expect(200)
+        tallyd.restart()
+        self.assertEqual(self.total(tallyd), (1, 11))
+
     def test_what_is_held_goes_with_a_removal(self):
         tallyd = self.start(HITS % "1h")
         tallyd.write("page", [{"page": "a", "hits": 5}, {"page": "b", "hits": 6}])

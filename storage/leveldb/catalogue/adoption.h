@@ -39,6 +39,8 @@ class StoredPast {
   virtual bool EverTook(std::string_view stream) = 0;
   // Whether the table shows no row.
   virtual bool IsEmpty(const TableInfo& table) = 0;
+  // Whether it shows no row, and nothing waits elsewhere to become one: it may be made anew.
+  virtual bool MayDrop(const TableInfo& table) { return IsEmpty(table); }
   // Behind the latest time of its rows, at least; 0 where there are none.
   virtual TimeUs EndOf(const TableInfo& table) = 0;
   // Whether it may have taken a row after that commit.
@@ -60,7 +62,7 @@ class Adoption {
 
   // Whether no table of the stream holds a row.
   bool IsEmpty(std::string_view stream);
-  bool IsEmpty(const TableInfo& table) { return past_.IsEmpty(table); }
+  bool MayDrop(const TableInfo& table) { return past_.MayDrop(table); }
   // Makes *table, which is new or one of `stored`, what the configuration says. True: its record
   // has changed.
   bool Configure(const Table& configured, TableInfo* table);

@@ -153,7 +153,7 @@ class Catalogue::Planner {
     TableInfo* table = known == by_name.end() ? nullptr : known->second;
     if (table != nullptr) {
       const std::string differences = Differences(*table, configured);
-      if (!differences.empty() && !adoption_.IsEmpty(*table)) return HasData(*table, differences);
+      if (!differences.empty() && !adoption_.MayDrop(*table)) return HasData(*table, differences);
       // What does not hold a row is made anew: nothing of it is found under its number again.
       if (!differences.empty()) {
         plan_.drop.push_back(TableKey(table->id));

@@ -73,10 +73,11 @@ Result<LoadedView> ReloadEngineState(Database* database, EngineState* state, Fai
 // not: those that an earlier process wrote. Of the committer's thread, between two commits.
 class EnginePast final : public StoredPast {
  public:
-  // All outlive it.
-  EnginePast(Database* database, EngineState* state, TimeUs now)
+  // All outlive it. `may_drop`: see LevelDbStoreOptions; empty: nothing waits elsewhere.
+  EnginePast(Database* database, EngineState* state, TimeUs now, const MayDropTable& may_drop = {})
       : database_(database),
         state_(state),
+        may_drop_(may_drop),
         tables_(state->catalogue.Tables()),
         view_(database->view()),
         now_(now) {}
@@ -85,6 +86,9 @@ class EnginePast final : public StoredPast {
   TimeUs now() const override { return now_; }
   bool EverTook(std::string_view stream) override { return !state_->fields.Fields(stream).empty(); }
   bool IsEmpty(const TableInfo& table) override;
+  bool MayDrop(const TableInfo& table) override {
+    return IsEmpty(table) && (!may_drop_ || may_drop_(table));
+  }
   TimeUs EndOf(const TableInfo& table) override;
   bool TookSince(const TableInfo& table, uint64_t sequence) override;
 
@@ -98,6 +102,7 @@ class EnginePast final : public StoredPast {
 
   Database* const database_;
   EngineState* const state_;
+  const MayDropTable may_drop_;
   const std::vector<TablePtr> tables_;
   const ViewPtr view_;
   const TimeUs now_;

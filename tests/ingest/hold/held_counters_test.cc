@@ -154,6 +154,27 @@ TEST_F(HeldCountersTest, ARemovalTakesWhatIsHeldByThen) {
   EXPECT_EQ(batch.puts, (PutsBatch::Puts{{"a", 1'000, "bytes", 1}, {"b", 1'000, "hits", 1}}));
 }
 
+TEST_F(HeldCountersTest, ATableOfWhichSomethingIsHeldMayNotBeMadeAnew) {
+  {
+    const HeldIncrements of_a_request = Increment(1'000, "a", 1'000, 1);
+    EXPECT_FALSE(counters_.MayDrop(table_->id)) << "it is about to be added";
+  }
+  Add(1'000, "a", 1'000, 1);
+  EXPECT_FALSE(counters_.MayDrop(table_->id));
+  const HeldCounters::Ended taken = counters_.TakeEnded(2'000, false);
+  EXPECT_FALSE(counters_.MayDrop(table_->id)) << "it is not written yet";
+  counters_.Forget(*taken[0]);
+  EXPECT_TRUE(counters_.MayDrop(table_->id));
+}
+
+TEST_F(HeldCountersTest, WhatComesBehindATableThatIsMadeAnewIsLate) {
+  EXPECT_FALSE(Increment(1'000, "a", 1'000, 1).is_late());
+  ASSERT_TRUE(counters_.MayDrop(table_->id));
+  EXPECT_TRUE(Increment(1'000, "a", 1'000, 1).is_late());
+  counters_.Reopen(table_->id);
+  EXPECT_FALSE(Increment(1'000, "a", 1'000, 1).is_late()) << "the schema was refused";
+}
+
 TEST_F(HeldCountersTest, AClockThatGoesBackEndsAnInterval) {
   Add(10'000, "a", 1'000, 1);
   EXPECT_EQ(Write(9'999).size(), 1u);
