@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/cors.h"
 #include "api/metrics/metrics.h"
 #include "config/file/config.h"
 #include "ingest/hold/held_counters.h"
@@ -46,6 +47,7 @@ struct ApiContext {
         server(server_config),
         rejects(the_registry),
         helpers(helper_threads),
+        cors(server_config.cors),
         query_memory(server_config.query_memory),
         keys(&the_store, &the_clock),
         arrivals(&the_store) {}
@@ -59,6 +61,7 @@ struct ApiContext {
   const ServerConfig& server;
   Rejects rejects;
   Helpers helpers;
+  CorsOrigins cors;
   QueryMemory query_memory;
   HeldCounters counters;
   IdempotencyKeys keys;

@@ -15,7 +15,7 @@
 
 namespace tallyd {
 
-enum class Method : uint8_t { kGet, kPost, kDelete, kOther };
+enum class Method : uint8_t { kGet, kPost, kDelete, kOptions, kOther };
 
 // The parameters of a query string, decoded, in order. '+' is a space; an invalid escape is an
 // error when they are parsed.
@@ -60,6 +60,8 @@ struct Request {
   std::string accept_encoding;
   std::string content_type;
   std::string content_encoding;
+  // Of the page that asks, where server.cors has it; else empty.
+  std::string cors_origin;
   // As sent; several are one, joined by commas.
   std::optional<std::string> idempotency_key;
   // On routes that take a key, where there is one: its handler remembers the answer with what it

@@ -279,6 +279,8 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   nightly_->Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;
+  config_.server.cors = loaded.server.cors;
+  context_->cors.Set(config_.server.cors);
   ConfigureLogging(config_.log);
   for (const std::string& name : reloaded.streams) {
     spdlog::warn("the reload took away stream {}: its events are refused", name);

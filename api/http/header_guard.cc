@@ -86,8 +86,12 @@ Status CheckHeader(const RequestHeader& header) {
   return CheckHost(header);
 }
 
-Result<RequestTarget> ParseTarget(std::string_view target) {
+Result<RequestTarget> ParseTarget(std::string_view target, http::verb method) {
   RequestTarget parts;
+  if (target == "*" && method == http::verb::options) {
+    parts.path = target;
+    return parts;
+  }
   if (!target.starts_with('/')) {
     const size_t scheme = target.find("://");
     const std::string_view name = target.substr(0, std::min(scheme, target.size()));

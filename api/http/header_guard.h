@@ -29,8 +29,9 @@ struct RequestTarget {
 };
 
 // "/path?query" or, as a proxy is asked and every server must understand (RFC 9112, section 3.2.2),
-// "http://host:port/path?query". Refuses all else.
-Result<RequestTarget> ParseTarget(std::string_view target);
+// "http://host:port/path?query"; of OPTIONS also "*", which is about the daemon as a whole. Refuses
+// all else.
+Result<RequestTarget> ParseTarget(std::string_view target, boost::beast::http::verb method);
 
 // Refuses: any Transfer-Encoding but exactly one "chunked", Transfer-Encoding with Content-Length
 // or on HTTP/1.0, more than one Content-Length, not exactly one valid Host (HTTP/1.0 may have

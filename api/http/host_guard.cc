@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <iterator>
 
 #include "config/file/host.h"
 
@@ -31,6 +34,16 @@ bool Changes(http::verb method) {
          method != http::verb::trace;
 }
 
+// Or will, where a page asks beforehand.
+bool BringsAuthorization(const RequestHeader& header) {
+  if (header.find(http::field::authorization) != header.end()) return true;
+  if (header.method() != http::verb::options) return false;
+  const http::token_list announced(header["Access-Control-Request-Headers"]);
+  return std::any_of(announced.begin(), announced.end(), [](boost::beast::string_view name) {
+    return boost::beast::iequals(name, "authorization");
+  });
+}
+
 }  // namespace
 
 std::string_view HostOf(std::string_view authority) {
@@ -44,26 +57,36 @@ std::string_view HostOf(std::string_view authority) {
 }
 
 std::optional<std::string> ForeignSite(const RequestHeader& header, const RequestTarget& target,
-                                       const std::vector<std::string>& hosts) {
+                                       const OwnSites& own) {
+  if (own.with_tokens && BringsAuthorization(header)) return std::nullopt;
+  const std::string_view without =
+      own.with_tokens ? "without Authorization" : "without access tokens";
   const std::string_view authority =
       target.authority.empty() ? View(header[http::field::host]) : target.authority;
-  if (!authority.empty() && !IsOwn(HostOf(authority), hosts)) {
+  if (!authority.empty() && !IsOwn(HostOf(authority), own.hosts)) {
     return fmt::format(
-        "{} is not a name of this daemon: without access tokens it answers to loopback and to "
-        "server.hosts only",
-        authority);
+        "{} is not a name of this daemon: {} it answers to loopback and to server.hosts only",
+        authority, without);
   }
   if (!Changes(header.method())) return std::nullopt;
   const auto [begin, end] = header.equal_range(http::field::origin);
   for (auto field = begin; field != end; ++field) {
     const std::string_view origin = View(field->value());
-    if (IsOwn(HostOfOrigin(origin), hosts)) continue;
+    if (IsOwn(HostOfOrigin(origin), own.hosts) || own.cors.Has(origin)) continue;
     return fmt::format(
-        "a page of the origin {} may change nothing here: without access tokens only pages of "
-        "loopback and of server.hosts may",
-        origin);
+        "a page of the origin {} may change nothing here: {} only pages of loopback, of "
+        "server.hosts and of server.cors may",
+        origin, without);
   }
   return std::nullopt;
+}
+
+std::string_view CorsOriginOf(const RequestHeader& header, const CorsOrigins& cors) {
+  if (!cors.any()) return {};
+  const auto [begin, end] = header.equal_range(http::field::origin);
+  if (begin == end || std::next(begin) != end) return {};
+  const std::string_view origin = View(begin->value());
+  return cors.Has(origin) ? origin : std::string_view();
 }
 
 }  // namespace tallyd

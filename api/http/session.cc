@@ -186,6 +186,7 @@ HeadOptions Session::MakeHeadOptions() {
   options.keep_alive = keep_alive_;
   options.http10 = http10_;
   options.now = context_.clock.Now();
+  if (context_.cors.any()) options.cors = request_.cors_origin;
   return options;
 }
 

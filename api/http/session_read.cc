@@ -40,6 +40,8 @@ Method MethodOf(http::verb verb) {
       return Method::kPost;
     case http::verb::delete_:
       return Method::kDelete;
+    case http::verb::options:
+      return Method::kOptions;
     default:
       return Method::kOther;
   }
@@ -108,13 +110,15 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
     Refuse(Problem(414, "the request target is longer than 16 KiB"));
     return Step::kAnswered;
   }
-  const Result<RequestTarget> parts = ParseTarget({target.data(), target.size()});
+  const Result<RequestTarget> parts =
+      ParseTarget({target.data(), target.size()}, parser_->get().method());
   if (!parts) {
     Refuse(ProblemOf(parts.error()));
     return Step::kAnswered;
   }
   FillRequest(*parts);
-  foreign_ = ForeignSite(parser_->get(), *parts, context_.server.hosts);
+  foreign_ = ForeignSite(parser_->get(), *parts, {context_.server.hosts, context_.cors});
+  request_.cors_origin = CorsOriginOf(parser_->get(), context_.cors);
   return Step::kGoOn;
 }
 

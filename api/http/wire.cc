@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "api/cors.h"
+
 namespace tallyd {
 
 namespace {
@@ -36,8 +38,10 @@ void AppendDate(TimeUs now, std::string* out) {
 
 void AppendHead(const Response& response, const HeadOptions& options, std::string* out) {
   auto to = std::back_inserter(*out);
-  fmt::format_to(to, FMT_COMPILE("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n"), response.status,
-                 ReasonPhrase(response.status), response.content_type);
+  fmt::format_to(to, FMT_COMPILE("HTTP/1.1 {} {}\r\n"), response.status,
+                 ReasonPhrase(response.status));
+  const bool has_content = response.status != 204;
+  if (has_content) fmt::format_to(to, FMT_COMPILE("Content-Type: {}\r\n"), response.content_type);
   *out += "Date: ";
   AppendDate(options.now, out);
   *out += "\r\n";
@@ -45,7 +49,10 @@ void AppendHead(const Response& response, const HeadOptions& options, std::strin
     fmt::format_to(to, FMT_COMPILE("{}: {}\r\n"), name, value);
   }
   *out += "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n";
-  if (options.chunked) {
+  if (options.cors) AppendCors(*options.cors, out);
+  if (!has_content) {
+    // Neither length nor encoding (RFC 9110, section 8.6).
+  } else if (options.chunked) {
     *out += "Transfer-Encoding: chunked\r\n";
   } else if (options.has_length) {
     fmt::format_to(to, FMT_COMPILE("Content-Length: {}\r\n"), response.body.size());

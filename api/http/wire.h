@@ -4,7 +4,9 @@
 #ifndef TALLYD_API_HTTP_WIRE_H_
 #define TALLYD_API_HTTP_WIRE_H_
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/response.h"
 #include "config/values/time.h"
@@ -18,6 +20,9 @@ struct HeadOptions {
   bool has_length = true;
   bool http10 = false;
   TimeUs now = 0;
+  // Set where answers depend on the page that asks: its origin, if that is one of server.cors, or
+  // empty (api/cors.h).
+  std::optional<std::string_view> cors;
 };
 
 void AppendHead(const Response& response, const HeadOptions& options, std::string* out);

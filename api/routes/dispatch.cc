@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "api/cors.h"
+
 namespace tallyd {
 
 namespace {
@@ -43,7 +45,11 @@ std::optional<Response> Dispatch(std::span<const Route> routes,
   Match match = FindRoute(routes, request.method, request.path);
   dispatched->route = match.route;
   if (match.route == routes.size()) {
-    return foreign ? Problem(403, *foreign) : NothingThere(routes, request, match);
+    if (foreign) return Problem(403, *foreign);
+    if (request.method == Method::kOptions) {
+      return AnswerOptions(match.allow.empty() ? "OPTIONS" : match.allow, request.cors_origin);
+    }
+    return NothingThere(routes, request, match);
   }
   dispatched->endpoint = routes[match.route].make(exchange);
   Endpoint& endpoint = *dispatched->endpoint;

@@ -21,8 +21,9 @@ struct Dispatched {
 
 // Tells route and endpoint, asks whether the request's principal has the role of the route, gives
 // the request its arguments and parameters, and has the endpoint admit it. What is refused before
-// anybody asks for the body: its answer, in the form of the path's errors. `foreign`: why the site
-// that it comes from may not ask this, if so.
+// anybody asks for the body: its answer, in the form of the path's errors. OPTIONS
+// is answered for every path, whoever asks. `foreign`: why the site that it comes from may not ask
+// this, if so.
 std::optional<Response> Dispatch(std::span<const Route> routes,
                                  const std::optional<std::string>& foreign, Exchange& exchange,
                                  Dispatched* dispatched);

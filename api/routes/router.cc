@@ -134,6 +134,8 @@ std::string_view MethodName(Method method) {
       return "POST";
     case Method::kDelete:
       return "DELETE";
+    case Method::kOptions:
+      return "OPTIONS";
     case Method::kOther:
       return "OTHER";
   }
@@ -168,6 +170,7 @@ Match FindRoute(std::span<const Route> routes, Method method, std::string_view p
     match.allow += MethodName(routes[i].method);
     if (routes[i].method == Method::kGet) match.allow += ", HEAD";
   }
+  if (!match.allow.empty()) match.allow += ", OPTIONS";
   return match;
 }
 

@@ -38,7 +38,7 @@ std::vector<std::string> RouteNames();
 struct Match {
   size_t route = 0;                    // An index; the number of routes if there is none.
   std::vector<std::string> arguments;  // Decoded.
-  // "GET, POST" where the path is known and has other methods; else empty.
+  // "GET, HEAD, OPTIONS" where the path is known and has other methods; else empty.
   std::string allow;
   bool malformed = false;  // The path has a broken percent escape.
 };

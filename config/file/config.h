@@ -19,6 +19,7 @@ struct ServerConfig {
   // host:port; port 0 takes a free one. Only loopback is taken without tokens and TLS.
   std::string listen = "127.0.0.1:8780";
   std::vector<std::string> hosts;  // Names beside loopback's that requests may give.
+  std::vector<std::string> cors;   // Origins whose pages may call, as browsers send them.
   bool plaintext = false;
   uint32_t threads = 0;           // I/O threads; 0: one per core.
   uint32_t query_threads = 0;     // Scans; 0: one per core, at least two.

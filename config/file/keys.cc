@@ -30,6 +30,7 @@ constexpr std::string_view kRequired = "required";
 constexpr ConfigKey<ServerConfig> kServerKeys[] = {
     {"listen", kRestart, TextKey{&ServerConfig::listen}, {}, CheckListen},
     {"hosts", kRestart, ListKey{&ServerConfig::hosts}, {}, CheckHosts},
+    {"cors", kReload, ListKey{&ServerConfig::cors}, {}, CheckCors},
     {"plaintext", kRestart, BoolKey{&ServerConfig::plaintext}},
     {"threads", kRestart, CountKey{&ServerConfig::threads, {0, 1024}}},
     {"query_threads", kRestart, CountKey{&ServerConfig::query_threads, {0, 1024}}},

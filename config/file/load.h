@@ -20,6 +20,7 @@ std::vector<TokenConfig> ReadTokens(TomlReader auth);
 // What the tables have beside the types of single keys: `filled` has the key, read right.
 void CheckListen(const TomlReader& server, ServerConfig* filled);
 void CheckHosts(const TomlReader& server, ServerConfig* filled);
+void CheckCors(const TomlReader& server, ServerConfig* filled);
 void CheckEngine(const TomlReader& storage, StorageConfig* filled);
 void CheckPath(const TomlReader& storage, StorageConfig* filled);
 void CheckBackupDir(const TomlReader& storage, StorageConfig* filled);

@@ -3,6 +3,7 @@
 
 #include "config/file/host.h"
 #include "config/file/load.h"
+#include "config/file/origin.h"
 #include "config/file/read_keys.h"
 
 namespace tallyd {
@@ -52,6 +53,17 @@ void CheckHosts(const TomlReader& server, ServerConfig* filled) {
                                 "\" is no host; accepted: names and addresses without scheme and "
                                 "port, as \"tallyd.example.org\", \"10.0.0.7\", "
                                 "\"[2001:db8::7]\"");
+  }
+}
+
+void CheckCors(const TomlReader& server, ServerConfig* filled) {
+  for (const std::string& origin : filled->cors) {
+    const std::string mistake = OriginMistake(origin);
+    if (mistake.empty()) continue;
+    server.Mistake("cors", "\"" + origin + "\" " + mistake +
+                               "; accepted: origins as browsers send them, SCHEME://HOST or "
+                               "SCHEME://HOST:PORT where the port is not the scheme's own, as "
+                               "\"https://grafana.example.org\", \"http://localhost:3000\"");
   }
 }
 

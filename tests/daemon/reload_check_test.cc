@@ -25,6 +25,7 @@ TEST(ReloadCheck, AppliesWhatIsNotOfAStart) {
   EXPECT_EQ(Refusal(loaded), "applied");
   loaded.log.level = "debug";
   loaded.log.format = "json";
+  loaded.server.cors = {"https://grafana.example.org"};
   EXPECT_EQ(Refusal(loaded), "applied");
 }
 
@@ -37,7 +38,8 @@ TEST(ReloadCheck, NamesEveryKeyThatNeedsARestartInTheOrderOfTheReference) {
   loaded.server.drain_timeout_us += 1;
   EXPECT_EQ(Refusal(loaded),
             "server.hosts, server.drain_timeout, storage.sync, storage.seal_cpu, storage.ballast: "
-            "needs a restart; a reload applies streams, tables, ingest, log and tokens");
+            "needs a restart; a reload applies streams, tables, ingest, log, tokens and "
+            "server.cors");
 }
 
 TEST(ReloadCheck, RefusesAFileThatMakesNoTable) {

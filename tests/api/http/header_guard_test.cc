@@ -27,6 +27,12 @@ std::string Post(const std::string& lines, const std::string& version = "1.1") {
   return "POST /v1/streams/s/events HTTP/" + version + "\r\n" + lines + "\r\n";
 }
 
+TEST(HeaderGuardTest, OptionsMayBeAboutTheDaemonAsAWhole) {
+  EXPECT_EQ(ParseTarget("*", http::verb::options)->path, "*");
+  EXPECT_FALSE(ParseTarget("*", http::verb::get));
+  EXPECT_FALSE(ParseTarget("*x", http::verb::options));
+}
+
 TEST(HeaderGuardTest, AnOrdinaryRequestPasses) {
   EXPECT_TRUE(Passes(Post("Host: localhost:8780\r\nContent-Length: 2\r\n")));
   EXPECT_TRUE(Passes(Post("Host: [::1]:8780\r\nTransfer-Encoding: chunked\r\n")));
@@ -35,7 +41,8 @@ TEST(HeaderGuardTest, AnOrdinaryRequestPasses) {
 }
 
 TEST(TargetTest, IsAPathAndAQuery) {
-  const Result<RequestTarget> target = ParseTarget("/v1/streams/s/events?k=a?b&x=http://y");
+  const Result<RequestTarget> target =
+      ParseTarget("/v1/streams/s/events?k=a?b&x=http://y", http::verb::get);
   ASSERT_TRUE(target);
   EXPECT_EQ(target->authority, "");
   EXPECT_EQ(target->path, "/v1/streams/s/events");
@@ -43,19 +50,20 @@ TEST(TargetTest, IsAPathAndAQuery) {
 }
 
 TEST(TargetTest, MayBeAbsolute) {
-  const Result<RequestTarget> target = ParseTarget("HTTP://localhost:8780/healthz?x");
+  const Result<RequestTarget> target =
+      ParseTarget("HTTP://localhost:8780/healthz?x", http::verb::get);
   ASSERT_TRUE(target);
   EXPECT_EQ(target->authority, "localhost:8780");
   EXPECT_EQ(target->path, "/healthz");
   EXPECT_EQ(target->query, "x");
-  EXPECT_EQ(ParseTarget("https://[::1]")->path, "/");
-  EXPECT_EQ(ParseTarget("https://[::1]?a=b")->query, "a=b");
+  EXPECT_EQ(ParseTarget("https://[::1]", http::verb::get)->path, "/");
+  EXPECT_EQ(ParseTarget("https://[::1]?a=b", http::verb::get)->query, "a=b");
 }
 
 TEST(TargetTest, OtherFormsAreRefused) {
   for (const char* target : {"", "*", "healthz", "ftp://localhost/", "http:/localhost", "http://",
                              "http:///healthz", "http://me@localhost/", "localhost:8780"}) {
-    EXPECT_FALSE(ParseTarget(target)) << target;
+    EXPECT_FALSE(ParseTarget(target, http::verb::get)) << target;
   }
 }
 

@@ -8,15 +8,23 @@ namespace {
 namespace http = boost::beast::http;
 
 const std::vector<std::string> kHosts = {"tallyd.example.org", "[2001:db8::7]"};
+const CorsOrigins kCors({"https://grafana.example.org", "http://panel.example.org:3000"});
+const CorsOrigins kNoCors({});
 
-bool Refuses(http::verb method, const std::string& host, const std::string& origin = "",
-             std::string_view target = "/v1/streams") {
+RequestHeader HeaderOf(http::verb method, const std::string& host, const std::string& origin) {
   RequestHeader header;
   header.method(method);
   header.version(11);
   if (!host.empty()) header.set(http::field::host, host);
   if (!origin.empty()) header.insert(http::field::origin, origin);
-  return ForeignSite(header, *ParseTarget(target), kHosts).has_value();
+  return header;
+}
+
+bool Refuses(http::verb method, const std::string& host, const std::string& origin = "",
+             std::string_view target = "/v1/streams") {
+  return ForeignSite(HeaderOf(method, host, origin), *ParseTarget(target, method),
+                     {kHosts, kNoCors})
+      .has_value();
 }
 
 TEST(HostGuardTest, AnAuthorityIsAHostAndPerhapsAPort) {
@@ -76,7 +84,71 @@ TEST(HostGuardTest, EveryOriginThatIsSentCounts) {
   header.set(http::field::host, "localhost");
   header.insert(http::field::origin, "http://localhost");
   header.insert(http::field::origin, "http://evil.example");
-  EXPECT_TRUE(ForeignSite(header, *ParseTarget("/"), {}));
+  EXPECT_TRUE(ForeignSite(header, *ParseTarget("/", http::verb::post), {kHosts, kNoCors}));
+}
+
+// Rows: what a browser may name as Host. Columns: whose page asks. What is refused of a request
+// that changes something: 'H' for its host, whatever the method, 'O' for its origin; '.': nothing.
+struct SiteRow {
+  const char* host;
+  const char* outcomes;
+};
+constexpr const char* kPages[] = {"",
+                                  "http://localhost:8780",
+                                  "https://tallyd.example.org",
+                                  "https://grafana.example.org",
+                                  "http://panel.example.org:3000",
+                                  "http://grafana.example.org",
+                                  "https://grafana.example.org.evil.example",
+                                  "null"};
+constexpr SiteRow kSites[] = {{"127.0.0.1:8780", ".....OOO"},
+                              {"[::1]:8780", ".....OOO"},
+                              {"tallyd.example.org:8443", ".....OOO"},
+                              {"grafana.example.org", "HHHHHHHH"},
+                              {"tallyd.example.org.evil.example", "HHHHHHHH"}};
+
+TEST(HostGuardTest, HostAndOriginAreJudgedInFortyCases) {
+  size_t cases = 0;
+  for (const SiteRow& site : kSites) {
+    for (size_t page = 0; page < std::size(kPages); ++page, ++cases) {
+      const char outcome = site.outcomes[page];
+      const auto refusal = [&](http::verb method, bool with_tokens, bool authorization) {
+        RequestHeader header = HeaderOf(method, site.host, kPages[page]);
+        if (authorization) header.set(http::field::authorization, "Bearer x");
+        return ForeignSite(header, *ParseTarget("/v1/streams", method),
+                           {kHosts, kCors, with_tokens})
+            .has_value();
+      };
+      SCOPED_TRACE(std::string(site.host) + " asked by a page of " + kPages[page]);
+      for (const bool with_tokens : {false, true}) {
+        EXPECT_EQ(refusal(http::verb::post, with_tokens, false), outcome != '.');
+        EXPECT_EQ(refusal(http::verb::delete_, with_tokens, false), outcome != '.');
+        EXPECT_EQ(refusal(http::verb::get, with_tokens, false), outcome == 'H');
+        EXPECT_EQ(refusal(http::verb::options, with_tokens, false), outcome == 'H');
+      }
+      EXPECT_EQ(refusal(http::verb::post, false, true), outcome != '.');
+      EXPECT_FALSE(refusal(http::verb::post, true, true));
+      const RequestHeader header = HeaderOf(http::verb::get, site.host, kPages[page]);
+      EXPECT_EQ(CorsOriginOf(header, kCors), page == 3 || page == 4 ? kPages[page] : "");
+    }
+  }
+  EXPECT_EQ(cases, 40u);
+}
+
+TEST(HostGuardTest, AskingBeforehandWhetherATokenMayComeIsAsGoodAsTheToken) {
+  RequestHeader header = HeaderOf(http::verb::options, "10.0.0.7", "https://grafana.example.org");
+  header.set("Access-Control-Request-Headers", "content-type,authorization");
+  const RequestTarget target = *ParseTarget("/v1/streams", http::verb::options);
+  EXPECT_FALSE(ForeignSite(header, target, {kHosts, kCors, true}));
+  EXPECT_TRUE(ForeignSite(header, target, {kHosts, kCors, false}));
+  header.method(http::verb::post);
+  EXPECT_TRUE(ForeignSite(header, target, {kHosts, kCors, true})) << "it is not there";
+}
+
+TEST(HostGuardTest, OfTwoOriginsNoneIsTold) {
+  RequestHeader header = HeaderOf(http::verb::get, "localhost", "https://grafana.example.org");
+  header.insert(http::field::origin, "http://panel.example.org:3000");
+  EXPECT_EQ(CorsOriginOf(header, kCors), "");
 }
 
 }  // namespace

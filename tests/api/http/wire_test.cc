@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/cors.h"
+
 namespace tallyd {
 namespace {
 
@@ -41,6 +43,34 @@ TEST(WireTest, TheEndOfAConnectionIsAnnounced) {
   EXPECT_NE(Head(Response(), options).find("\r\nConnection: keep-alive\r\n"), std::string::npos);
   options.keep_alive = false;
   EXPECT_NE(Head(Response(), options).find("\r\nConnection: close\r\n"), std::string::npos);
+}
+
+TEST(WireTest, EveryAnswerIsNeitherGuessedAtNorKept) {
+  const std::string head = Head(Problem(400, "x"), HeadOptions());
+  EXPECT_NE(head.find("\r\nX-Content-Type-Options: nosniff\r\n"), std::string::npos);
+  EXPECT_NE(head.find("\r\nCache-Control: no-store\r\n"), std::string::npos);
+  EXPECT_EQ(head.find("Access-Control"), std::string::npos);
+  EXPECT_EQ(head.find("Vary"), std::string::npos);
+}
+
+TEST(WireTest, ANoContentHasNeitherTypeNorLength) {
+  const std::string head = Head(AnswerOptions("GET, OPTIONS", ""), HeadOptions());
+  EXPECT_TRUE(head.starts_with("HTTP/1.1 204 No Content\r\n"));
+  EXPECT_EQ(head.find("Content-Type:"), std::string::npos);
+  EXPECT_EQ(head.find("Content-Length"), std::string::npos);
+  EXPECT_NE(head.find("\r\nAllow: GET, OPTIONS\r\n"), std::string::npos);
+}
+
+TEST(WireTest, ThePageThatMayReadIsNamedAndNoOther) {
+  HeadOptions options;
+  options.cors = "https://a.example";
+  const std::string head = Head(Response(), options);
+  EXPECT_NE(head.find("\r\nAccess-Control-Allow-Origin: https://a.example\r\n"),
+            std::string::npos);
+  EXPECT_NE(head.find("\r\nVary: Origin\r\n"), std::string::npos);
+  EXPECT_EQ(head.find("Access-Control-Allow-Credentials"), std::string::npos);
+  options.cors = "";
+  EXPECT_EQ(Head(Response(), options).find("Access-Control"), std::string::npos);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST(RouterTest, AKeyIsDecodedOnceAndMayHoldSlashes) {
 TEST(RouterTest, AnotherMethodOnAKnownPathTellsWhatIsAllowed) {
   const Match match = FindIt(Method::kPost, "/v1/tables/T/rows");
   EXPECT_EQ(match.route, Routes().size());
-  EXPECT_EQ(match.allow, "GET, HEAD, DELETE");
+  EXPECT_EQ(match.allow, "GET, HEAD, DELETE, OPTIONS");
 }
 
 TEST(RouterTest, UnknownPathsMatchNothing) {

@@ -91,6 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
               "2: server.listen: \"127.0.0.1:65536\" is no address..."},
         Wrong{"HostWithPort", "[server]\nhosts = [\"tallyd.example.org:443\"]\n",
               "2: server.hosts: \"tallyd.example.org:443\" is no host; accepted: names and..."},
+        Wrong{"OriginWithPath", "[server]\ncors = [\"https://a.example/x\"]\n",
+              "2: server.cors: \"https://a.example/x\" has a path; a browser sends "
+              "https://a.example; accepted: origins as browsers send them, ..."},
         Wrong{"HostNoArray", "[server]\nhosts = \"tallyd\"\n", "2: server.hosts: is a string..."},
         Wrong{"PortNoNumber", "[server]\nlisten = \"127.0.0.1:http\"\n", "2: server.listen: ..."},
         Wrong{"BeyondLoopback", "[server]\nlisten = \"0.0.0.0:8780\"\n",
@@ -390,9 +393,9 @@ TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
             "aggregate\n"
             "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
             "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
-            "body_min_rate, body_timeout, drain_timeout, header_timeout, hosts, idle_timeout, "
-            "listen, max_body, max_connections, plaintext, query_memory, query_threads, threads, "
-            "write_timeout\n"
+            "body_min_rate, body_timeout, cors, drain_timeout, header_timeout, hosts, "
+            "idle_timeout, listen, max_body, max_connections, plaintext, query_memory, "
+            "query_threads, threads, write_timeout\n"
             "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "
             "\"127.0.0.1:8780\" or \"[::1]:8780\"; port 0 takes a free one\n"
             "t.toml:9: log.level: is an integer; accepted: a string");
