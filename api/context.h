@@ -80,6 +80,7 @@ struct ApiContext {
   }
 
   std::atomic<bool> ready{false};
+  std::atomic<bool> commits_wait{false};  // For so long that this is not ready.
   std::atomic<bool> stopping{false};  // What takes long is to end.
   std::function<Result<Reloaded>()> reload;  // Set by the daemon.
   NightlyTables* nightly = nullptr;   // The same. Null: there are none.

@@ -4,7 +4,6 @@
 #include <prometheus/counter.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <time.h>
 
 #include <algorithm>
 #include <ranges>
@@ -13,6 +12,7 @@
 #include "api/routes/router.h"
 #include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
+#include "daemon/directory_probe.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/version.h"
@@ -31,18 +31,9 @@ sigset_t DaemonSignals() {
   return signals;
 }
 
-// The signal that came, or 0 after the interval (no interval: waits).
-int WaitForSignal(uint64_t interval_us) {
+int WaitForSignal() {
   const sigset_t signals = DaemonSignals();
-  if (interval_us == 0) {
-    const int signal = sigwaitinfo(&signals, nullptr);
-    return signal > 0 ? signal : 0;
-  }
-  timespec wait{};
-  wait.tv_sec = static_cast<time_t>(interval_us / 1'000'000);
-  wait.tv_nsec = static_cast<long>(interval_us % 1'000'000) * 1000;
-  const int signal = sigtimedwait(&signals, nullptr, &wait);
-  return signal > 0 ? signal : 0;
+  return sigwaitinfo(&signals, nullptr);
 }
 
 // One query may use as many threads as all together have.
@@ -163,6 +154,7 @@ Status Daemon::Open() {
   options.storage = config_.storage;
   options.clock = &clock_;
   options.registry = &registry_;
+  options.progress = &commit_progress_;
   options.fields_of = &HashBlobNames;
   // No schema with such a table is adopted before there is a context.
   options.may_drop = [this](const TableInfo& table) {
@@ -229,6 +221,10 @@ Status Daemon::Start() {
   server_ = std::make_unique<HttpServer>(*context_);
   if (Status listening = server_->Listen(); !listening) return listening;
   NoteConfiguration(true);
+  health_watch_ = std::make_unique<HealthWatch>(
+      &commit_progress_, std::make_unique<DirectoryProbe>(config_.storage.path),
+      &context_->commits_wait, &service_manager_);
+  health_watch_->Start();
   context_->ready = true;
   context_->keys.Start();
   server_->Start();
@@ -245,8 +241,7 @@ Status Daemon::Start() {
 
 void Daemon::WaitForStop() {
   while (true) {
-    const int signal = WaitForSignal(service_manager_.alive_interval_us());
-    service_manager_.Alive();
+    const int signal = WaitForSignal();
     if (signal == SIGTERM || signal == SIGINT) return;
     if (signal == SIGHUP) {
       const Result<Reloaded> reloaded = Reload();
@@ -316,6 +311,7 @@ void Daemon::Stop() {
   // Queries and a settling that were cut go on until then: what was held is written before. The
   // store still answers to connections that were cut: their event loops outlive it.
   store_->Close();
+  if (health_watch_) health_watch_->Stop();
   server_.reset();
   context_->live_schema.Set(nullptr);
   spdlog::info("stopped");

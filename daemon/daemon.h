@@ -19,12 +19,14 @@
 
 #include "api/http/server.h"
 #include "config/file/config.h"
+#include "daemon/health_watch.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
 #include "service/fill/filler.h"
 #include "service/heat/heat_keeper.h"
 #include "service/limits/row_measurer.h"
 #include "service/removal/latest_restorer.h"
+#include "storage/commit_progress.h"
 
 namespace tallyd {
 
@@ -71,6 +73,7 @@ class Daemon {
   std::unique_ptr<ApiMetrics> metrics_;
   prometheus::Gauge& reload_successful_;  // tallyd_config_last_reload_successful
   prometheus::Gauge& reload_time_;        // ..._last_reload_success_timestamp_seconds
+  CommitProgress commit_progress_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
@@ -80,6 +83,7 @@ class Daemon {
   std::unique_ptr<HeatKeeper> heat_keeper_;
   std::unique_ptr<RowMeasurer> row_measurer_;
   std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<HealthWatch> health_watch_;
   std::mutex reload_mutex_;
 };
 

@@ -23,6 +23,7 @@ class Registry;
 
 namespace tallyd {
 
+class CommitProgress;
 class StoreEnv;
 
 // Of the volume that holds a directory, in bytes.
@@ -41,6 +42,7 @@ struct LevelDbStoreOptions {
   const Clock* clock = nullptr;              // Required; outlives the store.
   prometheus::Registry* registry = nullptr;  // Required; outlives the store.
   StoreEnv* env = nullptr;  // Tests: faults and crashes. Null: the durable POSIX Env.
+  CommitProgress* progress = nullptr;  // Told how it commits; outlives the store. Null: nobody is.
   // How serialized cells are read; null: nobody can tell whether events met in one.
   FieldsOfCell fields_of = nullptr;
   // Called on the committer's thread while a schema is adopted. Empty: yes.

@@ -134,7 +134,9 @@ Result<std::string> ReadBackupTarget(std::string_view body) {
 Response GetHealth(const Request&, ApiContext&) { return Response::Of(200, {{"status", "ok"}}); }
 
 Response GetReady(const Request&, ApiContext& context) {
-  if (context.ready) return Response::Of(200, {{"status", "ready"}});
+  if (context.ready && !context.commits_wait) {
+    return Response::Of(200, {{"status", "ready"}});
+  }
   Response response = Response::Of(503, {{"status", "not ready"}});
   response.headers.emplace_back("Retry-After", "1");
   return response;

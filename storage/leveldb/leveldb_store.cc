@@ -41,6 +41,7 @@ class LevelDbStore final : public Store, public MergeWitness {
         clock_(*options.clock),
         retention_(*options.clock),
         engine_(options, &metrics_),
+        progress_(options.progress),
         backups_(&engine_.database(), options.storage.backup_dir,
                  [this] { return engine_.space().keep_free(); }) {}
   ~LevelDbStore() override { Close(); }
@@ -135,6 +136,7 @@ class LevelDbStore final : public Store, public MergeWitness {
   const Clock& clock_;
   RetentionClock retention_;
   Engine engine_;
+  CommitProgress* const progress_;
   Backups backups_;
   std::unique_ptr<GroupCommitter> committer_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
@@ -149,7 +151,7 @@ Status LevelDbStore::Open() {
   engine_.OnFullHead([this] {
     if (sealer_) sealer_->Wake();
   });
-  committer_ = std::make_unique<GroupCommitter>(storage_, &engine_, &metrics_);
+  committer_ = std::make_unique<GroupCommitter>(storage_, &engine_, &metrics_, progress_);
   const std::optional<TimeUs> persisted = state().retention_time;
   retention_.Start(persisted);
   BeginCounting();

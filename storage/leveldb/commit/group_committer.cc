@@ -112,10 +112,11 @@ void StoreMetrics::CountDropped(const DroppedCells& dropped) {
 }
 
 GroupCommitter::GroupCommitter(const StorageConfig& config, CommitTarget* target,
-                               StoreMetrics* metrics)
+                               StoreMetrics* metrics, CommitProgress* progress)
     : config_(config),
       target_(target),
       metrics_(metrics),
+      progress_(progress != nullptr ? progress : &unwatched_),
       last_sync_(std::chrono::steady_clock::now()),
       thread_([this] { Run(); }) {}
 
@@ -183,22 +184,31 @@ void GroupCommitter::Close() {
 
 void GroupCommitter::Run() {
   std::unique_lock lock(mutex_);
-  while (true) {
+  bool goes_on = true;
+  while (goes_on) {
     WaitForWork(&lock);
-    if (latched_) {
-      if (closing_) return;
-      TryRecover(&lock);
-    } else if (!queue_.empty()) {
-      std::deque<Request> group = TakeGroup();
-      lock.unlock();
-      CommitGroup(std::move(group));
-      lock.lock();
-    } else if (unsynced_ && (closing_ || SyncIsDue())) {
-      SyncIdle(&lock);
-    } else if (closing_) {
-      return;
-    }
+    progress_->Begin();
+    goes_on = Step(&lock);
+    progress_->End();
   }
+}
+
+// REQUIRES: mutex_ is held by *lock. False: it was the last.
+bool GroupCommitter::Step(std::unique_lock<std::mutex>* lock) {
+  if (latched_) {
+    if (closing_) return false;
+    TryRecover(lock);
+  } else if (!queue_.empty()) {
+    std::deque<Request> group = TakeGroup();
+    lock->unlock();
+    CommitGroup(std::move(group));
+    lock->lock();
+  } else if (unsynced_ && (closing_ || SyncIsDue())) {
+    SyncIdle(lock);
+  } else if (closing_) {
+    return false;
+  }
+  return true;
 }
 
 void GroupCommitter::WaitForWork(std::unique_lock<std::mutex>* lock) {

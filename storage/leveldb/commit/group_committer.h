@@ -34,6 +34,7 @@
 
 #include "config/file/config.h"
 #include "config/values/result.h"
+#include "storage/commit_progress.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -124,8 +125,10 @@ class GroupCommitter {
     uint64_t queued_batches = 0;
   };
 
-  // `target` and `metrics` outlive the committer. Starts its thread.
-  GroupCommitter(const StorageConfig& config, CommitTarget* target, StoreMetrics* metrics);
+  // All outlive the committer. Starts its thread. `progress`: who is told of each step that the
+  // thread begins and ends; null: nobody.
+  GroupCommitter(const StorageConfig& config, CommitTarget* target, StoreMetrics* metrics,
+                 CommitProgress* progress = nullptr);
   ~GroupCommitter();
   GroupCommitter(const GroupCommitter&) = delete;
   GroupCommitter& operator=(const GroupCommitter&) = delete;
@@ -148,6 +151,7 @@ class GroupCommitter {
   };
 
   void Run();
+  bool Step(std::unique_lock<std::mutex>* lock);
   void WaitForWork(std::unique_lock<std::mutex>* lock);
   std::deque<Request> TakeGroup();
   void CommitGroup(std::deque<Request> group);
@@ -160,6 +164,8 @@ class GroupCommitter {
   const StorageConfig config_;
   CommitTarget* const target_;
   StoreMetrics* const metrics_;
+  CommitProgress* const progress_;  // Never null.
+  CommitProgress unwatched_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -105,7 +105,9 @@ class GroupCommitterTest : public ::testing::Test {
  protected:
   GroupCommitterTest() : metrics_(registry_) { spdlog::set_level(spdlog::level::off); }
 
-  void Start() { committer_ = std::make_unique<GroupCommitter>(config_, &target_, &metrics_); }
+  void Start() {
+    committer_ = std::make_unique<GroupCommitter>(config_, &target_, &metrics_, &progress_);
+  }
 
   std::future<Status> Submit() {
     auto done = std::make_shared<std::promise<Status>>();
@@ -120,6 +122,7 @@ class GroupCommitterTest : public ::testing::Test {
   prometheus::Registry registry_;
   StoreMetrics metrics_;
   FakeTarget target_;
+  CommitProgress progress_;
   std::unique_ptr<GroupCommitter> committer_;
 };
 
@@ -278,6 +281,21 @@ TEST(StoreMetricsTest, EachInstrumentHasANameOfItsOwnAndBeginsAtZero) {
     }
   }
   EXPECT_EQ(names.size(), 24u);
+}
+
+// Whoever watches over the store knows of each commit since when it runs.
+TEST_F(GroupCommitterTest, TellsSinceWhenACommitRunsAndThatItEnded) {
+  target_.SetOpen(false);
+  Start();
+  const int64_t before = CommitProgress::NowUs();
+  std::future<Status> answer = Submit();
+  target_.AwaitEntered(1);
+  EXPECT_GE(progress_.began_us(), before);
+  EXPECT_LE(progress_.began_us(), CommitProgress::NowUs());
+  target_.SetOpen(true);
+  EXPECT_TRUE(answer.get());
+  committer_->Close();
+  EXPECT_EQ(progress_.began_us(), 0);
 }
 
 }  // namespace
