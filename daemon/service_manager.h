@@ -1,6 +1,6 @@
 // What systemd is told (sd_notify(3)): ready, reloading, stopping, and alive, at half of its
-// watchdog's interval at least. Without systemd every call does nothing, and so it does of a daemon that is
-// no service, but runs in the process of a tool. Thread-safe.
+// watchdog's interval at least. Without systemd every call does nothing, and so it does of a daemon
+// that is no service, but runs in the process of a tool. Thread-safe.
 #ifndef TALLYD_DAEMON_SERVICE_MANAGER_H_
 #define TALLYD_DAEMON_SERVICE_MANAGER_H_
 
