@@ -26,6 +26,7 @@
 #include "service/read_parts.h"
 #include "service/removal/removal_parts.h"
 #include "service/write/note_written.h"
+#include "service/write/writer.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -50,7 +51,9 @@ struct ApiContext {
         cors(server_config.cors),
         query_memory(server_config.query_memory),
         keys(&the_store, &the_clock),
-        arrivals(&the_store) {}
+        arrivals(&the_store),
+        writer({the_store, the_clock, live_schema, the_metrics, heat, row_sizes, counters,
+                arrivals}) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
 
@@ -70,6 +73,7 @@ struct ApiContext {
   RowSizes row_sizes;
 
   LiveSchema live_schema;
+  Writer writer;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return live_schema.snapshot(); }
   ShapeRegistry& ShapesOf(std::string_view stream) { return live_schema.ShapesOf(stream); }

@@ -34,6 +34,12 @@ inline PrincipalPtr Anybody() {
   return {PrincipalPtr(), &anybody};  // Nobody counts who holds it: it is never destroyed before.
 }
 
+// Whoever asks from within: the jobs that run behind everything else.
+inline PrincipalPtr TheDaemon() {
+  static const Principal daemon{"tallyd", {Role::kAdmin}, {}};
+  return {PrincipalPtr(), &daemon};
+}
+
 }  // namespace tallyd
 
 #endif  // TALLYD_SERVICE_PRINCIPAL_H_

@@ -3,13 +3,10 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "api/errors_json.h"
 #include "api/routes/preview_json.h"
 #include "api/warnings.h"
 #include "ingest/text/json.h"
-#include "service/write/note_written.h"
 
 namespace tallyd {
 
@@ -42,21 +39,20 @@ Response Counted(const MapOutcome& outcome, const std::vector<std::string>& warn
   return Response::Json(200, body + "}");
 }
 
-Response Previewed(const PreviewBatch& preview, const Schema& schema, const MapOutcome& outcome,
-                   const std::vector<std::string>& warnings) {
-  std::string body = "{";
-  AppendPreview(preview, schema, &body);
-  Json rest = Json::object();
-  AddWarnings(warnings, &rest);
-  rest.update(JsonOfRest(outcome));
-  AppendMembers(rest, &body);
-  return Response::Json(200, body + "}");
+// What its Idempotency-Key is answered with from then on.
+KeyedAnswer RememberedAnswer(const MapOutcome& outcome) {
+  Response answer = Counted(outcome);
+  return {answer.status, std::move(answer.body)};
 }
 
-Result<Mapper*> FindMapper(const SchemaSnapshot& snapshot, const std::string& name) {
-  const Result<const Stream*> stream = FindStream(*snapshot.schema, name);
-  if (!stream) return stream.error();
-  return snapshot.mappers.at(name).get();
+Response Previewed(const EventWrite& write) {
+  std::string body = "{";
+  AppendPreview(*write.preview, *write.snapshot->schema, &body);
+  Json rest = Json::object();
+  AddWarnings(write.warnings, &rest);
+  rest.update(JsonOfRest(write.outcome));
+  AppendMembers(rest, &body);
+  return Response::Json(200, body + "}");
 }
 
 Error Unsupported(std::string message) {
@@ -65,9 +61,11 @@ Error Unsupported(std::string message) {
 
 Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snapshot) {
   IngestHead head;
+  head.principal = request.principal;
   head.stream = request.arguments[0];
   head.peer = request.peer;
-  if (Result<Mapper*> mapper = FindMapper(snapshot, head.stream); !mapper) return mapper.error();
+  const Result<const Stream*> stream = FindStream(*snapshot.schema, head.stream);
+  if (!stream) return stream.error();
   head.format = FindBodyFormat(request.content_type);
   if (head.format == nullptr) {
     return Unsupported("events come as one of " + BodyMediaTypes() +
@@ -133,65 +131,34 @@ Response Rejected(const IngestHead& head, const Error& error, ApiContext& contex
   return ProblemOf(error);
 }
 
-// Of a batch that is taken: what it stores is on the disk, the rest is held or has expired.
-void Take(MapOutcome* outcome, ApiContext& context) {
-  context.counters.Add(std::move(outcome->increments));
-  context.metrics.events.Increment(static_cast<double>(outcome->events));
-  context.metrics.expired.Increment(static_cast<double>(outcome->expired));
-}
-
 // The answer to a body that is no batch at all.
 Response Undecodable(const Error& error, const EventErrors& errors) {
   return Problem(HttpStatus(error.code()), error.message(), JsonOfErrors(errors));
 }
 
-// What is known of a mapped batch before it is committed: the answer where it is not to be, and
-// what its key is answered with.
-void Decide(const IngestHead& head, size_t seen, const PreviewBatch& preview,
-            const SchemaSnapshot& snapshot, ApiContext& context, PreparedBatch* prepared) {
-  MapOutcome& outcome = prepared->outcome;
-  const Status fits = context.row_sizes.Check(outcome.row_bytes);
-  if (outcome.clock_error) {
-    prepared->response = Rejected(head, *outcome.clock_error, context);
-  } else if (!outcome.errors.empty() && !head.partial) {
-    prepared->response = RefusedBatch(outcome.errors, seen);
-    context.rejects.Count(head.stream, RejectReason::kEvent, prepared->response->problem,
-                          head.peer);
-  } else if (!fits) {
-    prepared->response = Problem(400, fits.error().message());
-    context.rejects.Count(head.stream, RejectReason::kEvent, fits.error().message(), head.peer);
-  } else if (head.dry_run) {
-    prepared->response = Previewed(preview, *snapshot.schema, outcome, prepared->warnings);
-  } else if (!outcome.increments.empty() && context.counters.is_full()) {
-    prepared->response = Rejected(
-        head,
-        Error(ErrorCode::kOverloaded, "counters that are held cannot be written at the moment"),
-        context);
-  } else if (outcome.increments.is_late()) {
-    prepared->response = Rejected(
-        head, Error(ErrorCode::kOverloaded, "a reload gave a table another row key meanwhile"),
-        context);
-  } else if (head.claim != nullptr) {
-    const Response answer = Counted(outcome);
-    const Status kept = head.claim->Remember({answer.status, answer.body}, prepared->batch.get());
-    if (!kept) prepared->response = Rejected(head, kept.error(), context);
-  } else if (prepared->batch->empty()) {
-    Take(&outcome, context);
-    prepared->response = Counted(outcome, prepared->warnings);
+// `seen`: the request's events, bad ones included.
+Response Refused(const IngestHead& head, size_t seen, const EventWrite& write,
+                 ApiContext& context) {
+  switch (write.cause) {
+    case EventWrite::Cause::kEvents: {
+      Response response = RefusedBatch(write.outcome.errors, seen);
+      context.rejects.Count(head.stream, RejectReason::kEvent, response.problem, head.peer);
+      return response;
+    }
+    case EventWrite::Cause::kRowSize:
+      context.rejects.Count(head.stream, RejectReason::kEvent, write.error->message(), head.peer);
+      return ProblemOf(*write.error);
+    case EventWrite::Cause::kStream:
+      // A reload took it meanwhile: it is no label any more.
+      context.rejects.Count("", ReasonOf(write.error->code()), write.error->message(), head.peer);
+      return ProblemOf(*write.error);
+    case EventWrite::Cause::kNone:
+    case EventWrite::Cause::kClock:
+    case EventWrite::Cause::kHeldCounters:
+    case EventWrite::Cause::kKey:
+      break;
   }
-  if (prepared->response) return;
-  for (const auto& arrivals : prepared->arrivals) arrivals->Note(prepared->batch.get());
-}
-
-// Where the stream's events without a time get theirs.
-ArrivalBlock* BeginArrivals(const Stream& stream, bool guarded, TimeUs now, ApiContext& context,
-                            PreparedBatch* prepared) {
-  constexpr int64_t kAnyLag = std::numeric_limits<int64_t>::max();
-  const ArrivalBlock::Terms terms{now, stream.guards.max_future_us.value_or(kAnyLag),
-                                  guarded ? stream.guards.min_time : 0};
-  prepared->arrivals.push_back(
-      std::make_unique<ArrivalBlock>(&context.arrivals, stream.name, terms));
-  return prepared->arrivals.back().get();
+  return Rejected(head, *write.error, context);
 }
 
 }  // namespace
@@ -225,14 +192,6 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
                             IngestWorkspace& workspace) {
   PreparedBatch prepared;
   workspace.events.Clear();
-  // The schema of now: a reload may have come while the body did.
-  const auto snapshot = context.snapshot();
-  if (Result<Mapper*> mapper = FindMapper(*snapshot, head.stream); !mapper) {
-    IngestHead nobodys;  // The stream is none of the configuration any more.
-    nobodys.peer = head.peer;
-    prepared.response = Rejected(nobodys, mapper.error(), context);
-    return prepared;
-  }
   const Result<std::string_view> text = DecodedBody(head.encoding, body, context, workspace);
   if (!text) {
     prepared.response = Rejected(head, text.error(), context);
@@ -247,36 +206,30 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
     prepared.response = Undecodable(decoded.error(), events.errors());
     return prepared;
   }
-  PreviewBatch preview;
-  if (!head.dry_run) prepared.batch = context.store.NewBatch();
-  Batch* target = head.dry_run ? &preview : prepared.batch.get();
-  MapOutcome& outcome = prepared.outcome;
-  const TimeUs arrival = context.clock.Now();
-  HeldCounters* const counters = head.dry_run ? nullptr : &context.counters;
-  const RowSampling sampling = context.row_sizes.Sampling();
-  for (const RequestEvents::Part& part : workspace.events.parts()) {
-    Mapper& mapper = *snapshot->mappers.at(part.stream);
-    const Stream& stream = *snapshot->schema->FindStream(part.stream);
-    const MapTerms terms{head.guarded,
-                         BeginArrivals(stream, head.guarded, arrival, context, &prepared)};
-    outcome.Add(mapper.Map(*part.events, arrival, target, counters, sampling, terms));
-    const std::vector<std::string>& warnings = part.events->warnings();
-    prepared.warnings.insert(prepared.warnings.end(), warnings.begin(), warnings.end());
+  const EventTerms terms{head.guarded, head.partial, head.dry_run, head.claim, &RememberedAnswer};
+  EventWrite& write = prepared.write;
+  write = context.writer.PrepareEvents(head.principal, workspace.events, terms);
+  switch (write.state) {
+    case EventWrite::State::kRefused:
+      prepared.response = Refused(head, workspace.events.seen(), write, context);
+      break;
+    case EventWrite::State::kPreviewed:
+      prepared.response = Previewed(write);
+      break;
+    case EventWrite::State::kDone:
+      prepared.response = Counted(write.outcome, write.warnings);
+      break;
+    case EventWrite::State::kReady:
+      break;
   }
-  Decide(head, workspace.events.seen(), preview, *snapshot, context, &prepared);
   return prepared;
-}
-
-void NoteCommitted(PreparedBatch* prepared, ApiContext& context) {
-  Take(&prepared->outcome, context);
 }
 
 Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Status& committed,
                       ApiContext& context) {
   if (!committed) return Rejected(head, committed.error(), context);
-  std::vector<std::string> warnings = NoteWritten(prepared.outcome, context.write_parts());
-  warnings.insert(warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
-  return Counted(prepared.outcome, warnings);
+  context.writer.NoteCommitted(&prepared.write);
+  return Counted(prepared.write.outcome, prepared.write.warnings);
 }
 
 }  // namespace tallyd

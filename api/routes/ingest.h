@@ -1,8 +1,8 @@
 // The steps of POST /v1/streams/{stream}/events around the body and the commit, which
 // ingest_endpoint.h puts one behind the other: ReadIngestHead (all that can be said before the
-// body: what it refuses is never sent), PrepareIngest (undo the encoding, decode, map; all CPU, on
-// the connection's thread), Store::Submit, NoteCommitted (where it was; on the store's thread),
-// AnswerIngest. Each counts what it refuses.
+// body: what it refuses is never sent), PrepareIngest (undo the encoding, decode, and have the
+// writer map; all CPU, on the connection's thread), Writer::Submit, AnswerIngest. Each counts what
+// it refuses.
 #ifndef TALLYD_API_ROUTES_INGEST_H_
 #define TALLYD_API_ROUTES_INGEST_H_
 
@@ -18,11 +18,14 @@
 #include "api/response.h"
 #include "ingest/decode/decode.h"
 #include "ingest/decode/decompress.h"
+#include "service/principal.h"
+#include "service/write/event_write.h"
 
 namespace tallyd {
 
 // What the request line and the headers say of a batch: the parameters and the form of its body.
 struct IngestHead {
+  PrincipalPtr principal;  // Request::principal
   std::string stream;
   std::string_view peer;  // Request::peer
   const BodyFormat* format = nullptr;
@@ -47,20 +50,12 @@ std::optional<KeyedRequest> KeyedBatch(std::string_view key, IngestHead* head,
 
 struct PreparedBatch {
   std::optional<Response> response;  // Set: the answer is known, nothing is to be committed.
-  std::unique_ptr<Batch> batch;
-  MapOutcome outcome;
-  std::vector<std::string> warnings;  // What its sender should know beside.
-  // The times of arrival that it has. To be destroyed once the batch was submitted, or is not to
-  // be, and not later: others wait for none of it, but need keys of their own.
-  std::vector<std::unique_ptr<ArrivalBlock>> arrivals;
+  EventWrite write;
 };
 
 // `body` has kBodyPadding readable bytes behind it.
 PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiContext& context,
                             IngestWorkspace& workspace);
-// What is held of a batch that was committed is held before the next one is: whoever then waits for
-// a commit and writes what is held has all of it, whether or not anybody was answered.
-void NoteCommitted(PreparedBatch* prepared, ApiContext& context);
 Response AnswerIngest(const IngestHead& head, PreparedBatch& prepared, const Status& committed,
                       ApiContext& context);
 

@@ -56,13 +56,7 @@ asio::awaitable<Response> IngestEndpoint::Answer() {
   body.LetGo();
   if (prepared.response) co_return std::move(*prepared.response);
   std::function<void(CommitDone)> submit = [this, &prepared](CommitDone done) {
-    CommitDone note = [this, &prepared, done = std::move(done)](Status committed) {
-      if (committed) NoteCommitted(&prepared, context());
-      done(std::move(committed));
-    };
-    context().store.Submit(std::move(prepared.batch), std::move(note));
-    // What was submitted is committed in that order: who comes next may note times in its place.
-    prepared.arrivals.clear();
+    context().writer.Submit(&prepared.write, std::move(done));
   };
   const Status committed = co_await AwaitCommit(std::move(submit));
   co_return AnswerIngest(*head_, prepared, committed, context());

@@ -79,6 +79,7 @@ bool ApiWorld::Restart(const std::string& tables) {
 Response ApiWorld::Post(const std::string& stream, const std::string& json,
                         const std::string& query) {
   Request request;
+  request.principal = Anybody();
   request.method = Method::kPost;
   request.arguments = {stream};
   request.params = *Params::Parse(query);
@@ -89,15 +90,15 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
   IngestWorkspace workspace;
   PreparedBatch prepared = PrepareIngest(*head, padded, *context_, workspace);
   if (prepared.response) return std::move(*prepared.response);
-  const Status committed = store_->Commit(std::move(prepared.batch));
-  prepared.arrivals.clear();
-  if (committed) NoteCommitted(&prepared, *context_);
+  const Status committed = WaitForCommit(
+      [&](CommitDone done) { context_->writer.Submit(&prepared.write, std::move(done)); });
   return AnswerIngest(*head, prepared, committed, *context_);
 }
 
 Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
                         const std::string& query, const std::string& accept) {
   Request request;
+  request.principal = Anybody();
   request.path = "/path";
   request.query = query;
   request.arguments = std::move(arguments);

@@ -118,6 +118,7 @@ class ArrivalHistory {
     std::vector<IngestHead> heads;
     for (int i = 0; i < 2; ++i) {
       Request request;
+      request.principal = Anybody();
       request.arguments = {"s"};
       heads.push_back(*ReadIngestHead(request, world_.context()));
       std::string body = Events(&numbers[i]);
@@ -128,11 +129,12 @@ class ArrivalHistory {
     for (const size_t i : {first, 1 - first}) {
       if (prepared[i].response) {
         Note(*prepared[i].response, numbers[i]);
-        prepared[i].arrivals.clear();
+        prepared[i] = {};
         continue;
       }
-      const Status committed = world_.context().store.Commit(std::move(prepared[i].batch));
-      prepared[i].arrivals.clear();
+      const Status committed = WaitForCommit([&](CommitDone done) {
+        world_.context().writer.Submit(&prepared[i].write, std::move(done));
+      });
       Note(AnswerIngest(heads[i], prepared[i], committed, world_.context()), numbers[i]);
     }
   }

@@ -109,6 +109,7 @@ class Trial {
 
   Status Write(const std::string& file, const Sample::Batch& batch) {
     Request request;
+    request.principal = TheDaemon();
     request.method = Method::kPost;
     request.arguments = {subject_.stream};
     request.content_type = "application/x-ndjson";
@@ -116,7 +117,7 @@ class Trial {
     const Result<IngestHead> head = ReadIngestHead(request, *context_);
     if (!head) return head.error();
     PreparedBatch prepared = PrepareIngest(*head, batch.body, *context_, workspace_);
-    if (const auto& errors = prepared.outcome.errors.kept(); !errors.empty()) {
+    if (const auto& errors = prepared.write.outcome.errors.kept(); !errors.empty()) {
       const EventError& first = errors.front();
       return Invalid(fmt::format("{}:{}: {}{}{}", file, batch.lines[first.index], first.field,
                                  first.field.empty() ? "" : ": ", first.detail));
@@ -124,7 +125,7 @@ class Trial {
     if (prepared.response) {
       return prepared.response->status == kOk ? Status() : Invalid(prepared.response->problem);
     }
-    return store_->Commit(std::move(prepared.batch));
+    return context_->writer.Commit(&prepared.write);
   }
 
   Status Ask(const Sample& sample, ToolProgress* progress, TrialResult* result) {

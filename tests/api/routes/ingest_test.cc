@@ -22,6 +22,7 @@ class IngestTest : public ::testing::Test {
   Result<IngestHead> Head(const std::string& stream, const std::string& query = "",
                           const std::string& type = "", const std::string& encoding = "") {
     Request request;
+    request.principal = Anybody();
     request.method = Method::kPost;
     request.arguments = {stream};
     request.params = *Params::Parse(query);
@@ -249,6 +250,7 @@ TEST_F(IngestTest, AnEmptyObjectIsNoTimeThoughItWasOnceAnotherField) {
   IngestWorkspace workspace;
   const auto post = [&] {
     Request request;
+    request.principal = Anybody();
     request.arguments = {"s"};
     const std::string event = R"({"k":"a","x":{"ts":{}},"ts":{},"v":1})";
     std::string body = "[" + event + "," + event + "]";
