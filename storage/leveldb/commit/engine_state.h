@@ -22,6 +22,7 @@
 #include "storage/leveldb/files/stray_file.h"
 #include "storage/leveldb/latest/latest_group.h"
 #include "storage/leveldb/latest/latest_tables.h"
+#include "storage/leveldb_store.h"
 
 namespace tallyd {
 
