@@ -108,9 +108,10 @@ void BlockSignals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-Daemon::Daemon(Config config, Duties duties)
+Daemon::Daemon(Config config, Duties duties, HandedIn sockets)
     : config_(std::move(config)),
       duties_(duties),
+      sockets_(std::move(sockets)),
       service_manager_(duties == Duties::kAll),
       metrics_(std::make_unique<ApiMetrics>(registry_)),
       reload_successful_(MakeGauge(registry_, "tallyd_config_last_reload_successful",
@@ -219,7 +220,7 @@ Status Daemon::Start() {
   }
   row_measurer_ = std::make_unique<RowMeasurer>(&context_->row_sizes, store_.get(), &clock_);
   server_ = std::make_unique<HttpServer>(*context_);
-  if (Status listening = server_->Listen(); !listening) return listening;
+  if (Status listening = server_->Listen(sockets_.http); !listening) return listening;
   NoteConfiguration(true);
   health_watch_ = std::make_unique<HealthWatch>(
       &commit_progress_, std::make_unique<DirectoryProbe>(config_.storage.path),

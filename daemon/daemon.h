@@ -19,6 +19,7 @@
 
 #include "api/http/server.h"
 #include "config/file/config.h"
+#include "daemon/handed_in.h"
 #include "daemon/health_watch.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
@@ -39,7 +40,8 @@ enum class Duties : uint8_t {
 
 class Daemon {
  public:
-  explicit Daemon(Config config, Duties duties = Duties::kAll);
+  // `sockets`: those to serve in place of what the configuration says.
+  explicit Daemon(Config config, Duties duties = Duties::kAll, HandedIn sockets = {});
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -67,6 +69,7 @@ class Daemon {
 
   Config config_;
   const Duties duties_;
+  const HandedIn sockets_;
   SystemClock clock_;
   prometheus::Registry registry_;
   ServiceManager service_manager_;

@@ -56,7 +56,12 @@ int Serve(const CommandLine& line, const ToolHost&) {
     return kMisused;
   }
   ConfigureLogging(config->log);
-  Daemon daemon(std::move(*config));
+  Result<HandedIn> sockets = TakeHandedIn();
+  if (!sockets) {
+    PrintError(sockets.error().message());
+    return kMisused;
+  }
+  Daemon daemon(std::move(*config), Duties::kAll, std::move(*sockets));
   if (Status opened = daemon.Open(); !opened) {
     spdlog::error("{}", opened.error().message());
     return kFailed;

@@ -19,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("TALLYD", ROOT / "build" / "tallyd")).resolve()
 SLOW = int(os.environ.get("TALLYD_SLOW", "1"))
 # systemd's exposure level times ten; chrony's unit, for comparison, stands at 37.
-EXPOSURE = 10
+EXPOSURE = 2
+EXPOSURE_OUTBOUND = 11
 
 
 def run(*command, **options):
@@ -34,20 +35,42 @@ def keys(unit):
     return found
 
 
+HAS_ANALYZE = unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+
+
 class UnitTest(unittest.TestCase):
-    unit = ROOT / "systemd" / "tallyd.service"
+    folder = ROOT / "systemd"
+    unit = folder / "tallyd.service"
+    socket = folder / "tallyd.socket"
 
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_the_exposure_stays_low(self):
-        result = run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", self.unit)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-
-    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_systemd_understands_every_line(self):
+    def analyze(self, threshold, *drop_ins):
+        """What systemd makes of the unit with these on top, as if they lay in tallyd.service.d."""
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder) / "tallyd.service"
-            copy.write_text(self.unit.read_text().replace("/usr/bin/tallyd", "/bin/true"))
-            result = run("systemd-analyze", "verify", "--recursive-errors=no", "--man=no", copy)
+            copy.write_text("".join(part.read_text() for part in (self.unit, *drop_ins)))
+            result = run("systemd-analyze", "security", "--offline=true", f"--threshold={threshold}", copy)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    @HAS_ANALYZE
+    def test_the_exposure_stays_low(self):
+        self.analyze(EXPOSURE)
+
+    @HAS_ANALYZE
+    def test_it_stays_low_where_the_engine_lies_behind_a_network(self):
+        self.analyze(EXPOSURE_OUTBOUND, self.folder / "outbound.conf")
+
+    @HAS_ANALYZE
+    def test_systemd_understands_every_line(self):
+        drop_ins = {name: self.folder / name for name in ("outbound.conf", "credentials.conf")}
+        with tempfile.TemporaryDirectory() as folder:
+            copies = [pathlib.Path(folder) / unit.name for unit in (self.unit, self.socket)]
+            for unit, copy in zip((self.unit, self.socket), copies):
+                copy.write_text(unit.read_text().replace("/usr/bin/tallyd", "/bin/true"))
+            for name, file in drop_ins.items():
+                copy = pathlib.Path(folder) / "tallyd.service.d" / name
+                copy.parent.mkdir(exist_ok=True)
+                copy.write_text(file.read_text())
+            result = run("systemd-analyze", "verify", "--recursive-errors=no", "--man=no", *copies)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_it_starts_and_reloads_as_documented(self):
@@ -57,6 +80,22 @@ class UnitTest(unittest.TestCase):
         self.assertEqual(unit["ExecReload"], ["/bin/kill -HUP $MAINPID"])
         self.assertEqual(unit["StateDirectory"], ["tallyd"])
         self.assertEqual(unit["CapabilityBoundingSet"], [""])
+
+    def test_it_listens_where_the_shipped_file_says(self):
+        """The tools find the daemon by the file, and whoever calls it by the socket."""
+        unit = keys(self.socket)
+        self.assertEqual(unit["FileDescriptorName"], ["http"])
+        listen, = unit["ListenStream"]
+        self.assertIn(f'listen = "{listen}"\n', (self.folder / "tallyd.toml").read_text())
+        self.assertEqual(keys(self.unit)["Requires"], ["tallyd.socket"])
+
+    def test_what_the_exposure_does_not_count_is_there_too(self):
+        unit = keys(self.unit)
+        for key, value in {"UMask": "0077", "StateDirectoryMode": "0700", "DynamicUser": "yes", "LimitCORE": "0",
+                           "PrivateNetwork": "yes", "IPAddressDeny": "any", "MemoryDenyWriteExecute": "yes"}.items():
+            self.assertEqual(unit[key], [value], key)
+        for key in ("MemoryMax", "TasksMax", "WatchdogSec", "LimitNOFILE"):
+            self.assertEqual(len(unit[key]), 1, key)
 
 
 class FilesTest(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -103,7 +104,34 @@ HttpServer::~HttpServer() {
   GiveUpSpare();
 }
 
-Status HttpServer::Listen() {
+Status HttpServer::Listen(std::span<const int> handed_in) {
+  if (handed_in.size() > 1) return Invalid("this version serves one socket that is handed in");
+  Status listens = handed_in.empty() ? Bind() : TakeHandedIn(handed_in.front());
+  if (!listens) return listens;
+  port_ = acceptor_.local_endpoint().port();
+  return {};
+}
+
+// What it is bound to was decided elsewhere, so what the configuration is not asked for is checked
+// by what the system says.
+Status HttpServer::TakeHandedIn(int socket) {
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  boost::system::error_code ec;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) {
+    return Error(ErrorCode::kIo, "a socket that is handed in tells no address");
+  }
+  acceptor_.assign(name.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket, ec);
+  const tcp::endpoint endpoint = ec ? tcp::endpoint() : acceptor_.local_endpoint(ec);
+  if (ec) return Error(ErrorCode::kIo, "a socket that is handed in: " + ec.message());
+  if (!endpoint.address().is_loopback()) {
+    return Invalid("the socket that is handed in listens on " + endpoint.address().to_string() +
+                   ", beyond loopback, where it needs tokens and TLS");
+  }
+  return {};
+}
+
+Status HttpServer::Bind() {
   Result<tcp::endpoint> endpoint = ParseEndpoint(context_.server.listen);
   if (!endpoint) return endpoint.error();
   boost::system::error_code ec;
@@ -114,7 +142,6 @@ Status HttpServer::Listen() {
   if (ec) {
     return Error(ErrorCode::kIo, "listening on " + context_.server.listen + ": " + ec.message());
   }
-  port_ = acceptor_.local_endpoint().port();
   return {};
 }
 

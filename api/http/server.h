@@ -59,7 +59,9 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  Status Listen();  // Binds; the port is known from then on.
+  // Binds, or takes a socket that listens already, in place of what is configured; the port is
+  // known from then on.
+  Status Listen(std::span<const int> handed_in = {});
   unsigned short port() const { return port_; }
   void Start();
   void Drain();
@@ -73,6 +75,8 @@ class HttpServer {
   LineLimit& lines() { return lines_; }
 
  private:
+  Status Bind();
+  Status TakeHandedIn(int socket);
   boost::asio::awaitable<void> AcceptLoop();
   // A descriptor is free now for a connection that could not be accepted, which is to be told so.
   bool GiveUpSpare();
