@@ -1,9 +1,9 @@
-// Batch: the changes of one request, to be committed as a whole or not at all. Made by
-// Store::NewBatch, filled on one thread, given to Store::Submit. Everything passed in is copied
-// (encoded) at once: no view needs to outlive the call. Two implementations: an engine's own, which
-// encodes straight into its format, and PreviewBatch (dry runs). Beside it Arena, where copied
-// bytes stay. None of them is thread-safe. RowWatch, by which a batch is refused that others came
-// before, is.
+// Batch: the changes of one request, to be committed as a whole or not at all where the engine has
+// whole batches (storage/capabilities.h). Made by Store::NewBatch, filled on one thread, given to
+// Store::Submit. Everything passed in is copied (encoded) at once: no view needs to outlive the
+// call. Two implementations: an engine's own, which encodes straight into its format, and
+// PreviewBatch (dry runs). Beside it Arena, where copied bytes stay. None of them is thread-safe.
+// RowWatch, by which a batch is refused that others came before, is.
 #ifndef TALLYD_STORAGE_BATCH_H_
 #define TALLYD_STORAGE_BATCH_H_
 
@@ -51,6 +51,16 @@ struct DeleteSpec {
   TimeRange cells;
 };
 
+// When a memo is put, of a store that cannot commit it and the rows of its batch as one. A store
+// with whole batches does not look at it.
+enum class NoteOrder : uint8_t {
+  // First: it claims something, or tells of work or doubt that the rows bring. Where it cannot be
+  // put no row is written; where no row is written it stays, and costs a look for nothing.
+  kBefore,
+  // When all rows are there: it tells that they are.
+  kAfter,
+};
+
 class Batch {
  public:
   virtual ~Batch() = default;
@@ -74,6 +84,7 @@ class Batch {
   virtual void Delete(const TableInfo& table, const DeleteSpec& what) = 0;
 
   // Remembers that the stream has this field with these types (FieldInfo::type_bits). Idempotent.
+  // This and the next two are notes that come before the rows of their batch (NoteOrder::kBefore).
   virtual void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) = 0;
   // Remembers that of all spellings of this field's compact name the stream saw this one last, as
   // of this batch.
@@ -85,7 +96,8 @@ class Batch {
   // A memo is a small fact that a layer above keeps by a key of its own (Store::FindMemo). It is
   // committed with the batch or not at all; of one key the last change counts. REQUIRES: the key
   // has at least a byte, and key and value are within the limits above.
-  virtual void PutMemo(std::string_view key, std::string_view value) = 0;
+  virtual void PutMemo(std::string_view key, std::string_view value, NoteOrder order) = 0;
+  // Behind all else.
   virtual void DropMemo(std::string_view key) = 0;
 
   virtual bool empty() const = 0;
@@ -230,7 +242,7 @@ class PreviewBatch final : public Batch {
   void AddField(std::string_view, std::string_view, uint8_t) override {}
   void NoteSpelling(std::string_view, std::string_view) override {}
   void AddMissed(const TableInfo&, std::string_view, uint8_t) override {}
-  void PutMemo(std::string_view, std::string_view) override {}
+  void PutMemo(std::string_view, std::string_view, NoteOrder) override {}
   void DropMemo(std::string_view) override {}
   bool empty() const override { return tables_.empty(); }
 

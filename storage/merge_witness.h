@@ -19,7 +19,7 @@ struct MergedEvents {
   TimeUs unknown_before = 0;
 };
 
-// What a Store may be beside: one that looks for such events. Thread-safe.
+// A capability: an engine that looks for such events. Thread-safe.
 class MergeWitness {
  public:
   virtual ~MergeWitness() = default;
@@ -29,11 +29,11 @@ class MergeWitness {
 };
 
 inline MergedEvents MergedIn(const Store& store, const TableInfo& table) {
-  const auto* const witness = dynamic_cast<const MergeWitness*>(&store);
+  const MergeWitness* const witness = store.capabilities().merge_witness;
   return witness == nullptr ? MergedEvents() : witness->MergedIn(table);
 }
 inline bool IsAtRisk(const Store& store, const TableInfo& table) {
-  const auto* const witness = dynamic_cast<const MergeWitness*>(&store);
+  const MergeWitness* const witness = store.capabilities().merge_witness;
   return witness != nullptr && witness->IsAtRisk(table);
 }
 

@@ -5,13 +5,16 @@
 //   for (Result<bool> more = scan->Next(); more && *more; more = scan->Next()) Use(scan->row());
 //
 // GC rules and deletes are applied: an expired or deleted cell is never returned. A scan sees one
-// state of the store, that of its creation (of a latest table: one state of each row). It must not
-// be kept for long (it holds back space; a reopen ends it with kUnavailable) and must be destroyed
-// before the Store. Not thread-safe; may move between threads. Blocks on the disk: never on an I/O
-// thread.
+// state of the store, that of its creation (of a latest table, or where the engine has no
+// snapshots: one state of each row). It must not be kept for long (it holds back space; a reopen
+// ends it with kUnavailable) and must be destroyed before the Store. Not thread-safe; may move
+// between threads.
+// Blocks on the disk, or on who keeps the rows: never on an I/O thread.
 #ifndef TALLYD_STORAGE_SCAN_H_
 #define TALLYD_STORAGE_SCAN_H_
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,20 +38,30 @@ struct ColumnPattern {
   std::string qualifier = "*";
 };
 
+// How long whoever reads waits for an engine that is elsewhere. One in this process waits for
+// nobody, and passes over them.
+struct ReadLimits {
+  // From then on it answers kUnavailable, beside whatever deadline the engine has of its own.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  // Soon after it is true: kCancelled. May be null; outlives the reading.
+  const std::atomic<bool>* cancelled = nullptr;
+};
+
 struct ScanSpec {
   // Disjoint, in key order; a reverse scan begins with the last. The store may read them in one go.
   std::vector<KeyRange> ranges = {KeyRange{}};
   uint64_t limit = 0;                  // So many rows at most; 0: all.
   TimeRange cells;                     // Only cells whose time lies in it.
   std::vector<ColumnPattern> columns;  // Any of these; empty: all.
-  uint32_t versions = 0;   // The newest so many cells of each column (within `cells`); 0: all.
-  bool reverse = false;    // Rows in descending key order. Parts stay newest first.
-  bool keys_only = false;  // Each row brings only its newest part.
+  uint32_t versions = 0;    // The newest so many cells of each column (within `cells`); 0: all.
+  bool reverse = false;     // Rows in descending key order. Parts stay newest first.
+  bool keys_only = false;   // Each row brings only its newest part.
   bool names_only = false;  // Of runs only the columns' names are wanted (RunColumn::data).
   // Only cells that were written last before this line (Store::CommitBehindLine); 0: all. Of
   // tables with a history.
   uint64_t line = 0;
   TimeUs now = 0;          // For GC by age.
+  ReadLimits limits = {};  // Of each step.
 };
 
 // A scan that may come, to be estimated. Ranges in key order, disjoint.
@@ -58,12 +71,14 @@ struct EstimateSpec {
   double column_share = 1;        // Of the columns of these rows, how much is read.
   bool rows_only = false;         // Nothing else is wanted.
   uint64_t count_at_most = 1000;  // What has no index is counted up to a few times as many entries.
+  ReadLimits limits = {};
 };
 
 // How a range is to be cut.
 struct SplitSpec {
   size_t parts = 1;            // At most.
   uint64_t least_entries = 1;  // Of a part, on average, as far as blocks tell.
+  ReadLimits limits = {};
 };
 
 struct ScanEstimate {

@@ -65,7 +65,9 @@ Json JsonOfFamilies(const TableInfo& info) {
   return json;
 }
 
-Json JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
+Result<Json> JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
+  const Result<TableStats> stats = store.Stats(info);
+  if (!stats) return stats.error();
   Json json = {{"name", info->name},
                {"stream", info->stream},
                {"pattern", info->pattern},
@@ -84,11 +86,10 @@ Json JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
     for (const ColumnRule& rule : table->columns) json["columns"].push_back(JsonOfRule(rule));
   }
   json["families"] = JsonOfFamilies(*info);
-  const TableStats stats = store.Stats(info);
   json["orphaned"] = info->orphaned;
-  json["rows"] = stats.rows;
-  json["rows_exact"] = stats.rows_exact;
-  json["disk_bytes"] = stats.disk_bytes;
+  json["rows"] = stats->rows;
+  json["rows_exact"] = stats->rows_exact;
+  json["disk_bytes"] = stats->disk_bytes;
   if (table != nullptr && MayMergeEvents(*table)) {
     json["merged_events"] = MergedIn(store, *info).count;
   }
@@ -102,7 +103,9 @@ Response ListTables(const Request& request, ApiContext& context) {
   const auto snapshot = context.snapshot();
   Json tables = Json::array();
   for (const TablePtr& info : context.store.Tables()) {
-    tables.push_back(JsonOfTable(info, snapshot->schema->FindTable(info->name), context.store));
+    Result<Json> json = JsonOfTable(info, snapshot->schema->FindTable(info->name), context.store);
+    if (!json) return ProblemOf(json.error());
+    tables.push_back(std::move(*json));
   }
   return Response::Of(200, {{"tables", std::move(tables)}});
 }
@@ -113,7 +116,8 @@ Response GetTable(const Request& request, ApiContext& context) {
   if (!info) return ProblemOf(info.error());
   const auto snapshot = context.snapshot();
   const Table* table = snapshot->schema->FindTable((*info)->name);
-  return Response::Of(200, JsonOfTable(*info, table, context.store));
+  const Result<Json> json = JsonOfTable(*info, table, context.store);
+  return json ? Response::Of(200, *json) : ProblemOf(json.error());
 }
 
 }  // namespace tallyd

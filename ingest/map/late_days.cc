@@ -25,7 +25,7 @@ void NoteChange(const Table& table, std::string_view row_key, std::optional<Time
   late.Note(table, *day);
   late.PutMarks(batch);
   const bool strays = cell && !RangeOfDay(*day).Contains(*cell);
-  if (strays) batch->PutMemo(StrayMark(table.name), "1");
+  if (strays) batch->PutMemo(StrayMark(table.name), "1", NoteOrder::kBefore);
 }
 
 void LateDays::Add(const Table& table, TimeUs day) {
@@ -39,7 +39,9 @@ void LateDays::Add(const Table& table, TimeUs day) {
 }
 
 void LateDays::PutMarks(Batch* batch) const {
-  for (const auto& [table, day] : days_) batch->PutMemo(LateMark(table->name, day), "1");
+  for (const auto& [table, day] : days_) {
+    batch->PutMemo(LateMark(table->name, day), "1", NoteOrder::kBefore);
+  }
 }
 
 }  // namespace tallyd

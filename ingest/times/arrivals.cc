@@ -190,7 +190,8 @@ void ArrivalBlock::Note(Batch* batch) {
   } else {
     *free = true;
   }
-  batch->PutMemo(fmt::format("{}{}", KeysOf(stream_), key_), times_->given.Encode());
+  batch->PutMemo(fmt::format("{}{}", KeysOf(stream_), key_), times_->given.Encode(),
+                 NoteOrder::kBefore);
 }
 
 ArrivalBlock::~ArrivalBlock() {

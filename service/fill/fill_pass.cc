@@ -71,7 +71,7 @@ Status FillPass::BeginAnew() {
   batch->Delete(*wish_.stored, what);
   const auto complete = [&](uint64_t line, Batch* to) {
     ahead_.line = line;
-    to->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_));
+    to->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_), NoteOrder::kAfter);
   };
   Status committed = store_.CommitBehindLine(std::move(batch), complete);
   if (committed) record_ = ahead_;
@@ -106,7 +106,7 @@ Status FillPass::ReadSource() {
 
 Result<uint64_t> FillPass::DrawLine() {
   std::unique_ptr<Batch> batch = store_.NewBatch();
-  batch->PutMemo(FillKey(record_.table), EncodeFill(record_));
+  batch->PutMemo(FillKey(record_.table), EncodeFill(record_), NoteOrder::kAfter);
   uint64_t line = 0;
   const auto complete = [&](uint64_t drawn, Batch*) { line = drawn; };
   if (Status drawn = store_.CommitBehindLine(std::move(batch), complete); !drawn) {
@@ -247,7 +247,7 @@ Status FillPass::Commit() {
     if (Status go_on = parts_.before_commit(); !go_on) return go_on;
   }
   mapper_.PutMarks(batch_.get());
-  batch_->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_));
+  batch_->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_), NoteOrder::kAfter);
   Status committed;
   {
     const auto entered = parts_.gate->Enter(deletes_);

@@ -227,7 +227,7 @@ void FindSource(Store& store, const Clock& clock, FillWish* wish) {
 }  // namespace
 
 void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch) {
-  batch->PutMemo(HandKey(table.name, change), "1");
+  batch->PutMemo(HandKey(table.name, change), "1", NoteOrder::kBefore);
 }
 
 void ForgetHandChanges(std::string_view table, Batch* batch) {

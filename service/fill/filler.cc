@@ -247,7 +247,7 @@ Status Filler::Check(const FillWish& wish, FillRecord* record, SteadyTime* since
 
 Status Filler::PutRecord(const FillRecord& record) {
   std::unique_ptr<Batch> batch = parts_.store->NewBatch();
-  batch->PutMemo(FillKey(record.table), EncodeFill(record));
+  batch->PutMemo(FillKey(record.table), EncodeFill(record), NoteOrder::kAfter);
   return parts_.store->Commit(std::move(batch));
 }
 

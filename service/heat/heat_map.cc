@@ -131,7 +131,7 @@ Status HeatMap::Commit(Store* store,
   if (memos.empty()) return {};
   auto batch = store->NewBatch();
   for (const auto& [open, of_table] : memos) {
-    for (const auto& [key, value] : of_table) batch->PutMemo(key, value);
+    for (const auto& [key, value] : of_table) batch->PutMemo(key, value, NoteOrder::kAfter);
   }
   const Status done = store->Commit(std::move(batch));
   const std::unique_lock lock(mutex_);

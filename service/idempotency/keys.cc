@@ -132,10 +132,10 @@ Status KeyClaim::Remember(const KeyedAnswer& answer, Batch* batch) const {
                              "Idempotency-Key; send less at once",
                              answer.body.size()));
   }
-  batch->PutMemo(AnswerKey(id_), memo);
+  batch->PutMemo(AnswerKey(id_), memo, NoteOrder::kAfter);
   std::string retention;
   PutNumber(static_cast<uint64_t>(keys_.store_.Retention().time), &retention);
-  batch->PutMemo(DueKey(now, id_), retention);
+  batch->PutMemo(DueKey(now, id_), retention, NoteOrder::kAfter);
   return {};
 }
 

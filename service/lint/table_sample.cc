@@ -21,7 +21,10 @@ class Sampler {
       : table_(table), stored_(stored), store_(store), now_(now) {}
 
   Result<TableSample> Run() {
-    for (const KeyRange& range : store_.Split(stored_, {}, {}, {kRanges, kLeastEntries})) {
+    const Result<std::vector<KeyRange>> ranges =
+        store_.Split(stored_, {}, {}, {kRanges, kLeastEntries});
+    if (!ranges) return ranges.error();
+    for (const KeyRange& range : *ranges) {
       if (Status read = ReadRange(range); !read) return read.error();
     }
     if (Status read = ReadLeading(); !read) return read.error();

@@ -212,7 +212,7 @@ Result<DayCounts> NightlyTables::Copy(const Source& source, NightlyRecord* recor
 
 Status NightlyTables::PutRecord(const NightlyRecord& record, bool drop_mark) {
   std::unique_ptr<Batch> batch = parts_.store->NewBatch();
-  batch->PutMemo(NightlyKey(record.name), EncodeNightly(record));
+  batch->PutMemo(NightlyKey(record.name), EncodeNightly(record), NoteOrder::kBefore);
   if (drop_mark) batch->DropMemo(LateMark(record.source, record.day));
   if (Status put = parts_.store->Commit(std::move(batch)); !put) return put;
   const std::lock_guard lock(mutex_);

@@ -59,9 +59,11 @@ NightlyTables::~NightlyTables() { Stop(); }
 
 Status NightlyTables::Open() {
   // One name may stand for several: what was salvaged has every generation.
-  for (auto names = parts_.store->StagedTables(); !names.empty();
-       names = parts_.store->StagedTables()) {
-    if (Status dropped = parts_.store->DropStaged(names.front()); !dropped) return dropped;
+  while (true) {
+    const Result<std::vector<std::string>> names = parts_.store->StagedTables();
+    if (!names) return names.error();
+    if (names->empty()) break;
+    if (Status dropped = parts_.store->DropStaged(names->front()); !dropped) return dropped;
   }
   Result<std::vector<NightlyRecord>> records = ReadNightlyRecords(*parts_.store);
   if (!records) return records.error();
@@ -172,8 +174,9 @@ Status NightlyTables::Remove(const Source& source, const NightlyRecord& record) 
     // What has the name by now may be another's.
     const TablePtr stored = parts_.store->FindTable(record.name);
     if (stored != nullptr && IsOf(record, *stored, *source.table)) {
-      const std::vector<std::string> staged = parts_.store->StagedTables();
-      if (std::ranges::find(staged, record.name) != staged.end()) {
+      const Result<std::vector<std::string>> staged = parts_.store->StagedTables();
+      if (!staged) return staged.error();
+      if (std::ranges::find(*staged, record.name) != staged->end()) {
         if (Status dropped = parts_.store->DropStaged(record.name); !dropped) return dropped;
       }
       Status hidden = parts_.store->SwapStaged(NightlyTableOf(*source.table, record));

@@ -50,7 +50,8 @@ std::unique_ptr<RestoreTask> LatestRestorer::NewTask(RemovalNote note) {
 }
 
 void LatestRestorer::PutNote(const RestoreTask& task, Batch* batch) {
-  batch->PutMemo(RemovalNoteKey(task.note.number), EncodeRemovalNote(task.note));
+  batch->PutMemo(RemovalNoteKey(task.note.number), EncodeRemovalNote(task.note),
+                 NoteOrder::kBefore);
 }
 
 void LatestRestorer::Add(std::unique_ptr<RestoreTask> task) {

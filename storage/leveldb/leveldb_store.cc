@@ -31,7 +31,14 @@ uint64_t LatestDiskBytes(leveldb::DB& base, TableId table) {
   return Database::BytesOf(&base, rows.start, rows.end);
 }
 
-class LevelDbStore final : public Store, public MergeWitness {
+class LevelDbStore final : public Store,
+                           public Staging,
+                           public Watching,
+                           public Filling,
+                           public Settling,
+                           public BackupMaker,
+                           public ClockKeeper,
+                           public MergeWitness {
  public:
   explicit LevelDbStore(const LevelDbStoreOptions& options)
       : metrics_(*options.registry),
@@ -43,10 +50,21 @@ class LevelDbStore final : public Store, public MergeWitness {
         engine_(options, &metrics_),
         progress_(options.progress),
         backups_(&engine_.database(), options.storage.backup_dir,
-                 [this] { return engine_.space().keep_free(); }) {}
+                 [this] { return engine_.space().keep_free(); }),
+        capabilities_{.engine = "leveldb",
+                      .whole_batches = true,
+                      .snapshots = true,
+                      .staging = this,
+                      .watching = this,
+                      .filling = this,
+                      .settling = this,
+                      .backup = this,
+                      .clock = this,
+                      .merge_witness = this} {}
   ~LevelDbStore() override { Close(); }
 
   Status Open();
+  const Capabilities& capabilities() const override { return capabilities_; }
 
   Status Adopt(const Schema& schema) override;
   TablePtr FindTable(std::string_view name) const override {
@@ -57,7 +75,7 @@ class LevelDbStore final : public Store, public MergeWitness {
   Result<TablePtr> StageTable(const Table& table) override;
   Status SwapStaged(const Table& table) override;
   Status DropStaged(std::string_view name) override { return DropTable(StagedName(name)); }
-  std::vector<std::string> StagedTables() const override;
+  Result<std::vector<std::string>> StagedTables() const override;
 
   const ColumnSet* InternColumns(const TableInfo& table,
                                  std::span<const ColumnRef> columns) override {
@@ -83,8 +101,8 @@ class LevelDbStore final : public Store, public MergeWitness {
 
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
-  std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
-                              const SplitSpec& spec) override;
+  Result<std::vector<KeyRange>> Split(const TablePtr& table, const KeyRange& range,
+                                      const TimeRange& time, const SplitSpec& spec) override;
   Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& spec) override;
 
   std::vector<FieldInfo> Fields(std::string_view stream) const override {
@@ -102,7 +120,7 @@ class LevelDbStore final : public Store, public MergeWitness {
   Result<std::optional<std::string>> FindMemo(std::string_view key) override;
   Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
                                   std::string_view after) override;
-  TableStats Stats(const TablePtr& table) override;
+  Result<TableStats> Stats(const TablePtr& table) override;
   StoreState State() override;
   TimeUs RetentionNow() override { return retention_.Now(); }
   RetentionClock::State Retention() override { return retention_.GetState(); }
@@ -138,6 +156,7 @@ class LevelDbStore final : public Store, public MergeWitness {
   Engine engine_;
   CommitProgress* const progress_;
   Backups backups_;
+  const Capabilities capabilities_;
   std::unique_ptr<GroupCommitter> committer_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
   std::unique_ptr<Sealer> sealer_;
@@ -215,7 +234,7 @@ Status LevelDbStore::SwapStaged(const Table& table) {
   return Publish([&](Catalogue& known) { return known.PlanSwap(table); });
 }
 
-std::vector<std::string> LevelDbStore::StagedTables() const {
+Result<std::vector<std::string>> LevelDbStore::StagedTables() const {
   std::vector<std::string> names;
   for (const TablePtr& table : catalogue().Tables()) {
     if (!IsStagedName(table->name)) continue;
@@ -300,8 +319,7 @@ std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const Sca
 }
 
 // Asked behind the lease: what is dropped later is still in it.
-Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(const TableInfo& table,
-                                                      DeleteList* deletes) {
+Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(const TableInfo& table, DeleteList* deletes) {
   Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return lease;
   const Access access(lease->get());
@@ -310,10 +328,10 @@ Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(const TableInfo& table,
   return lease;
 }
 
-std::vector<KeyRange> LevelDbStore::Split(const TablePtr& table, const KeyRange& range,
-                                          const TimeRange& time, const SplitSpec& spec) {
+Result<std::vector<KeyRange>> LevelDbStore::Split(const TablePtr& table, const KeyRange& range,
+                                                  const TimeRange& time, const SplitSpec& spec) {
   const ViewPtr view = engine_.database().view();
-  if (!view || table->mode != TableMode::kHistory) return {range};
+  if (!view || table->mode != TableMode::kHistory) return std::vector{range};
   return SplitRange(*view, table->id, range, time, spec);
 }
 
@@ -373,10 +391,10 @@ void LevelDbStore::CountLatestRows(const TablePtr& table, TableStats* stats) {
   stats->rows = CountRows(table, at_most + 1, &stats->rows_exact);
 }
 
-TableStats LevelDbStore::Stats(const TablePtr& table) {
+Result<TableStats> LevelDbStore::Stats(const TablePtr& table) {
   TableStats stats;
   const Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
-  if (!lease) return stats;
+  if (!lease) return lease.error();
   if (table->mode != TableMode::kHistory) {
     CountLatestRows(table, &stats);
     const Access access(lease->get());
@@ -390,7 +408,7 @@ TableStats LevelDbStore::Stats(const TablePtr& table) {
   const KeyRange everything;
   const Result<ScanEstimate> estimate =
       EstimateHistory(lease->get(), table->id, {{&everything, 1}, {}, 1, true, kStatsCountAtMost});
-  if (!estimate) return stats;
+  if (!estimate) return estimate.error();
   stats.rows = estimate->rows;
   if (stats.rows < kStatsCountAtMost) {
     stats.rows = CountRows(table, kStatsCountAtMost, &stats.rows_exact);

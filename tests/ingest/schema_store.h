@@ -16,7 +16,7 @@
 
 namespace tallyd {
 
-class SchemaStore final : public Store {
+class SchemaStore final : public Store, public Watching {
  public:
   explicit SchemaStore(const Schema& schema) {
     for (const Table& table : schema.tables) {
@@ -37,6 +37,7 @@ class SchemaStore final : public Store {
     }
   }
 
+  const Capabilities& capabilities() const override { return capabilities_; }
   TablePtr FindTable(std::string_view name) const override {
     const auto found = tables_.find(std::string(name));
     return found == tables_.end() ? nullptr : found->second;
@@ -79,15 +80,18 @@ class SchemaStore final : public Store {
     if (!batch->empty()) submitted.push_back(std::move(batch));
     done({});
   }
+  std::shared_ptr<RowWatch> WatchRows(const TableInfo& table, TimeUs before) override {
+    return std::make_shared<RowWatch>(table.id, before);
+  }
   Status CommitUnlessTouched(std::unique_ptr<Batch> batch,
                              const std::shared_ptr<RowWatch>&) override {
     return Commit(std::move(batch));
   }
   std::unique_ptr<RowScan> Scan(const TablePtr&, const ScanSpec&) override { return nullptr; }
   std::unique_ptr<RunScan> ScanRuns(const TablePtr&, const ScanSpec&) override { return nullptr; }
-  std::vector<KeyRange> Split(const TablePtr&, const KeyRange& range, const TimeRange&,
-                              const SplitSpec&) override {
-    return {range};
+  Result<std::vector<KeyRange>> Split(const TablePtr&, const KeyRange& range, const TimeRange&,
+                                      const SplitSpec&) override {
+    return std::vector{range};
   }
   Result<ScanEstimate> Estimate(const TablePtr&, const EstimateSpec&) override {
     return ScanEstimate();
@@ -98,10 +102,9 @@ class SchemaStore final : public Store {
   Result<std::vector<Memo>> Memos(std::string_view, size_t, std::string_view) override {
     return std::vector<Memo>();
   }
-  TableStats Stats(const TablePtr&) override { return {}; }
+  Result<TableStats> Stats(const TablePtr&) override { return TableStats(); }
   StoreState State() override { return {}; }
   TimeUs RetentionNow() override { return retention_now; }
-  Status TrustClock() override { return {}; }
   void Close() override {}
 
   size_t max_sets = 1000;
@@ -112,6 +115,8 @@ class SchemaStore final : public Store {
   std::vector<MissedField> missed;
 
  private:
+  const Capabilities capabilities_{
+      .engine = "schema", .whole_batches = true, .snapshots = true, .watching = this};
   std::map<std::string, TablePtr> tables_;
   std::mutex mutex_;
   std::deque<ColumnSet> sets_;

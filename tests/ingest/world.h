@@ -49,7 +49,7 @@ class RecordingBatch final : public Batch {
   void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) override {
     missed[table.name + "." + std::string(field)] |= how;
   }
-  void PutMemo(std::string_view, std::string_view) override {}
+  void PutMemo(std::string_view, std::string_view, NoteOrder) override {}
   void DropMemo(std::string_view) override {}
   bool empty() const override { return preview.empty(); }
 

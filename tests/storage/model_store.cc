@@ -55,7 +55,7 @@ class ModelBatch final : public Batch {
                 [](ModelDisk* disk, FieldInfo* info) { info->spelled = ++disk->spellings; });
   }
 
-  void PutMemo(std::string_view key, std::string_view value) override {
+  void PutMemo(std::string_view key, std::string_view value, NoteOrder) override {
     changes_.push_back([of = std::string(key), memo = std::string(value)](ModelDisk* disk) {
       disk->memos[of] = memo;
     });
@@ -175,7 +175,14 @@ TablePtr ConfiguredAs(TableInfo table, const Table* configured) {
 }  // namespace
 
 ModelStore::ModelStore(ModelDisk* disk, const Clock* clock)
-    : disk_(*disk), clock_(*clock), retention_(*clock) {
+    : capabilities_{.engine = "model",
+                    .whole_batches = true,
+                    .snapshots = true,
+                    .watching = this,
+                    .clock = this},
+      disk_(*disk),
+      clock_(*clock),
+      retention_(*clock) {
   retention_.Start(disk_.retention);
   Configure();
 }
@@ -348,9 +355,9 @@ std::unique_ptr<RunScan> ModelStore::ScanRuns(const TablePtr& table, const ScanS
   return RunsOfRows(Scan(table, spec));
 }
 
-std::vector<KeyRange> ModelStore::Split(const TablePtr&, const KeyRange& range, const TimeRange&,
-                                        const SplitSpec&) {
-  return {range};
+Result<std::vector<KeyRange>> ModelStore::Split(const TablePtr&, const KeyRange& range,
+                                                const TimeRange&, const SplitSpec&) {
+  return std::vector{range};
 }
 
 Result<ScanEstimate> ModelStore::Estimate(const TablePtr& table, const EstimateSpec& wanted) {
@@ -390,7 +397,7 @@ Result<std::vector<Memo>> ModelStore::Memos(std::string_view prefix, size_t limi
   return memos;
 }
 
-TableStats ModelStore::Stats(const TablePtr& table) {
+Result<TableStats> ModelStore::Stats(const TablePtr& table) {
   TableStats stats;
   const KeyRange everything;
   stats.rows = Estimate(table, {{&everything, 1}})->rows;

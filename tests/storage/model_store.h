@@ -32,12 +32,13 @@ struct ModelDisk {
   std::optional<TimeUs> retention;
 };
 
-class ModelStore final : public Store {
+class ModelStore final : public Store, public Watching, public ClockKeeper {
  public:
   // Both outlive the store.
   ModelStore(ModelDisk* disk, const Clock* clock);
   ~ModelStore() override;
 
+  const Capabilities& capabilities() const override { return capabilities_; }
   Status Adopt(const Schema& schema) override;
   TablePtr FindTable(std::string_view name) const override;
   std::vector<TablePtr> Tables() const override;
@@ -51,18 +52,17 @@ class ModelStore final : public Store {
   }
   Status CommitUnlessTouched(std::unique_ptr<Batch> batch,
                              const std::shared_ptr<RowWatch>& watch) override;
-  Status SetWhole(const TableInfo&, TimeUs) override { return {}; }  // It keeps no marks.
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override;
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override;
-  std::vector<KeyRange> Split(const TablePtr& table, const KeyRange& range, const TimeRange& time,
-                              const SplitSpec& spec) override;
+  Result<std::vector<KeyRange>> Split(const TablePtr& table, const KeyRange& range,
+                                      const TimeRange& time, const SplitSpec& spec) override;
   Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& wanted) override;
   std::vector<FieldInfo> Fields(std::string_view stream) const override;
   std::vector<MissedField> MissedFields(const TableInfo&) const override { return {}; }
   Result<std::optional<std::string>> FindMemo(std::string_view key) override;
   Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
                                   std::string_view after) override;
-  TableStats Stats(const TablePtr& table) override;
+  Result<TableStats> Stats(const TablePtr& table) override;
   StoreState State() override;
   TimeUs RetentionNow() override { return retention_.Now(); }
   Status TrustClock() override;
@@ -84,6 +84,7 @@ class ModelStore final : public Store {
   void ExpireLocked(TimeUs now);
   const TableInfo* FindStored(std::string_view name) const;
 
+  const Capabilities capabilities_;
   ModelDisk& disk_;
   const Clock& clock_;
   RetentionClock retention_;

@@ -369,17 +369,18 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfEvents(const DownsampleSpe
 
 // Cuts the ranges into as many pieces, one behind the other, as there are threads to take one each.
 // `least_entries`: of a piece of the only range; several ranges are told off as they are.
-std::vector<std::vector<KeyRange>> EventRun::Divide(const std::vector<KeyRange>& ranges,
-                                                    const TimeRange& time,
-                                                    uint64_t least_entries) const {
+Result<std::vector<std::vector<KeyRange>>> EventRun::Divide(const std::vector<KeyRange>& ranges,
+                                                            const TimeRange& time,
+                                                            uint64_t least_entries) const {
   const size_t parts = input_.whole_rows() ? 1 : parts_.helpers.threads() + 1;
-  if (parts == 1 || ranges.empty()) return {ranges};
+  if (parts == 1 || ranges.empty()) return std::vector<std::vector<KeyRange>>{ranges};
   std::vector<std::vector<KeyRange>> pieces;
   if (ranges.size() == 1) {
     const SplitSpec spec = {parts, least_entries};
-    for (KeyRange& piece : parts_.store.Split(plan_.stored, ranges.front(), time, spec)) {
-      pieces.push_back({std::move(piece)});
-    }
+    Result<std::vector<KeyRange>> split =
+        parts_.store.Split(plan_.stored, ranges.front(), time, spec);
+    if (!split) return split.error();
+    for (KeyRange& piece : *split) pieces.push_back({std::move(piece)});
     return pieces;
   }
   const size_t each = (ranges.size() + parts - 1) / parts;
@@ -397,11 +398,12 @@ Result<std::unique_ptr<Downsampler>> EventRun::StepsOfParts(const DownsampleSpec
   if (!ranges) return ranges.error();
   const bool by_runs = StepScan::TakesRuns(query_, input_, filter_, spec.fields);
   const uint64_t by_values = by_runs ? kLeastValues / std::max<size_t>(spec.fields.size(), 1) : 0;
-  const std::vector<std::vector<KeyRange>> pieces =
+  const Result<std::vector<std::vector<KeyRange>>> pieces =
       Divide(*ranges, time, std::max(kLeastEntries, by_values));
+  if (!pieces) return pieces.error();
   const ScanCounters before = counters_;
-  auto steps = StepsOfPieces(pieces, spec, time);
-  if (steps || steps.error().code() != ErrorCode::kUnprocessable || pieces.size() == 1) {
+  auto steps = StepsOfPieces(*pieces, spec, time);
+  if (steps || steps.error().code() != ErrorCode::kUnprocessable || pieces->size() == 1) {
     return steps;
   }
   // Steps that are in all pieces were held once for each: one alone may have room for them.

@@ -88,8 +88,9 @@ class EventRun {
                                                     const TimeRange& time);
   Result<std::unique_ptr<Downsampler>> StepsOfPieces(
       const std::vector<std::vector<KeyRange>>& pieces, DownsampleSpec spec, const TimeRange& time);
-  std::vector<std::vector<KeyRange>> Divide(const std::vector<KeyRange>& ranges,
-                                            const TimeRange& time, uint64_t least_entries) const;
+  Result<std::vector<std::vector<KeyRange>>> Divide(const std::vector<KeyRange>& ranges,
+                                                    const TimeRange& time,
+                                                    uint64_t least_entries) const;
   std::vector<std::string> AggregatedFields() const;
   // The query's time, as far as events behind `start` can lie.
   TimeRange TimeBehind(const std::optional<EventPosition>& start, int64_t width_us) const;

@@ -137,8 +137,9 @@ Status Engine::CheckOwn(uint64_t found) {
     return {};
   }
   refused_ = Error(ErrorCode::kConflict,
-                   why + ". Nothing is written until a restart: put the directory back as it "
-                         "was before, or restart to go on with what it holds");
+                   why +
+                       ". Nothing is written until a restart: put the directory back as it "
+                       "was before, or restart to go on with what it holds");
   return *refused_;
 }
 
@@ -172,8 +173,8 @@ Status Engine::ClearNotes(const LoadedView& loaded) {
   }
   const std::string heads = HeadsDirectory(config_.path);
   for (const auto& [number, note] : loaded.head_notes) {
-    const bool is_kept = number + kNotedHeads > loaded.sealed_head ||
-                         env_->FileExists(HeadPath(heads, number));
+    const bool is_kept =
+        number + kNotedHeads > loaded.sealed_head || env_->FileExists(HeadPath(heads, number));
     if (is_kept) continue;
     cleared.Delete(HeadNoteKey(number));
     any = true;
@@ -242,7 +243,7 @@ void Engine::PrepareUnlessTouched(Batch* batch, const std::shared_ptr<RowWatch>&
 }
 
 // What is sealed has the last sequence of the head that it came in: a line is where a head begins.
-void Engine::PrepareBehindLine(Batch* batch, const Store::CompleteBatch& complete) {
+void Engine::PrepareBehindLine(Batch* batch, const CompleteBatch& complete) {
   auto* own = static_cast<LevelDbBatch*>(batch);
   own->CommitAlone([this, own, complete]() -> Status {
     if (Status same = CheckSchema(*own); !same) return same;

@@ -50,7 +50,7 @@ class Engine final : public CommitTarget {
   // Before such a batch is submitted (Store::CommitUnlessTouched, CommitBehindLine): it commits
   // alone, so all that was committed before is known by then. The batch is of this store.
   void PrepareUnlessTouched(Batch* batch, const std::shared_ptr<RowWatch>& watch);
-  void PrepareBehindLine(Batch* batch, const Store::CompleteBatch& complete);
+  void PrepareBehindLine(Batch* batch, const CompleteBatch& complete);
 
   EngineState& state() { return state_; }
   const EngineState& state() const { return state_; }

@@ -333,7 +333,7 @@ void LevelDbBatch::PutRecord(std::string_view key, std::string_view value) {
 
 void LevelDbBatch::DropRecord(std::string_view key) { AddRecord(OpKind::kDropRecord, key, {}); }
 
-void LevelDbBatch::PutMemo(std::string_view key, std::string_view value) {
+void LevelDbBatch::PutMemo(std::string_view key, std::string_view value, NoteOrder) {
   AddRecord(OpKind::kPutMemo, MemoKey(key), EncodeMemo(value));
 }
 

@@ -61,7 +61,7 @@ class LevelDbBatch final : public Batch {
   void AddField(std::string_view stream, std::string_view field, uint8_t type_bits) override;
   void NoteSpelling(std::string_view stream, std::string_view field) override;
   void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) override;
-  void PutMemo(std::string_view key, std::string_view value) override;
+  void PutMemo(std::string_view key, std::string_view value, NoteOrder order) override;
   void DropMemo(std::string_view key) override;
   bool empty() const override {
     return ops_.empty() && folding_.empty() && fields_.empty() && missed_.empty();

@@ -55,9 +55,9 @@ TEST(FillRecordTest, ThoseOfTheStoreComeByTable) {
   ApiWorld world("[tables.T]\npattern = \"latest\"\nrow_key = \"{a}\"\nfamilies.F = {}\n");
   Store& store = world.context().store;
   auto batch = store.NewBatch();
-  batch->PutMemo(FillKey("B"), EncodeFill(Example()));
-  batch->PutMemo(FillKey("A"), EncodeFill(Example()));
-  batch->PutMemo(FillKey("C"), "what is this");
+  batch->PutMemo(FillKey("B"), EncodeFill(Example()), NoteOrder::kAfter);
+  batch->PutMemo(FillKey("A"), EncodeFill(Example()), NoteOrder::kAfter);
+  batch->PutMemo(FillKey("C"), "what is this", NoteOrder::kAfter);
   ASSERT_TRUE(store.Commit(std::move(batch)));
   const Result<std::vector<FillRecord>> records = ReadFillRecords(store);
   ASSERT_TRUE(records);

@@ -29,7 +29,7 @@ class PutsBatch final : public Batch {
   void AddField(std::string_view, std::string_view, uint8_t) override {}
   void NoteSpelling(std::string_view, std::string_view) override {}
   void AddMissed(const TableInfo&, std::string_view, uint8_t) override {}
-  void PutMemo(std::string_view, std::string_view) override {}
+  void PutMemo(std::string_view, std::string_view, NoteOrder) override {}
   void DropMemo(std::string_view) override {}
   bool empty() const override { return puts.empty(); }
 

@@ -162,7 +162,7 @@ TEST_F(NightlyBuildTest, EndsWhenTheDaemonStops) {
   world.nightly->Stop();
   EXPECT_EQ(Refusal(), ErrorCode::kCancelled);
   EXPECT_EQ(world.Show(kTable), "no table");
-  EXPECT_TRUE(world.store->StagedTables().empty());
+  EXPECT_TRUE(world.store->StagedTables()->empty());
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ TEST_F(NightlyTablesTest, GoWhenTheirKeepHasPassed) {
   EXPECT_EQ(world.in_force->FindTable(kTable), nullptr);
   EXPECT_EQ(world.Metric("tallyd_nightly_tables"), 0);
   LookAfter(2 * kMinuteUs);
-  EXPECT_TRUE(world.store->StagedTables().empty());
+  EXPECT_TRUE(world.store->StagedTables()->empty());
 }
 
 TEST_F(NightlyTablesTest, GoByAReloadThatLowersTheirKeep) {
@@ -260,9 +260,9 @@ TEST_F(NightlyTablesTest, AreOrphansWhereTheirKeyIsTakenOutAndComeBackWithIt) {
 TEST_F(NightlyTablesTest, WhatWasReplacedGoesAMinuteLater) {
   MakeFirst();
   ASSERT_TRUE(world.nightly->Build("SENSOR", kDay));
-  EXPECT_EQ(world.store->StagedTables().size(), 1u);
+  EXPECT_EQ(world.store->StagedTables()->size(), 1u);
   LookAfter(2 * kMinuteUs);
-  EXPECT_TRUE(world.store->StagedTables().empty());
+  EXPECT_TRUE(world.store->StagedTables()->empty());
   EXPECT_EQ(world.Show(kTable), kRow);
 }
 
@@ -270,7 +270,7 @@ TEST_F(NightlyTablesTest, WhatACrashLeftOfABuildGoesAtTheNextStart) {
   MakeFirst();
   ASSERT_TRUE(world.store->StageTable(*world.in_force->FindTable(kTable)));
   world.Restart();
-  EXPECT_TRUE(world.store->StagedTables().empty());
+  EXPECT_TRUE(world.store->StagedTables()->empty());
   EXPECT_EQ(world.Show(kTable), kRow);
 }
 
@@ -330,7 +330,7 @@ TEST_F(NightlyNameTest, AnOlderRecordIsOfTheTableThatHasTheShapeOfItsSource) {
   std::string older = EncodeNightly(record);
   older.resize(older.rfind(' ', older.rfind(' ') - 1));
   std::unique_ptr<Batch> batch = world.store->NewBatch();
-  batch->PutMemo(NightlyKey(kTable), older);
+  batch->PutMemo(NightlyKey(kTable), older, NoteOrder::kBefore);
   ASSERT_TRUE(world.store->Commit(std::move(batch)));
   world.Restart();
   EXPECT_FALSE(world.store->FindTable(kTable)->orphaned);

@@ -50,7 +50,7 @@ class Conformance : public ::testing::TestWithParam<StoreKind>, public StoreVerb
   Status Adopt(const Schema& schema);
   // H with these rules for its families A and B.
   void AdoptRules(const Family& a, const Family& b = {});
-  void Settle();
+  void Settle();  // Nothing, where nothing waits.
 
   // Writes value 1 to A:x of these rows, at this time.
   void WriteRows(const std::string& table, const std::vector<std::string>& rows, TimeUs time = 5);

@@ -13,7 +13,7 @@ class MemoVerbs {
 
   void Put(std::string_view key, std::string_view value) {
     auto batch = verbs_.NewBatch();
-    batch->PutMemo(key, value);
+    batch->PutMemo(key, value, NoteOrder::kBefore);
     ASSERT_TRUE(verbs_.Commit(std::move(batch)));
   }
   void Drop(std::string_view key) {
@@ -63,8 +63,8 @@ TEST_P(Conformance, OfAMemoTheLastChangeCounts) {
   Settle();
   auto batch = NewBatch();
   batch->DropMemo("k");
-  batch->PutMemo("k", "new");
-  batch->PutMemo("gone", "1");
+  batch->PutMemo("k", "new", NoteOrder::kBefore);
+  batch->PutMemo("gone", "1", NoteOrder::kBefore);
   batch->DropMemo("gone");
   ASSERT_TRUE(Commit(std::move(batch)));
   for (int look = 0; look < 2; ++look) {
@@ -77,7 +77,7 @@ TEST_P(Conformance, OfAMemoTheLastChangeCounts) {
 TEST_P(Conformance, AMemoIsCommittedWithItsBatch) {
   auto batch = NewBatch();
   Put(batch.get(), "H", "a", 5, {{"A", "x", Value::Int(1)}});
-  batch->PutMemo("k", "v");
+  batch->PutMemo("k", "v", NoteOrder::kAfter);
   EXPECT_FALSE(batch->empty());
   ASSERT_TRUE(Commit(std::move(batch)));
   Reopen();

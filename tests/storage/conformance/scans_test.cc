@@ -257,7 +257,8 @@ TEST_P(Conformance, ASplitCoversItsRangeAndNothingElse) {
   Settle();
   for (const KeyRange& range : {KeyRange{}, KeyRange{"1050", "2950"}}) {
     for (const size_t parts : {size_t{1}, size_t{4}}) {
-      const std::vector<KeyRange> pieces = store().Split(Find("H"), range, TimeRange{}, {parts, 1});
+      const std::vector<KeyRange> pieces =
+          *store().Split(Find("H"), range, TimeRange{}, {parts, 1});
       ASSERT_GE(pieces.size(), 1u);
       ASSERT_LE(pieces.size(), parts);
       EXPECT_EQ(pieces.front().start, range.start);
@@ -275,8 +276,8 @@ TEST_P(Conformance, RowsAreCountedExactlyWhereTheyAreFew) {
     WriteRows(table, rows, 1);
     EXPECT_EQ(store().Estimate(Find(table), {ranges})->rows, 15u) << table;
     for (const TimeUs time : {2, 3}) WriteRows(table, rows, time);
-    EXPECT_EQ(store().Stats(Find(table)).rows, 30u) << table;
-    EXPECT_TRUE(store().Stats(Find(table)).rows_exact) << table;
+    EXPECT_EQ(store().Stats(Find(table))->rows, 30u) << table;
+    EXPECT_TRUE(store().Stats(Find(table))->rows_exact) << table;
   }
 }
 

@@ -137,7 +137,7 @@ TEST_P(Conformance, ALatestTableThatIsDroppedLeavesNothing) {
   ASSERT_TRUE(store().DropTable("L"));
   ASSERT_TRUE(Adopt(Plain()));
   EXPECT_EQ(Read("L"), Rows());
-  EXPECT_EQ(store().Stats(Find("L")).rows, 0u);
+  EXPECT_EQ(store().Stats(Find("L"))->rows, 0u);
 }
 
 TEST_P(Conformance, AConfiguredTableIsNotDropped) {

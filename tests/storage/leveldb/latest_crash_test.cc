@@ -98,7 +98,7 @@ TEST_P(LatestCrashTest, ADeleteOfManyRowsIsWholeAndFinished) {
     ASSERT_TRUE(harness_->store().Settle());
     EXPECT_EQ(harness_->Read("L"), rows);
     EXPECT_EQ(harness_->Told("pending_deletes"), 0u);
-    EXPECT_EQ(harness_->store().Stats(harness_->Find("L")).rows, rows.size());
+    EXPECT_EQ(harness_->store().Stats(harness_->Find("L"))->rows, rows.size());
     ASSERT_TRUE(OpenStore());
     EXPECT_EQ(harness_->Read("L"), rows);
     EXPECT_EQ(LatestRecordsInBase(), rows.size());
@@ -124,7 +124,7 @@ TEST_P(LatestCrashTest, ADroppedTableLeavesNothing) {
     EXPECT_TRUE(!dropped || table == nullptr);
     ASSERT_TRUE(harness_->store().Settle());
     if (table != nullptr) {
-      EXPECT_EQ(harness_->store().Stats(table).rows, uint64_t{kRows});
+      EXPECT_EQ(harness_->store().Stats(table)->rows, uint64_t{kRows});
       ASSERT_TRUE(harness_->store().DropTable("L"));
       ASSERT_TRUE(harness_->store().Settle());
     }

@@ -83,7 +83,7 @@ TEST_F(StoreTest, SettledLatestRowsAreOnTheDiskOnce) {
     if (file.path().extension() == ".ldb") bytes += file.file_size();
   }
   EXPECT_LT(bytes, 4000u);
-  EXPECT_GT(store().Stats(Find("L")).disk_bytes, 1000u);
+  EXPECT_GT(store().Stats(Find("L"))->disk_bytes, 1000u);
   Reopen();
   EXPECT_EQ(Read("L").back(), (std::pair<std::string, Cells>{"b", {{"A:x@99", text}}}));
 }
@@ -335,7 +335,7 @@ TEST_F(StoreTest, ARangeIsCutWhereItsTimeHasBlocks) {
   ASSERT_TRUE(store().Settle());
   const TablePtr table = Find("H");
   const KeyRange range{"000100", "039000"};
-  const std::vector<KeyRange> pieces = store().Split(table, range, TimeRange{}, {4, 8192});
+  const std::vector<KeyRange> pieces = *store().Split(table, range, TimeRange{}, {4, 8192});
   ASSERT_EQ(pieces.size(), 4u);
   EXPECT_EQ(pieces.front().start, range.start);
   EXPECT_EQ(pieces.back().end, range.end);
@@ -349,10 +349,10 @@ TEST_F(StoreTest, ARangeIsCutWhereItsTimeHasBlocks) {
   }
   // Rows and times ascend together: all that is asked for is in the second half.
   const std::vector<KeyRange> late =
-      store().Split(table, KeyRange{}, TimeRange{1000 + kRows / 2, kMaxTimeUs}, {2, 8192});
+      *store().Split(table, KeyRange{}, TimeRange{1000 + kRows / 2, kMaxTimeUs}, {2, 8192});
   ASSERT_EQ(late.size(), 2u);
   EXPECT_GT(late[0].end, "025000");
-  EXPECT_EQ(store().Split(table, KeyRange{}, TimeRange{0, 500}, {4, 1}).size(), 1u);
+  EXPECT_EQ(store().Split(table, KeyRange{}, TimeRange{0, 500}, {4, 1})->size(), 1u);
 }
 
 TEST_F(StoreTest, ColumnsThatDoNotRecurAreNotInterned) {

@@ -19,7 +19,7 @@ class LineTest : public ::testing::Test, public StoreHarness {
     Put(batch.get(), "OTHER", "behind", 1, {{"A", "x", Value::Int(1)}});
     EXPECT_TRUE(store().CommitBehindLine(std::move(batch), [&](uint64_t line, Batch* to) {
       drawn = line;
-      to->PutMemo("line", "drawn");
+      to->PutMemo("line", "drawn", NoteOrder::kAfter);
     }));
     return drawn;
   }

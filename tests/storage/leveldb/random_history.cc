@@ -127,7 +127,8 @@ Status RandomHistory::Commit(StoreVerbs* store, const Ops& ops) {
   auto batch = store->NewBatch();
   for (const Op& op : ops) {
     if (!op.memo.empty()) {
-      op.memo_value.empty() ? batch->DropMemo(op.memo) : batch->PutMemo(op.memo, op.memo_value);
+      op.memo_value.empty() ? batch->DropMemo(op.memo)
+                            : batch->PutMemo(op.memo, op.memo_value, NoteOrder::kBefore);
       continue;
     }
     if (!op.forget) {

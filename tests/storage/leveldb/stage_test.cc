@@ -41,14 +41,14 @@ TEST_F(StageTest, NobodyFindsATableBeforeItHasItsName) {
   EXPECT_EQ(Find("DAY"), nullptr);
   EXPECT_EQ(Find((*staged)->name), nullptr);
   EXPECT_EQ(store().Tables().size(), 1u);
-  EXPECT_EQ(store().StagedTables(), std::vector<std::string>{"DAY"});
+  EXPECT_EQ(*store().StagedTables(), std::vector<std::string>{"DAY"});
 }
 
 TEST_F(StageTest, ATableThatTookItsNameIsReadAndIsNoOrphan) {
   Make(1);
   EXPECT_EQ(Read("DAY"), Only("1"));
   EXPECT_FALSE(Find("DAY")->orphaned);
-  EXPECT_TRUE(store().StagedTables().empty());
+  EXPECT_TRUE(store().StagedTables()->empty());
 }
 
 TEST_F(StageTest, WhatWasReplacedIsReadByWhoBeganUntilItIsDropped) {
@@ -62,10 +62,10 @@ TEST_F(StageTest, WhatWasReplacedIsReadByWhoBeganUntilItIsDropped) {
   const Result<bool> more = scan->Next();
   ASSERT_TRUE(more && *more);
   EXPECT_EQ(scan->row().cells.at(0).value, Value::Int(1));
-  EXPECT_EQ(store().StagedTables(), std::vector<std::string>{"DAY"});
+  EXPECT_EQ(*store().StagedTables(), std::vector<std::string>{"DAY"});
   ASSERT_TRUE(store().DropStaged("DAY"));
   EXPECT_EQ(Read("DAY"), Only("2"));
-  EXPECT_TRUE(store().StagedTables().empty());
+  EXPECT_TRUE(store().StagedTables()->empty());
 }
 
 TEST_F(StageTest, StagingAgainBeginsWithNothing) {
@@ -88,7 +88,7 @@ TEST_F(StageTest, ARestartLeavesTheOldTableOrTheNewOne) {
   ASSERT_TRUE(Adopt(WithDay()));
   Reopen();
   EXPECT_EQ(Read("DAY"), Only("1"));
-  EXPECT_EQ(store().StagedTables(), std::vector<std::string>{"DAY"});
+  EXPECT_EQ(*store().StagedTables(), std::vector<std::string>{"DAY"});
   ASSERT_TRUE(store().DropStaged("DAY"));
   Make(3);
   Reopen();

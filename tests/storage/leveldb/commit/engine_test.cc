@@ -127,10 +127,10 @@ TEST_F(EngineTest, WithoutRoomEventsAreRefusedAndWhatFreesRoomIsNot) {
   EXPECT_EQ(engine_->Admit(*events).error().code(), ErrorCode::kNoSpace);
   const auto removal = NewBatch();
   removal->Delete(TableOf("H"), DeleteSpec{});
-  removal->PutMemo("a note", "of the removal");
+  removal->PutMemo("a note", "of the removal", NoteOrder::kBefore);
   EXPECT_TRUE(engine_->Admit(*removal));
   const auto note = NewBatch();
-  note->PutMemo("a note", "alone");
+  note->PutMemo("a note", "alone", NoteOrder::kBefore);
   EXPECT_EQ(engine_->Admit(*note).error().code(), ErrorCode::kNoSpace);
   const auto change = NewBatch();
   change->Delete(TableOf("H"), DeleteSpec{});

@@ -33,7 +33,7 @@ class CapJobTest : public SealerFixture {
     }
     StoreHarness::Put(batch, "H", std::to_string(time), time, {{"A", "x", Value::Bytes(noise)}});
   }
-  uint64_t DiskBytes() { return store().Stats(Find("H")).disk_bytes; }
+  uint64_t DiskBytes() { return store().Stats(Find("H"))->disk_bytes; }
   TimeUs WholeFrom() { return Find("H")->families[0].whole_from; }
 
   uint64_t random_ = 1;
