@@ -48,6 +48,7 @@ enum class MetaKind : uint8_t {
   kStoreId = 0x06,
   kHeadNote = 0x07,
   kOpenings = 0x08,
+  kHeadOrigin = 0x09,
   kStream = 0x10,
   kTable = 0x11,
   kColumnSet = 0x12,

@@ -336,6 +336,23 @@ Result<HeadNote> DecodeHeadNote(std::string_view record) {
   return note;
 }
 
+std::string EncodeHeadOrigin(const HeadOrigin& origin) {
+  std::string record{kRecordVersion};
+  PutVarint(&record, origin.number);
+  PutVarint(&record, origin.after);
+  return record;
+}
+
+Result<HeadOrigin> DecodeHeadOrigin(std::string_view record) {
+  ByteReader in(record);
+  HeadOrigin origin;
+  if (!GetRecordVersion(&in) || !in.GetVarint(&origin.number) || !in.GetVarint(&origin.after) ||
+      !in.done()) {
+    return Damaged("where a head began");
+  }
+  return origin;
+}
+
 void Openings::Add(uint64_t sequence) {
   std::random_device random;
   const uint64_t id = uint64_t{random()} << 32 | random() | 1;  // Never 0.

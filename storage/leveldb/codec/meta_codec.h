@@ -73,6 +73,16 @@ std::string HeadNoteKey(uint64_t head);
 std::string EncodeHeadNote(const HeadNote& note);
 Result<HeadNote> DecodeHeadNote(std::string_view record);
 
+// Where a head began, which it says with its first commit: its number, and the last sequence that
+// there was before.
+struct HeadOrigin {
+  uint64_t number = 0;
+  uint64_t after = 0;
+  friend bool operator==(const HeadOrigin&, const HeadOrigin&) = default;
+};
+std::string EncodeHeadOrigin(const HeadOrigin& origin);
+Result<HeadOrigin> DecodeHeadOrigin(std::string_view record);
+
 // When a store was opened to be written: a copy of it that is put back, and goes on, has another
 // opening from then on than what went on before.
 struct Opening {

@@ -194,6 +194,8 @@ Status Engine::NoteOpening() {
   leveldb::WriteBatch batch;
   noted_openings_ = EncodeOpenings(*openings);
   batch.Put(key, noted_openings_);
+  // So that no log of another store's base passes for one of this.
+  batch.Put(MetaKey(MetaKind::kStoreId), database_.shelf().store());
   const Status written = database_.WriteBase(&batch);
   has_noted_opening_ = written.has_value();
   return written;

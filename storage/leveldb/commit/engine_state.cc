@@ -182,6 +182,7 @@ class Loader {
         return ReadHeadNote(key, value);
       case MetaKind::kStoreId:  // The database reads these itself.
       case MetaKind::kClosedHead:
+      case MetaKind::kHeadOrigin:
       case MetaKind::kOpenings:  // The engine adds to it, a backup reads it.
         return {};
     }

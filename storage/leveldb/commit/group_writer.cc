@@ -91,6 +91,7 @@ Status GroupWriter::Commit(std::span<LevelDbBatch* const> group, bool sync) {
   write_.batch = &head_;
   write_.sync = sync;
   sequence_ = state_->last_sequence;
+  write_.after = sequence_;
   for (LevelDbBatch* batch : group) {
     const Status added = AddBatch(batch);
     if (!added) return added;

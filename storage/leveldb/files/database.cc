@@ -197,6 +197,7 @@ void Database::Take(OpenedFiles opened) {
   if (!knows_store_) shelf_.SetStore(opened_store_);
   base_ = std::move(opened.base);
   heads_ = std::move(opened.heads);
+  introduced_ = 0;
 }
 
 Status Database::OpenToRead(size_t head_bytes) {
@@ -294,10 +295,7 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
     }
   }
   static const size_t kEmpty = leveldb::WriteBatch().ApproximateSize();
-  // What is begun says of which store it is.
-  if (head.bytes() == 0 && write.batch->ApproximateSize() > kEmpty) {
-    write.batch->Put(MetaKey(MetaKind::kStoreId), shelf_.store());
-  }
+  if (write.batch->ApproximateSize() > kEmpty) Introduce(head, write);
   head_status_ = FromLevelDb(head.db().Write(options, write.batch));
   const size_t bytes = write.batch->ApproximateSize();
   if (head_status_ && bytes > kEmpty) head.AddBytes(bytes);
@@ -312,6 +310,15 @@ Status Database::WriteHead(const HeadWrite& write, const std::function<void()>& 
   if (!write.deletes.empty()) change = [&](View* view) { view->AddDeletes(write.deletes); };
   PublishView(change, &head, head.TakeSnapshot());
   return {};
+}
+
+void Database::Introduce(const Head& head, const HeadWrite& write) {
+  if (introduced_ == head.number()) return;
+  introduced_ = head.number();
+  write.batch->Put(MetaKey(MetaKind::kStoreId), shelf_.store());
+  if (head.bytes() > 0 || !write.after) return;
+  write.batch->Put(MetaKey(MetaKind::kHeadOrigin),
+                   EncodeHeadOrigin({head.number(), *write.after}));
 }
 
 Result<bool> Database::BeginHead(const LogRoom& room) {

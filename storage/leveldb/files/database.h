@@ -116,6 +116,8 @@ struct HeadWrite {
   std::shared_ptr<EntryRun>
       entries;            // Of the history, which the head stores as it can; null: none.
   uint64_t sequence = 0;  // The last of the group.
+  // The last one before the group: a head that begins with it says so. Nothing: it does not.
+  std::optional<uint64_t> after;
   TableTimes times;       // Of the entries in it.
   DeleteList deletes;     // In it, oldest first.
   bool sync = false;
@@ -198,6 +200,9 @@ class Database {
   friend class Lease;
   friend class Access;
   void Take(OpenedFiles opened);
+  // Adds what the newest head says of itself with the first commit of each opening, so that no log
+  // of another store passes for one of its own.
+  void Introduce(const Head& head, const HeadWrite& write);
   // Makes `change` and the newest head's snapshot, if there is one, visible at once.
   void PublishView(const std::function<void(View*)>& change, Head* head, HeadSnapshot snapshot);
   // REQUIRES: `lock` holds mutex_.
@@ -218,6 +223,7 @@ class Database {
   std::mutex write_mutex_;                    // Between opening, writes to a head, and BeginHead.
   std::vector<std::shared_ptr<Head>> heads_;  // As opened, then the newest only.
   Status head_status_;                        // Of the last write to the newest.
+  uint64_t introduced_ = 0;                   // The head that has said what it is; 0: none.
 
   std::atomic<uint64_t> newest_bytes_{0};
 

@@ -35,13 +35,17 @@ Error DamageIn(const TornTail& tail, const std::string& why) {
 }
 
 // Of base; kNotFound if it has no such record.
-Result<std::string> GetMeta(leveldb::DB* base, MetaKind kind) {
+Result<std::string> GetRecord(leveldb::DB* base, const std::string& key) {
   leveldb::ReadOptions options;
   options.verify_checksums = true;
   std::string value;
-  const Status got = FromLevelDb(base->Get(options, MetaKey(kind), &value));
+  const Status got = FromLevelDb(base->Get(options, key, &value));
   if (!got) return got.error();
   return value;
+}
+
+Result<std::string> GetMeta(leveldb::DB* base, MetaKind kind) {
+  return GetRecord(base, MetaKey(kind));
 }
 
 bool IsUnexpected(const Result<std::string>& record) {
@@ -245,6 +249,28 @@ Status Opener::CheckStore(const Head& head, const std::string& path, const std::
                            path, HexOfStoreId(*of), HexOfStoreId(store), kDamageAdvice));
 }
 
+// A head that lies there twice, or beside a base of another moment, would be read as what it is
+// not.
+Status Opener::CheckClaims(Head* head, const std::string& path, leveldb::DB* base,
+                           BeforeHead* before) {
+  const Result<HeadClaims> claims = HeadClaims::Read(&head->db());
+  if (!claims) return claims.error().Prefixed(path);
+  Result<Contradiction> found = claims->JudgePlace(head->number(), *before);
+  if (found->empty()) {
+    found = JudgeCopies(*claims, [base](const std::string& key) { return GetRecord(base, key); });
+  }
+  if (!found) return found.error();
+  if (!found->empty()) {
+    return Error(ErrorCode::kCorruption,
+                 fmt::format("{} contradicts what lies beside it: {}. They are of two moments, or "
+                             "were put together. {}",
+                             path, *found, kDamageAdvice));
+  }
+  if (claims->last_sequence() == 0) return {};
+  *before = {std::max(before->last_sequence, claims->last_sequence()), true};
+  return {};
+}
+
 Status Opener::OpenHeads(const Found& found, OpenedFiles* opened) {
   Status done;
   for (const std::string& made : {heads_directory_, BlockFilesDirectory(config_.path)}) {
@@ -301,6 +327,10 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
   const auto after_closed = [&](uint64_t number) {
     return Missing(HeadPath(heads_directory_, number), "the head before it is closed");
   };
+  const Result<std::string> last = GetMeta(opened->base.get(), MetaKind::kLastSequence);
+  if (IsUnexpected(last)) return last.error();
+  BeforeHead before;
+  if (last) ByteReader(*last).GetU64(&before.last_sequence);
   std::vector<Head*> left_open;
   bool is_closed = false;
   for (const FoundHead& head : found) {
@@ -310,7 +340,9 @@ Status Opener::OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opene
     Result<std::shared_ptr<Head>> next = OpenJudged(head.number, head.logs);
     if (!next) return next.error();
     opened->heads.push_back(std::move(*next));
-    const Status same = CheckStore(*opened->heads.back(), PathOf(head.number), opened->store);
+    Head* const at_hand = opened->heads.back().get();
+    Status same = CheckStore(*at_hand, PathOf(head.number), opened->store);
+    if (same) same = CheckClaims(at_hand, PathOf(head.number), opened->base.get(), &before);
     if (!same) return same;
     const Result<bool> closed = opened->heads.back()->IsClosed();
     if (!closed) return closed.error();

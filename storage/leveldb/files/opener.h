@@ -11,9 +11,10 @@
 //   3. Nothing is created but where a listing of the directory proves that there is nothing, and
 //      what cannot be read is an error: it is never taken for absent. Nor is a store created in
 //      the place of one that was open before.
-//   4. A head that was closed is followed by another one, and one that says of which store it is
-//      says that of base. Only a head that is open can tell: these refusals come after LevelDB
-//      began new logs in base and the heads before.
+//   4. A head that was closed is followed by another one, one that says of which store it is says
+//      that of base, and what it says of its place, tables and columns (head_claims.h) nothing
+//      contradicts. Only a head that is open can tell: these refusals come after LevelDB began new
+//      logs in base and the heads before.
 //
 // Every refusal names what is missing or damaged, and is kCorruption; a format version that is not
 // this one's, another program's database, a store that is not made yet, or one that another process
@@ -38,6 +39,7 @@
 #include "config/values/result.h"
 #include "storage/leveldb/env/durable_env.h"
 #include "storage/leveldb/env/wal_check.h"
+#include "storage/leveldb/files/head_claims.h"
 #include "storage/leveldb/files/view.h"
 
 namespace tallyd {
@@ -104,6 +106,9 @@ class Opener {
   Result<std::shared_ptr<Head>> OpenJudged(uint64_t number, const WalCheck& logs);
   Status OpenFound(const std::vector<FoundHead>& found, OpenedFiles* opened);
   static Status CheckStore(const Head& head, const std::string& path, const std::string& store);
+  // Adds what the head ends with to *before, which is what lies before the next one.
+  static Status CheckClaims(Head* head, const std::string& path, leveldb::DB* base,
+                            BeforeHead* before);
   Status TellAndCutTails(const WalCheck& checked);
 
   const StorageConfig config_;

@@ -169,12 +169,64 @@ void SalvagedRecords::TakeHead(const std::string& path, uint64_t number, LevelRe
     return Lose(path, "it is a head of the store " + HexOfStoreId(store->second) +
                           ", and the others are not: it is left out");
   }
+  HeadClaims claims;
+  for (const auto& [key, value] : head.records) {
+    if (const Status taken = claims.Take(key, value); !taken) Lose(path, taken.error().message());
+  }
+  if (!MayTake(path, number, claims)) return;
   for (const auto& [key, value] : head.records) {
     head_has_entries_ = head_has_entries_ || HoldsEntries(key);
   }
+  std::set<TableId> contradicted = FindContradicted(path, claims);
   if (head.whole) head_checksums_[number] = ChecksumOfEntries(head.records);
   TakeCopies(head.records);
-  heads_.push_back({path, std::move(head.records)});
+  heads_.push_back({path, std::move(head.records), std::move(contradicted)});
+}
+
+// What adds up would count twice. One that lies under another number, or behind something that is
+// missing, is told and taken.
+bool SalvagedRecords::MayTake(const std::string& path, uint64_t number, const HeadClaims& claims) {
+  if (before_.last_sequence == 0 && report_.base == SalvageReport::Base::kWhole) {
+    before_.last_sequence = last_sequence_;
+  }
+  const Contradiction found = claims.JudgePlace(number, before_);
+  const bool may_take = !claims.origin() || claims.origin()->after >= before_.last_sequence;
+  if (!found.empty()) Lose(path, found + (may_take ? "" : ": it is left out"));
+  if (may_take && claims.last_sequence() > 0) {
+    before_ = {std::max(before_.last_sequence, claims.last_sequence()), true};
+  }
+  return may_take;
+}
+
+// Of what base, or a head before, says of the same numbers. What either does not tell of is no
+// contradiction here: the copies do.
+std::set<TableId> SalvagedRecords::FindContradicted(const std::string& path,
+                                                    const HeadClaims& claims) {
+  std::set<TableId> contradicted;
+  const auto lose = [&](TableId table, const std::string& why) {
+    if (contradicted.insert(table).second) Lose(path, why + ": they are left out");
+  };
+  for (const auto& [id, copy] : claims.tables()) {
+    const auto known = tables_.find(id);
+    if (known == tables_.end()) continue;
+    TableInfo shared = copy;
+    const size_t families = known->second.families.size();
+    if (shared.families.size() > families) shared.families.resize(families);
+    const Contradiction found = JudgeTable(shared, known->second);
+    if (!found.empty()) {
+      lose(id, found);
+    } else if (copy.families.size() > families) {
+      known->second = copy;  // Base, which is older, lacks families at the end.
+    }
+  }
+  for (const auto& [number, columns] : claims.sets()) {
+    const ColumnSet* const known = sets_.Find(number.first, number.second);
+    if (known == nullptr || known->columns == columns) continue;
+    lose(number.first, fmt::format("set {} of the columns of table {} is another one in base, and "
+                                   "its entries would be read by that",
+                                   number.second, number.first));
+  }
+  return contradicted;
 }
 
 std::optional<uint64_t> SalvagedRecords::ChecksumOf(uint64_t head) const {
@@ -228,6 +280,7 @@ void SalvagedRecords::ResolveBase() {
 }
 
 void SalvagedRecords::ResolveHead(OfHead* head) {
+  contradicted_ = std::move(head->contradicted);
   std::set<uint64_t> entries;  // Sequences of those that stay.
   uint64_t lost = 0;
   uint64_t last = 0;
@@ -249,7 +302,8 @@ void SalvagedRecords::ResolveHead(OfHead* head) {
         ResolveChanges(entries, &value);
         break;
       case KeySpace::kDeletes:
-        good = DecodeDelete(value, &time).has_value();
+        good = DecodeDelete(value, &time).has_value() &&
+               !contradicted_.contains(DecodeU32(key.data() + 1));
         if (good) ByteReader(std::string_view(key).substr(kTablePrefixBytes)).GetU64(&sequence);
         break;
       case KeySpace::kMemos:
@@ -257,6 +311,9 @@ void SalvagedRecords::ResolveHead(OfHead* head) {
         break;
       case KeySpace::kGroups:
         good = false;
+        break;
+      case KeySpace::kCopies:  // Their entries are counted.
+        if (!IsUsableCopy(key)) continue;
         break;
       case KeySpace::kMeta:
         if (IsMeta(key, MetaKind::kLastSequence)) last = std::max(last, ReadNumber(value));
@@ -295,12 +352,32 @@ void SalvagedRecords::SplitGroups(OfHead* head) {
   }
 }
 
+const TableInfo* SalvagedRecords::TableOfHead(TableId table) const {
+  return contradicted_.contains(table) ? nullptr : FindTable(table);
+}
+
+// Base tells the same by then.
+bool SalvagedRecords::IsUsableCopy(std::string_view key) const {
+  ByteReader in(key.substr(std::min<size_t>(key.size(), 3)));
+  const std::string_view copied = key.substr(1);
+  TableId table = 0;
+  uint32_t set = 0;
+  if (copied.starts_with(MetaKey(MetaKind::kTable))) {
+    return in.GetU32(&table) && TableOfHead(table) != nullptr;
+  }
+  if (copied.starts_with(MetaKey(MetaKind::kColumnSet))) {
+    return in.GetU32(&table) && in.GetU32(&set) && TableOfHead(table) != nullptr &&
+           sets_.Find(table, set) != nullptr;
+  }
+  return true;
+}
+
 bool SalvagedRecords::IsUsableEntry(std::string_view key, std::string_view value,
                                     uint64_t* sequence) {
   EntryKey entry;
   if (!ParseEntryKey(key, &entry)) return false;
   const TableId table = DecodeU32(key.data() + 1);
-  const TableInfo* info = FindTable(table);
+  const TableInfo* info = TableOfHead(table);
   const bool good = info != nullptr && info->mode == TableMode::kHistory &&
                     DecodeEntry(sets_, table, value, &cells_);
   *sequence = entry.sequence;
@@ -313,7 +390,7 @@ bool SalvagedRecords::IsUsableRow(TableId table, std::string_view row) {
   std::vector<Layer> layers;
   const bool decoded = IsLatestAddition(row) ? DecodeLayers(LayersOfAddition(row), &layers)
                                              : DecodeLatest(row, &layers);
-  return decoded && FindTable(table) != nullptr &&
+  return decoded && TableOfHead(table) != nullptr &&
          std::all_of(layers.begin(), layers.end(), [&](const Layer& layer) {
            return DecodeEntry(sets_, table, layer.entry, &cells_);
          });
@@ -322,7 +399,7 @@ bool SalvagedRecords::IsUsableRow(TableId table, std::string_view row) {
 bool SalvagedRecords::IsUsableTwin(TableId table, std::string_view row,
                                    const std::set<uint64_t>& entries) const {
   LatestTwin twin;
-  return FindTable(table) != nullptr && DecodeLatestTwin(row, &twin) &&
+  return TableOfHead(table) != nullptr && DecodeLatestTwin(row, &twin) &&
          entries.contains(twin.entry) && sets_.Find(table, twin.set) != nullptr;
 }
 
@@ -334,7 +411,7 @@ bool SalvagedRecords::IsUsableChange(const LatestChangeRecord& change,
   if (IsLatestAddition(change.row)) {
     return !adrift_.contains(row) && IsUsableRow(change.table, change.row);
   }
-  const bool good = change.row.empty()         ? FindTable(change.table) != nullptr
+  const bool good = change.row.empty()         ? TableOfHead(change.table) != nullptr
                     : IsLatestTwin(change.row) ? IsUsableTwin(change.table, change.row, entries)
                                                : IsUsableRow(change.table, change.row);
   if (good) {

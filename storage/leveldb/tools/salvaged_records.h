@@ -22,6 +22,7 @@
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
+#include "storage/leveldb/files/head_claims.h"
 #include "storage/leveldb/latest/entry_cells.h"
 #include "storage/leveldb/tools/level_files.h"
 #include "storage/leveldb/tools/salvage.h"
@@ -36,7 +37,8 @@ class SalvagedRecords {
 
   // `path` names it in findings.
   void TakeBase(const std::string& path, LevelRecords base);
-  // In the order of their numbers. One that says that it is of another store is left out.
+  // In the order of their numbers. One that says that it is of another store is left out, and so is
+  // one that holds what base or the heads before hold (files/head_claims.h).
   void TakeHead(const std::string& path, uint64_t number, LevelRecords head);
   // The id of the store, as base or else the first head tells; empty: neither does.
   const std::string& store() const { return store_; }
@@ -74,16 +76,22 @@ class SalvagedRecords {
   struct OfHead {
     std::string path;
     Records records;
+    std::set<TableId> contradicted;  // Tables that are others than what is known of them.
   };
 
   void TakeMeta(const std::string& key, const std::string& value);
   void TakeNote(const std::string& key, const std::string& value);
+  bool MayTake(const std::string& path, uint64_t number, const HeadClaims& claims);
   void TakeCopies(const Records& head);
+  std::set<TableId> FindContradicted(const std::string& path, const HeadClaims& claims);
   void ResolveBase();
   static void SplitGroups(OfHead* head);
   void ResolveHead(OfHead* head);
   void ResolveChanges(const std::set<uint64_t>& entries, std::string* record);
   bool IsUsableChange(const LatestChangeRecord& change, const std::set<uint64_t>& entries);
+  // Null: unknown, or another one than the head at hand means.
+  const TableInfo* TableOfHead(TableId table) const;
+  bool IsUsableCopy(std::string_view key) const;
   bool IsUsableEntry(std::string_view key, std::string_view value, uint64_t* sequence);
   bool IsUsableRow(TableId table, std::string_view row);
   bool IsUsableTwin(TableId table, std::string_view row, const std::set<uint64_t>& entries) const;
@@ -107,7 +115,10 @@ class SalvagedRecords {
   uint64_t last_sequence_ = 0;
   TableId next_table_ = 1;
   EntryCells cells_;
-  // Of the head at hand: rows whose last whole value cannot be used.
+  BeforeHead before_;  // The next head that is taken.
+  // Of the head at hand: tables of which nothing is used, and rows whose last whole value cannot
+  // be.
+  std::set<TableId> contradicted_;
   std::set<std::pair<TableId, std::string>> adrift_;
 };
 

@@ -99,6 +99,7 @@ TEST(FormatTest, MetaKeys) {
   EXPECT_EQ(Hex(MetaKey(MetaKind::kSealedHead)), "0003");
   EXPECT_EQ(Hex(MetaKey(MetaKind::kRetentionClock)), "0004");
   EXPECT_EQ(Hex(HeadNoteKey(5)), "00070000000000000005");
+  EXPECT_EQ(Hex(MetaKey(MetaKind::kHeadOrigin)), "0009");
   EXPECT_EQ(Hex(StreamKey("s")), "001073");
   EXPECT_EQ(Hex(TableKey(3)), "001100000003");
   EXPECT_EQ(Hex(ColumnSetKey(3, 1)), "00120000000300000001");
@@ -109,6 +110,7 @@ TEST(FormatTest, MetaRecords) {
   EXPECT_EQ(Hex(EncodeFormat(1)), "74616c6c796400000001");
   EXPECT_EQ(Hex(EncodeStream(TimeUnit::kMilliseconds)), "0101");
   EXPECT_EQ(Hex(EncodeOpenings({3, {{7, 300}}})), "0103010000000000000007ac02");
+  EXPECT_EQ(Hex(EncodeHeadOrigin({5, 300})), "0105ac02");
   EXPECT_EQ(Hex(EncodeHeadNote({1, 2})), "00000000000000010000000000000002");
   TableInfo table;
   table.name = "T";

@@ -113,6 +113,36 @@ class OpenerTest : public ::testing::Test, public StoreHarness {
     }
   }
 
+  // Of what only a head that is open tells.
+  void ExpectRefusedOpen(const std::string& names) {
+    const Status opened = TryOpen();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code(), ErrorCode::kCorruption) << opened.error().message();
+    EXPECT_THAT(opened.error().message(), ::testing::HasSubstr(names));
+  }
+  Contents BaseFiles() {
+    Contents files;
+    for (const auto& file : fs::directory_iterator(config().path)) {
+      const std::string name = file.path().filename();
+      if (file.is_regular_file() && name != "LOCK") files[name] = Load(file.path());
+    }
+    return files;
+  }
+  void PutBaseFiles(const Contents& files) {
+    for (const auto& [name, bytes] : BaseFiles()) fs::remove(At(name));
+    for (const auto& [name, bytes] : files) Store(At(name), bytes);
+  }
+  // By a set of columns, as events of one shape come.
+  Status WriteInSet(const std::string& table, const std::string& column) {
+    const TablePtr of = store().FindTable(table);
+    const ColumnRef ref{0, column};
+    const ColumnSet* const set = store().InternColumns(*of, {&ref, 1});
+    const Value value = Value::Int(1);
+    auto batch = NewBatch();
+    batch->Put(*of, "r", 1, *set, {&value, 1});
+    return Commit(std::move(batch));
+  }
+
   void ExpectSound() {
     Reopen();
     EXPECT_EQ(StoreHarness::Read("H").size(), 3u);
@@ -367,6 +397,74 @@ TEST_F(OpenerTest, AHeadOfAnotherStoreIsRefused) {
   ASSERT_TRUE(head->Delete({}, MetaKey(MetaKind::kStoreId)).ok());
   delete head;
   ExpectSound();  // As a tallyd from before format 9 left it.
+}
+
+// What adds up in it would count twice.
+TEST_F(OpenerTest, AHeadThatLiesThereTwiceIsRefused) {
+  for (const std::string& from : {sound_ + "/heads/000003", sound_ + "/heads/000002", first_}) {
+    Restore();
+    fs::copy(from, At("heads/000004"), fs::copy_options::recursive);
+    ExpectRefusedOpen("heads/000004 contradicts what lies beside it: it is a copy of head 00000");
+  }
+}
+
+TEST_F(OpenerTest, ABaseThatIsOlderThanTheTablesOfAHeadIsRefused) {
+  Restore();
+  Reopen();
+  ASSERT_TRUE(store().Settle());
+  Close();
+  const Contents older = BaseFiles();
+  Reopen();
+  ASSERT_TRUE(
+      Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest), MakeTable("N")})));
+  ASSERT_TRUE(Write("N", "r", 1, {{"A", "x", Value::Int(1)}}));
+  Close();
+  Reopen();  // Sound as it is.
+  Close();
+  PutBaseFiles(older);
+  ExpectRefusedOpen("has entries of table 3 (N), and base, which is older");
+}
+
+TEST_F(OpenerTest, ABaseThatIsOlderThanTheColumnsOfAHeadIsRefused) {
+  Restore();
+  Reopen();
+  ASSERT_TRUE(store().Settle());
+  Close();
+  const Contents older = BaseFiles();
+  Reopen();
+  ASSERT_TRUE(WriteInSet("H", "other"));
+  Close();
+  Reopen();
+  Close();
+  PutBaseFiles(older);
+  ExpectRefusedOpen("base, which is older, has no such set");
+}
+
+// The log that a start begins says of which store it is, not only the head's first one.
+TEST_F(OpenerTest, AHeadsLogOfAnotherStoreIsRefused) {
+  const auto make = [](StoreHarness* store) {
+    store->Open();
+    for (const char* row : {"one", "two"}) {
+      ASSERT_TRUE(store->Adopt(MakeSchema({MakeTable("H")})));
+      ASSERT_TRUE(store->Write("H", row, 1, {{"A", "x", Value::Int(1)}}));
+      store->Close();
+      if (std::string_view(row) == "one") store->Open();
+    }
+  };
+  StoreHarness one;
+  StoreHarness other;
+  make(&one);
+  make(&other);
+  const std::string to = one.config().path + "/heads/000001";
+  for (const auto& file : fs::directory_iterator(other.config().path + "/heads/000001")) {
+    const std::string name = file.path().filename();
+    if (!name.ends_with(".log") && name != "SYNCED") continue;
+    ASSERT_TRUE(fs::exists(to + "/" + name)) << "they are alike";
+    fs::copy(file.path(), to + "/" + name, fs::copy_options::overwrite_existing);
+  }
+  const Status opened = one.TryOpen();
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("is a head of the store"));
 }
 
 TEST_F(OpenerTest, WithoutNotesItOpens) {

@@ -163,9 +163,42 @@ TEST_F(SalvageTest, AGapAmongTheHeadsIsDamage) {
   files_ = std::move(moved);
   const SalvageReport report = MustSalvage();
   EXPECT_FALSE(report.whole());
-  ASSERT_FALSE(report.findings.empty());
-  EXPECT_THAT(report.findings.front().file, HasSubstr(HeadPath("/heads", number)));
+  EXPECT_THAT(report.findings, testing::Contains(testing::Field(
+                                   &Finding::file, HasSubstr(HeadPath("/heads", number)))));
   EXPECT_EQ(report.tables.at(1).entries, 13u) << "of the heads that are there";
+}
+
+// What adds up would count twice.
+TEST_F(SalvageTest, AHeadThatLiesThereTwiceIsTakenOnce) {
+  const uint64_t number = std::stoull(Names("heads/", "/CURRENT").back().substr(6));
+  const std::string begin = HeadPath("heads", number) + "/";
+  const std::map<std::string, std::string> once = files_;
+  for (const auto& [name, bytes] : once) {
+    if (!name.starts_with(begin)) continue;
+    files_[HeadPath("heads", number + 1) + "/" + name.substr(begin.size())] = bytes;
+  }
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  EXPECT_EQ(report.tables.at(1).entries, 13u);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("it is left out"));
+  ExpectHistory(history);
+}
+
+// Of base's table and the head's only one can be right, and base is what all else is read by.
+TEST_F(SalvageTest, EntriesOfATableThatBaseHasAnotherUnderItsNumberAreLeftOut) {
+  std::unique_ptr<leveldb::DB> db = OpenNewestHead();
+  TableInfo other;
+  other.name = "OTHER";
+  other.stream = "other";
+  other.row_key = "{other}";
+  ASSERT_TRUE(db->Put({}, std::string("\x13") + TableKey(1), EncodeTable(other)).ok());
+  db.reset();
+  files_ = FilesBelow(config().path);
+  const SalvageReport report = MustSalvage();
+  EXPECT_FALSE(report.whole());
+  EXPECT_EQ(report.tables.at(1).lost_entries, 5u);
+  ExpectHistory(made_->Read("H"));
 }
 
 TEST_F(SalvageTest, AClosedHeadThatNoneFollowsIsDamage) {

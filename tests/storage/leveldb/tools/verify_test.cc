@@ -205,6 +205,19 @@ TEST_F(VerifyTest, AHeadOfAnotherStoreThatCountsAsSealedIsNamed) {
   EXPECT_THAT(report.findings.front().problem, HasSubstr("only copy"));
 }
 
+TEST_F(VerifyTest, AHeadThatLiesThereTwiceIsNamed) {
+  const std::string from = config().path + "/heads";
+  const auto head = *std::filesystem::directory_iterator(from);
+  const uint64_t number = std::stoull(head.path().filename());
+  const std::string to = HeadPath("heads", number + 1) + "/";
+  for (const auto& [path, bytes] : FilesBelow(head.path())) files_[to + path] = bytes;
+  files_[to];
+  WriteFiles(files_, config().path);
+  const VerifyReport report = Verify();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_THAT(report.findings.front().problem, HasSubstr("it is a copy of head"));
+}
+
 TEST_F(VerifyTest, FilesOfFormat8AreSound) {
   RewriteFilesAsFormat8(config().path);
   files_ = FilesBelow(config().path);
