@@ -78,6 +78,14 @@ std::optional<FillRecord> DecodeFill(std::string_view key, std::string_view valu
   return record;
 }
 
+Result<uint64_t> EmptiedBehind(Store& store, std::string_view table) {
+  const std::string key = FillKey(table);
+  const Result<std::optional<std::string>> memo = store.FindMemo(key);
+  if (!memo) return memo.error();
+  const std::optional<FillRecord> record = *memo ? DecodeFill(key, **memo) : std::nullopt;
+  return record ? record->line : 0;
+}
+
 Result<std::vector<FillRecord>> ReadFillRecords(Store& store) {
   std::vector<FillRecord> records;
   std::string after;

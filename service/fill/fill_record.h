@@ -43,6 +43,10 @@ std::string EncodeFill(const FillRecord& record);
 // Nothing: no such record.
 std::optional<FillRecord> DecodeFill(std::string_view key, std::string_view value);
 
+// The line behind which the table was emptied last, to be filled anew; 0: it never was, or its
+// filling has not come as far. Reads a memo.
+Result<uint64_t> EmptiedBehind(Store& store, std::string_view table);
+
 // By table. What cannot be read is left out, and logged: such a table is filled from the start.
 Result<std::vector<FillRecord>> ReadFillRecords(Store& store);
 

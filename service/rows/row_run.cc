@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "service/fill/fill_record.h"
 #include "service/limits/pages.h"
 #include "service/query/scan/same_table.h"
 #include "service/rows/aggregate_text.h"
@@ -16,6 +17,13 @@ RowQuery Bounded(RowQuery query) {
   return query;
 }
 
+bool IsOneRow(const KeyRange& range) { return range.end == range.start + '\0'; }
+
+Result<uint64_t> EmptiedAtBegin(const RowQuery& query, Store& store) {
+  if (IsOneRow(query.spec.ranges.front())) return uint64_t{0};
+  return EmptiedBehind(store, query.stored->name);
+}
+
 }  // namespace
 
 RowRun::RowRun(RowQuery query, const ReadParts& parts, ReadMemoryPtr memory)
@@ -23,6 +31,7 @@ RowRun::RowRun(RowQuery query, const ReadParts& parts, ReadMemoryPtr memory)
       parts_(parts),
       memory_(std::move(memory)),
       charge_(memory_),
+      emptied_(EmptiedAtBegin(query_, parts.store)),
       scan_(parts.store.Scan(query_.stored, query_.spec)),
       opened_(std::chrono::steady_clock::now()) {}
 
@@ -36,7 +45,7 @@ Result<bool> RowRun::Next() {
   if (!scan_) {
     scan_ = parts_.store.Scan(query_.stored, query_.spec);
     opened_ = std::chrono::steady_clock::now();
-    if (Status same = CheckSameTable(parts_.store, *query_.stored); !same) return same.error();
+    if (Status same = CheckTable(); !same) return same.error();
   }
   while (true) {
     if (!charge_.Covers(BytesOfScan(memory_.get()))) return charge_.refusal();
@@ -46,6 +55,19 @@ Result<bool> RowRun::Next() {
     CountRow();
     if (!query_.value || FilterByValue()) return true;
   }
+}
+
+// Called behind the opening of a scan. A filling that empties the table does so behind the reload
+// that changed its rules, which who began in between has not seen change.
+Status RowRun::CheckTable() {
+  if (Status same = CheckSameTable(parts_.store, *query_.stored); !same) return same;
+  if (!emptied_) return emptied_.error();
+  const Result<uint64_t> emptied = EmptiedBehind(parts_.store, query_.stored->name);
+  if (!emptied) return emptied.error();
+  if (*emptied == 0 || *emptied == *emptied_) return {};
+  return Error(ErrorCode::kUnavailable,
+               "table " + query_.stored->name +
+                   ": it was emptied to be filled anew while it was read; ask again");
 }
 
 // A row may be as large as 256 MiB, is read as a whole, and is written as a whole: the half again

@@ -38,12 +38,15 @@ class RowRun {
   bool HasRoomForRow();
   const Row& row() const { return query_.value ? filtered_ : scan_->row(); }
   bool FilterByValue();
+  Status CheckTable();
   void CountRow();
 
   RowQuery query_;
   const ReadParts parts_;
   const ReadMemoryPtr memory_;
   MemoryCharge charge_;
+  // Of the table when the first scan was about to be opened; 0 for a query of one row.
+  const Result<uint64_t> emptied_;
   std::unique_ptr<RowScan> scan_;  // Null: it is to be opened.
   Row filtered_;
   std::string last_key_;
