@@ -15,6 +15,8 @@
 #include "config/file/config.h"
 #include "ingest/hold/held_counters.h"
 #include "ingest/times/arrivals.h"
+#include "service/access/failed_logins.h"
+#include "service/access/live_tokens.h"
 #include "service/heat/heat_map.h"
 #include "service/helpers.h"
 #include "service/idempotency/keys.h"
@@ -63,6 +65,8 @@ struct ApiContext {
   prometheus::Registry& registry;
   const ServerConfig& server;
   Rejects rejects;
+  LiveTokens tokens;
+  FailedLogins failed_logins;
   Helpers helpers;
   CorsOrigins cors;
   QueryMemory query_memory;

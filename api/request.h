@@ -49,6 +49,8 @@ class Params {
 struct Request {
   Method method = Method::kGet;
   PrincipalPtr principal;  // Null: nobody, who reaches no route.
+  // It came with an Authorization header, good or not. What that says is nowhere kept.
+  bool has_credentials = false;
   std::string_view peer;   // "127.0.0.1:40312", of who asks, for the log; outlives the request.
   std::string path;        // As sent, still encoded.
   // What the route's {placeholders} matched, percent-decoded once.

@@ -54,6 +54,8 @@ std::string_view ReasonPhrase(unsigned status) {
       return "No Content";
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
     case 403:
       return "Forbidden";
     case 404:
@@ -74,6 +76,8 @@ std::string_view ReasonPhrase(unsigned status) {
       return "Expectation Failed";
     case 422:
       return "Unprocessable Content";
+    case 429:
+      return "Too Many Requests";
     case 431:
       return "Request Header Fields Too Large";
     case 500:
@@ -116,6 +120,7 @@ Response Problem(unsigned status, std::string_view detail, const Json& members) 
   Response response = Response::Of(status, answer);
   response.content_type = "application/problem+json";
   response.problem = std::move(readable);
+  if (status == 429) response.headers.emplace_back("Retry-After", "1");
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
   if (status == 507) response.headers.emplace_back("Retry-After", "5");
   return response;

@@ -13,6 +13,7 @@
 #include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/directory_probe.h"
+#include "daemon/cores.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/version.h"
@@ -187,16 +188,13 @@ void Daemon::OpenNightly() {
 }
 
 Status Daemon::Start() {
-  // Whoever wrote one meant that it is asked for, and nothing does so yet.
-  if (!config_.tokens.empty()) {
-    return Invalid(config_.file + ": auth.tokens: tokens are not asked for in this version");
-  }
   OpenNightly();
   if (Status opened = nightly_->Open(); !opened) return opened;
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, config_.server,
                                           HelperThreads(config_.server));
   context_->version = kVersion;
   context_->started = clock_.Now();
+  TakeTokens(config_.tokens);
   context_->reload = [this] { return Reload(); };
   context_->nightly = nightly_.get();
   if (Status taken = PutInForce(config_.schema); !taken) {
@@ -271,6 +269,8 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   if (Status same = CheckReload(config_, loaded); !same) return same.error();
   const Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
   if (Status taken = PutInForce(loaded.schema); !taken) return taken.error();
+  config_.tokens = loaded.tokens;
+  TakeTokens(config_.tokens);
   TellDoubts(*loaded.schema, metrics_.get());
   nightly_->Configure(loaded.schema);
   config_.schema = loaded.schema;
@@ -285,6 +285,17 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
     spdlog::warn("the reload took away table {}: it keeps its rows, and takes no more", name);
   }
   return reloaded;
+}
+
+// By their names, and nothing else of them.
+void Daemon::TakeTokens(const std::vector<TokenConfig>& tokens) {
+  if (!tokens.empty()) KeepSecretsOutOfCores();
+  const TokenChanges changes = context_->tokens.Set(tokens);
+  for (const auto& [what, names] : {std::pair("added", &changes.added),
+                                    std::pair("removed", &changes.removed),
+                                    std::pair("changed", &changes.changed)}) {
+    for (const std::string& name : *names) spdlog::info("token {}: {}", name, what);
+  }
 }
 
 void Daemon::NoteConfiguration(bool taken) {

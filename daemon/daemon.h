@@ -64,6 +64,7 @@ class Daemon {
   // reload_mutex_, once the daemon serves.
   Status PutInForce(std::shared_ptr<const Schema> configured);
   void OpenNightly();
+  void TakeTokens(const std::vector<TokenConfig>& tokens);
   void NoteConfiguration(bool taken);
   std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema);
 

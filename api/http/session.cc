@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/access/credentials.h"
 #include "api/endpoint/waits.h"
 #include "api/http/header_guard.h"
 #include "api/http/wire.h"
@@ -163,8 +164,13 @@ void Session::LogChange() {
   constexpr size_t kShownBytes = 1000;
   std::string what = request_.path;
   if (!request_.query.empty()) what.append("?").append(request_.query);
+  what = WithoutTokens(what);
   if (what.size() > kShownBytes) what = what.substr(0, kShownBytes) + "...";
-  spdlog::info("{} {} by {}: {}", MethodName(request_.method), what, peer_, outcome);
+  std::string who = peer_;
+  if (request_.principal != nullptr && !request_.principal->name.empty()) {
+    who = fmt::format("{} at {}", request_.principal->name, peer_);
+  }
+  spdlog::info("{} {} by {}: {}", MethodName(request_.method), what, who, outcome);
 }
 
 void Session::CountAnswer() {

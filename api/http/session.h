@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 
+#include "api/access/caller.h"
 #include "api/endpoint/endpoint.h"
 #include "api/http/header_guard.h"
 #include "api/http/server.h"
@@ -50,6 +51,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<Step> ReadHeader();
   Step ParseHeader(size_t header_bytes);
   void FillRequest(const RequestTarget& target);
+  void Identify();
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
@@ -89,6 +91,7 @@ class Session : public std::enable_shared_from_this<Session> {
   TimedSocket socket_;
   boost::beast::flat_buffer buffer_;  // What was read and is not consumed.
   const std::string peer_;
+  Caller caller_;
   std::optional<Parser> parser_;
   Request request_;
   // In the buffer if it came whole with the header, else in its workspace.

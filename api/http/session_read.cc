@@ -117,7 +117,8 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
     return Step::kAnswered;
   }
   FillRequest(*parts);
-  foreign_ = ForeignSite(parser_->get(), *parts, {context_.server.hosts, context_.cors});
+  foreign_ = ForeignSite(parser_->get(), *parts,
+                         {context_.server.hosts, context_.cors, !context_.tokens.is_open()});
   request_.cors_origin = CorsOriginOf(parser_->get(), context_.cors);
   return Step::kGoOn;
 }
@@ -125,7 +126,7 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
 void Session::FillRequest(const RequestTarget& target) {
   const auto& header = parser_->get();
   request_.method = MethodOf(header.method());
-  request_.principal = Anybody();
+  Identify();
   request_.peer = peer_;
   request_.path = target.path;
   request_.query = target.query;
@@ -141,6 +142,18 @@ void Session::FillRequest(const RequestTarget& target) {
   }
   head_only_ = header.method() == http::verb::head;
   expects_continue_ = !http10_ && beast::iequals(header[http::field::expect], "100-continue");
+}
+
+// Several headers say nothing that can be trusted, as one that says two things.
+void Session::Identify() {
+  request_.principal = Anybody();
+  if (context_.tokens.is_open()) return;
+  const auto [field, end] = parser_->get().equal_range(http::field::authorization);
+  request_.has_credentials = field != end;
+  const bool is_one = field != end && std::next(field) == end;
+  const beast::string_view text = is_one ? field->value() : beast::string_view();
+  request_.principal =
+      caller_.Identify(context_.tokens, {text.data(), text.size()}, context_.clock.Now());
 }
 
 void Session::SetBodyDeadline(uint64_t received) {

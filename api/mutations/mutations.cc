@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/access/refusals.h"
 #include "api/errors_json.h"
 #include "api/handlers.h"
 #include "api/mutations/mutation_reader.h"
@@ -191,6 +192,10 @@ Response PostMutations(const Request& request, ApiContext& context) {
   const Result<std::vector<Mutation>> mutations = reader.Read(request.body);
   if (!mutations) return ProblemOf(mutations.error());
   if (!reader.errors().empty()) return Refused(reader.errors(), mutations->size());
+  const bool deletes = std::ranges::count(*mutations, Mutation::Kind::kDelete, &Mutation::kind) > 0;
+  if (deletes && !request.principal->roles.Have(Role::kDelete)) {
+    return LacksRole(*request.principal, Role::kDelete);
+  }
   std::unique_ptr<Batch> batch = context.store.NewBatch();
   RowChange change({*stored, *table, request.arguments[1]}, context.row_sizes.Sampling(),
                    batch.get());

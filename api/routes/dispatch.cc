@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/access/refusals.h"
 #include "api/cors.h"
 
 namespace tallyd {
@@ -23,17 +24,40 @@ Response NothingThere(std::span<const Route> routes, const Request& request, con
   return refusal;
 }
 
-// Nothing: the principal may ask.
-std::optional<Response> RefusalOfRole(const Route& route, const Principal* principal) {
-  if (!route.role || (principal != nullptr && principal->roles.Have(*route.role))) {
-    return std::nullopt;
+// Of who asks without being anybody: the same whatever was wrong, so that it tells nothing of the
+// tokens that there are.
+Response RefusalOfNobody(const Exchange& exchange) {
+  const Request& request = exchange.request;
+  if (exchange.context.failed_logins.Exceeds(request.peer, request.has_credentials)) {
+    return Problem(429, "too many attempts without a good token came from this address");
   }
-  const std::string_view needed = RoleName(*route.role);
-  if (principal == nullptr || principal->name.empty()) {
-    return Problem(403, fmt::format("this needs the role {}", needed));
+  return Unauthorized();
+}
+
+// A principal with a scope, at a route that does not know of scopes.
+Response RefusalOfScope(const Route& route, const Principal& principal) {
+  if (route.for_scoped == ForScoped::kNever) {
+    return Problem(403, fmt::format("this tells of the whole daemon, or changes it, and {} has a "
+                                    "scope",
+                                    principal.name));
   }
-  return Problem(
-      403, fmt::format("this needs the role {}, which {} does not have", needed, principal->name));
+  return Problem(403, fmt::format("this is not for tokens with a scope, and {} has one",
+                                  principal.name));
+}
+
+// Nothing: whoever asks may.
+std::optional<Response> RefusalOfCaller(const Route& route,
+                                        const std::optional<std::string>& foreign,
+                                        const Exchange& exchange) {
+  const Principal* const principal = exchange.request.principal.get();
+  if (route.role && principal == nullptr) return RefusalOfNobody(exchange);
+  if (foreign) return Problem(403, *foreign);
+  if (!route.role) return std::nullopt;
+  if (!principal->roles.Have(*route.role)) return LacksRole(*principal, *route.role);
+  if (principal->is_scoped() && route.for_scoped != ForScoped::kBounded) {
+    return RefusalOfScope(route, *principal);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -45,16 +69,18 @@ std::optional<Response> Dispatch(std::span<const Route> routes,
   Match match = FindRoute(routes, request.method, request.path);
   dispatched->route = match.route;
   if (match.route == routes.size()) {
+    // Which paths there are is told to whoever may ask something, and by OPTIONS.
+    const bool is_options = request.method == Method::kOptions;
+    if (request.principal == nullptr && !is_options) return RefusalOfNobody(exchange);
     if (foreign) return Problem(403, *foreign);
-    if (request.method == Method::kOptions) {
+    if (is_options) {
       return AnswerOptions(match.allow.empty() ? "OPTIONS" : match.allow, request.cors_origin);
     }
     return NothingThere(routes, request, match);
   }
   dispatched->endpoint = routes[match.route].make(exchange);
   Endpoint& endpoint = *dispatched->endpoint;
-  if (foreign) return endpoint.Refused(RejectReason::kHttp, Problem(403, *foreign));
-  if (auto refusal = RefusalOfRole(routes[match.route], request.principal.get())) {
+  if (auto refusal = RefusalOfCaller(routes[match.route], foreign, exchange)) {
     return endpoint.Refused(RejectReason::kHttp, std::move(*refusal));
   }
   if (match.malformed) {

@@ -19,7 +19,7 @@ struct Dispatched {
   std::unique_ptr<Endpoint> endpoint;  // Null: no route.
 };
 
-// Tells route and endpoint, asks whether the request's principal has the role of the route, gives
+// Tells route and endpoint, asks whether the request's principal may reach the route, gives
 // the request its arguments and parameters, and has the endpoint admit it. What is refused before
 // anybody asks for the body: its answer, in the form of the path's errors. OPTIONS
 // is answered for every path, whoever asks. `foreign`: why the site that it comes from may not ask

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/access/refusals.h"
 #include "api/endpoint/keyed.h"
 #include "api/endpoint/waits.h"
 #include "api/routes/ingest.h"
@@ -34,6 +35,10 @@ std::optional<Response> IngestEndpoint::Admit() {
   Result<IngestHead> head = ReadIngestHead(request(), context());
   if (!head) return ProblemOf(head.error());
   head_ = std::move(*head);
+  const Principal& principal = *request().principal;
+  if (!head_->guarded && !principal.roles.Have(Role::kAdmin)) {
+    return Refused(RejectReason::kHttp, LacksRole(principal, Role::kAdmin));
+  }
   return std::nullopt;
 }
 

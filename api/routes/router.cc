@@ -39,17 +39,18 @@ std::unique_ptr<Endpoint> MakeOperation(Exchange& exchange) {
 }
 
 constexpr std::optional<Role> kOpen;
+constexpr ForScoped kNever = ForScoped::kNever;
 
 constexpr Route kRoutes[] = {
     {Method::kGet, "/healthz", kOpen, MakeInline<GetHealth>},
     {Method::kGet, "/readyz", kOpen, MakeInline<GetReady>},
-    {Method::kGet, "/metrics", Role::kMetrics, MakeQuery<GetMetrics>},
-    {Method::kPost, "/-/reload", Role::kAdmin, MakeQuery<PostReload>},
-    {Method::kPost, "/-/settle", Role::kAdmin, MakeQuery<PostSettle>},
-    {Method::kPost, "/-/trust-clock", Role::kAdmin, MakeQuery<PostTrustClock>},
-    {Method::kPost, "/v1/backup", Role::kAdmin, MakeOperation<PostBackup>},
-    {Method::kGet, "/v1/status", Role::kRead, MakeQuery<GetStatus>},
-    {Method::kGet, "/v1/lint", Role::kRead, MakeQuery<GetLint>},
+    {Method::kGet, "/metrics", Role::kMetrics, MakeQuery<GetMetrics>, kNever},
+    {Method::kPost, "/-/reload", Role::kAdmin, MakeQuery<PostReload>, kNever},
+    {Method::kPost, "/-/settle", Role::kAdmin, MakeQuery<PostSettle>, kNever},
+    {Method::kPost, "/-/trust-clock", Role::kAdmin, MakeQuery<PostTrustClock>, kNever},
+    {Method::kPost, "/v1/backup", Role::kAdmin, MakeOperation<PostBackup>, kNever},
+    {Method::kGet, "/v1/status", Role::kRead, MakeQuery<GetStatus>, kNever},
+    {Method::kGet, "/v1/lint", Role::kRead, MakeQuery<GetLint>, kNever},
     {Method::kGet, "/v1/heatmap", Role::kRead, MakeQuery<GetHeatmap>},
     {Method::kGet, "/v1/streams", Role::kRead, MakeQuery<ListStreams>},
     {Method::kGet, "/v1/streams/{stream}", Role::kRead, MakeQuery<GetStream>},
@@ -62,7 +63,7 @@ constexpr Route kRoutes[] = {
     {Method::kGet, "/v1/streams/{stream}/latest", Role::kRead, MakeQuery<GetLatest>},
     {Method::kGet, "/v1/tables", Role::kRead, MakeQuery<ListTables>},
     {Method::kGet, "/v1/tables/{table}", Role::kRead, MakeQuery<GetTable>},
-    {Method::kDelete, "/v1/tables/{table}", Role::kAdmin, MakeQuery<DropTable>},
+    {Method::kDelete, "/v1/tables/{table}", Role::kAdmin, MakeQuery<DropTable>, kNever},
     {Method::kPost, "/v1/tables/{table}/daily", Role::kWrite, MakeOperation<PostDaily>},
     {Method::kGet, "/v1/tables/{table}/rows", Role::kRead, MakeQuery<GetRows>},
     {Method::kDelete, "/v1/tables/{table}/rows", Role::kDelete, MakeQuery<DeleteRows>},

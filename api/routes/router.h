@@ -20,6 +20,13 @@ namespace tallyd {
 
 using MakeEndpoint = std::unique_ptr<Endpoint> (*)(Exchange& exchange);
 
+// Whether a principal with a scope reaches a route.
+enum class ForScoped : uint8_t {
+  kNotYet,  // Nothing bounds yet what it tells and changes.
+  kBounded,  // It tells and changes nothing but what the scope has.
+  kNever,   // It tells of the whole daemon, or changes it.
+};
+
 struct Route {
   Method method;
   // "/v1/tables/{table}/rows"; {key} takes one segment, which may hold encoded slashes.
@@ -27,6 +34,7 @@ struct Route {
   // What a principal must have to reach it. Nothing: anybody does, since it tells of no data.
   std::optional<Role> role;
   MakeEndpoint make;
+  ForScoped for_scoped = ForScoped::kNotYet;
 };
 
 std::string_view MethodName(Method method);

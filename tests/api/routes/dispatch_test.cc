@@ -7,9 +7,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "api/access/caller.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {
@@ -47,8 +50,11 @@ std::string PathTo(const Route& route) {
 class DispatchTest : public ::testing::Test {
  protected:
   // The refusal by the head alone; nothing: the body is wanted.
-  std::optional<Response> Ask(const Route& route, PrincipalPtr principal) {
+  std::optional<Response> Ask(const Route& route, PrincipalPtr principal,
+                              bool has_credentials = false) {
     request_ = Request();
+    request_.peer = peer_;
+    request_.has_credentials = has_credentials;
     request_.method = route.method;
     request_.path = PathTo(route);
     request_.principal = std::move(principal);
@@ -64,6 +70,7 @@ class DispatchTest : public ::testing::Test {
   WorkspacePool workspaces_;
   RequestBody body_{workspaces_};
   Request request_;
+  std::string peer_ = "10.0.0.1:1";
   Exchange exchange_{request_, body_, world_.context(), threads_};
   Dispatched dispatched_;
 };
@@ -99,7 +106,9 @@ TEST_F(DispatchTest, ARoleOpensItsOwnRoutesAndAdminAll) {
 
 TEST_F(DispatchTest, ARequestThatNobodyMadeReachesNothing) {
   for (const Route& route : Routes()) {
-    EXPECT_EQ(!Ask(route, nullptr), !route.role) << route.path;
+    const std::optional<Response> refusal = Ask(route, nullptr);
+    EXPECT_EQ(!refusal, !route.role) << route.path;
+    EXPECT_EQ(refusal ? refusal->status : 401u, 401u) << route.path;
     EXPECT_EQ(!Ask(route, Anybody()), true) << route.path;
   }
 }
@@ -119,6 +128,109 @@ TEST_F(DispatchTest, AWriteThatItsRoleRefusesIsCountedAsRefused) {
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->status, 403u);
   EXPECT_EQ(rejected(), 1);
+}
+
+TEST_F(DispatchTest, AScopeClosesWhatTellsOfTheWholeDaemonWhateverTheRole) {
+  const auto scoped = std::make_shared<const Principal>(
+      Principal{"acme", {Role::kAdmin}, {{"tenant", "acme"}}});
+  for (const Route& route : Routes()) {
+    const std::optional<Response> refusal = Ask(route, scoped);
+    const bool may = !route.role || route.for_scoped == ForScoped::kBounded;
+    EXPECT_EQ(!refusal, may) << route.path;
+    EXPECT_EQ(refusal ? refusal->status : 403u, 403u) << route.path;
+  }
+  for (const char* whole : {"/metrics", "/-/reload", "/-/settle", "/-/trust-clock", "/v1/backup",
+                            "/v1/status", "/v1/lint"}) {
+    for (const Route& route : Routes()) {
+      if (route.path != whole) continue;
+      EXPECT_EQ(route.for_scoped, ForScoped::kNever) << whole;
+    }
+  }
+}
+
+// Every route, whoever comes: the status is that of what it brings, and of nobody the answer tells
+// what was wrong, or whether there is something at the path.
+class CredentialsMatrix : public DispatchTest {
+ protected:
+  CredentialsMatrix() {
+    std::vector<TokenConfig> tokens;
+    for (const Role role : kRoles) tokens.push_back(TokenOf(std::string(RoleName(role)), {role}));
+    tokens.push_back(TokenOf("none", {}));
+    tokens.push_back(TokenOf("expired", {Role::kAdmin}));
+    tokens.back().expires = world_.context().clock.Now();
+    tokens.push_back(TokenOf("scoped", {Role::kAdmin}));
+    tokens.back().scope = {{"k", "a"}};
+    world_.context().tokens.Set(tokens);
+  }
+
+  static TokenConfig TokenOf(const std::string& name, Roles roles) {
+    TokenConfig token;
+    token.name = name;
+    token.sha256 = HexOf(*DigestOf("secret of " + name));
+    token.roles = roles;
+    return token;
+  }
+
+  // As the session does it, from another address each time.
+  std::optional<Response> AskWith(const Route& route, const std::string& authorization) {
+    Caller caller;
+    ApiContext& context = world_.context();
+    PrincipalPtr who = caller.Identify(context.tokens, authorization, context.clock.Now());
+    ++asked_;
+    peer_ = "10." + std::to_string(asked_ >> 8) + ".0." + std::to_string(asked_ & 255) + ":1";
+    return Ask(route, std::move(who));
+  }
+
+  int asked_ = 0;
+};
+
+TEST_F(CredentialsMatrix, OfNobodyEveryRouteAsksForATokenInTheSameWords) {
+  std::set<std::string> bodies;
+  const std::string nobodies[] = {"", "Bearer", "secret of admin", "Digest secret of admin",
+                                  "Basic !", "Bearer unknown", "Bearer secret of expired"};
+  for (const Route& route : Routes()) {
+    for (const std::string& nobody : nobodies) {
+      const std::optional<Response> refusal = AskWith(route, nobody);
+      EXPECT_EQ(refusal.has_value(), route.role.has_value()) << route.path << " " << nobody;
+      if (!refusal) continue;
+      EXPECT_EQ(refusal->status, 401u) << route.path << " " << nobody;
+      EXPECT_EQ(refusal->headers.size(), 1u);
+      EXPECT_EQ(refusal->headers[0], (std::pair<std::string, std::string>("WWW-Authenticate",
+                                                                          "Bearer")));
+      bodies.insert(refusal->body);
+    }
+  }
+  const Route unknown = {Method::kPost, "/v1/nothing", Role::kRead, nullptr};
+  bodies.insert(AskWith(unknown, "Bearer unknown")->body);
+  EXPECT_EQ(bodies.size(), 1u);
+}
+
+TEST_F(CredentialsMatrix, OfATokenItsRoleAndItsScopeCount) {
+  for (const Route& route : Routes()) {
+    if (!route.role) continue;
+    const std::string right(RoleName(*route.role));
+    EXPECT_EQ(AskWith(route, "Bearer secret of none")->status, 403u) << route.path;
+    EXPECT_EQ(!AskWith(route, "Bearer secret of " + right), true) << route.path;
+    EXPECT_EQ(!AskWith(route, "Token secret of admin"), true) << route.path;
+    const bool takes_scope = route.for_scoped == ForScoped::kBounded;
+    EXPECT_EQ(!AskWith(route, "Bearer secret of scoped"), takes_scope) << route.path;
+  }
+}
+
+TEST_F(CredentialsMatrix, WhoTriesManyIsToldToWaitAndWhoHasAGoodOneIsNot) {
+  const Route& route = Routes()[FindRoute(Routes(), Method::kGet, "/v1/streams").route];
+  unsigned last = 0;
+  for (int i = 0; i < 11; ++i) {
+    peer_ = "10.0.0.1:1";
+    last = Ask(route, nullptr, /*has_credentials=*/true)->status;
+  }
+  EXPECT_EQ(last, 429u);
+  const std::optional<Response> refusal = Ask(route, nullptr);
+  EXPECT_EQ(refusal->status, 429u) << "without any it waits, too";
+  EXPECT_EQ(refusal->headers[0], (std::pair<std::string, std::string>("Retry-After", "1")));
+  Caller caller;
+  ApiContext& context = world_.context();
+  EXPECT_FALSE(Ask(route, caller.Identify(context.tokens, "Bearer secret of read", 0)));
 }
 
 }  // namespace
