@@ -57,11 +57,6 @@ std::string HandKey(std::string_view table, HandChange change) {
   return (change == HandChange::kWritten ? "hand/written/" : "hand/deleted/") + std::string(table);
 }
 
-bool WasChanged(std::string_view table, HandChange change, Store* store) {
-  const Result<std::optional<std::string>> memo = store->FindMemo(HandKey(table, change));
-  return !memo || memo->has_value();
-}
-
 class SourceFinder {
  public:
   // `had`: the table with the rules that it had, if what these wrote is to go.
@@ -105,7 +100,7 @@ class SourceFinder {
 
   void Consider(const Table& source, const TablePlan& by_fields, const TablePlan& by_event) {
     std::string why = WhyNoSource(source, *wish_.table);
-    if (why.empty() && had_ != nullptr && WasChangedByHand(source)) {
+    if (why.empty() && had_ != nullptr && WasChanged(source)) {
       why = "rows of it alone were deleted or written by their keys, and " + wish_.table->name +
             " would lose what it has of them";
     }
@@ -127,9 +122,9 @@ class SourceFinder {
     }
   }
 
-  bool WasChangedByHand(const Table& source) const {
-    return WasChanged(source.name, HandChange::kWritten, &store_) ||
-           WasChanged(source.name, HandChange::kDeleted, &store_);
+  bool WasChanged(const Table& source) const {
+    return WasChangedByHand(source.name, HandChange::kWritten, &store_) ||
+           WasChangedByHand(source.name, HandChange::kDeleted, &store_);
   }
 
   Store& store_;
@@ -177,7 +172,7 @@ std::string WhyNotFilled(const Table& table) {
 
 // Whether somebody changed rows of it that a filling would change back.
 std::string WhyChanged(const TableInfo& stored, Store* store) {
-  const auto was = [&](HandChange change) { return WasChanged(stored.name, change, store); };
+  const auto was = [&](HandChange change) { return WasChangedByHand(stored.name, change, store); };
   if (was(HandChange::kWritten)) return "rows of it were written by their keys, beside its events";
   if (was(HandChange::kDeleted)) return "rows of it alone were deleted, and would come back";
   return {};
@@ -228,6 +223,11 @@ void FindSource(Store& store, const Clock& clock, FillWish* wish) {
 
 void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch) {
   batch->PutMemo(HandKey(table.name, change), "1", NoteOrder::kBefore);
+}
+
+bool WasChangedByHand(std::string_view table, HandChange change, Store* store) {
+  const Result<std::optional<std::string>> memo = store->FindMemo(HandKey(table, change));
+  return !memo || memo->has_value();
 }
 
 void ForgetHandChanges(std::string_view table, Batch* batch) {

@@ -59,6 +59,8 @@ void FindPutSource(Store& store, const Clock& clock, FillWish* wish);
 // and a filling may not take it away. Of a delete, that none may bring back what went.
 enum class HandChange : uint8_t { kWritten, kDeleted };
 void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch);
+// Whether somebody has, as far as can be told.
+bool WasChangedByHand(std::string_view table, HandChange change, Store* store);
 // The table is gone: another one may get its name.
 void ForgetHandChanges(std::string_view table, Batch* batch);
 

@@ -25,6 +25,7 @@ Status LatestRestorer::Open() {
     next_number_ = std::max(next_number_.load(), note.number + 1);
     tasks_.push_back(std::make_unique<RestoreTask>());
     tasks_.back()->note = std::move(note);
+    tasks_.back()->has_waited = true;
   }
   return {};
 }
@@ -119,6 +120,7 @@ Status LatestRestorer::Look() {
     const std::lock_guard lock(mutex_);
     if (!*done) {
       if (waiting_.size() >= kMostWithLost) task->lost.clear();
+      task->has_waited = true;
       waiting_.push_back(std::move(tasks_.front()));
     }
     tasks_.pop_front();
@@ -132,15 +134,7 @@ Result<bool> LatestRestorer::Restore(RestoreTask* task) {
       store.FindMemo(RemovalNoteKey(task->note.number));
   if (!noted) return noted.error();
   if (!*noted) return true;
-  RestorePass::Parts parts;
-  parts.store = parts_.store;
-  parts.clock = parts_.clock;
-  parts.live_schema = parts_.live_schema;
-  parts.gate = parts_.gate;
-  parts.stopping = &stopping_;
-  parts.slice_us = parts_.slice_us;
-  parts.before_commit = parts_.before_commit;
-  Result<std::vector<TableId>> awaited = RestoreLatest(parts, task);
+  Result<std::vector<TableId>> awaited = RestoreLatest({parts_, stopping_}, task);
   if (!awaited) return awaited.error();
   const bool is_done = awaited->empty();
   if (!is_done && *awaited == task->note.tables) return false;

@@ -11,7 +11,8 @@
 //    (Store::CommitUnlessTouched), and no removal of events may begin between the reading and the
 //    commit (FillGate).
 // 4. Of latest tables that are out of the file the note stays, and tells which: they are seen to
-//    when they are back.
+//    when they are back. One of which rows alone were deleted stays without what it lost where that
+//    may have been since.
 //
 //   LatestRestorer restorer(parts);
 //   restorer.Open();                                   // The store is open.
@@ -43,6 +44,9 @@ struct RestoreTask {
   RemovalNote note;
   // Of each latest table what may be lost; nothing of a table: nobody knows.
   std::map<TableId, LostCells> lost;
+  // For a table that was out of the file, or for a restart: rows of the table alone may have been
+  // deleted since, which history has all the same.
+  bool has_waited = false;
 };
 
 class LatestRestorer {

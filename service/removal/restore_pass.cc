@@ -24,12 +24,13 @@ Error Stopping() { return Error(ErrorCode::kCancelled, "the daemon is stopping")
 
 RestorePass::RestorePass(const Parts& parts, FillWish wish, const RemovalNote& note,
                          LostCells* lost)
-    : parts_(parts),
+    : parts_(parts.of),
+      stopping_(parts.stopping),
       wish_(std::move(wish)),
       note_(note),
       lost_(lost),
-      store_(*parts.store),
-      source_(store_, *parts.clock, wish_, *wish_.source, wish_.source_stored, note.filters),
+      store_(*parts_.store),
+      source_(store_, *parts_.clock, wish_, *wish_.source, wish_.source_stored, note.filters),
       scan_(source_.input),
       mapper_(*wish_.table, wish_.stored, wish_.stream->unit, source_.fields, source_.query.now,
               &store_),
@@ -39,7 +40,7 @@ Status RestorePass::Run() {
   int64_t width = parts_.slice_us;
   TimeUs end = note_.time.from;
   while (end > wish_.from && (lost_ == nullptr || !lost_->empty())) {
-    if (*parts_.stopping) return Stopping();
+    if (stopping_) return Stopping();
     const TimeUs begin = end - std::min(width, end - wish_.from);
     const Status read = ReadSlice({begin, end});
     if (!read && read.error().code() != ErrorCode::kOverloaded) return read;
@@ -74,7 +75,7 @@ Status RestorePass::ReadSlice(const TimeRange& slice) {
       ++events_;
     }
     mapper_.TakeBytes();
-    if (*parts_.stopping) return Stopping();
+    if (stopping_) return Stopping();
     if (cells->bytes() < kMostBytes) continue;
     // What comes later in the slice may be newer, and goes over it.
     if (Status put = Put(*cells, &found); !put) return put;
@@ -148,11 +149,12 @@ std::vector<TableId> NotSeenTo(const Store& store, const RestoreTask& task,
 }  // namespace
 
 Result<std::vector<TableId>> RestoreLatest(const RestorePass::Parts& parts, RestoreTask* task) {
-  const std::shared_ptr<const SchemaSnapshot> snapshot = parts.live_schema->snapshot();
+  const std::shared_ptr<const SchemaSnapshot> snapshot = parts.of.live_schema->snapshot();
+  Store& store = *parts.of.store;
   if (!snapshot) return Stopping();
   std::vector<TableId> seen;
   const Stream* const stream = snapshot->schema->FindStream(task->note.stream);
-  if (stream == nullptr) return NotSeenTo(*parts.store, *task, seen);
+  if (stream == nullptr) return NotSeenTo(store, *task, seen);
   for (const size_t index : stream->tables) {
     const Table& table = snapshot->schema->tables[index];
     if (!KeepsNewest(table)) continue;
@@ -160,7 +162,7 @@ Result<std::vector<TableId>> RestoreLatest(const RestorePass::Parts& parts, Rest
     wish.snapshot = snapshot;
     wish.stream = stream;
     wish.table = &table;
-    wish.stored = parts.store->FindTable(table.name);
+    wish.stored = store.FindTable(table.name);
     wish.before = task->note.time.from;
     if (wish.stored == nullptr || wish.stored->orphaned) continue;
     if (!IsAwaited(task->note, wish.stored->id)) continue;
@@ -168,12 +170,18 @@ Result<std::vector<TableId>> RestoreLatest(const RestorePass::Parts& parts, Rest
     const auto lost = task->lost.find(wish.stored->id);
     LostCells* const cells = lost == task->lost.end() ? nullptr : &lost->second;
     if (cells != nullptr) {
-      const Status kept = cells->DropKept(*parts.store, wish.stored, task->note.time.to,
-                                          parts.clock->Now());
+      const Status kept = cells->DropKept(store, wish.stored, task->note.time.to,
+                                          parts.of.clock->Now());
       if (!kept) return kept.error();
       if (cells->empty()) continue;
     }
-    FindPutSource(*parts.store, *parts.clock, &wish);
+    const bool may_undo = cells == nullptr || task->has_waited;
+    if (may_undo && WasChangedByHand(table.name, HandChange::kDeleted, &store)) {
+      spdlog::warn("latest rows of {} stay without what a removal took: rows of it alone were "
+                   "deleted, and would come back", table.name);
+      continue;
+    }
+    FindPutSource(store, *parts.of.clock, &wish);
     if (wish.source == nullptr) {
       spdlog::warn("latest rows of {} stay without what a removal took: {}", table.name, wish.why);
       continue;
@@ -183,13 +191,13 @@ Result<std::vector<TableId>> RestoreLatest(const RestorePass::Parts& parts, Rest
     const Status restored = RestorePass(parts, std::move(wish), task->note, cells).Run();
     if (!restored) return restored.error();
     // Found only now, by reading them.
-    if (MergedIn(*parts.store, *source_stored).any) {
+    if (MergedIn(store, *source_stored).any) {
       spdlog::warn("latest rows of {} may stay without some of what a removal took: in {}, which "
                    "they come from, events fell on cells of others",
                    table.name, source);
     }
   }
-  return NotSeenTo(*parts.store, *task, seen);
+  return NotSeenTo(store, *task, seen);
 }
 
 }  // namespace tallyd

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,13 +21,8 @@ namespace tallyd {
 class RestorePass {
  public:
   struct Parts {
-    Store* store = nullptr;
-    const Clock* clock = nullptr;
-    const LiveSchema* live_schema = nullptr;
-    FillGate* gate = nullptr;
-    const std::atomic<bool>* stopping = nullptr;
-    int64_t slice_us = 0;
-    std::function<void()> before_commit;
+    const LatestRestorer::Parts& of;
+    const std::atomic<bool>& stopping;
   };
   // The wish has its source. `lost`: null where nobody knows. All that is pointed to outlives it.
   RestorePass(const Parts& parts, FillWish wish, const RemovalNote& note, LostCells* lost);
@@ -48,7 +42,8 @@ class RestorePass {
   Status Put(const NewestCells& cells, std::vector<Found>* found);
   Status Commit(std::unique_ptr<Batch> batch);
 
-  const Parts& parts_;
+  const LatestRestorer::Parts& parts_;
+  const std::atomic<bool>& stopping_;
   const FillWish wish_;
   const RemovalNote& note_;
   LostCells* const lost_;

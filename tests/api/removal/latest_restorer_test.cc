@@ -192,6 +192,27 @@ TEST_F(LatestRestorerTest, ATableThatIsOutOfTheFileIsSeenToWhenAStartBringsItBac
   ExpectNow(R"({"v": "1@1"})");
 }
 
+// Of the events that history still has.
+TEST_F(LatestRestorerTest, RowsThatWereDeletedAloneWhileItWaitedDoNotComeBack) {
+  for (const bool restarts : {false, true}) {
+    ASSERT_TRUE(world_.Reload(tables_));
+    Write("a", 1, {{"v", 1}});
+    Write("a", 1'000'000, {{"v", 3}});
+    ASSERT_TRUE(world_.Reload(std::string(kHistory) + kWholeRows));
+    Remove("host=a&from=" + At(1000));
+    Restore();
+    EXPECT_EQ(world_.Call(DeleteRow, {"NOW", "a"}).status, 200u);
+    if (restarts) {
+      Restart();
+    } else {
+      ASSERT_TRUE(world_.Reload(tables_));
+    }
+    Restore();
+    EXPECT_EQ(restorer_->waiting(), 0u);
+    ExpectNow("{}");
+  }
+}
+
 TEST_F(LatestRestorerTest, WhatComesMeanwhileIsNewer) {
   Write("a", 1, {{"v", 1}, {"w", 1}});
   Write("a", 1'000'000, {{"v", 3}, {"w", 3}});

@@ -31,7 +31,7 @@ class RowRunTest : public ::testing::Test {
     record.source = "S";
     record.line = line;
     auto batch = store().NewBatch();
-    batch->PutMemo(FillKey("T"), EncodeFill(record));
+    batch->PutMemo(FillKey("T"), EncodeFill(record), NoteOrder::kBefore);
     ASSERT_TRUE(store().Commit(std::move(batch)));
   }
   Store& store() { return world_.context().store; }
