@@ -33,6 +33,7 @@ std::optional<Response> RefusalOfKey(Exchange& exchange, Endpoint& endpoint) {
 asio::awaitable<std::optional<Response>> AnswerByKey(Exchange& exchange, Endpoint& endpoint,
                                                      KeyedRequest keyed,
                                                      std::unique_ptr<KeyClaim>* claim) {
+  keyed.owner = exchange.request.principal->name;
   *claim = co_await AwaitClaim(exchange.context.keys, keyed);
   Result<std::optional<KeyedAnswer>> known = std::optional<KeyedAnswer>();
   std::function<void()> job = [claim, &known] { known = FindAnswer(claim->get()); };

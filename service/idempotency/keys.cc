@@ -34,12 +34,20 @@ uint64_t TakeNumber(std::string_view* bytes) {
   return number;
 }
 
-std::string ScopeAndKey(const KeyedRequest& request) {
-  const XXH128_hash_t scope = XXH3_128bits(request.scope.data(), request.scope.size());
+std::string ScopeAndKey(std::string_view scope, std::string_view key) {
+  const XXH128_hash_t print = XXH3_128bits(scope.data(), scope.size());
   std::string bytes;
-  PutNumber(scope.high64, &bytes);
-  PutNumber(scope.low64, &bytes);
-  return bytes.append(request.key);
+  PutNumber(print.high64, &bytes);
+  PutNumber(print.low64, &bytes);
+  return bytes.append(key);
+}
+
+// No name of a scope or a token has the byte between the two.
+KeyIds IdsOf(const KeyedRequest& request) {
+  std::string ownerless = ScopeAndKey(request.scope, request.key);
+  if (request.owner.empty()) return {std::move(ownerless), {}};
+  const std::string owned = request.owner + '\0' + request.scope;
+  return {ScopeAndKey(owned, request.key), std::move(ownerless)};
 }
 
 std::string AnswerKey(std::string_view scope_and_key) {
@@ -100,18 +108,25 @@ RequestPrint PrintOf(std::string_view about, std::string_view body) {
   return {print.high64, print.low64};
 }
 
-KeyClaim::~KeyClaim() { keys_.Release(id_); }
+KeyClaim::~KeyClaim() { keys_.Release(ids_); }
 
 Result<std::optional<KeyedAnswer>> KeyClaim::Find() {
-  const Result<std::optional<std::string>> memo = keys_.store_.FindMemo(AnswerKey(id_));
+  Result<std::optional<KeyedAnswer>> found = FindUnder(ids_.own);
+  const bool is_known = !found || found->has_value();
+  if (is_known || ids_.ownerless.empty()) return found;
+  return FindUnder(ids_.ownerless);
+}
+
+Result<std::optional<KeyedAnswer>> KeyClaim::FindUnder(const std::string& id) {
+  const Result<std::optional<std::string>> memo = keys_.store_.FindMemo(AnswerKey(id));
   if (!memo) return memo.error();
   if (!*memo) return std::optional<KeyedAnswer>();
   Result<StoredAnswer> stored = Decode(**memo);
   if (!stored) return stored.error();
-  const Result<std::optional<std::string>> due = keys_.store_.FindMemo(DueKey(stored->given, id_));
+  const Result<std::optional<std::string>> due = keys_.store_.FindMemo(DueKey(stored->given, id));
   if (!due) return due.error();
   if (keys_.IsDue(IdempotencyKeys::GivenAt(stored->given, due->value_or("")))) {
-    const Status forgotten = keys_.ForgetIfDue(id_);
+    const Status forgotten = keys_.ForgetIfDue(id);
     if (!forgotten) return forgotten.error();
     return std::optional<KeyedAnswer>();
   }
@@ -132,32 +147,32 @@ Status KeyClaim::Remember(const KeyedAnswer& answer, Batch* batch) const {
                              "Idempotency-Key; send less at once",
                              answer.body.size()));
   }
-  batch->PutMemo(AnswerKey(id_), memo, NoteOrder::kAfter);
+  batch->PutMemo(AnswerKey(ids_.own), memo, NoteOrder::kAfter);
   std::string retention;
   PutNumber(static_cast<uint64_t>(keys_.store_.Retention().time), &retention);
-  batch->PutMemo(DueKey(now, id_), retention, NoteOrder::kAfter);
+  batch->PutMemo(DueKey(now, ids_.own), retention, NoteOrder::kAfter);
   return {};
 }
 
 void IdempotencyKeys::Claim(const KeyedRequest& request, Granted granted) {
-  std::string id = ScopeAndKey(request);
+  KeyIds ids = IdsOf(request);
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
-    const auto [waiting, is_free] = claimed_.try_emplace(id);
+    const auto [waiting, is_free] = claimed_.try_emplace(ids.own);
     if (!is_free) {
       waiting->second.push_back({request.print, std::move(granted)});
       return;
     }
   }
-  granted(std::make_unique<KeyClaim>(this, std::move(id), request.print));
+  granted(std::make_unique<KeyClaim>(this, std::move(ids), request.print));
 }
 
-void IdempotencyKeys::Release(const std::string& id) {
+void IdempotencyKeys::Release(const KeyIds& ids) {
   Waiting next;
   {
     const std::lock_guard lock(mutex_);
-    const auto claimed = claimed_.find(id);
+    const auto claimed = claimed_.find(ids.own);
     if (claimed->second.empty()) {
       claimed_.erase(claimed);
       return;
@@ -165,7 +180,7 @@ void IdempotencyKeys::Release(const std::string& id) {
     next = std::move(claimed->second.front());
     claimed->second.pop_front();
   }
-  next.granted(std::make_unique<KeyClaim>(this, id, next.print));
+  next.granted(std::make_unique<KeyClaim>(this, ids, next.print));
 }
 
 IdempotencyKeys::Given IdempotencyKeys::GivenAt(TimeUs wall, std::string_view due_memo) {

@@ -63,6 +63,16 @@ struct KeyedRequest {
   std::string scope;  // Within which a key is one key.
   std::string key;    // At most kMaxIdempotencyKeyBytes.
   RequestPrint print;
+  // The name of the token that came with it: its keys are its own. Empty: there are no tokens.
+  std::string owner = {};
+};
+
+// Under what the answer to a request with a key is remembered.
+struct KeyIds {
+  std::string own;
+  // As it would be without tokens: what was remembered before there were any counts for whoever has
+  // one now. Empty: that is the own.
+  std::string ownerless;
 };
 
 class IdempotencyKeys;
@@ -71,8 +81,8 @@ class IdempotencyKeys;
 // it is destroyed.
 class KeyClaim {
  public:
-  KeyClaim(IdempotencyKeys* keys, std::string id, RequestPrint print)
-      : keys_(*keys), id_(std::move(id)), print_(print) {}
+  KeyClaim(IdempotencyKeys* keys, KeyIds ids, RequestPrint print)
+      : keys_(*keys), ids_(std::move(ids)), print_(print) {}
   ~KeyClaim();
   KeyClaim(const KeyClaim&) = delete;
   KeyClaim& operator=(const KeyClaim&) = delete;
@@ -84,8 +94,10 @@ class KeyClaim {
   Status Remember(const KeyedAnswer& answer, Batch* batch) const;
 
  private:
+  Result<std::optional<KeyedAnswer>> FindUnder(const std::string& id);
+
   IdempotencyKeys& keys_;
-  const std::string id_;  // The key within all scopes.
+  const KeyIds ids_;
   const RequestPrint print_;
 };
 
@@ -118,7 +130,7 @@ class IdempotencyKeys {
     Granted granted;
   };
 
-  void Release(const std::string& id);
+  void Release(const KeyIds& ids);
   // Of both clocks what they said when the answer was given.
   struct Given {
     TimeUs wall = 0;
@@ -133,7 +145,7 @@ class IdempotencyKeys {
   const Clock& clock_;
 
   std::mutex mutex_;
-  std::map<std::string, std::deque<Waiting>> claimed_;  // By id. Guarded by mutex_.
+  std::map<std::string, std::deque<Waiting>> claimed_;  // By KeyIds::own. Guarded by mutex_.
   bool stopping_ = false;                               // Guarded by mutex_.
 
   // Held from a look at what is due to the commit that forgets it: an answer that is remembered

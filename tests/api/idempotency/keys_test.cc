@@ -49,6 +49,28 @@ TEST_F(IdempotencyKeysTest, TheFirstAnswerIsFoundAgain) {
   EXPECT_EQ(Find("k", "body", "events of t"), Found()) << "another scope";
 }
 
+TEST_F(IdempotencyKeysTest, BelongToTheirTokenAndThoseGivenBeforeTokensStillCount) {
+  const auto find = [this](const std::string& key, const std::string& owner) {
+    std::unique_ptr<KeyClaim> granted;
+    keys_.Claim({"events of s", key, PrintOf("json", "body"), owner},
+                [&](std::unique_ptr<KeyClaim> claim) { granted = std::move(claim); });
+    const Result<Found> found = granted->Find();
+    EXPECT_TRUE(found);
+    if (found && !*found) {
+      auto batch = store().NewBatch();
+      EXPECT_TRUE(granted->Remember({200, "of " + owner}, batch.get()));
+      EXPECT_TRUE(store().Commit(std::move(batch)));
+    }
+    return found ? *found : Found();
+  };
+  EXPECT_EQ(find("mine", "acme"), Found());
+  EXPECT_EQ(find("mine", "other"), Found()) << "another token's key is another key";
+  EXPECT_EQ(find("mine", "acme"), (KeyedAnswer{200, "of acme"}));
+  EXPECT_EQ(Find("mine", "body"), Found()) << "nor is it nobody's";
+  Answer("before", "body", "{}");
+  EXPECT_EQ(find("before", "acme"), (KeyedAnswer{200, "{}"}));
+}
+
 TEST_F(IdempotencyKeysTest, AnotherRequestWithTheKeyIsUnprocessable) {
   Answer("k", "body", "{}");
   const Result<Found> found = Claim("k", "other body")->Find();
