@@ -11,7 +11,7 @@ HISTORIES ?= 5000
 # For ctest, of `make test`, `asan-test` and `tsan-rooms`.
 CTEST_ARGS ?=
 
-.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits soak demo bench format clean
+.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits soak demo bench deb deb-test format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -23,6 +23,8 @@ help:
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make tsan-test  all tests under ThreadSanitizer; tsan-rooms those of the rooms that share memory'
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
+	@echo 'make deb        build/tallyd_VERSION_ARCHITECTURE.deb, with units, manual page and completion'
+	@echo 'make deb-test   installs and removes it in a bare Debian, as root, with debootstrap'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove build/'
 
@@ -84,6 +86,15 @@ bench: $(BUILD)/build.ninja
 	@.ci/setup test
 	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench micro_bench
 	@bench/all $(BENCH)
+
+deb: build
+	@.ci/setup test
+	@.ci/deb/build $(BUILD)/tallyd $(BUILD)
+
+# The report is what it prints; docs/RESULTS.md has the last one.
+deb-test: deb
+	@.ci/setup deb
+	@.ci/deb/try $$(ls -t $(BUILD)/tallyd_*.deb | head -n 1)
 
 $(BUILD)/build.ninja:
 	@.ci/setup test
