@@ -11,7 +11,7 @@ HISTORIES ?= 5000
 # For ctest, of `make test`, `asan-test` and `tsan-rooms`.
 CTEST_ARGS ?=
 
-.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits soak demo bench deb deb-test format clean
+.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits soak demo bench deb deb-test container-test format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -25,6 +25,7 @@ help:
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
 	@echo 'make deb        build/tallyd_VERSION_ARCHITECTURE.deb, with units, manual page and completion'
 	@echo 'make deb-test   installs and removes it in a bare Debian, as root, with debootstrap'
+	@echo 'make container-test  builds the image around build/tallyd with podman, as root, and tries it'
 	@echo 'make format     clang-format over the sources'
 	@echo 'make clean      remove build/'
 
@@ -95,6 +96,10 @@ deb: build
 deb-test: deb
 	@.ci/setup deb
 	@.ci/deb/try $$(ls -t $(BUILD)/tallyd_*.deb | head -n 1)
+
+container-test: build
+	@.ci/setup container
+	@.ci/container_test $(BUILD)/tallyd
 
 $(BUILD)/build.ninja:
 	@.ci/setup test

@@ -316,7 +316,7 @@ class ImageTest(unittest.TestCase):
     def test_it_runs_without_root_and_shell(self):
         self.assertRegex(self.dockerfile, r"\nUSER 65532:65532\n")
         self.assertRegex(self.dockerfile, r'\nENTRYPOINT \["/usr/bin/tallyd"\]\n')
-        self.assertRegex(self.dockerfile, r'HEALTHCHECK[^\n]*\\\n *CMD \["curl".*/healthz"\]\n')
+        self.assertRegex(self.dockerfile, r'HEALTHCHECK[^\n]*\\\n *CMD \["/usr/bin/tallyd", "health", ')
 
 
 if __name__ == "__main__":
