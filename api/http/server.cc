@@ -32,6 +32,7 @@ namespace {
 
 constexpr auto kAcceptBackOff = std::chrono::milliseconds(100);
 constexpr auto kDrainPoll = std::chrono::milliseconds(5);
+constexpr auto kBetweenRevocations = std::chrono::milliseconds(250);
 constexpr auto kBetweenGivingBack = std::chrono::seconds(1);
 // So much that reads held and hold no longer goes back to the system once nobody reads.
 constexpr uint64_t kWorthGivingBack = 32u << 20;
@@ -190,6 +191,27 @@ asio::awaitable<void> HttpServer::GiveBackLoop() {
   }
 }
 
+// Requests that are under way when tokens change or expire end within a second of it.
+asio::awaitable<void> HttpServer::RevokeLoop() {
+  asio::steady_timer timer(acceptor_.get_executor());
+  uint64_t seen = context_.tokens.generation();
+  TimeUs next_expiry = context_.tokens.NextExpiry(context_.clock.Now());
+  while (!draining()) {
+    timer.expires_after(kBetweenRevocations);
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    const uint64_t generation = context_.tokens.generation();
+    const TimeUs now = context_.clock.Now();
+    if (generation == seen && now < next_expiry) continue;
+    seen = generation;
+    next_expiry = context_.tokens.NextExpiry(now);
+    for (const auto& shard : shards_) {
+      asio::post(shard->io, [sessions = &shard->sessions, now] {
+        for (Session* session : *sessions) session->EndIfRevoked(now);
+      });
+    }
+  }
+}
+
 void HttpServer::Start() {
   TakeSpare();
   // A daemon that accepts nobody must not go on as if it were well.
@@ -197,6 +219,7 @@ void HttpServer::Start() {
     if (error) std::rethrow_exception(error);
   });
   asio::co_spawn(shards_[0]->io, GiveBackLoop(), asio::detached);
+  asio::co_spawn(shards_[0]->io, RevokeLoop(), asio::detached);
   for (const auto& shard : shards_) {
     threads_.emplace_back([io = &shard->io] { io->run(); });
   }

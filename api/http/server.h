@@ -82,6 +82,7 @@ class HttpServer {
   bool GiveUpSpare();
   void TakeSpare();
   boost::asio::awaitable<void> GiveBackLoop();
+  boost::asio::awaitable<void> RevokeLoop();
   void StartSession(boost::asio::ip::tcp::socket socket, IoShard& shard);
   void CloseIdleSessions();
 

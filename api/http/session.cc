@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/access/credentials.h"
+#include "api/access/refusals.h"
 #include "api/endpoint/waits.h"
 #include "api/http/header_guard.h"
 #include "api/http/wire.h"
@@ -67,9 +68,23 @@ void Session::CloseIfIdle() {
   if (idle_ || waits_) socket_.Close();
 }
 
+void Session::EndIfRevoked(TimeUs now) {
+  const Principal* const principal = request_.principal.get();
+  if (idle_ || revoked_ || principal == nullptr) return;
+  if (context_.tokens.IsCurrent(*principal, now)) return;
+  revoked_ = true;
+  if (reads_body_) socket_.EndWait();
+  if (tells_data_) socket_.Close();
+  if (const auto others = server_.lines().Take("revoked")) {
+    spdlog::info("what {} asks for at {} ends: its token is good no longer{}",
+                 principal->name.empty() ? "somebody without a token" : principal->name, peer_,
+                 *others);
+  }
+}
+
 asio::awaitable<bool> Session::ServeOne() {
   keep_alive_ = true;
-  head_only_ = http10_ = expects_continue_ = unread_body_ = false;
+  head_only_ = http10_ = expects_continue_ = unread_body_ = revoked_ = false;
   dispatched_ = Dispatched{server_.routes().size(), nullptr};
   response_ = Response();
   request_ = Request();
@@ -79,7 +94,14 @@ asio::awaitable<bool> Session::ServeOne() {
   if (step == Step::kGoOn) step = co_await ReadBody();
   if (step == Step::kClose) co_return false;
   handling_begin_ = std::chrono::steady_clock::now();
-  if (step == Step::kGoOn) response_ = co_await dispatched_.endpoint->Answer();
+  if (step == Step::kGoOn && IsRevoked()) {
+    response_ = InForm(RejectReason::kHttp, Unauthorized());
+  } else if (step == Step::kGoOn) {
+    response_ = co_await dispatched_.endpoint->Answer();
+    // What was stored meanwhile is told; what was read is not.
+    const bool is_read = request_.method == Method::kGet;
+    if (is_read && IsRevoked()) response_ = InForm(RejectReason::kHttp, Unauthorized());
+  }
   LogChange();
   dispatched_.endpoint.reset();
   // Whoever takes its time with the answer keeps no buffers from others.
@@ -89,7 +111,9 @@ asio::awaitable<bool> Session::ServeOne() {
   // Whoever has read its answer finds it counted; one in chunks is counted once all is given.
   const bool is_whole = response_.source == nullptr;
   if (is_whole) CountAnswer();
+  tells_data_ = request_.method == Method::kGet;
   const bool written = co_await WriteAnswer();
+  tells_data_ = false;
   if (!is_whole) CountAnswer();
   // Whoever is idle holds nothing: what is assigned to would keep the body's buffer.
   std::ignore = std::exchange(response_, Response());

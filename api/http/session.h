@@ -41,6 +41,9 @@ class Session : public std::enable_shared_from_this<Session> {
 
   boost::asio::awaitable<void> Run();
   void CloseIfIdle();  // Also where an answer only waits: there is no telling how long.
+  // Where the principal of the request under way is nobody by now: a body that comes is refused, a
+  // read's answer ends with the connection.
+  void EndIfRevoked(TimeUs now);
 
  private:
   static constexpr size_t kReadBytes = 64u << 10;
@@ -52,6 +55,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Step ParseHeader(size_t header_bytes);
   void FillRequest(const RequestTarget& target);
   void Identify();
+  bool IsRevoked();  // Whether the principal has become nobody since the head came.
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
@@ -92,6 +96,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::beast::flat_buffer buffer_;  // What was read and is not consumed.
   const std::string peer_;
   Caller caller_;
+  uint64_t identified_under_ = 0;  // The generation of the tokens.
   std::optional<Parser> parser_;
   Request request_;
   // In the buffer if it came whole with the header, else in its workspace.
@@ -107,6 +112,9 @@ class Session : public std::enable_shared_from_this<Session> {
   bool idle_ = true;
   bool waits_ = false;  // For a source.
   bool woken_ = false;  // By it, since it was pulled.
+  bool reads_body_ = false;
+  bool tells_data_ = false;  // A read's answer is being sent.
+  bool revoked_ = false;
   bool keep_alive_ = true;
   bool head_only_ = false;
   bool http10_ = false;

@@ -4,6 +4,7 @@
 
 #include <boost/beast/http/rfc7230.hpp>
 
+#include "api/access/refusals.h"
 #include "api/http/header_guard.h"
 #include "api/http/host_guard.h"
 #include "api/http/session.h"
@@ -77,6 +78,10 @@ asio::awaitable<Session::Step> Session::ReadHeader() {
 }
 
 Session::Step Session::AfterFailedRead(std::string_view what) {
+  if (revoked_) {
+    EndWith(InForm(RejectReason::kHttp, Unauthorized()));
+    return Step::kAnswered;
+  }
   if (!socket_.expired()) return Step::kClose;
   Refuse(Problem(408, fmt::format("the {} did not come in time", what)));
   return Step::kAnswered;
@@ -146,6 +151,7 @@ void Session::FillRequest(const RequestTarget& target) {
 
 // Several headers say nothing that can be trusted, as one that says two things.
 void Session::Identify() {
+  identified_under_ = context_.tokens.generation();
   request_.principal = Anybody();
   if (context_.tokens.is_open()) return;
   const auto [field, end] = parser_->get().equal_range(http::field::authorization);
@@ -154,6 +160,15 @@ void Session::Identify() {
   const beast::string_view text = is_one ? field->value() : beast::string_view();
   request_.principal =
       caller_.Identify(context_.tokens, {text.data(), text.size()}, context_.clock.Now());
+}
+
+bool Session::IsRevoked() {
+  if (revoked_) return true;
+  // An expiry is noticed by the server, which looks for them (EndIfRevoked).
+  const Principal* const principal = request_.principal.get();
+  if (principal == nullptr || context_.tokens.generation() == identified_under_) return false;
+  revoked_ = !context_.tokens.IsCurrent(*principal, context_.clock.Now());
+  return revoked_;
 }
 
 void Session::SetBodyDeadline(uint64_t received) {
@@ -174,7 +189,9 @@ asio::awaitable<Session::Step> Session::ReadBody() {
     body_.bytes = BufferedText(buffer_).substr(0, buffered_body_);
   } else {
     if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
+    reads_body_ = true;
     step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
+    reads_body_ = false;
     std::string& body = body_.workspace->body;
     body.reserve(body.size() + kBodyPadding);
     body_.bytes = body;
@@ -207,7 +224,7 @@ asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
     SetBodyDeadline(received);
     auto [ec, n] =
         co_await socket_.ReadSome(asio::buffer(body.data() + received, body.size() - received));
-    if (ec) co_return AfterFailedRead("body");
+    if (ec || revoked_) co_return AfterFailedRead("body");
     received += n;
   }
   body.resize(length);
@@ -236,7 +253,7 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
     }
     SetBodyDeadline(wire);
     auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
-    if (ec) co_return AfterFailedRead("body");
+    if (ec || revoked_) co_return AfterFailedRead("body");
     buffer_.commit(n);
     wire += n;
   }
