@@ -98,6 +98,24 @@ class UnitTest(unittest.TestCase):
             self.assertEqual(len(unit[key]), 1, key)
 
 
+def cells(line):
+    """Of a table's row, without what it adds in parentheses: (12.7x)."""
+    return [re.sub(r" \([\d.]+x\)$", "", cell.strip()) for cell in line.strip().strip("|").split("|")]
+
+
+class ReadmeTest(unittest.TestCase):
+    def test_its_figures_are_those_that_were_measured(self):
+        measured = (ROOT / "bench" / "RESULTS.md").read_text()
+        hour = measured.partition("## An hour of the fleet\n")[2].partition("\n## ")[0]
+        first_table = re.search(r"^\|.*?(?=\n\n)", hour, re.M | re.S)[0]
+        expected = {row[0]: row[1:] for row in map(cells, first_table.splitlines())}
+        page = (ROOT / "README.md").read_text().partition("| | tallyd | VictoriaMetrics")[2].partition("\n\n")[0]
+        rows = [cells(line) for line in page.splitlines()[2:]]
+        self.assertGreaterEqual(len(rows), 8)
+        for name, *figures in rows:
+            self.assertEqual(figures, expected[name], name)
+
+
 class FilesTest(unittest.TestCase):
     def test_the_shipped_configurations_are_accepted(self):
         for name in ("systemd/tallyd.toml", "config/example.toml"):
