@@ -94,8 +94,9 @@ class Batch {
   virtual void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) = 0;
 
   // A memo is a small fact that a layer above keeps by a key of its own (Store::FindMemo). It is
-  // committed with the batch or not at all; of one key the last change counts. REQUIRES: the key
-  // has at least a byte, and key and value are within the limits above.
+  // committed with the batch or not at all where there are whole batches, and elsewhere when it
+  // says. Of one key the last change counts. REQUIRES: the key has at least a byte, and key and
+  // value are within the limits above.
   virtual void PutMemo(std::string_view key, std::string_view value, NoteOrder order) = 0;
   // Behind all else.
   virtual void DropMemo(std::string_view key) = 0;

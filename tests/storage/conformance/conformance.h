@@ -36,6 +36,12 @@ struct StoreKind {
   friend void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 };
 
+// Skips what needs a capability that the store tells it has not.
+#define NEEDS_CAPABILITY(name)                                         \
+  if (!store().capabilities().name) {                                  \
+    GTEST_SKIP() << store().capabilities().engine << " has no " #name; \
+  }
+
 class Conformance : public ::testing::TestWithParam<StoreKind>, public StoreVerbs {
  public:
   static Schema Plain();

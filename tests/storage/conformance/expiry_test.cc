@@ -145,6 +145,7 @@ TEST_P(Conformance, AJumpThatHoldsForAnHourIsBelieved) {
 }
 
 TEST_P(Conformance, AnOperatorMayTrustTheClockForGood) {
+  NEEDS_CAPABILITY(clock);
   WriteAgingRows(this);
   clock.now += 40 * kUsPerDay;
   ASSERT_TRUE(store().TrustClock());

@@ -212,6 +212,7 @@ TEST_P(Conformance, KeysOnlyBringsEachRowsNewestPart) {
 }
 
 TEST_P(Conformance, AScanSeesTheStateOfItsCreation) {
+  NEEDS_CAPABILITY(snapshots);
   WriteRows("H", {"a", "b", "c"});
   const auto scan = store().Scan(Find("H"), ScanSpec{});
   ASSERT_TRUE(*scan->Next());

@@ -33,6 +33,7 @@ bool IsConflict(const Status& status) {
 }
 
 TEST_P(Conformance, WhatCameMeanwhileIsNotWrittenOver) {
+  NEEDS_CAPABILITY(watching);
   Reader reader(this);
   WriteRows("H", {"r"}, 5);
   EXPECT_TRUE(IsConflict(reader.Write("r", 5)));
@@ -43,6 +44,7 @@ TEST_P(Conformance, WhatCameMeanwhileIsNotWrittenOver) {
 }
 
 TEST_P(Conformance, OtherRowsTimesAndTablesDoNotMatter) {
+  NEEDS_CAPABILITY(watching);
   Reader reader(this);
   WriteRows("H", {"other"}, 5);
   WriteRows("H", {"r"}, 6);
@@ -52,6 +54,7 @@ TEST_P(Conformance, OtherRowsTimesAndTablesDoNotMatter) {
 }
 
 TEST_P(Conformance, TheSameHoldsInLatestTables) {
+  NEEDS_CAPABILITY(watching);
   Reader reader(this, "L");
   WriteRows("L", {"r"}, 5);
   EXPECT_TRUE(reader.Write("r", 4));
@@ -60,12 +63,14 @@ TEST_P(Conformance, TheSameHoldsInLatestTables) {
 }
 
 TEST_P(Conformance, ItsOwnWritesAreNotInItsWay) {
+  NEEDS_CAPABILITY(watching);
   Reader reader(this);
   EXPECT_TRUE(reader.Write("r", 5));
   EXPECT_TRUE(reader.Write("r", 5));
 }
 
 TEST_P(Conformance, WhatWasDeletedMeanwhileIsNotBroughtBack) {
+  NEEDS_CAPABILITY(watching);
   Reader reader(this);
   ASSERT_TRUE(Erase("H", RowDelete("q", "s")));
   EXPECT_TRUE(IsConflict(reader.Write("r", 5)));
