@@ -1,13 +1,14 @@
 """Sockets that systemd opens and hands in."""
 
 import http.client
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import unittest
 
-from tests.e2e.tallyd import BINARY, START_SECONDS, E2eTest, Tallyd, free_port
+from tests.e2e.tallyd import BINARY, ROOT, SLOW, START_SECONDS, E2eTest, Tallyd, free_port
 
 SCHEMA = """
 [tables.T]
@@ -29,6 +30,26 @@ os.execvp(sys.argv[3], sys.argv[3:])
 
 def listener(host="127.0.0.1"):
     return socket.create_server((host, 0))
+
+
+def allowed_calls():
+    """What SystemCallFilter= of systemd/tallyd.service lets through."""
+    filters = re.findall(r"(?m)^SystemCallFilter=(~?)(.*)$",
+                         (ROOT / "systemd" / "tallyd.service").read_text(encoding="utf-8"))
+    allowed = calls_of("@default")
+    for refused, names in filters:
+        for name in names.split():
+            allowed = allowed - calls_of(name) if refused else allowed | calls_of(name)
+    return allowed
+
+
+def calls_of(name):
+    if not name.startswith("@"):
+        return {name}
+    listed = subprocess.run(["systemd-analyze", "syscall-filter", name], check=True,
+                            capture_output=True, text=True).stdout.splitlines()[1:]
+    names = {line.strip() for line in listed if line.strip() and not line.strip().startswith("#")}
+    return set().union(*map(calls_of, names))
 
 
 class Activated(Tallyd):
@@ -87,6 +108,28 @@ class HandedInTest(E2eTest):
         daemon = self.activated(listener(), inside=inside).start()
         daemon.write("T", {"host": "a", "ts": 1_700_000_000_000, "v": 1})
         self.assertEqual(1, len(daemon.events("T", host="a")))
+
+    @unittest.skipUnless(shutil.which("strace") and shutil.which("systemd-analyze"),
+                         "strace or systemd-analyze is not installed")
+    @unittest.skipIf(SLOW > 1, "a sanitizer makes calls of its own")
+    def test_it_asks_the_kernel_for_nothing_that_its_unit_refuses(self):
+        daemon = self.activated(listener())
+        calls = daemon.directory / "calls"
+        daemon.inside = ("strace", "-D", "-f", "-qq", "-o", str(calls))
+        daemon.start()
+        daemon.write("T", {"host": "a", "ts": 1_700_000_000_000, "v": 1})
+        daemon.request("POST", "/-/settle").expect(200)
+        daemon.request("POST", "/-/reload").expect(200)
+        daemon.get("/metrics").expect(200)
+        daemon.request("POST", "/v1/backup", f'{{"to": "{daemon.directory}/backup"}}').expect(200)
+        self.assertEqual(1, len(daemon.events("T", host="a", step="1m", agg="max", fields="v")))
+        daemon.stop()
+        after_exec = calls.read_text(encoding="utf-8").partition(f'execve("{BINARY}"')[2]
+        made = set(re.findall(r"(?m)^\d+ +(\w+)\(", after_exec))
+        self.assertGreater(len(made), 30)
+        self.assertEqual(set(), made - allowed_calls())
+        families = set(re.findall(r"socket\((AF_\w+)", after_exec))
+        self.assertLessEqual(families, {"AF_UNIX"}, "it opens no connection")
 
     def test_what_nobody_serves_is_refused_by_name(self):
         cases = (
