@@ -20,6 +20,7 @@
 #include "service/heat/heat_map.h"
 #include "service/helpers.h"
 #include "service/idempotency/keys.h"
+#include "service/limits/body_budget.h"
 #include "service/limits/query_memory.h"
 #include "service/limits/row_sizes.h"
 #include "service/live_schema.h"
@@ -52,6 +53,7 @@ struct ApiContext {
         helpers(helper_threads),
         cors(server_config.cors),
         query_memory(server_config.query_memory),
+        bodies(server_config.BodyMemory()),
         keys(&the_store, &the_clock),
         arrivals(&the_store),
         writer({the_store, the_clock, live_schema, the_metrics, heat, row_sizes, counters,
@@ -70,6 +72,7 @@ struct ApiContext {
   Helpers helpers;
   CorsOrigins cors;
   QueryMemory query_memory;
+  BodyBudget bodies;
   HeldCounters counters;
   IdempotencyKeys keys;
   Arrivals arrivals;
@@ -85,6 +88,12 @@ struct ApiContext {
   WriteParts write_parts() { return {metrics, heat, row_sizes, clock}; }
   RemovalParts removal_parts() {
     return {store, clock, live_schema, counters, row_sizes, nightly, filler};
+  }
+
+  // How many principals share what there is; from the start on and after each reload.
+  void SetPrincipals(size_t count) {
+    query_memory.SetPrincipals(count);
+    bodies.SetPrincipals(count);
   }
 
   std::atomic<bool> ready{false};

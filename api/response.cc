@@ -33,6 +33,8 @@ unsigned HttpStatus(ErrorCode code) {
       return 413;
     case ErrorCode::kUnsupported:
       return 415;
+    case ErrorCode::kThrottled:
+      return 429;
     case ErrorCode::kOverloaded:
     case ErrorCode::kUnavailable:
     case ErrorCode::kCancelled:
@@ -120,8 +122,7 @@ Response Problem(unsigned status, std::string_view detail, const Json& members) 
   Response response = Response::Of(status, answer);
   response.content_type = "application/problem+json";
   response.problem = std::move(readable);
-  if (status == 429) response.headers.emplace_back("Retry-After", "1");
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  if (status == 429 || status == 503) response.headers.emplace_back("Retry-After", "1");
   if (status == 507) response.headers.emplace_back("Retry-After", "5");
   return response;
 }
@@ -137,7 +138,12 @@ void PullFirstChunk(Response* response) {
 }
 
 Response ProblemOf(const Error& error) {
-  return Problem(HttpStatus(error.code()), error.message());
+  Response response = Problem(HttpStatus(error.code()), error.message());
+  if (error.retry_after() == 0) return response;
+  for (auto& [name, value] : response.headers) {
+    if (name == "Retry-After") value = std::to_string(error.retry_after());
+  }
+  return response;
 }
 
 }  // namespace tallyd

@@ -290,6 +290,7 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
 // By their names, and nothing else of them.
 void Daemon::TakeTokens(const std::vector<TokenConfig>& tokens) {
   if (!tokens.empty()) KeepSecretsOutOfCores();
+  context_->SetPrincipals(tokens.size());
   const TokenChanges changes = context_->tokens.Set(tokens);
   for (const auto& [what, names] : {std::pair("added", &changes.added),
                                     std::pair("removed", &changes.removed),

@@ -46,7 +46,9 @@ asio::awaitable<Response> QueryEndpoint::Answer() {
   }
   const Place place(threads.waiting_queries);
   request().body = exchange_.body.bytes;
-  request().memory = std::make_shared<ReadMemory>(context().query_memory);
+  const Principal* const principal = request().principal.get();
+  request().memory = std::make_shared<ReadMemory>(
+      context().query_memory, principal == nullptr ? std::string_view() : principal->name);
   ReadMemory& memory = *request().memory;
   std::chrono::steady_clock::duration patience = kPatienceForRoom;
   Response response;

@@ -13,6 +13,7 @@
 
 #include "ingest/decode/decode.h"
 #include "ingest/decode/event_batch.h"
+#include "service/limits/body_budget.h"
 
 namespace tallyd {
 
@@ -50,7 +51,9 @@ class WorkspacePool {
 // The body of the request under way. It has a workspace from its first byte until it is let go of.
 class RequestBody {
  public:
-  explicit RequestBody(WorkspacePool& pool) : pool_(pool) {}
+  // Null: what the body holds counts nowhere.
+  explicit RequestBody(WorkspacePool& pool, BodyBudget* budget = nullptr)
+      : charge(budget), pool_(pool) {}
   RequestBody(const RequestBody&) = delete;
   RequestBody& operator=(const RequestBody&) = delete;
 
@@ -59,12 +62,15 @@ class RequestBody {
   // waits keeps none from others. Idempotent.
   void LetGo() {
     bytes = {};
+    charge.Clear();
     if (workspace) pool_.GiveBack(std::move(workspace));
   }
 
   // All of it, once it was read, with kBodyPadding readable bytes behind it.
   std::string_view bytes;
   std::unique_ptr<Workspace> workspace;
+  // What of it is held, in the workspace or elsewhere.
+  BodyCharge charge;
 
  private:
   WorkspacePool& pool_;

@@ -61,7 +61,11 @@ Status CheckLine(std::string_view line, bool first) {
 
 Status CheckRawHeader(std::string_view raw) {
   bool first = true;
+  size_t lines = 0;
   while (raw != "\r\n") {
+    if (lines++ > kMaxHeaderLines) {
+      return Error(ErrorCode::kTooLarge, "the header has more than 256 lines");
+    }
     const size_t end = raw.find("\r\n");
     if (end == std::string_view::npos) return Invalid("header lines end in CRLF");
     if (Status ok = CheckLine(raw.substr(0, end), first); !ok) return ok;
@@ -82,7 +86,10 @@ Status CheckHeader(const RequestHeader& header) {
     if (lengths > 0) return Invalid("Transfer-Encoding and Content-Length exclude each other");
     if (header.version() != 11) return Invalid("Transfer-Encoding needs HTTP/1.1");
   }
-  if (lengths > 1) return Invalid("more than one Content-Length");
+  const std::string_view length = View(header[http::field::content_length]);
+  if (lengths > 1 || length.find_first_not_of("0123456789") != length.npos) {
+    return Invalid("more than one Content-Length");
+  }
   return CheckHost(header);
 }
 

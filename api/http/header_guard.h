@@ -15,8 +15,11 @@ namespace tallyd {
 inline constexpr size_t kMaxTargetBytes = 16u << 10;
 inline constexpr size_t kMaxHeaderBytes = 64u << 10;
 
+inline constexpr size_t kMaxHeaderLines = 256;
+
 // The raw header, its last CRLF CRLF included: refuses folded lines, bare CR or LF, NUL, white
-// space before a colon.
+// space before a colon; as kTooLarge more lines than kMaxHeaderLines, each of which would be an
+// allocation.
 Status CheckRawHeader(std::string_view raw);
 
 using RequestHeader = boost::beast::http::request_header<boost::beast::http::fields>;
@@ -34,8 +37,8 @@ struct RequestTarget {
 Result<RequestTarget> ParseTarget(std::string_view target, boost::beast::http::verb method);
 
 // Refuses: any Transfer-Encoding but exactly one "chunked", Transfer-Encoding with Content-Length
-// or on HTTP/1.0, more than one Content-Length, not exactly one valid Host (HTTP/1.0 may have
-// none).
+// or on HTTP/1.0, more than one Content-Length or a list of them, not exactly one valid Host
+// (HTTP/1.0 may have none).
 Status CheckHeader(const RequestHeader& header);
 
 // The declared length of the body: empty when it is chunked.

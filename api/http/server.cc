@@ -181,6 +181,9 @@ asio::awaitable<void> HttpServer::GiveBackLoop() {
   while (!draining()) {
     timer.expires_after(kBetweenGivingBack);
     co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    const auto now = std::chrono::steady_clock::now();
+    context_.query_memory.Sample(now);
+    context_.bodies.Sample(now);
     const uint64_t by_now = context_.query_memory.given_back();
     if (by_now - given_back < kWorthGivingBack || waiting_queries_ > 0) continue;
     given_back = by_now;

@@ -11,6 +11,7 @@
 #ifndef TALLYD_API_HTTP_SERVER_H_
 #define TALLYD_API_HTTP_SERVER_H_
 
+#include <array>
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -44,6 +45,7 @@ struct IoShard {
 
   std::set<Session*> sessions;
   WorkspacePool workspaces;
+  std::array<char, 64u << 10> discarded;  // What is read and not looked at, of all of them.
   // Last, so that they go first: the end of an io_context destroys the sessions that are still
   // suspended on it, and these use what stands above.
   boost::asio::io_context io;

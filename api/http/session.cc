@@ -47,7 +47,7 @@ Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shar
       socket_(std::move(socket)),
       buffer_(kBufferBytes),
       peer_(socket_.Peer()),
-      body_(shard.workspaces),
+      body_(shard.workspaces, &context_.bodies),
       exchange_{request_, body_, context_, server.endpoint_threads()} {}
 
 Session::~Session() {
@@ -84,7 +84,8 @@ void Session::EndIfRevoked(TimeUs now) {
 
 asio::awaitable<bool> Session::ServeOne() {
   keep_alive_ = true;
-  head_only_ = http10_ = expects_continue_ = unread_body_ = revoked_ = false;
+  head_only_ = http10_ = expects_continue_ = expects_other_ = false;
+  unread_body_ = revoked_ = false;
   dispatched_ = Dispatched{server_.routes().size(), nullptr};
   response_ = Response();
   request_ = Request();
@@ -133,10 +134,24 @@ void Session::EndWith(Response response) {
   unread_body_ = true;
 }
 
+namespace {
+
+RejectReason ReasonOfStatus(unsigned status) {
+  if (status == 413) return RejectReason::kTooLarge;
+  return status == 429 || status == 503 ? RejectReason::kOverloaded : RejectReason::kHttp;
+}
+
+}  // namespace
+
 void Session::Refuse(Response response) {
-  const RejectReason reason =
-      response.status == 413 ? RejectReason::kTooLarge : RejectReason::kHttp;
+  const RejectReason reason = ReasonOfStatus(response.status);
   EndWith(InForm(reason, std::move(response)));
+}
+
+bool Session::HasRoomFor(uint64_t bytes) {
+  if (body_.charge.Covers(bytes)) return true;
+  Refuse(ProblemOf(body_.charge.Refusal(bytes)));
+  return false;
 }
 
 Response Session::InForm(RejectReason reason, Response response) {
@@ -148,11 +163,20 @@ Response Session::InForm(RejectReason reason, Response response) {
 std::optional<Response> Session::RefusalBeforeBody() {
   std::optional<Response> refusal = Dispatch(server_.routes(), foreign_, exchange_, &dispatched_);
   if (refusal) return refusal;
+  if (expects_other_) {
+    return InForm(RejectReason::kHttp, Problem(417, "of expectations 100-continue alone is met"));
+  }
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
   if (length && *length > context_.server.max_body) {
     return InForm(RejectReason::kTooLarge,
                   Problem(413, fmt::format("the body has {} bytes; server.max_body is {}", *length,
                                            context_.server.max_body)));
+  }
+  if (length.value_or(BodyCharge::kUncounted + 1) <= BodyCharge::kUncounted) return std::nullopt;
+  const Principal* const principal = request_.principal.get();
+  body_.charge.BeginFor(principal == nullptr ? std::string_view() : principal->name);
+  if (length && !body_.charge.Admits(*length)) {
+    return InForm(RejectReason::kOverloaded, ProblemOf(body_.charge.Refusal(*length)));
   }
   return std::nullopt;
 }

@@ -59,10 +59,12 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
-  // REQUIRES: the buffer has less than all of it.
+  boost::asio::awaitable<Step> ReadBuffered(size_t bytes);
   boost::asio::awaitable<Step> ReadSizedBody(uint64_t length);
   boost::asio::awaitable<Step> ReadChunkedBody();
-  Step PutChunked();
+  Step PutChunked(std::string* body);
+  // Whether the request may hold so many bytes; if not it is refused.
+  bool HasRoomFor(uint64_t bytes);
   boost::asio::awaitable<void> SendContinue();
   HeadOptions MakeHeadOptions();  // While the server drains the connection is not kept.
   boost::asio::awaitable<bool> WriteAnswer();
@@ -76,7 +78,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<bool> WriteChunk(std::string_view head, std::string_view body);
   boost::asio::awaitable<bool> Write(boost::asio::const_buffer head, std::string_view body);
   boost::asio::awaitable<void> LingerAndClose();
-  void SetBodyDeadline(uint64_t received);
+  void GrantBodyTime(uint64_t received);
   // After a read of a request's bytes that failed.
   Step AfterFailedRead(std::string_view what);
   // Answers a request whose framing can no longer be trusted, then closes.
@@ -106,7 +108,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Exchange exchange_;
   Dispatched dispatched_;  // The endpoint is there until its answer is, not until that is sent.
   Response response_;
-  std::chrono::steady_clock::time_point body_begin_;
+  std::chrono::steady_clock::time_point body_deadline_;
   std::chrono::steady_clock::time_point handling_begin_;
   std::chrono::steady_clock::time_point idle_since_;  // The last answer.
   bool idle_ = true;
@@ -119,6 +121,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool head_only_ = false;
   bool http10_ = false;
   bool expects_continue_ = false;
+  bool expects_other_ = false;  // What nobody here can do.
   bool unread_body_ = false;
 };
 

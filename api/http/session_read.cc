@@ -61,6 +61,7 @@ asio::awaitable<Session::Step> Session::ReadHeader() {
       idle_ = false;
       socket_.ExpireAfter(std::chrono::microseconds(context_.server.header_timeout_us));
     }
+    if (!HasRoomFor(text.size())) co_return Step::kAnswered;
     const size_t end = text.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
     const bool whole = end != std::string_view::npos;
     // However it came, in one burst or byte by byte: what counts is how long it is.
@@ -90,7 +91,8 @@ Session::Step Session::AfterFailedRead(std::string_view what) {
 Session::Step Session::ParseHeader(size_t header_bytes) {
   const std::string_view raw = BufferedText(buffer_).substr(0, header_bytes);
   if (Status ok = CheckRawHeader(raw); !ok) {
-    Refuse(ProblemOf(ok.error()));
+    const bool too_large = ok.error().code() == ErrorCode::kTooLarge;
+    Refuse(too_large ? Problem(431, ok.error().message()) : ProblemOf(ok.error()));
     return Step::kAnswered;
   }
   parser_.emplace();
@@ -146,7 +148,9 @@ void Session::FillRequest(const RequestTarget& target) {
     request_.idempotency_key->append(Text(at->value()));
   }
   head_only_ = header.method() == http::verb::head;
-  expects_continue_ = !http10_ && beast::iequals(header[http::field::expect], "100-continue");
+  const beast::string_view expected = http10_ ? beast::string_view() : header[http::field::expect];
+  expects_continue_ = beast::iequals(expected, "100-continue");
+  expects_other_ = !expected.empty() && !expects_continue_;
 }
 
 // Several headers say nothing that can be trusted, as one that says two things.
@@ -171,31 +175,29 @@ bool Session::IsRevoked() {
   return revoked_;
 }
 
-void Session::SetBodyDeadline(uint64_t received) {
-  const uint64_t granted_us = static_cast<uint64_t>(context_.server.body_timeout_us) +
-                              received * static_cast<uint64_t>(kUsPerSecond) /
-                                  std::max<uint64_t>(1, context_.server.body_min_rate);
-  socket_.ExpireAt(body_begin_ + std::chrono::microseconds(granted_us));
+// What has come buys time, but never more than body_timeout from now: who was fast once may not be
+// silent for long.
+void Session::GrantBodyTime(uint64_t received) {
+  const std::chrono::microseconds longest(context_.server.body_timeout_us);
+  const uint64_t bought_us = received * static_cast<uint64_t>(kUsPerSecond) /
+                             std::max<uint64_t>(1, context_.server.body_min_rate);
+  body_deadline_ = std::min(body_deadline_ + std::chrono::microseconds(bought_us),
+                            std::chrono::steady_clock::now() + longest);
+  socket_.ExpireAt(body_deadline_);
 }
 
 asio::awaitable<Session::Step> Session::ReadBody() {
-  body_begin_ = std::chrono::steady_clock::now();
+  socket_.ExpireAfter(std::chrono::microseconds(context_.server.body_timeout_us));
+  body_deadline_ = socket_.deadline();
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
-  body_.Begin();
-  Step step = Step::kGoOn;
-  if (length && *length <= buffer_.size()) {
-    buffer_.prepare(kBodyPadding);  // Before the body is looked at: it may move.
-    buffered_body_ = static_cast<size_t>(*length);
-    body_.bytes = BufferedText(buffer_).substr(0, buffered_body_);
-  } else {
-    if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
-    reads_body_ = true;
-    step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
-    reads_body_ = false;
-    std::string& body = body_.workspace->body;
-    body.reserve(body.size() + kBodyPadding);
-    body_.bytes = body;
+  const bool lacks_all = buffer_.size() == 0 && length != 0;
+  if (expects_continue_ && lacks_all) {
+    co_await SendContinue();
+    socket_.ExpireAt(body_deadline_);
   }
+  reads_body_ = true;
+  const Step step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
+  reads_body_ = false;
   if (step == Step::kGoOn) {
     context_.metrics.received_bytes.Increment(static_cast<double>(body_.bytes.size()));
   }
@@ -208,31 +210,57 @@ asio::awaitable<void> Session::SendContinue() {
   co_await socket_.Write(asio::buffer(kContinue));
 }
 
+// Into the buffer, until so many bytes are there. Who sends nothing gets no workspace.
+asio::awaitable<Session::Step> Session::ReadBuffered(size_t bytes) {
+  while (buffer_.size() < bytes) {
+    if (!HasRoomFor(buffer_.size())) co_return Step::kAnswered;
+    auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
+    if (ec || revoked_) co_return AfterFailedRead("body");
+    buffer_.commit(n);
+    GrantBodyTime(n);
+  }
+  co_return HasRoomFor(buffer_.size()) ? Step::kGoOn : Step::kAnswered;
+}
+
 asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
+  const Step begun = co_await ReadBuffered(std::min<uint64_t>(length, kReadBytes));
+  if (begun != Step::kGoOn) co_return begun;
+  body_.Begin();
+  if (length <= buffer_.size()) {
+    buffer_.prepare(kBodyPadding);  // Before the body is looked at: it may move.
+    buffered_body_ = static_cast<size_t>(length);
+    body_.bytes = BufferedText(buffer_).substr(0, buffered_body_);
+    co_return Step::kGoOn;
+  }
   std::string& body = body_.workspace->body;
   // What is there of another body is overwritten, not cleared.
   if (body.size() > length) body.resize(length);
   size_t received = buffer_.size();
+  if (!HasRoomFor(std::max(body.size(), received))) co_return Step::kAnswered;
   body.replace(0, received, BufferedText(buffer_));
   buffer_.consume(received);
   while (received < length) {
     // The body grows with what has arrived, never with what was promised.
     if (received == body.size()) {
       const size_t kept = std::max(body.capacity(), kBodyPadding) - kBodyPadding;
-      body.resize(std::min<size_t>(length, std::max({kReadBytes, 2 * received, kept})));
+      const size_t room = std::min<size_t>(length, std::max(2 * received, kept));
+      if (!HasRoomFor(room)) co_return Step::kAnswered;
+      body.resize(room);
     }
-    SetBodyDeadline(received);
     auto [ec, n] =
         co_await socket_.ReadSome(asio::buffer(body.data() + received, body.size() - received));
     if (ec || revoked_) co_return AfterFailedRead("body");
     received += n;
+    GrantBodyTime(n);
   }
   body.resize(length);
+  body.reserve(length + kBodyPadding);
+  body_.bytes = body;
   co_return Step::kGoOn;
 }
 
 asio::awaitable<Session::Step> Session::ReadChunkedBody() {
-  body_.workspace->body.clear();
+  std::string body;
   uint64_t wire = buffer_.size();
   size_t extension_bytes = 0;
   auto on_header = [&extension_bytes](uint64_t, beast::string_view extensions,
@@ -245,17 +273,17 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
   const auto fields =
       static_cast<size_t>(std::distance(parser_->get().begin(), parser_->get().end()));
   while (true) {
-    if (const Step step = PutChunked(); step != Step::kGoOn) co_return step;
+    if (const Step step = PutChunked(&body); step != Step::kGoOn) co_return step;
     if (parser_->is_done()) break;
     if (wire > context_.server.max_body + kFramingBytes || buffer_.size() > kFramingBytes) {
       Refuse(Problem(413, "the chunked body takes more bytes than server.max_body allows"));
       co_return Step::kAnswered;
     }
-    SetBodyDeadline(wire);
     auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
     if (ec || revoked_) co_return AfterFailedRead("body");
     buffer_.commit(n);
     wire += n;
+    GrantBodyTime(n);
   }
   const auto trailers =
       static_cast<size_t>(std::distance(parser_->get().begin(), parser_->get().end())) - fields;
@@ -263,21 +291,26 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
     Refuse(Problem(400, "more than 16 trailers"));
     co_return Step::kAnswered;
   }
+  body.reserve(body.size() + kBodyPadding);
+  body_.Begin();
+  body_.workspace->body.swap(body);
+  body_.bytes = body_.workspace->body;
   co_return Step::kGoOn;
 }
 
 // Feeds what is buffered to the parser, whose data goes behind the body.
-Session::Step Session::PutChunked() {
-  std::string& body = body_.workspace->body;
+Session::Step Session::PutChunked(std::string* body) {
   while (!parser_->is_done() && buffer_.size() > 0) {
-    const size_t before = body.size();
-    body.resize(before + buffer_.size());
-    parser_->get().body().data = body.data() + before;
-    parser_->get().body().size = body.size() - before;
+    const size_t before = body->size();
+    // What comes may be all data; the body itself may have room for twice as much.
+    if (!HasRoomFor(std::max(body->capacity(), before + buffer_.size()))) return Step::kAnswered;
+    body->resize(before + buffer_.size());
+    parser_->get().body().data = body->data() + before;
+    parser_->get().body().size = body->size() - before;
     parser_->get().body().more = true;
     beast::error_code ec;
     const size_t used = parser_->put(buffer_.data(), ec);
-    body.resize(body.size() - parser_->get().body().size);
+    body->resize(body->size() - parser_->get().body().size);
     buffer_.consume(used);
     if (ec == http::error::need_more) break;
     if (ec == http::error::body_limit) {
@@ -302,9 +335,10 @@ asio::awaitable<void> Session::LingerAndClose() {
   if (unread_body_) {
     socket_.ExpireAfter(kLingerTime);
     buffer_.clear();
+    buffer_.shrink_to_fit();
     uint64_t discarded = 0;
     while (discarded < kLingerBytes && !socket_.expired()) {
-      auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
+      auto [ec, n] = co_await socket_.ReadSome(asio::buffer(shard_.discarded));
       if (ec) break;
       discarded += n;
     }

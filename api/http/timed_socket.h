@@ -37,6 +37,7 @@ class TimedSocket {
   void ExpireAfter(std::chrono::microseconds time) {
     ExpireAt(std::chrono::steady_clock::now() + time);
   }
+  Time deadline() const { return state_->deadline; }
   // Whether the deadline passed in the last wait. A read may have succeeded nevertheless.
   bool expired() const { return state_->expired; }
 

@@ -110,6 +110,7 @@ RejectReason ReasonOf(ErrorCode code) {
     case ErrorCode::kUnsupported:
       return RejectReason::kUnsupported;
     case ErrorCode::kOverloaded:
+    case ErrorCode::kThrottled:
       return RejectReason::kOverloaded;
     case ErrorCode::kInvalid:
     case ErrorCode::kUnprocessable:

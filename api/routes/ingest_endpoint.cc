@@ -50,6 +50,12 @@ asio::awaitable<Response> IngestEndpoint::Answer() {
   if (request().idempotency_key && !head_->dry_run) {
     std::optional<KeyedRequest> keyed =
         KeyedBatch(*request().idempotency_key, &*head_, &bytes, context(), workspace);
+    // What it waits with counts: the body, and what that was decoded to.
+    const uint64_t held =
+        body.bytes.size() + (bytes.data() == body.bytes.data() ? 0 : bytes.size());
+    if (!body.charge.Covers(held)) {
+      co_return Refused(RejectReason::kOverloaded, ProblemOf(body.charge.Refusal(held)));
+    }
     if (keyed) {
       std::optional<Response> known =
           co_await AnswerByKey(exchange_, *this, std::move(*keyed), &claim);

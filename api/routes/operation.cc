@@ -153,6 +153,9 @@ Response GetMetrics(const Request&, ApiContext& context) {
   families.push_back(GaugeOf("tallyd_queries_waiting_for_memory",
                              "Reads that wait until others have given back some.",
                              context.query_memory.waiting()));
+  families.push_back(GaugeOf("tallyd_body_memory_bytes",
+                             "What bodies of requests hold, of server.body_memory.",
+                             context.bodies.held()));
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   for (prometheus::MetricFamily& family : CollectProcessMetrics()) {

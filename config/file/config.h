@@ -4,8 +4,10 @@
 #ifndef TALLYD_CONFIG_FILE_CONFIG_H_
 #define TALLYD_CONFIG_FILE_CONFIG_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,9 @@
 #include "config/values/result.h"
 
 namespace tallyd {
+
+// A body and what it decodes to fit in the half that one of several tokens may hold.
+inline constexpr uint64_t kBodiesAtLeast = 4;
 
 struct ServerConfig {
   // host:port; port 0 takes a free one. Only loopback is taken without tokens and TLS.
@@ -26,6 +31,9 @@ struct ServerConfig {
   uint64_t max_body = 32u << 20;  // Decoded; the wire size is bounded by it, too.
   // What all reads that run may hold together, answers that wait for their readers included.
   uint64_t query_memory = 256u << 20;
+  // What the bodies of all requests may hold together until they are in the queue of the store.
+  // Absent: the greater of 128 MiB and kBodiesAtLeast of max_body.
+  std::optional<uint64_t> body_memory;
   uint32_t max_connections = 10'000;
   // From the first byte of a request to the end of its header.
   int64_t header_timeout_us = 10'000'000;
@@ -34,6 +42,10 @@ struct ServerConfig {
   uint64_t body_min_rate = 16u << 10;     // Bytes per second that a sender must reach.
   int64_t write_timeout_us = 30'000'000;  // Per chunk of an answer.
   int64_t drain_timeout_us = 10'000'000;  // SIGTERM: how long requests may take to finish.
+
+  uint64_t BodyMemory() const {
+    return body_memory.value_or(std::max<uint64_t>(128u << 20, kBodiesAtLeast * max_body));
+  }
 };
 
 enum class Sync : uint8_t { kAlways, kInterval };

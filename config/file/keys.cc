@@ -36,6 +36,8 @@ constexpr ConfigKey<ServerConfig> kServerKeys[] = {
     {"query_threads", kRestart, CountKey{&ServerConfig::query_threads, {0, 1024}}},
     {"max_body", kRestart, SizeKey{&ServerConfig::max_body, {kKiB, kGiB}}},
     {"query_memory", kRestart, SizeKey{&ServerConfig::query_memory, {kMiB, 1024 * kGiB}}},
+    {"body_memory", kRestart, SizeKey{&ServerConfig::body_memory, {4 * kKiB, 1024 * kGiB}},
+     "the greater of `\"128MiB\"` and four times `max_body`"},
     {"max_connections", kRestart, CountKey{&ServerConfig::max_connections, {1, 1'000'000}}},
     {"header_timeout", kRestart, DurationKey{&ServerConfig::header_timeout_us, kTimeout}},
     {"idle_timeout", kRestart, DurationKey{&ServerConfig::idle_timeout_us, kTimeout}},

@@ -1,5 +1,6 @@
 // [server], [storage], [log]: what the daemon itself needs.
 #include <charconv>
+#include <string>
 
 #include "config/file/host.h"
 #include "config/file/load.h"
@@ -19,6 +20,14 @@ void CheckReserve(const TomlReader& storage, const StorageConfig& config) {
   storage.Mistake(storage.Has("ballast") ? "ballast" : "free_space_floor",
                   "free_space_floor and ballast hold back more than 64MiB together; accepted: "
                   "64MiB at most, of both");
+}
+
+void CheckBodyMemory(const TomlReader& server, const ServerConfig& config) {
+  if (config.BodyMemory() >= kBodiesAtLeast * config.max_body) return;
+  server.Mistake("body_memory",
+                 "is less than four times max_body, and a body with what it decodes to must fit in "
+                 "the half of one token; accepted: at least " +
+                     std::to_string(kBodiesAtLeast * config.max_body));
 }
 
 }  // namespace
@@ -85,6 +94,7 @@ void CheckBackupDir(const TomlReader& storage, StorageConfig* filled) {
 
 void ReadServer(TomlReader server, ServerConfig* config) {
   ReadKeys(&server, config);
+  CheckBodyMemory(server, *config);
   server.Finish();
 }
 

@@ -27,6 +27,7 @@ enum class ErrorCode {
   kTooLarge,       // It exceeds a limit.
   kUnsupported,    // A media type or encoding that is not spoken here.
   kOverloaded,     // The queue is full: try again.
+  kThrottled,      // Who asks has its part of what there is, others are served: try again.
   kUnavailable,    // The store cannot serve now (reopening, shutting down): try again.
   kNoSpace,        // The disk is full.
   kCorruption,     // Stored bytes are not what was written.
@@ -41,16 +42,23 @@ class [[nodiscard]] Error {
 
   ErrorCode code() const { return code_; }
   const std::string& message() const { return message_; }
+  // Seconds after which to try again, where whoever refused can tell; else 0.
+  unsigned retry_after() const { return retry_after_; }
 
   // The same error with "context: " in front of its sentence.
   Error Prefixed(std::string_view context) const {
     std::string message(context);
     message.append(": ").append(message_);
-    return Error(code_, std::move(message));
+    return Error(code_, std::move(message)).RetryAfter(retry_after_);
+  }
+  Error RetryAfter(unsigned seconds) && {
+    retry_after_ = seconds;
+    return std::move(*this);
   }
 
  private:
   ErrorCode code_ = ErrorCode::kInvalid;
+  unsigned retry_after_ = 0;
   std::string message_;
 };
 

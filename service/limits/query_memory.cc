@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "storage/scan.h"
@@ -16,38 +17,45 @@ constexpr uint64_t kLeastSlice = 256u << 10;
 
 }  // namespace
 
-bool QueryMemory::TryTake(uint64_t bytes) {
-  uint64_t held = held_.load(std::memory_order_relaxed);
-  while (bytes <= limit_ && held <= limit_ - bytes) {
-    if (held_.compare_exchange_weak(held, held + bytes, std::memory_order_relaxed)) return true;
-  }
-  return false;
+// Who waits for its own principal to give back keeps nobody else waiting.
+bool QueryMemory::IsBefore(const Waiting& other) const {
+  return bytes_.HasRoomInShare(other.share, other.least);
 }
 
-void QueryMemory::GiveBack(uint64_t bytes) {
-  held_.fetch_sub(bytes, std::memory_order_relaxed);
-  given_back_.fetch_add(bytes, std::memory_order_relaxed);
+bool QueryMemory::NobodyIsBefore(const ReadMemory* read) {
+  if (waiting() == 0) return true;
+  const std::lock_guard lock(mutex_);
+  return std::none_of(waiting_.begin(), waiting_.end(), [&](const Waiting& other) {
+    return other.share == read->share_.get() || IsBefore(other);
+  });
 }
 
 std::optional<uint64_t> QueryMemory::TryTakeInTurn(const ReadMemory* read, bool is_new,
                                                    const Wish& wish) {
+  SharedBytes::Share* const share = read->share_.get();
   const std::lock_guard lock(mutex_);
   if (is_new) {
-    waiting_.push_back(read);
+    waiting_.push_back({read, share, wish.least});
     ++waiting_count_;
   }
-  if (waiting_.front() != read) return std::nullopt;
-  const uint64_t held = std::min(held_.load(std::memory_order_relaxed), limit_);
-  const uint64_t given = std::clamp(limit_ - held, wish.least, wish.most);
-  if (!TryTake(given)) return std::nullopt;
-  waiting_.pop_front();
+  const auto mine = std::find_if(waiting_.begin(), waiting_.end(),
+                                 [read](const Waiting& one) { return one.read == read; });
+  const bool in_turn = std::none_of(waiting_.begin(), mine, [&](const Waiting& other) {
+    return other.share == share || IsBefore(other);
+  });
+  if (!in_turn) return std::nullopt;
+  const uint64_t room = bytes_.Room(share);
+  const uint64_t given = std::clamp(room, wish.least, wish.most);
+  if (!bytes_.TryTake(share, given)) return std::nullopt;
+  waiting_.erase(mine);
   --waiting_count_;
   return given;
 }
 
 void QueryMemory::Leave(const ReadMemory* read) {
   const std::lock_guard lock(mutex_);
-  waiting_count_ -= std::erase(waiting_, read);
+  waiting_count_ -=
+      std::erase_if(waiting_, [read](const Waiting& one) { return one.read == read; });
 }
 
 ReadMemory::~ReadMemory() { Trim(); }
@@ -57,9 +65,9 @@ std::optional<uint64_t> ReadMemory::Take(uint64_t bytes) {
   const uint64_t wanted = used_ + bytes;
   if (wanted > reserved_) {
     // Whoever has nothing yet does not overtake those who wait.
-    const bool in_turn = reserved_ > 0 || all_.waiting() == 0;
-    if (wanted > all_.limit()) return wanted;
-    if (!in_turn || !all_.TryTake(wanted - reserved_)) {
+    const bool in_turn = reserved_ > 0 || all_.NobodyIsBefore(this);
+    if (wanted > limit()) return wanted;
+    if (!in_turn || !all_.bytes_.TryTake(share_.get(), wanted - reserved_)) {
       wished_ = lacks_room_ ? std::max(wished_, wanted) : wanted;
       lacks_room_ = true;
       return wanted;
@@ -78,22 +86,25 @@ void ReadMemory::Give(uint64_t bytes) {
 
 void ReadMemory::GiveBackUnused() {
   const uint64_t needed = std::max(used_, sure_);
-  if (reserved_ > needed) all_.GiveBack(reserved_ - needed);
+  if (reserved_ > needed) all_.bytes_.GiveBack(share_.get(), reserved_ - needed);
   reserved_ = needed;
 }
 
 Error ReadMemory::Refusal(uint64_t bytes) const {
-  if (bytes > all_.limit()) {
+  const uint64_t most = limit();
+  const std::string_view of_one = most < all_.limit() ? "half of " : "";
+  if (bytes > most) {
     return Error(ErrorCode::kUnprocessable,
-                 fmt::format("alone this would hold {} bytes or more, and server.query_memory is "
+                 fmt::format("alone this would hold {} bytes or more, and {}server.query_memory is "
                              "{}; ask for a shorter time, fewer fields, fewer groups or a longer "
                              "step, or for a smaller page by limit",
-                             bytes, all_.limit()));
+                             bytes, of_one, most));
   }
   return Error(ErrorCode::kOverloaded,
-               fmt::format("the reads that run hold all of server.query_memory, {} bytes: try "
+               fmt::format("the reads that run hold all of {}server.query_memory, {} bytes: try "
                            "again later",
-                           all_.limit()));
+                           of_one, most))
+      .RetryAfter(all_.bytes_.RetryAfterSeconds(std::chrono::steady_clock::now()));
 }
 
 bool ReadMemory::Admit() {
@@ -101,7 +112,7 @@ bool ReadMemory::Admit() {
   sure_ = 0;
   GiveBackUnused();
   const uint64_t least = std::max(used_, wished_);
-  const uint64_t most = std::max(least, std::min(2 * wished_, all_.limit()));
+  const uint64_t most = std::max(least, std::min(2 * wished_, limit()));
   const std::optional<uint64_t> given =
       all_.TryTakeInTurn(this, !waits_, {least - used_, most - used_});
   waits_ = !given;

@@ -1,13 +1,15 @@
 // QueryMemory: what all reads that run may hold together (server.query_memory): rows that are
 // merged or sorted, pages, accumulators, chunks that wait for slow readers. ReadMemory is the part
-// of one request; MemoryCharge what one holder of it has, by the chunk.
+// of one request; MemoryCharge what one holder of it has, by the chunk. Of several principals none
+// holds more than half (shared_bytes.h), and that is then all there is for it.
 //
 //   MemoryCharge charge(request.memory);
 //   if (!charge.Covers(page.bytes())) return charge.refusal();
 //
 // A read for which there is no room fails, and its ReadMemory remembers how much it lacked: whoever
 // runs it lets go of all that can be found again, waits until Admit has made so much sure for it,
-// in the order in which reads came, and runs it again. So those who wait hold next to nothing, and
+// in the order in which reads came, but for those whose principal has its half already, and runs it
+// again. So those who wait hold next to nothing, and
 // none for ever: whoever runs them gives up in time. A read that alone would hold more than there
 // is fails with kUnprocessable, and there is nothing to wait for.
 //
@@ -22,9 +24,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "config/values/result.h"
+#include "service/limits/shared_bytes.h"
 
 namespace tallyd {
 
@@ -33,15 +37,19 @@ struct Row;
 
 class QueryMemory {
  public:
-  explicit QueryMemory(uint64_t limit) : limit_(limit) {}
+  explicit QueryMemory(uint64_t limit) : bytes_(limit) {}
   QueryMemory(const QueryMemory&) = delete;
   QueryMemory& operator=(const QueryMemory&) = delete;
 
-  uint64_t limit() const { return limit_; }
-  uint64_t held() const { return held_.load(std::memory_order_relaxed); }
+  uint64_t limit() const { return bytes_.limit(); }
+  uint64_t held() const { return bytes_.held(); }
   uint64_t waiting() const { return waiting_count_.load(std::memory_order_relaxed); }
   // Ever.
-  uint64_t given_back() const { return given_back_.load(std::memory_order_relaxed); }
+  uint64_t given_back() const { return bytes_.given_back(); }
+  // How many there are.
+  void SetPrincipals(size_t count) { bytes_.SetPrincipals(count); }
+  // About once a second, so that it is known when there will be room.
+  void Sample(DrainRate::Time now) { bytes_.Sample(now); }
 
  private:
   friend class ReadMemory;
@@ -49,29 +57,34 @@ class QueryMemory {
     uint64_t least = 0;
     uint64_t most = 0;
   };
-  bool TryTake(uint64_t bytes);
-  void GiveBack(uint64_t bytes);
+  struct Waiting {
+    const ReadMemory* read = nullptr;
+    const SharedBytes::Share* share = nullptr;
+    uint64_t least = 0;  // Of what it wishes.
+  };
   // Who comes for the first time waits behind the others. What the first of them is given, of what
   // it wishes: it waits no longer then. Nothing: there is not so much, or it is not its turn.
   std::optional<uint64_t> TryTakeInTurn(const ReadMemory* read, bool is_new, const Wish& wish);
+  // Whether nobody waits who could have room that is given back now.
+  bool NobodyIsBefore(const ReadMemory* read);
+  bool IsBefore(const Waiting& other) const;  // REQUIRES: mutex_.
   void Leave(const ReadMemory* read);
 
-  const uint64_t limit_;
-  std::atomic<uint64_t> held_{0};
-  std::atomic<uint64_t> given_back_{0};
+  SharedBytes bytes_;
   std::atomic<size_t> waiting_count_{0};
   std::mutex mutex_;
-  std::deque<const ReadMemory*> waiting_;  // Guarded by mutex_; whoever came first is first.
+  std::deque<Waiting> waiting_;  // Guarded by mutex_; whoever came first is first.
 };
 
 class ReadMemory {
  public:
-  explicit ReadMemory(QueryMemory& all) : all_(all) {}
+  explicit ReadMemory(QueryMemory& all, std::string_view principal = {})
+      : all_(all), share_(all.bytes_.ShareOf(principal)) {}
   ~ReadMemory();
   ReadMemory(const ReadMemory&) = delete;
   ReadMemory& operator=(const ReadMemory&) = delete;
 
-  uint64_t limit() const { return all_.limit(); }
+  uint64_t limit() const { return all_.bytes_.LimitOf(share_.get()); }
 
   // Nothing: the bytes are the read's. Else what it would hold in all, for which there is no room
   // now, or never.
@@ -89,9 +102,11 @@ class ReadMemory {
   void Trim();
 
  private:
+  friend class QueryMemory;
   void GiveBackUnused();  // REQUIRES: mutex_.
 
   QueryMemory& all_;
+  const SharedBytes::SharePtr share_;
   mutable std::mutex mutex_;
   uint64_t used_ = 0;      // Guarded by mutex_, like all below.
   uint64_t sure_ = 0;      // By Admit, until Trim.

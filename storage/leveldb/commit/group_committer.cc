@@ -133,7 +133,10 @@ void GroupCommitter::Submit(std::unique_ptr<Batch> batch, CommitDone done) {
       admitted = ForWaiters(*latched_);
     } else if (admitted && !queue_.empty() && queued_bytes_ + bytes > config_.queue_bytes) {
       metrics_->queue_full.Increment();
-      admitted = Error(ErrorCode::kOverloaded, "the write queue is full; try again");
+      const unsigned seconds =
+          drained_.SecondsFor(queued_bytes_, std::chrono::steady_clock::now());
+      admitted = Error(ErrorCode::kOverloaded, "the write queue is full; try again")
+                     .RetryAfter(seconds);
     }
     if (admitted) {
       queued_bytes_ += bytes;
@@ -245,6 +248,7 @@ std::deque<GroupCommitter::Request> GroupCommitter::TakeGroup() {
 
 void GroupCommitter::CommitGroup(std::deque<Request> group) {
   std::vector<Batch*> batches;
+  uint64_t bytes = 0;
   std::erase_if(group, [&](Request& request) {
     const Status checked = target_->Check(*request.batch);
     if (checked) {
@@ -256,7 +260,13 @@ void GroupCommitter::CommitGroup(std::deque<Request> group) {
   });
   if (batches.empty()) return;
   const Status committed = Write(batches, config_.sync == Sync::kAlways || SyncIsDue());
-  if (!committed) Latch(committed.error());
+  if (committed) {
+    for (const Request& request : group) bytes += request.bytes;
+    const std::lock_guard lock(mutex_);
+    drained_.Note(bytes, std::chrono::steady_clock::now());
+  } else {
+    Latch(committed.error());
+  }
   const Status answer = committed ? committed : Status(ForWaiters(committed.error()));
   for (Request& request : group) request.done(answer);
 }

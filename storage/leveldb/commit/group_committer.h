@@ -35,6 +35,7 @@
 #include "config/file/config.h"
 #include "config/values/result.h"
 #include "storage/commit_progress.h"
+#include "storage/drain_rate.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -169,8 +170,9 @@ class GroupCommitter {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Request> queue_;  // Guarded by mutex_, like the next three.
+  std::deque<Request> queue_;  // Guarded by mutex_, like the next four.
   size_t queued_bytes_ = 0;
+  DrainRate drained_;  // Of the queue.
   bool closing_ = false;
   std::optional<Error> latched_;
 

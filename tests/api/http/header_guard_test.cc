@@ -33,6 +33,23 @@ TEST(HeaderGuardTest, OptionsMayBeAboutTheDaemonAsAWhole) {
   EXPECT_FALSE(ParseTarget("*x", http::verb::options));
 }
 
+TEST(HeaderGuardTest, LinesAreCounted) {
+  const auto of = [](size_t lines) {
+    std::string raw = "GET / HTTP/1.1\r\n";
+    for (size_t i = 0; i < lines; ++i) raw += "a: b\r\n";
+    return CheckRawHeader(raw + "\r\n");
+  };
+  EXPECT_TRUE(of(kMaxHeaderLines));
+  const Status more = of(kMaxHeaderLines + 1);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code(), ErrorCode::kTooLarge);
+}
+
+TEST(HeaderGuardTest, ALengthIsOneNumber) {
+  EXPECT_TRUE(Passes(Post("Host: localhost\r\nContent-Length: 5\r\n")));
+  EXPECT_FALSE(Passes(Post("Host: localhost\r\nContent-Length: 5, 5\r\n")));
+}
+
 TEST(HeaderGuardTest, AnOrdinaryRequestPasses) {
   EXPECT_TRUE(Passes(Post("Host: localhost:8780\r\nContent-Length: 2\r\n")));
   EXPECT_TRUE(Passes(Post("Host: [::1]:8780\r\nTransfer-Encoding: chunked\r\n")));

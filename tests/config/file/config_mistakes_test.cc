@@ -91,6 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
               "2: server.listen: \"127.0.0.1:65536\" is no address..."},
         Wrong{"HostWithPort", "[server]\nhosts = [\"tallyd.example.org:443\"]\n",
               "2: server.hosts: \"tallyd.example.org:443\" is no host; accepted: names and..."},
+        Wrong{"BodiesTooSmall", "[server]\nmax_body = \"1MiB\"\nbody_memory = \"3MiB\"\n",
+              "3: server.body_memory: is less than four times max_body, ..."},
         Wrong{"OriginWithPath", "[server]\ncors = [\"https://a.example/x\"]\n",
               "2: server.cors: \"https://a.example/x\" has a path; a browser sends "
               "https://a.example; accepted: origins as browsers send them, ..."},
@@ -393,7 +395,7 @@ TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
             "aggregate\n"
             "t.toml:3: tables.T.row_key: is an integer; accepted: a string\n"
             "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
-            "body_min_rate, body_timeout, cors, drain_timeout, header_timeout, hosts, "
+            "body_memory, body_min_rate, body_timeout, cors, drain_timeout, header_timeout, hosts, "
             "idle_timeout, listen, max_body, max_connections, plaintext, query_memory, "
             "query_threads, threads, write_timeout\n"
             "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "

@@ -125,5 +125,34 @@ TEST_F(QueryMemoryTest, WhoGivesUpHoldsNobodyUp) {
   EXPECT_TRUE(MemoryCharge(NewRead()).Covers(kMiB));
 }
 
+TEST_F(QueryMemoryTest, OfSeveralPrincipalsNoneHoldsMoreThanHalf) {
+  all_.SetPrincipals(2);
+  const auto a = std::make_shared<ReadMemory>(all_, "a");
+  const auto b = std::make_shared<ReadMemory>(all_, "b");
+  MemoryCharge of_a(a);
+  EXPECT_EQ(a->limit(), 8 * kMiB);
+  EXPECT_TRUE(of_a.Covers(8 * kMiB));
+  EXPECT_FALSE(of_a.Covers(9 * kMiB));
+  EXPECT_EQ(of_a.refusal().code(), ErrorCode::kUnprocessable);
+  EXPECT_NE(of_a.refusal().message().find("half of server.query_memory"), std::string::npos);
+  EXPECT_TRUE(MemoryCharge(b).Covers(8 * kMiB));
+}
+
+TEST_F(QueryMemoryTest, WhoWaitsForItsOwnHalfKeepsNobodyElseWaiting) {
+  all_.SetPrincipals(2);
+  MemoryCharge holder(std::make_shared<ReadMemory>(all_, "a"));
+  EXPECT_TRUE(holder.Covers(8 * kMiB));
+  const auto waits = std::make_shared<ReadMemory>(all_, "a");
+  EXPECT_FALSE(MemoryCharge(waits).Covers(kMiB));
+  EXPECT_FALSE(waits->Admit());
+  EXPECT_EQ(all_.waiting(), 1u);
+  const auto other = std::make_shared<ReadMemory>(all_, "b");
+  EXPECT_TRUE(MemoryCharge(other).Covers(kMiB));
+  EXPECT_FALSE(MemoryCharge(std::make_shared<ReadMemory>(all_, "a")).Covers(kMiB))
+      << "its own turn comes behind who waits";
+  holder.Clear();
+  EXPECT_TRUE(waits->Admit());
+}
+
 }  // namespace
 }  // namespace tallyd
