@@ -32,6 +32,16 @@ class OperationTest : public ::testing::Test, public ApiWorld {
   }
 };
 
+TEST_F(OperationTest, IsReadyUnlessACommitHasBeenRunningTooLong) {
+  context().ready = true;
+  EXPECT_EQ(Call(GetReady, {}).status, 200);
+  context().commits_wait = true;
+  EXPECT_EQ(Call(GetReady, {}).status, 503);
+  EXPECT_EQ(Call(GetHealth, {}).status, 200) << "the process answers";
+  context().commits_wait = false;
+  EXPECT_EQ(Call(GetReady, {}).status, 200);
+}
+
 TEST_F(OperationTest, StatusTellsTheRetentionClock) {
   const nlohmann::json before = Ask(GetStatus)["retention_clock"];
   EXPECT_TRUE(before["believes_wall_clock"]);
