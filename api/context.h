@@ -17,6 +17,7 @@
 #include "ingest/times/arrivals.h"
 #include "service/access/failed_logins.h"
 #include "service/access/live_tokens.h"
+#include "service/access/schema_view.h"
 #include "service/heat/heat_map.h"
 #include "service/helpers.h"
 #include "service/idempotency/keys.h"
@@ -80,9 +81,14 @@ struct ApiContext {
   RowSizes row_sizes;
 
   LiveSchema live_schema;
+  SchemaViews schema_views;
   Writer writer;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return live_schema.snapshot(); }
+  // Whatever is told to the principal of tables and of rows is told by this.
+  Access AccessOf(const Principal& principal) const {
+    return schema_views.Of(snapshot(), principal);
+  }
   ShapeRegistry& ShapesOf(std::string_view stream) { return live_schema.ShapesOf(stream); }
   ReadParts read_parts() { return {store, clock, metrics, heat, helpers}; }
   WriteParts write_parts() { return {metrics, heat, row_sizes, clock}; }

@@ -179,7 +179,8 @@ KeyedRequest KeyedMutations(const Request& request) {
 
 Response PostMutations(const Request& request, ApiContext& context) {
   const auto snapshot = context.snapshot();
-  const Result<TablePtr> stored = FindStoredTable(context.store, request.arguments[0]);
+  const Result<TablePtr> stored =
+      FindStoredTable(context.AccessOf(*request.principal), context.store, request.arguments[0]);
   if (!stored) return ProblemOf(stored.error());
   if (const Status good = CheckHead(request); !good) return ProblemOf(good.error());
   const Table* const table = snapshot->schema->FindTable((*stored)->name);

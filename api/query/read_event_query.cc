@@ -191,7 +191,7 @@ Status ReadCursor(const Params& params, uint64_t query_hash, EventQuery* query) 
 }  // namespace
 
 Result<EventRequest> ReadEventRequest(const Request& request, ApiContext& context, QueryKind kind) {
-  Result<EventQuery> begun = BeginEventQuery(context.live_schema, context.store,
+  Result<EventQuery> begun = BeginEventQuery(context.AccessOf(*request.principal), context.store,
                                              request.arguments[0], context.clock.Now());
   if (!begun) return begun.error();
   EventRequest asked;

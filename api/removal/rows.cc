@@ -34,7 +34,8 @@ Response Forget(ApiContext& context, const TablePtr& table, const DeleteSpec& wh
 
 Result<TablePtr> FindForDelete(const Request& request, ApiContext& context,
                                const std::vector<std::string>& parameters) {
-  Result<TablePtr> table = FindStoredTable(context.store, request.arguments[0]);
+  Result<TablePtr> table =
+      FindStoredTable(context.AccessOf(*request.principal), context.store, request.arguments[0]);
   if (!table) return table;
   if (Status known = request.params.RefuseUnknown(parameters); !known) return known.error();
   if (Status once = request.params.RefuseRepeated(); !once) return once.error();

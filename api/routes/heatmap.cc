@@ -18,6 +18,7 @@ constexpr int64_t kUsPerMinute = 60 * kUsPerSecond;
 constexpr uint64_t kHotShare = 2;
 
 struct HeatQuery {
+  Access access;
   TablePtr stored;
   HeatOf of;
   TimeRange time;
@@ -30,7 +31,8 @@ Result<HeatQuery> ParseHeatQuery(const Request& request, ApiContext& context) {
   HeatQuery query;
   const std::string_view name = params.Get("table").value_or("");
   if (name.empty()) return Invalid("table: say of which table, as in table=METRIC");
-  Result<TablePtr> stored = FindStoredTable(context.store, name);
+  query.access = context.AccessOf(*request.principal);
+  Result<TablePtr> stored = FindStoredTable(query.access, context.store, name);
   if (!stored) return stored.error();
   query.stored = *stored;
   query.of.table = query.stored->id;
@@ -133,8 +135,12 @@ class HeatWriter {
 Response GetHeatmap(const Request& request, ApiContext& context) {
   const Result<HeatQuery> query = ParseHeatQuery(request, context);
   if (!query) return ProblemOf(query.error());
-  const Result<HeatChart> chart =
-      context.heat.Chart(&context.store, query->of, query->time, context.clock.Now());
+  ChartMaker::IsTold is_told;
+  if (const RowClamp* const clamp = query->access.ClampOf(query->stored->name)) {
+    is_told = [clamp](const KeyRange& range) { return clamp->OwnsStem(range); };
+  }
+  const Result<HeatChart> chart = context.heat.Chart(&context.store, query->of, query->time,
+                                                     context.clock.Now(), std::move(is_told));
   if (!chart) return ProblemOf(chart.error());
   const HeatWriter writer(*query, *chart);
   Json ranges = Json::array();

@@ -120,12 +120,12 @@ std::string RowCursor(std::string_view last_key, uint64_t query_hash) {
 Result<RowRequest> ReadRowRequest(const Request& request, ApiContext& context, RowCount count) {
   RowRequest asked;
   RowQuery& query = asked.query;
-  query.snapshot = context.snapshot();
+  query.access = context.AccessOf(*request.principal);
   const std::string& name = request.arguments[0];
-  const Result<TablePtr> stored = FindStoredTable(context.store, name);
+  const Result<TablePtr> stored = FindStoredTable(query.access, context.store, name);
   if (!stored) return stored.error();
   query.stored = *stored;
-  query.table = query.snapshot->schema->FindTable(name);
+  query.table = query.access.schema().FindTable(name);
   asked.hash = HashOfQuery("rows", name, request.params);
   const Params& params = request.params;
   std::vector<std::string> names = {"columns", "from", "to", "versions", "value", "raw", "format"};

@@ -65,9 +65,26 @@ Json JsonOfFamilies(const TableInfo& info) {
   return json;
 }
 
-Result<Json> JsonOfTable(const TablePtr& info, const Table* table, Store& store) {
+// How much there is of it. Of a table that others have rows of, too, that is theirs to know: null.
+Status AddSizes(const Access& access, const TablePtr& info, const Table* table, Store& store,
+                Json* json) {
+  const bool merges = table != nullptr && MayMergeEvents(*table);
+  if (access.is_scoped()) {
+    json->update({{"rows", nullptr}, {"rows_exact", false}, {"disk_bytes", nullptr}});
+    if (merges) (*json)["merged_events"] = nullptr;
+    return {};
+  }
   const Result<TableStats> stats = store.Stats(info);
   if (!stats) return stats.error();
+  (*json)["rows"] = stats->rows;
+  (*json)["rows_exact"] = stats->rows_exact;
+  (*json)["disk_bytes"] = stats->disk_bytes;
+  if (merges) (*json)["merged_events"] = MergedIn(store, *info).count;
+  return {};
+}
+
+Result<Json> JsonOfTable(const Access& access, const TablePtr& info, Store& store) {
+  const Table* const table = access.schema().FindTable(info->name);
   Json json = {{"name", info->name},
                {"stream", info->stream},
                {"pattern", info->pattern},
@@ -87,12 +104,7 @@ Result<Json> JsonOfTable(const TablePtr& info, const Table* table, Store& store)
   }
   json["families"] = JsonOfFamilies(*info);
   json["orphaned"] = info->orphaned;
-  json["rows"] = stats->rows;
-  json["rows_exact"] = stats->rows_exact;
-  json["disk_bytes"] = stats->disk_bytes;
-  if (table != nullptr && MayMergeEvents(*table)) {
-    json["merged_events"] = MergedIn(store, *info).count;
-  }
+  if (Status sizes = AddSizes(access, info, table, store, &json); !sizes) return sizes.error();
   return json;
 }
 
@@ -100,10 +112,11 @@ Result<Json> JsonOfTable(const TablePtr& info, const Table* table, Store& store)
 
 Response ListTables(const Request& request, ApiContext& context) {
   if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
-  const auto snapshot = context.snapshot();
+  const Access access = context.AccessOf(*request.principal);
   Json tables = Json::array();
   for (const TablePtr& info : context.store.Tables()) {
-    Result<Json> json = JsonOfTable(info, snapshot->schema->FindTable(info->name), context.store);
+    if (!IsThere(access, info->name)) continue;
+    Result<Json> json = JsonOfTable(access, info, context.store);
     if (!json) return ProblemOf(json.error());
     tables.push_back(std::move(*json));
   }
@@ -112,11 +125,10 @@ Response ListTables(const Request& request, ApiContext& context) {
 
 Response GetTable(const Request& request, ApiContext& context) {
   if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
-  const Result<TablePtr> info = FindStoredTable(context.store, request.arguments[0]);
+  const Access access = context.AccessOf(*request.principal);
+  const Result<TablePtr> info = FindStoredTable(access, context.store, request.arguments[0]);
   if (!info) return ProblemOf(info.error());
-  const auto snapshot = context.snapshot();
-  const Table* table = snapshot->schema->FindTable((*info)->name);
-  const Result<Json> json = JsonOfTable(*info, table, context.store);
+  const Result<Json> json = JsonOfTable(access, *info, context.store);
   return json ? Response::Of(200, *json) : ProblemOf(json.error());
 }
 

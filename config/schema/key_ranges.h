@@ -41,6 +41,7 @@ struct KnownFields {
 struct KeyRanges {
   std::vector<KeyRange> ranges;  // In key order, disjoint. Empty: no key can match.
   bool bounded = false;  // False: bounded by no key field and no time; reads the whole table.
+  size_t bounds = 0;     // How many placeholders of fields and of times bound it.
   // Within each range rows come in order of time: the entity is wholly fixed and time is what
   // varies.
   bool time_ordered = false;

@@ -51,7 +51,7 @@ Result<KeyWalk::Next> KeyWalk::Step(const Segment& segment) {
 
 // Also of salts, which are computed from the values.
 Result<KeyWalk::Next> KeyWalk::StepField(const Segment& segment, const Values& values) {
-  if (!segment.is_salt()) found_.bounded = true;
+  if (!segment.is_salt()) Bound();
   const bool named_again =
       std::any_of(segments_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, segments_.end(),
                   [&segment](const Segment& later) { return later.field == segment.field; });
@@ -98,7 +98,7 @@ Result<KeyWalk::Next> KeyWalk::StepTime(const Segment& segment) {
         CountPeriods(segment.spec, kMaxRanges + 1) * FanOutAfter() <= kMaxRanges) {
       return ListPeriods(segment);
     }
-    found_.bounded = true;
+    Bound();
     EndInTimeRanges();
     return Next::kEnd;
   }
@@ -110,7 +110,7 @@ Result<KeyWalk::Next> KeyWalk::StepTime(const Segment& segment) {
 }
 
 Result<KeyWalk::Next> KeyWalk::ListPeriods(const Segment& segment) {
-  found_.bounded = true;
+  Bound();
   std::vector<Branch> longer;
   for (const Branch& branch : branches_) {
     for (TimeUs t = branch.window.from; t < branch.window.to;) {
@@ -125,6 +125,11 @@ Result<KeyWalk::Next> KeyWalk::ListPeriods(const Segment& segment) {
   }
   branches_ = std::move(longer);
   return Next::kGoOn;
+}
+
+void KeyWalk::Bound() {
+  found_.bounded = true;
+  ++found_.bounds;
 }
 
 void KeyWalk::EndInTimeRanges() {

@@ -42,6 +42,7 @@ class KeyWalk {
   Result<Next> StepSalt(const Segment& segment);
   Result<Next> StepTime(const Segment& segment);
   Result<Next> ListPeriods(const Segment& segment);
+  void Bound();
   void EndInTimeRanges();
   KeyRange TimeRangeOf(const Branch& branch) const;
 

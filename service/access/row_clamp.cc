@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/schema/key_escape.h"
 #include "config/schema/placeholder.h"
 
 namespace tallyd {
@@ -104,6 +105,34 @@ bool RowClamp::Admits(std::string_view key) const {
     if (field == fields.end() || field->raw != expected.raw) return false;
   }
   return true;
+}
+
+bool RowClamp::OwnsStem(const KeyRange& range) const {
+  if (range.end == range.start + '\0') return Admits(range.start);
+  return !is_empty_ && range.end == PrefixEnd(range.start) && StemTells(range.start);
+}
+
+// Whether what stands before the time of a key says all of the scope.
+bool RowClamp::StemTells(std::string_view stem) const {
+  auto expected = expected_.begin();
+  const std::vector<Segment>& segments = row_key_.segments();
+  for (size_t i = 0; i < segments.size() && !segments[i].ends_stem(); ++i) {
+    const Segment& segment = segments[i];
+    size_t extent = segment.literal.size();
+    if (segment.is_literal()) {
+      if (!stem.starts_with(segment.literal)) return false;
+    } else {
+      extent = ExtentByForm(segment, stem);
+      if (extent == 0) extent = FindStop(stem, segment.stop);
+      if (extent > stem.size()) return false;
+    }
+    if (expected != expected_.end() && expected->segment == i) {
+      if (stem.substr(0, extent) != expected->raw) return false;
+      ++expected;
+    }
+    stem.remove_prefix(extent);
+  }
+  return stem.empty() && expected == expected_.end();
 }
 
 std::vector<KeyRange> RowClamp::Within(const std::vector<KeyRange>& ranges) const {

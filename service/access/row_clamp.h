@@ -38,6 +38,9 @@ class RowClamp {
   RowClamp(const RowKeyTemplate& row_key, const Scope& scope, TimeUnit unit);
 
   bool Admits(std::string_view key) const;
+  // Whether the range is that of one stem (RowKeyTemplate::StemSize), or of one key, and all of it
+  // is its own.
+  bool OwnsStem(const KeyRange& range) const;
   // What of these ranges, in key order and disjoint, may hold rows of its own.
   std::vector<KeyRange> Within(const std::vector<KeyRange>& ranges) const;
   // Leaves of what a query knows the scope's values alone; of a field that it wants to have another
@@ -54,6 +57,7 @@ class RowClamp {
   };
 
   bool Expect(size_t segment, const std::string& value, TimeUnit unit);
+  bool StemTells(std::string_view stem) const;
   bool ReadsBack(size_t segment, const std::string& raw, const std::string& value) const;
 
   RowKeyTemplate row_key_;

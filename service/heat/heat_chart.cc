@@ -5,14 +5,29 @@
 
 namespace tallyd {
 
+// By range.
+std::vector<bool> ChartMaker::ToldOf(const HeatChunk& chunk) const {
+  std::vector<bool> told(chunk.ranges.size(), !is_told_);
+  if (!is_told_ || chunk.is_partition) return told;
+  for (size_t i = 0; i < told.size(); ++i) told[i] = is_told_(chunk.ranges[i]);
+  return told;
+}
+
 void ChartMaker::Learn(const HeatChunk& chunk) {
   std::vector<uint64_t> rows(chunk.ranges.size());
+  const std::vector<bool> told = ToldOf(chunk);
   for (const HeatMinute& minute : chunk.minutes) {
     if (!Contains(minute.minute)) continue;
+    bool is_seen = !is_told_;
+    for (const HeatCell& cell : minute.cells) {
+      if (!told[cell.range]) continue;
+      rows[cell.range] += cell.rows;
+      is_seen = true;
+    }
+    if (!is_seen) continue;
     first_seen_ = any_ ? std::min(first_seen_, minute.minute) : minute.minute;
     last_seen_ = any_ ? std::max(last_seen_, minute.minute) : minute.minute;
     any_ = true;
-    for (const HeatCell& cell : minute.cells) rows[cell.range] += cell.rows;
   }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] == 0) continue;
@@ -62,10 +77,12 @@ void ChartMaker::Count(const HeatChunk& chunk) {
   if (chart_.ranges.empty()) return;
   std::vector<size_t> places;
   for (const KeyRange& range : chunk.ranges) places.push_back(PlaceOf(range.start));
+  const std::vector<bool> told = ToldOf(chunk);
   for (const HeatMinute& minute : chunk.minutes) {
     const int64_t at = minute.minute - chart_.first_minute;
     if (!Contains(minute.minute) || at < 0 || at >= static_cast<int64_t>(chart_.minutes)) continue;
     for (const HeatCell& cell : minute.cells) {
+      if (!told[cell.range]) continue;
       const size_t place = places[cell.range];
       chart_.rows[place * chart_.minutes + static_cast<size_t>(at)] += cell.rows;
       chart_.totals[place] += cell.rows;

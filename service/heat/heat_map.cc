@@ -170,8 +170,8 @@ Status HeatMap::Forget(Store* store, TimeUs now) {
   return batch->empty() ? Status() : store->Commit(std::move(batch));
 }
 
-Result<HeatChart> HeatMap::Chart(Store* store, const HeatOf& of, const TimeRange& time,
-                                 TimeUs now) const {
+Result<HeatChart> HeatMap::Chart(Store* store, const HeatOf& of, const TimeRange& time, TimeUs now,
+                                 ChartMaker::IsTold is_told) const {
   std::vector<HeatChunk> newest;
   std::string end = PrefixOf(of) + "~";
   if (const OpenPtr open = FindOpen(of)) {
@@ -184,7 +184,8 @@ Result<HeatChart> HeatMap::Chart(Store* store, const HeatOf& of, const TimeRange
     }
   }
   const TimeUs from = std::max(time.from, now - kKeptUs);
-  ChartMaker maker(from / kUsPerMinute, (std::min(time.to, now + 1) - 1) / kUsPerMinute);
+  ChartMaker maker(from / kUsPerMinute, (std::min(time.to, now + 1) - 1) / kUsPerMinute,
+                   std::move(is_told));
   const std::string after = KeyOf(of, from - kLongestChunkUs);
   const auto for_all = [&](const std::function<void(const HeatChunk&)>& use) {
     for (const HeatChunk& chunk : newest) use(chunk);

@@ -47,7 +47,9 @@ class HeatMap {
   // Writes what has changed, begins new chunks at full hours, and forgets what is older than a
   // week, or of tables that are gone. What it could not write it writes the next time.
   Status Save(Store* store, TimeUs now);
-  Result<HeatChart> Chart(Store* store, const HeatOf& of, const TimeRange& time, TimeUs now) const;
+  // `is_told`: of which ranges whoever asks is told; empty: of all.
+  Result<HeatChart> Chart(Store* store, const HeatOf& of, const TimeRange& time, TimeUs now,
+                          ChartMaker::IsTold is_told = {}) const;
 
  private:
   struct Open {

@@ -15,10 +15,18 @@ void RowQuery::BeginBehind(const std::string& key) {
   }
 }
 
-Result<TablePtr> FindStoredTable(const Store& store, std::string_view name) {
-  if (TablePtr table = store.FindTable(name)) return table;
+bool IsThere(const Access& access, std::string_view table) {
+  return !access.is_scoped() || access.schema().FindTable(table) != nullptr;
+}
+
+Result<TablePtr> FindStoredTable(const Access& access, const Store& store, std::string_view name) {
+  if (IsThere(access, name)) {
+    if (TablePtr table = store.FindTable(name)) return table;
+  }
   std::vector<std::string> names;
-  for (const TablePtr& table : store.Tables()) names.push_back(table->name);
+  for (const TablePtr& table : store.Tables()) {
+    if (IsThere(access, table->name)) names.push_back(table->name);
+  }
   std::string message = "there is no table '" + std::string(name) + "'";
   const std::vector<std::string> nearest = NearestNames(name, names);
   for (size_t i = 0; i < nearest.size(); ++i) {

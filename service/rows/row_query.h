@@ -8,16 +8,16 @@
 #include <string_view>
 
 #include "config/values/result.h"
-#include "service/live_schema.h"
+#include "service/access/schema_view.h"
 #include "storage/scan.h"
 #include "storage/store.h"
 
 namespace tallyd {
 
 struct RowQuery {
-  std::shared_ptr<const SchemaSnapshot> snapshot;
+  Access access;
   TablePtr stored;
-  const Table* table = nullptr;      // In the snapshot; null for an orphaned table.
+  const Table* table = nullptr;      // In its snapshot; null for an orphaned table.
   ScanSpec spec;                     // One range.
   std::optional<std::string> value;  // Only cells with this text.
   std::optional<uint64_t> limit;
@@ -27,8 +27,10 @@ struct RowQuery {
   void BeginBehind(const std::string& key);
 };
 
-// The table, orphaned ones included; kNotFound names near ones.
-Result<TablePtr> FindStoredTable(const Store& store, std::string_view name);
+// The table, orphaned ones included, where it is there for whoever asks; kNotFound names near ones
+// that are.
+Result<TablePtr> FindStoredTable(const Access& access, const Store& store, std::string_view name);
+bool IsThere(const Access& access, std::string_view table);
 // The range of one key.
 KeyRange RangeOfKey(std::string_view key);
 

@@ -32,7 +32,7 @@ RowRun::RowRun(RowQuery query, const ReadParts& parts, ReadMemoryPtr memory)
       memory_(std::move(memory)),
       charge_(memory_),
       emptied_(EmptiedAtBegin(query_, parts.store)),
-      scan_(parts.store.Scan(query_.stored, query_.spec)),
+      scan_(OpenScan()),
       opened_(std::chrono::steady_clock::now()) {}
 
 RowRun::~RowRun() {
@@ -41,9 +41,14 @@ RowRun::~RowRun() {
   parts_.heat.Add(HeatMetric::kReads, stems_, parts_.clock.Now());
 }
 
+std::unique_ptr<RowScan> RowRun::OpenScan() const {
+  return ScanRows(parts_.store, query_.stored, query_.spec,
+                  query_.access.ClampOf(query_.stored->name));
+}
+
 Result<bool> RowRun::Next() {
   if (!scan_) {
-    scan_ = parts_.store.Scan(query_.stored, query_.spec);
+    scan_ = OpenScan();
     opened_ = std::chrono::steady_clock::now();
     if (Status same = CheckTable(); !same) return same.error();
   }

@@ -40,6 +40,7 @@ class RowRun {
   bool FilterByValue();
   Status CheckTable();
   void CountRow();
+  std::unique_ptr<RowScan> OpenScan() const;
 
   RowQuery query_;
   const ReadParts parts_;

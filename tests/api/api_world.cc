@@ -79,7 +79,7 @@ bool ApiWorld::Restart(const std::string& tables) {
 Response ApiWorld::Post(const std::string& stream, const std::string& json,
                         const std::string& query) {
   Request request;
-  request.principal = Anybody();
+  request.principal = principal_;
   request.method = Method::kPost;
   request.arguments = {stream};
   request.params = *Params::Parse(query);
@@ -98,7 +98,7 @@ Response ApiWorld::Post(const std::string& stream, const std::string& json,
 Response ApiWorld::Call(Handler handler, std::vector<std::string> arguments,
                         const std::string& query, const std::string& accept) {
   Request request;
-  request.principal = Anybody();
+  request.principal = principal_;
   request.path = "/path";
   request.query = query;
   request.arguments = std::move(arguments);

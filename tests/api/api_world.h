@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/context.h"
@@ -39,6 +40,11 @@ class ApiWorld {
   Response Call(Handler handler, std::vector<std::string> arguments, const std::string& query = "",
                 const std::string& accept = "");
 
+  // From now on it is this one who asks.
+  void ActAs(PrincipalPtr principal) { principal_ = std::move(principal); }
+
+  const PrincipalPtr& principal() const { return principal_; }
+
   // From now on what calls hold counts, and may be so much.
   void LimitMemory(uint64_t bytes) { memory_ = std::make_unique<QueryMemory>(bytes); }
   const QueryMemory& memory() const { return *memory_; }
@@ -53,6 +59,7 @@ class ApiWorld {
 
   std::string path_;
   FixedClock clock_;
+  PrincipalPtr principal_ = Anybody();
   std::unique_ptr<QueryMemory> memory_;  // Null: nothing counts.
   // Anew for each start, as the store and its metrics are.
   std::unique_ptr<prometheus::Registry> registry_;

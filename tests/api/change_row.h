@@ -12,6 +12,7 @@ namespace tallyd {
 inline Response ChangeRow(ApiWorld& world, const std::string& table, const std::string& key,
                           const std::string& mutations) {
   Request request;
+  request.principal = world.principal();
   request.method = Method::kPost;
   request.arguments = {table, key};
   request.params = *Params::Parse("");

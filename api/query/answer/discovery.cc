@@ -29,8 +29,9 @@ Json JsonOfField(const FieldInfo& field) {
   return {{"name", JsonOfText(field.name)}, {"types", std::move(types)}};
 }
 
-Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& schema,
+Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Access& access,
                                         const Stream& stream, const Store& store, uint64_t hash) {
+  const Schema& schema = access.schema();
   const Params& params = request.params;
   if (Status status = params.RefuseUnknown({"field", "prefix", "limit", "cursor"}); !status) {
     return status.error();
@@ -44,6 +45,7 @@ Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Schema& sc
   const Result<const Table*> table = TableOfValues(schema, stream, query.field);
   if (!table) return table.error();
   query.table = *table;
+  query.clamp = access.ClampOf((*table)->name);
   query.unit = stream.unit;
   query.prefix = params.Get("prefix").value_or("");
   const Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
@@ -75,26 +77,26 @@ void AppendKeyValue(const KeyValue& value, std::string* out) {
 
 Response ListStreams(const Request& request, ApiContext& context) {
   if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
-  const auto snapshot = context.snapshot();
+  const Access access = context.AccessOf(*request.principal);
   Json streams = Json::array();
-  for (const Stream& stream : snapshot->schema->streams) {
-    streams.push_back(JsonOfStream(*snapshot->schema, stream, context.store));
+  for (const Stream& stream : access.schema().streams) {
+    streams.push_back(JsonOfStream(access.schema(), stream, context.store));
   }
   return Response::Of(200, {{"streams", std::move(streams)}});
 }
 
 Response GetStream(const Request& request, ApiContext& context) {
   if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
-  const auto snapshot = context.snapshot();
-  const Result<const Stream*> stream = FindStream(*snapshot->schema, request.arguments[0]);
+  const Access access = context.AccessOf(*request.principal);
+  const Result<const Stream*> stream = FindStream(access.schema(), request.arguments[0]);
   if (!stream) return ProblemOf(stream.error());
-  return Response::Of(200, JsonOfStream(*snapshot->schema, **stream, context.store));
+  return Response::Of(200, JsonOfStream(access.schema(), **stream, context.store));
 }
 
 Response ListFields(const Request& request, ApiContext& context) {
   if (Status status = request.params.RefuseUnknown({}); !status) return ProblemOf(status.error());
-  const auto snapshot = context.snapshot();
-  const Result<const Stream*> stream = FindStream(*snapshot->schema, request.arguments[0]);
+  const Access access = context.AccessOf(*request.principal);
+  const Result<const Stream*> stream = FindStream(access.schema(), request.arguments[0]);
   if (!stream) return ProblemOf(stream.error());
   Json fields = Json::array();
   for (const FieldInfo& field : context.store.Fields((*stream)->name)) {
@@ -104,12 +106,12 @@ Response ListFields(const Request& request, ApiContext& context) {
 }
 
 Response ListValues(const Request& request, ApiContext& context) {
-  const auto snapshot = context.snapshot();
-  const Result<const Stream*> stream = FindStream(*snapshot->schema, request.arguments[0]);
+  const Access access = context.AccessOf(*request.principal);
+  const Result<const Stream*> stream = FindStream(access.schema(), request.arguments[0]);
   if (!stream) return ProblemOf(stream.error());
   const uint64_t hash = HashOfQuery("values", (*stream)->name, request.params);
   const Result<KeyValuesQuery> query =
-      ParseValuesQuery(request, *snapshot->schema, **stream, context.store, hash);
+      ParseValuesQuery(request, access, **stream, context.store, hash);
   if (!query) return ProblemOf(query.error());
   Result<KeyValues> values =
       ReadKeyValues(*query, context.store, context.clock.Now(), request.memory);

@@ -45,6 +45,7 @@ KnownFields KnownOf(const EventQuery& query, const Wanted& wanted, const Table& 
       known.values[filter.field] = filter.values;
     }
   }
+  if (const RowClamp* const clamp = query.ClampOf(table)) clamp->Narrow(&known);
   for (const std::string& field : query.FilteredFields()) {
     if (!KeyHolds(table, field)) add_measured(field);
   }
@@ -121,8 +122,12 @@ std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* p
   return "";
 }
 
-// What late events a nightly table may lack; empty where it lacks none.
-std::string WhyBehind(Store& store, const Table& nightly) {
+// What late events a nightly table may lack; empty where it lacks none. Whoever has a scope is not
+// told whether others' events were late.
+std::string WhyBehind(const EventQuery& query, Store& store, const Table& nightly) {
+  if (query.access.is_scoped()) {
+    return "late events may have come after " + nightly.name + " was built";
+  }
   const Result<bool> behind = IsBehind(store, nightly.name, *nightly.nightly);
   if (!behind) {
     return "whether late events came after " + nightly.name +
@@ -134,7 +139,7 @@ std::string WhyBehind(Store& store, const Table& nightly) {
 
 // A nightly table is asked for its own day, and lacks what its source lacks of it.
 TablePlan NightlyCandidate(const EventQuery& query, Store& store, const Table& nightly) {
-  const std::string why_behind = WhyBehind(store, nightly);  // Before the table is found.
+  const std::string why_behind = WhyBehind(query, store, nightly);  // Before the table is found.
   EventQuery own = InTermsOf(nightly, query);
   const TimeRange day = RangeOfDay(nightly.nightly->day);
   own.time.from = std::max(own.time.from, day.from);

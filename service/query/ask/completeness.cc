@@ -36,8 +36,12 @@ class Judge {
     for (const Family& family : table_.families) JudgeFamily(family);
     JudgeMarks();
     JudgeMissed(store.MissedFields(*plan_.stored));
-    plan_.at_risk = IsAtRisk(store, *plan_.stored);
-    JudgeMerged(MergedIn(store, *plan_.stored));
+    if (query_.access.is_scoped()) {
+      JudgeUntoldMerging();
+    } else {
+      plan_.at_risk = IsAtRisk(store, *plan_.stored);
+      JudgeMerged(MergedIn(store, *plan_.stored));
+    }
     JudgeTypes();
     plan_.standing = plan_.reason.empty() ? Standing::kWhole : Standing::kPartial;
   }
@@ -87,12 +91,15 @@ class Judge {
     plan_.lack.whole_from = std::max(plan_.lack.whole_from, whole_from);
   }
 
+  // The time of a mark is that of events of whomever: whoever has a scope is not told it.
   void JudgeMark(const RuleMark& mark, const std::string& what) {
     newest_ = std::max(newest_, mark.since);
-    if (mark.whole_from <= query_.time.from) return;
+    const bool is_untold = query_.access.is_scoped() && mark.whole_from > 0;
+    const TimeUs whole_from = is_untold ? kNeverWhole : mark.whole_from;
+    if (whole_from <= query_.time.from) return;
     plan_.lack.since = std::max(plan_.lack.since, mark.since);
-    MayLack(mark.whole_from, fmt::format("{} when the stream had events already: {}", what,
-                                         Before(mark.whole_from)));
+    MayLack(whole_from,
+            fmt::format("{} when the stream had events already: {}", what, Before(whole_from)));
   }
 
   void JudgeMarks() {
@@ -226,6 +233,21 @@ class Judge {
     }
     if (plan_.merging_unknown_before > 0) plan_.lack.merging = Merging::kUnknown;
     if (plan_.reason.empty()) plan_.reason = std::move(reason);
+  }
+
+  // Whether any did in the table, and how many, is of all whose rows it has: whoever has a scope
+  // hears what the schema allows.
+  void JudgeUntoldMerging() {
+    const MergeRisk risk = MergeRiskOf(query_.access.view->whole(), table_);
+    if (!risk.needs_look()) return;
+    plan_.merging_unknown_before = kNeverWhole;
+    plan_.lack.merging = Merging::kUnknown;
+    if (!plan_.reason.empty()) return;
+    plan_.reason =
+        fmt::format("events{} may have fallen on one cell of {}",
+                    risk.any() ? " that differ in " + FirstNames(risk.Fields()) + " alone"
+                               : std::string(" of one row and time"),
+                    table_.name);
   }
 
   void JudgeTypes() {

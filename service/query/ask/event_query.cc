@@ -112,10 +112,10 @@ Status CheckTimeOfSteps(const EventQuery& query) {
 
 }  // namespace
 
-Result<EventQuery> BeginEventQuery(const LiveSchema& live_schema, const Store& store,
-                                   std::string_view stream, TimeUs now) {
+Result<EventQuery> BeginEventQuery(Access access, const Store& store, std::string_view stream,
+                                   TimeUs now) {
   EventQuery query;
-  query.snapshot = live_schema.snapshot();
+  query.access = std::move(access);
   query.now = now;
   const Result<const Stream*> found = FindStream(query.schema(), stream);
   if (!found) return found.error();

@@ -1,7 +1,7 @@
 // EventQuery: what is asked of a stream's events, whoever asks, checked against what the stream is
 // known to have.
 //
-//   Result<EventQuery> query = BeginEventQuery(live_schema, store, "server", now);
+//   Result<EventQuery> query = BeginEventQuery(access, store, "server", now);
 //   query->filters = ...;
 //   SettleFilters(&*query);      // Behind filters and wheres.
 //   query->fields = ...;
@@ -18,6 +18,7 @@
 
 #include "config/values/result.h"
 #include "config/values/time.h"
+#include "service/access/schema_view.h"
 #include "service/live_schema.h"
 #include "service/query/ask/aggregation.h"
 #include "service/query/ask/event_cursor.h"
@@ -39,8 +40,8 @@ struct FieldFilter {
 };
 
 struct EventQuery {
-  std::shared_ptr<const SchemaSnapshot> snapshot;
-  const Stream* stream = nullptr;  // In the snapshot.
+  Access access;
+  const Stream* stream = nullptr;  // In its snapshot.
   std::shared_ptr<const StreamFields> known;
 
   std::vector<std::string> fields;  // Names and globs, as asked; empty: all.
@@ -63,7 +64,9 @@ struct EventQuery {
   bool is_page = false;  // Whoever asks takes no more than `limit`, or kDefaultLimit.
   std::optional<EventCursor> cursor;
 
-  const Schema& schema() const { return *snapshot->schema; }
+  const Schema& schema() const { return access.schema(); }
+  // Null: every row of the table.
+  const RowClamp* ClampOf(const Table& of) const { return access.ClampOf(of.name); }
   // The fields that decide whether an event is wanted.
   std::vector<std::string> FilteredFields() const;
   // Whether the name is the time itself: it is `ts` in every answer.
@@ -73,8 +76,8 @@ struct EventQuery {
 };
 
 // Of every event of the stream. kNotFound: there is no such stream (the message names near ones).
-Result<EventQuery> BeginEventQuery(const LiveSchema& live_schema, const Store& store,
-                                   std::string_view stream, TimeUs now);
+Result<EventQuery> BeginEventQuery(Access access, const Store& store, std::string_view stream,
+                                   TimeUs now);
 // Makes filters match by value: each text becomes those under which the value may be stored.
 // kInvalid: a filter or comparison is on the time, which is bounded and not compared, or the field
 // never had such a value.

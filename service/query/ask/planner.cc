@@ -59,6 +59,12 @@ Status CheckPinned(const EventQuery& query) {
              : Invalid(keeps + "tables/" + query.table + "/rows reads its rows");
 }
 
+// Which is likely to be less work, by the schema alone.
+bool IsNarrower(const KeyRanges& a, const KeyRanges& b) {
+  if (a.bounds != b.bounds) return a.bounds > b.bounds;
+  return a.ranges.size() < b.ranges.size();
+}
+
 // Why nothing is left: no candidate holds what is asked for, or can be planned.
 Error NoneFits(const EventQuery& query, const QueryPlan& plan) {
   if (plan.candidates.empty()) {
@@ -128,7 +134,8 @@ Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates es
   QueryPlan plan;
   plan.candidates = Candidates(query, store);
   const std::vector<size_t> fit = Fittest(plan);
-  for (size_t i = 0; i < plan.candidates.size(); ++i) {
+  const bool estimates_any = !query.access.is_scoped();
+  for (size_t i = 0; estimates_any && i < plan.candidates.size(); ++i) {
     const bool is_fit = std::find(fit.begin(), fit.end(), i) != fit.end();
     const bool wanted = estimates == Estimates::kAll
                             ? plan.candidates[i].standing != Standing::kUnfit
@@ -141,7 +148,9 @@ Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates es
     return plan;
   }
   plan.chosen = *std::min_element(fit.begin(), fit.end(), [&](size_t a, size_t b) {
-    return fit.size() > 1 && plan.candidates[a].cost() < plan.candidates[b].cost();
+    if (fit.size() == 1) return false;
+    if (!estimates_any) return IsNarrower(plan.candidates[a].ranges, plan.candidates[b].ranges);
+    return plan.candidates[a].cost() < plan.candidates[b].cost();
   });
   if (plan.candidates[*plan.chosen].is_scan() && !query.scan) {
     plan.refusal = NeedsScan(plan, fit);
@@ -178,7 +187,12 @@ std::string WhyNot(const QueryPlan& plan, size_t index) {
   if (candidate.standing == Standing::kPartial && candidate.lack > chosen.lack) {
     return candidate.reason + "; " + chosen.table->name + " lacks less";
   }
-  if (!candidate.estimate || !chosen.estimate) return "";
+  if (!candidate.estimate || !chosen.estimate) {
+    return IsNarrower(chosen.ranges, candidate.ranges)
+               ? fmt::format("{} is bounded by more of its key, or by fewer ranges",
+                             chosen.table->name)
+               : "it is bounded like " + chosen.table->name + ", and comes later in the file";
+  }
   if (candidate.cost() == chosen.cost()) return "it costs as much, and comes later in the file";
   return fmt::format("it costs more: {}, and {} {}", candidate.cost(), chosen.table->name,
                      chosen.cost());

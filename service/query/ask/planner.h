@@ -8,6 +8,8 @@
 //    have applied for the longest (Lack).
 // 3. A candidate that would read its whole table is refused, unless `scan=1`.
 // 4. Of what is left the least estimated work wins (TablePlan::cost); ties go to the file's order.
+//    Estimates are of everybody's rows: for whoever has a scope nothing is estimated, and the table
+//    wins of whose key the question bounds the most placeholders, by the fewest ranges.
 #ifndef TALLYD_SERVICE_QUERY_ASK_PLANNER_H_
 #define TALLYD_SERVICE_QUERY_ASK_PLANNER_H_
 

@@ -55,6 +55,7 @@ EventRun::EventRun(EventQuery query, TablePlan plan, const ReadParts& parts, Rea
   input_.unit = query_.stream->unit;
   input_.table = plan_.table;
   input_.stored = plan_.stored;
+  input_.clamp = query_.ClampOf(*plan_.table);
   input_.fields = &fields_;
   input_.filter = &filter_;
   input_.counters = &counters_;

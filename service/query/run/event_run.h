@@ -60,7 +60,9 @@ class EventRun {
 
   const EventQuery& query() const { return query_; }
   const TablePlan& plan() const { return plan_; }
-  uint64_t rows_read() const { return counters_.rows_read; }
+  // How many are read to find out where to go on is of all rows that lie between: whoever has a
+  // scope is told those that came out.
+  uint64_t rows_read() const { return query_.access.is_scoped() ? returned_ : counters_.rows_read; }
 
   // The names of the events' fields, and which of them are answered.
   FieldTable& fields() { return downsampler_ == nullptr ? fields_ : step_columns_; }

@@ -34,7 +34,7 @@ class ValueScan {
     spec.versions = 1;
     spec.now = now;
     if (leading_) spec.ranges = {LeadingRange()};
-    scan_ = store.Scan(store.FindTable(query.table->name), spec);
+    scan_ = ScanRows(store, store.FindTable(query.table->name), std::move(spec), query.clamp);
   }
 
   Result<KeyValues> Run() {

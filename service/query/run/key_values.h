@@ -10,6 +10,7 @@
 #include "config/schema/schema.h"
 #include "config/values/result.h"
 #include "config/values/value.h"
+#include "service/access/row_clamp.h"
 #include "service/limits/query_memory.h"
 #include "storage/store.h"
 
@@ -17,6 +18,7 @@ namespace tallyd {
 
 struct KeyValuesQuery {
   const Table* table = nullptr;
+  const RowClamp* clamp = nullptr;  // Null: of every row.
   TimeUnit unit = TimeUnit::kMilliseconds;
   std::string field;   // One of the table's entity fields.
   std::string prefix;  // Only values whose text starts so.

@@ -30,7 +30,7 @@ void PartScan::Open(std::vector<KeyRange> ranges, const TimeRange& time, ScanDir
   Close();
   ScanSpec spec = SpecOf(std::move(ranges), time);
   spec.reverse = direction.reverse_rows;
-  scan_ = input_.store->Scan(input_.stored, spec);
+  scan_ = ScanRows(*input_.store, input_.stored, std::move(spec), input_.clamp);
   CheckTable();
   direction_ = direction;
   in_row_ = false;
@@ -42,6 +42,7 @@ void PartScan::OpenRuns(std::vector<KeyRange> ranges, const TimeRange& time, boo
   ScanSpec spec = SpecOf(std::move(ranges), time);
   spec.names_only = names_only;
   spec.columns = reader_.MeasuredColumns();
+  if (input_.clamp != nullptr) spec.ranges = input_.clamp->Within(spec.ranges);
   runs_ = input_.store->ScanRuns(input_.stored, spec);
   CheckTable();
   direction_ = {};
@@ -80,9 +81,12 @@ Result<bool> PartScan::NextRow() {
     at_run_ = runs_ && runs_->run() != nullptr;
     if (at_run_) {
       const ColumnRun& found = *runs_->run();
+      if (input_.clamp != nullptr && IsOthers(found)) continue;
       CountRows(found.first_key, found.key_time == KeyTime::kNone ? 1 : found.times.size());
       return true;
     }
+    const bool is_clamped = scan_ != nullptr || input_.clamp == nullptr;
+    if (!is_clamped && !input_.clamp->Admits(row().key)) continue;
     if (!charge_.Covers(scan_bytes_ + BytesOfRow(row()))) return charge_.refusal();
     CountRows(row().key, 1);
     if (!reader_.BeginRow(row())) {
@@ -94,6 +98,12 @@ Result<bool> PartScan::NextRow() {
     parts_read_ = 0;
     return true;
   }
+}
+
+// Of a run whose keys tell more than one entity nobody takes the values: what it has is read row by
+// row then (RowReader::BeginRun).
+bool PartScan::IsOthers(const ColumnRun& found) {
+  return reader_.BeginRun(found) && !input_.clamp->Admits(found.first_key);
 }
 
 void PartScan::CountRows(std::string_view key, size_t rows) {

@@ -14,6 +14,7 @@
 
 #include "ingest/map/row_stems.h"
 #include "ingest/unmap/row_reader.h"
+#include "service/access/row_clamp.h"
 #include "service/limits/query_memory.h"
 #include "service/query/ask/candidate.h"
 #include "service/query/scan/event_filter.h"
@@ -34,6 +35,7 @@ struct ScanInput {
   TimeUnit unit = TimeUnit::kMilliseconds;  // The stream's.
   const Table* table = nullptr;
   TablePtr stored;
+  const RowClamp* clamp = nullptr;  // Null: every row.
   FieldTable* fields = nullptr;
   EventFilter* filter = nullptr;
   ScanCounters* counters = nullptr;
@@ -89,6 +91,7 @@ class PartScan {
   const Row& row() const { return runs_ ? runs_->row() : scan_->row(); }
   void CheckTable();
   Result<bool> NextRow();
+  bool IsOthers(const ColumnRun& found);
   void CountRows(std::string_view key, size_t rows);
   bool ReadNextPart();
   bool ReadWholeRow();
