@@ -33,7 +33,7 @@ enum class CommitVerdict : uint8_t { kGoesOn, kWaits, kDiskHangs, kStuck };
 
 class CommitWatch {
  public:
-  static constexpr int64_t kWaitsAfterUs = 4'000'000;
+  static constexpr int64_t kWaitsAfterUs = 3'000'000;
   static constexpr int64_t kStuckAfterUs = 30'000'000;
   static constexpr int64_t kProbeEveryUs = 5'000'000;
   static constexpr int64_t kDiskHangsAfterUs = 2'000'000;  // Of a probe.

@@ -7,6 +7,12 @@
 
 namespace tallyd {
 
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::seconds(1);
+
+}  // namespace
+
 HealthWatch::HealthWatch(const CommitProgress* progress, std::unique_ptr<DiskProbe> probe,
                          std::atomic<bool>* commits_wait, ServiceManager* service_manager)
     : progress_(progress),
@@ -18,7 +24,7 @@ HealthWatch::HealthWatch(const CommitProgress* progress, std::unique_ptr<DiskPro
 void HealthWatch::Start() {
   thread_.Start(RepeatingThread::Wait(0), [this] {
     Look(CommitProgress::NowUs());
-    return RepeatingThread::Wait(std::chrono::seconds(1));
+    return RepeatingThread::Wait(kBetweenLooks);
   });
 }
 
@@ -29,7 +35,9 @@ void HealthWatch::Look(int64_t now_us) {
   if (verdict != std::exchange(verdict_, verdict)) Tell(verdict, now_us - began_us);
   const auto interval_us = static_cast<int64_t>(service_manager_->alive_interval_us());
   if (verdict == CommitVerdict::kStuck || interval_us == 0) return;
-  if (told_alive_us_ != 0 && now_us - told_alive_us_ < interval_us) return;
+  // The next look would be too late.
+  const int64_t next_us = now_us + std::chrono::microseconds(kBetweenLooks).count();
+  if (told_alive_us_ != 0 && next_us - told_alive_us_ <= interval_us) return;
   told_alive_us_ = now_us;
   service_manager_->Alive();
 }

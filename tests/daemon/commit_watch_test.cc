@@ -58,12 +58,12 @@ TEST_F(CommitWatchTest, AStoreWithNothingToCommitIsNotAskedOfItsDisk) {
 TEST_F(CommitWatchTest, CommitsThatEachTakeSecondsGoOn) {
   for (int i = 0; i < 60; ++i) {
     BeginCommit();
-    EXPECT_EQ(After(3), CommitVerdict::kGoesOn);
+    EXPECT_EQ(After(2), CommitVerdict::kGoesOn);
   }
   EXPECT_EQ(probe_.begun, 0);
 }
 
-TEST_F(CommitWatchTest, ACommitOfFiveSecondsIsWaitedFor) {
+TEST_F(CommitWatchTest, ACommitOfFiveSecondsIsWaitedForAndTheDaemonIsReadyAfterIt) {
   BeginCommit();
   EXPECT_EQ(After(5), CommitVerdict::kWaits);
   began_ = 0;
@@ -126,7 +126,7 @@ TEST_F(CommitWatchTest, AWriteThatStillHangsFromAnEarlierTimeHasItsSecondsAgain)
   began_ = 0;
   EXPECT_EQ(After(1), CommitVerdict::kGoesOn);
   BeginCommit();
-  EXPECT_EQ(After(5), CommitVerdict::kWaits);
+  EXPECT_EQ(After(4), CommitVerdict::kWaits);
   EXPECT_EQ(After(5), CommitVerdict::kDiskHangs);
   EXPECT_EQ(probe_.begun, 1);
 }
