@@ -16,6 +16,7 @@
 #include "daemon/cores.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
+#include "daemon/start_check.h"
 #include "daemon/version.h"
 #include "ingest/blob/blob.h"
 #include "service/nightly/nightly_schema.h"
@@ -151,6 +152,23 @@ std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Sche
   return snapshot;
 }
 
+Status Daemon::Prepare() {
+  Result<TlsContextPtr> tls = LoadTls(config_, nullptr, clock_.Now());
+  if (!tls) return tls.error();
+  tls_ = std::move(*tls);
+  if (tls_) KeepSecretsOutOfCores();  // Its key is one.
+  if (!sockets_.http.empty()) return {};  // What these are bound to is judged once they are taken.
+  return CheckListening(config_, config_.server.listen);
+}
+
+Status Daemon::StartServer() {
+  server_ = std::make_unique<HttpServer>(*context_);
+  server_->UseTls(tls_);
+  if (tls_) metrics_->tls.Describe(*tls_);
+  if (Status listening = server_->Listen(sockets_.http); !listening) return listening;
+  return CheckListening(config_, server_->addresses());
+}
+
 Status Daemon::Open() {
   LevelDbStoreOptions options;
   options.storage = config_.storage;
@@ -217,8 +235,7 @@ Status Daemon::Start() {
     heat_keeper_ = std::make_unique<HeatKeeper>(&context_->heat, store_.get(), &clock_);
   }
   row_measurer_ = std::make_unique<RowMeasurer>(&context_->row_sizes, store_.get(), &clock_);
-  server_ = std::make_unique<HttpServer>(*context_);
-  if (Status listening = server_->Listen(sockets_.http); !listening) return listening;
+  if (Status listening = StartServer(); !listening) return listening;
   NoteConfiguration(true);
   health_watch_ = std::make_unique<HealthWatch>(
       &commit_progress_, std::make_unique<DirectoryProbe>(config_.storage.path),
@@ -232,8 +249,11 @@ Status Daemon::Start() {
     filler_->Start();
     restorer_->Start();
   }
-  spdlog::info("tallyd {} listens on {} (port {}), data in {}", kBuild, config_.server.listen,
-               server_->port(), config_.storage.path);
+  for (const ListenAddress& address : server_->addresses()) {
+    const std::string_view port = std::string_view(address.at).substr(address.at.rfind(':') + 1);
+    spdlog::info("tallyd {} listens on {} (port {}){}, data in {}", kBuild, address.at, port,
+                 address.tls ? " by TLS" : "", config_.storage.path);
+  }
   service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
   return {};
 }
@@ -267,6 +287,9 @@ Result<Reloaded> Daemon::Reload() {
 
 Result<Reloaded> Daemon::Apply(Config loaded) {
   if (Status same = CheckReload(config_, loaded); !same) return same.error();
+  Result<TlsContextPtr> tls = LoadTls(loaded, tls_, clock_.Now());
+  if (!tls) return tls.error();
+  if (Status safe = CheckListening(loaded, server_->addresses()); !safe) return safe.error();
   const Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
   if (Status taken = PutInForce(loaded.schema); !taken) return taken.error();
   config_.tokens = loaded.tokens;
@@ -275,6 +298,8 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   nightly_->Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;
+  config_.server.tls = loaded.server.tls;
+  if (*tls != tls_) TakeTls(std::move(*tls));
   config_.server.cors = loaded.server.cors;
   context_->cors.Set(config_.server.cors);
   ConfigureLogging(config_.log);
@@ -297,6 +322,15 @@ void Daemon::TakeTokens(const std::vector<TokenConfig>& tokens) {
                                     std::pair("changed", &changes.changed)}) {
     for (const std::string& name : *names) spdlog::info("token {}: {}", name, what);
   }
+}
+
+void Daemon::TakeTls(TlsContextPtr tls) {
+  tls_ = std::move(tls);
+  server_->UseTls(tls_);
+  if (!tls_) return;
+  metrics_->tls.Describe(*tls_);
+  spdlog::info("new connections are shown the certificate of {}, which expires at {}",
+               tls_->subject(), FormatRfc3339(tls_->valid_to()));
 }
 
 void Daemon::NoteConfiguration(bool taken) {

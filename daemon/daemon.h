@@ -18,6 +18,7 @@
 #include <mutex>
 
 #include "api/http/server.h"
+#include "api/tls/tls_context.h"
 #include "config/file/config.h"
 #include "daemon/handed_in.h"
 #include "daemon/health_watch.h"
@@ -46,6 +47,9 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
+  // Reads the files that the configuration names beside the store's, and judges where it is to
+  // listen. kInvalid says what must change first.
+  Status Prepare();
   // Opens the store, recovery included. What it refuses lies in the data, not in the file.
   Status Open();
   // Adopts the schema, listens. kConflict and kInvalid: the file must change first.
@@ -60,6 +64,8 @@ class Daemon {
 
  private:
   Result<Reloaded> Apply(Config loaded);
+  Status StartServer();
+  void TakeTls(TlsContextPtr tls);  // New connections speak with it.
   // Adopts the schema with the nightly tables that there are, and puts it in force. REQUIRES:
   // reload_mutex_, once the daemon serves.
   Status PutInForce(std::shared_ptr<const Schema> configured);
@@ -71,6 +77,7 @@ class Daemon {
   Config config_;
   const Duties duties_;
   const HandedIn sockets_;
+  TlsContextPtr tls_;  // In force.
   SystemClock clock_;
   prometheus::Registry registry_;
   ServiceManager service_manager_;

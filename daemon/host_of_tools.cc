@@ -33,7 +33,8 @@ void LogWarnings(const LogConfig& config) {
 
 Result<std::unique_ptr<LocalDaemon>> Serve(const Config& config) {
   Config own = config;
-  own.server.listen = "127.0.0.1:0";
+  own.server.listen = {{"127.0.0.1:0", false}};
+  own.server.tls = {};
   auto daemon = std::make_unique<DaemonOfTool>(std::move(own));
   if (Status started = daemon->Start(); !started) return started.error();
   return std::unique_ptr<LocalDaemon>(std::move(daemon));

@@ -19,6 +19,7 @@
 #include "daemon/daemon.h"
 #include "daemon/host_of_tools.h"
 #include "daemon/logging.h"
+#include "daemon/start_check.h"
 #include "daemon/version.h"
 #include "storage/heap.h"
 #include "tools/command_line.h"
@@ -62,6 +63,10 @@ int Serve(const CommandLine& line, const ToolHost&) {
     return kMisused;
   }
   Daemon daemon(std::move(*config), Duties::kAll, std::move(*sockets));
+  if (Status prepared = daemon.Prepare(); !prepared) {
+    spdlog::error("{}", prepared.error().message());
+    return kMisused;
+  }
   if (Status opened = daemon.Open(); !opened) {
     spdlog::error("{}", opened.error().message());
     return kFailed;
@@ -83,6 +88,12 @@ int Check(const CommandLine& line, const ToolHost& host) {
     std::fprintf(stderr, "%s: %s\n", line.config.c_str(), doubt.c_str());
   }
   if (!doubts.empty()) return kMisused;
+  const Result<TlsContextPtr> tls = LoadTls(*config, nullptr, SystemClock().Now());
+  const Status safe = tls ? CheckListening(*config, config->server.listen) : Status(tls.error());
+  if (!safe) {
+    PrintError(safe.error().message());
+    return kMisused;
+  }
   std::printf("%s: ok, %zu streams, %zu tables\n", line.config.c_str(),
               config->schema->streams.size(), config->schema->tables.size());
   return 0;

@@ -32,8 +32,8 @@ Status CheckReload(const Config& in_force, const Config& loaded) {
   if (!changed.empty()) {
     return Error(
         ErrorCode::kConflict,
-        fmt::format("{}: needs a restart; a reload applies streams, tables, ingest, log, tokens "
-                    "and server.cors",
+        fmt::format("{}: needs a restart; a reload applies streams, tables, ingest, log, tls, "
+                    "tokens and server.cors",
                     changed));
   }
   if (loaded.schema->tables.empty()) {

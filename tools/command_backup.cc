@@ -67,9 +67,9 @@ Result<Json> ByDaemon(const Config& config, const std::string& to) {
   }
   ToolProgress progress;
   const Result<HttpAnswer> answer = [&] {
-    const DaemonWatch watch(config.server.listen, &progress);
+    const DaemonWatch watch(config.server.listen.front().at, &progress);
     const ProgressLine shown(progress);
-    return AskDaemon(config.server.listen, "POST", "/v1/backup", Dump({{"to", name}}));
+    return AskDaemon(config.server.listen.front().at, "POST", "/v1/backup", Dump({{"to", name}}));
   }();
   if (!answer) {
     return answer.error().Prefixed(config.storage.path +

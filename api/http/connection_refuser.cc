@@ -14,6 +14,7 @@
 #include "api/http/timed_socket.h"
 #include "api/http/wire.h"
 #include "api/response.h"
+#include "api/tls/tls_channel.h"
 
 namespace tallyd {
 
@@ -67,12 +68,12 @@ void TellAtOnce(tcp::socket socket, const std::string& refusal) {
 
 }  // namespace
 
-void ConnectionRefuser::RefuseAtOnce(tcp::socket socket) {
-  TellAtOnce(std::move(socket), RefusalAt(clock_.Now()));
+void ConnectionRefuser::RefuseAtOnce(tcp::socket socket, bool tls) {
+  TellAtOnce(std::move(socket), tls ? FatalAlert(kAlertInternalError) : RefusalAt(clock_.Now()));
 }
 
-void ConnectionRefuser::Refuse(tcp::socket socket) {
-  if (being_told_ >= most_at_a_time_) return RefuseAtOnce(std::move(socket));
+void ConnectionRefuser::Refuse(tcp::socket socket, bool tls) {
+  if (tls || being_told_ >= most_at_a_time_) return RefuseAtOnce(std::move(socket), tls);
   std::string refusal = RefusalAt(clock_.Now());
   const auto executor = socket.get_executor();
   // Begun on the connection's own thread, as a session is.

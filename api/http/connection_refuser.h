@@ -23,9 +23,10 @@ class ConnectionRefuser {
   ConnectionRefuser& operator=(const ConnectionRefuser&) = delete;
 
   // Returns at once; what waits does so on the socket's own executor, which this must outlive.
-  void Refuse(boost::asio::ip::tcp::socket socket);
+  // Who speaks TLS is not told why, which would take a handshake, but by an alert, at once.
+  void Refuse(boost::asio::ip::tcp::socket socket, bool tls = false);
   // Without waiting for anything; the socket is closed on return.
-  void RefuseAtOnce(boost::asio::ip::tcp::socket socket);
+  void RefuseAtOnce(boost::asio::ip::tcp::socket socket, bool tls = false);
 
  private:
   const Clock& clock_;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -69,25 +67,6 @@ size_t ConnectionsAtATime(const ServerConfig& config, const Descriptors& descrip
   return room;
 }
 
-// "127.0.0.1:8780", "[::1]:8780" or "localhost:8780"; that it is loopback was checked with the
-// configuration.
-Result<tcp::endpoint> ParseEndpoint(const std::string& listen) {
-  const size_t colon = listen.rfind(':');
-  if (colon == std::string::npos) return Invalid("server.listen: expected host:port");
-  std::string host = listen.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  if (host == "localhost") host = "127.0.0.1";
-  boost::system::error_code ec;
-  const auto address = asio::ip::make_address(host, ec);
-  unsigned short port = 0;
-  const auto [end, number_ec] =
-      std::from_chars(listen.data() + colon + 1, listen.data() + listen.size(), port);
-  if (ec || number_ec != std::errc() || end != listen.data() + listen.size()) {
-    return Invalid("server.listen: expected an address and a port, as in 127.0.0.1:8780");
-  }
-  return tcp::endpoint(address, port);
-}
-
 }  // namespace
 
 HttpServer::HttpServer(ApiContext& context, std::span<const Route> routes)
@@ -97,7 +76,6 @@ HttpServer::HttpServer(ApiContext& context, std::span<const Route> routes)
       most_refused_(RefusedAtATime(DescriptorsOfProcess())),
       refuser_(context.clock, most_refused_),
       shards_(MakeShards(IoThreads(context.server))),
-      acceptor_(shards_[0]->io),
       query_pool_(QueryThreads(context.server)) {}
 
 HttpServer::~HttpServer() {
@@ -106,44 +84,46 @@ HttpServer::~HttpServer() {
 }
 
 Status HttpServer::Listen(std::span<const int> handed_in) {
-  if (handed_in.size() > 1) return Invalid("this version serves one socket that is handed in");
-  Status listens = handed_in.empty() ? Bind() : TakeHandedIn(handed_in.front());
-  if (!listens) return listens;
-  port_ = acceptor_.local_endpoint().port();
-  return {};
-}
-
-// What it is bound to was decided elsewhere, so what the configuration is not asked for is checked
-// by what the system says.
-Status HttpServer::TakeHandedIn(int socket) {
-  sockaddr_storage name{};
-  socklen_t size = sizeof name;
-  boost::system::error_code ec;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) {
-    return Error(ErrorCode::kIo, "a socket that is handed in tells no address");
+  asio::io_context& io = shards_[0]->io;
+  const auto add = [this](Result<Listener> listener) -> Status {
+    if (!listener) return listener.error();
+    if (listener->tls && !tls()) {
+      return Invalid("server.listen: " + listener->address().at +
+                     " is to speak TLS, and there is no certificate; accepted: with [server.tls]");
+    }
+    listeners_.push_back(std::move(*listener));
+    return {};
+  };
+  const std::vector<ListenAddress>& configured = context_.server.listen;
+  for (const int socket : handed_in) {
+    if (Status added = add(TakeListener(io, socket, configured)); !added) return added;
   }
-  acceptor_.assign(name.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), socket, ec);
-  const tcp::endpoint endpoint = ec ? tcp::endpoint() : acceptor_.local_endpoint(ec);
-  if (ec) return Error(ErrorCode::kIo, "a socket that is handed in: " + ec.message());
-  if (!endpoint.address().is_loopback()) {
-    return Invalid("the socket that is handed in listens on " + endpoint.address().to_string() +
-                   ", beyond loopback, where it needs tokens and TLS");
+  if (!handed_in.empty()) return {};
+  for (const ListenAddress& address : configured) {
+    if (Status added = add(Bind(io, address)); !added) return added;
   }
   return {};
 }
 
-Status HttpServer::Bind() {
-  Result<tcp::endpoint> endpoint = ParseEndpoint(context_.server.listen);
-  if (!endpoint) return endpoint.error();
-  boost::system::error_code ec;
-  acceptor_.open(endpoint->protocol(), ec);
-  if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-  if (!ec) acceptor_.bind(*endpoint, ec);
-  if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-  if (ec) {
-    return Error(ErrorCode::kIo, "listening on " + context_.server.listen + ": " + ec.message());
-  }
-  return {};
+std::vector<ListenAddress> HttpServer::addresses() const {
+  std::vector<ListenAddress> addresses;
+  for (const Listener& listener : listeners_) addresses.push_back(listener.address());
+  return addresses;
+}
+
+unsigned short HttpServer::port() const {
+  const std::string at = listeners_.front().address().at;
+  return static_cast<unsigned short>(std::stoul(at.substr(at.rfind(':') + 1)));
+}
+
+void HttpServer::UseTls(TlsContextPtr context) {
+  const std::lock_guard lock(tls_mutex_);
+  tls_ = std::move(context);
+}
+
+TlsContextPtr HttpServer::tls() const {
+  const std::lock_guard lock(tls_mutex_);
+  return tls_;
 }
 
 namespace {
@@ -176,7 +156,7 @@ class GiveBackOnEach {
 
 // The heap keeps what is freed for whoever needs it next, which after large reads may be nobody.
 asio::awaitable<void> HttpServer::GiveBackLoop() {
-  asio::steady_timer timer(acceptor_.get_executor());
+  asio::steady_timer timer(shards_[0]->io);
   uint64_t given_back = 0;
   while (!draining()) {
     timer.expires_after(kBetweenGivingBack);
@@ -196,7 +176,7 @@ asio::awaitable<void> HttpServer::GiveBackLoop() {
 
 // Requests that are under way when tokens change or expire end within a second of it.
 asio::awaitable<void> HttpServer::RevokeLoop() {
-  asio::steady_timer timer(acceptor_.get_executor());
+  asio::steady_timer timer(shards_[0]->io);
   uint64_t seen = context_.tokens.generation();
   TimeUs next_expiry = context_.tokens.NextExpiry(context_.clock.Now());
   while (!draining()) {
@@ -218,9 +198,11 @@ asio::awaitable<void> HttpServer::RevokeLoop() {
 void HttpServer::Start() {
   TakeSpare();
   // A daemon that accepts nobody must not go on as if it were well.
-  asio::co_spawn(shards_[0]->io, AcceptLoop(), [](const std::exception_ptr& error) {
-    if (error) std::rethrow_exception(error);
-  });
+  for (Listener& listener : listeners_) {
+    asio::co_spawn(shards_[0]->io, AcceptLoop(listener), [](const std::exception_ptr& error) {
+      if (error) std::rethrow_exception(error);
+    });
+  }
   asio::co_spawn(shards_[0]->io, GiveBackLoop(), asio::detached);
   asio::co_spawn(shards_[0]->io, RevokeLoop(), asio::detached);
   for (const auto& shard : shards_) {
@@ -228,14 +210,13 @@ void HttpServer::Start() {
   }
 }
 
-asio::awaitable<void> HttpServer::AcceptLoop() {
-  asio::steady_timer back_off(acceptor_.get_executor());
-  size_t next = 0;
+asio::awaitable<void> HttpServer::AcceptLoop(Listener& listener) {
+  asio::steady_timer back_off(shards_[0]->io);
   bool without_spare = false;
   while (!draining()) {
-    IoShard& shard = *shards_[next++ % shards_.size()];
+    IoShard& shard = *shards_[next_shard_++ % shards_.size()];
     auto [ec, socket] =
-        co_await acceptor_.async_accept(shard.io, asio::as_tuple(asio::use_awaitable));
+        co_await listener.acceptor.async_accept(shard.io, asio::as_tuple(asio::use_awaitable));
     if (ec == asio::error::operation_aborted || draining()) co_return;
     if (ec) {
       if (const auto more = lines_.Take("accept")) {
@@ -255,14 +236,14 @@ asio::awaitable<void> HttpServer::AcceptLoop() {
     if (without_spare || open_connections_ >= most_connections_) {
       context_.metrics.refused_connections.Increment();
       if (std::exchange(without_spare, false)) {
-        refuser_.RefuseAtOnce(std::move(socket));
+        refuser_.RefuseAtOnce(std::move(socket), listener.tls);
         TakeSpare();
       } else {
-        refuser_.Refuse(std::move(socket));
+        refuser_.Refuse(std::move(socket), listener.tls);
       }
       continue;
     }
-    StartSession(std::move(socket), shard);
+    StartSession(std::move(socket), shard, listener.tls ? tls() : nullptr);
   }
 }
 
@@ -276,17 +257,18 @@ void HttpServer::TakeSpare() {
   if (spare_ < 0) spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-void HttpServer::StartSession(tcp::socket socket, IoShard& shard) {
+void HttpServer::StartSession(tcp::socket socket, IoShard& shard, TlsContextPtr tls) {
   boost::system::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   ++open_connections_;
   context_.metrics.connections.Increment();
   // Made where it stays: whoever starts a coroutine on another thread may hold a part of it when it
   // has ended there already, and the last to let go of a session must be its shard.
-  asio::post(shard.io, [this, &shard, socket = std::move(socket)]() mutable {
+  asio::post(shard.io, [this, &shard, socket = std::move(socket),
+                        tls = std::move(tls)]() mutable {
     std::shared_ptr<Session> session;
     try {
-      session = std::make_shared<Session>(std::move(socket), *this, shard);
+      session = std::make_shared<Session>(std::move(socket), *this, shard, std::move(tls));
       asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
     } catch (const std::exception& e) {
       if (const auto more = lines_.Take("not served")) {
@@ -309,9 +291,9 @@ void HttpServer::CloseIdleSessions() {
 
 void HttpServer::Drain() {
   draining_ = true;
-  asio::post(acceptor_.get_executor(), [this] {
+  asio::post(shards_[0]->io, [this] {
     boost::system::error_code ignored;
-    acceptor_.close(ignored);
+    for (Listener& listener : listeners_) listener.acceptor.close(ignored);
   });
   const auto deadline = std::chrono::steady_clock::now() +
                         std::chrono::microseconds(context_.server.drain_timeout_us);

@@ -19,6 +19,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <thread>
@@ -28,9 +29,12 @@
 #include "api/endpoint/endpoint.h"
 #include "api/endpoint/workspace.h"
 #include "api/http/connection_refuser.h"
+#include "api/http/handshakes.h"
 #include "api/http/io_gate.h"
 #include "api/http/line_limit.h"
+#include "api/http/listener.h"
 #include "api/routes/router.h"
+#include "api/tls/tls_context.h"
 
 namespace tallyd {
 
@@ -46,6 +50,7 @@ struct IoShard {
   std::set<Session*> sessions;
   WorkspacePool workspaces;
   std::array<char, 64u << 10> discarded;  // What is read and not looked at, of all of them.
+  Handshakes handshakes;
   // Last, so that they go first: the end of an io_context destroys the sessions that are still
   // suspended on it, and these use what stands above.
   boost::asio::io_context io;
@@ -61,10 +66,16 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Binds, or takes a socket that listens already, in place of what is configured; the port is
-  // known from then on.
+  // What connections that begin from now on speak TLS with; those that there are go on with theirs.
+  // Before Listen where one listens for TLS, and then from any thread.
+  void UseTls(TlsContextPtr context);
+  TlsContextPtr tls() const;  // Null: there is none. Any thread.
+  // Binds, or takes sockets that listen already, in place of what is configured.
   Status Listen(std::span<const int> handed_in = {});
-  unsigned short port() const { return port_; }
+  // From then on: where it really listens, in the order of the configuration, or of what was handed
+  // in; and the port of the first.
+  std::vector<ListenAddress> addresses() const;
+  unsigned short port() const;
   void Start();
   void Drain();
 
@@ -77,15 +88,13 @@ class HttpServer {
   LineLimit& lines() { return lines_; }
 
  private:
-  Status Bind();
-  Status TakeHandedIn(int socket);
-  boost::asio::awaitable<void> AcceptLoop();
+  boost::asio::awaitable<void> AcceptLoop(Listener& listener);
   // A descriptor is free now for a connection that could not be accepted, which is to be told so.
   bool GiveUpSpare();
   void TakeSpare();
   boost::asio::awaitable<void> GiveBackLoop();
   boost::asio::awaitable<void> RevokeLoop();
-  void StartSession(boost::asio::ip::tcp::socket socket, IoShard& shard);
+  void StartSession(boost::asio::ip::tcp::socket socket, IoShard& shard, TlsContextPtr tls);
   void CloseIdleSessions();
 
   ApiContext& context_;
@@ -100,14 +109,16 @@ class HttpServer {
   ConnectionRefuser refuser_;
   int spare_ = -1;  // Open for nothing, so that one more connection can be accepted.
   std::vector<std::unique_ptr<IoShard>> shards_;
-  boost::asio::ip::tcp::acceptor acceptor_;
+  std::vector<Listener> listeners_;  // On the first shard, as all that accepts.
+  size_t next_shard_ = 0;
+  mutable std::mutex tls_mutex_;
+  TlsContextPtr tls_;  // Guarded by tls_mutex_.
   boost::asio::thread_pool query_pool_;
   boost::asio::thread_pool operation_pool_{2};  // One works, one says that it does.
   boost::asio::thread_pool lookup_pool_{1};
   std::vector<std::thread> threads_;
   const EndpointThreads endpoint_threads_{query_pool_, operation_pool_, lookup_pool_,
                                           waiting_queries_, draining_};
-  unsigned short port_ = 0;
 };
 
 }  // namespace tallyd

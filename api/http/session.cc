@@ -40,13 +40,15 @@ void SessionEnd::operator()(std::exception_ptr error) const {
   }
 }
 
-Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard)
+Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard,
+                 TlsContextPtr tls)
     : server_(server),
       context_(server.context()),
       shard_(shard),
       socket_(std::move(socket)),
       buffer_(kBufferBytes),
       peer_(socket_.Peer()),
+      tls_(std::move(tls)),
       body_(shard.workspaces, &context_.bodies),
       exchange_{request_, body_, context_, server.endpoint_threads()} {}
 
@@ -55,16 +57,18 @@ Session::~Session() {
   shard_.sessions.erase(this);
   --server_.open_connections();
   context_.metrics.connections.Decrement();
+  if (speaks_tls_) context_.metrics.tls.connections.Decrement();
 }
 
 asio::awaitable<void> Session::Run() {
   shard_.sessions.insert(this);
   idle_since_ = std::chrono::steady_clock::now();
-  bool open = true;
+  bool open = tls_ == nullptr || co_await ShakeHands();
   while (open) open = co_await ServeOne();
 }
 
 void Session::CloseIfIdle() {
+  if (idle_) socket_.EndSending();
   if (idle_ || waits_) socket_.Close();
 }
 
@@ -93,7 +97,11 @@ asio::awaitable<bool> Session::ServeOne() {
   Step step = co_await ReadHeader();
   if (step == Step::kGoOn) step = co_await Admit();
   if (step == Step::kGoOn) step = co_await ReadBody();
-  if (step == Step::kClose) co_return false;
+  if (step == Step::kClose) {
+    // Who reads on is to know that nothing was cut.
+    if (idle_) socket_.EndSending();
+    co_return false;
+  }
   handling_begin_ = std::chrono::steady_clock::now();
   if (step == Step::kGoOn && IsRevoked()) {
     response_ = InForm(RejectReason::kHttp, Unauthorized());

@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/access/caller.h"
 #include "api/endpoint/endpoint.h"
@@ -34,7 +35,9 @@ namespace tallyd {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(boost::asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard);
+  // `tls`: what TLS is spoken with; null: none is.
+  Session(boost::asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard,
+          TlsContextPtr tls);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -50,11 +53,18 @@ class Session : public std::enable_shared_from_this<Session> {
   using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
   enum class Step { kGoOn, kAnswered, kClose };
 
+  // session_tls.cc. False: there is no telling what the client means.
+  boost::asio::awaitable<bool> ShakeHands();
+  void CountHandshake(const Handshake& done);
+  // Whoever takes this for a port that speaks TLS is told, at once.
+  boost::asio::awaitable<void> TellThatItIsPlain();
+
   boost::asio::awaitable<bool> ServeOne();  // False: the connection ends.
   boost::asio::awaitable<Step> ReadHeader();
   Step ParseHeader(size_t header_bytes);
   void FillRequest(const RequestTarget& target);
   void Identify();
+  PrincipalPtr OwnerOfCertificate() const;
   bool IsRevoked();  // Whether the principal has become nobody since the head came.
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
@@ -99,6 +109,9 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string peer_;
   Caller caller_;
   uint64_t identified_under_ = 0;  // The generation of the tokens.
+  TlsContextPtr tls_;  // Until hands are shaken; null: this is plain.
+  bool speaks_tls_ = false;
+  std::vector<std::string> names_;  // Of the client's certificate.
   std::optional<Parser> parser_;
   Request request_;
   // In the buffer if it came whole with the header, else in its workspace.

@@ -26,6 +26,8 @@ constexpr size_t kMaxTrailers = 16;
 constexpr uint64_t kLingerBytes = 1u << 30;
 constexpr auto kLingerTime = std::chrono::seconds(10);
 
+constexpr char kTlsHello = 0x16;  // The first byte of a handshake; of a request: none is.
+
 std::string Text(beast::string_view view) { return {view.data(), view.size()}; }
 
 std::string_view BufferedText(const beast::flat_buffer& buffer) {
@@ -60,6 +62,10 @@ asio::awaitable<Session::Step> Session::ReadHeader() {
     if (idle_ && !text.empty()) {
       idle_ = false;
       socket_.ExpireAfter(std::chrono::microseconds(context_.server.header_timeout_us));
+      if (text.front() == kTlsHello) {
+        co_await TellThatItIsPlain();
+        co_return Step::kClose;
+      }
     }
     if (!HasRoomFor(text.size())) co_return Step::kAnswered;
     const size_t end = text.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
@@ -153,6 +159,14 @@ void Session::FillRequest(const RequestTarget& target) {
   expects_other_ = !expected.empty() && !expects_continue_;
 }
 
+// Null: it has no certificate, or one that is no token's.
+PrincipalPtr Session::OwnerOfCertificate() const {
+  for (const std::string& name : names_) {
+    if (PrincipalPtr owner = context_.tokens.Named(name, context_.clock.Now())) return owner;
+  }
+  return nullptr;
+}
+
 // Several headers say nothing that can be trusted, as one that says two things.
 void Session::Identify() {
   identified_under_ = context_.tokens.generation();
@@ -160,6 +174,10 @@ void Session::Identify() {
   if (context_.tokens.is_open()) return;
   const auto [field, end] = parser_->get().equal_range(http::field::authorization);
   request_.has_credentials = field != end;
+  if (!request_.has_credentials) {
+    request_.principal = OwnerOfCertificate();
+    return;
+  }
   const bool is_one = field != end && std::next(field) == end;
   const beast::string_view text = is_one ? field->value() : beast::string_view();
   request_.principal =

@@ -32,7 +32,8 @@ ApiMetrics::ApiMetrics(prometheus::Registry& registry)
                       .Register(registry)
                       .Add({})),
       refused_connections(Counter(registry, "tallyd_http_connections_refused_total",
-                                  "Connections beyond server.max_connections, told 503.")) {
+                                  "Connections beyond server.max_connections, told 503.")),
+      tls(registry) {
   requests_family_ = &BuildCounter()
                           .Name("tallyd_http_requests_total")
                           .Help("Requests by route and by the class of the status of their answer.")

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/metrics/tls_metrics.h"
 #include "service/metrics/service_metrics.h"
 
 namespace tallyd {
@@ -30,6 +31,7 @@ struct ApiMetrics : ServiceMetrics {
   prometheus::Counter& sent_bytes;           // tallyd_http_sent_bytes_total
   prometheus::Gauge& connections;            // tallyd_http_connections
   prometheus::Counter& refused_connections;  // ..._connections_refused_total
+  TlsMetrics tls;
 
  private:
   struct Route {

@@ -98,6 +98,10 @@ Config Finish(Reading reading) {
   if (!config.storage.backup_dir.empty()) {
     config.storage.backup_dir = FromFile(config.storage.backup_dir, config.file);
   }
+  TlsFiles& tls = config.server.tls;
+  for (std::string* file : {&tls.cert, &tls.key, &tls.client_ca}) {
+    if (!file->empty()) *file = FromFile(*file, config.file);
+  }
   config.schema = std::make_shared<const Schema>(
       AssembleSchema(std::move(reading.streams), std::move(reading.tables), reading.guards));
   return config;

@@ -20,9 +20,28 @@ namespace tallyd {
 // A body and what it decodes to fit in the half that one of several tokens may hold.
 inline constexpr uint64_t kBodiesAtLeast = 4;
 
+// Where connections are taken: HOST:PORT, port 0 takes a free one.
+struct ListenAddress {
+  std::string at;
+  bool tls = false;
+
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+
+// The files of [server.tls], in PEM; made absolute by LoadConfig, as storage.path.
+struct TlsFiles {
+  std::string cert;       // The server's own, and what leads from it to an authority.
+  std::string key;        // Its private key.
+  std::string client_ca;  // Whose certificates clients must have. Empty: they need none.
+
+  bool empty() const { return cert.empty() && key.empty() && client_ca.empty(); }
+  friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
+};
+
 struct ServerConfig {
-  // host:port; port 0 takes a free one. Only loopback is taken without tokens and TLS.
-  std::string listen = "127.0.0.1:8780";
+  // Never empty. What is beyond loopback needs tokens and TLS (config/file/exposure.h).
+  std::vector<ListenAddress> listen = {{"127.0.0.1:8780", false}};
+  TlsFiles tls;
   std::vector<std::string> hosts;  // Names beside loopback's that requests may give.
   std::vector<std::string> cors;   // Origins whose pages may call, as browsers send them.
   bool plaintext = false;

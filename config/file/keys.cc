@@ -28,7 +28,7 @@ constexpr Bounds<int64_t> kFuture = {kUsPerMs, 36'500 * kUsPerDay};
 constexpr std::string_view kRequired = "required";
 
 constexpr ConfigKey<ServerConfig> kServerKeys[] = {
-    {"listen", kRestart, TextKey{&ServerConfig::listen}, {}, CheckListen},
+    {"listen", kRestart, ListenKey{&ServerConfig::listen}},
     {"hosts", kRestart, ListKey{&ServerConfig::hosts}, {}, CheckHosts},
     {"cors", kReload, ListKey{&ServerConfig::cors}, {}, CheckCors},
     {"plaintext", kRestart, BoolKey{&ServerConfig::plaintext}},
@@ -46,7 +46,13 @@ constexpr ConfigKey<ServerConfig> kServerKeys[] = {
      SizeKey{&ServerConfig::body_min_rate, {1, kGiB}, /*per_second=*/true}},
     {"write_timeout", kRestart, DurationKey{&ServerConfig::write_timeout_us, kTimeout}},
     {"drain_timeout", kRestart, DurationKey{&ServerConfig::drain_timeout_us, kTimeout}},
-    {"tls", kRestart, NotBuiltKey{"TLS"}},
+    {"tls", kReload, OwnKey{"table"}, "none"},
+};
+
+constexpr ConfigKey<TlsFiles> kTlsKeys[] = {
+    {"cert", kReload, TextKey{&TlsFiles::cert}, kRequired},
+    {"key", kReload, TextKey{&TlsFiles::key}, kRequired},
+    {"client_ca", kReload, TextKey{&TlsFiles::client_ca}},
 };
 
 constexpr NotBuiltKey kOfBigtable = {"the engine \"bigtable\", whose key this is,"};
@@ -199,9 +205,10 @@ constexpr std::span<const ConfigKey<S>> AllOf(const ConfigKey<S> (&keys)[kCount]
 }
 
 constexpr std::tuple kTables = {
-    AllOf(kServerKeys), AllOf(kStorageKeys), AllOf(kLogKeys),    AllOf(kIngestKeys),
-    AllOf(kStreamKeys), AllOf(kFieldKeys),   AllOf(kQueryKeys),  AllOf(kTableKeys),
-    AllOf(kFamilyKeys), AllOf(kDailyKeys),   AllOf(kColumnKeys), AllOf(kTokenKeys),
+    AllOf(kServerKeys), AllOf(kTlsKeys),   AllOf(kStorageKeys), AllOf(kLogKeys),
+    AllOf(kIngestKeys), AllOf(kStreamKeys), AllOf(kFieldKeys),  AllOf(kQueryKeys),
+    AllOf(kTableKeys),  AllOf(kFamilyKeys), AllOf(kDailyKeys),  AllOf(kColumnKeys),
+    AllOf(kTokenKeys),
 };
 
 }  // namespace
@@ -212,6 +219,7 @@ std::span<const ConfigKey<S>> ConfigKeys() {
 }
 
 template std::span<const ConfigKey<ServerConfig>> ConfigKeys();
+template std::span<const ConfigKey<TlsFiles>> ConfigKeys();
 template std::span<const ConfigKey<StorageConfig>> ConfigKeys();
 template std::span<const ConfigKey<LogConfig>> ConfigKeys();
 template std::span<const ConfigKey<IngestGuards>> ConfigKeys();

@@ -56,6 +56,12 @@ struct ListKey {  // An array of strings, none of them empty.
   std::vector<std::string> S::*member;
 };
 
+// A string, HOST:PORT, or an array of tables { at = "HOST:PORT", tls = true }.
+template <class S>
+struct ListenKey {
+  std::vector<ListenAddress> S::*member;
+};
+
 template <class S>
 struct BoolKey {
   bool S::*member;
@@ -136,7 +142,7 @@ struct NotBuiltKey {
 // An enumeration that no key had yet, or a number of another width, is added here.
 template <class S>
 using KeyKind =
-    std::variant<TextKey<S>, ListKey<S>, BoolKey<S>, WordKey<S>, ChoiceKey<S, bool>,
+    std::variant<TextKey<S>, ListKey<S>, ListenKey<S>, BoolKey<S>, WordKey<S>, ChoiceKey<S, bool>,
                  ChoiceKey<S, Sync>, ChoiceKey<S, TimeUnit>, ChoiceKey<S, Serialization>,
                  ChoiceKey<S, std::optional<Aggregate>>, CountKey<S, uint32_t>,
                  CountKey<S, std::optional<uint32_t>>, CountKey<S, std::optional<uint64_t>>,

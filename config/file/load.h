@@ -5,6 +5,7 @@
 #define TALLYD_CONFIG_FILE_LOAD_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/file/config.h"
@@ -13,12 +14,13 @@
 namespace tallyd {
 
 void ReadServer(TomlReader server, ServerConfig* config);
+// False where the key is absent or wrong.
+bool ReadListen(TomlReader* server, std::string_view key, std::vector<ListenAddress>* listen);
 void ReadStorage(TomlReader storage, StorageConfig* config);
 void ReadLog(TomlReader log, LogConfig* config);
 std::vector<TokenConfig> ReadTokens(TomlReader auth);
 
 // What the tables have beside the types of single keys: `filled` has the key, read right.
-void CheckListen(const TomlReader& server, ServerConfig* filled);
 void CheckHosts(const TomlReader& server, ServerConfig* filled);
 void CheckCors(const TomlReader& server, ServerConfig* filled);
 void CheckEngine(const TomlReader& storage, StorageConfig* filled);

@@ -1,6 +1,8 @@
 // [server], [storage], [log]: what the daemon itself needs.
-#include <charconv>
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "config/file/host.h"
 #include "config/file/load.h"
@@ -13,6 +15,29 @@ namespace {
 void CheckPathText(const TomlReader& storage, std::string_view key, const std::string& path) {
   if (!path.empty() && path.find('\0') == path.npos) return;
   storage.Mistake(key, "is no path; accepted: a directory, relative to this file or absolute");
+}
+
+void ReadTls(TomlReader tls, TlsFiles* files) {
+  ReadKeys(&tls, files);
+  for (const std::string_view key : {"cert", "key"}) {
+    if (!tls.Has(key)) tls.Mistake(key, "is missing; accepted: a file in PEM");
+  }
+  for (const auto& [key, path] : {std::pair("cert", &files->cert), std::pair("key", &files->key),
+                                  std::pair("client_ca", &files->client_ca)}) {
+    if (!tls.IsString(key)) continue;
+    if (path->empty() || path->find('\0') != path->npos) {
+      tls.Mistake(key, "is no path; accepted: a file in PEM, relative to this file or absolute");
+    }
+  }
+  tls.Finish();
+}
+
+void CheckTlsIsThere(const TomlReader& server, const ServerConfig& config) {
+  const bool speaks = std::ranges::count(config.listen, true, &ListenAddress::tls) > 0;
+  if (!speaks || server.Has("tls")) return;
+  server.Mistake("listen",
+                 "has tls = true, but there is no certificate for it; accepted: with a section "
+                 "[server.tls] that has cert and key");
 }
 
 void CheckReserve(const TomlReader& storage, const StorageConfig& config) {
@@ -31,29 +56,6 @@ void CheckBodyMemory(const TomlReader& server, const ServerConfig& config) {
 }
 
 }  // namespace
-
-void CheckListen(const TomlReader& server, ServerConfig* filled) {
-  const std::string& listen = filled->listen;
-  const size_t colon = listen.rfind(':');
-  unsigned port = 0;
-  const char* const end = listen.data() + listen.size();
-  const bool has_host = colon != listen.npos && colon > 0;
-  const char* const digits = has_host ? listen.data() + colon + 1 : end;
-  const auto [rest, ec] = std::from_chars(digits, end, port);
-  if (!has_host || digits == end || ec != std::errc() || rest != end || port > 65'535) {
-    server.Mistake("listen", "\"" + listen +
-                                 "\" is no address; accepted: HOST:PORT, as \"127.0.0.1:8780\" or "
-                                 "\"[::1]:8780\"; port 0 takes a free one");
-    return;
-  }
-  if (!IsLoopbackHost(listen.substr(0, colon))) {
-    server.Mistake("listen",
-                   "\"" + listen +
-                       "\" is not a loopback address: beyond loopback it needs tokens and "
-                       "TLS, which this version does not have; accepted: 127.0.0.0/8, "
-                       "[::1], localhost");
-  }
-}
 
 void CheckHosts(const TomlReader& server, ServerConfig* filled) {
   for (const std::string& host : filled->hosts) {
@@ -94,6 +96,8 @@ void CheckBackupDir(const TomlReader& storage, StorageConfig* filled) {
 
 void ReadServer(TomlReader server, ServerConfig* config) {
   ReadKeys(&server, config);
+  for (TomlReader& tls : server.Table("tls")) ReadTls(tls, &config->tls);
+  CheckTlsIsThere(server, *config);
   CheckBodyMemory(server, *config);
   server.Finish();
 }

@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "config/file/keys.h"
+#include "config/file/load.h"
 #include "config/file/toml_reader.h"
 
 namespace tallyd {
@@ -31,6 +32,9 @@ class KeyReader {
   }
   bool operator()(const ListKey<S>& key) const {
     return section_->Strings(name_, &(filled_->*key.member));
+  }
+  bool operator()(const ListenKey<S>& key) const {
+    return ReadListen(section_, name_, &(filled_->*key.member));
   }
   bool operator()(const BoolKey<S>& key) const {
     return section_->Bool(name_, &(filled_->*key.member));

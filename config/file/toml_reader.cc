@@ -342,6 +342,11 @@ void TomlReader::NotBuilt(std::string_view key, std::string_view what) {
   if (Has(key)) Mistake(key, std::string(what) + " is not in this version; take the key out");
 }
 
+bool TomlReader::IsString(std::string_view key) const {
+  const toml::node* node = table_->get(key);
+  return node != nullptr && node->is_string();
+}
+
 bool TomlReader::IsEmptyArray(std::string_view key) const {
   const toml::node* node = table_->get(key);
   return node != nullptr && node->is_array() && node->as_array()->empty();

@@ -78,6 +78,7 @@ class TomlReader {
   void NotBuilt(std::string_view key, std::string_view what);
 
   bool Has(std::string_view key) const { return table_->contains(key); }
+  bool IsString(std::string_view key) const;
   bool IsEmptyArray(std::string_view key) const;
   // Whether a mistake was found so far, here or elsewhere in the file.
   bool AnyMistakes() const { return !mistakes_->empty(); }

@@ -38,7 +38,7 @@ TEST(ReloadCheck, NamesEveryKeyThatNeedsARestartInTheOrderOfTheReference) {
   loaded.server.drain_timeout_us += 1;
   EXPECT_EQ(Refusal(loaded),
             "server.hosts, server.drain_timeout, storage.sync, storage.seal_cpu, storage.ballast: "
-            "needs a restart; a reload applies streams, tables, ingest, log, tokens and "
+            "needs a restart; a reload applies streams, tables, ingest, log, tls, tokens and "
             "server.cors");
 }
 

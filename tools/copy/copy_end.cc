@@ -84,7 +84,7 @@ Result<std::string> StoreOf(const std::string& listen) {
 }
 
 Result<std::string> UrlOfServer(const Config& config) {
-  const std::string& listen = config.server.listen;
+  const std::string& listen = config.server.listen.front().at;
   const std::string in_use = config.storage.path + " is in use by another process";
   const Result<std::string> store = StoreOf(listen);
   if (!store) {

@@ -157,7 +157,7 @@ class FollowTest : public ::testing::Test {
  protected:
   FollowTest() {
     feed_of_handlers = &feed_;
-    world_.server().listen = "127.0.0.1:0";
+    world_.server().listen = {{"127.0.0.1:0", false}};
     world_.server().threads = 2;
     world_.server().query_threads = 1;
     world_.context().metrics.AddRoutes({"GET /follow", "GET /now", "unmatched"});

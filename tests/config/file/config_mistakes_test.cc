@@ -98,16 +98,23 @@ INSTANTIATE_TEST_SUITE_P(
               "https://a.example; accepted: origins as browsers send them, ..."},
         Wrong{"HostNoArray", "[server]\nhosts = \"tallyd\"\n", "2: server.hosts: is a string..."},
         Wrong{"PortNoNumber", "[server]\nlisten = \"127.0.0.1:http\"\n", "2: server.listen: ..."},
-        Wrong{"BeyondLoopback", "[server]\nlisten = \"0.0.0.0:8780\"\n",
-              "2: server.listen: \"0.0.0.0:8780\" is not a loopback address: beyond loopback it "
-              "needs tokens and TLS, which this version does not have; accepted: 127.0.0.0/8, "
-              "[::1], localhost"},
-        Wrong{"AnyAddressV6", "[server]\nlisten = \"[::]:1\"\n",
-              "2: server.listen: \"[::]:1\" is not a loopback address..."},
-        Wrong{"NotQuiteLoopback", "[server]\nlisten = \"127.0.0.1.example.com:1\"\n",
-              "2: server.listen: \"127.0.0.1.example.com:1\" is not a loopback..."},
-        Wrong{"Tls", "[server.tls]\ncert = \"a\"\n",
-              "1: server.tls: TLS is not in this version; take the key out"},
+        Wrong{"ANameOfAnother", "[server]\nlisten = \"127.0.0.1.example.com:1\"\n",
+              "2: server.listen: \"127.0.0.1.example.com:1\" is no address..."},
+        Wrong{"ListenNowhere", "[server]\nlisten = []\n", "2: server.listen: is empty..."},
+        Wrong{"ListenNoTable", "[server]\nlisten = [\"127.0.0.1:1\"]\n",
+              "2: server.listen[0]: is a string; accepted: a table in braces"},
+        Wrong{"ListenWithoutAt", "[server]\nlisten = [{ tls = false }]\n",
+              "2: server.listen[0].at: is missing; accepted: HOST:PORT..."},
+        Wrong{"ListenTwice", "[server]\nlisten = [{ at = \"[::1]:1\" }, { at = \"[::1]:1\" }]\n",
+              "2: server.listen[1].at: \"[::1]:1\" is there already..."},
+        Wrong{"ListenOfUnknownKey", "[server]\nlisten = [{ at = \"[::1]:1\", ssl = true }]\n",
+              "2: server.listen[0].ssl: unknown key, the nearest is tls; accepted: at, tls"},
+        Wrong{"TlsWithoutCertificate", "[server]\nlisten = [{ at = \"[::1]:1\", tls = true }]\n",
+              "2: server.listen: has tls = true, but there is no certificate for it..."},
+        Wrong{"TlsWithoutKey", "[server.tls]\ncert = \"a\"\n",
+              "1: server.tls.key: is missing; accepted: a file in PEM"},
+        Wrong{"TlsOfNoPath", "[server.tls]\ncert = \"\"\nkey = \"k\"\n",
+              "2: server.tls.cert: is no path..."},
         Wrong{"Bigtable", "[storage]\nengine = \"bigtable\"\n",
               "2: storage.engine: the engine \"bigtable\" is not in this version; accepted: "
               "leveldb"},
@@ -397,7 +404,7 @@ TEST(MistakesTest, AllAreToldAtOnceInTheFilesOrder) {
             "t.toml:6: server.threds: unknown key, the nearest is threads; accepted: "
             "body_memory, body_min_rate, body_timeout, cors, drain_timeout, header_timeout, hosts, "
             "idle_timeout, listen, max_body, max_connections, plaintext, query_memory, "
-            "query_threads, threads, write_timeout\n"
+            "query_threads, threads, tls, write_timeout\n"
             "t.toml:7: server.listen: \"x\" is no address; accepted: HOST:PORT, as "
             "\"127.0.0.1:8780\" or \"[::1]:8780\"; port 0 takes a free one\n"
             "t.toml:9: log.level: is an integer; accepted: a string");

@@ -45,7 +45,8 @@ std::vector<std::string> NamesOf(const auto& items) {
 
 TEST(ParseConfigTest, AnEmptyFileHasEveryDefault) {
   const Config config = Parse("");
-  EXPECT_EQ(config.server.listen, "127.0.0.1:8780");
+  EXPECT_EQ(config.server.listen, (std::vector<ListenAddress>{{"127.0.0.1:8780", false}}));
+  EXPECT_TRUE(config.server.tls.empty());
   EXPECT_EQ(config.server.max_body, 32u << 20);
   EXPECT_EQ(config.server.query_memory, 256u << 20);
   EXPECT_EQ(config.storage.path, "/etc/tallyd/data");
@@ -116,7 +117,7 @@ write_timeout = "5s"
 drain_timeout = "6s"
 )")
                                   .server;
-  EXPECT_EQ(server.listen, "[::1]:0");
+  EXPECT_EQ(server.listen, (std::vector<ListenAddress>{{"[::1]:0", false}}));
   EXPECT_TRUE(server.plaintext);
   EXPECT_EQ(server.threads, 2u);
   EXPECT_EQ(server.query_threads, 3u);
@@ -175,11 +176,28 @@ format = "json"
   EXPECT_EQ(config.log.format, "json");
 }
 
-TEST(ParseConfigTest, EveryLoopbackAddressIsAccepted) {
+TEST(ParseConfigTest, EveryAddressIsAccepted) {
   for (const char* listen :
-       {"127.0.0.1:0", "127.255.0.9:65535", "localhost:80", "[::1]:8780", "[0:0:0:0:0:0:0:1]:1"}) {
-    EXPECT_EQ(Parse("[server]\nlisten = \"" + std::string(listen) + "\"").server.listen, listen);
+       {"127.0.0.1:0", "127.255.0.9:65535", "localhost:80", "[::1]:8780", "[0:0:0:0:0:0:0:1]:1",
+        "0.0.0.0:8780", "[::]:1", "10.0.0.7:443"}) {
+    const ServerConfig server = Parse("[server]\nlisten = \"" + std::string(listen) + "\"").server;
+    EXPECT_EQ(server.listen, (std::vector<ListenAddress>{{listen, false}}));
   }
+}
+
+TEST(ParseConfigTest, ADaemonMayListenOnSeveralAddressesSomeOfThemByTls) {
+  const ServerConfig server = Parse(R"(
+[server]
+listen = [{ at = "127.0.0.1:8780" }, { at = "[::]:8443", tls = true }]
+[server.tls]
+cert = "tls/cert.pem"
+key = "/run/credentials/key.pem"
+)")
+                                  .server;
+  EXPECT_EQ(server.listen,
+            (std::vector<ListenAddress>{{"127.0.0.1:8780", false}, {"[::]:8443", true}}));
+  EXPECT_EQ(server.tls, (TlsFiles{"/etc/tallyd/tls/cert.pem", "/run/credentials/key.pem", ""}))
+      << "paths are relative to the file";
 }
 
 TEST(ParseConfigTest, TablesAndStreamsKeepTheOrderOfTheFile) {

@@ -55,7 +55,7 @@ TEST_F(ExampleTest, NothingExpiresByAge) {
 }
 
 TEST_F(ExampleTest, ListensOnThisMachineAndSyncsEveryBatch) {
-  EXPECT_EQ(config_.server.listen, "127.0.0.1:8780");
+  EXPECT_EQ(config_.server.listen, (std::vector<ListenAddress>{{"127.0.0.1:8780", false}}));
   EXPECT_EQ(config_.storage.sync, Sync::kAlways);
 }
 

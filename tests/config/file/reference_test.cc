@@ -23,6 +23,8 @@ constexpr const char* kUnknownEverywhere = R"(
 x = 1
 [server]
 x = 1
+[server.tls]
+x = 1
 [storage]
 x = 1
 [ingest]
@@ -79,6 +81,10 @@ struct TypeText {
   template <class S>
   std::string operator()(const ListKey<S>&) const {
     return "array of strings";
+  }
+  template <class S>
+  std::string operator()(const ListenKey<S>&) const {
+    return "string, or array of tables";
   }
   template <class S>
   std::string operator()(const BoolKey<S>&) const {
@@ -165,6 +171,11 @@ struct DefaultText {
   std::string operator()(const ListKey<S>& key) const {
     EXPECT_TRUE((silent.*key.member).empty());
     return "`[]`";
+  }
+  std::string operator()(const ListenKey<S>& key) const {
+    const std::vector<ListenAddress>& addresses = silent.*key.member;
+    EXPECT_EQ(addresses.size(), 1u);
+    return AsString(addresses.front().at);
   }
   std::string operator()(const BoolKey<S>& key) const {
     return InBackticks(silent.*key.member ? "true" : "false");
@@ -285,6 +296,7 @@ TEST(ReferenceTest, NamesEveryKey) {
 
 TEST(ReferenceTest, TellsOfEachKeyOfTheDaemonWhatTheLoaderTakesAndWhatAppliesIt) {
   ExpectInReference<ServerConfig>(TableBelow("## `[server]`", "| key |"));
+  ExpectInReference<TlsFiles>(TableBelow("## `[server.tls]`", "| key |"));
   ExpectInReference<IngestGuards>(TableBelow("## `[ingest]`", "| key |"));
   ExpectInReference<StorageConfig>(TableBelow("## `[storage]`", "| key |"));
   ExpectInReference<LogConfig>(TableBelow("## `[log]`", "| key |"));
