@@ -25,7 +25,7 @@ COPY --from=build /src/build/tallyd /usr/bin/tallyd
 COPY --from=build /src/systemd/tallyd.toml /etc/tallyd/tallyd.toml
 USER 65532:65532
 VOLUME /var/lib/tallyd
-HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s \
     CMD ["/usr/bin/tallyd", "health", "--config", "/etc/tallyd/tallyd.toml"]
 ENTRYPOINT ["/usr/bin/tallyd"]
 CMD ["serve", "--config", "/etc/tallyd/tallyd.toml"]

@@ -64,7 +64,7 @@ class HungDiskTest(E2eTest):
         begin = time.monotonic()
         writer.start()
         eventually(lambda: tallyd.get("/readyz").status == 503, "/readyz turns red")
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, 7, "3 s, a look each second, and a busy machine")
         tallyd.get("/healthz").expect(200)
         eventually(lambda: "the disk does not answer another write" in tallyd.log(), "it knows why")
         self.told()
