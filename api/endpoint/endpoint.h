@@ -37,6 +37,8 @@ struct EndpointThreads {
   boost::asio::thread_pool& operations;
   // For short looks at the disk on the way of a write, which no query may hold up.
   boost::asio::thread_pool& lookups;
+  // For large bodies, while which are decoded small ones of other connections are served.
+  boost::asio::thread_pool& decoding;
   std::atomic<size_t>& waiting_queries;
   const std::atomic<bool>& draining;
 };

@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <exception>
 #include <utility>
 
 namespace tallyd {
@@ -87,6 +88,19 @@ asio::awaitable<void> RunBlocking(asio::thread_pool& pool, std::function<void()>
   JobInitiation initiation{&pool, std::move(job)};
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(std::move(initiation),
                                                                        asio::use_awaitable);
+}
+
+asio::awaitable<void> RunElsewhere(asio::thread_pool& pool, std::function<void()> job) {
+  std::exception_ptr thrown;
+  std::function<void()> guarded = [&job, &thrown] {
+    try {
+      job();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  };
+  co_await RunBlocking(pool, std::move(guarded));
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 asio::awaitable<std::unique_ptr<KeyClaim>> AwaitClaim(IdempotencyKeys& keys,

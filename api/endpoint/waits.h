@@ -1,5 +1,5 @@
-// Leaving an I/O thread and coming back, for coroutines: RunBlocking posts a job to a pool of
-// threads that may block; AwaitClaim waits for an Idempotency-Key, AwaitCommit for a commit,
+// Leaving an I/O thread and coming back, for coroutines: RunBlocking and RunElsewhere post a job to a
+// pool of threads that may block; AwaitClaim waits for an Idempotency-Key, AwaitCommit for a commit,
 // AwaitRoom for memory. All resume on the executor that they were awaited on, by a post to it:
 // whoever lets a coroutine go on (a pool, the owner of a key, the store's thread) runs none of it.
 // What they wait for is over, or dropped, before the executor's context is destroyed.
@@ -22,6 +22,10 @@ namespace tallyd {
 
 // `job` must not throw. What it refers to must outlive the co_await, which cannot be cancelled.
 boost::asio::awaitable<void> RunBlocking(boost::asio::thread_pool& pool, std::function<void()> job);
+
+// The same of a job that may throw: what it throws comes out here.
+boost::asio::awaitable<void> RunElsewhere(boost::asio::thread_pool& pool,
+                                          std::function<void()> job);
 
 // Waits while another request has the key.
 boost::asio::awaitable<std::unique_ptr<KeyClaim>> AwaitClaim(IdempotencyKeys& keys,

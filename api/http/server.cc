@@ -76,7 +76,8 @@ HttpServer::HttpServer(ApiContext& context, std::span<const Route> routes)
       most_refused_(RefusedAtATime(DescriptorsOfProcess())),
       refuser_(context.clock, most_refused_),
       shards_(MakeShards(IoThreads(context.server))),
-      query_pool_(QueryThreads(context.server)) {}
+      query_pool_(QueryThreads(context.server)),
+      decoding_pool_(IoThreads(context.server)) {}
 
 HttpServer::~HttpServer() {
   if (!threads_.empty()) Drain();

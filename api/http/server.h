@@ -116,9 +116,10 @@ class HttpServer {
   boost::asio::thread_pool query_pool_;
   boost::asio::thread_pool operation_pool_{2};  // One works, one says that it does.
   boost::asio::thread_pool lookup_pool_{1};
+  boost::asio::thread_pool decoding_pool_;
   std::vector<std::thread> threads_;
-  const EndpointThreads endpoint_threads_{query_pool_, operation_pool_, lookup_pool_,
-                                          waiting_queries_, draining_};
+  const EndpointThreads endpoint_threads_{query_pool_,    operation_pool_,  lookup_pool_,
+                                          decoding_pool_, waiting_queries_, draining_};
 };
 
 }  // namespace tallyd

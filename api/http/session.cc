@@ -113,10 +113,7 @@ asio::awaitable<bool> Session::ServeOne() {
   }
   LogChange();
   dispatched_.endpoint.reset();
-  // Whoever takes its time with the answer keeps no buffers from others.
-  request_.body = {};
-  body_.LetGo();
-  buffer_.consume(std::exchange(buffered_body_, 0));
+  LetGoOfRequest();
   // Whoever has read its answer finds it counted; one in chunks is counted once all is given.
   const bool is_whole = response_.source == nullptr;
   if (is_whole) CountAnswer();
@@ -134,6 +131,19 @@ asio::awaitable<bool> Session::ServeOne() {
     co_return false;
   }
   co_return true;
+}
+
+// Whoever takes its time with the answer keeps no buffers from others. What has come behind the
+// request counts meanwhile; where there is no room for it the connection ends with the answer.
+void Session::LetGoOfRequest() {
+  request_.body = {};
+  body_.LetGo();
+  buffer_.consume(std::exchange(buffered_body_, 0));
+  if (body_.charge.Covers(buffer_.size())) return;
+  keep_alive_ = false;
+  unread_body_ = true;
+  buffer_.clear();
+  buffer_.shrink_to_fit();
 }
 
 void Session::EndWith(Response response) {

@@ -75,6 +75,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Step PutChunked(std::string* body);
   // Whether the request may hold so many bytes; if not it is refused.
   bool HasRoomFor(uint64_t bytes);
+  void LetGoOfRequest();
   boost::asio::awaitable<void> SendContinue();
   HeadOptions MakeHeadOptions();  // While the server drains the connection is not kept.
   boost::asio::awaitable<bool> WriteAnswer();

@@ -16,6 +16,11 @@ namespace asio = boost::asio;
 
 namespace {
 
+// From so many bytes on a body is decoded elsewhere: a millisecond or two of work, for which others
+// of its thread do not wait. One that is compressed is ten times as much.
+constexpr size_t kLargeBody = 1u << 20;
+constexpr size_t kLargeCompressed = 100u << 10;
+
 class IngestEndpoint final : public Endpoint {
  public:
   explicit IngestEndpoint(Exchange& exchange) : Endpoint(exchange) {}
@@ -27,6 +32,9 @@ class IngestEndpoint final : public Endpoint {
   LoggedChanges logged_changes() const override { return LoggedChanges::kNone; }
 
  private:
+  // To decode the body, which is there.
+  bool TakesLong() const;
+
   std::optional<IngestHead> head_;  // Once it was read.
 };
 
@@ -42,14 +50,26 @@ std::optional<Response> IngestEndpoint::Admit() {
   return std::nullopt;
 }
 
+bool IngestEndpoint::TakesLong() const {
+  const bool is_plain = exchange_.request.content_encoding.empty();
+  return exchange_.body.bytes.size() >= (is_plain ? kLargeBody : kLargeCompressed);
+}
+
 asio::awaitable<Response> IngestEndpoint::Answer() {
   RequestBody& body = exchange_.body;
   IngestWorkspace& workspace = body.workspace->ingest;
   std::string_view bytes = body.bytes;
   std::unique_ptr<KeyClaim> claim;
   if (request().idempotency_key && !head_->dry_run) {
-    std::optional<KeyedRequest> keyed =
-        KeyedBatch(*request().idempotency_key, &*head_, &bytes, context(), workspace);
+    std::optional<KeyedRequest> keyed;
+    std::function<void()> decode = [this, &keyed, &bytes, &workspace] {
+      keyed = KeyedBatch(*request().idempotency_key, &*head_, &bytes, context(), workspace);
+    };
+    if (TakesLong()) {
+      co_await RunElsewhere(exchange_.threads.decoding, std::move(decode));
+    } else {
+      decode();
+    }
     // What it waits with counts: the body, and what that was decoded to.
     const uint64_t held =
         body.bytes.size() + (bytes.data() == body.bytes.data() ? 0 : bytes.size());
@@ -63,7 +83,15 @@ asio::awaitable<Response> IngestEndpoint::Answer() {
     }
     head_->claim = claim.get();
   }
-  PreparedBatch prepared = PrepareIngest(*head_, bytes, context(), workspace);
+  PreparedBatch prepared;
+  if (TakesLong()) {
+    std::function<void()> prepare = [this, &prepared, &bytes, &workspace] {
+      prepared = PrepareIngest(*head_, bytes, context(), workspace);
+    };
+    co_await RunElsewhere(exchange_.threads.decoding, std::move(prepare));
+  } else {
+    prepared = PrepareIngest(*head_, bytes, context(), workspace);
+  }
   body.LetGo();
   if (prepared.response) co_return std::move(*prepared.response);
   std::function<void(CommitDone)> submit = [this, &prepared](CommitDone done) {

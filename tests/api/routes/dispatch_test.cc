@@ -66,7 +66,7 @@ class DispatchTest : public ::testing::Test {
   boost::asio::thread_pool pool_{1};
   std::atomic<size_t> waiting_{0};
   std::atomic<bool> draining_{false};
-  const EndpointThreads threads_{pool_, pool_, pool_, waiting_, draining_};
+  const EndpointThreads threads_{pool_, pool_, pool_, pool_, waiting_, draining_};
   WorkspacePool workspaces_;
   RequestBody body_{workspaces_};
   Request request_;
