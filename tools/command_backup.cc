@@ -32,8 +32,8 @@ uint64_t NumberAt(const Json& said, const char* pointer) {
 // Shows what the daemon says of itself while it works.
 class DaemonWatch {
  public:
-  DaemonWatch(std::string listen, ToolProgress* progress)
-      : listen_(std::move(listen)), progress_(*progress), thread_([this] { Run(); }) {}
+  DaemonWatch(const ServerConfig& server, ToolProgress* progress)
+      : server_(server), progress_(*progress), thread_([this] { Run(); }) {}
   ~DaemonWatch() {
     done_ = true;
     thread_.join();
@@ -46,7 +46,7 @@ class DaemonWatch {
     progress_.step = "the daemon makes the backup";
     while (!done_) {
       std::this_thread::sleep_for(kBetweenLooks);
-      const Result<HttpAnswer> answer = AskDaemon(listen_, "GET", "/v1/status", {});
+      const Result<HttpAnswer> answer = AskDaemon(server_, "GET", "/v1/status", {});
       if (!answer || answer->status != kHttpOk) continue;
       const Json status = Json::parse(answer->body, nullptr, false);
       progress_.done = NumberAt(status, "/store/backup/done_bytes");
@@ -54,7 +54,7 @@ class DaemonWatch {
     }
   }
 
-  const std::string listen_;
+  const ServerConfig& server_;
   ToolProgress& progress_;
   std::atomic<bool> done_{false};
   std::thread thread_;
@@ -67,9 +67,9 @@ Result<Json> ByDaemon(const Config& config, const std::string& to) {
   }
   ToolProgress progress;
   const Result<HttpAnswer> answer = [&] {
-    const DaemonWatch watch(config.server.listen.front().at, &progress);
+    const DaemonWatch watch(config.server, &progress);
     const ProgressLine shown(progress);
-    return AskDaemon(config.server.listen.front().at, "POST", "/v1/backup", Dump({{"to", name}}));
+    return AskDaemon(config.server, "POST", "/v1/backup", Dump({{"to", name}}));
   }();
   if (!answer) {
     return answer.error().Prefixed(config.storage.path +

@@ -47,6 +47,8 @@ void AddEstimateOptions(CLI::App* app, CommandLine* line) {
 void AddTransferOptions(CLI::App* app, TransferLine* line) {
   app->add_option("--stream", line->stream, "The stream")->required();
   app->add_option("--url", line->url, "Of the daemon: http://127.0.0.1:8780")->required();
+  app->add_option("--ca-file", line->ca_file,
+                  "Authorities in PEM that the daemon's certificate must lead to, with https://");
   app->add_option("--token-file", line->token_file, "A file whose first line is an access token");
   app->add_option("--retry-for", line->retry_for,
                   "How long a daemon may give no answer, or have no room, before it gives up (5m)");
@@ -119,6 +121,8 @@ constexpr Command kTools[] = {
      AddRestoreOptions},
     {"salvage", "Make a store of what can be read of a damaged one, in an empty directory",
      SalvageCommand, AddTargetOptions},
+    {"health", "Ask the daemon of a configuration whether it is ready, for containers",
+     HealthCommand, AddConfigOption},
     {"lint", "Say what is unwise in the tables of a configuration", LintCommand, AddReportOptions},
     {"estimate", "Reckon what its tables would be written and hold", EstimateCommand,
      AddEstimateOptions},

@@ -27,6 +27,7 @@ struct EstimateLine {
 struct TransferLine {
   std::string stream;
   std::string url;
+  std::string ca_file;     // Whom to believe that it is the URL's host; empty: the system's.
   std::string token_file;  // Its first line is sent as a bearer token; empty: none.
   std::string retry_for = "5m";
   bool quiet = false;  // No progress.
@@ -87,6 +88,7 @@ int VerifyCommand(const CommandLine& line, const ToolHost& host);
 int BackupCommand(const CommandLine& line, const ToolHost& host);
 int RestoreCommand(const CommandLine& line, const ToolHost& host);
 int SalvageCommand(const CommandLine& line, const ToolHost& host);
+int HealthCommand(const CommandLine& line, const ToolHost& host);
 int LintCommand(const CommandLine& line, const ToolHost& host);
 int EstimateCommand(const CommandLine& line, const ToolHost& host);
 int AdviseCommand(const CommandLine& line, const ToolHost& host);  // tools/advise/

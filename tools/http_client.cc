@@ -7,7 +7,12 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <charconv>
+#include <chrono>
 #include <limits>
+#include <optional>
+
+#include "config/file/exposure.h"
+#include "tools/client_stream.h"
 
 namespace tallyd {
 namespace {
@@ -18,7 +23,7 @@ namespace http = boost::beast::http;
 
 HttpTarget ParseListen(const std::string& listen) {
   const size_t colon = listen.rfind(':');
-  HttpTarget parsed{listen.substr(0, colon), listen.substr(colon + 1), {}};
+  HttpTarget parsed{listen.substr(0, colon), listen.substr(colon + 1), {}, nullptr};
   if (parsed.host.starts_with('[')) parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
   if (parsed.host == "0.0.0.0" || parsed.host.empty()) parsed.host = "127.0.0.1";
   if (parsed.host == "::") parsed.host = "::1";
@@ -34,9 +39,18 @@ Error NoAnswer(const HttpTarget& target, const beast::error_code& error) {
   return Error(ErrorCode::kUnavailable, Authority(target) + " does not answer: " + error.message());
 }
 
+Error NotShaken(const HttpTarget& target, const ClientStream& stream,
+                const beast::error_code& error) {
+  if (stream.channel() == nullptr || error == asio::error::timed_out) {
+    return NoAnswer(target, error);
+  }
+  return Error(ErrorCode::kUnavailable,
+               Authority(target) + ": " + target.tls->WhyNot(*stream.channel()));
+}
+
 Error BadUrl(std::string_view url, std::string_view why) {
   return Invalid("\"" + std::string(url) + "\" is no URL of a daemon: " + std::string(why) +
-                 "; accepted: http://127.0.0.1:8780");
+                 "; accepted: http://127.0.0.1:8780, https://tallyd.example.org:8443");
 }
 
 http::request<http::string_body> RequestOf(const HttpTarget& target, const HttpQuestion& question) {
@@ -54,13 +68,18 @@ http::request<http::string_body> RequestOf(const HttpTarget& target, const HttpQ
 
 }  // namespace
 
-Result<HttpTarget> ParseUrl(std::string_view url) {
-  constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return BadUrl(url, "it does not begin with http://");
-  const std::string_view rest = url.substr(kScheme.size());
+Result<HttpTarget> ParseUrl(std::string_view url, const std::string& ca_file) {
+  const bool is_tls = url.starts_with("https://");
+  if (!is_tls && !url.starts_with("http://")) {
+    return BadUrl(url, "it begins neither with http:// nor with https://");
+  }
+  if (!is_tls && !ca_file.empty()) {
+    return BadUrl(url, "--ca-file is of use only with one that begins with https://");
+  }
+  const std::string_view rest = url.substr(url.find("://") + 3);
   const size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view authority = rest.substr(0, slash);
-  HttpTarget target{"", "80", std::string(rest.substr(slash))};
+  HttpTarget target{"", is_tls ? "443" : "80", std::string(rest.substr(slash)), nullptr};
   while (target.prefix.ends_with('/')) target.prefix.pop_back();
   if (target.prefix.find_first_of("?#") != std::string::npos) {
     return BadUrl(url, "it has a query or a fragment");
@@ -79,11 +98,30 @@ Result<HttpTarget> ParseUrl(std::string_view url) {
   if (wrong != std::errc() || number_end != end || port == 0) {
     return BadUrl(url, "\"" + target.port + "\" is no port, which is a number from 1 to 65535");
   }
+  if (is_tls) {
+    Result<std::shared_ptr<TlsClient>> client = TlsClient::OfAuthorities(ca_file, target.host);
+    if (!client) return client.error();
+    target.tls = std::move(*client);
+  }
   return target;
 }
 
-std::string UrlOfListen(const std::string& listen) {
-  return "http://" + Authority(ParseListen(listen));
+Result<HttpTarget> TargetOf(const ServerConfig& server) {
+  const auto plain = std::ranges::find_if(server.listen, [](const ListenAddress& address) {
+    return !address.tls && IsLoopbackAddress(address.at);
+  });
+  const ListenAddress& address = plain != server.listen.end() ? *plain : server.listen.front();
+  HttpTarget target = ParseListen(address.at);
+  if (address.tls) {
+    Result<std::shared_ptr<TlsClient>> client = TlsClient::OfServer(server.tls);
+    if (!client) return client.error();
+    target.tls = std::move(*client);
+  }
+  return target;
+}
+
+std::string UrlOf(const HttpTarget& target) {
+  return (target.tls ? "https://" : "http://") + Authority(target) + target.prefix;
 }
 
 Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
@@ -97,14 +135,23 @@ Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
   if (question.connected) {
     if (const Status noted = question.connected(); !noted) return noted.error();
   }
+  std::optional<ClientStream::Time> deadline;
+  if (question.patience_us > 0) {
+    deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(question.patience_us);
+  }
+  auto channel = target.tls ? target.tls->Connect(socket.native_handle()) : nullptr;
+  ClientStream stream(std::move(socket), std::move(channel), deadline);
+  if (!stream.ShakeHands(error)) return NotShaken(target, stream, error);
   const auto request = RequestOf(target, question);
   // A daemon may answer, as with 413, before it has read all: what it says counts.
   beast::error_code not_sent;
-  http::write(socket, request, not_sent);
+  http::write(stream, request, not_sent);
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(std::numeric_limits<uint32_t>::max());
-  http::read(socket, buffer, parser, error);
+  http::read(stream, buffer, parser, error);
+  // As of TLS 1.3 a server tells only now that it does not take the client's certificate.
+  if (error == asio::error::connection_aborted) return NotShaken(target, stream, error);
   if (error) return NoAnswer(target, not_sent ? not_sent : error);
   HttpAnswer answer;
   answer.status = parser.get().result_int();
@@ -116,11 +163,13 @@ Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
   return answer;
 }
 
-Result<HttpAnswer> AskDaemon(const std::string& listen, std::string_view method,
+Result<HttpAnswer> AskDaemon(const ServerConfig& server, std::string_view method,
                              const std::string& path, const std::string& body) {
+  const Result<HttpTarget> target = TargetOf(server);
+  if (!target) return target.error();
   HttpQuestion question{method, path, {}, body};
   if (!body.empty()) question.headers.emplace_back("Content-Type", "application/json");
-  return Ask(ParseListen(listen), question);
+  return Ask(*target, question);
 }
 
 }  // namespace tallyd

@@ -105,7 +105,7 @@ int CopyCommand(const CommandLine& command_line, const ToolHost& host) {
   if (!asked) return Misused(asked.error());
   for (const std::string& token_file :
        {command_line.copy.from_token_file, command_line.copy.to_token_file}) {
-    const auto tried = CopyClient(command_line.copy, "http://127.0.0.1", token_file);
+    const auto tried = CopyClient(command_line.copy, HttpTarget{}, token_file);
     if (!tried) return Misused(tried.error());
   }
   if (ShareDirectory(from->storage.path, to->storage.path)) {

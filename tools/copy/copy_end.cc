@@ -70,8 +70,8 @@ Status Probe(const Config& config, EndRole role) {
 }
 
 // Where the daemon that listens there has its store, by its own word.
-Result<std::string> StoreOf(const std::string& listen) {
-  const Result<HttpAnswer> answer = AskDaemon(listen, "GET", "/v1/status", {});
+Result<std::string> StoreOf(const HttpTarget& daemon) {
+  const Result<HttpAnswer> answer = Ask(daemon, {"GET", "/v1/status", {}, {}});
   if (!answer) return answer.error();
   const Json said = Json::parse(answer->body, nullptr, false);
   const Json::json_pointer place("/store/path");
@@ -80,22 +80,23 @@ Result<std::string> StoreOf(const std::string& listen) {
     return said.at(place).get<std::string>();
   }
   return Error(ErrorCode::kConflict,
-               "what listens on " + listen + " does not say which store it has");
+               "what listens on " + UrlOf(daemon) + " does not say which store it has");
 }
 
-Result<std::string> UrlOfServer(const Config& config) {
-  const std::string& listen = config.server.listen.front().at;
+Result<HttpTarget> ServerOf(const Config& config) {
+  Result<HttpTarget> daemon = TargetOf(config.server);
+  if (!daemon) return daemon.error();
   const std::string in_use = config.storage.path + " is in use by another process";
-  const Result<std::string> store = StoreOf(listen);
+  const Result<std::string> store = StoreOf(*daemon);
   if (!store) {
     return Error(ErrorCode::kConflict,
                  in_use + ", and no daemon that serves it is found: " + store.error().message());
   }
   if (Canonical(*store) != Canonical(config.storage.path)) {
     return Error(ErrorCode::kConflict,
-                 fmt::format("{}, and the daemon on {} serves {}", in_use, listen, *store));
+                 fmt::format("{}, and the daemon on {} serves {}", in_use, UrlOf(*daemon), *store));
   }
-  return UrlOfListen(listen);
+  return daemon;
 }
 
 }  // namespace
@@ -136,15 +137,17 @@ Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role, const
   CopyEnd end;
   if (Status free = Probe(config, role); !free) {
     if (free.error().code() != ErrorCode::kConflict) return free.error();
-    Result<std::string> url = UrlOfServer(config);
-    if (!url) return url.error();
-    end.url_ = std::move(*url);
+    Result<HttpTarget> server = ServerOf(config);
+    if (!server) return server.error();
+    end.target_ = std::move(*server);
     return end;
   }
   Result<std::unique_ptr<LocalDaemon>> daemon = host.serve(config);
   if (!daemon) return daemon.error();
   end.daemon_ = std::move(*daemon);
-  end.url_ = end.daemon_->url();
+  Result<HttpTarget> own = ParseUrl(end.daemon_->url());
+  if (!own) return own.error();
+  end.target_ = std::move(*own);
   return end;
 }
 

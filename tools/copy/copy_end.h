@@ -15,6 +15,7 @@
 
 #include "config/file/config.h"
 #include "config/values/result.h"
+#include "tools/http_client.h"
 #include "tools/tool_host.h"
 
 namespace tallyd {
@@ -31,7 +32,7 @@ class CopyEnd {
   // daemon's start.
   static Result<CopyEnd> Open(const Config& config, EndRole role, const ToolHost& host);
 
-  const std::string& url() const { return url_; }
+  const HttpTarget& target() const { return target_; }
   bool is_served() const { return !daemon_; }  // By another process.
 
  private:
@@ -56,7 +57,7 @@ class CopyEnd {
   static Result<CopyEnd> OpenUnclaimed(const Config& config, EndRole role, const ToolHost& host);
 
   Claim claim_;
-  std::string url_;
+  HttpTarget target_;
   std::unique_ptr<LocalDaemon> daemon_;
 };
 

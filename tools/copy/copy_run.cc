@@ -68,13 +68,12 @@ Status TellMerged(const PatientClient& from, const std::vector<std::string>& tab
 
 }  // namespace
 
-Result<PatientClient> CopyClient(const CopyLine& line, const std::string& url,
+Result<PatientClient> CopyClient(const CopyLine& line, const HttpTarget& target,
                                  const std::string& token_file) {
   TransferLine transfer;
-  transfer.url = url;
   transfer.token_file = token_file;
   transfer.retry_for = line.retry_for;
-  return PatientClient::Make(transfer);
+  return PatientClient::Make(target, transfer);
 }
 
 std::vector<std::string> CopiedStreams(const Schema& schema) {
@@ -99,9 +98,9 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
   const Result<CopyEnd> target = CopyEnd::Open(to_, EndRole::kTarget, host);
   if (!target) return target.error().Prefixed("the target");
   target_is_served_ = target->is_served();
-  auto from = CopyClient(line_.copy, source->url(), line_.copy.from_token_file);
+  auto from = CopyClient(line_.copy, source->target(), line_.copy.from_token_file);
   if (!from) return from.error();
-  auto to = CopyClient(line_.copy, target->url(), line_.copy.to_token_file);
+  auto to = CopyClient(line_.copy, target->target(), line_.copy.to_token_file);
   if (!to) return to.error();
   Result<std::optional<CopyState>> kept = file_.Read();
   if (!kept) return kept.error();

@@ -20,7 +20,7 @@
 namespace tallyd {
 
 // kInvalid where the token's file or --retry-for is wrong.
-Result<PatientClient> CopyClient(const CopyLine& line, const std::string& url,
+Result<PatientClient> CopyClient(const CopyLine& line, const HttpTarget& target,
                                  const std::string& token_file);
 // The streams that have tables.
 std::vector<std::string> CopiedStreams(const Schema& schema);

@@ -96,10 +96,14 @@ std::string NextPath(const HttpAnswer& answer) {
 }
 
 Result<PatientClient> PatientClient::Make(const TransferLine& line) {
-  PatientClient client;
-  Result<HttpTarget> target = ParseUrl(line.url);
+  Result<HttpTarget> target = ParseUrl(line.url, line.ca_file);
   if (!target) return target.error();
-  client.target_ = std::move(*target);
+  return Make(std::move(*target), line);
+}
+
+Result<PatientClient> PatientClient::Make(HttpTarget target, const TransferLine& line) {
+  PatientClient client;
+  client.target_ = std::move(target);
   if (!line.token_file.empty()) {
     const Result<std::string> token = ReadToken(line.token_file);
     if (!token) return token.error();

@@ -22,6 +22,8 @@ class PatientClient {
  public:
   // kInvalid where the URL, the token's file or --retry-for is wrong.
   static Result<PatientClient> Make(const TransferLine& line);
+  // Of another way to say to whom; the line's URL counts for nothing.
+  static Result<PatientClient> Make(HttpTarget target, const TransferLine& line);
 
   // Any answer but those it waits for. kUnavailable, with the reason told last, when it gives up.
   // Why it waits is said on standard error, once a request. A daemon that was away may come back

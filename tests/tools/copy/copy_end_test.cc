@@ -37,7 +37,7 @@ TEST_F(CopyEndTest, AStoreThatNobodyServesIsServedByThisProcess) {
   const Result<CopyEnd> end = CopyEnd::Open(config_, EndRole::kTarget, Host());
   ASSERT_TRUE(end) << end.error().message();
   EXPECT_EQ(served_, std::vector<std::string>{config_.storage.path});
-  EXPECT_EQ(end->url(), "http://127.0.0.1:1");
+  EXPECT_EQ(UrlOf(end->target()), "http://127.0.0.1:1");
   EXPECT_FALSE(end->is_served());
 }
 
