@@ -11,7 +11,7 @@ HISTORIES ?= 5000
 # For ctest, of `make test`, `asan-test` and `tsan-rooms`.
 CTEST_ARGS ?=
 
-.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits soak demo bench deb deb-test container-test format clean
+.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits torture-door soak demo bench deb deb-test container-test format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -23,6 +23,7 @@ help:
 	@echo 'make asan-test  all tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make tsan-test  all tests under ThreadSanitizer; tsan-rooms those of the rooms that share memory'
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
+	@echo 'make torture-door  10,000 hostile peers of each kind, and what one that means well sees meanwhile'
 	@echo 'make deb        build/tallyd_VERSION_ARCHITECTURE.deb, with units, manual page and completion'
 	@echo 'make deb-test   installs and removes it in a bare Debian, as root, with debootstrap'
 	@echo 'make container-test  builds the image around build/tallyd with podman, as root, and tries it'
@@ -64,6 +65,11 @@ torture-bits: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(JOBS) storage_test
 	@seq 0 $$(($(JOBS) - 1)) | xargs -P $(JOBS) -I{} env TALLYD_TORTURE={}/$(JOBS) \
 	  $(BUILD)/storage_test --gtest_filter='TortureTest.*' --gtest_brief=1
+
+# The report is what it prints; docs/RESULTS.md has the last one. TORTURE="--connections 1000 header"
+# is smaller.
+torture-door: build
+	@tests/torture_door.py --tallyd $(BUILD)/tallyd $(TORTURE)
 
 # Each core takes every JOBS-th test of 20 histories. A difference names its seed, which runs again by
 #   TALLYD_MODEL_SEED=SEED build/storage_test --gtest_filter='*ModelTest*/0'

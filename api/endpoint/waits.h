@@ -1,8 +1,8 @@
-// Leaving an I/O thread and coming back, for coroutines: RunBlocking and RunElsewhere post a job to a
-// pool of threads that may block; AwaitClaim waits for an Idempotency-Key, AwaitCommit for a commit,
-// AwaitRoom for memory. All resume on the executor that they were awaited on, by a post to it:
-// whoever lets a coroutine go on (a pool, the owner of a key, the store's thread) runs none of it.
-// What they wait for is over, or dropped, before the executor's context is destroyed.
+// Leaving an I/O thread and coming back, for coroutines: RunBlocking and RunElsewhere post a job to
+// a pool of threads that may block; AwaitClaim waits for an Idempotency-Key, AwaitCommit for a
+// commit, AwaitRoom for memory. All resume on the executor that they were awaited on, by a post to
+// it: whoever lets a coroutine go on (a pool, the owner of a key, the store's thread) runs none of
+// it. What they wait for is over, or dropped, before the executor's context is destroyed.
 #ifndef TALLYD_API_ENDPOINT_WAITS_H_
 #define TALLYD_API_ENDPOINT_WAITS_H_
 
