@@ -85,6 +85,13 @@ bool RowKeyTemplate::has_full_time() const {
   return UnitsTellMillisecond(units);
 }
 
+bool RowKeyTemplate::has_time_of(TimeUnit unit) const {
+  if (unit == TimeUnit::kSeconds || unit == TimeUnit::kMilliseconds) return has_full_time();
+  return std::ranges::any_of(segments_, [](const Segment& segment) {
+    return segment.is_time && segment.spec.info().digits > 0 && TextStep(segment.spec) == 1;
+  });
+}
+
 Status RowKeyTemplate::AppendSegment(const Segment& segment, const Value& value, TimeUs t,
                                      TimeUnit unit, std::string* out) const {
   return AppendPlaceholder(segment, value, {t, unit}, TemplateUse::kKey, out);

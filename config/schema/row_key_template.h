@@ -42,6 +42,9 @@ class RowKeyTemplate {
   bool UsesField(std::string_view name) const;
   // Whether the key tells one event's time to the millisecond or finer; a coarser time is a bucket.
   bool has_full_time() const;
+  // Whether it does so as finely as a stream of that unit brings times: where not, events of one
+  // row may have several.
+  bool has_time_of(TimeUnit unit) const;
   // Whether every key tells the UTC day of its row, in one placeholder; and the midnight at which
   // that begins, or nothing where the template cannot have made the key.
   bool tells_day() const;

@@ -68,7 +68,9 @@ std::string FillCheck::WhyNot() const {
     if (!KeyHolds(table, field)) return "its keys do not tell " + field;
   }
   for (const Family& family : table.families) {
-    if (family.max_versions && !table.row_key.has_full_time()) return "it keeps some versions only";
+    if (family.max_versions && !table.row_key.has_time_of(wish_.stream->unit)) {
+      return "it keeps some versions only";
+    }
   }
   return {};
 }

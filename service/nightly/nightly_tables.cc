@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ingest/map/late_days.h"
 #include "service/nightly/nightly_schema.h"
@@ -76,6 +77,10 @@ Status NightlyTables::Open() {
 void NightlyTables::Configure(std::shared_ptr<const Schema> configured) {
   const std::lock_guard lock(mutex_);
   configured_ = std::move(configured);
+  for (const auto& [name, record] : records_) {
+    const Table* const source = configured_->FindTable(record.source);
+    if (source != nullptr && !source->daily) unwatched_.insert(record.source);
+  }
   empty_.clear();
   failures_.clear();
 }
@@ -149,6 +154,7 @@ void NightlyTables::Look() {
     refresh = refresh_failed_;
   }
   if (refresh) Refresh();
+  if (const Status marked = MarkUnwatched(); !marked) return Log(marked);
   for (const Source& source : Sources()) {
     if (parts_.store->FindTable(source.table->name) == nullptr) continue;
     const TimeUs now = parts_.store->RetentionNow();
@@ -158,6 +164,24 @@ void NightlyTables::Look() {
     if (done) done = Rebuild(source, now);
     Log(done);
   }
+}
+
+// When `daily` is back they are made again; until then answers say that they may be behind.
+Status NightlyTables::MarkUnwatched() {
+  std::set<std::string> unwatched;
+  {
+    const std::lock_guard lock(mutex_);
+    unwatched = unwatched_;
+  }
+  for (const std::string& source : unwatched) {
+    for (NightlyRecord& record : RecordsOf(source)) {
+      if (std::exchange(record.is_behind, true)) continue;
+      if (Status put = PutRecord(record, false); !put) return put;
+    }
+    const std::lock_guard lock(mutex_);
+    unwatched_.erase(source);
+  }
+  return {};
 }
 
 void NightlyTables::RemoveOver(const Source& source) {

@@ -121,6 +121,7 @@ class NightlyTables {
   Result<Source> FindSource(const std::string& name) const;
   std::vector<Source> Sources() const;
   std::vector<NightlyRecord> RecordsOf(const std::string& source) const;
+  Status MarkUnwatched();
   void RemoveOver(const Source& source);
   Status Remove(const Source& source, const NightlyRecord& record);
   void DropReplaced();
@@ -159,6 +160,9 @@ class NightlyTables {
   // What follows is guarded by mutex_.
   std::shared_ptr<const Schema> configured_;
   std::map<std::string, NightlyRecord> records_;  // By name, like the next three.
+  // Sources of which nightly tables are there, and which were in the file without `daily`: what was
+  // written to them meanwhile left no mark.
+  std::set<std::string> unwatched_;
   std::map<std::string, Failure> failures_;
   std::map<std::string, int64_t> replaced_;  // When what was replaced goes, by the monotonic clock.
   std::optional<NightlyState> building_;

@@ -195,7 +195,7 @@ void Adoption::Resume(RuleMark* mark) const {
   mark->adoption = number_;
 }
 
-bool Adoption::Configure(const Table& configured, TableInfo* table) {
+bool Adoption::Configure(const Table& configured, TimeUnit unit, TableInfo* table) {
   const bool same = IsConfiguredSo(configured, *table);
   if (same && !AnyMark(*table)) return false;
   const std::string before = EncodeTable(*table);
@@ -203,7 +203,7 @@ bool Adoption::Configure(const Table& configured, TableInfo* table) {
   if (!same) {
     ConfigureMembership(configured, end, table);
     ConfigureRules(configured, end, table);
-    ConfigureFamilies(configured, end, table);
+    ConfigureFamilies(configured, unit, end, table);
   }
   Cap(end, table);
   return EncodeTable(*table) != before;
@@ -310,7 +310,8 @@ void Adoption::JudgeGone(const Table& configured, TimeUs end, std::vector<RuleMa
   }
 }
 
-void Adoption::ConfigureFamilies(const Table& configured, TimeUs end, TableInfo* table) {
+void Adoption::ConfigureFamilies(const Table& configured, TimeUnit unit, TimeUs end,
+                                 TableInfo* table) {
   for (const Family& family : configured.families) {
     const std::optional<FamilyId> known = table->FindFamily(family.name);
     if (!known) {
@@ -320,8 +321,8 @@ void Adoption::ConfigureFamilies(const Table& configured, TimeUs end, TableInfo*
       continue;
     }
     StoredFamily& stored = table->families[*known];
-    const TimeUs forgotten =
-        ForgottenUntil(stored.last, family, configured.row_key.has_full_time(), end, past_.now());
+    const TimeUs forgotten = ForgottenUntil(
+        stored.last, family, configured.row_key.has_time_of(unit), end, past_.now());
     stored.whole_from = std::max(stored.whole_from, forgotten);
     stored.last = family;
   }

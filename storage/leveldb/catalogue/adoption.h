@@ -63,9 +63,9 @@ class Adoption {
   // Whether no table of the stream holds a row.
   bool IsEmpty(std::string_view stream);
   bool MayDrop(const TableInfo& table) { return past_.MayDrop(table); }
-  // Makes *table, which is new or one of `stored`, what the configuration says. True: its record
-  // has changed.
-  bool Configure(const Table& configured, TableInfo* table);
+  // Makes *table, which is new or one of `stored`, what the configuration says, of a stream of that
+  // unit. True: its record has changed.
+  bool Configure(const Table& configured, TimeUnit unit, TableInfo* table);
   // The table is no longer in the file.
   bool Orphan(TableInfo* table);
 
@@ -80,7 +80,7 @@ class Adoption {
   void ConfigureRules(const Table& configured, TimeUs end, TableInfo* table);
   void JudgeGone(const Table& configured, TimeUs end, std::vector<RuleMark>* before,
                  TableInfo* table);
-  void ConfigureFamilies(const Table& configured, TimeUs end, TableInfo* table);
+  void ConfigureFamilies(const Table& configured, TimeUnit unit, TimeUs end, TableInfo* table);
   void Retire(RuleMark* mark) const;
   void Resume(RuleMark* mark) const;
 

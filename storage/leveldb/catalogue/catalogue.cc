@@ -31,6 +31,11 @@ TableInfo NewTable(TableId id, const Table& configured) {
   return table;
 }
 
+TimeUnit UnitOf(const StoredCatalogue& stored, const std::string& stream) {
+  const auto known = stored.streams.find(stream);
+  return known == stored.streams.end() ? TimeUnit::kMilliseconds : known->second;
+}
+
 // The table as the configuration (null: not in it) sees it.
 TablePtr Configure(TableInfo table, uint64_t adoption, const Table* configured) {
   table.orphaned = configured == nullptr;
@@ -166,7 +171,9 @@ class Catalogue::Planner {
       const TableId id = plan_.stored.next_table++;
       table = &plan_.stored.tables.emplace(id, NewTable(id, configured)).first->second;
     }
-    if (adoption_.Configure(configured, table)) Put(*table);
+    if (adoption_.Configure(configured, UnitOf(plan_.stored, configured.stream), table)) {
+      Put(*table);
+    }
     return {};
   }
 
@@ -227,7 +234,8 @@ Result<Catalogue::Plan> Catalogue::PlanStage(const Table& table, StoredPast* pas
   if (before != tables_.end()) PlanToDrop(before->second->id, &plan);
   const TableId id = plan.stored.next_table++;
   TableInfo staged = NewTable(id, table);
-  Adoption(stored_.tables, past, adoption_).Configure(table, &staged);
+  Adoption(stored_.tables, past, adoption_)
+      .Configure(table, UnitOf(stored_, table.stream), &staged);
   staged.name = StagedName(table.name);
   staged.membership.whole_from = 0;
   for (RuleMark& mark : staged.rules) mark.whole_from = 0;

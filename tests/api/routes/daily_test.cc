@@ -122,6 +122,19 @@ TEST_F(DailyTest, AnAnswerBehindALateReadingSaysSoAtOnce) {
   EXPECT_FALSE(again["plan"].contains("complete")) << again.dump();
 }
 
+// What the source let go before the table was made is in neither.
+TEST_F(DailyTest, OneLacksWhatItsSourceKeptNoVersionsOf) {
+  std::string text = kSensor;
+  text.insert(text.find("families.METER = {") + 18, "max_versions = 1");
+  configured = ParseConfig(text, "test.toml")->schema;
+  nightly->Configure(configured);
+  ASSERT_TRUE(PutInForce());
+  ASSERT_EQ(Build("SENSOR", "date=2017-07-26").status, 200u);
+  const Json answer = Get(GetEvents, {"meter"}, "table=SENSOR_20170726");
+  EXPECT_EQ(answer["plan"]["complete"], false) << answer.dump();
+  EXPECT_NE(answer["plan"].value("note", "").find("family METER of SENSOR"), std::string::npos);
+}
+
 TEST_F(DailyTest, DeletesOfEventsReachIt) {
   ASSERT_EQ(Build("SENSOR", "date=2017-07-26").status, 200u);
   const Json deleted = Get(DeleteEvents, {"meter"}, "meter=987654");

@@ -203,6 +203,16 @@ TEST(RowKeyTemplateTest, TellsAFullTimeFromABucket) {
   }
 }
 
+TEST(RowKeyTemplateTest, TellsTimesAsFinelyAsTheyCome) {
+  for (const TimeUnit unit : {TimeUnit::kMicroseconds, TimeUnit::kNanoseconds}) {
+    EXPECT_TRUE(Template("{h}#{ts:us}").has_time_of(unit));
+    EXPECT_FALSE(Template("{h}#{ts:ms}").has_time_of(unit));
+    EXPECT_FALSE(Template("{h}#{ts:%Y%m%d%H%M%S%L}").has_time_of(unit));
+  }
+  EXPECT_TRUE(Template("{h}#{ts:ms}").has_time_of(TimeUnit::kMilliseconds));
+  EXPECT_FALSE(Template("{h}#{ts:s}").has_time_of(TimeUnit::kSeconds));
+}
+
 TEST(RowKeyTemplateTest, RefusesTemplatesThatDoNotReadBack) {
   struct Row {
     std::string_view text, message;

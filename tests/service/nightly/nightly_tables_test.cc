@@ -122,6 +122,27 @@ TEST_F(NightlyTablesTest, AreNotBehindForReadingsOfOtherDays) {
   EXPECT_FALSE(IsKnownToBeBehind());
 }
 
+// Nobody notes late readings then.
+TEST_F(NightlyTablesTest, AreMadeAgainWhenDailyIsBackInTheFile) {
+  std::string without = SensorConfig();
+  const size_t daily = without.find("daily = ");
+  without.erase(daily, without.find('\n', daily) - daily);
+  MakeFirst();
+  for (const bool looks : {true, false}) {
+    world.Reload(without);
+    if (looks) world.nightly->Look();
+    world.Read(kHourUs, looks ? "3" : "2");
+    EXPECT_EQ(world.Marks(), 0u);
+    world.Reload(SensorConfig());
+    if (looks) {
+      EXPECT_TRUE(IsKnownToBeBehind());
+    }
+    LookAfter(kMinuteUs);
+    EXPECT_FALSE(IsKnownToBeBehind());
+  }
+  EXPECT_EQ(world.Show(kTable), kBothRows);
+}
+
 // No mark is left by then, and what is in force is as old as the table.
 TEST_F(NightlyTablesTest, AreBehindWhileTheyAreMadeAgain) {
   MakeFirst();
