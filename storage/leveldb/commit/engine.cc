@@ -46,7 +46,7 @@ Engine::Engine(const LevelDbStoreOptions& options, StoreMetrics* metrics)
       space_(options.storage, options.measure),
       database_(options.storage, env_),
       writer_({options.clock, options.storage.sync, rows_at_once_}, &database_, &state_),
-      watch_(options.storage.path, kCurrentName) {}
+      watch_(options.storage.path, kCurrentName, kLockName) {}
 
 Engine::~Engine() { Close(); }
 
@@ -204,7 +204,7 @@ Status Engine::NoteOpening() {
 void Engine::Close() { database_.Close(); }
 
 Status Engine::Admit() {
-  Status there = watch_.Check();
+  Status there = watch_.CheckContent();
   return there ? space_.Admit() : there;
 }
 
@@ -264,6 +264,12 @@ Status Engine::Commit(std::span<Batch* const> group, bool sync) {
   if (reads_only_) {
     return Error(ErrorCode::kNoSpace, "the disk was full when the store was opened");
   }
+  // What is open may have been moved aside: where something else lies in its place, a reopen tells.
+  if (Status same = watch_.CheckContent(); !same) {
+    must_reopen_ = true;
+    failed_opening_ = database_.opening();
+    return same;
+  }
   std::vector<LevelDbBatch*> batches;
   for (Batch* batch : group) batches.push_back(static_cast<LevelDbBatch*>(batch));
   const uint64_t before = state_.last_sequence;
@@ -309,6 +315,7 @@ Status Engine::Reopen() {
     return opened;
   }
   must_reopen_ = false;
+  watch_.BeginContent();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   spdlog::info("store: reopened {} in {:.3f} s", config_.path, took.count());
   return {};

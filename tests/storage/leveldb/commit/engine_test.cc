@@ -205,6 +205,25 @@ TEST_F(EngineTest, AnotherStoreInTheStoresPlaceIsRefusedUntilAnotherOpen) {
   EXPECT_EQ(Rows(), Strings{"others"});
 }
 
+// The files that are open have names still, elsewhere.
+TEST_F(EngineTest, NothingIsAcknowledgedIntoFilesThatWereMovedAside) {
+  const std::string copy = path() + "/copy";
+  const std::string aside = path() + "/aside";
+  std::filesystem::copy(config().path, copy, std::filesystem::copy_options::recursive);
+  ASSERT_TRUE(Commit("L", "second"));
+  std::filesystem::create_directory(aside);
+  for (const auto& entry : std::filesystem::directory_iterator(config().path)) {
+    std::filesystem::rename(entry.path(), std::filesystem::path(aside) / entry.path().filename());
+  }
+  std::filesystem::copy(copy, config().path, std::filesystem::copy_options::recursive);
+  std::this_thread::sleep_for(std::chrono::milliseconds(110));
+  EXPECT_EQ(engine_->Admit().error().code(), ErrorCode::kUnavailable);
+  EXPECT_FALSE(Commit("L", "third"));
+  const Status recovered = engine_->Recover();
+  ASSERT_FALSE(recovered);
+  EXPECT_THAT(recovered.error().message(), testing::HasSubstr("it holds an older state"));
+}
+
 // As it was before this start, with as many changes.
 TEST_F(EngineTest, ACopyFromBeforeTheStartIsRefusedThoughNothingWasWrittenSince) {
   engine_.reset();

@@ -20,6 +20,7 @@ class DirectoryWatchTest : public ::testing::Test {
     spdlog::set_level(spdlog::level::off);
     fs::create_directory(path_);
     std::ofstream(path_ + "/w") << "w";
+    std::ofstream(path_ + "/l") << "l";
     watch_.Begin();
     ASSERT_TRUE(watch_.Check());
   }
@@ -36,7 +37,7 @@ class DirectoryWatchTest : public ::testing::Test {
 
   TempDir dir_;
   const std::string path_ = dir_.path() + "/db";
-  DirectoryWatch watch_{path_, "w"};
+  DirectoryWatch watch_{path_, "w", "l"};
 };
 
 TEST_F(DirectoryWatchTest, ADirectoryThatWasRenamedIsGoneUntilItIsBack) {
@@ -48,6 +49,28 @@ TEST_F(DirectoryWatchTest, ADirectoryThatWasRenamedIsGoneUntilItIsBack) {
   fs::remove_all(path_);
   fs::rename(dir_.path() + "/elsewhere", path_);
   EXPECT_TRUE(CheckLater());
+}
+
+TEST_F(DirectoryWatchTest, OtherFilesInThePlaceOfThoseThatWereOpenedAreNoticed) {
+  ASSERT_TRUE(watch_.CheckContent());
+  fs::rename(path_ + "/l", dir_.path() + "/l");
+  std::ofstream(path_ + "/l") << "l";
+  EXPECT_TRUE(CheckLater()) << "the directory is there, and so is the witness";
+  EXPECT_EQ(watch_.CheckContent().error().code(), ErrorCode::kUnavailable);
+  fs::rename(dir_.path() + "/l", path_ + "/l");
+  EXPECT_TRUE(CheckLater());
+  EXPECT_TRUE(watch_.CheckContent()) << "they are back";
+}
+
+TEST_F(DirectoryWatchTest, WhatWasOpenedAnewIsRight) {
+  fs::remove(path_ + "/l");
+  EXPECT_TRUE(CheckLater());
+  EXPECT_FALSE(watch_.CheckContent());
+  std::ofstream(path_ + "/l") << "l";
+  watch_.BeginContent();
+  EXPECT_TRUE(watch_.CheckContent());
+  EXPECT_TRUE(CheckLater());
+  EXPECT_TRUE(watch_.CheckContent());
 }
 
 TEST_F(DirectoryWatchTest, ADirectoryThatWasRemovedOrEmptiedIsGone) {
