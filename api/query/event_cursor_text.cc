@@ -1,5 +1,7 @@
 #include "api/query/event_cursor_text.h"
 
+#include <limits>
+
 #include "api/cursor.h"
 
 namespace tallyd {
@@ -12,6 +14,10 @@ std::string EncodeCursor(const EventCursor& cursor, uint64_t query_hash) {
   writer.AddInt(cursor.position.time);
   writer.AddInt(cursor.position.emitted);
   writer.AddText(cursor.position.tie);
+  if (const std::optional<Column>& column = cursor.position.column) {
+    writer.AddInt(column->family);
+    writer.AddText(column->qualifier);
+  }
   return writer.Finish();
 }
 
@@ -19,10 +25,20 @@ Result<EventCursor> DecodeCursor(std::string_view text, uint64_t query_hash) {
   Result<CursorReader> reader = CursorReader::Open(text, query_hash);
   if (!reader) return reader.error();
   EventCursor cursor;
+  const auto take_column = [&] {
+    if (reader->AtEnd()) return true;
+    Column& column = cursor.position.column.emplace();
+    int64_t family = 0;
+    const bool taken = reader->TakeInt(&family) && reader->TakeText(&column.qualifier) &&
+                       family >= 0 && family <= std::numeric_limits<FamilyId>::max();
+    column.family = static_cast<FamilyId>(family);
+    return taken;
+  };
   const bool whole = reader->TakeText(&cursor.table) && reader->TakeInt(&cursor.range.from) &&
                      reader->TakeInt(&cursor.range.to) && reader->TakeInt(&cursor.position.time) &&
                      reader->TakeInt(&cursor.position.emitted) &&
-                     reader->TakeText(&cursor.position.tie) && reader->AtEnd();
+                     reader->TakeText(&cursor.position.tie) && take_column() &&
+                     reader->AtEnd();
   const auto is_time = [](TimeUs t) { return t >= 0 && t <= kMaxTimeUs + 1; };
   if (!whole || !is_time(cursor.range.from) || !is_time(cursor.range.to) ||
       !is_time(cursor.position.time) || cursor.position.emitted < 0) {

@@ -1,6 +1,6 @@
 """/latest of tables whose columns are named for values: a row for each column."""
 
-from tests.e2e.tallyd import E2eTest
+from tests.e2e.tallyd import E2eTest, as_dicts
 
 FRIENDS = """
 [tables.FRIENDS]
@@ -72,3 +72,17 @@ class LatestQualifiersTest(E2eTest):
         self.assertEqual([("Fred", "club", "Cusco"), ("Gabriel", "work", "Cusco")], rows)
         self.assertEqual([{"ts": START, "person": "José", "circle": "club"}],
                          daemon.latest("friends", circle="club", fields="circle"))
+
+    def test_pages_go_on_behind_the_last_column_whatever_comes_or_goes(self):
+        daemon = self.start(FRIENDS)
+        friends = ["b", "d", "f", "h"]
+        daemon.write("friends", [{"ts": START, "person": "a", "friend": one} for one in friends])
+        first = daemon.get("/v1/streams/friends/latest", {"person": "a", "limit": 2}).expect(200).json
+        self.assertEqual([row["friend"] for row in as_dicts(first)], ["b", "d"])
+        then = {"person": "a", "limit": 2, "cursor": first["next"]}
+        daemon.delete("/v1/tables/FRIENDS/rows/a/cells/f:b").expect(200)
+        second = daemon.get("/v1/streams/friends/latest", then).expect(200).json
+        self.assertEqual([row["friend"] for row in as_dicts(second)], ["f", "h"])
+        daemon.write("friends", [{"ts": START, "person": "a", "friend": one} for one in "abc"])
+        second = daemon.get("/v1/streams/friends/latest", then).expect(200).json
+        self.assertEqual([row["friend"] for row in as_dicts(second)], ["f", "h"])

@@ -3,9 +3,11 @@
 #ifndef TALLYD_SERVICE_QUERY_ASK_EVENT_CURSOR_H_
 #define TALLYD_SERVICE_QUERY_ASK_EVENT_CURSOR_H_
 
+#include <optional>
 #include <string>
 
 #include "config/values/time.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 
@@ -15,6 +17,9 @@ struct EventPosition {
   TimeUs time = 0;
   std::string tie;
   int64_t emitted = 0;  // Events of this time and tie that have been answered.
+  // Of a latest row whose columns are events of their own: the column of the last of them, behind
+  // which it goes on, whatever was written to the row or removed meanwhile.
+  std::optional<Column> column = std::nullopt;
 };
 
 struct EventCursor {

@@ -107,6 +107,7 @@ Result<bool> SequentialGroups::Next() {
   merger_.Clear();
   of_columns_.clear();
   group_.times.clear();
+  group_.columns.clear();
   for (const EventFragment* fragment : scan_.fragments()) {
     if (fragment->column) {
       of_columns_.push_back(fragment);
@@ -121,6 +122,7 @@ Result<bool> SequentialGroups::Next() {
   for (const EventFragment* fragment : of_columns_) {
     merger_.AddBesideFirst(fragment->fields);
     group_.times.push_back(fragment->time);
+    group_.columns.push_back(*fragment->column);
   }
   group_.events.clear();
   merger_.AppendTo(&group_.events);

@@ -54,6 +54,8 @@ struct EventGroup {
   TimeUs time = 0;
   std::vector<std::span<const EventField>> events;
   std::vector<TimeUs> times;  // Of each of them; empty: `time` is.
+  // Of each of them the column that tells it, ascending by qualifier; empty: no column tells one.
+  std::vector<ColumnRef> columns;
 
   TimeUs TimeOf(size_t event) const { return times.empty() ? time : times[event]; }
 };

@@ -43,6 +43,8 @@ class EventScan final : public EventStream {
 
  private:
   Result<bool> NextGroup();
+  size_t TakenBefore(const EventPosition& start) const;
+  EventPosition PositionInGroup() const;
 
   std::unique_ptr<GroupSource> groups_;
   EventFilter* filter_;
