@@ -64,8 +64,9 @@ struct Request {
   std::string content_encoding;
   // Of the page that asks, where server.cors has it; else empty.
   std::string cors_origin;
-  // As sent; several are one, joined by commas.
+  // As sent; the first one where it comes more than once.
   std::optional<std::string> idempotency_key;
+  bool has_two_idempotency_keys = false;
   // On routes that take a key, where there is one: its handler remembers the answer with what it
   // commits.
   const KeyClaim* claim = nullptr;

@@ -25,7 +25,9 @@ Result<std::optional<KeyedAnswer>> FindAnswer(KeyClaim* claim) {
 
 std::optional<Response> RefusalOfKey(Exchange& exchange, Endpoint& endpoint) {
   if (!exchange.request.idempotency_key) return std::nullopt;
-  const Status good = CheckIdempotencyKey(*exchange.request.idempotency_key);
+  const Status good = exchange.request.has_two_idempotency_keys
+                          ? Invalid("Idempotency-Key: it comes more than once, and one counts")
+                          : CheckIdempotencyKey(*exchange.request.idempotency_key);
   if (good) return std::nullopt;
   return endpoint.Refused(RejectReason::kMalformed, ProblemOf(good.error()));
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/beast/http/rfc7230.hpp>
+#include <iterator>
 
 #include "api/access/refusals.h"
 #include "api/http/header_guard.h"
@@ -148,11 +149,8 @@ void Session::FillRequest(const RequestTarget& target) {
   request_.content_type = Text(header[http::field::content_type]);
   request_.content_encoding = Text(header[http::field::content_encoding]);
   const auto [key, keys_end] = header.equal_range("Idempotency-Key");
-  for (auto at = key; at != keys_end; ++at) {
-    if (request_.idempotency_key) request_.idempotency_key->append(",");
-    if (!request_.idempotency_key) request_.idempotency_key.emplace();
-    request_.idempotency_key->append(Text(at->value()));
-  }
+  if (key != keys_end) request_.idempotency_key = Text(key->value());
+  request_.has_two_idempotency_keys = key != keys_end && std::next(key) != keys_end;
   head_only_ = header.method() == http::verb::head;
   const beast::string_view expected = http10_ ? beast::string_view() : header[http::field::expect];
   expects_continue_ = beast::iequals(expected, "100-continue");

@@ -49,6 +49,19 @@ class IdempotencyTest(E2eTest):
     def send(self, daemon, event, key, **params):
         return daemon.post_bytes("s", json.dumps(event), headers={"Idempotency-Key": key}, **params)
 
+    def test_two_keys_are_none(self):
+        daemon = self.start(TABLES)
+        connection = http.client.HTTPConnection("127.0.0.1", daemon.port)
+        body = b'{"k": "a", "v": 1}'
+        connection.putrequest("POST", "/v1/streams/s/events")
+        for name, value in (("Content-Type", "application/json"), ("Content-Length", len(body)),
+                            ("Idempotency-Key", "one"), ("Idempotency-Key", "two")):
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        self.assertEqual(400, connection.getresponse().status)
+        connection.close()
+        self.assertEqual([], daemon.rows("HISTORY"))
+
     def test_a_retried_batch_has_no_second_effect_and_gets_the_first_answer(self):
         daemon = self.start(TABLES)
         events = [{"k": "a", "v": 1}, {"k": "a", "v": 2}]  # Without a time: each has its own.
