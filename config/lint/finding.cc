@@ -115,6 +115,12 @@ constexpr LintRule kSchemaRules[] = {
      "two events of one time that differ in such a field alone fall on one cell: the later one "
      "stays",
      "put the field into the row key, or read these events from a table whose key has it"},
+    {7, "warn", kWarn,
+     "column rules that may make one name of two events, or a text that can be taken apart in two "
+     "ways",
+     "an event comes back as another, or takes its cell; tables of events say so once it happened",
+     "give each such rule a literal of its own in front, or a family of its own; let the text "
+     "between the parts occur in no value"},
 };
 
 constexpr LintRule kTime = {

@@ -10,7 +10,8 @@ namespace {
 
 void LintTable(const LintSubject& subject, LintFindings* found) {
   for (auto* group :
-       {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes, LintMerges}) {
+       {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes, LintMerges,
+        LintNames}) {
     group(subject, found);
   }
 }

@@ -35,6 +35,7 @@ void LintHistory(const LintSubject& subject, LintFindings* found);      // L4, L
 void LintFamilies(const LintSubject& subject, LintFindings* found);     // L24 to L26, L32, L33
 void LintSizes(const LintSubject& subject, LintFindings* found);        // L22, L23, L34
 void LintMerges(const LintSubject& subject, LintFindings* found);       // S6
+void LintNames(const LintSubject& subject, LintFindings* found);        // S7
 // L7, L8, L30, L31, of all tables of a stream.
 void LintQueries(const Schema& schema, const Stream& stream, const LiveFacts* live,
                  LintFindings* found);

@@ -121,6 +121,7 @@ struct Mapper::Impl {
   void LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call);
   static void NoteSpelled(const Event& event, const ShapeMapping& mapping, MapCall* call);
   void NoteSpellings(MapCall* call);
+  void NoteMisread(const TableMapping& mapping, MapCall* call);
   void LearnMissed(const Event& event, const ShapeMapping& mapping, MapCall* call);
 
   const std::shared_ptr<const Schema> schema;
@@ -345,6 +346,7 @@ std::optional<Refusal> Mapper::Impl::PutRows(MapCall* call) {
     call->late.Note(*row.mapping->table, row.time);
     if (call->held.Holds(*row.mapping)) continue;
     const TableInfo& table = *row.mapping->info;
+    if (row.is_misread) NoteMisread(*row.mapping, call);
     const std::span<const Value> values = renderer.values(row);
     call->outcome->stems.Add(table.id, row.key.substr(0, row.stem_size),
                              {row.time, row.stem_size == row.key.size(), 1});
@@ -360,6 +362,14 @@ std::optional<Refusal> Mapper::Impl::PutRows(MapCall* call) {
     }
   }
   return {};
+}
+
+// Which fields an answer then has wrong, and for which event, nobody knows: any.
+void Mapper::Impl::NoteMisread(const TableMapping& mapping, MapCall* call) {
+  if (!KeepsEvents(*mapping.table)) return;
+  if (seen_fields.KnowsMissed(*mapping.info, {}, kMissedInside)) return;
+  call->batch->AddMissed(*mapping.info, {}, kMissedInside);
+  seen_fields.NoteMissing();
 }
 
 // `event`: with values by place.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ranges>
 
+#include "ingest/map/read_back.h"
 #include "ingest/map/timed_rows.h"
 #include "storage/batch.h"
 
@@ -78,6 +79,7 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
   pending.first_value = values_.size();
   pending.first_column = columns_.size();
   pending.stem_size = stem_size_;
+  pending.is_misread = keyed.is_misread;
   if (!row.gather.empty()) {
     const auto at = [&](uint32_t field) -> const Value& { return event.values[field]; };
     const auto gathered = row.gather | std::views::transform(at);
@@ -85,6 +87,11 @@ RowRenderer::Outcome RowRenderer::RenderRow(const TableMapping& mapping, const R
   } else {
     for (const CellMapping& cell : row.cells) {
       if (!RenderCell(mapping, cell, event, time)) return Outcome::kRefused;
+      if (cell.is_doubtful && !ReadsBack(*mapping.table, *mapping.info,
+                                         {cell, event.shape->fields, event.values,
+                                          columns_.back().qualifier, &values_.back()})) {
+        pending.is_misread = true;
+      }
     }
   }
   pending.value_count = values_.size() - pending.first_value;

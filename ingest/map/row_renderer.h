@@ -33,6 +33,7 @@ struct PendingRow {
   size_t value_count = 0;
   size_t first_column = 0;
   size_t stem_size = 0;  // Of the key: what stands before its time (RowKeyTemplate::StemSize).
+  bool is_misread = false;  // A column of it is read back as what the event did not say.
 };
 
 class RowRenderer {

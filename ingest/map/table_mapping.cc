@@ -8,6 +8,7 @@
 
 #include "config/schema/placeholder.h"
 #include "config/schema/table_rules.h"
+#include "ingest/map/read_back.h"
 #include "ingest/map/timed_rows.h"
 
 namespace tallyd {
@@ -70,6 +71,7 @@ class Compiler {
   bool CompileKey(Measured measured, RowMapping* row);
   bool CheckNames(std::vector<CellMapping>* cells);
   bool CheckTaken(CellMapping* cell);
+  void FindMisread(RowMapping* row) const;
   void CollectMaxAges();
   void Refuse(std::string_view field, std::string why);
 
@@ -117,6 +119,7 @@ void Compiler::CompileRow(Measured measured) {
   for (const ColumnRule& rule : table_.columns) found |= CompileRule(rule, measured, &row.cells);
   if (!found) return;
   if (!CompileKey(measured, &row) || !CheckNames(&row.cells)) return;
+  if (!mapped_.doubtful_rules.empty()) FindMisread(&row);
   row.plain_key_room = PlainRoomOf(row.key);
   row.names_vary =
       std::ranges::any_of(row.cells, [](const CellMapping& c) { return !c.name.is_constant(); });
@@ -126,6 +129,20 @@ void Compiler::CompileRow(Measured measured) {
     InternColumns(*mapping_.info, mapping_.merges_inputs, store_, &row);
   }
   mapping_.rows.push_back(std::move(row));
+}
+
+// Where the fields alone tell, it is told once for all events of the shape.
+void Compiler::FindMisread(RowMapping* row) const {
+  for (CellMapping& cell : row->cells) {
+    if (!mapped_.doubtful_rules.contains(cell.by.rule)) continue;
+    const bool is_told = cell.name.is_constant() && cell.kind == CellMapping::Kind::kField;
+    if (!is_told) {
+      cell.is_doubtful = true;
+    } else if (!ReadsBack(table_, *mapping_.info,
+                          {cell, shape_.fields, {}, cell.name.constant(), nullptr})) {
+      row->is_misread = true;
+    }
+  }
 }
 
 // Whether the rule found something to store.

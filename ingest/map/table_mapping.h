@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "config/schema/column_claims.h"
+#include "config/columns/name_doubts.h"
 #include "config/schema/schema.h"
 #include "ingest/decode/event_batch.h"
 #include "storage/store.h"
@@ -64,6 +66,7 @@ struct CellMapping {
   ColumnWriter by;     // Which rule writes it, and for which field: for messages.
   // Where the name holds values: those that are other writers' columns.
   std::vector<std::pair<std::string_view, ColumnWriter>> taken;
+  bool is_doubtful = false;  // Each event is to look whether it reads back (read_back.h).
   Serialization how = Serialization::kNone;
   std::vector<uint32_t> blob_fields;
 };
@@ -88,6 +91,7 @@ struct RowMapping {
   // All names are constant, and the store knows this list of columns:
   const ColumnSet* set = nullptr;
   bool names_vary = false;  // Some name holds values: two may turn out alike.
+  bool is_misread = false;  // A column of it does not read back, whatever the event's values.
   // With set, where all values are fields: their indices, in order.
   boost::container::small_vector<uint32_t, 4> gather;
   std::vector<CellMapping> cells;  // With `set` in its order; empty if `gather` tells all.
@@ -112,10 +116,15 @@ using TableMappings = boost::container::small_vector<TableMapping, 2>;
 // A table to map to, and what of it does not depend on the shape.
 struct MappedTable {
   MappedTable(const Table& the_table, TablePtr the_info)
-      : table(the_table), info(std::move(the_info)), claims(the_table) {}
+      : table(the_table), info(std::move(the_info)), claims(the_table) {
+    for (const NameDoubt& doubt : NameDoubtsOf(table)) {
+      doubtful_rules.insert({doubt.rule, doubt.other});
+    }
+  }
   const Table& table;
   TablePtr info;
   ColumnClaims claims;
+  std::set<size_t> doubtful_rules;  // Hardly ever any.
   mutable std::atomic<size_t> timed_lists = 0;  // That TimedRows have learned.
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "config/columns/name_doubts.h"
 #include "config/schema/table_rules.h"
 #include "config/values/glob.h"
 #include "ingest/unmap/row_reader.h"
@@ -26,16 +27,6 @@ std::string PatternOf(const ColumnRule& rule, std::string_view field) {
     }
   }
   return pattern;
-}
-
-// Whether the names of the rule's columns are in the file, and no others.
-bool FileTellsNames(const ColumnRule& rule) {
-  const auto is_told = [&](const Segment& segment) {
-    return segment.is_literal() || IsMeasuredField(rule, segment);
-  };
-  return rule.name.is_constant() ||
-         (!rule.fields.empty() && std::ranges::none_of(rule.fields, IsGlob) &&
-          std::ranges::all_of(rule.name.segments(), is_told));
 }
 
 class PatternCollector {
@@ -108,7 +99,7 @@ ColumnMeaning RuleInverse::Read(const ColumnRef& column) const {
     for (const bool told_names : {true, false}) {
       for (const ColumnRule& rule : table_.columns) {
         ColumnMeaning meaning;
-        if (rule.family != family || FileTellsNames(rule) != told_names) continue;
+        if (rule.family != family || NamesAreInFile(rule) != told_names) continue;
         if (!Try(rule, column.qualifier, &meaning)) continue;
         if (as_renamed && IsRenamedAway(rule, column.qualifier)) continue;
         meaning.rule = &rule;

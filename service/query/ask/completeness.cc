@@ -34,6 +34,7 @@ class Judge {
       MayLack(kNeverWhole, table_.name + " holds what counters added up to, not each event");
     }
     for (const Family& family : table_.families) JudgeFamily(family);
+    JudgeSourceVersions();
     JudgeMarks();
     JudgeMissed(store.MissedFields(*plan_.stored));
     if (query_.access.is_scoped()) {
@@ -125,13 +126,38 @@ class Judge {
     }
   }
 
+  bool Matters(const Family& family) const {
+    return std::ranges::any_of(table_.columns, [&](const ColumnRule& rule) {
+      return rule.family == family.name && Matters(rule);
+    });
+  }
+
+  // Whether a row may have more than one version of a column.
+  bool HasVersions(const Table& table) const {
+    const Stream* const stream = query_.schema().FindStream(table.stream);
+    return stream == nullptr || !table.row_key.has_time_of(stream->unit);
+  }
+
+  // A nightly table has what its source had of the day when it was built: not what that let go by
+  // the number of versions alone.
+  void JudgeSourceVersions() {
+    if (!table_.nightly) return;
+    const Table* const source = query_.schema().FindTable(table_.nightly->source);
+    if (source == nullptr || !HasVersions(*source)) return;
+    for (const Family& family : source->families) {
+      const bool needs_age = family.max_age_us && !AgeAlone(family);
+      if (!family.max_versions || needs_age || !Matters(family)) continue;
+      MayLack(kNeverWhole, fmt::format("family {} of {}, which {} is made of, forgets all but the "
+                                       "newest {} cells of a column and row",
+                                       family.name, source->name, table_.name,
+                                       *family.max_versions));
+    }
+  }
+
   void JudgeFamily(const Family& family) {
-    const bool matters = std::any_of(
-        table_.columns.begin(), table_.columns.end(),
-        [&](const ColumnRule& rule) { return rule.family == family.name && Matters(rule); });
-    if (!matters) return;
+    if (!Matters(family)) return;
     const std::string where = "family " + family.name + " of " + table_.name;
-    const bool overflows = family.max_versions && !table_.row_key.has_full_time();
+    const bool overflows = family.max_versions && HasVersions(table_);
     const std::string versions = fmt::format("all but the newest {} cells of a column and row",
                                              family.max_versions.value_or(0));
     const TimeUs too_old = family.max_age_us ? query_.now - *family.max_age_us : 0;
@@ -171,7 +197,9 @@ class Judge {
         MayLack(kNeverWhole, WhyOutside(name));
       }
       if (inside && is_wanted) {
-        MayLack(kNeverWhole, table_.name + " left " + name + " out of some events");
+        MayLack(kNeverWhole, table_.name + " left " +
+                                 (is_any ? "fields out of some events, or gives them back as others"
+                                         : name + " out of some events"));
       }
     }
   }

@@ -47,6 +47,26 @@ TEST_F(HistoryTest, OfAFieldWhoseRuleChangesIsSaidToBeMissing) {
   }
 }
 
+std::string MetricOf(const std::string& unit) {
+  return "[streams.server]\nunit = \"" + unit + "\"\n[tables.METRIC]\nstream = \"server\"\n" +
+         "pattern = \"single-timestamp\"\nrow_key = \"{host}#{ts:ms}\"\n" +
+         "families.F = { max_versions = 1 }\n";
+}
+
+TEST_F(HistoryTest, OfVersionsWithinAMillisecondIsSaidToBeMissing) {
+  Begin(MetricOf("us"));
+  Take(EventAt(1000, R"("n":1)"));
+  Take(EventAt(1001, R"("n":2)"));
+  ExpectPartial("host=a", "METRIC", "all but the newest 1 cells");
+}
+
+TEST_F(HistoryTest, IsWholeWhereARowHasOneVersion) {
+  Begin(MetricOf("ms"));
+  Take(EventAt(1000, R"("n":1)"));
+  Take(EventAt(1001, R"("n":2)"));
+  ExpectWhole("host=a", "METRIC", 2);
+}
+
 TEST_F(HistoryTest, OfAPlainTableThatBecomesSerializedIsSaidToBeMissing) {
   Begin(kMetric);
   Take(EventAt(1, R"("n":1)"));
