@@ -404,7 +404,7 @@ TEST_F(OpenerTest, AHeadThatLiesThereTwiceIsRefused) {
   for (const std::string& from : {sound_ + "/heads/000003", sound_ + "/heads/000002", first_}) {
     Restore();
     fs::copy(from, At("heads/000004"), fs::copy_options::recursive);
-    ExpectRefusedOpen("heads/000004 contradicts what lies beside it: it is a copy of head 00000");
+    ExpectRefusedOpen("heads/000004 contradicts what lies beside it: it is a copy of head ");
   }
 }
 
