@@ -69,7 +69,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
-  boost::asio::awaitable<Step> ReadBuffered(size_t bytes);
+  Step TakeBuffered(size_t length);  // REQUIRES: so much is in the buffer.
   boost::asio::awaitable<Step> ReadSizedBody(uint64_t length);
   boost::asio::awaitable<Step> ReadChunkedBody();
   Step PutChunked(std::string* body);

@@ -203,21 +203,31 @@ void Session::GrantBodyTime(uint64_t received) {
 }
 
 asio::awaitable<Session::Step> Session::ReadBody() {
-  socket_.ExpireAfter(std::chrono::microseconds(context_.server.body_timeout_us));
-  body_deadline_ = socket_.deadline();
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
-  const bool lacks_all = buffer_.size() == 0 && length != 0;
-  if (expects_continue_ && lacks_all) {
-    co_await SendContinue();
-    socket_.ExpireAt(body_deadline_);
+  Step step = Step::kGoOn;
+  if (length && *length <= buffer_.size()) {
+    step = TakeBuffered(static_cast<size_t>(*length));
+  } else {
+    if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
+    socket_.ExpireAfter(std::chrono::microseconds(context_.server.body_timeout_us));
+    body_deadline_ = socket_.deadline();
+    reads_body_ = true;
+    step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
+    reads_body_ = false;
   }
-  reads_body_ = true;
-  const Step step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
-  reads_body_ = false;
   if (step == Step::kGoOn) {
     context_.metrics.received_bytes.Increment(static_cast<double>(body_.bytes.size()));
   }
   co_return step;
+}
+
+Session::Step Session::TakeBuffered(size_t length) {
+  if (!HasRoomFor(buffer_.size())) return Step::kAnswered;
+  body_.Begin();
+  buffer_.prepare(kBodyPadding);  // Before the body is looked at: it may move.
+  buffered_body_ = length;
+  body_.bytes = BufferedText(buffer_).substr(0, length);
+  return Step::kGoOn;
 }
 
 asio::awaitable<void> Session::SendContinue() {
@@ -226,28 +236,17 @@ asio::awaitable<void> Session::SendContinue() {
   co_await socket_.Write(asio::buffer(kContinue));
 }
 
-// Into the buffer, until so many bytes are there. Who sends nothing gets no workspace.
-asio::awaitable<Session::Step> Session::ReadBuffered(size_t bytes) {
-  while (buffer_.size() < bytes) {
+asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
+  // Into the buffer at first: who sends nothing gets no workspace.
+  while (buffer_.size() < std::min<uint64_t>(length, kReadBytes)) {
     if (!HasRoomFor(buffer_.size())) co_return Step::kAnswered;
     auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
     if (ec || revoked_) co_return AfterFailedRead("body");
     buffer_.commit(n);
     GrantBodyTime(n);
   }
-  co_return HasRoomFor(buffer_.size()) ? Step::kGoOn : Step::kAnswered;
-}
-
-asio::awaitable<Session::Step> Session::ReadSizedBody(uint64_t length) {
-  const Step begun = co_await ReadBuffered(std::min<uint64_t>(length, kReadBytes));
-  if (begun != Step::kGoOn) co_return begun;
+  if (length <= buffer_.size()) co_return TakeBuffered(static_cast<size_t>(length));
   body_.Begin();
-  if (length <= buffer_.size()) {
-    buffer_.prepare(kBodyPadding);  // Before the body is looked at: it may move.
-    buffered_body_ = static_cast<size_t>(length);
-    body_.bytes = BufferedText(buffer_).substr(0, buffered_body_);
-    co_return Step::kGoOn;
-  }
   std::string& body = body_.workspace->body;
   // What is there of another body is overwritten, not cleared.
   if (body.size() > length) body.resize(length);

@@ -11,6 +11,7 @@ import zlib
 from tests.e2e.bodies import snappy_length, snappy_literal, zstd_rle
 from tests.e2e.tallyd import SLOW, E2eTest, eventually, run
 from tests.e2e.test_limits import metric
+from tests.e2e.test_secrets import entry, new_token
 from tests.e2e.test_seeds_keys import table
 
 TABLES = table("LOG", "{h}#{ts:ms}")
@@ -73,6 +74,21 @@ class BrowserTest(E2eTest):
                         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as raw:
             self.assertEqual([204, 200], [raw.answer().status, raw.answer().status])
         tallyd.request("OPTIONS", "/v1/streams", None, {"Host": "evil.example"}).problem(403)
+
+    def test_with_tokens_a_page_of_cors_asks_beforehand_by_any_name_of_the_daemon(self):
+        token = new_token()
+        tallyd = self.start(TABLES + entry("all", token), server=f'cors = ["{PAGE}"]')
+        name = {"Host": "tallyd.example.org:8443"}
+        asks = {"Access_Control_Request_Method": "GET",
+                "Access_Control_Request_Headers": "authorization"}
+        told = cors_of(self.asked(tallyd, "OPTIONS", **name, **asks).expect(204))
+        self.assertIn("Authorization", told["access-control-allow-headers"])
+        answer = self.asked(tallyd, Authorization=f"Bearer {token}", **name).expect(200)
+        self.assertEqual(PAGE, answer.header("Access-Control-Allow-Origin"))
+        refused = self.asked(tallyd).expect(401)
+        self.assertEqual(PAGE, refused.header("Access-Control-Allow-Origin"), "it may read why")
+        self.assertIn("WWW-Authenticate", refused.header("Access-Control-Expose-Headers"))
+        self.asked(tallyd, "OPTIONS", **name).problem(403)
 
     def test_a_reload_applies_cors_and_nothing_else_of_the_server(self):
         tallyd = self.start(TABLES)
@@ -252,6 +268,28 @@ class HostileTest(E2eTest):
             self.assert_cut(holding[2:], 408)
         good.check(self)
         eventually(lambda: self.held(tallyd) == 0, "all was given back")
+
+    def test_one_of_several_tokens_has_half_and_others_are_served(self):
+        one, other = new_token(), new_token()
+        tallyd = self.start(TABLES + entry("one", one, "write") + entry("other", other, "write"),
+                            server='max_body = "1MiB"\nbody_memory = "4MiB"')
+
+        def post(token, size):
+            return tallyd.post_bytes("log", b" " * size + EVENT,
+                                     headers={"Authorization": f"Bearer {token}"})
+
+        mine = f"Authorization: Bearer {one}".encode()
+        self.crowd(tallyd, 2, sized(MIB, mine), b" " * (1000 << 10))
+        eventually(lambda: post(one, 900 << 10).status == 429, "it holds its half")
+        refused = post(one, 900 << 10)
+        self.assertIn("half of server.body_memory", refused.problem(429)["detail"])
+        self.assertTrue(1 <= int(refused.header("Retry-After")) <= 60)
+        post(other, 900 << 10).expect(200)
+        post(one, 10_000).expect(200)
+        for _ in range(8):  # Who has no token sends no body, and takes none of anybody's room.
+            self.assertEqual(401, self.crowd(tallyd, 1, sized(MIB), b" " * 100_000)[0].answer()
+                             .status)
+        post(other, 900 << 10).expect(200)
 
     def test_bombs_are_413_and_take_no_memory(self):
         tallyd = self.start(TABLES)
