@@ -15,6 +15,7 @@
 #include "tools/console.h"
 #include "tools/http_client.h"
 #include "tools/report_text.h"
+#include "tools/token_file.h"
 
 namespace tallyd {
 namespace {
@@ -32,8 +33,11 @@ uint64_t NumberAt(const Json& said, const char* pointer) {
 // Shows what the daemon says of itself while it works.
 class DaemonWatch {
  public:
-  DaemonWatch(const ServerConfig& server, ToolProgress* progress)
-      : server_(server), progress_(*progress), thread_([this] { Run(); }) {}
+  DaemonWatch(const ServerConfig& server, std::string token, ToolProgress* progress)
+      : server_(server),
+        token_(std::move(token)),
+        progress_(*progress),
+        thread_([this] { Run(); }) {}
   ~DaemonWatch() {
     done_ = true;
     thread_.join();
@@ -46,7 +50,7 @@ class DaemonWatch {
     progress_.step = "the daemon makes the backup";
     while (!done_) {
       std::this_thread::sleep_for(kBetweenLooks);
-      const Result<HttpAnswer> answer = AskDaemon(server_, "GET", "/v1/status", {});
+      const Result<HttpAnswer> answer = AskDaemon(server_, {"GET", "/v1/status", {}, token_});
       if (!answer || answer->status != kHttpOk) continue;
       const Json status = Json::parse(answer->body, nullptr, false);
       progress_.done = NumberAt(status, "/store/backup/done_bytes");
@@ -55,21 +59,22 @@ class DaemonWatch {
   }
 
   const ServerConfig& server_;
+  const std::string token_;
   ToolProgress& progress_;
   std::atomic<bool> done_{false};
   std::thread thread_;
 };
 
-Result<Json> ByDaemon(const Config& config, const std::string& to) {
+Result<Json> ByDaemon(const Config& config, const std::string& to, const std::string& token) {
   const Json name = JsonOfText(to);
   if (!name.is_string()) {
     return Invalid("the daemon that has the store open makes backups only where the name is UTF-8");
   }
   ToolProgress progress;
   const Result<HttpAnswer> answer = [&] {
-    const DaemonWatch watch(config.server, &progress);
+    const DaemonWatch watch(config.server, token, &progress);
     const ProgressLine shown(progress);
-    return AskDaemon(config.server, "POST", "/v1/backup", Dump({{"to", name}}));
+    return AskDaemon(config.server, {"POST", "/v1/backup", Dump({{"to", name}}), token});
   }();
   if (!answer) {
     return answer.error().Prefixed(config.storage.path +
@@ -100,7 +105,8 @@ Result<Json> OfDirectory(const Config& config, StoreEnv* env, const std::string&
   return JsonOfMembers(MembersOf(*report));
 }
 
-Result<Json> Make(const Config& config, const std::string& to, bool* sound) {
+Result<Json> Make(const Config& config, const std::string& to, const std::string& token,
+                  bool* sound) {
   DurableEnv durable({[](double) {}, [] {}});
   OverlayEnv env(&durable);
   const Result<bool> is_there = Exists(config.storage.path + "/CURRENT");
@@ -111,7 +117,7 @@ Result<Json> Make(const Config& config, const std::string& to, bool* sound) {
   const Status locked = env.Lock(config.storage.path);
   if (locked) return OfDirectory(config, &env, to, sound);
   if (locked.error().code() != ErrorCode::kConflict) return locked.error();
-  return ByDaemon(config, to);
+  return ByDaemon(config, to, token);
 }
 
 }  // namespace
@@ -121,8 +127,13 @@ int BackupCommand(const CommandLine& line, const ToolHost& host) {
   if (!config) return kMisused;
   std::filesystem::path to = std::filesystem::absolute(line.to).lexically_normal();
   if (!to.has_filename()) to = to.parent_path();  // "backup/"
+  const Result<std::string> token = ReadTokenFile(line.token_file);
+  if (!token) {
+    Refused("backup", token.error().Prefixed("--token-file"));
+    return kMisused;
+  }
   bool sound = true;
-  const Result<Json> made = Make(*config, to.string(), &sound);
+  const Result<Json> made = Make(*config, to.string(), *token, &sound);
   if (!made) return Refused("backup", made.error());
   const Json damaged = made->contains("damaged") ? made->at("damaged") : Json::array();
   const int status = sound && damaged.empty() ? 0 : kFailed;

@@ -16,11 +16,21 @@ void AddReportOptions(CLI::App* app, CommandLine* line) {
   AddFormatOption(app, line);
 }
 
+void AddTokenFileOption(CLI::App* app, std::string* file) {
+  app->add_option("--token-file", *file,
+                  "A file whose first line is an access token, which others may not read");
+}
+
 // Of what makes a store or a backup in another directory.
 void AddTargetOptions(CLI::App* app, CommandLine* line) {
   AddConfigOption(app, line);
   app->add_option("--to", line->to, "A directory")->required();
   AddFormatOption(app, line);
+}
+
+void AddBackupOptions(CLI::App* app, CommandLine* line) {
+  AddTargetOptions(app, line);
+  AddTokenFileOption(app, &line->token_file);
 }
 
 void AddRestoreOptions(CLI::App* app, CommandLine* line) {
@@ -49,7 +59,7 @@ void AddTransferOptions(CLI::App* app, TransferLine* line) {
   app->add_option("--url", line->url, "Of the daemon: http://127.0.0.1:8780")->required();
   app->add_option("--ca-file", line->ca_file,
                   "Authorities in PEM that the daemon's certificate must lead to, with https://");
-  app->add_option("--token-file", line->token_file, "A file whose first line is an access token");
+  AddTokenFileOption(app, &line->token_file);
   app->add_option("--retry-for", line->retry_for,
                   "How long a daemon may give no answer, or have no room, before it gives up (5m)");
   app->add_option("--format", line->format, "ndjson or csv")
@@ -104,19 +114,33 @@ void AddCopyOptions(CLI::App* app, CommandLine* line) {
   app->add_flag("--no-verify", copy->unverified, "Does not read the copy back to compare it");
   app->add_option("--state", copy->state,
                   "The file that tells how far it is (the target's configuration and .copying)");
+  AddTokenFileOption(app, &line->token_file);
   app->add_option("--from-token-file", copy->from_token_file,
-                  "A file whose first line is an access token of the source's daemon");
-  app->add_option("--to-token-file", copy->to_token_file, "The same of the target's");
+                  "The same for the source's daemon alone");
+  app->add_option("--to-token-file", copy->to_token_file, "The same for the target's");
   app->add_option("--retry-for", copy->retry_for,
                   "How long a daemon may give no answer, or have no room, before it gives up (5m)");
   AddFormatOption(app, line);
   app->add_flag("--quiet", copy->quiet, "Shows no progress");
 }
 
+void AddTokenOptions(CLI::App* app, CommandLine* line) {
+  TokenLine* token = &line->token;
+  app->add_option("--role", token->roles, "read, write, delete, metrics, admin; several by commas")
+      ->required()
+      ->delimiter(',')
+      ->check(CLI::IsMember({"read", "write", "delete", "metrics", "admin"}));
+  app->add_option("--name", token->name, "Whose it is, for logs and errors");
+  app->add_option("--scope", token->scope,
+                  "FIELD=VALUE: only rows and events that have this; may be repeated");
+  app->add_option("--expires", token->expires, "When it ends: a date, or RFC 3339");
+  AddFormatOption(app, line);
+}
+
 constexpr Command kTools[] = {
     {"verify", "Read all that is stored and say what is damaged", VerifyCommand, AddReportOptions},
     {"backup", "Copy all that is stored at one moment, while the daemon goes on", BackupCommand,
-     AddTargetOptions},
+     AddBackupOptions},
     {"restore", "Make a store of a backup, in an empty directory", RestoreCommand,
      AddRestoreOptions},
     {"salvage", "Make a store of what can be read of a damaged one, in an empty directory",
@@ -131,6 +155,8 @@ constexpr Command kTools[] = {
     {"load", "Send files of events to a daemon", LoadCommand, AddLoadOptions},
     {"export", "Write the events of a daemon's stream", ExportCommand, AddExportOptions},
     {"copy", "Write tables under other keys or in another place", CopyCommand, AddCopyOptions},
+    {"token", "Make an access token, and the lines of a configuration for it", TokenCommand,
+     AddTokenOptions},
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ struct TransferLine {
   std::string stream;
   std::string url;
   std::string ca_file;     // Whom to believe that it is the URL's host; empty: the system's.
-  std::string token_file;  // Its first line is sent as a bearer token; empty: none.
+  std::string token_file;  // tools/token_file.h; empty: none.
   std::string retry_for = "5m";
   bool quiet = false;  // No progress.
   // Of load.
@@ -59,12 +59,20 @@ struct CopyLine {
   std::string from_time;
   std::string to_time;
   std::string state;            // Empty: a file beside the target's configuration.
-  std::string from_token_file;  // As TransferLine's.
+  // As TransferLine's; empty: CommandLine::token_file.
+  std::string from_token_file;
   std::string to_token_file;
   std::string retry_for = "5m";
   bool partial = false;
   bool unverified = false;
   bool quiet = false;
+};
+
+struct TokenLine {
+  std::vector<std::string> roles;
+  std::string name;                // Empty: one of the roles.
+  std::vector<std::string> scope;  // "FIELD=VALUE".
+  std::string expires;             // Empty: never.
 };
 
 struct CommandLine {
@@ -73,10 +81,12 @@ struct CommandLine {
   std::string to;
   bool even_damaged = false;    // Of restore.
   std::string format = "text";  // Or "json".
+  std::string token_file;       // Of backup and copy, as TransferLine's.
   EstimateLine estimate;
   TransferLine transfer;
   AdviseLine advise;
   CopyLine copy;
+  TokenLine token;
 };
 
 // Null after saying what is wrong with the configuration. The log says no more than warnings.
@@ -95,6 +105,7 @@ int AdviseCommand(const CommandLine& line, const ToolHost& host);  // tools/advi
 int LoadCommand(const CommandLine& line, const ToolHost& host);    // tools/transfer/
 int ExportCommand(const CommandLine& line, const ToolHost& host);  // tools/transfer/
 int CopyCommand(const CommandLine& line, const ToolHost& host);    // tools/copy/
+int TokenCommand(const CommandLine& line, const ToolHost& host);   // tools/
 
 }  // namespace tallyd
 

@@ -163,13 +163,15 @@ Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question) {
   return answer;
 }
 
-Result<HttpAnswer> AskDaemon(const ServerConfig& server, std::string_view method,
-                             const std::string& path, const std::string& body) {
+Result<HttpAnswer> AskDaemon(const ServerConfig& server, const DaemonQuestion& question) {
   const Result<HttpTarget> target = TargetOf(server);
   if (!target) return target.error();
-  HttpQuestion question{method, path, {}, body};
-  if (!body.empty()) question.headers.emplace_back("Content-Type", "application/json");
-  return Ask(*target, question);
+  HttpQuestion asked{question.method, question.path, {}, question.body};
+  if (!question.body.empty()) asked.headers.emplace_back("Content-Type", "application/json");
+  if (!question.token.empty()) {
+    asked.headers.emplace_back("Authorization", "Bearer " + question.token);
+  }
+  return Ask(*target, asked);
 }
 
 }  // namespace tallyd

@@ -20,6 +20,7 @@ namespace tallyd {
 // Of answers.
 inline constexpr unsigned kHttpOk = 200;
 inline constexpr unsigned kHttpBadRequest = 400;
+inline constexpr unsigned kHttpUnauthorized = 401;
 inline constexpr unsigned kHttpTooLarge = 413;
 
 struct HttpAnswer {
@@ -67,10 +68,15 @@ std::string UrlOf(const HttpTarget& target);
 // kUnavailable where nobody answers, or the answer breaks off. Waits as long as it takes.
 Result<HttpAnswer> Ask(const HttpTarget& target, const HttpQuestion& question);
 
-// Of such a daemon; `body`, unless it is empty, is sent as JSON. Errors are those of TargetOf and
-// Ask.
-Result<HttpAnswer> AskDaemon(const ServerConfig& server, std::string_view method,
-                             const std::string& path, const std::string& body);
+struct DaemonQuestion {
+  std::string_view method;  // GET or POST.
+  std::string path;
+  std::string body;   // JSON, unless it is empty.
+  std::string token;  // Empty: none.
+};
+
+// Of such a daemon. Errors are those of TargetOf and Ask.
+Result<HttpAnswer> AskDaemon(const ServerConfig& server, const DaemonQuestion& question);
 
 }  // namespace tallyd
 

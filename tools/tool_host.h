@@ -18,6 +18,7 @@ class LocalDaemon {
  public:
   virtual ~LocalDaemon() = default;
   virtual std::string url() const = 0;
+  virtual std::string token() const = 0;  // It answers to nobody else. Empty: it asks for none.
 };
 
 // Both are there. For one thread.
@@ -25,9 +26,9 @@ struct ToolHost {
   // The log is as configured, but says no more than warnings.
   std::function<void(const LogConfig&)> log_warnings;
   // On the configuration's store, and on a free port of the loopback, whatever the configuration
-  // says of that. It adopts the configuration and keeps the store as every daemon does, but makes
-  // no nightly tables, and what passes is not counted as load. Errors are those of a daemon's
-  // start.
+  // says of that, for whoever has its token, which nobody else has. It adopts the configuration and
+  // keeps the store as every daemon does, but makes no nightly tables, and what passes is not
+  // counted as load. Errors are those of a daemon's start.
   std::function<Result<std::unique_ptr<LocalDaemon>>(const Config&)> serve;
 };
 

@@ -45,6 +45,16 @@ Response RefusalOfScope(const Route& route, const Principal& principal) {
                                   principal.name));
 }
 
+void IdentifyByParameter(const Route& route, Exchange& exchange) {
+  Request& request = exchange.request;
+  if (request.principal != nullptr || route.token_parameter.empty()) return;
+  const Result<Params> params = Params::Parse(request.query);
+  const auto token = params ? params->Get(route.token_parameter) : std::nullopt;
+  if (!token) return;
+  request.has_credentials = true;
+  request.principal = exchange.context.tokens.Find(*token, exchange.context.clock.Now());
+}
+
 // Nothing: whoever asks may.
 std::optional<Response> RefusalOfCaller(const Route& route,
                                         const std::optional<std::string>& foreign,
@@ -80,6 +90,7 @@ std::optional<Response> Dispatch(std::span<const Route> routes,
   }
   dispatched->endpoint = routes[match.route].make(exchange);
   Endpoint& endpoint = *dispatched->endpoint;
+  IdentifyByParameter(routes[match.route], exchange);
   if (auto refusal = RefusalOfCaller(routes[match.route], foreign, exchange)) {
     return endpoint.Refused(RejectReason::kHttp, std::move(*refusal));
   }

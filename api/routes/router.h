@@ -35,6 +35,9 @@ struct Route {
   std::optional<Role> role;
   MakeEndpoint make;
   ForScoped for_scoped = ForScoped::kNotYet;
+  // Of a protocol whose clients may bring their token in the query: the parameter. Empty: of all
+  // others a token in a URL, which proxies and logs keep, is none.
+  std::string_view token_parameter = {};
 };
 
 std::string_view MethodName(Method method);

@@ -103,11 +103,9 @@ int CopyCommand(const CommandLine& command_line, const ToolHost& host) {
   if (!from || !to) return kMisused;
   const Result<CopyAsked> asked = Asked(command_line.copy);
   if (!asked) return Misused(asked.error());
-  for (const std::string& token_file :
-       {command_line.copy.from_token_file, command_line.copy.to_token_file}) {
-    const auto tried = CopyClient(command_line.copy, HttpTarget{}, token_file);
-    if (!tried) return Misused(tried.error());
-  }
+  if (const auto tokens = CopyTokens::Read(command_line); !tokens) return Misused(tokens.error());
+  const auto tried = CopyClient(command_line.copy, HttpTarget{}, {});
+  if (!tried) return Misused(tried.error());
   if (ShareDirectory(from->storage.path, to->storage.path)) {
     return Misused(
         Invalid(fmt::format("source and target are the same directory, or one lies in "

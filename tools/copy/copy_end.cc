@@ -70,8 +70,10 @@ Status Probe(const Config& config, EndRole role) {
 }
 
 // Where the daemon that listens there has its store, by its own word.
-Result<std::string> StoreOf(const HttpTarget& daemon) {
-  const Result<HttpAnswer> answer = Ask(daemon, {"GET", "/v1/status", {}, {}});
+Result<std::string> StoreOf(const HttpTarget& daemon, const std::string& token) {
+  HttpQuestion question{"GET", "/v1/status", {}, {}};
+  if (!token.empty()) question.headers.emplace_back("Authorization", "Bearer " + token);
+  const Result<HttpAnswer> answer = Ask(daemon, question);
   if (!answer) return answer.error();
   const Json said = Json::parse(answer->body, nullptr, false);
   const Json::json_pointer place("/store/path");
@@ -80,14 +82,15 @@ Result<std::string> StoreOf(const HttpTarget& daemon) {
     return said.at(place).get<std::string>();
   }
   return Error(ErrorCode::kConflict,
-               "what listens on " + UrlOf(daemon) + " does not say which store it has");
+               "what listens on " + UrlOf(daemon) + " does not say which store it has" +
+                   (answer->status == kHttpUnauthorized ? ": it asks for a token" : ""));
 }
 
-Result<HttpTarget> ServerOf(const Config& config) {
+Result<HttpTarget> ServerOf(const Config& config, const std::string& token) {
   Result<HttpTarget> daemon = TargetOf(config.server);
   if (!daemon) return daemon.error();
   const std::string in_use = config.storage.path + " is in use by another process";
-  const Result<std::string> store = StoreOf(*daemon);
+  const Result<std::string> store = StoreOf(*daemon, token);
   if (!store) {
     return Error(ErrorCode::kConflict,
                  in_use + ", and no daemon that serves it is found: " + store.error().message());
@@ -121,11 +124,12 @@ Status CopyEnd::Claim::Take(const std::string& directory) {
   return Error(ErrorCode::kIo, fmt::format("{}: {}", directory, std::strerror(failed)));
 }
 
-Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role, const ToolHost& host) {
-  if (role == EndRole::kSource) return OpenUnclaimed(config, role, host);
+Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role, const std::string& token,
+                              const ToolHost& host) {
+  if (role == EndRole::kSource) return OpenUnclaimed(config, role, token, host);
   Claim claim;
   if (Status taken = claim.Take(config.storage.path); !taken) return taken.error();
-  Result<CopyEnd> end = OpenUnclaimed(config, role, host);
+  Result<CopyEnd> end = OpenUnclaimed(config, role, token, host);
   if (!end) return end;
   // The first one makes the directory.
   if (Status taken = claim.Take(config.storage.path); !taken) return taken.error();
@@ -133,11 +137,13 @@ Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role, const ToolHost
   return end;
 }
 
-Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role, const ToolHost& host) {
+Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role,
+                                       const std::string& token, const ToolHost& host) {
   CopyEnd end;
+  end.token_ = token;
   if (Status free = Probe(config, role); !free) {
     if (free.error().code() != ErrorCode::kConflict) return free.error();
-    Result<HttpTarget> server = ServerOf(config);
+    Result<HttpTarget> server = ServerOf(config, token);
     if (!server) return server.error();
     end.target_ = std::move(*server);
     return end;
@@ -148,6 +154,7 @@ Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role, const
   Result<HttpTarget> own = ParseUrl(end.daemon_->url());
   if (!own) return own.error();
   end.target_ = std::move(*own);
+  end.token_ = end.daemon_->token();
   return end;
 }
 

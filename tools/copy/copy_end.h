@@ -29,10 +29,12 @@ class CopyEnd {
  public:
   // kNotFound: a source that is not there. kConflict: the directory is in use, but not by the
   // daemon that the configuration names, or another copy goes into it. Others are those of the
-  // daemon's start.
-  static Result<CopyEnd> Open(const Config& config, EndRole role, const ToolHost& host);
+  // daemon's start. `token`: for a daemon that is there; empty: none.
+  static Result<CopyEnd> Open(const Config& config, EndRole role, const std::string& token,
+                              const ToolHost& host);
 
   const HttpTarget& target() const { return target_; }
+  const std::string& token() const { return token_; }  // What the daemon there asks for.
   bool is_served() const { return !daemon_; }  // By another process.
 
  private:
@@ -54,10 +56,12 @@ class CopyEnd {
     int descriptor_ = -1;
   };
 
-  static Result<CopyEnd> OpenUnclaimed(const Config& config, EndRole role, const ToolHost& host);
+  static Result<CopyEnd> OpenUnclaimed(const Config& config, EndRole role,
+                                       const std::string& token, const ToolHost& host);
 
   Claim claim_;
   HttpTarget target_;
+  std::string token_;
   std::unique_ptr<LocalDaemon> daemon_;
 };
 

@@ -10,6 +10,7 @@
 #include "tools/copy/copy_check.h"
 #include "tools/copy/copy_end.h"
 #include "tools/copy/target_check.h"
+#include "tools/token_file.h"
 #include "tools/transfer/state_file.h"
 
 namespace tallyd {
@@ -69,11 +70,21 @@ Status TellMerged(const PatientClient& from, const std::vector<std::string>& tab
 }  // namespace
 
 Result<PatientClient> CopyClient(const CopyLine& line, const HttpTarget& target,
-                                 const std::string& token_file) {
+                                 const std::string& token) {
   TransferLine transfer;
-  transfer.token_file = token_file;
   transfer.retry_for = line.retry_for;
-  return PatientClient::Make(target, transfer);
+  Result<PatientClient> client = PatientClient::Make(target, transfer);
+  if (client) client->SetToken(token);
+  return client;
+}
+
+Result<CopyTokens> CopyTokens::Read(const CommandLine& line) {
+  const auto file = [&line](const std::string& own) { return own.empty() ? line.token_file : own; };
+  Result<std::string> from = ReadTokenFile(file(line.copy.from_token_file));
+  if (!from) return from.error();
+  Result<std::string> to = ReadTokenFile(file(line.copy.to_token_file));
+  if (!to) return to.error();
+  return CopyTokens{std::move(*from), std::move(*to)};
 }
 
 std::vector<std::string> CopiedStreams(const Schema& schema) {
@@ -93,14 +104,16 @@ CopyRun::CopyRun(const CommandLine& line, const Config& from, const Config& to,
       file_(line.copy.state.empty() ? line.to + ".copying" : line.copy.state) {}
 
 Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
-  const Result<CopyEnd> source = CopyEnd::Open(from_, EndRole::kSource, host);
+  const Result<CopyTokens> tokens = CopyTokens::Read(line_);
+  if (!tokens) return tokens.error();
+  const Result<CopyEnd> source = CopyEnd::Open(from_, EndRole::kSource, tokens->from, host);
   if (!source) return source.error().Prefixed("the source");
-  const Result<CopyEnd> target = CopyEnd::Open(to_, EndRole::kTarget, host);
+  const Result<CopyEnd> target = CopyEnd::Open(to_, EndRole::kTarget, tokens->to, host);
   if (!target) return target.error().Prefixed("the target");
   target_is_served_ = target->is_served();
-  auto from = CopyClient(line_.copy, source->target(), line_.copy.from_token_file);
+  auto from = CopyClient(line_.copy, source->target(), source->token());
   if (!from) return from.error();
-  auto to = CopyClient(line_.copy, target->target(), line_.copy.to_token_file);
+  auto to = CopyClient(line_.copy, target->target(), target->token());
   if (!to) return to.error();
   Result<std::optional<CopyState>> kept = file_.Read();
   if (!kept) return kept.error();

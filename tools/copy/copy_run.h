@@ -19,9 +19,18 @@
 
 namespace tallyd {
 
-// kInvalid where the token's file or --retry-for is wrong.
+// kInvalid where --retry-for is wrong.
 Result<PatientClient> CopyClient(const CopyLine& line, const HttpTarget& target,
-                                 const std::string& token_file);
+                                 const std::string& token);
+
+// The token of each side's daemon; empty: none. kInvalid where a file of one is wrong.
+struct CopyTokens {
+  std::string from;
+  std::string to;
+
+  static Result<CopyTokens> Read(const CommandLine& line);
+};
+
 // The streams that have tables.
 std::vector<std::string> CopiedStreams(const Schema& schema);
 

@@ -8,11 +8,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <thread>
 
 #include "config/values/time.h"
+#include "tools/token_file.h"
 
 namespace tallyd {
 namespace {
@@ -28,13 +28,6 @@ constexpr size_t kShownBytes = 500;
 bool IsPassing(unsigned status) {
   constexpr std::array kPassing{408u, 429u, 502u, 503u, 504u, 507u};
   return std::ranges::find(kPassing, status) != kPassing.end();
-}
-
-Result<std::string> ReadToken(const std::string& file) {
-  std::ifstream in(file);
-  std::string token;
-  if (!std::getline(in, token) || token.empty()) return Invalid(file + " holds no token");
-  return token;
 }
 
 HttpQuestion StatusQuestion() { return {"GET", "/v1/status", {}, {}}; }
@@ -104,17 +97,19 @@ Result<PatientClient> PatientClient::Make(const TransferLine& line) {
 Result<PatientClient> PatientClient::Make(HttpTarget target, const TransferLine& line) {
   PatientClient client;
   client.target_ = std::move(target);
-  if (!line.token_file.empty()) {
-    const Result<std::string> token = ReadToken(line.token_file);
-    if (!token) return token.error();
-    client.authorization_ = "Bearer " + *token;
-  }
+  const Result<std::string> token = ReadTokenFile(line.token_file);
+  if (!token) return token.error().Prefixed("--token-file");
+  client.SetToken(*token);
   if (line.retry_for != "0") {
     const Result<int64_t> retry_for = ParseDuration(line.retry_for);
     if (!retry_for) return retry_for.error().Prefixed("--retry-for");
     client.retry_for_us_ = *retry_for;
   }
   return client;
+}
+
+void PatientClient::SetToken(const std::string& token) {
+  authorization_ = token.empty() ? std::string() : "Bearer " + token;
 }
 
 HttpQuestion PatientClient::Authorized(HttpQuestion question) const {

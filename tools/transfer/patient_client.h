@@ -25,6 +25,8 @@ class PatientClient {
   // Of another way to say to whom; the line's URL counts for nothing.
   static Result<PatientClient> Make(HttpTarget target, const TransferLine& line);
 
+  void SetToken(const std::string& token);  // Empty: none.
+
   // Any answer but those it waits for. kUnavailable, with the reason told last, when it gives up.
   // Why it waits is said on standard error, once a request. A daemon that was away may come back
   // with another store than that which is held to: nothing is sent there again, it is kConflict.

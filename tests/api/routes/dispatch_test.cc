@@ -217,6 +217,22 @@ TEST_F(CredentialsMatrix, OfATokenItsRoleAndItsScopeCount) {
   }
 }
 
+TEST_F(CredentialsMatrix, ATokenInTheQueryCountsWhereARouteSaysItsParameterAndNowhereElse) {
+  Route route = Routes()[FindRoute(Routes(), Method::kGet, "/v1/streams").route];
+  const auto ask = [&] {
+    request_ = Request();
+    request_.peer = peer_;
+    request_.path = "/v1/streams";
+    request_.query = "p=secret%20of%20read";
+    const std::vector<Route> routes = {route};
+    return Dispatch(routes, std::nullopt, exchange_, &dispatched_);
+  };
+  EXPECT_EQ(ask()->status, 401u);
+  route.token_parameter = "p";
+  EXPECT_FALSE(ask());
+  EXPECT_EQ(request_.principal->name, "read");
+}
+
 TEST_F(CredentialsMatrix, WhoTriesManyIsToldToWaitAndWhoHasAGoodOneIsNot) {
   const Route& route = Routes()[FindRoute(Routes(), Method::kGet, "/v1/streams").route];
   unsigned last = 0;

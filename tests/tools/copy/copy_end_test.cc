@@ -15,6 +15,7 @@ namespace {
 class NoDaemon final : public LocalDaemon {
  public:
   std::string url() const override { return "http://127.0.0.1:1"; }
+  std::string token() const override { return "own"; }
 };
 
 class CopyEndTest : public testing::Test {
@@ -34,15 +35,16 @@ class CopyEndTest : public testing::Test {
 };
 
 TEST_F(CopyEndTest, AStoreThatNobodyServesIsServedByThisProcess) {
-  const Result<CopyEnd> end = CopyEnd::Open(config_, EndRole::kTarget, Host());
+  const Result<CopyEnd> end = CopyEnd::Open(config_, EndRole::kTarget, "given", Host());
   ASSERT_TRUE(end) << end.error().message();
   EXPECT_EQ(served_, std::vector<std::string>{config_.storage.path});
   EXPECT_EQ(UrlOf(end->target()), "http://127.0.0.1:1");
+  EXPECT_EQ(end->token(), "own") << "what was given is for a daemon that is there";
   EXPECT_FALSE(end->is_served());
 }
 
 TEST_F(CopyEndTest, ASourceThatIsNotThereIsNotMade) {
-  const Result<CopyEnd> end = CopyEnd::Open(config_, EndRole::kSource, Host());
+  const Result<CopyEnd> end = CopyEnd::Open(config_, EndRole::kSource, "given", Host());
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().code(), ErrorCode::kNotFound);
   EXPECT_TRUE(served_.empty());
