@@ -52,7 +52,7 @@ bool ClientStream::Await(TlsStep step, error_code& ec) {
       ec = asio::error::connection_reset;  // It may lack what would have followed.
       return false;
     case TlsStep::kDone:
-    case TlsStep::kFailed:
+    case TlsStep::kBroken:
       ec = asio::error::connection_aborted;
       return false;
   }

@@ -91,7 +91,7 @@ asio::awaitable<TimedSocket::Transfer> TimedSocket::ReadTls(asio::mutable_buffer
       co_return Transfer(boost::system::error_code(), n);
     }
     if (step == TlsStep::kEnd || step == TlsStep::kCut) co_return Transfer(asio::error::eof, 0);
-    if (step == TlsStep::kFailed) co_return Transfer(asio::error::connection_aborted, 0);
+    if (step == TlsStep::kBroken) co_return Transfer(asio::error::connection_aborted, 0);
     const auto [ec] = co_await AwaitReady(step);
     if (ec) co_return Transfer(ec, 0);
   }

@@ -174,7 +174,7 @@ TlsStep TlsChannel::StepOf(int result) {
       failed_ = true;
       failure_ = FailureOf(ERR_peek_last_error());
       error_ = TakeSslError();
-      return TlsStep::kFailed;
+      return TlsStep::kBroken;
   }
 }
 
@@ -186,7 +186,7 @@ TlsStep TlsChannel::Handshake() {
 TlsStep TlsChannel::Read(std::span<char> buffer, size_t* read) {
   *read = 0;
   const size_t most = std::min(buffer.size(), kMostAtOnce);
-  if (failed_) return TlsStep::kFailed;
+  if (failed_) return TlsStep::kBroken;
   TlsStep step = TlsStep::kDone;
   ERR_clear_error();
   do {
@@ -201,7 +201,7 @@ TlsStep TlsChannel::Read(std::span<char> buffer, size_t* read) {
 
 TlsStep TlsChannel::Write(std::span<const std::string_view> parts, size_t* written) {
   *written = 0;
-  if (failed_) return TlsStep::kFailed;
+  if (failed_) return TlsStep::kBroken;
   ERR_clear_error();
   while (true) {
     const std::string_view record = RecordOf(parts, *written);

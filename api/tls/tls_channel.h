@@ -30,7 +30,7 @@ enum class TlsStep : uint8_t {
   kWantsWrite,  // Likewise.
   kEnd,         // The peer said that it sends no more.
   kCut,         // The connection ended, and the peer did not say so.
-  kFailed,      // error() says why; nothing more comes of it.
+  kBroken,      // error() says why; nothing more comes of it.
 };
 
 // A record that tells a peer who speaks TLS, in clear, that nothing comes of it.
@@ -75,7 +75,7 @@ class TlsChannel {
 
   SSL* get() const { return ssl_.get(); }
   const std::string& error() const { return error_; }
-  TlsFailure failure() const { return failure_; }  // After kFailed, kCut, kEnd of a handshake.
+  TlsFailure failure() const { return failure_; }  // After kBroken, kCut, kEnd of a handshake.
   bool is_resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
   // The DNS names of the client's certificate; none where it has none, or shows the server's own.
   std::vector<std::string> NamesOfPeer() const;
