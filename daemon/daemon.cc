@@ -189,6 +189,7 @@ Status Daemon::Open() {
 Status Daemon::PutInForce(std::shared_ptr<const Schema> configured) {
   Result<std::shared_ptr<const Schema>> schema = WithNightly(std::move(configured), *store_);
   if (!schema) return schema.error();
+  if (Status held = CheckHolds(store_->capabilities(), **schema); !held) return held;
   if (Status adopted = store_->Adopt(**schema); !adopted) {
     for (const TablePtr& table : store_->Tables()) context_->counters.Reopen(table->id);
     return adopted;

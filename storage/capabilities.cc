@@ -28,19 +28,26 @@ std::vector<std::pair<std::string_view, bool>> NamesOf(const Capabilities& capab
 
 Status CheckHolds(const Capabilities& capabilities, const Schema& schema) {
   std::string why;
-  const auto refuse = [&](const Table& table, std::string_view key, std::string_view needs) {
-    why += fmt::format("{}tables.{}{}: the engine {} {}", why.empty() ? "" : "\n", table.name, key,
-                       capabilities.engine, needs);
+  const auto refuse = [&](std::string_view key, std::string_view needs) {
+    why += fmt::format("{}{}: the engine {} {}", why.empty() ? "" : "\n", key, capabilities.engine,
+                       needs);
   };
+  for (const Stream& stream : schema.streams) {
+    if (stream.time_required || capabilities.whole_batches) continue;
+    refuse(fmt::format("streams.{}.time_required", stream.name),
+           "has no whole batches: events without a time would get others when a batch that failed "
+           "in part is sent again; say true");
+  }
   for (const Table& table : schema.tables) {
     if (table.daily && capabilities.staging == nullptr) {
-      refuse(table, ".daily", "makes no tables behind their names");
+      refuse(fmt::format("tables.{}.daily", table.name), "makes no tables behind their names");
     }
     if (table.flush_us && capabilities.watching == nullptr) {
-      refuse(table, ".flush", "cannot keep what is held from going over a removal");
+      refuse(fmt::format("tables.{}.flush", table.name),
+             "cannot keep what is held from going over a removal");
     }
     if (HasAggregates(table) && !capabilities.whole_batches) {
-      refuse(table, ".families",
+      refuse(fmt::format("tables.{}.families", table.name),
              "has no whole batches: what an aggregate family took of one that fails in part would "
              "count again when it is sent again");
     }

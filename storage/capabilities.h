@@ -115,7 +115,7 @@ struct Capabilities {
 // Each by its name in /v1/status, and whether it is there.
 std::vector<std::pair<std::string_view, bool>> NamesOf(const Capabilities& capabilities);
 
-// kInvalid, a line for each key of a table that needs what the engine has not.
+// kInvalid, a line for each key of a stream or table that needs what the engine has not.
 Status CheckHolds(const Capabilities& capabilities, const Schema& schema);
 
 }  // namespace tallyd

@@ -15,7 +15,7 @@ struct MergedEvents {
   uint64_t count = 0;  // That were met so far.
   bool any = false;    // Whether there ever were some; they may be gone.
   // What was stored before such events were counted, all of it older than this, may have them; 0:
-  // nothing was.
+  // nothing was; kNeverWhole: nobody counts them.
   TimeUs unknown_before = 0;
 };
 
@@ -30,7 +30,8 @@ class MergeWitness {
 
 inline MergedEvents MergedIn(const Store& store, const TableInfo& table) {
   const MergeWitness* const witness = store.capabilities().merge_witness;
-  return witness == nullptr ? MergedEvents() : witness->MergedIn(table);
+  return witness == nullptr ? MergedEvents{.unknown_before = kNeverWhole}
+                            : witness->MergedIn(table);
 }
 inline bool IsAtRisk(const Store& store, const TableInfo& table) {
   const MergeWitness* const witness = store.capabilities().merge_witness;

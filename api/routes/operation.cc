@@ -26,6 +26,13 @@ Json JsonOfStore(const StoreState& state) {
   return json;
 }
 
+// What the engine has, and what it has not.
+Json JsonOfEngine(const Capabilities& capabilities) {
+  Json json = {{"name", capabilities.engine}};
+  for (const auto& [name, has] : NamesOf(capabilities)) json[std::string(name)] = has;
+  return json;
+}
+
 // What there is of what is bounded, and what is larger than recommended.
 Json JsonOfLimits(ApiContext& context) {
   constexpr size_t kMostRows = 100;
@@ -178,6 +185,7 @@ Response GetStatus(const Request& request, ApiContext& context) {
                             {"uptime_s", (now - context.started) / kUsPerSecond},
                             {"now", JsonOfTime(now)},
                             {"unsealed_bytes", state.unsealed_bytes},
+                            {"engine", JsonOfEngine(context.store.capabilities())},
                             {"store", JsonOfStore(state)},
                             {"retention_clock", JsonOfClock(state.retention)},
                             {"nightly", JsonOfNightly(context)},

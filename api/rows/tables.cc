@@ -68,7 +68,8 @@ Json JsonOfFamilies(const TableInfo& info) {
 // How much there is of it. Of a table that others have rows of, too, that is theirs to know: null.
 Status AddSizes(const Access& access, const TablePtr& info, const Table* table, Store& store,
                 Json* json) {
-  const bool merges = table != nullptr && MayMergeEvents(*table);
+  const bool are_counted = store.capabilities().merge_witness != nullptr;
+  const bool merges = table != nullptr && are_counted && MayMergeEvents(*table);
   if (access.is_scoped()) {
     json->update({{"rows", nullptr}, {"rows_exact", false}, {"disk_bytes", nullptr}});
     if (merges) (*json)["merged_events"] = nullptr;

@@ -96,8 +96,15 @@ bool Filler::IsDue() {
 void Filler::Look() {
   const std::lock_guard work(work_mutex_);
   if (!IsDue()) return;
-  const std::vector<FillWish> wishes =
-      FindFillWishes(*parts_.live_schema, *parts_.store, *parts_.clock);
+  std::vector<FillWish> wishes = FindFillWishes(*parts_.live_schema, *parts_.store, *parts_.clock);
+  const Capabilities& can = parts_.store->capabilities();
+  if (can.filling == nullptr || can.watching == nullptr) {
+    for (FillWish& wish : wishes) {
+      if (wish.declined) continue;
+      wish.source = nullptr;
+      wish.why = "this engine fills no tables";
+    }
+  }
   TellOf(wishes);
   for (const FillWish& wish : wishes) {
     if (wish.source == nullptr || !MayTry(wish)) continue;

@@ -22,6 +22,15 @@ Error Unprocessable(std::string message) {
   return Error(ErrorCode::kUnprocessable, std::move(message));
 }
 
+Error CannotRestore(const std::string& table) {
+  return Error(
+      ErrorCode::kConflict,
+      fmt::format("this engine cannot bring back what {} would lose: older events may have "
+                  "values for what is removed from its rows; remove the entity's events of "
+                  "all times",
+                  table));
+}
+
 struct Removal {
   const EventQuery& query;
   const Table& table;
@@ -188,8 +197,9 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
   // Of a table that is out of the file the store alone knows what it keeps.
   if (removal.stored->mode == TableMode::kHistory || query.time.from <= 0) return {};
   LatestRestorer* const restorer = parts.filler == nullptr ? nullptr : parts.filler->restorer();
-  if (restorer == nullptr) return {};
-  if (!plan->lost) {
+  const bool can_restore = parts.store.capabilities().watching != nullptr;
+  if (can_restore && restorer == nullptr) return {};
+  if (can_restore && !plan->lost) {
     plan->lost = restorer->NewTask({0, query.stream->name, query.filters, query.time});
   }
   Result<KeyRanges> keys =
@@ -205,6 +215,9 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
       keys->bounded ? std::move(keys->ranges) : std::vector{KeyRange{}};
   const Result<bool> all = lost.Add(parts.store, removal.stored, ranges, is_of_entity, query.now);
   if (!all) return all.error();
+  if (!can_restore) {
+    return *all && lost.empty() ? Status() : Status(CannotRestore(removal.table.name));
+  }
   plan->loses = plan->loses || !*all || !lost.empty();
   if (*all) plan->lost->lost.emplace(removal.stored->id, std::move(lost));
   return {};

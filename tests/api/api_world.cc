@@ -20,7 +20,10 @@ std::atomic<bool> disks_are_full = false;
 
 void SetDisksFull(bool full) { disks_are_full = full; }
 
-ApiWorld::ApiWorld(const std::string& tables) {
+ApiWorld::ApiWorld(const std::string& tables) : ApiWorld(tables, MakeStore()) {}
+
+ApiWorld::ApiWorld(const std::string& tables, MakeStore make_store)
+    : make_store_(std::move(make_store)) {
   std::string pattern = std::filesystem::temp_directory_path() / "tallyd-api-XXXXXX";
   path_ = mkdtemp(pattern.data());
   Open();
@@ -44,7 +47,7 @@ void ApiWorld::Open() {
   options.measure = [](const std::string&) {
     return VolumeSpace{1u << 30, disks_are_full ? 0 : 1u << 30};
   };
-  store_ = std::move(*OpenLevelDbStore(options));
+  store_ = make_store_ ? make_store_(clock_) : std::move(*OpenLevelDbStore(options));
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, *registry_, server_, 2);
 }
 

@@ -5,6 +5,7 @@
 
 #include <prometheus/registry.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,6 +29,9 @@ class ApiWorld {
   // `tables` is the part of a configuration that tells streams and tables. Without [ingest] in it
   // any time is taken, so that tests may count from 1970 on.
   explicit ApiWorld(const std::string& tables);
+  // Over another store than LevelDB's: what this makes.
+  using MakeStore = std::function<std::unique_ptr<Store>(const Clock&)>;
+  ApiWorld(const std::string& tables, MakeStore make_store);
   ~ApiWorld();
 
   // Another configuration takes the place of this one, by a reload or by a restart. False: the
@@ -57,6 +61,7 @@ class ApiWorld {
   void Open();
   void Close();
 
+  const MakeStore make_store_;  // Null: LevelDB's.
   std::string path_;
   FixedClock clock_;
   PrincipalPtr principal_ = Anybody();

@@ -10,10 +10,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Capabilities kNone = {.engine = "other"};
+const Capabilities kBareEngine = {.engine = "other"};
 
 TEST(Capabilities, ASchemaThatNeedsNothingIsHeldByAnyEngine) {
-  EXPECT_TRUE(CheckHolds(kNone, MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+  Schema schema = MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)});
+  schema.streams[0].time_required = true;
+  EXPECT_TRUE(CheckHolds(kBareEngine, schema));
 }
 
 TEST(Capabilities, EachKeyThatNeedsWhatTheEngineHasNotIsNamed) {
@@ -22,11 +24,12 @@ TEST(Capabilities, EachKeyThatNeedsWhatTheEngineHasNotIsNamed) {
   counts.flush_us = kUsPerSecond;
   Table days = MakeTable("D");
   days.daily.emplace();
-  const Status held = CheckHolds(kNone, MakeSchema({counts, days}));
+  const Status held = CheckHolds(kBareEngine, MakeSchema({counts, days}));
   ASSERT_FALSE(held);
   EXPECT_EQ(held.error().code(), ErrorCode::kInvalid);
-  for (const char* key : {"tables.C.flush: the engine other", "tables.C.families: the engine other",
-                          "tables.D.daily: the engine other"}) {
+  for (const char* key :
+       {"streams.s.time_required: the engine other", "tables.C.flush: the engine other",
+        "tables.C.families: the engine other", "tables.D.daily: the engine other"}) {
     EXPECT_THAT(held.error().message(), HasSubstr(key));
   }
 }
@@ -53,8 +56,8 @@ TEST(Capabilities, WhatAnEngineHasNotIsAConflictForWhoeverAsks) {
 }
 
 TEST(Capabilities, EachIsTold) {
-  for (const auto& [name, has] : NamesOf(kNone)) EXPECT_FALSE(has) << name;
-  EXPECT_EQ(NamesOf(kNone).size(), 9u);
+  for (const auto& [name, has] : NamesOf(kBareEngine)) EXPECT_FALSE(has) << name;
+  EXPECT_EQ(NamesOf(kBareEngine).size(), 9u);
 }
 
 }  // namespace

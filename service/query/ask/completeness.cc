@@ -253,11 +253,12 @@ class Judge {
           FirstNames(risk.untold), table_.name);
     } else if (risk.needs_look() && merged.unknown_before > query_.time.from) {
       plan_.merging_unknown_before = merged.unknown_before;
+      const bool any_counted = merged.unknown_before < kNeverWhole;
       reason = fmt::format(
-          "events before {}{} may have fallen on one cell of {}: they were stored before that was "
-          "counted",
-          FormatRfc3339(merged.unknown_before),
-          risk.any() ? " that differ in " + FirstNames(risk.Fields()) + " alone" : "", table_.name);
+          "events{}{} may have fallen on one cell of {}: {}",
+          any_counted ? " before " + FormatRfc3339(merged.unknown_before) : "",
+          risk.any() ? " that differ in " + FirstNames(risk.Fields()) + " alone" : "", table_.name,
+          any_counted ? "they were stored before that was counted" : "this engine does not look");
     }
     if (plan_.merging_unknown_before > 0) plan_.lack.merging = Merging::kUnknown;
     if (plan_.reason.empty()) plan_.reason = std::move(reason);
