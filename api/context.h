@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/cors.h"
@@ -26,10 +27,9 @@
 #include "service/limits/row_sizes.h"
 #include "service/live_schema.h"
 #include "service/metrics/rejects.h"
-#include "service/nightly/nightly_tables.h"
+#include "service/jobs/jobs.h"
 #include "service/read_parts.h"
 #include "service/removal/removal_parts.h"
-#include "service/write/note_written.h"
 #include "service/write/writer.h"
 #include "storage/store.h"
 
@@ -44,7 +44,7 @@ struct Reloaded {
 struct ApiContext {
   ApiContext(Store& the_store, const Clock& the_clock, ApiMetrics& the_metrics,
              prometheus::Registry& the_registry, const ServerConfig& server_config,
-             size_t helper_threads)
+             size_t helper_threads, JobOptions job_options)
       : store(the_store),
         clock(the_clock),
         metrics(the_metrics),
@@ -58,7 +58,9 @@ struct ApiContext {
         keys(&the_store, &the_clock),
         arrivals(&the_store),
         writer({the_store, the_clock, live_schema, the_metrics, heat, row_sizes, counters,
-                arrivals}) {}
+                arrivals}),
+        jobs({the_store, the_clock, the_registry, live_schema, writer},
+             std::move(job_options)) {}
   ApiContext(const ApiContext&) = delete;
   ApiContext& operator=(const ApiContext&) = delete;
 
@@ -83,6 +85,7 @@ struct ApiContext {
   LiveSchema live_schema;
   SchemaViews schema_views;
   Writer writer;
+  Jobs jobs;
 
   std::shared_ptr<const SchemaSnapshot> snapshot() const { return live_schema.snapshot(); }
   // Whatever is told to the principal of tables and of rows is told by this.
@@ -91,9 +94,8 @@ struct ApiContext {
   }
   ShapeRegistry& ShapesOf(std::string_view stream) { return live_schema.ShapesOf(stream); }
   ReadParts read_parts() { return {store, clock, metrics, heat, helpers}; }
-  WriteParts write_parts() { return {metrics, heat, row_sizes, clock}; }
-  RemovalParts removal_parts() {
-    return {store, clock, live_schema, counters, row_sizes, nightly, filler};
+  RemovalParts removal_parts(const PrincipalPtr& who) {
+    return {who, store, clock, writer, jobs.nightly, jobs.restorer};
   }
 
   // How many principals share what there is; from the start on and after each reload.
@@ -106,8 +108,6 @@ struct ApiContext {
   std::atomic<bool> commits_wait{false};  // For so long that this is not ready.
   std::atomic<bool> stopping{false};  // What takes long is to end.
   std::function<Result<Reloaded>()> reload;  // Set by the daemon.
-  NightlyTables* nightly = nullptr;   // The same. Null: there are none.
-  Filler* filler = nullptr;           // The same. Null: no table is filled.
   std::string version;
   TimeUs started = 0;
 };

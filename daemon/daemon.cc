@@ -198,38 +198,27 @@ Status Daemon::PutInForce(std::shared_ptr<const Schema> configured) {
   return {};
 }
 
-void Daemon::OpenNightly() {
-  nightly_ = std::make_unique<NightlyTables>(NightlyTables::Parts{
-      store_.get(), &clock_, &registry_, config_.storage.seal_cpu, [this]() -> Status {
-        const std::lock_guard lock(reload_mutex_);
-        return PutInForce(config_.schema);
-      }});
-}
-
 Status Daemon::Start() {
-  OpenNightly();
-  if (Status opened = nightly_->Open(); !opened) return opened;
+  JobOptions jobs;
+  jobs.cpu = config_.storage.seal_cpu;
+  jobs.slice_us = config_.storage.seal_window_us;
+  jobs.refresh = [this]() -> Status {
+    const std::lock_guard lock(reload_mutex_);
+    return PutInForce(config_.schema);
+  };
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, config_.server,
-                                          HelperThreads(config_.server));
+                                          HelperThreads(config_.server), std::move(jobs));
+  if (Status opened = context_->jobs.nightly.Open(); !opened) return opened;
   context_->version = kVersion;
   context_->started = clock_.Now();
   TakeTokens(config_.tokens);
   context_->reload = [this] { return Reload(); };
-  context_->nightly = nightly_.get();
   if (Status taken = PutInForce(config_.schema); !taken) {
     return taken.error().Prefixed(config_.file);
   }
   TellDoubts(*config_.schema, metrics_.get());
-  if (duties_ == Duties::kAll) nightly_->Configure(config_.schema);
-  filler_ = std::make_unique<Filler>(Filler::Parts{store_.get(), &clock_, &context_->live_schema,
-                                                   &registry_, config_.storage.seal_cpu,
-                                                   config_.storage.seal_window_us});
-  if (Status opened = filler_->Open(); !opened) return opened;
-  context_->filler = filler_.get();
-  restorer_ = std::make_unique<LatestRestorer>(
-      LatestRestorer::Parts{store_.get(), &clock_, &context_->live_schema, &filler_->gate()});
-  if (Status opened = restorer_->Open(); !opened) return opened;
-  filler_->set_restorer(restorer_.get());
+  if (duties_ == Duties::kAll) context_->jobs.nightly.Configure(config_.schema);
+  if (Status opened = context_->jobs.Open(); !opened) return opened;
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
   if (duties_ == Duties::kAll) {
@@ -245,11 +234,7 @@ Status Daemon::Start() {
   context_->ready = true;
   context_->keys.Start();
   server_->Start();
-  if (duties_ == Duties::kAll) {
-    nightly_->Start();
-    filler_->Start();
-    restorer_->Start();
-  }
+  if (duties_ == Duties::kAll) context_->jobs.Start();
   for (const ListenAddress& address : server_->addresses()) {
     const std::string_view port = std::string_view(address.at).substr(address.at.rfind(':') + 1);
     spdlog::info("tallyd {} listens on {} (port {}){}, data in {}", kBuild, address.at, port,
@@ -296,7 +281,7 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   config_.tokens = loaded.tokens;
   TakeTokens(config_.tokens);
   TellDoubts(*loaded.schema, metrics_.get());
-  nightly_->Configure(loaded.schema);
+  context_->jobs.nightly.Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;
   config_.server.tls = loaded.server.tls;
@@ -344,9 +329,7 @@ void Daemon::Stop() {
   service_manager_.Stopping();
   spdlog::info("stopping: no new connections, requests in flight finish");
   context_->ready = false;
-  nightly_->Stop();
-  filler_->Stop();
-  restorer_->Stop();
+  context_->jobs.Stop();
   server_->Drain();
   // What was submitted by then is committed in order, and so held before what is held is written.
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {

@@ -24,10 +24,8 @@
 #include "daemon/health_watch.h"
 #include "daemon/service_manager.h"
 #include "ingest/hold/counter_flusher.h"
-#include "service/fill/filler.h"
 #include "service/heat/heat_keeper.h"
 #include "service/limits/row_measurer.h"
-#include "service/removal/latest_restorer.h"
 #include "storage/commit_progress.h"
 
 namespace tallyd {
@@ -69,7 +67,6 @@ class Daemon {
   // Adopts the schema with the nightly tables that there are, and puts it in force. REQUIRES:
   // reload_mutex_, once the daemon serves.
   Status PutInForce(std::shared_ptr<const Schema> configured);
-  void OpenNightly();
   void TakeTokens(const std::vector<TokenConfig>& tokens);
   void NoteConfiguration(bool taken);
   std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema);
@@ -86,10 +83,7 @@ class Daemon {
   prometheus::Gauge& reload_time_;        // ..._last_reload_success_timestamp_seconds
   CommitProgress commit_progress_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<NightlyTables> nightly_;
   std::unique_ptr<ApiContext> context_;
-  std::unique_ptr<Filler> filler_;
-  std::unique_ptr<LatestRestorer> restorer_;
   std::unique_ptr<CounterFlusher> flusher_;
   std::unique_ptr<HeatKeeper> heat_keeper_;
   std::unique_ptr<RowMeasurer> row_measurer_;

@@ -135,6 +135,16 @@ class LayoutTest(unittest.TestCase):
                 self.assertNotRegex(target, "^ingest/text/",
                                     f'{path.relative_to(ROOT)}:{number} includes "{target}"')
 
+    def test_rows_go_to_the_store_through_the_writer_alone(self):
+        past_it = re.compile(r"[Ss]tore\w*(?:\(\))?(?:\.|->)(Submit|CommitUnlessTouched|CommitBehindLine)\(")
+        drawn_by = {"service/fill/fill_pass.cc": "CommitBehindLine"}  # A line, and no row.
+        for path in sources(".h", ".cc", folders=["service", "api"]):
+            name = str(path.relative_to(ROOT))
+            if name.startswith("service/write/"):
+                continue
+            for call in past_it.findall(path.read_text()):
+                self.assertEqual(call, drawn_by.get(name), f"{name} calls Store::{call}")
+
     def test_the_rooms_of_a_folder_have_no_circle(self):
         for folder in FOLDERS:
             rooms = {}

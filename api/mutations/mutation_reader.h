@@ -1,7 +1,6 @@
-// MutationReader: the JSON of POST .../mutations -> what is to be done to the row, each checked
-// against the table's families and the limits of cells. A value of an aggregate family is a state
-// of it (config/values/aggregate.h) by then, its time that of its cell. Numbers are read from their
-// digits: an integer never passes through a double.
+// MutationReader: the JSON of POST .../mutations -> what is to be done to the row
+// (service/write/mutation.h). Numbers are read from their digits: an integer never passes through a
+// double.
 //
 //   MutationReader reader(stored, table);
 //   Result<std::vector<Mutation>> list = reader.Read(body);   // kInvalid: it is no list.
@@ -24,22 +23,13 @@
 #include "config/values/time.h"
 #include "config/values/value.h"
 #include "ingest/decode/event_batch.h"
+#include "service/write/mutation.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
 
 // Bigtable's limit for one row.
 inline constexpr size_t kMaxMutations = 100'000;
-
-struct Mutation {
-  enum class Kind : uint8_t { kSet, kAdd, kMerge, kDelete };
-  Kind kind = Kind::kSet;
-  std::optional<FamilyId> family;             // Always, but of kDelete, like `qualifier`.
-  std::optional<std::string_view> qualifier;  // Only with family.
-  TimeUs time = 0;                            // Of the cell. Not of kDelete.
-  Value value;                                // The same. Of an aggregate family, a state.
-  TimeRange cells;                            // Of kDelete.
-};
 
 class MutationReader {
  public:

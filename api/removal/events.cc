@@ -8,7 +8,6 @@
 #include "api/removal/count_json.h"
 #include "config/schema/table_rules.h"
 #include "ingest/text/json.h"
-#include "service/fill/filler.h"
 #include "service/removal/event_removal.h"
 #include "service/rows/row_query.h"
 
@@ -41,7 +40,7 @@ Json JsonOfRemoved(const EventsRemoved& removed) {
 }  // namespace
 
 Response DeleteEvents(const Request& request, ApiContext& context) {
-  EventRemoval removal(context.removal_parts());
+  EventRemoval removal(context.removal_parts(request.principal));
   const Result<EventRequest> asked = ReadEventRequest(request, context, QueryKind::kRemoval);
   if (!asked) return ProblemOf(asked.error());
   if (Status whose = EventRemoval::CheckEntity(asked->query); !whose) {

@@ -6,8 +6,6 @@
 #include "api/removal/count_json.h"
 #include "api/rows/read_row_query.h"
 #include "ingest/text/json.h"
-#include "service/fill/fill_wish.h"
-#include "service/fill/filler.h"
 #include "service/removal/row_removal.h"
 #include "service/rows/row_query.h"
 
@@ -26,9 +24,10 @@ Response Deleted(const Named& named, const RemovalCount& count) {
   return Response::Of(200, answer);
 }
 
-Response Forget(ApiContext& context, const TablePtr& table, const DeleteSpec& what,
-                const Named& named) {
-  const Result<RemovalCount> count = RemoveRows(context.removal_parts(), table, what);
+Response Forget(const Request& request, ApiContext& context, const TablePtr& table,
+                const DeleteSpec& what, const Named& named) {
+  const Result<RemovalCount> count =
+      RemoveRows(context.removal_parts(request.principal), table, what);
   return count ? Deleted(named, *count) : ProblemOf(count.error());
 }
 
@@ -71,7 +70,7 @@ Response DeleteRows(const Request& request, ApiContext& context) {
   }
   DeleteSpec what;
   what.rows = PrefixRange(prefix);
-  return Forget(context, *table, what, {"prefix", prefix});
+  return Forget(request, context, *table, what, {"prefix", prefix});
 }
 
 Response DeleteRow(const Request& request, ApiContext& context) {
@@ -79,7 +78,7 @@ Response DeleteRow(const Request& request, ApiContext& context) {
   if (!table) return ProblemOf(table.error());
   DeleteSpec what;
   what.rows = RangeOfKey(request.arguments[1]);
-  return Forget(context, *table, what, {"key", request.arguments[1]});
+  return Forget(request, context, *table, what, {"key", request.arguments[1]});
 }
 
 Response DeleteCells(const Request& request, ApiContext& context) {
@@ -94,13 +93,13 @@ Response DeleteCells(const Request& request, ApiContext& context) {
   what.family = column->family;
   what.qualifier = column->qualifier;
   what.cells = *times;
-  return Forget(context, *table, what, {"column", request.arguments[2]});
+  return Forget(request, context, *table, what, {"column", request.arguments[2]});
 }
 
 Response DropTable(const Request& request, ApiContext& context) {
   Result<TablePtr> table = FindForDelete(request, context, {});
   if (!table) return ProblemOf(table.error());
-  if (Status removed = RemoveTable(context.removal_parts(), *table); !removed) {
+  if (Status removed = RemoveTable(context.removal_parts(request.principal), *table); !removed) {
     return ProblemOf(removed.error());
   }
   return Response::Of(200, {{"deleted", {{"table", JsonOfText((*table)->name)}}}});

@@ -34,8 +34,7 @@ Result<TimeUs> ReadDate(const Params& params) {
 
 Json JsonOfNightly(const ApiContext& context) {
   Json json = Json::array();
-  if (context.nightly == nullptr) return json;
-  for (const NightlyState& state : context.nightly->States()) {
+  for (const NightlyState& state : context.jobs.nightly.States()) {
     Json one = {{"table", state.table},
                 {"source", state.source},
                 {"date", FormatDate(state.day)},
@@ -62,8 +61,7 @@ Response PostDaily(const Request& request, ApiContext& context) {
   }
   const Result<TimeUs> day = ReadDate(request.params);
   if (!day) return ProblemOf(day.error());
-  if (context.nightly == nullptr) return Problem(503, "there are no nightly tables here");
-  const Result<NightlyRecord> built = context.nightly->Build(name, *day);
+  const Result<NightlyRecord> built = context.jobs.nightly.Build(name, *day);
   if (!built) return ProblemOf(built.error());
   return Response::Of(200,
                       {{"table", built->name}, {"rows", built->rows}, {"cells", built->cells}});

@@ -80,8 +80,7 @@ const char* NameOf(FillState::Kind kind) {
 // The tables that lack something, and those that were filled.
 Json JsonOfFills(ApiContext& context) {
   Json json = Json::array();
-  if (context.filler == nullptr) return json;
-  for (const FillState& state : context.filler->States()) {
+  for (const FillState& state : context.jobs.filler.States()) {
     const FillRecord& record = state.record;
     Json one = {{"table", record.table}, {"state", NameOf(state.kind)}};
     if (!state.why.empty()) one["reason"] = JsonOfText(state.why);
@@ -199,9 +198,7 @@ Response PostSettle(const Request& request, ApiContext& context) {
   if (Status ok = request.params.RefuseUnknown({}); !ok) return ProblemOf(ok.error());
   const TimeUs start = context.clock.Now();
   // What it cannot do now is tried again, and told in the log.
-  LatestRestorer* const restorer =
-      context.filler == nullptr ? nullptr : context.filler->restorer();
-  if (restorer != nullptr) std::ignore = restorer->Look();
+  std::ignore = context.jobs.restorer.Look();
   if (Status settled = context.store.Settle(); !settled) return ProblemOf(settled.error());
   const int64_t took_us = context.clock.Now() - start;
   return Response::Of(200, {{"settled", true},

@@ -37,6 +37,8 @@ std::string PrefixEnd(std::string_view prefix) {
 
 KeyRange PrefixRange(std::string_view prefix) { return {std::string(prefix), PrefixEnd(prefix)}; }
 
+KeyRange RangeOfKey(std::string_view key) { return {std::string(key), std::string(key) + '\0'}; }
+
 Result<KeyRanges> FindKeyRanges(const RowKeyTemplate& row_key, const KnownFields& known,
                                 TimeUnit unit) {
   KeyRanges found;

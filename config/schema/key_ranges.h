@@ -29,6 +29,8 @@ struct KeyRange {
 // The smallest key greater than every key with this prefix; empty when there is none.
 std::string PrefixEnd(std::string_view prefix);
 KeyRange PrefixRange(std::string_view prefix);
+// Of one key.
+KeyRange RangeOfKey(std::string_view key);
 
 // What a query knows. Values are text as the query gave it; each spec renders them itself ("987654"
 // for zero(10)).

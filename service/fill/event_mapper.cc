@@ -63,9 +63,10 @@ bool EventMapper::Map(TimeUs time, std::span<const EventField> event, TimeUs exp
   return !renderer_.rows().empty();
 }
 
-void EventMapper::PutMarks(Batch* batch) {
-  late_->PutMarks(batch);
+LateDays EventMapper::TakeLateDays() {
+  LateDays late = std::move(*late_);
   late_.emplace(now_);
+  return late;
 }
 
 size_t EventMapper::TakeBytes() { return std::exchange(bytes_, 0); }

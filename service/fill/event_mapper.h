@@ -34,8 +34,8 @@ class EventMapper {
   // something behind where it does (Batch::AddMissed). False: nothing of it is kept. What has
   // expired by `expires_by` is not.
   bool Map(TimeUs time, std::span<const EventField> event, TimeUs expires_by, Batch* batch);
-  // Puts the marks of the days that the puts since the last call were of (ingest/map/late_days.h).
-  void PutMarks(Batch* batch);
+  // The days that the puts since the last call were of.
+  LateDays TakeLateDays();
   // Whether an event of these fields enters the table.
   bool Enters(std::span<const EventField> event) {
     const TableMapping& mapping = MappedOf(event).mapping;

@@ -65,15 +65,12 @@ Status FillPass::Run() {
 // is to be read.
 Status FillPass::BeginAnew() {
   if (Status read = ReadSource(); !read) return read;
-  std::unique_ptr<Batch> batch = store_.NewBatch();
-  DeleteSpec what;
-  what.cells = {wish_.from, wish_.before};
-  batch->Delete(*wish_.stored, what);
   const auto complete = [&](uint64_t line, Batch* to) {
     ahead_.line = line;
     to->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_), NoteOrder::kAfter);
   };
-  Status committed = store_.CommitBehindLine(std::move(batch), complete);
+  Status committed = parts_.writer->BeginAnew(TheDaemon(), wish_.stored,
+                                              {wish_.from, wish_.before}, complete);
   if (committed) record_ = ahead_;
   return committed;
 }
@@ -184,7 +181,7 @@ void FillPass::OpenScan() {
   const TimeRange slice{record_.through, record_.slice_end};
   std::vector<KeyRange> keys = source_.KeysOf(slice);
   if (!record_.row.empty()) GoOnBehind(record_.row, &keys);
-  deletes_ = parts_.gate->Deletes();
+  removals_ = parts_.writer->gate().Removals(wish_.stream->name);
   watch_->Restart();
   scan_.Open(std::move(keys), slice, {});
   opened_ = std::chrono::steady_clock::now();
@@ -201,8 +198,9 @@ void FillPass::CloseScan() {
 Result<bool> FillPass::ReadSome() {
   batch_ = store_.NewBatch();
   const SteadyTime start = std::chrono::steady_clock::now();
-  const bool is_old =
-      start - opened_ > kLongestScan || parts_.gate->HasMore(deletes_) || watch_->WasAnyTouched();
+  const bool is_old = start - opened_ > kLongestScan ||
+                      parts_.writer->gate().HasMore(wish_.stream->name, removals_) ||
+                      watch_->WasAnyTouched();
   if (is_open_ && is_old) CloseScan();
   if (!is_open_) OpenScan();
   const TimeUs expires_by = std::min(source_.query.now, store_.RetentionNow());
@@ -246,14 +244,11 @@ Status FillPass::Commit() {
   if (parts_.before_commit) {
     if (Status go_on = parts_.before_commit(); !go_on) return go_on;
   }
-  mapper_.PutMarks(batch_.get());
   batch_->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_), NoteOrder::kAfter);
-  Status committed;
-  {
-    const auto entered = parts_.gate->Enter(deletes_);
-    committed = entered ? store_.CommitUnlessTouched(std::move(batch_), watch_)
-                        : Status(Error(ErrorCode::kConflict, "events were deleted meanwhile"));
-  }
+  const LateDays late = mapper_.TakeLateDays();
+  Status committed = parts_.writer->PutRead(
+      TheDaemon(), {WriteKind::kFill, wish_.stream->name, removals_, watch_, &late},
+      std::move(batch_));
   batch_.reset();
   bytes_ = 0;
   if (committed) {

@@ -10,20 +10,16 @@
 // 3. Where what the table holds goes first, all of the source is read once before: what cannot be
 //    read again is not deleted.
 // 4. Deletes of a stream's events look for rows and then delete them: none may begin between the
-//    reading and the commit (FillHooks::EnterCommit).
+//    reading and the commit (service/write/removal_gate.h).
 //
 // One thread. What it is given outlives it.
 #ifndef TALLYD_SERVICE_FILL_FILL_PASS_H_
 #define TALLYD_SERVICE_FILL_FILL_PASS_H_
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -32,43 +28,16 @@
 #include "service/fill/fill_wish.h"
 #include "service/fill/table_reading.h"
 #include "service/query/scan/part_scan.h"
+#include "service/write/writer.h"
 
 namespace tallyd {
-
-// What the passes of a daemon share with those who delete.
-class FillGate {
- public:
-  // Whoever deletes the events of a stream holds it from before it looks for them until they are
-  // deleted.
-  std::shared_lock<std::shared_mutex> HoldForDelete() {
-    std::shared_lock held(mutex_);
-    ++deletes_;
-    return held;
-  }
-  // While no delete is under way: how many there were.
-  uint64_t Deletes() {
-    const std::unique_lock alone(mutex_);
-    return deletes_;
-  }
-  bool HasMore(uint64_t deletes) const { return deletes_ != deletes; }
-  // Keeps deletes away while it is held; nothing where there was another one since.
-  std::optional<std::unique_lock<std::shared_mutex>> Enter(uint64_t deletes) {
-    std::unique_lock alone(mutex_);
-    if (deletes_ != deletes) return std::nullopt;
-    return alone;
-  }
-
- private:
-  std::shared_mutex mutex_;
-  std::atomic<uint64_t> deletes_ = 0;
-};
 
 class FillPass {
  public:
   struct Parts {
     Store* store = nullptr;
     const Clock* clock = nullptr;
-    FillGate* gate = nullptr;
+    Writer* writer = nullptr;
     // Called between a batch's reading and its commit, and after it; an error ends the pass.
     std::function<Status()> before_commit;
     std::function<Status(const FillRecord&)> after_commit;
@@ -117,7 +86,7 @@ class FillPass {
   bool is_open_ = false;   // The scan is.
   bool has_part_ = false;  // It stands on a part that was not taken yet.
   SteadyTime opened_;
-  uint64_t deletes_ = 0;  // That there were when it was opened.
+  uint64_t removals_ = 0;  // Of the stream, that there were when it was opened.
 };
 
 }  // namespace tallyd

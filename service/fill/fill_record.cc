@@ -105,4 +105,13 @@ Result<std::vector<FillRecord>> ReadFillRecords(Store& store) {
   }
 }
 
+Result<std::string> WhoNeeds(Store& store, std::string_view source) {
+  const Result<std::vector<FillRecord>> records = ReadFillRecords(store);
+  if (!records) return records.error();
+  for (const FillRecord& record : *records) {
+    if (record.line > 0 && !record.is_done && record.source == source) return record.table;
+  }
+  return std::string();
+}
+
 }  // namespace tallyd

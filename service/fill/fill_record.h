@@ -50,6 +50,9 @@ Result<uint64_t> EmptiedBehind(Store& store, std::string_view table);
 // By table. What cannot be read is left out, and logged: such a table is filled from the start.
 Result<std::vector<FillRecord>> ReadFillRecords(Store& store);
 
+// The table that was emptied to be made anew from this one, and is not yet; empty: none.
+Result<std::string> WhoNeeds(Store& store, std::string_view source);
+
 }  // namespace tallyd
 
 #endif  // TALLYD_SERVICE_FILL_FILL_RECORD_H_

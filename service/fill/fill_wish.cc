@@ -11,6 +11,7 @@
 #include "config/schema/gone_rule.h"
 #include "config/schema/table_rules.h"
 #include "service/query/ask/candidate.h"
+#include "service/write/hand_changes.h"
 
 namespace tallyd {
 namespace {
@@ -51,10 +52,6 @@ std::string WhyNoSource(const Table& source, const Table& table) {
   if (source.time_field != table.time_field) return "it goes by another time, " + source.time_field;
   if (source.row_key.names_measured_field()) return "it spreads an event over several rows";
   return {};
-}
-
-std::string HandKey(std::string_view table, HandChange change) {
-  return (change == HandChange::kWritten ? "hand/written/" : "hand/deleted/") + std::string(table);
 }
 
 class SourceFinder {
@@ -100,7 +97,7 @@ class SourceFinder {
 
   void Consider(const Table& source, const TablePlan& by_fields, const TablePlan& by_event) {
     std::string why = WhyNoSource(source, *wish_.table);
-    if (why.empty() && had_ != nullptr && WasChanged(source)) {
+    if (why.empty() && had_ != nullptr && WasChangedByHand(source.name, &store_)) {
       why = "rows of it alone were deleted or written by their keys, and " + wish_.table->name +
             " would lose what it has of them";
     }
@@ -120,11 +117,6 @@ class SourceFinder {
       wish_.source_stored = by_fields.stored;
       wish_.from = whole_from;
     }
-  }
-
-  bool WasChanged(const Table& source) const {
-    return WasChangedByHand(source.name, HandChange::kWritten, &store_) ||
-           WasChangedByHand(source.name, HandChange::kDeleted, &store_);
   }
 
   Store& store_;
@@ -221,21 +213,6 @@ void FindSource(Store& store, const Clock& clock, FillWish* wish) {
 
 }  // namespace
 
-void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch) {
-  batch->PutMemo(HandKey(table.name, change), "1", NoteOrder::kBefore);
-}
-
-bool WasChangedByHand(std::string_view table, HandChange change, Store* store) {
-  const Result<std::optional<std::string>> memo = store->FindMemo(HandKey(table, change));
-  return !memo || memo->has_value();
-}
-
-void ForgetHandChanges(std::string_view table, Batch* batch) {
-  for (const HandChange change : {HandChange::kWritten, HandChange::kDeleted}) {
-    batch->DropMemo(HandKey(table, change));
-  }
-}
-
 void FindPutSource(Store& store, const Clock& clock, FillWish* wish) {
   wish->way = FillWay::kPut;
   SourceFinder(store, clock, nullptr, wish).Find();
@@ -266,7 +243,7 @@ TimeUs LacksBefore(const Table& table, const TableInfo& stored) {
 EventQuery QueryOfAll(const std::shared_ptr<const SchemaSnapshot>& snapshot, const Stream& stream,
                       Store& store, const Clock& clock, std::vector<std::string> fields) {
   EventQuery query;
-  query.snapshot = snapshot;
+  query.access.snapshot = snapshot;
   query.stream = &stream;
   query.known = std::make_shared<StreamFields>(*snapshot->schema, stream, store);
   query.fields = std::move(fields);

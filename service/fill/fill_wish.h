@@ -55,15 +55,6 @@ std::vector<FillWish> FindFillWishes(const LiveSchema& live_schema, Store& store
 // what is there.
 void FindPutSource(Store& store, const Clock& clock, FillWish* wish);
 
-// Of whoever changes rows of a table by their keys, with this batch: what it says no event does,
-// and a filling may not take it away. Of a delete, that none may bring back what went.
-enum class HandChange : uint8_t { kWritten, kDeleted };
-void NoteHandChange(const TableInfo& table, HandChange change, Batch* batch);
-// Whether somebody has, as far as can be told.
-bool WasChangedByHand(std::string_view table, HandChange change, Store* store);
-// The table is gone: another one may get its name.
-void ForgetHandChanges(std::string_view table, Batch* batch);
-
 // A query of every event of the stream, of all fields or these.
 EventQuery QueryOfAll(const std::shared_ptr<const SchemaSnapshot>& snapshot, const Stream& stream,
                       Store& store, const Clock& clock, std::vector<std::string> fields = {});

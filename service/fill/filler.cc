@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "service/fill/fill_check.h"
+#include "service/write/hand_changes.h"
 
 namespace tallyd {
 namespace {
@@ -181,6 +182,11 @@ bool Filler::MayTry(const FillWish& wish) {
 Status Filler::Fill(const FillWish& wish) {
   const std::string& name = wish.table->name;
   FillRecord record = Begin(wish);
+  const RemovalGate::Filling filling(&parts_.writer->gate(), name);
+  // Until now nobody knew, and deleted what would come back.
+  if (WasChangedByHand(name, parts_.store)) {
+    return Error(ErrorCode::kConflict, "rows of " + name + " were changed by their keys");
+  }
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return Error(ErrorCode::kCancelled, "the daemon is stopping");
@@ -193,7 +199,7 @@ Status Filler::Fill(const FillWish& wish) {
   FillPass::Parts parts;
   parts.store = parts_.store;
   parts.clock = parts_.clock;
-  parts.gate = &gate_;
+  parts.writer = parts_.writer;
   parts.before_commit = [&]() -> Status {
     if (parts_.before_commit) parts_.before_commit();
     const std::lock_guard lock(mutex_);
@@ -273,22 +279,6 @@ std::vector<FillState> Filler::States() const {
   std::vector<FillState> states;
   for (const auto& [table, state] : states_) states.push_back(state);
   return states;
-}
-
-Result<std::string> Filler::WhoNeeds(std::string_view source) const {
-  const Result<std::vector<FillRecord>> records = ReadFillRecords(*parts_.store);
-  if (!records) return records.error();
-  for (const FillRecord& record : *records) {
-    if (record.line > 0 && !record.is_done && record.source == source) return record.table;
-  }
-  return std::string();
-}
-
-bool Filler::IsFilling(std::string_view table) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = states_.find(std::string(table));
-  return found != states_.end() && (found->second.kind == FillState::Kind::kFilling ||
-                                    found->second.kind == FillState::Kind::kChecking);
 }
 
 }  // namespace tallyd

@@ -18,7 +18,6 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -26,9 +25,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -40,8 +37,6 @@
 #include "service/pacer.h"
 
 namespace tallyd {
-
-class LatestRestorer;
 
 struct FillState {
   enum class Kind : uint8_t {
@@ -64,6 +59,7 @@ class Filler {
     Store* store = nullptr;
     const Clock* clock = nullptr;
     const LiveSchema* live_schema = nullptr;
+    Writer* writer = nullptr;
     prometheus::Registry* registry = nullptr;
     double cpu = 1;
     int64_t slice_us = kUsPerDay;  // Of time, as the store keeps it apart.
@@ -86,18 +82,6 @@ class Filler {
 
   // The tables that lack something, and those that were filled; by name.
   std::vector<FillState> States() const;
-  // Whether rows of it are being written that a delete of its own would not keep away.
-  bool IsFilling(std::string_view table) const;
-  // The table that was emptied to be made anew from this one, and is not yet; empty: none.
-  Result<std::string> WhoNeeds(std::string_view source) const;
-  // For as long as it is held nothing is written that was read before: whoever deletes events
-  // holds it meanwhile.
-  std::shared_lock<std::shared_mutex> HoldForDelete() { return gate_.HoldForDelete(); }
-  // For others who write what they read before.
-  FillGate& gate() { return gate_; }
-  // Who brings latest rows back behind removals, kept apart by the same gate. Null: nobody does.
-  void set_restorer(LatestRestorer* restorer) { restorer_ = restorer; }
-  LatestRestorer* restorer() const { return restorer_; }
 
  private:
   using SteadyTime = std::chrono::steady_clock::time_point;
@@ -126,8 +110,6 @@ class Filler {
   prometheus::Counter& failed_;
   prometheus::Counter& events_;
   prometheus::Counter& conflicts_;
-  FillGate gate_;
-  std::atomic<LatestRestorer*> restorer_ = nullptr;
 
   std::mutex work_mutex_;  // Of whoever fills; guards the next two.
   Seen seen_;

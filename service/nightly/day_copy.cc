@@ -40,7 +40,8 @@ void GoOnBehind(const std::string& key, std::vector<KeyRange>* ranges) {
 
 class Copier {
  public:
-  Copier(Store& store, const DayCopy& copy) : store_(store), copy_(copy) {
+  Copier(Store& store, Writer& writer, const DayCopy& copy)
+      : store_(store), writer_(writer), copy_(copy) {
     for (const StoredFamily& family : copy.from->families) {
       families_.push_back(copy.to->FindFamily(family.name));
     }
@@ -62,7 +63,7 @@ class Copier {
   Status Commit() {
     if (!batch_) return {};
     bytes_ = 0;
-    return store_.Commit(std::exchange(batch_, nullptr));
+    return writer_.PutCopied(TheDaemon(), std::exchange(batch_, nullptr));
   }
 
  private:
@@ -114,6 +115,7 @@ class Copier {
   }
 
   Store& store_;
+  Writer& writer_;
   const DayCopy& copy_;
   std::vector<std::optional<FamilyId>> families_;  // Of the one by family of the other.
   std::unordered_map<const ColumnSet*, const ColumnSet*> sets_;
@@ -126,10 +128,10 @@ class Copier {
 
 }  // namespace
 
-Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
+Result<DayCounts> CopyDay(Store& store, Writer& writer, const DayCopy& copy,
                           const std::function<Status(const DayCounts&)>& after_batch) {
   ScanSpec spec = SpecOf(copy);
-  Copier copier(store, copy);
+  Copier copier(store, writer, copy);
   const auto commit = [&]() -> Status {
     if (Status committed = copier.Commit(); !committed) return committed;
     return after_batch(copier.counts());

@@ -16,6 +16,7 @@
 #include <functional>
 
 #include "config/schema/schema.h"
+#include "service/write/writer.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -38,7 +39,7 @@ struct DayCopy {
 
 // `after_batch` hears what was copied after each batch, and after many rows without one; its error
 // ends the copy.
-Result<DayCounts> CopyDay(Store& store, const DayCopy& copy,
+Result<DayCounts> CopyDay(Store& store, Writer& writer, const DayCopy& copy,
                           const std::function<Status(const DayCounts&)>& after_batch);
 
 // Whether the table has any row of that day. `between` is asked as often; its error ends the

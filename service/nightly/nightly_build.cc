@@ -128,19 +128,16 @@ Result<NightlyRecord> NightlyTables::BuildNow(const Source& source, TimeUs day) 
 
 Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
   const Table table = NightlyTableOf(*source.table, *record);
+  RemovalGate& gate = parts_.writer->gate();
   const auto begin = std::chrono::steady_clock::now();
   Status done;
   for (int copies = 0; copies < kMostCopies; ++copies) {
-    uint64_t deletes = 0;
-    {
-      const std::unique_lock none(swap_mutex_);
-      deletes = deletes_;
-    }
+    const uint64_t removals = gate.Removals(table.stream);
     const Result<DayCounts> counts = Copy(source, record);
     done = counts ? CheckDay(source, record->day) : Status(counts.error());
     if (!done) break;
-    const std::unique_lock alone(swap_mutex_);
-    if (deletes_ != deletes) {
+    const std::optional<RemovalGate::Alone> alone = gate.Enter(table.stream, removals);
+    if (!alone) {
       done = Error(ErrorCode::kUnavailable, "deletes came all the time; try again");
       continue;
     }
@@ -199,7 +196,7 @@ Result<DayCounts> NightlyTables::Copy(const Source& source, NightlyRecord* recor
   if (!copy) return copy.error();
   auto since = std::chrono::steady_clock::now();
   uint64_t rows = 0;
-  return CopyDay(*parts_.store, *copy, [&](const DayCounts& counts) {
+  return CopyDay(*parts_.store, *parts_.writer, *copy, [&](const DayCounts& counts) {
     rows_.Increment(static_cast<double>(counts.rows - rows));
     rows = counts.rows;
     {

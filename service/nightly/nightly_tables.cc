@@ -139,12 +139,6 @@ std::vector<NightlyRecord> NightlyTables::RecordsOf(const std::string& source) c
   return records;
 }
 
-std::shared_lock<std::shared_mutex> NightlyTables::HoldForDelete() {
-  std::shared_lock held(swap_mutex_);
-  ++deletes_;
-  return held;
-}
-
 void NightlyTables::Look() {
   const std::lock_guard work(work_mutex_);
   DropReplaced();
@@ -194,7 +188,7 @@ void NightlyTables::RemoveOver(const Source& source) {
 // The name is free first: what a crash leaves is a record without a table, which goes as well.
 Status NightlyTables::Remove(const Source& source, const NightlyRecord& record) {
   {
-    const std::unique_lock alone(swap_mutex_);
+    const RemovalGate::Alone alone = parts_.writer->gate().EnterAlone();
     // What has the name by now may be another's.
     const TablePtr stored = parts_.store->FindTable(record.name);
     if (stored != nullptr && IsOf(record, *stored, *source.table)) {

@@ -23,7 +23,6 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -33,7 +32,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -43,6 +41,7 @@
 #include "service/nightly/day_copy.h"
 #include "service/nightly/nightly_record.h"
 #include "service/pacer.h"
+#include "service/write/writer.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -64,6 +63,7 @@ class NightlyTables {
     Store* store = nullptr;
     const Clock* clock = nullptr;
     prometheus::Registry* registry = nullptr;
+    Writer* writer = nullptr;
     double cpu = 1;
     std::function<Status()> refresh;
   };
@@ -92,10 +92,6 @@ class NightlyTables {
 
   // All that are not just there, and of each source the newest that is.
   std::vector<NightlyState> States() const;
-
-  // For as long as it is held no table takes its name, and what is built then has seen the delete:
-  // whoever deletes from the tables of a stream, nightly ones included, holds it meanwhile.
-  std::shared_lock<std::shared_mutex> HoldForDelete();
 
  private:
   // So long a table that was replaced stays for those who read it.
@@ -152,9 +148,7 @@ class NightlyTables {
   prometheus::Counter& rows_;
   prometheus::Counter& removed_;
 
-  std::mutex work_mutex_;         // Of whoever builds or removes.
-  std::shared_mutex swap_mutex_;  // Deletes have a share of it, a swap has it alone.
-  std::atomic<uint64_t> deletes_ = 0;
+  std::mutex work_mutex_;  // Of whoever builds or removes.
 
   mutable std::mutex mutex_;
   // What follows is guarded by mutex_.

@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "config/schema/table_rules.h"
-#include "service/fill/filler.h"
 #include "service/removal/bucket_cut.h"
-#include "service/removal/held_removal.h"
 #include "service/removal/latest_restorer.h"
 #include "service/removal/removal_count.h"
 #include "service/rows/row_query.h"
+#include "service/write/held_removal.h"
 
 namespace tallyd {
 namespace {
@@ -39,9 +38,7 @@ struct Removal {
 
 // Of all tables.
 struct RemovalPlan {
-  std::unique_ptr<Batch> batch;
-  std::vector<HeldRemoval> held;
-  std::vector<TableId> touched;
+  EventDeletes deletes;
   std::unique_ptr<RestoreTask> lost;  // Null: there is no latest row.
   bool loses = false;                 // Or none of which the removal may take something.
   EventsRemoved removed;
@@ -196,11 +193,9 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
   const EventQuery& query = removal.query;
   // Of a table that is out of the file the store alone knows what it keeps.
   if (removal.stored->mode == TableMode::kHistory || query.time.from <= 0) return {};
-  LatestRestorer* const restorer = parts.filler == nullptr ? nullptr : parts.filler->restorer();
   const bool can_restore = parts.store.capabilities().watching != nullptr;
-  if (can_restore && restorer == nullptr) return {};
   if (can_restore && !plan->lost) {
-    plan->lost = restorer->NewTask({0, query.stream->name, query.filters, query.time});
+    plan->lost = parts.restorer.NewTask({0, query.stream->name, query.filters, query.time});
   }
   Result<KeyRanges> keys =
       FindKeyRanges(removal.table.row_key, KnownEntity(removal), query.stream->unit);
@@ -226,16 +221,16 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
 Status AddTable(const Removal& removal, const RemovalParts& parts, RemovalPlan* plan) {
   if (Status lost = AddLost(removal, parts, plan); !lost) return lost;
   RemovalCount count;
-  const Result<size_t> ranges = AddDeletes(removal, parts.store, plan->batch.get(), &count);
+  const Result<size_t> ranges = AddDeletes(removal, parts.store, plan->deletes.batch.get(), &count);
   if (!ranges) return ranges.error();
-  AddHeldEntity(removal, &plan->held);
+  AddHeldEntity(removal, &plan->deletes.held);
   EventsRemoved::OfTable told{removal.table.name, *ranges, count, {}};
   // What an event's time is there is not what the stream says: who wonders at the count sees why.
   const EventQuery& query = removal.query;
   const bool has_own_time = removal.stored->time_field != query.stream->time_field;
   if (has_own_time && !query.time.is_open()) told.time_field = removal.stored->time_field;
   plan->removed.tables.push_back(std::move(told));
-  plan->touched.push_back(removal.stored->id);
+  plan->deletes.tables.push_back(removal.stored->id);
   return {};
 }
 
@@ -264,10 +259,8 @@ Status MakePlan(const EventQuery& query, const std::vector<Table>& tables, bool 
 
 }  // namespace
 
-EventRemoval::EventRemoval(const RemovalParts& parts) : parts_(parts) {
-  if (parts_.nightly != nullptr) nightly_held_ = parts_.nightly->HoldForDelete();
-  if (parts_.filler != nullptr) filler_held_ = parts_.filler->HoldForDelete();
-}
+EventRemoval::EventRemoval(const RemovalParts& parts)
+    : parts_(parts), held_(parts.writer.gate().Hold()) {}
 
 Status EventRemoval::CheckEntity(const EventQuery& query) {
   if (NamesKeyField(query)) return {};
@@ -279,18 +272,19 @@ Result<EventsRemoved> EventRemoval::Run(const EventQuery& query, bool keeps_aggr
   const Result<std::vector<Table>> tables = TablesOf(query, parts_.store);
   if (!tables) return tables.error();
   RemovalPlan plan;
-  plan.batch = parts_.store.NewBatch();
+  plan.deletes.stream = query.stream->name;
+  plan.deletes.batch = parts_.store.NewBatch();
   if (Status made = MakePlan(query, *tables, keeps_aggregates, parts_, &plan); !made) {
     return made.error();
   }
-  if (plan.batch->empty() && plan.held.empty()) return std::move(plan.removed);
-  if (plan.loses) LatestRestorer::PutNote(*plan.lost, plan.batch.get());
+  EventDeletes& deletes = plan.deletes;
+  if (deletes.batch->empty() && deletes.held.empty()) return std::move(plan.removed);
+  if (plan.loses) LatestRestorer::PutNote(*plan.lost, deletes.batch.get());
   const Result<uint64_t> lost_held =
-      CommitRemoval(&parts_.store, &parts_.counters, std::move(plan.batch), plan.held);
-  if (plan.loses) parts_.filler->restorer()->Add(std::move(plan.lost));
+      parts_.writer.RemoveEvents(parts_.who, held_, std::move(deletes));
+  if (plan.loses) parts_.restorer.Add(std::move(plan.lost));
   if (!lost_held) return lost_held.error();
   plan.removed.held_rows = *lost_held;
-  for (const TableId table : plan.touched) parts_.row_sizes.Shrink(table, {});
   return std::move(plan.removed);
 }
 

@@ -20,7 +20,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -45,7 +44,8 @@ struct EventsRemoved {
 
 class EventRemoval {
  public:
-  // For as long as it lives no nightly table is made of what it deletes, and no table filled.
+  // For as long as it lives no nightly table is made of what it deletes, and no table filled
+  // (service/write/removal_gate.h).
   explicit EventRemoval(const RemovalParts& parts);
   EventRemoval(const EventRemoval&) = delete;
   EventRemoval& operator=(const EventRemoval&) = delete;
@@ -59,8 +59,7 @@ class EventRemoval {
 
  private:
   const RemovalParts parts_;
-  std::shared_lock<std::shared_mutex> nightly_held_;
-  std::shared_lock<std::shared_mutex> filler_held_;
+  const RemovalGate::Held held_;
 };
 
 }  // namespace tallyd

@@ -9,7 +9,7 @@
 // 3. A latest table lets no older cell go over a newer one, so whatever comes meanwhile is in
 //    nobody's way, but what is of the same time: each batch is refused that others came before
 //    (Store::CommitUnlessTouched), and no removal of events may begin between the reading and the
-//    commit (FillGate).
+//    commit (RemovalGate).
 // 4. Of latest tables that are out of the file the note stays, and tells which: they are seen to
 //    when they are back. One of which rows alone were deleted stays without what it lost where that
 //    may have been since.
@@ -33,10 +33,10 @@
 #include <mutex>
 #include <thread>
 
-#include "service/fill/fill_pass.h"
 #include "service/live_schema.h"
 #include "service/removal/lost_cells.h"
 #include "service/removal/removal_note.h"
+#include "service/write/writer.h"
 
 namespace tallyd {
 
@@ -55,7 +55,7 @@ class LatestRestorer {
     Store* store = nullptr;
     const Clock* clock = nullptr;
     const LiveSchema* live_schema = nullptr;
-    FillGate* gate = nullptr;
+    Writer* writer = nullptr;
     int64_t slice_us = 15 * 60 * kUsPerSecond;  // The first slice; sparse ones grow.
     // For tests: called before each batch is committed.
     std::function<void()> before_commit = {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "service/write/hand_changes.h"
 #include "storage/merge_witness.h"
 
 namespace tallyd {
@@ -57,7 +58,7 @@ Status RestorePass::Run() {
 
 Status RestorePass::ReadSlice(const TimeRange& slice) {
   events_ = 0;
-  deletes_ = parts_.gate->Deletes();
+  removals_ = parts_.writer->gate().Removals(wish_.stream->name);
   watch_->Restart();
   scan_.Open(source_.KeysOf(slice), slice, {});
   const auto wants_row = [this](std::string_view key) {
@@ -114,12 +115,9 @@ Status RestorePass::Put(const NewestCells& cells, std::vector<Found>* found) {
 
 Status RestorePass::Commit(std::unique_ptr<Batch> batch) {
   if (parts_.before_commit) parts_.before_commit();
-  Status committed;
-  {
-    const auto entered = parts_.gate->Enter(deletes_);
-    committed = entered ? store_.CommitUnlessTouched(std::move(batch), watch_)
-                        : Status(Error(ErrorCode::kConflict, "events were removed meanwhile"));
-  }
+  Status committed = parts_.writer->PutRead(
+      TheDaemon(), {WriteKind::kRestore, wish_.stream->name, removals_, watch_, nullptr},
+      std::move(batch));
   if (committed || committed.error().code() != ErrorCode::kConflict) return committed;
   if (store_.FindTable(wish_.table->name) != wish_.stored) return committed;
   return Error(ErrorCode::kOverloaded, "others wrote to the same rows meanwhile");

@@ -52,7 +52,7 @@ class RestorePass {
   PartScan scan_;
   EventMapper mapper_;
   const std::shared_ptr<RowWatch> watch_;
-  uint64_t deletes_ = 0;  // That there were when the slice's reading began.
+  uint64_t removals_ = 0;  // Of the stream, that there were when the slice's reading began.
   uint64_t events_ = 0;   // In the slice.
 };
 

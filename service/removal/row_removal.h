@@ -9,7 +9,8 @@
 
 namespace tallyd {
 
-// What was forgotten. kConflict: the table is being filled from another one. Blocks on the disk.
+// What was forgotten. kConflict: the table is being filled from another one. Nightly tables of the
+// table lose the same. Blocks on the disk.
 Result<RemovalCount> RemoveRows(const RemovalParts& parts, const TablePtr& table,
                                 const DeleteSpec& what);
 

@@ -35,6 +35,4 @@ Result<TablePtr> FindStoredTable(const Access& access, const Store& store, std::
   return Error(ErrorCode::kNotFound, std::move(message));
 }
 
-KeyRange RangeOfKey(std::string_view key) { return {std::string(key), std::string(key) + '\0'}; }
-
 }  // namespace tallyd

@@ -31,8 +31,6 @@ struct RowQuery {
 // that are.
 Result<TablePtr> FindStoredTable(const Access& access, const Store& store, std::string_view name);
 bool IsThere(const Access& access, std::string_view table);
-// The range of one key.
-KeyRange RangeOfKey(std::string_view key);
 
 }  // namespace tallyd
 

@@ -1,16 +1,26 @@
 #include "service/write/writer.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
-#include "service/write/note_written.h"
+#include "service/write/hand_changes.h"
+#include "service/write/held_removal.h"
+#include "service/write/row_change.h"
 
 namespace tallyd {
 namespace {
 
 using State = EventWrite::State;
 using Cause = EventWrite::Cause;
+
+// Of a key in a warning.
+constexpr size_t kShownKeyBytes = 200;
 
 void Refuse(Cause cause, Error error, EventWrite* write) {
   write->state = State::kRefused;
@@ -23,6 +33,26 @@ ArrivalBlock::Terms ArrivalsOf(const Stream& stream, bool guarded, TimeUs now) {
   constexpr int64_t kAnyLag = std::numeric_limits<int64_t>::max();
   return {now, stream.guards.max_future_us.value_or(kAnyLag),
           guarded ? stream.guards.min_time : 0};
+}
+
+bool IsDelete(const Mutation& mutation) { return mutation.kind == Mutation::Kind::kDelete; }
+
+// The tables of the schema that have a day each of this one.
+std::vector<const Table*> NightlyTablesOf(const Schema& schema, std::string_view source) {
+  std::vector<const Table*> nightly;
+  for (const Table& table : schema.tables) {
+    if (table.nightly && table.nightly->source == source) nightly.push_back(&table);
+  }
+  return nightly;
+}
+
+// The same of another table of the same shape; nothing where it has no such family.
+std::optional<DeleteSpec> SameOf(const DeleteSpec& what, const TableInfo& from,
+                                 const TableInfo& to) {
+  DeleteSpec same = what;
+  if (!what.family) return same;
+  same.family = to.FindFamily(from.families[*what.family].name);
+  return same.family ? std::optional(std::move(same)) : std::nullopt;
 }
 
 }  // namespace
@@ -108,9 +138,9 @@ void Writer::Take(MapOutcome* outcome) {
 }
 
 void Writer::Submit(EventWrite* write, CommitDone done) {
-  CommitDone note = [this, write, done = std::move(done)](Status committed) {
-    if (committed) Take(&write->outcome);
-    done(std::move(committed));
+  CommitDone note = [this, write, done = std::move(done)](CommitOutcome outcome) {
+    if (outcome) Take(&write->outcome);
+    done(std::move(outcome));
   };
   parts_.store.Submit(std::move(write->batch), std::move(note));
   // What was submitted is committed in that order: who comes next may note times in its place.
@@ -118,8 +148,7 @@ void Writer::Submit(EventWrite* write, CommitDone done) {
 }
 
 void Writer::NoteCommitted(EventWrite* write) {
-  std::vector<std::string> warnings = NoteWritten(
-      write->outcome, {parts_.metrics, parts_.heat, parts_.row_sizes, parts_.clock});
+  std::vector<std::string> warnings = NoteWritten(write->outcome);
   write->warnings.insert(write->warnings.begin(), std::make_move_iterator(warnings.begin()),
                          std::make_move_iterator(warnings.end()));
 }
@@ -128,6 +157,173 @@ Status Writer::Commit(EventWrite* write) {
   Status committed =
       WaitForCommit([this, write](CommitDone done) { Submit(write, std::move(done)); });
   if (committed) NoteCommitted(write);
+  return committed;
+}
+
+std::vector<std::string> Writer::NoteWritten(const WrittenRows& rows) {
+  parts_.metrics.rows.Increment(static_cast<double>(rows.rows));
+  parts_.metrics.cells.Increment(static_cast<double>(rows.cells));
+  parts_.heat.Add(HeatMetric::kWrites, rows.stems, parts_.clock.Now());
+  const std::vector<RowSizes::LargeRow> large = parts_.row_sizes.Add(rows.row_bytes);
+  parts_.metrics.large_values.Increment(static_cast<double>(rows.large_values));
+  parts_.metrics.large_rows.Increment(static_cast<double>(large.size()));
+
+  std::vector<std::string> warnings;
+  if (rows.large_values > 0) {
+    warnings.push_back(
+        fmt::format("{} of its values have more than {} bytes, which a value should not",
+                    rows.large_values, kRecommendedValueBytes));
+  }
+  for (const RowSizes::LargeRow& row : large) {
+    warnings.push_back(fmt::format(
+        "row {} of table {} has about {} bytes, and should not have more than {}",
+        row.key.substr(0, kShownKeyBytes), row.table->name, row.bytes, kRecommendedRowBytes));
+  }
+  return warnings;
+}
+
+Status Writer::CheckNotFilling(const TableInfo& table) const {
+  if (!gate_.IsFilling(table.name)) return {};
+  return Error(ErrorCode::kConflict,
+               fmt::format("table {} is being filled from another one, which would bring "
+                           "it back: delete the events of the stream {}, or wait until it "
+                           "is filled (/v1/status)",
+                           table.name, table.stream));
+}
+
+void Writer::Shrink(WriteKind kind, TableId table, const KeyRange& rows) {
+  assert(Owes(kind, Duty::kRowSizes));
+  parts_.row_sizes.Shrink(table, rows);
+}
+
+Result<RowWritten> Writer::ChangeRow(const PrincipalPtr& /*who*/, const RowWrite& write) {
+  const TableInfo& stored = *write.stored;
+  const bool deletes = std::ranges::any_of(write.mutations, IsDelete);
+  const RemovalGate::Held held = gate_.Hold();
+  if (deletes) {
+    if (Status may = CheckNotFilling(stored); !may) return may.error();
+  }
+  std::unique_ptr<Batch> batch = parts_.store.NewBatch();
+  RowChange change({write.stored, write.table, write.key}, parts_.row_sizes.Sampling(),
+                   batch.get());
+  for (const Mutation& mutation : write.mutations) change.Add(mutation);
+  RowWritten written{change.Finish(), {}};
+  if (write.mutations.empty()) written.rows.rows = 0;
+  // Nothing is known to be in a row that is replaced.
+  const Status fits = change.replaces_row() ? RowSizes().Check(written.rows.row_bytes)
+                                            : parts_.row_sizes.Check(written.rows.row_bytes);
+  if (!fits) return fits.error();
+  LearnFields(write.mutations, stored, write.table, batch.get());
+  for (const Mutation& mutation : write.mutations) {
+    NoteChange(write.table, write.key,
+               IsDelete(mutation) ? std::optional<TimeUs>() : std::optional(mutation.time),
+               parts_.clock.Now(), batch.get());
+    NoteHandChange(stored.name, IsDelete(mutation) ? HandChange::kDeleted : HandChange::kWritten,
+                   batch.get());
+  }
+  if (write.claim != nullptr) {
+    const Status kept = write.claim->Remember(write.answer(written.rows), batch.get());
+    if (!kept) return kept.error();
+  }
+  if (batch->empty()) return written;
+  std::vector<HeldRemoval> counters;
+  if (write.table.flush_us) {
+    for (const DeleteSpec& what : change.deleted()) AddHeld(stored, what, &counters);
+  }
+  const auto done = CommitRemoval(&parts_.store, &parts_.counters, std::move(batch), counters);
+  if (!done) return done.error();
+  if (deletes) Shrink(WriteKind::kRow, stored.id, RangeOfKey(write.key));
+  written.warnings = NoteWritten(written.rows);
+  return written;
+}
+
+Status Writer::RemoveRows(const PrincipalPtr& /*who*/, const TablePtr& table,
+                          std::span<const DeleteSpec> what) {
+  const RemovalGate::Held held = gate_.Hold();
+  if (Status may = CheckNotFilling(*table); !may) return may;
+  const std::shared_ptr<const SchemaSnapshot> snapshot = parts_.live_schema.snapshot();
+  std::unique_ptr<Batch> batch = parts_.store.NewBatch();
+  std::vector<HeldRemoval> counters;
+  const bool may_hold = MayHold(*snapshot->schema, *table);
+  for (const DeleteSpec& each : what) {
+    batch->Delete(*table, each);
+    if (may_hold) AddHeld(*table, each, &counters);
+  }
+  NoteHandChange(table->name, HandChange::kDeleted, batch.get());
+  // The nightly tables there are: none takes its name while the gate is held, and one that is being
+  // made is copied again.
+  std::vector<TablePtr> touched = {table};
+  const Table* const configured = snapshot->schema->FindTable(table->name);
+  if (configured != nullptr && configured->daily) gate_.NoteRemoval(table->stream);
+  for (const Table* nightly : NightlyTablesOf(*snapshot->schema, table->name)) {
+    const TablePtr copy = parts_.store.FindTable(nightly->name);
+    if (copy == nullptr) continue;
+    for (const DeleteSpec& each : what) {
+      if (const auto same = SameOf(each, *table, *copy)) batch->Delete(*copy, *same);
+    }
+    touched.push_back(copy);
+  }
+  const Result<uint64_t> done =
+      CommitRemoval(&parts_.store, &parts_.counters, std::move(batch), counters);
+  if (!done) return done.error();
+  for (const TablePtr& each : touched) {
+    for (const DeleteSpec& gone : what) Shrink(WriteKind::kRemoveRows, each->id, gone.rows);
+  }
+  return {};
+}
+
+Status Writer::RemoveTable(const PrincipalPtr& /*who*/, const TablePtr& table) {
+  const RemovalGate::Held held = gate_.Hold();
+  if (Status dropped = parts_.store.DropTable(table->name); !dropped) return dropped;
+  std::unique_ptr<Batch> batch = parts_.store.NewBatch();
+  ForgetHandChanges(table->name, batch.get());
+  if (Status done = parts_.store.Commit(std::move(batch)); !done) return done;
+  Shrink(WriteKind::kRemoveRows, table->id, {});
+  return {};
+}
+
+Result<uint64_t> Writer::RemoveEvents(const PrincipalPtr& /*who*/,
+                                      [[maybe_unused]] const RemovalGate::Held& held,
+                                      EventDeletes deletes) {
+  assert(held.owns_lock());
+  gate_.NoteRemoval(deletes.stream);
+  const Result<uint64_t> rows =
+      CommitRemoval(&parts_.store, &parts_.counters, std::move(deletes.batch), deletes.held);
+  if (!rows) return rows;
+  for (const TableId table : deletes.tables) Shrink(WriteKind::kRemoveEvents, table, {});
+  return rows;
+}
+
+Status Writer::PutCopied(const PrincipalPtr& /*who*/, std::unique_ptr<Batch> batch) {
+  return parts_.store.Commit(std::move(batch));
+}
+
+Status Writer::PutRead(const PrincipalPtr& /*who*/, const ReadBefore& read,
+                       std::unique_ptr<Batch> batch) {
+  const bool marks = read.late != nullptr && Owes(read.kind, Duty::kNightlyTables);
+  if (marks) read.late->PutMarks(batch.get());
+  const auto entered = gate_.Enter(read.stream, read.removals);
+  if (!entered) return Error(ErrorCode::kConflict, "events were removed meanwhile");
+  return parts_.store.CommitUnlessTouched(std::move(batch), read.watch);
+}
+
+Status Writer::BeginAnew(const PrincipalPtr& /*who*/, const TablePtr& table, const TimeRange& cells,
+                         const CompleteBatch& complete) {
+  const RemovalGate::Alone alone = gate_.EnterAlone();
+  if (WasChangedByHand(table->name, &parts_.store)) {
+    return Error(ErrorCode::kConflict,
+                 "rows of table " + table->name + " were changed by their keys meanwhile");
+  }
+  std::unique_ptr<Batch> batch = parts_.store.NewBatch();
+  DeleteSpec what;
+  what.cells = cells;
+  batch->Delete(*table, what);
+  const std::shared_ptr<const SchemaSnapshot> snapshot = parts_.live_schema.snapshot();
+  for (const Table* nightly : NightlyTablesOf(*snapshot->schema, table->name)) {
+    batch->PutMemo(LateMark(table->name, nightly->nightly->day), "1", NoteOrder::kBefore);
+  }
+  Status committed = parts_.store.CommitBehindLine(std::move(batch), complete);
+  if (committed) Shrink(WriteKind::kFillAnew, table->id, {});
   return committed;
 }
 

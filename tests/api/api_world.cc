@@ -48,7 +48,15 @@ void ApiWorld::Open() {
     return VolumeSpace{1u << 30, disks_are_full ? 0 : 1u << 30};
   };
   store_ = make_store_ ? make_store_(clock_) : std::move(*OpenLevelDbStore(options));
-  context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, *registry_, server_, 2);
+  JobOptions jobs;
+  jobs.refresh = [this] { return refresh ? refresh() : Status(); };
+  jobs.before_commit = [this] {
+    if (before_restore) before_restore();
+  };
+  context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, *registry_, server_, 2,
+                                          std::move(jobs));
+  EXPECT_TRUE(context_->jobs.nightly.Open());
+  EXPECT_TRUE(context_->jobs.Open());
 }
 
 void ApiWorld::Close() {

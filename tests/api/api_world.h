@@ -49,6 +49,10 @@ class ApiWorld {
 
   const PrincipalPtr& principal() const { return principal_; }
 
+  // What the jobs call: before latest rows are committed, and when there are other nightly tables.
+  std::function<void()> before_restore;
+  std::function<Status()> refresh;
+
   // From now on what calls hold counts, and may be so much.
   void LimitMemory(uint64_t bytes) { memory_ = std::make_unique<QueryMemory>(bytes); }
   const QueryMemory& memory() const { return *memory_; }

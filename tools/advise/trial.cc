@@ -74,7 +74,8 @@ class Trial {
     store_ = std::move(*store);
     if (Status adopted = store_->Adopt(*config->schema); !adopted) return adopted;
     context_ =
-        std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, server_, kHelpers);
+        std::make_unique<ApiContext>(*store_, clock_, metrics_, registry_, server_, kHelpers,
+                                     JobOptions{});
     auto snapshot = std::make_shared<SchemaSnapshot>();
     snapshot->schema = config->schema;
     for (const Stream& stream : config->schema->streams) {
@@ -187,6 +188,7 @@ class Trial {
 
   Status Answer(Handler handler, const std::string& query) {
     Request request;
+    request.principal = TheDaemon();
     request.path = "/";
     request.query = query;
     request.arguments = {subject_.stream};

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tests/api/api_world.h"
+#include "tests/api/change_row.h"
 
 namespace tallyd {
 namespace {
@@ -70,9 +71,8 @@ class FillerTest : public testing::Test {
   std::unique_ptr<Filler> MakeFiller() {
     ApiContext& context = world_.context();
     auto filler = std::make_unique<Filler>(
-        Filler::Parts{&context.store, &context.clock, &context.live_schema, &context.registry, 1,
-                      3600 * kUsPerSecond, 1, [this] { BeforeCommit(); }});
-    context.filler = filler.get();
+        Filler::Parts{&context.store, &context.clock, &context.live_schema, &context.writer,
+                      &context.registry, 1, 3600 * kUsPerSecond, 1, [this] { BeforeCommit(); }});
     EXPECT_TRUE(filler->Open());
     return filler;
   }
@@ -83,7 +83,6 @@ class FillerTest : public testing::Test {
   }
   void Restart(const std::string& tables) {
     filler_.reset();
-    world_.context().filler = nullptr;
     ASSERT_TRUE(world_.Restart(tables));
   }
   void BeforeCommit() {
@@ -183,6 +182,37 @@ TEST_F(FillerTest, ItsOwnRowsAreNotDeletedWhileItIsFilled) {
   EXPECT_EQ(status, 409u);
   ExpectWhole("BY_DAY");
   EXPECT_EQ(world_.Call(DeleteRows, {"BY_DAY"}, "prefix=h1").status, 200u);
+}
+
+TEST_F(FillerTest, AMutationThatDeletesIsRefusedMeanwhile) {
+  Write(0, 50);
+  ASSERT_TRUE(world_.Reload(std::string(kMetric) + kByDay));
+  unsigned deleted = 0;
+  unsigned set = 0;
+  meanwhile_ = [&] {
+    deleted = ChangeRow(world_, "BY_DAY", "h1#20200913", R"({"delete":{}})").status;
+    set = ChangeRow(world_, "BY_DAY", "x",
+                    R"({"set":{"family":"F","qualifier":"n","ts":1,"value":1}})")
+              .status;
+  };
+  Fill();
+  EXPECT_EQ(deleted, 409u);
+  EXPECT_EQ(set, 200u);
+}
+
+TEST_F(FillerTest, WhatIsWrittenByHandMeanwhileStays) {
+  ASSERT_TRUE(world_.Reload(std::string(kMetric) + kByDay));
+  Write(0, 10);
+  const TablePtr table = world_.context().store.FindTable("BY_DAY");
+  ASSERT_EQ(ChangeRow(world_, "BY_DAY", "x",
+                      R"({"set":{"family":"F","qualifier":"n","ts":1,"value":1}})")
+                .status,
+            200u);
+  const Status begun = world_.context().writer.BeginAnew(TheDaemon(), table, {},
+                                                         [](uint64_t, Batch*) {});
+  ASSERT_FALSE(begun);  // As when it was found before that nobody had.
+  EXPECT_EQ(begun.error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(world_.Call(GetRow, {"BY_DAY", "x"}).status, 200u);
 }
 
 TEST_F(FillerTest, ATableFromWhichAnEmptiedOneIsFilledIsNotDropped) {
@@ -439,9 +469,8 @@ families.F = {}
     const std::string& joiner = joiners[seed % 3];
     ASSERT_TRUE(world.Reload(kMetric + joiner));
     ApiContext& context = world.context();
-    Filler filler({&context.store, &context.clock, &context.live_schema, &context.registry, 1,
-                   3600 * kUsPerSecond, 200, disturb});
-    context.filler = &filler;
+    Filler filler({&context.store, &context.clock, &context.live_schema, &context.writer,
+                   &context.registry, 1, 3600 * kUsPerSecond, 200, disturb});
     ASSERT_TRUE(filler.Open());
     const auto expect_same = [&](const std::string& what) {
       for (int looks = 0; looks < 20; ++looks) filler.Look();
@@ -460,7 +489,6 @@ families.F = {}
       ASSERT_TRUE(world.Reload(kMetric + joiner));
       expect_same(" changed back");
     }
-    world.context().filler = nullptr;
   }
 }
 

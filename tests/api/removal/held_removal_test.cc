@@ -1,5 +1,5 @@
 // A removal forgets what counters hold in memory, too.
-#include "service/removal/held_removal.h"
+#include "service/write/held_removal.h"
 
 #include <gtest/gtest.h>
 

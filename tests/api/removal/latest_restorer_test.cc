@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "service/fill/filler.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {
@@ -45,28 +44,14 @@ class LatestRestorerTest : public testing::Test {
       : tables_(std::move(tables)), world_(tables_) {
     Open();
   }
-  ~LatestRestorerTest() override { Close(); }
 
   void Open() {
-    ApiContext& context = world_.context();
-    filler_ = std::make_unique<Filler>(
-        Filler::Parts{&context.store, &context.clock, &context.live_schema, &context.registry});
-    LatestRestorer::Parts parts{&context.store, &context.clock, &context.live_schema,
-                                &filler_->gate()};
-    parts.before_commit = [this] {
+    restorer_ = &world_.context().jobs.restorer;
+    world_.before_restore = [this] {
       if (meanwhile_) std::exchange(meanwhile_, nullptr)();
     };
-    restorer_ = std::make_unique<LatestRestorer>(std::move(parts));
-    EXPECT_TRUE(restorer_->Open());
-    world_.context().filler = filler_.get();
-    filler_->set_restorer(restorer_.get());
-  }
-  void Close() {
-    restorer_.reset();
-    filler_.reset();
   }
   void Restart() {
-    Close();
     ASSERT_TRUE(world_.Restart(tables_));
     Open();
   }
@@ -107,8 +92,7 @@ class LatestRestorerTest : public testing::Test {
   const std::string tables_;
   ApiWorld world_;
   std::function<void()> meanwhile_;  // Once, before the next commit.
-  std::unique_ptr<Filler> filler_;
-  std::unique_ptr<LatestRestorer> restorer_;
+  LatestRestorer* restorer_ = nullptr;
 };
 
 TEST_F(LatestRestorerTest, BehindTheEventOfABadClockTheOneBeforeItIsBack) {

@@ -9,8 +9,6 @@
 #include <set>
 
 #include "ingest/hold/counter_flusher.h"
-#include "service/fill/filler.h"
-#include "service/removal/latest_restorer.h"
 #include "tests/api/api_world.h"
 
 namespace tallyd {
@@ -94,22 +92,12 @@ class History {
   int Below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
 
   void Open() {
-    ApiContext& context = world_.context();
-    filler_ = std::make_unique<Filler>(
-        Filler::Parts{&context.store, &context.clock, &context.live_schema, &context.registry});
-    restorer_ = std::make_unique<LatestRestorer>(LatestRestorer::Parts{
-        &context.store, &context.clock, &context.live_schema, &filler_->gate()});
     flusher_ = std::make_unique<CounterFlusher>(&world_.context().counters, &world_.context().store,
                                                 &world_.clock());
-    ASSERT_TRUE(restorer_->Open());
-    filler_->set_restorer(restorer_.get());
-    world_.context().filler = filler_.get();
   }
   void Restart() {
     ASSERT_TRUE(flusher_->Flush(true));
     flusher_.reset();
-    restorer_.reset();
-    filler_.reset();
     ASSERT_TRUE(world_.Restart(kTables));
     world_.clock().now += kUsPerSecond;  // The intervals of another run have other numbers.
     Open();
@@ -161,7 +149,7 @@ class History {
   }
 
   void Check() {
-    ASSERT_TRUE(restorer_->Look());
+    ASSERT_TRUE(world_.context().jobs.restorer.Look());
     // What is held is in no answer.
     ASSERT_TRUE(flusher_->Flush(true));
     for (const std::string& host : kHosts) {
@@ -205,8 +193,6 @@ class History {
 
   std::mt19937 random_;
   ApiWorld world_;
-  std::unique_ptr<Filler> filler_;
-  std::unique_ptr<LatestRestorer> restorer_;
   std::unique_ptr<CounterFlusher> flusher_;
   const std::map<std::string, int64_t> spans_ = {
       {"HOURS", 60 * kMinute}, {"GREATEST", 120 * kMinute}, {"HELD", 30 * kMinute}};

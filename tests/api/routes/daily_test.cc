@@ -28,12 +28,8 @@ class DailyTest : public testing::Test {
  protected:
   void SetUp() override {
     configured = ParseConfig(kSensor, "test.toml")->schema;
-    nightly = std::make_unique<NightlyTables>(
-        NightlyTables::Parts{&world.context().store, &world.clock(), &world.context().registry, 1,
-                             [this] { return PutInForce(); }});
-    ASSERT_TRUE(nightly->Open());
+    world.refresh = [this] { return PutInForce(); };
     nightly->Configure(configured);
-    world.context().nightly = nightly.get();
     Response posted = world.Post("meter", R"([
       {"meter": 987654, "ts": 1501027200000, "value": 12.34},
       {"meter": 123456, "ts": 1501027200000, "value": 1},
@@ -64,7 +60,7 @@ class DailyTest : public testing::Test {
 
   ApiWorld world{kSensor};
   std::shared_ptr<const Schema> configured;
-  std::unique_ptr<NightlyTables> nightly;
+  NightlyTables* const nightly = &world.context().jobs.nightly;
   bool is_held_up = false;  // What is in force stays for now.
 };
 
@@ -140,6 +136,16 @@ TEST_F(DailyTest, DeletesOfEventsReachIt) {
   const Json deleted = Get(DeleteEvents, {"meter"}, "meter=987654");
   EXPECT_TRUE(deleted["tables"].contains("SENSOR_20170726")) << deleted.dump();
   EXPECT_EQ(Get(GetEvents, {"meter"}, "table=SENSOR_20170726")["rows"].size(), 1u);
+}
+
+TEST_F(DailyTest, DeletesOfRowsReachIt) {
+  ASSERT_EQ(Build("SENSOR", "date=2017-07-26").status, 200u);
+  const Json deleted = Get(DeleteRows, {"SENSOR"}, "prefix=0000987654%23");
+  EXPECT_EQ(deleted["rows"], 2) << deleted.dump();
+  EXPECT_EQ(Get(GetEvents, {"meter"}, "table=SENSOR_20170726")["rows"].size(), 1u);
+  const Json cells = Get(DeleteCells, {"SENSOR", "0000123456#20170726", "METER:0000"});
+  EXPECT_EQ(cells["cells"], 1) << cells.dump();
+  EXPECT_EQ(Get(GetEvents, {"meter"}, "table=SENSOR_20170726")["rows"].size(), 0u);
 }
 
 TEST_F(DailyTest, DeletesOfEventsPassOverOneThatIsJustGoing) {

@@ -20,7 +20,7 @@ class RowRunTest : public ::testing::Test {
 
   std::unique_ptr<RowRun> Begin() {
     RowQuery query;
-    query.snapshot = world_.context().snapshot();
+    query.access.snapshot = world_.context().snapshot();
     query.stored = store().FindTable("T");
     query.spec.ranges = {KeyRange{}};
     return std::make_unique<RowRun>(std::move(query), world_.context().read_parts());

@@ -19,7 +19,8 @@ class DayCopyTest : public testing::Test {
     const Result<TablePtr> to = world.store->StageTable(table);
     ASSERT_TRUE(to) << to.error().message();
     const Result<DayCounts> counts =
-        CopyDay(*world.store, CopyOf(*to), [&](const DayCounts&) { return Status(); });
+        CopyDay(*world.store, world.writing->writer, CopyOf(*to),
+                [&](const DayCounts&) { return Status(); });
     ASSERT_TRUE(counts) << counts.error().message();
     counted = *counts;
     ASSERT_TRUE(world.store->SwapStaged(table));
@@ -101,7 +102,7 @@ TEST_F(DayCopyTest, EndsWhenItIsToldTo) {
   const Result<TablePtr> to = world.store->StageTable(NightlyTableOf(source(), record));
   ASSERT_TRUE(to);
   const Result<DayCounts> counts =
-      CopyDay(*world.store, CopyOf(*to),
+      CopyDay(*world.store, world.writing->writer, CopyOf(*to),
               [](const DayCounts&) -> Status { return Error(ErrorCode::kCancelled, "enough"); });
   ASSERT_FALSE(counts);
   EXPECT_EQ(counts.error().code(), ErrorCode::kCancelled);

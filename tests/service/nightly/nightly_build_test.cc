@@ -135,7 +135,8 @@ TEST_F(NightlyBuildTest, SeesADeleteThatCameMeanwhile) {
   // A delete that waits for the build's swap, or the build for it: whichever is first, the row is
   // gone from both tables in the end.
   std::thread deleter([&] {
-    const auto held = world.nightly->HoldForDelete();
+    const auto held = world.writing->writer.gate().Hold();
+    world.writing->writer.gate().NoteRemoval("meter");
     std::unique_ptr<Batch> batch = world.store->NewBatch();
     for (const char* name : {"SENSOR", kTable}) {
       const TablePtr table = world.store->FindTable(name);

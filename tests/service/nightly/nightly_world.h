@@ -21,6 +21,7 @@
 #include "service/nightly/nightly_tables.h"
 #include "storage/leveldb_store.h"
 #include "tests/ingest/padded.h"
+#include "tests/service/write/test_writer.h"
 
 namespace tallyd {
 
@@ -138,6 +139,7 @@ class NightlyWorld {
   std::shared_ptr<const Schema> configured;
   std::shared_ptr<const Schema> in_force;
   std::unique_ptr<Store> store;
+  std::unique_ptr<TestWriter> writing;
   std::unique_ptr<NightlyTables> nightly;
   std::unique_ptr<Mapper> mapper;
   std::function<void()> on_refresh;
@@ -151,8 +153,9 @@ class NightlyWorld {
     options.clock = &clock;
     options.registry = registry_.get();
     store = std::move(*OpenLevelDbStore(options));
+    writing = std::make_unique<TestWriter>(*store, clock, *registry_);
     nightly = std::make_unique<NightlyTables>(
-        NightlyTables::Parts{store.get(), &clock, registry_.get(), 1, [this] {
+        NightlyTables::Parts{store.get(), &clock, registry_.get(), &writing->writer, 1, [this] {
                                if (on_refresh) on_refresh();
                                return PutInForce();
                              }});
@@ -163,6 +166,7 @@ class NightlyWorld {
   void Close() {
     mapper.reset();
     nightly.reset();
+    writing.reset();
     store->Close();
     store.reset();
   }
@@ -171,6 +175,7 @@ class NightlyWorld {
     if (!schema) return schema.error();
     if (Status adopted = store->Adopt(**schema); !adopted) return adopted;
     in_force = *schema;
+    writing->PutInForce(in_force, *store);
     mapper = std::make_unique<Mapper>(in_force, *in_force->FindStream("meter"), *store);
     return {};
   }

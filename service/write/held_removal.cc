@@ -1,4 +1,4 @@
-#include "service/removal/held_removal.h"
+#include "service/write/held_removal.h"
 
 #include <utility>
 

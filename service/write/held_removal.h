@@ -5,8 +5,8 @@
 //   std::vector<HeldRemoval> held;
 //   AddHeld(*stored, what, &held);                       // For each delete in the batch.
 //   CommitRemoval(&store, &counters, std::move(batch), held);  // Durable, and nothing is held.
-#ifndef TALLYD_SERVICE_REMOVAL_HELD_REMOVAL_H_
-#define TALLYD_SERVICE_REMOVAL_HELD_REMOVAL_H_
+#ifndef TALLYD_SERVICE_WRITE_HELD_REMOVAL_H_
+#define TALLYD_SERVICE_WRITE_HELD_REMOVAL_H_
 
 #include <memory>
 #include <vector>
@@ -32,4 +32,4 @@ Result<uint64_t> CommitRemoval(Store* store, HeldCounters* counters, std::unique
 
 }  // namespace tallyd
 
-#endif  // TALLYD_SERVICE_REMOVAL_HELD_REMOVAL_H_
+#endif  // TALLYD_SERVICE_WRITE_HELD_REMOVAL_H_
