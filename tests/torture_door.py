@@ -33,8 +33,9 @@ QUIET_SECONDS = 10
 BETWEEN_GOOD = 0.005
 CONFIG = """
 [server]
-listen = "127.0.0.1:{port}"
+listen = [{{ at = "127.0.0.1:{port}" }}{secure}]
 max_connections = {connections}
+{tls}
 [storage]
 path = "data"
 [ingest]
@@ -56,9 +57,9 @@ class Attack:
     """What each connection sends once, and then again and again: every `pause` seconds, or as fast
     as it is taken. Where the daemon ends a connection another is opened."""
 
-    def __init__(self, first, more=b"", pause=1.0, share=1.0, reads=True):
+    def __init__(self, first, more=b"", pause=1.0, share=1.0, reads=True, secure=False):
         self.first, self.more, self.pause = first, more, pause
-        self.share, self.reads = share, reads
+        self.share, self.reads, self.secure = share, reads, secure
 
 
 ATTACKS = {
@@ -74,6 +75,8 @@ ATTACKS = {
     "large": Attack(POST + b"Content-Length: 8388608\r\n\r\n", b" " * 262144, 0, 0.002),
     "pipelined": Attack(b"", b"GET /v1/tables HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100, 0.2, 0.1,
                         reads=False),
+    # Of a record of 512 bytes with a hello of 508, which opens TLS.
+    "hello": Attack(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\0", secure=True),
 }
 
 
@@ -183,15 +186,27 @@ def part(values, share):
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Daemon:
     def __init__(self, binary, connections):
         self.directory = tempfile.TemporaryDirectory(prefix="tallyd-torture-")
         path = pathlib.Path(self.directory.name)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port, self.secure_port = free_port(), free_port()
+        cert, key = path / "cert.pem", path / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", cert, "-days",
+                        "2", "-subj", "/CN=localhost"], check=True, capture_output=True)
+        key.chmod(0o600)
         (path / "tallyd.toml").write_text(
-            CONFIG.format(port=self.port, connections=connections + 500), encoding="utf-8")
+            CONFIG.format(port=self.port, connections=connections + 500,
+                          secure=f', {{ at = "127.0.0.1:{self.secure_port}", tls = true }}',
+                          tls=f'[server.tls]\ncert = "{cert}"\nkey = "{key}"'),
+            encoding="utf-8")
         with open(path / "log", "wb") as log:
             self.process = subprocess.Popen(
                 [binary, "serve", "--config", path / "tallyd.toml"], stdout=log, stderr=log)
@@ -225,8 +240,9 @@ def measured(daemon, seconds, attack=None, count=0):
     end = time.monotonic() + seconds
     workers = []
     if attack:
+        port = daemon.secure_port if ATTACKS[attack].secure else daemon.port
         workers.append(multiprocessing.Process(
-            target=attack_in_process, args=(attack, count, daemon.port, end, crowd)))
+            target=attack_in_process, args=(attack, count, port, end, crowd)))
         workers[0].start()
         time.sleep(min(3, seconds / 3))  # It has built up by then.
     workers.append(multiprocessing.Process(target=post_until, args=(daemon.port, end, told)))
@@ -245,8 +261,8 @@ def measured(daemon, seconds, attack=None, count=0):
 
 def row(found, quiet):
     growth = (found["memory"] - quiet["memory"]) / MIB
-    return (f"| {found['attack']} | {found['connections']} | {found['ended']} | {found['requests']} "
-            f"| {found['failed']} | {found['p50'] * 1000:.1f} | {found['p99'] * 1000:.1f} "
+    return (f"| {found['attack']} | {found['connections']} | {found['ended']} "
+            f"| {found['requests']} | {found['failed']} | {found['p50'] * 1000:.1f} | {found['p99'] * 1000:.1f} "
             f"| {found['p99'] / quiet['p99']:.1f} | {growth:.0f} |")
 
 

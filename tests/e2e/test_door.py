@@ -1,5 +1,6 @@
 """Who stands before the door: pages of browsers, and peers that mean no good."""
 
+import contextlib
 import gzip
 import socket
 import struct
@@ -9,10 +10,12 @@ import unittest
 import zlib
 
 from tests.e2e.bodies import snappy_length, snappy_literal, zstd_rle
-from tests.e2e.tallyd import SLOW, E2eTest, eventually, run
+from tests.e2e.certificates import Pair
+from tests.e2e.tallyd import ANY_TIME, SLOW, E2eTest, Tallyd, eventually, free_port, run
 from tests.e2e.test_limits import metric
 from tests.e2e.test_secrets import entry, new_token
 from tests.e2e.test_seeds_keys import table
+from tests.e2e.wire import RawConnection
 
 TABLES = table("LOG", "{h}#{ts:ms}")
 MIB = 1 << 20
@@ -142,6 +145,8 @@ def whole(body, *more):
 
 CHUNKED = request(b"POST", b"/v1/streams/log/events", b"Transfer-Encoding: chunked")
 HEALTH = request(b"GET", b"/healthz")
+# The beginning of what opens TLS: a record of 512 bytes with a hello of 508.
+HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
 
 
 class GoodClient:
@@ -223,6 +228,34 @@ class HostileTest(E2eTest):
         if SLOW < 10:
             self.assertLess(self.memory(tallyd) - before, 32 * MIB)
         self.assertEqual([], tallyd.keys("LOG", prefix="a"))
+
+    def test_a_hello_that_does_not_end_is_cut(self):
+        tallyd = Tallyd(TABLES)
+        pair, secure = Pair(tallyd.directory, "door"), free_port()
+        tallyd.write_config = lambda toml=None: tallyd.config.write_text(
+            f'[server]\nlisten = [{{ at = "127.0.0.1:{tallyd.port}" }}, '
+            f'{{ at = "127.0.0.1:{secure}", tls = true }}]\nheader_timeout = "1s"\n'
+            f'[server.tls]\ncert = "{pair.cert}"\nkey = "{pair.key}"\n'
+            f'[storage]\npath = "data"\n{ANY_TIME}{TABLES}', encoding="utf-8")
+        self.addCleanup(self._finish, tallyd)
+        tallyd.start()
+        before, began = self.memory(tallyd), time.monotonic()
+        with GoodClient(tallyd) as good:
+            slow = [RawConnection(secure, 30 * SLOW) for _ in range(100)]
+            self.addCleanup(lambda: [one.__exit__() for one in slow])
+            for one in slow:
+                one.send(HELLO)
+            while time.monotonic() - began < 0.8:
+                for one in slow:
+                    one.send(b"\0")
+                time.sleep(0.2)
+            for one in slow:
+                with contextlib.suppress(ConnectionResetError):
+                    one.file.read()  # An alert at most, then the end.
+        good.check(self)
+        self.assertLess(time.monotonic() - began, 8 * SLOW)
+        if SLOW < 10:
+            self.assertLess(self.memory(tallyd) - before, 32 * MIB)
 
     def test_who_was_fast_may_not_be_silent_for_longer(self):
         tallyd = self.start(TABLES, server='body_timeout = "1s"\nbody_min_rate = "1KiB"')
@@ -372,7 +405,8 @@ class HostileTest(E2eTest):
         tallyd = self.start(TABLES)
         reset = struct.pack("ii", 1, 0)
         for number in range(60):
-            body = b'[{"ts": 1, "h": "r%d", "v": 1}, {"ts": 2, "h": "r%d", "v": 1}]' % (number, number)
+            host = b"r%d" % number
+            body = b'[{"ts": 1, "h": "%s", "v": 1}, {"ts": 2, "h": "%s", "v": 1}]' % (host, host)
             with tallyd.raw(whole(body)[:None if number % 3 else -1]) as raw:
                 time.sleep(0.002 * (number % 2))
                 raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
