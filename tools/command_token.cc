@@ -1,7 +1,9 @@
 // tallyd token: a new token, told this once, and the lines that make it one of a configuration.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -38,12 +40,15 @@ Result<std::string> ScopeText(const std::vector<std::string>& scope) {
   return "{ " + list + " }";
 }
 
+// Names are unique in a configuration: one that nobody chose is unlikely to be there. It is told
+// in logs, so it is nothing of the token.
+std::string MakeName(const std::vector<std::string>& roles) {
+  return fmt::format("{}-{:04x}", fmt::join(roles, "-"), std::random_device()() & 0xffff);
+}
+
 // The section, which the reader of configurations takes, or says why it does not.
 Result<std::string> SectionOf(const TokenLine& line, const std::string& sha256) {
-  // Names are unique in a configuration: one that nobody chose is unlikely to be there.
-  const std::string name =
-      line.name.empty() ? fmt::format("{}-{}", fmt::join(line.roles, "-"), sha256.substr(0, 4))
-                        : line.name;
+  const std::string name = line.name.empty() ? MakeName(line.roles) : line.name;
   std::string section = "[[auth.tokens]]\n";
   section += "name    = " + Quoted(name) + "\n";
   section += "sha256  = " + Quoted(sha256) + "\n";
