@@ -45,7 +45,7 @@ class Counters(E2eTest):
         tallyd.reload(other).expect(200)
         tallyd.reload(HITS % "1h").expect(200)
         tallyd.write("page", {"page": "a", "hits": 5})
-        self.assertIn("HITS", tallyd.reload(other).expect(409)["detail"])
+        self.assertIn("HITS", tallyd.reload(other).problem(409)["detail"])
         tallyd.write("page", {"page": "a", "hits": 6})
         tallyd.reload(HITS % "1h").expect(200)
         tallyd.restart()

@@ -86,6 +86,7 @@ void SalvagedRecords::TakeBase(const std::string& path, LevelRecords base) {
         break;
     }
   }
+  for (const auto& [id, table] : tables_) tables_of_base_.insert(id);
 }
 
 // Damage is found anew; a dropped file is not.
@@ -177,6 +178,7 @@ void SalvagedRecords::TakeHead(const std::string& path, uint64_t number, LevelRe
   for (const auto& [key, value] : head.records) {
     head_has_entries_ = head_has_entries_ || HoldsEntries(key);
   }
+  TellOlderBase(path, claims);
   std::set<TableId> contradicted = FindContradicted(path, claims);
   if (head.whole) head_checksums_[number] = ChecksumOfEntries(head.records);
   TakeCopies(head.records);
@@ -196,6 +198,23 @@ bool SalvagedRecords::MayTake(const std::string& path, uint64_t number, const He
     before_ = {std::max(before_.last_sequence, claims.last_sequence()), true};
   }
   return may_take;
+}
+
+// A base that is whole knows what its heads use. One that does not is of an earlier moment.
+void SalvagedRecords::TellOlderBase(const std::string& path, const HeadClaims& claims) {
+  if (base_is_older_ || !base_is_used_ || report_.base != SalvageReport::Base::kWhole) return;
+  const bool lacks_table = std::ranges::any_of(claims.tables(), [&](const auto& copy) {
+    return copy.first >= next_table_ && !tables_.contains(copy.first);
+  });
+  const bool lacks_set = std::ranges::any_of(claims.sets(), [&](const auto& copy) {
+    const auto& [table, set] = copy.first;
+    return tables_of_base_.contains(table) && sets_.Find(table, set) == nullptr;
+  });
+  if (!lacks_table && !lacks_set) return;
+  base_is_older_ = true;
+  Lose(base_path_, "it is older than " + path +
+                       ", which tells what it lacks of tables and columns; what else came to it "
+                       "since, as rows of latest tables, is lost");
 }
 
 // Of what base, or a head before, says of the same numbers. What either does not tell of is no

@@ -83,6 +83,7 @@ class SalvagedRecords {
   void TakeNote(const std::string& key, const std::string& value);
   bool MayTake(const std::string& path, uint64_t number, const HeadClaims& claims);
   void TakeCopies(const Records& head);
+  void TellOlderBase(const std::string& path, const HeadClaims& claims);
   std::set<TableId> FindContradicted(const std::string& path, const HeadClaims& claims);
   void ResolveBase();
   static void SplitGroups(OfHead* head);
@@ -115,7 +116,9 @@ class SalvagedRecords {
   uint64_t last_sequence_ = 0;
   TableId next_table_ = 1;
   EntryCells cells_;
-  BeforeHead before_;  // The next head that is taken.
+  BeforeHead before_;                 // The next head that is taken.
+  std::set<TableId> tables_of_base_;  // Those that base knows.
+  bool base_is_older_ = false;        // Than a head: it was told.
   // Of the head at hand: tables of which nothing is used, and rows whose last whole value cannot
   // be.
   std::set<TableId> contradicted_;

@@ -119,6 +119,20 @@ TEST_F(SalvagedRecordsTest, WithoutBaseTheFirstHeadTellsTheStore) {
   EXPECT_FALSE(records_.HasEntriesWithoutBase());
 }
 
+// Whose latest rows, and what else it had, are those of an earlier moment.
+TEST_F(SalvagedRecordsTest, ABaseThatIsOlderThanAHeadIsTold) {
+  std::string next;
+  PutU32(&next, kTable);
+  records_.TakeBase("base", {true, {{MetaKey(MetaKind::kNextTable), next}}});
+  Records head = CopiesOfSet(1);
+  head[EntryKey(kTable, "row", 5, 9)] = Entry(1);
+  records_.TakeHead("head", 1, {true, head});
+  records_.Resolve();
+  ASSERT_EQ(report_.findings.size(), 1u);
+  EXPECT_EQ(report_.findings[0].file, "base");
+  EXPECT_EQ(report_.tables.at(kTable).entries, 1u) << "the head tells what they mean";
+}
+
 TEST_F(SalvagedRecordsTest, NumbersAreNotGivenTwice) {
   Records base{{TableKey(kTable), EncodeTable(Table())},
                {MetaKey(MetaKind::kSealedHead), Number(7)},
