@@ -24,6 +24,24 @@ TEST(ResponseTest, BytesThatAreNoTextBecomeReadableInADetail) {
   EXPECT_EQ(json::parse(Problem(400, "gr\u00fcn").body)["detail"], "gr\u00fcn");
 }
 
+std::string RetryAfterOf(const Response& response) {
+  for (const auto& [name, value] : response.headers) {
+    if (name == "Retry-After") return value;
+  }
+  return "";
+}
+
+TEST(ResponseTest, WhoRefusesTellsWhenToTryAgainWhereItKnows) {
+  const Error full = Error(ErrorCode::kOverloaded, "full").RetryAfter(7);
+  EXPECT_EQ(RetryAfterOf(ProblemOf(full)), "7");
+  EXPECT_EQ(RetryAfterOf(ProblemOf(full.Prefixed("writing"))), "7");
+  const Response throttled = ProblemOf(Error(ErrorCode::kThrottled, "half").RetryAfter(3));
+  EXPECT_EQ(throttled.status, 429u);
+  EXPECT_EQ(RetryAfterOf(throttled), "3");
+  EXPECT_EQ(RetryAfterOf(ProblemOf(Error(ErrorCode::kUnavailable, "reopening"))), "1");
+  EXPECT_EQ(RetryAfterOf(ProblemOf(Error(ErrorCode::kInvalid, "x"))), "");
+}
+
 TEST(ResponseTest, JsonEndsItsLine) {
   EXPECT_EQ(Response::Json(200, "{}").body, "{}\n");
   EXPECT_EQ(Response::Of(200, {{"status", "ok"}}).body, "{\"status\":\"ok\"}\n");

@@ -172,7 +172,9 @@ TEST_F(GroupCommitterTest, AFullQueueRefusesAtOnce) {
   auto first = Submit();
   auto second = Submit();
   auto third = Submit();
-  EXPECT_EQ(CodeOf(third), ErrorCode::kOverloaded);
+  const Status refused = third.get();
+  EXPECT_EQ(refused.error().code(), ErrorCode::kOverloaded);
+  EXPECT_GE(refused.error().retry_after(), 1u);
   EXPECT_EQ(committer_->GetState().queued_batches, 2u);
   EXPECT_EQ(metrics_.queue_full.Value(), 1);
   target_.SetOpen(true);
