@@ -231,6 +231,20 @@ class FirstStepsTest(unittest.TestCase):
         self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented)
 
 
+class SecurityPageTest(unittest.TestCase):
+    page = (ROOT / "docs" / "security.md").read_text()
+
+    def test_every_claim_names_a_test_that_there_is_or_says_why_not(self):
+        rows = re.findall(r"^\|([^|]+)\|([^|]+)\|$", self.page.partition("## What holds it")[2], re.M)
+        claims = [row for row in rows if not row[0].startswith("-") and row[1].strip() not in ("held by", "where")]
+        self.assertGreaterEqual(len(claims), 25)
+        for claim, held in claims:
+            tests = re.findall(r"`(tests/[^`]+)`", held)
+            self.assertTrue(tests or "*" in held, claim)
+            for name in tests:
+                self.assertTrue((ROOT / name).exists(), f"{claim}: {name}")
+
+
 SERVER = '[server]\nlisten = "127.0.0.1:8780"\n'
 
 
