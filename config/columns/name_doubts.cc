@@ -8,9 +8,9 @@
 namespace tallyd {
 namespace {
 
-bool IsFieldsName(const ColumnRule& rule) { return rule.name.text() == "{field}"; }
+bool IsNamedForFields(const ColumnRule& rule) { return rule.name.text() == "{field}"; }
 
-bool IsSerialized(const ColumnRule& rule) { return rule.serialize != Serialization::kNone; }
+bool StoresBlob(const ColumnRule& rule) { return rule.serialize != Serialization::kNone; }
 
 // Whether a text of the template may be taken apart in more than one way.
 bool IsAmbiguous(const ValueTemplate& text) {
@@ -51,7 +51,7 @@ bool MayMakeOneName(const ColumnRule& a, const ColumnRule& b) {
          MayShareColumns(a, b) && MayBeginAlike(a, b);
 }
 
-std::string NameOf(size_t rule) { return "columns[" + std::to_string(rule) + "]"; }
+std::string RuleAt(size_t rule) { return "columns[" + std::to_string(rule) + "]"; }
 
 bool TakesByGlob(const std::vector<std::string>& fields, std::string_view name, bool compact) {
   return fields.empty() || std::ranges::any_of(fields, [&](const std::string& glob) {
@@ -74,17 +74,17 @@ std::vector<NameDoubt> NameDoubtsOf(const Table& table) {
   std::vector<NameDoubt> doubts;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const ColumnRule& rule = table.columns[i];
-    if (IsSerialized(rule)) continue;
+    if (StoresBlob(rule)) continue;
     for (const auto& [what, text] : {std::pair("name", &rule.name), {"value", &rule.value}}) {
       if (!IsAmbiguous(*text)) continue;
       doubts.push_back({i, i,
-                        "the " + std::string(what) + " \"" + text->text() + "\" of " + NameOf(i) +
+                        "the " + std::string(what) + " \"" + text->text() + "\" of " + RuleAt(i) +
                             " cannot be read back where a value holds the text between its parts"});
     }
     for (size_t k = 0; k < i; ++k) {
-      if (IsSerialized(table.columns[k]) || !MayMakeOneName(table.columns[k], rule)) continue;
+      if (StoresBlob(table.columns[k]) || !MayMakeOneName(table.columns[k], rule)) continue;
       doubts.push_back({i, k,
-                        NameOf(k) + " and " + NameOf(i) +
+                        RuleAt(k) + " and " + RuleAt(i) +
                             " may make one column of two events, which takes the other's place"});
     }
   }
@@ -93,9 +93,9 @@ std::vector<NameDoubt> NameDoubtsOf(const Table& table) {
 
 bool MayMeetByCompactName(const Table& table, size_t index, std::string_view qualifier) {
   const ColumnRule& rule = table.columns[index];
-  if (!IsFieldsName(rule) || qualifier != CompactName(qualifier)) return false;
+  if (!IsNamedForFields(rule) || qualifier != CompactName(qualifier)) return false;
   return std::ranges::any_of(table.columns, [&](const ColumnRule& other) {
-    return other.family == rule.family && other.per_field && IsFieldsName(other) &&
+    return other.family == rule.family && other.per_field && IsNamedForFields(other) &&
            other.compact_names != rule.compact_names && !NamesAreInFile(other) &&
            TakesByGlob(other.fields, qualifier, other.compact_names);
   });

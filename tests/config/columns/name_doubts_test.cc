@@ -13,7 +13,7 @@ using testing::IsEmpty;
 using testing::Pair;
 
 // The rules of a table, each by its place, and the place of the other.
-std::vector<std::pair<size_t, size_t>> Doubts(const std::string& columns) {
+std::vector<std::pair<size_t, size_t>> DoubtsOf(const std::string& columns) {
   const Result<Config> config = ParseConfig(
       "[tables.T]\nstream = \"s\"\npattern = \"single-timestamp\"\nrow_key = \"{h}#{ts:ms}\"\n"
       "columns = [" +
@@ -29,11 +29,11 @@ std::vector<std::pair<size_t, size_t>> Doubts(const std::string& columns) {
 }
 
 TEST(NameDoubtsTest, TextsOfSeveralVaryingPartsAreInDoubt) {
-  EXPECT_THAT(Doubts(R"({ family = "F", name = "{a}-{b}", value = "{v}" })"),
+  EXPECT_THAT(DoubtsOf(R"({ family = "F", name = "{a}-{b}", value = "{v}" })"),
               ElementsAre(Pair(0, 0)));
-  EXPECT_THAT(Doubts(R"({ family = "F", name = "c", value = "{a} {v}" })"),
+  EXPECT_THAT(DoubtsOf(R"({ family = "F", name = "c", value = "{a} {v}" })"),
               ElementsAre(Pair(0, 0)));
-  EXPECT_THAT(Doubts(R"({ family = "F", name = "{a}-{ts:ms}", value = "{v}" })"), IsEmpty());
+  EXPECT_THAT(DoubtsOf(R"({ family = "F", name = "{a}-{ts:ms}", value = "{v}" })"), IsEmpty());
 }
 
 TEST(NameDoubtsTest, RulesThatMayMakeOneNameAreInDoubt) {
@@ -45,7 +45,7 @@ TEST(NameDoubtsTest, RulesThatMayMakeOneNameAreInDoubt) {
         R"({ family = "F", fields = ["x*"], names = "compact" },
            { family = "F", fields = ["X*"] })",
         R"({ family = "F", name = "{k}", value = "{v}" }, { family = "F", fields = ["c*"] })"}) {
-    EXPECT_THAT(Doubts(columns), ElementsAre(Pair(1, 0))) << columns;
+    EXPECT_THAT(DoubtsOf(columns), ElementsAre(Pair(1, 0))) << columns;
   }
 }
 
@@ -59,7 +59,7 @@ TEST(NameDoubtsTest, RulesThatTheFileTellsApartAreNot) {
         R"({ family = "F", fields = ["a*"] }, { family = "F", fields = ["b*"] })",
         R"({ family = "F", fields = ["ab"], names = "compact" },
            { family = "F", fields = ["c*"] })"}) {
-    EXPECT_THAT(Doubts(columns), IsEmpty()) << columns;
+    EXPECT_THAT(DoubtsOf(columns), IsEmpty()) << columns;
   }
 }
 
