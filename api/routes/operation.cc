@@ -106,6 +106,22 @@ Json JsonOfClock(const RetentionClock::State& clock) {
           {"believes_in_s", clock.believes_in_us / kUsPerSecond}};
 }
 
+Json JsonOfTls(const TlsMetrics& tls) {
+  const auto count = [](const prometheus::Counter& counter) {
+    return static_cast<uint64_t>(counter.Value());
+  };
+  Json failed;
+  for (size_t i = 0; i < tls.failed.size(); ++i) {
+    failed[std::string(NameOf(static_cast<TlsFailure>(i)))] = count(*tls.failed[i]);
+  }
+  Json json = {{"connections", static_cast<uint64_t>(tls.connections.Value())},
+               {"handshakes", {{"full", count(tls.full)}, {"resumed", count(tls.resumed)}}},
+               {"handshakes_failed", std::move(failed)}};
+  const auto expires = static_cast<TimeUs>(tls.valid_to.Value() * kUsPerSecond);
+  if (expires > 0) json["certificate_expires"] = FormatRfc3339(expires);
+  return json;
+}
+
 // The first findings, and how many there are of each severity.
 Json JsonOfLint(const std::vector<LintFinding>& findings) {
   constexpr size_t kMostShown = 20;
@@ -190,6 +206,7 @@ Response GetStatus(const Request& request, ApiContext& context) {
                             {"nightly", JsonOfNightly(context)},
                             {"fills", JsonOfFills(context)},
                             {"limits", JsonOfLimits(context)},
+                            {"tls", JsonOfTls(context.metrics.tls)},
                             {"orphaned_tables", std::move(orphans)},
                             {"lint", JsonOfLint(context.snapshot()->findings)}});
 }

@@ -30,4 +30,5 @@ class Pair:
                     "-subj", f"/CN={name}")
             openssl("x509", "-req", "-in", request, *signed, "-CAcreateserial", "-days", 2,
                     "-extfile", extensions, "-out", self.cert)
+        self.cert.chmod(0o644)
         self.key.chmod(0o600)
