@@ -124,7 +124,9 @@ void Compiler::CompileRow(Measured measured) {
   row.names_vary =
       std::ranges::any_of(row.cells, [](const CellMapping& c) { return !c.name.is_constant(); });
   if (row.names_vary) {
-    if (store_ != nullptr) row.timed = TimedRows::Make(mapped_, row, store_);
+    // Of the rows by time nobody looks at one cell after the other.
+    const bool is_doubtful = std::ranges::any_of(row.cells, &CellMapping::is_doubtful);
+    if (store_ != nullptr && !is_doubtful) row.timed = TimedRows::Make(mapped_, row, store_);
   } else if (store_ != nullptr) {
     InternColumns(*mapping_.info, mapping_.merges_inputs, store_, &row);
   }

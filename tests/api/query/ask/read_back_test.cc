@@ -49,6 +49,13 @@ TEST_F(ReadBackTest, AColumnThatTwoRulesMakeIsTold) {
   ExpectTold();
 }
 
+TEST_F(ReadBackTest, SoIsOneThatATimeAndAValueMake) {
+  BeginWith(R"({ family = "F", name = "{x}", value = "{y}" },
+               { family = "F", name = "{ts:%H%M}", value = "{v}" })");
+  Take(EventAt(1, R"("v":1)"));
+  ExpectTold();
+}
+
 TEST_F(ReadBackTest, SoIsOneThatTwoFieldsMake) {
   BeginWith(R"({ family = "F", fields = ["a*"], name = "m_{field}" },
                { family = "F", fields = ["m_*"] })");
