@@ -20,7 +20,7 @@
 #include "daemon/version.h"
 #include "ingest/blob/blob.h"
 #include "service/nightly/nightly_schema.h"
-#include "storage/leveldb_store.h"
+#include "storage/engines.h"
 
 namespace tallyd {
 
@@ -170,17 +170,17 @@ Status Daemon::StartServer() {
 }
 
 Status Daemon::Open() {
-  LevelDbStoreOptions options;
-  options.storage = config_.storage;
-  options.clock = &clock_;
-  options.registry = &registry_;
-  options.progress = &commit_progress_;
-  options.fields_of = &HashBlobNames;
+  EngineParts parts;
+  parts.storage = config_.storage;
+  parts.clock = &clock_;
+  parts.registry = &registry_;
+  parts.progress = &commit_progress_;
+  parts.fields_of = &HashBlobNames;
   // No schema with such a table is adopted before there is a context.
-  options.may_drop = [this](const TableInfo& table) {
+  parts.may_drop = [this](const TableInfo& table) {
     return context_ == nullptr || context_->counters.MayDrop(table.id);
   };
-  Result<std::unique_ptr<Store>> store = OpenLevelDbStore(options);
+  Result<std::unique_ptr<Store>> store = OpenStore(parts);
   if (!store) return store.error();
   store_ = std::move(*store);
   return {};

@@ -33,10 +33,6 @@ struct VolumeSpace {
 };
 using MeasureVolume = std::function<VolumeSpace(const std::string& directory)>;
 
-// Whether a table that shows no row may be made anew: false where something of it that was
-// acknowledged waits in memory to become a row. True: nothing does, and nothing will.
-using MayDropTable = std::function<bool(const TableInfo& table)>;
-
 struct LevelDbStoreOptions {
   StorageConfig storage;
   const Clock* clock = nullptr;              // Required; outlives the store.

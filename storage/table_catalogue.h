@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ struct MissedField {
 };
 
 using Memo = std::pair<std::string, std::string>;  // Its key and its value.
+
+// Whether a table that shows no row may be made anew: false where something of it that was
+// acknowledged waits in memory to become a row. True: nothing does, and nothing will.
+using MayDropTable = std::function<bool(const TableInfo& table)>;
 
 class TableCatalogue {
  public:

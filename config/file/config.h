@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/access/token_config.h"
@@ -71,6 +72,9 @@ enum class Sync : uint8_t { kAlways, kInterval };
 
 // The reserve against a full disk: `ballast` and the free-space floor together are no more.
 inline constexpr uint64_t kMaxReserve = 64u << 20;
+
+// What `storage.engine` may be; who opens each is told in storage/engines.cc.
+inline constexpr std::string_view kEngines[] = {"leveldb"};
 
 struct StorageConfig {
   std::string engine = "leveldb";

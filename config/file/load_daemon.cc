@@ -1,5 +1,8 @@
 // [server], [storage], [log]: what the daemon itself needs.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,11 +82,13 @@ void CheckCors(const TomlReader& server, ServerConfig* filled) {
 }
 
 void CheckEngine(const TomlReader& storage, StorageConfig* filled) {
-  if (filled->engine == "leveldb") return;
-  storage.Mistake("engine", filled->engine == "bigtable"
-                                ? "the engine \"bigtable\" is not in this version; accepted: "
-                                  "leveldb"
-                                : "\"" + filled->engine + "\" is unknown; accepted: leveldb");
+  const std::string& engine = filled->engine;
+  if (std::ranges::find(kEngines, engine) != std::end(kEngines)) return;
+  storage.Mistake(
+      "engine", fmt::format("{}; accepted: {}",
+                            engine == "bigtable" ? "the engine \"bigtable\" is not in this version"
+                                                 : "\"" + engine + "\" is unknown",
+                            fmt::join(kEngines, ", ")));
 }
 
 void CheckPath(const TomlReader& storage, StorageConfig* filled) {

@@ -90,7 +90,7 @@ TEST_F(RemoteStoreTest, ABatchThatFailsInPartIsNotAcknowledgedAndMayBeSentAgain)
     const Response answer = world_.Post("server", Events("a", 5, 5));
     EXPECT_EQ(answer.status, 503u);
     EXPECT_THAT(BodyOf(world_.Post("server", Events("a", 5, 5))),
-                HasSubstr("1 of 6 rows were not written"));
+                HasSubstr("2 of 6 rows were not acknowledged"));
     EXPECT_EQ(LatestOf("a"), 4) << "the latest does not run ahead of history";
   }
   remote_->set_fate({});

@@ -193,15 +193,22 @@ CommitOutcome RemoteDouble::Execute(RemoteBatch* batch) {
   std::vector<RowFailure> failed;
   // Latest rows are sent when the history of the batch is there: they never run ahead.
   for (const bool history : {true, false}) {
+    const bool any_failed = !failed.empty();
     Entries entries;
     for (RemoteBatch::Entry& entry : batch->entries()) {
       if ((entry.table->mode == TableMode::kHistory) != history) continue;
+      if (any_failed) {
+        failed.push_back({entry.table->id, entry.row_key, Unavailable("it was not sent")});
+        continue;
+      }
       if (entry.is_delete) WriteRows(std::exchange(entries, {}), &failed);
       entries.push_back(&entry);
       if (entry.is_delete) WriteRows(std::exchange(entries, {}), &failed);
     }
     WriteRows(std::move(entries), &failed);
-    if (!failed.empty()) return CommitOutcome::InPart(std::move(failed), batch->entries().size());
+  }
+  if (!failed.empty()) {
+    return CommitOutcome::InPart(std::move(failed), batch->entries().size());
   }
   return WriteNotes(batch->Behind(), "behind");
 }
