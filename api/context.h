@@ -58,7 +58,7 @@ struct ApiContext {
         keys(&the_store, &the_clock),
         arrivals(&the_store),
         writer({the_store, the_clock, live_schema, the_metrics, heat, row_sizes, counters,
-                arrivals}),
+                arrivals, schema_views}),
         jobs({the_store, the_clock, the_registry, live_schema, writer},
              std::move(job_options)) {}
   ApiContext(const ApiContext&) = delete;

@@ -25,6 +25,8 @@ unsigned HttpStatus(ErrorCode code) {
       return 400;
     case ErrorCode::kUnprocessable:
       return 422;
+    case ErrorCode::kForbidden:
+      return 403;
     case ErrorCode::kNotFound:
       return 404;
     case ErrorCode::kConflict:

@@ -26,8 +26,9 @@ Response Deleted(const Named& named, const RemovalCount& count) {
 
 Response Forget(const Request& request, ApiContext& context, const TablePtr& table,
                 const DeleteSpec& what, const Named& named) {
-  const Result<RemovalCount> count =
-      RemoveRows(context.removal_parts(request.principal), table, what);
+  const Access access = context.AccessOf(*request.principal);
+  const Result<RemovalCount> count = RemoveRows(context.removal_parts(request.principal), table,
+                                                what, access.ClampOf(table->name));
   return count ? Deleted(named, *count) : ProblemOf(count.error());
 }
 

@@ -12,12 +12,15 @@ namespace tallyd {
 
 namespace {
 
-Response RefusedBatch(const EventErrors& errors, size_t seen) {
+Response RefusedBatch(const Error& why, const EventErrors& errors, size_t seen) {
   const EventError& first = errors.kept().front();
-  return Problem(400,
-                 fmt::format("{} of {} events refused, nothing was stored; the first: event {}: {}",
-                             errors.count(), seen, first.index, first.detail),
-                 JsonOfErrors(errors));
+  const std::string which = why.code() == ErrorCode::kForbidden
+                                ? why.message()
+                                : fmt::format("the first: event {}: {}", first.index, first.detail);
+  return Problem(
+      HttpStatus(why.code()),
+      fmt::format("{} of {} events refused, nothing was stored; {}", errors.count(), seen, which),
+      JsonOfErrors(errors));
 }
 
 // What was not stored, and why: behind what was, or would be.
@@ -47,7 +50,7 @@ KeyedAnswer RememberedAnswer(const MapOutcome& outcome) {
 
 Response Previewed(const EventWrite& write) {
   std::string body = "{";
-  AppendPreview(*write.preview, *write.snapshot->schema, &body);
+  AppendPreview(*write.preview, write.access, &body);
   Json rest = Json::object();
   AddWarnings(write.warnings, &rest);
   rest.update(JsonOfRest(write.outcome));
@@ -114,6 +117,7 @@ RejectReason ReasonOf(ErrorCode code) {
       return RejectReason::kOverloaded;
     case ErrorCode::kInvalid:
     case ErrorCode::kUnprocessable:
+    case ErrorCode::kForbidden:
     case ErrorCode::kNotFound:
     case ErrorCode::kConflict:
       return RejectReason::kMalformed;
@@ -142,7 +146,7 @@ Response Refused(const IngestHead& head, size_t seen, const EventWrite& write,
                  ApiContext& context) {
   switch (write.cause) {
     case EventWrite::Cause::kEvents: {
-      Response response = RefusedBatch(write.outcome.errors, seen);
+      Response response = RefusedBatch(*write.error, write.outcome.errors, seen);
       context.rejects.Count(head.stream, RejectReason::kEvent, response.problem, head.peer);
       return response;
     }

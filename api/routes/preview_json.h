@@ -5,14 +5,14 @@
 
 #include <string>
 
-#include "config/schema/schema.h"
+#include "service/access/schema_view.h"
 #include "storage/batch.h"
 
 namespace tallyd {
 
 // The member `"tables": {"METRIC": [{"key": ..., "cells": ...}]}` of an object that is being
-// written.
-void AppendPreview(const PreviewBatch& preview, const Schema& schema, std::string* out);
+// written, of the tables that whoever asks sees.
+void AppendPreview(const PreviewBatch& preview, const Access& access, std::string* out);
 
 }  // namespace tallyd
 

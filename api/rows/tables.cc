@@ -116,7 +116,7 @@ Response ListTables(const Request& request, ApiContext& context) {
   const Access access = context.AccessOf(*request.principal);
   Json tables = Json::array();
   for (const TablePtr& info : context.store.Tables()) {
-    if (!IsThere(access, info->name)) continue;
+    if (!access.Sees(info->name)) continue;
     Result<Json> json = JsonOfTable(access, info, context.store);
     if (!json) return ProblemOf(json.error());
     tables.push_back(std::move(*json));

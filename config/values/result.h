@@ -22,6 +22,7 @@ enum class ErrorCode {
   kInvalid,        // The input is wrong as written: malformed, out of range, refused by the schema.
   kUnprocessable,  // Well formed, but it cannot be answered as asked (a full scan, too many
                    // ranges).
+  kForbidden,      // Whoever asks may not.
   kNotFound,       // The named stream, table or row does not exist.
   kConflict,       // It contradicts what is stored.
   kTooLarge,       // It exceeds a limit.

@@ -140,8 +140,7 @@ Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store
 Mapper::~Mapper() = default;
 
 MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
-                       HeldCounters* counters, const RowSampling& sampling,
-                       const MapTerms& terms) {
+                       HeldCounters* counters, const RowSampling& sampling, const MapTerms& terms) {
   impl_->seen_fields.Refresh(arrival);
   MapOutcome outcome;
   outcome.row_bytes = RowBytes(sampling);
@@ -162,6 +161,12 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
       mapping = shape->interned ? &impl_->MappingOf(*shape) : &impl_->CompileOwn(*shape, &call);
     }
     if (i == 0) Expect(events.size(), mapping->tables.size(), &call);
+    if (terms.refuses) [[unlikely]] {
+      if (std::optional<Refusal> refusal = terms.refuses(event)) {
+        call.errors.Add(event.index, std::move(*refusal));
+        continue;
+      }
+    }
     if (!event.is_choice()) {
       impl_->MapEvent(event, *mapping, &call);
     } else if (!impl_->MapChoice(event, *mapping, &call)) {

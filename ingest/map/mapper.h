@@ -7,6 +7,7 @@
 #ifndef TALLYD_INGEST_MAP_MAPPER_H_
 #define TALLYD_INGEST_MAP_MAPPER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -45,6 +46,8 @@ struct MapTerms {
   // Gives the times of arrival, and is told how many were used; null: the i-th event without a time
   // gets the batch's arrival + i microseconds.
   ArrivalBlock* arrivals = nullptr;
+  // Why an event may not come, whatever it is otherwise; empty: each may.
+  std::function<std::optional<Refusal>(const Event& event)> refuses = {};
 };
 
 class Mapper {

@@ -66,6 +66,13 @@ RowClamp::RowClamp(const RowKeyTemplate& row_key, const Scope& scope, TimeUnit u
     if (says_value) is_empty_ = !Expect(i, value->second, unit);
   }
   if (is_empty_) return;
+  leads_ = true;
+  size_t next = 0;  // Of what is expected.
+  for (size_t i = 0; leads_ && next < expected_.size(); ++i) {
+    const bool is_expected = expected_[next].segment == i;
+    leads_ = is_expected || row_key_.segments()[i].is_literal();
+    if (is_expected) ++next;
+  }
   // Where it would take too many ranges, keys are read from the first to the last.
   Result<KeyRanges> found = FindKeyRanges(row_key_, known, unit);
   ranges_ = found ? std::move(found->ranges) : std::vector{KeyRange{}};
@@ -105,6 +112,20 @@ bool RowClamp::Admits(std::string_view key) const {
     if (field == fields.end() || field->raw != expected.raw) return false;
   }
   return true;
+}
+
+Error RowClamp::Outside() const {
+  std::string own;
+  for (const auto& [field, value] : scope_) {
+    own += (own.empty() ? "" : " and ") + field + " is \"" + value + "\"";
+  }
+  return Error(ErrorCode::kForbidden,
+               "whoever asks may change only rows whose key says that " + own);
+}
+
+bool RowClamp::Owns(const KeyRange& rows) const {
+  if (rows.end == rows.start + '\0') return Admits(rows.start);
+  return leads_ && Within({rows}) == std::vector{rows};
 }
 
 bool RowClamp::OwnsStem(const KeyRange& range) const {

@@ -48,6 +48,13 @@ class RowClamp {
   void Narrow(KnownFields* known) const;
   // No key of the table can say the scope's values: zero(n) writes 007 as 7, which is another's.
   bool is_empty() const { return is_empty_; }
+  // Whether nothing but the scope's values stands in keys before and between them, so that what
+  // Within leaves holds its own rows alone, and such as no event can have.
+  bool leads() const { return leads_; }
+  // Whether all keys of the range that an event can have are its own.
+  bool Owns(const KeyRange& rows) const;
+  // kForbidden, for whoever wants to change a row that is not.
+  Error Outside() const;
   const Scope& scope() const { return scope_; }
 
  private:
@@ -65,6 +72,7 @@ class RowClamp {
   std::vector<Expected> expected_;  // By segment.
   std::vector<KeyRange> ranges_;    // That hold all rows of its own.
   bool is_empty_ = true;
+  bool leads_ = false;
 };
 
 // A scan that gives the clamp's rows alone, as if there were no others; null: every row.

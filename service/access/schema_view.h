@@ -52,6 +52,9 @@ struct Access {
 
   const Schema& schema() const { return *snapshot->schema; }
   bool is_scoped() const { return view != nullptr; }
+  bool Sees(std::string_view table) const {
+    return view == nullptr || schema().FindTable(table) != nullptr;
+  }
   // Null: every row of the table.
   const RowClamp* ClampOf(std::string_view table) const {
     return view == nullptr ? nullptr : &view->ClampOf(table);

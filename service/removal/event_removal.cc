@@ -34,6 +34,9 @@ struct Removal {
   const EventQuery& query;
   const Table& table;
   TablePtr stored;
+  const RowClamp* clamp;  // Null: every row.
+
+  bool IsOwn(std::string_view key) const { return clamp == nullptr || clamp->Admits(key); }
 };
 
 // Of all tables.
@@ -55,6 +58,7 @@ Result<std::vector<Table>> TablesOf(const EventQuery& query, const Store& store)
   for (const Table& table : query.schema().tables) {
     if (table.nightly && table.stream == query.stream->name) tables.push_back(table);
   }
+  if (query.access.is_scoped()) return tables;  // What is in no file is there for nobody's scope.
   for (const TablePtr& stored : store.Tables()) {
     const bool is_listed = std::ranges::find(tables, stored->name, &Table::name) != tables.end();
     if (is_listed || stored->stream != query.stream->name) continue;
@@ -101,6 +105,7 @@ KnownFields KnownEntity(const Removal& removal) {
   for (const FieldFilter& filter : removal.query.filters) {
     known.values[filter.field] = filter.values;
   }
+  if (removal.clamp != nullptr) removal.clamp->Narrow(&known);
   return known;
 }
 
@@ -139,7 +144,8 @@ Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store&
   spec.cells = removal.query.time;
   spec.keys_only = true;
   spec.now = removal.query.now;
-  const std::unique_ptr<RowScan> scan = store.Scan(removal.stored, spec);
+  const std::unique_ptr<RowScan> scan =
+      ScanRows(store, removal.stored, std::move(spec), removal.clamp);
   while (true) {
     const Result<bool> more = scan->Next();
     if (!more) return more.error();
@@ -168,7 +174,11 @@ Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch, Re
   }
   for (const KeyRange& range : keys->ranges) {
     const DeleteSpec what{range, {}, {}, removal.query.time};
-    count->Add(store, removal.stored, what, removal.query.now);
+    if (removal.clamp == nullptr) {
+      count->Add(store, removal.stored, what, removal.query.now);
+    } else {
+      count->AddOwn(store, removal.stored, what, removal.query.now, *removal.clamp);
+    }
     batch->Delete(*removal.stored, what);
   }
   return keys->ranges.size();
@@ -181,10 +191,18 @@ void AddHeldEntity(const Removal& removal, std::vector<HeldRemoval>* held) {
       {removal.stored->id, [removal](std::string_view key, TimeUs time, const ColumnRef&) {
          std::string scratch;
          std::vector<KeyField> fields;
-         return removal.query.time.Contains(time) &&
+         return removal.query.time.Contains(time) && removal.IsOwn(key) &&
                 removal.table.row_key.ReadBack(key, &scratch, &fields) &&
                 IsOfEntity(removal, fields);
        }});
+}
+
+// Whose events go: as the query says it, and the scope.
+std::vector<FieldFilter> FiltersOf(const Removal& removal) {
+  std::vector<FieldFilter> filters = removal.query.filters;
+  if (removal.clamp == nullptr) return filters;
+  for (const auto& [field, value] : removal.clamp->scope()) filters.push_back({field, {value}});
+  return filters;
 }
 
 // What rows of a latest table may lose to which an older event has another value. Whatever is
@@ -195,15 +213,18 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
   if (removal.stored->mode == TableMode::kHistory || query.time.from <= 0) return {};
   const bool can_restore = parts.store.capabilities().watching != nullptr;
   if (can_restore && !plan->lost) {
-    plan->lost = parts.restorer.NewTask({0, query.stream->name, query.filters, query.time});
+    plan->lost = parts.restorer.NewTask({0, query.stream->name, FiltersOf(removal), query.time});
   }
+  // The stream's other latest tables may lack the scope's field, and lose nothing.
+  if (plan->lost && removal.clamp != nullptr) plan->lost->note.tables.push_back(removal.stored->id);
   Result<KeyRanges> keys =
       FindKeyRanges(removal.table.row_key, KnownEntity(removal), query.stream->unit);
   if (!keys) return keys.error();
   std::string scratch;
   std::vector<KeyField> fields;
   const auto is_of_entity = [&](std::string_view key) {
-    return removal.table.row_key.ReadBack(key, &scratch, &fields) && IsOfEntity(removal, fields);
+    return removal.IsOwn(key) && removal.table.row_key.ReadBack(key, &scratch, &fields) &&
+           IsOfEntity(removal, fields);
   };
   LostCells lost(removal.stored->mode == TableMode::kLatestRow);
   const std::vector<KeyRange> ranges =
@@ -240,7 +261,7 @@ Status MakePlan(const EventQuery& query, const std::vector<Table>& tables, bool 
   BucketCut cut(query.time);
   std::vector<Removal> removals;
   for (const Table& table : tables) {
-    const Removal removal{query, table, parts.store.FindTable(table.name)};
+    const Removal removal{query, table, parts.store.FindTable(table.name), query.ClampOf(table)};
     if (removal.stored == nullptr) continue;  // A nightly table that has just gone.
     cut.Add(table, *removal.stored);
     removals.push_back(removal);

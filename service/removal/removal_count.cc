@@ -1,12 +1,22 @@
 #include "service/removal/removal_count.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace tallyd {
 namespace {
 
 // So many entries of a history table, or rows of a latest one, are read.
 constexpr uint64_t kReadAtMost = 10'000;
+
+ScanSpec SpecOf(const DeleteSpec& what, TimeUs now) {
+  ScanSpec spec;
+  spec.ranges = {what.rows};
+  spec.cells = what.cells;
+  spec.now = now;
+  return spec;
+}
 
 }  // namespace
 
@@ -21,19 +31,22 @@ void RemovalCount::Add(Store& store, const TablePtr& table, const DeleteSpec& wh
     return;
   }
   entries_ += std::max(estimate->entries, estimate->rows);
-  if (exact_ && entries_ <= kReadAtMost && CountAll(store, table, what, now)) return;
+  const bool is_little = exact_ && entries_ <= kReadAtMost;
+  if (is_little && CountAll(store.Scan(table, SpecOf(what, now)).get(), what)) return;
   exact_ = false;
   rows_ += estimate->rows;
 }
 
+void RemovalCount::AddOwn(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now,
+                          const RowClamp& clamp) {
+  ScanSpec spec = SpecOf(what, now);
+  spec.limit = kReadAtMost - std::min(rows_, kReadAtMost) + 1;
+  known_ = known_ && CountAll(ScanRows(store, table, std::move(spec), &clamp).get(), what) &&
+           rows_ <= kReadAtMost;
+}
+
 // False, having counted nothing, where it cannot be read.
-bool RemovalCount::CountAll(Store& store, const TablePtr& table, const DeleteSpec& what,
-                            TimeUs now) {
-  ScanSpec spec;
-  spec.ranges = {what.rows};
-  spec.cells = what.cells;
-  spec.now = now;
-  const std::unique_ptr<RowScan> scan = store.Scan(table, spec);
+bool RemovalCount::CountAll(RowScan* scan, const DeleteSpec& what) {
   uint64_t rows = 0;
   uint64_t cells = 0;
   while (true) {

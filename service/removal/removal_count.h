@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "service/access/row_clamp.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -19,6 +20,9 @@ namespace tallyd {
 class RemovalCount {
  public:
   void Add(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now);
+  // Of the clamp's rows alone. Indexes tell of others', too: much of it is not counted.
+  void AddOwn(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now,
+              const RowClamp& clamp);
   // One row that was met, of which nobody counts the cells.
   void AddRow();
 
@@ -31,7 +35,7 @@ class RemovalCount {
   }
 
  private:
-  bool CountAll(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now);
+  bool CountAll(RowScan* scan, const DeleteSpec& what);
 
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;

@@ -15,17 +15,13 @@ void RowQuery::BeginBehind(const std::string& key) {
   }
 }
 
-bool IsThere(const Access& access, std::string_view table) {
-  return !access.is_scoped() || access.schema().FindTable(table) != nullptr;
-}
-
 Result<TablePtr> FindStoredTable(const Access& access, const Store& store, std::string_view name) {
-  if (IsThere(access, name)) {
+  if (access.Sees(name)) {
     if (TablePtr table = store.FindTable(name)) return table;
   }
   std::vector<std::string> names;
   for (const TablePtr& table : store.Tables()) {
-    if (IsThere(access, table->name)) names.push_back(table->name);
+    if (access.Sees(table->name)) names.push_back(table->name);
   }
   std::string message = "there is no table '" + std::string(name) + "'";
   const std::vector<std::string> nearest = NearestNames(name, names);

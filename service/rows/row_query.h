@@ -30,7 +30,6 @@ struct RowQuery {
 // The table, orphaned ones included, where it is there for whoever asks; kNotFound names near ones
 // that are.
 Result<TablePtr> FindStoredTable(const Access& access, const Store& store, std::string_view name);
-bool IsThere(const Access& access, std::string_view table);
 
 }  // namespace tallyd
 

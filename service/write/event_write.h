@@ -15,6 +15,7 @@
 #include "config/values/result.h"
 #include "ingest/map/mapper.h"
 #include "ingest/times/arrivals.h"
+#include "service/access/schema_view.h"
 #include "service/idempotency/keys.h"
 #include "service/live_schema.h"
 #include "storage/batch.h"
@@ -42,7 +43,7 @@ struct EventWrite {
   enum class Cause : uint8_t {
     kNone,
     kStream,        // One of its streams is none of the configuration.
-    kEvents,        // Some of its events, which outcome.errors tells.
+    kEvents,        // Some of its events, which outcome.errors tells; kForbidden: another's.
     kRowSize,       // A row would grow too large.
     kClock,         // No time can be judged or given now.
     kHeldCounters,  // What is to be held in memory cannot be: the next try finds it otherwise.
@@ -64,6 +65,7 @@ struct EventWrite {
   Cause cause = Cause::kNone;
   std::optional<Error> error;
   std::shared_ptr<const SchemaSnapshot> snapshot;  // By which they were mapped.
+  Access access;                                   // Of who wrote them, to the same.
   std::vector<OfStream> streams;                   // In the order in which the request names them.
   MapOutcome outcome;                              // Of all streams together.
   std::vector<std::string> warnings;               // What their sender should know beside.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "service/access/event_gate.h"
 #include "service/write/hand_changes.h"
 #include "service/write/held_removal.h"
 #include "service/write/row_change.h"
@@ -31,8 +32,7 @@ void Refuse(Cause cause, Error error, EventWrite* write) {
 // Where the stream's events without a time get theirs.
 ArrivalBlock::Terms ArrivalsOf(const Stream& stream, bool guarded, TimeUs now) {
   constexpr int64_t kAnyLag = std::numeric_limits<int64_t>::max();
-  return {now, stream.guards.max_future_us.value_or(kAnyLag),
-          guarded ? stream.guards.min_time : 0};
+  return {now, stream.guards.max_future_us.value_or(kAnyLag), guarded ? stream.guards.min_time : 0};
 }
 
 bool IsDelete(const Mutation& mutation) { return mutation.kind == Mutation::Kind::kDelete; }
@@ -57,10 +57,12 @@ std::optional<DeleteSpec> SameOf(const DeleteSpec& what, const TableInfo& from,
 
 }  // namespace
 
-EventWrite Writer::PrepareEvents(const PrincipalPtr& /*who*/, const RequestEvents& events,
+EventWrite Writer::PrepareEvents(const PrincipalPtr& who, const RequestEvents& events,
                                  const EventTerms& terms) {
   EventWrite write;
   write.snapshot = parts_.live_schema.snapshot();
+  write.access = parts_.views.Of(write.snapshot, *who);
+  std::optional<Error> outside;
   if (terms.dry_run) {
     write.preview = std::make_unique<PreviewBatch>();
   } else {
@@ -81,9 +83,15 @@ EventWrite Writer::PrepareEvents(const PrincipalPtr& /*who*/, const RequestEvent
     of.stream = *stream;
     of.arrivals = std::make_unique<ArrivalBlock>(&parts_.arrivals, part.stream,
                                                  ArrivalsOf(**stream, terms.guarded, now));
+    MapTerms by{terms.guarded, of.arrivals.get()};
+    std::optional<EventGate> gate;
+    if (write.access.is_scoped()) {
+      gate.emplace(write.access, **stream);
+      by.refuses = [&gate](const Event& event) { return gate->Refuses(event); };
+    }
     MapOutcome mapped = write.snapshot->mappers.find(part.stream)
-                            ->second->Map(*part.events, now, target, counters, sampling,
-                                          {terms.guarded, of.arrivals.get()});
+                            ->second->Map(*part.events, now, target, counters, sampling, by);
+    if (gate && !outside) outside = gate->outside();
     of.events = mapped.events;
     of.held = mapped.held;
     of.expired = mapped.expired;
@@ -92,18 +100,27 @@ EventWrite Writer::PrepareEvents(const PrincipalPtr& /*who*/, const RequestEvent
     const std::vector<std::string>& warnings = part.events->warnings();
     write.warnings.insert(write.warnings.end(), warnings.begin(), warnings.end());
   }
-  Decide(terms, &write);
+  Decide(terms, outside, &write);
   return write;
 }
 
-void Writer::Decide(const EventTerms& terms, EventWrite* write) {
+void Writer::Decide(const EventTerms& terms, const std::optional<Error>& outside,
+                    EventWrite* write) {
   MapOutcome& outcome = write->outcome;
   const Status fits = parts_.row_sizes.Check(outcome.row_bytes);
   if (outcome.clock_error) return Refuse(Cause::kClock, *outcome.clock_error, write);
   if (!outcome.errors.empty() && !terms.partial) {
-    return Refuse(Cause::kEvents, Invalid(outcome.errors.kept().front().detail), write);
+    Error why = outside ? *outside : Invalid(outcome.errors.kept().front().detail);
+    return Refuse(Cause::kEvents, std::move(why), write);
   }
-  if (!fits) return Refuse(Cause::kRowSize, fits.error(), write);
+  if (!fits) {
+    // In a table that it does not see it may be others who made the row so large.
+    const bool is_told = !write->access.is_scoped();
+    return Refuse(Cause::kRowSize,
+                  is_told ? fits.error()
+                          : Error(fits.error().code(), "it would make a row larger than may be"),
+                  write);
+  }
   if (terms.dry_run) {
     write->state = State::kPreviewed;
     return;
@@ -115,9 +132,9 @@ void Writer::Decide(const EventTerms& terms, EventWrite* write) {
         write);
   }
   if (outcome.increments.is_late()) {
-    return Refuse(
-        Cause::kHeldCounters,
-        Error(ErrorCode::kOverloaded, "a reload gave a table another row key meanwhile"), write);
+    return Refuse(Cause::kHeldCounters,
+                  Error(ErrorCode::kOverloaded, "a reload gave a table another row key meanwhile"),
+                  write);
   }
   if (terms.claim != nullptr) {
     const Status kept = terms.claim->Remember(terms.answer(outcome), write->batch.get());
@@ -149,6 +166,7 @@ void Writer::Submit(EventWrite* write, CommitDone done) {
 
 void Writer::NoteCommitted(EventWrite* write) {
   std::vector<std::string> warnings = NoteWritten(write->outcome);
+  if (write->access.is_scoped()) warnings.clear();  // Of rows that others write, too.
   write->warnings.insert(write->warnings.begin(), std::make_move_iterator(warnings.begin()),
                          std::make_move_iterator(warnings.end()));
 }
@@ -196,8 +214,12 @@ void Writer::Shrink(WriteKind kind, TableId table, const KeyRange& rows) {
   parts_.row_sizes.Shrink(table, rows);
 }
 
-Result<RowWritten> Writer::ChangeRow(const PrincipalPtr& /*who*/, const RowWrite& write) {
+Result<RowWritten> Writer::ChangeRow(const PrincipalPtr& who, const RowWrite& write) {
   const TableInfo& stored = *write.stored;
+  const Access access = parts_.views.Of(parts_.live_schema.snapshot(), *who);
+  if (const RowClamp* const clamp = access.ClampOf(stored.name)) {
+    if (!clamp->Admits(write.key)) return clamp->Outside();
+  }
   const bool deletes = std::ranges::any_of(write.mutations, IsDelete);
   const RemovalGate::Held held = gate_.Hold();
   if (deletes) {
@@ -237,11 +259,16 @@ Result<RowWritten> Writer::ChangeRow(const PrincipalPtr& /*who*/, const RowWrite
   return written;
 }
 
-Status Writer::RemoveRows(const PrincipalPtr& /*who*/, const TablePtr& table,
+Status Writer::RemoveRows(const PrincipalPtr& who, const TablePtr& table,
                           std::span<const DeleteSpec> what) {
   const RemovalGate::Held held = gate_.Hold();
   if (Status may = CheckNotFilling(*table); !may) return may;
   const std::shared_ptr<const SchemaSnapshot> snapshot = parts_.live_schema.snapshot();
+  const Access access = parts_.views.Of(snapshot, *who);
+  if (const RowClamp* const clamp = access.ClampOf(table->name)) {
+    const auto is_own = [clamp](const DeleteSpec& each) { return clamp->Owns(each.rows); };
+    if (!std::ranges::all_of(what, is_own)) return clamp->Outside();
+  }
   std::unique_ptr<Batch> batch = parts_.store.NewBatch();
   std::vector<HeldRemoval> counters;
   const bool may_hold = MayHold(*snapshot->schema, *table);

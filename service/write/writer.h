@@ -40,6 +40,7 @@
 #include "ingest/map/late_days.h"
 #include "ingest/map/written_rows.h"
 #include "ingest/times/arrivals.h"
+#include "service/access/schema_view.h"
 #include "service/heat/heat_map.h"
 #include "service/idempotency/keys.h"
 #include "service/limits/row_sizes.h"
@@ -98,6 +99,7 @@ class Writer {
     RowSizes& row_sizes;
     HeldCounters& counters;
     Arrivals& arrivals;
+    const SchemaViews& views;
   };
 
   explicit Writer(const Parts& parts) : parts_(parts) {}
@@ -117,11 +119,12 @@ class Writer {
   // The same in one step, for threads that may block. REQUIRES: it is ready.
   Status Commit(EventWrite* write);
 
-  // kInvalid: a row would grow too large. kConflict: something is deleted, and the table is being
-  // filled from another one.
+  // kForbidden: the row is not of whoever asks. kInvalid: it would grow too large. kConflict:
+  // something is deleted, and the table is being filled from another one.
   Result<RowWritten> ChangeRow(const PrincipalPtr& who, const RowWrite& write);
 
-  // kConflict: the table is being filled from another one, which would bring the rows back.
+  // kForbidden: there may be rows of others among them, too (service/removal/row_removal.h leaves
+  // them out). kConflict: the table is being filled from another one, which would bring them back.
   Status RemoveRows(const PrincipalPtr& who, const TablePtr& table,
                     std::span<const DeleteSpec> what);
   // All of it: the store refuses one of the configuration.
@@ -145,7 +148,7 @@ class Writer {
 
  private:
   // What decides about a batch that was mapped; nothing: it is to be committed.
-  void Decide(const EventTerms& terms, EventWrite* write);
+  void Decide(const EventTerms& terms, const std::optional<Error>& outside, EventWrite* write);
   void Take(MapOutcome* outcome);
   // Counts what a commit has put; the warnings for whoever sent it.
   std::vector<std::string> NoteWritten(const WrittenRows& rows);
