@@ -197,13 +197,11 @@ void LevelDbStore::BeginCounting() {
 
 Status LevelDbStore::Adopt(const Schema& schema) {
   const std::lock_guard lock(adopt_mutex_);
-  const Status adopted = state().catalogue.AdoptUnchanged(schema)
-                             ? Status()
-                             : Publish([&](Catalogue& known) {
-                                 EnginePast past(&engine_.database(), &state(), clock_.Now(),
-                                                 may_drop_);
-                                 return known.PlanAdopt(schema, &past);
-                               });
+  const Status adopted =
+      state().catalogue.AdoptUnchanged(schema) ? Status() : Publish([&](Catalogue& known) {
+        EnginePast past(&engine_.database(), &state(), clock_.Now(), may_drop_);
+        return known.PlanAdopt(schema, &past);
+      });
   if (adopted) state().merges.SetTelling(FindTelling(schema, catalogue().Tables(), fields_of_));
   return adopted;
 }
@@ -322,7 +320,7 @@ std::unique_ptr<RunScan> LevelDbStore::ScanRuns(const TablePtr& table, const Sca
 Result<std::unique_ptr<Lease>> LevelDbStore::NewLease(const TableInfo& table, DeleteList* deletes) {
   Result<std::unique_ptr<Lease>> lease = engine_.database().NewLease();
   if (!lease) return lease;
-  const Access access(lease->get());
+  const LeaseAccess access(lease->get());
   if (access) *deletes = access.view().DeletesOf(table.id);
   if (!catalogue().Exists(table.id)) return IsGone(table);
   return lease;
@@ -397,12 +395,12 @@ Result<TableStats> LevelDbStore::Stats(const TablePtr& table) {
   if (!lease) return lease.error();
   if (table->mode != TableMode::kHistory) {
     CountLatestRows(table, &stats);
-    const Access access(lease->get());
+    const LeaseAccess access(lease->get());
     if (access) stats.disk_bytes = LatestDiskBytes(access.base(), table->id);
     return stats;
   }
   {
-    const Access access(lease->get());
+    const LeaseAccess access(lease->get());
     if (access) stats.disk_bytes = DiskBytes(access.view(), table->id);
   }
   const KeyRange everything;

@@ -358,7 +358,7 @@ Figures Measure(Engine* engine) {
   figures.pending_deletes = engine->state().latest_deletes.size();
   const Result<std::unique_ptr<Lease>> lease = engine->database().NewLease();
   if (!lease) return figures;
-  const Access access(lease->get());
+  const LeaseAccess access(lease->get());
   if (!access) return figures;
   figures.has_view = true;
   for (const auto& head : access.view().heads) figures.unsealed_bytes += head->bytes();

@@ -45,13 +45,13 @@ void Lease::Held::Release() {
   view.reset();
 }
 
-leveldb::Iterator& Access::iterator(size_t head) const {
+leveldb::Iterator& LeaseAccess::iterator(size_t head) const {
   Lease::OfHead& held = lease_->held_->heads[head];
   if (!held.iterator) held.iterator = view().heads[head]->NewIterator(held.snapshot);
   return *held.iterator;
 }
 
-const HeadEntries* Access::RunsOf(size_t head, TableId table) const {
+const HeadEntries* LeaseAccess::RunsOf(size_t head, TableId table) const {
   const HeadSnapshot& moment = lease_->held_->heads[head].snapshot;
   if (moment.entries == nullptr || !moment.entries->damage.ok()) return nullptr;
   const auto records = Database::NewIterator(&view().heads[head]->db());
@@ -60,7 +60,7 @@ const HeadEntries* Access::RunsOf(size_t head, TableId table) const {
   return any || !records->status().ok() ? nullptr : moment.entries.get();
 }
 
-leveldb::Iterator& Access::base_iterator() const {
+leveldb::Iterator& LeaseAccess::base_iterator() const {
   Lease::OfBase& held = lease_->held_->base;
   if (!held.iterator) {
     leveldb::ReadOptions options;
@@ -72,9 +72,9 @@ leveldb::Iterator& Access::base_iterator() const {
   return *held.iterator;
 }
 
-leveldb::DB& Access::base() const { return *lease_->database_->base_; }
+leveldb::DB& LeaseAccess::base() const { return *lease_->database_->base_; }
 
-bool Access::must_stop() const { return lease_->database_->closing(); }
+bool LeaseAccess::must_stop() const { return lease_->database_->closing(); }
 
 namespace {
 
@@ -99,7 +99,7 @@ leveldb::Iterator* Smallest(const std::vector<leveldb::Iterator*>& sources,
 }  // namespace
 
 Result<std::optional<std::string>> FindMemo(Lease* lease, std::string_view key) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return Reopening();
   const std::string stored = MemoKey(key);
   for (size_t head = access.view().heads.size(); head-- > 0;) {
@@ -121,7 +121,7 @@ Result<std::vector<std::pair<std::string, std::string>>> ListMemos(Lease* lease,
                                                                    std::string_view prefix,
                                                                    size_t limit,
                                                                    std::string_view after) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return Reopening();
   std::vector<leveldb::Iterator*> sources;  // Those that count first are first.
   for (size_t head = access.view().heads.size(); head-- > 0;) {
@@ -317,8 +317,7 @@ void Database::Introduce(const Head& head, const HeadWrite& write) {
   introduced_ = head.number();
   write.batch->Put(MetaKey(MetaKind::kStoreId), shelf_.store());
   if (head.bytes() > 0 || !write.after) return;
-  write.batch->Put(MetaKey(MetaKind::kHeadOrigin),
-                   EncodeHeadOrigin({head.number(), *write.after}));
+  write.batch->Put(MetaKey(MetaKind::kHeadOrigin), EncodeHeadOrigin({head.number(), *write.after}));
 }
 
 Result<bool> Database::BeginHead(const LogRoom& room) {

@@ -6,7 +6,7 @@
 //
 // A Lease is one view with the published snapshot of each of its heads: what a commit writes is
 // seen once it is whole, with its deletes, and no reader waits for a commit. Its reader takes an
-// Access for the time of one step; between steps the database may be closed under it, which revokes
+// LeaseAccess for the time of one step; between steps the database may be closed under it, which revokes
 // the lease: later Accesses are false, and the reader gives up with kUnavailable. So a reopen waits
 // for one step of each reader, never for a slow client. Long steps ask must_stop() now and then.
 // NewLease waits a moment for a reopen to finish.
@@ -56,7 +56,7 @@ class Lease {
 
  private:
   friend class Database;
-  friend class Access;
+  friend class LeaseAccess;
   struct OfHead {
     HeadSnapshot snapshot;
     std::unique_ptr<leveldb::Iterator> iterator;
@@ -80,9 +80,9 @@ class Lease {
   const std::shared_ptr<Held> held_ = std::make_shared<Held>();
 };
 
-class Access {
+class LeaseAccess {
  public:
-  explicit Access(Lease* lease) : lock_(lease->held_->mutex), lease_(lease) {}
+  explicit LeaseAccess(Lease* lease) : lock_(lease->held_->mutex), lease_(lease) {}
   explicit operator bool() const { return lease_->held_->view != nullptr; }
 
   const View& view() const { return *lease_->held_->view; }
@@ -118,8 +118,8 @@ struct HeadWrite {
   uint64_t sequence = 0;  // The last of the group.
   // The last one before the group: a head that begins with it says so. Nothing: it does not.
   std::optional<uint64_t> after;
-  TableTimes times;       // Of the entries in it.
-  DeleteList deletes;     // In it, oldest first.
+  TableTimes times;    // Of the entries in it.
+  DeleteList deletes;  // In it, oldest first.
   bool sync = false;
   // Called with the number of the head before it is written: adds what only that head needs.
   std::function<void(uint64_t head)> prepare;
@@ -151,7 +151,7 @@ class Database {
   // Calls `publish` after success, then lets readers see the write: both before the head can be
   // closed, so that whoever seals it finds in memory what it says.
   Status WriteHead(const HeadWrite& write, const std::function<void()>& publish);
-  // Of base; kNotFound if absent. Also under an Access, of any thread.
+  // Of base; kNotFound if absent. Also under an LeaseAccess, of any thread.
   Result<std::string> Get(std::string_view key) const;
   // Of base's records, or a head's as they lie in its LevelDB, without a snapshot. Must be gone
   // before Close.
@@ -198,7 +198,7 @@ class Database {
 
  private:
   friend class Lease;
-  friend class Access;
+  friend class LeaseAccess;
   void Take(OpenedFiles opened);
   // Adds what the newest head says of itself with the first commit of each opening, so that no log
   // of another store passes for one of its own.

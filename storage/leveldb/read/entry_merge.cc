@@ -43,7 +43,7 @@ EntryMerge::EntryMerge(TablePtr table, const ScanSpec& spec, const ColumnRegistr
 
 Result<bool> EntryMerge::NextRow() {
   if (nothing_ || ranges_.done() || rows_left_ == 0) return false;
-  const Access access(lease_.get());
+  const LeaseAccess access(lease_.get());
   if (!access) return Reopening();
   for (; !ranges_.done(); ranges_.Next(), positioned_ = false) {
     const Result<bool> found = NextInRange(access);
@@ -55,7 +55,7 @@ Result<bool> EntryMerge::NextRow() {
   return false;
 }
 
-Result<bool> EntryMerge::NextInRange(const Access& access) {
+Result<bool> EntryMerge::NextInRange(const LeaseAccess& access) {
   const Status prepared = Prepare(access);
   if (!prepared) return prepared.error();
   return reverse_ ? NextBackward(access) : NextForward(access);
@@ -68,7 +68,7 @@ void EntryMerge::SkipTo(std::string_view key) {
 }
 
 // The iterators belong to the lease, and whoever closes the database takes them away.
-Status EntryMerge::Prepare(const Access& access) {
+Status EntryMerge::Prepare(const LeaseAccess& access) {
   if (!prepared_) OpenSources(access.view());
   prepared_ = true;
   for (size_t i = 0; i < heads_.size(); ++i) heads_[i]->Use(&access.iterator(i));
@@ -109,7 +109,7 @@ Status EntryMerge::Position() {
   return {};
 }
 
-Result<bool> EntryMerge::NextForward(const Access& access) {
+Result<bool> EntryMerge::NextForward(const LeaseAccess& access) {
   while (true) {
     const EntrySource* first = Top();
     if (first == nullptr || !ranges_.IsBeforeEnd(first->row_key())) return false;
@@ -129,7 +129,7 @@ EntrySource* EntryMerge::Top() {
   return top;
 }
 
-Result<bool> EntryMerge::NextBackward(const Access& access) {
+Result<bool> EntryMerge::NextBackward(const LeaseAccess& access) {
   while (true) {
     EntrySource* last = nullptr;
     for (EntrySource* source : sources_) {
@@ -155,7 +155,7 @@ Result<bool> EntryMerge::NextBackward(const Access& access) {
 }
 
 // Takes the row's entries, and moves the sources that have some behind the row.
-Status EntryMerge::ReadRow(const Access& access) {
+Status EntryMerge::ReadRow(const LeaseAccess& access) {
   bool done = false;
   while (EntrySource* source = merge_.top()) {
     if (source->row_key() != row_key_) return {};
@@ -210,7 +210,7 @@ bool EntryMerge::FinishRow() {
   return true;
 }
 
-Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* end) {
+Result<BlockSource*> EntryMerge::RunSource(const LeaseAccess& access, std::string* end) {
   if (nothing_ || !allows_runs_ || plan_.counts_versions()) return nullptr;
   const EntrySource* first = nullptr;
   for (; !ranges_.done(); ranges_.Next(), positioned_ = false) {
@@ -237,7 +237,7 @@ Result<BlockSource*> EntryMerge::RunSource(const Access& access, std::string* en
   return source;
 }
 
-Status EntryMerge::CheckStop(const Access& access) {
+Status EntryMerge::CheckStop(const LeaseAccess& access) {
   if (++steps_ % kStepsBetweenChecks != 0 || !access.must_stop()) return {};
   return Reopening();
 }

@@ -97,25 +97,25 @@ class EntryMerge {
   // For runs; forwards only. The block source that alone has the rows before the next row of all
   // others, with its place in `*end`, if its entry at hand can be given as it is: null if none.
   // Takes the lease's lock for as long as `access` lives. Whoever moves the source says so.
-  Result<BlockSource*> RunSource(const Access& access, std::string* end);
+  Result<BlockSource*> RunSource(const LeaseAccess& access, std::string* end);
   void RunSourceMoved() { merge_.TopMoved(); }
   Lease* lease() { return lease_.get(); }
   TimeRange times() const { return {from_, to_}; }
 
  private:
-  Status Prepare(const Access& access);
+  Status Prepare(const LeaseAccess& access);
   void OpenSources(const View& view);
   Status Position();
-  Result<bool> NextInRange(const Access& access);
-  Result<bool> NextForward(const Access& access);
-  Result<bool> NextBackward(const Access& access);
-  Status ReadRow(const Access& access);
+  Result<bool> NextInRange(const LeaseAccess& access);
+  Result<bool> NextForward(const LeaseAccess& access);
+  Result<bool> NextBackward(const LeaseAccess& access);
+  Status ReadRow(const LeaseAccess& access);
   Status ReadEntry(EntrySource* source, bool* done);
   Status LeaveRow(EntrySource* source);
   EntrySource* Top();
   void BeginRow(std::string_view row_key);
   bool FinishRow();
-  Status CheckStop(const Access& access);
+  Status CheckStop(const LeaseAccess& access);
 
   const TableId table_;
   MergeCounts* const merges_;

@@ -23,7 +23,7 @@ Result<bool> HistoryRuns::Next() {
 }
 
 Result<bool> HistoryRuns::NextRun() {
-  const Access access(merge_.lease());
+  const LeaseAccess access(merge_.lease());
   if (!access) return Reopening();
   if (taken_from_ != nullptr) {
     const Status moved = Skip(std::exchange(taken_from_, nullptr), taken_);
@@ -107,9 +107,8 @@ void HistoryRuns::FillColumns(const BlockTimes& block_times, const ShapeCells& c
       left = left.subspan(times.size());
     }
     if (!times.empty()) {
-      columns_.push_back(
-          {pick->name, names_only_ ? nullptr : column.data, column.PlaceOf(begin), times,
-           block_times.runs_ascend()});
+      columns_.push_back({pick->name, names_only_ ? nullptr : column.data, column.PlaceOf(begin),
+                          times, block_times.runs_ascend()});
     }
   }
 }

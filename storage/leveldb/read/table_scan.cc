@@ -136,7 +136,7 @@ uint64_t Part(double share, uint64_t of) {
 
 class Estimator {
  public:
-  Estimator(const Access& access, TableId table, const EstimateSpec& spec)
+  Estimator(const LeaseAccess& access, TableId table, const EstimateSpec& spec)
       : access_(access), table_(table), spec_(spec) {}
 
   Result<ScanEstimate> Run() {
@@ -252,7 +252,7 @@ class Estimator {
     return next;
   }
 
-  const Access& access_;
+  const LeaseAccess& access_;
   const TableId table_;
   const EstimateSpec& spec_;
   ScanEstimate estimate_;
@@ -265,7 +265,7 @@ class Estimator {
 }  // namespace
 
 Result<ScanEstimate> EstimateHistory(Lease* lease, TableId table, const EstimateSpec& spec) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return Reopening();
   return Estimator(access, table, spec).Run();
 }

@@ -170,7 +170,7 @@ Status HeadJob::SealOldest() {
   if (!lease) return lease.error();
   uint64_t head_bytes = 0;
   {
-    const Access access(lease->get());
+    const LeaseAccess access(lease->get());
     // The files may have been opened anew since a closed head was seen: this may be the newest.
     if (!access || access.view().opening != context_.opening()) return Reopening();
     head_bytes = access.view().heads.front()->bytes();
@@ -212,7 +212,7 @@ Status HeadJob::StoreLatestRows(Lease* lease) {
     context_.Pace();
     auto batch = context_.NewBatch();
     {
-      const Access access(lease);
+      const LeaseAccess access(lease);
       if (!access) return Reopening();
       const Result<bool> added = rows.AddTo(batch.get(), &access.iterator(0));
       if (!added) return added.error();
@@ -232,7 +232,7 @@ Status HeadJob::StoreMemos(Lease* lease) {
     context_.Pace();
     Records records;
     {
-      const Access access(lease);
+      const LeaseAccess access(lease);
       if (!access) return Reopening();
       leveldb::Iterator& head = access.iterator(0);
       if (!begun) head.Seek(MemoKey({}));

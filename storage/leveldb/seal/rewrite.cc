@@ -28,13 +28,13 @@ Status MayGoOn(const RewriteInput& input) {
 
 // Of the lease's moment. A revoked lease has none; nothing can be read through it either.
 DeleteList DeletesOf(Lease* lease, TableId table) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   return access ? access.view().DeletesOf(table) : DeleteList();
 }
 
 // The files of a table beside these that may hold what an entry of these covers.
 View::Files OthersOf(Lease* lease, const TableInfo& table, const View::Files& from) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return {};
   return FilesCoveredBy(from, access.view().FilesOf(table.id), HasAggregates(table));
 }
@@ -105,7 +105,7 @@ class HeadSealer {
 
  private:
   Status ReadRecords() {
-    const Access access(lease_);
+    const LeaseAccess access(lease_);
     if (!access) return Reopening();
     leveldb::Iterator& it = access.iterator(0);
     sealed_.head = access.view().heads.front()->number();
@@ -124,7 +124,7 @@ class HeadSealer {
   }
 
   Status ReadChecksum() {
-    const Access access(lease_);
+    const LeaseAccess access(lease_);
     if (!access) return Reopening();
     const Head& head = *access.view().heads.front();
     const Result<uint64_t> checksum = head.Checksum();
@@ -164,7 +164,7 @@ class HeadSealer {
   }
 
   const HeadEntries* RunsOf(TableId table) const {
-    const Access access(lease_);
+    const LeaseAccess access(lease_);
     return access ? access.RunsOf(0, table) : nullptr;
   }
 
@@ -173,7 +173,7 @@ class HeadSealer {
     for (bool more = true; more;) {
       const Status go_on = MayGoOn(input_);
       if (!go_on) return go_on;
-      const Access access(lease_);
+      const LeaseAccess access(lease_);
       if (!access) return Reopening();
       if (!sealer) sealer.emplace(options, runs);
       const Result<bool> stepped = sealer->Step(kEntriesPerStep);
@@ -190,7 +190,7 @@ class HeadSealer {
     for (bool more = true; more;) {
       Status done = MayGoOn(input_);
       if (!done) return done;
-      const Access access(lease_);
+      const LeaseAccess access(lease_);
       if (!access) return Reopening();
       source->Use(&access.iterator(0));
       for (uint32_t step = 0; done && more && step < kEntriesPerStep; ++step) {
@@ -207,7 +207,7 @@ class HeadSealer {
 
   // Most heads have nothing of most tables.
   Status Begin(HeadSource* source) const {
-    const Access access(lease_);
+    const LeaseAccess access(lease_);
     if (!access) return Reopening();
     source->Use(&access.iterator(0));
     return source->SeekRow({});
@@ -215,7 +215,7 @@ class HeadSealer {
 
   // The files of a table that may hold what an entry of the head covers.
   View::Files EarlierFiles(TableId table) const {
-    const Access access(lease_);
+    const LeaseAccess access(lease_);
     if (!access) return {};
     const View& view = access.view();
     return FilesCoveredBy(view.heads.front()->TimesOf(table), view.FilesOf(table));
@@ -253,7 +253,7 @@ class FileMerger {
     for (bool more = true; more;) {
       const Status go_on = MayGoOn(input_);
       if (!go_on) return go_on.error();
-      const Access access(lease_);
+      const LeaseAccess access(lease_);
       if (!access) return Reopening();
       const Result<bool> stepped = Step();
       if (!stepped) return stepped.error();

@@ -1,6 +1,6 @@
 // The two halves of writing entries again, for sealing and merging: KeptEntries tells what is to be
 // kept of what several places have, WindowWriter puts that into block files. Not thread-safe.
-// What reads a head is used under an Access; block files need none.
+// What reads a head is used under an LeaseAccess; block files need none.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_PARTS_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_PARTS_H_
 
@@ -119,8 +119,8 @@ class KeptEntries {
   WriteTeller teller_;
   std::vector<std::pair<uint32_t, uint64_t>> other_prints_;  // Columns, and what else they had.
   std::vector<size_t> differs_;  // By column: its place among those of merges_, and one more.
-  uint64_t generation_ = 0;    // Of the plan that numbers columns.
-  DeleteList hiding_;          // Of deletes_, those that may hide cells of the entry at hand.
+  uint64_t generation_ = 0;      // Of the plan that numbers columns.
+  DeleteList hiding_;            // Of deletes_, those that may hide cells of the entry at hand.
 };
 
 // WindowWriter: entries of one table, in order -> block files apart by windows of event time.
@@ -140,7 +140,7 @@ class WindowWriter {
     int64_t width = 0;     // Of the narrowest windows, in microseconds.
     std::atomic<uint64_t>* next_file = nullptr;  // Numbers the files.
     BlockBounds bounds = {};
-    std::vector<FileSource> sources = {};        // What has all that comes.
+    std::vector<FileSource> sources = {};  // What has all that comes.
   };
 
   explicit WindowWriter(Options options);
@@ -155,7 +155,8 @@ class WindowWriter {
   Result<StoredEntry> AddStored(const EntryId& id, const ColumnSet& set, std::string_view values,
                                 bool is_whole) {
     const size_t columns = set.columns.size();
-    if (IsWide(columns, values.size())) [[unlikely]] return AddWide(id, set, values, is_whole);
+    if (IsWide(columns, values.size())) [[unlikely]]
+      return AddWide(id, set, values, is_whole);
     const bool has_room = IsOfLast(id.time) && last_->HasRoom();
     if (!has_room) [[unlikely]] {
       const Status made = MakeRoomFor(id, columns);

@@ -313,7 +313,7 @@ constexpr size_t kRangeBytes = 4u << 20;
 
 // The first and the last latest row of the range that begins at `start`; none at the end of all.
 Result<Records> EndsOfRange(Lease* lease, const std::string& start) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return Reopening();
   const std::string end = PrefixEnd(std::string(1, static_cast<char>(KeySpace::kLatest)));
   const auto it = Database::NewIterator(&access.base());
@@ -331,7 +331,7 @@ Result<Records> EndsOfRange(Lease* lease, const std::string& start) {
 }
 
 Status CompactRange(Lease* lease, const std::string& begin, const std::string& end) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return Reopening();
   const leveldb::Slice first(begin);
   const leveldb::Slice last(end);
@@ -341,7 +341,7 @@ Status CompactRange(Lease* lease, const std::string& begin, const std::string& e
 
 // The first latest row at or after `start`, as a key; empty at the end.
 Result<std::string> NextRow(Lease* lease, const std::string& start) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return Reopening();
   const auto it = Database::NewIterator(&access.base());
   it->Seek(start);
@@ -354,7 +354,7 @@ Result<std::string> NextRow(Lease* lease, const std::string& start) {
 
 // Up to a range of rows from `start` to `end`, as records that remove them.
 Result<Records> RemovalsOf(Lease* lease, const std::string& start, const std::string& end) {
-  const Access access(lease);
+  const LeaseAccess access(lease);
   if (!access) return Reopening();
   const auto it = Database::NewIterator(&access.base());
   Records removals;

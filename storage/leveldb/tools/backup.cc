@@ -119,7 +119,7 @@ class BackupJob {
   }
 
   Result<bool> Agrees(Lease* lease) {
-    const Access access(lease);
+    const LeaseAccess access(lease);
     if (!access) return Reopening();
     files_.clear();
     for (const auto& [table, files] : access.view().files) {
@@ -148,7 +148,7 @@ class BackupJob {
   }
 
   Status ReadLastSequence() {
-    const Access access(lease_.get());
+    const LeaseAccess access(lease_.get());
     if (!access) return Reopening();
     Status read = NoteSequence(&access.base_iterator());
     for (size_t head = 0; read && head < access.view().heads.size(); ++head) {
@@ -281,7 +281,7 @@ class BackupJob {
   Status NeedRoom() const {
     uint64_t records = 0;
     {
-      const Access access(lease_.get());
+      const LeaseAccess access(lease_.get());
       if (!access) return Reopening();
       records = Database::BytesOf(&access.base(), "", "\xff");
       for (const auto& head : access.view().heads) records += head->bytes();
@@ -300,7 +300,7 @@ class BackupJob {
     Status done = CopyRecordsOf(kBaseRecords, std::nullopt);
     std::vector<uint64_t> heads;
     {
-      const Access access(lease_.get());
+      const LeaseAccess access(lease_.get());
       if (!access) return Reopening();
       for (const auto& head : access.view().heads) heads.push_back(head->number());
     }
@@ -336,7 +336,7 @@ class BackupJob {
   // Some records; false with the last. They are written when no reopen has to wait for it.
   Result<bool> ReadStep(std::optional<size_t> head, bool first, Records* step) {
     step->clear();
-    const Access access(lease_.get());
+    const LeaseAccess access(lease_.get());
     if (!access) return Reopening();
     leveldb::Iterator& it = head ? access.iterator(*head) : access.base_iterator();
     if (first) it.SeekToFirst();
@@ -386,7 +386,7 @@ class BackupJob {
 Result<std::string> StoreId(Database* database) {
   const Result<std::unique_ptr<Lease>> lease = database->NewLease();
   if (!lease) return lease.error();
-  const Access access(lease->get());
+  const LeaseAccess access(lease->get());
   if (!access) return Reopening();
   const Result<std::string> id = database->Get(MetaKey(MetaKind::kStoreId));
   if (!id) return id.error().Prefixed("the id of the store");

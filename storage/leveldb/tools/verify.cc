@@ -484,7 +484,7 @@ Result<std::unique_ptr<RowScan>> OpenedStore::Scan(const TablePtr& table, const 
   if (!lease) return lease.error();
   DeleteList deletes;
   {
-    const Access access(lease->get());
+    const LeaseAccess access(lease->get());
     if (access) deletes = access.view().DeletesOf(table->id);
   }
   return std::make_unique<HistoryScan>(table, spec, state_.sets, std::move(*lease), deletes);

@@ -75,7 +75,7 @@ class DatabaseTest : public ::testing::Test {
   // Of the history, in the heads.
   size_t CountEntries() {
     const std::unique_ptr<Lease> lease = NewLease();
-    const Access access(lease.get());
+    const LeaseAccess access(lease.get());
     size_t count = 0;
     for (size_t head = 0; head < access.view().heads.size(); ++head) {
       leveldb::Iterator& it = access.iterator(head);
@@ -97,7 +97,7 @@ class DatabaseTest : public ::testing::Test {
   }
   // The keys that the lease's heads have, oldest head first.
   static Strings KeysOf(Lease* lease) {
-    const Access access(lease);
+    const LeaseAccess access(lease);
     EXPECT_TRUE(access);
     Strings keys;
     for (size_t head = 0; access && head < access.view().heads.size(); ++head) {
@@ -134,8 +134,8 @@ TEST_F(DatabaseTest, ReadersSeeAWriteWhenMemoryHasFollowedIt) {
 TEST_F(DatabaseTest, AWriteIsSeenTogetherWithItsDeletes) {
   const std::unique_ptr<Lease> before = NewLease();
   ASSERT_TRUE(Write("a", {std::make_shared<const DeleteRange>(1, 5, DeleteSpec{})}));
-  EXPECT_EQ(Access(before.get()).view().last_delete(), 0u);
-  EXPECT_EQ(Access(NewLease().get()).view().last_delete(), 5u);
+  EXPECT_EQ(LeaseAccess(before.get()).view().last_delete(), 0u);
+  EXPECT_EQ(LeaseAccess(NewLease().get()).view().last_delete(), 5u);
 }
 
 TEST_F(DatabaseTest, ClosingRevokesLeasesAndOpeningBringsNoneBack) {
@@ -143,7 +143,7 @@ TEST_F(DatabaseTest, ClosingRevokesLeasesAndOpeningBringsNoneBack) {
   const std::unique_ptr<Lease> lease = NewLease();
   const uint64_t opening = database_->opening();
   Reopen();
-  EXPECT_FALSE(Access(lease.get()));
+  EXPECT_FALSE(LeaseAccess(lease.get()));
   EXPECT_EQ(KeysOf(NewLease().get()), (Strings{"a"}));
   EXPECT_GT(database_->opening(), opening);
 }
@@ -233,7 +233,7 @@ TEST_F(DatabaseTest, AnotherHeadTakesWhatComesNext) {
   ASSERT_TRUE(Write("b"));
   const std::unique_ptr<Lease> lease = NewLease();
   EXPECT_EQ(KeysOf(lease.get()), (Strings{"a", "b"}));
-  const Access access(lease.get());
+  const LeaseAccess access(lease.get());
   ASSERT_EQ(access.view().heads.size(), 2u);
   const Result<bool> is_closed = access.view().heads[0]->IsClosed();
   EXPECT_TRUE(is_closed && *is_closed);
@@ -243,7 +243,7 @@ TEST_F(DatabaseTest, ALeaseOfFilesHoldsNoHead) {
   ASSERT_TRUE(Write("a"));
   const Result<std::unique_ptr<Lease>> lease = database_->NewLeaseOfFiles();
   ASSERT_TRUE(lease);
-  EXPECT_TRUE(Access(lease->get()).view().heads.empty());
+  EXPECT_TRUE(LeaseAccess(lease->get()).view().heads.empty());
 }
 
 TEST_F(DatabaseTest, ALeaseOfAMomentHasBaseAsItWas) {
@@ -253,7 +253,7 @@ TEST_F(DatabaseTest, ALeaseOfAMomentHasBaseAsItWas) {
   ASSERT_TRUE(WriteBase("key", "now"));
   const Result<std::string> now = database_->Get("key");
   EXPECT_TRUE(now && *now == "now");
-  const Access access(lease->get());
+  const LeaseAccess access(lease->get());
   access.base_iterator().Seek("key");
   ASSERT_TRUE(access.base_iterator().Valid());
   EXPECT_EQ(ToView(access.base_iterator().value()), "then");

@@ -130,7 +130,7 @@ TEST_F(EntryMergeTest, ARunOfABlockEndsBeforeTheNextRowOfAnybodyElse) {
   MakeFile({{"a", 1, 1, 1}, {"c", 1, 1, 1}, {"e", 1, 1, 1}});
   Put({{"d", 1, 2, 1}});
   EntryMerge merge = Merge();
-  const Access access(merge.lease());
+  const LeaseAccess access(merge.lease());
   std::string end;
   const Result<BlockSource*> source = merge.RunSource(access, &end);
   ASSERT_TRUE(source);
@@ -142,7 +142,7 @@ TEST_F(EntryMergeTest, WhereTwoHaveOneRowThereIsNoRun) {
   MakeFile({{"a", 1, 1, 1}});
   Put({{"a", 2, 2, 1}});
   EntryMerge merge = Merge();
-  const Access access(merge.lease());
+  const LeaseAccess access(merge.lease());
   std::string end;
   EXPECT_EQ(merge.RunSource(access, &end).value(), nullptr);
 }

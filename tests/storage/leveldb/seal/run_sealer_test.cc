@@ -60,7 +60,7 @@ class Sealed : public HistoryMaker {
     input.now = now;
     input.window_us = kUsPerDay;
     const auto lease = NewLease();
-    EXPECT_EQ(Access(lease.get()).RunsOf(0, kTable) != nullptr, in_groups_);
+    EXPECT_EQ(LeaseAccess(lease.get()).RunsOf(0, kTable) != nullptr, in_groups_);
     return SealOldestHead(input, lease.get());
   }
 
