@@ -151,7 +151,7 @@ class Database {
   // Calls `publish` after success, then lets readers see the write: both before the head can be
   // closed, so that whoever seals it finds in memory what it says.
   Status WriteHead(const HeadWrite& write, const std::function<void()>& publish);
-  // Of base; kNotFound if absent. Also under an LeaseAccess, of any thread.
+  // Of base; kNotFound if absent. Also under a LeaseAccess, of any thread.
   Result<std::string> Get(std::string_view key) const;
   // Of base's records, or a head's as they lie in its LevelDB, without a snapshot. Must be gone
   // before Close.

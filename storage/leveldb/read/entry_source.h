@@ -1,7 +1,7 @@
 // EntrySource: the entries of one table in one place (a head, a block file), in the order of the
 // store: row keys ascending, of one row the newest first, of one time the later commit first.
 // HeadSource is the one of a head, SourceMerge makes one sequence of several. One thread; that
-// of a head is used under an LeaseAccess of whoever scans or seals.
+// of a head is used under a LeaseAccess of whoever scans or seals.
 #ifndef TALLYD_STORAGE_LEVELDB_READ_ENTRY_SOURCE_H_
 #define TALLYD_STORAGE_LEVELDB_READ_ENTRY_SOURCE_H_
 

@@ -1,6 +1,6 @@
 // The two halves of writing entries again, for sealing and merging: KeptEntries tells what is to be
 // kept of what several places have, WindowWriter puts that into block files. Not thread-safe.
-// What reads a head is used under an LeaseAccess; block files need none.
+// What reads a head is used under a LeaseAccess; block files need none.
 #ifndef TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_PARTS_H_
 #define TALLYD_STORAGE_LEVELDB_SEAL_REWRITE_PARTS_H_
 
