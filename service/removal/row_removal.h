@@ -10,9 +10,9 @@
 
 namespace tallyd {
 
-// What was forgotten. `clamp`: its rows alone go, and kForbidden where it can have none there; null:
-// every row. kConflict: the table is being filled from another one. Nightly tables of the table lose
-// the same. Blocks on the disk.
+// What was forgotten. `clamp`: its rows alone go, and kForbidden where it can have none there;
+// null: every row. kConflict: the table is being filled from another one. Nightly tables of the
+// table lose the same. Blocks on the disk.
 Result<RemovalCount> RemoveRows(const RemovalParts& parts, const TablePtr& table,
                                 const DeleteSpec& what, const RowClamp* clamp);
 
