@@ -5,11 +5,11 @@
 //   Open, load, AdmitReaders, Write..., Close.
 //
 // A Lease is one view with the published snapshot of each of its heads: what a commit writes is
-// seen once it is whole, with its deletes, and no reader waits for a commit. Its reader takes an
-// LeaseAccess for the time of one step; between steps the database may be closed under it, which revokes
-// the lease: later Accesses are false, and the reader gives up with kUnavailable. So a reopen waits
-// for one step of each reader, never for a slow client. Long steps ask must_stop() now and then.
-// NewLease waits a moment for a reopen to finish.
+// seen once it is whole, with its deletes, and no reader waits for a commit. Its reader takes a
+// LeaseAccess for the time of one step; between steps the database may be closed under it, which
+// revokes the lease: later LeaseAccesses are false, and the reader gives up with kUnavailable. So a
+// reopen waits for one step of each reader, never for a slow client. Long steps ask must_stop() now
+// and then. NewLease waits a moment for a reopen to finish.
 #ifndef TALLYD_STORAGE_LEVELDB_FILES_DATABASE_H_
 #define TALLYD_STORAGE_LEVELDB_FILES_DATABASE_H_
 
