@@ -209,7 +209,7 @@ Status Writer::CheckNotFilling(const TableInfo& table) const {
                            table.name, table.stream));
 }
 
-void Writer::Shrink(WriteKind kind, TableId table, const KeyRange& rows) {
+void Writer::Shrink([[maybe_unused]] WriteKind kind, TableId table, const KeyRange& rows) {
   assert(Owes(kind, Duty::kRowSizes));
   parts_.row_sizes.Shrink(table, rows);
 }

@@ -114,16 +114,20 @@ uint64_t Checksum64(std::string_view bytes) { return XXH3_64bits(bytes.data(), b
 
 ContentChecksum::ContentChecksum() : state_(XXH3_createState()) {
   if (state_ == nullptr) throw std::bad_alloc();
-  XXH3_64bits_reset(state_.get());
+  XXH3_64bits_reset(static_cast<XXH3_state_t*>(state_.get()));
 }
 
-void ContentChecksum::Free::operator()(XXH3_state_s* state) const { XXH3_freeState(state); }
+void ContentChecksum::Free::operator()(void* state) const {
+  XXH3_freeState(static_cast<XXH3_state_t*>(state));
+}
 
 void ContentChecksum::Add(std::string_view bytes) {
-  XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+  XXH3_64bits_update(static_cast<XXH3_state_t*>(state_.get()), bytes.data(), bytes.size());
 }
 
-uint64_t ContentChecksum::Get() const { return XXH3_64bits_digest(state_.get()); }
+uint64_t ContentChecksum::Get() const {
+  return XXH3_64bits_digest(static_cast<const XXH3_state_t*>(state_.get()));
+}
 
 std::string BlockFileKey(TableId table, uint64_t number) {
   std::string key = TablePrefix(KeySpace::kBlockFiles, table);

@@ -15,7 +15,6 @@
 #include "config/values/time.h"
 #include "storage/table_info.h"
 
-struct XXH3_state_s;
 
 namespace tallyd {
 
@@ -177,9 +176,10 @@ class ContentChecksum {
 
  private:
   struct Free {
-    void operator()(XXH3_state_s* state) const;
+    void operator()(void* state) const;
   };
-  std::unique_ptr<XXH3_state_s, Free> state_;
+  // An XXH3_state_t, whose name depends on how the library's header was included.
+  std::unique_ptr<void, Free> state_;
 };
 
 }  // namespace tallyd

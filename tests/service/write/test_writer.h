@@ -14,7 +14,7 @@ struct TestWriter {
   TestWriter(Store& store, const Clock& clock, prometheus::Registry& registry)
       : metrics(registry),
         arrivals(&store),
-        writer({store, clock, live_schema, metrics, heat, row_sizes, counters, arrivals}) {}
+        writer({store, clock, live_schema, metrics, heat, row_sizes, counters, arrivals, views}) {}
 
   // The schema is the store's.
   void PutInForce(std::shared_ptr<const Schema> schema, Store& store) {
@@ -32,6 +32,7 @@ struct TestWriter {
   HeldCounters counters;
   Arrivals arrivals;
   LiveSchema live_schema;
+  SchemaViews views;
   Writer writer;
 };
 

@@ -86,7 +86,7 @@ TEST_F(ConcurrencyTest, ReadersSurviveReopens) {
           ASSERT_EQ(more.error().code(), ErrorCode::kUnavailable) << more.error().message();
         }
         harness_.store().State();
-        harness_.store().Stats(harness_.Find("L"));
+        (void)harness_.store().Stats(harness_.Find("L"));
       }
     });
   }
