@@ -141,10 +141,12 @@ Daemon::~Daemon() {
   CountDroppedLines(nullptr);
 }
 
-std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema) {
+std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Schema> schema,
+                                                      ScopeFields scope_fields) {
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = schema;
-  snapshot->findings = Lint(*schema);
+  snapshot->scope_fields = std::move(scope_fields);
+  snapshot->findings = Lint(*schema, snapshot->scope_fields);
   LogFindings(snapshot->findings);
   for (const Stream& stream : schema->streams) {
     snapshot->mappers.emplace(stream.name, std::make_unique<Mapper>(schema, stream, *store_));
@@ -186,15 +188,15 @@ Status Daemon::Open() {
   return {};
 }
 
-Status Daemon::PutInForce(std::shared_ptr<const Schema> configured) {
-  Result<std::shared_ptr<const Schema>> schema = WithNightly(std::move(configured), *store_);
+Status Daemon::PutInForce(const Config& configured) {
+  Result<std::shared_ptr<const Schema>> schema = WithNightly(configured.schema, *store_);
   if (!schema) return schema.error();
   if (Status held = CheckHolds(store_->capabilities(), **schema); !held) return held;
   if (Status adopted = store_->Adopt(**schema); !adopted) {
     for (const TablePtr& table : store_->Tables()) context_->counters.Reopen(table->id);
     return adopted;
   }
-  context_->live_schema.Set(Compile(*schema));
+  context_->live_schema.Set(Compile(*schema, ScopeFieldsOf(configured.tokens)));
   return {};
 }
 
@@ -204,7 +206,7 @@ Status Daemon::Start() {
   jobs.slice_us = config_.storage.seal_window_us;
   jobs.refresh = [this]() -> Status {
     const std::lock_guard lock(reload_mutex_);
-    return PutInForce(config_.schema);
+    return PutInForce(config_);
   };
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, config_.server,
                                           HelperThreads(config_.server), std::move(jobs));
@@ -213,7 +215,7 @@ Status Daemon::Start() {
   context_->started = clock_.Now();
   TakeTokens(config_.tokens);
   context_->reload = [this] { return Reload(); };
-  if (Status taken = PutInForce(config_.schema); !taken) {
+  if (Status taken = PutInForce(config_); !taken) {
     return taken.error().Prefixed(config_.file);
   }
   TellDoubts(*config_.schema, metrics_.get());
@@ -277,7 +279,7 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   if (!tls) return tls.error();
   if (Status safe = CheckListening(loaded, server_->addresses()); !safe) return safe.error();
   const Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
-  if (Status taken = PutInForce(loaded.schema); !taken) return taken.error();
+  if (Status taken = PutInForce(loaded); !taken) return taken.error();
   config_.tokens = loaded.tokens;
   TakeTokens(config_.tokens);
   TellDoubts(*loaded.schema, metrics_.get());

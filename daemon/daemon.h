@@ -64,12 +64,13 @@ class Daemon {
   Result<Reloaded> Apply(Config loaded);
   Status StartServer();
   void TakeTls(TlsContextPtr tls);  // New connections speak with it.
-  // Adopts the schema with the nightly tables that there are, and puts it in force. REQUIRES:
-  // reload_mutex_, once the daemon serves.
-  Status PutInForce(std::shared_ptr<const Schema> configured);
+  // Adopts the schema with the nightly tables that there are, and puts it in force; of the rest it
+  // takes what lint needs. REQUIRES: reload_mutex_, once the daemon serves.
+  Status PutInForce(const Config& configured);
   void TakeTokens(const std::vector<TokenConfig>& tokens);
   void NoteConfiguration(bool taken);
-  std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema);
+  std::shared_ptr<const SchemaSnapshot> Compile(std::shared_ptr<const Schema> schema,
+                                                ScopeFields scope_fields);
 
   Config config_;
   const Duties duties_;

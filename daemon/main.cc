@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "config/file/config.h"
+#include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/daemon.h"
 #include "daemon/host_of_tools.h"
@@ -93,6 +94,10 @@ int Check(const CommandLine& line, const ToolHost& host) {
   if (!safe) {
     PrintError(safe.error().message());
     return kMisused;
+  }
+  for (const LintFinding& finding : LintScopes(*config->schema, ScopeFieldsOf(config->tokens))) {
+    std::fprintf(stderr, "%s: lint %s of table %s: %s\n", line.config.c_str(), finding.rule.c_str(),
+                 finding.table.c_str(), finding.detail.c_str());
   }
   std::printf("%s: ok, %zu streams, %zu tables\n", line.config.c_str(),
               config->schema->streams.size(), config->schema->tables.size());

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/access/scope_fields.h"
 #include "config/lint/finding.h"
 #include "config/schema/schema.h"
 #include "config/values/result.h"
@@ -22,6 +23,7 @@ namespace tallyd {
 struct SchemaSnapshot {
   std::shared_ptr<const Schema> schema;
   std::map<std::string, std::unique_ptr<Mapper>, std::less<>> mappers;  // By stream.
+  ScopeFields scope_fields;           // Of the tokens that came with it.
   std::vector<LintFinding> findings;  // What lint finds in the schema, without the data.
 };
 

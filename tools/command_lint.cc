@@ -22,7 +22,10 @@ int LintCommand(const CommandLine& line, const ToolHost&) {
     // Nothing starts with it, whatever else the rule finds is called.
     findings.back().severity = Severity::kError;
   }
-  for (LintFinding& finding : Lint(*loaded->config.schema)) findings.push_back(std::move(finding));
+  const Config& config = loaded->config;
+  for (LintFinding& finding : Lint(*config.schema, ScopeFieldsOf(config.tokens))) {
+    findings.push_back(std::move(finding));
+  }
   const std::string text = line.format == "json"
                                ? JsonText(Json{{"findings", JsonOfFindings(findings)}})
                                : line.config + ": " + LintText(findings);

@@ -11,7 +11,8 @@ Response GetLint(const Request& request, ApiContext& context) {
   const Result<LiveFacts> live =
       ReadLiveFacts(*snapshot->schema, context.store, context.clock.Now());
   if (!live) return ProblemOf(live.error());
-  return Response::Of(200, {{"findings", JsonOfFindings(Lint(*snapshot->schema, &*live))}});
+  const auto findings = Lint(*snapshot->schema, snapshot->scope_fields, &*live);
+  return Response::Of(200, {{"findings", JsonOfFindings(findings)}});
 }
 
 }  // namespace tallyd

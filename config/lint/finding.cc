@@ -121,6 +121,12 @@ constexpr LintRule kSchemaRules[] = {
      "an event comes back as another, or takes its cell; tables of events say so once it happened",
      "give each such rule a literal of its own in front, or a family of its own; let the text "
      "between the parts occur in no value"},
+    {35, "warn", kWarn,
+     "a row key that does not give back the field of a token's scope, which the key of another "
+     "table of the stream does",
+     "tokens with that scope do not see the table, and yet write to it: tenants write on each "
+     "other's cells",
+     "put the field into the row key"},
 };
 
 constexpr LintRule kTime = {

@@ -31,7 +31,7 @@ struct LintRule {
 
 // L1 to L35, each at its place.
 std::span<const LintRule> LintRules();
-// S6, S7: about what a schema makes of the events that come, rather than about its text.
+// S6, S7, S35: about what a schema makes of the events that come, rather than about its text.
 std::span<const LintRule> SchemaRules();
 // `time`: a key whose only time is of another field than the table's.
 const LintRule& TimeRule();

@@ -1,6 +1,7 @@
 #include "config/lint/lint.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "config/lint/rule_groups.h"
@@ -18,7 +19,8 @@ void LintTable(const LintSubject& subject, LintFindings* found) {
 
 }  // namespace
 
-std::vector<LintFinding> Lint(const Schema& schema, const LiveFacts* live) {
+std::vector<LintFinding> Lint(const Schema& schema, const ScopeFields& scope_fields,
+                              const LiveFacts* live) {
   LintFindings found;
   for (const Stream& stream : schema.streams) {
     for (const size_t index : stream.tables) {
@@ -27,6 +29,7 @@ std::vector<LintFinding> Lint(const Schema& schema, const LiveFacts* live) {
     LintQueries(schema, stream, live, &found);
   }
   LintInstance(schema, &found);
+  std::ranges::move(LintScopes(schema, scope_fields), std::back_inserter(found.all));
   // A table's place in the file; what is of all of them comes last.
   std::map<std::string, size_t, std::less<>> places;
   for (const Table& table : schema.tables) places.emplace(table.name, places.size());

@@ -2,7 +2,7 @@
 // (config/lint/finding.h, docs/lint.md). It looks at the file alone, or also at what the store
 // knows of the data; a finding never keeps anything from starting.
 //
-//   for (const LintFinding& finding : Lint(*config.schema)) Tell(finding);
+//   for (const LintFinding& finding : Lint(*config.schema, ScopeFieldsOf(config.tokens))) ...
 //
 // Pure functions, for any thread.
 #ifndef TALLYD_CONFIG_LINT_LINT_H_
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "config/access/scope_fields.h"
 #include "config/lint/finding.h"
 #include "config/schema/schema.h"
 
@@ -43,9 +44,12 @@ struct LiveFacts {
   std::map<std::string, LiveTable> tables;
 };
 
-// By table in the file's order, then what is of the whole instance; each table's by rule. `live`
-// may be null.
-std::vector<LintFinding> Lint(const Schema& schema, const LiveFacts* live = nullptr);
+// By table in the file's order, then what is of the whole instance; each table's by rule.
+// `scope_fields`: of the tokens that are in force with the schema. `live` may be null.
+std::vector<LintFinding> Lint(const Schema& schema, const ScopeFields& scope_fields,
+                              const LiveFacts* live = nullptr);
+// S35 alone: a part of what Lint finds.
+std::vector<LintFinding> LintScopes(const Schema& schema, const ScopeFields& scope_fields);
 
 }  // namespace tallyd
 

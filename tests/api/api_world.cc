@@ -73,6 +73,7 @@ bool ApiWorld::Reload(const std::string& tables) {
   if (!store_->Adopt(*config->schema)) return false;
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = config->schema;
+  snapshot->scope_fields = ScopeFieldsOf(config->tokens);
   for (const Stream& stream : config->schema->streams) {
     snapshot->mappers.emplace(stream.name,
                               std::make_unique<Mapper>(config->schema, stream, *store_));

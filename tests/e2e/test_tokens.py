@@ -116,6 +116,20 @@ class TokensTest(E2eTest):
         self.assertIn("token gone: removed", log)
         self.assertIn("token new: added", log)
 
+    def test_a_table_that_tenants_share_is_told_wherever_lint_is_asked(self):
+        shared = TABLE + TABLE.replace("tables.T", "tables.U").replace("{host}", "{tenant}#{host}")
+        tallyd = self.start(shared + ALL)
+        self.assertNotIn("lint S35", tallyd.log())
+        self.reload(tallyd, shared + ALL + entry("acme", "write", 'scope = { tenant = "acme" }'))
+        self.assertIn("lint S35 of table T", tallyd.log())
+        for path, of_lint in (("/v1/status", lambda json: json["lint"]), ("/v1/lint", lambda json: json)):
+            findings = of_lint(tallyd.get(path, headers=of("read")).expect(200).json)["findings"]
+            self.assertEqual(["T"], [one["table"] for one in findings if one["rule"] == "S35"], path)
+        for command in "lint", "check":
+            status, said = run(command, "--config", tallyd.config)
+            self.assertEqual(0, status, said)
+            self.assertRegex(said, "S35 .*T.*tenant")
+
     def test_a_revoked_reader_gets_no_more_of_its_answer(self):
         tallyd = self.start(TABLE + ALL + entry("gone", "read"))
         text = "x" * 30_000

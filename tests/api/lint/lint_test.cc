@@ -100,6 +100,24 @@ TEST_F(LintApiTest, L23FindsALargeValue) {
   EXPECT_TRUE(Finds("L23"));
 }
 
+TEST_F(LintApiTest, S35GoesByTheTokensThatAreInForceWithTheSchema) {
+  const std::string shared = R"(
+[tables.U]
+stream = "s"
+pattern = "latest"
+row_key = "{tenant}#{id}"
+families.F = {}
+)";
+  ASSERT_TRUE(Reload(kTables + shared));
+  EXPECT_FALSE(Finds("S35"));
+  const std::string token = "[[auth.tokens]]\nname = \"t\"\nrole = \"read\"\nsha256 = \"" +
+                            std::string(64, 'a') + "\"\nscope = { tenant = \"acme\" }\n";
+  ASSERT_TRUE(Reload(kTables + shared + token));
+  EXPECT_TRUE(Finds("S35"));
+  EXPECT_FALSE(Finds("S35", "U"));
+  EXPECT_FALSE(Finds("S35", "H"));
+}
+
 TEST_F(LintApiTest, StatusHasTheFindings) {
   const auto lint = nlohmann::json::parse(Call(GetStatus, {}).body)["lint"];
   EXPECT_TRUE(lint["findings"].is_array());

@@ -23,7 +23,10 @@ std::vector<LintFinding> LintText(const std::string& toml, const LiveFacts* live
   for (const RuledMistake& mistake : config->ruled) {
     findings.push_back(FindingOf(mistake.rule, mistake.table, mistake.text));
   }
-  for (LintFinding& finding : Lint(*config->config.schema, live)) findings.push_back(finding);
+  const ScopeFields scope_fields = ScopeFieldsOf(config->config.tokens);
+  for (LintFinding& finding : Lint(*config->config.schema, scope_fields, live)) {
+    findings.push_back(finding);
+  }
   return findings;
 }
 
@@ -420,7 +423,7 @@ TEST(LintTest, ValuesOfFieldsAreJudgedWhereTheDataTells) {
 TEST(LintTest, TheExampleHasNoErrors) {
   const Result<Config> config = LoadConfig(TALLYD_SOURCE_DIR "/config/example.toml");
   ASSERT_TRUE(config);
-  for (const LintFinding& finding : Lint(*config->schema)) {
+  for (const LintFinding& finding : Lint(*config->schema, ScopeFieldsOf(config->tokens))) {
     EXPECT_NE(finding.severity, Severity::kError) << finding.rule << " " << finding.detail;
   }
 }
