@@ -288,7 +288,7 @@ class ClientCertificateTest(E2eTest):
         daemon.start()
         streams = "/v1/streams"
         self.assertEqual(200, asked(daemon, context_of(server, reader), streams)[0])
-        self.assertEqual(403, asked(daemon, context_of(server, reader), "/v1/status")[0])
+        self.assertEqual(403, asked(daemon, context_of(server, reader), "/metrics")[0])
         self.assertEqual(401, asked(daemon, context_of(server, unknown), streams)[0])
         bearer = {"Authorization": f"Bearer {token['token']}"}
         self.assertEqual(200, asked(daemon, context_of(server, reader), "/v1/status",

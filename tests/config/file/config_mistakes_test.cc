@@ -56,8 +56,8 @@ INSTANTIATE_TEST_SUITE_P(
     Daemon, MistakeTest,
     testing::Values(
         Wrong{"UnknownSection", "[sever]\n",
-              "1: sever: unknown key, the nearest is server; accepted: ingest, log, server, "
-              "storage, streams, tables"},
+              "1: sever: unknown key, the nearest is server; accepted: auth, ingest, log, "
+              "server, storage, streams, tables"},
         Wrong{"UnknownKey", "[log]\nlevels = \"info\"\n",
               "2: log.levels: unknown key, the nearest is level; accepted: format, level"},
         Wrong{"QuotedKey", "[log]\n\"a b\" = 1\n", "2: log.\"a b\": unknown key..."},
@@ -107,8 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
               "2: server.listen[0].at: is missing; accepted: HOST:PORT..."},
         Wrong{"ListenTwice", "[server]\nlisten = [{ at = \"[::1]:1\" }, { at = \"[::1]:1\" }]\n",
               "2: server.listen[1].at: \"[::1]:1\" is there already..."},
-        Wrong{"ListenOfUnknownKey", "[server]\nlisten = [{ at = \"[::1]:1\", ssl = true }]\n",
-              "2: server.listen[0].ssl: unknown key, the nearest is tls; accepted: at, tls"},
+        Wrong{"ListenOfUnknownKey", "[server]\nlisten = [{ at = \"[::1]:1\", tlss = true }]\n",
+              "2: server.listen[0].tlss: unknown key, the nearest is tls; accepted: at, tls"},
         Wrong{"TlsWithoutCertificate", "[server]\nlisten = [{ at = \"[::1]:1\", tls = true }]\n",
               "2: server.listen: has tls = true, but there is no certificate for it..."},
         Wrong{"TlsWithoutKey", "[server.tls]\ncert = \"a\"\n",

@@ -59,6 +59,7 @@ std::set<std::string> AcceptedKeys() {
   std::set<std::string> keys;
   std::istringstream message(ParseConfig(kUnknownEverywhere, "t.toml").error().message());
   for (std::string line; std::getline(message, line);) {
+    if (line.find("unknown key") == std::string::npos) continue;  // Of a key that is missing.
     std::istringstream list(line.substr(line.find(accepted) + accepted.size()));
     for (std::string key; std::getline(list >> std::ws, key, ',');) keys.insert(key);
   }

@@ -133,8 +133,7 @@ TEST_F(EventFormatTest, OfMoreColumnsAHeaderHasThoseOfTheEventsThatAreRead) {
   EXPECT_EQ(Ask("k=a&format=csv").body,
             "ts,k,n,on,text\r\n1,a,1.5,,\"x,\"\"y\"\"\"\r\n2,a,,true,\r\n3,a,2,,\r\n");
   EXPECT_EQ(Ask("k=a&format=csv&from=2.0").body, "ts,k,n,on\r\n2,a,,true\r\n3,a,2,\r\n");
-  EXPECT_EQ(Ask("k=a&format=csv&fields=x7,n").body,
-            "ts,k,x7,n\r\n1,a,,1.5\r\n3,a,,2\r\n");
+  EXPECT_EQ(Ask("k=a&format=csv&fields=x7,n").body, "ts,k,x7,n\r\n1,a,,1.5\r\n3,a,,2\r\n");
   EXPECT_EQ(Ask("k=none&format=csv").body, "ts,k\r\n");
   const std::string whole = Ask("scan=1&format=csv").body;
   EXPECT_EQ(std::ranges::count(whole.substr(0, whole.find('\r')), ','), 1204);
@@ -168,6 +167,7 @@ TEST_F(EventFormatTest, AValueForWhichTheHeaderHasNoColumnEndsTheAnswer) {
   }
   ASSERT_EQ(world_.Post("s", events.dump()).status, 200u);
   Request request;
+  request.principal = Anybody();
   request.path = "/path";
   request.query = "k=l&format=csv";
   request.arguments = {"s"};
@@ -187,8 +187,7 @@ TEST_F(EventFormatTest, AValueForWhichTheHeaderHasNoColumnEndsTheAnswer) {
   }
   ASSERT_FALSE(pulled);
   EXPECT_EQ(pulled.error().code(), ErrorCode::kUnavailable);
-  EXPECT_NE(pulled.error().message().find("'late'"), std::string::npos)
-      << pulled.error().message();
+  EXPECT_NE(pulled.error().message().find("'late'"), std::string::npos) << pulled.error().message();
 }
 
 TEST_F(EventFormatTest, AnErrorOfTheFirstChunkIsAnAnswerOfItsOwn) {

@@ -20,7 +20,7 @@ class ReadBackTest : public QueryTest {
 TEST_F(ReadBackTest, WhatReadsBackIsWhole) {
   BeginWith(R"({ family = "F", name = "{a}-{b}", value = "{v}|{w}" })");
   Take(EventAt(1, R"("a":"x","b":"y-z","v":1,"w":"a|b")"));
-  Take(EventAt(2, R"("a":7,"b":0.5,"v":true,"w":"")"));
+  Take(EventAt(2, R"("a":7,"b":0.5,"v":2,"w":"")"));
   ExpectWhole("host=a", "METRIC", 2);
 }
 

@@ -78,7 +78,7 @@ class History {
   void CheckRows(const Question& question, const std::string& text, const nlohmann::json& answer,
                  bool descending);
   std::string Candidates(const std::string& text);
-  const ModelTable& TableOf(const nlohmann::json& plan) const;
+  const TableModel& TableOf(const nlohmann::json& plan) const;
   std::string SomeTable(bool latest);
 
   Chance chance_;

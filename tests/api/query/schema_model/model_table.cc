@@ -65,7 +65,7 @@ ModelRule AsText(ModelRule rule) {
 }
 
 // One of those that any table may have whose columns are its own affair.
-ModelRule RandomRule(const ModelTable& table, Chance* chance) {
+ModelRule RandomRule(const TableModel& table, Chance* chance) {
   if (table.compacts() && chance->Is(0.7)) return CompactRule(chance);
   ModelRule rule;
   const bool default_tells = table.pattern != "new-column";
@@ -101,7 +101,7 @@ ModelRule RandomRule(const ModelTable& table, Chance* chance) {
 }
 
 // The rules of tables whose key names the measured field, of which each has its own row.
-ModelRule RuleOfFieldKey(const ModelTable& table, Chance* chance) {
+ModelRule RuleOfFieldKey(const TableModel& table, Chance* chance) {
   const bool in_name = table.pattern == "new-column";
   switch (chance->Below(in_name ? 2 : 4)) {
     case 0: {
@@ -119,16 +119,16 @@ ModelRule RuleOfFieldKey(const ModelTable& table, Chance* chance) {
   }
 }
 
-void AddRule(ModelTable* table, Chance* chance) {
+void AddRule(TableModel* table, Chance* chance) {
   const std::string& family = table->is_latest() ? kFamilies[0] : chance->Of(kFamilies);
   table->rules.erase(family);
   table->rules[family] =
       table->field_in_key ? RuleOfFieldKey(*table, chance) : RandomRule(*table, chance);
 }
 
-bool OwnRules(const ModelTable& table) { return !table.pattern.ends_with("-serialized"); }
+bool OwnRules(const TableModel& table) { return !table.pattern.ends_with("-serialized"); }
 
-void ChooseKey(ModelTable* table, Chance* chance) {
+void ChooseKey(TableModel* table, Chance* chance) {
   const auto key = [&](const std::string& before, const std::string& spec) {
     table->row_key = before + "{" + table->time + ":" + spec + "}";
   };
@@ -153,14 +153,14 @@ void ChooseKey(ModelTable* table, Chance* chance) {
 }
 
 // The rules that a table has which says nothing of its columns, but for the family's name.
-ModelRule DefaultRule(const ModelTable& table) {
+ModelRule DefaultRule(const TableModel& table) {
   ModelRule rule;
   rule.typed = table.pattern != "new-column";
   rule.one_cell = !OwnRules(table);
   return rule;
 }
 
-void ChooseGc(ModelTable* table, Chance* chance) {
+void ChooseGc(TableModel* table, Chance* chance) {
   table->max_age_ms.reset();
   table->max_versions.reset();
   if (table->is_latest()) return;
@@ -168,7 +168,7 @@ void ChooseGc(ModelTable* table, Chance* chance) {
   if (chance->Is(0.08)) table->max_versions = 1 + static_cast<int>(chance->Below(3));
 }
 
-void ChooseWhen(ModelTable* table, Chance* chance) {
+void ChooseWhen(TableModel* table, Chance* chance) {
   table->when = table->time == "qt"                     ? "qt"
                 : table->IsKey("id") && chance->Is(0.5) ? "id"
                 : chance->Is(0.15)                      ? chance->Of(kMeasured)
@@ -177,33 +177,33 @@ void ChooseWhen(ModelTable* table, Chance* chance) {
 
 }  // namespace
 
-bool ModelTable::IsKey(std::string_view field) const {
+bool TableModel::IsKey(std::string_view field) const {
   return std::find(key_fields.begin(), key_fields.end(), field) != key_fields.end();
 }
 
-bool ModelTable::compacts() const {
+bool TableModel::compacts() const {
   return std::any_of(rules.begin(), rules.end(),
                      [](const auto& each) { return each.second.compact; });
 }
 
-bool ModelTable::Holds(const std::string& field) const {
+bool TableModel::Holds(const std::string& field) const {
   json event = {{"host", "h"}, {"id", 1}, {time, 1}};
   for (const std::string& measured : kMeasured) event[measured] = 1;
   event[field] = 1;
   if (IsKey(field)) return true;
-  ModelTable any = *this;
+  TableModel any = *this;
   any.when = "";
   return any.Kept(event).contains(field);
 }
 
-bool ModelTable::HoldsTyped(const std::string& field) const {
+bool TableModel::HoldsTyped(const std::string& field) const {
   if (IsKey(field)) return false;
   bool as_text = false;       // By some rule, or beside what it keeps.
   bool typed = false;         // By some rule, ...
   bool typed_always = false;  // ... of every event that has the field.
   for (const auto& each : rules) {
     const ModelRule& rule = each.second;
-    ModelTable alone = *this;
+    TableModel alone = *this;
     alone.rules = {each};
     if (!alone.Holds(field)) continue;
     if (!rule.typed) {
@@ -220,12 +220,12 @@ bool ModelTable::HoldsTyped(const std::string& field) const {
   return typed && (typed_always || !as_text);
 }
 
-bool ModelTable::MayMergeIds() const {
+bool TableModel::MayMergeIds() const {
   return !is_latest() && !IsKey("id") &&
          !std::ranges::all_of(rules, [](const auto& each) { return each.second.with == "id"; });
 }
 
-bool ModelTable::TellsIds() const {
+bool TableModel::TellsIds() const {
   return std::ranges::any_of(rules, [](const auto& each) {
     const ModelRule& rule = each.second;
     return rule.fields.empty() && rule.needs.empty() && rule.with.empty() && rule.typed &&
@@ -233,7 +233,7 @@ bool ModelTable::TellsIds() const {
   });
 }
 
-std::set<std::string> ModelTable::Kept(const json& event) const {
+std::set<std::string> TableModel::Kept(const json& event) const {
   std::set<std::string> kept;
   if (!event.contains(time) || (!when.empty() && !event.contains(when))) return kept;
   for (const auto& [family, rule] : rules) {
@@ -257,7 +257,7 @@ std::set<std::string> ModelTable::Kept(const json& event) const {
   return kept;
 }
 
-std::string ModelTable::Toml() const {
+std::string TableModel::Toml() const {
   std::string columns;
   std::string families;
   for (const std::string& family : kFamilies) {
@@ -280,8 +280,8 @@ std::string ModelTable::Toml() const {
   return text;
 }
 
-ModelTable RandomTable(const std::string& name, Chance* chance) {
-  ModelTable table;
+TableModel RandomTable(const std::string& name, Chance* chance) {
+  TableModel table;
   table.name = name;
   table.pattern =
       chance->Text({"single-timestamp", "single-timestamp", "single-timestamp-serialized",
@@ -302,7 +302,7 @@ ModelTable RandomTable(const std::string& name, Chance* chance) {
   return table;
 }
 
-ModelTable Changed(ModelTable table, Chance* chance) {
+TableModel Changed(TableModel table, Chance* chance) {
   switch (chance->Below(4)) {
     case 0:
       ChooseGc(&table, chance);
@@ -322,8 +322,8 @@ ModelTable Changed(ModelTable table, Chance* chance) {
   return table;
 }
 
-ModelTable TableOfAll() {
-  ModelTable table;
+TableModel TableOfAll() {
+  TableModel table;
   table.name = "ALL";
   table.pattern = "single-timestamp";
   table.row_key = "{host}#{ts:us}";

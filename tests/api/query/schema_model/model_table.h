@@ -40,7 +40,7 @@ struct ModelRule {
   bool one_cell = false;  // What it keeps of an event is replaced as one.
 };
 
-struct ModelTable {
+struct TableModel {
   std::string name;
   std::string pattern;
   std::string row_key;
@@ -72,10 +72,10 @@ struct ModelTable {
 };
 
 // A new table; and the table with something changed that may change while it has data.
-ModelTable RandomTable(const std::string& name, Chance* chance);
-ModelTable Changed(ModelTable table, Chance* chance);
+TableModel RandomTable(const std::string& name, Chance* chance);
+TableModel Changed(TableModel table, Chance* chance);
 // It takes everything, by the stream's time, for ever.
-ModelTable TableOfAll();
+TableModel TableOfAll();
 
 }  // namespace tallyd
 

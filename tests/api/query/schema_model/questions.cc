@@ -122,7 +122,7 @@ bool History::IsUnknown(const Question& question) const {
                      [&](const auto& filter) { return unknown(filter.first); });
 }
 
-const ModelTable& History::TableOf(const json& plan) const {
+const TableModel& History::TableOf(const json& plan) const {
   return tables_.at(plan["table"].get<std::string>());
 }
 
@@ -194,7 +194,7 @@ bool History::IsWhole(const json& plan, const std::string& may_lack, const std::
 void History::CheckRows(const Question& question, const std::string& text, const json& answer,
                         bool descending) {
   const json& plan = answer["plan"];
-  const ModelTable& table = TableOf(plan);
+  const TableModel& table = TableOf(plan);
   const std::string where = Where(text, plan);
   std::vector<Truth::Row> rows = RowsOf(answer);
   if (descending) std::reverse(rows.begin(), rows.end());
@@ -254,7 +254,7 @@ void History::AskSteps() {
   json answer;
   if (!Pages(question, text, GetEvents, "any", &answer)) return;
   const json& plan = answer["plan"];
-  const ModelTable& table = TableOf(plan);
+  const TableModel& table = TableOf(plan);
   const std::string may_lack = truth_.MayLack(question.query, table, world_->clock().now);
   if (!IsWhole(plan, may_lack, Where(text, plan))) return;
   if (truth_.MayMergeUnseen(table)) return;
@@ -287,7 +287,7 @@ void History::AskSteps() {
 void History::AskLatest() {
   const std::string name = SomeTable(true);
   if (name.empty()) return;
-  const ModelTable& table = tables_.at(name);
+  const TableModel& table = tables_.at(name);
   const Question question = RandomQuestion(true);
   const std::string may_lack = truth_.LatestMayLack(question.query, table);
   const std::string text = question.text + "&table=" + name;

@@ -30,11 +30,11 @@ bool IsTime(const std::string& field) { return field == "ts"; }
 }  // namespace
 
 void Truth::Adopt(const Tables& tables) {
-  std::map<std::string, std::shared_ptr<const ModelTable>> shared;
+  std::map<std::string, std::shared_ptr<const TableModel>> shared;
   for (const auto& [name, table] : tables) {
     const auto known = shared_.find(name);
     const bool same = known != shared_.end() && IsSame(*known->second, table);
-    shared[name] = same ? known->second : std::make_shared<const ModelTable>(table);
+    shared[name] = same ? known->second : std::make_shared<const TableModel>(table);
   }
   tables_ = tables;
   shared_ = std::move(shared);
@@ -76,7 +76,7 @@ bool Truth::IsCompacted(const std::string& field) const {
          });
 }
 
-void Truth::TakeLatest(const ModelTable& table, const Sent& event) {
+void Truth::TakeLatest(const TableModel& table, const Sent& event) {
   const std::set<std::string> kept = table.Kept(event.fields);
   if (kept.empty()) return;
   const int64_t time = event.times.at(table.time);
@@ -151,14 +151,14 @@ std::set<std::string> Truth::SpellingsSeen() const {
   return seen;
 }
 
-bool Truth::CanFilter(const ModelQuery& query, const ModelTable& table) const {
+bool Truth::CanFilter(const ModelQuery& query, const TableModel& table) const {
   return std::all_of(query.filters.begin(), query.filters.end(),
                      [&](const auto& filter) { return table.Holds(filter.first); });
 }
 
 bool Truth::SpellingsAreOne(const ModelQuery& query) const {
   return std::any_of(tables_.begin(), tables_.end(), [&](const auto& each) {
-    const ModelTable& table = each.second;
+    const TableModel& table = each.second;
     if (!table.compacts() || !table.Holds(std::string(kCompact))) return false;
     if (SpellingsSeen().size() < 2) return true;
     const std::set<std::string> asked = Asked(query, false);
@@ -171,7 +171,7 @@ bool Truth::SpellingsAreOne(const ModelQuery& query) const {
 }
 
 // A latest table has but itself to keep them as one, unless there is only one.
-bool Truth::KeepsAsOne(const ModelTable& latest) const {
+bool Truth::KeepsAsOne(const TableModel& latest) const {
   const bool any = std::any_of(tables_.begin(), tables_.end(), [](const auto& each) {
     return each.second.compacts() && each.second.Holds(std::string(kCompact));
   });
@@ -213,7 +213,7 @@ std::set<std::string> Truth::Asked(const ModelQuery& query, bool one_spelling) c
 
 // Beside measured fields, those that say whose event it is are no reason to want it, nor is the
 // time that the table goes by.
-bool Truth::IsWanted(const std::set<std::string>& asked, const ModelTable& table,
+bool Truth::IsWanted(const std::set<std::string>& asked, const TableModel& table,
                      const json& fields) const {
   const auto is_time = [&](const std::string& field) {
     return IsTime(field) || field == table.time;
@@ -239,7 +239,7 @@ bool Truth::Passes(const ModelQuery& query, const json& fields, bool one_spellin
   });
 }
 
-std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& table) const {
+std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const TableModel& table) const {
   const bool one = SpellingsAreOne(query);
   const std::set<std::string> seen = SpellingsSeen();
   const std::string shown_as = seen.size() == 1 ? *seen.begin() : last_spelling_;
@@ -274,13 +274,13 @@ std::vector<Truth::Row> Truth::Rows(const ModelQuery& query, const ModelTable& t
   return in_order;
 }
 
-bool Truth::IsAtRisk(const ModelTable& table) const {
+bool Truth::IsAtRisk(const TableModel& table) const {
   return table.MayMergeIds() && std::ranges::any_of(tables_, [&](const auto& each) {
            return each.first != table.name && each.second.IsKey("id");
          });
 }
 
-bool Truth::HasMerged(const ModelTable& table) const {
+bool Truth::HasMerged(const TableModel& table) const {
   if (!table.MayMergeIds()) return false;
   std::map<std::pair<int64_t, std::string>, json> ids;  // By time and host.
   return std::ranges::any_of(events_, [&](const Sent& event) {
@@ -293,7 +293,7 @@ bool Truth::HasMerged(const ModelTable& table) const {
 }
 
 // What the table did not keep of an event that it saw.
-std::string Truth::Missed(const Sent& event, const ModelTable& table,
+std::string Truth::Missed(const Sent& event, const TableModel& table,
                           const std::set<std::string>& wanted, bool all) const {
   const std::set<std::string> kept = table.Kept(event.fields);
   for (const auto& [field, value] : event.fields.items()) {
@@ -304,7 +304,7 @@ std::string Truth::Missed(const Sent& event, const ModelTable& table,
   return "";
 }
 
-std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int64_t now) const {
+std::string Truth::MayLack(const ModelQuery& query, const TableModel& table, int64_t now) const {
   if (table.is_latest()) return "latest only";
   if (table.time != "ts") return "a time of its own";
   if (!CanFilter(query, table)) return "it holds no filter";
@@ -330,7 +330,7 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
   for (const std::string& field : seen_) {
     if (IsTime(field) || !(all || wanted.contains(field))) continue;
     const bool held_elsewhere = std::any_of(tables_.begin(), tables_.end(), [&](const auto& each) {
-      const ModelTable& other = each.second;
+      const TableModel& other = each.second;
       if (other.is_latest()) return false;
       // The contract does not say whether a table holds the time that it goes by. It does.
       return other.Holds(field) || (other.time == field && CanFilter(query, other));
@@ -361,7 +361,7 @@ std::string Truth::MayLack(const ModelQuery& query, const ModelTable& table, int
   return "";
 }
 
-bool Truth::Knows(const Row& row, const ModelTable& table) const {
+bool Truth::Knows(const Row& row, const TableModel& table) const {
   return std::any_of(events_.begin(), events_.end(), [&](const Sent& event) {
     const bool at = std::any_of(event.times.begin(), event.times.end(), [&](const auto& time) {
       const bool may_be_kept = !event.dropped || !event.perhaps.empty();
@@ -375,7 +375,7 @@ bool Truth::Knows(const Row& row, const ModelTable& table) const {
   });
 }
 
-std::vector<Truth::Row> Truth::LatestRows(const ModelQuery& query, const ModelTable& table) const {
+std::vector<Truth::Row> Truth::LatestRows(const ModelQuery& query, const TableModel& table) const {
   std::vector<Row> rows;
   const auto of_table = latest_.find(table.name);
   if (of_table == latest_.end()) return rows;
@@ -399,7 +399,7 @@ std::vector<Truth::Row> Truth::LatestRows(const ModelQuery& query, const ModelTa
   return rows;
 }
 
-std::string Truth::LatestMayLack(const ModelQuery& query, const ModelTable& table) const {
+std::string Truth::LatestMayLack(const ModelQuery& query, const TableModel& table) const {
   if (!CanFilter(query, table)) return "it holds no filter";
   const std::set<std::string> asked = Asked(query, KeepsAsOne(table));
   for (const std::string& field : asked) {

@@ -28,7 +28,7 @@ struct ModelQuery {
   int64_t to = kForever;
 };
 
-using Tables = std::map<std::string, ModelTable>;
+using Tables = std::map<std::string, TableModel>;
 
 class Truth {
  public:
@@ -51,20 +51,20 @@ class Truth {
   nlohmann::json SomeValue(const std::string& field, Chance* chance) const;
 
   // The rows of a whole answer from this table, in time order.
-  std::vector<Row> Rows(const ModelQuery& query, const ModelTable& table) const;
+  std::vector<Row> Rows(const ModelQuery& query, const TableModel& table) const;
   // Why an answer from this table need not be whole; empty: "complete: false" would be wrong.
-  std::string MayLack(const ModelQuery& query, const ModelTable& table, int64_t now) const;
+  std::string MayLack(const ModelQuery& query, const TableModel& table, int64_t now) const;
   // Whether two events may have fallen on one cell of it unseen: nothing tells them apart.
-  bool MayMergeUnseen(const ModelTable& table) const {
+  bool MayMergeUnseen(const TableModel& table) const {
     return !IsAtRisk(table) && HasMerged(table);
   }
   // Whether an event that was sent and not deleted has this time, by the table, and these fields of
   // the entity.
-  bool Knows(const Row& row, const ModelTable& table) const;
+  bool Knows(const Row& row, const TableModel& table) const;
 
   // The same of a latest table: its rows by entity, and whether it must be whole.
-  std::vector<Row> LatestRows(const ModelQuery& query, const ModelTable& table) const;
-  std::string LatestMayLack(const ModelQuery& query, const ModelTable& table) const;
+  std::vector<Row> LatestRows(const ModelQuery& query, const TableModel& table) const;
+  std::string LatestMayLack(const ModelQuery& query, const TableModel& table) const;
 
  private:
   struct Sent {
@@ -73,7 +73,7 @@ class Truth {
     std::set<std::string> gone;            // Time fields by which it was deleted.
     // By name: the tables of the file when the event came. A table that was changed since counts as
     // changed though it be again as it was: nobody promises to notice that nothing came meanwhile.
-    std::map<std::string, std::shared_ptr<const ModelTable>> under;
+    std::map<std::string, std::shared_ptr<const TableModel>> under;
     std::set<std::string> entered;  // Tables.
     // Tables to which it came expired by the wall clock. What is stored goes by the clock of the
     // store, which believes no leap at once.
@@ -89,11 +89,11 @@ class Truth {
     std::map<std::string, Cell> cells;  // By field.
   };
 
-  void TakeLatest(const ModelTable& table, const Sent& event);
+  void TakeLatest(const TableModel& table, const Sent& event);
   // Whether the key of another table has the `id` that this one's lacks.
-  bool IsAtRisk(const ModelTable& table) const;
+  bool IsAtRisk(const TableModel& table) const;
   // Whether events ever came that share its cells.
-  bool HasMerged(const ModelTable& table) const;
+  bool HasMerged(const TableModel& table) const;
   // Whether some table of the file takes the field as a spelling of the compact name.
   bool IsCompacted(const std::string& field) const;
   // Whether some table of the file, which holds what is filtered by, keeps all spellings as one.
@@ -101,21 +101,21 @@ class Truth {
   std::set<std::string> SpellingsSeen() const;
   // The fields that were seen, or are named by the rules of the file.
   std::set<std::string> Known() const;
-  bool KeepsAsOne(const ModelTable& latest) const;
-  bool CanFilter(const ModelQuery& query, const ModelTable& table) const;
+  bool KeepsAsOne(const TableModel& latest) const;
+  bool CanFilter(const ModelQuery& query, const TableModel& table) const;
   // The fields of events that are asked for; empty: all.
   std::set<std::string> Asked(const ModelQuery& query, bool one_spelling) const;
-  bool IsWanted(const std::set<std::string>& asked, const ModelTable& table,
+  bool IsWanted(const std::set<std::string>& asked, const TableModel& table,
                 const nlohmann::json& fields) const;
   bool Passes(const ModelQuery& query, const nlohmann::json& fields, bool one_spelling) const;
   bool IsIdentifying(const std::string& field) const;
-  std::string Missed(const Sent& event, const ModelTable& table,
+  std::string Missed(const Sent& event, const TableModel& table,
                      const std::set<std::string>& wanted, bool all) const;
 
-  static bool IsSame(const ModelTable& a, const ModelTable& b) { return a.Toml() == b.Toml(); }
+  static bool IsSame(const TableModel& a, const TableModel& b) { return a.Toml() == b.Toml(); }
 
   Tables tables_;
-  std::map<std::string, std::shared_ptr<const ModelTable>> shared_;  // The same.
+  std::map<std::string, std::shared_ptr<const TableModel>> shared_;  // The same.
   std::vector<Sent> events_;
   std::set<std::string> seen_;   // Fields.
   std::set<std::string> risky_;  // Fields that had a value which its text does not tell.
