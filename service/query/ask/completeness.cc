@@ -171,13 +171,26 @@ class Judge {
     } else if (overflows) {
       MayLack(kNeverWhole, where + " forgets " + versions);
     }
-    if (const auto stored = plan_.stored->FindFamily(family.name)) {
-      const TimeUs from = plan_.stored->families[*stored].whole_from;
-      const char* why = plan_.stored->max_bytes > 0
-                            ? " let the oldest go, by max_bytes or by rules that it had: "
-                            : " kept less before its rules changed: ";
-      MayLack(from, where + why + Before(from));
+    JudgeLetGo(family, where);
+  }
+
+  // How far the oldest went goes by what all store, and by the newest event of whomever: whoever
+  // has a scope hears what the table's rules allow, whether or not any did.
+  void JudgeLetGo(const Family& family, const std::string& where) {
+    const auto stored = plan_.stored->FindFamily(family.name);
+    if (!stored) return;
+    const TimeUs from = plan_.stored->families[*stored].whole_from;
+    const bool is_capped = plan_.stored->max_bytes > 0;
+    if (query_.access.is_scoped()) {
+      if (is_capped) MayLack(kNeverWhole, where + " may let the oldest go, by max_bytes");
+      if (!is_capped && from > 0) {
+        MayLack(kNeverWhole, where + " may have kept less before its rules changed");
+      }
+      return;
     }
+    const char* why = is_capped ? " let the oldest go, by max_bytes or by rules that it had: "
+                                : " kept less before its rules changed: ";
+    MayLack(from, where + why + Before(from));
   }
 
   // What was missed before a rule that matters began to apply, its mark tells.

@@ -200,6 +200,40 @@ TEST_F(ScopedReads, MapTheHeatOfTheirOwnPrefixes) {
   EXPECT_EQ(Json::parse(Get(GetHeatmap, {}, "table=BY_DAY"))["ranges"].size(), 0u);
 }
 
+// The plan that acme has, of a table whose rules change; another tenant's event came so much after
+// its own.
+std::string PlanAfterReload(const std::string& before, const std::string& after,
+                            TimeUs others_later) {
+  const std::string table =
+      "[tables.T]\nstream = \"s\"\npattern = \"single-timestamp\"\n"
+      "row_key = \"{tenant}#{host}#{ts:ms}\"\n";
+  ApiWorld world(table + before);
+  const TimeUs now = world.clock().now / 1000;
+  for (const auto& [tenant, later] : {std::pair{"acme", TimeUs{0}}, {"acme2", others_later}}) {
+    const std::string event =
+        fmt::format(R"({{"tenant":"{}","host":"h","v":1,"ts":{}}})", tenant, now + later);
+    EXPECT_EQ(world.Post("s", event).status, 200u);
+  }
+  world.clock().now += TimeUs{86'400'000'000};
+  EXPECT_TRUE(world.Reload(table + after));
+  world.ActAs(OfTenant("acme"));
+  return BodyOf(world.Call(GetPlan, {"s"}, "tenant=acme"));
+}
+
+TEST_F(ScopedReads, TellNoTimeOfOthersByWhatATableForgot) {
+  const std::string before = "families.M = { max_age = \"1h\" }\n";
+  const std::string after = "families.M = {}\n";
+  const std::string plan = PlanAfterReload(before, after, 1000);
+  EXPECT_EQ(plan, PlanAfterReload(before, after, 60'000));
+  EXPECT_NE(plan.find("may have kept less before its rules changed"), plan.npos) << plan;
+}
+
+TEST_F(ScopedReads, TellOfACappedTableThatItMayLackTheOldestWhetherOrNotItDoes) {
+  const std::string rules = "max_bytes = \"1GiB\"\nfamilies.M = {}\n";
+  const std::string plan = PlanAfterReload(rules, rules, 1000);
+  EXPECT_NE(plan.find("may let the oldest go, by max_bytes"), plan.npos) << plan;
+}
+
 TEST_F(ScopedReads, HideAKeyThatNoEventCanHave) {
   world_.ActAs(Anybody());
   EXPECT_EQ(ChangeRow(world_, "BY_TENANT", "acme#x",
