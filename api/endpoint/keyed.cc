@@ -36,6 +36,7 @@ asio::awaitable<std::optional<Response>> AnswerByKey(Exchange& exchange, Endpoin
                                                      KeyedRequest keyed,
                                                      std::unique_ptr<KeyClaim>* claim) {
   keyed.owner = exchange.request.principal->name;
+  keyed.takes_ownerless = !exchange.request.principal->is_scoped();
   *claim = co_await AwaitClaim(exchange.context.keys, keyed);
   Result<std::optional<KeyedAnswer>> known = std::optional<KeyedAnswer>();
   std::function<void()> job = [claim, &known] { known = FindAnswer(claim->get()); };

@@ -47,6 +47,7 @@ KeyIds IdsOf(const KeyedRequest& request) {
   std::string ownerless = ScopeAndKey(request.scope, request.key);
   if (request.owner.empty()) return {std::move(ownerless), {}};
   const std::string owned = request.owner + '\0' + request.scope;
+  if (!request.takes_ownerless) ownerless.clear();
   return {ScopeAndKey(owned, request.key), std::move(ownerless)};
 }
 

@@ -65,13 +65,16 @@ struct KeyedRequest {
   RequestPrint print;
   // The name of the token that came with it: its keys are its own. Empty: there are no tokens.
   std::string owner = {};
+  // Whether an answer that was remembered before there were tokens counts for the owner. Not for
+  // whoever has a scope: it may be another's, and tell of what that one sent.
+  bool takes_ownerless = true;
 };
 
 // Under what the answer to a request with a key is remembered.
 struct KeyIds {
   std::string own;
   // As it would be without tokens: what was remembered before there were any counts for whoever has
-  // one now. Empty: that is the own.
+  // one now. Empty: that is the own, or does not count.
   std::string ownerless;
 };
 

@@ -71,6 +71,19 @@ TEST_F(IdempotencyKeysTest, BelongToTheirTokenAndThoseGivenBeforeTokensStillCoun
   EXPECT_EQ(find("before", "acme"), (KeyedAnswer{200, "{}"}));
 }
 
+TEST_F(IdempotencyKeysTest, ThoseGivenBeforeTokensTellNothingToWhoeverHasAScope) {
+  Answer("before", "body", "{}");
+  for (const char* const body : {"body", "other body"}) {
+    KeyedRequest request{"events of s", "before", PrintOf("json", body), "acme"};
+    request.takes_ownerless = false;
+    std::unique_ptr<KeyClaim> granted;
+    keys_.Claim(request, [&](std::unique_ptr<KeyClaim> claim) { granted = std::move(claim); });
+    const Result<Found> found = granted->Find();
+    ASSERT_TRUE(found) << body;
+    EXPECT_EQ(*found, Found()) << body;
+  }
+}
+
 TEST_F(IdempotencyKeysTest, AnotherRequestWithTheKeyIsUnprocessable) {
   Answer("k", "body", "{}");
   const Result<Found> found = Claim("k", "other body")->Find();
