@@ -94,9 +94,11 @@ void HeatTable::AddToPartition(const RowStems::OfTable& touched,
 }
 
 HeatTable::Slot* HeatTable::Find(std::string_view stem, bool is_whole) {
-  const uint64_t hash = HashOf(stem);
-  if (const auto found = numbers_.find(hash); found != numbers_.end()) {
-    return &slots_[found->second];
+  uint64_t hash = HashOf(stem);
+  // Whoever chooses stems may choose two of one hash: the second counts under the next free one.
+  for (auto found = numbers_.find(hash); found != numbers_.end(); found = numbers_.find(++hash)) {
+    Slot& slot = slots_[found->second];
+    if (slot.stem == stem) return &slot;
   }
   if (slots_.size() == kMaxHeatRanges) {
     MakePartition();

@@ -78,11 +78,11 @@ class HeatTable {
     uint32_t number = 0;  // Of its slot.
   };
 
-  // Stems are known by their hashes: two of the same would count in one range.
   // Null, and there is a partition: there are too many.
   Slot* Find(std::string_view stem, bool is_whole);
   void AddToPartition(const RowStems::OfTable& touched, std::span<const RowStems::Entry> some);
   uint64_t HeadOf(std::string_view stem) const;
+  // By its hash alone: of two stems that have the same, both may count in the range of one.
   // False: it was not looked for lately.
   bool FindKnown(Sought* sought);
   void Search(std::span<Sought* const> some);
