@@ -232,7 +232,8 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
   const Result<bool> all = lost.Add(parts.store, removal.stored, ranges, is_of_entity, query.now);
   if (!all) return all.error();
   if (!can_restore) {
-    return *all && lost.empty() ? Status() : Status(CannotRestore(removal.table.name));
+    const bool keeps_all = *all && !lost.HasWithin(query.time);
+    return keeps_all ? Status() : Status(CannotRestore(removal.table.name));
   }
   plan->loses = plan->loses || !*all || !lost.empty();
   if (*all) plan->lost->lost.emplace(removal.stored->id, std::move(lost));

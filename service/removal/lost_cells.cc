@@ -32,6 +32,13 @@ Result<bool> LostCells::Add(Store& store, const TablePtr& table,
   }
 }
 
+bool LostCells::HasWithin(const TimeRange& time) const {
+  return std::ranges::any_of(rows_, [&](const auto& row) {
+    return std::ranges::any_of(row.second,
+                               [&](const Part& part) { return time.Contains(part.time); });
+  });
+}
+
 void LostCells::AddRow(const Row& row) {
   Parts& parts = rows_[std::string(row.key)];
   for (const RowPart& part : row.parts) {

@@ -38,6 +38,8 @@ class LostCells {
   Status DropKept(Store& store, const TablePtr& table, TimeUs behind, TimeUs now);
 
   bool empty() const { return rows_.empty(); }
+  // Whether any of what was added is of that time.
+  bool HasWithin(const TimeRange& time) const;
   bool HasRow(std::string_view row_key) const { return rows_.contains(std::string(row_key)); }
   bool Has(std::string_view row_key, const ColumnRef& column) const;
   void Drop(std::string_view row_key, const ColumnRef& column);

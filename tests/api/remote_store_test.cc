@@ -49,15 +49,21 @@ class RemoteStoreTest : public testing::Test {
     }
     return events.dump();
   }
-  std::multiset<int> ValuesOf(const std::string& host) {
-    const json answer = json::parse(world_.Call(GetEvents, {"server"}, "host=" + host).body);
-    std::multiset<int> values;
-    for (const json& event : answer["events"]) values.insert(event["v"].get<int>());
-    return values;
-  }
+  std::multiset<int> ValuesOf(const std::string& host) { return ValuesIn(GetEvents, host); }
+  // -1: there is none.
   int LatestOf(const std::string& host) {
-    const json answer = json::parse(world_.Call(GetLatest, {"server"}, "host=" + host).body);
-    return answer["events"].empty() ? -1 : answer["events"][0]["v"].get<int>();
+    const std::multiset<int> values = ValuesIn(GetLatest, host);
+    return values.empty() ? -1 : *values.rbegin();
+  }
+
+  std::multiset<int> ValuesIn(Handler handler, const std::string& host) {
+    const json answer = json::parse(world_.Call(handler, {"server"}, "host=" + host).body);
+    std::multiset<int> values;
+    if (!answer.contains("columns")) return values;
+    const auto& columns = answer["columns"];
+    const auto v = std::ranges::find(columns, "v") - columns.begin();
+    for (const json& row : answer["rows"]) values.insert(row.at(static_cast<size_t>(v)).get<int>());
+    return values;
   }
 
   ModelDisk disk_;
