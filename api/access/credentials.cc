@@ -9,7 +9,7 @@ namespace tallyd {
 
 namespace {
 
-constexpr std::string_view kTokenStart = "tly_";
+constexpr std::string_view kTokenStarts[] = {"tly_", "tly%5F"};
 constexpr std::string_view kLeftOut = "...";
 
 std::string_view Trimmed(std::string_view text) {
@@ -21,12 +21,18 @@ std::string_view Trimmed(std::string_view text) {
 
 bool IsTokenByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-';
+         c == '-' || c == '%';  // The last of a byte that is percent-encoded.
 }
 
-// Where the value of a parameter "p" begins at `at`.
+bool BeginsToken(std::string_view text, size_t at) {
+  return std::ranges::any_of(kTokenStarts, [&](std::string_view start) {
+    return boost::beast::iequals(text.substr(at, start.size()), start);
+  });
+}
+
+// A token, or the value of a parameter "p", begins at `at`.
 bool BeginsSecret(std::string_view text, size_t at) {
-  if (text.substr(at).starts_with(kTokenStart)) return true;
+  if (BeginsToken(text, at)) return true;
   return at >= 3 && text[at - 1] == '=' && text[at - 2] == 'p' &&
          (text[at - 3] == '?' || text[at - 3] == '&');
 }
@@ -54,7 +60,7 @@ std::string WithoutTokens(std::string_view path_and_query) {
       shown.push_back(path_and_query[at++]);
       continue;
     }
-    const bool is_token = path_and_query.substr(at).starts_with(kTokenStart);
+    const bool is_token = BeginsToken(path_and_query, at);
     while (at < path_and_query.size() &&
            (is_token ? IsTokenByte(path_and_query[at]) : path_and_query[at] != '&')) {
       ++at;

@@ -14,6 +14,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kBurst = std::chrono::milliseconds(20);
+// How long a handshake waits for its turn at most: so long, too, a flood is felt when it has ended.
+constexpr auto kMostQueued = std::chrono::seconds(2);
 constexpr unsigned char kHandshakeRecord = 0x16;
 constexpr size_t kRecordHeadBytes = 5;
 constexpr size_t kMaxRecordBytes = 16u << 10;
@@ -51,8 +53,10 @@ asio::awaitable<std::optional<TlsFailure>> ReadHello(TimedSocket& socket, std::s
 
 }  // namespace
 
-HandshakePace::Clock::time_point HandshakePace::Turn(Clock::time_point now) {
+std::optional<HandshakePace::Clock::time_point> HandshakePace::Turn(Clock::time_point now,
+                                                                    Clock::time_point latest) {
   const Clock::time_point turn = std::max(now, free_at_);
+  if (turn >= latest) return std::nullopt;
   free_at_ = turn + 2 * usual_;
   return turn - now < kBurst ? now : turn;
 }
@@ -87,9 +91,10 @@ asio::awaitable<Handshake> Handshakes::Accept(TimedSocket& socket, TlsContextPtr
   std::string begun;
   if (const auto failure = co_await ReadHello(socket, &begun)) co_return Failed(*failure);
   const auto now = HandshakePace::Clock::now();
-  if (const auto turn = pace_.Turn(now); turn > now) {
-    if (turn >= socket.deadline()) co_return Failed(TlsFailure::kCrowded);
-    asio::steady_timer timer(co_await asio::this_coro::executor, turn);
+  const auto turn = pace_.Turn(now, std::min(socket.deadline(), now + kMostQueued));
+  if (!turn) co_return Failed(TlsFailure::kCrowded);
+  if (*turn > now) {
+    asio::steady_timer timer(co_await asio::this_coro::executor, *turn);
     co_await timer.async_wait(TimedSocket::kAwait);
     if (!socket.is_open()) co_return Failed(TlsFailure::kClosed);  // The server stops.
   }

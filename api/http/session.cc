@@ -78,7 +78,7 @@ void Session::EndIfRevoked(TimeUs now) {
   if (context_.tokens.IsCurrent(*principal, now)) return;
   revoked_ = true;
   if (reads_body_) socket_.EndWait();
-  if (tells_data_) socket_.Close();
+  if (tells_data_) socket_.Abort();
   if (const auto others = server_.lines().Take("revoked")) {
     spdlog::info("what {} asks for at {} ends: its token is good no longer{}",
                  principal->name.empty() ? "somebody without a token" : principal->name, peer_,
@@ -130,6 +130,8 @@ asio::awaitable<bool> Session::ServeOne() {
     co_await LingerAndClose();
     co_return false;
   }
+  parser_.reset();
+  if (buffer_.size() == 0 && buffer_.capacity() > kReadBytes) buffer_.shrink_to_fit();
   co_return true;
 }
 
@@ -225,7 +227,7 @@ void Session::LogChange() {
     const std::string kind = fmt::format("{} {}", dispatched_.route, response_.status);
     const auto more = server_.lines().Take(kind);
     if (!more) return;
-    outcome = fmt::format("{}: {}{}", response_.status, response_.problem, *more);
+    outcome = fmt::format("{}: {}{}", response_.status, WithoutTokens(response_.problem), *more);
   }
   constexpr size_t kShownBytes = 1000;
   std::string what = request_.path;

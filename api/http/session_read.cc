@@ -281,7 +281,12 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
   auto on_header = [&extension_bytes](uint64_t, beast::string_view extensions,
                                       beast::error_code& ec) {
     extension_bytes = std::max(extension_bytes, extensions.size());
-    if (extension_bytes > kMaxChunkExtension) ec = http::error::bad_chunk_extension;
+    // A proxy may take such a byte for the end of the line.
+    const bool has_control = std::any_of(extensions.begin(), extensions.end(), [](char c) {
+      const auto byte = static_cast<unsigned char>(c);
+      return (byte < 0x20 && c != '\t') || byte == 0x7f;
+    });
+    if (has_control || extension_bytes > kMaxChunkExtension) ec = http::error::bad_chunk_extension;
   };
   parser_->on_chunk_header(on_header);
   parser_->body_limit(context_.server.max_body);

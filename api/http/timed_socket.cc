@@ -84,10 +84,12 @@ asio::awaitable<TimedSocket::Outcome> TimedSocket::GoOnWithHandshake(TlsStep ste
 asio::awaitable<TimedSocket::Transfer> TimedSocket::ReadTls(asio::mutable_buffer buffer) {
   while (true) {
     size_t n = 0;
-    const TlsStep step =
-        state_->tls->Read({static_cast<char*>(buffer.data()), buffer.size()}, &n);
+    const TlsStep step = state_->tls->Read({static_cast<char*>(buffer.data()), buffer.size()}, &n);
     if (step == TlsStep::kDone) {
-      if (IsOthersTurn(n)) co_await asio::post(state_->socket.get_executor(), asio::use_awaitable);
+      // What came in cipher was work, also where little of it was data.
+      if (IsOthersTurn(std::max(n, state_->tls->TakeCame()))) {
+        co_await asio::post(state_->socket.get_executor(), asio::use_awaitable);
+      }
       co_return Transfer(boost::system::error_code(), n);
     }
     if (step == TlsStep::kEnd || step == TlsStep::kCut) co_return Transfer(asio::error::eof, 0);
@@ -141,6 +143,12 @@ void TimedSocket::EndSending() {
   state_->tls.reset();
   boost::system::error_code ignored;
   state_->socket.shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+void TimedSocket::Abort() {
+  boost::system::error_code ignored;
+  state_->socket.set_option(asio::socket_base::linger(true, 0), ignored);
+  Close();
 }
 
 void TimedSocket::Close() {

@@ -64,7 +64,8 @@ class TimedSocket {
 
   boost::asio::awaitable<Transfer> ReadSome(const boost::asio::mutable_buffer& buffer) {
     Watch();
-    if (state_->tls) [[unlikely]] return ReadTls(buffer);
+    if (state_->tls) [[unlikely]]
+      return ReadTls(buffer);
     return state_->socket.async_read_some(buffer, kAwait);
   }
   // Of one buffer, or an array of two. Where it fails, the bytes are those that went out whole: who
@@ -72,7 +73,8 @@ class TimedSocket {
   template <class Buffers>
   boost::asio::awaitable<Transfer> Write(const Buffers& buffers) {
     Watch();
-    if (state_->tls) [[unlikely]] return WriteTls(TwoOf(buffers));
+    if (state_->tls) [[unlikely]]
+      return WriteTls(TwoOf(buffers));
     return boost::asio::async_write(state_->socket, buffers, kAwait);
   }
 
@@ -87,6 +89,7 @@ class TimedSocket {
   // The peer reads the end; what it still sends can be read, in cipher where it speaks TLS.
   void EndSending();
   void Close();  // Ends what waits, too.
+  void Abort();  // The same; what was written and did not go out yet does not.
 
  private:
   // Outlives the socket's owner in a timer's handler, which may be on its way already.

@@ -3,6 +3,7 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include "api/access/credentials.h"
 #include "api/errors_json.h"
 #include "api/routes/preview_json.h"
 #include "api/warnings.h"
@@ -174,8 +175,8 @@ Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context) {
   if (!head) {
     const std::string& name = request.arguments[0];
     const bool known = snapshot->schema->FindStream(name) != nullptr;
-    context.rejects.Count(known ? name : "", ReasonOf(head.error().code()), head.error().message(),
-                          request.peer);
+    context.rejects.Count(known ? name : "", ReasonOf(head.error().code()),
+                          WithoutTokens(head.error().message()), request.peer);
   }
   return head;
 }

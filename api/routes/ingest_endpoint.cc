@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/access/credentials.h"
 #include "api/access/refusals.h"
 #include "api/endpoint/keyed.h"
 #include "api/endpoint/waits.h"
@@ -103,7 +104,7 @@ asio::awaitable<Response> IngestEndpoint::Answer() {
 
 Response IngestEndpoint::Refused(RejectReason reason, Response problem) {
   const std::string_view stream = head_ ? std::string_view(head_->stream) : std::string_view();
-  context().rejects.Count(stream, reason, problem.problem, request().peer);
+  context().rejects.Count(stream, reason, WithoutTokens(problem.problem), request().peer);
   return problem;
 }
 

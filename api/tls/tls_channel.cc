@@ -15,6 +15,9 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kRecordBytes = 16u << 10;
+// What may come with no data in it, of new keys and of hellos that are declined: OpenSSL takes that
+// in one call for as long as it comes. More than a record and what is read ahead of it.
+constexpr size_t kMostWithoutData = 40u << 10;
 // What one call of Read gives at most, however much a fast sender has there.
 constexpr size_t kMostAtOnce = 256u << 10;
 
@@ -92,8 +95,7 @@ std::string_view NameOf(TlsFailure failure) {
 
 BIO_METHOD* TlsChannel::WireMethod() {
   static BIO_METHOD* const method = [] {
-    BIO_METHOD* made =
-        BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket of tallyd");
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket of tallyd");
     BIO_meth_set_read(made, ReadWire);
     BIO_meth_set_write(made, WriteWire);
     BIO_meth_set_ctrl(made, ControlWire);
@@ -105,9 +107,9 @@ BIO_METHOD* TlsChannel::WireMethod() {
 int TlsChannel::ReadWire(BIO* bio, char* to, int bytes) {
   auto* const wire = static_cast<Wire*>(BIO_get_data(bio));
   BIO_clear_retry_flags(bio);
+  if (wire->is_bounded && wire->without_data > kMostWithoutData) return -1;  // It ends here.
   if (wire->begun_read < wire->begun.size()) {
-    const size_t n =
-        std::min(static_cast<size_t>(bytes), wire->begun.size() - wire->begun_read);
+    const size_t n = std::min(static_cast<size_t>(bytes), wire->begun.size() - wire->begun_read);
     std::memcpy(to, wire->begun.data() + wire->begun_read, n);
     wire->begun_read += n;
     if (wire->begun_read == wire->begun.size()) {
@@ -121,6 +123,10 @@ int TlsChannel::ReadWire(BIO* bio, char* to, int bytes) {
     n = ::recv(wire->socket, to, static_cast<size_t>(bytes), MSG_DONTWAIT);
   } while (n < 0 && errno == EINTR);
   if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) BIO_set_retry_read(bio);
+  if (n > 0) {
+    wire->without_data += static_cast<size_t>(n);
+    wire->came += static_cast<size_t>(n);
+  }
   return static_cast<int>(n);
 }
 
@@ -180,7 +186,12 @@ TlsStep TlsChannel::StepOf(int result) {
 
 TlsStep TlsChannel::Handshake() {
   ERR_clear_error();
-  return StepOf(SSL_do_handshake(ssl_.get()));
+  const TlsStep step = StepOf(SSL_do_handshake(ssl_.get()));
+  if (step == TlsStep::kDone) {
+    wire_.is_bounded = true;
+    wire_.without_data = 0;
+  }
+  return step;
 }
 
 TlsStep TlsChannel::Read(std::span<char> buffer, size_t* read) {
@@ -192,7 +203,10 @@ TlsStep TlsChannel::Read(std::span<char> buffer, size_t* read) {
   do {
     size_t n = 0;
     step = StepOf(SSL_read_ex(ssl_.get(), buffer.data() + *read, most - *read, &n));
-    if (step == TlsStep::kDone) *read += n;
+    if (step == TlsStep::kDone) {
+      *read += n;
+      wire_.without_data = 0;
+    }
     // The socket is not asked again for what most likely is not there yet.
   } while (*read < most && step == TlsStep::kDone && SSL_has_pending(ssl_.get()) == 1);
   // What ended the reading is met again by the next call.

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/tls/tls_context.h"
@@ -65,8 +66,11 @@ class TlsChannel {
   TlsChannel& operator=(const TlsChannel&) = delete;
 
   TlsStep Handshake();
-  // As much as is there and fits; kDone where that is anything.
+  // As much as is there and fits; kDone where that is anything. Whoever sends what has no data in it
+  // (new keys, hellos again) and goes on with that is told nothing more: kBroken.
   TlsStep Read(std::span<char> buffer, size_t* read);
+  // How many bytes came by the socket since this was asked last, data or not.
+  size_t TakeCame() { return std::exchange(wire_.came, 0); }
   // From the beginning of the parts on. kDone where all of them went out; otherwise *written says
   // how much did, and the next call is to begin with what did not. Small parts share a record.
   TlsStep Write(std::span<const std::string_view> parts, size_t* written);
@@ -85,6 +89,9 @@ class TlsChannel {
     int socket;
     std::string begun;
     size_t begun_read = 0;
+    size_t without_data = 0;  // What came since there was data last.
+    size_t came = 0;          // Since TakeCame.
+    bool is_bounded = false;  // Hands are shaken.
   };
   static BIO_METHOD* WireMethod();
   static int ReadWire(BIO* bio, char* to, int bytes);

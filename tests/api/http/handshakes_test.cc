@@ -175,9 +175,18 @@ TEST(HandshakePace, AFloodTakesHalfOfTheTime) {
   for (int i = 0; i < 100; ++i) pace.Note(1ms);
   const HandshakePace::Clock::time_point now{1h};
   HandshakePace::Clock::time_point last = now;
-  for (int i = 0; i < 1000; ++i) last = pace.Turn(now);
+  for (int i = 0; i < 1000; ++i) last = *pace.Turn(now);
   EXPECT_GT(last - now, 1900ms) << "a thousand of a millisecond each";
   EXPECT_LT(last - now, 2100ms);
+}
+
+TEST(HandshakePace, WhoIsTurnedAwayTakesNoTimeFromOthers) {
+  HandshakePace pace;
+  for (int i = 0; i < 100; ++i) pace.Note(1ms);
+  const HandshakePace::Clock::time_point now{1h};
+  for (int i = 0; i < 10'000; ++i) pace.Turn(now, now + 1s);
+  EXPECT_EQ(pace.Turn(now, now + 1s), std::nullopt);
+  EXPECT_TRUE(pace.Turn(now + 500ms, now + 1500ms)) << "a second of it is all that waits";
 }
 
 }  // namespace
