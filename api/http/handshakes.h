@@ -37,7 +37,7 @@ class HandshakePace {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Of a handshake that is ready at `now`: when it is its turn. Some at once need not wait. Nothing:
+  // Of a handshake that is ready at `now`: when it is its turn. Some at once need not wait. None:
   // that would not be before `latest`; whoever is turned away takes no time from others.
   std::optional<Clock::time_point> Turn(Clock::time_point now,
                                         Clock::time_point latest = Clock::time_point::max());

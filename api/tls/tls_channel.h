@@ -66,8 +66,8 @@ class TlsChannel {
   TlsChannel& operator=(const TlsChannel&) = delete;
 
   TlsStep Handshake();
-  // As much as is there and fits; kDone where that is anything. Whoever sends what has no data in it
-  // (new keys, hellos again) and goes on with that is told nothing more: kBroken.
+  // As much as is there and fits; kDone where that is anything. Whoever goes on sending what has
+  // no data in it (new keys, hellos again) is told nothing more: kBroken.
   TlsStep Read(std::span<char> buffer, size_t* read);
   // How many bytes came by the socket since this was asked last, data or not.
   size_t TakeCame() { return std::exchange(wire_.came, 0); }

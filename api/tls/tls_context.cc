@@ -225,7 +225,7 @@ Status TlsContext::TakeClientCa(const std::string& path, const std::string& text
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(get()), X509_V_FLAG_PARTIAL_CHAIN);
   SSL_CTX_set_verify(get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_cert_verify_callback(get(), VerifyClient, nullptr);
-  // Whoever comes by a ticket shows no certificate, which may have expired, and gets the next ticket.
+  // Whoever comes by a ticket shows no certificate, which may have expired, and gets the next one.
   SSL_CTX_set_options(get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(get(), 0);
   asks_for_certificates_ = true;
