@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "config/access/token_config.h"
 #include "ingest/text/json_text.h"
 
 namespace tallyd {
@@ -36,7 +37,7 @@ Result<std::string> MakeToken() {
     return Error(ErrorCode::kUnavailable,
                  fmt::format("the system gives no randomness: {}", std::strerror(errno)));
   }
-  std::string token = "tly_" + Base64Url({secret.data(), secret.size()});
+  std::string token = std::string(kTokenStart) + Base64Url({secret.data(), secret.size()});
   const auto* const bytes = reinterpret_cast<const unsigned char*>(token.data());
   const uLong crc = crc32(0, bytes, static_cast<uInt>(token.size()));
   return fmt::format("{}_{:08x}", token, crc);

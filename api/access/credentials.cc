@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 
+#include "config/access/token_config.h"
 #include "ingest/text/json_text.h"
 
 namespace tallyd {
 
 namespace {
 
-constexpr std::string_view kTokenStarts[] = {"tly_", "tly%5F"};
+constexpr std::string_view kTokenStarts[] = {kTokenStart, "tly%5F"};  // As it is, and in a URL.
 constexpr std::string_view kLeftOut = "...";
 
 std::string_view Trimmed(std::string_view text) {

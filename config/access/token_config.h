@@ -5,11 +5,15 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "config/access/role.h"
 #include "config/values/time.h"
 
 namespace tallyd {
+
+// What every token that `tallyd token` makes begins with, so that scanners and logs know one.
+inline constexpr std::string_view kTokenStart = "tly_";
 
 struct TokenConfig {
   std::string name;    // No other token has it.

@@ -14,7 +14,6 @@ namespace tallyd {
 namespace {
 
 constexpr size_t kSha256Digits = 64;
-constexpr std::string_view kTokenStart = "tly_";
 
 std::string RoleNames() {
   std::vector<std::string> names;
