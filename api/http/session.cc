@@ -93,6 +93,7 @@ asio::awaitable<bool> Session::ServeOne() {
   dispatched_ = Dispatched{server_.routes().size(), nullptr};
   response_ = Response();
   request_ = Request();
+  body_.charge.BeginFor(nullptr);
 
   Step step = co_await ReadHeader();
   if (step == Step::kGoOn) step = co_await Admit();
@@ -193,8 +194,6 @@ std::optional<Response> Session::RefusalBeforeBody() {
                                            context_.server.max_body)));
   }
   if (length.value_or(BodyCharge::kUncounted + 1) <= BodyCharge::kUncounted) return std::nullopt;
-  const Principal* const principal = request_.principal.get();
-  body_.charge.BeginFor(principal == nullptr ? std::string_view() : principal->name);
   if (length && !body_.charge.Admits(*length)) {
     return InForm(RejectReason::kOverloaded, ProblemOf(body_.charge.Refusal(*length)));
   }
@@ -204,14 +203,14 @@ std::optional<Response> Session::RefusalBeforeBody() {
 asio::awaitable<Session::Step> Session::Admit() {
   std::optional<Response> refusal = RefusalBeforeBody();
   if (!refusal) co_return Step::kGoOn;
-  // A small body that comes unasked is read and forgotten, so that the connection can go on.
+  // A small body that comes unasked is taken off the wire, so that the connection can go on.
   const uint64_t length = DeclaredLength(parser_->get()).value_or(kForgottenBytes + 1);
   if (length > kForgottenBytes || (length > 0 && expects_continue_)) {
     EndWith(std::move(*refusal));
     co_return Step::kAnswered;
   }
-  const Step read = co_await ReadBody();
-  if (read != Step::kGoOn) co_return read;
+  const Step discarded = co_await DiscardBody(length);
+  if (discarded != Step::kGoOn) co_return discarded;
   response_ = std::move(*refusal);
   co_return Step::kAnswered;
 }

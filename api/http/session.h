@@ -69,6 +69,8 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<Step> Admit();
   std::optional<Response> RefusalBeforeBody();
   boost::asio::awaitable<Step> ReadBody();
+  boost::asio::awaitable<Step> DiscardBody(uint64_t length);  // It is held nowhere.
+  void BeginBodyTime();
   Step TakeBuffered(size_t length);  // REQUIRES: so much is in the buffer.
   boost::asio::awaitable<Step> ReadSizedBody(uint64_t length);
   boost::asio::awaitable<Step> ReadChunkedBody();

@@ -68,7 +68,6 @@ asio::awaitable<Session::Step> Session::ReadHeader() {
         co_return Step::kClose;
       }
     }
-    if (!HasRoomFor(text.size())) co_return Step::kAnswered;
     const size_t end = text.find("\r\n\r\n", searched < 3 ? 0 : searched - 3);
     const bool whole = end != std::string_view::npos;
     // However it came, in one burst or byte by byte: what counts is how long it is.
@@ -77,6 +76,7 @@ asio::awaitable<Session::Step> Session::ReadHeader() {
       co_return Step::kAnswered;
     }
     if (whole) co_return ParseHeader(end + 4);
+    if (!HasRoomFor(text.size())) co_return Step::kAnswered;
     searched = text.size();
     if (idle_ && server_.draining()) co_return Step::kClose;
     auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
@@ -131,6 +131,9 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
     return Step::kAnswered;
   }
   FillRequest(*parts);
+  body_.charge.BeginFor(request_.principal);
+  // Head and body as far as they have come.
+  if (!HasRoomFor(header_bytes + buffer_.size())) return Step::kAnswered;
   foreign_ = ForeignSite(parser_->get(), *parts,
                          {context_.server.hosts, context_.cors, !context_.tokens.is_open()});
   request_.cors_origin = CorsOriginOf(parser_->get(), context_.cors);
@@ -202,6 +205,27 @@ void Session::GrantBodyTime(uint64_t received) {
   socket_.ExpireAt(body_deadline_);
 }
 
+void Session::BeginBodyTime() {
+  socket_.ExpireAfter(std::chrono::microseconds(context_.server.body_timeout_us));
+  body_deadline_ = socket_.deadline();
+}
+
+asio::awaitable<Session::Step> Session::DiscardBody(uint64_t length) {
+  const size_t buffered = static_cast<size_t>(std::min<uint64_t>(length, buffer_.size()));
+  buffer_.consume(buffered);
+  uint64_t left = length - buffered;
+  BeginBodyTime();
+  while (left > 0) {
+    const auto most = static_cast<size_t>(std::min<uint64_t>(left, shard_.discarded.size()));
+    auto [ec, n] = co_await socket_.ReadSome(asio::buffer(shard_.discarded, most));
+    if (ec) co_return AfterFailedRead("body");
+    left -= n;
+    GrantBodyTime(n);
+  }
+  context_.metrics.received_bytes.Increment(static_cast<double>(length));
+  co_return Step::kGoOn;
+}
+
 asio::awaitable<Session::Step> Session::ReadBody() {
   const std::optional<uint64_t> length = DeclaredLength(parser_->get());
   Step step = Step::kGoOn;
@@ -209,8 +233,7 @@ asio::awaitable<Session::Step> Session::ReadBody() {
     step = TakeBuffered(static_cast<size_t>(*length));
   } else {
     if (expects_continue_ && buffer_.size() == 0) co_await SendContinue();
-    socket_.ExpireAfter(std::chrono::microseconds(context_.server.body_timeout_us));
-    body_deadline_ = socket_.deadline();
+    BeginBodyTime();
     reads_body_ = true;
     step = length ? co_await ReadSizedBody(*length) : co_await ReadChunkedBody();
     reads_body_ = false;

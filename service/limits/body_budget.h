@@ -1,8 +1,11 @@
-// What the bodies of requests may hold while they come in and until they are let go of: together
-// server.body_memory, each token half of it where there are several, each connection one body of
-// server.max_body. BodyCharge is the part of one connection.
+// What requests, their heads and bodies, may hold while they come in and until they are let go of:
+// together server.body_memory, each token half of it where there are several, all who have none a
+// quarter where there are any, each connection one body of server.max_body. BodyCharge is the part
+// of one connection.
 //
-//   if (!budget.Admits(declared)) ...           // It would not fit now: before it is asked for.
+//   charge.BeginFor(nullptr);                   // A request begins: nobody knows whose it is.
+//   charge.BeginFor(request.principal);         // Its head says whose.
+//   if (!charge.Admits(declared)) ...           // It would not fit now: before it is asked for.
 //   if (!charge.Covers(body.size())) ...        // For each piece, before room is made for it.
 //   charge.Clear();                             // The body is let go of.
 //
@@ -16,11 +19,11 @@
 #define TALLYD_SERVICE_LIMITS_BODY_BUDGET_H_
 
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include "config/values/result.h"
 #include "service/limits/shared_bytes.h"
+#include "service/principal.h"
 
 namespace tallyd {
 
@@ -40,10 +43,11 @@ class BodyCharge {
   BodyCharge(const BodyCharge&) = delete;
   BodyCharge& operator=(const BodyCharge&) = delete;
 
-  // Whose body it is, once that is known. What was charged before is let go of.
-  void BeginFor(std::string_view principal);
+  // Whose request it is, until that is said anew; null: nobody's that is known, as before it was
+  // said first. What was charged before is let go of.
+  void BeginFor(PrincipalPtr principal);
   // Whether so much, in all, would find room now. It may not when it comes.
-  bool Admits(uint64_t bytes) const;
+  bool Admits(uint64_t bytes);
   // Whether the connection may hold so many bytes in all.
   bool Covers(uint64_t bytes) {
     return bytes <= charged_ || bytes <= kUncounted || budget_ == nullptr || Grow(bytes);
@@ -52,13 +56,17 @@ class BodyCharge {
 
   // Why so many bytes have no room, and when to try again. Of a principal that holds its own half
   // already kThrottled: others are taken. Else kOverloaded.
-  Error Refusal(uint64_t bytes) const;
+  Error Refusal(uint64_t bytes);
 
  private:
   bool Grow(uint64_t bytes);
+  SharedBytes::Share* share();
 
   BodyBudget* budget_ = nullptr;
+  PrincipalPtr principal_;
+  // Looked for once it is needed: most requests are so small that they are not counted.
   SharedBytes::SharePtr share_;
+  bool has_share_ = false;
   uint64_t charged_ = 0;
 };
 

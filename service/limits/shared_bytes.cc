@@ -23,6 +23,7 @@ bool Fits(uint64_t held, uint64_t bytes, uint64_t limit) {
 
 void SharedBytes::SetPrincipals(size_t count) {
   const std::lock_guard lock(mutex_);
+  any_ = count > 0;
   several_ = count > 1;
   std::erase_if(shares_, [](const auto& share) { return share.second.expired(); });
 }
@@ -38,8 +39,9 @@ SharedBytes::SharePtr SharedBytes::ShareOf(std::string_view principal) {
 }
 
 uint64_t SharedBytes::LimitOf(const Share* share) const {
-  const bool is_part = share != nullptr && several_.load(std::memory_order_relaxed);
-  return is_part ? limit_ / 2 : limit_;
+  if (share == nullptr) return limit_;
+  if (share == strangers_.get()) return any_.load(std::memory_order_relaxed) ? limit_ / 4 : limit_;
+  return several_.load(std::memory_order_relaxed) ? limit_ / 2 : limit_;
 }
 
 bool SharedBytes::HasRoomInShare(const Share* share, uint64_t bytes) const {

@@ -1,5 +1,6 @@
 // SharedBytes: bytes of memory that all who ask may hold together, and of which no principal can
-// take what is the others', too: once there are several, none holds more than half.
+// take what is the others', too: once there are several, none holds more than half. Once there are
+// any, those who are none of them hold a quarter at most, all together.
 //
 //   SharedBytes::SharePtr share = bytes.ShareOf(principal.name);
 //   if (!bytes.TryTake(share.get(), 4096)) ...   // Not so much, for it or for anybody.
@@ -40,6 +41,8 @@ class SharedBytes {
   void SetPrincipals(size_t count);
   // Null while there is one principal at most.
   SharePtr ShareOf(std::string_view principal);
+  // That of all who are no principal, or are not known as one yet.
+  const SharePtr& ShareOfStrangers() const { return strangers_; }
 
   uint64_t limit() const { return limit_; }
   // The most that one who has this share may hold.
@@ -64,7 +67,9 @@ class SharedBytes {
   const uint64_t limit_;
   std::atomic<uint64_t> held_{0};
   std::atomic<uint64_t> given_back_{0};
+  std::atomic<bool> any_{false};  // Principals.
   std::atomic<bool> several_{false};
+  const SharePtr strangers_ = std::make_shared<Share>();
   mutable std::mutex mutex_;
   std::map<std::string, std::weak_ptr<Share>, std::less<>> shares_;  // Guarded by mutex_.
   DrainRate rate_;                                                   // The same.

@@ -228,6 +228,28 @@ class HostileTest(E2eTest):
                              .status)
         post(other, 900 << 10).expect(200)
 
+    def test_who_has_no_token_takes_no_room_from_who_has_one(self):
+        token = new_token()
+        tallyd = self.start(TABLES + entry("one", token, "write"),
+                            server='max_body = "1MiB"\nbody_memory = "4MiB"')
+        mine = {"Authorization": f"Bearer {token}"}
+
+        def post():
+            return tallyd.post_bytes("log", b" " * (900 << 10) + EVENT, headers=mine)
+
+        begun = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 64_000
+        crowds = {"heads": (begun,), "bodies": (sized(64 << 10), b" " * 64_000),
+                  "bodies behind the good ones of a connection that was somebody's": (
+                      whole(EVENT, f"Authorization: Bearer {token}".encode()), begun)}
+        for name, pieces in crowds.items():
+            with self.subTest(name):
+                crowd = self.crowd(tallyd, 80, *pieces)
+                time.sleep(0.3)
+                for _ in range(5):
+                    post().expect(200)
+                for one in crowd:
+                    one.__exit__()
+
     def test_bombs_are_413_and_take_no_memory(self):
         tallyd = self.start(TABLES)
         blank = b" " * (24 * MIB)

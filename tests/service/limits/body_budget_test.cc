@@ -2,11 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+
 namespace tallyd {
 namespace {
 
 constexpr uint64_t kKiB = 1u << 10;
 constexpr uint64_t kMiB = 1u << 20;
+
+PrincipalPtr TokenNamed(const std::string& name) {
+  return std::make_shared<const Principal>(Principal{name, {Role::kWrite}, {}});
+}
 
 TEST(BodyBudgetTest, WhatIsSmallIsTakenWhateverOthersHold) {
   BodyBudget budget(kMiB);
@@ -47,13 +54,38 @@ TEST(BodyBudgetTest, OneTokenIsThrottledAtItsHalfAndOthersAreServed) {
   BodyCharge first(&budget);
   BodyCharge second(&budget);
   BodyCharge of_another(&budget);
-  first.BeginFor("a");
-  second.BeginFor("a");
-  of_another.BeginFor("b");
+  const PrincipalPtr a = TokenNamed("a");
+  first.BeginFor(a);
+  second.BeginFor(a);
+  of_another.BeginFor(TokenNamed("b"));
   EXPECT_TRUE(first.Covers(kMiB));
   EXPECT_FALSE(second.Covers(100 * kKiB));
   EXPECT_EQ(second.Refusal(100 * kKiB).code(), ErrorCode::kThrottled);
   EXPECT_TRUE(of_another.Covers(kMiB));
+}
+
+TEST(BodyBudgetTest, WhoHasNoTokenHoldsAQuarterWhateverTheConnectionWasBefore) {
+  BodyBudget budget(4 * kMiB);
+  budget.SetPrincipals(1);
+  BodyCharge stranger(&budget);
+  BodyCharge renewed(&budget);
+  BodyCharge good(&budget);
+  EXPECT_TRUE(stranger.Covers(kMiB - 64 * kKiB));
+  renewed.BeginFor(TokenNamed("a"));
+  EXPECT_TRUE(renewed.Covers(kMiB));
+  renewed.BeginFor(nullptr);
+  EXPECT_FALSE(renewed.Covers(kMiB));
+  EXPECT_TRUE(renewed.Covers(64 * kKiB));
+  EXPECT_FALSE(stranger.Covers(kMiB));
+  EXPECT_EQ(stranger.Refusal(kMiB).code(), ErrorCode::kOverloaded);
+  good.BeginFor(TokenNamed("a"));
+  EXPECT_TRUE(good.Covers(3 * kMiB));
+}
+
+TEST(BodyBudgetTest, WithoutTokensEverybodyIsAStrangerAndMayHoldAll) {
+  BodyBudget budget(4 * kMiB);
+  BodyCharge stranger(&budget);
+  EXPECT_TRUE(stranger.Covers(4 * kMiB));
 }
 
 TEST(BodyBudgetTest, WhoGoesLeavesNothingBehind) {
@@ -61,7 +93,7 @@ TEST(BodyBudgetTest, WhoGoesLeavesNothingBehind) {
   {
     BodyCharge charge(&budget);
     EXPECT_TRUE(charge.Covers(kMiB));
-    charge.BeginFor("a");
+    charge.BeginFor(TokenNamed("a"));
     EXPECT_EQ(budget.held(), 0u);
     EXPECT_TRUE(charge.Covers(kMiB));
   }
@@ -70,7 +102,7 @@ TEST(BodyBudgetTest, WhoGoesLeavesNothingBehind) {
 
 TEST(BodyBudgetTest, WithoutABudgetEverythingIsCovered) {
   BodyCharge charge;
-  charge.BeginFor("a");
+  charge.BeginFor(TokenNamed("a"));
   EXPECT_TRUE(charge.Admits(UINT64_MAX));
   EXPECT_TRUE(charge.Covers(UINT64_MAX));
 }

@@ -44,6 +44,17 @@ TEST(SharedBytesTest, WhatFindsNoRoomInAllTakesNothingOfItsShare) {
   EXPECT_TRUE(bytes.TryTake(a.get(), 20));
 }
 
+TEST(SharedBytesTest, StrangersHaveAQuarterWhereThereAreTokens) {
+  SharedBytes bytes(100);
+  SharedBytes::Share* const strangers = bytes.ShareOfStrangers().get();
+  EXPECT_EQ(bytes.LimitOf(strangers), 100u);
+  bytes.SetPrincipals(1);
+  EXPECT_EQ(bytes.LimitOf(strangers), 25u);
+  EXPECT_TRUE(bytes.TryTake(strangers, 25));
+  EXPECT_FALSE(bytes.TryTake(strangers, 1));
+  EXPECT_TRUE(bytes.TryTake(bytes.ShareOf("a").get(), 75));
+}
+
 TEST(SharedBytesTest, AReloadMayMakeThemSeveralOrOne) {
   SharedBytes bytes(100);
   EXPECT_TRUE(bytes.TryTake(bytes.ShareOf("a").get(), 80));
