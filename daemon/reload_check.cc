@@ -28,6 +28,7 @@ Status CheckReload(const Config& in_force, const Config& loaded) {
   std::string changed;
   AppendChanged("server", in_force.server, loaded.server, &changed);
   AppendChanged("storage", in_force.storage, loaded.storage, &changed);
+  AppendChanged("storage.bigtable", in_force.storage.bigtable, loaded.storage.bigtable, &changed);
   AppendChanged("log", in_force.log, loaded.log, &changed);
   if (!changed.empty()) {
     return Error(

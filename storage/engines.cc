@@ -21,10 +21,15 @@ Result<std::unique_ptr<Store>> OpenLevelDb(const EngineParts& parts) {
   return OpenLevelDbStore(options);
 }
 
+Result<std::unique_ptr<Store>> OpenBigtable(const EngineParts&) {
+  return Invalid("storage.engine: \"bigtable\" is not in this build; accepted: leveldb");
+}
+
 using OpenEngine = Result<std::unique_ptr<Store>> (*)(const EngineParts&);
 
 // In the order of the names.
-constexpr std::array<OpenEngine, std::size(kEngines)> kOpeners = {OpenLevelDb};
+constexpr std::array<OpenEngine, std::size(kEngines)> kOpeners = {OpenLevelDb,
+                                                                 OpenBigtable};
 
 }  // namespace
 

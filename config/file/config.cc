@@ -46,13 +46,6 @@ Schema AssembleSchema(std::vector<Placed<Stream>> streams, std::vector<Placed<Ta
   return schema;
 }
 
-// A path in the file is meant from where the file is, wherever the daemon was started.
-std::string FromFile(const std::string& path, const std::string& file) {
-  std::error_code ignored;
-  std::filesystem::path folder = std::filesystem::absolute(file, ignored).parent_path();
-  return (folder / path).lexically_normal().string();
-}
-
 struct Reading {
   Config config;
   Mistakes mistakes;
@@ -65,7 +58,9 @@ void ReadRoot(const toml::table& parsed, Reading* reading) {
   TomlReader root(parsed, "", 1, &reading->mistakes);
   Config& config = reading->config;
   for (TomlReader& section : root.Table("server")) ReadServer(section, &config.server);
-  for (TomlReader& section : root.Table("storage")) ReadStorage(section, &config.storage);
+  for (TomlReader& section : root.Table("storage")) {
+    ReadStorage(section, config.file, &config.storage);
+  }
   for (TomlReader& section : root.Table("log")) ReadLog(section, &config.log);
   for (TomlReader& section : root.Table("ingest")) ReadIngest(section, &reading->guards);
   for (TomlReader& section : root.Table("streams")) {
@@ -76,6 +71,10 @@ void ReadRoot(const toml::table& parsed, Reading* reading) {
   }
   for (TomlReader& section : root.Table("auth")) config.tokens = ReadTokens(section);
   root.Finish();
+  if (config.storage.engine == "bigtable") {
+    CheckHeldByBigtable(config.storage.bigtable, reading->streams, reading->tables,
+                        &reading->mistakes);
+  }
 }
 
 // toml++ throws, and only here: its shared library is built that way.
@@ -141,6 +140,12 @@ Result<std::string> ReadFile(const std::string& file) {
 }
 
 }  // namespace
+
+std::string FromFile(const std::string& path, const std::string& file) {
+  std::error_code ignored;
+  std::filesystem::path folder = std::filesystem::absolute(file, ignored).parent_path();
+  return (folder / path).lexically_normal().string();
+}
 
 Result<Config> LoadConfig(const std::string& file) {
   const Result<std::string> text = ReadFile(file);

@@ -74,7 +74,26 @@ enum class Sync : uint8_t { kAlways, kInterval };
 inline constexpr uint64_t kMaxReserve = 64u << 20;
 
 // What `storage.engine` may be; who opens each is told in storage/engines.cc.
-inline constexpr std::string_view kEngines[] = {"leveldb"};
+inline constexpr std::string_view kEngines[] = {"leveldb", "bigtable"};
+
+// [storage.bigtable]: where tables are with engine = "bigtable", and how they are reached.
+struct BigtableConfig {
+  std::string project;
+  std::string instance;
+  // HOST:PORT of an emulator: no TLS, no credentials. Empty: the service. The environment's
+  // BIGTABLE_EMULATOR_HOST stands in where the file says nothing.
+  std::string emulator;
+  std::string endpoint;     // HOST:PORT for data and admin; empty: the service's own.
+  std::string credentials;  // A service account's key, made absolute; empty: the environment's.
+  std::string app_profile = "default";
+  std::string prefix;                  // Before each table's name.
+  bool create = true;                  // Missing tables and families are made, GC rules set.
+  int64_t deadline_us = 30'000'000;    // Of a request, with all its retries.
+  int64_t attempt_us = 10'000'000;     // Of one try of it; of a stream: between two messages.
+  uint32_t channels = 4;               // Connections.
+  uint32_t calls = 8;                  // MutateRows that one group of batches has under way.
+  int64_t poll_us = 2'000'000;         // How often it looks what others noted.
+};
 
 struct StorageConfig {
   std::string engine = "leveldb";
@@ -98,6 +117,7 @@ struct StorageConfig {
   double seal_cpu = 0.5;
   uint64_t free_space_floor = 16u << 20;  // Below it writes are refused with 507.
   uint64_t ballast = 48u << 20;           // Reserve file that is given up when the disk is full.
+  BigtableConfig bigtable;
 };
 
 struct LogConfig {

@@ -55,15 +55,11 @@ constexpr ConfigKey<TlsFiles> kTlsKeys[] = {
     {"client_ca", kReload, TextKey{&TlsFiles::client_ca}},
 };
 
-constexpr NotBuiltKey kOfBigtable = {"the engine \"bigtable\", whose key this is,"};
 constexpr std::array kSyncs = {NamedValue<Sync>{"always", Sync::kAlways},
                                NamedValue<Sync>{"interval", Sync::kInterval}};
 
 constexpr ConfigKey<StorageConfig> kStorageKeys[] = {
-    {"engine", kRestart, TextKey{&StorageConfig::engine}, {}, CheckEngine},
-    {"project", kRestart, kOfBigtable},
-    {"instance", kRestart, kOfBigtable},
-    {"endpoint", kRestart, kOfBigtable},
+    {"engine", kRestart, WordKey<StorageConfig>{&StorageConfig::engine, kEngines}},
     {"path", kRestart, TextKey{&StorageConfig::path}, {}, CheckPath},
     {"backup_dir", kRestart, TextKey{&StorageConfig::backup_dir}, {}, CheckBackupDir},
     {"sync", kRestart, ChoiceKey{&StorageConfig::sync, kSyncs}},
@@ -85,6 +81,28 @@ constexpr ConfigKey<StorageConfig> kStorageKeys[] = {
     {"group_bytes", kRestart, SizeKey{&StorageConfig::group_bytes, {64 * kKiB, kGiB}}},
     {"free_space_floor", kRestart, SizeKey{&StorageConfig::free_space_floor, {0, kMaxReserve}}},
     {"ballast", kRestart, SizeKey{&StorageConfig::ballast, {0, kMaxReserve}}},
+    {"bigtable", kRestart, OwnKey{"table"}, "none"},
+};
+
+constexpr ConfigKey<BigtableConfig> kBigtableKeys[] = {
+    {"project", kRestart, TextKey{&BigtableConfig::project}, kRequired},
+    {"instance", kRestart, TextKey{&BigtableConfig::instance}, kRequired},
+    {"emulator", kRestart, TextKey{&BigtableConfig::emulator}, {}, CheckEmulator},
+    {"endpoint", kRestart, TextKey{&BigtableConfig::endpoint}, {}, CheckEndpoint},
+    {"credentials", kRestart, TextKey{&BigtableConfig::credentials},
+     "the environment's, then the metadata server's"},
+    {"app_profile", kRestart, TextKey{&BigtableConfig::app_profile}},
+    {"prefix", kRestart, TextKey{&BigtableConfig::prefix}, {}, CheckPrefix},
+    {"create", kRestart, BoolKey{&BigtableConfig::create}},
+    {"generation", kReload, NotBuiltKey{"generations of the file"}},
+    {"deadline", kRestart, DurationKey{&BigtableConfig::deadline_us, {kUsPerSecond, kUsPerHour}}},
+    {"attempt", kRestart,
+     DurationKey{&BigtableConfig::attempt_us, {100 * kUsPerMs, kUsPerHour}}},
+    {"channels", kRestart, CountKey{&BigtableConfig::channels, {1, 64}}},
+    {"calls", kRestart, CountKey{&BigtableConfig::calls, {1, 256}}},
+    {"poll", kRestart,
+     DurationKey{&BigtableConfig::poll_us, {100 * kUsPerMs, 5 * kUsPerSecond}}},
+    {"whole_batches", kRestart, NotBuiltKey{"a journal of batches"}},
 };
 
 constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error"};
@@ -205,8 +223,8 @@ constexpr std::span<const ConfigKey<S>> AllOf(const ConfigKey<S> (&keys)[kCount]
 }
 
 constexpr std::tuple kTables = {
-    AllOf(kServerKeys), AllOf(kTlsKeys),   AllOf(kStorageKeys), AllOf(kLogKeys),
-    AllOf(kIngestKeys), AllOf(kStreamKeys), AllOf(kFieldKeys),  AllOf(kQueryKeys),
+    AllOf(kServerKeys), AllOf(kTlsKeys),   AllOf(kStorageKeys), AllOf(kBigtableKeys),
+    AllOf(kLogKeys),    AllOf(kIngestKeys), AllOf(kStreamKeys), AllOf(kFieldKeys),  AllOf(kQueryKeys),
     AllOf(kTableKeys),  AllOf(kFamilyKeys), AllOf(kDailyKeys),  AllOf(kColumnKeys),
     AllOf(kTokenKeys),
 };
@@ -221,6 +239,7 @@ std::span<const ConfigKey<S>> ConfigKeys() {
 template std::span<const ConfigKey<ServerConfig>> ConfigKeys();
 template std::span<const ConfigKey<TlsFiles>> ConfigKeys();
 template std::span<const ConfigKey<StorageConfig>> ConfigKeys();
+template std::span<const ConfigKey<BigtableConfig>> ConfigKeys();
 template std::span<const ConfigKey<LogConfig>> ConfigKeys();
 template std::span<const ConfigKey<IngestGuards>> ConfigKeys();
 template std::span<const ConfigKey<Stream>> ConfigKeys();

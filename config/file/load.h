@@ -16,16 +16,24 @@ namespace tallyd {
 void ReadServer(TomlReader server, ServerConfig* config);
 // False where the key is absent or wrong.
 bool ReadListen(TomlReader* server, std::string_view key, std::vector<ListenAddress>* listen);
-void ReadStorage(TomlReader storage, StorageConfig* config);
+// What is a path in the file is meant from where the file is, wherever the daemon was started.
+std::string FromFile(const std::string& path, const std::string& file);
+// `file`: for paths that are looked for.
+void ReadStorage(TomlReader storage, const std::string& file, StorageConfig* config);
+void ReadBigtable(TomlReader bigtable, const std::string& file, BigtableConfig* config);
+// The section is there where the engine needs it, and only then; BIGTABLE_EMULATOR_HOST is taken.
+void CheckBigtable(const TomlReader& storage, StorageConfig* config);
 void ReadLog(TomlReader log, LogConfig* config);
 std::vector<TokenConfig> ReadTokens(TomlReader auth);
 
 // What the tables have beside the types of single keys: `filled` has the key, read right.
 void CheckHosts(const TomlReader& server, ServerConfig* filled);
 void CheckCors(const TomlReader& server, ServerConfig* filled);
-void CheckEngine(const TomlReader& storage, StorageConfig* filled);
 void CheckPath(const TomlReader& storage, StorageConfig* filled);
 void CheckBackupDir(const TomlReader& storage, StorageConfig* filled);
+void CheckEmulator(const TomlReader& bigtable, BigtableConfig* filled);
+void CheckEndpoint(const TomlReader& bigtable, BigtableConfig* filled);
+void CheckPrefix(const TomlReader& bigtable, BigtableConfig* filled);
 void CheckTokenName(const TomlReader& token, TokenConfig* filled);
 void CheckTokenHash(const TomlReader& token, TokenConfig* filled);
 void CheckStreamTime(const TomlReader& stream, Stream* filled);
@@ -60,6 +68,10 @@ void ReadDaily(TomlReader* table_reader, Table* table);
 // the tables, in the same order.
 void CheckNightlyNames(const std::vector<Placed<Table>>& all,
                        const std::vector<TomlReader>& readers);
+
+// What of the schema the engine "bigtable" cannot hold, by the lines of its streams and tables.
+void CheckHeldByBigtable(const BigtableConfig& config, const std::vector<Placed<Stream>>& streams,
+                         const std::vector<Placed<Table>>& tables, Mistakes* mistakes);
 
 // Names of streams, tables and families are parts of URLs and identifiers of Cloud Bigtable. What
 // is wrong with one and what is accepted; empty when nothing is.

@@ -81,16 +81,6 @@ void CheckCors(const TomlReader& server, ServerConfig* filled) {
   }
 }
 
-void CheckEngine(const TomlReader& storage, StorageConfig* filled) {
-  const std::string& engine = filled->engine;
-  if (std::ranges::find(kEngines, engine) != std::end(kEngines)) return;
-  storage.Mistake(
-      "engine", fmt::format("{}; accepted: {}",
-                            engine == "bigtable" ? "the engine \"bigtable\" is not in this version"
-                                                 : "\"" + engine + "\" is unknown",
-                            fmt::join(kEngines, ", ")));
-}
-
 void CheckPath(const TomlReader& storage, StorageConfig* filled) {
   CheckPathText(storage, "path", filled->path);
 }
@@ -107,9 +97,13 @@ void ReadServer(TomlReader server, ServerConfig* config) {
   server.Finish();
 }
 
-void ReadStorage(TomlReader storage, StorageConfig* config) {
+void ReadStorage(TomlReader storage, const std::string& file, StorageConfig* config) {
   ReadKeys(&storage, config);
+  for (TomlReader& bigtable : storage.Table("bigtable")) {
+    ReadBigtable(bigtable, file, &config->bigtable);
+  }
   CheckReserve(storage, *config);
+  CheckBigtable(storage, config);
   storage.Finish();
 }
 

@@ -50,7 +50,64 @@ TEST_P(MistakeTest, IsTheOnlyOne) {
   EXPECT_EQ(MessageOf(GetParam().text).find('\n'), std::string::npos) << MessageOf(GetParam().text);
 }
 
+// Behind five lines that say which engine it is.
+std::string InBigtable(const std::string& rest, const std::string& of_table = {}) {
+  std::string text =
+      "[storage]\nengine = \"bigtable\"\n[storage.bigtable]\nproject = \"p\"\ninstance = \"i\"\n" +
+      rest;
+  if (!of_table.empty()) {
+    text +=
+        "[tables.T]\nstream = \"s\"\npattern = \"single-timestamp\"\nrow_key = \"{a}#{ts:ms}\"\n"
+        "families.M = {}\n" +
+        of_table;
+  }
+  return text;
+}
+const std::string kTimedStream = "[streams.s]\ntime_required = true\n\n";
+
 std::string NameOf(const testing::TestParamInfo<Wrong>& tested) { return tested.param.name; }
+
+#ifdef TALLYD_HAS_BIGTABLE
+INSTANTIATE_TEST_SUITE_P(
+    Bigtable, MistakeTest,
+    testing::Values(
+        Wrong{"BigtableWithoutItsSection", "[storage]\nengine = \"bigtable\"\n",
+              "2: storage.engine: has no section of its own..."},
+        Wrong{"BigtableOfAnotherEngine",
+              "[storage.bigtable]\nproject = \"p\"\ninstance = \"i\"\n",
+              "1: storage.bigtable: is of another engine..."},
+        Wrong{"BigtableWithoutProject",
+              "[storage]\nengine = \"bigtable\"\n[storage.bigtable]\ninstance = \"i\"\n",
+              "3: storage.bigtable.project: is missing..."},
+        Wrong{"EmulatorWithoutPort", InBigtable("emulator = \"localhost\"\n"),
+              "6: storage.bigtable.emulator: is no address; accepted: HOST:PORT..."},
+        Wrong{"EmulatorBesideEndpoint",
+              InBigtable("emulator = \"a:1\"\nendpoint = \"b:2\"\n"),
+              "6: storage.bigtable.emulator: stands beside endpoint..."},
+        Wrong{"CredentialsThatAreMissing", InBigtable("credentials = \"/nowhere/k.json\"\n"),
+              "6: storage.bigtable.credentials: there is no file /nowhere/k.json..."},
+        Wrong{"AttemptBeyondDeadline", InBigtable("attempt = \"1m\"\n"),
+              "6: storage.bigtable.attempt: one attempt may take longer..."},
+        Wrong{"JournalOfBatches", InBigtable("whole_batches = true\n"),
+              "6: storage.bigtable.whole_batches: a journal of batches is not in this version..."},
+        Wrong{"StreamWithoutTimesOnBigtable", InBigtable("[streams.s]\n"),
+              "6: streams.s.time_required: the engine \"bigtable\" cannot give arrivals..."},
+        Wrong{"MaxBytesOnBigtable", InBigtable(kTimedStream, "max_bytes = \"1GiB\"\n"),
+              "9: tables.T.max_bytes: the engine \"bigtable\" forgets by age alone..."},
+        Wrong{"LongNameOnBigtable",
+              InBigtable("prefix = \"" + std::string(32, 'p') + "\"\n[tables." +
+                         std::string(19, 'T') +
+                         "]\nstream = \"s\"\npattern = \"latest\"\nrow_key = \"{a}\"\n"
+                         "families.M = {}\n[streams.s]\ntime_required = true\n"),
+              "7: tables.TTTTTTTTTTTTTTTTTTT: its name is longer than 50 bytes..."}),
+    NameOf);
+#else
+INSTANTIATE_TEST_SUITE_P(
+    Bigtable, MistakeTest,
+    testing::Values(Wrong{"NotInThisBuild", InBigtable({}),
+                          "2: storage.engine: \"bigtable\" is not in this build..."}),
+    NameOf);
+#endif
 
 INSTANTIATE_TEST_SUITE_P(
     Daemon, MistakeTest,
@@ -115,14 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
               "1: server.tls.key: is missing; accepted: a file in PEM"},
         Wrong{"TlsOfNoPath", "[server.tls]\ncert = \"\"\nkey = \"k\"\n",
               "2: server.tls.cert: is no path..."},
-        Wrong{"Bigtable", "[storage]\nengine = \"bigtable\"\n",
-              "2: storage.engine: the engine \"bigtable\" is not in this version; accepted: "
-              "leveldb"},
-        Wrong{"BigtableKey", "[storage]\nproject = \"p\"\n",
-              "2: storage.project: the engine \"bigtable\", whose key this is, is not in this "
-              "version; take the key out"},
         Wrong{"UnknownEngine", "[storage]\nengine = \"rocks\"\n",
-              "2: storage.engine: \"rocks\" is unknown; accepted: leveldb"},
+              "2: storage.engine: \"rocks\" is unknown; accepted: leveldb, bigtable"},
         Wrong{"UnknownSync", "[storage]\nsync = \"never\"\n",
               "2: storage.sync: \"never\" is unknown; accepted: always, interval"},
         Wrong{"EmptyPath", "[storage]\npath = \"\"\n", "2: storage.path: is no path..."},

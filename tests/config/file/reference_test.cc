@@ -26,6 +26,11 @@ x = 1
 [server.tls]
 x = 1
 [storage]
+engine = "bigtable"
+x = 1
+[storage.bigtable]
+project = "p"
+instance = "i"
 x = 1
 [ingest]
 x = 1
@@ -300,6 +305,7 @@ TEST(ReferenceTest, TellsOfEachKeyOfTheDaemonWhatTheLoaderTakesAndWhatAppliesIt)
   ExpectInReference<TlsFiles>(TableBelow("## `[server.tls]`", "| key |"));
   ExpectInReference<IngestGuards>(TableBelow("## `[ingest]`", "| key |"));
   ExpectInReference<StorageConfig>(TableBelow("## `[storage]`", "| key |"));
+  ExpectInReference<BigtableConfig>(TableBelow("## `[storage.bigtable]`", "| key |"));
   ExpectInReference<LogConfig>(TableBelow("## `[log]`", "| key |"));
   ExpectInReference<TokenConfig>(TableBelow("## `[[auth.tokens]]`", "| key |"));
 }
@@ -330,7 +336,7 @@ TEST(ReferenceTest, ListsTheKeysThatAreNotBuilt) {
   for (const std::string& section : NotBuiltOf<ServerConfig>()) {
     EXPECT_THAT(not_built, HasSubstr(InBackticks("[server." + section + "]")));
   }
-  for (const std::string& key : NotBuiltOf<StorageConfig>()) {
+  for (const std::string& key : NotBuiltOf<BigtableConfig>()) {
     EXPECT_THAT(not_built, HasSubstr(InBackticks(key)));
   }
 }
