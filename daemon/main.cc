@@ -101,6 +101,12 @@ int Check(const CommandLine& line, const ToolHost& host) {
   }
   std::printf("%s: ok, %zu streams, %zu tables\n", line.config.c_str(),
               config->schema->streams.size(), config->schema->tables.size());
+  for (const Table& table : config->schema->tables) {
+    if (!table.of_protocol) continue;
+    std::printf("%s: table %s of stream %s is a protocol's, by default: %s, row_key = \"%s\"\n",
+                line.config.c_str(), table.name.c_str(), table.stream.c_str(),
+                std::string(ToString(table.pattern)).c_str(), table.row_key.text().c_str());
+  }
   return 0;
 }
 

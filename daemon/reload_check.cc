@@ -30,11 +30,15 @@ Status CheckReload(const Config& in_force, const Config& loaded) {
   AppendChanged("storage", in_force.storage, loaded.storage, &changed);
   AppendChanged("storage.bigtable", in_force.storage.bigtable, loaded.storage.bigtable, &changed);
   AppendChanged("log", in_force.log, loaded.log, &changed);
+  // A section that comes or goes is compared with one that says nothing.
+  const OpenTsdbConfig silent;
+  AppendChanged("protocols.opentsdb", in_force.schema->protocols.opentsdb.value_or(silent),
+                loaded.schema->protocols.opentsdb.value_or(silent), &changed);
   if (!changed.empty()) {
     return Error(
         ErrorCode::kConflict,
         fmt::format("{}: needs a restart; a reload applies streams, tables, ingest, log, tls, "
-                    "tokens and server.cors",
+                    "tokens, protocols and server.cors",
                     changed));
   }
   if (loaded.schema->tables.empty()) {

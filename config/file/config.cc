@@ -17,9 +17,9 @@ namespace {
 constexpr uintmax_t kMaxFileBytes = 16u << 20;
 
 // Streams stand where their section does, or else where the first table that names them stands.
-// `guards`: of the latter.
-Schema AssembleSchema(std::vector<Placed<Stream>> streams, std::vector<Placed<Table>> tables,
-                      const IngestGuards& guards) {
+Schema AssembleSchema(ReadSchema read, Protocols protocols) {
+  std::vector<Placed<Stream>>& streams = read.streams;
+  std::vector<Placed<Table>>& tables = read.tables;
   for (const Placed<Table>& table : tables) {
     const std::string& name = table.item.stream;
     const bool exists =
@@ -28,7 +28,7 @@ Schema AssembleSchema(std::vector<Placed<Stream>> streams, std::vector<Placed<Ta
     if (exists) continue;
     Placed<Stream> added;
     added.item.name = name;
-    added.item.guards = guards;
+    added.item.guards = read.guards;
     added.line = table.line;
     streams.push_back(std::move(added));
   }
@@ -43,33 +43,37 @@ Schema AssembleSchema(std::vector<Placed<Stream>> streams, std::vector<Placed<Ta
     }
     schema.tables.push_back(std::move(table.item));
   }
+  schema.protocols = std::move(protocols);
   return schema;
 }
 
 struct Reading {
   Config config;
   Mistakes mistakes;
-  IngestGuards guards;
-  std::vector<Placed<Stream>> streams;
-  std::vector<Placed<Table>> tables;
+  ReadSchema schema;
+  Protocols protocols;
 };
 
 void ReadRoot(const toml::table& parsed, Reading* reading) {
   TomlReader root(parsed, "", 1, &reading->mistakes);
   Config& config = reading->config;
+  ReadSchema& schema = reading->schema;
   for (TomlReader& section : root.Table("server")) ReadServer(section, &config.server);
   for (TomlReader& section : root.Table("storage")) {
     ReadStorage(section, config.file, &config.storage);
   }
   for (TomlReader& section : root.Table("log")) ReadLog(section, &config.log);
-  for (TomlReader& section : root.Table("ingest")) ReadIngest(section, &reading->guards);
+  for (TomlReader& section : root.Table("ingest")) ReadIngest(section, &schema.guards);
   for (TomlReader& section : root.Table("streams")) {
-    reading->streams = ReadStreams(section, reading->guards);
+    schema.streams = ReadStreams(section, schema.guards);
   }
   for (TomlReader& section : root.Table("tables")) {
-    reading->tables = ReadTables(section, reading->streams);
+    schema.tables = ReadTables(section, schema.streams);
   }
   for (TomlReader& section : root.Table("auth")) config.tokens = ReadTokens(section);
+  for (TomlReader& section : root.Table("protocols")) {
+    reading->protocols = ReadProtocols(section, config.tokens, &schema);
+  }
   root.Finish();
   if (config.storage.engine == "bigtable") {
     CheckHeldByBigtable(config.storage.bigtable, reading->streams, reading->tables,
@@ -102,15 +106,15 @@ Config Finish(Reading reading) {
     if (!file->empty()) *file = FromFile(*file, config.file);
   }
   config.schema = std::make_shared<const Schema>(
-      AssembleSchema(std::move(reading.streams), std::move(reading.tables), reading.guards));
+      AssembleSchema(std::move(reading.schema), std::move(reading.protocols)));
   return config;
 }
 
 // Nobody can tell which queries a stream serves that has lost a table.
 void LeaveOut(const std::vector<RuledMistake>& ruled, Reading* reading) {
-  std::erase_if(reading->tables, [&](const Placed<Table>& table) {
+  std::erase_if(reading->schema.tables, [&](const Placed<Table>& table) {
     const bool wrong = std::ranges::count(ruled, table.item.name, &RuledMistake::table) > 0;
-    for (Placed<Stream>& stream : reading->streams) {
+    for (Placed<Stream>& stream : reading->schema.streams) {
       if (wrong && stream.item.name == table.item.stream) stream.item.queries.clear();
     }
     return wrong;

@@ -127,6 +127,18 @@ constexpr ConfigKey<IngestGuards> kIngestKeys[] = {
     {"max_future", kReload, DurationOrOffKey<IngestGuards>{&IngestGuards::max_future_us, kFuture}},
 };
 
+constexpr ConfigKey<InfluxConfig> kInfluxKeys[] = {
+    {"stream", kReload, TextKey{&InfluxConfig::stream}, kRequired},
+    {"tables", kReload, BoolKey{&InfluxConfig::tables}},
+};
+
+constexpr ConfigKey<OpenTsdbConfig> kOpenTsdbKeys[] = {
+    {"stream", kReload, TextKey{&OpenTsdbConfig::stream}, kRequired},
+    {"tables", kReload, BoolKey{&OpenTsdbConfig::tables}},
+    {"telnet", kRestart, TextKey{&OpenTsdbConfig::telnet}, {}, CheckTelnet},
+    {"telnet_token", kReload, TextKey{&OpenTsdbConfig::telnet_token}},
+};
+
 constexpr std::array kTimeUnits = {NamedValue<TimeUnit>{"s", TimeUnit::kSeconds},
                                    NamedValue<TimeUnit>{"ms", TimeUnit::kMilliseconds},
                                    NamedValue<TimeUnit>{"us", TimeUnit::kMicroseconds},
@@ -226,7 +238,7 @@ constexpr std::tuple kTables = {
     AllOf(kServerKeys), AllOf(kTlsKeys),   AllOf(kStorageKeys), AllOf(kBigtableKeys),
     AllOf(kLogKeys),    AllOf(kIngestKeys), AllOf(kStreamKeys), AllOf(kFieldKeys),  AllOf(kQueryKeys),
     AllOf(kTableKeys),  AllOf(kFamilyKeys), AllOf(kDailyKeys),  AllOf(kColumnKeys),
-    AllOf(kTokenKeys),
+    AllOf(kTokenKeys),  AllOf(kInfluxKeys), AllOf(kOpenTsdbKeys),
 };
 
 }  // namespace
@@ -250,5 +262,7 @@ template std::span<const ConfigKey<Family>> ConfigKeys();
 template std::span<const ConfigKey<Daily>> ConfigKeys();
 template std::span<const ConfigKey<ColumnRule>> ConfigKeys();
 template std::span<const ConfigKey<TokenConfig>> ConfigKeys();
+template std::span<const ConfigKey<InfluxConfig>> ConfigKeys();
+template std::span<const ConfigKey<OpenTsdbConfig>> ConfigKeys();
 
 }  // namespace tallyd

@@ -40,6 +40,7 @@ void CheckStreamTime(const TomlReader& stream, Stream* filled);
 void CheckTableStream(const TomlReader& table, Table* filled);
 void CheckTableTime(const TomlReader& table, Table* filled);
 void CheckRuleFields(const TomlReader& rule, ColumnRule* filled);
+void CheckTelnet(const TomlReader& opentsdb, OpenTsdbConfig* filled);
 
 // Where a section stands in the file, so that streams and tables can be put in one order.
 template <class T>
@@ -49,6 +50,13 @@ struct Placed {
 };
 
 void ReadIngest(TomlReader ingest, IngestGuards* guards);
+
+// What was read of the sections that make the schema.
+struct ReadSchema {
+  IngestGuards guards;  // Of streams that say nothing of them.
+  std::vector<Placed<Stream>> streams;
+  std::vector<Placed<Table>> tables;
+};
 
 // `guards`: of streams that say nothing of them.
 std::vector<Placed<Stream>> ReadStreams(TomlReader streams, const IngestGuards& guards);
@@ -61,6 +69,14 @@ std::vector<Placed<Table>> ReadTables(TomlReader tables,
 // The column rules of one table whose pattern, row key, time field and families are read. Without
 // `columns`: its pattern's default rule.
 void ReadColumns(TomlReader* table_reader, Table* table);
+
+// The rule of a table whose pattern, time field and first family are known. REQUIRES: a family.
+ColumnRule DefaultRule(const Table& table);
+
+// [protocols.X]. Adds to the schema, whose streams and tables of their own are read, the protocols'
+// streams and their default tables. `tokens`: those that telnet_token may name.
+Protocols ReadProtocols(TomlReader protocols, const std::vector<TokenConfig>& tokens,
+                        ReadSchema* schema);
 
 // `daily` of one table whose pattern and row key are read.
 void ReadDaily(TomlReader* table_reader, Table* table);

@@ -145,6 +145,8 @@ ColumnRule ReadRule(TomlReader reader, const Table& table) {
   return rule;
 }
 
+}  // namespace
+
 ColumnRule DefaultRule(const Table& table) {
   const PatternInfo& own = InfoOf(table.pattern);
   ColumnRule rule;
@@ -159,8 +161,6 @@ ColumnRule DefaultRule(const Table& table) {
   }
   return rule;
 }
-
-}  // namespace
 
 void CheckRuleFields(const TomlReader& rule, ColumnRule* filled) {
   if (filled->fields.empty()) {

@@ -121,6 +121,9 @@ constexpr LintRule kSchemaRules[] = {
      "an event comes back as another, or takes its cell; tables of events say so once it happened",
      "give each such rule a literal of its own in front, or a family of its own; let the text "
      "between the parts occur in no value"},
+    {8, "info", kInfo, "a table that a protocol's stream has by default, and that has no age",
+     "it keeps all that it ever took, for ever",
+     "spell the tables out in the file, with max_age, and say tables = false in the section"},
     {35, "warn", kWarn,
      "a row key that does not give back the field of a token's scope, which the key of another "
      "table of the stream does",

@@ -80,6 +80,15 @@ void FindTwins(const Schema& schema, LintFindings* found) {
   }
 }
 
+void FindDefaultTables(const Schema& schema, LintFindings* found) {
+  for (const Table& table : schema.tables) {
+    if (!table.of_protocol || !KeepsEvents(table)) continue;
+    found->AddSchema(8, table.name,
+                     "a protocol's section makes this table, with row_key " +
+                         Quoted(table.row_key.text()) + "; nothing in it ever expires");
+  }
+}
+
 void FindEndlessNights(const Schema& schema, LintFindings* found) {
   for (const Table& table : schema.tables) {
     if (!table.daily || table.daily->keep_us) continue;
@@ -124,6 +133,7 @@ void FindSplitAggregates(const Schema& schema, LintFindings* found) {
 void LintInstance(const Schema& schema, LintFindings* found) {
   FindTwins(schema, found);
   FindEndlessNights(schema, found);
+  FindDefaultTables(schema, found);
   FindTooMany(schema, found);
   FindSplitAggregates(schema, found);
 }

@@ -39,7 +39,7 @@ void LintNames(const LintSubject& subject, LintFindings* found);        // S7
 // L7, L8, L30, L31, of all tables of a stream.
 void LintQueries(const Schema& schema, const Stream& stream, const LiveFacts* live,
                  LintFindings* found);
-void LintInstance(const Schema& schema, LintFindings* found);  // L27 to L29
+void LintInstance(const Schema& schema, LintFindings* found);  // L27 to L29, S8
 
 }  // namespace tallyd
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/schema/pattern.h"
+#include "config/schema/protocols.h"
 #include "config/schema/row_key_template.h"
 #include "config/values/aggregate.h"
 #include "config/values/daily.h"
@@ -87,6 +88,7 @@ struct Table {
   std::optional<Daily> daily;         // Its nightly tables, if it has any.
   bool fill = true;                   // What it lacks of the past is filled from another table.
   std::optional<NightlyOf> nightly;   // It is one: in no stream's list of tables.
+  bool of_protocol = false;           // Its stream's by default: the file does not spell it out.
 
   const Family* FindFamily(std::string_view name) const;
   int FamilyIndex(std::string_view name) const;  // -1 if absent.
@@ -129,6 +131,7 @@ struct Stream {
   std::string time_field = "ts";
   bool declares_time = false;  // Its section names the field.
   bool time_required = false;  // An event without its time is refused.
+  bool of_protocol = false;    // A section [protocols.X] names it.
   TimeUnit unit = TimeUnit::kMilliseconds;
   IngestGuards guards;
   std::optional<int64_t> every_us;
@@ -141,6 +144,7 @@ struct Schema {
   // In the file's order; streams only named by a table come where the table stands.
   std::vector<Stream> streams;
   std::vector<Table> tables;  // In the file's order; behind them nightly tables.
+  Protocols protocols;
 
   const Stream* FindStream(std::string_view name) const;
   const Table* FindTable(std::string_view name) const;

@@ -38,8 +38,20 @@ TEST(ReloadCheck, NamesEveryKeyThatNeedsARestartInTheOrderOfTheReference) {
   loaded.server.drain_timeout_us += 1;
   EXPECT_EQ(Refusal(loaded),
             "server.hosts, server.drain_timeout, storage.sync, storage.seal_cpu, storage.ballast: "
-            "needs a restart; a reload applies streams, tables, ingest, log, tls, tokens and "
-            "server.cors");
+            "needs a restart; a reload applies streams, tables, ingest, log, tls, tokens, protocols "
+            "and server.cors");
+}
+
+TEST(ReloadCheck, AppliesProtocolsButTheListenerOfTelnet) {
+  Config loaded = SomeConfig();
+  Schema schema = *loaded.schema;
+  schema.protocols.influx = InfluxConfig{"T", true};
+  schema.protocols.opentsdb = OpenTsdbConfig{"T", true, "", ""};
+  loaded.schema = std::make_shared<const Schema>(schema);
+  EXPECT_EQ(Refusal(loaded), "applied");
+  schema.protocols.opentsdb->telnet = "127.0.0.1:4242";
+  loaded.schema = std::make_shared<const Schema>(schema);
+  EXPECT_TRUE(Refusal(loaded).starts_with("protocols.opentsdb.telnet: needs a restart"));
 }
 
 TEST(ReloadCheck, RefusesAFileThatMakesNoTable) {

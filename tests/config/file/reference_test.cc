@@ -44,6 +44,12 @@ x = 1
 x = 1
 fields.a = { x = 1 }
 queries = [{ x = 1 }]
+[protocols]
+x = 1
+[protocols.influx]
+x = 1
+[protocols.opentsdb]
+x = 1
 [tables.T]
 pattern = "new-cell"
 row_key = "{a}#{ts:day}"
@@ -308,6 +314,8 @@ TEST(ReferenceTest, TellsOfEachKeyOfTheDaemonWhatTheLoaderTakesAndWhatAppliesIt)
   ExpectInReference<BigtableConfig>(TableBelow("## `[storage.bigtable]`", "| key |"));
   ExpectInReference<LogConfig>(TableBelow("## `[log]`", "| key |"));
   ExpectInReference<TokenConfig>(TableBelow("## `[[auth.tokens]]`", "| key |"));
+  ExpectInReference<InfluxConfig>(TableBelow("## `[protocols.influx]`", "| key |"));
+  ExpectInReference<OpenTsdbConfig>(TableBelow("## `[protocols.opentsdb]`", "| key |"));
 }
 
 TEST(ReferenceTest, TellsOfEachKeyOfAStreamWhatTheLoaderTakes) {
