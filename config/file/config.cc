@@ -76,7 +76,11 @@ void ReadRoot(const toml::table& parsed, Reading* reading) {
   }
   root.Finish();
   if (config.storage.engine == "bigtable") {
-    CheckHeldByBigtable(config.storage.bigtable, reading->streams, reading->tables,
+    // No protocol asks for a time, and arrivals of several daemons cannot be told apart.
+    for (Placed<Stream>& stream : schema.streams) {
+      stream.item.time_required |= stream.item.of_protocol;
+    }
+    CheckHeldByBigtable(config.storage.bigtable, schema.streams, schema.tables,
                         &reading->mistakes);
   }
 }

@@ -236,9 +236,9 @@ constexpr std::span<const ConfigKey<S>> AllOf(const ConfigKey<S> (&keys)[kCount]
 
 constexpr std::tuple kTables = {
     AllOf(kServerKeys), AllOf(kTlsKeys),   AllOf(kStorageKeys), AllOf(kBigtableKeys),
-    AllOf(kLogKeys),    AllOf(kIngestKeys), AllOf(kStreamKeys), AllOf(kFieldKeys),  AllOf(kQueryKeys),
-    AllOf(kTableKeys),  AllOf(kFamilyKeys), AllOf(kDailyKeys),  AllOf(kColumnKeys),
-    AllOf(kTokenKeys),  AllOf(kInfluxKeys), AllOf(kOpenTsdbKeys),
+    AllOf(kLogKeys),    AllOf(kIngestKeys), AllOf(kStreamKeys), AllOf(kFieldKeys),
+    AllOf(kQueryKeys),  AllOf(kTableKeys),  AllOf(kFamilyKeys), AllOf(kDailyKeys),
+    AllOf(kColumnKeys), AllOf(kTokenKeys),  AllOf(kInfluxKeys), AllOf(kOpenTsdbKeys),
 };
 
 }  // namespace
