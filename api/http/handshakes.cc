@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "api/http/hello_scan.h"
 
 namespace tallyd {
 
@@ -16,36 +17,29 @@ namespace {
 constexpr auto kBurst = std::chrono::milliseconds(20);
 // How long a handshake waits for its turn at most: so long, too, a flood is felt when it has ended.
 constexpr auto kMostQueued = std::chrono::seconds(2);
-constexpr unsigned char kHandshakeRecord = 0x16;
-constexpr size_t kRecordHeadBytes = 5;
-constexpr size_t kMaxRecordBytes = 16u << 10;
 constexpr size_t kHelloReadBytes = 2u << 10;
-
-// The first record, head included; 0: that is not known yet. Of what is no hello: nothing.
-std::optional<size_t> BytesOfHello(std::string_view begun) {
-  if (begun.empty()) return 0;
-  const auto byte = [&](size_t at) { return static_cast<unsigned char>(begun[at]); };
-  if (byte(0) != kHandshakeRecord || (begun.size() > 1 && byte(1) != 3)) return std::nullopt;
-  if (begun.size() < kRecordHeadBytes) return 0;
-  const size_t bytes = byte(3) * 256u + byte(4);
-  if (bytes == 0 || bytes > kMaxRecordBytes) return std::nullopt;
-  return kRecordHeadBytes + bytes;
-}
 
 Handshake Failed(TlsFailure failure, std::string why = {}) {
   return {failure, std::move(why), false, {}};
 }
 
-// Up to the end of the first record.
-asio::awaitable<std::optional<TlsFailure>> ReadHello(TimedSocket& socket, std::string* begun) {
+std::optional<TlsFailure> FailureOf(HelloState state) {
+  if (state == HelloState::kNotTls) return TlsFailure::kNotTls;
+  if (state == HelloState::kMalformed) return TlsFailure::kMalformed;
+  return std::nullopt;
+}
+
+// Up to the end of the hello, of which something may be there.
+asio::awaitable<std::optional<TlsFailure>> ReadHello(TimedSocket& socket, HelloPlace place,
+                                                     std::string* begun) {
+  HelloScan scan(place);
   while (true) {
-    const std::optional<size_t> bytes = BytesOfHello(*begun);
-    if (!bytes) co_return TlsFailure::kNotTls;
-    if (*bytes > 0 && begun->size() >= *bytes) co_return std::nullopt;
+    const HelloState state = scan.Of(*begun);
+    if (state != HelloState::kIncomplete) co_return FailureOf(state);
     const size_t before = begun->size();
     begun->resize(before + kHelloReadBytes);
     const auto [ec, n] =
-        co_await socket.ReadSome(asio::buffer(begun->data() + before, kHelloReadBytes));
+        co_await socket.ReadWire(asio::buffer(begun->data() + before, kHelloReadBytes));
     begun->resize(before + n);
     if (ec) co_return socket.expired() ? TlsFailure::kTimedOut : TlsFailure::kClosed;
   }
@@ -87,25 +81,45 @@ class Handshakes::Place {
   std::list<Waiting>::iterator own_;
 };
 
-asio::awaitable<Handshake> Handshakes::Accept(TimedSocket& socket, TlsContextPtr context) {
-  std::string begun;
-  if (const auto failure = co_await ReadHello(socket, &begun)) co_return Failed(*failure);
+asio::awaitable<std::optional<TlsFailure>> Handshakes::AwaitTurn(TimedSocket& socket) {
   const auto now = HandshakePace::Clock::now();
   const auto turn = pace_.Turn(now, std::min(socket.deadline(), now + kMostQueued));
-  if (!turn) co_return Failed(TlsFailure::kCrowded);
+  if (!turn) co_return TlsFailure::kCrowded;
   if (*turn > now) {
     asio::steady_timer timer(co_await asio::this_coro::executor, *turn);
     co_await timer.async_wait(TimedSocket::kAwait);
-    if (!socket.is_open()) co_return Failed(TlsFailure::kClosed);  // The server stops.
+    if (!socket.is_open()) co_return TlsFailure::kClosed;  // The server stops.
   }
+  co_return std::nullopt;
+}
+
+TlsStep Handshakes::Compute(TimedSocket& socket) {
+  const auto begin = HandshakePace::Clock::now();
+  const TlsStep step = socket.BeginHandshake();
+  pace_.Note(HandshakePace::Clock::now() - begin);
+  return step;
+}
+
+asio::awaitable<Handshake> Handshakes::Accept(TimedSocket& socket, TlsContextPtr context) {
+  std::string begun;
+  std::optional<TlsFailure> failure = co_await ReadHello(socket, HelloPlace::kFirst, &begun);
+  if (!failure) failure = co_await AwaitTurn(socket);
+  if (failure) co_return Failed(*failure);
   socket.UseTls(std::make_unique<TlsChannel>(context->get(), TlsSide::kServer,
                                              socket.native_handle(), std::move(begun)));
-  const auto begin = HandshakePace::Clock::now();
-  const TlsStep first = socket.BeginHandshake();
-  pace_.Note(HandshakePace::Clock::now() - begin);
+  TlsStep step = Compute(socket);
   const Place place(waiting_, &socket);
+  if (step == TlsStep::kWantsRead && socket.tls()->AwaitsSecondHello()) {
+    begun = socket.tls()->TakeBegun();
+    failure = co_await ReadHello(socket, HelloPlace::kAfterRetry, &begun);
+    if (!failure) failure = co_await AwaitTurn(socket);
+    if (place.is_given_up()) co_return Failed(TlsFailure::kCrowded);
+    if (failure) co_return Failed(*failure);
+    socket.tls()->GiveBegun(std::move(begun));
+    step = Compute(socket);
+  }
   boost::system::error_code ec;
-  if (first != TlsStep::kDone) std::tie(ec) = co_await socket.EndHandshake(first);
+  if (step != TlsStep::kDone) std::tie(ec) = co_await socket.EndHandshake(step);
   if (ec) {
     if (place.is_given_up()) co_return Failed(TlsFailure::kCrowded);
     if (socket.expired()) co_return Failed(TlsFailure::kTimedOut);

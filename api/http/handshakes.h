@@ -2,7 +2,8 @@
 // theirs go on. A handshake costs a signature, more than most requests: together they take at most
 // half of the thread's time once they come faster than that. One that has computed and waits for
 // its client holds memory: of more than kMostWaiting the oldest is given up. Who has sent no whole
-// hello yet costs what it has sent.
+// hello yet, in however many records, costs what it has sent. The same goes for a second hello,
+// which a client sends whose first had no key that the server likes.
 //
 //   const Handshake done = co_await handshakes.Accept(socket, context);
 //   if (!done.failure) ...  // The socket speaks TLS.
@@ -60,6 +61,10 @@ class Handshakes {
     bool is_given_up = false;
   };
   class Place;
+
+  // Empty: it may compute.
+  boost::asio::awaitable<std::optional<TlsFailure>> AwaitTurn(TimedSocket& socket);
+  TlsStep Compute(TimedSocket& socket);
 
   HandshakePace pace_;
   std::list<Waiting> waiting_;  // The oldest first.

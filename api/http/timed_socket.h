@@ -52,7 +52,7 @@ class TimedSocket {
   // From now on TLS is spoken: what is read and written passes through the channel, whose handshake
   // comes first. It is gone once EndSending or Close was called.
   void UseTls(std::unique_ptr<TlsChannel> channel) { state_->tls = std::move(channel); }
-  const TlsChannel* tls() const { return state_->tls.get(); }  // Null: there is none.
+  TlsChannel* tls() const { return state_->tls.get(); }  // Null: there is none.
   int native_handle() { return state_->socket.native_handle(); }
   // The handshake, of which the first step computes and does not wait. REQUIRES: tls().
   TlsStep BeginHandshake() { return state_->tls->Handshake(); }
@@ -66,6 +66,11 @@ class TimedSocket {
     Watch();
     if (state_->tls) [[unlikely]]
       return ReadTls(buffer);
+    return state_->socket.async_read_some(buffer, kAwait);
+  }
+  // As it comes off the wire, also where TLS is spoken.
+  boost::asio::awaitable<Transfer> ReadWire(const boost::asio::mutable_buffer& buffer) {
+    Watch();
     return state_->socket.async_read_some(buffer, kAwait);
   }
   // Of one buffer, or an array of two. Where it fails, the bytes are those that went out whole: who

@@ -194,6 +194,28 @@ TlsStep TlsChannel::Handshake() {
   return step;
 }
 
+bool TlsChannel::AwaitsSecondHello() const {
+  if (SSL_version(ssl_.get()) != TLS1_3_VERSION || SSL_is_init_finished(ssl_.get()) == 1) {
+    return false;
+  }
+  // The key of a hello that is answered is kept.
+  EVP_PKEY* key = nullptr;
+  if (SSL_get_peer_tmp_key(ssl_.get(), &key) != 1) return true;
+  EVP_PKEY_free(key);
+  return false;
+}
+
+std::string TlsChannel::TakeBegun() {
+  std::string left = wire_.begun.substr(wire_.begun_read);
+  GiveBegun({});
+  return left;
+}
+
+void TlsChannel::GiveBegun(std::string begun) {
+  wire_.begun = std::move(begun);
+  wire_.begun_read = 0;
+}
+
 TlsStep TlsChannel::Read(std::span<char> buffer, size_t* read) {
   *read = 0;
   const size_t most = std::min(buffer.size(), kMostAtOnce);

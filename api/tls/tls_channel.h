@@ -66,6 +66,13 @@ class TlsChannel {
   TlsChannel& operator=(const TlsChannel&) = delete;
 
   TlsStep Handshake();
+  // Whether the server has asked for another hello, with a key of its liking, which is the one that
+  // it computes for. REQUIRES: the step before was kWantsRead.
+  bool AwaitsSecondHello() const;
+  // What was read from the socket and not looked at; it is to be given back, with what came behind
+  // it meanwhile.
+  std::string TakeBegun();
+  void GiveBegun(std::string begun);
   // As much as is there and fits; kDone where that is anything. Whoever goes on sending what has
   // no data in it (new keys, hellos again) is told nothing more: kBroken.
   TlsStep Read(std::span<char> buffer, size_t* read);

@@ -87,6 +87,28 @@ class HandshakesTest : public ::testing::Test {
   std::optional<TlsChannel> client_;
 };
 
+TEST_F(HandshakesTest, AClientWhoseKeyIsNotLikedIsAskedForAnother) {
+  ASSERT_EQ(SSL_set1_groups_list(client_->get(), "P-521:P-256"), 1);
+  ShakeHands();
+  Send("abc");
+  EXPECT_EQ(ReadOnce().text, "abc");
+}
+
+TEST_F(HandshakesTest, ASecondHelloComputesOnceItIsWhole) {
+  ASSERT_EQ(SSL_set1_groups_list(client_->get(), "P-521:P-256"), 1);
+  Accept();
+  client_->Handshake();
+  while (socket_->tls() == nullptr) io_.poll();
+  ASSERT_TRUE(socket_->tls()->AwaitsSecondHello());
+  const std::string begun("\x16\x03\x03\0\4\1\0\0\x10", 9);
+  asio::write(peer_, asio::buffer(begun));
+  for (int i = 0; i < 20; ++i) io_.poll();
+  EXPECT_FALSE(accepted_) << "it waits for the rest";
+  asio::write(peer_, asio::buffer("GET"));
+  while (!accepted_) io_.run_one();
+  EXPECT_EQ(accepted_->failure, TlsFailure::kMalformed) << "OpenSSL has not seen any of it";
+}
+
 TEST_F(HandshakesTest, WhatFollowsAHandshakePassesByTls) {
   ShakeHands();
   Send("abc");
