@@ -310,9 +310,6 @@ void Daemon::TakeTokens(const std::vector<TokenConfig>& tokens) {
                                     std::pair("changed", &changes.changed)}) {
     for (const std::string& name : *names) spdlog::info("token {}: {}", name, what);
   }
-  if (tokens.empty() && !changes.removed.empty()) {
-    spdlog::warn("there are no tokens any more: whoever reaches this daemon may everything");
-  }
 }
 
 void Daemon::TakeTls(TlsContextPtr tls) {

@@ -45,6 +45,14 @@ Status CheckReload(const Config& in_force, const Config& loaded) {
     return Error(ErrorCode::kConflict,
                  fmt::format("{} makes no table: it may have been cut short", loaded.file));
   }
+  // Who means to run without tokens can say so by a restart, at which somebody looks; what would
+  // open a daemon that runs is too easily a file that is half written.
+  if (!in_force.tokens.empty() && loaded.tokens.empty()) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("{} has no [[auth.tokens]] any more, and would leave the daemon open "
+                             "to whoever reaches it: keep one, or restart to run without any",
+                             loaded.file));
+  }
   return {};
 }
 

@@ -7,7 +7,7 @@
 namespace tallyd {
 
 // Refuses (kConflict) when keys differ that only a restart applies, naming each of them, and what
-// makes no table, as a file that is half written.
+// makes no table, or has lost the last token, as a file that is half written.
 Status CheckReload(const Config& in_force, const Config& loaded);
 
 }  // namespace tallyd

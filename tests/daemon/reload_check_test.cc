@@ -60,5 +60,18 @@ TEST(ReloadCheck, RefusesAFileThatMakesNoTable) {
   EXPECT_EQ(Refusal(loaded), "t.toml makes no table: it may have been cut short");
 }
 
+TEST(ReloadCheck, RefusesAFileThatHasLostTheLastToken) {
+  Config in_force = SomeConfig();
+  in_force.tokens = {{.name = "a", .sha256 = "x", .roles = {Role::kRead}, .scope = {}}};
+  const Status refused = CheckReload(in_force, SomeConfig());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(refused.error().message(),
+            "t.toml has no [[auth.tokens]] any more, and would leave the daemon open to whoever "
+            "reaches it: keep one, or restart to run without any");
+  EXPECT_TRUE(CheckReload(in_force, in_force));
+  EXPECT_TRUE(CheckReload(SomeConfig(), in_force)) << "the first may come by a reload";
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -116,6 +116,15 @@ class TokensTest(E2eTest):
         self.assertIn("token gone: removed", log)
         self.assertIn("token new: added", log)
 
+    def test_a_reload_never_takes_the_last_token_away(self):
+        tallyd = self.start(TABLE + ALL)
+        tallyd.write_config(TABLE)
+        refused = tallyd.request("POST", "/-/reload", headers=of("admin"))
+        self.assertIn("has no [[auth.tokens]] any more", refused.problem(409)["detail"])
+        tallyd.get("/v1/streams").problem(401)
+        tallyd.stop()
+        self.assertEqual(200, tallyd.start().get("/v1/streams").status)
+
     def test_a_table_that_tenants_share_is_told_wherever_lint_is_asked(self):
         shared = TABLE + TABLE.replace("tables.T", "tables.U").replace("{host}", "{tenant}#{host}")
         tallyd = self.start(shared + ALL)
