@@ -126,10 +126,10 @@ constexpr LintRule kSchemaRules[] = {
      "spell the tables out in the file, with max_age, and say tables = false in the section"},
     {35, "warn", kWarn,
      "a row key that does not give back the field of a token's scope, which the key of another "
-     "table of the stream does",
+     "table of the stream does; or `max_bytes` on a table whose key does",
      "tokens with that scope do not see the table, and yet write to it: tenants write on each "
-     "other's cells",
-     "put the field into the row key"},
+     "other's cells; or one tenant's load removes the rows of another",
+     "put the field into the row key; give each tenant a table, or `max_age` for `max_bytes`"},
 };
 
 constexpr LintRule kTime = {

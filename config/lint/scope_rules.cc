@@ -1,6 +1,7 @@
-// S35: tables that tokens with a scope write to without seeing them. An event's own field decides
+// S35: tables in which tokens with a scope get in each other's way. An event's own field decides
 // whether it may be written, and it enters all tables of its stream; whose row is whose only a key
-// tells, and where it does not give the field back, one tenant's event takes another's cell.
+// tells, and where it does not give the field back, one tenant's event takes another's cell. Where
+// it does, `max_bytes` takes the table's oldest rows, whoever wrote the newest.
 #include <algorithm>
 
 #include "config/lint/lint.h"
@@ -21,6 +22,13 @@ LintFinding SharedBy(const std::string& field, const Table& table, const Table& 
                              " holds; " + Quoted("{" + field + "}#" + key) + " would");
 }
 
+LintFinding CappedTogether(const std::string& field, const Table& table) {
+  return SchemaFindingOf(35, table.name,
+                         "max_bytes is one for all values of " + Quoted(field) +
+                             ", which scopes of tokens name: what one of them writes removes the "
+                             "oldest rows of the others");
+}
+
 }  // namespace
 
 std::vector<LintFinding> LintScopes(const Schema& schema, const ScopeFields& fields) {
@@ -33,8 +41,11 @@ std::vector<LintFinding> LintScopes(const Schema& schema, const ScopeFields& fie
       if (holder == stream.tables.end()) continue;  // It is not about tenants.
       for (const size_t index : stream.tables) {
         const Table& table = schema.tables[index];
-        if (Holds(table, field)) continue;
-        findings.push_back(SharedBy(field, table, schema.tables[*holder]));
+        if (!Holds(table, field)) {
+          findings.push_back(SharedBy(field, table, schema.tables[*holder]));
+        } else if (table.max_bytes) {
+          findings.push_back(CappedTogether(field, table));
+        }
       }
     }
   }

@@ -72,6 +72,17 @@ TEST(ScopeRulesTest, ASaltGivesNothingBack) {
               ElementsAre("B"));
 }
 
+TEST(ScopeRulesTest, ACapThatTenantsShareIsTold) {
+  const std::string capped =
+      fmt::format("{}max_bytes = \"1MiB\"\n", SharedTable("A", "s", "{tenant}#{ts:ms}"));
+  EXPECT_THAT(SharedIn(capped + TokenOf('a', "")), IsEmpty());
+  const auto findings = SharedIn(capped + TokenOf('a', "scope = { tenant = \"acme\" }"));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].table, "A");
+  EXPECT_THAT(findings[0].detail, HasSubstr("max_bytes"));
+  EXPECT_THAT(findings[0].detail, HasSubstr("\"tenant\""));
+}
+
 TEST(ScopeRulesTest, EveryFieldOfEveryScopeCountsOnce) {
   const std::string tables = SharedTable("A", "s", "{tenant}#{site}#{ts:ms}") +
                              SharedTable("B", "s", "{tenant}#{ts:ms}") +
