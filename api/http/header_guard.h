@@ -17,9 +17,9 @@ inline constexpr size_t kMaxHeaderBytes = 64u << 10;
 
 inline constexpr size_t kMaxHeaderLines = 256;
 
-// The raw header, its last CRLF CRLF included: refuses folded lines, bare CR or LF, NUL, white
-// space before a colon; as kTooLarge more lines than kMaxHeaderLines, each of which would be an
-// allocation.
+// The raw header, its last CRLF CRLF included, or the last chunk of a body with its trailers, whose
+// first line is the chunk's size: refuses folded lines, bare CR or LF, NUL, white space before a
+// colon; as kTooLarge more lines than kMaxHeaderLines, each of which would be an allocation.
 Status CheckRawHeader(std::string_view raw);
 
 using RequestHeader = boost::beast::http::request_header<boost::beast::http::fields>;

@@ -75,6 +75,7 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<Step> ReadSizedBody(uint64_t length);
   boost::asio::awaitable<Step> ReadChunkedBody();
   Step PutChunked(std::string* body);
+  bool HasGoodTrailers(std::string_view taken);  // If not the request is refused.
   // Whether the request may hold so many bytes; if not it is refused.
   bool HasRoomFor(uint64_t bytes);
   void LetGoOfRequest();

@@ -341,6 +341,15 @@ asio::awaitable<Session::Step> Session::ReadChunkedBody() {
   co_return Step::kGoOn;
 }
 
+// Beast takes trailers in forms that it would be wrong to take a header in. `taken` is what the
+// parser took of the last chunk, in one piece; the line that ends the chunk before comes with it.
+bool Session::HasGoodTrailers(std::string_view taken) {
+  if (taken.starts_with("\r\n")) taken.remove_prefix(2);
+  const Status ok = CheckRawHeader(taken);
+  if (!ok) Refuse(Problem(400, "the trailers: " + ok.error().message()));
+  return static_cast<bool>(ok);
+}
+
 // Feeds what is buffered to the parser, whose data goes behind the body.
 Session::Step Session::PutChunked(std::string* body) {
   while (!parser_->is_done() && buffer_.size() > 0) {
@@ -354,6 +363,8 @@ Session::Step Session::PutChunked(std::string* body) {
     beast::error_code ec;
     const size_t used = parser_->put(buffer_.data(), ec);
     body->resize(body->size() - parser_->get().body().size);
+    const std::string_view taken = BufferedText(buffer_).substr(0, used);
+    if (!ec && parser_->is_done() && !HasGoodTrailers(taken)) return Step::kAnswered;
     buffer_.consume(used);
     if (ec == http::error::need_more) break;
     if (ec == http::error::body_limit) {

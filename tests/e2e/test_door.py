@@ -370,7 +370,23 @@ class HostileTest(E2eTest):
             with self.subTest(name), tallyd.raw(CHUNKED + body + hidden) as raw:
                 raw.answer().problem(400)
                 self.assertTrue(raw.closed())
+        last = b"%x\r\n%s\r\n0\r\n" % (len(EVENT), EVENT)
+        for name, trailers in {
+                "a folded trailer": b"X: y\r\n Content-Length: 0\r\n", "a name and a space":
+                b"X : y\r\n", "a bare line feed": b"X: y\nZ: 1\r\n", "a bare carriage return":
+                b"X: y\rZ: 1\r\n", "no name": b": y\r\n", "no colon": b"X\r\n",
+                "a fold at once": b" X: y\r\n"}.items():
+            for in_one in True, False:
+                with self.subTest(name, in_one=in_one), tallyd.raw() as raw:
+                    for piece in [CHUNKED + last + trailers + b"\r\n" + hidden] if in_one else [
+                            CHUNKED, last, trailers, b"\r\n" + hidden]:
+                        raw.send(piece)
+                        time.sleep(0 if in_one else 0.01)
+                    raw.answer().problem(400)
+                    self.assertTrue(raw.closed())
         self.assertEqual([], tallyd.keys("LOG"))
+        with tallyd.raw(CHUNKED + last + b"X: y\r\nZ: \r\n\r\n") as raw:
+            raw.answer().expect(200)
 
     def test_what_nobody_here_speaks_is_declined(self):
         tallyd = self.start(TABLES)

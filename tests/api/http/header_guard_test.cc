@@ -84,6 +84,14 @@ TEST(TargetTest, OtherFormsAreRefused) {
   }
 }
 
+TEST(HeaderGuardTest, TrailersAreHeldToTheSameAsAHeader) {
+  EXPECT_TRUE(CheckRawHeader("0\r\n\r\n"));
+  EXPECT_TRUE(CheckRawHeader("0;a=b\r\nX: y\r\n\r\n"));
+  EXPECT_FALSE(CheckRawHeader("0\r\n X: y\r\n\r\n"));
+  EXPECT_FALSE(CheckRawHeader("0\r\nX: y\r\n z\r\n\r\n"));
+  EXPECT_FALSE(CheckRawHeader("0\r\nX : y\r\n\r\n"));
+}
+
 struct RefusedCase {
   const char* name;
   const char* lines;
