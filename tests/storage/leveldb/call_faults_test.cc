@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/storage/call_stride.h"
 #include "tests/storage/fault_calls.h"
 #include "tests/storage/store_fixture.h"
 
@@ -99,7 +100,11 @@ class CallFaultsTest : public ::testing::Test {
       faults.push_back(kind);
       faults.back().sense = FaultSense::kDone;
     }
-    return faults;
+    std::vector<CallFault> tried;
+    for (uint64_t i = FirstCall() - 1; i < faults.size(); i += CallStride()) {
+      tried.push_back(faults[i]);
+    }
+    return tried;
   }
 
   std::unique_ptr<StoreHarness> harness_;
@@ -144,7 +149,7 @@ TEST_F(CallFaultsTest, NoCallWhileServingLosesWhatWasAcknowledged) {
     harness_->Close();
     ASSERT_NO_FATAL_FAILURE(Check(NameOf(fault)));
   }
-  EXPECT_GT(failed, faults.size() / 2);
+  EXPECT_GT(failed, faults.size() / (CallStride() == 1 ? 2 : 8));
 }
 
 TEST_F(CallFaultsTest, NoCallOfAStartLosesWhatWasAcknowledged) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/storage/call_stride.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
 
@@ -109,7 +110,7 @@ TEST_F(CrashTest, NothingAcknowledgedIsLostInAPowerCut) {
   int cuts = 0;
   for (const Loss loss :
        {Loss::kAll, Loss::kRandomTail, Loss::kRandomSectors, Loss::kZeroedSectors}) {
-    for (uint64_t call = 1;; ++call) {
+    for (uint64_t call = FirstCall();; call += CallStride()) {
       Start();
       env_->CutAt(call);
       if (OpenStore()) WriteBatches();
@@ -123,14 +124,14 @@ TEST_F(CrashTest, NothingAcknowledgedIsLostInAPowerCut) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(cuts, 200);
+  EXPECT_GT(cuts, 200 / static_cast<int>(CallStride()));
 }
 
 // Acknowledged before the sync: the last of it may be lost, but batches stay whole, the latest
 // values follow from the history, and what is left opens.
 TEST_F(CrashTest, WithAnIntervalAPowerCutLosesOnlyTheEnd) {
   for (const Loss loss : {Loss::kAll, Loss::kRandomSectors}) {
-    for (uint64_t call = 1;; ++call) {
+    for (uint64_t call = FirstCall();; call += CallStride()) {
       Start();
       harness_->config().sync = Sync::kInterval;
       harness_->config().sync_interval_us = 3000;
@@ -155,7 +156,7 @@ TEST_F(CrashTest, WithAnIntervalAPowerCutLosesOnlyTheEnd) {
 TEST_F(CrashTest, AFaultNeverCostsWhatWasAcknowledged) {
   int faults = 0;
   for (const Fault fault : {Fault::kNoSpace, Fault::kIo}) {
-    for (uint64_t call = 1;; ++call) {
+    for (uint64_t call = FirstCall();; call += CallStride()) {
       Start();
       env_->FailAt(call, fault, false);
       if (!OpenStore()) {
@@ -183,7 +184,7 @@ TEST_F(CrashTest, AFaultNeverCostsWhatWasAcknowledged) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(faults, 50);
+  EXPECT_GT(faults, 50 / static_cast<int>(CallStride()));
 }
 
 // The rows of its latest tables are told of by a head, its records by base: two writes.

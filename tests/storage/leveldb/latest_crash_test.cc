@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "storage/leveldb/codec/entry_codec.h"
+#include "tests/storage/call_stride.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"
 
@@ -80,7 +81,7 @@ class LatestCrashTest : public ::testing::TestWithParam<std::tuple<Loss, Sync>> 
 
 TEST_P(LatestCrashTest, ADeleteOfManyRowsIsWholeAndFinished) {
   const bool always = std::get<Sync>(GetParam()) == Sync::kAlways;
-  for (uint64_t call = 1;; ++call) {
+  for (uint64_t call = FirstCall();; call += CallStride()) {
     SCOPED_TRACE("cut at call " + std::to_string(call));
     Start();
     env_->CutAt(env_->calls() + call);
@@ -107,7 +108,7 @@ TEST_P(LatestCrashTest, ADeleteOfManyRowsIsWholeAndFinished) {
 }
 
 TEST_P(LatestCrashTest, ADroppedTableLeavesNothing) {
-  for (uint64_t call = 1;; ++call) {
+  for (uint64_t call = FirstCall();; call += CallStride()) {
     SCOPED_TRACE("cut at call " + std::to_string(call));
     Start();
     ASSERT_TRUE(OpenStore(false));
