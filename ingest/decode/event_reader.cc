@@ -40,9 +40,7 @@ std::string_view KindName(char first) {
 
 void EventReader::Start(std::string_view text, std::span<const uint32_t> tokens,
                         ShapeRegistry& shapes, EventBatch* batch) {
-  text_ = text;
-  next_ = tokens.data();
-  end_ = tokens.data() + tokens.size();
+  StartAt(text, tokens);
   shapes_ = &shapes;
   batch_ = batch;
   order_.Use(shapes.superset());
@@ -307,70 +305,6 @@ bool EventReader::ReadWord(std::string_view word) {
   return true;
 }
 
-bool EventReader::SkipValue() {
-  nesting_.clear();
-  while (true) {
-    const char c = Peek();
-    if (c == '{' || c == '[') {
-      ++next_;
-      const char close = c == '{' ? '}' : ']';
-      if (Peek() != close) {
-        nesting_.push_back(c == '{');
-        if (c == '{' && !SkipName()) return false;
-        continue;
-      }
-      ++next_;
-    } else if (!SkipScalar()) {
-      return false;
-    }
-    while (true) {  // Behind a value: what closes here, or the comma before the next one.
-      if (nesting_.empty()) return true;
-      const bool object = nesting_.back();
-      const char after = Peek();
-      if (after != ',' && after != (object ? '}' : ']')) {
-        return Expected(object ? "',' or '}'" : "',' or ']'");
-      }
-      ++next_;
-      if (after == ',') {
-        if (object && !SkipName()) return false;
-        break;
-      }
-      nesting_.pop_back();
-    }
-  }
-}
-
-bool EventReader::SkipName() {
-  if (Peek() != '"') return Expected("a field's name in quotes");
-  if (!SkipString()) return false;
-  if (Peek() != ':') return Expected("':' after a field's name");
-  ++next_;
-  return true;
-}
-
-bool EventReader::SkipScalar() {
-  if (AtEnd()) return Expected("a value");
-  if (Peek() == '"') return SkipString();
-  const std::string_view word = WordAt(*next_);
-  if (word != "true" && word != "false" && word != "null") {
-    Value value;
-    if (ReadNumber(word, &value) == NumberFault::kMalformed) return Expected("a value");
-  }
-  ++next_;
-  return true;
-}
-
-bool EventReader::SkipString() {
-  const std::string_view raw = PeekString();
-  size_t at = 0;
-  if (raw.find('\\') != std::string_view::npos &&
-      Unescape(raw, &scratch_, &at) == EscapeFault::kMalformed) {
-    return Malformed(static_cast<size_t>(raw.data() - text_.data()) + at, "no such escape");
-  }
-  ++next_;
-  return true;
-}
-
 bool EventReader::OpensEnvelope() const {
   constexpr std::string_view kOpening = "{\":[";
   if (static_cast<size_t>(end_ - next_) < kOpening.size()) return false;
@@ -378,38 +312,6 @@ bool EventReader::OpensEnvelope() const {
     if (text_[next_[i]] != kOpening[i]) return false;
   }
   return StringAt(next_ + 1) == "events";
-}
-
-std::string_view EventReader::StringAt(const uint32_t* token) const {
-  // Between a string and the next token stands nothing but space, so its closing quote is the last
-  // byte before that which is not space. The first stage made sure that there is one.
-  const size_t begin = token[0] + 1;
-  size_t close = token[1] - 1;
-  while (text_[close] != '"') --close;
-  return text_.substr(begin, close - begin);
-}
-
-std::string_view EventReader::WordAt(size_t offset) const {
-  size_t end = offset;
-  while (end < text_.size() && !IsJsonDelimiter(text_[end]) && text_[end] != '[' &&
-         text_[end] != '{' && text_[end] != '"') {
-    ++end;
-  }
-  return text_.substr(offset, end - offset);
-}
-
-bool EventReader::Expected(std::string_view what) {
-  if (AtEnd()) return Malformed(text_.size(), fmt::format("expected {}, found the end", what));
-  const std::string_view word = WordAt(*next_);
-  const std::string found =
-      Peek() == '"' ? "a string"
-                    : fmt::format("'{}'", Shown(word.empty() ? text_.substr(*next_, 1) : word));
-  return Malformed(*next_, fmt::format("expected {}, found {}", what, found));
-}
-
-bool EventReader::Malformed(size_t offset, std::string what) {
-  error_ = {offset, std::move(what)};
-  return false;
 }
 
 void EventReader::Refuse(std::string_view name, std::string reason) {

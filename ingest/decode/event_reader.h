@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "ingest/decode/event_batch.h"
 #include "ingest/decode/field_order.h"
@@ -21,7 +20,7 @@
 
 namespace tallyd {
 
-class EventReader {
+class EventReader : public JsonCursor {
  public:
   void Start(std::string_view text, std::span<const uint32_t> tokens, ShapeRegistry& shapes,
              EventBatch* batch);
@@ -40,20 +39,13 @@ class EventReader {
   // the text is not JSON; error() tells, and nothing was added. `alone`: nothing may follow.
   bool ReadEvent(bool alone = false);
 
-  // The first byte of the next token, '\0' at the end; Take moves on.
-  char Peek() const { return next_ < end_ ? text_[*next_] : '\0'; }
-  char Take() { return next_ < end_ ? text_[*next_++] : '\0'; }
-  bool AtEnd() const { return next_ == end_; }
   // Whether {"events": [ comes next.
   bool OpensEnvelope() const;
 
-  // Records "expected `what`, found ..." at the next token. Always false.
-  bool Expected(std::string_view what);
-  const SyntaxError& error() const { return error_; }
   // Before the texts of a body: the names of their fields may take so much (MostNameBytes).
   void AllowNames(size_t bytes) { order_.AllowNames(bytes); }
   // What stays from text to text, once Shrink gave back what an unusual event took.
-  size_t bytes() const { return order_.bytes() + scratch_.capacity() + nesting_.capacity() / 8; }
+  size_t bytes() const { return order_.bytes() + JsonCursor::bytes(); }
   void Shrink() { order_.Shrink(); }
 
  private:
@@ -70,15 +62,7 @@ class EventReader {
   bool ReadString(std::string_view raw_name);
   bool ReadLongNumber(std::string_view raw_name, Value* value);
   bool ReadWord(std::string_view word);
-  bool SkipValue();
-  bool SkipName();
-  bool SkipScalar();
-  bool SkipString();
 
-  // The text of the string that comes next, as it stands between its quotes.
-  std::string_view PeekString() const { return StringAt(next_); }
-  std::string_view StringAt(const uint32_t* token) const;
-  bool Malformed(size_t offset, std::string what);
   // Refuses the event; the first reason stays.
   void Refuse(std::string_view name, std::string reason);
   // The same with the name as it stands in the text.
@@ -92,19 +76,12 @@ class EventReader {
   // Whether an object without a value, which the known order has just closed, may stand for one.
   bool MayBeTime() const;
   void RefuseMember(FieldOrder::Step step, std::string_view name);
-  std::string_view WordAt(size_t offset) const;
   FieldOrder::Kind KindOfNext() const;
 
-  std::string_view text_;
-  const uint32_t* next_ = nullptr;
-  const uint32_t* end_ = nullptr;
   ShapeRegistry* shapes_ = nullptr;
   EventBatch* batch_ = nullptr;
   FieldOrder order_;
-  SyntaxError error_;
-  size_t behind_ = 0;          // The value read last, or the place where the event begins.
-  std::string scratch_;        // Unescaped strings.
-  std::vector<bool> nesting_;  // Of skipped values: true for an object.
+  size_t behind_ = 0;  // The value read last, or the place where the event begins.
   bool refused_ = false;
   Refusal refusal_;
 };

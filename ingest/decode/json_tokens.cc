@@ -4,6 +4,10 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "ingest/decode/event_batch.h"
+#include "ingest/decode/json_scalar.h"
 
 namespace tallyd {
 namespace {
@@ -84,6 +88,93 @@ void JsonTokens::Shrink() {
     offsets_ = {};
     impl_->parser.reset();
   }
+}
+
+std::string_view JsonCursor::WordAt(size_t offset) const {
+  size_t end = offset;
+  while (end < text_.size() && !IsJsonDelimiter(text_[end]) && text_[end] != '[' &&
+         text_[end] != '{' && text_[end] != '"') {
+    ++end;
+  }
+  return text_.substr(offset, end - offset);
+}
+
+bool JsonCursor::Expected(std::string_view what) {
+  if (AtEnd()) return Malformed(text_.size(), fmt::format("expected {}, found the end", what));
+  const std::string_view word = WordAt(*next_);
+  const std::string found =
+      Peek() == '"' ? "a string"
+                    : fmt::format("'{}'", Shown(word.empty() ? text_.substr(*next_, 1) : word));
+  return Malformed(*next_, fmt::format("expected {}, found {}", what, found));
+}
+
+bool JsonCursor::Malformed(size_t offset, std::string what) {
+  error_ = {offset, std::move(what)};
+  return false;
+}
+
+bool JsonCursor::SkipValue() {
+  nesting_.clear();
+  while (true) {
+    const char c = Peek();
+    if (c == '{' || c == '[') {
+      ++next_;
+      const char close = c == '{' ? '}' : ']';
+      if (Peek() != close) {
+        nesting_.push_back(c == '{');
+        if (c == '{' && !SkipName()) return false;
+        continue;
+      }
+      ++next_;
+    } else if (!SkipScalar()) {
+      return false;
+    }
+    while (true) {  // Behind a value: what closes here, or the comma before the next one.
+      if (nesting_.empty()) return true;
+      const bool object = nesting_.back();
+      const char after = Peek();
+      if (after != ',' && after != (object ? '}' : ']')) {
+        return Expected(object ? "',' or '}'" : "',' or ']'");
+      }
+      ++next_;
+      if (after == ',') {
+        if (object && !SkipName()) return false;
+        break;
+      }
+      nesting_.pop_back();
+    }
+  }
+}
+
+bool JsonCursor::SkipName() {
+  if (Peek() != '"') return Expected("a field's name in quotes");
+  if (!SkipString()) return false;
+  if (Peek() != ':') return Expected("':' after a field's name");
+  ++next_;
+  return true;
+}
+
+bool JsonCursor::SkipScalar() {
+  if (AtEnd()) return Expected("a value");
+  if (Peek() == '"') return SkipString();
+  const std::string_view word = WordAt(*next_);
+  if (word != "true" && word != "false" && word != "null") {
+    Value value;
+    if (ReadNumber(word, &value) == NumberFault::kMalformed) return Expected("a value");
+  }
+  ++next_;
+  return true;
+}
+
+bool JsonCursor::SkipString() {
+  const std::string_view raw = PeekString();
+  size_t at = 0;
+  if (raw.find('\\') != std::string_view::npos &&
+      Unescape(raw, &scratch_, &at) == EscapeFault::kMalformed) {
+    return Malformed(static_cast<size_t>(raw.data() - text_.data()) + at, "no such escape");
+  }
+  ++next_;
+  return true;
 }
 
 SyntaxError LocateMalformed(std::string_view text) {

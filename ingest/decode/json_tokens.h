@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tallyd {
 
@@ -46,6 +47,58 @@ class JsonTokens {
   struct Impl;
   std::unique_ptr<Impl> impl_;
   std::span<const uint32_t> offsets_;
+};
+
+// JsonCursor: the tokens of a text one by one, and what is malformed about them. It is the base of
+// whoever makes something of a text (event_reader.h, ingest/points/point_reader.h). StartAt, then
+// Peek and Take what comes; what nobody asks for is skipped by SkipValue, which checks it against
+// the grammar all the same. What returns bool is false where the text is no JSON: error() tells.
+class JsonCursor {
+ public:
+  // The first byte of the next token, '\0' at the end; Take moves on.
+  char Peek() const { return next_ < end_ ? text_[*next_] : '\0'; }
+  char Take() { return next_ < end_ ? text_[*next_++] : '\0'; }
+  bool AtEnd() const { return next_ == end_; }
+
+  // Records "expected `what`, found ..." at the next token. Always false.
+  bool Expected(std::string_view what);
+  const SyntaxError& error() const { return error_; }
+
+ protected:
+  // `tokens`: as JsonTokens has them, with one more readable offset behind them.
+  void StartAt(std::string_view text, std::span<const uint32_t> tokens) {
+    text_ = text;
+    next_ = tokens.data();
+    end_ = tokens.data() + tokens.size();
+  }
+  size_t bytes() const { return scratch_.capacity() + nesting_.capacity() / 8; }
+
+  bool SkipValue();
+  bool SkipName();
+  bool SkipScalar();
+  bool SkipString();
+
+  // The text of the string that comes next, as it stands between its quotes.
+  std::string_view PeekString() const { return StringAt(next_); }
+  std::string_view StringAt(const uint32_t* token) const {
+    // Between a string and the next token stands nothing but space, so its closing quote is the
+    // last byte before that which is not space. The first stage made sure that there is one.
+    const size_t begin = token[0] + 1;
+    size_t close = token[1] - 1;
+    while (text_[close] != '"') --close;
+    return text_.substr(begin, close - begin);
+  }
+  std::string_view WordAt(size_t offset) const;
+  bool Malformed(size_t offset, std::string what);
+
+  std::string_view text_;
+  const uint32_t* next_ = nullptr;
+  const uint32_t* end_ = nullptr;
+  std::string scratch_;  // Unescaped strings.
+
+ private:
+  SyntaxError error_;
+  std::vector<bool> nesting_;  // Of skipped values: true for an object.
 };
 
 // Finds what Scan calls malformed, byte by byte.
