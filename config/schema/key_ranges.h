@@ -5,11 +5,13 @@
 // every prefix built so far (several values fan out); a salt of an unknown field fans out over its
 // n values; a time segment that sorts bounds a range, or is listed bucket by bucket when known
 // segments follow it or when it does not sort; the first unknown segment ends the walk, and what
-// lies right of it is left to the caller's filter.
+// lies right of it is left to the caller's filter. Where it is known which series are meant the walk
+// begins at their time.
 #ifndef TALLYD_CONFIG_SCHEMA_KEY_RANGES_H_
 #define TALLYD_CONFIG_SCHEMA_KEY_RANGES_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,9 @@ struct KnownFields {
   // By field, any of these values; "field" stands for the names of measured fields.
   std::map<std::string, std::vector<std::string>, std::less<>> values;
   TimeRange time;
+  // Where set: of these series alone (config/series/series_key.h), in key order, each once; what
+  // `values` says is then true of them.
+  std::shared_ptr<const std::vector<std::string>> series = nullptr;
 };
 
 struct KeyRanges {

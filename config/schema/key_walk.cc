@@ -30,12 +30,25 @@ KeyWalk::KeyWalk(const RowKeyTemplate& row_key, const KnownFields& known, TimeUn
 }
 
 Result<KeyRanges> KeyWalk::Run() {
+  if (known_.series != nullptr) BeginWithSeries();
   for (; at_ < segments_.size() && !branches_.empty(); ++at_) {
     const Result<Next> next = Step(segments_[at_]);
     if (!next) return next.error();
     if (*next == Next::kEnd) break;
   }
   return Finish();
+}
+
+// A branch for each series, which stands for all that comes before the time.
+void KeyWalk::BeginWithSeries() {
+  const TimeRange window = branches_.front().window;
+  branches_.clear();
+  branches_.reserve(known_.series->size());
+  for (const std::string& series : *known_.series) branches_.push_back({series, window, {}});
+  for (; at_ < segments_.size() && !segments_[at_].ends_stem(); ++at_) {
+    if (!segments_[at_].is_literal() && !segments_[at_].is_salt()) Bound();
+  }
+  found_.bounded = true;
 }
 
 Result<KeyWalk::Next> KeyWalk::Step(const Segment& segment) {

@@ -37,6 +37,7 @@ class KeyWalk {
   };
   enum class Next { kGoOn, kEnd };
 
+  void BeginWithSeries();
   Result<Next> Step(const Segment& segment);
   Result<Next> StepField(const Segment& segment, const Values& values);
   Result<Next> StepSalt(const Segment& segment);
