@@ -27,10 +27,14 @@ constexpr uint8_t TypeBit(ValueType type) {
   return static_cast<uint8_t>(1u << static_cast<unsigned>(type));
 }
 inline constexpr uint8_t kNumberTextBit = 1u << 6;
+// It was a label of an event, which is text. An event that has it as an ordinary text sets the bit
+// of strings instead, so that a field without that one, nor that of another type, only ever was a
+// label.
+inline constexpr uint8_t kLabelBit = 1u << 7;
 
 struct FieldInfo {
   std::string name;
-  uint8_t type_bits = 0;  // TypeBit, kNumberTextBit
+  uint8_t type_bits = 0;  // TypeBit, kNumberTextBit, kLabelBit
   // Of the spellings of one compact name the greatest is the one that the stream saw last; 0 where
   // nobody told (Batch::NoteSpelling).
   uint64_t spelled = 0;

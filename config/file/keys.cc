@@ -26,6 +26,7 @@ constexpr Bounds<int64_t> kAnyDuration = {1, std::numeric_limits<int64_t>::max()
 constexpr Bounds<int64_t> kFuture = {kUsPerMs, 36'500 * kUsPerDay};
 
 constexpr std::string_view kRequired = "required";
+constexpr std::string_view kNoBound = "none: no bound";
 
 constexpr ConfigKey<ServerConfig> kServerKeys[] = {
     {"listen", kRestart, ListenKey{&ServerConfig::listen}},
@@ -148,6 +149,9 @@ constexpr ConfigKey<Stream> kStreamKeys[] = {
     {"time", kReload, TextKey{&Stream::time_field}, {}, CheckStreamTime},
     {"unit", kReload, ChoiceKey{&Stream::unit, kTimeUnits}},
     {"time_required", kReload, BoolKey{&Stream::time_required}},
+    {"labels", kReload, ListKey{&Stream::labels}},
+    {"max_series", kReload, CountKey{&Stream::max_series, {1, INT64_MAX}}, kNoBound},
+    {"max_fields", kReload, CountKey{&Stream::max_fields, {1, INT64_MAX}}, kNoBound},
     {"every", kReload, DurationKey{&Stream::every_us, kAnyDuration}},
     {"fields", kReload, OwnKey{"table"}, "none"},
     {"queries", kReload, OwnKey{"array of tables"}, "none"},

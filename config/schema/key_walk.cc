@@ -67,7 +67,9 @@ Result<KeyWalk::Next> KeyWalk::StepField(const Segment& segment, const Values& v
   if (!segment.is_salt()) Bound();
   const bool named_again =
       std::any_of(segments_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, segments_.end(),
-                  [&segment](const Segment& later) { return later.field == segment.field; });
+                  [&segment](const Segment& later) {
+                    return !later.is_labels && later.field == segment.field;
+                  });
   std::vector<Branch> longer;
   for (const Branch& branch : branches_) {
     const auto taken = std::ranges::find(branch.taken, std::string_view(segment.field),
@@ -174,6 +176,7 @@ KeyRange KeyWalk::TimeRangeOf(const Branch& branch) const {
 // ---- What is known ----
 
 const KeyWalk::Values* KeyWalk::FindValues(const Segment& segment) const {
+  if (segment.is_labels) return nullptr;
   const auto found = known_.values.find(segment.field);
   return found == known_.values.end() ? nullptr : &found->second;
 }
@@ -267,7 +270,8 @@ std::vector<std::string> KeyWalk::WouldBound() const {
   const auto segment = std::ranges::find_if(segments_, [](const Segment& candidate) {
     return !candidate.is_literal() && !candidate.is_salt();
   });
-  if (segment == segments_.end()) return {};
+  // A label of several in one placeholder bounds no range by itself.
+  if (segment == segments_.end() || segment->is_labels) return {};
   if (segment->is_time) {
     std::vector<std::string> sides;
     if (!segment->spec.bounds_time) return sides;

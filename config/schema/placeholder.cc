@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "config/schema/key_escape.h"
+#include "config/escape/key_escape.h"
 #include "config/values/calendar_format.h"
 #include "config/values/digits.h"
 

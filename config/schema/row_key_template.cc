@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "config/schema/key_escape.h"
+#include "config/escape/key_escape.h"
+#include "config/escape/labels.h"
 #include "config/schema/placeholder.h"
 #include "config/values/calendar_format.h"
 #include "config/values/daily.h"
@@ -28,6 +29,11 @@ Status CheckEnd(const Segment& segment) {
     return Error(ErrorCode::kUnprocessable,
                  "the text after {" + segment.field + "} must not begin with '%'");
   }
+  // Between labels they stand as they are.
+  if (segment.is_labels && (segment.stop == ',' || segment.stop == '=')) {
+    return Error(ErrorCode::kUnprocessable,
+                 "the text after {labels} must not begin with ',' or '=', which stand in it");
+  }
   return {};
 }
 
@@ -48,6 +54,7 @@ Result<RowKeyTemplate> RowKeyTemplate::Parse(std::string_view text, std::string_
   if (!segments) return segments.error();
   RowKeyTemplate row_key;
   row_key.text_ = text;
+  row_key.time_field_ = time_field;
   row_key.segments_ = std::move(*segments);
   bool has_placeholder = false;
   for (const Segment& segment : row_key.segments_) {
@@ -56,7 +63,13 @@ Result<RowKeyTemplate> RowKeyTemplate::Parse(std::string_view text, std::string_
     }
     if (segment.is_literal()) continue;
     has_placeholder = true;
-    if (segment.field == kFieldPlaceholder) {
+    if (segment.is_labels) {
+      if (row_key.holds_labels_) {
+        return Error(ErrorCode::kUnprocessable,
+                     "row key \"" + row_key.text_ + "\": {labels} stands in it twice");
+      }
+      row_key.holds_labels_ = true;
+    } else if (segment.field == kFieldPlaceholder) {
       row_key.names_measured_field_ = true;
     } else if (GivesBackInKey(segment) &&
                std::ranges::count(row_key.entity_fields_, segment.field) == 0) {
@@ -73,8 +86,12 @@ Result<RowKeyTemplate> RowKeyTemplate::Parse(std::string_view text, std::string_
 
 bool RowKeyTemplate::UsesField(std::string_view name) const {
   return std::ranges::any_of(segments_, [name](const Segment& segment) {
-    return !segment.is_literal() && segment.field == name;
+    return !segment.is_literal() && !segment.is_labels && segment.field == name;
   });
+}
+
+bool RowKeyTemplate::HoldsAsLabel(std::string_view field) const {
+  return holds_labels_ && field != time_field_ && std::ranges::count(entity_fields_, field) == 0;
 }
 
 bool RowKeyTemplate::has_full_time() const {
@@ -99,10 +116,20 @@ Status RowKeyTemplate::AppendSegment(const Segment& segment, const Value& value,
 
 Status RowKeyTemplate::ReadBack(std::string_view key, std::string* scratch,
                                 std::vector<KeyField>* fields) const {
+  return Read(key, Has::kAll, scratch, fields);
+}
+
+Status RowKeyTemplate::ReadSeries(std::string_view series, std::string* scratch,
+                                  std::vector<KeyField>* fields) const {
+  return Read(series, Has::kNoTime, scratch, fields);
+}
+
+Status RowKeyTemplate::Read(std::string_view text, Has has, std::string* scratch,
+                            std::vector<KeyField>* fields) const {
   fields->clear();
   scratch->clear();
-  scratch->reserve(key.size());  // Views into it must not move.
-  std::string_view rest = key;
+  scratch->reserve(text.size());  // Views into it must not move.
+  std::string_view rest = text;
   for (size_t i = 0; i < segments_.size(); ++i) {
     const Segment& segment = segments_[i];
     if (segment.is_literal()) {
@@ -112,21 +139,36 @@ Status RowKeyTemplate::ReadBack(std::string_view key, std::string* scratch,
       rest.remove_prefix(segment.literal.size());
       continue;
     }
+    if (has == Has::kNoTime && segment.ends_stem()) continue;
     size_t extent = ExtentByForm(segment, rest);
     if (extent == 0) {
       const bool last = i + 1 == segments_.size();
       extent = last ? rest.size() : FindStop(rest, segment.stop);
     }
     Value value;
-    if (extent == std::string_view::npos ||
-        !ReadPlaceholder(segment, rest.substr(0, extent), scratch, &value)) {
-      return Misfit(*this, "nothing that {" + segment.field + "} would write");
-    }
-    fields->push_back({i, value, rest.substr(0, extent)});
+    const bool fits =
+        extent != std::string_view::npos &&
+        (segment.is_labels ? TakeLabels(i, rest.substr(0, extent), scratch, fields)
+                           : ReadPlaceholder(segment, rest.substr(0, extent), scratch, &value));
+    if (!fits) return Misfit(*this, "nothing that {" + segment.field + "} would write");
+    if (!segment.is_labels) fields->push_back({i, value, rest.substr(0, extent)});
     rest.remove_prefix(extent);
   }
   if (!rest.empty()) return Misfit(*this, "more bytes follow");
   return {};
+}
+
+// A label that another placeholder gives back is not written there, nor the time.
+bool RowKeyTemplate::TakeLabels(size_t segment, std::string_view raw, std::string* scratch,
+                                std::vector<KeyField>* fields) const {
+  thread_local std::vector<ReadLabel> labels;
+  labels.clear();
+  if (!ReadLabels(raw, segments_[segment].stop, scratch, &labels)) return false;
+  for (const ReadLabel& label : labels) {
+    if (!HoldsAsLabel(label.name)) return false;
+    fields->push_back({segment, Value::String(label.value), label.raw, label.name});
+  }
+  return true;
 }
 
 bool RowKeyTemplate::tells_day() const { return std::ranges::any_of(segments_, TellsDay); }
@@ -160,6 +202,37 @@ size_t RowKeyTemplate::StemSize(std::string_view key) const {
     rest.remove_prefix(extent);
   }
   return key.size();
+}
+
+bool RowKeyTemplate::series_is_stem() const {
+  const auto time = std::ranges::find_if(segments_, &Segment::ends_stem);
+  return std::ranges::all_of(time, segments_.end(), &Segment::ends_stem);
+}
+
+bool RowKeyTemplate::AppendSeries(std::string_view key, std::string* series) const {
+  const size_t start = series->size();
+  std::string_view rest = key;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    const Segment& segment = segments_[i];
+    size_t extent = segment.literal.size();
+    bool fits = true;
+    if (segment.is_literal()) {
+      fits = rest.starts_with(segment.literal);
+    } else {
+      extent = ExtentByForm(segment, rest);
+      const bool last = i + 1 == segments_.size();
+      if (extent == 0) extent = last ? rest.size() : FindStop(rest, segment.stop);
+    }
+    if (!fits || extent > rest.size()) {
+      series->resize(start);
+      return false;
+    }
+    if (!segment.ends_stem()) series->append(rest.substr(0, extent));
+    rest.remove_prefix(extent);
+  }
+  if (rest.empty()) return true;
+  series->resize(start);
+  return false;
 }
 
 }  // namespace tallyd

@@ -4,6 +4,9 @@
 //   Result<RowKeyTemplate> t = RowKeyTemplate::Parse("{hostname}#{ts:ms}", "ts");
 //   t->segments() drives ingest (one Append per placeholder) and planning.
 //
+// {labels} is all labels of an event that no other placeholder gives back (config/escape/labels.h):
+// it names no field, and gives back as many as the event had.
+//
 // In a placeholder's text '%', control bytes and every byte equal to the first byte of the literal
 // that follows are percent-encoded, so that a key reads back to exactly its fields and no value can
 // forge another entity's prefix. Immutable after Parse; thread-safe.
@@ -39,6 +42,10 @@ class RowKeyTemplate {
   // salt or the period of a time; the time field and "field" are no such fields.
   const std::vector<std::string>& entity_fields() const { return entity_fields_; }
   bool names_measured_field() const { return names_measured_field_; }  // Has {field}.
+  bool holds_labels() const { return holds_labels_; }                  // Has {labels}.
+  // Whether {labels} is where the key has a label of this name: it has {labels}, and no other
+  // placeholder gives the field back, nor is it the time.
+  bool HoldsAsLabel(std::string_view field) const;
   bool UsesField(std::string_view name) const;
   // Whether the key tells one event's time to the millisecond or finer; a coarser time is a bucket.
   bool has_full_time() const;
@@ -57,17 +64,38 @@ class RowKeyTemplate {
                        std::string* out) const;
 
   // Splits a key into its placeholders' values. `scratch` owns decoded text; both outputs are
-  // cleared first. Error: the template cannot have made this key.
+  // cleared first. {labels} gives a KeyField for each label, maybe none. Error: the template cannot
+  // have made this key.
   Status ReadBack(std::string_view key, std::string* scratch, std::vector<KeyField>* fields) const;
   // The size of the key's stem: what stands before its time. All of the key where it has no time,
   // or where the template cannot have made it.
   size_t StemSize(std::string_view key) const;
 
+  // The series of a key is the key without its time: what all rows of the same key fields have in
+  // common. Where the time comes last it is the stem, so that its rows are one range.
+  // Whether it does, and the series of every key is its stem.
+  bool series_is_stem() const;
+  // Appends the key's series. False, and nothing is appended: the template cannot have made the
+  // key.
+  bool AppendSeries(std::string_view key, std::string* series) const;
+  // Does for a series as ReadBack for a key; of its time there is no KeyField.
+  Status ReadSeries(std::string_view series, std::string* scratch,
+                    std::vector<KeyField>* fields) const;
+
  private:
+  // What a key may lack of what the template writes.
+  enum class Has { kAll, kNoTime };
+  Status Read(std::string_view text, Has has, std::string* scratch,
+              std::vector<KeyField>* fields) const;
+  bool TakeLabels(size_t segment, std::string_view raw, std::string* scratch,
+                  std::vector<KeyField>* fields) const;
+
   std::string text_;
+  std::string time_field_;
   std::vector<Segment> segments_;
   std::vector<std::string> entity_fields_;
   bool names_measured_field_ = false;
+  bool holds_labels_ = false;
 };
 
 }  // namespace tallyd

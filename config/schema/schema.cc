@@ -93,6 +93,13 @@ int Table::FamilyIndex(std::string_view family_name) const {
   return family == nullptr ? -1 : static_cast<int>(family - families.data());
 }
 
+bool ListsAsLabel(const Stream& stream, std::string_view field) {
+  return field != stream.time_field &&
+         std::ranges::any_of(stream.labels, [field](const std::string& listed) {
+           return GlobMatches(listed, field);
+         });
+}
+
 const Stream* Schema::FindStream(std::string_view name) const { return FindByName(streams, name); }
 
 const Table* Schema::FindTable(std::string_view name) const { return FindByName(tables, name); }

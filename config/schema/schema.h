@@ -134,11 +134,19 @@ struct Stream {
   bool of_protocol = false;    // A section [protocols.X] names it.
   TimeUnit unit = TimeUnit::kMilliseconds;
   IngestGuards guards;
+  // Names and globs of the fields that are labels where they are text, of events whose protocol
+  // has no word for labels. The time is none.
+  std::vector<std::string> labels;
+  std::optional<uint64_t> max_series;  // Distinct sets of key fields; none: any number.
+  std::optional<uint64_t> max_fields;  // That its events ever had, labels counted; none: any.
   std::optional<int64_t> every_us;
   std::map<std::string, FieldHints> fields;
   std::vector<QueryHint> queries;
   std::vector<size_t> tables;  // Indices into Schema::tables, in the file's order.
 };
+
+// Whether the stream's list `labels` has the field.
+bool ListsAsLabel(const Stream& stream, std::string_view field);
 
 struct Schema {
   // In the file's order; streams only named by a table come where the table stands.

@@ -97,6 +97,12 @@ bool RuleTakes(const Table& table, const ColumnRule& rule, std::string_view fiel
   });
 }
 
+bool RuleTakesByName(const ColumnRule& rule, std::string_view field) {
+  return rule.per_field && std::ranges::any_of(rule.fields, [field](const std::string& wanted) {
+           return !IsGlob(wanted) && wanted == field;
+         });
+}
+
 bool AnyRuleTakes(const Table& table, std::string_view field) {
   return std::ranges::any_of(table.columns,
                              [&](const ColumnRule& rule) { return RuleTakes(table, rule, field); });
@@ -193,7 +199,9 @@ std::set<std::string, std::less<>> FieldsNamedBy(const Table& table) {
   std::set<std::string, std::less<>> names(table.when.begin(), table.when.end());
   names.insert(table.time_field);
   for (const Segment& segment : table.row_key.segments()) {
-    if (!segment.is_literal() && segment.field != kFieldPlaceholder) names.insert(segment.field);
+    const bool names_field =
+        !segment.is_literal() && !segment.is_labels && segment.field != kFieldPlaceholder;
+    if (names_field) names.insert(segment.field);
   }
   for (const ColumnRule& rule : table.columns) {
     for (const std::string& field : rule.fields) {

@@ -47,6 +47,9 @@ bool KeyTellsMeasured(const Table& table);
 // Whether a per-field rule takes the field. By name it may take any; by glob or by default it takes
 // those that neither the row key gives back nor the time uses.
 bool RuleTakes(const Table& table, const ColumnRule& rule, std::string_view field);
+// Whether it takes it even where the event has it as a label that stands in {labels}, of which no
+// rule takes any by glob or by default.
+bool RuleTakesByName(const ColumnRule& rule, std::string_view field);
 // Whether any per-field rule does.
 bool AnyRuleTakes(const Table& table, std::string_view field);
 

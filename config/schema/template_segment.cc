@@ -19,6 +19,13 @@ Result<Segment> ParsePlaceholder(std::string_view inner, std::string_view time_f
     if (!spec) return spec.error().Prefixed("{" + std::string(inner) + "}");
     segment.spec = std::move(*spec);
   }
+  if (segment.field == kLabelsPlaceholder) {
+    if (colon != std::string_view::npos) {
+      return Invalid("{" + std::string(inner) + "}: {labels} takes no spec");
+    }
+    segment.is_labels = true;
+    return segment;
+  }
   segment.of_time_field = segment.field == time_field;
   segment.is_time = segment.of_time_field && segment.spec.is_time();
   return segment;
@@ -46,7 +53,7 @@ Result<Segment> TakeSegment(std::string_view* rest, std::string_view time_field)
 
 bool GivesBackInKey(const Segment& segment) {
   const GivesBack gives_back = segment.spec.info().gives_back;
-  return !segment.is_literal() && !segment.of_time_field &&
+  return !segment.is_literal() && !segment.is_labels && !segment.of_time_field &&
          (gives_back == GivesBack::kValue || gives_back == GivesBack::kValueOfKeys);
 }
 

@@ -16,6 +16,8 @@ namespace tallyd {
 // The names that stand for the measured field: {field} in row keys, both in rules per field.
 inline constexpr std::string_view kFieldPlaceholder = "field";
 inline constexpr std::string_view kValuePlaceholder = "value";
+// All labels of the event that no other placeholder of the key gives back; in row keys only.
+inline constexpr std::string_view kLabelsPlaceholder = "labels";
 
 struct Segment {
   std::string literal;  // Literal text (field empty) ...
@@ -25,6 +27,7 @@ struct Segment {
   // The placeholder is the table's time: its field is the time field and the spec a time spec.
   bool is_time = false;
   bool of_time_field = false;  // Its field is the time field, whatever the spec (salt(n), none).
+  bool is_labels = false;      // {labels}, which names no field: config/escape/labels.h
   // The first byte of the literal that follows, percent-encoded in values; '\0' when none follows.
   char stop = '\0';
 
@@ -47,6 +50,9 @@ struct KeyField {
   Value value;     // kText: a number where it is one's plain spelling; zero(n): an integer; times
                    // and salts: absent (null).
   std::string_view raw = {};  // The text as it stands in a key; of a column's name empty.
+  // Of {labels}, which gives a KeyField for each label: its name. Its value is a string, whatever
+  // it spells, and `raw` the value's text.
+  std::string_view label = {};
 };
 
 // Splits a template. A placeholder that another one follows without a literal between must be of

@@ -92,6 +92,10 @@ class Matcher {
 Result<ValueTemplate> ValueTemplate::Parse(std::string_view text, std::string_view time_field) {
   Result<std::vector<Segment>> segments = ParseSegments(text, time_field);
   if (!segments) return segments.error();
+  if (std::ranges::any_of(*segments, &Segment::is_labels)) {
+    return Invalid("template \"" + std::string(text) +
+                   "\": {labels} stands in row keys only, where it is all labels of the event");
+  }
   ValueTemplate result;
   result.text_ = text;
   result.segments_ = std::move(*segments);

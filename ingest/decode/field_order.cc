@@ -83,7 +83,7 @@ const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>
     StartCollecting();
   }
   if (fields_.empty() || has_too_many_names_) return nullptr;
-  const Shape* shape = shapes.Intern(fields_);
+  const Shape* shape = shapes.Intern(fields_, marks_labels_ ? &labels_ : nullptr);
   if (shape != nullptr) {
     Learn({}, Kind::kEnd, shape);
     if (!learning_ && ++unlearned_events_ > kForgetAfter) Forget();
@@ -91,6 +91,7 @@ const Shape* FieldOrder::End(ShapeRegistry& shapes, std::unique_ptr<const Shape>
   }
   auto own = std::make_unique<Shape>();
   own->fields.assign(fields_.begin(), fields_.end());
+  if (marks_labels_) own->labels = labels_;
   *owned = std::move(own);
   return nullptr;
 }
@@ -137,6 +138,7 @@ void FieldOrder::StartCollecting() {
   collected_ = 0;
   paths_.clear();
   fields_.clear();
+  labels_.clear();
   if (projected) {
     at_ = 0;
     projection_.ForEach([this](std::string_view name, Kind kind) {
@@ -177,7 +179,8 @@ FieldOrder::Step FieldOrder::Collect(std::string_view name, Kind kind) {
   path.reserve(prefix_.size() + name.size());
   path.append(prefix_).append(name);
   if (!seen_.insert(path).second) return Step::kDuplicate;
-  if (kind == Kind::kValue) fields_.push_back(path);
+  if (kind == Kind::kLabel) labels_.push_back(static_cast<uint32_t>(fields_.size()));
+  if (kind == Kind::kValue || kind == Kind::kLabel) fields_.push_back(path);
   if (kind == Kind::kObject) {
     prefix_sizes_.push_back(prefix_.size());
     prefix_.append(name).push_back('/');
@@ -241,6 +244,7 @@ void FieldOrder::Shrink() {
   if (most_collected_ <= kKeptCollected) return;
   most_collected_ = 0;
   fields_ = {};
+  labels_ = {};
   seen_ = {};
   paths_ = {};
   prefix_ = {};

@@ -8,6 +8,10 @@
 // Use for each body; per event: Begin, Member for each member, Close at the end of each nested
 // object, End. NoteLead, behind each of these, has what stands between values learned, too: events
 // that repeat it can be followed by their text alone (FollowText), without a look for tokens.
+// Decoders of protocols that tell which fields are labels call MarkLabels once, and Member with
+// Kind::kLabel for each: the mark is part of the order that is learned and of the shape
+// (Shape::labels), and costs nothing per value.
+//
 // Bounded: orders that do not recur stop being learned. Not thread-safe.
 #ifndef TALLYD_INGEST_DECODE_FIELD_ORDER_H_
 #define TALLYD_INGEST_DECODE_FIELD_ORDER_H_
@@ -45,7 +49,11 @@ class FieldOrder {
 
   FieldOrder();
 
+  // Before all events: each shape tells its labels, none included; no event is projected.
+  void MarkLabels() { marks_labels_ = true; }
+
   // Before the events of a body. `superset`: for events in an order that is not known; or null.
+  // REQUIRES: null, with MarkLabels.
   void Use(const Superset* superset) {
     if (superset != superset_) projects_next_ = false;
     superset_ = superset;
@@ -193,6 +201,8 @@ class FieldOrder {
   bool projects_next_ = false;  // As the last event was.
   uint32_t projected_ = 0;      // Events in a row.
 
+  bool marks_labels_ = false;
+
   // While collecting:
   bool learning_ = false;  // There was room so far.
   bool has_too_many_names_ = false;
@@ -204,6 +214,7 @@ class FieldOrder {
   std::deque<std::string> paths_;  // Of all members, objects and nulls too.
   boost::unordered_flat_set<std::string_view, FieldNameHash> seen_;
   std::vector<std::string_view> fields_;  // Of members with a value.
+  std::vector<uint32_t> labels_;          // Those of them that are labels.
 };
 
 }  // namespace tallyd

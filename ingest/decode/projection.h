@@ -19,7 +19,9 @@
 
 namespace tallyd {
 
-enum class MemberKind : uint8_t { kValue, kNull, kObject, kClose, kEnd };
+// kLabel: a value that the protocol calls a label, in bodies whose decoder marks them
+// (FieldOrder::MarkLabels).
+enum class MemberKind : uint8_t { kValue, kNull, kObject, kClose, kEnd, kLabel };
 
 class Projection {
  public:

@@ -43,8 +43,11 @@ namespace {
 // What all interned names may take together: fields that do not recur must not fill the memory.
 constexpr size_t kMaxInternedBytes = 32u << 20;
 
-uint64_t HashOf(std::span<const std::string_view> fields) {
+uint64_t HashOf(std::span<const std::string_view> fields, const std::vector<uint32_t>* labels) {
   XXH64_hash_t hash = fields.size();
+  if (labels != nullptr) {
+    hash = XXH3_64bits_withSeed(labels->data(), labels->size() * sizeof(uint32_t), ~hash);
+  }
   for (std::string_view field : fields) {
     hash = XXH3_64bits_withSeed(field.data(), field.size(), hash);
   }
@@ -75,19 +78,25 @@ const Superset* ShapeRegistry::superset() const {
   return last == nullptr || last->shape().terms->refused() ? nullptr : last;
 }
 
-const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields) {
-  const uint64_t hash = HashOf(fields);
+const Shape* ShapeRegistry::Intern(std::span<const std::string_view> fields,
+                                   const std::vector<uint32_t>* labels) {
+  const uint64_t hash = HashOf(fields, labels);
+  const auto is_same = [&](const Shape& shape) {
+    const bool same_labels = labels == nullptr ? !shape.labels : shape.labels == *labels;
+    return same_labels && std::ranges::equal(shape.fields, fields);
+  };
   std::lock_guard lock(mutex_);
   auto [begin, end] = shapes_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (std::ranges::equal(it->second->fields, fields)) return it->second.get();
+    if (is_same(*it->second)) return it->second.get();
   }
-  Learn(fields);
-  size_t bytes = 0;
+  if (labels == nullptr) Learn(fields);
+  size_t bytes = labels == nullptr ? 0 : labels->size() * sizeof(uint32_t);
   for (std::string_view field : fields) bytes += sizeof(std::string) + field.size();
   if (shapes_.size() >= kMaxShapes || bytes_ + bytes > kMaxInternedBytes) return nullptr;
   auto shape = std::make_unique<Shape>();
   shape->fields.assign(fields.begin(), fields.end());
+  if (labels != nullptr) shape->labels = *labels;
   shape->interned = true;
   shape->number = next_number_++;
   bytes_ += bytes;

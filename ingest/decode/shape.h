@@ -61,6 +61,10 @@ struct Shape {
   bool interned = false;  // Only interned shapes may be used as keys of caches.
   uint32_t number = 0;    // Of interned ones: small, and no other of the registry has it.
   const SupersetTerms* terms = nullptr;  // Of a superset's shape.
+  // The places, ascending, of those that the events' protocol calls labels (tags, attributes), all
+  // of them text. None: the protocol has no such word, and the stream's list of labels tells
+  // (ingest/labels/event_labels.h).
+  std::optional<std::vector<uint32_t>> labels = std::nullopt;
 
   // The field's place, if it is there. Linear: for compiling, not for events.
   std::optional<uint32_t> Find(std::string_view field) const;
@@ -76,7 +80,10 @@ class ShapeRegistry {
   ShapeRegistry& operator=(const ShapeRegistry&) = delete;
 
   // Null when the registry is full and the shape is new. REQUIRES: distinct, non-empty names.
-  const Shape* Intern(std::span<const std::string_view> fields);
+  // `labels`: Shape::labels, of a protocol that tells; null where it does not. Lists of fields that
+  // differ in it alone are two shapes, and those that tell are in no superset.
+  const Shape* Intern(std::span<const std::string_view> fields,
+                      const std::vector<uint32_t>* labels = nullptr);
 
   // The names of the fields that hold a time: an object there is none, even an empty one. Each list
   // stays as long as the registry.

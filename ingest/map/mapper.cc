@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <utility>
 
+#include "ingest/labels/event_labels.h"
 #include "ingest/map/batch_spellings.h"
 #include "ingest/map/held_rows.h"
 #include "ingest/map/late_days.h"
@@ -54,6 +58,8 @@ struct MapCall {
 
 // Room for more is made as it is needed: what comes may be refused.
 constexpr size_t kMostExpected = 8192;
+// So many mappings are kept for events that have some of a shape's listed labels as text only.
+constexpr size_t kMaxByLabels = 1024;
 
 // If they are all as the first one, which goes to so many tables.
 void Expect(size_t events, size_t tables, MapCall* call) {
@@ -105,8 +111,15 @@ struct Mapper::Impl {
   }
 
   const ShapeMapping& MappingOf(const Shape& shape);
+  const ShapeMapping* FindByLabels(const Shape& shape, const ShapeLabels& labels);
+  void MapByLabels(const Event& event, MapCall* call);
+  void MapOne(const Event& event, const ShapeMapping& mapping, MapCall* call);
   bool MapChoice(const Event& event, const ShapeMapping& mapping, MapCall* call);
-  const ShapeMapping& CompileOwn(const Shape& shape, MapCall* call) const;
+  const ShapeMapping& CompileOwn(const Shape& shape, const ShapeLabels& labels,
+                                 MapCall* call) const;
+  const ShapeMapping& CompileOwn(const Shape& shape, MapCall* call) const {
+    return CompileOwn(shape, LabelsOf(stream, shape), call);
+  }
   void MapEvent(const Event& event, const ShapeMapping& mapping, MapCall* call);
   std::optional<Refusal> Enter(const Event& event, std::span<const Value> values,
                                const ShapeMapping& mapping, MapCall* call);
@@ -133,6 +146,9 @@ struct Mapper::Impl {
 
   ScratchPool scratches;
   ShapeMappings mappings;
+  // Of interned shapes, for events that have only these of the listed labels as text.
+  std::shared_mutex by_labels_mutex;
+  std::map<std::pair<const Shape*, LabelPlaces>, std::unique_ptr<const ShapeMapping>> by_labels;
 };
 
 Mapper::Mapper(std::shared_ptr<const Schema> schema, const Stream& stream, Store& store)
@@ -167,14 +183,12 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
         continue;
       }
     }
-    if (!event.is_choice()) {
-      impl_->MapEvent(event, *mapping, &call);
-    } else if (!impl_->MapChoice(event, *mapping, &call)) {
-      Shape own;
-      for (size_t v = 0; v < event.values.size(); ++v) own.fields.push_back(event.FieldOf(v));
-      impl_->MapEvent({event.index, &own, event.values, {}, event.batch},
-                      impl_->CompileOwn(own, &call), &call);
+    if (mapping->ServesLabels(event)) [[likely]] {
+      impl_->MapOne(event, *mapping, &call);
+      continue;
     }
+    impl_->MapByLabels(event, &call);
+    shape = nullptr;  // Its mapping may have gone with the event's own.
   }
   impl_->NoteSpellings(&call);
   call.late.PutMarks(batch);
@@ -189,16 +203,56 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   return outcome;
 }
 
+void Mapper::Impl::MapOne(const Event& event, const ShapeMapping& mapping, MapCall* call) {
+  if (!event.is_choice()) return MapEvent(event, mapping, call);
+  if (MapChoice(event, mapping, call)) return;
+  Shape own;
+  for (size_t v = 0; v < event.values.size(); ++v) own.fields.push_back(event.FieldOf(v));
+  MapEvent({event.index, &own, event.values, {}, event.batch}, CompileOwn(own, call), call);
+}
+
 const ShapeMapping& Mapper::Impl::MappingOf(const Shape& shape) {
   if (const ShapeMapping* const known = mappings.Find(shape)) [[likely]] {
     return *known;
   }
   // Interning columns may wait for the disk: not under a lock. Two threads may do it twice.
-  return mappings.Add(CompileShape(tables, stream, shape, &store));
+  return mappings.Add(CompileShape(tables, stream, shape, LabelsOf(stream, shape), &store));
 }
 
-const ShapeMapping& Mapper::Impl::CompileOwn(const Shape& shape, MapCall* call) const {
-  call->own = CompileShape(tables, stream, shape, nullptr);
+// An event with a number in a field that the stream lists as a label is mapped by the labels that
+// it has.
+void Mapper::Impl::MapByLabels(const Event& event, MapCall* call) {
+  if (event.is_choice()) {
+    Shape own;
+    for (size_t v = 0; v < event.values.size(); ++v) own.fields.push_back(event.FieldOf(v));
+    return MapByLabels({event.index, &own, event.values, {}, event.batch}, call);
+  }
+  ShapeLabels labels = LabelsOf(stream, *event.shape);
+  std::erase_if(labels.places, [&](uint32_t place) { return !IsLabelText(event.values[place]); });
+  labels.where_text = false;
+  const ShapeMapping* const known =
+      event.shape->interned ? FindByLabels(*event.shape, labels) : nullptr;
+  MapEvent(event, known != nullptr ? *known : CompileOwn(*event.shape, labels, call), call);
+}
+
+// Null: there are too many already.
+const ShapeMapping* Mapper::Impl::FindByLabels(const Shape& shape, const ShapeLabels& labels) {
+  const std::pair key(&shape, labels.places);
+  {
+    const std::shared_lock lock(by_labels_mutex);
+    if (const auto known = by_labels.find(key); known != by_labels.end()) {
+      return known->second.get();
+    }
+    if (by_labels.size() >= kMaxByLabels) return nullptr;
+  }
+  auto compiled = CompileShape(tables, stream, shape, labels, &store);
+  const std::unique_lock lock(by_labels_mutex);
+  return by_labels.try_emplace(key, std::move(compiled)).first->second.get();
+}
+
+const ShapeMapping& Mapper::Impl::CompileOwn(const Shape& shape, const ShapeLabels& labels,
+                                             MapCall* call) const {
+  call->own = CompileShape(tables, stream, shape, labels, nullptr);
   call->own->of_one_event = true;
   // It may stand where another one stood.
   call->learned_of = nullptr;
@@ -261,7 +315,7 @@ std::optional<Refusal> Mapper::Impl::CheckValues(const Event& event, const Shape
       fresh |= TypeBit(value.type()) & ~unsigned{known};
       continue;
     }
-    fresh |= TypeBitsOf(value, known) & ~unsigned{known};
+    fresh |= TypeBitsOf(value, known, mapping.text_bits[event.PlaceOf(i)]) & ~unsigned{known};
     call->text_bytes += value.AsView().size();
     if (IsLarge(value)) ++large;
     if (value.AsView().size() > kMaxValueBytes) {
@@ -410,7 +464,7 @@ void Mapper::Impl::LearnTypes(const Event& event, const ShapeMapping& mapping, M
     std::atomic<uint8_t>& known_types = mapping.known_types[place];
     const auto known =
         static_cast<uint8_t>(known_types.load(std::memory_order_relaxed) | call->learned[place]);
-    const uint8_t types = TypeBitsOf(event.values[i], known);
+    const uint8_t types = TypeBitsOf(event.values[i], known, mapping.text_bits[place]);
     if ((types & ~known) == 0) continue;
     const uint8_t stored = seen_fields.KnownTypes(event.FieldOf(i));
     known_types.fetch_or(stored, std::memory_order_relaxed);

@@ -19,7 +19,9 @@ struct MissedByTable {
   uint8_t how = 0;  // MissedField::how
 };
 
-void AddMissed(const TableMapping& mapping, const Shape& shape, std::vector<MissedByTable>* missed);
+// `labels`: the places of the events' labels, which a table with {labels} takes, too.
+void AddMissed(const TableMapping& mapping, const Shape& shape, const LabelPlaces& labels,
+               std::vector<MissedByTable>* missed);
 
 }  // namespace tallyd
 

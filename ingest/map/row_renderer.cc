@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ranges>
 
+#include "config/escape/key_escape.h"
 #include "ingest/map/read_back.h"
 #include "ingest/map/timed_rows.h"
 #include "storage/batch.h"
@@ -189,9 +190,42 @@ bool RowRenderer::WriteKey(const RowMapping& row, const Event& event, TimeUs tim
   written_.time = time;
   written_.text = begin;
   written_.stem_size = stem_size;
+  if (to == begin) return false;
   *key = arena_.Keep(to);
   stem_size_ = std::min(stem_size, key->size());
   return true;
+}
+
+// Returns the end of the labels' text; null: one is not written as it is, or is long.
+char* RowRenderer::WriteLabels(const LabelsPart& part, const Event& event, char* to) {
+  const LabelStops stops{part.segment->stop};
+  const char* const begin = to;
+  for (const LabelsPart::OfField& label : part.labels) {
+    const Value& value = event.values[label.field];
+    if (value.is_null()) continue;
+    if (value.type() != ValueType::kString) return nullptr;
+    const std::string_view text = value.AsView();
+    if (text.size() > kPlainLabelBytes || NeedsEscape(text, stops)) return nullptr;
+    if (to != begin) *to++ = ',';
+    std::memcpy(to, label.head.data(), label.head.size());
+    to += label.head.size();
+    if (!text.empty()) std::memcpy(to, text.data(), text.size());
+    to += text.size();
+  }
+  return to;
+}
+
+void RowRenderer::AppendLabelsOf(const LabelsPart& part, const Event& event) {
+  const size_t begin = text_.size();
+  for (const LabelsPart::OfField& label : part.labels) {
+    const Value& value = event.values[label.field];
+    if (value.is_null()) continue;
+    if (text_.size() != begin) text_.push_back(',');
+    text_ += label.head;
+    const size_t start = text_.size();
+    AppendText(value, &text_);
+    EscapeTail(start, LabelStops{part.segment->stop}, &text_);
+  }
 }
 
 // Returns the end of the part's text; null: RenderKey is to be asked.
@@ -203,6 +237,7 @@ char* RowRenderer::WritePart(const TextPart& part, const Event& event, TimeUs ti
   if (const auto* field = std::get_if<FieldPart>(&part)) {
     return WritePlain(*field->segment, event.values[field->field], TemplateUse::kKey, to);
   }
+  if (const auto* labels = std::get_if<LabelsPart>(&part)) return WriteLabels(*labels, event, to);
   const Segment& segment = *std::get<TimePart>(part).segment;
   if (const std::string* known = FindTimeText(segment, time)) {
     return std::ranges::copy(*known, to).out;
@@ -224,6 +259,11 @@ bool RowRenderer::RenderKey(const TableMapping& mapping, const RowMapping& row, 
   stem_size_ = std::string::npos;
   if (!RenderText(row.key, TemplateUse::kKey, event, time)) return false;
   stem_size_ = std::min(stem_size_, text_.size());
+  if (text_.empty()) {
+    return Refuse({}, fmt::format("its row key in {} would be empty: it has no label, and "
+                                  "{{labels}} is all of the key",
+                                  mapping.table->name));
+  }
   if (text_.size() > kMaxRowKeyBytes) {
     return Refuse({}, fmt::format("its row key in {} would have {} bytes; at most {} are stored",
                                   mapping.table->name, text_.size(), kMaxRowKeyBytes));
@@ -278,6 +318,10 @@ bool RowRenderer::RenderText(std::span<const TextPart> parts, TemplateUse use, c
     Value value;
     if (const auto* text = std::get_if<std::string>(&part)) {
       text_ += *text;
+      continue;
+    }
+    if (const auto* labels = std::get_if<LabelsPart>(&part)) {
+      AppendLabelsOf(*labels, event);
       continue;
     }
     if (const auto* field = std::get_if<FieldPart>(&part)) {

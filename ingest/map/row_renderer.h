@@ -59,12 +59,14 @@ class RowRenderer {
   Outcome RenderRow(const TableMapping& mapping, const RowMapping& row, const Event& event,
                     const TableTime& time);
   bool WriteKey(const RowMapping& row, const Event& event, TimeUs time, std::string_view* key);
+  static char* WriteLabels(const LabelsPart& part, const Event& event, char* to);
   char* WritePart(const TextPart& part, const Event& event, TimeUs time, char* to);
   size_t SharedParts(const RowMapping& row, TimeUs time) const;
   bool RenderKey(const TableMapping& mapping, const RowMapping& row, const Event& event,
                  const TableTime& time);
   bool RenderCell(const TableMapping& mapping, const CellMapping& cell, const Event& event,
                   const TableTime& time);
+  void AppendLabelsOf(const LabelsPart& part, const Event& event);
   bool RenderText(std::span<const TextPart> parts, TemplateUse use, const Event& event,
                   const TableTime& time);
   void AppendTimeText(const Segment& segment, TimeUs time);

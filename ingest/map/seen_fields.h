@@ -21,8 +21,10 @@
 namespace tallyd {
 
 // What is to be remembered of a value of a field of which `known` is remembered already.
-inline uint8_t TypeBitsOf(const Value& value, uint8_t known) {
-  const uint8_t type = TypeBit(value.type());
+// `text_bit`: what a string is, kLabelBit where it is a label.
+inline uint8_t TypeBitsOf(const Value& value, uint8_t known,
+                          uint8_t text_bit = TypeBit(ValueType::kString)) {
+  const uint8_t type = value.type() == ValueType::kString ? text_bit : TypeBit(value.type());
   if (value.type() != ValueType::kString || (known & kNumberTextBit) != 0) return type;
   const std::string_view text = value.AsView();
   const bool spells_number = MayBeNumber(text) && ValueFromText(text).is_number();

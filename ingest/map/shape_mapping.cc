@@ -96,19 +96,35 @@ bool ShapeMapping::Serves(std::span<const Value> values) const {
              cells, [&](const auto& fields) { return std::ranges::any_of(fields, is_present); });
 }
 
+bool ShapeMapping::HasLabelsAsText(const Event& event) const {
+  if (!event.is_choice()) {
+    return std::ranges::all_of(labels_where_text, [&](uint32_t place) {
+      return IsLabelText(event.values[place]);
+    });
+  }
+  for (size_t i = 0; i < event.values.size(); ++i) {
+    const bool is_listed = std::ranges::binary_search(labels_where_text, event.PlaceOf(i));
+    if (is_listed && !IsLabelText(event.values[i])) return false;
+  }
+  return true;
+}
+
 std::unique_ptr<ShapeMapping> CompileShape(const std::deque<MappedTable>& tables,
                                            const Stream& stream, const Shape& shape,
-                                           Store* interner) {
+                                           const ShapeLabels& labels, Store* interner) {
   auto mapping = std::make_unique<ShapeMapping>();
   mapping->shape = &shape;
+  if (labels.where_text) mapping->labels_where_text = labels.places;
+  mapping->text_bits.assign(shape.fields.size(), TypeBit(ValueType::kString));
+  for (const uint32_t place : labels.places) mapping->text_bits[place] = kLabelBit;
   TableMappings all;
   for (const MappedTable& table : tables) {
-    all.push_back(CompileTableMapping(table, shape, interner));
+    all.push_back(CompileTableMapping(table, shape, labels.places, interner));
     if (!mapping->refused) mapping->refused = ObjectAsTime(all.back(), shape, stream.unit);
     if (all.back().refused && !mapping->refused) {
       mapping->refused = std::make_unique<const Refusal>(*all.back().refused);
     }
-    AddMissed(all.back(), shape, &mapping->missed);
+    AddMissed(all.back(), shape, labels.places, &mapping->missed);
   }
   for (TableMapping& table : all) {
     if (table.stays_out.empty()) mapping->tables.push_back(std::move(table));

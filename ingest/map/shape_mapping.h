@@ -21,6 +21,7 @@
 #include "config/schema/schema.h"
 #include "ingest/decode/event_batch.h"
 #include "ingest/decode/shape.h"
+#include "ingest/labels/event_labels.h"
 #include "ingest/map/missed_fields.h"
 #include "ingest/map/table_mapping.h"
 #include "storage/store.h"
@@ -43,6 +44,11 @@ struct ShapeMapping {
   std::unique_ptr<const Refusal> refused;  // What all events of the shape are refused for.
   bool of_one_event = false;               // The shape does not recur.
   bool serves_choices = false;             // Of a superset's shape: it serves any choice.
+  // It serves only events in which what they have of these is text; hardly ever any: others are
+  // mapped by what labels they have.
+  LabelPlaces labels_where_text;
+  // Per field, the bit of a text (storage/table_catalogue.h).
+  std::vector<uint8_t> text_bits;
   // Whether the store knows all that is missed.
   mutable std::atomic<bool> missed_is_known = false;
   std::vector<CompactField> compact;
@@ -55,13 +61,19 @@ struct ShapeMapping {
 
   // REQUIRES: serves_choices. `values`: by place, null where the event has none.
   bool Serves(std::span<const Value> values) const;
+  // Whether each of labels_where_text that an event has is text. In the event's own order.
+  bool ServesLabels(const Event& event) const {
+    return labels_where_text.empty() || HasLabelsAsText(event);
+  }
+  bool HasLabelsAsText(const Event& event) const;
 };
 
-// `interner` learns the columns; null: none does (shapes that do not recur). A superset's terms are
-// told what its mapping asks for.
+// `labels` of the events; where it says so, of those alone in which they are text. `interner` learns
+// the columns; null: none does (shapes that do not recur). A superset's terms are told what its
+// mapping asks for.
 std::unique_ptr<ShapeMapping> CompileShape(const std::deque<MappedTable>& tables,
                                            const Stream& stream, const Shape& shape,
-                                           Store* interner);
+                                           const ShapeLabels& labels, Store* interner);
 
 }  // namespace tallyd
 

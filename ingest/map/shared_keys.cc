@@ -12,6 +12,12 @@ bool WritesTheSame(const Segment& segment, const Segment& before) {
          (segment.stop == before.stop || segment.stop == '\0');
 }
 
+// Likewise of labels, whose heads are made for the byte that follows.
+bool WritesTheSame(const LabelsPart& part, const LabelsPart& before) {
+  return part.labels == before.labels &&
+         (part.segment->stop == before.segment->stop || part.segment->stop == '\0');
+}
+
 SharedKey SharedWith(const RowMapping& row, const RowMapping& before) {
   SharedKey shared;
   if (row.plain_key_room == 0 || before.plain_key_room == 0) return shared;
@@ -27,6 +33,8 @@ SharedKey SharedWith(const RowMapping& row, const RowMapping& before) {
       const auto& of_other = std::get<FieldPart>(other);
       if (field->field != of_other.field) break;
       if (!WritesTheSame(*field->segment, *of_other.segment)) break;
+    } else if (const auto* labels = std::get_if<LabelsPart>(&part)) {
+      if (!WritesTheSame(*labels, std::get<LabelsPart>(other))) break;
     } else if (const auto* time = std::get_if<TimePart>(&part)) {
       if (time->segment->spec != std::get<TimePart>(other).segment->spec) break;
       has_time = true;

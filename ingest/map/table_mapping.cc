@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "config/escape/labels.h"
 #include "config/schema/placeholder.h"
 #include "config/schema/table_rules.h"
 #include "ingest/map/read_back.h"
@@ -14,7 +15,15 @@
 namespace tallyd {
 namespace {
 
-constexpr size_t kPlainKeyBytesMax = 1024;
+constexpr size_t kPlainKeyBytesMax = 2048;
+
+size_t PlainRoomOf(const LabelsPart& part) {
+  size_t room = 1;  // Of none, too.
+  for (const LabelsPart::OfField& label : part.labels) {
+    room += label.head.size() + kPlainLabelBytes + 1;
+  }
+  return room;
+}
 
 // RowMapping::plain_key_room.
 uint32_t PlainRoomOf(std::span<const TextPart> key) {
@@ -29,6 +38,8 @@ uint32_t PlainRoomOf(std::span<const TextPart> key) {
       const Spec& spec = time->segment->spec;
       const bool recurs = !spec.info().is_calendar || TextStep(spec) >= kUsPerSecond;
       of_part = time->segment->is_time && recurs ? FixedWidth(spec) : 0;
+    } else if (const auto* labels = std::get_if<LabelsPart>(&part)) {
+      of_part = PlainRoomOf(*labels);
     }
     if (of_part == 0) return 0;
     room += of_part;
@@ -41,11 +52,12 @@ using Measured = std::optional<uint32_t>;
 
 class Compiler {
  public:
-  Compiler(const MappedTable& mapped, const Shape& shape, Store* store)
+  Compiler(const MappedTable& mapped, const Shape& shape, const LabelPlaces& labels, Store* store)
       : mapped_(mapped),
         table_(mapped.table),
         claims_(mapped.claims),
         shape_(shape),
+        labels_(labels),
         store_(store) {
     mapping_.table = &mapped.table;
     mapping_.info = mapped.info;
@@ -68,6 +80,9 @@ class Compiler {
   std::optional<TextMapping> CompileText(const std::vector<Segment>& segments, Measured measured,
                                          std::string_view field_name) const;
   std::optional<TextMapping> CompileName(const ColumnRule& rule, Measured measured) const;
+  bool IsInKeyAsLabel(uint32_t field) const;
+  bool Takes(const ColumnRule& rule, uint32_t field) const;
+  LabelsPart CompileLabels(const Segment& segment) const;
   bool CompileKey(Measured measured, RowMapping* row);
   bool CheckNames(std::vector<CellMapping>* cells);
   bool CheckTaken(CellMapping* cell);
@@ -79,6 +94,7 @@ class Compiler {
   const Table& table_;
   const ColumnClaims& claims_;
   const Shape& shape_;
+  const LabelPlaces& labels_;
   Store* const store_;
   TableMapping mapping_;
 };
@@ -164,8 +180,7 @@ bool Compiler::CompileRule(const ColumnRule& rule, Measured measured,
     const uint32_t begin = measured.value_or(0);
     const auto end = measured ? *measured + 1 : static_cast<uint32_t>(shape_.fields.size());
     for (uint32_t i = begin; i < end; ++i) {
-      const std::string& field = shape_.fields[i];
-      if (RuleTakes(table_, rule, field)) add(CompileCell(rule, i), field);
+      if (Takes(rule, i)) add(CompileCell(rule, i), shape_.fields[i]);
     }
   }
   return cells->size() > before;
@@ -201,7 +216,7 @@ std::optional<CellMapping> Compiler::CompileBlob(const ColumnRule& rule, Measure
   AppendConstant(rule.name.text(), &cell.name.parts);
   for (uint32_t i = 0; i < shape_.fields.size(); ++i) {
     const bool here = !measured || *measured == i;
-    if (here && RuleTakes(table_, rule, shape_.fields[i])) cell.blob_fields.push_back(i);
+    if (here && Takes(rule, i)) cell.blob_fields.push_back(i);
   }
   if (cell.blob_fields.empty()) return std::nullopt;
   return cell;
@@ -239,12 +254,39 @@ std::optional<TextMapping> Compiler::CompileText(const std::vector<Segment>& seg
   return mapping;
 }
 
+// Whether the event has the field as a label that stands in {labels}.
+bool Compiler::IsInKeyAsLabel(uint32_t field) const {
+  return std::ranges::binary_search(labels_, field) &&
+         table_.row_key.HoldsAsLabel(shape_.fields[field]);
+}
+
+bool Compiler::Takes(const ColumnRule& rule, uint32_t field) const {
+  const std::string& name = shape_.fields[field];
+  return IsInKeyAsLabel(field) ? RuleTakesByName(rule, name) : RuleTakes(table_, rule, name);
+}
+
+LabelsPart Compiler::CompileLabels(const Segment& segment) const {
+  LabelsPart part{&segment, {}};
+  LabelPlaces places;
+  for (const uint32_t field : labels_) {
+    if (IsInKeyAsLabel(field)) places.push_back(field);
+  }
+  const auto name_of = [&](uint32_t field) { return std::string_view(shape_.fields[field]); };
+  std::ranges::sort(places, {}, name_of);
+  for (const uint32_t field : places) {
+    part.labels.push_back({LabelHead(shape_.fields[field], segment.stop), field});
+  }
+  return part;
+}
+
 bool Compiler::CompileKey(Measured measured, RowMapping* row) {
   auto* const parts = &row->key;
   for (const Segment& segment : table_.row_key.segments()) {
     const Measured field = shape_.Find(segment.field);
     if (segment.is_literal()) {
       AppendConstant(segment.literal, parts);
+    } else if (segment.is_labels) {
+      parts->emplace_back(CompileLabels(segment));
     } else if (measured && segment.field == kFieldPlaceholder) {
       parts->emplace_back(NamePart{&segment, shape_.fields[*measured]});
     } else if (segment.of_time_field && (segment.is_time || segment.is_salt() || !field)) {
@@ -351,6 +393,9 @@ std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields) {
   const auto add_text = [&](std::span<const TextPart> parts) {
     for (const TextPart& part : parts) {
       if (const auto* value = std::get_if<FieldPart>(&part)) add(value->field);
+      if (const auto* labels = std::get_if<LabelsPart>(&part)) {
+        for (const LabelsPart::OfField& label : labels->labels) add(label.field);
+      }
     }
   };
   const auto add_all = [&](const auto& numbers) {
@@ -369,8 +414,9 @@ std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields) {
   return kept;
 }
 
-TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape, Store* store) {
-  return Compiler(table, shape, store).Run();
+TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape,
+                                 const LabelPlaces& labels, Store* store) {
+  return Compiler(table, shape, labels, store).Run();
 }
 
 }  // namespace tallyd

@@ -22,6 +22,7 @@
 #include "config/columns/name_doubts.h"
 #include "config/schema/schema.h"
 #include "ingest/decode/event_batch.h"
+#include "ingest/labels/event_labels.h"
 #include "storage/store.h"
 #include "storage/table_info.h"
 
@@ -41,8 +42,21 @@ struct NamePart {
   const Segment* segment;
   std::string name;
 };
+// In a key, the labels of the event that no other placeholder gives back.
+struct LabelsPart {
+  struct OfField {
+    std::string head;  // LabelHead of its name.
+    uint32_t field;
+    friend bool operator==(const OfField&, const OfField&) = default;
+  };
+  const Segment* segment;
+  std::vector<OfField> labels;  // In order of the names. An event that lacks one has no such label.
+};
 // A part of a text; a string stands for itself.
-using TextPart = std::variant<std::string, FieldPart, TimePart, NamePart>;
+using TextPart = std::variant<std::string, FieldPart, TimePart, NamePart, LabelsPart>;
+
+// Longer values of labels are written by the slower way, as those that hold an escaped byte are.
+inline constexpr size_t kPlainLabelBytes = 64;
 
 // A text to be made for each event. Adjacent constant parts are one.
 struct TextMapping {
@@ -139,9 +153,10 @@ void InternColumns(const TableInfo& table, bool merges_inputs, Store* store, Row
 // By field of the shape: whether its value is part of what the table stores.
 std::vector<bool> KeptFields(const TableMapping& mapping, size_t fields);
 
-// `store` interns the columns; null: it shall not (shapes that do not recur). `table` and `shape`
-// outlive the mapping.
-TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape, Store* store);
+// `labels`: the places of the events' labels. `store` interns the columns; null: it shall not
+// (shapes that do not recur). `table` and `shape` outlive the mapping.
+TableMapping CompileTableMapping(const MappedTable& table, const Shape& shape,
+                                 const LabelPlaces& labels, Store* store);
 
 }  // namespace tallyd
 

@@ -17,17 +17,28 @@ using Measured = ColumnMeaning::Measured;
 
 // Entities compare as the keys do that they are read from: shorter values come first, zeros count.
 // A zero byte is followed by 255, the end of a value by 1, which keeps values apart.
+void AppendEntityText(std::string_view text, std::string* out) {
+  for (const char c : text) {
+    out->push_back(c);
+    if (c == '\0') out->push_back('\xff');
+  }
+}
+
 void AppendEntityPart(const Segment& segment, const Value& value, std::string* out) {
   const std::string text = ToText(value);
   const bool has_zeros = segment.spec.info().padding == Padding::kZerosBefore;
   if (has_zeros && text.size() < segment.spec.n) {
     out->append(segment.spec.n - text.size(), '0');
   }
-  for (const char c : text) {
-    out->push_back(c);
-    if (c == '\0') out->push_back('\xff');
-  }
+  AppendEntityText(text, out);
   out->append("\0\1", 2);
+}
+
+// Labels stand in the key in order of their names. `raw` holds no '='.
+void AppendLabelPart(const KeyField& part, std::string* out) {
+  AppendEntityText(part.label, out);
+  out->push_back('=');
+  out->append(part.raw).append("\0\1", 2);
 }
 
 }  // namespace
@@ -67,6 +78,7 @@ struct RowReader::Impl {
   }
 
   bool ReadKey(std::string_view key);
+  uint32_t LabelField(std::string_view name, size_t label);
   void ReadCell(const ReadColumn& column, const CellView& cell);
   void ReadTemplate(const ReadColumn& column, const Value& value);
   void ReadBlob(const ColumnRule& rule, const Value& value);
@@ -86,6 +98,8 @@ struct RowReader::Impl {
   std::string key_scratch;
   std::vector<KeyField> key_parts;
   std::vector<EventField> key_fields;
+  // Of the labels of the last key, in their order: keys that follow mostly have the same.
+  std::vector<std::pair<std::string, uint32_t>> label_fields;
   std::string entity;
   bool measured_selected = false;  // Whether the field that {field} in the key says is ...
   uint32_t measured_field = 0;     // ... and which it is.
@@ -104,8 +118,14 @@ bool RowReader::Impl::ReadKey(std::string_view key) {
   if (!table.row_key.ReadBack(key, &key_scratch, &key_parts)) return false;
   key_fields.clear();
   entity.clear();
+  size_t labels = 0;
   for (const KeyField& part : key_parts) {
     const Segment& segment = table.row_key.segments()[part.segment];
+    if (!part.label.empty()) {
+      key_fields.push_back({LabelField(part.label, labels++), part.value});
+      AppendLabelPart(part, &entity);
+      continue;
+    }
     if (segment.field == kFieldPlaceholder) {
       if (part.value.is_null()) continue;
       const std::string name = ToText(part.value);
@@ -123,12 +143,27 @@ bool RowReader::Impl::ReadKey(std::string_view key) {
   return true;
 }
 
+uint32_t RowReader::Impl::LabelField(std::string_view name, size_t label) {
+  if (label == label_fields.size()) label_fields.emplace_back();
+  auto& [known, field] = label_fields[label];
+  if (known != name) {
+    known = name;
+    field = fields->Add(name);
+    plain_set = nullptr;
+  }
+  return field;
+}
+
 // Whether no field of the set is the key's, either.
 bool RowReader::Impl::IsPlain(const ReadSet& set) {
   if (!set.is_plain) return false;
   if (&set == plain_set) return true;
   const bool in_key = std::ranges::any_of(set.direct, [&](int32_t field) {
-    return field >= 0 && std::ranges::find(key_ids, field) != key_ids.end();
+    if (field < 0) return false;
+    const auto is_it = [field](const auto& label) {
+      return label.second == static_cast<uint32_t>(field);
+    };
+    return std::ranges::count(key_ids, field) > 0 || std::ranges::any_of(label_fields, is_it);
   });
   if (!in_key) plain_set = &set;
   return !in_key;
@@ -243,7 +278,7 @@ RowReader::RowReader(const Table& table, TablePtr stored,
     : impl_(std::make_unique<Impl>(table, std::move(stored), stream_fields, fields)) {}
 RowReader::~RowReader() = default;
 
-void RowReader::SelectFields(const std::vector<std::string>& globs) {
+void RowReader::SelectFields(const std::vector<std::string>& globs, bool wants_labels) {
   Impl& impl = *impl_;
   impl.columns.Select(globs);
   impl.plain_set = nullptr;
@@ -253,7 +288,8 @@ void RowReader::SelectFields(const std::vector<std::string>& globs) {
         globs, [&field](const std::string& glob) { return GlobMatches(glob, field); });
   };
   impl.bare_events =
-      globs.empty() || std::ranges::any_of(impl.table.row_key.entity_fields(), asked_for);
+      globs.empty() || wants_labels ||
+      std::ranges::any_of(impl.table.row_key.entity_fields(), asked_for);
 }
 
 std::vector<ColumnPattern> RowReader::Columns() const {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/schema/key_escape.h"
+#include "config/escape/key_escape.h"
 #include "config/schema/placeholder.h"
 
 namespace tallyd {

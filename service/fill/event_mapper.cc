@@ -88,8 +88,8 @@ const EventMapper::Mapped& EventMapper::MappedOf(std::span<const EventField> eve
   if (!found) {
     found = std::make_unique<Mapped>();
     for (const uint32_t field : key_) found->shape.fields.push_back(fields_.name(field));
-    found->mapping = CompileTableMapping(table_, found->shape, &store_);
-    AddMissed(found->mapping, found->shape, &found->missed);
+    found->mapping = CompileTableMapping(table_, found->shape, {}, &store_);
+    AddMissed(found->mapping, found->shape, {}, &found->missed);
   }
   last_ = found.get();
   last_fields_ = key_;

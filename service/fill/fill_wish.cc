@@ -50,6 +50,7 @@ std::optional<TimeUs> WholeFrom(const TablePlan& plan) {
 // What keeps this table from being the source, whatever it holds; empty: nothing.
 std::string WhyNoSource(const Table& source, const Table& table) {
   if (source.time_field != table.time_field) return "it goes by another time, " + source.time_field;
+  if (table.row_key.holds_labels()) return "which of its fields are labels is not told";
   if (source.row_key.names_measured_field()) return "it spreads an event over several rows";
   return {};
 }

@@ -62,7 +62,7 @@ bool LookSequential(const TableSample& sample) {
 void AddTypes(const Store& store, const Stream& stream, LiveFacts* facts) {
   for (const FieldInfo& info : store.Fields(stream.name)) {
     LiveField& field = facts->fields[stream.name][info.name];
-    field.is_text = (info.type_bits & TypeBit(ValueType::kString)) != 0;
+    field.is_text = (info.type_bits & (TypeBit(ValueType::kString) | kLabelBit)) != 0;
     field.is_integer = (info.type_bits & TypeBit(ValueType::kInt64)) != 0;
     field.is_bytes = (info.type_bits & TypeBit(ValueType::kBytes)) != 0;
   }

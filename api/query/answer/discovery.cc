@@ -23,8 +23,10 @@ Json JsonOfStream(const Schema& schema, const Stream& stream, const Store& store
 
 Json JsonOfField(const FieldInfo& field) {
   Json types = Json::array();
+  unsigned bits = field.type_bits;
+  if ((bits & kLabelBit) != 0) bits |= TypeBit(ValueType::kString);
   for (unsigned bit = 1; bit <= static_cast<unsigned>(ValueType::kBytes); ++bit) {
-    if (field.type_bits >> bit & 1) types.push_back(ToString(static_cast<ValueType>(bit)));
+    if (bits >> bit & 1) types.push_back(ToString(static_cast<ValueType>(bit)));
   }
   return {{"name", JsonOfText(field.name)}, {"types", std::move(types)}};
 }

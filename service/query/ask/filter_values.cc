@@ -17,7 +17,7 @@ namespace {
 constexpr uint8_t kInt = TypeBit(ValueType::kInt64);
 constexpr uint8_t kFloat = TypeBit(ValueType::kFloat64);
 constexpr uint8_t kBool = TypeBit(ValueType::kBool);
-constexpr uint8_t kTexts = TypeBit(ValueType::kString) | TypeBit(ValueType::kBytes);
+constexpr uint8_t kTexts = TypeBit(ValueType::kString) | TypeBit(ValueType::kBytes) | kLabelBit;
 
 void Add(std::string text, std::vector<std::string>* texts) {
   if (std::find(texts->begin(), texts->end(), text) == texts->end()) {

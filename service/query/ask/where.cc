@@ -40,7 +40,7 @@ Status CheckTypes(const Where& where, const StreamFields& known) {
   }
   constexpr uint8_t kNumber = TypeBit(ValueType::kInt64) | TypeBit(ValueType::kFloat64);
   constexpr uint8_t kBool = TypeBit(ValueType::kBool);
-  constexpr uint8_t kText = TypeBit(ValueType::kString) | TypeBit(ValueType::kBytes);
+  constexpr uint8_t kText = TypeBit(ValueType::kString) | TypeBit(ValueType::kBytes) | kLabelBit;
   if (types == 0 || (types & kText) != 0) return {};
   if ((types & kNumber) != 0 && where.operand.is_number()) return {};
   if ((types & kBool) != 0 && where.operand.is_bool()) return {};

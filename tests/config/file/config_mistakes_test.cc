@@ -211,7 +211,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"UnknownKey", "[streams.s]\nunits = \"ms\"\n",
               "2: streams.s.units: unknown key, the nearest is unit; accepted: every, fields, "
-              "max_future, min_time, queries, time, time_required, unit"},
+              "labels, max_fields, max_future, max_series, min_time, queries, time, time_required, "
+              "unit"},
         Wrong{"UnknownUnit", "[streams.s]\nunit = \"minutes\"\n",
               "2: streams.s.unit: \"minutes\" is unknown; accepted: s, ms, us, ns"},
         Wrong{"EmptyTime", "[streams.s]\ntime = \"\"\n", "2: streams.s.time: is empty..."},

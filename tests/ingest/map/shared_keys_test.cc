@@ -121,7 +121,7 @@ TEST(SharedKeysTest, ARowSharesWhatBeginsAsTheOneBeforeItDoes) {
   TableMappings mappings;
   for (const auto& table : world.schema->tables) {
     tables.emplace_back(table, world.store->FindTable(table.name));
-    mappings.push_back(CompileTableMapping(tables.back(), shape, world.store.get()));
+    mappings.push_back(CompileTableMapping(tables.back(), shape, {}, world.store.get()));
   }
   NumberRows(&mappings);
   const auto shared = [&](size_t table) {

@@ -28,7 +28,7 @@ class TableMappingTest : public testing::Test {
     const Table& table = schema_->tables[0];
     table_ = std::make_unique<MappedTable>(table, store_->FindTable("T"));
     shape_.fields = std::move(fields);
-    return CompileTableMapping(*table_, shape_, nullptr);
+    return CompileTableMapping(*table_, shape_, {}, nullptr);
   }
 
  private:

@@ -1,5 +1,5 @@
 // Escapes in row keys, against a byte by byte reading of what the header says.
-#include "config/schema/key_escape.h"
+#include "config/escape/key_escape.h"
 
 #include <gtest/gtest.h>
 

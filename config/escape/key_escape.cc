@@ -1,4 +1,4 @@
-#include "config/schema/key_escape.h"
+#include "config/escape/key_escape.h"
 
 #include <algorithm>
 #include <array>
@@ -13,11 +13,6 @@ namespace {
 constexpr char kHex[] = "0123456789ABCDEF";
 constexpr size_t kEscapeSize = 3;
 
-bool MustEscape(char c, char stop) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7f || c == '%' || c == stop;
-}
-
 using Bytes = unsigned char __attribute__((vector_size(16)));
 using Words = std::array<uint64_t, 2>;
 
@@ -28,11 +23,32 @@ Word Load(const char* from) {
   return word;
 }
 
+// The stop bytes of a text: of one char, and of 16 at once.
+struct OneStop {
+  char stop;
+  bool Has(char c) const { return c == stop; }
+  Bytes In(Bytes bytes) const { return (bytes == Byte(stop)); }
+  static Bytes Byte(char c) { return Bytes{} + static_cast<unsigned char>(c); }
+};
+struct ThreeStops {
+  char stop;
+  bool Has(char c) const { return c == ',' || c == '=' || c == stop; }
+  Bytes In(Bytes bytes) const {
+    return (bytes == ',') | (bytes == '=') | (bytes == OneStop::Byte(stop));
+  }
+};
+
+template <class Stops>
+bool MustEscape(char c, Stops stops) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f || c == '%' || stops.Has(c);
+}
+
 // Whether any of the bytes must be escaped, without a look at each.
-bool AnyMustEscape(Words words, char stop) {
+template <class Stops>
+bool AnyMustEscape(Words words, Stops stops) {
   const auto bytes = std::bit_cast<Bytes>(words);
-  const auto must = (bytes < 0x20) | (bytes == 0x7f) | (bytes == '%') |
-                    (bytes == Bytes{} + static_cast<unsigned char>(stop));
+  const auto must = (bytes < 0x20) | (bytes == 0x7f) | (bytes == '%') | stops.In(bytes);
   const auto found = std::bit_cast<Words>(must);
   return (found[0] | found[1]) != 0;
 }
@@ -44,9 +60,8 @@ int HexValue(char c) {
   return -1;
 }
 
-}  // namespace
-
-bool NeedsEscape(std::string_view text, char stop) {
+template <class Stops>
+bool AnyNeedsEscape(std::string_view text, Stops stop) {
   const size_t size = text.size();
   const char* const begin = text.data();
   // What is not whole words has a second one that shares bytes with the first.
@@ -69,8 +84,9 @@ bool NeedsEscape(std::string_view text, char stop) {
   return false;
 }
 
-void EscapeTail(size_t start, char stop, std::string* out) {
-  if (!NeedsEscape(std::string_view(*out).substr(start), stop)) return;
+template <class Stops>
+void EscapeTailFor(size_t start, Stops stop, std::string* out) {
+  if (!AnyNeedsEscape(std::string_view(*out).substr(start), stop)) return;
   const auto must = [stop](char c) { return MustEscape(c, stop); };
   const auto begin = out->begin() + static_cast<std::ptrdiff_t>(start);
   const auto count = static_cast<size_t>(std::count_if(begin, out->end(), must));
@@ -91,16 +107,9 @@ void EscapeTail(size_t start, char stop, std::string* out) {
   }
 }
 
-size_t FindStop(std::string_view text, char stop) {
-  for (size_t i = 0; i < text.size();) {
-    if (text[i] == stop) return i;
-    i += text[i] == '%' ? kEscapeSize : 1;
-  }
-  return std::string_view::npos;
-}
-
-bool Unescape(std::string_view raw, char stop, std::string* scratch, std::string_view* text) {
-  if (!NeedsEscape(raw, stop)) {
+template <class Stops>
+bool UnescapeFor(std::string_view raw, Stops stop, std::string* scratch, std::string_view* text) {
+  if (!AnyNeedsEscape(raw, stop)) {
     *text = raw;
     return true;
   }
@@ -121,6 +130,36 @@ bool Unescape(std::string_view raw, char stop, std::string* scratch, std::string
   }
   *text = std::string_view(*scratch).substr(start);
   return true;
+}
+
+}  // namespace
+
+bool NeedsEscape(std::string_view text, char stop) { return AnyNeedsEscape(text, OneStop{stop}); }
+bool NeedsEscape(std::string_view text, LabelStops stops) {
+  return AnyNeedsEscape(text, ThreeStops{stops.stop});
+}
+
+void EscapeTail(size_t start, char stop, std::string* out) {
+  EscapeTailFor(start, OneStop{stop}, out);
+}
+void EscapeTail(size_t start, LabelStops stops, std::string* out) {
+  EscapeTailFor(start, ThreeStops{stops.stop}, out);
+}
+
+size_t FindStop(std::string_view text, char stop) {
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] == stop) return i;
+    i += text[i] == '%' ? kEscapeSize : 1;
+  }
+  return std::string_view::npos;
+}
+
+bool Unescape(std::string_view raw, char stop, std::string* scratch, std::string_view* text) {
+  return UnescapeFor(raw, OneStop{stop}, scratch, text);
+}
+bool Unescape(std::string_view raw, LabelStops stops, std::string* scratch,
+              std::string_view* text) {
+  return UnescapeFor(raw, ThreeStops{stops.stop}, scratch, text);
 }
 
 }  // namespace tallyd
