@@ -116,20 +116,10 @@ Status RowKeyTemplate::AppendSegment(const Segment& segment, const Value& value,
 
 Status RowKeyTemplate::ReadBack(std::string_view key, std::string* scratch,
                                 std::vector<KeyField>* fields) const {
-  return Read(key, Has::kAll, scratch, fields);
-}
-
-Status RowKeyTemplate::ReadSeries(std::string_view series, std::string* scratch,
-                                  std::vector<KeyField>* fields) const {
-  return Read(series, Has::kNoTime, scratch, fields);
-}
-
-Status RowKeyTemplate::Read(std::string_view text, Has has, std::string* scratch,
-                            std::vector<KeyField>* fields) const {
   fields->clear();
   scratch->clear();
-  scratch->reserve(text.size());  // Views into it must not move.
-  std::string_view rest = text;
+  scratch->reserve(key.size());  // Views into it must not move.
+  std::string_view rest = key;
   for (size_t i = 0; i < segments_.size(); ++i) {
     const Segment& segment = segments_[i];
     if (segment.is_literal()) {
@@ -139,7 +129,6 @@ Status RowKeyTemplate::Read(std::string_view text, Has has, std::string* scratch
       rest.remove_prefix(segment.literal.size());
       continue;
     }
-    if (has == Has::kNoTime && segment.ends_stem()) continue;
     size_t extent = ExtentByForm(segment, rest);
     if (extent == 0) {
       const bool last = i + 1 == segments_.size();
@@ -202,37 +191,6 @@ size_t RowKeyTemplate::StemSize(std::string_view key) const {
     rest.remove_prefix(extent);
   }
   return key.size();
-}
-
-bool RowKeyTemplate::series_is_stem() const {
-  const auto time = std::ranges::find_if(segments_, &Segment::ends_stem);
-  return std::ranges::all_of(time, segments_.end(), &Segment::ends_stem);
-}
-
-bool RowKeyTemplate::AppendSeries(std::string_view key, std::string* series) const {
-  const size_t start = series->size();
-  std::string_view rest = key;
-  for (size_t i = 0; i < segments_.size(); ++i) {
-    const Segment& segment = segments_[i];
-    size_t extent = segment.literal.size();
-    bool fits = true;
-    if (segment.is_literal()) {
-      fits = rest.starts_with(segment.literal);
-    } else {
-      extent = ExtentByForm(segment, rest);
-      const bool last = i + 1 == segments_.size();
-      if (extent == 0) extent = last ? rest.size() : FindStop(rest, segment.stop);
-    }
-    if (!fits || extent > rest.size()) {
-      series->resize(start);
-      return false;
-    }
-    if (!segment.ends_stem()) series->append(rest.substr(0, extent));
-    rest.remove_prefix(extent);
-  }
-  if (rest.empty()) return true;
-  series->resize(start);
-  return false;
 }
 
 }  // namespace tallyd

@@ -71,22 +71,7 @@ class RowKeyTemplate {
   // or where the template cannot have made it.
   size_t StemSize(std::string_view key) const;
 
-  // The series of a key is the key without its time: what all rows of the same key fields have in
-  // common. Where the time comes last it is the stem, so that its rows are one range.
-  // Whether it does, and the series of every key is its stem.
-  bool series_is_stem() const;
-  // Appends the key's series. False, and nothing is appended: the template cannot have made the
-  // key.
-  bool AppendSeries(std::string_view key, std::string* series) const;
-  // Does for a series as ReadBack for a key; of its time there is no KeyField.
-  Status ReadSeries(std::string_view series, std::string* scratch,
-                    std::vector<KeyField>* fields) const;
-
  private:
-  // What a key may lack of what the template writes.
-  enum class Has { kAll, kNoTime };
-  Status Read(std::string_view text, Has has, std::string* scratch,
-              std::vector<KeyField>* fields) const;
   bool TakeLabels(size_t segment, std::string_view raw, std::string* scratch,
                   std::vector<KeyField>* fields) const;
 

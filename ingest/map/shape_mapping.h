@@ -68,9 +68,9 @@ struct ShapeMapping {
   bool HasLabelsAsText(const Event& event) const;
 };
 
-// `labels` of the events; where it says so, of those alone in which they are text. `interner` learns
-// the columns; null: none does (shapes that do not recur). A superset's terms are told what its
-// mapping asks for.
+// `labels` of the events; where it says so, of those alone in which they are text. `interner`
+// learns the columns; null: none does (shapes that do not recur). A superset's terms are told what
+// its mapping asks for.
 std::unique_ptr<ShapeMapping> CompileShape(const std::deque<MappedTable>& tables,
                                            const Stream& stream, const Shape& shape,
                                            const ShapeLabels& labels, Store* interner);

@@ -112,13 +112,10 @@ std::string ShowText(const Value& value) {
   return value.type() == ValueType::kString ? "'" + text + "'" : text;
 }
 
-std::vector<std::string> LabelsRead(const RowKeyTemplate& row_key, std::string_view key,
-                                    bool is_series = false) {
+std::vector<std::string> LabelsRead(const RowKeyTemplate& row_key, std::string_view key) {
   std::string scratch;
   std::vector<KeyField> fields;
-  const Status read = is_series ? row_key.ReadSeries(key, &scratch, &fields)
-                                : row_key.ReadBack(key, &scratch, &fields);
-  if (!read) return {"misfit"};
+  if (!row_key.ReadBack(key, &scratch, &fields)) return {"misfit"};
   std::vector<std::string> all;
   for (const KeyField& field : fields) {
     const std::string name(field.label.empty()
@@ -137,23 +134,6 @@ TEST(LabelsInKeysTest, ReadBackAsTextWhateverTheySpell) {
   EXPECT_EQ(LabelsRead(row_key, "cpu##0000000000001"), (Read{"m='cpu'", "ts"}));
   EXPECT_EQ(LabelsRead(row_key, "cpu#ts=1#0000000000001"), Read{"misfit"}) << "the time";
   EXPECT_EQ(LabelsRead(row_key, "cpu#m=1#0000000000001"), Read{"misfit"}) << "named beside it";
-}
-
-TEST(LabelsInKeysTest, ASeriesIsTheKeyWithoutItsTime) {
-  const RowKeyTemplate at_end = Template("{m}#{labels}#{ts:ms}");
-  EXPECT_TRUE(at_end.series_is_stem());
-  std::string series;
-  ASSERT_TRUE(at_end.AppendSeries("cpu#host=a%23#0000000000001", &series));
-  EXPECT_EQ(series, "cpu#host=a%23#");
-  EXPECT_EQ(LabelsRead(at_end, series, true), (std::vector<std::string>{"m='cpu'", "host='a#'"}));
-  const RowKeyTemplate inside = Template("{m}#{ts:day}#{labels}");
-  EXPECT_FALSE(inside.series_is_stem());
-  series.clear();
-  ASSERT_TRUE(inside.AppendSeries("cpu#20260726#host=a", &series));
-  EXPECT_EQ(series, "cpu##host=a");
-  EXPECT_EQ(LabelsRead(inside, series, true), (std::vector<std::string>{"m='cpu'", "host='a'"}));
-  EXPECT_FALSE(inside.AppendSeries("cpu#2026072", &series));
-  EXPECT_EQ(series, "cpu##host=a");
 }
 
 TEST(LabelsInKeysTest, TheStemEndsBehindThem) {
