@@ -33,7 +33,7 @@ inline Value FiniteOrNull(double value) {
 }
 
 // What lies `part` of `whole` on the line from one number to another; of integers an integer, where
-// the line meets one. REQUIRES: part <= whole < 2^32, and not 0.
+// the line meets one. REQUIRES: part <= whole < 2^62, and not 0.
 inline Value Between(const Value& from, const Value& to, uint64_t part, uint64_t whole) {
   const auto share = static_cast<long double>(part) / static_cast<long double>(whole);
   if (from.type() != ValueType::kInt64 || to.type() != ValueType::kInt64) {

@@ -13,9 +13,13 @@ namespace tallyd {
 
 // By the numbers, whatever their types.
 void SortNumbers(std::span<Value> numbers);
-// REQUIRES: sorted numbers; percent <= 100. On a rank it is the number itself, in its type; between
-// integers it is an integer where the line meets one. Of none it is null.
-Value Percentile(std::span<const Value> sorted, uint32_t percent);
+// That of part / whole, of which percentiles have 100. REQUIRES: sorted numbers; part <= whole, not
+// 0. On a rank it is the number itself, in its type; between integers it is an integer where the
+// line meets one. Of none it is null.
+Value Quantile(std::span<const Value> sorted, uint32_t part, uint32_t whole);
+inline Value Percentile(std::span<const Value> sorted, uint32_t percent) {
+  return Quantile(sorted, percent, 100);
+}
 
 }  // namespace tallyd
 
