@@ -155,6 +155,7 @@ void RequestEvents::Clear() {
   if (parts_.size() > kKeptParts) parts_.resize(kKeptParts);
   used_ = 0;
   next_index_ = 0;
+  errors_.Clear();
 }
 
 size_t RequestEvents::bytes() const {

@@ -146,6 +146,9 @@ class RequestEvents {
   };
 
   void Clear();
+  // Records the error of an event of no stream, or of one that there is not.
+  void DropEvent(Refusal refusal) { errors_.Add(next_index_++, std::move(refusal)); }
+  const EventErrors& errors() const { return errors_; }  // Of DropEvent alone.
   // The batch of the stream's events, new or known; valid until Clear.
   EventBatch& Of(std::string_view stream);
   std::span<const Part> parts() const { return std::span(parts_).first(used_); }
@@ -154,6 +157,7 @@ class RequestEvents {
 
  private:
   size_t next_index_ = 0;
+  EventErrors errors_;
   std::vector<Part> parts_;  // Those behind used_ are kept for their memory.
   size_t used_ = 0;
 };

@@ -60,6 +60,7 @@ class FieldOrder {
   }
   // So much may the names take that are spelled out from now on (MostNameBytes).
   void AllowNames(size_t bytes) { names_left_ = bytes; }
+  size_t names_left() const { return names_left_; }
   void Begin() {
     at_ = 0;
     has_too_many_names_ = false;

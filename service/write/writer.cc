@@ -72,6 +72,7 @@ EventWrite Writer::PrepareEvents(const PrincipalPtr& who, const RequestEvents& e
   HeldCounters* const counters = terms.dry_run ? nullptr : &parts_.counters;
   const TimeUs now = parts_.clock.Now();
   const RowSampling sampling = parts_.row_sizes.Sampling();
+  write.outcome.errors.Merge(events.errors());
   write.streams.reserve(events.parts().size());
   for (const RequestEvents::Part& part : events.parts()) {
     const Result<const Stream*> stream = FindStream(*write.snapshot->schema, part.stream);
