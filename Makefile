@@ -5,6 +5,8 @@ TESTS ?= $(shell expr 2 \* $(JOBS))
 BUILD = build
 ASAN = build/asan
 TSAN = build/tsan
+# Programs of others that tests run; of all builds.
+AGENTS = build/agents
 SEQUENCES ?= 20000
 HISTORIES ?= 5000
 
@@ -40,11 +42,13 @@ build: $(BUILD)/build.ninja
 
 test: $(BUILD)/build.ninja
 	@.ci/setup test
+	@.ci/agents $(AGENTS)
 	@ninja -C $(BUILD) -j $(JOBS)
 	@ctest --preset release -j $(TESTS) $(CTEST_ARGS)
 
 asan-test: $(ASAN)/build.ninja
 	@.ci/setup test
+	@.ci/agents $(AGENTS)
 	@ninja -C $(ASAN) -j $(JOBS)
 	@ctest --preset asan -j $(TESTS) $(CTEST_ARGS)
 

@@ -98,7 +98,8 @@ class PackageTest(unittest.TestCase):
         lines = run("dpkg-deb", "--contents", self.deb).stdout.splitlines()
         files = {line.split()[-1][1:]: line.split()[:2] for line in lines if not line.startswith("d")}
         doc = "/usr/share/doc/tallyd/"
-        docs = {doc + path.name for pattern in ("*.md", "*.yaml") for path in (ROOT / "docs").glob(pattern)}
+        docs = {doc + str(path.relative_to(ROOT / "docs")) for pattern in ("*.md", "*.yaml", "*.json")
+                for path in (ROOT / "docs").rglob(pattern)}
         examples = {f"{doc}examples/{path.name}" for path in (ROOT / "systemd").glob("*.conf")}
         self.assertEqual(set(files), docs | examples | {
             "/etc/tallyd/tallyd.toml", "/lib/systemd/system/tallyd.service", "/lib/systemd/system/tallyd.socket",
