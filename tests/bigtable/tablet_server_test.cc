@@ -1,23 +1,16 @@
 // What the tablet server does, asked over the wire. Where Google's emulator knows the same, it
-// answers the same; where it does not, what is known of the service holds.
+// answers the same (emulator_test.cc); where it does not, what is known of the service holds.
 #include "tests/bigtable/tablet/tablet_server.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
-#include <chrono>
-#include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "storage/bigtable/proto/bigtable_admin.grpc.pb.h"
-#include "storage/bigtable/proto/bigtable_data.grpc.pb.h"
 #include "tests/bigtable/tablet/stored_table.h"
 #include "tests/bigtable/tablet/wire.h"
+#include "tests/bigtable/tablet_client.h"
 
 namespace tallyd::tablet {
 namespace {
@@ -27,143 +20,38 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kParent[] = "projects/p/instances/i";
-constexpr char kTable[] = "projects/p/instances/i/tables/T";
-
-template <class Message>
-Message Parse(const std::string& text) {
-  Message message;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
-  return message;
-}
-
-v2::Mutation Set(const std::string& family, const std::string& qualifier, int64_t time,
-                 const std::string& value) {
-  v2::Mutation mutation;
-  mutation.mutable_set_cell()->set_family_name(family);
-  mutation.mutable_set_cell()->set_column_qualifier(qualifier);
-  mutation.mutable_set_cell()->set_timestamp_micros(time);
-  mutation.mutable_set_cell()->set_value(value);
-  return mutation;
-}
-
-v2::Mutation Add(const std::string& family, int64_t time, int64_t input) {
-  v2::Mutation mutation;
-  v2::Mutation::AddToCell& add = *mutation.mutable_add_to_cell();
-  add.set_family_name(family);
-  add.mutable_column_qualifier()->set_raw_value("n");
-  add.mutable_timestamp()->set_raw_timestamp_micros(time);
-  add.mutable_input()->set_int_value(input);
-  return mutation;
-}
-
 // A server with table T of plain families A, B and aggregates SUM, MIN, MAX.
 class TabletServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto channel = grpc::CreateChannel(server_.address(), grpc::InsecureChannelCredentials());
-    data_ = v2::Bigtable::NewStub(channel);
-    admin_ = admin::BigtableTableAdmin::NewStub(channel);
     admin::CreateTableRequest request;
     request.set_parent(kParent);
     request.set_table_id("T");
     auto& families = *request.mutable_table()->mutable_column_families();
     families["A"] = families["B"] = {};
-    for (const char* folding : {"SUM", "MIN", "MAX"}) {
+    for (const std::string folding : {"SUM", "MIN", "MAX"}) {
       auto& aggregate = *families[folding].mutable_value_type()->mutable_aggregate_type();
       aggregate.mutable_input_type()->mutable_int64_type();
-      if (folding == std::string("SUM")) aggregate.mutable_sum();
-      if (folding == std::string("MIN")) aggregate.mutable_min();
-      if (folding == std::string("MAX")) aggregate.mutable_max();
+      if (folding == "SUM") aggregate.mutable_sum();
+      if (folding == "MIN") aggregate.mutable_min();
+      if (folding == "MAX") aggregate.mutable_max();
     }
-    grpc::ClientContext context;
-    admin::Table table;
-    ASSERT_TRUE(admin_->CreateTable(&context, request, &table).ok());
+    const grpc::Status made = client_.CreateTable(request);
+    ASSERT_TRUE(made.ok()) << made.error_message();
   }
 
   grpc::Status Mutate(const std::string& row, const std::vector<v2::Mutation>& mutations,
                       const std::string& token = "") {
-    v2::MutateRowRequest request;
-    request.set_table_name(kTable);
-    request.set_row_key(row);
-    for (const v2::Mutation& one : mutations) *request.add_mutations() = one;
-    if (!token.empty()) request.mutable_idempotency()->set_token(token);
-    grpc::ClientContext context;
-    v2::MutateRowResponse response;
-    return data_->MutateRow(&context, request, &response);
+    return client_.Mutate(row, mutations, token);
   }
   grpc::Status Mutate(const std::string& row, const std::string& mutation) {
-    return Mutate(row, {Parse<v2::Mutation>(mutation)});
+    return client_.Mutate(row, mutation);
   }
-
-  // A cell A:q@1000 in each of these rows, by one call; the entries' codes, -1 where none came.
   std::vector<int> WriteRows(const std::vector<std::string>& rows, grpc::Status* status) {
-    v2::MutateRowsRequest request;
-    request.set_table_name(kTable);
-    for (const std::string& row : rows) {
-      request.add_entries()->set_row_key(row);
-      *request.mutable_entries()->rbegin()->add_mutations() = Set("A", "q", 1000, row);
-    }
-    grpc::ClientContext context;
-    const auto reader = data_->MutateRows(&context, request);
-    std::vector<int> codes(rows.size(), -1);
-    for (v2::MutateRowsResponse response; reader->Read(&response);) {
-      for (const auto& entry : response.entries()) {
-        codes[static_cast<size_t>(entry.index())] = entry.status().code();
-      }
-    }
-    *status = reader->Finish();
-    return codes;
+    return client_.WriteRows(rows, status);
   }
-
-  // "row A:q@1000=value label" of each cell, put together from chunks as a client has to; what
-  // breaks the rules of chunks fails the test.
   std::vector<std::string> Read(const std::string& request, grpc::Status* status = nullptr) {
-    auto asked = Parse<v2::ReadRowsRequest>(request);
-    asked.set_table_name(kTable);
-    grpc::ClientContext context;
-    context.AddMetadata("bigtable-features", "CAEgAQ==");  // Reverse scans, scanned rows.
-    context.AddMetadata("x-goog-request-params", "table_name=T");
-    const auto reader = data_->ReadRows(&context, asked);
-    std::vector<std::string> cells, pending;
-    std::string row, family, qualifier, value, last_row;
-    int64_t time_us = 0;
-    for (v2::ReadRowsResponse response; reader->Read(&response);) {
-      for (const auto& chunk : response.chunks()) {
-        if (chunk.reset_row()) {
-          EXPECT_FALSE(row.empty());
-          pending.clear();
-          row = value = "";
-          continue;
-        }
-        if (row.empty()) row = chunk.row_key();
-        EXPECT_FALSE(row.empty());
-        if (chunk.has_family_name()) family = chunk.family_name().value();
-        if (chunk.has_qualifier()) qualifier = chunk.qualifier().value();
-        if (value.empty()) time_us = chunk.timestamp_micros();
-        value += chunk.value();
-        if (chunk.value_size() > 0) continue;
-        std::string cell = row;
-        cell += " " + family + ":" + qualifier + "@" + std::to_string(time_us) + "=" + value;
-        for (const std::string& label : chunk.labels()) cell += " " + label;
-        pending.push_back(std::move(cell));
-        value.clear();
-        if (!chunk.commit_row()) continue;
-        EXPECT_NE(row, last_row);
-        last_row = row;
-        cells.insert(cells.end(), pending.begin(), pending.end());
-        pending.clear();
-        row.clear();
-      }
-    }
-    const grpc::Status finished = reader->Finish();
-    if (status != nullptr) {
-      *status = finished;
-    } else {
-      EXPECT_TRUE(finished.ok()) << finished.error_message();
-      EXPECT_TRUE(row.empty()) << "the stream ended within a row";
-    }
-    return cells;
+    return client_.Read(request, status);
   }
   std::vector<std::string> ReadFiltered(const std::string& filter) {
     return Read("filter { " + filter + " }");
@@ -175,8 +63,7 @@ class TabletServerTest : public ::testing::Test {
   }
 
   TabletServer server_;
-  std::unique_ptr<v2::Bigtable::Stub> data_;
-  std::unique_ptr<admin::BigtableTableAdmin::Stub> admin_;
+  TabletClient client_{server_.address()};
 };
 
 TEST_F(TabletServerTest, CellsOfARowComeByFamilyQualifierAndNewestFirst) {
@@ -215,11 +102,8 @@ TEST_F(TabletServerTest, AReversedReadingBeginsAtTheLastRow) {
   EXPECT_THAT(Read(R"(reversed: true rows_limit: 2
                       rows { row_ranges { end_key_open: "d" } })"),
               ElementsAre("c A:q@1000=c", "b A:q@1000=b"));
-  grpc::ClientContext context;  // Of a client that does not know of them.
-  v2::ReadRowsRequest request;
-  request.set_table_name(kTable);
-  request.set_reversed(true);
-  EXPECT_EQ(data_->ReadRows(&context, request)->Finish().error_code(), StatusCode::UNIMPLEMENTED);
+  client_.Read(Parse<v2::ReadRowsRequest>("reversed: true"), &status, false);
+  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(TabletServerTest, FiltersLetThrough) {
@@ -357,22 +241,18 @@ TEST_F(TabletServerTest, ACheckDecidesWhichMutationsAreMade) {
   request.set_table_name(kTable);
   request.set_row_key("r");
   *request.add_false_mutations() = Set("A", "claim", 1000, "mine");
-  for (const bool matched : {false, true}) {
-    grpc::ClientContext context;
-    v2::CheckAndMutateRowResponse response;
-    ASSERT_TRUE(data_->CheckAndMutateRow(&context, request, &response).ok());
-    EXPECT_EQ(response.predicate_matched(), matched);
-  }
+  bool matched = true;
+  ASSERT_TRUE(client_.CheckAndMutate(request, &matched).ok());
+  EXPECT_FALSE(matched);
+  ASSERT_TRUE(client_.CheckAndMutate(request, &matched).ok());
+  EXPECT_TRUE(matched);
   request.mutable_predicate_filter()->set_value_regex_filter("yours");
   *request.mutable_false_mutations(0) = Set("A", "claim", 1000, "nobody's");
-  grpc::ClientContext context;
-  v2::CheckAndMutateRowResponse response;
-  ASSERT_TRUE(data_->CheckAndMutateRow(&context, request, &response).ok());
-  EXPECT_FALSE(response.predicate_matched());
+  ASSERT_TRUE(client_.CheckAndMutate(request, &matched).ok());
+  EXPECT_FALSE(matched);
   EXPECT_THAT(Read(""), ElementsAre("r A:claim@1000=nobody's"));
   request.set_app_profile_id("multi-cluster");
-  grpc::ClientContext multi;
-  EXPECT_EQ(data_->CheckAndMutateRow(&multi, request, &response).error_code(),
+  EXPECT_EQ(client_.CheckAndMutate(request, &matched).error_code(),
             StatusCode::FAILED_PRECONDITION);
 }
 
@@ -385,10 +265,9 @@ TEST_F(TabletServerTest, AppendsAndIncrementsGoOnFromTheNewestCell) {
       R"(family_name: "A" column_qualifier: "text" append_value: "+new")");
   *request.add_rules() = Parse<v2::ReadModifyWriteRule>(
       R"(family_name: "A" column_qualifier: "count" increment_amount: 7)");
-  grpc::ClientContext context;
-  v2::ReadModifyWriteRowResponse response;
-  ASSERT_TRUE(data_->ReadModifyWriteRow(&context, request, &response).ok());
-  const auto& columns = response.row().families(0).columns();
+  v2::Row row;
+  ASSERT_TRUE(client_.ReadModifyWrite(request, &row).ok());
+  const auto& columns = row.families(0).columns();
   ASSERT_EQ(columns.size(), 2);
   EXPECT_EQ(columns[0].cells(0).value(), PutInt64(7));
   EXPECT_EQ(columns[1].cells(0).value(), "old+new");
@@ -396,14 +275,11 @@ TEST_F(TabletServerTest, AppendsAndIncrementsGoOnFromTheNewestCell) {
 }
 
 TEST_F(TabletServerTest, GarbageGoesByTheFamilysRule) {
-  admin::ModifyColumnFamiliesRequest request;
-  request.set_name(kTable);
-  *request.add_modifications() = Parse<admin::ModifyColumnFamiliesRequest::Modification>(
-      R"(id: "A" update { gc_rule { union { rules { max_num_versions: 2 }
-                                            rules { max_age { seconds: 10 } } } } })");
-  grpc::ClientContext context;
-  admin::Table table;
-  ASSERT_TRUE(admin_->ModifyColumnFamilies(&context, request, &table).ok());
+  ASSERT_TRUE(client_
+                  .ModifyColumnFamilies(
+                      R"(modifications { id: "A" update { gc_rule { union {
+                         rules { max_num_versions: 2 } rules { max_age { seconds: 10 } } } } } })")
+                  .ok());
   ASSERT_TRUE(Mutate("r", {Set("A", "a", 1'000'000, "1"), Set("A", "b", 19'000'000, "2"),
                            Set("A", "b", 18'000'000, "3"), Set("A", "b", 17'000'000, "4"),
                            Set("B", "c", 0, "5")})
@@ -413,12 +289,10 @@ TEST_F(TabletServerTest, GarbageGoesByTheFamilysRule) {
 }
 
 TEST_F(TabletServerTest, FamiliesChangeAllOrNothing) {
-  grpc::ClientContext context;
-  admin::Table table;
-  const auto request = Parse<admin::ModifyColumnFamiliesRequest>(
-      R"(name: "projects/p/instances/i/tables/T" modifications { id: "C" create {} }
-         modifications { id: "X" drop: true })");
-  EXPECT_EQ(admin_->ModifyColumnFamilies(&context, request, &table).error_code(),
+  EXPECT_EQ(client_
+                .ModifyColumnFamilies(R"(modifications { id: "C" create {} }
+                                         modifications { id: "X" drop: true })")
+                .error_code(),
             StatusCode::NOT_FOUND);
   EXPECT_EQ(Mutate("r", {Set("C", "q", 0, "v")}).error_code(), StatusCode::NOT_FOUND);
 }
@@ -426,11 +300,7 @@ TEST_F(TabletServerTest, FamiliesChangeAllOrNothing) {
 TEST_F(TabletServerTest, APrefixIsDroppedAsAWhole) {
   grpc::Status status;
   WriteRows({"a", "b#1", "b#2", "c"}, &status);
-  grpc::ClientContext context;
-  google::protobuf::Empty empty;
-  const auto request = Parse<admin::DropRowRangeRequest>(
-      R"(name: "projects/p/instances/i/tables/T" row_key_prefix: "b#")");
-  ASSERT_TRUE(admin_->DropRowRange(&context, request, &empty).ok());
+  ASSERT_TRUE(client_.DropPrefix("b#").ok());
   EXPECT_THAT(Read(""), ElementsAre("a A:q@1000=a", "c A:q@1000=c"));
 }
 
@@ -438,18 +308,13 @@ TEST_F(TabletServerTest, SamplesAreTheEndsOfTablets) {
   grpc::Status status;
   WriteRows({"a", "b", "c", "d", "e"}, &status);
   server_.SplitTablets(2);
-  v2::SampleRowKeysRequest request;
-  request.set_table_name(kTable);
-  grpc::ClientContext context;
-  const auto reader = data_->SampleRowKeys(&context, request);
   std::vector<std::string> keys;
   int64_t before = -1;
-  for (v2::SampleRowKeysResponse response; reader->Read(&response);) {
-    keys.push_back(response.row_key());
-    EXPECT_GT(response.offset_bytes(), before);
-    before = response.offset_bytes();
+  for (const auto& [key, bytes] : client_.Samples()) {
+    keys.push_back(key);
+    EXPECT_GT(bytes, before);
+    before = bytes;
   }
-  EXPECT_TRUE(reader->Finish().ok());
   EXPECT_THAT(keys, ElementsAre("c", "e", ""));
 }
 
@@ -534,11 +399,7 @@ TEST_F(TabletServerTest, StoppedItIsAwayAndStartedItHasEverything) {
   server_.Stop();
   EXPECT_EQ(Mutate("r", {Set("A", "q", 0, "w")}).error_code(), StatusCode::UNAVAILABLE);
   ASSERT_TRUE(server_.Start());
-  grpc::ClientContext context;
-  context.set_wait_for_ready(true);
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  v2::PingAndWarmResponse pong;
-  ASSERT_TRUE(data_->PingAndWarm(&context, {}, &pong).ok());
+  ASSERT_TRUE(client_.Await().ok());
   EXPECT_THAT(Read(""), ElementsAre("r A:q@0=v"));
 }
 

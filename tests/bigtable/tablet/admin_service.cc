@@ -105,7 +105,7 @@ admin::Table Describe(const StoredTable& table, bool schema) {
   admin::Table told;
   told.set_name(table.name);
   if (!schema) return told;
-  told.set_granularity(admin::Table::MILLIS);
+  told.set_granularity(table.granularity_us == 1 ? admin::Table::MICROS : admin::Table::MILLIS);
   told.set_deletion_protection(table.deletion_protection);
   for (const auto& [name, family] : table.families) {
     (*told.mutable_column_families())[name] = family.definition;
@@ -129,8 +129,9 @@ class AdminService final : public admin::BigtableTableAdmin::Service {
         request->table_id().find_first_of("-.") == 0) {
       return Invalid("No name of a table: " + request->table_id());
     }
-    const auto table =
-        std::make_shared<StoredTable>(request->parent() + "/tables/" + request->table_id());
+    const auto table = std::make_shared<StoredTable>(
+        request->parent() + "/tables/" + request->table_id(),
+        request->table().granularity() == admin::Table::MICROS ? 1 : state_->granularity_us());
     const auto& wanted = request->table().column_families();
     for (const auto& [id, family] : std::map(wanted.begin(), wanted.end())) {
       if (Status added = AddFamily(id, family, table.get()); !added.ok()) return added;
@@ -197,7 +198,7 @@ class AdminService final : public admin::BigtableTableAdmin::Service {
     if (table == nullptr) return NoTable(request->name());
     const std::scoped_lock lock(table->mutex);
     // All of it or nothing: it is tried on a table that nobody sees.
-    StoredTable tried(table->name);
+    StoredTable tried(table->name, table->granularity_us);
     tried.families = table->families;
     tried.next_serial = table->next_serial;
     tried.deletion_protection = table->deletion_protection;

@@ -101,10 +101,11 @@ grpc::Status CompileValues(const v2::ValueRange& range, CellFilter* compiled) {
   return grpc::Status::OK;
 }
 
-grpc::Status CompileTimes(const v2::TimestampRange& range, CellFilter* compiled) {
+grpc::Status CompileTimes(const v2::TimestampRange& range, int64_t granularity_us,
+                          CellFilter* compiled) {
   const int64_t from = range.start_timestamp_micros();
   const int64_t to = range.end_timestamp_micros();
-  if (from % kGranularityUs != 0 || to % kGranularityUs != 0 || from < 0 || to < 0) {
+  if (from % granularity_us != 0 || to % granularity_us != 0 || from < 0 || to < 0) {
     return Invalid(
         "timestamp_range_filter : Timestamp granularity mismatch. Expected a multiple "
         "of 1000 (millisecond granularity).");
@@ -165,6 +166,8 @@ grpc::Status CompileLabel(const std::string& label, CellFilter* compiled) {
 
 class Compiler {
  public:
+  explicit Compiler(int64_t granularity_us) : granularity_us_(granularity_us) {}
+
   grpc::Status Compile(const v2::RowFilter& filter, int depth, CellFilter* compiled) {
     if (depth > kFilterDepthMax) return Invalid("Row filter is nested deeper than 20");
     switch (filter.filter_case()) {
@@ -251,9 +254,10 @@ class Compiler {
     return grpc::Status::OK;
   }
 
-  static grpc::Status CompileLeaf(const v2::RowFilter& filter, CellFilter* compiled);
+  grpc::Status CompileLeaf(const v2::RowFilter& filter, CellFilter* compiled) const;
   static grpc::Status CompileCount(const v2::RowFilter& filter, CellFilter* compiled);
 
+  const int64_t granularity_us_;
   int in_condition_ = 0;
 };
 
@@ -270,7 +274,7 @@ grpc::Status Compiler::CompileCount(const v2::RowFilter& filter, CellFilter* com
   return grpc::Status::OK;
 }
 
-grpc::Status Compiler::CompileLeaf(const v2::RowFilter& filter, CellFilter* compiled) {
+grpc::Status Compiler::CompileLeaf(const v2::RowFilter& filter, CellFilter* compiled) const {
   switch (filter.filter_case()) {
     case v2::RowFilter::kRowKeyRegexFilter: {
       std::shared_ptr<const re2::RE2> regex;
@@ -301,7 +305,7 @@ grpc::Status Compiler::CompileLeaf(const v2::RowFilter& filter, CellFilter* comp
     case v2::RowFilter::kColumnRangeFilter:
       return CompileColumns(filter.column_range_filter(), compiled);
     case v2::RowFilter::kTimestampRangeFilter:
-      return CompileTimes(filter.timestamp_range_filter(), compiled);
+      return CompileTimes(filter.timestamp_range_filter(), granularity_us_, compiled);
     case v2::RowFilter::kValueRangeFilter:
       return CompileValues(filter.value_range_filter(), compiled);
     case v2::RowFilter::kCellsPerRowOffsetFilter:
@@ -336,11 +340,12 @@ grpc::Status Compiler::CompileLeaf(const v2::RowFilter& filter, CellFilter* comp
 
 }  // namespace
 
-grpc::Status CompileFilter(const v2::RowFilter& filter, CellFilter* compiled) {
+grpc::Status CompileFilter(const v2::RowFilter& filter, int64_t granularity_us,
+                           CellFilter* compiled) {
   if (filter.ByteSizeLong() > kFilterBytesMax) {
     return Invalid("Row filter exceeds maximum size of 20480 bytes");
   }
-  return Compiler().Compile(filter, 1, compiled);
+  return Compiler(granularity_us).Compile(filter, 1, compiled);
 }
 
 FilteredCells CellsOf(const StoredTable& table, const StoredRow& row) {

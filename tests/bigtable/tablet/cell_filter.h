@@ -35,8 +35,10 @@ struct FilteredRow {
 // What is let through of these cells of the row.
 using CellFilter = std::function<FilteredCells(FilteredRow* row, FilteredCells cells)>;
 
-// INVALID_ARGUMENT of what the service refuses. A filter in which nothing is set passes all.
-grpc::Status CompileFilter(const v2::RowFilter& filter, CellFilter* compiled);
+// INVALID_ARGUMENT of what the service refuses for a table of this granularity. A filter in which
+// nothing is set passes all.
+grpc::Status CompileFilter(const v2::RowFilter& filter, int64_t granularity_us,
+                           CellFilter* compiled);
 
 // All cells of a row, in the order in which they are read.
 FilteredCells CellsOf(const StoredTable& table, const StoredRow& row);

@@ -191,10 +191,11 @@ class DataService final : public v2::Bigtable::Service {
     if (std::max(then.size(), otherwise.size()) > kMutationsMax) {
       return TooMany(std::max(then.size(), otherwise.size()));
     }
-    CellFilter filter;
-    if (Status made = CompileFilter(request->predicate_filter(), &filter); !made.ok()) return made;
     const auto table = state_->Find(request->table_name());
     if (table == nullptr) return NoTable(request->table_name());
+    CellFilter filter;
+    const Status made = CompileFilter(request->predicate_filter(), table->granularity_us, &filter);
+    if (!made.ok()) return made;
     std::mt19937 random(state_->faults().NewSeed());
     const std::scoped_lock lock(table->mutex);
     if (Status checked = CheckMutations(*table, then); !checked.ok()) return checked;

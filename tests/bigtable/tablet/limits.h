@@ -23,7 +23,7 @@ inline constexpr size_t kTableNameBytesMax = 50;
 inline constexpr size_t kFamilyNameBytesMax = 64;
 inline constexpr size_t kTokenBytesMin = 8;
 inline constexpr int64_t kTokenLifeUs = 15 * 60 * int64_t{1'000'000};
-inline constexpr int64_t kGranularityUs = 1000;
+inline constexpr int64_t kMillisUs = 1000;  // The granularity of most tables.
 
 }  // namespace tallyd::tablet
 

@@ -17,10 +17,10 @@ grpc::Status InElement(int index, const grpc::Status& status) {
                                    std::to_string(index) + " : " + status.error_message()};
 }
 
-grpc::Status CheckTime(int64_t time_us, bool may_be_now) {
+grpc::Status CheckTime(const StoredTable& table, int64_t time_us, bool may_be_now) {
   if (time_us == -1 && may_be_now) return grpc::Status::OK;
   if (time_us < 0) return Invalid("Timestamps may not be negative");
-  if (time_us % kGranularityUs == 0) return grpc::Status::OK;
+  if (time_us % table.granularity_us == 0) return grpc::Status::OK;
   return Invalid(
       "Timestamp granularity mismatch. Expected a multiple of 1000 (millisecond granularity), but "
       "got " +
@@ -48,7 +48,7 @@ grpc::Status CheckSet(const StoredTable& table, const v2::Mutation::SetCell& set
   if (grpc::Status found = CheckFamily(table, set.family_name(), false); !found.ok()) return found;
   if (grpc::Status fits = CheckQualifier(set.column_qualifier()); !fits.ok()) return fits;
   if (set.value().size() > kValueBytesMax) return Invalid("Value exceeds 100 MiB");
-  return CheckTime(set.timestamp_micros(), true);
+  return CheckTime(table, set.timestamp_micros(), true);
 }
 
 template <class Fold>
@@ -62,7 +62,7 @@ grpc::Status CheckFold(const StoredTable& table, const Fold& fold, bool input_fi
   if (grpc::Status fits = CheckQualifier(fold.column_qualifier().raw_value()); !fits.ok()) {
     return fits;
   }
-  return CheckTime(fold.timestamp().raw_timestamp_micros(), false);
+  return CheckTime(table, fold.timestamp().raw_timestamp_micros(), false);
 }
 
 grpc::Status CheckDelete(const StoredTable& table, const v2::Mutation::DeleteFromColumn& erase) {
@@ -71,8 +71,8 @@ grpc::Status CheckDelete(const StoredTable& table, const v2::Mutation::DeleteFro
   }
   const int64_t from = erase.time_range().start_timestamp_micros();
   const int64_t to = erase.time_range().end_timestamp_micros();
-  if (grpc::Status time = CheckTime(from, false); !time.ok()) return time;
-  if (grpc::Status time = CheckTime(to, false); !time.ok()) return time;
+  if (grpc::Status time = CheckTime(table, from, false); !time.ok()) return time;
+  if (grpc::Status time = CheckTime(table, to, false); !time.ok()) return time;
   if (to != 0 && from >= to) return Invalid("time_range ends before it begins");
   return grpc::Status::OK;
 }
@@ -141,8 +141,8 @@ void ApplyMutation(const StoredTable& table, const v2::Mutation& mutation, int64
   switch (mutation.mutation_case()) {
     case v2::Mutation::kSetCell: {
       const v2::Mutation::SetCell& set = mutation.set_cell();
-      const int64_t time = set.timestamp_micros() == -1 ? now_us / kGranularityUs * kGranularityUs
-                                                        : set.timestamp_micros();
+      const int64_t time =
+          set.timestamp_micros() == -1 ? now_us / kMillisUs * kMillisUs : set.timestamp_micros();
       const int serial = table.families.at(set.family_name()).serial;
       (*row)[serial][set.column_qualifier()][time] = set.value();
       break;
@@ -232,7 +232,7 @@ grpc::Status ReadModifyWrite(StoredTable* table, const v2::ReadModifyWriteRowReq
         row->second.at(serial).contains(rule.column_qualifier())) {
       std::tie(time, value) = *row->second.at(serial).at(rule.column_qualifier()).begin();
     }
-    time = std::max(time, now_us / kGranularityUs * kGranularityUs);
+    time = std::max(time, now_us / kMillisUs * kMillisUs);
     if (rule.has_append_value()) {
       value += rule.append_value();
     } else if (value.empty() || value.size() == 8) {

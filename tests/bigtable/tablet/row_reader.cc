@@ -13,7 +13,7 @@ grpc::Status RowReader::Open(const v2::ReadRowsRequest& request) {
   const grpc::Status spans = SpansOf(request.rows(), &spans_);
   if (!spans.ok()) return spans;
   if (reversed_) std::ranges::reverse(spans_);
-  return CompileFilter(request.filter(), &filter_);
+  return CompileFilter(request.filter(), table_->granularity_us, &filter_);
 }
 
 // The key that comes next in the span at hand. REQUIRES: the table's mutex is held.

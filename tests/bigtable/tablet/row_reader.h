@@ -1,5 +1,5 @@
-// RowReader: the rows that one ReadRows asks for, one after the other, each as of the moment when it
-// is read.
+// RowReader: the rows that one ReadRows asks for, one after the other, each as of the moment when
+// it is read.
 #ifndef TALLYD_TESTS_BIGTABLE_TABLET_ROW_READER_H_
 #define TALLYD_TESTS_BIGTABLE_TABLET_ROW_READER_H_
 

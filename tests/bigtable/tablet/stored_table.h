@@ -31,9 +31,11 @@ using StoredRow = std::map<int, Columns>;                         // By family. 
 
 class StoredTable {
  public:
-  explicit StoredTable(std::string full_name) : name(std::move(full_name)) {}
+  StoredTable(std::string full_name, int64_t granularity)
+      : name(std::move(full_name)), granularity_us(granularity) {}
 
-  const std::string name;  // projects/P/instances/I/tables/T
+  const std::string name;        // projects/P/instances/I/tables/T
+  const int64_t granularity_us;  // Times of cells are multiples of it: 1000, or 1.
   std::mutex mutex;
   // All that follows is guarded by mutex.
   std::map<std::string, StoredFamily> families;

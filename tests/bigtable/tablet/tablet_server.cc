@@ -16,7 +16,7 @@ class TabletServer::Impl {
  public:
   explicit Impl(const TabletServerOptions& options)
       : listen_(options.listen),
-        state_(options.seed),
+        state_(options.seed, options.granularity_us),
         data_(MakeDataService(&state_)),
         admin_(MakeAdminService(&state_)) {}
   ~Impl() { Stop(); }

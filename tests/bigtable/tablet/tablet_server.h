@@ -1,5 +1,5 @@
-// TabletServer: Cloud Bigtable's data and table administration over gRPC, in memory, for tests: what
-// Google's emulator lacks beside what it has (aggregates, reverse scans, atomic rows, limits,
+// TabletServer: Cloud Bigtable's data and table administration over gRPC, in memory, for tests:
+// what Google's emulator lacks beside what it has (aggregates, reverse scans, atomic rows, limits,
 // idempotency tokens, tablets), and on request all that goes wrong on the way (faults.h).
 //
 //   TabletServer server;               // It serves on a free port of loopback.
@@ -22,6 +22,7 @@ namespace tallyd::tablet {
 struct TabletServerOptions {
   std::string listen = "127.0.0.1:0";
   unsigned seed = 1;
+  int64_t granularity_us = 1000;  // Of tables that ask for none; or 1.
 };
 
 class TabletServer {

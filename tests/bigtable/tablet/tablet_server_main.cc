@@ -1,5 +1,5 @@
-// tablet_server [--listen HOST:PORT] [--seed N]: the tablet server as a process of its own, until its
-// standard input ends. It prints its address. Lines that it reads, each answered by one line:
+// tablet_server [--listen HOST:PORT] [--seed N]: the tablet server as a process of its own, until
+// its standard input ends. It prints its address. Lines that it reads, each answered by one line:
 //
 //   faults CHANCE    what goes wrong by chance goes wrong at about this chance; 0: nothing does
 //   latency US       each call takes that much longer

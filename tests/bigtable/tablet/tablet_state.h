@@ -24,9 +24,12 @@ namespace tallyd::tablet {
 
 class TabletState {
  public:
-  explicit TabletState(unsigned seed) : faults_(seed) {}
+  TabletState(unsigned seed, int64_t granularity_us)
+      : granularity_us_(granularity_us), faults_(seed) {}
 
   Faults& faults() { return faults_; }
+  // Of tables that ask for none.
+  int64_t granularity_us() const { return granularity_us_; }
   int64_t NowUs() const;
   void PassUs(int64_t us) { ahead_us_ += us; }
 
@@ -43,6 +46,7 @@ class TabletState {
  private:
   std::vector<std::shared_ptr<StoredTable>> Tables() const;
 
+  const int64_t granularity_us_;
   Faults faults_;
   std::atomic<int64_t> ahead_us_ = 0;
   mutable std::mutex mutex_;
