@@ -13,6 +13,8 @@
 
 #include "ingest/decode/decode.h"
 #include "ingest/decode/event_batch.h"
+#include "ingest/points/data_points.h"
+#include "ingest/points/point_reader.h"
 #include "service/limits/body_budget.h"
 
 namespace tallyd {
@@ -22,8 +24,14 @@ struct IngestWorkspace {
   EventDecoder decoder;
   RequestEvents events;
   std::string decoded;
+  // Of bodies that are data points of OpenTSDB.
+  PointReader point_reader;
+  DataPoints points;
 
-  size_t bytes() const { return decoder.bytes() + events.bytes() + decoded.capacity(); }
+  size_t bytes() const {
+    return decoder.bytes() + events.bytes() + decoded.capacity() + point_reader.bytes() +
+           points.bytes();
+  }
 };
 
 struct Workspace {

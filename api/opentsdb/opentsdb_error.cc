@@ -6,28 +6,36 @@
 #include "ingest/text/json.h"
 
 namespace tallyd {
+namespace {
+
+// The problem with another body: its status and headers stay.
+Response WithError(Response problem, std::string_view message, std::string_view details) {
+  Json error = {{"code", problem.status}, {"message", message}};
+  if (!details.empty()) error["details"] = details;
+  Response response = Response::Of(problem.status, Json{{"error", std::move(error)}});
+  response.headers = std::move(problem.headers);
+  response.problem = message;
+  if (!details.empty()) response.problem.append(": ").append(details);
+  return response;
+}
+
+}  // namespace
 
 Response InOpentsdbForm(Response problem) {
   if (problem.status == 429) problem.status = 503;
-  Json error = {{"code", problem.status}, {"message", problem.problem}};
-  Response response = Response::Of(problem.status, Json{{"error", std::move(error)}});
-  response.headers = std::move(problem.headers);
-  response.problem = std::move(problem.problem);
-  return response;
+  const std::string detail = std::move(problem.problem);
+  if (problem.status == 405) return WithError(std::move(problem), "Method not allowed", detail);
+  return WithError(std::move(problem), detail, {});
 }
 
 Response OpentsdbErrorOf(const Error& error) { return InOpentsdbForm(ProblemOf(error)); }
 
 Response OpentsdbError(unsigned status, std::string_view message, std::string_view details) {
-  Response response = InOpentsdbForm(Problem(status, message));
-  if (details.empty()) return response;
-  // As a problem its details are text that is readable whatever they hold.
-  const std::string readable = Problem(status, details).problem;
-  Json error = {
-      {"code", response.status}, {"message", response.problem}, {"details", readable}};
-  response.body = Response::Of(response.status, Json{{"error", std::move(error)}}).body;
-  response.problem.append(": ").append(readable);
-  return response;
+  // As problems both are texts that are readable whatever they hold.
+  Response problem = Problem(status, message);
+  const std::string readable = std::move(problem.problem);
+  const std::string of_details = details.empty() ? "" : Problem(status, details).problem;
+  return WithError(std::move(problem), readable, of_details);
 }
 
 }  // namespace tallyd

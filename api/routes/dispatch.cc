@@ -86,7 +86,10 @@ std::optional<Response> Dispatch(std::span<const Route> routes,
     if (is_options) {
       return AnswerOptions(match.allow.empty() ? "OPTIONS" : match.allow, request.cors_origin);
     }
-    return NothingThere(routes, request, match);
+    Response refusal = NothingThere(routes, request, match);
+    if (match.allow.empty()) return refusal;
+    // In the form of errors on its path.
+    return routes[match.of_path].make(exchange)->Refused(RejectReason::kHttp, std::move(refusal));
   }
   dispatched->endpoint = routes[match.route].make(exchange);
   Endpoint& endpoint = *dispatched->endpoint;

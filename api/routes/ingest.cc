@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "api/access/credentials.h"
+#include "api/endpoint/plain_body.h"
 #include "api/errors_json.h"
 #include "api/routes/preview_json.h"
 #include "api/warnings.h"
@@ -75,10 +76,8 @@ Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snaps
     return Unsupported("events come as one of " + BodyMediaTypes() +
                        ", in UTF-8, text/csv with a header line");
   }
-  const auto encoding = ParseContentEncoding(request.content_encoding);
-  if (!encoding) {
-    return Unsupported("the Content-Encodings understood here are gzip, zstd, snappy and deflate");
-  }
+  const Result<ContentEncoding> encoding = EncodingOf(request);
+  if (!encoding) return encoding.error();
   head.encoding = *encoding;
   const Params& params = request.params;
   if (Status ok = params.RefuseUnknown({"dry_run", "guards", "partial"}); !ok) return ok.error();
@@ -95,41 +94,6 @@ Result<IngestHead> ParseHead(const Request& request, const SchemaSnapshot& snaps
   head.dry_run = *dry_run;
   head.partial = *partial;
   return head;
-}
-
-// Undoes the encoding into the workspace; the view has its padding.
-Result<std::string_view> DecodedBody(ContentEncoding encoding, std::string_view body,
-                                     ApiContext& context, IngestWorkspace& workspace) {
-  if (encoding == ContentEncoding::kIdentity) return body;
-  Status ok = Decompress(encoding, body, context.server.max_body, &workspace.decoded);
-  if (!ok) return ok.error();
-  workspace.decoded.reserve(workspace.decoded.size() + kBodyPadding);
-  return std::string_view(workspace.decoded);
-}
-
-RejectReason ReasonOf(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kTooLarge:
-      return RejectReason::kTooLarge;
-    case ErrorCode::kUnsupported:
-      return RejectReason::kUnsupported;
-    case ErrorCode::kOverloaded:
-    case ErrorCode::kThrottled:
-      return RejectReason::kOverloaded;
-    case ErrorCode::kInvalid:
-    case ErrorCode::kUnprocessable:
-    case ErrorCode::kForbidden:
-    case ErrorCode::kNotFound:
-    case ErrorCode::kConflict:
-      return RejectReason::kMalformed;
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kNoSpace:
-    case ErrorCode::kCorruption:
-    case ErrorCode::kIo:
-    case ErrorCode::kCancelled:
-      return RejectReason::kStorage;
-  }
-  return RejectReason::kStorage;
 }
 
 Response Rejected(const IngestHead& head, const Error& error, ApiContext& context) {
@@ -184,7 +148,7 @@ Result<IngestHead> ReadIngestHead(const Request& request, ApiContext& context) {
 std::optional<KeyedRequest> KeyedBatch(std::string_view key, IngestHead* head,
                                        std::string_view* body, ApiContext& context,
                                        IngestWorkspace& workspace) {
-  const Result<std::string_view> text = DecodedBody(head->encoding, *body, context, workspace);
+  const Result<std::string_view> text = PlainBody(head->encoding, *body, context, workspace);
   if (!text) return std::nullopt;
   *body = *text;
   head->encoding = ContentEncoding::kIdentity;
@@ -198,7 +162,7 @@ PreparedBatch PrepareIngest(const IngestHead& head, std::string_view body, ApiCo
                             IngestWorkspace& workspace) {
   PreparedBatch prepared;
   workspace.events.Clear();
-  const Result<std::string_view> text = DecodedBody(head.encoding, body, context, workspace);
+  const Result<std::string_view> text = PlainBody(head.encoding, body, context, workspace);
   if (!text) {
     prepared.response = Rejected(head, text.error(), context);
     return prepared;

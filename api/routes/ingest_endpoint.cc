@@ -8,6 +8,7 @@
 #include "api/access/credentials.h"
 #include "api/access/refusals.h"
 #include "api/endpoint/keyed.h"
+#include "api/endpoint/plain_body.h"
 #include "api/endpoint/waits.h"
 #include "api/routes/ingest.h"
 
@@ -16,11 +17,6 @@ namespace tallyd {
 namespace asio = boost::asio;
 
 namespace {
-
-// From so many bytes on a body is decoded elsewhere: a millisecond or two of work, for which others
-// of its thread do not wait. One that is compressed is ten times as much.
-constexpr size_t kLargeBody = 1u << 20;
-constexpr size_t kLargeCompressed = 100u << 10;
 
 class IngestEndpoint final : public Endpoint {
  public:
@@ -33,9 +29,6 @@ class IngestEndpoint final : public Endpoint {
   LoggedChanges logged_changes() const override { return LoggedChanges::kNone; }
 
  private:
-  // To decode the body, which is there.
-  bool TakesLong() const;
-
   std::optional<IngestHead> head_;  // Once it was read.
 };
 
@@ -51,11 +44,6 @@ std::optional<Response> IngestEndpoint::Admit() {
   return std::nullopt;
 }
 
-bool IngestEndpoint::TakesLong() const {
-  const bool is_plain = exchange_.request.content_encoding.empty();
-  return exchange_.body.bytes.size() >= (is_plain ? kLargeBody : kLargeCompressed);
-}
-
 asio::awaitable<Response> IngestEndpoint::Answer() {
   RequestBody& body = exchange_.body;
   IngestWorkspace& workspace = body.workspace->ingest;
@@ -66,7 +54,7 @@ asio::awaitable<Response> IngestEndpoint::Answer() {
     std::function<void()> decode = [this, &keyed, &bytes, &workspace] {
       keyed = KeyedBatch(*request().idempotency_key, &*head_, &bytes, context(), workspace);
     };
-    if (TakesLong()) {
+    if (TakesLong(exchange_)) {
       co_await RunElsewhere(exchange_.threads.decoding, std::move(decode));
     } else {
       decode();
@@ -85,7 +73,7 @@ asio::awaitable<Response> IngestEndpoint::Answer() {
     head_->claim = claim.get();
   }
   PreparedBatch prepared;
-  if (TakesLong()) {
+  if (TakesLong(exchange_)) {
     std::function<void()> prepare = [this, &prepared, &bytes, &workspace] {
       prepared = PrepareIngest(*head_, bytes, context(), workspace);
     };

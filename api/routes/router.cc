@@ -5,6 +5,8 @@
 #include "api/endpoint/query_endpoint.h"
 #include "api/handlers.h"
 #include "api/mutations/mutations.h"
+#include "api/opentsdb/put_endpoint.h"
+#include "api/opentsdb/version_endpoint.h"
 #include "api/routes/ingest_endpoint.h"
 #include "config/values/glob.h"
 #include "ingest/text/percent.h"
@@ -76,6 +78,10 @@ constexpr Route kRoutes[] = {
      MakeQuery<DeleteCells>, kBounded},
     {Method::kPost, "/v1/tables/{table}/rows/{key}/mutations", Role::kWrite,
      MakeKeyedQuery<PostMutations, KeyedMutations>, kBounded},
+    {Method::kPost, "/api/put", Role::kWrite, MakeOpenTsdbPut, kBounded},
+    {Method::kPost, "/api/v1/put", Role::kWrite, MakeOpenTsdbPut, kBounded},
+    {Method::kGet, "/api/version", Role::kRead, MakeOpenTsdbVersion, kBounded},
+    {Method::kGet, "/api/v1/version", Role::kRead, MakeOpenTsdbVersion, kBounded},
 };
 
 std::string_view TakeSegment(std::string_view* path) {
@@ -170,7 +176,11 @@ Match FindRoute(std::span<const Route> routes, Method method, std::string_view p
       match.allow.clear();
       return match;
     }
-    if (!match.allow.empty()) match.allow += ", ";
+    if (match.allow.empty()) {
+      match.of_path = i;
+    } else {
+      match.allow += ", ";
+    }
     match.allow += MethodName(routes[i].method);
     if (routes[i].method == Method::kGet) match.allow += ", HEAD";
   }

@@ -51,6 +51,7 @@ struct Match {
   std::vector<std::string> arguments;  // Decoded.
   // "GET, HEAD, OPTIONS" where the path is known and has other methods; else empty.
   std::string allow;
+  size_t of_path = 0;      // Then one of its routes: an index.
   bool malformed = false;  // The path has a broken percent escape.
 };
 

@@ -27,6 +27,8 @@ size_t DataPoints::GroupKey::Hash::operator()(const GroupKey& key) const {
          (uint64_t{key.tags} + 1) * 0x9E3779B97F4A7C15;
 }
 
+DataPoints::DataPoints() { order_.MarkLabels(); }
+
 void DataPoints::Begin(PointEventForm form, size_t text_bytes) {
   form_ = std::move(form);
   name_bytes_ = MostNameBytes(text_bytes);
@@ -174,7 +176,6 @@ Value DataPoints::TimeValue(TimeUs time, EventBatch* batch) const {
 }
 
 void DataPoints::MakeEvents(ShapeRegistry& shapes, EventBatch* batch) {
-  order_.Use(shapes.superset());
   order_.AllowNames(name_bytes_);
   for (const Group& group : groups_) MakeEvent(group, shapes, batch);
   order_.Shrink();
@@ -215,17 +216,18 @@ void DataPoints::ListPoints(const Group& group, bool last_only) {
 
 bool DataPoints::AddFields(const Group& group, std::span<const uint32_t> points,
                            EventBatch* batch) {
-  const auto add = [&](std::string_view name, const Value& value) {
-    const FieldOrder::Step step = order_.Member(name, /*raw=*/false, FieldOrder::Kind::kValue);
+  using Kind = FieldOrder::Kind;
+  const auto add = [&](std::string_view name, Kind kind, const Value& value) {
+    const FieldOrder::Step step = order_.Member(name, /*raw=*/false, kind);
     batch->AddValue(value);
     return step != FieldOrder::Step::kDuplicate;
   };
   batch->BeginEvent();
   order_.Begin();
-  add(form_.time_field, TimeValue(group.time, batch));
-  for (const Tag& tag : TagsOf(group.tags)) add(tag.name, Value::String(tag.value));
+  add(form_.time_field, Kind::kValue, TimeValue(group.time, batch));
+  for (const Tag& tag : TagsOf(group.tags)) add(tag.name, Kind::kLabel, Value::String(tag.value));
   for (const uint32_t point : points) {
-    if (add(points_[point].metric, points_[point].value)) continue;
+    if (add(points_[point].metric, Kind::kValue, points_[point].value)) continue;
     batch->ForgetEvent();
     return false;
   }

@@ -57,6 +57,8 @@ class DataPoints {
     friend auto operator<=>(const Tag&, const Tag&) = default;
   };
 
+  DataPoints();
+
   // `text_bytes`: of all that will be read, which bounds what the names of events may take.
   void Begin(PointEventForm form, size_t text_bytes);
 

@@ -15,6 +15,31 @@ constexpr std::string_view kNames[kRejectReasons] = {
 
 std::string_view ToString(RejectReason reason) { return kNames[static_cast<size_t>(reason)]; }
 
+RejectReason ReasonOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kTooLarge:
+      return RejectReason::kTooLarge;
+    case ErrorCode::kUnsupported:
+      return RejectReason::kUnsupported;
+    case ErrorCode::kOverloaded:
+    case ErrorCode::kThrottled:
+      return RejectReason::kOverloaded;
+    case ErrorCode::kInvalid:
+    case ErrorCode::kUnprocessable:
+    case ErrorCode::kForbidden:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kConflict:
+      return RejectReason::kMalformed;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kNoSpace:
+    case ErrorCode::kCorruption:
+    case ErrorCode::kIo:
+    case ErrorCode::kCancelled:
+      return RejectReason::kStorage;
+  }
+  return RejectReason::kStorage;
+}
+
 Rejects::Rejects(prometheus::Registry& registry)
     : family_(prometheus::BuildCounter()
                   .Name("tallyd_rejects_total")

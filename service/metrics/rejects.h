@@ -17,6 +17,8 @@
 #include <string>
 #include <string_view>
 
+#include "config/values/result.h"
+
 namespace tallyd {
 
 enum class RejectReason : uint8_t {
@@ -30,6 +32,8 @@ enum class RejectReason : uint8_t {
 };
 inline constexpr size_t kRejectReasons = 7;
 std::string_view ToString(RejectReason reason);
+// Under which a write is counted that failed so.
+RejectReason ReasonOf(ErrorCode code);
 
 class Rejects {
  public:
