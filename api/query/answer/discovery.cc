@@ -44,7 +44,7 @@ Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Access& ac
   if (query.field.empty()) return Invalid("field: name the field whose values are wanted");
   const StreamFields known(schema, stream, store);
   if (!known.Knows(query.field)) return known.Unknown(query.field);
-  const Result<const Table*> table = TableOfValues(schema, stream, query.field);
+  const Result<const Table*> table = TableOfValues(schema, stream, known, query.field);
   if (!table) return table.error();
   query.table = *table;
   query.clamp = access.ClampOf((*table)->name);

@@ -5,6 +5,7 @@
 
 #include "config/schema/table_rules.h"
 #include "config/values/glob.h"
+#include "service/query/ask/key_fields.h"
 
 namespace tallyd {
 namespace {
@@ -39,6 +40,9 @@ std::vector<EventColumn> Columns(EventRun* run, const std::vector<std::string>& 
   const Table& table = *run->plan().table;
   ColumnList columns(run);
   for (const std::string& field : table.row_key.entity_fields()) columns.Add(field);
+  for (const std::string& name : selectable) {
+    if (KeyMayTell(table, *query.known, name) && columns.size() <= most) columns.Add(name);
+  }
   for (const std::string& pattern : query.fields) {
     if (IsGlob(pattern)) {
       for (const std::string& name : selectable) {
@@ -84,7 +88,8 @@ std::optional<std::vector<EventColumn>> ColumnsOfTable(EventRun* run) {
   const StreamFields& known = *run->query().known;
   for (const std::string& name : known.names()) {
     const bool is_current = SpellingIn(table, name, known.spellings()) == name;
-    if (is_current && TableHolds(table, name)) selectable.push_back(name);
+    const bool is_held = TableHolds(table, name) || KeyMayTell(table, known, name);
+    if (is_current && is_held) selectable.push_back(name);
   }
   std::vector<EventColumn> columns = Columns(run, selectable, kMostUnmetColumns);
   if (columns.size() > kMostUnmetColumns) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "config/schema/table_rules.h"
 #include "service/nightly/nightly_record.h"
 #include "service/query/ask/completeness.h"
+#include "service/query/ask/key_fields.h"
 
 namespace tallyd {
 namespace {
@@ -28,7 +29,7 @@ bool Contains(const List& list, const T& item) {
 
 bool TellsWhose(const EventQuery& query, std::string_view field) {
   return std::ranges::any_of(query.stream->tables, [&](size_t index) {
-    return KeyHolds(query.schema().tables[index], field);
+    return KeyAlwaysTells(query.schema().tables[index], *query.known, field);
   });
 }
 
@@ -47,7 +48,7 @@ KnownFields KnownOf(const EventQuery& query, const Wanted& wanted, const Table& 
   }
   if (const RowClamp* const clamp = query.ClampOf(table)) clamp->Narrow(&known);
   for (const std::string& field : query.FilteredFields()) {
-    if (!KeyHolds(table, field)) add_measured(field);
+    if (!KeyAlwaysTells(table, *query.known, field)) add_measured(field);
   }
   if (!table.row_key.names_measured_field()) return known;
   for (const std::string& field : wanted.fields) add_measured(field);
@@ -87,6 +88,7 @@ double ColumnShare(const EventQuery& query, const Wanted& wanted, const Table& t
   size_t read = 0;
   for (const std::string& field : query.known->names()) {
     if (!query.known->WasSeen(field) || !AnyRuleTakes(table, field)) continue;
+    if (KeyAlwaysTells(table, *query.known, field)) continue;
     ++all;
     read += Contains(wanted.fields, field) || Contains(wanted.others, field);
   }
@@ -177,7 +179,8 @@ std::string FirstNames(const std::vector<std::string>& names) {
 }
 
 bool Holds(const EventQuery& query, const Table& table, std::string_view field) {
-  return query.IsTime(table, field) || TableHolds(table, field);
+  return query.IsTime(table, field) || TableHolds(table, field) ||
+         KeyMayTell(table, *query.known, field);
 }
 
 uint64_t TablePlan::cost() const {

@@ -37,6 +37,7 @@ class Judge {
     JudgeSourceVersions();
     JudgeMarks();
     JudgeMissed(store.MissedFields(*plan_.stored));
+    JudgeLabels();
     if (query_.access.is_scoped()) {
       JudgeUntoldMerging();
     } else {
@@ -217,6 +218,17 @@ class Judge {
     }
   }
 
+  // Of a field that was a label of some events and ordinary in others the key tells the former.
+  void JudgeLabels() {
+    if (!table_.row_key.holds_labels()) return;
+    for (const std::string& name : query_.known->names()) {
+      const bool is_both = query_.known->WasLabel(name) && !query_.known->IsLabelAlone(name);
+      if (!is_both || TableHolds(table_, name)) continue;
+      if (!IsAsked(name) && !Contains(wanted_.others, Here(name))) continue;
+      MayLack(kNeverWhole, table_.name + " keeps " + name + " only of events of which it is a label");
+    }
+  }
+
   // Whether every event that had a filtered field has entered: then so has each one that is wanted.
   bool AnyFilteredIsNeverOutside(const std::vector<MissedField>& missed) const {
     return std::ranges::any_of(query_.FilteredFields(), [&](const std::string& field) {
@@ -371,7 +383,7 @@ void JudgeAllFields(const EventQuery& query, const std::vector<bool>& could_answ
       if (!could_answer[i]) continue;
       const Table& table = *(*plans)[i].table;
       // A table that goes by another time may hold the stream's, or not.
-      if (field == table.time_field || TableHolds(table, field)) {
+      if (field == table.time_field || Holds(query, table, field)) {
         ++with;
       } else {
         without.push_back(i);

@@ -22,7 +22,10 @@ StreamFields::StreamFields(const Schema& schema, const Stream& stream, const Sto
     if (field.spelled != 0) spelled[field.name] = field.spelled;
   }
   names_.reserve(type_bits_.size());
-  for (const auto& [name, bits] : type_bits_) names_.push_back(name);
+  for (const auto& [name, bits] : type_bits_) {
+    names_.push_back(name);
+    if (!stream.of_protocol && ListsAsLabel(stream, name)) listed_.insert(name);
+  }
   const auto when = [&spelled](const std::string& name) {
     const auto found = spelled.find(name);
     return found == spelled.end() ? uint64_t{0} : found->second;
@@ -46,6 +49,20 @@ uint8_t StreamFields::TypesOf(std::string_view name) const {
 
 bool StreamFields::IsNumber(std::string_view name) const {
   return (TypesOf(name) & (TypeBit(ValueType::kInt64) | TypeBit(ValueType::kFloat64))) != 0;
+}
+
+// What is remembered of a field that is nothing but a label.
+uint8_t StreamFields::OfLabels(std::string_view name) const {
+  constexpr uint8_t kOfLabels = kLabelBit | kNumberTextBit;
+  return listed_.contains(name) ? kOfLabels | TypeBit(ValueType::kString) : kOfLabels;
+}
+
+bool StreamFields::WasLabel(std::string_view name) const {
+  return (OfLabels(name) & TypesOf(name) & ~unsigned{kNumberTextBit}) != 0;
+}
+
+bool StreamFields::IsLabelAlone(std::string_view name) const {
+  return WasLabel(name) && (TypesOf(name) & ~unsigned{OfLabels(name)}) == 0;
 }
 
 bool StreamFields::ReadsAsAnother(std::string_view name) const {

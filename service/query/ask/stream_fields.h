@@ -28,6 +28,10 @@ class StreamFields {
   uint8_t TypesOf(std::string_view name) const;
   // Whether events brought it.
   bool WasSeen(std::string_view name) const { return TypesOf(name) != 0; }
+  // Whether it was a label of an event, and whether it never was anything else. Of a stream that
+  // lists its labels all text of a listed field counts as one, whenever it came.
+  bool WasLabel(std::string_view name) const;
+  bool IsLabelAlone(std::string_view name) const;
   // Whether events brought it with a value that its text does not tell: text that spells a number
   // is read back as one, any other as a string.
   bool ReadsAsAnother(std::string_view name) const;
@@ -45,10 +49,13 @@ class StreamFields {
   Error Unknown(std::string_view name) const;
 
  private:
+  uint8_t OfLabels(std::string_view name) const;
+
   std::string stream_;
   std::map<std::string, uint8_t, std::less<>> type_bits_;
   std::vector<std::string> names_;
   Spellings spellings_;
+  std::set<std::string, std::less<>> listed_;  // Of the stream's events all text there is a label.
   std::set<std::string, std::less<>> compact_;
   std::set<std::string, std::less<>> compacted_;  // Of names_, those that some table keeps so.
 };

@@ -10,6 +10,7 @@
 #include "config/schema/table_rules.h"
 #include "config/values/glob.h"
 #include "service/limits/pages.h"
+#include "service/query/ask/key_fields.h"
 #include "service/query/ask/ranges_within.h"
 #include "service/query/run/top_events.h"
 #include "service/query/scan/field_walk.h"
@@ -219,7 +220,8 @@ std::vector<std::string> EventRun::AggregatedFields() const {
     if (added.insert(name).second) names.push_back(std::move(name));
   };
   const auto is_measured = [&](const std::string& name) {
-    return TableHolds(*plan_.table, name) && !KeyHolds(*plan_.table, name) &&
+    return TableHolds(*plan_.table, name) &&
+           !KeyAlwaysTells(*plan_.table, *query_.known, name) &&
            !query_.IsTime(*plan_.table, name);
   };
   for (const std::string& pattern : query_.fields) {
@@ -329,10 +331,15 @@ Result<DownsampleSpec> EventRun::OfMetFields(DownsampleSpec spec) {
 }
 
 Status EventRun::MakeSteps(const DownsampleSpec& spec) {
-  const auto is_key = [&](const std::string& field) { return KeyHolds(*plan_.table, field); };
+  const auto is_key = [&](const std::string& field) {
+    return KeyAlwaysTells(*plan_.table, *query_.known, field);
+  };
+  const auto may_be_key = [&](const std::string& field) {
+    return KeyMayTell(*plan_.table, *query_.known, field);
+  };
   const bool whole_events =
       input_.spreads_events() &&
-      !(std::ranges::all_of(spec.by, is_key) && std::ranges::none_of(spec.fields, is_key) &&
+      !(std::ranges::all_of(spec.by, is_key) && std::ranges::none_of(spec.fields, may_be_key) &&
         std::ranges::all_of(query_.FilteredFields(), is_key));
   // Where a step depends on others, each page takes all of them.
   const bool stands_alone = spec.fill == Fill::kNone && spec.top == 0 &&

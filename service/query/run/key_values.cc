@@ -4,16 +4,20 @@
 #include <map>
 #include <utility>
 
-#include "config/schema/table_rules.h"
+#include "service/query/ask/key_fields.h"
 
 namespace tallyd {
 namespace {
 
-// The segment of the row key that gives the field back.
+// The segment of the row key that gives the field back; that of the labels, where it is one.
 size_t SegmentOf(const Table& table, std::string_view field) {
   const std::vector<Segment>& segments = table.row_key.segments();
+  const bool is_label = table.row_key.HoldsAsLabel(field);
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i].field == field && GivesBackInKey(segments[i])) return i;
+    if (is_label ? segments[i].is_labels
+                 : segments[i].field == field && GivesBackInKey(segments[i])) {
+      return i;
+    }
   }
   return segments.size();
 }
@@ -26,7 +30,10 @@ class ValueScan {
         charge_(std::move(memory)),
         row_key_(query.table->row_key),
         segment_(SegmentOf(*query.table, query.field)),
-        leading_(std::all_of(row_key_.segments().begin(),
+        label_(row_key_.HoldsAsLabel(query.field) ? std::string_view(query.field)
+                                                  : std::string_view()),
+        leading_(label_.empty() &&
+                 std::all_of(row_key_.segments().begin(),
                              row_key_.segments().begin() + static_cast<ptrdiff_t>(segment_),
                              [](const Segment& segment) { return segment.is_literal(); })) {
     ScanSpec spec;
@@ -48,11 +55,14 @@ class ValueScan {
       const std::string_view key = scan_->row().key;
       if (!row_key_.ReadBack(key, &scratch_, &fields_)) continue;
       const auto it = std::find_if(fields_.begin(), fields_.end(), [&](const KeyField& field) {
-        return field.segment == segment_;
+        return field.segment == segment_ && field.label == label_;
       });
-      if (it == fields_.end()) continue;
-      Take(it->value);
-      Skip(key);
+      if (it != fields_.end()) Take(it->value);
+      if (!label_.empty()) {
+        SkipSeries(key);
+      } else if (it != fields_.end()) {
+        Skip(key);
+      }
     }
     for (auto& [order, found] : found_) {
       if (answer.values.size() == query_.limit) break;
@@ -144,6 +154,15 @@ class ValueScan {
     if (!end.empty() && key.starts_with(prefix)) scan_->SkipTo(end);
   }
 
+  // Skips every key that agrees with this one up to its time, where the labels come before that.
+  void SkipSeries(std::string_view key) {
+    const auto& segments = row_key_.segments();
+    const auto time = std::ranges::find_if(segments, &Segment::ends_stem);
+    if (time == segments.end() || time - segments.begin() < static_cast<ptrdiff_t>(segment_)) return;
+    const std::string end = PrefixEnd(key.substr(0, row_key_.StemSize(key)));
+    if (!end.empty()) scan_->SkipTo(end);
+  }
+
   // A salt's is that of its field, which may stand further right.
   Value ValueOf(size_t segment) const {
     const std::vector<Segment>& segments = row_key_.segments();
@@ -163,6 +182,7 @@ class ValueScan {
   MemoryCharge charge_;
   const RowKeyTemplate& row_key_;
   const size_t segment_;
+  const std::string_view label_;  // Its name, where it is a label; else empty.
   const bool leading_;
   std::unique_ptr<RowScan> scan_;
   std::string scratch_;
@@ -173,24 +193,32 @@ class ValueScan {
 };
 
 // The table that gives the field's values at the least cost: a latest table has the fewest rows.
-const Table* TableFor(const Schema& schema, const Stream& stream, std::string_view field) {
+const Table* TableFor(const Schema& schema, const Stream& stream, const StreamFields& known,
+                      std::string_view field) {
   const Table* best = nullptr;
   const auto cost = [&](const Table& table) {
     return std::pair(!KeepsNewest(table), SegmentOf(table, field));
   };
   for (const size_t index : stream.tables) {
     const Table& table = schema.tables[index];
-    if (!KeyHolds(table, field)) continue;
+    if (!KeyMayTell(table, known, field)) continue;
     if (best == nullptr || cost(table) < cost(*best)) best = &table;
   }
   return best;
 }
 
-Error NotAKeyField(const Schema& schema, const Stream& stream, const std::string& field) {
+Error NotAKeyField(const Schema& schema, const Stream& stream, const StreamFields& known,
+                   const std::string& field) {
+  constexpr size_t kMaxLabels = 20;  // There may be very many.
   std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
   for (const size_t index : stream.tables) {
-    for (const std::string& name : schema.tables[index].row_key.entity_fields()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    const Table& table = schema.tables[index];
+    for (const std::string& name : table.row_key.entity_fields()) add(name);
+    for (const std::string& name : known.names()) {
+      if (names.size() < kMaxLabels && KeyMayTell(table, known, name)) add(name);
     }
   }
   std::string message = "field: '" + field + "' stands in no row key of the stream";
@@ -203,9 +231,9 @@ Error NotAKeyField(const Schema& schema, const Stream& stream, const std::string
 }  // namespace
 
 Result<const Table*> TableOfValues(const Schema& schema, const Stream& stream,
-                                   const std::string& field) {
-  const Table* const table = TableFor(schema, stream, field);
-  if (table == nullptr) return NotAKeyField(schema, stream, field);
+                                   const StreamFields& known, const std::string& field) {
+  const Table* const table = TableFor(schema, stream, known, field);
+  if (table == nullptr) return NotAKeyField(schema, stream, known, field);
   return table;
 }
 

@@ -12,6 +12,7 @@
 #include "config/values/value.h"
 #include "service/access/row_clamp.h"
 #include "service/limits/query_memory.h"
+#include "service/query/ask/stream_fields.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -20,7 +21,7 @@ struct KeyValuesQuery {
   const Table* table = nullptr;
   const RowClamp* clamp = nullptr;  // Null: of every row.
   TimeUnit unit = TimeUnit::kMilliseconds;
-  std::string field;   // One of the table's entity fields.
+  std::string field;   // One that the table's key gives back, or a label.
   std::string prefix;  // Only values whose text starts so.
   size_t limit = 0;
   std::optional<std::string> after;  // The text of the last value of the page before.
@@ -46,7 +47,7 @@ Result<KeyValues> ReadKeyValues(const KeyValuesQuery& query, Store& store, TimeU
 // The stream's table that gives the field's values at the least cost. kUnprocessable, which names
 // the fields of which there are values: it stands in no row key.
 Result<const Table*> TableOfValues(const Schema& schema, const Stream& stream,
-                                   const std::string& field);
+                                   const StreamFields& known, const std::string& field);
 
 }  // namespace tallyd
 

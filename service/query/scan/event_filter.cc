@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/schema/table_rules.h"
 #include "config/values/glob.h"
+#include "service/query/ask/key_fields.h"
 
 namespace tallyd {
 
 EventFilter::EventFilter(const EventQuery& query, const Table& table, FieldTable* fields)
     : query_(query), table_(table), fields_(fields), wanted_(query, table) {
   for (const FieldFilter& filter : query.filters) {
-    auto& filters = KeyHolds(table, filter.field) ? key_filters_ : rest_filters_;
+    const bool in_key = KeyAlwaysTells(table, *query.known, filter.field);
+    auto& filters = in_key ? key_filters_ : rest_filters_;
     filters.push_back({fields->Add(filter.field), &filter.values});
   }
   for (const Where& where : query.wheres) {
-    auto& wheres = KeyHolds(table, where.field) ? key_wheres_ : rest_wheres_;
+    const bool in_key = KeyAlwaysTells(table, *query.known, where.field);
+    auto& wheres = in_key ? key_wheres_ : rest_wheres_;
     wheres.push_back({fields->Add(where.field), &where});
   }
 }
@@ -28,6 +30,17 @@ std::vector<std::string> EventFilter::ReadGlobs() const {
   return globs;
 }
 
+bool EventFilter::ReadsLabels() const {
+  const std::vector<std::string> globs = ReadGlobs();
+  return table_.row_key.holds_labels() &&
+         std::ranges::any_of(query_.known->names(), [&](const std::string& name) {
+           return query_.known->WasLabel(name) &&
+                  std::ranges::any_of(globs, [&](const std::string& glob) {
+                    return GlobMatches(glob, name);
+                  });
+         });
+}
+
 const EventFilter::Role& EventFilter::RoleOf(uint32_t field) {
   if (field >= roles_.size()) roles_.resize(field + 1);
   Role& role = roles_[field];
@@ -35,7 +48,7 @@ const EventFilter::Role& EventFilter::RoleOf(uint32_t field) {
   const std::string& name = fields_->name(field);
   const auto& patterns = query_.fields;
   role.known = true;
-  role.answered = KeyHolds(table_, name) || patterns.empty() ||
+  role.answered = KeyMayTell(table_, *query_.known, name) || patterns.empty() ||
                   std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
                     return GlobMatches(pattern, name);
                   });

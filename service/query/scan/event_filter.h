@@ -37,6 +37,8 @@ class EventFilter {
 
   // The globs of what has to be read; empty: everything.
   std::vector<std::string> ReadGlobs() const;
+  // Whether one of them is of labels that the keys may hold.
+  bool ReadsLabels() const;
 
  private:
   struct Role {

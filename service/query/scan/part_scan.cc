@@ -12,7 +12,7 @@ PartScan::PartScan(const ScanInput& input)
       scan_bytes_(BytesOfScan(input.memory.get())),
       reader_(*input.table, input.stored, *input.stream_fields, input.fields) {
   if (input.read_globs.empty()) return;
-  reader_.SelectFields(input.read_globs);
+  reader_.SelectFields(input.read_globs, input.filter->ReadsLabels());
   columns_ = reader_.Columns();
 }
 

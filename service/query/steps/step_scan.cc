@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/schema/table_rules.h"
+#include "service/query/ask/key_fields.h"
 
 namespace tallyd {
 
@@ -56,8 +56,13 @@ void StepScan::Open() {
 
 bool StepScan::TakesRuns(const EventQuery& query, const ScanInput& input, const EventFilter& filter,
                          const std::vector<std::string>& fields) {
-  const auto is_key = [&](const std::string& field) { return KeyHolds(*input.table, field); };
-  return std::ranges::all_of(query.by, is_key) && std::ranges::none_of(fields, is_key) &&
+  const auto is_key = [&](const std::string& field) {
+    return KeyAlwaysTells(*input.table, *query.known, field);
+  };
+  const auto may_be_key = [&](const std::string& field) {
+    return KeyMayTell(*input.table, *query.known, field);
+  };
+  return std::ranges::all_of(query.by, is_key) && std::ranges::none_of(fields, may_be_key) &&
          filter.filters_keys_only() && !input.whole_rows() && !input.spreads_events();
 }
 
