@@ -59,15 +59,4 @@ bool ReadLabels(std::string_view raw, char stop, std::string* scratch,
   return true;
 }
 
-bool FindRawLabel(std::string_view raw, std::string_view head, std::string_view* value) {
-  while (!raw.empty()) {
-    std::string_view text;
-    if (!TakeRawLabel(&raw, &text)) return false;
-    if (!text.starts_with(head)) continue;
-    *value = text.substr(head.size());
-    return true;
-  }
-  return false;
-}
-
 }  // namespace tallyd

@@ -41,10 +41,6 @@ struct ReadLabel : Label {
 bool ReadLabels(std::string_view raw, char stop, std::string* scratch,
                 std::vector<ReadLabel>* labels);
 
-// What `raw`, the text of {labels} in a key, has as the label's value, still encoded. False where
-// it has no such label. `head`: LabelHead of its name.
-bool FindRawLabel(std::string_view raw, std::string_view head, std::string_view* value);
-
 }  // namespace tallyd
 
 #endif  // TALLYD_CONFIG_ESCAPE_LABELS_H_

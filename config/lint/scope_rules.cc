@@ -10,8 +10,11 @@
 namespace tallyd {
 namespace {
 
-bool Holds(const Table& table, const std::string& field) {
-  return std::ranges::count(table.row_key.entity_fields(), field) > 0;
+// As a label where the stream's events have it as one, as far as the file tells.
+bool Holds(const Stream& stream, const Table& table, const std::string& field) {
+  const bool may_be_label = stream.of_protocol || ListsAsLabel(stream, field);
+  return std::ranges::count(table.row_key.entity_fields(), field) > 0 ||
+         (may_be_label && table.row_key.HoldsAsLabel(field));
 }
 
 LintFinding SharedBy(const std::string& field, const Table& table, const Table& holder) {
@@ -36,12 +39,12 @@ std::vector<LintFinding> LintScopes(const Schema& schema, const ScopeFields& fie
   for (const std::string& field : fields) {
     for (const Stream& stream : schema.streams) {
       const auto holder = std::ranges::find_if(stream.tables, [&](size_t index) {
-        return Holds(schema.tables[index], field);
+        return Holds(stream, schema.tables[index], field);
       });
       if (holder == stream.tables.end()) continue;  // It is not about tenants.
       for (const size_t index : stream.tables) {
         const Table& table = schema.tables[index];
-        if (!Holds(table, field)) {
+        if (!Holds(stream, table, field)) {
           findings.push_back(SharedBy(field, table, schema.tables[*holder]));
         } else if (table.max_bytes) {
           findings.push_back(CappedTogether(field, table));

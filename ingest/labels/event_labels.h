@@ -5,10 +5,12 @@
 #define TALLYD_INGEST_LABELS_EVENT_LABELS_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "config/schema/schema.h"
 #include "config/values/value.h"
+#include "ingest/decode/event_batch.h"
 #include "ingest/decode/shape.h"
 
 namespace tallyd {
@@ -23,6 +25,9 @@ struct ShapeLabels {
 };
 
 ShapeLabels LabelsOf(const Stream& stream, const Shape& shape);
+
+// Whether the event has the field as a label. Linear.
+bool HasAsLabel(const Stream& stream, const Event& event, std::string_view field);
 
 // Whether a value may be that of a label.
 inline bool IsLabelText(const Value& value) { return value.type() == ValueType::kString; }

@@ -28,7 +28,10 @@ class EventGate {
 
  private:
   std::optional<Refusal> Outside(const std::string& field, std::string detail);
+  const Table* HeldAsLabelBy(const std::string& field) const;
 
+  const Access& access_;
+  const Stream& stream_;
   const Scope& scope_;
   // A table in whose keys the scope's values are written as others: null where there is none.
   const Table* writes_others_ = nullptr;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/escape/key_escape.h"
+#include "config/escape/labels.h"
 #include "config/schema/placeholder.h"
 
 namespace tallyd {
@@ -49,8 +50,9 @@ class ClampedScan final : public RowScan {
 
 bool RowClamp::IsHeldBy(const RowKeyTemplate& row_key, const Scope& scope) {
   const std::vector<std::string>& held = row_key.entity_fields();
-  return std::ranges::all_of(scope, [&held](const auto& of_field) {
-    return std::ranges::find(held, of_field.first) != held.end();
+  return std::ranges::all_of(scope, [&](const auto& of_field) {
+    return std::ranges::find(held, of_field.first) != held.end() ||
+           row_key.HoldsAsLabel(of_field.first);
   });
 }
 
@@ -60,6 +62,10 @@ RowClamp::RowClamp(const RowKeyTemplate& row_key, const Scope& scope, TimeUnit u
   for (const auto& [field, value] : scope_) known.values[field] = {value};
   for (size_t i = 0; i < row_key_.segments().size() && !is_empty_; ++i) {
     const Segment& segment = row_key_.segments()[i];
+    if (segment.is_labels) {
+      ExpectLabels(i);
+      continue;
+    }
     const auto value = scope_.find(segment.field);
     const bool says_value = !segment.is_literal() && value != scope_.end() &&
                             (segment.is_salt() || GivesBackInKey(segment));
@@ -69,7 +75,8 @@ RowClamp::RowClamp(const RowKeyTemplate& row_key, const Scope& scope, TimeUnit u
   leads_ = true;
   size_t next = 0;  // Of what is expected.
   for (size_t i = 0; leads_ && next < expected_.size(); ++i) {
-    const bool is_expected = expected_[next].segment == i;
+    // Beside a label stand others.
+    const bool is_expected = expected_[next].segment == i && expected_[next].label.empty();
     leads_ = is_expected || row_key_.segments()[i].is_literal();
     if (is_expected) ++next;
   }
@@ -78,10 +85,19 @@ RowClamp::RowClamp(const RowKeyTemplate& row_key, const Scope& scope, TimeUnit u
   ranges_ = found ? std::move(found->ranges) : std::vector{KeyRange{}};
 }
 
+void RowClamp::ExpectLabels(size_t segment) {
+  for (const auto& [field, value] : scope_) {
+    if (!row_key_.HoldsAsLabel(field)) continue;
+    Expected expected{segment, value, field};
+    EscapeTail(0, LabelStops{row_key_.segments()[segment].stop}, &expected.raw);
+    expected_.push_back(std::move(expected));
+  }
+}
+
 // False: no key can say the value there.
 bool RowClamp::Expect(size_t segment, const std::string& value, TimeUnit unit) {
   const Segment& placeholder = row_key_.segments()[segment];
-  Expected expected{segment, {}};
+  Expected expected{segment, {}, {}};
   if (!row_key_.AppendSegment(placeholder, Value::String(value), 0, unit, &expected.raw)) {
     return false;
   }
@@ -107,7 +123,7 @@ bool RowClamp::Admits(std::string_view key) const {
   auto field = fields.begin();
   for (const Expected& expected : expected_) {
     field = std::find_if(field, fields.end(), [&expected](const KeyField& each) {
-      return each.segment == expected.segment;
+      return each.segment == expected.segment && each.label == expected.label;
     });
     if (field == fields.end() || field->raw != expected.raw) return false;
   }
@@ -133,6 +149,20 @@ bool RowClamp::OwnsStem(const KeyRange& range) const {
   return !is_empty_ && range.end == PrefixEnd(range.start) && StemTells(range.start);
 }
 
+// Whether the text of {labels} is one, and has each that is expected there.
+bool RowClamp::LabelsTell(size_t segment, std::string_view raw) const {
+  std::string scratch;
+  scratch.reserve(raw.size());
+  std::vector<ReadLabel> labels;
+  if (!ReadLabels(raw, row_key_.segments()[segment].stop, &scratch, &labels)) return false;
+  return std::ranges::all_of(expected_, [&](const Expected& expected) {
+    return expected.segment != segment ||
+           std::ranges::any_of(labels, [&expected](const ReadLabel& label) {
+             return label.name == expected.label && label.raw == expected.raw;
+           });
+  });
+}
+
 // Whether what stands before the time of a key says all of the scope.
 bool RowClamp::StemTells(std::string_view stem) const {
   auto expected = expected_.begin();
@@ -147,7 +177,10 @@ bool RowClamp::StemTells(std::string_view stem) const {
       if (extent == 0) extent = FindStop(stem, segment.stop);
       if (extent > stem.size()) return false;
     }
-    if (expected != expected_.end() && expected->segment == i) {
+    if (segment.is_labels) {
+      if (!LabelsTell(i, stem.substr(0, extent))) return false;
+      while (expected != expected_.end() && expected->segment == i) ++expected;
+    } else if (expected != expected_.end() && expected->segment == i) {
       if (stem.substr(0, extent) != expected->raw) return false;
       ++expected;
     }

@@ -31,6 +31,7 @@ using Scope = std::map<std::string, std::string>;
 class RowClamp {
  public:
   // Whether the key gives back every field of the scope, so that there is a clamp of its table.
+  // {labels} gives back any: of an event of which the field is no label the row is nobody's.
   static bool IsHeldBy(const RowKeyTemplate& row_key, const Scope& scope);
 
   RowClamp() = default;  // Of no row.
@@ -60,16 +61,19 @@ class RowClamp {
  private:
   struct Expected {
     size_t segment = 0;
-    std::string raw;  // As it stands in keys.
+    std::string raw;    // As it stands in keys.
+    std::string label;  // Of {labels}: which one.
   };
 
+  void ExpectLabels(size_t segment);
+  bool LabelsTell(size_t segment, std::string_view raw) const;
   bool Expect(size_t segment, const std::string& value, TimeUnit unit);
   bool StemTells(std::string_view stem) const;
   bool ReadsBack(size_t segment, const std::string& raw, const std::string& value) const;
 
   RowKeyTemplate row_key_;
   Scope scope_;
-  std::vector<Expected> expected_;  // By segment.
+  std::vector<Expected> expected_;  // By segment, those of {labels} by name.
   std::vector<KeyRange> ranges_;    // That hold all rows of its own.
   bool is_empty_ = true;
   bool leads_ = false;

@@ -92,14 +92,6 @@ TEST(LabelsTest, WhatReadsBackIsWrittenSo) {
   }
 }
 
-TEST(LabelsTest, OneIsFoundByItsHead) {
-  std::string_view value;
-  ASSERT_TRUE(FindRawLabel("a=1,b=2%23", LabelHead("b", '#'), &value));
-  EXPECT_EQ(value, "2%23");
-  EXPECT_FALSE(FindRawLabel("aa=1,b=2", LabelHead("a", '#'), &value));
-  EXPECT_FALSE(FindRawLabel("", LabelHead("a", '#'), &value));
-}
-
 // ---- In templates ----
 
 std::string ParseErrorOf(std::string_view text) {

@@ -155,5 +155,45 @@ TEST(RowClamp, LeavesOfWhatAQueryKnowsTheScopeAlone) {
   EXPECT_TRUE(known.values["tenant"].empty());
 }
 
+TEST(RowClamp, ALabelOfTheScopesValueMakesARowItsOwn) {
+  const RowClamp clamp = OfTenant("{m}#{labels}#{ts:ms}");
+  EXPECT_TRUE(RowClamp::IsHeldBy(KeyOf("{m}#{labels}#{ts:ms}"), {{"tenant", "acme"}}));
+  EXPECT_TRUE(clamp.Admits("cpu#host=a,tenant=acme#0000000000001"));
+  for (const char* key :
+       {"cpu##0000000000001", "cpu#host=a#0000000000001", "cpu#host=acme#0000000000001",
+        "cpu#tenant=acme2#0000000000001", "cpu#tenant=#0000000000001",
+        "tenant=acme##0000000000001", "cpu#a=tenant%3Dacme#0000000000001",
+        "cpu#tenant=%61cme#0000000000001", "cpu#tenant=acme,tenant=b#0000000000001",
+        "cpu#xtenant=acme#0000000000001"}) {
+    EXPECT_FALSE(clamp.Admits(key)) << key;
+  }
+  EXPECT_FALSE(clamp.leads());
+  EXPECT_FALSE(clamp.is_empty());
+}
+
+TEST(RowClamp, SeveralLabelsMustAllHoldBesideTheFieldsOfTheKey) {
+  const RowClamp clamp =
+      ClampOf("{site}#{labels}", {{"tenant", "a,b"}, {"site", "x"}, {"host", "h"}});
+  EXPECT_TRUE(clamp.Admits("x#host=h,rack=1,tenant=a%2Cb"));
+  EXPECT_FALSE(clamp.Admits("y#host=h,rack=1,tenant=a%2Cb"));
+  EXPECT_FALSE(clamp.Admits("x#rack=1,tenant=a%2Cb"));
+  EXPECT_FALSE(clamp.Admits("x#host=h,rack=1,tenant=a"));
+}
+
+TEST(RowClamp, AStemOfLabelsIsItsOwnWhereTheyTell) {
+  const RowClamp clamp = OfTenant("{m}#{labels}#{ts:ms}");
+  EXPECT_TRUE(clamp.OwnsStem(PrefixRange("cpu#host=a,tenant=acme#")));
+  EXPECT_FALSE(clamp.OwnsStem(PrefixRange("cpu#host=a,tenant=acme")));
+  EXPECT_FALSE(clamp.OwnsStem(PrefixRange("cpu#host=a,tenant=acme2#")));
+  EXPECT_FALSE(clamp.OwnsStem(PrefixRange("cpu#tenant=acme,host=a#"))) << "no key";
+  EXPECT_FALSE(clamp.OwnsStem(PrefixRange("cpu##")));
+}
+
+TEST(RowClamp, AFieldNamedLabelsIsALabelAsAnyOther) {
+  const RowClamp clamp = ClampOf("k#{labels}", {{"labels", "acme"}});
+  EXPECT_TRUE(clamp.Admits("k#labels=acme"));
+  EXPECT_FALSE(clamp.Admits("k#acme=1"));
+}
+
 }  // namespace
 }  // namespace tallyd
