@@ -67,6 +67,10 @@ class RowKeyTemplate {
   // cleared first. {labels} gives a KeyField for each label, maybe none. Error: the template cannot
   // have made this key.
   Status ReadBack(std::string_view key, std::string* scratch, std::vector<KeyField>* fields) const;
+  // The field that ReadBack read: a label's name, or that of the placeholder.
+  std::string_view NameOf(const KeyField& field) const {
+    return field.label.empty() ? std::string_view(segments_[field.segment].field) : field.label;
+  }
   // The size of the key's stem: what stands before its time. All of the key where it has no time,
   // or where the template cannot have made it.
   size_t StemSize(std::string_view key) const;

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/schema/table_rules.h"
+#include "config/series/series_key.h"
+#include "service/query/ask/key_fields.h"
 #include "service/removal/bucket_cut.h"
 #include "service/removal/latest_restorer.h"
 #include "service/removal/removal_count.h"
@@ -75,7 +76,7 @@ Result<std::vector<Table>> TablesOf(const EventQuery& query, const Store& store)
 bool NamesKeyField(const EventQuery& query) {
   const auto in_some_key = [&](const FieldFilter& filter) {
     return std::any_of(query.stream->tables.begin(), query.stream->tables.end(), [&](size_t table) {
-      return KeyHolds(query.schema().tables[table], filter.field);
+      return KeyMayTell(query.schema().tables[table], *query.known, filter.field);
     });
   };
   return std::any_of(query.filters.begin(), query.filters.end(), in_some_key);
@@ -85,7 +86,13 @@ bool NamesKeyField(const EventQuery& query) {
 Status CheckTable(const Removal& removal, const BucketCut& cut) {
   const Table& table = removal.table;
   for (const FieldFilter& filter : removal.query.filters) {
-    if (KeyHolds(table, filter.field)) continue;
+    if (KeyAlwaysTells(table, *removal.query.known, filter.field)) continue;
+    if (KeyMayTell(table, *removal.query.known, filter.field)) {
+      return Unprocessable(fmt::format(
+          "{}: it was a label of some events and an ordinary field of others, which the row key of "
+          "table {} ({}) does not tell; delete from that table by prefix",
+          filter.field, table.name, table.row_key.text()));
+    }
     return Unprocessable(fmt::format(
         "{}: the row key of table {} ({}) does not hold it, so its rows cannot be told apart; "
         "delete by key fields, or from that table by prefix; one that is in the file no more can "
@@ -114,6 +121,7 @@ bool FiltersLead(const Removal& removal, const KnownFields& known) {
   std::vector<std::string> seen;
   for (const Segment& segment : removal.table.row_key.segments()) {
     if (segment.is_literal()) continue;
+    if (segment.is_labels) break;
     if (segment.is_time || known.values.find(segment.field) == known.values.end()) break;
     if (segment.is_salt()) continue;
     if (std::find(seen.begin(), seen.end(), segment.field) == seen.end()) {
@@ -125,13 +133,49 @@ bool FiltersLead(const Removal& removal, const KnownFields& known) {
 
 // Whether the key is of the entity: each filtered field reads back as one of its values' texts.
 bool IsOfEntity(const Removal& removal, const std::vector<KeyField>& fields) {
-  const auto& segments = removal.table.row_key.segments();
+  const RowKeyTemplate& row_key = removal.table.row_key;
   return std::ranges::all_of(removal.query.filters, [&](const FieldFilter& filter) {
     return std::ranges::any_of(fields, [&](const KeyField& field) {
-      return segments[field.segment].field == filter.field && !field.value.is_null() &&
+      return row_key.NameOf(field) == filter.field && !field.value.is_null() &&
              std::ranges::find(filter.values, ToText(field.value)) != filter.values.end();
     });
   });
+}
+
+// Where a label tells the entity, its series are deleted, each with one range: how many.
+Result<size_t> DeleteBySeries(const Removal& removal, const SeriesKey& series,
+                              const KeyRanges& keys, Store& store, Batch* batch,
+                              RemovalCount* count) {
+  size_t found = 0;
+  std::string scratch;
+  std::vector<KeyField> fields;
+  ScanSpec spec;
+  if (keys.bounded) spec.ranges = keys.ranges;
+  spec.cells = removal.query.time;
+  spec.keys_only = true;
+  spec.now = removal.query.now;
+  const std::unique_ptr<RowScan> scan =
+      ScanRows(store, removal.stored, std::move(spec), removal.clamp);
+  while (true) {
+    const Result<bool> more = scan->Next();
+    if (!more) return more.error();
+    if (!*more) return found;
+    const std::string name(series.SeriesOf(scan->row().key));
+    if (name.empty()) continue;  // The template cannot have made it.
+    const KeyRange rows = series.RangeOf(name);
+    if (series.Read(name, &scratch, &fields) && IsOfEntity(removal, fields)) {
+      if (++found > kMaxSingleRows) {
+        return Unprocessable(fmt::format("table {}: more than {} series would have to be deleted "
+                                         "one by one; give more labels",
+                                         removal.table.name, kMaxSingleRows));
+      }
+      const DeleteSpec what{rows, {}, {}, removal.query.time};
+      count->Add(store, removal.stored, what, removal.query.now);
+      batch->Delete(*removal.stored, what);
+    }
+    if (rows.end.empty()) return found;
+    scan->SkipTo(rows.end);
+  }
 }
 
 Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store& store,
@@ -170,6 +214,11 @@ Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch, Re
   Result<KeyRanges> keys = FindKeyRanges(removal.table.row_key, known, removal.query.stream->unit);
   if (!keys) return keys.error();
   if (!FiltersLead(removal, known)) {
+    const RowKeyTemplate& row_key = removal.table.row_key;
+    const std::optional<SeriesKey> series = SeriesKey::Of(row_key, removal.stored->time_field);
+    if (row_key.holds_labels() && series) {
+      return DeleteBySeries(removal, *series, *keys, store, batch, count);
+    }
     return DeleteByKey(removal, *keys, store, batch, count);
   }
   for (const KeyRange& range : keys->ranges) {
