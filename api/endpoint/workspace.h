@@ -13,6 +13,7 @@
 
 #include "ingest/decode/decode.h"
 #include "ingest/decode/event_batch.h"
+#include "ingest/lines/line_protocol.h"
 #include "ingest/points/data_points.h"
 #include "ingest/points/point_reader.h"
 #include "service/limits/body_budget.h"
@@ -22,6 +23,7 @@ namespace tallyd {
 // What makes events of a body; one request at a time.
 struct IngestWorkspace {
   EventDecoder decoder;
+  LineProtocol lines;  // Of bodies that are InfluxDB's.
   RequestEvents events;
   std::string decoded;
   // Of bodies that are data points of OpenTSDB.
@@ -29,8 +31,8 @@ struct IngestWorkspace {
   DataPoints points;
 
   size_t bytes() const {
-    return decoder.bytes() + events.bytes() + decoded.capacity() + point_reader.bytes() +
-           points.bytes();
+    return decoder.bytes() + lines.bytes() + events.bytes() + decoded.capacity() +
+           point_reader.bytes() + points.bytes();
   }
 };
 

@@ -63,7 +63,8 @@ std::optional<Response> RefusalOfCaller(const Route& route,
   if (route.role && principal == nullptr) return RefusalOfNobody(exchange);
   if (foreign) return Problem(403, *foreign);
   if (!route.role) return std::nullopt;
-  if (!principal->roles.Have(*route.role)) return LacksRole(*principal, *route.role);
+  const bool has_other = route.or_role && principal->roles.Have(*route.or_role);
+  if (!has_other && !principal->roles.Have(*route.role)) return LacksRole(*principal, *route.role);
   if (principal->is_scoped() && route.for_scoped != ForScoped::kBounded) {
     return RefusalOfScope(route, *principal);
   }

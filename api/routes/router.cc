@@ -4,6 +4,8 @@
 
 #include "api/endpoint/query_endpoint.h"
 #include "api/handlers.h"
+#include "api/influx/info_endpoints.h"
+#include "api/influx/write_endpoint.h"
 #include "api/mutations/mutations.h"
 #include "api/opentsdb/put_endpoint.h"
 #include "api/opentsdb/version_endpoint.h"
@@ -38,6 +40,11 @@ std::unique_ptr<Endpoint> MakeKeyedQuery(Exchange& exchange) {
 template <Handler handler>
 std::unique_ptr<Endpoint> MakeOperation(Exchange& exchange) {
   return std::make_unique<QueryEndpoint>(exchange, handler, exchange.threads.operations);
+}
+
+template <InfluxDialect dialect>
+std::unique_ptr<Endpoint> MakeInfluxWriteOf(Exchange& exchange) {
+  return MakeInfluxWrite(exchange, dialect);
 }
 
 constexpr std::optional<Role> kOpen;
@@ -82,6 +89,14 @@ constexpr Route kRoutes[] = {
     {Method::kPost, "/api/v1/put", Role::kWrite, MakeOpenTsdbPut, kBounded},
     {Method::kGet, "/api/version", Role::kRead, MakeOpenTsdbVersion, kBounded},
     {Method::kGet, "/api/v1/version", Role::kRead, MakeOpenTsdbVersion, kBounded},
+    {Method::kPost, "/write", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV1>, kBounded, "p"},
+    {Method::kPost, "/api/v2/write", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV2>, kBounded},
+    {Method::kPost, "/api/v3/write_lp", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV3>,
+     kBounded},
+    {Method::kGet, "/ping", kOpen, MakeInfluxPing},
+    {Method::kGet, "/health", kOpen, MakeInfluxHealth},
+    {Method::kGet, "/query", Role::kRead, MakeInfluxQuery, kBounded, "p", Role::kWrite},
+    {Method::kPost, "/query", Role::kWrite, MakeInfluxQuery, kBounded, "p", Role::kRead},
 };
 
 std::string_view TakeSegment(std::string_view* path) {

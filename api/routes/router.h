@@ -38,6 +38,8 @@ struct Route {
   // Of a protocol whose clients may bring their token in the query: the parameter. Empty: of all
   // others a token in a URL, which proxies and logs keep, is none.
   std::string_view token_parameter = {};
+  // Whoever has this one reaches it as well.
+  std::optional<Role> or_role = {};
 };
 
 std::string_view MethodName(Method method);

@@ -22,9 +22,16 @@ families.METRIC = {}
 
 [protocols.opentsdb]
 stream = "opentsdb"
+
+[protocols.influx]
+stream = "influx"
 """
 # Under which errors have a protocol's own form.
-PROTOCOL_PATHS = ("/api/",)
+PROTOCOL_PATHS = ("/api/", "/write", "/ping", "/health", "/query")
+# What some of these cannot do without.
+PROTOCOL_PARAMS = {"/write": {"db": "d"}, "/api/v2/write": {"bucket": "b"},
+                   "/api/v3/write_lp": {"db": "d"}, "/ping": {"verbose": "true"},
+                   "/query": {"q": "SHOW DATABASES"}}
 EVENT = {"ts": 1, "hostname": "a", "v": 1}
 ROW = "a%230000000000001"
 VALUES = {"stream": "server", "table": "METRIC", "key": ROW, "family": "METRIC", "qualifier": "v",
@@ -106,6 +113,7 @@ class OpenApiTest(E2eTest):
         else:
             headers["Content-Type"] = content_type
         params = {"field": "hostname"} if path.endswith("/values") else {}
+        params = PROTOCOL_PARAMS.get(path, params)
         if path == "/v1/heatmap":
             params = {"table": "METRIC"}
         if path.endswith("/events") and method == "GET":
