@@ -194,6 +194,22 @@ TEST_F(TabletServerTest, SizesAndTimesThatTheServiceRefusesAreRefused) {
             StatusCode::OK);
 }
 
+TEST_F(TabletServerTest, ATableMayKeepMicroseconds) {
+  EXPECT_FALSE(Mutate("r", {Set("A", "q", 1001, "v")}).ok());
+  TabletServerOptions options;
+  options.granularity_us = 1;
+  TabletServer fine(options);
+  TabletClient client(fine.address());
+  ASSERT_TRUE(client
+                  .CreateTable(Parse<admin::CreateTableRequest>(
+                      R"(parent: "projects/p/instances/i" table_id: "T"
+                         table { column_families { key: "A" value {} } })"))
+                  .ok());
+  ASSERT_TRUE(client.Mutate("r", {Set("A", "q", 1001, "v")}).ok());
+  EXPECT_THAT(client.Read("filter { timestamp_range_filter { end_timestamp_micros: 1002 } }"),
+              ElementsAre("r A:q@1001=v"));
+}
+
 TEST_F(TabletServerTest, DeletesTakeWhatTheyName) {
   const std::vector<v2::Mutation> cells = {Set("A", "a", 1000, "1"), Set("A", "a", 2000, "2"),
                                            Set("A", "b", 1000, "3"), Set("B", "c", 1000, "4")};

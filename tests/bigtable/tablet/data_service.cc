@@ -174,7 +174,6 @@ class DataService final : public v2::Bigtable::Service {
     if (mutations > kMutationsMax) return TooMany(mutations);
     const auto table = state_->Find(request->table_name());
     if (table == nullptr) return NoTable(request->table_name());
-    state_->faults().Add("entries", rows.size());
     return fate.End(MutateEntries(*request, fate, table.get(), writer));
   }
 

@@ -10,6 +10,8 @@ namespace {
 
 using grpc::StatusCode;
 
+std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
 }  // namespace
 
 FaultRates FaultRates::All(double chance) {
@@ -47,7 +49,9 @@ Verdict Faults::DecideCall(const Call& call, bool writes) {
   Decide decide;
   {
     const std::scoped_lock lock(mutex_);
-    counts_[std::string(call.method)] += 1;
+    std::string method(call.method);
+    counts_[method] += 1;
+    if (!call.table.empty()) counts_[method.append(" ").append(LastPart(call.table))] += 1;
     decide = decide_;
   }
   if (decide) {
@@ -74,6 +78,7 @@ Verdict Faults::DecideEntry(const Call& call) {
   Decide decide;
   {
     const std::scoped_lock lock(mutex_);
+    counts_[std::string(call.method).append(" ").append(LastPart(call.table))] += 1;
     decide = decide_;
   }
   if (decide) {
