@@ -11,8 +11,9 @@ namespace tallyd {
 namespace {
 
 // As a label where the stream's events have it as one, as far as the file tells.
-bool Holds(const Stream& stream, const Table& table, const std::string& field) {
-  const bool may_be_label = stream.of_protocol || ListsAsLabel(stream, field);
+bool Holds(const Schema& schema, const Stream& stream, const Table& table,
+           const std::string& field) {
+  const bool may_be_label = MayTellLabels(schema, stream) || ListsAsLabel(stream, field);
   return std::ranges::count(table.row_key.entity_fields(), field) > 0 ||
          (may_be_label && table.row_key.HoldsAsLabel(field));
 }
@@ -39,12 +40,12 @@ std::vector<LintFinding> LintScopes(const Schema& schema, const ScopeFields& fie
   for (const std::string& field : fields) {
     for (const Stream& stream : schema.streams) {
       const auto holder = std::ranges::find_if(stream.tables, [&](size_t index) {
-        return Holds(stream, schema.tables[index], field);
+        return Holds(schema, stream, schema.tables[index], field);
       });
       if (holder == stream.tables.end()) continue;  // It is not about tenants.
       for (const size_t index : stream.tables) {
         const Table& table = schema.tables[index];
-        if (!Holds(stream, table, field)) {
+        if (!Holds(schema, stream, table, field)) {
           findings.push_back(SharedBy(field, table, schema.tables[*holder]));
         } else if (table.max_bytes) {
           findings.push_back(CappedTogether(field, table));

@@ -100,6 +100,11 @@ bool ListsAsLabel(const Stream& stream, std::string_view field) {
          });
 }
 
+bool MayTellLabels(const Schema& schema, const Stream& stream) {
+  const std::optional<InfluxConfig>& influx = schema.protocols.influx;
+  return stream.of_protocol || (influx && !influx->has_fixed_stream());
+}
+
 const Stream* Schema::FindStream(std::string_view name) const { return FindByName(streams, name); }
 
 const Table* Schema::FindTable(std::string_view name) const { return FindByName(tables, name); }

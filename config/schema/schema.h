@@ -158,6 +158,10 @@ struct Schema {
   const Table* FindTable(std::string_view name) const;
 };
 
+// Whether a protocol that tells labels may bring events of the stream, so that its list of labels is
+// not all there is to know.
+bool MayTellLabels(const Schema& schema, const Stream& stream);
+
 // Equal for two rules exactly when they take the same fields to the same columns, in any schema
 // with the same row key and time. Stored; opaque.
 std::string CanonicalText(const ColumnRule& rule);

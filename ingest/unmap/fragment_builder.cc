@@ -5,8 +5,9 @@
 namespace tallyd {
 
 void FragmentBuilder::BeginRow(std::string_view row_key, std::span<const EventField> key_fields,
-                               std::string_view entity) {
+                               const LabelSpan& labels, std::string_view entity) {
   row_key_ = row_key;
+  labels_ = labels;
   key_fields_ = key_fields;
   entity_ = entity;
 }
@@ -50,6 +51,7 @@ EventFragment& FragmentBuilder::NewFragment() {
   fragment.time = time_;
   fragment.row_key = row_key_;
   fragment.entity = entity_;
+  fragment.labels = labels_;
   fragment.column.reset();
   fragment.fields.assign(key_fields_.begin(), key_fields_.end());
   if (is_first) {

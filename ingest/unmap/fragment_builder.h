@@ -32,7 +32,7 @@ class FragmentBuilder {
 
   // What every event of the row has. Viewed until the next row.
   void BeginRow(std::string_view row_key, std::span<const EventField> key_fields,
-                std::string_view entity);
+                const LabelSpan& labels, std::string_view entity);
   void BeginPart(TimeUs time, std::vector<EventFragment>* out, size_t* count);
 
   // A typed value of one field: the common case.
@@ -67,6 +67,7 @@ class FragmentBuilder {
   const FieldTable& fields_;
   std::string_view row_key_;
   std::span<const EventField> key_fields_;
+  LabelSpan labels_;
   std::string_view entity_;
 
   std::vector<EventFragment>* out_ = nullptr;

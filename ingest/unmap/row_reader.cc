@@ -98,6 +98,7 @@ struct RowReader::Impl {
   std::string key_scratch;
   std::vector<KeyField> key_parts;
   std::vector<EventField> key_fields;
+  LabelSpan labels;  // Of key_fields.
   // Of the labels of the last key, in their order: keys that follow mostly have the same.
   std::vector<std::pair<std::string, uint32_t>> label_fields;
   std::string entity;
@@ -118,11 +119,12 @@ bool RowReader::Impl::ReadKey(std::string_view key) {
   if (!table.row_key.ReadBack(key, &key_scratch, &key_parts)) return false;
   key_fields.clear();
   entity.clear();
-  size_t labels = 0;
+  labels = {};
   for (const KeyField& part : key_parts) {
     const Segment& segment = table.row_key.segments()[part.segment];
     if (!part.label.empty()) {
-      key_fields.push_back({LabelField(part.label, labels++), part.value});
+      if (labels.count == 0) labels.first = key_fields.size();
+      key_fields.push_back({LabelField(part.label, labels.count++), part.value});
       AppendLabelPart(part, &entity);
       continue;
     }
@@ -307,7 +309,7 @@ bool RowReader::BeginRow(const Row& row) {
     ++unreadable_rows_;
     return false;
   }
-  impl_->builder.BeginRow(row.key, impl_->key_fields, impl_->entity);
+  impl_->builder.BeginRow(row.key, impl_->key_fields, impl_->labels, impl_->entity);
   return true;
 }
 

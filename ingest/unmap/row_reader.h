@@ -52,12 +52,20 @@ struct EventField {
 // have been a text: what is spelt alike says the same, whatever its type.
 bool SaysOtherwise(const Value& a, const Value& b);
 
+// Of an event's fields these: `count` from `first` on.
+struct LabelSpan {
+  size_t first = 0;
+  size_t count = 0;
+  bool Has(size_t field) const { return field - first < count; }
+};
+
 // Views are valid until the reader reads the next row.
 struct EventFragment {
   TimeUs time = 0;
   std::string_view row_key;
   std::string_view entity;  // The key fields but time, salts and {field}: equal iff they are equal.
   std::vector<EventField> fields;  // Key fields first; distinct.
+  LabelSpan labels = {};           // Those of them that the key has in {labels}.
   // Of a latest table whose rule names columns for values: the fragment is an event of its own, as
   // that column tells it. None: it tells of the row.
   std::optional<ColumnRef> column = std::nullopt;

@@ -13,32 +13,31 @@ constexpr size_t kCellBytes = 16;  // Of a cell beside its text, about.
 
 }  // namespace
 
-EventMapper::EventMapper(const Table& table, TablePtr stored, TimeUnit unit,
-                         const FieldTable& fields, TimeUs now, Store* store)
+EventMapper::EventMapper(const Source& source, const Table& table, TablePtr stored, TimeUs now,
+                         Store* store)
     : table_(table, std::move(stored)),
-      unit_(unit),
-      fields_(fields),
+      source_(source),
+      tells_labels_(MayTellLabels(source.schema, source.stream)),
       store_(*store),
       now_(now),
       late_(std::in_place, now) {}
 
 EventMapper::~EventMapper() = default;
 
-bool EventMapper::Map(TimeUs time, std::span<const EventField> event, TimeUs expires_by,
-                      Batch* batch) {
+bool EventMapper::Map(const EventFragment& event, TimeUs expires_by, Batch* batch) {
   const Mapped& mapped = MappedOf(event);
   if (!mapped.mapping.stays_out.empty()) {
     Miss(mapped, batch);
     return false;
   }
   values_.clear();
-  for (const EventField& field : event) {
+  for (const EventField& field : event.fields) {
     if (!field.value.is_null()) values_.push_back(field.value);
   }
   renderer_.Begin();
   const Event shaped{0, &mapped.shape, values_, {}};
   const bool refused = mapped.mapping.refused ||
-                       renderer_.Render(mapped.mapping, shaped, {time, unit_}, expires_by) ==
+                       renderer_.Render(mapped.mapping, shaped, {event.time, source_.stream.unit}, expires_by) ==
                            RowRenderer::Outcome::kRefused;
   if (refused) {
     for (const std::string& field : mapped.shape.fields) {
@@ -77,19 +76,41 @@ void EventMapper::Miss(const Mapped& mapped, Batch* batch) {
   }
 }
 
-const EventMapper::Mapped& EventMapper::MappedOf(std::span<const EventField> event) {
+// By the key that it was read from, where that has {labels}; else by what is known of the field.
+bool EventMapper::IsLabel(const EventFragment& event, size_t field) {
+  if (!table_.table.row_key.holds_labels()) return false;
+  if (event.labels.Has(field)) return true;
+  const auto& [number, value] = event.fields[field];
+  if (!IsLabelText(value)) return false;
+  if (number >= text_is_label_.size()) text_is_label_.resize(number + 1);
+  std::optional<bool>& known = text_is_label_[number];
+  if (!known) {
+    const std::string& name = source_.fields.name(number);
+    known = !source_.table.row_key.HoldsAsLabel(name) &&
+            (tells_labels_ ? source_.known.IsLabelAsText(name)
+                           : ListsAsLabel(source_.stream, name));
+  }
+  return *known;
+}
+
+const EventMapper::Mapped& EventMapper::MappedOf(const EventFragment& event) {
   key_.clear();
-  for (const EventField& field : event) {
-    if (!field.value.is_null()) key_.push_back(field.field);
+  for (size_t i = 0; i < event.fields.size(); ++i) {
+    const EventField& field = event.fields[i];
+    if (!field.value.is_null()) key_.push_back(field.field * 2 + (IsLabel(event, i) ? 1 : 0));
   }
   if (last_ != nullptr && key_ == last_fields_) return *last_;
   if (mapped_.size() > kMaxMapped) mapped_.clear();
   std::unique_ptr<Mapped>& found = mapped_[key_];
   if (!found) {
     found = std::make_unique<Mapped>();
-    for (const uint32_t field : key_) found->shape.fields.push_back(fields_.name(field));
-    found->mapping = CompileTableMapping(table_, found->shape, {}, &store_);
-    AddMissed(found->mapping, found->shape, {}, &found->missed);
+    LabelPlaces labels;
+    for (const uint32_t field : key_) {
+      if (field % 2 == 1) labels.push_back(static_cast<uint32_t>(found->shape.fields.size()));
+      found->shape.fields.push_back(source_.fields.name(field / 2));
+    }
+    found->mapping = CompileTableMapping(table_, found->shape, labels, &store_);
+    AddMissed(found->mapping, found->shape, labels, &found->missed);
   }
   last_ = found.get();
   last_fields_ = key_;

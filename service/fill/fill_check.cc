@@ -50,8 +50,8 @@ FillCheck::FillCheck(Store& store, const Clock& clock, const FillWish& wish, int
       pause_(std::move(pause)),
       source_(std::make_unique<Side>(store, clock, wish, *wish.source, wish.source_stored)),
       target_(std::make_unique<Side>(store, clock, wish, *wish.table, wish.stored)),
-      mapper_(std::make_unique<EventMapper>(*wish.table, wish.stored, wish.stream->unit,
-                                            source_->fields, clock.Now(), &store)),
+      mapper_(std::make_unique<EventMapper>(SourceOf(wish, *source_), *wish.table, wish.stored,
+                                            clock.Now(), &store)),
       watch_(store.WatchRows(*wish.stored, wish.before)) {
   for (const std::string& field : source_->query.known->names()) {
     const bool is_time = field == wish.table->time_field;
@@ -65,7 +65,8 @@ std::string FillCheck::WhyNot() const {
   const Table& table = *wish_.table;
   if (!KeepsEvents(table)) return "it does not keep events";
   for (const std::string& field : entity_) {
-    if (!KeyHolds(table, field)) return "its keys do not tell " + field;
+    const bool may_tell = KeyHolds(table, field) || table.row_key.HoldsAsLabel(field);
+    if (!may_tell) return "its keys do not tell " + field;
   }
   for (const Family& family : table.families) {
     if (family.max_versions && !table.row_key.has_time_of(wish_.stream->unit)) {
@@ -123,24 +124,33 @@ Result<FillSum> FillCheck::SumOf(Side* side, const TimeRange& time) {
   }
 }
 
+// Where both keys have {labels}, labels do, and what one of them names beside.
+bool FillCheck::TellsWhose(const Side& side, const EventFragment& event, size_t field) const {
+  const std::string& name = side.fields.name(event.fields[field].field);
+  if (entity_.contains(name)) return true;
+  const RowKeyTemplate& source = wish_.source->row_key;
+  if (!source.holds_labels() || !wish_.table->row_key.holds_labels()) return false;
+  return event.labels.Has(field) || (source.HoldsAsLabel(name) && KeyHolds(*wish_.table, name));
+}
+
 void FillCheck::Add(Side* side, const EventFragment& event, FillSum* sum) {
   const bool is_source = side == source_.get();
-  if (is_source && !mapper_->Enters(event.fields)) return;
+  if (is_source && !mapper_->Enters(event)) return;
   uint64_t entity = static_cast<uint64_t>(event.time);
   uint64_t of_event = 0;
-  for (const EventField& field : event.fields) {
-    if (field.value.is_null()) continue;
-    const std::string& name = side->fields.name(field.field);
+  for (size_t i = 0; i < event.fields.size(); ++i) {
+    const EventField& field = event.fields[i];
+    if (field.value.is_null() || !TellsWhose(*side, event, i)) continue;
     side->text.clear();
     AppendText(field.value, &side->text);
-    const uint64_t hash = HashOf(side->text, HashOf(name, 0));
-    if (entity_.contains(name)) of_event += hash;
+    of_event += HashOf(side->text, HashOf(side->fields.name(field.field), 0));
   }
   entity += of_event * 0x9e3779b97f4a7c15;
-  for (const EventField& field : event.fields) {
+  for (size_t i = 0; i < event.fields.size(); ++i) {
+    const EventField& field = event.fields[i];
     if (field.value.is_null()) continue;
     const std::string& name = side->fields.name(field.field);
-    if (entity_.contains(name) || name == wish_.table->time_field) continue;
+    if (TellsWhose(*side, event, i) || name == wish_.table->time_field) continue;
     // A field that stands in a template beside another one comes back with it alone.
     if (KeyHolds(*wish_.table, name) || !AnyRuleTakes(*wish_.table, name)) continue;
     if (GivenBack(*wish_.table, name) == Fidelity::kNone) continue;

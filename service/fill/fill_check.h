@@ -43,6 +43,7 @@ class FillCheck {
   struct Side;
 
   Result<FillSum> SumOf(Side* side, const TimeRange& time);
+  bool TellsWhose(const Side& side, const EventFragment& event, size_t field) const;
   void Add(Side* side, const EventFragment& event, FillSum* sum);
   Status Compare(const TimeRange& slice);
 

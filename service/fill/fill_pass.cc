@@ -33,8 +33,7 @@ FillPass::FillPass(Parts parts, FillWish wish, FillRecord record)
       width_us_(parts_.slice_us),
       source_(store_, *parts_.clock, wish_, *wish_.source, wish_.source_stored),
       scan_(source_.input),
-      mapper_(*wish_.table, wish_.stored, wish_.stream->unit, source_.fields, source_.query.now,
-              &store_),
+      mapper_(SourceOf(wish_, source_), *wish_.table, wish_.stored, source_.query.now, &store_),
       // What adds itself up is in nobody's way.
       watch_(store_.WatchRows(*wish_.stored, wish_.way == FillWay::kAdded ? 0 : wish_.before)),
       most_bytes_(parts_.batch_bytes) {}
@@ -228,7 +227,7 @@ Result<bool> FillPass::ReadSome() {
 
 void FillPass::TakePart(TimeUs expires_by) {
   for (const EventFragment* event : scan_.fragments()) {
-    const bool kept = mapper_.Map(event->time, event->fields, expires_by, batch_.get());
+    const bool kept = mapper_.Map(*event, expires_by, batch_.get());
     ++(kept ? ahead_.events : ahead_.passed);
     ++slice_events_;
   }

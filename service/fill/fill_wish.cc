@@ -11,6 +11,7 @@
 #include "config/schema/gone_rule.h"
 #include "config/schema/table_rules.h"
 #include "service/query/ask/candidate.h"
+#include "service/query/ask/key_fields.h"
 #include "service/write/hand_changes.h"
 
 namespace tallyd {
@@ -27,7 +28,8 @@ std::vector<std::string> FieldsFor(const Table& table, const StreamFields& known
   std::vector<std::string> fields;
   for (const std::string& field : known.names()) {
     if (!known.WasSeen(field) || field == table.time_field) continue;
-    if (named.contains(field) || table.row_key.UsesField(field) || AnyRuleTakes(table, field)) {
+    if (named.contains(field) || table.row_key.UsesField(field) || AnyRuleTakes(table, field) ||
+        KeyMayTell(table, known, field)) {
       fields.push_back(field);
     }
   }
@@ -47,11 +49,27 @@ std::optional<TimeUs> WholeFrom(const TablePlan& plan) {
   return by_time_alone ? std::optional(from) : std::nullopt;
 }
 
+// Why the source does not tell which fields of its events are labels; empty: it does.
+std::string WhyLabelsAreUntold(const EventQuery& all, const Table& source, const Table& table) {
+  const bool tells_labels = MayTellLabels(all.schema(), *all.stream);
+  if (tells_labels && !source.row_key.holds_labels()) {
+    return "its keys do not tell which fields are labels";
+  }
+  for (const std::string& field : all.known->names()) {
+    if (!table.row_key.HoldsAsLabel(field) || source.row_key.HoldsAsLabel(field)) continue;
+    const bool is_told = !all.known->WasLabel(field) ||
+                         (tells_labels ? all.known->IsLabelAsText(field)
+                                       : ListsAsLabel(*all.stream, field));
+    if (!is_told) return "its keys do not tell where " + field + " is a label";
+  }
+  return {};
+}
+
 // What keeps this table from being the source, whatever it holds; empty: nothing.
-std::string WhyNoSource(const Table& source, const Table& table) {
+std::string WhyNoSource(const EventQuery& all, const Table& source, const Table& table) {
   if (source.time_field != table.time_field) return "it goes by another time, " + source.time_field;
-  if (table.row_key.holds_labels()) return "which of its fields are labels is not told";
   if (source.row_key.names_measured_field()) return "it spreads an event over several rows";
+  if (table.row_key.holds_labels()) return WhyLabelsAreUntold(all, source, table);
   return {};
 }
 
@@ -78,7 +96,7 @@ class SourceFinder {
     for (size_t i = 0; i < by_fields.size(); ++i) {
       const Table& source = *by_fields[i].table;
       if (source.name == table.name) continue;
-      Consider(source, by_fields[i], by_event[i]);
+      Consider(all, source, by_fields[i], by_event[i]);
     }
     if (wish_.source != nullptr) {
       wish_.why.clear();
@@ -96,8 +114,9 @@ class SourceFinder {
     return plans;
   }
 
-  void Consider(const Table& source, const TablePlan& by_fields, const TablePlan& by_event) {
-    std::string why = WhyNoSource(source, *wish_.table);
+  void Consider(const EventQuery& all, const Table& source, const TablePlan& by_fields,
+                const TablePlan& by_event) {
+    std::string why = WhyNoSource(all, source, *wish_.table);
     if (why.empty() && had_ != nullptr && WasChangedByHand(source.name, &store_)) {
       why = "rows of it alone were deleted or written by their keys, and " + wish_.table->name +
             " would lose what it has of them";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/schema/key_ranges.h"
+#include "service/fill/event_mapper.h"
 #include "service/fill/fill_wish.h"
 #include "service/query/ask/event_query.h"
 #include "service/query/scan/part_scan.h"
@@ -32,6 +33,12 @@ struct TableReading {
   ScanCounters counters;
   ScanInput input;
 };
+
+// For a mapper of what is read so.
+inline EventMapper::Source SourceOf(const FillWish& wish, const TableReading& reading) {
+  return {*wish.snapshot->schema, *wish.stream, reading.table, *reading.query.known,
+          reading.fields};
+}
 
 }  // namespace tallyd
 

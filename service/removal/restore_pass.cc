@@ -33,8 +33,7 @@ RestorePass::RestorePass(const Parts& parts, FillWish wish, const RemovalNote& n
       store_(*parts_.store),
       source_(store_, *parts_.clock, wish_, *wish_.source, wish_.source_stored, note.filters),
       scan_(source_.input),
-      mapper_(*wish_.table, wish_.stored, wish_.stream->unit, source_.fields, source_.query.now,
-              &store_),
+      mapper_(SourceOf(wish_, source_), *wish_.table, wish_.stored, source_.query.now, &store_),
       watch_(store_.WatchRows(*wish_.stored, note.time.from)) {}
 
 Status RestorePass::Run() {
@@ -72,7 +71,7 @@ Status RestorePass::ReadSlice(const TimeRange& slice) {
     if (!more) return more.error();
     if (!*more) break;
     for (const EventFragment* event : scan_.fragments()) {
-      mapper_.Map(event->time, event->fields, expires_by, cells.get());
+      mapper_.Map(*event, expires_by, cells.get());
       ++events_;
     }
     mapper_.TakeBytes();

@@ -22,9 +22,10 @@ StreamFields::StreamFields(const Schema& schema, const Stream& stream, const Sto
     if (field.spelled != 0) spelled[field.name] = field.spelled;
   }
   names_.reserve(type_bits_.size());
+  const bool tells_labels = MayTellLabels(schema, stream);
   for (const auto& [name, bits] : type_bits_) {
     names_.push_back(name);
-    if (!stream.of_protocol && ListsAsLabel(stream, name)) listed_.insert(name);
+    if (!tells_labels && ListsAsLabel(stream, name)) listed_.insert(name);
   }
   const auto when = [&spelled](const std::string& name) {
     const auto found = spelled.find(name);
@@ -59,6 +60,11 @@ uint8_t StreamFields::OfLabels(std::string_view name) const {
 
 bool StreamFields::WasLabel(std::string_view name) const {
   return (OfLabels(name) & TypesOf(name) & ~unsigned{kNumberTextBit}) != 0;
+}
+
+bool StreamFields::IsLabelAsText(std::string_view name) const {
+  const bool was_plain_text = (TypesOf(name) & TypeBit(ValueType::kString)) != 0;
+  return WasLabel(name) && (listed_.contains(name) || !was_plain_text);
 }
 
 bool StreamFields::IsLabelAlone(std::string_view name) const {

@@ -32,6 +32,8 @@ class StreamFields {
   // lists its labels all text of a listed field counts as one, whenever it came.
   bool WasLabel(std::string_view name) const;
   bool IsLabelAlone(std::string_view name) const;
+  // Whether it was a label whenever it was text.
+  bool IsLabelAsText(std::string_view name) const;
   // Whether events brought it with a value that its text does not tell: text that spells a number
   // is read back as one, any other as a string.
   bool ReadsAsAnother(std::string_view name) const;
