@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "api/routes/router.h"
+#include "api/telnet/telnet_session.h"
+#include "config/file/exposure.h"
 #include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/directory_probe.h"
@@ -44,6 +46,12 @@ size_t HelperThreads(const ServerConfig& server) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const size_t threads = server.query_threads > 0 ? server.query_threads : cores;
   return std::min({threads, cores, kMaxThreadsOfQuery}) - 1;
+}
+
+// Empty: the file asks for no such listener.
+std::string TelnetOf(const Config& config) {
+  const std::optional<OpenTsdbConfig>& opentsdb = config.schema->protocols.opentsdb;
+  return opentsdb ? opentsdb->telnet : std::string();
 }
 
 // A reload is refused because of the file, never of the request that asked for it.
@@ -159,6 +167,11 @@ Status Daemon::Prepare() {
   if (!tls) return tls.error();
   tls_ = std::move(*tls);
   if (tls_) KeepSecretsOutOfCores();  // Its key is one.
+  if (!sockets_.telnet.empty() && TelnetOf(config_).empty()) {
+    return Invalid(
+        "the socket \"telnet\" that systemd hands in is not served: accepted: with telnet = "
+        "ADDRESS in [protocols.opentsdb], in whose place it is taken");
+  }
   if (!sockets_.http.empty()) return {};  // What these are bound to is judged once they are taken.
   return CheckListening(config_, config_.server.listen);
 }
@@ -168,7 +181,21 @@ Status Daemon::StartServer() {
   server_->UseTls(tls_);
   if (tls_) metrics_->tls.Describe(*tls_);
   if (Status listening = server_->Listen(sockets_.http); !listening) return listening;
+  if (Status listening = ListenForTelnet(); !listening) return listening;
   return CheckListening(config_, server_->addresses());
+}
+
+Status Daemon::ListenForTelnet() {
+  const std::string at = TelnetOf(config_);
+  if (at.empty() || duties_ != Duties::kAll) return {};
+  const OtherProtocol telnet{&MakeTelnetSession, "put: there are too many connections\n"};
+  if (Status bound = server_->ListenFor(telnet, at, sockets_.telnet); !bound) return bound;
+  for (const ListenAddress& address : server_->other_addresses()) {
+    if (IsListenAddress(address.at) && IsLoopbackAddress(address.at)) continue;
+    return Invalid("the socket \"telnet\" that systemd hands in listens on " + address.at +
+                   ", and its lines pass in clear; accepted: an address of loopback");
+  }
+  return {};
 }
 
 Status Daemon::Open() {
@@ -241,6 +268,9 @@ Status Daemon::Start() {
     const std::string_view port = std::string_view(address.at).substr(address.at.rfind(':') + 1);
     spdlog::info("tallyd {} listens on {} (port {}){}, data in {}", kBuild, address.at, port,
                  address.tls ? " by TLS" : "", config_.storage.path);
+  }
+  for (const ListenAddress& address : server_->other_addresses()) {
+    spdlog::info("lines of OpenTSDB (telnet) are taken on {}", address.at);
   }
   service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
   return {};

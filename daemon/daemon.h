@@ -63,6 +63,7 @@ class Daemon {
  private:
   Result<Reloaded> Apply(Config loaded);
   Status StartServer();
+  Status ListenForTelnet();
   void TakeTls(TlsContextPtr tls);  // New connections speak with it.
   // Adopts the schema with the nightly tables that there are, and puts it in force; of the rest it
   // takes what lint needs. REQUIRES: reload_mutex_, once the daemon serves.

@@ -13,11 +13,13 @@ namespace tallyd {
 namespace {
 
 constexpr std::string_view kHttp = "http";
+constexpr std::string_view kTelnet = "telnet";
 
 // Why the daemon does not serve the socket; empty: it does.
 std::string WhyNot(int socket, std::string_view name) {
-  if (name == "telnet") return "nothing in this version listens on a socket of that name";
-  if (name != kHttp) return "accepted: FileDescriptorName=http in its unit";
+  if (name != kHttp && name != kTelnet) {
+    return "accepted: FileDescriptorName=http, or telnet, in its unit";
+  }
   if (sd_is_socket_inet(socket, AF_UNSPEC, SOCK_STREAM, 1, 0) <= 0) {
     return "it does not listen for TCP; accepted: ListenStream=ADDRESS:PORT and Accept=no in its "
            "unit";
@@ -41,7 +43,7 @@ Result<HandedIn> TakeHandedIn() {
     const std::string name = names[i];
     std::free(names[i]);
     if (const std::string why = WhyNot(socket, name); why.empty()) {
-      taken.http.push_back(socket);
+      (name == kTelnet ? taken.telnet : taken.http).push_back(socket);
     } else if (wrong.empty()) {
       wrong = fmt::format("the socket \"{}\" that systemd hands in is not served: {}", name, why);
     }

@@ -11,7 +11,9 @@
 namespace tallyd {
 
 struct HandedIn {
-  std::vector<int> http;  // Listening TCP sockets; owned by whoever serves them.
+  // Listening TCP sockets; owned by whoever serves them.
+  std::vector<int> http;
+  std::vector<int> telnet;  // For protocols.opentsdb.telnet.
 };
 
 // Takes them from the environment: whoever asks again gets none. None where systemd handed none.

@@ -67,6 +67,13 @@ size_t ConnectionsAtATime(const ServerConfig& config, const Descriptors& descrip
   return room;
 }
 
+// Without waiting for whoever reads it.
+void TellAndClose(std::string_view text, tcp::socket socket) {
+  boost::system::error_code ignored;
+  socket.non_blocking(true, ignored);
+  socket.write_some(asio::buffer(text), ignored);
+}
+
 }  // namespace
 
 HttpServer::HttpServer(ApiContext& context, std::span<const Route> routes)
@@ -92,7 +99,7 @@ Status HttpServer::Listen(std::span<const int> handed_in) {
       return Invalid("server.listen: " + listener->address().at +
                      " is to speak TLS, and there is no certificate; accepted: with [server.tls]");
     }
-    listeners_.push_back(std::move(*listener));
+    doors_.push_back({std::move(*listener), std::nullopt});
     return {};
   };
   const std::vector<ListenAddress>& configured = context_.server.listen;
@@ -106,14 +113,33 @@ Status HttpServer::Listen(std::span<const int> handed_in) {
   return {};
 }
 
-std::vector<ListenAddress> HttpServer::addresses() const {
+Status HttpServer::ListenFor(const OtherProtocol& other, const std::string& at,
+                             std::span<const int> handed_in) {
+  asio::io_context& io = shards_[0]->io;
+  std::vector<Result<Listener>> listeners;
+  for (const int socket : handed_in) listeners.push_back(TakeListener(io, socket, {}));
+  if (handed_in.empty()) listeners.push_back(Bind(io, {at, false}));
+  for (Result<Listener>& listener : listeners) {
+    if (!listener) return listener.error();
+    doors_.push_back({std::move(*listener), other});
+  }
+  return {};
+}
+
+std::vector<ListenAddress> HttpServer::addresses() const { return AddressesOf(false); }
+
+std::vector<ListenAddress> HttpServer::other_addresses() const { return AddressesOf(true); }
+
+std::vector<ListenAddress> HttpServer::AddressesOf(bool other) const {
   std::vector<ListenAddress> addresses;
-  for (const Listener& listener : listeners_) addresses.push_back(listener.address());
+  for (const Door& door : doors_) {
+    if (door.other.has_value() == other) addresses.push_back(door.listener.address());
+  }
   return addresses;
 }
 
 unsigned short HttpServer::port() const {
-  const std::string at = listeners_.front().address().at;
+  const std::string at = addresses().front().at;
   return static_cast<unsigned short>(std::stoul(at.substr(at.rfind(':') + 1)));
 }
 
@@ -189,8 +215,8 @@ asio::awaitable<void> HttpServer::RevokeLoop() {
     seen = generation;
     next_expiry = context_.tokens.NextExpiry(now);
     for (const auto& shard : shards_) {
-      asio::post(shard->io, [sessions = &shard->sessions, now] {
-        for (Session* session : *sessions) session->EndIfRevoked(now);
+      asio::post(shard->io, [connections = &shard->connections, now] {
+        for (Connection* one : *connections) one->EndIfRevoked(now);
       });
     }
   }
@@ -199,8 +225,8 @@ asio::awaitable<void> HttpServer::RevokeLoop() {
 void HttpServer::Start() {
   TakeSpare();
   // A daemon that accepts nobody must not go on as if it were well.
-  for (Listener& listener : listeners_) {
-    asio::co_spawn(shards_[0]->io, AcceptLoop(listener), [](const std::exception_ptr& error) {
+  for (Door& door : doors_) {
+    asio::co_spawn(shards_[0]->io, AcceptLoop(door), [](const std::exception_ptr& error) {
       if (error) std::rethrow_exception(error);
     });
   }
@@ -211,13 +237,13 @@ void HttpServer::Start() {
   }
 }
 
-asio::awaitable<void> HttpServer::AcceptLoop(Listener& listener) {
+asio::awaitable<void> HttpServer::AcceptLoop(Door& door) {
   asio::steady_timer back_off(shards_[0]->io);
   bool without_spare = false;
   while (!draining()) {
     IoShard& shard = *shards_[next_shard_++ % shards_.size()];
     auto [ec, socket] =
-        co_await listener.acceptor.async_accept(shard.io, asio::as_tuple(asio::use_awaitable));
+        co_await door.listener.acceptor.async_accept(shard.io, asio::as_tuple(asio::use_awaitable));
     if (ec == asio::error::operation_aborted || draining()) co_return;
     if (ec) {
       if (const auto more = lines_.Take("accept")) {
@@ -236,15 +262,18 @@ asio::awaitable<void> HttpServer::AcceptLoop(Listener& listener) {
     }
     if (without_spare || open_connections_ >= most_connections_) {
       context_.metrics.refused_connections.Increment();
-      if (std::exchange(without_spare, false)) {
-        refuser_.RefuseAtOnce(std::move(socket), listener.tls);
-        TakeSpare();
+      const bool at_once = std::exchange(without_spare, false);
+      if (door.other) {
+        TellAndClose(door.other->full, std::move(socket));
+      } else if (at_once) {
+        refuser_.RefuseAtOnce(std::move(socket), door.listener.tls);
       } else {
-        refuser_.Refuse(std::move(socket), listener.tls);
+        refuser_.Refuse(std::move(socket), door.listener.tls);
       }
+      if (at_once) TakeSpare();
       continue;
     }
-    StartSession(std::move(socket), shard, listener.tls ? tls() : nullptr);
+    StartConnection(std::move(socket), door, shard);
   }
 }
 
@@ -258,34 +287,38 @@ void HttpServer::TakeSpare() {
   if (spare_ < 0) spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-void HttpServer::StartSession(tcp::socket socket, IoShard& shard, TlsContextPtr tls) {
+void HttpServer::StartConnection(tcp::socket socket, const Door& door, IoShard& shard) {
   boost::system::error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
   ++open_connections_;
   context_.metrics.connections.Increment();
   // Made where it stays: whoever starts a coroutine on another thread may hold a part of it when it
-  // has ended there already, and the last to let go of a session must be its shard.
-  asio::post(shard.io, [this, &shard, socket = std::move(socket),
-                        tls = std::move(tls)]() mutable {
-    std::shared_ptr<Session> session;
+  // has ended there already, and the last to let go of a connection must be its shard.
+  asio::post(shard.io, [this, &shard, socket = std::move(socket), other = door.other,
+                        tls = door.listener.tls ? this->tls() : nullptr]() mutable {
+    std::shared_ptr<Connection> connection;
     try {
-      session = std::make_shared<Session>(std::move(socket), *this, shard, std::move(tls));
-      asio::co_spawn(shard.io, session->Run(), SessionEnd{session});
+      if (other) {
+        connection = other->make(std::move(socket), *this, shard);
+      } else {
+        connection = std::make_shared<Session>(std::move(socket), *this, shard, std::move(tls));
+      }
+      asio::co_spawn(shard.io, connection->Run(), ConnectionEnd{connection});
     } catch (const std::exception& e) {
       if (const auto more = lines_.Take("not served")) {
         spdlog::error("a connection is not served: {}{}", e.what(), *more);
       }
-      if (session) return;  // It takes itself out.
+      if (connection) return;  // It takes itself out.
       --open_connections_;
       context_.metrics.connections.Decrement();
     }
   });
 }
 
-void HttpServer::CloseIdleSessions() {
+void HttpServer::CloseIdleConnections() {
   for (const auto& shard : shards_) {
-    asio::post(shard->io, [sessions = &shard->sessions] {
-      for (Session* session : *sessions) session->CloseIfIdle();
+    asio::post(shard->io, [connections = &shard->connections] {
+      for (Connection* one : *connections) one->CloseIfIdle();
     });
   }
 }
@@ -294,14 +327,14 @@ void HttpServer::Drain() {
   draining_ = true;
   asio::post(shards_[0]->io, [this] {
     boost::system::error_code ignored;
-    for (Listener& listener : listeners_) listener.acceptor.close(ignored);
+    for (Door& door : doors_) door.listener.acceptor.close(ignored);
   });
   const auto deadline = std::chrono::steady_clock::now() +
                         std::chrono::microseconds(context_.server.drain_timeout_us);
-  CloseIdleSessions();
+  CloseIdleConnections();
   while (open_connections_ > 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(kDrainPoll);
-    CloseIdleSessions();
+    CloseIdleConnections();
   }
   if (open_connections_ > 0) {
     spdlog::warn("{} connections did not finish in time and are cut", open_connections_.load());

@@ -1,4 +1,4 @@
-// HttpServer: listens, accepts, and runs sessions: one io_context and one thread per I/O core, a
+// HttpServer: listens, accepts, and runs connections: one io_context and one thread per I/O core, a
 // connection stays on its own; a pool of query threads for whatever may block.
 //
 //   HttpServer server(context);  server.Listen();  server.Start();  ...  server.Drain();  // then
@@ -20,6 +20,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <thread>
@@ -28,6 +29,7 @@
 #include "api/context.h"
 #include "api/endpoint/endpoint.h"
 #include "api/endpoint/workspace.h"
+#include "api/http/connection.h"
 #include "api/http/connection_refuser.h"
 #include "api/http/handshakes.h"
 #include "api/http/io_gate.h"
@@ -38,8 +40,6 @@
 
 namespace tallyd {
 
-class Session;
-
 // What the connections of one I/O thread share. Touched on that thread only.
 struct IoShard {
   IoShard() : io(1), work(io.get_executor()), gate(std::make_shared<IoGate>(io)) {}
@@ -47,11 +47,11 @@ struct IoShard {
   IoShard(const IoShard&) = delete;
   IoShard& operator=(const IoShard&) = delete;
 
-  std::set<Session*> sessions;
+  std::set<Connection*> connections;
   WorkspacePool workspaces;
   std::array<char, 64u << 10> discarded;  // What is read and not looked at, of all of them.
   Handshakes handshakes;
-  // Last, so that they go first: the end of an io_context destroys the sessions that are still
+  // Last, so that they go first: the end of an io_context destroys the connections that are still
   // suspended on it, and these use what stands above.
   boost::asio::io_context io;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
@@ -72,14 +72,18 @@ class HttpServer {
   TlsContextPtr tls() const;  // Null: there is none. Any thread.
   // Binds, or takes sockets that listen already, in place of what is configured.
   Status Listen(std::span<const int> handed_in = {});
+  // The same for another protocol. Before Start; none of addresses() is of it.
+  Status ListenFor(const OtherProtocol& other, const std::string& at,
+                   std::span<const int> handed_in);
   // From then on: where it really listens, in the order of the configuration, or of what was handed
   // in; and the port of the first.
   std::vector<ListenAddress> addresses() const;
   unsigned short port() const;
+  std::vector<ListenAddress> other_addresses() const;  // Of the other protocols.
   void Start();
   void Drain();
 
-  // For sessions.
+  // For connections.
   ApiContext& context() { return context_; }
   std::span<const Route> routes() const { return routes_; }
   const EndpointThreads& endpoint_threads() const { return endpoint_threads_; }
@@ -88,14 +92,20 @@ class HttpServer {
   LineLimit& lines() { return lines_; }
 
  private:
-  boost::asio::awaitable<void> AcceptLoop(Listener& listener);
+  struct Door {
+    Listener listener;
+    std::optional<OtherProtocol> other;  // Nothing: HTTP.
+  };
+
+  std::vector<ListenAddress> AddressesOf(bool other) const;
+  boost::asio::awaitable<void> AcceptLoop(Door& door);
   // A descriptor is free now for a connection that could not be accepted, which is to be told so.
   bool GiveUpSpare();
   void TakeSpare();
   boost::asio::awaitable<void> GiveBackLoop();
   boost::asio::awaitable<void> RevokeLoop();
-  void StartSession(boost::asio::ip::tcp::socket socket, IoShard& shard, TlsContextPtr tls);
-  void CloseIdleSessions();
+  void StartConnection(boost::asio::ip::tcp::socket socket, const Door& door, IoShard& shard);
+  void CloseIdleConnections();
 
   ApiContext& context_;
   const std::span<const Route> routes_;
@@ -109,7 +119,7 @@ class HttpServer {
   ConnectionRefuser refuser_;
   int spare_ = -1;  // Open for nothing, so that one more connection can be accepted.
   std::vector<std::unique_ptr<IoShard>> shards_;
-  std::vector<Listener> listeners_;  // On the first shard, as all that accepts.
+  std::vector<Door> doors_;  // On the first shard, as all that accepts.
   size_t next_shard_ = 0;
   mutable std::mutex tls_mutex_;
   TlsContextPtr tls_;  // Guarded by tls_mutex_.

@@ -31,15 +31,6 @@ constexpr auto kPatienceWithReader = std::chrono::milliseconds(500);
 
 }  // namespace
 
-void SessionEnd::operator()(std::exception_ptr error) const {
-  if (!error) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    spdlog::error("a connection ended by an exception: {}", e.what());
-  }
-}
-
 Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard,
                  TlsContextPtr tls)
     : server_(server),
@@ -54,14 +45,14 @@ Session::Session(asio::ip::tcp::socket socket, HttpServer& server, IoShard& shar
 
 Session::~Session() {
   // A workspace that was not given back was left in the middle of something: nobody uses it again.
-  shard_.sessions.erase(this);
+  shard_.connections.erase(this);
   --server_.open_connections();
   context_.metrics.connections.Decrement();
   if (speaks_tls_) context_.metrics.tls.connections.Decrement();
 }
 
 asio::awaitable<void> Session::Run() {
-  shard_.sessions.insert(this);
+  shard_.connections.insert(this);
   idle_since_ = std::chrono::steady_clock::now();
   bool open = tls_ == nullptr || co_await ShakeHands();
   while (open) open = co_await ServeOne();

@@ -16,7 +16,6 @@
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +23,7 @@
 
 #include "api/access/caller.h"
 #include "api/endpoint/endpoint.h"
+#include "api/http/connection.h"
 #include "api/http/header_guard.h"
 #include "api/http/server.h"
 #include "api/http/timed_socket.h"
@@ -33,20 +33,18 @@
 
 namespace tallyd {
 
-class Session : public std::enable_shared_from_this<Session> {
+class Session final : public Connection, public std::enable_shared_from_this<Session> {
  public:
   // `tls`: what TLS is spoken with; null: none is.
   Session(boost::asio::ip::tcp::socket socket, HttpServer& server, IoShard& shard,
           TlsContextPtr tls);
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  ~Session() override;
 
-  boost::asio::awaitable<void> Run();
-  void CloseIfIdle();  // Also where an answer only waits: there is no telling how long.
+  boost::asio::awaitable<void> Run() override;
+  void CloseIfIdle() override;  // Also where an answer only waits: there is no telling how long.
   // Where the principal of the request under way is nobody by now: a body that comes is refused, a
   // read's answer ends with the connection.
-  void EndIfRevoked(TimeUs now);
+  void EndIfRevoked(TimeUs now) override;
 
  private:
   static constexpr size_t kReadBytes = 64u << 10;
@@ -140,14 +138,6 @@ class Session : public std::enable_shared_from_this<Session> {
   bool expects_continue_ = false;
   bool expects_other_ = false;  // What nobody here can do.
   bool unread_body_ = false;
-};
-
-// The end of a session's coroutine: what it threw, if anything, is logged and ends that connection
-// only.
-// It holds the session until then.
-struct SessionEnd {
-  std::shared_ptr<Session> session;
-  void operator()(std::exception_ptr error) const;
 };
 
 }  // namespace tallyd

@@ -134,7 +134,7 @@ class HandedInTest(E2eTest):
     def test_what_nobody_serves_is_refused_by_name(self):
         cases = (
             (listener(), "metrics", 'the socket "metrics"', "FileDescriptorName=http"),
-            (listener(), "telnet", 'the socket "telnet"', "nothing in this version"),
+            (listener(), "telnet", 'the socket "telnet"', "with telnet = ADDRESS"),
             (socket.socket(), "http", 'the socket "http"', "does not listen for TCP"),
             (listener("0.0.0.0"), "http", "0.0.0.0", "beyond loopback"),
         )

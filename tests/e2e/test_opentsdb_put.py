@@ -12,7 +12,8 @@ stream = "opentsdb"
 """
 AT = 1356998400
 MANY_FAILED = {"error": {"code": 400, "message": "One or more data points had errors",
-                         "details": "Please see the TSD logs or append \"details\" to the put request"}}
+                         "details": "Please see the TSD logs or append \"details\" to the put "
+                                    "request"}}
 
 
 def point(metric="sys.cpu", value=1, at=AT, **tags):

@@ -20,7 +20,8 @@ std::string Read(std::string_view line) {
 
 TEST(PointLine, IsAMetricATimeAValueAndTags) {
   EXPECT_EQ(Read("put sys.cpu.user 1356998400 42.5 host=web01 cpu=0"),
-            "0{ts=int64:1356998400000 cpu=string:0 host=string:web01 sys.cpu.user=float64:42.5 }\n");
+            "0{ts=int64:1356998400000 cpu=string:0 host=string:web01 "
+            "sys.cpu.user=float64:42.5 }\n");
 }
 
 TEST(PointLine, HasWordsThatAreApartBySpacesAndTabs) {

@@ -153,9 +153,10 @@ TEST_F(PointReaderTest, KeepsTheGoodPointsBesideBadOnesAndTellsWhichWereSent) {
 TEST_F(PointReaderTest, TakesNothingOfWhatIsNoJson) {
   const std::string good = R"({"metric":"m","timestamp":1,"value":1,"tags":{"a":"b"}})";
   for (const std::string& text : std::vector<std::string>{
-           "", " ", "1", "\"x\"", "null", "true", "[", "{", "[" + good, good + "]", "[" + good + ",]",
-           "[" + good + " " + good + "]", good + good, good + ",", "[1]", "[null]", "[[" + good + "]]",
-           "[" + good + ",5]", R"({"metric":"m" "timestamp":1})", R"({"metric"})", R"({metric:"m"})",
+           "", " ", "1", "\"x\"", "null", "true", "[", "{", "[" + good, good + "]",
+           "[" + good + ",]", "[" + good + " " + good + "]", good + good, good + ",", "[1]",
+           "[null]", "[[" + good + "]]", "[" + good + ",5]", R"({"metric":"m" "timestamp":1})",
+           R"({"metric"})", R"({metric:"m"})",
            R"({"metric":})", R"({"metric":"\x"})", R"({"x":"\x"})", R"({"\x":1})",
            R"({"metric":"m","timestamp":01})", R"({"timestamp":nul})", R"({"value":+1})",
            R"({"value":NaN})", R"({"value":1.})", R"({"tags":{"a"}})", R"({"tags":{"a":}})",
