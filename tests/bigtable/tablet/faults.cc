@@ -25,7 +25,6 @@ FaultRates FaultRates::All(double chance) {
   rates.slow_calls = chance;
   rates.retry_infos = 0.2;
   rates.rate_limits = chance;
-  rates.collections = chance / 4;
   rates.tablet_splits = chance / 4;
   return rates;
 }

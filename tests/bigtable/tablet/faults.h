@@ -35,7 +35,8 @@ struct FaultRates {
   std::chrono::microseconds latency{0};  // Of each call.
   std::chrono::microseconds slow_time{20'000};
 
-  // Everything at once, at about this chance.
+  // Everything at once, at about this chance, but for the collection of garbage: it goes by the
+  // server's clock, which is not that of most tests.
   static FaultRates All(double chance);
 };
 

@@ -41,6 +41,7 @@ std::string Obey(TabletServer* server, const std::string& line) {
   if (verb == "faults") {
     const auto latency = rates.latency;
     rates = number > 0 ? FaultRates::All(number) : FaultRates();
+    rates.collections = number / 4;
     rates.latency = latency;
     server->faults().Set(rates);
   } else if (verb == "latency") {
