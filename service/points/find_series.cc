@@ -28,8 +28,9 @@ Result<std::vector<std::string>> ValuesOfTags(std::string_view prefix, size_t li
                                               const ReadMemoryPtr& memory) {
   std::set<std::string> values;
   for (const Stream& stream : access.schema().streams) {
-    for (const std::string& tag : TagsOf(access.schema(), stream)) {
-      const Result<const Table*> table = TableOfValues(access.schema(), stream, tag);
+    const StreamFields known(access.schema(), stream, parts.store);
+    for (const std::string& tag : TagsOf(access.schema(), stream, known)) {
+      const Result<const Table*> table = TableOfValues(access.schema(), stream, known, tag);
       if (!table) continue;
       KeyValuesQuery query;
       query.table = *table;

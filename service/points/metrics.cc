@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "config/schema/schema.h"
+#include "service/query/ask/key_fields.h"
 
 namespace tallyd {
 namespace {
@@ -24,25 +24,29 @@ std::string PrefixOf(const Stream& stream) { return AsMetric(stream.name) + ".";
 
 }  // namespace
 
-std::vector<std::string> TagsOf(const Schema& schema, const Stream& stream) {
+std::vector<std::string> TagsOf(const Schema& schema, const Stream& stream,
+                                const StreamFields& known) {
   std::set<std::string> tags;
   for (const size_t index : stream.tables) {
     const Table& table = schema.tables[index];
     if (!KeepsEvents(table) && !KeepsNewest(table)) continue;
     const auto& fields = table.row_key.entity_fields();
     tags.insert(fields.begin(), fields.end());
+    if (!table.row_key.holds_labels()) continue;
+    for (const std::string& name : known.names()) {
+      if (KeyMayTell(table, known, name)) tags.insert(name);
+    }
   }
   return {tags.begin(), tags.end()};
 }
 
 std::vector<std::string> Metrics::FieldsOf(const Stream& stream) const {
   const StreamFields known(schema_, stream, store_);
-  const std::vector<std::string> tags = TagsOf(schema_, stream);
   std::vector<std::string> fields;
   for (const std::string& name : known.names()) {
-    const bool is_metric = known.IsNumber(name) && name != stream.time_field &&
-                           !std::ranges::binary_search(tags, name);
-    if (is_metric) fields.push_back(name);
+    const bool is_of_key = std::ranges::any_of(
+        stream.tables, [&](size_t index) { return KeyHolds(schema_.tables[index], name); });
+    if (known.IsNumber(name) && name != stream.time_field && !is_of_key) fields.push_back(name);
   }
   return fields;
 }

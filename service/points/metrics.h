@@ -19,8 +19,9 @@
 namespace tallyd {
 
 // The fields that tell series apart, in byte order: those that the row keys of the stream's tables
-// of events and of latest values give back.
-std::vector<std::string> TagsOf(const Schema& schema, const Stream& stream);
+// of events and of latest values give back, and labels.
+std::vector<std::string> TagsOf(const Schema& schema, const Stream& stream,
+                                const StreamFields& known);
 
 class Metrics {
  public:

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
-#include "config/schema/table_rules.h"
 #include "service/points/metrics.h"
 #include "service/points/series_rate.h"
 #include "service/query/ask/event_query.h"
+#include "service/query/ask/key_fields.h"
 #include "service/query/ask/planner.h"
 #include "service/query/run/event_run.h"
 
@@ -129,6 +129,8 @@ class SeriesReader {
   std::vector<TagMatcher> matchers_;  // By filter.
   std::vector<bool> is_asked_;        // By filter: events that come have passed it.
   bool can_match_ = true;
+  std::shared_ptr<const StreamFields> known_;
+  std::vector<std::string> tags_;  // Of the stream, in byte order.
   PointSet set_;
   std::vector<uint32_t> tag_places_;  // By place in the query's list of tags: that in set_.tags.
   std::vector<int> roles_;            // By field of events: as RoleOf has them.
@@ -144,9 +146,12 @@ Result<EventQuery> SeriesReader::Ask() {
       BeginEventQuery(access_, parts_.store, question_.metric.stream, parts_.clock.Now());
   if (!begun) return begun;
   EventQuery& query = *begun;
-  const std::vector<std::string> tags = TagsOf(query.schema(), *query.stream);
+  known_ = query.known;
+  tags_ = TagsOf(query.schema(), *query.stream, *known_);
+  // A name may be a tag of other events.
+  std::erase(tags_, question_.metric.field);
   for (const TagFilter& filter : question_.filters) {
-    const bool is_tag = std::ranges::binary_search(tags, filter.tag);
+    const bool is_tag = std::ranges::binary_search(tags_, filter.tag);
     if (!is_tag && filter.match != TagMatch::kAbsent) can_match_ = false;
   }
   query.time =
@@ -158,10 +163,10 @@ Result<EventQuery> SeriesReader::Ask() {
     query.step_us = question_.downsample->steps.width_us();
     query.aggregations = {*by_steps_};
     query.fields = {question_.metric.field};
-    query.by = tags;
+    query.by = tags_;
   } else {
     query.fields = {question_.metric.field};
-    query.fields.insert(query.fields.end(), tags.begin(), tags.end());
+    query.fields.insert(query.fields.end(), tags_.begin(), tags_.end());
   }
   return begun;
 }
@@ -195,7 +200,7 @@ void SeriesReader::BoundByNames(EventQuery* query) {
     const bool is_bounded =
         std::ranges::find(query->filters, tag, &FieldFilter::field) != query->filters.end();
     const bool all_have = filter.values.size() == question_.only.size();
-    if (!query->known->Knows(tag)) can_match_ = false;
+    if (!std::ranges::binary_search(tags_, tag)) can_match_ = false;
     if (all_have && !is_bounded && filter.values.size() <= kMostBoundingValues) {
       query->filters.push_back(std::move(filter));
     }
@@ -486,12 +491,11 @@ Status SeriesReader::Hold(uint64_t bytes) {
 Error SeriesReader::Bounded(const Error& error, const TablePlan& plan) const {
   if (error.code() != ErrorCode::kUnprocessable) return error;
   std::string message = error.message() + "; ask for a shorter time or longer steps";
-  for (const std::string& tag :
-       TagsOf(access_.schema(), *access_.schema().FindStream(question_.metric.stream))) {
+  for (const std::string& tag : tags_) {
     const bool is_named = std::ranges::any_of(question_.filters, [&](const TagFilter& filter) {
       return filter.tag == tag && filter.match == TagMatch::kOneOf;
     });
-    if (is_named || !KeyHolds(*plan.table, tag)) continue;
+    if (is_named || !KeyMayTell(*plan.table, *known_, tag)) continue;
     message += ", or name values of tag '" + tag + "', which bounds what is read";
     break;
   }
@@ -503,11 +507,13 @@ Error SeriesReader::Bounded(const Error& error, const TablePlan& plan) const {
 const Table* FindLatest(const Schema& schema, const MetricField& metric, const Store& store) {
   const Stream* const found = schema.FindStream(metric.stream);
   if (found == nullptr) return nullptr;
-  const std::vector<std::string> tags = TagsOf(schema, *found);
+  const StreamFields known(schema, *found, store);
+  const std::vector<std::string> tags = TagsOf(schema, *found, known);
   for (const size_t index : found->tables) {
     const Table& table = schema.tables[index];
-    const bool tells_all =
-        std::ranges::all_of(tags, [&](const std::string& tag) { return KeyHolds(table, tag); });
+    const bool tells_all = std::ranges::all_of(tags, [&](const std::string& tag) {
+      return tag == metric.field || KeyMayTell(table, known, tag);
+    });
     const bool has_metric = TableHolds(table, metric.field) && KeepsNewest(table);
     if (has_metric && tells_all && store.FindTable(table.name) != nullptr) return &table;
   }
