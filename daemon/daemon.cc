@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ranges>
 #include <thread>
 
@@ -27,6 +28,10 @@
 namespace tallyd {
 
 namespace {
+
+// How long a start or a reload waits for the series of its tables to be counted. Until they are,
+// events of series that may be new are refused where their stream bounds them.
+constexpr std::chrono::seconds kCountSeries(5);
 
 sigset_t DaemonSignals() {
   sigset_t signals;
@@ -159,6 +164,7 @@ std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Sche
   for (const Stream& stream : schema->streams) {
     snapshot->mappers.emplace(stream.name, std::make_unique<Mapper>(schema, stream, *store_));
   }
+  snapshot->series = context_->writer.series().IndexesOf(*schema);
   return snapshot;
 }
 
@@ -224,6 +230,7 @@ Status Daemon::PutInForce(const Config& configured) {
     return adopted;
   }
   context_->live_schema.Set(Compile(*schema, ScopeFieldsOf(configured.tokens)));
+  context_->writer.series().InForce(kCountSeries);
   return {};
 }
 
@@ -362,6 +369,7 @@ void Daemon::Stop() {
   spdlog::info("stopping: no new connections, requests in flight finish");
   context_->ready = false;
   context_->jobs.Stop();
+  context_->writer.series().Stop();
   server_->Drain();
   // What was submitted by then is committed in order, and so held before what is held is written.
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {

@@ -20,11 +20,15 @@
 
 namespace tallyd {
 
+struct SeriesIndexes;
+
 struct SchemaSnapshot {
   std::shared_ptr<const Schema> schema;
   std::map<std::string, std::unique_ptr<Mapper>, std::less<>> mappers;  // By stream.
   ScopeFields scope_fields;           // Of the tokens that came with it.
   std::vector<LintFinding> findings;  // What lint finds in the schema, without the data.
+  // Null: of no table (service/series/series_keeper.h).
+  std::shared_ptr<const SeriesIndexes> series = nullptr;
 };
 
 // The stream of that name; kNotFound names those that there are, or the nearest.

@@ -12,6 +12,7 @@
 #include "ingest/text/json.h"
 #include "service/fill/filler.h"
 #include "service/removal/latest_restorer.h"
+#include "service/series/series_indexes.h"
 
 namespace tallyd {
 
@@ -140,6 +141,42 @@ prometheus::MetricFamily GaugeOf(const char* name, const char* help, uint64_t va
   return {name, help, prometheus::MetricType::Gauge, {metric}};
 }
 
+// Of each table whose series are followed, as they are counted.
+template <class Use>
+void ForEachSeriesIndex(const ApiContext& context, const Use& use) {
+  const auto snapshot = context.snapshot();
+  if (snapshot == nullptr || snapshot->series == nullptr) return;
+  for (const auto& [stream, of] : snapshot->series->streams) {
+    for (const SeriesIndexPtr& index : of.tables) use(stream, *index);
+  }
+}
+
+Json JsonOfSeries(const ApiContext& context) {
+  Json json = Json::array();
+  ForEachSeriesIndex(context, [&json](const std::string& stream, const SeriesIndex& index) {
+    json.push_back({{"stream", stream},
+                    {"table", index.table()->name},
+                    {"series", index.size()},
+                    {"complete", index.is_complete()},
+                    {"bytes", index.bytes()}});
+  });
+  return json;
+}
+
+prometheus::MetricFamily SeriesGauge(const ApiContext& context) {
+  prometheus::MetricFamily family = {"tallyd_series",
+                                     "Series of a table, of streams with labels or max_series.",
+                                     prometheus::MetricType::Gauge,
+                                     {}};
+  ForEachSeriesIndex(context, [&family](const std::string& stream, const SeriesIndex& index) {
+    prometheus::ClientMetric& metric = family.metric.emplace_back();
+    metric.gauge.value = static_cast<double>(index.size());
+    metric.label.push_back({"stream", stream});
+    metric.label.push_back({"table", index.table()->name});
+  });
+  return family;
+}
+
 Result<std::string> ReadBackupTarget(std::string_view body) {
   constexpr size_t kMaxBodyBytes = 64u << 10;
   if (body.size() > kMaxBodyBytes) return Error(ErrorCode::kTooLarge, "the body is too large");
@@ -178,6 +215,8 @@ Response GetMetrics(const Request&, ApiContext& context) {
   families.push_back(GaugeOf("tallyd_body_memory_bytes",
                              "What bodies of requests hold, of server.body_memory.",
                              context.bodies.held()));
+  prometheus::MetricFamily series = SeriesGauge(context);
+  if (!series.metric.empty()) families.push_back(std::move(series));
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   for (prometheus::MetricFamily& family : CollectProcessMetrics()) {
@@ -206,6 +245,7 @@ Response GetStatus(const Request& request, ApiContext& context) {
                             {"nightly", JsonOfNightly(context)},
                             {"fills", JsonOfFills(context)},
                             {"limits", JsonOfLimits(context)},
+                            {"series", JsonOfSeries(context)},
                             {"tls", JsonOfTls(context.metrics.tls)},
                             {"orphaned_tables", std::move(orphans)},
                             {"lint", JsonOfLint(context.snapshot()->findings)}});
@@ -216,6 +256,7 @@ Response PostSettle(const Request& request, ApiContext& context) {
   const TimeUs start = context.clock.Now();
   // What it cannot do now is tried again, and told in the log.
   std::ignore = context.jobs.restorer.Look();
+  if (Status told = context.writer.series().Settle(); !told) return ProblemOf(told.error());
   if (Status settled = context.store.Settle(); !settled) return ProblemOf(settled.error());
   const int64_t took_us = context.clock.Now() - start;
   return Response::Of(200, {{"settled", true},

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view kDefaultFamily = "m";
 constexpr std::string_view kLatestEnd = "_latest";
+// What agents send is bounded by nobody else.
+constexpr uint64_t kMaxSeries = 1'000'000;
+constexpr uint64_t kMaxFields = 10'000;
 
 // What a protocol's section says of its stream.
 struct StreamOfProtocol {
@@ -103,6 +106,8 @@ void TakeStream(const TomlReader& section, const StreamOfProtocol& of, ReadSchem
     return;
   }
   stream->item.of_protocol = true;
+  if (!stream->item.max_series) stream->item.max_series = kMaxSeries;
+  if (!stream->item.max_fields) stream->item.max_fields = kMaxFields;
   const auto feeds = [&](const Placed<Table>& table) { return table.item.stream == of.name; };
   if (of.has_tables) {
     AddDefaultTables(section, of, stream->item.time_field, &schema->tables);

@@ -41,6 +41,8 @@ class SeriesKey {
   Status Read(std::string_view series, std::string* scratch, std::vector<KeyField>* fields) const {
     return series_.ReadBack(series, scratch, fields);
   }
+  // The name of a field that was read: a label's, or its placeholder's.
+  std::string_view NameOf(const KeyField& field) const { return series_.NameOf(field); }
   // Of all rows of the series, whatever their time.
   KeyRange RangeOf(std::string_view series) const {
     return has_time_ ? PrefixRange(series) : RangeOfKey(series);

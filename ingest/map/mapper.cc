@@ -53,6 +53,8 @@ struct MapCall {
   const ShapeMapping* missed_of = nullptr;
   std::vector<bool> missed;
   std::unique_ptr<ShapeMapping> own;  // Of a shape that does not recur.
+  SeriesGate* gate = nullptr;
+  std::vector<SeriesGate::Row> gated;  // Of the event at hand.
   std::vector<Value> choice;          // The values of the event at hand by place, where it is one.
 };
 
@@ -88,6 +90,7 @@ void MapOutcome::Add(MapOutcome&& other) {
   expired += other.expired;
   errors.Merge(other.errors);
   if (!clock_error) clock_error = std::move(other.clock_error);
+  is_uncounted = is_uncounted || other.is_uncounted;
   row_bytes.Append(other.row_bytes);
   large_values += other.large_values;
   if (stems.tables().empty()) {
@@ -130,7 +133,8 @@ struct Mapper::Impl {
   std::optional<Refusal> GiveArrival(const TableMapping& table, MapCall* call, TimeUs* time);
   std::optional<Refusal> CheckValues(const Event& event, const ShapeMapping& mapping, MapCall* call,
                                      bool* new_types);
-  std::optional<Refusal> PutRows(MapCall* call);
+  std::optional<Refusal> Admit(const Event& event, bool new_types, MapCall* call);
+  void PutRows(MapCall* call);
   void LearnTypes(const Event& event, const ShapeMapping& mapping, MapCall* call);
   static void NoteSpelled(const Event& event, const ShapeMapping& mapping, MapCall* call);
   void NoteSpellings(MapCall* call);
@@ -167,6 +171,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   call.scratch = impl_->scratches.Take();
   if (terms.guarded) call.guard = TimeGuard(impl_->stream, arrival);
   call.arrivals = terms.arrivals;
+  call.gate = terms.gate;
   const Shape* shape = nullptr;
   const ShapeMapping* mapping = nullptr;
   for (size_t i = 0; i < events.size() && !outcome.clock_error; ++i) {
@@ -291,7 +296,11 @@ std::optional<Refusal> Mapper::Impl::Enter(const Event& event, std::span<const V
   if (auto refusal = CheckValues(event, mapping, call, &new_types)) return refusal;
   const Event by_place{event.index, event.shape, values, {}};
   if (auto refusal = RenderTables(by_place, mapping, call, &expired)) return refusal;
-  if (auto refusal = PutRows(call)) return refusal;
+  if (auto refusal = call->held.Check(call->scratch->renderer)) return refusal;
+  if (call->gate != nullptr) {
+    if (auto refusal = Admit(event, new_types, call)) return refusal;
+  }
+  PutRows(call);
   if (!call->scratch->renderer.rows().empty()) {
     if (new_types) LearnTypes(event, mapping, call);
     NoteSpelled(event, mapping, call);
@@ -396,10 +405,27 @@ std::optional<Refusal> Mapper::Impl::GiveArrival(const TableMapping& table, MapC
   return {};
 }
 
-// All of them or none.
-std::optional<Refusal> Mapper::Impl::PutRows(MapCall* call) {
+// Whether its series and its fields may come, where they are new.
+std::optional<Refusal> Mapper::Impl::Admit(const Event& event, bool new_types, MapCall* call) {
+  call->gated.clear();
+  for (const PendingRow& row : call->scratch->renderer.rows()) {
+    if (call->held.Holds(*row.mapping)) continue;
+    call->gated.push_back({row.mapping->info->id, row.key.substr(0, row.stem_size)});
+  }
+  if (call->gated.empty()) return {};
+  std::vector<std::string> fields;
+  for (size_t i = 0; new_types && i < event.values.size(); ++i) {
+    const std::string& field = event.FieldOf(i);
+    if (seen_fields.KnownTypes(field) == 0) fields.push_back(field);
+  }
+  SeriesGate::Answer answer = call->gate->Admit(call->gated, fields);
+  if (!answer.later) return std::move(answer.refusal);
+  call->outcome->is_uncounted = true;
+  return Refusal{{}, "its series are still being counted"};
+}
+
+void Mapper::Impl::PutRows(MapCall* call) {
   const RowRenderer& renderer = call->scratch->renderer;
-  if (auto refusal = call->held.Check(renderer)) return refusal;
   call->held.Add(renderer);
   for (const PendingRow& row : renderer.rows()) {
     call->late.Note(*row.mapping->table, row.time);
@@ -420,7 +446,6 @@ std::optional<Refusal> Mapper::Impl::PutRows(MapCall* call) {
       call->scratch->counts.Add(table, row.key, row.time, renderer.columns(row), values);
     }
   }
-  return {};
 }
 
 // Which fields an answer then has wrong, and for which event, nobody knows: any.

@@ -17,6 +17,7 @@
 #include "ingest/decode/shape.h"
 #include "ingest/hold/held_counters.h"
 #include "ingest/map/written_rows.h"
+#include "ingest/series/series_gate.h"
 #include "ingest/times/arrivals.h"
 #include "storage/batch.h"
 #include "storage/store.h"
@@ -34,6 +35,8 @@ struct MapOutcome : WrittenRows {
   EventErrors errors;  // Decoding errors included, in order of index.
   // Why no time can be judged or given now: the clock is wrong. The batch is not to be submitted.
   std::optional<Error> clock_error;
+  // Nobody can tell yet whether an event is of a new series: the same holds.
+  bool is_uncounted = false;
 
   // Another stream's part of the same request: no table is fed by both.
   void Add(MapOutcome&& other);
@@ -48,6 +51,8 @@ struct MapTerms {
   ArrivalBlock* arrivals = nullptr;
   // Why an event may not come, whatever it is otherwise; empty: each may.
   std::function<std::optional<Refusal>(const Event& event)> refuses = {};
+  // Is asked about each that comes; null: nothing of the stream is followed.
+  SeriesGate* gate = nullptr;
 };
 
 class Mapper {

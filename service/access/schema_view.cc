@@ -19,7 +19,8 @@ std::vector<size_t> Placed(const std::vector<size_t>& tables, const std::vector<
 
 }  // namespace
 
-SchemaView::SchemaView(std::shared_ptr<const Schema> whole, const Scope& scope)
+SchemaView::SchemaView(std::shared_ptr<const Schema> whole, const Scope& scope,
+                       std::shared_ptr<const SeriesIndexes> series)
     : whole_(std::move(whole)), scope_(scope) {
   auto seen = std::make_shared<Schema>();
   std::vector<size_t> places(whole_->tables.size(), kNotThere);
@@ -37,6 +38,7 @@ SchemaView::SchemaView(std::shared_ptr<const Schema> whole, const Scope& scope)
   }
   auto snapshot = std::make_shared<SchemaSnapshot>();
   snapshot->schema = std::move(seen);
+  snapshot->series = std::move(series);
   snapshot_ = std::move(snapshot);
 }
 
@@ -55,7 +57,9 @@ Access SchemaViews::Of(std::shared_ptr<const SchemaSnapshot> whole,
     whole_ = whole;
   }
   SchemaViewPtr& view = views_[principal.scope];
-  if (view == nullptr) view = std::make_shared<SchemaView>(whole->schema, principal.scope);
+  if (view == nullptr) {
+    view = std::make_shared<SchemaView>(whole->schema, principal.scope, whole->series);
+  }
   return {view->snapshot(), view};
 }
 

@@ -26,7 +26,8 @@ namespace tallyd {
 
 class SchemaView {
  public:
-  SchemaView(std::shared_ptr<const Schema> whole, const Scope& scope);
+  SchemaView(std::shared_ptr<const Schema> whole, const Scope& scope,
+             std::shared_ptr<const SeriesIndexes> series = nullptr);
 
   // Every stream, with the tables that are there. It maps no events: those enter all tables.
   const std::shared_ptr<const SchemaSnapshot>& snapshot() const { return snapshot_; }

@@ -48,6 +48,7 @@ bool EventMapper::Map(const EventFragment& event, TimeUs expires_by, Batch* batc
   for (const PendingRow& row : renderer_.rows()) {
     const std::span<const Value> values = renderer_.values(row);
     late_->Note(table_.table, row.time);
+    stems_.AddRead(table_.info->id, row.key.substr(0, row.stem_size), {});
     if (row.set != nullptr) {
       batch->Put(*table_.info, row.key, row.time, *row.set, values);
     } else {

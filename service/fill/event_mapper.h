@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "config/schema/schema.h"
@@ -16,6 +17,7 @@
 #include "ingest/map/late_days.h"
 #include "ingest/map/missed_fields.h"
 #include "ingest/map/row_renderer.h"
+#include "ingest/map/row_stems.h"
 #include "ingest/map/table_mapping.h"
 #include "ingest/unmap/row_reader.h"
 #include "service/query/ask/stream_fields.h"
@@ -43,6 +45,8 @@ class EventMapper {
   bool Map(const EventFragment& event, TimeUs expires_by, Batch* batch);
   // The days that the puts since the last call were of.
   LateDays TakeLateDays();
+  // Of the rows that they put.
+  RowStems TakeStems() { return std::exchange(stems_, RowStems()); }
   // Whether an event of these fields enters the table.
   bool Enters(const EventFragment& event) {
     const TableMapping& mapping = MappedOf(event).mapping;
@@ -77,6 +81,7 @@ class EventMapper {
   std::vector<Value> values_;
   RowRenderer renderer_;
   size_t bytes_ = 0;
+  RowStems stems_;
   const TimeUs now_;
   std::optional<LateDays> late_;  // Anew for each batch.
 };

@@ -245,8 +245,9 @@ Status FillPass::Commit() {
   }
   batch_->PutMemo(FillKey(ahead_.table), EncodeFill(ahead_), NoteOrder::kAfter);
   const LateDays late = mapper_.TakeLateDays();
+  const RowStems stems = mapper_.TakeStems();
   Status committed = parts_.writer->PutRead(
-      TheDaemon(), {WriteKind::kFill, wish_.stream->name, removals_, watch_, &late},
+      TheDaemon(), {WriteKind::kFill, wish_.stream->name, removals_, watch_, &late, &stems},
       std::move(batch_));
   batch_.reset();
   bytes_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "service/write/hand_changes.h"
 #include "storage/merge_witness.h"
@@ -97,6 +98,7 @@ Status RestorePass::Put(const NewestCells& cells, std::vector<Found>* found) {
   cells.ForEach(wants, [&](std::string_view key, TimeUs time, const NewestCells::Cells& put) {
     if (!done) return;
     batch->Put(*wish_.stored, key, time, put.columns, put.values);
+    stems_.AddRead(wish_.stored->id, key, {});
     bytes += key.size() + put.values.size() * kCellBytes;
     for (size_t i = 0; i < put.values.size(); ++i) {
       bytes += put.values[i].text_size();
@@ -114,8 +116,10 @@ Status RestorePass::Put(const NewestCells& cells, std::vector<Found>* found) {
 
 Status RestorePass::Commit(std::unique_ptr<Batch> batch) {
   if (parts_.before_commit) parts_.before_commit();
+  const RowStems stems = std::exchange(stems_, RowStems());
+  mapper_.TakeStems();  // Of all that was read.
   Status committed = parts_.writer->PutRead(
-      TheDaemon(), {WriteKind::kRestore, wish_.stream->name, removals_, watch_, nullptr},
+      TheDaemon(), {WriteKind::kRestore, wish_.stream->name, removals_, watch_, nullptr, &stems},
       std::move(batch));
   if (committed || committed.error().code() != ErrorCode::kConflict) return committed;
   if (store_.FindTable(wish_.table->name) != wish_.stored) return committed;

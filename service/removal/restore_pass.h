@@ -54,6 +54,7 @@ class RestorePass {
   const std::shared_ptr<RowWatch> watch_;
   uint64_t removals_ = 0;  // Of the stream, that there were when the slice's reading began.
   uint64_t events_ = 0;   // In the slice.
+  RowStems stems_;        // Of the rows of the batch at hand.
 };
 
 // All latest tables of the removal's stream, or those that its note names. The answer is those of

@@ -33,10 +33,6 @@ std::vector<SeriesSet::Id> Both(std::span<const SeriesSet::Id> few,
 
 }  // namespace
 
-std::string_view NameOf(const SeriesKey& keys, const KeyField& field) {
-  return keys.segments()[field.segment].field;
-}
-
 void SeriesIndex::TermsOf(std::string_view series, std::vector<uint64_t>* terms) const {
   thread_local std::string scratch;
   thread_local std::vector<KeyField> fields;
@@ -46,7 +42,7 @@ void SeriesIndex::TermsOf(std::string_view series, std::vector<uint64_t>* terms)
     if (field.value.is_null()) continue;
     text.clear();
     AppendText(field.value, &text);
-    const uint64_t term = TermOf(NameOf(keys_, field), text);
+    const uint64_t term = TermOf(keys_.NameOf(field), text);
     if (std::ranges::find(*terms, term) == terms->end()) terms->push_back(term);
   }
 }
@@ -140,7 +136,7 @@ bool MatchesAll(const SeriesKey& keys, std::span<const KeyField> fields,
                 std::span<const SeriesFilter> filters) {
   return std::ranges::all_of(filters, [&](const SeriesFilter& filter) {
     return std::ranges::any_of(fields, [&](const KeyField& field) {
-      return !field.value.is_null() && NameOf(keys, field) == filter.field &&
+      return !field.value.is_null() && keys.NameOf(field) == filter.field &&
              std::ranges::find(filter.values, ToText(field.value)) != filter.values.end();
     });
   });

@@ -101,8 +101,6 @@ class SeriesIndex {
   std::vector<bool> doubted_;  // By number; mostly empty.
 };
 
-// The name of a field that was read of a series: a label's, or a placeholder's.
-std::string_view NameOf(const SeriesKey& keys, const KeyField& field);
 // Whether the fields of a series match all filters.
 bool MatchesAll(const SeriesKey& keys, std::span<const KeyField> fields,
                 std::span<const SeriesFilter> filters);

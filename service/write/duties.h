@@ -35,8 +35,9 @@ enum class Duty : uint8_t {
   kHeldCounters,   // What tables with `flush` hold in memory is added to, or goes as well.
   kMetrics,        // Rows and cells count, in the metrics and in the heat map.
   kRowSizes,       // The sizes of rows that are followed grow or shrink.
+  kSeries,         // New series are known before their rows, gone ones are looked for.
 };
-inline constexpr size_t kDuties = 11;
+inline constexpr size_t kDuties = 12;
 
 struct DutyRule {
   bool is_owed = false;
@@ -73,7 +74,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      Yes("in the same commit"),
      Yes("what is to be held is held once the rest is durable"),
      Yes("behind the commit"),
-     Yes("they grow behind the commit")},
+     Yes("they grow behind the commit"),
+     Yes("held to max_series and max_fields")},
     // kRow
     {Yes("a row outside of the scope is refused"),
      Yes("all mutations are refused"),
@@ -85,7 +87,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      Yes("in the same commit"),
      Yes("deletes take what is held of the row"),
      Yes("behind the commit"),
-     Yes("they grow behind the commit, and shrink first where something was deleted")},
+     Yes("they grow behind the commit, and shrink first where something was deleted"),
+     Yes("whatever max_series says; what was deleted is looked for")},
     // kRemoveRows
     {Yes("rows outside of the scope stay"),
      No(kOnlyTakes),
@@ -97,7 +100,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      No(kSameTwice),
      Yes("takes what is held of the rows"),
      No(kOnlyTakes),
-     Yes("they shrink behind the commit")},
+     Yes("they shrink behind the commit"),
+     Yes("looked for behind the commit")},
     // kRemoveEvents
     {Yes("only events of the scope are looked for"),
      No(kOnlyTakes),
@@ -109,7 +113,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      No(kSameTwice),
      Yes("takes what is held of the events"),
      No(kOnlyTakes),
-     Yes("they shrink behind the commit")},
+     Yes("they shrink behind the commit"),
+     Yes("looked for behind the commit")},
     // kNightly
     {No(kOfTheDaemon),
      No(kWasChecked),
@@ -121,7 +126,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      No(kNoRequest),
      No("increments are copied once they are written"),
      No(kCountedOnce),
-     No("the table is another one until it takes its name")},
+     No("the table is another one until it takes its name"),
+     No("no nightly table is followed")},
     // kFill
     {No(kOfTheDaemon),
      No(kWasChecked),
@@ -133,7 +139,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      No(kNoRequest),
      No(kNoFlush),
      No(kCountedOnce),
-     No("they are followed from the next event on, and measured")},
+     No("they are followed from the next event on, and measured"),
+     Yes("whatever max_series says")},
     // kFillAnew
     {No(kOfTheDaemon),
      No(kOnlyTakes),
@@ -145,7 +152,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      No(kNoRequest),
      No(kNoFlush),
      No(kOnlyTakes),
-     Yes("they shrink behind the commit")},
+     Yes("they shrink behind the commit"),
+     Yes("looked for behind the commit")},
     // kRestore
     {No(kOfTheDaemon),
      No(kWasChecked),
@@ -157,7 +165,8 @@ inline constexpr std::array<std::array<DutyRule, kDuties>, kWriteKinds> kTable =
      No(kNoRequest),
      No(kNoFlush),
      No(kCountedOnce),
-     No("what comes back was there before")},
+     No("what comes back was there before"),
+     Yes("whatever max_series says")},
 }};
 
 }  // namespace duties

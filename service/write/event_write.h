@@ -18,6 +18,7 @@
 #include "service/access/schema_view.h"
 #include "service/idempotency/keys.h"
 #include "service/live_schema.h"
+#include "service/series/series_write.h"
 #include "storage/batch.h"
 
 namespace tallyd {
@@ -45,7 +46,7 @@ struct EventWrite {
     kStream,        // One of its streams is none of the configuration.
     kEvents,        // Some of its events, which outcome.errors tells; kForbidden: another's.
     kRowSize,       // A row would grow too large.
-    kClock,         // No time can be judged or given now.
+    kClock,         // No time can be judged or given now, or no series counted.
     kHeldCounters,  // What is to be held in memory cannot be: the next try finds it otherwise.
     kKey,           // The answer cannot be remembered.
   };
@@ -61,6 +62,8 @@ struct EventWrite {
     std::unique_ptr<ArrivalBlock> arrivals;
   };
 
+  // What it may bring of new series and fields: before all that is looked at, and after all else.
+  SeriesWrite series;
   State state = State::kReady;
   Cause cause = Cause::kNone;
   std::optional<Error> error;

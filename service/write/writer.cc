@@ -27,12 +27,19 @@ void Refuse(Cause cause, Error error, EventWrite* write) {
   write->state = State::kRefused;
   write->cause = cause;
   write->error = std::move(error);
+  write->series.Settle(false);
 }
 
 // Where the stream's events without a time get theirs.
 ArrivalBlock::Terms ArrivalsOf(const Stream& stream, bool guarded, TimeUs now) {
   constexpr int64_t kAnyLag = std::numeric_limits<int64_t>::max();
   return {now, stream.guards.max_future_us.value_or(kAnyLag), guarded ? stream.guards.min_time : 0};
+}
+
+// What the stream's events may bring that is new.
+SeriesBounds BoundsOf(const Stream& stream, const EventTerms& terms) {
+  if (!terms.guarded) return {};
+  return {stream.max_series.value_or(0), stream.max_fields.value_or(0)};
 }
 
 bool IsDelete(const Mutation& mutation) { return mutation.kind == Mutation::Kind::kDelete; }
@@ -60,6 +67,7 @@ std::optional<DeleteSpec> SameOf(const DeleteSpec& what, const TableInfo& from,
 EventWrite Writer::PrepareEvents(const PrincipalPtr& who, const RequestEvents& events,
                                  const EventTerms& terms) {
   EventWrite write;
+  write.series = series_.Begin();
   write.snapshot = parts_.live_schema.snapshot();
   write.access = parts_.views.Of(write.snapshot, *who);
   std::optional<Error> outside;
@@ -90,6 +98,9 @@ EventWrite Writer::PrepareEvents(const PrincipalPtr& who, const RequestEvents& e
       gate.emplace(write.access, **stream);
       by.refuses = [&gate](const Event& event) { return gate->Refuses(event); };
     }
+    const std::unique_ptr<SeriesGate> may =
+        write.series.GateOf(write.snapshot->series.get(), part.stream, BoundsOf(**stream, terms));
+    by.gate = may.get();
     MapOutcome mapped = write.snapshot->mappers.find(part.stream)
                             ->second->Map(*part.events, now, target, counters, sampling, by);
     if (gate && !outside) outside = gate->outside();
@@ -102,6 +113,8 @@ EventWrite Writer::PrepareEvents(const PrincipalPtr& who, const RequestEvents& e
     write.warnings.insert(write.warnings.end(), warnings.begin(), warnings.end());
   }
   Decide(terms, outside, &write);
+  // Nothing is waited for of what is not to be committed, however long its sender is answered.
+  if (write.state != State::kReady) write.series.Settle(false);
   return write;
 }
 
@@ -110,6 +123,10 @@ void Writer::Decide(const EventTerms& terms, const std::optional<Error>& outside
   MapOutcome& outcome = write->outcome;
   const Status fits = parts_.row_sizes.Check(outcome.row_bytes);
   if (outcome.clock_error) return Refuse(Cause::kClock, *outcome.clock_error, write);
+  if (outcome.is_uncounted) {
+    Error why(ErrorCode::kUnavailable, "the stream's series are still being counted");
+    return Refuse(Cause::kClock, std::move(why), write);
+  }
   if (!outcome.errors.empty() && !terms.partial) {
     Error why = outside ? *outside : Invalid(outcome.errors.kept().front().detail);
     return Refuse(Cause::kEvents, std::move(why), write);
@@ -158,11 +175,20 @@ void Writer::Take(MapOutcome* outcome) {
 void Writer::Submit(EventWrite* write, CommitDone done) {
   CommitDone note = [this, write, done = std::move(done)](CommitOutcome outcome) {
     if (outcome) Take(&write->outcome);
+    SettleSeries(outcome.status(), &write->series);
     done(std::move(outcome));
   };
   parts_.store.Submit(std::move(write->batch), std::move(note));
   // What was submitted is committed in that order: who comes next may note times in its place.
   for (EventWrite::OfStream& of : write->streams) of.arrivals.reset();
+}
+
+// What failed may be there all the same, unless it was never queued.
+void Writer::SettleSeries(const Status& committed, SeriesWrite* series) {
+  const bool never = !committed && committed.error().code() == ErrorCode::kOverloaded;
+  const std::vector<TableId> doubtful = committed ? std::vector<TableId>() : series->tables();
+  series->Settle(!never);
+  for (const TableId table : doubtful) series_.NoteRemoved(table, {});
 }
 
 void Writer::NoteCommitted(EventWrite* write) {
@@ -213,11 +239,14 @@ Status Writer::CheckNotFilling(const TableInfo& table) const {
 void Writer::Shrink([[maybe_unused]] WriteKind kind, TableId table, const KeyRange& rows) {
   assert(Owes(kind, Duty::kRowSizes));
   parts_.row_sizes.Shrink(table, rows);
+  series_.NoteRemoved(table, rows);
 }
 
 Result<RowWritten> Writer::ChangeRow(const PrincipalPtr& who, const RowWrite& write) {
   const TableInfo& stored = *write.stored;
-  const Access access = parts_.views.Of(parts_.live_schema.snapshot(), *who);
+  SeriesWrite series = series_.Begin();
+  const std::shared_ptr<const SchemaSnapshot> snapshot = parts_.live_schema.snapshot();
+  const Access access = parts_.views.Of(snapshot, *who);
   if (const RowClamp* const clamp = access.ClampOf(stored.name)) {
     if (!clamp->Admits(write.key)) return clamp->Outside();
   }
@@ -253,7 +282,9 @@ Result<RowWritten> Writer::ChangeRow(const PrincipalPtr& who, const RowWrite& wr
   if (write.table.flush_us) {
     for (const DeleteSpec& what : change.deleted()) AddHeld(stored, what, &counters);
   }
+  if (written.rows.rows > 0) series.NoteRow(snapshot->series.get(), stored.id, write.key);
   const auto done = CommitRemoval(&parts_.store, &parts_.counters, std::move(batch), counters);
+  SettleSeries(done ? Status() : Status(done.error()), &series);
   if (!done) return done.error();
   if (deletes) Shrink(WriteKind::kRow, stored.id, RangeOfKey(write.key));
   written.warnings = NoteWritten(written.rows);
@@ -332,7 +363,14 @@ Status Writer::PutRead(const PrincipalPtr& /*who*/, const ReadBefore& read,
   if (marks) read.late->PutMarks(batch.get());
   const auto entered = gate_.Enter(read.stream, read.removals);
   if (!entered) return Error(ErrorCode::kConflict, "events were removed meanwhile");
-  return parts_.store.CommitUnlessTouched(std::move(batch), read.watch);
+  SeriesWrite series = series_.Begin();
+  const std::shared_ptr<const SchemaSnapshot> snapshot = parts_.live_schema.snapshot();
+  if (read.stems != nullptr && snapshot != nullptr) {
+    series.NoteRows(snapshot->series.get(), *read.stems);
+  }
+  Status committed = parts_.store.CommitUnlessTouched(std::move(batch), read.watch);
+  SettleSeries(committed, &series);
+  return committed;
 }
 
 Status Writer::BeginAnew(const PrincipalPtr& /*who*/, const TablePtr& table, const TimeRange& cells,

@@ -47,6 +47,7 @@
 #include "service/live_schema.h"
 #include "service/metrics/service_metrics.h"
 #include "service/principal.h"
+#include "service/series/series_keeper.h"
 #include "service/write/duties.h"
 #include "service/write/event_write.h"
 #include "service/write/mutation.h"
@@ -86,6 +87,7 @@ struct ReadBefore {
   uint64_t removals = 0;            // RemovalGate::Removals, before it was read.
   std::shared_ptr<RowWatch> watch;  // Restarted then.
   const LateDays* late = nullptr;   // The days that the batch puts rows of; null: of none.
+  const RowStems* stems = nullptr;  // Of the rows of the batch.
 };
 
 class Writer {
@@ -102,7 +104,7 @@ class Writer {
     const SchemaViews& views;
   };
 
-  explicit Writer(const Parts& parts) : parts_(parts) {}
+  explicit Writer(const Parts& parts) : parts_(parts), series_(parts.store, parts.clock) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -145,11 +147,14 @@ class Writer {
 
   // Of jobs that write what they read.
   RemovalGate& gate() { return gate_; }
+  // Of all tables' series that are followed. Whoever puts a schema in force tells it.
+  SeriesKeeper& series() { return series_; }
 
  private:
   // What decides about a batch that was mapped; nothing: it is to be committed.
   void Decide(const EventTerms& terms, const std::optional<Error>& outside, EventWrite* write);
   void Take(MapOutcome* outcome);
+  void SettleSeries(const Status& committed, SeriesWrite* series);
   // Counts what a commit has put; the warnings for whoever sent it.
   std::vector<std::string> NoteWritten(const WrittenRows& rows);
   Status CheckNotFilling(const TableInfo& table) const;
@@ -157,6 +162,7 @@ class Writer {
 
   const Parts parts_;
   RemovalGate gate_;
+  SeriesKeeper series_;
 };
 
 }  // namespace tallyd

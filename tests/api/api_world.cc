@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -78,7 +79,9 @@ bool ApiWorld::Reload(const std::string& tables) {
     snapshot->mappers.emplace(stream.name,
                               std::make_unique<Mapper>(config->schema, stream, *store_));
   }
+  snapshot->series = context_->writer.series().IndexesOf(*config->schema);
   context_->live_schema.Set(snapshot);
+  context_->writer.series().InForce(std::chrono::seconds(5));
   return true;
 }
 

@@ -36,7 +36,8 @@ class StillClock final : public Clock {
 constexpr TimeUs kWrittenDay = 19'000 * kUsPerDay;  // 2022-01-08, long past.
 
 std::string DutyTables(bool holds) {
-  return std::string("[tables.T]\nstream = \"s\"\nfamilies.F = {}\n") +
+  return std::string("[streams.s]\nmax_series = 1000\n[tables.T]\nstream = \"s\"\n") +
+         "families.F = {}\n" +
          (holds ? "pattern = \"single-timestamp\"\nrow_key = \"{k}#{ts:ms}\"\nflush = \"10s\"\n"
                 : "pattern = \"new-cell\"\nrow_key = \"{k}#{ts:day}\"\n"
                   "daily = { name = \"T_{date}\" }\n");
@@ -198,7 +199,9 @@ class WrittenWorld {
     const auto snapshot = writing->live_schema.snapshot();
     late.Note(*snapshot->schema->FindTable("T"), kWrittenDay);
     const uint64_t read = removals ? *removals : writer().gate().Removals("s");
-    return writer().PutRead(TheDaemon(), {kind, "s", read, watch, &late}, OneRow());
+    RowStems stems;
+    stems.AddRead(table->id, Key(), {});
+    return writer().PutRead(TheDaemon(), {kind, "s", read, watch, &late, &stems}, OneRow());
   }
 
   StillClock clock_;
@@ -295,6 +298,23 @@ bool FollowsSizes(WriteKind kind) {
   return LargeBytes(world) != before;
 }
 
+size_t SeriesOf(WrittenWorld& world) {
+  return world.writing->live_schema.snapshot()->series->Find(world.table->id)->size();
+}
+
+bool FollowsSeries(WriteKind kind) {
+  WrittenWorld world;
+  const bool takes = kind == WriteKind::kRemoveRows || kind == WriteKind::kRemoveEvents ||
+                     kind == WriteKind::kFillAnew;
+  if (takes) {
+    EXPECT_TRUE(world.Do(WriteKind::kEvents));
+  }
+  const size_t before = SeriesOf(world);
+  EXPECT_TRUE(world.Do(kind));
+  EXPECT_TRUE(world.writer().series().Settle());
+  return SeriesOf(world) != before;
+}
+
 bool IsOfTheDaemon(WriteKind kind) {
   return kind == WriteKind::kNightly || kind == WriteKind::kFill ||
          kind == WriteKind::kFillAnew || kind == WriteKind::kRestore;
@@ -324,6 +344,8 @@ bool IsDone(WriteKind kind, Duty duty, const Traces& left) {
       return left.metrics;
     case Duty::kRowSizes:
       return FollowsSizes(kind);
+    case Duty::kSeries:
+      return FollowsSeries(kind);
   }
   return false;
 }

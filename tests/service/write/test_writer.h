@@ -4,6 +4,7 @@
 
 #include <prometheus/registry.h>
 
+#include <chrono>
 #include <memory>
 
 #include "service/write/writer.h"
@@ -23,7 +24,9 @@ struct TestWriter {
     for (const Stream& stream : schema->streams) {
       snapshot->mappers.emplace(stream.name, std::make_unique<Mapper>(schema, stream, store));
     }
+    snapshot->series = writer.series().IndexesOf(*schema);
     live_schema.Set(std::move(snapshot));
+    writer.series().InForce(std::chrono::seconds(5));
   }
 
   ServiceMetrics metrics;

@@ -1,0 +1,45 @@
+// FieldLimit: how many fields a stream may have (`max_fields`): exact, however many writes come
+// at once, as a name that is new is reserved before its event is committed. Thread-safe.
+#ifndef TALLYD_SERVICE_SERIES_FIELD_LIMIT_H_
+#define TALLYD_SERVICE_SERIES_FIELD_LIMIT_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "storage/store.h"
+
+namespace tallyd {
+
+class FieldLimit {
+ public:
+  enum class Admitted : uint8_t { kKnown, kReserved, kFull };
+
+  // `store` outlives it.
+  FieldLimit(const Store& store, std::string stream)
+      : store_(store), stream_(std::move(stream)) {}
+  FieldLimit(const FieldLimit&) = delete;
+  FieldLimit& operator=(const FieldLimit&) = delete;
+
+  // Whoever reserved the name calls Settle when its commit is answered, or will not be.
+  Admitted Admit(const std::string& field, uint64_t most);
+  void Settle(const std::string& field);
+  uint64_t Count();
+
+ private:
+  void Load();
+  uint64_t CountWithPending() const;
+
+  const Store& store_;
+  const std::string stream_;
+  std::mutex mutex_;  // Guards what follows.
+  std::set<std::string, std::less<>> known_;
+  std::map<std::string, uint32_t> pending_;  // By how many writes.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_SERVICE_SERIES_FIELD_LIMIT_H_
