@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "config/series/series_key.h"
@@ -11,6 +12,7 @@
 #include "service/removal/latest_restorer.h"
 #include "service/removal/removal_count.h"
 #include "service/rows/row_query.h"
+#include "service/series/find_series.h"
 #include "service/write/held_removal.h"
 
 namespace tallyd {
@@ -116,6 +118,31 @@ KnownFields KnownEntity(const Removal& removal) {
   return known;
 }
 
+// Which series are meant, where a label says it: of very many nothing is said (DeleteBySeries).
+Status AddSeries(const Removal& removal, Store& store, KnownFields* known) {
+  const auto keys = SeriesKey::Of(removal.table.row_key, removal.stored->time_field);
+  if (!keys || !removal.table.row_key.holds_labels()) return {};
+  std::vector<SeriesFilter> filters;
+  for (const FieldFilter& filter : removal.query.filters) {
+    if (!SeriesTells(removal.table, *keys, filter.field, true)) return {};
+    filters.push_back({filter.field, filter.values});
+  }
+  if (FiltersLeadSeries(*keys, filters)) return {};
+  const SeriesQuestion question{removal.table,
+                                removal.stored,
+                                *keys,
+                                removal.query.access.snapshot->series.get(),
+                                removal.clamp,
+                                removal.query.stream->unit,
+                                removal.query.now,
+                                std::move(filters)};
+  Result<SeriesIndex::Found> found = FindSeries(question, store);
+  if (!found) return found.error();
+  if (!found->are_all) return {};
+  known->series = std::make_shared<const std::vector<std::string>>(std::move(found->series));
+  return {};
+}
+
 // Whether the key's leading placeholders are just the filtered fields (and salts of them).
 bool FiltersLead(const Removal& removal, const KnownFields& known) {
   std::vector<std::string> seen;
@@ -209,11 +236,11 @@ Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store&
 }
 
 // How many ranges or rows of the table are to be forgotten; *count is told what is in them.
-Result<size_t> AddDeletes(const Removal& removal, Store& store, Batch* batch, RemovalCount* count) {
-  const KnownFields known = KnownEntity(removal);
+Result<size_t> AddDeletes(const Removal& removal, const KnownFields& known, Store& store,
+                          Batch* batch, RemovalCount* count) {
   Result<KeyRanges> keys = FindKeyRanges(removal.table.row_key, known, removal.query.stream->unit);
   if (!keys) return keys.error();
-  if (!FiltersLead(removal, known)) {
+  if (known.series == nullptr && !FiltersLead(removal, known)) {
     const RowKeyTemplate& row_key = removal.table.row_key;
     const std::optional<SeriesKey> series = SeriesKey::Of(row_key, removal.stored->time_field);
     if (row_key.holds_labels() && series) {
@@ -256,7 +283,8 @@ std::vector<FieldFilter> FiltersOf(const Removal& removal) {
 
 // What rows of a latest table may lose to which an older event has another value. Whatever is
 // removed of a table that no range bounds below leaves nothing older.
-Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* plan) {
+Status AddLost(const Removal& removal, const KnownFields& known, const RemovalParts& parts,
+               RemovalPlan* plan) {
   const EventQuery& query = removal.query;
   // Of a table that is out of the file the store alone knows what it keeps.
   if (removal.stored->mode == TableMode::kHistory || query.time.from <= 0) return {};
@@ -266,8 +294,7 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
   }
   // The stream's other latest tables may lack the scope's field, and lose nothing.
   if (plan->lost && removal.clamp != nullptr) plan->lost->note.tables.push_back(removal.stored->id);
-  Result<KeyRanges> keys =
-      FindKeyRanges(removal.table.row_key, KnownEntity(removal), query.stream->unit);
+  Result<KeyRanges> keys = FindKeyRanges(removal.table.row_key, known, query.stream->unit);
   if (!keys) return keys.error();
   std::string scratch;
   std::vector<KeyField> fields;
@@ -290,9 +317,12 @@ Status AddLost(const Removal& removal, const RemovalParts& parts, RemovalPlan* p
 }
 
 Status AddTable(const Removal& removal, const RemovalParts& parts, RemovalPlan* plan) {
-  if (Status lost = AddLost(removal, parts, plan); !lost) return lost;
+  KnownFields known = KnownEntity(removal);
+  if (Status found = AddSeries(removal, parts.store, &known); !found) return found;
+  if (Status lost = AddLost(removal, known, parts, plan); !lost) return lost;
   RemovalCount count;
-  const Result<size_t> ranges = AddDeletes(removal, parts.store, plan->deletes.batch.get(), &count);
+  const Result<size_t> ranges =
+      AddDeletes(removal, known, parts.store, plan->deletes.batch.get(), &count);
   if (!ranges) return ranges.error();
   AddHeldEntity(removal, &plan->deletes.held);
   EventsRemoved::OfTable told{removal.table.name, *ranges, count, {}};

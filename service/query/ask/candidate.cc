@@ -9,6 +9,7 @@
 #include "service/nightly/nightly_record.h"
 #include "service/query/ask/completeness.h"
 #include "service/query/ask/key_fields.h"
+#include "service/query/ask/series_ranges.h"
 
 namespace tallyd {
 namespace {
@@ -96,7 +97,8 @@ double ColumnShare(const EventQuery& query, const Wanted& wanted, const Table& t
 }
 
 // Why the table cannot answer; empty if it can, and then its ranges are known.
-std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* plan) {
+std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, Store& store,
+                     TablePlan* plan) {
   const Table& table = *plan->table;
   // What is asked for, too, may be what it is filtered by.
   for (const std::string& field : query.FilteredFields()) {
@@ -118,6 +120,9 @@ std::string WhyUnfit(const EventQuery& query, const Wanted& wanted, TablePlan* p
   Result<KeyRanges> ranges = FindKeyRanges(table.row_key, plan->known, query.stream->unit);
   if (!ranges) return ranges.error().message();
   plan->ranges = std::move(*ranges);
+  if (Status narrowed = NarrowToSeries(query, store, plan); !narrowed) {
+    return narrowed.error().message();
+  }
   const Result<bool> bounded = IsBounded(query, *plan);
   plan->ranges.bounded = bounded && *bounded;
   plan->column_share = ColumnShare(query, wanted, table);
@@ -150,7 +155,7 @@ TablePlan NightlyCandidate(const EventQuery& query, Store& store, const Table& n
   TablePlan plan;
   plan.table = &nightly;
   plan.stored = store.FindTable(nightly.name);
-  plan.reason = WhyUnfit(own, wanted, &plan);
+  plan.reason = WhyUnfit(own, wanted, store, &plan);
   if (!plan.reason.empty()) return plan;
   if (!plan.ranges.bounded) plan.ranges.ranges = {KeyRange()};
   plan.ranges.bounded = true;
@@ -240,7 +245,7 @@ std::vector<TablePlan> Candidates(const EventQuery& query, Store& store) {
     const EventQuery own = InTermsOf(*plan.table, query);
     const Wanted wanted(own, *plan.table);
     plan.reason = WhyNoEvents(*plan.table);
-    if (plan.reason.empty()) plan.reason = WhyUnfit(own, wanted, &plan);
+    if (plan.reason.empty()) plan.reason = WhyUnfit(own, wanted, store, &plan);
     could_answer.push_back(plan.reason.empty());
     if (!query.table.empty() && query.table != plan.table->name) {
       plan.reason = "table=" + query.table + " was asked for";
@@ -254,13 +259,13 @@ std::vector<TablePlan> Candidates(const EventQuery& query, Store& store) {
   return plans;
 }
 
-TablePlan LatestCandidate(const EventQuery& query, const Store& store, const Table& latest) {
+TablePlan LatestCandidate(const EventQuery& query, Store& store, const Table& latest) {
   const EventQuery own = InTermsOf(latest, query);
   const Wanted wanted(own, latest);
   TablePlan plan;
   plan.table = &latest;
   plan.stored = store.FindTable(latest.name);
-  plan.reason = WhyUnfit(own, wanted, &plan);
+  plan.reason = WhyUnfit(own, wanted, store, &plan);
   if (!plan.reason.empty()) return plan;
   if (!plan.ranges.bounded) plan.ranges.ranges = {KeyRange()};
   plan.ranges.bounded = true;

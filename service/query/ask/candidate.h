@@ -100,7 +100,7 @@ std::string FirstNames(const std::vector<std::string>& names);
 std::vector<TablePlan> Candidates(const EventQuery& query, Store& store);
 
 // The one for a latest table, which is read whole.
-TablePlan LatestCandidate(const EventQuery& query, const Store& store, const Table& latest);
+TablePlan LatestCandidate(const EventQuery& query, Store& store, const Table& latest);
 
 }  // namespace tallyd
 

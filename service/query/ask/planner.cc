@@ -158,7 +158,7 @@ Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates es
   return plan;
 }
 
-Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store) {
+Result<TablePlan> PlanLatest(const EventQuery& query, Store& store) {
   const Table* latest = nullptr;
   for (const size_t index : query.stream->tables) {
     const Table& table = query.schema().tables[index];

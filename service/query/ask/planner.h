@@ -38,7 +38,7 @@ Result<QueryPlan> PlanEvents(const EventQuery& query, Store& store, Estimates es
 
 // The plan for the stream's (first, or named) latest table: always a range. 404 where there is
 // none.
-Result<TablePlan> PlanLatest(const EventQuery& query, const Store& store);
+Result<TablePlan> PlanLatest(const EventQuery& query, Store& store);
 
 // Why another candidate was chosen before this one; empty for the chosen one.
 std::string WhyNot(const QueryPlan& plan, size_t index);
