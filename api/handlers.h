@@ -22,6 +22,7 @@ Response ListStreams(const Request& request, ApiContext& context);
 Response GetStream(const Request& request, ApiContext& context);   // {stream}
 Response ListFields(const Request& request, ApiContext& context);  // {stream}
 Response ListValues(const Request& request, ApiContext& context);  // {stream}
+Response ListSeries(const Request& request, ApiContext& context);  // {stream}
 
 // Reading rows (api/rows/).
 Response GetRows(const Request& request, ApiContext& context);  // {table}

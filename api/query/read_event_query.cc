@@ -19,9 +19,15 @@ constexpr std::string_view kRepeatable[] = {"fields", "agg", "by", "where"};
 constexpr std::string_view kForLatest[] = {"fields", "limit", "cursor", "table",
                                            "where",  "top",   "format"};
 constexpr std::string_view kForRemoval[] = {"from", "to", "aggregates"};
+constexpr std::string_view kForSeries[] = {"limit", "cursor"};
 
 bool Contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string_view NameOf(QueryKind kind) {
+  if (kind == QueryKind::kSeries) return "series";
+  return kind == QueryKind::kLatest ? "latest" : "events";
 }
 
 std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
@@ -34,6 +40,8 @@ std::span<const std::string_view> ParametersOf(QueryKind kind) {
       return kForLatest;
     case QueryKind::kRemoval:
       return kForRemoval;
+    case QueryKind::kSeries:
+      return kForSeries;
   }
   return kReserved;
 }
@@ -152,12 +160,17 @@ Status ReadDownsampling(const Params& params, EventQuery* query) {
   return {};
 }
 
+Status ReadLimit(const Params& params, EventQuery* query) {
+  const Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
+  if (!limit) return limit.error();
+  query->limit = *limit;
+  return {};
+}
+
 Status ReadAnswer(const Request& request, EventRequest* asked) {
   const Params& params = request.params;
   EventQuery* const query = &asked->query;
-  Result<std::optional<uint64_t>> limit = params.Number("limit", 1, kMaxLimit);
-  if (!limit) return limit.error();
-  query->limit = *limit;
+  if (Status status = ReadLimit(params, query); !status) return status;
   if (const auto order = params.Get("order")) {
     if (*order != "asc" && *order != "desc" && *order != "key") {
       return Invalid("order: " + Quoted(*order) + " is none of asc, desc, key");
@@ -197,12 +210,15 @@ Result<EventRequest> ReadEventRequest(const Request& request, ApiContext& contex
   EventRequest asked;
   asked.query = std::move(*begun);
   EventQuery& query = asked.query;
-  asked.hash = HashOfQuery(kind == QueryKind::kLatest ? "latest" : "events", query.stream->name,
-                           request.params);
+  asked.hash = HashOfQuery(NameOf(kind), query.stream->name, request.params);
   const Params& params = request.params;
   if (Status status = ReadFilters(params, kind, &query); !status) return status.error();
   if (Status status = ReadWheres(params, &query); !status) return status.error();
   if (Status status = SettleFilters(&query); !status) return status.error();
+  if (kind == QueryKind::kSeries) {
+    if (Status status = ReadLimit(params, &query); !status) return status.error();
+    return asked;
+  }
   if (Status status = ReadTimes(params, &query); !status) return status.error();
   if (Status status = ReadFields(params, &query); !status) return status.error();
   if (Status status = ReadDownsampling(params, &query); !status) return status.error();

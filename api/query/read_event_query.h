@@ -15,7 +15,7 @@
 namespace tallyd {
 
 // What the route is for: it decides which of the reserved parameters it takes.
-enum class QueryKind : uint8_t { kEvents, kLatest, kRemoval };
+enum class QueryKind : uint8_t { kEvents, kLatest, kRemoval, kSeries };
 
 struct EventRequest {
   EventQuery query;
@@ -23,7 +23,8 @@ struct EventRequest {
   uint64_t hash = 0;  // Of what was asked, for its cursors.
 };
 
-// kNotFound: the stream (the message names near ones). kInvalid: anything else.
+// Of series: their filters and `limit`; the cursor is left to whoever asks. kNotFound: the stream
+// (the message names near ones). kInvalid: anything else.
 Result<EventRequest> ReadEventRequest(const Request& request, ApiContext& context, QueryKind kind);
 
 }  // namespace tallyd

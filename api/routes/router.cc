@@ -66,6 +66,7 @@ constexpr Route kRoutes[] = {
     {Method::kGet, "/v1/streams/{stream}", Role::kRead, MakeQuery<GetStream>, kBounded},
     {Method::kGet, "/v1/streams/{stream}/fields", Role::kRead, MakeQuery<ListFields>, kBounded},
     {Method::kGet, "/v1/streams/{stream}/values", Role::kRead, MakeQuery<ListValues>, kBounded},
+    {Method::kGet, "/v1/streams/{stream}/series", Role::kRead, MakeQuery<ListSeries>, kBounded},
     {Method::kPost, "/v1/streams/{stream}/events", Role::kWrite, MakeIngestEndpoint, kBounded},
     {Method::kGet, "/v1/streams/{stream}/events", Role::kRead, MakeQuery<GetEvents>, kBounded},
     {Method::kDelete, "/v1/streams/{stream}/events", Role::kDelete, MakeQuery<DeleteEvents>,
