@@ -1,8 +1,9 @@
 #include "ingest/points/point_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
+
+#include "config/values/digits.h"
 
 namespace tallyd {
 namespace {
@@ -11,22 +12,11 @@ constexpr int64_t kMaxSeconds = 0xFFFF'FFFF;
 constexpr int64_t kMaxMilliseconds = 9'999'999'999'999;
 constexpr size_t kMicrosecondDigits = 6;
 
-bool IsDigitByte(char c) { return c >= '0' && c <= '9'; }
-
 std::string_view TakeDigits(std::string_view* text) {
-  const auto end = std::ranges::find_if_not(*text, IsDigitByte);
+  const auto end = std::ranges::find_if_not(*text, IsDigit);
   const std::string_view digits = text->substr(0, static_cast<size_t>(end - text->begin()));
   text->remove_prefix(digits.size());
   return digits;
-}
-
-std::optional<int64_t> ParseDigits(std::string_view text) {
-  if (text.empty() || !IsDigitByte(text[0])) return std::nullopt;
-  int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, ec] = std::from_chars(text.data(), end, number);
-  if (ec != std::errc() || rest != end) return std::nullopt;
-  return number;
 }
 
 // As JSON spells it; empty: it is no number.
