@@ -140,6 +140,15 @@ bool Adoption::IsEmpty(std::string_view stream) {
   });
 }
 
+const TableInfo* Adoption::FindWithLabels(std::string_view stream) {
+  for (const auto& [id, table] : stored_) {
+    if (table.stream != stream) continue;
+    const auto row_key = RowKeyTemplate::Parse(table.row_key, table.time_field);
+    if (row_key && row_key->holds_labels() && !past_.IsEmpty(table)) return &table;
+  }
+  return nullptr;
+}
+
 TimeUs Adoption::EndOf(const TableInfo& table) {
   const auto known = ends_.find(table.id);
   if (known != ends_.end()) return known->second;

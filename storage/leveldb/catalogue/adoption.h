@@ -62,6 +62,8 @@ class Adoption {
 
   // Whether no table of the stream holds a row.
   bool IsEmpty(std::string_view stream);
+  // A table of the stream with {labels} in its key that holds a row; null: there is none.
+  const TableInfo* FindWithLabels(std::string_view stream);
   bool MayDrop(const TableInfo& table) { return past_.MayDrop(table); }
   // Makes *table, which is new or one of `stored`, what the configuration says, of a stream of that
   // unit. True: its record has changed.

@@ -33,7 +33,19 @@ TableInfo NewTable(TableId id, const Table& configured) {
 
 TimeUnit UnitOf(const StoredCatalogue& stored, const std::string& stream) {
   const auto known = stored.streams.find(stream);
-  return known == stored.streams.end() ? TimeUnit::kMilliseconds : known->second;
+  return known == stored.streams.end() ? TimeUnit::kMilliseconds : known->second.unit;
+}
+
+StoredStream StoredAs(const Stream& stream) {
+  StoredStream stored{stream.unit, stream.labels};
+  std::ranges::sort(stored.labels);
+  const auto [repeated, end] = std::ranges::unique(stored.labels);
+  stored.labels.erase(repeated, end);
+  return stored;
+}
+
+std::string ListOf(const std::vector<std::string>& names) {
+  return fmt::format("[{}]", fmt::join(names, ", "));
 }
 
 // The table as the configuration (null: not in it) sees it.
@@ -127,6 +139,26 @@ class Catalogue::Planner {
   }
 
  private:
+  Status MayChange(const std::string& stream, const StoredStream& known,
+                   const StoredStream& configured) {
+    if (known.unit != configured.unit && !adoption_.IsEmpty(stream)) {
+      return Error(ErrorCode::kConflict,
+                   fmt::format("stream {}: {}. It may not change while a table of the stream has "
+                               "data",
+                               stream,
+                               Difference("unit", ToString(known.unit), ToString(configured.unit))));
+    }
+    if (known.labels == configured.labels) return {};
+    const TableInfo* const table = adoption_.FindWithLabels(stream);
+    if (table == nullptr) return {};
+    return Error(ErrorCode::kConflict,
+                 fmt::format("stream {}: {}. It may not change while table {}, whose row key has "
+                             "{{labels}}, has data",
+                             stream,
+                             Difference("labels", ListOf(known.labels), ListOf(configured.labels)),
+                             table->name));
+  }
+
   std::map<std::string, TableInfo*> ByName() {
     std::map<std::string, TableInfo*> by_name;
     for (auto& [id, table] : plan_.stored.tables) by_name[table.name] = &table;
@@ -138,17 +170,14 @@ class Catalogue::Planner {
   }
 
   Status AddStream(const Stream& stream) {
-    const auto [known, added] = plan_.stored.streams.try_emplace(stream.name, stream.unit);
-    if (!added && known->second == stream.unit) return {};
-    if (!added && !adoption_.IsEmpty(stream.name)) {
-      return Error(ErrorCode::kConflict,
-                   fmt::format("stream {}: {}. It may not change while a table of the stream has "
-                               "data",
-                               stream.name,
-                               Difference("unit", ToString(known->second), ToString(stream.unit))));
+    const StoredStream configured = StoredAs(stream);
+    const auto [known, added] = plan_.stored.streams.try_emplace(stream.name, configured);
+    if (!added && known->second == configured) return {};
+    if (!added) {
+      if (Status may = MayChange(stream.name, known->second, configured); !may) return may;
     }
-    known->second = stream.unit;
-    plan_.put.emplace_back(StreamKey(stream.name), EncodeStream(stream.unit));
+    known->second = configured;
+    plan_.put.emplace_back(StreamKey(stream.name), EncodeStream(configured));
     return {};
   }
 

@@ -25,6 +25,7 @@
 #include "config/values/result.h"
 #include "storage/batch.h"
 #include "storage/leveldb/catalogue/adoption.h"
+#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
@@ -74,7 +75,7 @@ inline bool IsStagedName(std::string_view name) { return name.ends_with(kStagedM
 
 // What the database says.
 struct StoredCatalogue {
-  std::map<std::string, TimeUnit> streams;
+  std::map<std::string, StoredStream> streams;
   std::map<TableId, TableInfo> tables;
   TableId next_table = 1;
 };

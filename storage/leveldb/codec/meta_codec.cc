@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "tallyd";
 constexpr char kRecordVersion = 1;
+constexpr char kLabelledStreamVersion = 2;
 constexpr char kTableVersion = 2;
 constexpr uint8_t kPlainFamily = 0;  // Others are their Aggregate.
 constexpr size_t kKnownOpenings = 1024;
@@ -152,16 +153,27 @@ std::string HexOfStoreId(std::string_view id) {
   return hex;
 }
 
-std::string EncodeStream(TimeUnit unit) { return {kRecordVersion, static_cast<char>(unit)}; }
+// Without labels the record is the one that there was before them.
+std::string EncodeStream(const StoredStream& stream) {
+  const bool has_labels = !stream.labels.empty();
+  std::string record{has_labels ? kLabelledStreamVersion : kRecordVersion,
+                     static_cast<char>(stream.unit)};
+  if (has_labels) PutTexts(&record, stream.labels);
+  return record;
+}
 
-Result<TimeUnit> DecodeStream(std::string_view record) {
+Result<StoredStream> DecodeStream(std::string_view record) {
   ByteReader in(record);
+  StoredStream stream;
+  uint8_t version = 0;
   uint8_t unit = 0;
-  if (!GetRecordVersion(&in) || !in.GetByte(&unit) || !in.done() ||
-      unit > static_cast<uint8_t>(TimeUnit::kNanoseconds)) {
-    return Damaged("a stream");
-  }
-  return static_cast<TimeUnit>(unit);
+  bool good = in.GetByte(&version) && in.GetByte(&unit) &&
+              unit <= static_cast<uint8_t>(TimeUnit::kNanoseconds);
+  good = good && (version == kRecordVersion ||
+                  (version == kLabelledStreamVersion && GetTexts(&in, &stream.labels)));
+  if (!good || !in.done()) return Damaged("a stream");
+  stream.unit = static_cast<TimeUnit>(unit);
+  return stream;
 }
 
 std::string EncodeTable(const TableInfo& table) {

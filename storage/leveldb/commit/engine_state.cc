@@ -152,9 +152,9 @@ class Loader {
         return {};
       }
       case MetaKind::kStream: {
-        const Result<TimeUnit> unit = DecodeStream(value);
-        if (!unit) return UnreadableRecord(key, unit.error().message());
-        catalogue_.streams[std::string(in.rest())] = *unit;
+        Result<StoredStream> stream = DecodeStream(value);
+        if (!stream) return UnreadableRecord(key, stream.error().message());
+        catalogue_.streams[std::string(in.rest())] = std::move(*stream);
         return {};
       }
       case MetaKind::kTable:

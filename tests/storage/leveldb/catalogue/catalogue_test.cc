@@ -50,6 +50,22 @@ TEST_F(CatalogueTest, AnotherUnitIsRefused) {
   ExpectRefused(changed, "ms", "s");
 }
 
+TEST_F(CatalogueTest, OtherLabelsAreRefusedWhereAKeyHoldsThem) {
+  ASSERT_TRUE(Write("H", "r", 1, {{"A", "x", Value::Int(1)}}));
+  schema_.streams[0].labels = {"host"};
+  ASSERT_TRUE(Adopt(schema_)) << "no key has {labels}";
+  ASSERT_TRUE(Erase("H", RowDelete("", "")));
+  schema_.tables[0].row_key = *RowKeyTemplate::Parse("{a}#{labels}#{ts:ms}", "ts");
+  schema_.streams[0].labels = {"rack", "host"};
+  ASSERT_TRUE(Adopt(schema_)) << "it holds no row";
+  ASSERT_TRUE(Write("H", "r", 1, {{"A", "x", Value::Int(1)}}));
+  Schema changed = schema_;
+  changed.streams[0].labels = {"host", "rack", "host"};
+  ASSERT_TRUE(Adopt(changed)) << "the same, in another order";
+  changed.streams[0].labels = {"host"};
+  ExpectRefused(changed, "[host, rack]", "[host]");
+}
+
 TEST_F(CatalogueTest, AnotherPatternIsRefused) {
   Schema changed = schema_;
   changed.tables[0].pattern = Pattern::kNewCell;

@@ -122,13 +122,19 @@ TEST(MetaCodecTest, ADeleteOfAllTimesCoversThemAll) {
 
 TEST(MetaCodecTest, SmallRecordsComeBack) {
   EXPECT_EQ(DecodeFormat(EncodeFormat(kFormatVersion)).value(), kFormatVersion);
-  EXPECT_EQ(DecodeStream(EncodeStream(TimeUnit::kNanoseconds)).value(), TimeUnit::kNanoseconds);
+  const StoredStream plain{TimeUnit::kNanoseconds, {}};
+  EXPECT_EQ(EncodeStream(plain), (std::string{1, 3})) << "as before there were labels";
+  EXPECT_EQ(DecodeStream(EncodeStream(plain)).value(), plain);
+  const StoredStream labelled{TimeUnit::kMilliseconds, {"h", "r*"}};
+  EXPECT_EQ(EncodeStream(labelled), std::string("\2\1\2\1h\2r*"));
+  EXPECT_EQ(DecodeStream(EncodeStream(labelled)).value(), labelled);
   EXPECT_EQ(DecodeField(EncodeField({0x2a, 7})).value(), (FieldMarks{0x2a, 7}));
 }
 
 TEST(MetaCodecDamageTest, OnlyWholeRecordsOfThisVersionAreRead) {
   ExpectOnlyWholeReads(EncodeFormat(kFormatVersion), DecodeFormat);
-  ExpectOnlyWholeReads(EncodeStream(TimeUnit::kMilliseconds), DecodeStream);
+  ExpectOnlyWholeReads(EncodeStream({TimeUnit::kMilliseconds, {}}), DecodeStream);
+  ExpectOnlyWholeReads(EncodeStream({TimeUnit::kMilliseconds, {"host", "r"}}), DecodeStream);
   ExpectOnlyWholeReads(EncodeTable(SomeTable()), DecodeTable);
   ExpectOnlyWholeReads(EncodeColumnSet({{0, "a"}, {1, "b"}}), DecodeColumnSet);
   ExpectOnlyWholeReads(EncodeField({4, 0}), DecodeField);
@@ -139,7 +145,7 @@ TEST(MetaCodecDamageTest, OnlyWholeRecordsOfThisVersionAreRead) {
 }
 
 TEST(MetaCodecDamageTest, NumbersThatAreNotListedAreRefused) {
-  std::string stream = EncodeStream(TimeUnit::kNanoseconds);
+  std::string stream = EncodeStream({TimeUnit::kNanoseconds, {}});
   ++stream[1];
   EXPECT_FALSE(DecodeStream(stream)) << "a unit";
   std::string table = EncodeTable(SomeTable());
