@@ -47,6 +47,14 @@ std::string_view TextTo(const char* begin, const char* end) {
   return {begin, static_cast<size_t>(end - begin)};
 }
 
+// What follows the token in memory may be digits, too.
+bool ReadTimeToken(std::string_view token, int64_t* time) {
+  std::array<char, 32> padded = {};
+  if (token.size() >= padded.size()) return false;
+  token.copy(padded.data(), token.size());
+  return ReadLineDigits(padded.data(), time) == padded.data() + token.size();
+}
+
 std::string FaultOf(LineFault fault, std::string_view token) {
   switch (fault) {
     case LineFault::kIntegerTooBig:
@@ -141,8 +149,10 @@ const char* LineProtocol::ReadOtherScalar(const char* at, Value* value) {
   while (!EndsValue(behind, end_)) ++behind;
   const std::string_view token = TextTo(at, behind);
   if (ReadLineValue(token, value) != LineFault::kNone) return nullptr;
-  const bool is_raw = value->type() == ValueType::kFloat64 && !value->is_decimal();
-  if (is_raw && ParseNumber(token)) batch_->NoteDigits(token);
+  if (value->type() == ValueType::kFloat64 && !value->is_decimal()) {
+    const std::optional<Value> as_json = ParseNumber(token);
+    if (as_json && as_json->type() == ValueType::kFloat64) batch_->NoteDigits(token);
+  }
   return behind;
 }
 
@@ -311,12 +321,10 @@ bool LineProtocol::ReadTime() {
   const std::string& field = of_->stream->time_field;
   of_->order.Member(field, /*raw=*/false, Kind::kValue);
   NoteLead(Kind::kValue);
-  const bool is_negative = *at_ == '-';
-  at_ += is_negative ? 1 : 0;
-  int64_t time = 0;
-  const char* const behind = ReadLineDigits(at_, &time);
   while (!EndsValue(at_, end_)) ++at_;
-  if (behind != at_) {
+  const bool is_negative = *begin == '-';
+  int64_t time = 0;
+  if (!ReadTimeToken(TextTo(begin + (is_negative ? 1 : 0), at_), &time)) {
     return Malformed({}, fmt::format("bad timestamp '{}'", Shown(TextTo(begin, at_))));
   }
   if (is_negative || !AddTime(time, *of_->stream)) {

@@ -88,13 +88,18 @@ LineFault ReadWhole(std::string_view token, bool is_signed, Value* value) {
   return LineFault::kNone;
 }
 
+// Of a number that is spelled as an integer, in the form that ReadPlainLineScalar gives it.
+Value FloatOf(int64_t whole, std::string_view token) {
+  if (whole == 0 && token.starts_with('-')) return Value::Double(-0.0);
+  const bool is_decimal = whole >= -Value::kMaxMantissa && whole <= Value::kMaxMantissa;
+  return is_decimal ? Value::Decimal(whole, 0) : Value::Double(static_cast<double>(whole));
+}
+
 LineFault ReadFloat(std::string_view token, Value* value) {
   if (!IsLineNumber(token)) return LineFault::kNoNumber;
   if (token.starts_with('+')) token.remove_prefix(1);
   if (const std::optional<Value> plain = ParseNumber(token)) {
-    const bool is_whole = plain->type() == ValueType::kInt64;
-    *value = is_whole ? Value::Double(plain->AsDouble()) : *plain;
-    if (is_whole && token == "-0") *value = Value::Double(-0.0);
+    *value = plain->type() == ValueType::kInt64 ? FloatOf(plain->AsInt(), token) : *plain;
     return LineFault::kNone;
   }
   double number = 0;

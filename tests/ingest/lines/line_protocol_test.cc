@@ -124,7 +124,7 @@ TEST_F(LineProtocolTest, FieldsKeepTheTypeThatTheyAreWrittenWith) {
   EXPECT_EQ(of(".5"), "float64 0.5");
   EXPECT_EQ(of("5."), "float64 5.0");
   EXPECT_EQ(of("1e3"), "float64 1000.0");
-  EXPECT_EQ(of("99.79959919839535"), "float64 99.79959919839535");
+  EXPECT_EQ(of("99.79959919839536"), "float64 99.79959919839536");
   EXPECT_EQ(of("12345678901234567890"), "float64 1.2345678901234567e+19");
   EXPECT_EQ(of("1e-400"), "float64 0.0");
   EXPECT_EQ(of("1i"), "int64 1");
@@ -143,6 +143,7 @@ TEST_F(LineProtocolTest, EscapesStandForWhatIsBehindThem) {
   const std::string line = R"(a\,b\ c\=d,t\,\=\ x=v\,\=\ \y f\,\=\ z="q\"\\\n" 1000000)";
   const std::string event =
       R"({measurement="a,b c\=d" @t,= x="v,= \y" f,= z="q"\\n" ts=1})";
+  EXPECT_EQ(Errors(line + "\n" + line), "");
   EXPECT_EQ(Events(line + "\n" + line), "0" + event + "1" + event);
 }
 
