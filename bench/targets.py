@@ -83,6 +83,8 @@ RANGES = {
     "one_machine_by_minute": Target(2, 4),
 }
 
+# Of tallyd to itself: a value of line protocol against one of JSON.
+LINES_CPU = at_most(1.1, 1.0)
 # Of tallyd to itself: 15 of 30 optional fields against always the same 15.
 OPTIONAL_CPU = at_most(2, 1.3)
 OPTIONAL_BYTES = at_most(1.35, 1.22)
