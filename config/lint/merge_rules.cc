@@ -42,6 +42,11 @@ void LintMerges(const LintSubject& subject, LintFindings* found) {
     return found->AddSchema(6, table.name,
                             key + " lacks " + Named(queried) + ", by which a declared query asks");
   }
+  if (LacksUnnamedLabels(subject.stream, table)) {
+    return found->AddSchema(6, table.name,
+                            key + " lacks {labels}: events that differ in a label alone may fall on "
+                                  "one cell");
+  }
   if (risk.untold.empty()) return;
   found->AddSchema(
       6, table.name,

@@ -5,9 +5,14 @@
 #include <utility>
 
 #include "config/schema/table_rules.h"
+#include "config/values/glob.h"
 
 namespace tallyd {
 namespace {
+
+void AddOnce(const std::string& field, std::vector<std::string>* fields) {
+  if (std::ranges::count(*fields, field) == 0) fields->push_back(field);
+}
 
 // Whether the text is the measured field's value, or the event's own field, and nothing else.
 template <class Wanted>
@@ -66,9 +71,21 @@ bool EveryNameTells(const Table& table, std::string_view field) {
   });
 }
 
+// Of a listed field that is a label the key tells; where it is a number it is another event's.
+bool IsHeldAsLabel(const Stream& stream, const Table& table, std::string_view field) {
+  return table.row_key.HoldsAsLabel(field) && (stream.of_protocol || ListsAsLabel(stream, field));
+}
+
 bool TellsNothing(const Stream& stream, const Table& table, const std::string& field) {
-  return field == table.time_field || field == stream.time_field || field == kFieldPlaceholder ||
+  return IsHeldAsLabel(stream, table, field) || field == table.time_field || field == stream.time_field || field == kFieldPlaceholder ||
          KeyHolds(table, field) || EveryNameTells(table, field);
+}
+
+// Labels tell events apart; those that a glob or a protocol stands for the file does not name.
+void AddLabels(const Stream& stream, const Table& table, std::vector<std::string>* fields) {
+  for (const std::string& label : stream.labels) {
+    if (!IsGlob(label) && !TellsNothing(stream, table, label)) AddOnce(label, fields);
+  }
 }
 
 void AddSerialized(const Table& table, MergeRisk* risk) {
@@ -105,10 +122,6 @@ void AddValued(const Table& table, MergeRisk* risk) {
   }
 }
 
-void AddOnce(const std::string& field, std::vector<std::string>* fields) {
-  if (std::ranges::count(*fields, field) == 0) fields->push_back(field);
-}
-
 }  // namespace
 
 std::vector<std::string> MergeRisk::Fields() const {
@@ -120,6 +133,11 @@ std::vector<std::string> MergeRisk::Fields() const {
 
 bool MayMergeEvents(const Table& table) {
   return KeepsEvents(table) && !table.nightly && std::ranges::none_of(table.families, IsAggregate);
+}
+
+bool LacksUnnamedLabels(const Stream& stream, const Table& table) {
+  return MayMergeEvents(table) && !table.row_key.holds_labels() &&
+         (stream.of_protocol || std::ranges::any_of(stream.labels, IsGlob));
 }
 
 std::vector<std::string> QueriedBesideKey(const Stream& stream, const Table& table) {
@@ -140,6 +158,7 @@ MergeRisk MergeRiskOf(const Schema& schema, const Table& table,
   AddSerialized(table, &risk);
   AddValued(table, &risk);
   std::vector<std::string> fields = QueriedBesideKey(*stream, table);
+  AddLabels(*stream, table, &fields);
   const auto add = [&](std::span<const std::string> key_fields) {
     for (const std::string& field : key_fields) {
       if (!TellsNothing(*stream, table, field)) AddOnce(field, &fields);

@@ -7,7 +7,8 @@
 // - a rule puts several fields into one cell, which whoever brings others of them overwrites;
 // - a rule names columns by values, so that a correction does not cover what it corrects.
 //
-// The fields are those that the key of another table of the stream, or a declared query, names:
+// The fields are those that the key of another table of the stream, or a declared query, names, and
+// labels that the stream lists by name. Which others there are only events tell:
 // what a latest or an aggregate table keeps apart is of several events, too. Pure functions of a
 // loaded schema, for any thread.
 #ifndef TALLYD_CONFIG_SCHEMA_MERGE_RISK_H_
@@ -60,6 +61,10 @@ struct MergeRisk {
 // Whether events may fall on one cell of the table at all: neither the newest values alone nor sums
 // are kept, and it is no nightly table, which has what its source has.
 bool MayMergeEvents(const Table& table);
+
+// Whether labels that the file does not name may tell events of the table apart: those of a protocol
+// or a glob, where the key has no {labels}.
+bool LacksUnnamedLabels(const Stream& stream, const Table& table);
 
 // What declared queries of the stream name that the table's key does not hold.
 std::vector<std::string> QueriedBesideKey(const Stream& stream, const Table& table);

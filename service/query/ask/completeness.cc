@@ -245,6 +245,18 @@ class Judge {
            field + " came without";
   }
 
+  // With labels that the schema does not name: no column was watched for them.
+  MergeRisk Risk(const Schema& schema) const {
+    MergeRisk risk = MergeRiskOf(schema, table_);
+    if (!MayMergeEvents(table_) || table_.row_key.holds_labels()) return risk;
+    const std::vector<std::string> watched = risk.Fields();
+    for (const std::string& name : query_.known->names()) {
+      const bool is_untold = query_.known->WasLabel(name) && !KeyHolds(table_, name);
+      if (is_untold && !Contains(watched, name)) risk.untold.push_back(name);
+    }
+    return risk;
+  }
+
   std::string WhyMerged(const MergeRisk& risk, uint64_t events) const {
     if (!risk.any() && !risk.serialized.empty()) {
       return fmt::format(
@@ -265,7 +277,7 @@ class Judge {
   }
 
   void JudgeMerged(const MergedEvents& merged) {
-    const MergeRisk risk = MergeRiskOf(query_.schema(), table_);
+    const MergeRisk risk = Risk(query_.schema());
     std::string reason;
     if (merged.any) {
       plan_.lack.merging = Merging::kMet;
@@ -292,7 +304,7 @@ class Judge {
   // Whether any did in the table, and how many, is of all whose rows it has: whoever has a scope
   // hears what the schema allows.
   void JudgeUntoldMerging() {
-    const MergeRisk risk = MergeRiskOf(query_.access.view->whole(), table_);
+    const MergeRisk risk = Risk(query_.access.view->whole());
     if (!risk.needs_look()) return;
     plan_.merging_unknown_before = kNeverWhole;
     plan_.lack.merging = Merging::kUnknown;

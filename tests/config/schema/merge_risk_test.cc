@@ -111,5 +111,15 @@ TEST_F(MergeRiskTest, ColumnsThatAreNamedByValuesNeedALook) {
   EXPECT_FALSE(RiskOf("B").needs_look());
 }
 
+TEST_F(MergeRiskTest, AListedLabelTellsEventsApartUnlessTheKeyHoldsLabels) {
+  Load("[streams.s]\nlabels = [\"host\", \"rack\", \"zone*\"]\n" +
+       TableText("A", "{host}#{ts:ms}") + TableText("B", "{labels}#{ts:ms}"));
+  EXPECT_THAT(RiskOf("A").Fields(), ElementsAre("rack"));
+  EXPECT_FALSE(RiskOf("B").any());
+  const Stream& stream = *schema_->FindStream("s");
+  EXPECT_TRUE(LacksUnnamedLabels(stream, *schema_->FindTable("A")));
+  EXPECT_FALSE(LacksUnnamedLabels(stream, *schema_->FindTable("B")));
+}
+
 }  // namespace
 }  // namespace tallyd
