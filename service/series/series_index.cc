@@ -62,6 +62,7 @@ SeriesIndex::Entry SeriesIndex::Admit(std::string_view series, uint64_t most) {
     const auto pending = pending_.find(*id);
     if (pending == pending_.end()) return {};
     ++pending->second;
+    ++unsettled_;
     return {Admitted::kReserved, *id};
   }
   if (most > 0 && !complete_) return {Admitted::kUncounted};
@@ -69,11 +70,13 @@ SeriesIndex::Entry SeriesIndex::Admit(std::string_view series, uint64_t most) {
   const SeriesSet::Id id = set_.Add(series, terms);
   if (IsDoubted(id)) doubted_[id] = false;
   pending_[id] = 1;
+  ++unsettled_;
   return {Admitted::kReserved, id};
 }
 
 void SeriesIndex::Settle(std::span<const SeriesSet::Id> reserved, bool stays) {
   const std::unique_lock lock(mutex_);
+  unsettled_ -= reserved.size();
   for (const SeriesSet::Id id : reserved) {
     const auto pending = pending_.find(id);
     if (pending == pending_.end()) continue;  // Somebody else's commit brought it.
@@ -206,7 +209,7 @@ size_t SeriesIndex::EndDoubt(bool drop) {
   }
   const std::unique_lock lock(mutex_);
   doubted_.clear();
-  if (pending_.empty() && set_.wants_compaction()) {
+  if (unsettled_ == 0 && set_.wants_compaction()) {
     set_.Compact([this](std::string_view series, std::vector<uint64_t>* terms) {
       TermsOf(series, terms);
     });

@@ -51,7 +51,8 @@ class SeriesIndex {
   };
   // `most`: 0: as many as come.
   Entry Admit(std::string_view series, uint64_t most);
-  // What was reserved stays, or goes unless somebody else reserved it, too.
+  // What was reserved stays, or goes unless somebody else reserved it, too. Once for each time that
+  // it was.
   void Settle(std::span<const SeriesSet::Id> reserved, bool stays);
 
   // ---- Who asks ----
@@ -98,6 +99,7 @@ class SeriesIndex {
   bool complete_ = false;
   // By whom a series is reserved that no commit has brought yet.
   boost::unordered_flat_map<SeriesSet::Id, uint32_t> pending_;
+  size_t unsettled_ = 0;  // Numbers that somebody holds: none is given anew until they are settled.
   std::vector<bool> doubted_;  // By number; mostly empty.
 };
 

@@ -17,6 +17,8 @@ constexpr size_t kStepsAtOnce = 50'000;
 constexpr size_t kMaxRemoved = 256;
 constexpr milliseconds kRetry(1000);
 constexpr milliseconds kLook(2);
+// What expires makes room, too.
+constexpr std::chrono::minutes kLookForExpired(10);
 constexpr std::chrono::seconds kPatience(30);
 
 // Of more nobody knows which: all of the table is looked at.
@@ -144,7 +146,8 @@ void SeriesKeeper::Run(const std::stop_token& stop) {
       if (rest > milliseconds(0)) {
         changed_.wait_for(lock, stop, rest, [] { return false; });
       } else {
-        changed_.wait(lock, stop, [this] { return is_due_; });
+        changed_.wait_for(lock, stop, kLookForExpired, [this] { return is_due_; });
+        if (!is_due_) NoteExpired();
       }
       is_due_ = false;
     }
@@ -245,12 +248,17 @@ Status SeriesKeeper::Sweep(SeriesIndex* index, std::vector<KeyRange> ranges) {
   return read;
 }
 
+// REQUIRES: mutex_ is held.
+void SeriesKeeper::NoteExpired() {
+  for (auto& [table, kept] : kept_) {
+    if (kept.forgets) kept.removed = {KeyRange{}};
+  }
+}
+
 Status SeriesKeeper::Settle() {
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [table, kept] : kept_) {
-      if (kept.forgets) kept.removed = {KeyRange{}};
-    }
+    NoteExpired();
   }
   if (Work()) return {};
   return Error(ErrorCode::kUnavailable, "some series that are gone could not be told yet");

@@ -62,6 +62,7 @@ class SeriesKeeper {
 
   void Wake();
   void Run(const std::stop_token& stop);
+  void NoteExpired();
   bool Work();
   Status Fill(SeriesIndex* index);
   Status Sweep(SeriesIndex* index, std::vector<KeyRange> ranges);
