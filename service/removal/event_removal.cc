@@ -12,7 +12,7 @@
 #include "service/removal/latest_restorer.h"
 #include "service/removal/removal_count.h"
 #include "service/rows/row_query.h"
-#include "service/series/find_series.h"
+#include "service/series/series_search.h"
 #include "service/write/held_removal.h"
 
 namespace tallyd {
@@ -128,7 +128,7 @@ Status AddSeries(const Removal& removal, Store& store, KnownFields* known) {
     filters.push_back({filter.field, filter.values});
   }
   if (FiltersLeadSeries(*keys, filters)) return {};
-  const SeriesQuestion question{removal.table,
+  const SeriesSearch search{removal.table,
                                 removal.stored,
                                 *keys,
                                 removal.query.access.snapshot->series.get(),
@@ -136,7 +136,7 @@ Status AddSeries(const Removal& removal, Store& store, KnownFields* known) {
                                 removal.query.stream->unit,
                                 removal.query.now,
                                 std::move(filters)};
-  Result<SeriesIndex::Found> found = FindSeries(question, store);
+  Result<SeriesIndex::Found> found = SearchSeries(search, store);
   if (!found) return found.error();
   if (!found->are_all) return {};
   known->series = std::make_shared<const std::vector<std::string>>(std::move(found->series));

@@ -72,30 +72,30 @@ std::optional<SeriesTable> TableOfSeries(const Schema& schema, const Stream& str
   return best;
 }
 
-Result<SeriesPage> ListSeriesOf(const SeriesQuestion& question,
+Result<SeriesPage> ListSeriesOf(const SeriesSearch& search,
                                 const std::optional<std::string>& after, Store& store,
                                 ReadMemoryPtr memory) {
   std::vector<KeyRange> ranges = Behind(
-      RangesOfSeries(question.table, question.filters, question.clamp, question.unit),
-      question.keys, after);
-  if (!FiltersLeadSeries(question.keys, question.filters)) {
-    if (auto found = FindIndexed(question, ranges, kMaxLimit); found && found->are_all) {
-      return PageOf(std::move(*found), question.limit, std::move(memory));
+      RangesOfSeries(search.table, search.filters, search.clamp, search.unit),
+      search.keys, after);
+  if (!FiltersLeadSeries(search.keys, search.filters)) {
+    if (auto found = SearchIndexed(search, ranges, kMaxLimit); found && found->are_all) {
+      return PageOf(std::move(*found), search.limit, std::move(memory));
     }
   }
   MemoryCharge charge(std::move(memory));
   const uint64_t scan_bytes = BytesOfScan(charge.memory().get());
   uint64_t bytes = scan_bytes;
   SeriesPage page;
-  SeriesScan scan(store, question.stored, question.keys,
-                  {std::move(ranges), question.now, question.clamp, {}});
+  SeriesScan scan(store, search.stored, search.keys,
+                  {std::move(ranges), search.now, search.clamp, {}});
   while (true) {
     if (!charge.Covers(bytes)) return charge.refusal();
     const Result<bool> more = scan.Next();
     if (!more) return more.error();
     if (!*more) break;
-    if (!MatchesAll(question.keys, scan.fields(), question.filters)) continue;
-    if (page.series.size() == question.limit) {
+    if (!MatchesAll(search.keys, scan.fields(), search.filters)) continue;
+    if (page.series.size() == search.limit) {
       page.last = page.series.back();
       break;
     }

@@ -10,7 +10,7 @@
 
 #include "config/values/result.h"
 #include "service/limits/query_memory.h"
-#include "service/series/find_series.h"
+#include "service/series/series_search.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -30,9 +30,9 @@ struct SeriesTable {
 std::optional<SeriesTable> TableOfSeries(const Schema& schema, const Stream& stream,
                                          const std::vector<SeriesFilter>& filters);
 
-// `question.limit` is the page's; it may have no filter. `memory`: where what is held counts; null:
+// `search.limit` is the page's; it may have no filter. `memory`: where what is held counts; null:
 // nowhere.
-Result<SeriesPage> ListSeriesOf(const SeriesQuestion& question,
+Result<SeriesPage> ListSeriesOf(const SeriesSearch& search,
                                 const std::optional<std::string>& after, Store& store,
                                 ReadMemoryPtr memory = nullptr);
 

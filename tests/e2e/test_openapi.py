@@ -43,6 +43,7 @@ CONTRACT = {
     ("GET", "/v1/streams/server/plan"), ("GET", "/v1/streams/server/latest"),
     ("GET", "/v1/streams"), ("GET", "/v1/streams/server"),
     ("GET", "/v1/streams/server/fields"), ("GET", "/v1/streams/server/values"),
+    ("GET", "/v1/streams/server/series"),
     ("GET", "/v1/tables"), ("GET", "/v1/tables/METRIC"), ("DELETE", "/v1/tables/METRIC"),
     ("GET", "/v1/tables/METRIC/rows"), ("DELETE", "/v1/tables/METRIC/rows"),
     ("GET", f"/v1/tables/METRIC/rows/{ROW}"), ("DELETE", f"/v1/tables/METRIC/rows/{ROW}"),

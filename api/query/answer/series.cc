@@ -64,7 +64,7 @@ Response ListSeries(const Request& request, ApiContext& context) {
   for (const FieldFilter& filter : query.filters) filters.push_back({filter.field, filter.values});
   const auto of = TableOfSeries(query.schema(), *query.stream, filters);
   if (!of) return ProblemOf(NoSuchSeries(query));
-  const SeriesQuestion question{*of->table,
+  const SeriesSearch search{*of->table,
                                 context.store.FindTable(of->table->name),
                                 of->keys,
                                 query.access.snapshot->series.get(),
@@ -73,10 +73,10 @@ Response ListSeries(const Request& request, ApiContext& context) {
                                 query.now,
                                 std::move(filters),
                                 query.limit.value_or(kDefaultLimit)};
-  if (question.stored == nullptr) {
+  if (search.stored == nullptr) {
     return ProblemOf(Error(ErrorCode::kUnavailable, of->table->name + " is not in the store yet"));
   }
-  Result<SeriesPage> page = ListSeriesOf(question, *after, context.store, request.memory);
+  Result<SeriesPage> page = ListSeriesOf(search, *after, context.store, request.memory);
   if (!page) return ProblemOf(page.error());
   Json next = nullptr;
   if (page->last) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "service/series/find_series.h"
+#include "service/series/series_search.h"
 
 namespace tallyd {
 namespace {
@@ -45,7 +45,7 @@ Status NarrowToSeries(const EventQuery& query, Store& store, TablePlan* plan) {
   std::vector<SeriesFilter> filters = SeriesFiltersOf(query, table, *keys);
   if (clamp != nullptr) AddScope(*clamp, &filters);
   if (filters.empty() || FiltersLeadSeries(*keys, filters)) return {};
-  const SeriesQuestion question{table,
+  const SeriesSearch search{table,
                                 plan->stored,
                                 *keys,
                                 query.access.snapshot->series.get(),
@@ -53,7 +53,7 @@ Status NarrowToSeries(const EventQuery& query, Store& store, TablePlan* plan) {
                                 query.stream->unit,
                                 query.now,
                                 std::move(filters)};
-  Result<SeriesIndex::Found> found = FindSeries(question, store);
+  Result<SeriesIndex::Found> found = SearchSeries(search, store);
   if (!found) return found.error();
   if (!found->are_all) {
     // What leads the key bounds it all the same, and a latest table is there to be read whole.

@@ -1,7 +1,7 @@
-// The series of a table that a question means: from its index where that is complete and knows all
+// The series of a table that a search means: from its index where that is complete and knows all
 // that is written, else by reading, as many steps as there are series below what bounds the key.
-#ifndef TALLYD_SERVICE_SERIES_FIND_SERIES_H_
-#define TALLYD_SERVICE_SERIES_FIND_SERIES_H_
+#ifndef TALLYD_SERVICE_SERIES_SERIES_SEARCH_H_
+#define TALLYD_SERVICE_SERIES_SERIES_SEARCH_H_
 
 #include <cstddef>
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace tallyd {
 
-struct SeriesQuestion {
+struct SeriesSearch {
   const Table& table;
   TablePtr stored;
   const SeriesKey& keys;
@@ -31,11 +31,11 @@ struct SeriesQuestion {
 
 // From the table's index alone, within the ranges; nothing where it has none, or one that may lack
 // a series.
-std::optional<SeriesIndex::Found> FindIndexed(const SeriesQuestion& question,
+std::optional<SeriesIndex::Found> SearchIndexed(const SeriesSearch& search,
                                               const std::vector<KeyRange>& ranges, size_t limit);
 
 // Blocks, as any reading.
-Result<SeriesIndex::Found> FindSeries(const SeriesQuestion& question, Store& store);
+Result<SeriesIndex::Found> SearchSeries(const SeriesSearch& search, Store& store);
 
 // The ranges of keys, whatever their time, in which what the filters and the clamp say of leading
 // placeholders leaves rows.
@@ -52,4 +52,4 @@ bool FiltersLeadSeries(const SeriesKey& keys, const std::vector<SeriesFilter>& f
 
 }  // namespace tallyd
 
-#endif  // TALLYD_SERVICE_SERIES_FIND_SERIES_H_
+#endif  // TALLYD_SERVICE_SERIES_SERIES_SEARCH_H_

@@ -1,4 +1,4 @@
-#include "service/series/find_series.h"
+#include "service/series/series_search.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,17 +13,17 @@ bool Filters(const std::vector<SeriesFilter>& filters, std::string_view field) {
       filters, [field](const SeriesFilter& filter) { return filter.field == field; });
 }
 
-Result<SeriesIndex::Found> ReadSeries(const SeriesQuestion& question,
+Result<SeriesIndex::Found> ReadSeries(const SeriesSearch& search,
                                       const std::vector<KeyRange>& ranges, Store& store) {
   SeriesIndex::Found found;
-  SeriesScan scan(store, question.stored, question.keys,
-                  {ranges, question.now, question.clamp, {}});
+  SeriesScan scan(store, search.stored, search.keys,
+                  {ranges, search.now, search.clamp, {}});
   while (true) {
     const Result<bool> more = scan.Next();
     if (!more) return more.error();
     if (!*more) return found;
-    if (!MatchesAll(question.keys, scan.fields(), question.filters)) continue;
-    found.are_all = found.series.size() < question.limit;
+    if (!MatchesAll(search.keys, scan.fields(), search.filters)) continue;
+    found.are_all = found.series.size() < search.limit;
     if (!found.are_all) return found;
     found.series.emplace_back(scan.series());
   }
@@ -31,23 +31,23 @@ Result<SeriesIndex::Found> ReadSeries(const SeriesQuestion& question,
 
 }  // namespace
 
-std::optional<SeriesIndex::Found> FindIndexed(const SeriesQuestion& question,
+std::optional<SeriesIndex::Found> SearchIndexed(const SeriesSearch& search,
                                               const std::vector<KeyRange>& ranges, size_t limit) {
-  if (question.indexes == nullptr || !question.indexes->knows_all_writes) return std::nullopt;
-  const SeriesIndexPtr index = question.indexes->Find(question.stored->id);
+  if (search.indexes == nullptr || !search.indexes->knows_all_writes) return std::nullopt;
+  const SeriesIndexPtr index = search.indexes->Find(search.stored->id);
   if (index == nullptr) return std::nullopt;
-  std::vector<SeriesFilter> filters = question.filters;
-  if (question.clamp != nullptr) {
-    for (const auto& [field, value] : question.clamp->scope()) filters.push_back({field, {value}});
+  std::vector<SeriesFilter> filters = search.filters;
+  if (search.clamp != nullptr) {
+    for (const auto& [field, value] : search.clamp->scope()) filters.push_back({field, {value}});
   }
   return index->Match(ranges, filters, limit);
 }
 
-Result<SeriesIndex::Found> FindSeries(const SeriesQuestion& question, Store& store) {
+Result<SeriesIndex::Found> SearchSeries(const SeriesSearch& search, Store& store) {
   const std::vector<KeyRange> ranges =
-      RangesOfSeries(question.table, question.filters, question.clamp, question.unit);
-  if (auto found = FindIndexed(question, ranges, question.limit)) return std::move(*found);
-  return ReadSeries(question, ranges, store);
+      RangesOfSeries(search.table, search.filters, search.clamp, search.unit);
+  if (auto found = SearchIndexed(search, ranges, search.limit)) return std::move(*found);
+  return ReadSeries(search, ranges, store);
 }
 
 std::vector<KeyRange> RangesOfSeries(const Table& table, const std::vector<SeriesFilter>& filters,
