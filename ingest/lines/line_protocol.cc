@@ -19,7 +19,8 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kNameEnds = ",= ";
 constexpr std::string_view kMeasurementEnds = ", ";
 
-// Beyond so many, or so much, all is learned anew: what recurs is learned at once.
+// Beyond so many, or so much, all is learned anew: what recurs is learned at once. New ones of one
+// body beyond so many are no measurements that recur, and share what is learned.
 constexpr size_t kMaxMeasurements = 1024;
 constexpr size_t kMaxLearnedBytes = 8u << 20;
 
@@ -81,6 +82,7 @@ void LineProtocol::Decode(std::string_view body, const LineForm& form, const Fin
   find_ = &find;
   request_ = request;
   malformed_ = 0;
+  new_in_body_ = 0;
   ++bodies_;
   names_left_ = MostNameBytes(body.size());
   end_ = body.data() + body.size();
@@ -193,8 +195,7 @@ bool LineProtocol::IsOf(const Measurement& known, const LineStream& stream) cons
 bool LineProtocol::TakeUp(Measurement* known) {
   const LineStream* const stream = (*find_)(known->name);
   if (stream == nullptr || !IsOf(*known, *stream)) return false;
-  known->body = bodies_;
-  known->stream = stream;
+  BeOf(*known, *stream);
   return true;
 }
 
@@ -205,24 +206,35 @@ LineProtocol::Measurement& LineProtocol::Learned(std::string_view name, const Li
     known = measurements_.end();
   }
   if (known == measurements_.end()) {
+    const bool is_one_of_many = ++new_in_body_ > kMaxMeasurements;
+    const bool has_others = others_ != nullptr && IsOf(*others_, stream);
+    if (is_one_of_many && has_others) return BeOf(*others_, stream);
     if (measurements_.size() >= kMaxMeasurements || learned_bytes_ > kMaxLearnedBytes) {
       measurements_.clear();
+      others_.reset();
       learned_bytes_ = 0;
     }
     auto added = std::make_unique<Measurement>();
-    added->name = name;
     added->order.MarkLabels();
     added->shapes = stream.shapes;
     added->time_field = stream.time_field;
     added->measurement_field = form_.measurement_field;
     learned_bytes_ += sizeof(Measurement) + name.size() + added->order.bytes();
+    if (is_one_of_many) {
+      others_ = std::move(added);
+      return BeOf(*others_, stream);
+    }
+    added->name = name;
     const std::string_view key = added->name;
     known = measurements_.emplace(key, std::move(added)).first;
   }
-  Measurement& of = *known->second;
-  of.body = bodies_;
-  of.stream = &stream;
-  return of;
+  return BeOf(*known->second, stream);
+}
+
+LineProtocol::Measurement& LineProtocol::BeOf(Measurement& known, const LineStream& stream) const {
+  known.body = bodies_;
+  known.stream = &stream;
+  return known;
 }
 
 bool LineProtocol::ReadEvent(std::string_view measurement, const LineStream& stream) {

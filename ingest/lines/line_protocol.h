@@ -101,6 +101,7 @@ class LineProtocol {
   // Of a body before, for this one. False: it is of another stream now.
   bool TakeUp(Measurement* known);
   Measurement& Learned(std::string_view name, const LineStream& stream);
+  Measurement& BeOf(Measurement& known, const LineStream& stream) const;
   // Both refuse the line, and are always false.
   bool Malformed(std::string_view field, std::string reason);
   bool Refuse(std::string_view field, std::string reason);
@@ -115,6 +116,8 @@ class LineProtocol {
 
   boost::unordered_flat_map<std::string_view, std::unique_ptr<Measurement>, FieldNameHash>
       measurements_;  // By their names.
+  std::unique_ptr<Measurement> others_;  // Without a name: of many that do not recur.
+  size_t new_in_body_ = 0;
   size_t learned_bytes_ = 0;
   size_t order_bytes_ = 0;  // Of them, those of the line's measurement before it.
   Measurement* of_ = nullptr;  // Of the line, or of the one before.
