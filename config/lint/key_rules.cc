@@ -87,6 +87,13 @@ void FindPersonal(const LintSubject& subject, LintFindings* found) {
     found->Add(11, subject.table.name,
                "row_key holds " + Quoted(segment->field) + ", which is declared personal");
   }
+  for (const auto& [field, hints] : subject.stream.fields) {
+    const bool is_label = subject.table.row_key.HoldsAsLabel(field) &&
+                          (subject.stream.of_protocol || ListsAsLabel(subject.stream, field));
+    if (!is_label || !hints.personal || !told.insert(field).second) continue;
+    found->Add(11, subject.table.name,
+               "row_key holds the label " + Quoted(field) + ", which is declared personal");
+  }
 }
 
 // What the key has at least, if nothing in it is empty.

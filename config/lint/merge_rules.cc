@@ -44,8 +44,8 @@ void LintMerges(const LintSubject& subject, LintFindings* found) {
   }
   if (LacksUnnamedLabels(subject.stream, table)) {
     return found->AddSchema(6, table.name,
-                            key + " lacks {labels}: events that differ in a label alone may fall on "
-                                  "one cell");
+                            key + " lacks {labels}: events that differ in a label alone may fall "
+                                  "on one cell");
   }
   if (risk.untold.empty()) return;
   found->AddSchema(

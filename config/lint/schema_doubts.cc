@@ -88,6 +88,7 @@ class TableDoubts {
                             std::to_string(DigitsOf(stream_.unit)) +
                             " digits, wider than its padding, so every event is refused");
     }
+    if (segment.is_labels) return;
     const bool measured = segment.field == kFieldPlaceholder || segment.field == kValuePlaceholder;
     if (segment.of_time_field || measured) return;
     if (!spec.is_time()) return JudgeName(key, segment.field, otherwise);

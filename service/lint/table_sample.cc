@@ -77,9 +77,9 @@ class Sampler {
 
   void TakeText(const KeyField& field) {
     if (field.value.is_null()) return;
-    const std::string& name = table_.row_key.segments()[field.segment].field;
-    if (name == kFieldPlaceholder) return;
-    std::set<std::string>& texts = sample_.texts[name];
+    const std::string_view name = table_.row_key.NameOf(field);
+    if (field.label.empty() && name == kFieldPlaceholder) return;
+    std::set<std::string>& texts = sample_.texts[std::string(name)];
     if (texts.size() < kTexts) texts.insert(ToText(field.value));
   }
 
