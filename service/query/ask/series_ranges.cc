@@ -39,8 +39,9 @@ void AddScope(const RowClamp& clamp, std::vector<SeriesFilter>* filters) {
 
 Status NarrowToSeries(const EventQuery& query, Store& store, TablePlan* plan) {
   const Table& table = *plan->table;
+  if (!table.row_key.holds_labels()) return {};
   const auto keys = SeriesKey::Of(table.row_key, table.time_field);
-  if (!keys || !table.row_key.holds_labels()) return {};
+  if (!keys) return {};
   const RowClamp* const clamp = query.ClampOf(table);
   std::vector<SeriesFilter> filters = SeriesFiltersOf(query, table, *keys);
   if (clamp != nullptr) AddScope(*clamp, &filters);
