@@ -102,6 +102,7 @@ class ClockKeeper {
 struct Capabilities {
   std::string_view engine;     // Its name in the file.
   bool whole_batches = false;  // A batch is there as a whole or not at all (RowStore::Submit).
+  bool aggregates = true;      // Has families that fold what is written to them.
   bool snapshots = false;      // A scan sees one moment of all of its rows (storage/scan.h).
   Staging* staging = nullptr;
   Watching* watching = nullptr;

@@ -6,6 +6,9 @@
 #include <array>
 
 #include "storage/leveldb_store.h"
+#ifdef TALLYD_HAS_BIGTABLE
+#include "storage/bigtable_store.h"
+#endif
 
 namespace tallyd {
 namespace {
@@ -21,9 +24,19 @@ Result<std::unique_ptr<Store>> OpenLevelDb(const EngineParts& parts) {
   return OpenLevelDbStore(options);
 }
 
+#ifdef TALLYD_HAS_BIGTABLE
+Result<std::unique_ptr<Store>> OpenBigtable(const EngineParts& parts) {
+  BigtableStoreOptions options;
+  options.bigtable = parts.storage.bigtable;
+  options.clock = parts.clock;
+  options.may_drop = parts.may_drop;
+  return OpenBigtableStore(options);
+}
+#else
 Result<std::unique_ptr<Store>> OpenBigtable(const EngineParts&) {
   return Invalid("storage.engine: \"bigtable\" is not in this build; accepted: leveldb");
 }
+#endif
 
 using OpenEngine = Result<std::unique_ptr<Store>> (*)(const EngineParts&);
 

@@ -7,7 +7,9 @@
 #define TALLYD_STORAGE_TABLE_INFO_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,6 +100,21 @@ struct Column {
   std::string qualifier;
   ColumnRef ref() const { return {family, qualifier}; }
   friend bool operator==(const Column&, const Column&) = default;
+};
+
+// For maps of columns by name, which a ColumnRef is looked up in, without a copy of the name.
+struct ColumnNameHash {
+  using is_transparent = void;
+  size_t operator()(const ColumnRef& c) const {
+    return std::hash<std::string_view>()(c.qualifier) * 31 + c.family;
+  }
+  size_t operator()(const Column& c) const { return (*this)(c.ref()); }
+};
+struct ColumnNameEqual {
+  using is_transparent = void;
+  bool operator()(const Column& a, const Column& b) const { return a == b; }
+  bool operator()(const ColumnRef& a, const Column& b) const { return a == b.ref(); }
+  bool operator()(const Column& a, const ColumnRef& b) const { return a.ref() == b; }
 };
 
 // ColumnSet: a recurring list of columns, learned once. An entry that uses one stores a number

@@ -116,13 +116,13 @@ class LayoutTest(unittest.TestCase):
     def test_how_the_store_keeps_things_is_its_own_affair(self):
         for path in sources(".h", ".cc", folders=["ingest", "service", "api"]):
             for number, target in includes(path):
-                self.assertNotRegex(target, "^storage/((blocks|bytes|leveldb)/|leveldb_store)",
+                self.assertNotRegex(target, "^storage/((bigtable|blocks|bytes|leveldb)/|(bigtable|leveldb)_store)",
                                     f'{path.relative_to(ROOT)}:{number} includes "{target}"')
 
     def test_a_tool_knows_of_the_engine_what_is_offered_to_tools(self):
         for path in sources(".h", ".cc", folders=["tools"]):
             for number, target in includes(path):
-                self.assertNotRegex(target, "^storage/(blocks|bytes|leveldb/(?!tools/|env/))",
+                self.assertNotRegex(target, "^storage/(bigtable|blocks|bytes|leveldb/(?!tools/|env/))",
                                     f'{path.relative_to(ROOT)}:{number} includes "{target}"')
 
     def test_the_service_speaks_no_protocol(self):

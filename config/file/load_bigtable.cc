@@ -163,8 +163,8 @@ void CheckHeldByBigtable(const BigtableConfig& config, const std::vector<Placed<
     }
     if (config.prefix.size() + item.name.size() > kMaxTableNameBytes) {
       mistakes->Add(table.line, fmt::format("tables.{}", item.name),
-                    fmt::format("its name is longer than {} bytes with the prefix \"{}\"; accepted: "
-                                "shorter ones",
+                    fmt::format("its name is longer than {} bytes with the prefix \"{}\"; "
+                                "accepted: shorter ones",
                                 kMaxTableNameBytes, config.prefix));
     }
     if (item.flush_us) of_table(table, "flush", "adds up by itself; take the key out");

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "storage/blocks/column_codec.h"
-#include "storage/column_name.h"
 #include "storage/table_info.h"
 
 namespace tallyd {

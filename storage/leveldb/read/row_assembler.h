@@ -18,11 +18,11 @@
 #include "storage/batch.h"
 #include "storage/blocks/column_block.h"
 #include "storage/cell_merge.h"
-#include "storage/column_name.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/catalogue/write_teller.h"
 #include "storage/scan.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 

@@ -20,8 +20,8 @@
 
 #include "config/values/result.h"
 #include "storage/blocks/column_block.h"
-#include "storage/column_name.h"
 #include "storage/leveldb/codec/block_file_codec.h"
+#include "storage/table_info.h"
 
 namespace tallyd {
 

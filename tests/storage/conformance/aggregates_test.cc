@@ -26,6 +26,7 @@ Rows Sum(const std::string& text, const std::string& time = "5") {
 DeleteSpec AllOfA() { return {OneRow("a"), {}, {}, {}}; }
 
 TEST_P(Conformance, AnAggregateFamilyFoldsWhatIsWritten) {
+  NEEDS_CAPABILITY(aggregates);
   const std::vector<std::pair<Aggregate, std::string>> kinds = {
       {Aggregate::kSum, "75"}, {Aggregate::kMin, "10"}, {Aggregate::kMax, "40"}};
   for (const auto& [kind, text] : kinds) {
@@ -43,6 +44,7 @@ TEST_P(Conformance, AnAggregateFamilyFoldsWhatIsWritten) {
 }
 
 TEST_P(Conformance, AnInputCountsOnceWhereverTheOthersAre) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Adopt(Merging(Aggregate::kSum)));
   for (int64_t n = 1; n <= 40; ++n) {
     ASSERT_TRUE(Write("H", "a", 5, Input(n), n % 3 != 0));
@@ -53,6 +55,7 @@ TEST_P(Conformance, AnInputCountsOnceWhereverTheOthersAre) {
 }
 
 TEST_P(Conformance, TheInputsOfABatchAreFolded) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Adopt(Merging(Aggregate::kSum, Aggregate::kMax)));
   auto batch = NewBatch();
   for (int64_t n = 1; n <= 1000; ++n) {
@@ -68,6 +71,7 @@ TEST_P(Conformance, TheInputsOfABatchAreFolded) {
 }
 
 TEST_P(Conformance, ASumGoesBeyond64BitsAndBack) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Adopt(Merging(Aggregate::kSum)));
   for (const int64_t number : {kMost, kMost, kMost}) {
     ASSERT_TRUE(Write("H", "a", 5, Input(number)));
@@ -80,6 +84,7 @@ TEST_P(Conformance, ASumGoesBeyond64BitsAndBack) {
 }
 
 TEST_P(Conformance, ADeleteForgetsTheInputsBeforeItAndNoOther) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Adopt(Merging(Aggregate::kSum)));
   ASSERT_TRUE(Write("H", "a", 5, Input(1)));
   Settle();
@@ -96,6 +101,7 @@ TEST_P(Conformance, ADeleteForgetsTheInputsBeforeItAndNoOther) {
 }
 
 TEST_P(Conformance, ADeleteBetweenTheInputsOfABatchForgetsTheEarlier) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Adopt(Merging(Aggregate::kSum)));
   auto batch = NewBatch();
   Put(batch.get(), "H", "a", 5, Input(1));
@@ -108,6 +114,7 @@ TEST_P(Conformance, ADeleteBetweenTheInputsOfABatchForgetsTheEarlier) {
 }
 
 TEST_P(Conformance, PlainCellsOfTheSameRowAndTimeAreNotFolded) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Adopt(Merging(Aggregate::kSum)));
   for (const int64_t n : {1, 2, 3}) {
     ASSERT_TRUE(Write("H", "a", 5, {{"A", "x", Value::Int(n)}, {"B", "y", Value::Int(n)}}));
@@ -120,6 +127,7 @@ TEST_P(Conformance, PlainCellsOfTheSameRowAndTimeAreNotFolded) {
 }
 
 TEST_P(Conformance, VersionsOfAnAggregateFamilyCountItsTimes) {
+  NEEDS_CAPABILITY(aggregates);
   Schema schema = Merging(Aggregate::kSum);
   schema.tables[0].families[0].max_versions = 1;
   ASSERT_TRUE(Adopt(schema));
@@ -133,6 +141,7 @@ TEST_P(Conformance, VersionsOfAnAggregateFamilyCountItsTimes) {
 }
 
 TEST_P(Conformance, AnInputAfterTheOthersAreGoneBeginsAnew) {
+  NEEDS_CAPABILITY(aggregates);
   Schema schema = Merging(Aggregate::kSum);
   schema.tables[0].families[0].max_versions = 1;
   ASSERT_TRUE(Adopt(schema));
@@ -150,6 +159,7 @@ TEST_P(Conformance, AnInputAfterTheOthersAreGoneBeginsAnew) {
 }
 
 TEST_P(Conformance, ReadsPartsOfAggregateRows) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Adopt(Merging(Aggregate::kSum)));
   for (const TimeUs time : {5, 6, 7}) {
     for (const int64_t n : {1, 2}) ASSERT_TRUE(Write("H", "a", time, Input(n * time)));
@@ -168,6 +178,7 @@ TEST_P(Conformance, ReadsPartsOfAggregateRows) {
 }
 
 TEST_P(Conformance, WhatAFamilyIsMayNotChangeWhileTheTableHoldsData) {
+  NEEDS_CAPABILITY(aggregates);
   ASSERT_TRUE(Write("H", "a", 5, Input(1)));
   const Status refused = Adopt(Merging(Aggregate::kSum));
   ASSERT_FALSE(refused);

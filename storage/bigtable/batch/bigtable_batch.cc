@@ -1,0 +1,119 @@
+#include "storage/bigtable/batch/bigtable_batch.h"
+
+#include <xxhash.h>
+
+#include <cassert>
+#include <cstring>
+
+namespace tallyd {
+
+WireTablePtr WireTables::Of(const TableInfo& table) {
+  const std::lock_guard lock(mutex_);
+  WireTablePtr& known = tables_[table.id];
+  if (known == nullptr || known->info.adoption != table.adoption) {
+    known = std::make_shared<const WireTable>(
+        WireTable{table, client_.TableName(table.name), CellCodec(table)});
+  }
+  return known;
+}
+
+BigtableBatch::BigtableBatch(WireTables* tables, uint64_t adoption, int64_t grain_us)
+    : tables_(*tables), adoption_(adoption), grain_us_(grain_us), steps_(1) {}
+
+bool BigtableBatch::empty() const { return rows_ == 0 && removals_ == 0 && notes_.empty(); }
+
+const WireTablePtr& BigtableBatch::TableOf(const TableInfo& table) {
+  const bool is_last = last_table_ != nullptr && last_table_->info.id == table.id &&
+                       last_table_->info.adoption == table.adoption;
+  if (!is_last) last_table_ = tables_.Of(table);
+  return last_table_;
+}
+
+BigtableBatch::Entry* BigtableBatch::Find(const TableInfo& table, std::string_view row_key,
+                                          TimeUs time) {
+  place_key_.resize(sizeof(TableId));
+  std::memcpy(place_key_.data(), &table.id, sizeof(TableId));
+  place_key_.append(row_key);
+  std::vector<Entry>& rows = steps_.back().rows;
+  const auto [place, is_new] = places_.try_emplace(place_key_, rows.size());
+  if (is_new) {
+    Entry& added = rows.emplace_back();
+    added.table = TableOf(table);
+    added.time = time;
+    added.place = XXH3_64bits(place_key_.data(), place_key_.size());
+    added.entry.set_row_key(std::string(row_key));
+    ++rows_;
+    bytes_ += row_key.size() + sizeof(Entry);
+    return &added;
+  }
+  Entry& known = rows[place->second];
+  if (!known.is_checked()) return &known;
+  if (known.time > time) return nullptr;
+  known.time = time;
+  known.entry.clear_mutations();
+  return &known;
+}
+
+void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& value,
+                            TimeUs time) {
+  const WireTable& table = *entry->table;
+  assert(!table.info.families[column.family].rules.aggregate);
+  data_api::Mutation::SetCell* const cell = entry->entry.add_mutations()->mutable_set_cell();
+  cell->set_family_name(table.info.families[column.family].name);
+  cell->set_column_qualifier(std::string(column.qualifier));
+  cell->set_timestamp_micros(time);
+  table.codec.Append(column, value, cell->mutable_value());
+  constexpr size_t kBytesOfCell = 64;
+  bytes_ += kBytesOfCell + column.qualifier.size() + cell->value().size();
+}
+
+void BigtableBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+                        const ColumnSet& set, std::span<const Value> values) {
+  const TimeUs cell_time = time - time % grain_us_;
+  Entry* const entry = Find(table, row_key, cell_time);
+  if (entry == nullptr) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_null()) PutCell(entry, set.columns[i].ref(), values[i], cell_time);
+  }
+}
+
+void BigtableBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
+                        std::span<const ColumnRef> columns, std::span<const Value> values) {
+  const TimeUs cell_time = time - time % grain_us_;
+  Entry* const entry = Find(table, row_key, cell_time);
+  if (entry == nullptr) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_null()) PutCell(entry, columns[i], values[i], cell_time);
+  }
+}
+
+void BigtableBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
+  steps_.back().removal = Removal{TableOf(table), what};
+  steps_.emplace_back();
+  places_.clear();
+  ++removals_;
+}
+
+void BigtableBatch::AddField(std::string_view stream, std::string_view field, uint8_t type_bits) {
+  uint8_t& bits = notes_.fields[{std::string(stream), std::string(field)}];
+  bits = static_cast<uint8_t>(bits | type_bits);
+}
+
+void BigtableBatch::NoteSpelling(std::string_view stream, std::string_view field) {
+  notes_.spellings.emplace_back(stream, field);
+}
+
+void BigtableBatch::AddMissed(const TableInfo& table, std::string_view field, uint8_t how) {
+  uint8_t& known = notes_.missed[{table.id, std::string(field)}];
+  known = static_cast<uint8_t>(known | how);
+}
+
+void BigtableBatch::PutMemo(std::string_view key, std::string_view value, NoteOrder order) {
+  notes_.memos[std::string(key)] = {order, std::string(value)};
+}
+
+void BigtableBatch::DropMemo(std::string_view key) {
+  notes_.memos[std::string(key)] = {NoteOrder::kAfter, std::nullopt};
+}
+
+}  // namespace tallyd

@@ -1,0 +1,361 @@
+#include "storage/bigtable_store.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "config/values/repeating_thread.h"
+#include "storage/bigtable/catalogue/bigtable_catalogue.h"
+#include "storage/bigtable/read/bigtable_scan.h"
+#include "storage/bigtable/read/row_filter.h"
+#include "storage/bigtable/write/group_writer.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kMemoPrefix = "n/";
+constexpr std::string_view kMemoQualifier = "v";
+constexpr std::string_view kRetentionRow = "c";
+constexpr size_t kMaxSetsOfTable = 65'536;
+
+// Of a table that is gone.
+class GoneScan final : public RowScan {
+ public:
+  explicit GoneScan(std::string table) : table_(std::move(table)) {}
+  Result<bool> Next() override {
+    return Error(ErrorCode::kUnavailable, "table " + table_ + " was dropped meanwhile");
+  }
+  void SkipTo(std::string_view) override {}
+  const Row& row() const override { return row_; }
+
+ private:
+  const std::string table_;
+  const Row row_;
+};
+
+// So many rows lie between the first two keys: how many up to the last one, if keys lie evenly.
+// Where all of them have a digit there are ten characters, and elsewhere bytes.
+uint64_t Extrapolated(uint64_t rows, std::string_view first, std::string_view until,
+                      std::string_view last) {
+  constexpr size_t kPlaces = 12;
+  constexpr double kMostTimes = 1e9;
+  const auto at = [](std::string_view key, size_t i) {
+    return i < key.size() ? static_cast<unsigned char>(key[i]) : 0u;
+  };
+  const auto is_digit = [&](std::string_view key, size_t i) {
+    return at(key, i) >= '0' && at(key, i) <= '9';
+  };
+  size_t alike = 0;
+  while (alike < first.size() && at(first, alike) == at(last, alike)) ++alike;
+  double counted = 0;
+  double all = 0;
+  for (size_t i = alike; i < alike + kPlaces; ++i) {
+    const bool digits = is_digit(first, i) && is_digit(until, i) && is_digit(last, i);
+    const double base = digits ? 10 : 256;
+    counted = counted * base + at(until, i) - at(first, i);
+    all = all * base + at(last, i) - at(first, i);
+  }
+  const double times = counted > 0 ? std::clamp(all / counted, 1.0, kMostTimes) : 1.0;
+  return static_cast<uint64_t>(static_cast<double>(rows) * times);
+}
+
+class ColumnSets {
+ public:
+  const ColumnSet* Intern(const TableInfo& table, std::span<const ColumnRef> columns) {
+    std::vector<Column> wanted;
+    for (const ColumnRef& column : columns) {
+      wanted.push_back({column.family, std::string(column.qualifier)});
+    }
+    std::ranges::sort(wanted, [&](const Column& a, const Column& b) {
+      if (a.family == b.family) return a.qualifier < b.qualifier;
+      return table.family_rank[a.family] < table.family_rank[b.family];
+    });
+    std::string key;
+    for (const Column& column : wanted) {
+      key.append(std::to_string(column.family)).append(":");
+      key.append(std::to_string(column.qualifier.size())).append(":").append(column.qualifier);
+    }
+    const std::lock_guard lock(mutex_);
+    auto& sets = tables_[table.id];
+    const auto known = sets.find(key);
+    if (known != sets.end()) return known->second.get();
+    if (sets.size() == kMaxSetsOfTable) return nullptr;
+    auto set = std::make_unique<ColumnSet>();
+    set->table = table.id;
+    set->id = static_cast<uint32_t>(sets.size());
+    set->columns = std::move(wanted);
+    return sets.emplace(std::move(key), std::move(set)).first->second.get();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<TableId, std::map<std::string, std::unique_ptr<const ColumnSet>>> tables_;
+};
+
+class BigtableStore final : public Store, public ClockKeeper {
+ public:
+  BigtableStore(const BigtableStoreOptions& options, std::unique_ptr<BigtableClient> client)
+      : capabilities_{.engine = "bigtable", .aggregates = false, .clock = this},
+        clock_(*options.clock),
+        client_(std::move(client)),
+        traits_{.grain_us = options.grain_us},
+        catalogue_(client_.get(), &clock_, options.grain_us, options.may_drop),
+        tables_(*client_),
+        retention_(clock_),
+        writer_(client_.get(), &catalogue_, &clock_, options.grain_us) {}
+  ~BigtableStore() override { Close(); }
+
+  Status Open() {
+    if (Status opened = catalogue_.Open(); !opened) return opened;
+    const Result<bool> reverses = catalogue_.rows().TakesReverseScans();
+    if (!reverses) return reverses.error();
+    traits_.reverses = *reverses;
+    if (!*reverses) {
+      spdlog::warn("bigtable: the service takes no reverse scans: rows are turned round here");
+    }
+    if (Status loaded = catalogue_.Load(); !loaded) return loaded;
+    if (Status kept = StartRetention(); !kept) return kept;
+    const auto poll = std::chrono::duration_cast<RepeatingThread::Wait>(
+        std::chrono::microseconds(client_->config().poll_us));
+    poller_.Start(poll, [this, poll] {
+      Look();
+      return poll;
+    });
+    return {};
+  }
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+
+  Status Adopt(const Schema& schema) override {
+    return writer_.Alone([&] {
+      return catalogue_.Adopt(schema, [this](const TablePtr& table) { return HoldsRow(table); });
+    });
+  }
+  TablePtr FindTable(std::string_view name) const override { return catalogue_.Find(name); }
+  std::vector<TablePtr> Tables() const override { return catalogue_.Tables(); }
+  Status DropTable(std::string_view name) override {
+    return writer_.Alone([&] { return catalogue_.Drop(name); });
+  }
+  std::vector<FieldInfo> Fields(std::string_view stream) const override {
+    return catalogue_.notes().Fields(stream);
+  }
+  std::vector<MissedField> MissedFields(const TableInfo& table) const override {
+    return catalogue_.notes().Missed(table.id);
+  }
+
+  Result<std::optional<std::string>> FindMemo(std::string_view key) override {
+    const Result<CatalogueCells> cells =
+        catalogue_.rows().Read(std::string(kMemoPrefix).append(key));
+    if (!cells) return cells.error();
+    const auto value = cells->find(std::string(kMemoQualifier));
+    return value == cells->end() ? std::nullopt : std::optional(value->second);
+  }
+
+  Result<std::vector<Memo>> Memos(std::string_view prefix, size_t limit,
+                                  std::string_view after) override {
+    std::vector<Memo> memos;
+    if (limit == 0) return memos;
+    KeyRange range = PrefixRange(std::string(kMemoPrefix).append(prefix));
+    if (!after.empty()) {
+      range.start = std::max(range.start, std::string(kMemoPrefix).append(after) + '\0');
+    }
+    const Result<std::vector<CatalogueRow>> rows = catalogue_.rows().ReadRange(range, limit);
+    if (!rows) return rows.error();
+    for (const CatalogueRow& row : *rows) {
+      const auto value = row.cells.find(std::string(kMemoQualifier));
+      if (value == row.cells.end()) continue;
+      memos.emplace_back(row.key.substr(kMemoPrefix.size()), value->second);
+    }
+    return memos;
+  }
+
+  const ColumnSet* InternColumns(const TableInfo& table,
+                                 std::span<const ColumnRef> columns) override {
+    return sets_.Intern(table, columns);
+  }
+  std::unique_ptr<Batch> NewBatch() override {
+    return std::make_unique<BigtableBatch>(&tables_, catalogue_.adoption(), traits_.grain_us);
+  }
+  void Submit(std::unique_ptr<Batch> batch, CommitDone done) override {
+    auto* const own = dynamic_cast<BigtableBatch*>(batch.get());
+    if (own == nullptr) return done(Invalid("the batch is not of this store"));
+    batch.release();
+    writer_.Submit(std::unique_ptr<BigtableBatch>(own), std::move(done));
+  }
+
+  std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override {
+    if (!catalogue_.Exists(table->id)) return std::make_unique<GoneScan>(table->name);
+    return std::make_unique<BigtableScan>(client_.get(), traits_, table, spec);
+  }
+  std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override {
+    return RunsOfRows(Scan(table, spec));
+  }
+  // One stream reads it all: which tablets there are, nobody asks yet.
+  Result<std::vector<KeyRange>> Split(const TablePtr&, const KeyRange& range, const TimeRange&,
+                                      const SplitSpec&) override {
+    return std::vector{range};
+  }
+  Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& spec) override;
+  Result<TableStats> Stats(const TablePtr& table) override;
+
+  StoreState State() override;
+  TimeUs RetentionNow() override { return retention_.Now(); }
+  RetentionClock::State Retention() override { return retention_.GetState(); }
+  Status TrustClock() override { return retention_keeper_->Trust(); }
+  void Close() override {
+    poller_.Stop();
+    writer_.Close();
+    if (retention_keeper_ != nullptr) retention_keeper_->Stop();
+  }
+
+ private:
+  Status StartRetention();
+  Result<bool> HoldsRow(const TablePtr& table);
+  struct Counted {
+    uint64_t rows = 0;
+    bool is_exact = true;
+  };
+  // Rows that there are, whether they show or not: those that come first are counted, and where
+  // there are more than that it is told from the keys how many.
+  Result<Counted> CountRows(const TablePtr& table, std::span<const KeyRange> ranges,
+                            uint64_t at_most, const ReadLimits& limits);
+  void Look();
+
+  const Capabilities capabilities_;
+  const Clock& clock_;
+  const std::unique_ptr<BigtableClient> client_;
+  ServiceTraits traits_;
+  BigtableCatalogue catalogue_;
+  WireTables tables_;
+  ColumnSets sets_;
+  RetentionClock retention_;
+  GroupWriter writer_;
+  std::unique_ptr<RetentionKeeper> retention_keeper_;
+
+  mutable std::mutex mutex_;
+  std::string unreachable_;  // Guarded by mutex_: why the service was not, at the last look.
+  RepeatingThread poller_;
+};
+
+// The daemons have one: it is as far as the one of them that noted it last.
+Status BigtableStore::StartRetention() {
+  const Result<CatalogueCells> kept = catalogue_.rows().Read(kRetentionRow);
+  if (!kept) return kept.error();
+  std::optional<TimeUs> reached;
+  const auto value = kept->find(std::string(kMemoQualifier));
+  if (value != kept->end()) {
+    TimeUs time = 0;
+    std::from_chars(value->second.data(), value->second.data() + value->second.size(), time);
+    reached = time;
+  }
+  retention_.Start(reached);
+  retention_keeper_ = std::make_unique<RetentionKeeper>(&retention_, reached, [this](TimeUs time) {
+    std::vector<CatalogueEntry> entries(1);
+    entries[0].set_row_key(std::string(kRetentionRow));
+    SetCatalogueCell(kMemoQualifier, std::to_string(time), 0, &entries[0]);
+    return catalogue_.rows().Write(std::move(entries));
+  });
+  return {};
+}
+
+Result<bool> BigtableStore::HoldsRow(const TablePtr& table) {
+  ScanSpec spec;
+  spec.limit = 1;
+  spec.now = clock_.Now();
+  return Scan(table, spec)->Next();
+}
+
+Result<BigtableStore::Counted> BigtableStore::CountRows(const TablePtr& table,
+                                                        std::span<const KeyRange> ranges,
+                                                        uint64_t at_most,
+                                                        const ReadLimits& limits) {
+  if (!catalogue_.Exists(table->id)) {
+    return Error(ErrorCode::kUnavailable, "table " + table->name + " was dropped meanwhile");
+  }
+  RowsQuery query;
+  query.table = client_->TableName(table->name);
+  query.ranges.assign(ranges.begin(), ranges.end());
+  query.filter = KeysFilter();
+  query.expected = at_most;
+  query.limits = limits;
+  RowStream stream(client_.get(), query);
+  Counted counted;
+  std::string first;
+  while (counted.rows < at_most) {
+    const Result<bool> more = stream.Next();
+    if (!more) return more.error();
+    if (!*more) return counted;
+    if (counted.rows++ == 0) first = stream.row().key;
+  }
+  counted.is_exact = false;
+  if (!traits_.reverses) return counted;
+  query.reverse = true;
+  query.expected = 1;
+  RowStream back(client_.get(), query);
+  const Result<bool> any = back.Next();
+  if (!any) return any.error();
+  if (*any) counted.rows = Extrapolated(counted.rows, first, stream.row().key, back.row().key);
+  return counted;
+}
+
+Result<ScanEstimate> BigtableStore::Estimate(const TablePtr& table, const EstimateSpec& spec) {
+  constexpr uint64_t kBytesOfRow = 200;
+  const Result<Counted> counted =
+      CountRows(table, spec.ranges, std::max<uint64_t>(spec.count_at_most, 1), spec.limits);
+  if (!counted) return counted.error();
+  const uint64_t rows = counted->rows;
+  return ScanEstimate{.rows = rows, .entries = rows, .bytes = rows * kBytesOfRow, .streams = 1};
+}
+
+Result<TableStats> BigtableStore::Stats(const TablePtr& table) {
+  constexpr uint64_t kCounted = 1000;
+  const KeyRange everything;
+  const Result<Counted> counted = CountRows(table, {&everything, 1}, kCounted, {});
+  if (!counted) return counted.error();
+  return TableStats{.rows = counted->rows, .rows_exact = counted->is_exact};
+}
+
+void BigtableStore::Look() {
+  const Status looked = catalogue_.Refresh();
+  const std::lock_guard lock(mutex_);
+  if (!looked && unreachable_.empty()) spdlog::warn("bigtable: {}", looked.error().message());
+  if (looked && !unreachable_.empty()) spdlog::info("bigtable: the service answers again");
+  unreachable_ = looked ? "" : looked.error().message();
+}
+
+StoreState BigtableStore::State() {
+  StoreState state;
+  state.queued_bytes = writer_.queued_bytes();
+  state.queued_batches = writer_.queued_batches();
+  state.retention = retention_.GetState();
+  {
+    const std::lock_guard lock(mutex_);
+    state.reason = unreachable_;
+  }
+  if (state.reason.empty() && catalogue_.is_foreign()) {
+    state.reason = "another daemon took another file: this one has to be given it, too";
+  }
+  state.writable = state.reason.empty();
+  state.members.push_back({"instance", client_->instance_name()});
+  state.members.push_back({"reverse_scans", traits_.reverses});
+  return state;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenBigtableStore(const BigtableStoreOptions& options) {
+  Result<std::unique_ptr<BigtableClient>> client = BigtableClient::Make(options.bigtable);
+  if (!client) return client.error();
+  auto store = std::make_unique<BigtableStore>(options, std::move(*client));
+  if (Status opened = store->Open(); !opened) return opened.error();
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace tallyd

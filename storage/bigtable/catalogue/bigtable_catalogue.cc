@@ -1,0 +1,303 @@
+#include "storage/bigtable/catalogue/bigtable_catalogue.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+#include <utility>
+
+#include "storage/bigtable/catalogue/table_admin.h"
+#include "storage/leveldb/codec/meta_codec.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kPrintColumn = "print";
+constexpr std::string_view kNextColumn = "next";
+constexpr std::string_view kStreamColumns = "s/";
+constexpr std::string_view kTableColumns = "t/";
+constexpr int kTries = 5;
+
+Error DamagedRow(std::string_view what) {
+  return Error(ErrorCode::kCorruption,
+               fmt::format("the catalogue on Bigtable: {} is damaged, or was written by a newer "
+                           "tallyd",
+                           what));
+}
+
+template <class T>
+bool ParseNumber(std::string_view text, T* number) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return failed == std::errc() && end == text.data() + text.size();
+}
+
+// A number and, so that no two are alike, who has set it.
+std::string VersionText(uint64_t number) {
+  std::random_device random;
+  return fmt::format("{}-{:08x}{:08x}", number, random(), random());
+}
+
+std::string PrintOf(const Family& family) {
+  return fmt::format("family {} {} {} {} {} {}\n", family.name, family.max_age_us.value_or(-1),
+                     family.max_versions.value_or(0), family.expire_by_both,
+                     family.aggregate ? static_cast<int>(*family.aggregate) : 0,
+                     family.bucket_us.value_or(-1));
+}
+
+std::string PrintOf(const Table& table) {
+  std::string print =
+      fmt::format("table {} {} {} {} {} {}\n", table.name, table.stream, ToString(table.pattern),
+                  table.row_key.text(), table.time_field, table.keep_row);
+  std::vector<std::string> when = table.when;
+  std::ranges::sort(when);
+  for (const std::string& field : when) print += fmt::format("when {}\n", field);
+  for (const ColumnRule& rule : table.columns) {
+    const std::string text = CanonicalText(rule);
+    print += fmt::format("rule {} {}\n", text.size(), text);
+  }
+  for (const Family& family : table.families) print += PrintOf(family);
+  return print;
+}
+
+}  // namespace
+
+std::string PrintOfSchema(const Schema& schema) {
+  std::vector<std::string> parts;
+  for (const Stream& stream : schema.streams) {
+    std::string& print = parts.emplace_back();
+    print = fmt::format("stream {} {}\n", stream.name, ToString(stream.unit));
+    std::vector<std::string> labels = stream.labels;
+    std::ranges::sort(labels);
+    for (const std::string& label : labels) print += fmt::format("label {}\n", label);
+  }
+  for (const Table& table : schema.tables) parts.push_back(PrintOf(table));
+  std::ranges::sort(parts);
+  std::string all;
+  for (const std::string& part : parts) all += part;
+  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+// What tables hold, as far as one asks for it here: whether any row is there. Where one is, nobody
+// knows which times it has not.
+class BigtableCatalogue::Past final : public StoredPast {
+ public:
+  Past(const BigtableCatalogue& catalogue, const HoldsRow& holds_row)
+      : catalogue_(catalogue),
+        holds_row_(holds_row),
+        sequence_(catalogue.sequence() + 1),
+        now_(catalogue.clock_.Now()) {
+    for (const TablePtr& table : catalogue.Tables()) tables_[table->id] = table;
+  }
+
+  uint64_t sequence() const override { return sequence_; }
+  TimeUs now() const override { return now_; }
+  bool EverTook(std::string_view stream) override {
+    return !catalogue_.notes_.Fields(stream).empty();
+  }
+  bool IsEmpty(const TableInfo& table) override {
+    const auto known = empty_.find(table.id);
+    if (known != empty_.end()) return known->second;
+    const Result<bool> holds = holds_row_(tables_.at(table.id));
+    if (!holds && !failed_) failed_ = holds.error();
+    return empty_[table.id] = holds && !*holds;
+  }
+  bool MayDrop(const TableInfo& table) override {
+    return IsEmpty(table) && (!catalogue_.may_drop_ || catalogue_.may_drop_(table));
+  }
+  TimeUs EndOf(const TableInfo& table) override { return IsEmpty(table) ? 0 : kNeverWhole; }
+  bool TookSince(const TableInfo& table, uint64_t) override { return EverTook(table.stream); }
+
+  const std::optional<Error>& failed() const { return failed_; }
+
+ private:
+  const BigtableCatalogue& catalogue_;
+  const HoldsRow& holds_row_;
+  const uint64_t sequence_;
+  const TimeUs now_;
+  std::map<TableId, TablePtr> tables_;
+  std::map<TableId, bool> empty_;
+  std::optional<Error> failed_;
+};
+
+BigtableCatalogue::BigtableCatalogue(BigtableClient* client, const Clock* clock, int64_t grain_us,
+                                     MayDropTable may_drop)
+    : client_(*client),
+      clock_(*clock),
+      grain_us_(grain_us),
+      may_drop_(std::move(may_drop)),
+      rows_(client) {}
+
+Status BigtableCatalogue::Load() { return Refresh(); }
+
+Status BigtableCatalogue::Refresh() {
+  const std::lock_guard changing(change_mutex_);
+  Result<StoredSchema> read = ReadSchema();
+  if (!read) return read.error();
+  Take(std::move(*read));
+  return notes_.Load(&rows_);
+}
+
+bool BigtableCatalogue::is_foreign() const {
+  const std::lock_guard lock(mutex_);
+  return !own_print_.empty() && print_ != own_print_;
+}
+
+uint64_t BigtableCatalogue::sequence() const {
+  const std::lock_guard lock(mutex_);
+  return 2 * number_ + 1;
+}
+
+Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema() {
+  Result<CatalogueCells> cells = rows_.Read(kSchemaRow);
+  if (!cells) return cells.error();
+  StoredSchema read;
+  for (const auto& [qualifier, value] : *cells) {
+    if (qualifier == kVersionColumn) {
+      read.version = value;
+      if (!ParseNumber(value.substr(0, value.find('-')), &read.number)) {
+        return DamagedRow("its version");
+      }
+    } else if (qualifier == kPrintColumn) {
+      read.print = value;
+    } else if (qualifier == kNextColumn) {
+      if (!ParseNumber(value, &read.stored.next_table)) return DamagedRow("a number");
+    } else if (qualifier.starts_with(kStreamColumns)) {
+      Result<StoredStream> stream = DecodeStream(value);
+      if (!stream) return DamagedRow("the stream " + qualifier);
+      read.stored.streams[qualifier.substr(kStreamColumns.size())] = std::move(*stream);
+    } else if (qualifier.starts_with(kTableColumns)) {
+      TableId id = 0;
+      Result<TableInfo> table = DecodeTable(value);
+      if (!table || !ParseNumber(qualifier.substr(kTableColumns.size()), &id)) {
+        return DamagedRow("the table " + qualifier);
+      }
+      table->id = id;
+      read.stored.tables[id] = std::move(*table);
+    }
+  }
+  return read;
+}
+
+void BigtableCatalogue::Take(StoredSchema read) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (read.version == version_) return;
+    version_ = read.version;
+    number_ = read.number;
+    print_ = read.print;
+  }
+  catalogue_.Reload(std::move(read.stored));
+}
+
+Result<bool> BigtableCatalogue::Replace(const StoredSchema& before, const Catalogue::Plan& plan,
+                                        const std::string& print) {
+  StoredSchema after;
+  after.number = before.number + 1;
+  after.version = VersionText(after.number);
+  after.print = print;
+  CatalogueCells cells;
+  cells[std::string(kVersionColumn)] = after.version;
+  cells[std::string(kPrintColumn)] = print;
+  cells[std::string(kNextColumn)] = std::to_string(plan.stored.next_table);
+  for (const auto& [name, stream] : plan.stored.streams) {
+    cells[std::string(kStreamColumns) + name] = EncodeStream(stream);
+  }
+  for (const auto& [id, table] : plan.stored.tables) {
+    cells[std::string(kTableColumns) + std::to_string(id)] = EncodeTable(table);
+  }
+  const Result<bool> replaced = rows_.ReplaceSchema(before.version, cells);
+  if (!replaced || !*replaced) return replaced;
+  const std::lock_guard lock(mutex_);
+  version_ = after.version;
+  number_ = after.number;
+  print_ = after.print;
+  return true;
+}
+
+Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row) {
+  const std::lock_guard changing(change_mutex_);
+  if (schema.FindTable(kCatalogueTable) != nullptr) {
+    return Invalid(fmt::format("tables.{}: this table is the engine's own on Bigtable; accepted: "
+                               "another name",
+                               kCatalogueTable));
+  }
+  for (const Table& table : schema.tables) {
+    for (const Family& family : table.families) {
+      if (!family.aggregate) continue;
+      return Invalid(fmt::format("tables.{}.families.{}.aggregate: the engine on Bigtable has no "
+                                 "aggregate families in this version",
+                                 table.name, family.name));
+    }
+  }
+  const std::string print = PrintOfSchema(schema);
+  for (int i = 0; i < kTries; ++i) {
+    const Result<bool> adopted = TryAdopt(schema, print, holds_row);
+    if (!adopted) return adopted.error();
+    if (!*adopted) continue;  // Another daemon was faster.
+    const std::lock_guard lock(mutex_);
+    own_print_ = print;
+    return {};
+  }
+  return Error(ErrorCode::kUnavailable, "other daemons change the catalogue on Bigtable; try again");
+}
+
+Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const std::string& print,
+                                         const HoldsRow& holds_row) {
+  Result<StoredSchema> read = ReadSchema();
+  if (!read) return read.error();
+  Take(*read);
+  if (!read->version.empty() && read->print == print && catalogue_.AdoptUnchanged(schema)) {
+    return true;
+  }
+  Past past(*this, holds_row);
+  Result<Catalogue::Plan> plan = catalogue_.PlanAdopt(schema, &past);
+  if (past.failed()) return *past.failed();
+  if (!plan) return plan.error();
+  if (Status made = MakeTables(schema, *plan); !made) return made.error();
+  const Result<bool> replaced = Replace(*read, *plan, print);
+  if (!replaced || !*replaced) return replaced;
+  for (const TableId id : plan->dropped) notes_.Forget(id);
+  catalogue_.Publish(std::move(*plan));
+  return true;
+}
+
+// Before they are in the catalogue: a crash in between leaves empty tables that nobody names, which
+// the next adoption finds.
+Status BigtableCatalogue::MakeTables(const Schema& schema, const Catalogue::Plan& plan) {
+  std::map<TableId, TablePtr> before;
+  for (const TablePtr& table : catalogue_.Tables()) before[table->id] = table;
+  for (const TableId id : plan.dropped) {
+    if (Status removed = RemoveTable(&client_, before.at(id)->name); !removed) return removed;
+  }
+  for (const auto& [id, table] : plan.stored.tables) {
+    if (schema.FindTable(table.name) == nullptr) continue;
+    const auto known = before.find(id);
+    if (known != before.end() && EncodeTable(*known->second) == EncodeTable(table)) continue;
+    if (Status made = EnsureTable(&client_, table, grain_us_); !made) return made;
+  }
+  return {};
+}
+
+Status BigtableCatalogue::Drop(std::string_view name) {
+  const std::lock_guard changing(change_mutex_);
+  for (int i = 0; i < kTries; ++i) {
+    Result<StoredSchema> read = ReadSchema();
+    if (!read) return read.error();
+    Take(*read);
+    Result<Catalogue::Plan> plan = catalogue_.PlanDrop(name);
+    if (!plan) return plan.error();
+    if (Status removed = RemoveTable(&client_, name); !removed) return removed;
+    const Result<bool> replaced = Replace(*read, *plan, read->print);
+    if (!replaced) return replaced.error();
+    if (!*replaced) continue;
+    for (const TableId id : plan->dropped) notes_.Forget(id);
+    catalogue_.Publish(std::move(*plan));
+    return {};
+  }
+  return Error(ErrorCode::kUnavailable, "other daemons change the catalogue on Bigtable; try again");
+}
+
+}  // namespace tallyd

@@ -1,0 +1,101 @@
+// BigtableCatalogue: what the daemons of one instance agree on: tables and their numbers, families,
+// from when on each holds what its rules take. A Catalogue whose records are one row, which is
+// replaced as a whole by compare-and-set.
+//
+// Where two daemons have different files the one that adopted its last counts. The other sees it at
+// its next look (Refresh), and is_foreign from then on: it must not write.
+//
+// How old what a table lacks is nobody looks for here: a table that joins a stream with rows, or
+// whose rules change beside rows, is never told to be whole. Thread-safe; one adopter at a time.
+#ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_BIGTABLE_CATALOGUE_H_
+#define TALLYD_STORAGE_BIGTABLE_CATALOGUE_BIGTABLE_CATALOGUE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema/schema.h"
+#include "config/values/result.h"
+#include "storage/bigtable/catalogue/catalogue_rows.h"
+#include "storage/bigtable/catalogue/field_notes.h"
+#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/table_catalogue.h"
+
+namespace tallyd {
+
+// Equal for two files exactly when daemons that have them may write side by side: streams, tables,
+// families, rules, whatever the order in which they stand.
+std::string PrintOfSchema(const Schema& schema);
+
+class BigtableCatalogue {
+ public:
+  // Whether the table shows a row. May block.
+  using HoldsRow = std::function<Result<bool>(const TablePtr& table)>;
+
+  // `client` and `clock` outlive it.
+  BigtableCatalogue(BigtableClient* client, const Clock* clock, int64_t grain_us,
+                    MayDropTable may_drop);
+
+  Status Open() { return rows_.Open(); }
+  Status Load();
+  // What others changed since.
+  Status Refresh();
+
+  Status Adopt(const Schema& schema, const HoldsRow& holds_row);
+  Status Drop(std::string_view name);
+
+  TablePtr Find(std::string_view name) const { return catalogue_.Find(name); }
+  std::vector<TablePtr> Tables() const { return catalogue_.Tables(); }
+  bool Exists(TableId table) const { return catalogue_.Exists(table); }
+  uint64_t adoption() const { return catalogue_.adoption(); }
+  // Another daemon adopted another file later.
+  bool is_foreign() const;
+  // Of what happens now; below any number that a later adoption gives, above all before.
+  uint64_t sequence() const;
+
+  CatalogueRows& rows() { return rows_; }
+  FieldNotes& notes() { return notes_; }
+  const FieldNotes& notes() const { return notes_; }
+
+ private:
+  struct StoredSchema {
+    std::string version;  // As the row has it; empty: it has none.
+    uint64_t number = 0;
+    std::string print;
+    StoredCatalogue stored;
+  };
+  class Past;
+
+  Result<StoredSchema> ReadSchema();
+  Result<bool> Replace(const StoredSchema& before, const Catalogue::Plan& plan,
+                       const std::string& print);
+  Result<bool> TryAdopt(const Schema& schema, const std::string& print, const HoldsRow& holds_row);
+  Status MakeTables(const Schema& schema, const Catalogue::Plan& plan);
+  void Take(StoredSchema read);
+
+  BigtableClient& client_;
+  const Clock& clock_;
+  const int64_t grain_us_;
+  const MayDropTable may_drop_;
+  CatalogueRows rows_;
+  FieldNotes notes_;
+  Catalogue catalogue_;
+
+  std::mutex change_mutex_;  // Held by who changes the catalogue or reads it anew.
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::string version_;
+  uint64_t number_ = 0;
+  std::string print_;      // Of the file that counts.
+  std::string own_print_;  // Of the file that was adopted here.
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BIGTABLE_CATALOGUE_BIGTABLE_CATALOGUE_H_

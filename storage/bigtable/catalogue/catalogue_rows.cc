@@ -1,0 +1,181 @@
+#include "storage/bigtable/catalogue/catalogue_rows.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "storage/bigtable/read/row_filter.h"
+#include "storage/bigtable/read/row_stream.h"
+#include "storage/bigtable/wire/bulk_write.h"
+#include "storage/bigtable/wire/retry.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kClaimRow = "p/claim";
+constexpr std::string_view kProbeRows[] = {"p/1", "p/2"};
+
+data_api::RowFilter OfVersion(const std::string& version) {
+  data_api::RowFilter filter;
+  auto* const chain = filter.mutable_chain();
+  chain->add_filters()->set_column_qualifier_regex_filter(
+      RegexOfGlob(std::string(kVersionColumn)));
+  chain->add_filters()->set_cells_per_column_limit_filter(1);
+  chain->add_filters()->set_value_regex_filter(RegexOfGlob(version));
+  return filter;
+}
+
+void Set(std::string_view qualifier, std::string_view value, data_api::Mutation* mutation) {
+  data_api::Mutation::SetCell* const cell = mutation->mutable_set_cell();
+  cell->set_family_name(std::string(kCatalogueFamily));
+  cell->set_column_qualifier(std::string(qualifier));
+  cell->set_value(std::string(value));
+}
+
+}  // namespace
+
+void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_t time,
+                      CatalogueEntry* entry) {
+  Set(qualifier, value, entry->add_mutations());
+  entry->mutable_mutations()->rbegin()->mutable_set_cell()->set_timestamp_micros(time);
+}
+
+CatalogueRows::CatalogueRows(BigtableClient* client)
+    : client_(*client), table_(client->TableName(kCatalogueTable)) {}
+
+SteadyTime CatalogueRows::deadline() const {
+  return std::chrono::steady_clock::now() +
+         std::chrono::microseconds(client_.config().deadline_us);
+}
+
+Status CatalogueRows::Open() {
+  Status claimed = Claim();
+  if (claimed || claimed.error().code() != ErrorCode::kNotFound) return claimed;
+  if (!client_.config().create) {
+    return Invalid(fmt::format("storage.bigtable.create: is false, and there is no table {}",
+                               table_));
+  }
+  if (Status made = MakeTable(); !made) return made;
+  return Claim();
+}
+
+Status CatalogueRows::MakeTable() {
+  admin_api::CreateTableRequest request;
+  request.set_parent(client_.instance_name());
+  request.set_table_id(client_.config().prefix + std::string(kCatalogueTable));
+  admin_api::ColumnFamily family;
+  family.mutable_gc_rule()->set_max_num_versions(1);
+  (*request.mutable_table()->mutable_column_families())[std::string(kCatalogueFamily)] = family;
+  Retry retry(deadline());
+  RpcStatus made;
+  do {
+    made = client_.CreateTable(request, retry.attempt_deadline(client_.config().deadline_us));
+  } while (retry.MayTryAgain(made));
+  if (made.ok() || made.code == RpcCode::kAlreadyExists) return {};
+  if (made.code == RpcCode::kNotFound) {
+    return Invalid(fmt::format("storage.bigtable.instance: there is no {}: {}",
+                               client_.instance_name(), made.message));
+  }
+  return ErrorOf(made, table_);
+}
+
+// The row is there after it, whoever has won.
+Status CatalogueRows::Claim() {
+  data_api::CheckAndMutateRowRequest request;
+  request.set_row_key(std::string(kClaimRow));
+  Set("v", "1", request.add_false_mutations());
+  std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
+  WriteRows(&client_, &rows, deadline());
+  const RpcStatus& ended = rows.front().ended;
+  if (ended.ok()) return {};
+  if (ended.code == RpcCode::kFailedPrecondition) {
+    return Invalid(fmt::format(
+        "storage.bigtable.app_profile: \"{}\" does not take single-row transactions: {}; "
+        "accepted: one that routes to a single cluster and allows them",
+        client_.config().app_profile, ended.message));
+  }
+  return ErrorOf(ended, table_);
+}
+
+Result<bool> CatalogueRows::TakesReverseScans() {
+  std::vector<CatalogueEntry> entries;
+  for (const std::string_view key : kProbeRows) {
+    CatalogueEntry& entry = entries.emplace_back();
+    entry.set_row_key(std::string(key));
+    SetCatalogueCell("v", "1", 0, &entry);
+  }
+  if (Status written = Write(std::move(entries)); !written) return written.error();
+  RowsQuery query;
+  query.table = table_;
+  query.ranges = {{std::string(kProbeRows[0]), std::string(kProbeRows[1]) + '\0'}};
+  query.reverse = true;
+  query.expected = 1;
+  query.limits.deadline = deadline();
+  RowStream stream(&client_, std::move(query));
+  const Result<bool> more = stream.Next();
+  if (!more) {
+    return more.error().code() == ErrorCode::kUnavailable ? Result<bool>(more.error()) : false;
+  }
+  return *more && stream.row().key == kProbeRows[1];
+}
+
+Result<CatalogueCells> CatalogueRows::Read(std::string_view key) {
+  const Result<std::vector<CatalogueRow>> rows = ReadRange(RangeOfKey(key), 1);
+  if (!rows) return rows.error();
+  return rows->empty() ? CatalogueCells() : rows->front().cells;
+}
+
+Result<std::vector<CatalogueRow>> CatalogueRows::ReadRange(const KeyRange& range,
+                                                           uint64_t limit) {
+  RowsQuery query;
+  query.table = table_;
+  query.ranges = {range};
+  query.filter.emplace().set_cells_per_column_limit_filter(1);
+  query.expected = limit;
+  query.limits.deadline = deadline();
+  RowStream stream(&client_, std::move(query));
+  std::vector<CatalogueRow> rows;
+  while (limit == 0 || rows.size() < limit) {
+    const Result<bool> more = stream.Next();
+    if (!more) return more.error();
+    if (!*more) break;
+    CatalogueRow& row = rows.emplace_back();
+    row.key = stream.row().key;
+    for (const WireCell& cell : stream.row().cells) {
+      row.cells.emplace(cell.qualifier, cell.value);
+    }
+  }
+  return rows;
+}
+
+Status CatalogueRows::Write(std::vector<CatalogueEntry> entries) {
+  std::vector<BulkRow> rows;
+  for (CatalogueEntry& entry : entries) rows.push_back({.table = &table_, .entry = &entry});
+  WriteRows(&client_, &rows, deadline());
+  for (const BulkRow& row : rows) {
+    if (!row.ended.ok()) return ErrorOf(row.ended, table_);
+  }
+  return {};
+}
+
+Result<bool> CatalogueRows::ReplaceSchema(const std::string& before, const CatalogueCells& cells) {
+  data_api::CheckAndMutateRowRequest request;
+  request.set_row_key(std::string(kSchemaRow));
+  // Without a version the row has no cell, and the mutations are those of no match.
+  auto* const mutations =
+      before.empty() ? request.mutable_false_mutations() : request.mutable_true_mutations();
+  if (!before.empty()) *request.mutable_predicate_filter() = OfVersion(before);
+  mutations->Add()->mutable_delete_from_row();
+  for (const auto& [qualifier, value] : cells) Set(qualifier, value, mutations->Add());
+  std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
+  WriteRows(&client_, &rows, deadline());
+  if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);
+  // A try whose answer was lost may have been the one that won.
+  const Result<CatalogueCells> after = Read(kSchemaRow);
+  if (!after) return after.error();
+  const auto version = after->find(std::string(kVersionColumn));
+  return version != after->end() && version->second == cells.at(std::string(kVersionColumn));
+}
+
+}  // namespace tallyd

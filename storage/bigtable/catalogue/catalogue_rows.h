@@ -1,0 +1,78 @@
+// CatalogueRows: the table in which the daemons of one instance keep what they share beside rows:
+// its rows are read, written, and changed by compare-and-set.
+//
+//   s            the schema: `version` (a number and who set it), `print` of the file,
+//                `next` table's number, `s/STREAM` units, `t/NUMBER` records of tables
+//   f/STREAM     fields: FIELD NUL BIT of each type, FIELD NUL s for its spelling
+//   m/NUMBER     fields that a table missed: HOW FIELD
+//   n/KEY        memos: `v`
+//   c            how far the retention clock is: `v`
+//   p/1, p/2     rows by which it is found out what the service can do
+//
+// All in family `c`, of one version. Blocks, with the client's deadline; any thread.
+#ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_CATALOGUE_ROWS_H_
+#define TALLYD_STORAGE_BIGTABLE_CATALOGUE_CATALOGUE_ROWS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema/key_ranges.h"
+#include "config/values/result.h"
+#include "storage/bigtable/wire/client.h"
+
+namespace tallyd {
+
+// Behind the prefix; no table of a configuration may be called so.
+inline constexpr std::string_view kCatalogueTable = "tallyd_catalogue";
+inline constexpr std::string_view kCatalogueFamily = "c";
+inline constexpr std::string_view kSchemaRow = "s";
+inline constexpr std::string_view kVersionColumn = "version";
+
+// The cells of one of its rows, by qualifier.
+using CatalogueCells = std::map<std::string, std::string>;
+struct CatalogueRow {
+  std::string key;
+  CatalogueCells cells;
+};
+using CatalogueEntry = data_api::MutateRowsRequest::Entry;
+
+void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_t time,
+                      CatalogueEntry* entry);
+
+class CatalogueRows {
+ public:
+  // `client` outlives it.
+  explicit CatalogueRows(BigtableClient* client);
+
+  // Makes the table if it is not there and may be made, and proves by a first claim that the app
+  // profile takes single-row transactions. kInvalid, naming the key: it does not, or the instance
+  // is not there. kUnavailable: try again.
+  Status Open();
+  // Whether a reverse scan comes in reverse: Google's emulator answers it in ascending order.
+  Result<bool> TakesReverseScans();
+
+  Result<CatalogueCells> Read(std::string_view key);
+  // In key order, at most `limit`; 0: all.
+  Result<std::vector<CatalogueRow>> ReadRange(const KeyRange& range, uint64_t limit);
+  // Each row whole; together not.
+  Status Write(std::vector<CatalogueEntry> entries);
+  // Sets the schema row to `cells` if its version is still `before` (empty: it has none). False: it
+  // is not. Told right even where an answer was lost: versions are never set twice.
+  Result<bool> ReplaceSchema(const std::string& before, const CatalogueCells& cells);
+
+ private:
+  SteadyTime deadline() const;
+  Status MakeTable();
+  Status Claim();
+
+  BigtableClient& client_;
+  const std::string table_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BIGTABLE_CATALOGUE_CATALOGUE_ROWS_H_

@@ -1,0 +1,28 @@
+// TableAdmin: the tables of a schema as Bigtable has them: made with their families, and with rules
+// of garbage collection that forget no more than tallyd's own, so that what nobody is shown any more
+// goes by itself. Blocks, with the client's deadline.
+#ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_TABLE_ADMIN_H_
+#define TALLYD_STORAGE_BIGTABLE_CATALOGUE_TABLE_ADMIN_H_
+
+#include <string>
+#include <string_view>
+
+#include "config/schema/schema.h"
+#include "config/values/result.h"
+#include "storage/bigtable/wire/client.h"
+#include "storage/table_info.h"
+
+namespace tallyd {
+
+// Unset: nothing goes by itself.
+admin_api::GcRule GcRuleOf(const Family& family, TableMode mode);
+
+// The table has all families of `table`, by the rules that it was given last. kInvalid, naming what
+// is missing, where it may not be made. `grain_us`: 1000, or 1 of a table for tests.
+Status EnsureTable(BigtableClient* client, const TableInfo& table, int64_t grain_us);
+// Gone, or never there.
+Status RemoveTable(BigtableClient* client, std::string_view name);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BIGTABLE_CATALOGUE_TABLE_ADMIN_H_

@@ -1,0 +1,111 @@
+#include "storage/bigtable/wire/bulk_write.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/bigtable/wire/retry.h"
+
+namespace tallyd {
+namespace {
+
+constexpr size_t kRowsOfCall = 2000;
+constexpr size_t kMutationsOfCall = 50'000;  // Bigtable takes 100,000.
+constexpr size_t kBytesOfCall = 8u << 20;    // And 256 MiB.
+
+const std::string& KeyOf(const BulkRow& row) {
+  return row.entry != nullptr ? row.entry->row_key() : row.check->row_key();
+}
+
+// Which rows a call has, by their places.
+struct Call {
+  MutateRowsTry attempt;
+  std::vector<size_t> rows;
+};
+
+std::vector<Call> Cut(BigtableClient* client, std::vector<BulkRow>* rows,
+                      const std::vector<size_t>& left) {
+  std::vector<Call> calls;
+  size_t mutations = 0;
+  size_t bytes = 0;
+  for (const size_t at : left) {
+    BulkRow& row = (*rows)[at];
+    if (row.entry == nullptr) continue;
+    const auto own_mutations = static_cast<size_t>(row.entry->mutations_size());
+    const size_t own_bytes = row.entry->ByteSizeLong();
+    const bool fits = !calls.empty() && calls.back().attempt.request.table_name() == *row.table &&
+                      calls.back().rows.size() < kRowsOfCall &&
+                      mutations + own_mutations <= kMutationsOfCall &&
+                      bytes + own_bytes <= kBytesOfCall;
+    if (!fits) {
+      Call& call = calls.emplace_back();
+      call.attempt.request.set_table_name(*row.table);
+      call.attempt.request.set_app_profile_id(client->config().app_profile);
+      mutations = 0;
+      bytes = 0;
+    }
+    mutations += own_mutations;
+    bytes += own_bytes;
+    calls.back().rows.push_back(at);
+    *calls.back().attempt.request.add_entries() = std::move(*row.entry);
+  }
+  return calls;
+}
+
+void SendBulk(BigtableClient* client, std::vector<BulkRow>* rows, const std::vector<size_t>& left,
+              SteadyTime deadline) {
+  std::vector<Call> calls = Cut(client, rows, left);
+  std::vector<MutateRowsTry> tries;
+  for (Call& call : calls) tries.push_back(std::move(call.attempt));
+  client->MutateRows(tries, deadline);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    for (size_t j = 0; j < calls[i].rows.size(); ++j) {
+      BulkRow& row = (*rows)[calls[i].rows[j]];
+      row.ended = std::move(tries[i].ended[j]);
+      *row.entry = std::move(*tries[i].request.mutable_entries(static_cast<int>(j)));
+    }
+  }
+}
+
+void SendChecks(BigtableClient* client, std::vector<BulkRow>* rows,
+                const std::vector<size_t>& left, SteadyTime deadline) {
+  std::vector<size_t> places;
+  std::vector<CheckAndMutateTry> tries;
+  for (const size_t at : left) {
+    BulkRow& row = (*rows)[at];
+    if (row.check == nullptr) continue;
+    places.push_back(at);
+    tries.emplace_back().request.Swap(row.check);
+    tries.back().request.set_table_name(*row.table);
+    tries.back().request.set_app_profile_id(client->config().app_profile);
+  }
+  client->CheckAndMutateRows(tries, deadline);
+  for (size_t i = 0; i < places.size(); ++i) {
+    BulkRow& row = (*rows)[places[i]];
+    row.check->Swap(&tries[i].request);
+    row.ended = std::move(tries[i].ended);
+  }
+}
+
+}  // namespace
+
+void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline) {
+  std::vector<size_t> left(rows->size());
+  for (size_t i = 0; i < left.size(); ++i) left[i] = i;
+  std::ranges::sort(left, [&](size_t a, size_t b) {
+    const int order = (*rows)[a].table->compare(*(*rows)[b].table);
+    return order != 0 ? order < 0 : KeyOf((*rows)[a]) < KeyOf((*rows)[b]);
+  });
+  Retry retry(deadline);
+  while (true) {
+    const SteadyTime until = retry.attempt_deadline(client->config().attempt_us);
+    SendBulk(client, rows, left, until);
+    SendChecks(client, rows, left, until);
+    const size_t sent = left.size();
+    std::erase_if(left, [&](size_t at) { return !IsPassing((*rows)[at].ended); });
+    if (left.empty()) return;
+    if (left.size() < sent) retry.Progress();
+    if (!retry.MayTryAgain((*rows)[left.front()].ended)) return;
+  }
+}
+
+}  // namespace tallyd

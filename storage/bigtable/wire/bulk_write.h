@@ -1,0 +1,33 @@
+// BulkWrite: the rows of one batch or several, to any tables, written and tried again until each is
+// acknowledged, will not be taken, or the deadline is over.
+//
+// Rows of a table are sorted by key, so that a call goes to few tablets, and cut into calls by rows,
+// mutations and bytes; calls are under way side by side. What comes twice is as if it had come once:
+// times are explicit.
+#ifndef TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
+#define TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "storage/bigtable/wire/client.h"
+
+namespace tallyd {
+
+// A row of it. `how` it ended is set by WriteRows.
+struct BulkRow {
+  const std::string* table = nullptr;  // Its full name; outlives the call.
+  // Null where `check` is set. Either is the caller's, and moves to and fro.
+  data_api::MutateRowsRequest::Entry* entry = nullptr;
+  // A row that is written only if it holds nothing newer.
+  data_api::CheckAndMutateRowRequest* check = nullptr;
+  RpcStatus ended = {};
+};
+
+// No table and key twice. Blocks until all have ended.
+void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline);
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_

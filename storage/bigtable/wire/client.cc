@@ -1,0 +1,384 @@
+#include "storage/bigtable/wire/client.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "storage/bigtable/proto/bigtable_admin.grpc.pb.h"
+#include "storage/bigtable/proto/bigtable_data.grpc.pb.h"
+
+namespace tallyd {
+namespace {
+
+using data_api::Bigtable;
+using admin_api::BigtableTableAdmin;
+
+constexpr int kMaxMessageBytes = 256 << 20;
+constexpr int kKeepaliveMs = 30'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kMaxReconnectMs = 2'000;
+// FeatureFlags{reverse_scans = 1, last_scanned_row_responses = 4}, in base64 that goes into URLs.
+constexpr const char* kFeatures = "CAEgAQ==";
+
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+    if (is_plain) {
+      escaped.push_back(c);
+    } else {
+      escaped.append(fmt::format("%{:02X}", static_cast<unsigned char>(c)));
+    }
+  }
+  return escaped;
+}
+
+std::chrono::system_clock::time_point OnWallClock(SteadyTime deadline) {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(left);
+}
+
+// By the routing header the service finds the tablet without a look at the message.
+void Prepare(grpc::ClientContext* context, SteadyTime deadline, std::string_view key,
+             std::string_view name, std::string_view app_profile = {}) {
+  context->set_deadline(OnWallClock(deadline));
+  std::string route = fmt::format("{}={}", key, Escaped(name));
+  if (!app_profile.empty()) route += "&app_profile_id=" + Escaped(app_profile);
+  context->AddMetadata("x-goog-request-params", route);
+  context->AddMetadata("bigtable-features", kFeatures);
+}
+
+RpcStatus StatusOf(const grpc::Status& status) {
+  return {static_cast<RpcCode>(status.error_code()), status.error_message()};
+}
+
+// One of several calls that share a queue of completions.
+class PooledCall {
+ public:
+  virtual ~PooledCall() = default;
+  virtual void Start(grpc::CompletionQueue* queue) = 0;
+  // What was asked for is there, or, !ok, will not come. False: the call has ended.
+  virtual bool Proceed(bool ok) = 0;
+};
+
+void RunAll(std::span<const std::unique_ptr<PooledCall>> calls, size_t at_once) {
+  grpc::CompletionQueue queue;
+  size_t next = 0;
+  size_t running = 0;
+  while (next < calls.size() || running > 0) {
+    for (; next < calls.size() && running < at_once; ++running) calls[next++]->Start(&queue);
+    void* tag = nullptr;
+    bool ok = false;
+    // Each call has a deadline, so something comes.
+    if (!queue.Next(&tag, &ok)) break;
+    if (!static_cast<PooledCall*>(tag)->Proceed(ok)) --running;
+  }
+  queue.Shutdown();
+}
+
+class MutateRowsCall final : public PooledCall {
+ public:
+  MutateRowsCall(Bigtable::Stub* stub, MutateRowsTry* mutations, SteadyTime deadline)
+      : stub_(*stub), mutations_(*mutations) {
+    Prepare(&context_, deadline, "table_name", mutations->request.table_name(),
+            mutations->request.app_profile_id());
+  }
+
+  void Start(grpc::CompletionQueue* queue) override {
+    reader_ = stub_.PrepareAsyncMutateRows(&context_, mutations_.request, queue);
+    reader_->StartCall(this);
+  }
+
+  bool Proceed(bool ok) override {
+    if (state_ == State::kEnding) {
+      Finish();
+      return false;
+    }
+    if (ok && state_ == State::kReading) Take();
+    if (ok) {
+      state_ = State::kReading;
+      reader_->Read(&response_, this);
+    } else {
+      state_ = State::kEnding;
+      reader_->Finish(&status_, this);
+    }
+    return true;
+  }
+
+ private:
+  enum class State : uint8_t { kStarting, kReading, kEnding };
+
+  void Take() {
+    const auto entries = static_cast<size_t>(mutations_.request.entries_size());
+    mutations_.ended.resize(entries, {kSilent, {}});
+    for (const data_api::MutateRowsResponse::Entry& entry : response_.entries()) {
+      const auto index = static_cast<size_t>(entry.index());
+      if (index >= entries) continue;
+      mutations_.ended[index] = {static_cast<RpcCode>(entry.status().code()),
+                                 entry.status().message()};
+    }
+  }
+
+  void Finish() {
+    const auto entries = static_cast<size_t>(mutations_.request.entries_size());
+    mutations_.ended.resize(entries, {kSilent, {}});
+    const RpcStatus of_call =
+        status_.ok() ? RpcStatus{RpcCode::kUnavailable, "the answer left the row out"}
+                     : StatusOf(status_);
+    for (RpcStatus& entry : mutations_.ended) {
+      if (entry.code == kSilent) entry = of_call;
+    }
+  }
+
+  static constexpr RpcCode kSilent = static_cast<RpcCode>(-1);
+
+  Bigtable::Stub& stub_;
+  MutateRowsTry& mutations_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientAsyncReader<data_api::MutateRowsResponse>> reader_;
+  data_api::MutateRowsResponse response_;
+  grpc::Status status_;
+  State state_ = State::kStarting;
+};
+
+class CheckAndMutateCall final : public PooledCall {
+ public:
+  CheckAndMutateCall(Bigtable::Stub* stub, CheckAndMutateTry* attempt, SteadyTime deadline)
+      : stub_(*stub), attempt_(*attempt) {
+    Prepare(&context_, deadline, "table_name", attempt->request.table_name(),
+            attempt->request.app_profile_id());
+  }
+
+  void Start(grpc::CompletionQueue* queue) override {
+    reader_ = stub_.AsyncCheckAndMutateRow(&context_, attempt_.request, queue);
+    reader_->Finish(&attempt_.response, &status_, this);
+  }
+
+  bool Proceed(bool) override {
+    attempt_.ended = StatusOf(status_);
+    return false;
+  }
+
+ private:
+  Bigtable::Stub& stub_;
+  CheckAndMutateTry& attempt_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<data_api::CheckAndMutateRowResponse>> reader_;
+  grpc::Status status_;
+};
+
+class GrpcRowsCall final : public RowsCall {
+ public:
+  GrpcRowsCall(Bigtable::Stub* stub, const data_api::ReadRowsRequest& request,
+               SteadyTime deadline) {
+    Prepare(&context_, deadline, "table_name", request.table_name(), request.app_profile_id());
+    reader_ = stub->PrepareAsyncReadRows(&context_, request, &queue_);
+    reader_->StartCall(this);
+  }
+
+  ~GrpcRowsCall() override {
+    context_.TryCancel();
+    data_api::ReadRowsResponse ignored;
+    const SteadyTime never = SteadyTime::max();
+    while (!has_ended_) Await(never, &ignored);
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) continue;
+  }
+
+  Step Await(SteadyTime until, data_api::ReadRowsResponse* message) override {
+    while (!has_ended_) {
+      void* tag = nullptr;
+      bool ok = false;
+      if (until == SteadyTime::max()) {
+        queue_.Next(&tag, &ok);
+      } else if (queue_.AsyncNext(&tag, &ok, OnWallClock(until)) ==
+                 grpc::CompletionQueue::TIMEOUT) {
+        return Step::kWaiting;
+      }
+      if (state_ == State::kEnding) {
+        has_ended_ = true;
+        ended_ = StatusOf(status_);
+        break;
+      }
+      const bool is_message = ok && state_ == State::kReading;
+      if (is_message) message->Swap(&response_);
+      if (ok) {
+        state_ = State::kReading;
+        reader_->Read(&response_, this);
+      } else {
+        state_ = State::kEnding;
+        reader_->Finish(&status_, this);
+      }
+      if (is_message) return Step::kMessage;
+    }
+    return Step::kEnded;
+  }
+
+  const RpcStatus& ended() const override { return ended_; }
+
+ private:
+  enum class State : uint8_t { kStarting, kReading, kEnding };
+
+  grpc::CompletionQueue queue_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientAsyncReader<data_api::ReadRowsResponse>> reader_;
+  data_api::ReadRowsResponse response_;
+  grpc::Status status_;
+  State state_ = State::kStarting;
+  bool has_ended_ = false;
+  RpcStatus ended_;
+};
+
+class GrpcClient final : public BigtableClient {
+ public:
+  GrpcClient(const BigtableConfig& config,
+             const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+      : BigtableClient(config) {
+    const std::string& own = is_emulator() ? config.emulator : config.endpoint;
+    const std::string data = own.empty() ? "bigtable.googleapis.com:443" : own;
+    const std::string admin = own.empty() ? "bigtableadmin.googleapis.com:443" : own;
+    for (uint32_t i = 0; i < config.channels; ++i) {
+      stubs_.push_back(Bigtable::NewStub(
+          grpc::CreateCustomChannel(data, credentials, Arguments(static_cast<int>(i)))));
+    }
+    admin_ = BigtableTableAdmin::NewStub(
+        grpc::CreateCustomChannel(admin, credentials, Arguments(-1)));
+  }
+
+  std::unique_ptr<RowsCall> ReadRows(const data_api::ReadRowsRequest& request,
+                                     SteadyTime deadline) override {
+    return std::make_unique<GrpcRowsCall>(NextStub(), request, deadline);
+  }
+
+  void MutateRows(std::span<MutateRowsTry> tries, SteadyTime deadline) override {
+    std::vector<std::unique_ptr<PooledCall>> calls;
+    for (MutateRowsTry& each : tries) {
+      calls.push_back(std::make_unique<MutateRowsCall>(NextStub(), &each, deadline));
+    }
+    RunAll(calls, config().calls);
+  }
+
+  void CheckAndMutateRows(std::span<CheckAndMutateTry> tries, SteadyTime deadline) override {
+    // Each is one row: many of them are as much as one MutateRows.
+    constexpr size_t kRowsOfCall = 8;
+    std::vector<std::unique_ptr<PooledCall>> calls;
+    for (CheckAndMutateTry& each : tries) {
+      calls.push_back(std::make_unique<CheckAndMutateCall>(NextStub(), &each, deadline));
+    }
+    RunAll(calls, config().calls * kRowsOfCall);
+  }
+
+  RpcStatus SampleRowKeys(const data_api::SampleRowKeysRequest& request,
+                          std::vector<data_api::SampleRowKeysResponse>* samples,
+                          SteadyTime deadline) override {
+    grpc::ClientContext context;
+    Prepare(&context, deadline, "table_name", request.table_name(), request.app_profile_id());
+    const auto reader = NextStub()->SampleRowKeys(&context, request);
+    data_api::SampleRowKeysResponse sample;
+    while (reader->Read(&sample)) samples->push_back(sample);
+    return StatusOf(reader->Finish());
+  }
+
+  RpcStatus GetTable(const admin_api::GetTableRequest& request, admin_api::Table* table,
+                     SteadyTime deadline) override {
+    grpc::ClientContext context;
+    Prepare(&context, deadline, "name", request.name());
+    return StatusOf(admin_->GetTable(&context, request, table));
+  }
+
+  RpcStatus CreateTable(const admin_api::CreateTableRequest& request,
+                        SteadyTime deadline) override {
+    grpc::ClientContext context;
+    Prepare(&context, deadline, "parent", request.parent());
+    admin_api::Table made;
+    return StatusOf(admin_->CreateTable(&context, request, &made));
+  }
+
+  RpcStatus DeleteTable(const admin_api::DeleteTableRequest& request,
+                        SteadyTime deadline) override {
+    grpc::ClientContext context;
+    Prepare(&context, deadline, "name", request.name());
+    google::protobuf::Empty nothing;
+    return StatusOf(admin_->DeleteTable(&context, request, &nothing));
+  }
+
+  RpcStatus ModifyColumnFamilies(const admin_api::ModifyColumnFamiliesRequest& request,
+                                 SteadyTime deadline) override {
+    grpc::ClientContext context;
+    Prepare(&context, deadline, "name", request.name());
+    admin_api::Table changed;
+    return StatusOf(admin_->ModifyColumnFamilies(&context, request, &changed));
+  }
+
+  RpcStatus DropRowRange(const admin_api::DropRowRangeRequest& request,
+                         SteadyTime deadline) override {
+    grpc::ClientContext context;
+    Prepare(&context, deadline, "name", request.name());
+    google::protobuf::Empty nothing;
+    return StatusOf(admin_->DropRowRange(&context, request, &nothing));
+  }
+
+ private:
+  // Channels of equal arguments would share one connection.
+  static grpc::ChannelArguments Arguments(int number) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt("tallyd.channel", number);
+    arguments.SetUserAgentPrefix("tallyd");
+    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+    return arguments;
+  }
+
+  Bigtable::Stub* NextStub() {
+    return stubs_[next_stub_.fetch_add(1, std::memory_order_relaxed) % stubs_.size()].get();
+  }
+
+  std::vector<std::unique_ptr<Bigtable::Stub>> stubs_;
+  std::unique_ptr<BigtableTableAdmin::Stub> admin_;
+  std::atomic<size_t> next_stub_ = 0;
+};
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const BigtableConfig& config) {
+  if (!config.emulator.empty()) return grpc::InsecureChannelCredentials();
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  if (config.credentials.empty()) {
+    credentials = grpc::GoogleDefaultCredentials();
+    if (credentials != nullptr) return credentials;
+    return Invalid(
+        "storage.bigtable.credentials: the environment has none; accepted: a service account's "
+        "key, here or by GOOGLE_APPLICATION_CREDENTIALS, or a machine with a metadata server");
+  }
+  std::ostringstream key;
+  key << std::ifstream(config.credentials, std::ios::binary).rdbuf();
+  constexpr long kTokenSeconds = 3600;
+  const auto calls = grpc::ServiceAccountJWTAccessCredentials(key.str(), kTokenSeconds);
+  if (calls == nullptr) {
+    return Invalid(fmt::format(
+        "storage.bigtable.credentials: {} is no service account's key in JSON", config.credentials));
+  }
+  credentials = grpc::SslCredentials(grpc::SslCredentialsOptions());
+  return grpc::CompositeChannelCredentials(credentials, calls);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BigtableClient>> BigtableClient::Make(const BigtableConfig& config) {
+  const auto credentials = MakeCredentials(config);
+  if (!credentials) return credentials.error();
+  return std::unique_ptr<BigtableClient>(std::make_unique<GrpcClient>(config, *credentials));
+}
+
+}  // namespace tallyd

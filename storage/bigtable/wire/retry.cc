@@ -1,0 +1,74 @@
+#include "storage/bigtable/wire/retry.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+namespace tallyd {
+namespace {
+
+ErrorCode CodeOf(const RpcStatus& status) {
+  if (IsPassing(status)) return ErrorCode::kUnavailable;
+  switch (status.code) {
+    case RpcCode::kNotFound:
+      return ErrorCode::kNotFound;
+    case RpcCode::kFailedPrecondition:
+    case RpcCode::kAlreadyExists:
+      return ErrorCode::kConflict;
+    case RpcCode::kPermissionDenied:
+    case RpcCode::kUnauthenticated:
+      // The daemon's own credentials are not whoever asks's: to them the store is out of order.
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kIo;
+  }
+}
+
+}  // namespace
+
+bool IsPassing(const RpcStatus& status) {
+  switch (status.code) {
+    case RpcCode::kUnavailable:
+    case RpcCode::kDeadlineExceeded:
+    case RpcCode::kAborted:
+    case RpcCode::kResourceExhausted:
+    case RpcCode::kCancelled:
+      return true;
+    case RpcCode::kInternal:
+      // A stream that was reset is told so by proxies.
+      return status.message.find("RST_STREAM") != std::string::npos ||
+             status.message.find("rst stream") != std::string::npos ||
+             status.message.find("Received unexpected EOS") != std::string::npos;
+    default:
+      return false;
+  }
+}
+
+Error ErrorOf(const RpcStatus& status, std::string_view what) {
+  std::string message(what);
+  message.append(": Bigtable answers: ");
+  message.append(status.message.empty() ? "code " + std::to_string(static_cast<int>(status.code))
+                                        : status.message);
+  return Error(CodeOf(status), std::move(message));
+}
+
+Retry::Retry(SteadyTime deadline, const std::atomic<bool>* cancelled)
+    : deadline_(deadline), cancelled_(cancelled), random_(std::random_device()()) {}
+
+SteadyTime Retry::attempt_deadline(int64_t attempt_us) const {
+  return std::min(deadline_,
+                  std::chrono::steady_clock::now() + std::chrono::microseconds(attempt_us));
+}
+
+bool Retry::MayTryAgain(const RpcStatus& status) {
+  if (status.ok() || !IsPassing(status) || IsCancelled()) return false;
+  std::uniform_int_distribution<int64_t> spread(wait_.count() / 2, wait_.count());
+  const Wait wait(spread(random_));
+  wait_ = std::min(2 * wait_, kLongestWait);
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (now + wait >= deadline_) return false;
+  std::this_thread::sleep_until(now + wait);
+  return !IsCancelled();
+}
+
+}  // namespace tallyd

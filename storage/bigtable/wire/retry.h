@@ -1,0 +1,60 @@
+// Retry: which faults of a call pass, how long to wait for them, and what whoever waits is told in
+// the end.
+//
+//   Retry retry(limits);
+//   do {
+//     status = client.CheckAndMutateRow(request, &response, retry.attempt_deadline(attempt_us));
+//   } while (retry.MayTryAgain(status));
+//   if (!status.ok()) return ErrorOf(status, "table METRIC");
+//
+// Not thread-safe.
+#ifndef TALLYD_STORAGE_BIGTABLE_WIRE_RETRY_H_
+#define TALLYD_STORAGE_BIGTABLE_WIRE_RETRY_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <string_view>
+
+#include "config/values/result.h"
+#include "storage/bigtable/wire/client.h"
+
+namespace tallyd {
+
+// Whether what was refused so may be taken when it comes again.
+bool IsPassing(const RpcStatus& status);
+
+// What passes is kUnavailable, and may be tried again; what the service will not have is kIo, or
+// kNotFound, kConflict (a precondition), kForbidden. `what` stands before the service's words.
+Error ErrorOf(const RpcStatus& status, std::string_view what);
+
+class Retry {
+ public:
+  // `cancelled` may be null.
+  explicit Retry(SteadyTime deadline, const std::atomic<bool>* cancelled = nullptr);
+
+  SteadyTime deadline() const { return deadline_; }
+  bool IsCancelled() const { return cancelled_ != nullptr && *cancelled_; }
+  // The end of a try that begins now.
+  SteadyTime attempt_deadline(int64_t attempt_us) const;
+  // Waits, from 10 ms to a second, each time longer and a little at random. False at once where the
+  // status is no passing fault, or the deadline would be over before the wait is.
+  bool MayTryAgain(const RpcStatus& status);
+  // Something went forward: the next wait is short again.
+  void Progress() { wait_ = kFirstWait; }
+
+ private:
+  using Wait = std::chrono::milliseconds;
+  static constexpr Wait kFirstWait{10};
+  static constexpr Wait kLongestWait{1000};
+
+  const SteadyTime deadline_;
+  const std::atomic<bool>* const cancelled_;
+  Wait wait_ = kFirstWait;
+  std::minstd_rand random_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BIGTABLE_WIRE_RETRY_H_

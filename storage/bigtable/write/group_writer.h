@@ -1,0 +1,93 @@
+// GroupWriter: writes batches to Bigtable. Batches that wait together are written together:
+//
+// 1. Their notes that come first: where one cannot be written, no row of its batch is.
+// 2. Their history rows, the rows of all batches side by side, one entry for a row.
+// 3. Latest rows, of those batches whose history is all acknowledged: latest never runs ahead.
+// 4. Notes that come behind, of batches that are all there.
+//
+// Several groups are under way at once, never two with one row or memo: a batch that would write to
+// a row that another group has waits, and so do those behind it. A batch that deletes has a group of
+// its own, and no other beside it. Of a row the batches count in the order in which they were
+// submitted. Thread-safe.
+#ifndef TALLYD_STORAGE_BIGTABLE_WRITE_GROUP_WRITER_H_
+#define TALLYD_STORAGE_BIGTABLE_WRITE_GROUP_WRITER_H_
+
+#include <atomic>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "storage/bigtable/batch/bigtable_batch.h"
+#include "storage/bigtable/catalogue/bigtable_catalogue.h"
+#include "storage/row_store.h"
+
+namespace tallyd {
+
+class GroupWriter {
+ public:
+  // All outlive it.
+  GroupWriter(BigtableClient* client, BigtableCatalogue* catalogue, const Clock* clock,
+              int64_t grain_us);
+  ~GroupWriter() { Close(); }
+
+  void Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done);
+  // Calls `change` when no group is under way, and begins none until it returns.
+  Status Alone(const std::function<Status()>& change);
+  // Writes what waits, and refuses the rest. Idempotent.
+  void Close();
+
+  uint64_t queued_bytes() const { return queued_bytes_; }
+  uint64_t queued_batches() const { return queued_batches_; }
+
+ private:
+  struct Waiting {
+    std::unique_ptr<BigtableBatch> batch;
+    CommitDone done;
+    SteadyTime deadline;
+    std::vector<uint64_t> places = {};   // Of its rows and memos.
+    std::vector<RowFailure> failed = {};
+    std::optional<Error> error = {};     // Of all of it.
+  };
+  using Group = std::vector<std::unique_ptr<Waiting>>;
+
+  void Work();
+  // Empty: there is none for now. REQUIRES: mutex_.
+  Group TakeGroup();
+  bool MayJoin(const Waiting& next) const;  // REQUIRES: mutex_.
+  void Execute(Group* group);
+  void WriteNotesBefore(Group* group);
+  void WriteRowsOf(Group* group, bool history);
+  void WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool history);
+  void WriteNotesBehind(Group* group);
+  static void Answer(Waiting* waiting);
+
+  BigtableClient& client_;
+  BigtableCatalogue& catalogue_;
+  const Clock& clock_;
+  const int64_t grain_us_;
+  std::atomic<uint64_t> queued_bytes_ = 0;
+  std::atomic<uint64_t> queued_batches_ = 0;
+
+  std::mutex mutex_;
+  // What follows is guarded by mutex_.
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<Waiting>> queue_;
+  boost::unordered_flat_set<uint64_t> places_;  // Of the groups that are under way.
+  size_t groups_ = 0;                           // So many.
+  bool is_alone_ = false;                       // One of them, or a change, has no other beside it.
+  size_t wants_alone_ = 0;                      // Changes that wait.
+  bool closed_ = false;
+
+  std::mutex close_mutex_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BIGTABLE_WRITE_GROUP_WRITER_H_

@@ -1,0 +1,76 @@
+#include "storage/bigtable/batch/bigtable_batch.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/bigtable/service.h"
+
+namespace tallyd {
+namespace {
+
+TableInfo TableOf(TableMode mode) {
+  TableInfo table;
+  table.id = 3;
+  table.name = "T";
+  table.mode = mode;
+  table.families.emplace_back().name = "A";
+  table.family_rank = {0};
+  return table;
+}
+
+class BigtableBatchTest : public ::testing::Test {
+ protected:
+  void Put(const TableInfo& table, TimeUs time, std::string_view qualifier, const Value& value) {
+    const ColumnRef column{0, qualifier};
+    batch_.Put(table, "r", time, {&column, 1}, {&value, 1});
+  }
+
+  const std::unique_ptr<BigtableClient> client_ = BigtableService().Connect();
+  WireTables tables_{*client_};
+  BigtableBatch batch_{&tables_, 1, kUsPerMs};
+};
+
+TEST_F(BigtableBatchTest, HasOneEntryForARow) {
+  const TableInfo table = TableOf(TableMode::kHistory);
+  Put(table, 5'000, "x", Value::Int(1));
+  Put(table, 6'999, "y", Value::String("1"));
+  ASSERT_EQ(batch_.steps().size(), 1u);
+  ASSERT_EQ(batch_.steps()[0].rows.size(), 1u);
+  const auto& mutations = batch_.steps()[0].rows[0].entry.mutations();
+  ASSERT_EQ(mutations.size(), 2);
+  EXPECT_EQ(mutations[1].set_cell().timestamp_micros(), 6'000) << "whole milliseconds";
+  EXPECT_EQ(mutations[1].set_cell().value(), "'1");
+}
+
+TEST_F(BigtableBatchTest, KeepsTheNewestEventOfALatestRow) {
+  const TableInfo table = TableOf(TableMode::kLatestRow);
+  Put(table, 5'000, "x", Value::Int(1));
+  Put(table, 7'000, "y", Value::Int(2));
+  Put(table, 6'000, "z", Value::Int(3));
+  const BigtableBatch::Entry& entry = batch_.steps()[0].rows[0];
+  ASSERT_EQ(entry.entry.mutations_size(), 1);
+  EXPECT_EQ(entry.entry.mutations(0).set_cell().column_qualifier(), "y");
+  EXPECT_EQ(entry.time, 7'000);
+}
+
+TEST_F(BigtableBatchTest, BeginsAnewBehindADelete) {
+  const TableInfo table = TableOf(TableMode::kHistory);
+  Put(table, 5'000, "x", Value::Int(1));
+  batch_.Delete(table, {RangeOfKey("r"), {}, {}, {}});
+  Put(table, 5'000, "x", Value::Int(2));
+  ASSERT_EQ(batch_.steps().size(), 2u);
+  EXPECT_TRUE(batch_.steps()[0].removal);
+  EXPECT_EQ(batch_.steps()[1].rows.size(), 1u);
+  EXPECT_TRUE(batch_.has_removals());
+}
+
+TEST_F(BigtableBatchTest, OfAMemoTheLastChangeCounts) {
+  EXPECT_TRUE(batch_.empty());
+  batch_.PutMemo("k", "1", NoteOrder::kBefore);
+  batch_.DropMemo("k");
+  EXPECT_FALSE(batch_.empty());
+  ASSERT_EQ(batch_.notes().memos.size(), 1u);
+  EXPECT_FALSE(batch_.notes().memos.at("k").value);
+}
+
+}  // namespace
+}  // namespace tallyd

@@ -1,0 +1,87 @@
+#include "storage/bigtable/catalogue/bigtable_catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/bigtable/service.h"
+#include "tests/storage/store_verbs.h"
+
+namespace tallyd {
+namespace {
+
+class BigtableCatalogueTest : public ::testing::Test {
+ protected:
+  struct Member {
+    explicit Member(BigtableClient* client, const Clock* clock)
+        : catalogue(client, clock, kUsPerMs, {}) {
+      EXPECT_TRUE(catalogue.Open());
+      EXPECT_TRUE(catalogue.Load());
+    }
+    Status Adopt(const Schema& schema) {
+      return catalogue.Adopt(schema, [](const TablePtr&) -> Result<bool> { return false; });
+    }
+    BigtableCatalogue catalogue;
+  };
+
+  ManualClock clock_;
+  BigtableService service_;
+  const std::unique_ptr<BigtableClient> client_ = service_.Connect();
+  Member a_{client_.get(), &clock_};
+  Member b_{client_.get(), &clock_};
+};
+
+TEST_F(BigtableCatalogueTest, GivesNumbersOnceWhoeverAdopts) {
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
+  ASSERT_TRUE(b_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
+  for (const char* name : {"H", "N"}) {
+    EXPECT_EQ(a_.catalogue.Find(name)->id, b_.catalogue.Find(name)->id) << name;
+  }
+  EXPECT_NE(a_.catalogue.Find("H")->id, a_.catalogue.Find("N")->id);
+}
+
+TEST_F(BigtableCatalogueTest, SeesThatAnotherTookAnotherFile) {
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
+  EXPECT_FALSE(a_.catalogue.is_foreign());
+  ASSERT_TRUE(b_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
+  ASSERT_TRUE(a_.catalogue.Refresh());
+  EXPECT_TRUE(a_.catalogue.is_foreign());
+  EXPECT_FALSE(b_.catalogue.is_foreign());
+}
+
+TEST_F(BigtableCatalogueTest, TakesTheOrderInWhichAFileNamesThingsForNoDifference) {
+  const Schema one = MakeSchema({MakeTable("H"), MakeTable("N")});
+  const Schema other = MakeSchema({MakeTable("N"), MakeTable("H")});
+  EXPECT_EQ(PrintOfSchema(one), PrintOfSchema(other));
+  Schema aged = one;
+  aged.tables[0].families[0].max_age_us = kUsPerDay;
+  EXPECT_NE(PrintOfSchema(one), PrintOfSchema(aged));
+}
+
+TEST_F(BigtableCatalogueTest, NumbersWhatWasMissedBehindTheAdoptionThatMayMissIt) {
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
+  const uint64_t before = a_.catalogue.sequence();
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
+  const uint64_t since = a_.catalogue.Find("N")->membership.since;
+  EXPECT_LT(before, since + 1);
+  EXPECT_GT(a_.catalogue.sequence(), since);
+}
+
+TEST_F(BigtableCatalogueTest, RefusesItsOwnTablesNameAndAggregateFamilies) {
+  Schema own = MakeSchema({MakeTable("tallyd_catalogue")});
+  EXPECT_EQ(a_.Adopt(own).error().code(), ErrorCode::kInvalid);
+  Schema sums = MakeSchema({MakeTable("H")});
+  sums.tables[0].families[0].aggregate = Aggregate::kSum;
+  EXPECT_EQ(a_.Adopt(sums).error().code(), ErrorCode::kInvalid);
+}
+
+TEST_F(BigtableCatalogueTest, DropsAnOrphanedTableWithItsRows) {
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
+  EXPECT_EQ(a_.catalogue.Drop("N").error().code(), ErrorCode::kConflict);
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
+  ASSERT_TRUE(a_.catalogue.Drop("N"));
+  EXPECT_EQ(a_.catalogue.Find("N"), nullptr);
+  EXPECT_EQ(service_.server.faults().Count("DeleteTable"), 1u);
+}
+
+}  // namespace
+}  // namespace tallyd

@@ -1,0 +1,53 @@
+#include "storage/bigtable/catalogue/field_notes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/bigtable/service.h"
+
+namespace tallyd {
+namespace {
+
+TEST(FieldNotes, AreKnownToWhoeverReadsThem) {
+  const BigtableService service;
+  const auto client = service.Connect();
+  CatalogueRows rows(client.get());
+  ASSERT_TRUE(rows.Open());
+  BigtableBatch::Notes notes;
+  notes.fields[{"s", "LOAD"}] = TypeBit(ValueType::kInt64) | TypeBit(ValueType::kString);
+  notes.fields[{"s", std::string("a\0b", 3)}] = TypeBit(ValueType::kBool);
+  notes.spellings.emplace_back("s", "Bid size");
+  notes.missed[{7, "LOAD"}] = kMissedInside;
+  FieldNotes ours;
+  const auto entries = ours.EntriesOf(notes, 5, 1'000'000);
+  ASSERT_TRUE(rows.Write(entries));
+  ours.Learn(entries);
+  FieldNotes others;
+  ASSERT_TRUE(others.Load(&rows));
+  for (const FieldNotes* known : std::initializer_list<const FieldNotes*>{&ours, &others}) {
+    const std::vector<FieldInfo> fields = known->Fields("s");
+    ASSERT_EQ(fields.size(), 3u);
+    EXPECT_EQ(fields[0].name, "Bid size");
+    EXPECT_GT(fields[0].spelled, 0u);
+    EXPECT_EQ(fields[1].name, "LOAD");
+    EXPECT_EQ(fields[1].type_bits, TypeBit(ValueType::kInt64) | TypeBit(ValueType::kString));
+    EXPECT_EQ(fields[2].name, std::string_view("a\0b", 3));
+    ASSERT_EQ(known->Missed(7).size(), 1u);
+    EXPECT_EQ(known->Missed(7)[0].how, kMissedInside);
+    EXPECT_EQ(known->Missed(7)[0].sequence, 5u);
+  }
+}
+
+TEST(FieldNotes, WriteWhatIsKnownOnce) {
+  FieldNotes notes;
+  BigtableBatch::Notes of_batch;
+  of_batch.fields[{"s", "LOAD"}] = TypeBit(ValueType::kInt64);
+  of_batch.missed[{7, "LOAD"}] = kMissedOutside;
+  const auto entries = notes.EntriesOf(of_batch, 5, 0);
+  EXPECT_EQ(entries.size(), 2u);
+  notes.Learn(entries);
+  EXPECT_TRUE(notes.EntriesOf(of_batch, 5, 0).empty());
+  EXPECT_EQ(notes.EntriesOf(of_batch, 7, 0).size(), 1u) << "it was missed later, too";
+}
+
+}  // namespace
+}  // namespace tallyd

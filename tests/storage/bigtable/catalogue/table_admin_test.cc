@@ -1,0 +1,84 @@
+#include "storage/bigtable/catalogue/table_admin.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/bigtable/service.h"
+
+namespace tallyd {
+namespace {
+
+Family Keeping(std::optional<int64_t> age_us, std::optional<uint32_t> versions, bool both) {
+  Family family;
+  family.name = "A";
+  family.max_age_us = age_us;
+  family.max_versions = versions;
+  family.expire_by_both = both;
+  return family;
+}
+
+TEST(TableAdmin, RulesForgetWhatNobodyIsShown) {
+  const TableMode history = TableMode::kHistory;
+  EXPECT_FALSE(GcRuleOf(Keeping({}, {}, false), history).has_max_age());
+  EXPECT_EQ(GcRuleOf(Keeping(90 * kUsPerSecond, {}, false), history).max_age().seconds(), 90);
+  EXPECT_EQ(GcRuleOf(Keeping(1, {}, false), history).max_age().nanos(), 1'000'000);
+  EXPECT_EQ(GcRuleOf(Keeping({}, 3, false), history).max_num_versions(), 3);
+  EXPECT_EQ(GcRuleOf(Keeping(5 * kUsPerSecond, 3, false), history).union_().rules_size(), 2);
+  EXPECT_EQ(GcRuleOf(Keeping(5 * kUsPerSecond, 3, true), history).intersection().rules_size(), 2);
+}
+
+TEST(TableAdmin, OfALatestTableTheNewestCellIsAllThatIsKept) {
+  const TableMode latest = TableMode::kLatestCell;
+  EXPECT_EQ(GcRuleOf(Keeping({}, {}, false), latest).max_num_versions(), 1);
+  EXPECT_EQ(GcRuleOf(Keeping(kUsPerDay, 3, true), latest).max_num_versions(), 1);
+  EXPECT_EQ(GcRuleOf(Keeping(kUsPerDay, {}, false), latest).union_().rules_size(), 2);
+}
+
+TableInfo TableWith(const std::vector<Family>& families) {
+  TableInfo table;
+  table.name = "T";
+  for (const Family& family : families) {
+    StoredFamily& stored = table.families.emplace_back();
+    stored.name = family.name;
+    stored.last = family;
+  }
+  return table;
+}
+
+TEST(TableAdmin, MakesWhatIsMissingAndNothingTwice) {
+  BigtableService service;
+  const auto client = service.Connect();
+  const Family plain = Keeping({}, {}, false);
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain}), kUsPerMs));
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain}), kUsPerMs));
+  EXPECT_EQ(service.server.faults().Count("CreateTable"), 1u);
+  EXPECT_EQ(service.server.faults().Count("ModifyColumnFamilies"), 0u);
+  Family other = Keeping(kUsPerDay, {}, false);
+  other.name = "B";
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain, other}), kUsPerMs));
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain, other}), kUsPerMs));
+  EXPECT_EQ(service.server.faults().Count("ModifyColumnFamilies"), 1u);
+}
+
+TEST(TableAdmin, NamesWhatIsMissingWhereItMayNotBeMade) {
+  const BigtableService service;
+  BigtableConfig config = service.Config();
+  config.create = false;
+  const auto client = std::move(*BigtableClient::Make(config));
+  const Status made =
+      EnsureTable(client.get(), TableWith({Keeping({}, {}, false)}), kUsPerMs);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::kInvalid);
+  EXPECT_NE(made.error().message().find("table projects/p/instances/i/tables/T is missing"),
+            std::string::npos);
+}
+
+TEST(TableAdmin, RemovesATableThatMayBeGoneAlready) {
+  const BigtableService service;
+  const auto client = service.Connect();
+  MakeRows(client.get(), {"a"});
+  EXPECT_TRUE(RemoveTable(client.get(), "T"));
+  EXPECT_TRUE(RemoveTable(client.get(), "T"));
+}
+
+}  // namespace
+}  // namespace tallyd

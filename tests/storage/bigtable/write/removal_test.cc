@@ -1,0 +1,58 @@
+#include "storage/bigtable/write/removal.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/storage/bigtable/service.h"
+
+namespace tallyd {
+namespace {
+
+class RemovalTest : public ::testing::Test {
+ protected:
+  Status RemoveRows(const KeyRange& rows) {
+    TableInfo table;
+    table.name = "T";
+    table.families.emplace_back().name = "A";
+    table.family_rank = {0};
+    DeleteSpec what;
+    what.rows = rows;
+    return Remove(client_.get(), {tables_.Of(table), what}, kUsPerMs);
+  }
+
+  BigtableService service_;
+  const std::unique_ptr<BigtableClient> client_ = service_.Connect();
+  WireTables tables_{*client_};
+};
+
+TEST_F(RemovalTest, DeletesFewRowsOneByOne) {
+  const std::string table = MakeRows(client_.get(), {"a1", "a2", "b1"});
+  ASSERT_TRUE(RemoveRows(PrefixRange("a")));
+  EXPECT_EQ(service_.server.RowsOf(table), 1u);
+  EXPECT_EQ(service_.server.faults().Count("DropRowRange"), 0u);
+}
+
+TEST_F(RemovalTest, DropsAPrefixOfVeryManyRows) {
+  std::vector<std::string> keys = {"b"};
+  for (uint64_t i = 0; i <= kRowsDeletedSingly; ++i) {
+    keys.push_back("a" + std::to_string(100'000 + i));
+  }
+  const std::string table = MakeRows(client_.get(), keys);
+  ASSERT_TRUE(RemoveRows(PrefixRange("a")));
+  EXPECT_EQ(service_.server.RowsOf(table), 1u);
+  EXPECT_EQ(service_.server.faults().Count("DropRowRange"), 1u);
+}
+
+TEST_F(RemovalTest, DoesNothingForTimesThatNoCellHas) {
+  const std::string table = MakeRows(client_.get(), {"a"});
+  TableInfo info;
+  info.name = "T";
+  info.families.emplace_back().name = "A";
+  info.family_rank = {0};
+  DeleteSpec what;
+  what.cells = {1, 1000};
+  ASSERT_TRUE(Remove(client_.get(), {tables_.Of(info), what}, kUsPerMs));
+  EXPECT_EQ(service_.server.RowsOf(table), 1u);
+}
+
+}  // namespace
+}  // namespace tallyd
