@@ -390,6 +390,7 @@ asio::awaitable<void> Session::LingerAndClose() {
     socket_.ExpireAfter(kLingerTime);
     buffer_.clear();
     buffer_.shrink_to_fit();
+    body_.charge.Clear();
     uint64_t discarded = 0;
     while (discarded < kLingerBytes && !socket_.expired()) {
       auto [ec, n] = co_await socket_.ReadSome(asio::buffer(shard_.discarded));
