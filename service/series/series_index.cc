@@ -58,7 +58,7 @@ SeriesIndex::Entry SeriesIndex::Admit(std::string_view series, uint64_t most) {
   TermsOf(series, &terms);
   const std::unique_lock lock(mutex_);
   if (const auto id = set_.Find(series)) {
-    if (IsDoubted(*id)) doubted_[*id] = false;
+    if (IsDoubted(*id)) doubts_[*id] = DoubtOf::kAdmitted;
     const auto pending = pending_.find(*id);
     if (pending == pending_.end()) return {};
     ++pending->second;
@@ -68,7 +68,7 @@ SeriesIndex::Entry SeriesIndex::Admit(std::string_view series, uint64_t most) {
   if (most > 0 && !complete_) return {Admitted::kUncounted};
   if (most > 0 && set_.size() >= most) return {Admitted::kFull};
   const SeriesSet::Id id = set_.Add(series, terms);
-  if (IsDoubted(id)) doubted_[id] = false;
+  if (id < doubts_.size()) doubts_[id] = DoubtOf::kNone;
   pending_[id] = 1;
   ++unsettled_;
   return {Admitted::kReserved, id};
@@ -179,42 +179,43 @@ void SeriesIndex::SetComplete() {
 void SeriesIndex::Doubt(std::span<const KeyRange> ranges) {
   for (SeriesSet::Id from = 0;; from += kPiece) {
     const std::unique_lock lock(mutex_);
-    if (from == 0) doubted_.assign(set_.end(), false);
-    const SeriesSet::Id end = std::min(from + kPiece, static_cast<SeriesSet::Id>(doubted_.size()));
+    if (from == 0) doubts_.assign(set_.end(), DoubtOf::kNone);
+    const SeriesSet::Id end = std::min(from + kPiece, static_cast<SeriesSet::Id>(doubts_.size()));
     for (SeriesSet::Id id = from; id < end; ++id) {
-      doubted_[id] = set_.is_live(id) && AnyContains(ranges, set_.text(id));
+      if (set_.is_live(id) && AnyContains(ranges, set_.text(id))) doubts_[id] = DoubtOf::kDoubted;
     }
-    if (end == doubted_.size()) return;
+    if (end == doubts_.size()) return;
   }
 }
 
 void SeriesIndex::ClearDoubt(std::string_view series) {
   const std::unique_lock lock(mutex_);
   const auto id = set_.Find(series);
-  if (id && IsDoubted(*id)) doubted_[*id] = false;
+  if (id && *id < doubts_.size()) doubts_[*id] = DoubtOf::kNone;
 }
 
-size_t SeriesIndex::EndDoubt(bool drop) {
-  size_t dropped = 0;
+void SeriesIndex::EndDoubt(bool drop, std::vector<KeyRange>* again) {
   for (SeriesSet::Id from = 0; drop; from += kPiece) {
     const std::unique_lock lock(mutex_);
-    const SeriesSet::Id end = std::min(from + kPiece, static_cast<SeriesSet::Id>(doubted_.size()));
+    const SeriesSet::Id end = std::min(from + kPiece, static_cast<SeriesSet::Id>(doubts_.size()));
     for (SeriesSet::Id id = from; id < end; ++id) {
-      if (!doubted_[id] || !set_.is_live(id) || pending_.contains(id)) continue;
-      set_.Remove(id);
-      doubted_[id] = false;
-      ++dropped;
+      if (doubts_[id] == DoubtOf::kNone || !set_.is_live(id) || pending_.contains(id)) continue;
+      if (doubts_[id] == DoubtOf::kAdmitted) {
+        again->push_back(keys_.RangeOf(set_.text(id)));
+      } else {
+        set_.Remove(id);
+      }
+      doubts_[id] = DoubtOf::kNone;
     }
-    if (end == doubted_.size()) break;
+    if (end == doubts_.size()) break;
   }
   const std::unique_lock lock(mutex_);
-  doubted_.clear();
+  doubts_.clear();
   if (unsettled_ == 0 && set_.wants_compaction()) {
     set_.Compact([this](std::string_view series, std::vector<uint64_t>* terms) {
       TermsOf(series, terms);
     });
   }
-  return dropped;
 }
 
 }  // namespace tallyd

@@ -76,8 +76,9 @@ class SeriesIndex {
   // or cleared, in between.
   void Doubt(std::span<const KeyRange> ranges);
   void ClearDoubt(std::string_view series);
-  // `drop`: false: nothing goes after all. How many went.
-  size_t EndDoubt(bool drop);
+  // `drop`: false: nothing goes after all. *again: what was admitted meanwhile and not cleared: it
+  // stays, and nobody knows whether a row of it was committed.
+  void EndDoubt(bool drop, std::vector<KeyRange>* again);
 
  private:
   // Locks are held for so many series at a time.
@@ -86,7 +87,9 @@ class SeriesIndex {
   bool IsSettled(SeriesSet::Id id) const {
     return (pending_.empty() || !pending_.contains(id)) && !IsDoubted(id);
   }
-  bool IsDoubted(SeriesSet::Id id) const { return id < doubted_.size() && doubted_[id]; }
+  bool IsDoubted(SeriesSet::Id id) const {
+    return id < doubts_.size() && doubts_[id] == DoubtOf::kDoubted;
+  }
   void TermsOf(std::string_view series, std::vector<uint64_t>* terms) const;
   bool Matches(std::string_view series, std::span<const SeriesFilter> filters) const;
   std::vector<SeriesSet::Id> Candidates(std::span<const SeriesFilter> filters) const;
@@ -100,7 +103,8 @@ class SeriesIndex {
   // By whom a series is reserved that no commit has brought yet.
   boost::unordered_flat_map<SeriesSet::Id, uint32_t> pending_;
   size_t unsettled_ = 0;  // Numbers that somebody holds: none is given anew until they are settled.
-  std::vector<bool> doubted_;  // By number; mostly empty.
+  enum class DoubtOf : uint8_t { kNone, kDoubted, kAdmitted };
+  std::vector<DoubtOf> doubts_;  // By number; mostly empty.
 };
 
 // Whether the fields of a series match all filters.

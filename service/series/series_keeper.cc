@@ -17,6 +17,7 @@ constexpr size_t kStepsAtOnce = 50'000;
 constexpr size_t kMaxRemoved = 256;
 constexpr milliseconds kRetry(1000);
 constexpr milliseconds kLook(2);
+constexpr int kTries = 5;
 // What expires makes room, too.
 constexpr std::chrono::minutes kLookForExpired(10);
 constexpr std::chrono::seconds kPatience(30);
@@ -171,9 +172,15 @@ bool SeriesKeeper::Work() {
   for (Kept& kept : all) {
     Status status;
     if (!kept.index->is_complete()) status = Fill(kept.index.get());
-    if (status && !kept.removed.empty()) status = Sweep(kept.index.get(), kept.removed);
-    if (status) continue;
-    spdlog::debug("series of {}: {}", kept.index->table()->name, status.error().message());
+    if (status && !kept.removed.empty()) {
+      std::vector<KeyRange> again;
+      status = Sweep(kept.index.get(), kept.removed, &again);
+      if (status) kept.removed = std::move(again);
+    }
+    if (status && kept.removed.empty()) continue;
+    if (!status) {
+      spdlog::debug("series of {}: {}", kept.index->table()->name, status.error().message());
+    }
     done = false;
     const std::lock_guard lock(mutex_);
     const auto again = kept_.find(kept.index->table()->id);
@@ -236,7 +243,8 @@ Status SeriesKeeper::Fill(SeriesIndex* index) {
   return {};
 }
 
-Status SeriesKeeper::Sweep(SeriesIndex* index, std::vector<KeyRange> ranges) {
+Status SeriesKeeper::Sweep(SeriesIndex* index, std::vector<KeyRange> ranges,
+                           std::vector<KeyRange>* again) {
   const std::vector<KeyRange> whole = WholeSeries(index->keys(), std::move(ranges));
   index->Doubt(whole);
   Status read = Error(ErrorCode::kUnavailable, "a write does not end");
@@ -244,7 +252,7 @@ Status SeriesKeeper::Sweep(SeriesIndex* index, std::vector<KeyRange> ranges) {
     const auto clear = [index](std::string_view series) { index->ClearDoubt(series); };
     read = ReadSeries(*index, whole, clear);
   }
-  index->EndDoubt(read.has_value());
+  index->EndDoubt(read.has_value(), again);
   return read;
 }
 
@@ -260,7 +268,10 @@ Status SeriesKeeper::Settle() {
     const std::lock_guard lock(mutex_);
     NoteExpired();
   }
-  if (Work()) return {};
+  // What is written meanwhile may have to be looked at once more.
+  for (int tries = 0; tries < kTries; ++tries) {
+    if (Work()) return {};
+  }
   return Error(ErrorCode::kUnavailable, "some series that are gone could not be told yet");
 }
 

@@ -65,7 +65,8 @@ class SeriesKeeper {
   void NoteExpired();
   bool Work();
   Status Fill(SeriesIndex* index);
-  Status Sweep(SeriesIndex* index, std::vector<KeyRange> ranges);
+  // *again: ranges that are to be swept once more.
+  Status Sweep(SeriesIndex* index, std::vector<KeyRange> ranges, std::vector<KeyRange>* again);
   bool WaitForWrites();
   template <class Use>
   Status ReadSeries(const SeriesIndex& index, const std::vector<KeyRange>& ranges, const Use& use);
