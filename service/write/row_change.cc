@@ -81,19 +81,36 @@ void RowChange::PutWhatIsSet() {
   set_.clear();
 }
 
-void LearnFields(std::span<const Mutation> mutations, const TableInfo& stored, const Table& table,
-                 Batch* batch) {
+namespace {
+
+void LearnLabels(const RowChange::Row& row, Batch* batch) {
+  const RowKeyTemplate& row_key = row.table.row_key;
+  std::string scratch;
+  std::vector<KeyField> fields;
+  if (!row_key.holds_labels() || !row_key.ReadBack(row.key, &scratch, &fields)) return;
+  for (const KeyField& field : fields) {
+    if (field.label.empty()) continue;
+    batch->AddField(row.table.stream, field.label, TypeBitsOf(field.value, 0, kLabelBit));
+  }
+}
+
+}  // namespace
+
+void LearnFields(std::span<const Mutation> mutations, const RowChange::Row& row, Batch* batch) {
   const std::vector<std::string> spellings;
-  const RuleInverse inverse(table, stored, spellings);
+  const RuleInverse inverse(row.table, *row.stored, spellings);
+  bool writes = false;
   for (const Mutation& mutation : mutations) {
     if (mutation.kind == Mutation::Kind::kDelete) continue;
+    writes = true;
     const ColumnMeaning meaning = inverse.Read({*mutation.family, *mutation.qualifier});
     const std::string_view field = FieldOf(meaning);
     if (field.empty()) continue;
     // An aggregate cell is read as a number.
     const Value& value = mutation.kind == Mutation::Kind::kSet ? mutation.value : Value::Int(0);
-    batch->AddField(table.stream, field, TypeBitsOf(value, 0));
+    batch->AddField(row.table.stream, field, TypeBitsOf(value, 0));
   }
+  if (writes) LearnLabels(row, batch);
 }
 
 }  // namespace tallyd

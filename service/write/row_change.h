@@ -68,8 +68,9 @@ class RowChange {
   bool replaces_row_ = false;
 };
 
-// What the stream's events are known to have: a column may be the first of its field.
-void LearnFields(std::span<const Mutation> mutations, const TableInfo& stored, const Table& table,
+// What the stream's events are known to have: a column, or a label of the key, may be the first of
+// its field.
+void LearnFields(std::span<const Mutation> mutations, const RowChange::Row& row,
                  Batch* batch);
 
 }  // namespace tallyd

@@ -265,7 +265,7 @@ Result<RowWritten> Writer::ChangeRow(const PrincipalPtr& who, const RowWrite& wr
   const Status fits = change.replaces_row() ? RowSizes().Check(written.rows.row_bytes)
                                             : parts_.row_sizes.Check(written.rows.row_bytes);
   if (!fits) return fits.error();
-  LearnFields(write.mutations, stored, write.table, batch.get());
+  LearnFields(write.mutations, {write.stored, write.table, write.key}, batch.get());
   for (const Mutation& mutation : write.mutations) {
     NoteChange(write.table, write.key,
                IsDelete(mutation) ? std::optional<TimeUs>() : std::optional(mutation.time),
