@@ -8,6 +8,8 @@
 #include "api/influx/write_endpoint.h"
 #include "api/mutations/mutations.h"
 #include "api/opentsdb/put_endpoint.h"
+#include "api/opentsdb/question_endpoint.h"
+#include "api/opentsdb/questions.h"
 #include "api/opentsdb/version_endpoint.h"
 #include "api/routes/ingest_endpoint.h"
 #include "config/values/glob.h"
@@ -45,6 +47,11 @@ std::unique_ptr<Endpoint> MakeOperation(Exchange& exchange) {
 template <InfluxDialect dialect>
 std::unique_ptr<Endpoint> MakeInfluxWriteOf(Exchange& exchange) {
   return MakeInfluxWrite(exchange, dialect);
+}
+
+template <Handler handler>
+std::unique_ptr<Endpoint> MakeQuestion(Exchange& exchange) {
+  return std::make_unique<OpentsdbQuestionEndpoint>(exchange, handler);
 }
 
 constexpr std::optional<Role> kOpen;
@@ -90,6 +97,32 @@ constexpr Route kRoutes[] = {
     {Method::kPost, "/api/v1/put", Role::kWrite, MakeOpenTsdbPut, kBounded},
     {Method::kGet, "/api/version", Role::kRead, MakeOpenTsdbVersion, kBounded},
     {Method::kGet, "/api/v1/version", Role::kRead, MakeOpenTsdbVersion, kBounded},
+    {Method::kGet, "/api/query", Role::kRead, MakeQuestion<AnswerOpentsdbQuery>, kBounded},
+    {Method::kPost, "/api/query", Role::kRead, MakeQuestion<AnswerOpentsdbQuery>, kBounded},
+    {Method::kGet, "/api/query/last", Role::kRead, MakeQuestion<AnswerOpentsdbLast>, kBounded},
+    {Method::kPost, "/api/query/last", Role::kRead, MakeQuestion<AnswerOpentsdbLast>, kBounded},
+    {Method::kGet, "/api/suggest", Role::kRead, MakeQuestion<AnswerOpentsdbSuggest>, kBounded},
+    {Method::kPost, "/api/suggest", Role::kRead, MakeQuestion<AnswerOpentsdbSuggest>, kBounded},
+    {Method::kGet, "/api/search/lookup", Role::kRead, MakeQuestion<AnswerOpentsdbLookup>, kBounded},
+    {Method::kPost, "/api/search/lookup", Role::kRead, MakeQuestion<AnswerOpentsdbLookup>,
+     kBounded},
+    {Method::kGet, "/api/aggregators", Role::kRead, MakeQuestion<ListOpentsdbAggregators>,
+     kBounded},
+    {Method::kGet, "/api/config/filters", Role::kRead, MakeQuestion<ListOpentsdbFilters>, kBounded},
+    {Method::kGet, "/api/v1/query", Role::kRead, MakeQuestion<AnswerOpentsdbQuery>, kBounded},
+    {Method::kPost, "/api/v1/query", Role::kRead, MakeQuestion<AnswerOpentsdbQuery>, kBounded},
+    {Method::kGet, "/api/v1/query/last", Role::kRead, MakeQuestion<AnswerOpentsdbLast>, kBounded},
+    {Method::kPost, "/api/v1/query/last", Role::kRead, MakeQuestion<AnswerOpentsdbLast>, kBounded},
+    {Method::kGet, "/api/v1/suggest", Role::kRead, MakeQuestion<AnswerOpentsdbSuggest>, kBounded},
+    {Method::kPost, "/api/v1/suggest", Role::kRead, MakeQuestion<AnswerOpentsdbSuggest>, kBounded},
+    {Method::kGet, "/api/v1/search/lookup", Role::kRead, MakeQuestion<AnswerOpentsdbLookup>,
+     kBounded},
+    {Method::kPost, "/api/v1/search/lookup", Role::kRead, MakeQuestion<AnswerOpentsdbLookup>,
+     kBounded},
+    {Method::kGet, "/api/v1/aggregators", Role::kRead, MakeQuestion<ListOpentsdbAggregators>,
+     kBounded},
+    {Method::kGet, "/api/v1/config/filters", Role::kRead, MakeQuestion<ListOpentsdbFilters>,
+     kBounded},
     {Method::kPost, "/write", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV1>, kBounded, "p"},
     {Method::kPost, "/api/v2/write", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV2>, kBounded},
     {Method::kPost, "/api/v3/write_lp", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV3>,

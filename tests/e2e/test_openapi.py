@@ -32,6 +32,11 @@ PROTOCOL_PATHS = ("/api/", "/write", "/ping", "/health", "/query")
 PROTOCOL_PARAMS = {"/write": {"db": "d"}, "/api/v2/write": {"bucket": "b"},
                    "/api/v3/write_lp": {"db": "d"}, "/ping": {"verbose": "true"},
                    "/query": {"q": "SHOW DATABASES"}}
+for root in "/api", "/api/v1":
+    PROTOCOL_PARAMS |= {f"{root}/query": {"start": "1h-ago", "m": "sum:server.v"},
+                        f"{root}/query/last": {"timeseries": "server.v"},
+                        f"{root}/suggest": {"type": "metrics"},
+                        f"{root}/search/lookup": {"m": "server.v"}}
 EVENT = {"ts": 1, "hostname": "a", "v": 1}
 ROW = "a%230000000000001"
 VALUES = {"stream": "server", "table": "METRIC", "key": ROW, "family": "METRIC", "qualifier": "v",
