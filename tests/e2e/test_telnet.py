@@ -217,9 +217,8 @@ class TokensTest(TelnetCase):
     def test_a_reload_that_changes_the_token_ends_the_connections(self):
         with self.connect() as agent:
             self.assertEqual([], agent.version())
-            self.tallyd.write_config(self.tables(
-                [self.admin, self.lines.replace('role = "write"',
-                                                'role = "write"\nexpires = "2001-01-01"')]))
+            expired = self.lines + 'expires = "2001-01-01T00:00:00Z"\n'
+            self.tallyd.write_config(self.tables([self.admin, expired]))
             self.ask("POST", "/-/reload").expect(200)
             self.assertIn("nobody's any more", agent.rest())
         with self.connect() as agent:
