@@ -25,7 +25,7 @@ struct SeriesIndexes {
   };
   std::map<std::string, OfStream, std::less<>> streams;
   // Whether nobody but this process writes to the store. Where others do (an engine elsewhere) an
-  // index counts what this one knows, and answers no question.
+  // index counts what this one has written since it began, and answers no question.
   bool knows_all_writes = true;
 
   const OfStream* FindStream(std::string_view name) const {

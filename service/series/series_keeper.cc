@@ -84,8 +84,9 @@ std::shared_ptr<const SeriesIndexes> SeriesKeeper::IndexesOf(const Schema& schem
       Kept& kept = kept_[stored->id];
       if (kept.index == nullptr || !kept.index->keys().IsOf(table.row_key, table.time_field)) {
         kept.index = std::make_shared<SeriesIndex>(stored, std::move(*keys));
+        if (!indexes->knows_all_writes) kept.index->SetComplete();
       }
-      kept.forgets = ForgetsBySelf(*stored);
+      kept.forgets = indexes->knows_all_writes && ForgetsBySelf(*stored);
       of.tables.push_back(kept.index);
     }
     if (of.fields != nullptr || !of.tables.empty()) {
@@ -106,6 +107,7 @@ SeriesWrite SeriesKeeper::Begin() const {
 }
 
 void SeriesKeeper::NoteRemoved(TableId table, const KeyRange& rows) {
+  if (!store_.capabilities().snapshots) return;
   {
     const std::lock_guard lock(mutex_);
     const auto kept = kept_.find(table);

@@ -9,13 +9,9 @@ namespace tallyd {
 // Of one stream's events in one write.
 class WriteGate final : public SeriesGate {
  public:
-  WriteGate(const SeriesIndexes& indexes, const SeriesIndexes::OfStream& of,
-            const SeriesBounds& bounds, std::string_view stream, SeriesWrite* write)
-      : waits_(indexes.knows_all_writes),
-        of_(of),
-        bounds_(bounds),
-        stream_(stream),
-        write_(*write) {}
+  WriteGate(const SeriesIndexes::OfStream& of, const SeriesBounds& bounds, std::string_view stream,
+            SeriesWrite* write)
+      : of_(of), bounds_(bounds), stream_(stream), write_(*write) {}
 
   Answer Admit(std::span<const Row> rows, std::span<const std::string> fields) override {
     rows_.clear();
@@ -63,11 +59,7 @@ class WriteGate final : public SeriesGate {
     for (const Row& row : rows) {
       const SeriesIndexPtr* const index = IndexOf(row.table);
       if (index == nullptr) continue;
-      SeriesIndex::Entry entry = (*index)->Admit(row.series, bounds_.series);
-      // What others write meanwhile is not counted either.
-      if (entry.how == SeriesIndex::Admitted::kUncounted && !waits_) {
-        entry = (*index)->Admit(row.series, 0);
-      }
+      const SeriesIndex::Entry entry = (*index)->Admit(row.series, bounds_.series);
       switch (entry.how) {
         case SeriesIndex::Admitted::kKnown:
           break;
@@ -94,7 +86,6 @@ class WriteGate final : public SeriesGate {
     return nullptr;
   }
 
-  const bool waits_;
   const SeriesIndexes::OfStream& of_;
   const SeriesBounds bounds_;
   const std::string stream_;
@@ -110,7 +101,7 @@ std::unique_ptr<SeriesGate> SeriesWrite::GateOf(const SeriesIndexes* indexes,
   const SeriesIndexes::OfStream* const of =
       indexes == nullptr ? nullptr : indexes->FindStream(stream);
   if (of == nullptr) return nullptr;
-  return std::make_unique<WriteGate>(*indexes, *of, bounds, stream, this);
+  return std::make_unique<WriteGate>(*of, bounds, stream, this);
 }
 
 void SeriesWrite::NoteRows(const SeriesIndexes* indexes, const RowStems& rows) {
