@@ -5,8 +5,8 @@
 // every prefix built so far (several values fan out); a salt of an unknown field fans out over its
 // n values; a time segment that sorts bounds a range, or is listed bucket by bucket when known
 // segments follow it or when it does not sort; the first unknown segment ends the walk, and what
-// lies right of it is left to the caller's filter. Where it is known which series are meant the walk
-// begins at their time.
+// lies right of it is left to the caller's filter. Where it is known which series are meant the
+// walk begins at their time.
 #ifndef TALLYD_CONFIG_SCHEMA_KEY_RANGES_H_
 #define TALLYD_CONFIG_SCHEMA_KEY_RANGES_H_
 
