@@ -97,6 +97,8 @@ struct BigtableConfig {
 
 struct StorageConfig {
   std::string engine = "leveldb";
+  // Whether the rows are in `path`, which is then one process's; elsewhere many may share them.
+  bool has_directory() const { return engine != "bigtable"; }
   std::string path = "data";  // Made absolute by LoadConfig, relative to the file.
   // Clients may have backups made below it only; made absolute as `path`. Empty: anywhere.
   std::string backup_dir;

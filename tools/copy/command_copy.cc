@@ -106,7 +106,8 @@ int CopyCommand(const CommandLine& command_line, const ToolHost& host) {
   if (const auto tokens = CopyTokens::Read(command_line); !tokens) return Misused(tokens.error());
   const auto tried = CopyClient(command_line.copy, HttpTarget{}, {});
   if (!tried) return Misused(tried.error());
-  if (ShareDirectory(from->storage.path, to->storage.path)) {
+  if (from->storage.has_directory() && to->storage.has_directory() &&
+      ShareDirectory(from->storage.path, to->storage.path)) {
     return Misused(
         Invalid(fmt::format("source and target are the same directory, or one lies in "
                             "the other: {} and {}",

@@ -126,7 +126,9 @@ Status CopyEnd::Claim::Take(const std::string& directory) {
 
 Result<CopyEnd> CopyEnd::Open(const Config& config, EndRole role, const std::string& token,
                               const ToolHost& host) {
-  if (role == EndRole::kSource) return OpenUnclaimed(config, role, token, host);
+  if (role == EndRole::kSource || !config.storage.has_directory()) {
+    return OpenUnclaimed(config, role, token, host);
+  }
   Claim claim;
   if (Status taken = claim.Take(config.storage.path); !taken) return taken.error();
   Result<CopyEnd> end = OpenUnclaimed(config, role, token, host);
@@ -141,7 +143,8 @@ Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role,
                                        const std::string& token, const ToolHost& host) {
   CopyEnd end;
   end.token_ = token;
-  if (Status free = Probe(config, role); !free) {
+  const Status free = config.storage.has_directory() ? Probe(config, role) : Status();
+  if (!free) {
     if (free.error().code() != ErrorCode::kConflict) return free.error();
     Result<HttpTarget> server = ServerOf(config, token);
     if (!server) return server.error();

@@ -182,7 +182,9 @@ Status ReplaceFile(StoreEnv* env, const std::string& path, std::string_view byte
   if (done) done = FromLevelDb(file->Sync());
   if (done) done = FromLevelDb(file->Close());
   if (done) done = FromLevelDb(env->RenameFile(made, path));
-  if (done) done = FromLevelDb(env->SyncDirectory(std::filesystem::path(path).parent_path()));
+  // A bare name lies in the working directory.
+  const std::string directory = std::filesystem::path(path).parent_path();
+  if (done) done = FromLevelDb(env->SyncDirectory(directory.empty() ? "." : directory));
   if (!done) ::unlink(made.c_str());
   return done;
 }
