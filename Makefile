@@ -13,7 +13,7 @@ HISTORIES ?= 5000
 # For ctest, of `make test`, `asan-test` and `tsan-rooms`.
 CTEST_ARGS ?=
 
-.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits torture-door soak demo bench deb deb-test container-test format clean
+.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits torture-door bigtable-test soak demo bench deb deb-test container-test format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make tsan-test  all tests under ThreadSanitizer; tsan-rooms those of the rooms that share memory'
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
 	@echo 'make torture-door  10,000 hostile peers of each kind, and what one that means well sees meanwhile'
+	@echo 'make bigtable-test  the engine on Bigtable: over a tablet server of ours, and the emulator'
 	@echo 'make deb        build/tallyd_VERSION_ARCHITECTURE.deb, with units, manual page and completion'
 	@echo 'make deb-test   installs and removes it in a bare Debian, as root, with debootstrap'
 	@echo 'make container-test  builds the image around build/tallyd with podman, as root, and tries it'
@@ -74,6 +75,16 @@ torture-bits: $(BUILD)/build.ninja
 # is smaller.
 torture-door: build
 	@tests/torture_door.py --tallyd $(BUILD)/tallyd $(TORTURE)
+
+# What needs Google's emulator is skipped where it is not installed; TALLYD_BIGTABLE_SECONDS=1800 is half
+# an hour of faults.
+EMULATOR ?= $(firstword $(wildcard /usr/lib/google-cloud-sdk/platform/bigtable-emulator/cbtemulator))
+bigtable-test: $(BUILD)/build.ninja
+	@.ci/setup test
+	@ninja -C $(BUILD) -j $(JOBS) tallyd tablet_server tablet_test storage_test
+	@tests/bigtable/beside_emulator "$(EMULATOR)" $(BUILD)/tablet_test --gtest_brief=1
+	@TALLYD_BIGTABLE_HISTORIES=2000 $(BUILD)/storage_test --gtest_filter='*Bigtable*' --gtest_brief=1
+	@TALLYD=$(BUILD)/tallyd BIGTABLE_EMULATOR="$(EMULATOR)" python3 -B -m unittest -v tests.e2e.test_bigtable
 
 # Each core takes every JOBS-th test of 20 histories. A difference names its seed, which runs again by
 #   TALLYD_MODEL_SEED=SEED build/storage_test --gtest_filter='*ModelTest*/0'

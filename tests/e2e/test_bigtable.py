@@ -1,0 +1,232 @@
+"""The same file on Bigtable: over the tablet server of tests/bigtable, and over Google's emulator.
+
+    TALLYD_BIGTABLE_SECONDS    how long faults are injected into writes (default 6)
+"""
+
+import os
+import random
+import re
+import subprocess
+import threading
+import time
+import unittest
+
+from tests.e2e.bigtable import (Balancer, Emulator, TabletServer, needs_emulator, needs_tablet_server,
+                                storage)
+from tests.e2e.tallyd import BINARY, ROOT, SEED, E2eTest, Tallyd, free_port, in_threads
+
+FAULT_SECONDS = float(os.environ.get("TALLYD_BIGTABLE_SECONDS", "6"))
+SCHEMA = """
+[streams.server]
+time = "ts"
+time_required = true
+
+[tables.METRIC]
+stream = "server"
+pattern = "single-timestamp"
+row_key = "{host}#{ts:ms}"
+families.METRIC = {}
+
+[tables.CURRENT_METRIC]
+stream = "server"
+pattern = "latest"
+row_key = "{host}"
+families.METRIC = {}
+"""
+BEGIN = 1_700_000_000_000
+
+
+class BigtableTest(E2eTest):
+    def bigtable(self, kind=TabletServer, **options):
+        server = kind(**options)
+        self.addCleanup(server.end)
+        return server
+
+    def daemon(self, server, schema=SCHEMA, **keys):
+        return self.start(schema, storage=storage(server.address, **keys))
+
+    def balancer(self, daemons):
+        balancer = Balancer(daemons)
+        self.addCleanup(balancer.end)
+        through = Tallyd("")
+        self.addCleanup(through.discard)
+        through.port = balancer.port
+        return through
+
+
+def event(host, number, **fields):
+    return {"host": host, "ts": BEGIN + number, **fields}
+
+
+def history(daemon, host):
+    """The values of `n` that a host has, in the order of their times."""
+    return [row["n"] for row in daemon.events("server", host=host, from_=BEGIN, to=BEGIN + 10_000_000)]
+
+
+class EitherBigtable:
+    """What holds over both."""
+
+    kind = None
+
+    def test_what_was_written_is_read_and_the_newest_is_the_latest(self):
+        daemon = self.daemon(self.bigtable(self.kind))
+        values = {"whole": 7, "part": 0.5, "round": 2.0, "yes": True, "text": "7", "quote": "'q"}
+        daemon.write("server", [event("a", 2, n=2, **values), event("a", 1, n=1), event("b", 1, n=3)])
+        self.assertEqual(history(daemon, "a"), [1, 2])
+        newest = {row["host"]: row for row in daemon.latest("server")}
+        self.assertEqual({host: row["n"] for host, row in newest.items()}, {"a": 2, "b": 3})
+        for name, value in values.items():
+            self.assertEqual((newest["a"][name], type(newest["a"][name])), (value, type(value)))
+
+    def test_an_older_event_never_becomes_the_latest(self):
+        daemon = self.daemon(self.bigtable(self.kind))
+        for number in (5, 9, 2):
+            daemon.write("server", [event("a", number, n=number)])
+        self.assertEqual([row["n"] for row in daemon.latest("server")], [9])
+
+    def test_a_restart_finds_everything_and_administers_nothing(self):
+        server = self.bigtable(self.kind)
+        daemon = self.daemon(server)
+        daemon.write("server", [event("a", 1, n=1)])
+        if self.kind is TabletServer:
+            server.calls()
+        daemon.restart()
+        self.assertEqual(history(daemon, "a"), [1])
+        self.assertEqual([row["n"] for row in daemon.latest("server")], [1])
+        if self.kind is TabletServer:
+            administered = {"CreateTable", "ModifyColumnFamilies", "DropRowRange", "DeleteTable"}
+            self.assertFalse(server.calls().keys() & administered)
+
+    def test_of_three_daemons_behind_a_balancer_one_may_be_killed(self):
+        server = self.bigtable(self.kind)
+        daemons = [self.daemon(server) for _ in range(3)]
+        through = self.balancer(daemons)
+        taken = {host: [] for host in "abcd"}
+        killed = threading.Event()
+
+        def write(index):
+            host = "abcd"[index]
+            for number in range(60):
+                while True:  # A batch that was not taken is sent again, as an agent would.
+                    try:
+                        if through.post("server", [event(host, number, n=number)]).status == 200:
+                            break
+                    except OSError:
+                        pass  # Of the daemon that was killed.
+                taken[host].append(number)
+                if index == 0 and number == 20:
+                    daemons[1].kill()
+                    killed.set()
+
+        in_threads(4, write)
+        self.assertTrue(killed.is_set())
+        for daemon in (daemons[0], daemons[2], through):
+            for host, numbers in taken.items():
+                self.assertEqual(history(daemon, host), numbers)
+            self.assertEqual({row["host"]: row["n"] for row in daemon.latest("server")},
+                             {host: numbers[-1] for host, numbers in taken.items()})
+
+
+@needs_tablet_server
+class TabletServerTest(EitherBigtable, BigtableTest):
+    kind = TabletServer
+
+    def test_a_day_of_one_machine_is_one_round_trip(self):
+        server = self.bigtable()
+        daemon = self.daemon(server)
+        daemon.write("server", [event("a", 1000 * number, n=number) for number in range(500)])
+        history(daemon, "a")
+        server.calls()
+        self.assertEqual(history(daemon, "a"), list(range(500)))
+        self.assertEqual(server.calls().get("ReadRows METRIC", 0), 1)
+
+    def test_a_batch_of_many_rows_takes_few_calls(self):
+        server = self.bigtable()
+        daemon = self.daemon(server)
+        daemon.write("server", [event("first", 0, n=0)])
+        server.calls()
+        daemon.write("server", [event("a", number, n=number) for number in range(1000)])
+        calls = server.calls()
+        self.assertEqual((calls["Entry METRIC"], calls["Entry CURRENT_METRIC"]), (1000, 1))
+        self.assertLessEqual(calls["MutateRows METRIC"], 4)
+
+    def test_every_call_says_where_it_goes_and_no_row_has_two_at_once(self):
+        server = self.bigtable()
+        server.tell("latency 2000")
+        daemon = self.daemon(server)
+        in_threads(4, lambda index: [daemon.write("server", [event("a", 10 * n + index, n=n)])
+                                     for n in range(20)])
+        calls = server.calls()
+        self.assertEqual((calls.get("unrouted", 0), calls.get("overlaps", 0)), (0, 0), calls)
+
+    def test_with_faults_and_kills_nothing_acknowledged_is_lost_and_nothing_is_doubled(self):
+        server = self.bigtable(seed=SEED)
+        daemons = [self.daemon(server, deadline="10s", attempt="2s") for _ in range(2)]
+        server.tell("faults 0.05")
+        server.tell("latency 300")
+        end = time.monotonic() + FAULT_SECONDS
+        taken = [[] for _ in range(4)]  # Numbers of batches, each of three events.
+
+        def write(index):
+            number = 0
+            while time.monotonic() < end:
+                batch = [event(f"w{index}", 10 * number + k, n=number) for k in range(3)]
+                daemon = daemons[number % 2]
+                try:
+                    if daemon.post("server", batch).status == 200:
+                        taken[index].append(number)
+                except OSError:
+                    pass  # Killed: nobody knows.
+                number += 1
+
+        def kill(_):
+            chance = random.Random(SEED)
+            while time.monotonic() + 3 < end:
+                time.sleep(chance.uniform(1, 3))
+                daemons[1].kill()
+                daemons[1].start()
+
+        in_threads(5, lambda index: kill(index) if index == 4 else write(index))
+        server.tell("faults 0")
+        for index, numbers in enumerate(taken):
+            self.assertTrue(numbers, "no batch was taken")
+            found = history(daemons[0], f"w{index}")
+            whole = [n for n in set(found) if found.count(n) == 3]
+            self.assertEqual(set(numbers) - set(whole), set(), "acknowledged, and not there as a whole")
+            self.assertLessEqual(max(found.count(n) for n in set(found)), 3, "doubled")
+            newest = {row["host"]: row["n"] for row in daemons[0].latest("server")}
+            self.assertGreaterEqual(newest[f"w{index}"], numbers[-1])
+
+
+    def test_the_readmes_commands_lead_from_leveldb_to_bigtable(self):
+        server = self.bigtable()
+        section = (ROOT / "README.md").read_text(encoding="utf-8").split("three commands\n")[1]
+        keys = re.search(r"```toml\n(.*?)```", section, re.S).group(1)
+        commands = re.findall(r"^tallyd (.*?) *(?:#.*)?$", section, re.M)[:3]
+        self.assertEqual([command.split()[0] for command in commands], ["check", "copy", "serve"])
+        before = self.start(SCHEMA)
+        before.write("server", [event("a", number, n=number) for number in range(100)])
+        after = Tallyd(SCHEMA, storage=keys.replace("[storage]\n", ""), directory=before.directory)
+        self.addCleanup(after.kill)
+        after.environment = {"BIGTABLE_EMULATOR_HOST": server.address}
+        after.config = before.directory / "bigtable.toml"
+        after.port = free_port()
+        after.write_config()
+        for command in commands[:2]:
+            done = subprocess.run([BINARY, *command.split()], cwd=before.directory, check=False,
+                                  env={**os.environ, **after.environment}, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        before.stop()
+        after.start()
+        self.assertEqual(history(after, "a"), list(range(100)))
+        self.assertEqual([row["n"] for row in after.latest("server")], [99])
+        after.stop()
+
+
+@needs_emulator
+class EmulatorTest(EitherBigtable, BigtableTest):
+    kind = Emulator
+
+
+if __name__ == "__main__":
+    unittest.main()
