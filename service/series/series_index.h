@@ -62,8 +62,8 @@ class SeriesIndex {
   };
   // The series within the ranges (in key order, disjoint) that match all filters, of which there is
   // one. Nothing: it is not complete.
-  std::optional<Found> Match(std::span<const KeyRange> ranges, std::span<const SeriesFilter> filters,
-                             size_t limit) const;
+  std::optional<Found> Match(std::span<const KeyRange> ranges,
+                             std::span<const SeriesFilter> filters, size_t limit) const;
   size_t size() const;
   size_t bytes() const;
   bool is_complete() const;
