@@ -84,7 +84,7 @@ class DataPoints {
   const std::vector<PointError>& errors() const { return errors_; }  // Of them, in order.
 
   // Adds an event for each group of points to *batch, which is empty: the i-th one, or its error,
-  // is what EventPoints(i) tells of.
+  // is what PointsOf(i) counts. `shapes` outlives this, which learns them.
   void MakeEvents(ShapeRegistry& shapes, EventBatch* batch);
   // How many points event `i` has, and what each of them is.
   size_t PointsOf(size_t event) const;

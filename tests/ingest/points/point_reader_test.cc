@@ -193,9 +193,8 @@ TEST_F(PointReaderTest, SurvivesBodiesThatWereChangedAnywhere) {
       }
     }
     if (Read(changed) != "OK") continue;
-    ShapeRegistry shapes;
     EventBatch batch;
-    points_.MakeEvents(shapes, &batch);
+    points_.MakeEvents(ShapesOfPoints(), &batch);
     size_t of_events = 0;
     for (size_t i = 0; i < batch.size(); ++i) of_events += points_.PointsOf(i);
     ASSERT_EQ(of_events + points_.refused(), points_.seen()) << changed;

@@ -11,10 +11,15 @@
 
 namespace tallyd {
 
+// Points keep shapes that they learned, so these live as long as any.
+inline ShapeRegistry& ShapesOfPoints() {
+  static ShapeRegistry shapes;
+  return shapes;
+}
+
 inline std::string ShowEventsOf(DataPoints* points) {
-  ShapeRegistry shapes;
   EventBatch batch;
-  points->MakeEvents(shapes, &batch);
+  points->MakeEvents(ShapesOfPoints(), &batch);
   return ShowEvents(batch);
 }
 
