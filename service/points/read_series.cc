@@ -185,7 +185,11 @@ void SeriesReader::BoundBy(EventQuery* query) {
     is_asked_[i] = true;
   }
   if (!question_.only.empty()) BoundByNames(query);
-  if (!SettleFilters(query)) can_match_ = false;  // The tag never had a value of that kind.
+  // Some value is none that the tag ever had: then each series is looked at.
+  if (!SettleFilters(query)) {
+    query->filters.clear();
+    is_asked_.assign(is_asked_.size(), false);
+  }
 }
 
 // Series that are named agree in which tags bound them where each of them has the tag.
@@ -200,7 +204,7 @@ void SeriesReader::BoundByNames(EventQuery* query) {
     const bool is_bounded =
         std::ranges::find(query->filters, tag, &FieldFilter::field) != query->filters.end();
     const bool all_have = filter.values.size() == question_.only.size();
-    if (!std::ranges::binary_search(tags_, tag)) can_match_ = false;
+    if (!std::ranges::binary_search(tags_, tag)) continue;
     if (all_have && !is_bounded && filter.values.size() <= kMostBoundingValues) {
       query->filters.push_back(std::move(filter));
     }
