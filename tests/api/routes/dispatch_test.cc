@@ -40,6 +40,11 @@ std::optional<Role> RoleThatIsDue(const Route& route) {
   if (path == "/metrics") return Role::kMetrics;
   if (route.method == Method::kGet) return Role::kRead;
   if (path.starts_with("/-/") || path == "/v1/backup") return Role::kAdmin;
+  // OpenTSDB's questions may come by a body.
+  const bool is_question = path.ends_with("/query/last") || path.ends_with("/suggest") ||
+                           path.ends_with("/search/lookup") ||
+                           (path.starts_with("/api/") && path.ends_with("/query"));
+  if (is_question) return Role::kRead;
   if (route.method == Method::kPost) return Role::kWrite;
   return path == "/v1/tables/{table}" ? Role::kAdmin : Role::kDelete;
 }
