@@ -174,7 +174,12 @@ Response Session::InForm(RejectReason reason, Response response) {
 // What a request is refused for before anybody asks for its body. Empty: go on.
 std::optional<Response> Session::RefusalBeforeBody() {
   std::optional<Response> refusal = Dispatch(server_.routes(), foreign_, exchange_, &dispatched_);
+  // Whose it is, is known by now: some routes look for the token in the target.
+  body_.charge.BeginFor(request_.principal);
   if (refusal) return refusal;
+  if (!body_.charge.Covers(buffer_.size())) {
+    return InForm(RejectReason::kOverloaded, ProblemOf(body_.charge.Refusal(buffer_.size())));
+  }
   if (expects_other_) {
     return InForm(RejectReason::kHttp, Problem(417, "of expectations 100-continue alone is met"));
   }

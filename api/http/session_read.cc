@@ -131,9 +131,6 @@ Session::Step Session::ParseHeader(size_t header_bytes) {
     return Step::kAnswered;
   }
   FillRequest(*parts);
-  body_.charge.BeginFor(request_.principal);
-  // Head and body as far as they have come.
-  if (!HasRoomFor(header_bytes + buffer_.size())) return Step::kAnswered;
   foreign_ = ForeignSite(parser_->get(), *parts,
                          {context_.server.hosts, context_.cors, !context_.tokens.is_open()});
   request_.cors_origin = CorsOriginOf(parser_->get(), context_.cors);
