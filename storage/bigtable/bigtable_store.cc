@@ -323,7 +323,9 @@ Result<TableStats> BigtableStore::Stats(const TablePtr& table) {
 }
 
 void BigtableStore::Look() {
-  const Status looked = catalogue_.Refresh();
+  // With the service away it is known soon, however long a request may wait for it.
+  constexpr auto kLongestLook = std::chrono::seconds(5);
+  const Status looked = catalogue_.Refresh(std::chrono::steady_clock::now() + kLongestLook);
   const std::lock_guard lock(mutex_);
   if (!looked && unreachable_.empty()) spdlog::warn("bigtable: {}", looked.error().message());
   if (looked && !unreachable_.empty()) spdlog::info("bigtable: the service answers again");

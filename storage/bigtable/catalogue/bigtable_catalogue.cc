@@ -130,14 +130,12 @@ BigtableCatalogue::BigtableCatalogue(BigtableClient* client, const Clock* clock,
       may_drop_(std::move(may_drop)),
       rows_(client) {}
 
-Status BigtableCatalogue::Load() { return Refresh(); }
-
-Status BigtableCatalogue::Refresh() {
+Status BigtableCatalogue::Refresh(std::optional<SteadyTime> until) {
   const std::lock_guard changing(change_mutex_);
-  Result<StoredSchema> read = ReadSchema();
+  Result<StoredSchema> read = ReadSchema(until);
   if (!read) return read.error();
   Take(std::move(*read));
-  return notes_.Load(&rows_);
+  return notes_.Load(&rows_, until);
 }
 
 bool BigtableCatalogue::is_foreign() const {
@@ -150,8 +148,9 @@ uint64_t BigtableCatalogue::sequence() const {
   return 2 * number_ + 1;
 }
 
-Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema() {
-  Result<CatalogueCells> cells = rows_.Read(kSchemaRow);
+Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema(
+    std::optional<SteadyTime> until) {
+  Result<CatalogueCells> cells = rows_.Read(kSchemaRow, until);
   if (!cells) return cells.error();
   StoredSchema read;
   for (const auto& [qualifier, value] : *cells) {

@@ -43,9 +43,9 @@ class BigtableCatalogue {
                     MayDropTable may_drop);
 
   Status Open() { return rows_.Open(); }
-  Status Load();
-  // What others changed since.
-  Status Refresh();
+  Status Load() { return Refresh({}); }
+  // What others changed since. `until`: in place of the client's deadline.
+  Status Refresh(std::optional<SteadyTime> until);
 
   Status Adopt(const Schema& schema, const HoldsRow& holds_row);
   Status Drop(std::string_view name);
@@ -72,7 +72,7 @@ class BigtableCatalogue {
   };
   class Past;
 
-  Result<StoredSchema> ReadSchema();
+  Result<StoredSchema> ReadSchema(std::optional<SteadyTime> until = {});
   Result<bool> Replace(const StoredSchema& before, const Catalogue::Plan& plan,
                        const std::string& print);
   Result<bool> TryAdopt(const Schema& schema, const std::string& print, const HoldsRow& holds_row);

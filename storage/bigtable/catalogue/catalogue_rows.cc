@@ -120,20 +120,21 @@ Result<bool> CatalogueRows::TakesReverseScans() {
   return *more && stream.row().key == kProbeRows[1];
 }
 
-Result<CatalogueCells> CatalogueRows::Read(std::string_view key) {
-  const Result<std::vector<CatalogueRow>> rows = ReadRange(RangeOfKey(key), 1);
+Result<CatalogueCells> CatalogueRows::Read(std::string_view key,
+                                           std::optional<SteadyTime> until) {
+  const Result<std::vector<CatalogueRow>> rows = ReadRange(RangeOfKey(key), 1, until);
   if (!rows) return rows.error();
   return rows->empty() ? CatalogueCells() : rows->front().cells;
 }
 
-Result<std::vector<CatalogueRow>> CatalogueRows::ReadRange(const KeyRange& range,
-                                                           uint64_t limit) {
+Result<std::vector<CatalogueRow>> CatalogueRows::ReadRange(const KeyRange& range, uint64_t limit,
+                                                           std::optional<SteadyTime> until) {
   RowsQuery query;
   query.table = table_;
   query.ranges = {range};
   query.filter.emplace().set_cells_per_column_limit_filter(1);
   query.expected = limit;
-  query.limits.deadline = deadline();
+  query.limits.deadline = until.value_or(deadline());
   RowStream stream(&client_, std::move(query));
   std::vector<CatalogueRow> rows;
   while (limit == 0 || rows.size() < limit) {

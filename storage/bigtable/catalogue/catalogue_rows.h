@@ -55,9 +55,11 @@ class CatalogueRows {
   // Whether a reverse scan comes in reverse: Google's emulator answers it in ascending order.
   Result<bool> TakesReverseScans();
 
-  Result<CatalogueCells> Read(std::string_view key);
+  // `until`: in place of the client's deadline.
+  Result<CatalogueCells> Read(std::string_view key, std::optional<SteadyTime> until = {});
   // In key order, at most `limit`; 0: all.
-  Result<std::vector<CatalogueRow>> ReadRange(const KeyRange& range, uint64_t limit);
+  Result<std::vector<CatalogueRow>> ReadRange(const KeyRange& range, uint64_t limit,
+                                              std::optional<SteadyTime> until = {});
   // Each row whole; together not.
   Status Write(std::vector<CatalogueEntry> entries);
   // Sets the schema row to `cells` if its version is still `before` (empty: it has none). False: it

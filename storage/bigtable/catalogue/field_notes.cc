@@ -34,9 +34,9 @@ CatalogueEntry& EntryOf(const std::string& key, std::vector<CatalogueEntry>* ent
 
 }  // namespace
 
-Status FieldNotes::Load(CatalogueRows* rows) {
+Status FieldNotes::Load(CatalogueRows* rows, std::optional<SteadyTime> until) {
   for (const std::string_view prefix : {kFieldRows, kMissedRows}) {
-    const Result<std::vector<CatalogueRow>> read = rows->ReadRange(PrefixRange(prefix), 0);
+    const Result<std::vector<CatalogueRow>> read = rows->ReadRange(PrefixRange(prefix), 0, until);
     if (!read) return read.error();
     const std::lock_guard lock(mutex_);
     for (const CatalogueRow& row : *read) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +22,7 @@ namespace tallyd {
 class FieldNotes {
  public:
   // Reads all of them; what is known stays known.
-  Status Load(CatalogueRows* rows);
+  Status Load(CatalogueRows* rows, std::optional<SteadyTime> until = {});
 
   // The rows that say what is new in a batch's notes; `sequence`: of what it missed.
   std::vector<CatalogueEntry> EntriesOf(const BigtableBatch::Notes& notes, uint64_t sequence,

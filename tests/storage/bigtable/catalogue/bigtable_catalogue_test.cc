@@ -43,7 +43,7 @@ TEST_F(BigtableCatalogueTest, SeesThatAnotherTookAnotherFile) {
   ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
   EXPECT_FALSE(a_.catalogue.is_foreign());
   ASSERT_TRUE(b_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
-  ASSERT_TRUE(a_.catalogue.Refresh());
+  ASSERT_TRUE(a_.catalogue.Refresh({}));
   EXPECT_TRUE(a_.catalogue.is_foreign());
   EXPECT_FALSE(b_.catalogue.is_foreign());
 }
