@@ -2,7 +2,7 @@
 // table of its own there (catalogue/catalogue_rows.h), so that any number of daemons may have the
 // same file. Nothing is kept on this machine. What it has not is docs/storage.md's to tell.
 //
-// Writes: Submit queues; a few threads make bulk calls of what waits (write/group_writer.h). Reads:
+// Writes: Submit queues; a few threads make bulk calls of what waits (write/batch_writer.h). Reads:
 // one stream of Bigtable's for each scan (read/bigtable_scan.h).
 #ifndef TALLYD_STORAGE_BIGTABLE_STORE_H_
 #define TALLYD_STORAGE_BIGTABLE_STORE_H_

@@ -15,7 +15,7 @@
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
-#include "storage/bigtable/write/group_writer.h"
+#include "storage/bigtable/write/batch_writer.h"
 
 namespace tallyd {
 namespace {
@@ -236,7 +236,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   WireTables tables_;
   ColumnSets sets_;
   RetentionClock retention_;
-  GroupWriter writer_;
+  BatchWriter writer_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
 
   mutable std::mutex mutex_;

@@ -1,4 +1,4 @@
-#include "storage/bigtable/write/group_writer.h"
+#include "storage/bigtable/write/batch_writer.h"
 
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
@@ -11,7 +11,7 @@
 namespace tallyd {
 namespace {
 
-class GroupWriterTest : public ::testing::Test, public StoreVerbs {
+class BatchWriterTest : public ::testing::Test, public StoreVerbs {
  protected:
   void SetUp() override {
     spdlog::set_level(spdlog::level::off);
@@ -39,7 +39,7 @@ class GroupWriterTest : public ::testing::Test, public StoreVerbs {
   std::unique_ptr<Store> store_;
 };
 
-TEST_F(GroupWriterTest, SendsNoLatestRowBeforeItsHistoryIsAcknowledged) {
+TEST_F(BatchWriterTest, SendsNoLatestRowBeforeItsHistoryIsAcknowledged) {
   service_.server.faults().Script([](const tablet::Call& call) -> tablet::Verdict {
     const bool fails = call.method == "Entry" && call.row_key.starts_with("bad#");
     if (!fails) return {};
@@ -52,7 +52,7 @@ TEST_F(GroupWriterTest, SendsNoLatestRowBeforeItsHistoryIsAcknowledged) {
   EXPECT_EQ(Read("L"), (Rows{{"good", {{"A:x@5", "5"}}}}));
 }
 
-TEST_F(GroupWriterTest, HasNeverTwoCallsWithOneRowUnderWay) {
+TEST_F(BatchWriterTest, HasNeverTwoCallsWithOneRowUnderWay) {
   tablet::FaultRates rates;
   rates.latency = std::chrono::milliseconds(1);
   service_.server.faults().Set(rates);
@@ -69,7 +69,7 @@ TEST_F(GroupWriterTest, HasNeverTwoCallsWithOneRowUnderWay) {
   EXPECT_EQ(Read("H").size(), 200u);
 }
 
-TEST_F(GroupWriterTest, RefusesABatchOfAnEarlierConfiguration) {
+TEST_F(BatchWriterTest, RefusesABatchOfAnEarlierConfiguration) {
   auto batch = RowOfBoth("m", 5);
   Schema later = MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest), MakeTable("N")});
   ASSERT_TRUE(store_->Adopt(later));

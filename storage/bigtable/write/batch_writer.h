@@ -1,4 +1,4 @@
-// GroupWriter: writes batches to Bigtable. Batches that wait together are written together:
+// BatchWriter: writes batches to Bigtable. Batches that wait together are written together:
 //
 // 1. Their notes that come first: where one cannot be written, no row of its batch is.
 // 2. Their history rows, the rows of all batches side by side, one entry for a row.
@@ -9,8 +9,8 @@
 // a row that another group has waits, and so do those behind it. A batch that deletes has a group of
 // its own, and no other beside it. Of a row the batches count in the order in which they were
 // submitted. Thread-safe.
-#ifndef TALLYD_STORAGE_BIGTABLE_WRITE_GROUP_WRITER_H_
-#define TALLYD_STORAGE_BIGTABLE_WRITE_GROUP_WRITER_H_
+#ifndef TALLYD_STORAGE_BIGTABLE_WRITE_BATCH_WRITER_H_
+#define TALLYD_STORAGE_BIGTABLE_WRITE_BATCH_WRITER_H_
 
 #include <atomic>
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -29,12 +29,12 @@
 
 namespace tallyd {
 
-class GroupWriter {
+class BatchWriter {
  public:
   // All outlive it.
-  GroupWriter(BigtableClient* client, BigtableCatalogue* catalogue, const Clock* clock,
+  BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, const Clock* clock,
               int64_t grain_us);
-  ~GroupWriter() { Close(); }
+  ~BatchWriter() { Close(); }
 
   void Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done);
   // Calls `change` when no group is under way, and begins none until it returns.
@@ -90,4 +90,4 @@ class GroupWriter {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_BIGTABLE_WRITE_GROUP_WRITER_H_
+#endif  // TALLYD_STORAGE_BIGTABLE_WRITE_BATCH_WRITER_H_

@@ -1,4 +1,4 @@
-#include "storage/bigtable/write/group_writer.h"
+#include "storage/bigtable/write/batch_writer.h"
 
 #include <spdlog/spdlog.h>
 #include <xxhash.h>
@@ -126,13 +126,13 @@ RowFailure FailureOf(const BigtableBatch::Entry& row, Error error) {
 
 }  // namespace
 
-GroupWriter::GroupWriter(BigtableClient* client, BigtableCatalogue* catalogue, const Clock* clock,
+BatchWriter::BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, const Clock* clock,
                          int64_t grain_us)
     : client_(*client), catalogue_(*catalogue), clock_(*clock), grain_us_(grain_us) {
   for (size_t i = 0; i < kGroupsAtOnce; ++i) threads_.emplace_back([this] { Work(); });
 }
 
-void GroupWriter::Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done) {
+void BatchWriter::Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done) {
   auto waiting = std::make_unique<Waiting>(Waiting{
       std::move(batch), std::move(done),
       std::chrono::steady_clock::now() +
@@ -155,7 +155,7 @@ void GroupWriter::Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done) 
   changed_.notify_all();
 }
 
-Status GroupWriter::Alone(const std::function<Status()>& change) {
+Status BatchWriter::Alone(const std::function<Status()>& change) {
   {
     std::unique_lock lock(mutex_);
     ++wants_alone_;
@@ -170,7 +170,7 @@ Status GroupWriter::Alone(const std::function<Status()>& change) {
   return changed;
 }
 
-void GroupWriter::Close() {
+void BatchWriter::Close() {
   const std::lock_guard closing(close_mutex_);
   {
     const std::lock_guard lock(mutex_);
@@ -181,7 +181,7 @@ void GroupWriter::Close() {
   threads_.clear();
 }
 
-void GroupWriter::Work() {
+void BatchWriter::Work() {
   std::unique_lock lock(mutex_);
   while (true) {
     Group group = TakeGroup();
@@ -213,13 +213,13 @@ void GroupWriter::Work() {
   }
 }
 
-bool GroupWriter::MayJoin(const Waiting& next) const {
+bool BatchWriter::MayJoin(const Waiting& next) const {
   return !next.batch->has_removals() &&
          std::ranges::none_of(next.places,
                               [this](uint64_t place) { return places_.contains(place); });
 }
 
-GroupWriter::Group GroupWriter::TakeGroup() {
+BatchWriter::Group BatchWriter::TakeGroup() {
   Group group;
   if (queue_.empty() || is_alone_ || wants_alone_ > 0) return group;
   if (queue_.front()->batch->has_removals()) {
@@ -240,7 +240,7 @@ GroupWriter::Group GroupWriter::TakeGroup() {
   return group;
 }
 
-void GroupWriter::Execute(Group* group) {
+void BatchWriter::Execute(Group* group) {
   const bool is_foreign = catalogue_.is_foreign();
   for (const auto& waiting : *group) {
     if (is_foreign) {
@@ -258,7 +258,7 @@ void GroupWriter::Execute(Group* group) {
   WriteNotesBehind(group);
 }
 
-void GroupWriter::WriteNotesBefore(Group* group) {
+void BatchWriter::WriteNotesBefore(Group* group) {
   for (const auto& waiting : *group) {
     if (waiting->error) continue;
     const BigtableBatch::Notes& notes = waiting->batch->notes();
@@ -276,7 +276,7 @@ void GroupWriter::WriteNotesBefore(Group* group) {
   }
 }
 
-void GroupWriter::WriteRowsOf(Group* group, bool history) {
+void BatchWriter::WriteRowsOf(Group* group, bool history) {
   if (group->front()->batch->has_removals()) {
     Waiting& waiting = *group->front();
     for (BigtableBatch::Step& step : waiting.batch->steps()) {
@@ -307,7 +307,7 @@ void GroupWriter::WriteRowsOf(Group* group, bool history) {
 }
 
 // What fails of a delete is told of the row where it begins.
-void GroupWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool history) {
+void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool history) {
   JoinedRows rows(grain_us_);
   for (BigtableBatch::Entry& row : step->rows) {
     if ((row.table->info.mode == TableMode::kHistory) == history) rows.Add(0, &row);
@@ -327,7 +327,7 @@ void GroupWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   }
 }
 
-void GroupWriter::WriteNotesBehind(Group* group) {
+void BatchWriter::WriteNotesBehind(Group* group) {
   std::vector<CatalogueEntry> entries;
   for (const auto& waiting : *group) {
     if (waiting->error || !waiting->failed.empty()) continue;
@@ -349,7 +349,7 @@ void GroupWriter::WriteNotesBehind(Group* group) {
   }
 }
 
-void GroupWriter::Answer(Waiting* waiting) {
+void BatchWriter::Answer(Waiting* waiting) {
   if (waiting->error) {
     waiting->done(CommitOutcome(*waiting->error));
   } else if (!waiting->failed.empty()) {
