@@ -77,8 +77,9 @@ bool IsHeldAsLabel(const Stream& stream, const Table& table, std::string_view fi
 }
 
 bool TellsNothing(const Stream& stream, const Table& table, const std::string& field) {
-  return IsHeldAsLabel(stream, table, field) || field == table.time_field || field == stream.time_field || field == kFieldPlaceholder ||
-         KeyHolds(table, field) || EveryNameTells(table, field);
+  return IsHeldAsLabel(stream, table, field) || field == table.time_field ||
+         field == stream.time_field || field == kFieldPlaceholder || KeyHolds(table, field) ||
+         EveryNameTells(table, field);
 }
 
 // Labels tell events apart; those that a glob or a protocol stands for the file does not name.

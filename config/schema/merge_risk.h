@@ -62,8 +62,8 @@ struct MergeRisk {
 // are kept, and it is no nightly table, which has what its source has.
 bool MayMergeEvents(const Table& table);
 
-// Whether labels that the file does not name may tell events of the table apart: those of a protocol
-// or a glob, where the key has no {labels}.
+// Whether labels that the file does not name may tell events of the table apart: those of a
+// protocol or a glob, where the key has no {labels}.
 bool LacksUnnamedLabels(const Stream& stream, const Table& table);
 
 // What declared queries of the stream name that the table's key does not hold.

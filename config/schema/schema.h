@@ -158,8 +158,8 @@ struct Schema {
   const Table* FindTable(std::string_view name) const;
 };
 
-// Whether a protocol that tells labels may bring events of the stream, so that its list of labels is
-// not all there is to know.
+// Whether a protocol that tells labels may bring events of the stream, so that its list of labels
+// is not all there is to know.
 bool MayTellLabels(const Schema& schema, const Stream& stream);
 
 // Equal for two rules exactly when they take the same fields to the same columns, in any schema

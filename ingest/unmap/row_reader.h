@@ -80,8 +80,8 @@ class RowReader {
   ~RowReader();
 
   // Only fields matched by these globs come back, and key fields, labels among them, always. Empty:
-  // all. `wants_labels`: one of the globs is of labels that keys may hold, so that an event that has
-  // nothing else comes back, too.
+  // all. `wants_labels`: one of the globs is of labels that keys may hold, so that an event that
+  // has nothing else comes back, too.
   void SelectFields(const std::vector<std::string>& globs, bool wants_labels = false);
 
   // The columns that can hold the selected fields: for ScanSpec::columns (empty: all).

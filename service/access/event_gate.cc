@@ -42,9 +42,10 @@ std::optional<Refusal> EventGate::Refuses(const Event& event) {
     }
     const Table* const holder = HeldAsLabelBy(field);
     if (holder != nullptr && !HasAsLabel(stream_, event, field)) {
-      return Outside(field, fmt::format("field \"{}\": it is no label here, and by its labels table "
-                                        "{} ({}) tells whose an event is",
-                                        field, holder->name, holder->row_key.text()));
+      return Outside(field,
+                     fmt::format("field \"{}\": it is no label here, and by its labels table "
+                                 "{} ({}) tells whose an event is",
+                                 field, holder->name, holder->row_key.text()));
     }
   }
   if (writes_others_ == nullptr) return std::nullopt;

@@ -37,8 +37,8 @@ bool EventMapper::Map(const EventFragment& event, TimeUs expires_by, Batch* batc
   renderer_.Begin();
   const Event shaped{0, &mapped.shape, values_, {}};
   const bool refused = mapped.mapping.refused ||
-                       renderer_.Render(mapped.mapping, shaped, {event.time, source_.stream.unit}, expires_by) ==
-                           RowRenderer::Outcome::kRefused;
+                       renderer_.Render(mapped.mapping, shaped, {event.time, source_.stream.unit},
+                                        expires_by) == RowRenderer::Outcome::kRefused;
   if (refused) {
     for (const std::string& field : mapped.shape.fields) {
       if (TableHolds(table_.table, field)) batch->AddMissed(*table_.info, field, kMissedOutside);

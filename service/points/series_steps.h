@@ -26,7 +26,8 @@ class SeriesSteps {
   int64_t width_us() const { return kind_ == Kind::kWidth && origin_ == 0 ? size_ : 0; }
 
   // The first moment of the step that has the time, and of the one behind it; none follows the only
-  // one: the end of all times. Times before the epoch are none. REQUIRES: a time of 0 to kMaxTimeUs.
+  // one: the end of all times. Times before the epoch are none. REQUIRES: a time of 0 to
+  // kMaxTimeUs.
   TimeUs StartOf(TimeUs time) const;
   TimeUs StartBehind(TimeUs time) const;
 

@@ -36,10 +36,11 @@ TEST(ReloadCheck, NamesEveryKeyThatNeedsARestartInTheOrderOfTheReference) {
   loaded.storage.seal_cpu = 0.25;
   loaded.server.hosts = {"tallyd.example.org"};
   loaded.server.drain_timeout_us += 1;
-  EXPECT_EQ(Refusal(loaded),
-            "server.hosts, server.drain_timeout, storage.sync, storage.seal_cpu, storage.ballast: "
-            "needs a restart; a reload applies streams, tables, ingest, log, tls, tokens, protocols "
-            "and server.cors");
+  EXPECT_EQ(
+      Refusal(loaded),
+      "server.hosts, server.drain_timeout, storage.sync, storage.seal_cpu, storage.ballast: "
+      "needs a restart; a reload applies streams, tables, ingest, log, tls, tokens, protocols "
+      "and server.cors");
 }
 
 TEST(ReloadCheck, AppliesProtocolsButTheListenerOfTelnet) {

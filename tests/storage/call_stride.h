@@ -1,5 +1,5 @@
-// Which of a test's very many cases a run tries: all of them or, where TALLYD_STRIDE=n is set, as the
-// sanitized presets do, each n-th from a random one on, so that several runs try them all.
+// Which of a test's very many cases a run tries: all of them or, where TALLYD_STRIDE=n is set, as
+// the sanitized presets do, each n-th from a random one on, so that several runs try them all.
 #ifndef TALLYD_TESTS_STORAGE_CALL_STRIDE_H_
 #define TALLYD_TESTS_STORAGE_CALL_STRIDE_H_
 

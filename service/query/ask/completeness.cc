@@ -225,7 +225,8 @@ class Judge {
       const bool is_both = query_.known->WasLabel(name) && !query_.known->IsLabelAlone(name);
       if (!is_both || TableHolds(table_, name)) continue;
       if (!IsAsked(name) && !Contains(wanted_.others, Here(name))) continue;
-      MayLack(kNeverWhole, table_.name + " keeps " + name + " only of events of which it is a label");
+      MayLack(kNeverWhole,
+              table_.name + " keeps " + name + " only of events of which it is a label");
     }
   }
 

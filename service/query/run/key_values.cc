@@ -158,7 +158,8 @@ class ValueScan {
   void SkipSeries(std::string_view key) {
     const auto& segments = row_key_.segments();
     const auto time = std::ranges::find_if(segments, &Segment::ends_stem);
-    if (time == segments.end() || time - segments.begin() < static_cast<ptrdiff_t>(segment_)) return;
+    if (time == segments.end() || time - segments.begin() < static_cast<ptrdiff_t>(segment_))
+      return;
     const std::string end = PrefixEnd(key.substr(0, row_key_.StemSize(key)));
     if (!end.empty()) scan_->SkipTo(end);
   }

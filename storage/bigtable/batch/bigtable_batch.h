@@ -1,5 +1,5 @@
-// BigtableBatch: a batch as the calls that are made of it: notes that come before its rows, an entry
-// of MutateRows for each row, deletes of ranges between them, notes that come behind.
+// BigtableBatch: a batch as the calls that are made of it: notes that come before its rows, an
+// entry of MutateRows for each row, deletes of ranges between them, notes that come behind.
 //
 // A row of a `keep = "row"` table is one event. It is written by a CheckAndMutateRow, which looks
 // that the row holds nothing newer, and otherwise takes the row's place: so an event of the same

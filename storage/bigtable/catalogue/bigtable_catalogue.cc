@@ -240,7 +240,8 @@ Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row)
     own_print_ = print;
     return {};
   }
-  return Error(ErrorCode::kUnavailable, "other daemons change the catalogue on Bigtable; try again");
+  return Error(ErrorCode::kUnavailable,
+               "other daemons change the catalogue on Bigtable; try again");
 }
 
 Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const std::string& print,
@@ -296,7 +297,8 @@ Status BigtableCatalogue::Drop(std::string_view name) {
     catalogue_.Publish(std::move(*plan));
     return {};
   }
-  return Error(ErrorCode::kUnavailable, "other daemons change the catalogue on Bigtable; try again");
+  return Error(ErrorCode::kUnavailable,
+               "other daemons change the catalogue on Bigtable; try again");
 }
 
 }  // namespace tallyd

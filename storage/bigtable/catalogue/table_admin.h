@@ -1,6 +1,6 @@
 // TableAdmin: the tables of a schema as Bigtable has them: made with their families, and with rules
-// of garbage collection that forget no more than tallyd's own, so that what nobody is shown any more
-// goes by itself. Blocks, with the client's deadline.
+// of garbage collection that forget no more than tallyd's own, so that what nobody is shown any
+// more goes by itself. Blocks, with the client's deadline.
 #ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_TABLE_ADMIN_H_
 #define TALLYD_STORAGE_BIGTABLE_CATALOGUE_TABLE_ADMIN_H_
 

@@ -91,8 +91,8 @@ Kept KeptBy(const TableInfo& table, const ScanSpec& spec) {
   for (const StoredFamily& family : table.families) {
     if (!family.configured) continue;
     const GcRule rule = GcRule::Of(family, spec.now);
-    kept.versions =
-        std::max(kept.versions, rule.both ? std::numeric_limits<uint32_t>::max() : rule.max_versions);
+    kept.versions = std::max(kept.versions,
+                             rule.both ? std::numeric_limits<uint32_t>::max() : rule.max_versions);
     kept.from = std::min(kept.from, rule.oldest_of_all());
     kept.counts_newer = kept.counts_newer || rule.counts_versions();
   }

@@ -1,6 +1,6 @@
 // What of a scan Bigtable itself leaves out: columns, times and versions that nobody wants. It
-// leaves out no cell that the scan gives, and none by which another is hidden: what a family's rules
-// hide is judged here, when rows come (read/bigtable_scan.h). Pure functions.
+// leaves out no cell that the scan gives, and none by which another is hidden: what a family's
+// rules hide is judged here, when rows come (read/bigtable_scan.h). Pure functions.
 #ifndef TALLYD_STORAGE_BIGTABLE_READ_ROW_FILTER_H_
 #define TALLYD_STORAGE_BIGTABLE_READ_ROW_FILTER_H_
 

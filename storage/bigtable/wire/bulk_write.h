@@ -1,9 +1,9 @@
 // BulkWrite: the rows of one batch or several, to any tables, written and tried again until each is
 // acknowledged, will not be taken, or the deadline is over.
 //
-// Rows of a table are sorted by key, so that a call goes to few tablets, and cut into calls by rows,
-// mutations and bytes; calls are under way side by side. What comes twice is as if it had come once:
-// times are explicit.
+// Rows of a table are sorted by key, so that a call goes to few tablets, and cut into calls by
+// rows, mutations and bytes; calls are under way side by side. What comes twice is as if it had
+// come once: times are explicit.
 #ifndef TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
 #define TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
 

@@ -366,8 +366,9 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const Bigtable
   constexpr long kTokenSeconds = 3600;
   const auto calls = grpc::ServiceAccountJWTAccessCredentials(key.str(), kTokenSeconds);
   if (calls == nullptr) {
-    return Invalid(fmt::format(
-        "storage.bigtable.credentials: {} is no service account's key in JSON", config.credentials));
+    return Invalid(
+        fmt::format("storage.bigtable.credentials: {} is no service account's key in JSON",
+                    config.credentials));
   }
   credentials = grpc::SslCredentials(grpc::SslCredentialsOptions());
   return grpc::CompositeChannelCredentials(credentials, calls);

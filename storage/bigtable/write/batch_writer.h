@@ -6,8 +6,8 @@
 // 4. Notes that come behind, of batches that are all there.
 //
 // Several groups are under way at once, never two with one row or memo: a batch that would write to
-// a row that another group has waits, and so do those behind it. A batch that deletes has a group of
-// its own, and no other beside it. Of a row the batches count in the order in which they were
+// a row that another group has waits, and so do those behind it. A batch that deletes has a group
+// of its own, and no other beside it. Of a row the batches count in the order in which they were
 // submitted. Thread-safe.
 #ifndef TALLYD_STORAGE_BIGTABLE_WRITE_BATCH_WRITER_H_
 #define TALLYD_STORAGE_BIGTABLE_WRITE_BATCH_WRITER_H_

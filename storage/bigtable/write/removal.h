@@ -1,6 +1,6 @@
-// What a delete takes away, row by row, as Bigtable has no delete of a range: the rows are read, and
-// each is deleted, or what of it is named. A prefix of very many rows goes by DropRowRange, which
-// Bigtable takes once at a time for a table.
+// What a delete takes away, row by row, as Bigtable has no delete of a range: the rows are read,
+// and each is deleted, or what of it is named. A prefix of very many rows goes by DropRowRange,
+// which Bigtable takes once at a time for a table.
 //
 // A row that is written while its range is being deleted may go with it; what is written behind the
 // answer stays.

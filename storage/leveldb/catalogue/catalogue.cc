@@ -142,11 +142,11 @@ class Catalogue::Planner {
   Status MayChange(const std::string& stream, const StoredStream& known,
                    const StoredStream& configured) {
     if (known.unit != configured.unit && !adoption_.IsEmpty(stream)) {
-      return Error(ErrorCode::kConflict,
-                   fmt::format("stream {}: {}. It may not change while a table of the stream has "
-                               "data",
-                               stream,
-                               Difference("unit", ToString(known.unit), ToString(configured.unit))));
+      return Error(
+          ErrorCode::kConflict,
+          fmt::format("stream {}: {}. It may not change while a table of the stream has "
+                      "data",
+                      stream, Difference("unit", ToString(known.unit), ToString(configured.unit))));
     }
     if (known.labels == configured.labels) return {};
     const TableInfo* const table = adoption_.FindWithLabels(stream);

@@ -75,8 +75,8 @@ class Faults {
   unsigned NewSeed();
   void Sleep();  // As long as a call takes.
 
-  // Of calls by their method's name, and with their table's ("ReadRows T"); of entries of MutateRows
-  // ("Entry T"); of faults; since the last Forget.
+  // Of calls by their method's name, and with their table's ("ReadRows T"); of entries of
+  // MutateRows ("Entry T"); of faults; since the last Forget.
   std::map<std::string, uint64_t> Calls() const;
   uint64_t Count(const std::string& what) const;
   void Add(const std::string& what, uint64_t count = 1);

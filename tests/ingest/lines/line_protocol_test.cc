@@ -216,8 +216,8 @@ constexpr BadLine kBadLines[] = {
     {"m v=\"\xFF\"", "[] its text is no UTF-8"},
     {"m,host=\xFF v=1", "[] its text is no UTF-8"},
     {"m v=1 -1", "[] its time -1 is before 1970 or beyond 2286 in this precision", false},
-    {"m v=9223372036854775808i", "[v] \"v\": integer 9223372036854775808i does not fit into 64 bits",
-     false},
+    {"m v=9223372036854775808i",
+     "[v] \"v\": integer 9223372036854775808i does not fit into 64 bits", false},
     {"m v=9223372036854775808u",
      "[v] \"v\": unsigned integer 9223372036854775808u is beyond 9223372036854775807, the greatest "
      "that is stored",
@@ -312,7 +312,8 @@ class LineMaker {
               Pick({"1", "2i", "3u", "-1.25", "1e5", "t", "False", "\"s\"", "\"q\\\"\n, =\"",
                     "0.12345678901234", "9223372036854775808i"});
     }
-    if (random_() % 4 != 0) line += " " + Pick({"1434055562000000000", "1434055562123456789", "-5"});
+    if (random_() % 4 != 0)
+      line += " " + Pick({"1434055562000000000", "1434055562123456789", "-5"});
     return line;
   }
   void Mutate(std::string* body) {

@@ -92,7 +92,8 @@ TEST_F(LabelAnswersTest, SayWhoseEventsAreRemoved) {
 }
 
 TEST_F(LabelAnswersTest, NoFilterOnAFieldNamedAsThePlaceholderRemovesAll) {
-  ASSERT_EQ(world_.Post("s", R"({"m":"cpu","labels":"x","host":"c","ts":4000,"v":5})").status, 200u);
+  ASSERT_EQ(world_.Post("s", R"({"m":"cpu","labels":"x","host":"c","ts":4000,"v":5})").status,
+            200u);
   EXPECT_EQ(world_.Call(DeleteEvents, {"s"}, "labels=x").status, 400u);
   EXPECT_EQ(world_.Call(DeleteEvents, {"s"}, "m=cpu&labels=x").status, 422u);
   EXPECT_EQ(Ask(GetEvents, "scan=1&fields=v")["rows"].size(), 5u);
