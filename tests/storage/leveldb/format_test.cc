@@ -108,7 +108,8 @@ TEST(FormatTest, MetaKeys) {
 
 TEST(FormatTest, MetaRecords) {
   EXPECT_EQ(Hex(EncodeFormat(1)), "74616c6c796400000001");
-  EXPECT_EQ(Hex(EncodeStream(TimeUnit::kMilliseconds)), "0101");
+  EXPECT_EQ(Hex(EncodeStream({TimeUnit::kMilliseconds, {}})), "0101");
+  EXPECT_EQ(Hex(EncodeStream({TimeUnit::kMilliseconds, {"h", "r"}})), "02010201680172");
   EXPECT_EQ(Hex(EncodeOpenings({3, {{7, 300}}})), "0103010000000000000007ac02");
   EXPECT_EQ(Hex(EncodeHeadOrigin({5, 300})), "0105ac02");
   EXPECT_EQ(Hex(EncodeHeadNote({1, 2})), "00000000000000010000000000000002");
