@@ -84,7 +84,7 @@ class GrafanaTest(AgentTest):
         self.assertIn("server.CPU/CPU1_USR",
                       self.get(tallyd, "/api/suggest", type="metrics", q="server.", max=1000))
         self.assertIn("host", self.get(tallyd, "/api/suggest", type="tagk", q="h", max=1000))
-        self.assertEqual(["web1", "web2"],
+        self.assertEqual(["web1", "web1.example.org"],
                          self.get(tallyd, "/api/suggest", type="tagv", q="web", max=2))
         aggregators = self.get(tallyd, "/api/aggregators")
         wanted = {"sum", "avg", "min", "max", "dev", "count", "none", "zimsum", "mimmin", "mimmax"}

@@ -60,7 +60,7 @@ class SeriesTest(E2eTest):
                 self.assertEqual(0, len(daemon.query("s", {"rack": "r3", "host": "h7"})["rows"]))
                 latest = daemon.latest("s", {"host": "h7"})
                 self.assertEqual([["cpu", 2], ["mem", 2]],
-                                 [[one["measurement"], one["v"]] for one in as_dicts(latest)])
+                                 [[one["measurement"], one["v"]] for one in latest])
 
     def test_series_are_listed_by_pages(self):
         daemon = self.begin()
