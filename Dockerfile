@@ -17,7 +17,7 @@ RUN cmake --preset release -DBUILD_TESTING=OFF && ninja -C build tallyd && strip
 
 FROM ${BASE} AS tallyd
 RUN apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
-    libfmt9 libgrpc++1.51 libmimalloc2.0 libprometheus-cpp-core1.0 libprotobuf32 libre2-9 \
+    libabsl20220623 libfmt9 libgrpc++1.51 libgrpc29 libmimalloc2.0 libprometheus-cpp-core1.0 libprotobuf32 libre2-9 \
     libsimdjson14 libsnappy1v5 libspdlog1.10 libssl3 libsystemd0 libtomlplusplus3 libxxhash0 libzstd1 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && install -d -m 0700 -o 65532 -g 65532 /var/lib/tallyd

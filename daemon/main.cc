@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -30,12 +31,16 @@ namespace tallyd {
 namespace {
 
 // Where a descriptor from 0 to 2 is closed, the next file that is opened takes its place, and what
-// is written to standard error goes into it.
+// is written to standard error goes into it. By system calls alone: nothing is initialised yet.
 void OpenStandardDescriptors() {
-  int opened = ::open("/dev/null", O_RDWR);
-  while (opened >= 0 && opened <= STDERR_FILENO) opened = ::dup(opened);
-  if (opened > STDERR_FILENO) ::close(opened);
+  long opened = ::syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = ::syscall(SYS_dup, opened);
+  if (opened > STDERR_FILENO) ::syscall(SYS_close, opened);
 }
+
+// Libraries open descriptors before main begins (gRPC one for events); this comes before theirs.
+__attribute__((section(".preinit_array"), used)) void (*before_libraries)() =
+    &OpenStandardDescriptors;
 
 // Connections and block files need one each; the usual soft limit is for programs that use select.
 void RaiseFileLimit() {

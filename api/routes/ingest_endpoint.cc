@@ -91,6 +91,8 @@ asio::awaitable<Response> IngestEndpoint::Answer() {
 }
 
 Response IngestEndpoint::Refused(RejectReason reason, Response problem) {
+  // Another method on this path was no attempt to write events.
+  if (problem.status == 405) return problem;
   const std::string_view stream = head_ ? std::string_view(head_->stream) : std::string_view();
   context().rejects.Count(stream, reason, WithoutTokens(problem.problem), request().peer);
   return problem;

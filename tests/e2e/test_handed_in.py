@@ -145,7 +145,7 @@ class HandedInTest(E2eTest):
             daemon.spawn()
             self.assertEqual(2, daemon.process.wait(START_SECONDS), daemon.log())
             for text in said:
-                self.assertIn(text, daemon.log())
+                self.assertIn(text, daemon.log().replace('\\"', '"'))
 
 
 if __name__ == "__main__":

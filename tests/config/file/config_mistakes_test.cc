@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"UnknownSection", "[sever]\n",
               "1: sever: unknown key, the nearest is server; accepted: auth, ingest, log, "
-              "server, storage, streams, tables"},
+              "protocols, server, storage, streams, tables"},
         Wrong{"UnknownKey", "[log]\nlevels = \"info\"\n",
               "2: log.levels: unknown key, the nearest is level; accepted: format, level"},
         Wrong{"QuotedKey", "[log]\n\"a b\" = 1\n", "2: log.\"a b\": unknown key..."},

@@ -301,6 +301,7 @@ TEST(ReferenceTest, NamesEveryKey) {
     const bool is_named = text.find("| `" + key + "` |") != std::string::npos ||
                           text.find("## `[" + key) != std::string::npos ||
                           text.find("## `[[" + key) != std::string::npos ||
+                          text.find("." + key + "]`\n") != std::string::npos ||
                           text.find("." + key + "]]`\n") != std::string::npos;
     EXPECT_TRUE(is_named) << key;
   }

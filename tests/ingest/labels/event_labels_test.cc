@@ -206,7 +206,8 @@ families.f = {}
   }
   RecordingBatch batch;
   world.mappers.at("s")->Map(events, 1000, &batch);
-  const auto& rows = batch.preview.Tables().at(0).rows;
+  const auto tables = batch.preview.Tables();
+  const auto& rows = tables.at(0).rows;
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].key, "k#");
   EXPECT_EQ(rows[1].key, "k#host=a");
