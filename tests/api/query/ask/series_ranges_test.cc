@@ -56,7 +56,8 @@ TEST_F(SeriesRangesTest, AFilterOnALabelReadsNothingElse) {
   EXPECT_EQ(all["plan"]["kind"], "range");
   EXPECT_EQ(all["plan"]["ranges"], 2);
   EXPECT_EQ(all["plan"]["rows_read"], 3);
-  EXPECT_EQ(Ask("host=a&from=1970-01-01T00:00:02Z&to=1970-01-01T00:00:03Z")["plan"]["rows_read"], 1);
+  EXPECT_EQ(Ask("host=a&from=1970-01-01T00:00:02Z&to=1970-01-01T00:00:03Z")["plan"]["rows_read"],
+            1);
   EXPECT_EQ(Ask("host=b")["rows"].size(), 0u);
   EXPECT_EQ(Ask("host=a", GetLatest)["rows"].size(), 2u);
 }
