@@ -28,6 +28,7 @@ from tests.e2e.tallyd import free_port  # pylint: disable=wrong-import-position
 MIB = 1 << 20
 MOST_BYTES = 256 * MIB
 SECONDS = 30
+REST_SECONDS = 4  # After a second or two of nothing a connection lets go of what it reads into.
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CONFIG = """
 [server]
@@ -99,6 +100,7 @@ def main():
             for name, count, port, speaks in (("plain", asked.plain, ports[0], None),
                                               ("TLS", asked.tls, ports[1], context)):
                 kept += [opened(port, speaks) for _ in range(count)]
+                time.sleep(REST_SECONDS)
                 now = memory_of(process)
                 each = (now - before) / max(1, count) / 1000
                 print(f"{f'{count:,} {name}':16}{now / MIB:8.1f}{each:9.1f}")

@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <string_view>
@@ -27,6 +28,8 @@ class Connection {
   virtual boost::asio::awaitable<void> Run() = 0;
   // The server drains: whoever has nothing under way ends. Called again and again.
   virtual void CloseIfIdle() = 0;
+  // Called about once a second: whoever has been idle for long lets go of its memory.
+  virtual void RestIfIdle(std::chrono::steady_clock::time_point /*now*/) {}
   // Tokens changed, or one of them has expired.
   virtual void EndIfRevoked(TimeUs now) = 0;
 

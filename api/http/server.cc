@@ -191,6 +191,11 @@ asio::awaitable<void> HttpServer::GiveBackLoop() {
     const auto now = std::chrono::steady_clock::now();
     context_.query_memory.Sample(now);
     context_.bodies.Sample(now);
+    for (const auto& shard : shards_) {
+      asio::post(shard->io, [connections = &shard->connections, now] {
+        for (Connection* one : *connections) one->RestIfIdle(now);
+      });
+    }
     const uint64_t by_now = context_.query_memory.given_back();
     if (by_now - given_back < kWorthGivingBack || waiting_queries_ > 0) continue;
     given_back = by_now;

@@ -24,6 +24,7 @@ namespace http = boost::beast::http;
 namespace {
 
 constexpr size_t kBufferBytes = kMaxHeaderBytes + (128u << 10);
+constexpr auto kRestAfter = std::chrono::seconds(1);
 constexpr uint64_t kForgottenBytes = 64u << 10;
 
 // Who has not taken a chunk by then is slow: what was read ahead for it is of more use to others.
@@ -56,6 +57,14 @@ asio::awaitable<void> Session::Run() {
   idle_since_ = std::chrono::steady_clock::now();
   bool open = tls_ == nullptr || co_await ShakeHands();
   while (open) open = co_await ServeOne();
+}
+
+void Session::RestIfIdle(std::chrono::steady_clock::time_point now) {
+  if (now < idle_since_ + kRestAfter) return;
+  if (waits_idle_) buffer_.shrink_to_fit();
+  if (!reads_idle_ || rests_) return;
+  rests_ = true;
+  socket_.EndWait();
 }
 
 void Session::CloseIfIdle() {

@@ -41,6 +41,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   ~Session() override;
 
   boost::asio::awaitable<void> Run() override;
+  void RestIfIdle(std::chrono::steady_clock::time_point now) override;
   void CloseIfIdle() override;  // Also where an answer only waits: there is no telling how long.
   // Where the principal of the request under way is nobody by now: a body that comes is refused, a
   // read's answer ends with the connection.
@@ -48,6 +49,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
  private:
   static constexpr size_t kReadBytes = 64u << 10;
+  static constexpr size_t kFirstReadBytes = 8u << 10;
   using Parser = boost::beast::http::request_parser<boost::beast::http::buffer_body>;
   enum class Step { kGoOn, kAnswered, kClose };
 
@@ -59,6 +61,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   boost::asio::awaitable<bool> ServeOne();  // False: the connection ends.
   boost::asio::awaitable<Step> ReadHeader();
+  // What comes of a header goes behind what is in the buffer. False: the read failed.
+  boost::asio::awaitable<bool> ReadMoreHeader();
   Step ParseHeader(size_t header_bytes);
   void FillRequest(const RequestTarget& target);
   void Identify();
@@ -111,7 +115,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   const std::string peer_;
   Caller caller_;
   uint64_t identified_under_ = 0;  // The generation of the tokens.
-  TlsContextPtr tls_;  // Until hands are shaken; null: this is plain.
+  TlsContextPtr tls_;              // Until hands are shaken; null: this is plain.
   bool speaks_tls_ = false;
   std::vector<std::string> names_;  // Of the client's certificate.
   std::optional<Parser> parser_;
@@ -127,8 +131,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::chrono::steady_clock::time_point handling_begin_;
   std::chrono::steady_clock::time_point idle_since_;  // The last answer.
   bool idle_ = true;
-  bool waits_ = false;  // For a source.
-  bool woken_ = false;  // By it, since it was pulled.
+  bool waits_idle_ = false;  // For the next request; it reads nothing yet.
+  bool reads_idle_ = false;  // It waits for it with a buffer in hand.
+  bool rests_ = false;       // It is to wait for it without one.
+  bool waits_ = false;       // For a source.
+  bool woken_ = false;       // By it, since it was pulled.
   bool reads_body_ = false;
   bool tells_data_ = false;  // A read's answer is being sent.
   bool revoked_ = false;

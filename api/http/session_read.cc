@@ -79,10 +79,41 @@ asio::awaitable<Session::Step> Session::ReadHeader() {
     if (!HasRoomFor(text.size())) co_return Step::kAnswered;
     searched = text.size();
     if (idle_ && server_.draining()) co_return Step::kClose;
-    auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(kReadBytes));
-    if (ec) co_return idle_ ? Step::kClose : AfterFailedRead("header");
-    buffer_.commit(n);
+    if (!co_await ReadMoreHeader()) co_return idle_ ? Step::kClose : AfterFailedRead("header");
   }
+}
+
+// Ten thousand connections that wait for their next request are no reason to hold as many buffers.
+// A plain one waits without a read, so that RestIfIdle may take its buffer. One of TLS may have
+// something left to decrypt: its read is ended by RestIfIdle, and it goes on waiting without one.
+asio::awaitable<bool> Session::ReadMoreHeader() {
+  const bool idle = idle_ && buffer_.size() == 0;
+  if (idle && socket_.tls() == nullptr) {
+    if (buffer_.capacity() > 0) {
+      const size_t came = socket_.TryRead(buffer_.prepare(buffer_.capacity()));
+      buffer_.commit(came);
+      if (came > 0) co_return true;
+    }
+    waits_idle_ = true;
+    const auto [failed] = co_await socket_.AwaitData();
+    waits_idle_ = false;
+    if (failed) co_return false;
+  }
+  // The first request of a connection may be its last one for long.
+  const size_t most = buffer_.capacity() == 0 ? kFirstReadBytes : kReadBytes;
+  reads_idle_ = idle && socket_.tls() != nullptr;
+  auto [ec, n] = co_await socket_.ReadSome(buffer_.prepare(most));
+  reads_idle_ = false;
+  if (std::exchange(rests_, false) && ec == asio::error::operation_aborted && socket_.is_open() &&
+      !socket_.expired()) {
+    buffer_.shrink_to_fit();
+    const auto [failed] = co_await socket_.AwaitData();
+    if (failed) co_return false;
+    std::tie(ec, n) = co_await socket_.ReadSome(buffer_.prepare(kFirstReadBytes));
+  }
+  if (ec) co_return false;
+  buffer_.commit(n);
+  co_return true;
 }
 
 Session::Step Session::AfterFailedRead(std::string_view what) {

@@ -1,5 +1,7 @@
 #include "api/http/timed_socket.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/system/error_code.hpp>
@@ -57,6 +59,11 @@ bool TimedSocket::IsOthersTurn(size_t bytes) {
   if (state_->turn < kTurnBytes) return false;
   state_->turn = 0;
   return true;
+}
+
+size_t TimedSocket::TryRead(const asio::mutable_buffer& buffer) {
+  const ssize_t n = ::recv(native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  return n > 0 ? static_cast<size_t>(n) : 0;
 }
 
 asio::awaitable<TimedSocket::Outcome> TimedSocket::AwaitReady(TlsStep step) {

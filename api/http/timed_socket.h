@@ -83,6 +83,13 @@ class TimedSocket {
     return boost::asio::async_write(state_->socket, buffers, kAwait);
   }
 
+  // What has come by now, without a wait; 0: nothing, or the peer's end. REQUIRES: no TLS.
+  size_t TryRead(const boost::asio::mutable_buffer& buffer);
+  // Until something has come, or the peer has ended. REQUIRES: the last read waited.
+  boost::asio::awaitable<Outcome> AwaitData() {
+    Watch();
+    return state_->socket.async_wait(boost::asio::ip::tcp::socket::wait_read, kAwait);
+  }
   // Until the connection is broken. What the peer sends stays unread.
   boost::asio::awaitable<Outcome> AwaitBreak() {
     Watch();

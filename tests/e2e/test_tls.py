@@ -171,6 +171,20 @@ class TlsTest(E2eTest):
         eventually(lambda: "timed_out" in daemon.log(), "the slow ones are logged")
         self.assertLessEqual(daemon.log().count("timed_out"), 3)
 
+    def test_who_waited_for_long_is_served_like_everybody(self):
+        pair = Pair(self.folder, "rests")
+        daemon = self.daemon(pair=pair).start()
+        waiting = [http.client.HTTPSConnection("localhost", daemon.tls_port, timeout=START_SECONDS,
+                                               context=context_of(pair)),
+                   http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=START_SECONDS)]
+        # Long enough for a connection to let go of what it reads into, twice.
+        for pause in 2.5, 2.5, 0:
+            for connection in waiting:
+                self.addCleanup(connection.close)
+                connection.request("GET", "/healthz")
+                self.assertEqual(b'{"status":"ok"}', connection.getresponse().read().strip())
+            time.sleep(pause)
+
     def test_a_renewed_certificate_is_shown_to_whoever_comes_next(self):
         pair = Pair(self.folder, "renewed")
         daemon = self.daemon(pair=pair).start()
