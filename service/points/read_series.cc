@@ -512,7 +512,11 @@ const Table* FindLatest(const Schema& schema, const MetricField& metric, const S
   const Stream* const found = schema.FindStream(metric.stream);
   if (found == nullptr) return nullptr;
   const StreamFields known(schema, *found, store);
-  const std::vector<std::string> tags = TagsOf(schema, *found, known);
+  // Of a tag that no event ever had no table has to tell.
+  std::vector<std::string> tags = TagsOf(schema, *found, known);
+  std::erase_if(tags, [&](const std::string& tag) {
+    return !known.WasSeen(tag) && known.SpellingsOf(tag).empty();
+  });
   for (const size_t index : found->tables) {
     const Table& table = schema.tables[index];
     const bool tells_all = std::ranges::all_of(tags, [&](const std::string& tag) {

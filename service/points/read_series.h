@@ -20,8 +20,8 @@ namespace tallyd {
 Result<PointSet> ReadSeries(const SeriesQuestion& question, const Access& access,
                             const ReadParts& parts, const ReadMemoryPtr& memory);
 
-// The latest table of the metric's stream that holds it and whose key tells all tags of the stream;
-// null where there is none.
+// The latest table of the metric's stream that holds it and whose key tells all tags that events of
+// the stream had; null where there is none.
 const Table* FindLatest(const Schema& schema, const MetricField& metric, const Store& store);
 
 }  // namespace tallyd

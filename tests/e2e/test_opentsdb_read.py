@@ -107,6 +107,23 @@ class OpentsdbReadTest(E2eTest):
         self.assertEqual([last[0]], self.ask("/api/query/last", tsuids=last[0]["tsuid"],
                                              resolve="true"))
 
+    def test_the_last_point_needs_no_tag_that_no_event_ever_had(self):
+        event = {"dc": "lga", "host": "web01", "ts": START}
+        self.daemon.write("server", {**event, "cpu": 7})
+        self.daemon.reload(TOML + """
+[tables.BY_RACK]
+stream = "server"
+pattern = "single-timestamp"
+row_key = "{rack}#{dc}#{host}#{ts:ms}"
+families.F = {}
+""").expect(200)
+        last = self.ask("/api/query/last", timeseries="server.cpu", resolve="")
+        self.assertEqual([({"dc": "lga", "host": "web01"}, "7")],
+                         [(one["tags"], one["value"]) for one in last])
+        self.daemon.write("server", {**event, "cpu": 8, "rack": "r1"})
+        self.assertEqual([], self.ask("/api/query/last", timeseries="server.cpu"),
+                         "no latest table tells the rack")
+
     def test_names_that_are_no_metrics_are_written_with_underscores(self):
         self.daemon.write("balloon.eu", {"id": "b 1", "ts": START, "air temp": 3.5, "name": "x"})
         self.assertEqual(["balloon.eu.air_temp"], self.ask("/api/suggest", type="metrics"))
