@@ -45,6 +45,14 @@ TEST(OpentsdbError, NeverIsAStatusByWhichAgentsDropWhatMayBeSentAgain) {
   EXPECT_EQ(std::ranges::count(response.headers, Header("Retry-After", "1")), 1);
 }
 
+TEST(OpentsdbError, OfABodyThatDidNotComeInTimeSaysThatItMayBeSentAgain) {
+  const Response response = InOpentsdbForm(Problem(408, "the body did not come in time"));
+  EXPECT_EQ(response.status, 503u);
+  EXPECT_EQ(response.body,
+            "{\"error\":{\"code\":503,\"message\":\"the body did not come in time\"}}\n");
+  EXPECT_EQ(std::ranges::count(response.headers, Header("Retry-After", "1")), 1);
+}
+
 TEST(OpentsdbError, KeepsTheHeadersOfWhatTheDaemonRefuses) {
   Response problem = Problem(401, "this needs a good token");
   problem.headers.emplace_back("WWW-Authenticate", "Bearer");
