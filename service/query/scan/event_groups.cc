@@ -16,7 +16,7 @@ namespace {
 void AddPart(const ScanInput& input, const PartScan& scan, FragmentMerger* merger) {
   for (const EventFragment* fragment : scan.fragments()) {
     if (input.whole_rows()) {
-      merger->AddFirstWins(fragment->fields, fragment->time);
+      merger->AddFirstWins(fragment->fields);
     } else {
       merger->Add(fragment->fields);
     }
@@ -112,7 +112,7 @@ Result<bool> SequentialGroups::Next() {
     if (fragment->column) {
       of_columns_.push_back(fragment);
     } else {
-      merger_.AddFirstWins(fragment->fields, fragment->time);
+      merger_.AddFirstWins(fragment->fields);
     }
   }
   std::ranges::sort(of_columns_, [](const EventFragment* a, const EventFragment* b) {
@@ -120,14 +120,12 @@ Result<bool> SequentialGroups::Next() {
            std::tie(b->column->qualifier, b->column->family);
   });
   for (const EventFragment* fragment : of_columns_) {
-    merger_.AddBesideFirst(fragment->fields, fragment->time);
+    merger_.AddBesideFirst(fragment->fields);
     group_.times.push_back(fragment->time);
     group_.columns.push_back(*fragment->column);
   }
   group_.events.clear();
-  group_.field_times.clear();
   merger_.AppendTo(&group_.events);
-  merger_.AppendTimesTo(&group_.field_times);
   group_.key = {0, scan_.row_key()};
   group_.time = scan_.time();
   return true;

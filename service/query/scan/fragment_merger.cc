@@ -25,12 +25,8 @@ bool OwnsText(const Value& value) {
 }  // namespace
 
 std::vector<EventField>& FragmentMerger::NewEvent() {
-  if (count_ == events_.size()) {
-    events_.emplace_back();
-    times_.emplace_back();
-  }
+  if (count_ == events_.size()) events_.emplace_back();
   events_[count_].clear();
-  times_[count_].clear();
   return events_[count_++];
 }
 
@@ -45,35 +41,24 @@ void FragmentMerger::Add(std::span<const EventField> fragment) {
   NewEvent().assign(fragment.begin(), fragment.end());
 }
 
-void FragmentMerger::AddMissing(std::span<const EventField> fragment, TimeUs time, size_t event) {
+void FragmentMerger::AddFirstWins(std::span<const EventField> fragment) {
+  std::vector<EventField>& event = count_ == 0 ? NewEvent() : events_[0];
   for (const EventField& field : fragment) {
-    if (Find(events_[event], field.field) != nullptr) continue;
-    events_[event].push_back(field);
-    times_[event].push_back(time);
+    if (Find(event, field.field) == nullptr) event.push_back(field);
   }
 }
 
-void FragmentMerger::AddFirstWins(std::span<const EventField> fragment, TimeUs time) {
-  if (count_ == 0) NewEvent();
-  AddMissing(fragment, time, 0);
-}
-
-void FragmentMerger::AddBesideFirst(std::span<const EventField> fragment, TimeUs time) {
-  NewEvent().assign(fragment.begin(), fragment.end());
-  const size_t event = count_ - 1;
-  times_[event].assign(fragment.size(), time);
-  for (size_t i = 0; i < events_[0].size(); ++i) {
-    AddMissing(std::span(events_[0]).subspan(i, 1), times_[0][i], event);
+void FragmentMerger::AddBesideFirst(std::span<const EventField> fragment) {
+  std::vector<EventField>& event = NewEvent();
+  event.assign(fragment.begin(), fragment.end());
+  for (const EventField& field : events_[0]) {
+    if (Find(event, field.field) == nullptr) event.push_back(field);
   }
   first_is_shared_ = true;
 }
 
 void FragmentMerger::AppendTo(std::vector<std::span<const EventField>>* events) const {
   for (size_t i = first_is_shared_ ? 1 : 0; i < count_; ++i) events->emplace_back(events_[i]);
-}
-
-void FragmentMerger::AppendTimesTo(std::vector<std::span<const TimeUs>>* times) const {
-  for (size_t i = first_is_shared_ ? 1 : 0; i < count_; ++i) times->emplace_back(times_[i]);
 }
 
 size_t HeldEvents::Append(std::span<const EventField> fragment, std::vector<EventField>* event) {

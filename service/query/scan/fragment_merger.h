@@ -20,21 +20,17 @@ class FragmentMerger {
     first_is_shared_ = false;
   }
   void Add(std::span<const EventField> fragment);
-  // Adds to the one event there is; the first value of a field stays, and its time (latest tables).
-  void AddFirstWins(std::span<const EventField> fragment, TimeUs time);
+  // Adds to the one event there is; the first value of a field stays (latest tables).
+  void AddFirstWins(std::span<const EventField> fragment);
   // An event of its own, which has what the first one has beside it: in place of that one, then.
   // REQUIRES: there is a first, to which nothing is added any more.
-  void AddBesideFirst(std::span<const EventField> fragment, TimeUs time);
+  void AddBesideFirst(std::span<const EventField> fragment);
   void AppendTo(std::vector<std::span<const EventField>>* events) const;
-  // Of the same events, of each of their fields. REQUIRES: all were added with times.
-  void AppendTimesTo(std::vector<std::span<const TimeUs>>* times) const;
 
  private:
   std::vector<EventField>& NewEvent();
-  void AddMissing(std::span<const EventField> fragment, TimeUs time, size_t event);
 
   std::vector<std::vector<EventField>> events_;  // The first count_ are valid.
-  std::vector<std::vector<TimeUs>> times_;       // By event and field, where times were given.
   size_t count_ = 0;
   bool first_is_shared_ = false;
 };
