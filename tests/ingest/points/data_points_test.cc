@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <string>
+
 #include "ingest/points/point_line.h"
 #include "tests/ingest/points/show_points.h"
 
@@ -11,9 +14,14 @@ namespace {
 class DataPointsTest : public ::testing::Test {
  protected:
   DataPointsTest() { points_.Begin({}, 1u << 20); }
-  void Put(std::string_view rest) { ReadPointLine(rest, rest, &points_); }
+  // What was put stays, as a body does until its events are stored.
+  void Put(std::string_view rest) {
+    const std::string& line = lines_.emplace_back(rest);
+    ReadPointLine(line, line, &points_);
+  }
   std::string Events() { return ShowEventsOf(&points_); }
 
+  std::deque<std::string> lines_;
   DataPoints points_;
 };
 
