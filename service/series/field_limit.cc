@@ -28,10 +28,11 @@ FieldLimit::Admitted FieldLimit::Admit(const std::string& field, uint64_t most) 
   if (!loaded_ || now >= *loaded_ + kBetweenLoads) {
     Load();
     loaded_ = now;
-    if (known_.contains(field)) return Admitted::kKnown;
   }
-  const uint64_t taken = known_.size() + settled_.size() + (pending_.size() - pending_known_);
-  if (taken >= most) return Admitted::kFull;
+  // Of the names that were settled some may have been of writes that failed.
+  if (Taken() >= most && !settled_.empty()) Load();
+  if (known_.contains(field)) return Admitted::kKnown;
+  if (Taken() >= most) return Admitted::kFull;
   pending_[field] = 1;
   return Admitted::kReserved;
 }
@@ -53,6 +54,10 @@ uint64_t FieldLimit::Count() {
   const std::lock_guard lock(mutex_);
   Load();
   return known_.size();
+}
+
+uint64_t FieldLimit::Taken() const {
+  return known_.size() + settled_.size() + (pending_.size() - pending_known_);
 }
 
 void FieldLimit::Load() {

@@ -33,6 +33,7 @@ class FieldLimit {
 
  private:
   void Load();
+  uint64_t Taken() const;  // Names that are there, or may be soon.
 
   const Store& store_;
   const std::string stream_;
