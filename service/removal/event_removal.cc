@@ -169,6 +169,16 @@ bool IsOfEntity(const Removal& removal, const std::vector<KeyField>& fields) {
   });
 }
 
+// The keys of rows that may be of the entity and have something in the range of time.
+std::unique_ptr<RowScan> ScanKeys(const Removal& removal, const KeyRanges& keys, Store& store) {
+  ScanSpec spec;
+  if (keys.bounded) spec.ranges = keys.ranges;
+  spec.cells = removal.query.time;
+  spec.keys_only = true;
+  spec.now = removal.query.now;
+  return ScanRows(store, removal.stored, std::move(spec), removal.clamp);
+}
+
 // Where a label tells the entity, its series are deleted, each with one range: how many.
 Result<size_t> DeleteBySeries(const Removal& removal, const SeriesKey& series,
                               const KeyRanges& keys, Store& store, Batch* batch,
@@ -176,13 +186,7 @@ Result<size_t> DeleteBySeries(const Removal& removal, const SeriesKey& series,
   size_t found = 0;
   std::string scratch;
   std::vector<KeyField> fields;
-  ScanSpec spec;
-  if (keys.bounded) spec.ranges = keys.ranges;
-  spec.cells = removal.query.time;
-  spec.keys_only = true;
-  spec.now = removal.query.now;
-  const std::unique_ptr<RowScan> scan =
-      ScanRows(store, removal.stored, std::move(spec), removal.clamp);
+  const std::unique_ptr<RowScan> scan = ScanKeys(removal, keys, store);
   while (true) {
     const Result<bool> more = scan->Next();
     if (!more) return more.error();
@@ -210,13 +214,7 @@ Result<size_t> DeleteByKey(const Removal& removal, const KeyRanges& keys, Store&
   size_t rows = 0;
   std::string scratch;
   std::vector<KeyField> fields;
-  ScanSpec spec;
-  if (keys.bounded) spec.ranges = keys.ranges;
-  spec.cells = removal.query.time;
-  spec.keys_only = true;
-  spec.now = removal.query.now;
-  const std::unique_ptr<RowScan> scan =
-      ScanRows(store, removal.stored, std::move(spec), removal.clamp);
+  const std::unique_ptr<RowScan> scan = ScanKeys(removal, keys, store);
   while (true) {
     const Result<bool> more = scan->Next();
     if (!more) return more.error();
