@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <sstream>
 #include <utility>
 
+#include "config/values/repeating_thread.h"
 #include "storage/bigtable/proto/bigtable_admin.grpc.pb.h"
 #include "storage/bigtable/proto/bigtable_data.grpc.pb.h"
+#include "storage/bigtable/wire/grpc_log.h"
 
 namespace tallyd {
 namespace {
@@ -21,8 +26,10 @@ constexpr int kMaxMessageBytes = 256 << 20;
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kMaxReconnectMs = 2'000;
-// FeatureFlags{reverse_scans = 1, last_scanned_row_responses = 4}, in base64 that goes into URLs.
-constexpr const char* kFeatures = "CAEgAQ==";
+// FeatureFlags{reverse_scans = 1, last_scanned_row_responses = 4, retry_info = 7}, in base64 that
+// goes into URLs.
+constexpr const char* kFeatures = "CAEgATgB";
+constexpr std::chrono::microseconds kLongestRetryInfo = std::chrono::minutes(1);
 
 std::string Escaped(std::string_view text) {
   std::string escaped;
@@ -44,18 +51,83 @@ std::chrono::system_clock::time_point OnWallClock(SteadyTime deadline) {
          std::chrono::duration_cast<std::chrono::system_clock::duration>(left);
 }
 
+std::optional<std::chrono::microseconds> RetryAfter(const google::rpc::Status& status) {
+  for (const google::protobuf::Any& detail : status.details()) {
+    google::rpc::RetryInfo info;
+    if (!detail.UnpackTo(&info)) continue;
+    const std::chrono::seconds longest(kLongestRetryInfo.count() / kUsPerSecond);
+    const std::chrono::seconds seconds(
+        std::clamp<int64_t>(info.retry_delay().seconds(), 0, longest.count()));
+    const std::chrono::nanoseconds rest(std::max(info.retry_delay().nanos(), 0));
+    return seconds + std::chrono::duration_cast<std::chrono::microseconds>(rest);
+  }
+  return std::nullopt;
+}
+
+RpcStatus StatusOf(const google::rpc::Status& status) {
+  return {static_cast<RpcCode>(status.code()), status.message(), RetryAfter(status)};
+}
+
+// The calls that are under way, so that they end when nobody is to wait any longer.
+class CallsUnderWay {
+ public:
+  void Add(grpc::ClientContext* context) {
+    const std::lock_guard lock(mutex_);
+    contexts_.insert(context);
+    if (is_over_) context->TryCancel();
+  }
+  void Remove(grpc::ClientContext* context) {
+    const std::lock_guard lock(mutex_);
+    contexts_.erase(context);
+  }
+  void GiveUp() {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    for (grpc::ClientContext* const context : contexts_) context->TryCancel();
+  }
+
+  RpcStatus StatusOf(const grpc::Status& status) const {
+    RpcStatus told{static_cast<RpcCode>(status.error_code()), status.error_message()};
+    if (told.ok()) return told;
+    told.given_up = is_over_;
+    google::rpc::Status details;
+    if (!status.error_details().empty() && details.ParseFromString(status.error_details())) {
+      told.retry_after = RetryAfter(details);
+    }
+    return told;
+  }
+
+ private:
+  std::atomic<bool> is_over_ = false;
+  std::mutex mutex_;
+  std::set<grpc::ClientContext*> contexts_;  // Guarded by mutex_.
+};
+
+// The context of one call, for as long as that is under way.
+class CallContext {
+ public:
+  explicit CallContext(CallsUnderWay* calls) : calls_(*calls) { calls_.Add(&context_); }
+  ~CallContext() { calls_.Remove(&context_); }
+  CallContext(const CallContext&) = delete;
+  CallContext& operator=(const CallContext&) = delete;
+
+  grpc::ClientContext* get() { return &context_; }
+  RpcStatus StatusOf(const grpc::Status& status) const { return calls_.StatusOf(status); }
+
+ private:
+  CallsUnderWay& calls_;
+  grpc::ClientContext context_;
+};
+
 // By the routing header the service finds the tablet without a look at the message.
-void Prepare(grpc::ClientContext* context, SteadyTime deadline, std::string_view key,
+void Prepare(CallContext* call, SteadyTime deadline, std::string_view key,
              std::string_view name, std::string_view app_profile = {}) {
+  grpc::ClientContext* const context = call->get();
   context->set_deadline(OnWallClock(deadline));
   std::string route = fmt::format("{}={}", key, Escaped(name));
   if (!app_profile.empty()) route += "&app_profile_id=" + Escaped(app_profile);
   context->AddMetadata("x-goog-request-params", route);
   context->AddMetadata("bigtable-features", kFeatures);
-}
-
-RpcStatus StatusOf(const grpc::Status& status) {
-  return {static_cast<RpcCode>(status.error_code()), status.error_message()};
 }
 
 // One of several calls that share a queue of completions.
@@ -84,14 +156,15 @@ void RunAll(std::span<const std::unique_ptr<PooledCall>> calls, size_t at_once) 
 
 class MutateRowsCall final : public PooledCall {
  public:
-  MutateRowsCall(Bigtable::Stub* stub, MutateRowsTry* mutations, SteadyTime deadline)
-      : stub_(*stub), mutations_(*mutations) {
+  MutateRowsCall(Bigtable::Stub* stub, CallsUnderWay* calls, MutateRowsTry* mutations,
+                 SteadyTime deadline)
+      : stub_(*stub), mutations_(*mutations), context_(calls) {
     Prepare(&context_, deadline, "table_name", mutations->request.table_name(),
             mutations->request.app_profile_id());
   }
 
   void Start(grpc::CompletionQueue* queue) override {
-    reader_ = stub_.PrepareAsyncMutateRows(&context_, mutations_.request, queue);
+    reader_ = stub_.PrepareAsyncMutateRows(context_.get(), mutations_.request, queue);
     reader_->StartCall(this);
   }
 
@@ -120,8 +193,7 @@ class MutateRowsCall final : public PooledCall {
     for (const data_api::MutateRowsResponse::Entry& entry : response_.entries()) {
       const auto index = static_cast<size_t>(entry.index());
       if (index >= entries) continue;
-      mutations_.ended[index] = {static_cast<RpcCode>(entry.status().code()),
-                                 entry.status().message()};
+      mutations_.ended[index] = StatusOf(entry.status());
     }
   }
 
@@ -130,7 +202,7 @@ class MutateRowsCall final : public PooledCall {
     mutations_.ended.resize(entries, {kSilent, {}});
     const RpcStatus of_call =
         status_.ok() ? RpcStatus{RpcCode::kUnavailable, "the answer left the row out"}
-                     : StatusOf(status_);
+                     : context_.StatusOf(status_);
     for (RpcStatus& entry : mutations_.ended) {
       if (entry.code == kSilent) entry = of_call;
     }
@@ -140,7 +212,7 @@ class MutateRowsCall final : public PooledCall {
 
   Bigtable::Stub& stub_;
   MutateRowsTry& mutations_;
-  grpc::ClientContext context_;
+  CallContext context_;
   std::unique_ptr<grpc::ClientAsyncReader<data_api::MutateRowsResponse>> reader_;
   data_api::MutateRowsResponse response_;
   grpc::Status status_;
@@ -149,41 +221,43 @@ class MutateRowsCall final : public PooledCall {
 
 class CheckAndMutateCall final : public PooledCall {
  public:
-  CheckAndMutateCall(Bigtable::Stub* stub, CheckAndMutateTry* attempt, SteadyTime deadline)
-      : stub_(*stub), attempt_(*attempt) {
+  CheckAndMutateCall(Bigtable::Stub* stub, CallsUnderWay* calls, CheckAndMutateTry* attempt,
+                     SteadyTime deadline)
+      : stub_(*stub), attempt_(*attempt), context_(calls) {
     Prepare(&context_, deadline, "table_name", attempt->request.table_name(),
             attempt->request.app_profile_id());
   }
 
   void Start(grpc::CompletionQueue* queue) override {
-    reader_ = stub_.AsyncCheckAndMutateRow(&context_, attempt_.request, queue);
+    reader_ = stub_.AsyncCheckAndMutateRow(context_.get(), attempt_.request, queue);
     reader_->Finish(&attempt_.response, &status_, this);
   }
 
   bool Proceed(bool) override {
-    attempt_.ended = StatusOf(status_);
+    attempt_.ended = context_.StatusOf(status_);
     return false;
   }
 
  private:
   Bigtable::Stub& stub_;
   CheckAndMutateTry& attempt_;
-  grpc::ClientContext context_;
+  CallContext context_;
   std::unique_ptr<grpc::ClientAsyncResponseReader<data_api::CheckAndMutateRowResponse>> reader_;
   grpc::Status status_;
 };
 
 class GrpcRowsCall final : public RowsCall {
  public:
-  GrpcRowsCall(Bigtable::Stub* stub, const data_api::ReadRowsRequest& request,
-               SteadyTime deadline) {
+  GrpcRowsCall(Bigtable::Stub* stub, CallsUnderWay* calls,
+               const data_api::ReadRowsRequest& request, SteadyTime deadline)
+      : context_(calls) {
     Prepare(&context_, deadline, "table_name", request.table_name(), request.app_profile_id());
-    reader_ = stub->PrepareAsyncReadRows(&context_, request, &queue_);
+    reader_ = stub->PrepareAsyncReadRows(context_.get(), request, &queue_);
     reader_->StartCall(this);
   }
 
   ~GrpcRowsCall() override {
-    context_.TryCancel();
+    context_.get()->TryCancel();
     data_api::ReadRowsResponse ignored;
     const SteadyTime never = SteadyTime::max();
     while (!has_ended_) Await(never, &ignored);
@@ -205,7 +279,7 @@ class GrpcRowsCall final : public RowsCall {
       }
       if (state_ == State::kEnding) {
         has_ended_ = true;
-        ended_ = StatusOf(status_);
+        ended_ = context_.StatusOf(status_);
         break;
       }
       const bool is_message = ok && state_ == State::kReading;
@@ -228,7 +302,7 @@ class GrpcRowsCall final : public RowsCall {
   enum class State : uint8_t { kStarting, kReading, kEnding };
 
   grpc::CompletionQueue queue_;
-  grpc::ClientContext context_;
+  CallContext context_;
   std::unique_ptr<grpc::ClientAsyncReader<data_api::ReadRowsResponse>> reader_;
   data_api::ReadRowsResponse response_;
   grpc::Status status_;
@@ -253,15 +327,25 @@ class GrpcClient final : public BigtableClient {
         grpc::CreateCustomChannel(admin, credentials, Arguments(-1)));
   }
 
+  void EndBy(SteadyTime when) override {
+    const auto left = std::chrono::ceil<RepeatingThread::Wait>(when -
+                                                               std::chrono::steady_clock::now());
+    if (left.count() <= 0) return calls_.GiveUp();
+    end_.Start(left, [this] {
+      calls_.GiveUp();
+      return RepeatingThread::Wait(std::chrono::hours(1));
+    });
+  }
+
   std::unique_ptr<RowsCall> ReadRows(const data_api::ReadRowsRequest& request,
                                      SteadyTime deadline) override {
-    return std::make_unique<GrpcRowsCall>(NextStub(), request, deadline);
+    return std::make_unique<GrpcRowsCall>(NextStub(), &calls_, request, deadline);
   }
 
   void MutateRows(std::span<MutateRowsTry> tries, SteadyTime deadline) override {
     std::vector<std::unique_ptr<PooledCall>> calls;
     for (MutateRowsTry& each : tries) {
-      calls.push_back(std::make_unique<MutateRowsCall>(NextStub(), &each, deadline));
+      calls.push_back(std::make_unique<MutateRowsCall>(NextStub(), &calls_, &each, deadline));
     }
     RunAll(calls, config().calls);
   }
@@ -271,7 +355,7 @@ class GrpcClient final : public BigtableClient {
     constexpr size_t kRowsOfCall = 8;
     std::vector<std::unique_ptr<PooledCall>> calls;
     for (CheckAndMutateTry& each : tries) {
-      calls.push_back(std::make_unique<CheckAndMutateCall>(NextStub(), &each, deadline));
+      calls.push_back(std::make_unique<CheckAndMutateCall>(NextStub(), &calls_, &each, deadline));
     }
     RunAll(calls, config().calls * kRowsOfCall);
   }
@@ -279,51 +363,51 @@ class GrpcClient final : public BigtableClient {
   RpcStatus SampleRowKeys(const data_api::SampleRowKeysRequest& request,
                           std::vector<data_api::SampleRowKeysResponse>* samples,
                           SteadyTime deadline) override {
-    grpc::ClientContext context;
+    CallContext context(&calls_);
     Prepare(&context, deadline, "table_name", request.table_name(), request.app_profile_id());
-    const auto reader = NextStub()->SampleRowKeys(&context, request);
+    const auto reader = NextStub()->SampleRowKeys(context.get(), request);
     data_api::SampleRowKeysResponse sample;
     while (reader->Read(&sample)) samples->push_back(sample);
-    return StatusOf(reader->Finish());
+    return context.StatusOf(reader->Finish());
   }
 
   RpcStatus GetTable(const admin_api::GetTableRequest& request, admin_api::Table* table,
                      SteadyTime deadline) override {
-    grpc::ClientContext context;
+    CallContext context(&calls_);
     Prepare(&context, deadline, "name", request.name());
-    return StatusOf(admin_->GetTable(&context, request, table));
+    return context.StatusOf(admin_->GetTable(context.get(), request, table));
   }
 
   RpcStatus CreateTable(const admin_api::CreateTableRequest& request,
                         SteadyTime deadline) override {
-    grpc::ClientContext context;
+    CallContext context(&calls_);
     Prepare(&context, deadline, "parent", request.parent());
     admin_api::Table made;
-    return StatusOf(admin_->CreateTable(&context, request, &made));
+    return context.StatusOf(admin_->CreateTable(context.get(), request, &made));
   }
 
   RpcStatus DeleteTable(const admin_api::DeleteTableRequest& request,
                         SteadyTime deadline) override {
-    grpc::ClientContext context;
+    CallContext context(&calls_);
     Prepare(&context, deadline, "name", request.name());
     google::protobuf::Empty nothing;
-    return StatusOf(admin_->DeleteTable(&context, request, &nothing));
+    return context.StatusOf(admin_->DeleteTable(context.get(), request, &nothing));
   }
 
   RpcStatus ModifyColumnFamilies(const admin_api::ModifyColumnFamiliesRequest& request,
                                  SteadyTime deadline) override {
-    grpc::ClientContext context;
+    CallContext context(&calls_);
     Prepare(&context, deadline, "name", request.name());
     admin_api::Table changed;
-    return StatusOf(admin_->ModifyColumnFamilies(&context, request, &changed));
+    return context.StatusOf(admin_->ModifyColumnFamilies(context.get(), request, &changed));
   }
 
   RpcStatus DropRowRange(const admin_api::DropRowRangeRequest& request,
                          SteadyTime deadline) override {
-    grpc::ClientContext context;
+    CallContext context(&calls_);
     Prepare(&context, deadline, "name", request.name());
     google::protobuf::Empty nothing;
-    return StatusOf(admin_->DropRowRange(&context, request, &nothing));
+    return context.StatusOf(admin_->DropRowRange(context.get(), request, &nothing));
   }
 
  private:
@@ -349,6 +433,8 @@ class GrpcClient final : public BigtableClient {
   std::vector<std::unique_ptr<Bigtable::Stub>> stubs_;
   std::unique_ptr<BigtableTableAdmin::Stub> admin_;
   std::atomic<size_t> next_stub_ = 0;
+  CallsUnderWay calls_;
+  RepeatingThread end_;  // Last: it uses what stands above.
 };
 
 Result<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const BigtableConfig& config) {
@@ -377,6 +463,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(const Bigtable
 }  // namespace
 
 Result<std::unique_ptr<BigtableClient>> BigtableClient::Make(const BigtableConfig& config) {
+  TakeLogOfGrpc();
   const auto credentials = MakeCredentials(config);
   if (!credentials) return credentials.error();
   return std::unique_ptr<BigtableClient>(std::make_unique<GrpcClient>(config, *credentials));

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,9 @@ enum class RpcCode : int {
 struct RpcStatus {
   RpcCode code = RpcCode::kOk;
   std::string message;
+  // The service says when it is to be tried again, which it may be then, whatever the code.
+  std::optional<std::chrono::microseconds> retry_after = {};
+  bool given_up = false;  // By this side (EndBy): no other try would be made.
   bool ok() const { return code == RpcCode::kOk; }
 };
 
@@ -89,6 +93,8 @@ class BigtableClient {
     return instance_name_ + "/tables/" + config_.prefix + std::string(table);
   }
   const BigtableConfig& config() const { return config_; }
+  // From then on calls under way are given up, and others fail at once. Once; any thread.
+  virtual void EndBy(SteadyTime when) = 0;
   bool is_emulator() const { return !config_.emulator.empty(); }
 
   virtual std::unique_ptr<RowsCall> ReadRows(const data_api::ReadRowsRequest& request,

@@ -27,6 +27,7 @@ ErrorCode CodeOf(const RpcStatus& status) {
 }  // namespace
 
 bool IsPassing(const RpcStatus& status) {
+  if (status.retry_after) return true;
   switch (status.code) {
     case RpcCode::kUnavailable:
     case RpcCode::kDeadlineExceeded:
@@ -61,9 +62,11 @@ SteadyTime Retry::attempt_deadline(int64_t attempt_us) const {
 }
 
 bool Retry::MayTryAgain(const RpcStatus& status) {
-  if (status.ok() || !IsPassing(status) || IsCancelled()) return false;
+  if (status.ok() || status.given_up || !IsPassing(status) || IsCancelled()) return false;
   std::uniform_int_distribution<int64_t> spread(wait_.count() / 2, wait_.count());
-  const Wait wait(spread(random_));
+  std::chrono::microseconds wait = Wait(spread(random_));
+  // As the service says, and by as little at random.
+  if (status.retry_after) wait += *status.retry_after;
   wait_ = std::min(2 * wait_, kLongestWait);
   const SteadyTime now = std::chrono::steady_clock::now();
   if (now + wait >= deadline_) return false;

@@ -38,8 +38,9 @@ class Retry {
   bool IsCancelled() const { return cancelled_ != nullptr && *cancelled_; }
   // The end of a try that begins now.
   SteadyTime attempt_deadline(int64_t attempt_us) const;
-  // Waits, from 10 ms to a second, each time longer and a little at random. False at once where the
-  // status is no passing fault, or the deadline would be over before the wait is.
+  // Waits, from 10 ms to a second, each time longer and a little at random, and as long as the
+  // service asks for beside that. False at once where the status is no passing fault, or the
+  // deadline would be over before the wait is.
   bool MayTryAgain(const RpcStatus& status);
   // Something went forward: the next wait is short again.
   void Progress() { wait_ = kFirstWait; }
