@@ -104,7 +104,17 @@ struct ApiContext {
     bodies.SetPrincipals(count);
   }
 
-  std::atomic<bool> ready{false};
+  // Why it should be asked nothing now, in words that anybody may read; empty: it is ready.
+  std::string_view WhyNotReady() {
+    if (starting) return "it waits for its store";
+    if (!ready) return "it starts or stops";
+    if (commits_wait) return "a commit does not end";
+    return store.Trouble();
+  }
+
+  // The store is elsewhere and away, and no schema is in force yet: what needs one is refused.
+  std::atomic<bool> starting{false};
+  std::atomic<bool> ready{false};  // Between that and a stop.
   std::atomic<bool> commits_wait{false};  // For so long that this is not ready.
   std::atomic<bool> stopping{false};  // What takes long is to end.
   std::function<Result<Reloaded>()> reload;  // Set by the daemon.

@@ -4,6 +4,7 @@
 #include <prometheus/counter.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -32,6 +33,14 @@ namespace {
 // How long a start or a reload waits for the series of its tables to be counted. Until they are,
 // events of series that may be new are refused where their stream bounds them.
 constexpr std::chrono::seconds kCountSeries(5);
+
+// How long a store that is elsewhere has for its first answer before the daemon listens without it,
+// and how often it is asked again.
+constexpr std::chrono::milliseconds kStoreAnswersIn(2000);
+constexpr std::chrono::milliseconds kToolWaitsForStore(30'000);
+constexpr std::chrono::milliseconds kBetweenStarts(1000);
+// How long it has, behind the last request of an end, for what it still notes there.
+constexpr std::chrono::seconds kLastWords(2);
 
 sigset_t DaemonSignals() {
   sigset_t signals;
@@ -234,6 +243,29 @@ Status Daemon::PutInForce(const Config& configured) {
   return {};
 }
 
+Status Daemon::Begin() {
+  const std::lock_guard lock(reload_mutex_);
+  // Somebody waits for a tool, and would see of a daemon that waits no more than that it does.
+  const auto patience = duties_ == Duties::kAll ? kStoreAnswersIn : kToolWaitsForStore;
+  if (Status there = store_->Connect(patience); !there) return there;
+  if (Status opened = context_->jobs.nightly.Open(); !opened) return opened;
+  if (Status taken = PutInForce(config_); !taken) return taken.error().Prefixed(config_.file);
+  return context_->jobs.Open();
+}
+
+void Daemon::StartWork() {
+  TellDoubts(*config_.schema, metrics_.get());
+  if (duties_ == Duties::kAll) context_->jobs.nightly.Configure(config_.schema);
+  flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
+  flusher_->Start();
+  if (duties_ == Duties::kAll) {
+    heat_keeper_ = std::make_unique<HeatKeeper>(&context_->heat, store_.get(), &clock_);
+  }
+  row_measurer_ = std::make_unique<RowMeasurer>(&context_->row_sizes, store_.get(), &clock_);
+  context_->keys.Start();
+  NoteConfiguration(true);
+}
+
 Status Daemon::Start() {
   JobOptions jobs;
   jobs.cpu = config_.storage.seal_cpu;
@@ -244,49 +276,85 @@ Status Daemon::Start() {
   };
   context_ = std::make_unique<ApiContext>(*store_, clock_, *metrics_, registry_, config_.server,
                                           HelperThreads(config_.server), std::move(jobs));
-  if (Status opened = context_->jobs.nightly.Open(); !opened) return opened;
   context_->version = kVersion;
   context_->started = clock_.Now();
   TakeTokens(config_.tokens);
   context_->reload = [this] { return Reload(); };
-  if (Status taken = PutInForce(config_); !taken) {
-    return taken.error().Prefixed(config_.file);
-  }
-  TellDoubts(*config_.schema, metrics_.get());
-  if (duties_ == Duties::kAll) context_->jobs.nightly.Configure(config_.schema);
-  if (Status opened = context_->jobs.Open(); !opened) return opened;
-  flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
-  flusher_->Start();
-  if (duties_ == Duties::kAll) {
-    heat_keeper_ = std::make_unique<HeatKeeper>(&context_->heat, store_.get(), &clock_);
-  }
-  row_measurer_ = std::make_unique<RowMeasurer>(&context_->row_sizes, store_.get(), &clock_);
+  const Status begun = Begin();
+  if (!begun && !MayWait(begun.error())) return begun;
+  if (begun) StartWork();
   if (Status listening = StartServer(); !listening) return listening;
-  NoteConfiguration(true);
   health_watch_ = std::make_unique<HealthWatch>(
       &commit_progress_, std::make_unique<DirectoryProbe>(config_.storage.path),
       &context_->commits_wait, &service_manager_);
   health_watch_->Start();
   context_->ready = true;
-  context_->keys.Start();
+  if (!begun) WaitForStore(begun.error());
   server_->Start();
-  if (duties_ == Duties::kAll) context_->jobs.Start();
+  if (begun && duties_ == Duties::kAll) context_->jobs.Start();
+  TellAddresses();
+  if (begun) service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
+  return {};
+}
+
+void Daemon::TellAddresses() {
+  const std::string data = config_.storage.has_directory()
+                               ? config_.storage.path
+                               : fmt::format("the engine {}", config_.storage.engine);
   for (const ListenAddress& address : server_->addresses()) {
     const std::string_view port = std::string_view(address.at).substr(address.at.rfind(':') + 1);
     spdlog::info("tallyd {} listens on {} (port {}){}, data in {}", kBuild, address.at, port,
-                 address.tls ? " by TLS" : "", config_.storage.path);
+                 address.tls ? " by TLS" : "", data);
   }
   for (const ListenAddress& address : server_->other_addresses()) {
     spdlog::info("lines of OpenTSDB (telnet) are taken on {}", address.at);
   }
-  service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
-  return {};
 }
 
-void Daemon::WaitForStop() {
+// Of one that is on this machine nothing is to be waited for.
+bool Daemon::MayWait(const Error& error) const {
+  return duties_ == Duties::kAll && !config_.storage.has_directory() &&
+         error.code() == ErrorCode::kUnavailable;
+}
+
+void Daemon::WaitForStore(const Error& error) {
+  // What answers meanwhile finds a schema, by which no event is taken.
+  auto snapshot = std::make_shared<SchemaSnapshot>();
+  snapshot->schema = config_.schema;
+  snapshot->scope_fields = ScopeFieldsOf(config_.tokens);
+  context_->live_schema.Set(std::move(snapshot));
+  context_->starting = true;
+  spdlog::warn("the store is away: {}; until it is there /readyz and what needs it are 503",
+               error.message());
+  service_manager_.Ready("waiting for the store");
+  starter_.Start(kBetweenStarts, [this] { return TryToBegin(); });
+}
+
+RepeatingThread::Wait Daemon::TryToBegin() {
+  constexpr RepeatingThread::Wait kDone = std::chrono::hours(1);
+  if (!context_->starting || start_failed_) return kDone;
+  if (const Status begun = Begin(); !begun) {
+    if (MayWait(begun.error())) return kBetweenStarts;
+    const std::lock_guard lock(start_mutex_);
+    start_failed_ = begun.error();
+    ::kill(::getpid(), SIGTERM);  // WaitForStop takes it.
+    return kDone;
+  }
+  StartWork();
+  context_->jobs.Start();
+  context_->starting = false;
+  spdlog::info("the store is there: serving");
+  service_manager_.Ready(fmt::format("serving on port {}", server_->port()));
+  return kDone;
+}
+
+Status Daemon::WaitForStop() {
   while (true) {
     const int signal = WaitForSignal();
-    if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == SIGTERM || signal == SIGINT) {
+      const std::lock_guard lock(start_mutex_);
+      return start_failed_ ? Status(*start_failed_) : Status();
+    }
     if (signal == SIGHUP) {
       const Result<Reloaded> reloaded = Reload();
       if (reloaded) {
@@ -300,6 +368,10 @@ void Daemon::WaitForStop() {
 }
 
 Result<Reloaded> Daemon::Reload() {
+  if (context_->starting) {
+    return Error(ErrorCode::kUnavailable,
+                 "the start waits for the store: a restart takes another file");
+  }
   const std::lock_guard lock(reload_mutex_);
   service_manager_.Reloading();
   Result<Config> loaded = LoadConfig(config_.file);
@@ -368,6 +440,9 @@ void Daemon::Stop() {
   service_manager_.Stopping();
   spdlog::info("stopping: no new connections, requests in flight finish");
   context_->ready = false;
+  store_->EndBy(std::chrono::steady_clock::now() + kLastWords +
+                std::chrono::microseconds(config_.server.drain_timeout_us));
+  starter_.Stop();
   context_->jobs.Stop();
   context_->writer.series().Stop();
   server_->Drain();
@@ -375,10 +450,10 @@ void Daemon::Stop() {
   if (const Status last = store_->Commit(store_->NewBatch()); !last) {
     spdlog::warn("stopping while nothing can be written: {}", last.error().message());
   }
-  flusher_->Stop();
+  if (flusher_) flusher_->Stop();
   context_->keys.Stop();
   if (heat_keeper_) heat_keeper_->Stop();
-  row_measurer_->Stop();
+  if (row_measurer_) row_measurer_->Stop();
   // Queries and a settling that were cut go on until then: what was held is written before. The
   // store still answers to connections that were cut: their event loops outlive it.
   store_->Close();

@@ -3,7 +3,7 @@
 //
 //   Daemon daemon(std::move(config));
 //   Status s = daemon.Open();  if (s) s = daemon.Start();
-//   daemon.WaitForStop();
+//   s = daemon.WaitForStop();
 //   daemon.Stop();
 //
 // Signals are blocked in every thread and taken by WaitForStop: SIGTERM and SIGINT end it, SIGHUP
@@ -16,10 +16,12 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "api/http/server.h"
 #include "api/tls/tls_context.h"
 #include "config/file/config.h"
+#include "config/values/repeating_thread.h"
 #include "daemon/handed_in.h"
 #include "daemon/health_watch.h"
 #include "daemon/service_manager.h"
@@ -50,10 +52,13 @@ class Daemon {
   Status Prepare();
   // Opens the store, recovery included. What it refuses lies in the data, not in the file.
   Status Open();
-  // Adopts the schema, listens. kConflict and kInvalid: the file must change first.
+  // Adopts the schema, listens. kConflict and kInvalid: the file must change first. Where the store
+  // is elsewhere and away it listens all the same, refuses what needs the store, and goes on by
+  // itself once that is there.
   Status Start();
   unsigned short port() const { return server_->port(); }  // Between Start and Stop.
-  void WaitForStop();
+  // Until it is told to end; or what came of a start that had to wait: an error as Start's.
+  Status WaitForStop();
   // Drains connections, then the store. Nothing acknowledged is lost.
   void Stop();
   // Tells the metrics, and whoever asked; the log is theirs. kConflict where the file is what keeps
@@ -62,6 +67,14 @@ class Daemon {
 
  private:
   Result<Reloaded> Apply(Config loaded);
+  // What needs the store: reaches it and puts the file in force. May be called again after an
+  // error.
+  Status Begin();
+  void StartWork();  // Once Begin is through.
+  bool MayWait(const Error& error) const;
+  void WaitForStore(const Error& error);
+  RepeatingThread::Wait TryToBegin();
+  void TellAddresses();
   Status StartServer();
   Status ListenForTelnet();
   void TakeTls(TlsContextPtr tls);  // New connections speak with it.
@@ -92,6 +105,9 @@ class Daemon {
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<HealthWatch> health_watch_;
   std::mutex reload_mutex_;
+  std::mutex start_mutex_;
+  std::optional<Error> start_failed_;  // Guarded by start_mutex_: after it had to wait.
+  RepeatingThread starter_;  // Last: it uses what stands above.
 };
 
 // Blocks SIGTERM, SIGINT and SIGHUP for this thread and all it starts; ignores SIGPIPE. Call first

@@ -81,9 +81,11 @@ int Serve(const CommandLine& line, const ToolHost&) {
     spdlog::error("{}", started.error().message());
     return IsMistake(started.error()) ? kMisused : kFailed;
   }
-  daemon.WaitForStop();
+  const Status ended = daemon.WaitForStop();
   daemon.Stop();
-  return 0;
+  if (ended) return 0;
+  spdlog::error("{}", ended.error().message());
+  return IsMistake(ended.error()) ? kMisused : kFailed;
 }
 
 int Check(const CommandLine& line, const ToolHost& host) {

@@ -25,8 +25,9 @@ struct BigtableStoreOptions {
   int64_t grain_us = kUsPerMs;
 };
 
-// Asks the service, and makes the catalogue's table where there is none. kInvalid, naming the key:
-// what is asked for is not there, or may not be. kUnavailable: the service does not answer.
+// Connect asks the service, and makes the catalogue's table where there is none; it is called
+// before anything else but State, Trouble and Close. kInvalid, naming the key: credentials that
+// cannot be used.
 Result<std::unique_ptr<Store>> OpenBigtableStore(const BigtableStoreOptions& options);
 
 }  // namespace tallyd

@@ -4,12 +4,13 @@
 // (storage/capabilities.h). What every store must do is tests/storage/conformance; which promise is
 // the engine's and which the service's is docs/storage.md.
 //
-// Lifetime: open -> Adopt(schema) -> NewBatch/Submit/Scan from any thread -> Close. Close drains
-// what was submitted; after it Submit answers kUnavailable.
+// Lifetime: open -> Connect -> Adopt(schema) -> NewBatch/Submit/Scan from any thread -> Close.
+// Close drains what was submitted; after it Submit answers kUnavailable.
 #ifndef TALLYD_STORAGE_STORE_H_
 #define TALLYD_STORAGE_STORE_H_
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,7 +31,18 @@ class Store : public RowStore, public TableCatalogue {
  public:
   virtual const Capabilities& capabilities() const = 0;
 
+  // Of an engine that is elsewhere: reaches it, and reads what it needs before a schema can be
+  // adopted; waits so long for the first answer. kUnavailable: it is away, and may be asked again.
+  // kInvalid, naming the key of the file: it will not have this daemon. Idempotent.
+  virtual Status Connect(std::chrono::milliseconds /*patience*/) { return {}; }
+  // From then on whoever waits for an engine that is elsewhere waits no more, and is told
+  // kUnavailable: before Close, so that an end does not wait for who is away. Once.
+  virtual void EndBy(std::chrono::steady_clock::time_point /*when*/) {}
+
   virtual StoreState State() = 0;
+  // Why this daemon should be asked nothing, for now: State() says the same, with more words. A few
+  // that name nothing, so that anybody may read them; empty: it is well. Never blocks.
+  virtual std::string_view Trouble() { return {}; }
 
   // What has expired by this time may be gone for good (storage/retention_clock.h). Never later
   // than the wall clock.

@@ -41,7 +41,7 @@ class HealthEndpoint final : public InfluxEndpoint {
   explicit HealthEndpoint(Exchange& exchange) : InfluxEndpoint(exchange, InfluxDialect::kV2) {}
 
   asio::awaitable<Response> Answer() override {
-    const bool is_ready = context().ready && !context().commits_wait;
+    const bool is_ready = context().WhyNotReady().empty();
     const Json health = {
         {"name", "influxdb"},
         {"message", is_ready ? "ready for queries and writes" : "writes have to wait"},

@@ -45,6 +45,12 @@ Response RefusalOfScope(const Route& route, const Principal& principal) {
                                   principal.name));
 }
 
+Response StillStarting(ApiContext& context) {
+  return ProblemOf(Error(ErrorCode::kUnavailable,
+                         fmt::format("the daemon waits for its store: {}; /v1/status tells more",
+                                     context.store.Trouble())));
+}
+
 void IdentifyByParameter(const Route& route, Exchange& exchange) {
   Request& request = exchange.request;
   if (request.principal != nullptr || route.token_parameter.empty()) return;
@@ -97,6 +103,9 @@ std::optional<Response> Dispatch(std::span<const Route> routes,
   IdentifyByParameter(routes[match.route], exchange);
   if (auto refusal = RefusalOfCaller(routes[match.route], foreign, exchange)) {
     return endpoint.Refused(RejectReason::kHttp, std::move(*refusal));
+  }
+  if (exchange.context.starting && !routes[match.route].needs_no_store) {
+    return endpoint.Refused(RejectReason::kOverloaded, StillStarting(exchange.context));
   }
   if (match.malformed) {
     return endpoint.Refused(

@@ -193,10 +193,9 @@ Result<std::string> ReadBackupTarget(std::string_view body) {
 Response GetHealth(const Request&, ApiContext&) { return Response::Of(200, {{"status", "ok"}}); }
 
 Response GetReady(const Request&, ApiContext& context) {
-  if (context.ready && !context.commits_wait) {
-    return Response::Of(200, {{"status", "ready"}});
-  }
-  Response response = Response::Of(503, {{"status", "not ready"}});
+  const std::string_view why = context.WhyNotReady();
+  if (why.empty()) return Response::Of(200, {{"status", "ready"}});
+  Response response = Response::Of(503, {{"status", "not ready"}, {"why", std::string(why)}});
   response.headers.emplace_back("Retry-After", "1");
   return response;
 }
@@ -235,7 +234,7 @@ Response GetStatus(const Request& request, ApiContext& context) {
     if (table->orphaned) orphans.push_back(JsonOfText(table->name));
   }
   return Response::Of(200, {{"version", context.version},
-                            {"ready", context.ready.load()},
+                            {"ready", context.WhyNotReady().empty()},
                             {"uptime_s", (now - context.started) / kUsPerSecond},
                             {"now", JsonOfTime(now)},
                             {"unsealed_bytes", state.unsealed_bytes},

@@ -58,15 +58,20 @@ constexpr std::optional<Role> kOpen;
 constexpr ForScoped kNever = ForScoped::kNever;
 constexpr ForScoped kBounded = ForScoped::kBounded;
 
+constexpr Route WithoutStore(Route route) {
+  route.needs_no_store = true;
+  return route;
+}
+
 constexpr Route kRoutes[] = {
-    {Method::kGet, "/healthz", kOpen, MakeInline<GetHealth>},
-    {Method::kGet, "/readyz", kOpen, MakeInline<GetReady>},
-    {Method::kGet, "/metrics", Role::kMetrics, MakeQuery<GetMetrics>, kNever},
+    WithoutStore({Method::kGet, "/healthz", kOpen, MakeInline<GetHealth>}),
+    WithoutStore({Method::kGet, "/readyz", kOpen, MakeInline<GetReady>}),
+    WithoutStore({Method::kGet, "/metrics", Role::kMetrics, MakeQuery<GetMetrics>, kNever}),
     {Method::kPost, "/-/reload", Role::kAdmin, MakeQuery<PostReload>, kNever},
     {Method::kPost, "/-/settle", Role::kAdmin, MakeQuery<PostSettle>, kNever},
     {Method::kPost, "/-/trust-clock", Role::kAdmin, MakeQuery<PostTrustClock>, kNever},
     {Method::kPost, "/v1/backup", Role::kAdmin, MakeOperation<PostBackup>, kNever},
-    {Method::kGet, "/v1/status", Role::kRead, MakeQuery<GetStatus>, kNever},
+    WithoutStore({Method::kGet, "/v1/status", Role::kRead, MakeQuery<GetStatus>, kNever}),
     {Method::kGet, "/v1/lint", Role::kRead, MakeQuery<GetLint>, kNever},
     {Method::kGet, "/v1/heatmap", Role::kRead, MakeQuery<GetHeatmap>, kBounded},
     {Method::kGet, "/v1/streams", Role::kRead, MakeQuery<ListStreams>, kBounded},
@@ -127,8 +132,8 @@ constexpr Route kRoutes[] = {
     {Method::kPost, "/api/v2/write", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV2>, kBounded},
     {Method::kPost, "/api/v3/write_lp", Role::kWrite, MakeInfluxWriteOf<InfluxDialect::kV3>,
      kBounded},
-    {Method::kGet, "/ping", kOpen, MakeInfluxPing},
-    {Method::kGet, "/health", kOpen, MakeInfluxHealth},
+    WithoutStore({Method::kGet, "/ping", kOpen, MakeInfluxPing}),
+    WithoutStore({Method::kGet, "/health", kOpen, MakeInfluxHealth}),
     {Method::kGet, "/query", Role::kRead, MakeInfluxQuery, kBounded, "p", Role::kWrite},
     {Method::kPost, "/query", Role::kWrite, MakeInfluxQuery, kBounded, "p", Role::kRead},
 };

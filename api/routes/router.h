@@ -40,6 +40,8 @@ struct Route {
   std::string_view token_parameter = {};
   // Whoever has this one reaches it as well.
   std::optional<Role> or_role = {};
+  // It answers as well while the daemon waits for a store that is elsewhere and away.
+  bool needs_no_store = false;
 };
 
 std::string_view MethodName(Method method);

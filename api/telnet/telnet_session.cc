@@ -206,6 +206,7 @@ asio::awaitable<std::optional<Error>> TelnetSession::TryToStore(const PrincipalP
                                                                 const OpenTsdbConfig& protocol,
                                                                 Workspace* workspace,
                                                                 PointWrite* put) {
+  if (context_.starting) co_return Error(ErrorCode::kUnavailable, "the store is away");
   *put = PreparePoints(who, protocol.stream, peer_, &workspace->ingest.points,
                        &workspace->ingest.events, context_);
   if (put->error) co_return put->error;

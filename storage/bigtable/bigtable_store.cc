@@ -15,6 +15,7 @@
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
+#include "storage/bigtable/service_watch.h"
 #include "storage/bigtable/write/batch_writer.h"
 
 namespace tallyd {
@@ -112,24 +113,17 @@ class BigtableStore final : public Store, public ClockKeeper {
         writer_(client_.get(), &catalogue_, &clock_, options.grain_us) {}
   ~BigtableStore() override { Close(); }
 
-  Status Open() {
-    if (Status opened = catalogue_.Open(); !opened) return opened;
-    const Result<bool> reverses = catalogue_.rows().TakesReverseScans();
-    if (!reverses) return reverses.error();
-    traits_.reverses = *reverses;
-    if (!*reverses) {
-      spdlog::warn("bigtable: the service takes no reverse scans: rows are turned round here");
-    }
-    if (Status loaded = catalogue_.Load(); !loaded) return loaded;
-    if (Status kept = StartRetention(); !kept) return kept;
-    const auto poll = std::chrono::duration_cast<RepeatingThread::Wait>(
-        std::chrono::microseconds(client_->config().poll_us));
-    poller_.Start(poll, [this, poll] {
-      Look();
-      return poll;
-    });
-    return {};
+  Status Connect(std::chrono::milliseconds patience) override {
+    const std::lock_guard connecting(connect_mutex_);
+    if (is_connected_) return {};
+    const Status reached = Reach(std::chrono::steady_clock::now() + patience);
+    watch_.Tell(reached);
+    is_connected_ = reached.has_value();
+    if (is_connected_) StartLooking();
+    return reached;
   }
+  // Nobody is waited for who is known to be away.
+  void EndBy(SteadyTime when) override { client_->EndBy(watch_.IsAway() ? SteadyTime() : when); }
 
   const Capabilities& capabilities() const override { return capabilities_; }
 
@@ -206,6 +200,10 @@ class BigtableStore final : public Store, public ClockKeeper {
   Result<TableStats> Stats(const TablePtr& table) override;
 
   StoreState State() override;
+  std::string_view Trouble() override {
+    if (watch_.IsAway()) return "Bigtable does not answer";
+    return catalogue_.is_foreign() ? "another daemon took another file" : std::string_view();
+  }
   TimeUs RetentionNow() override { return retention_.Now(); }
   RetentionClock::State Retention() override { return retention_.GetState(); }
   Status TrustClock() override { return retention_keeper_->Trust(); }
@@ -216,6 +214,8 @@ class BigtableStore final : public Store, public ClockKeeper {
   }
 
  private:
+  Status Reach(SteadyTime until);
+  void StartLooking();
   Status StartRetention();
   Result<bool> HoldsRow(const TablePtr& table);
   struct Counted {
@@ -226,7 +226,6 @@ class BigtableStore final : public Store, public ClockKeeper {
   // there are more than that it is told from the keys how many.
   Result<Counted> CountRows(const TablePtr& table, std::span<const KeyRange> ranges,
                             uint64_t at_most, const ReadLimits& limits);
-  void Look();
 
   const Capabilities capabilities_;
   const Clock& clock_;
@@ -239,10 +238,34 @@ class BigtableStore final : public Store, public ClockKeeper {
   BatchWriter writer_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
 
-  mutable std::mutex mutex_;
-  std::string unreachable_;  // Guarded by mutex_: why the service was not, at the last look.
+  ServiceWatch watch_;
+  std::mutex connect_mutex_;
+  std::atomic<bool> is_connected_ = false;  // Set under connect_mutex_.
   RepeatingThread poller_;
 };
+
+Status BigtableStore::Reach(SteadyTime until) {
+  if (Status opened = catalogue_.Open(until); !opened) return opened;
+  const Result<bool> reverses = catalogue_.rows().TakesReverseScans();
+  if (!reverses) return reverses.error();
+  traits_.reverses = *reverses;
+  if (!*reverses) {
+    spdlog::warn("bigtable: the service takes no reverse scans: rows are turned round here");
+  }
+  if (Status loaded = catalogue_.Load(); !loaded) return loaded;
+  return StartRetention();
+}
+
+void BigtableStore::StartLooking() {
+  const auto poll = std::chrono::duration_cast<RepeatingThread::Wait>(
+      std::chrono::microseconds(client_->config().poll_us));
+  poller_.Start(poll, [this, poll] {
+    // That the service is away is known within 10 s, however long a request may wait for it.
+    constexpr auto kLongestLook = std::chrono::seconds(4);
+    watch_.Tell(catalogue_.Refresh(std::chrono::steady_clock::now() + kLongestLook));
+    return poll;
+  });
+}
 
 // The daemons have one: it is as far as the one of them that noted it last.
 Status BigtableStore::StartRetention() {
@@ -322,31 +345,18 @@ Result<TableStats> BigtableStore::Stats(const TablePtr& table) {
   return TableStats{.rows = counted->rows, .rows_exact = counted->is_exact};
 }
 
-void BigtableStore::Look() {
-  // With the service away it is known soon, however long a request may wait for it.
-  constexpr auto kLongestLook = std::chrono::seconds(5);
-  const Status looked = catalogue_.Refresh(std::chrono::steady_clock::now() + kLongestLook);
-  const std::lock_guard lock(mutex_);
-  if (!looked && unreachable_.empty()) spdlog::warn("bigtable: {}", looked.error().message());
-  if (looked && !unreachable_.empty()) spdlog::info("bigtable: the service answers again");
-  unreachable_ = looked ? "" : looked.error().message();
-}
-
 StoreState BigtableStore::State() {
   StoreState state;
   state.queued_bytes = writer_.queued_bytes();
   state.queued_batches = writer_.queued_batches();
   state.retention = retention_.GetState();
-  {
-    const std::lock_guard lock(mutex_);
-    state.reason = unreachable_;
-  }
+  state.reason = watch_.Why();
   if (state.reason.empty() && catalogue_.is_foreign()) {
     state.reason = "another daemon took another file: this one has to be given it, too";
   }
   state.writable = state.reason.empty();
   state.members.push_back({"instance", client_->instance_name()});
-  state.members.push_back({"reverse_scans", traits_.reverses});
+  if (is_connected_) state.members.push_back({"reverse_scans", traits_.reverses});
   return state;
 }
 
@@ -355,9 +365,7 @@ StoreState BigtableStore::State() {
 Result<std::unique_ptr<Store>> OpenBigtableStore(const BigtableStoreOptions& options) {
   Result<std::unique_ptr<BigtableClient>> client = BigtableClient::Make(options.bigtable);
   if (!client) return client.error();
-  auto store = std::make_unique<BigtableStore>(options, std::move(*client));
-  if (Status opened = store->Open(); !opened) return opened.error();
-  return std::unique_ptr<Store>(std::move(store));
+  return std::unique_ptr<Store>(std::make_unique<BigtableStore>(options, std::move(*client)));
 }
 
 }  // namespace tallyd

@@ -13,7 +13,8 @@ import unittest
 
 from tests.e2e.bigtable import (Balancer, Emulator, TabletServer, needs_emulator, needs_tablet_server,
                                 storage)
-from tests.e2e.tallyd import BINARY, ROOT, SEED, E2eTest, Tallyd, free_port, in_threads
+from tests.e2e.tallyd import (BINARY, ROOT, SEED, SLOW, E2eTest, Tallyd, eventually, free_port,
+                              in_threads)
 
 FAULT_SECONDS = float(os.environ.get("TALLYD_BIGTABLE_SECONDS", "6"))
 SCHEMA = """
@@ -56,6 +57,13 @@ class BigtableTest(E2eTest):
 
 def event(host, number, **fields):
     return {"host": host, "ts": BEGIN + number, **fields}
+
+
+def answers(daemon):
+    try:
+        return daemon.get("/healthz").status == 200
+    except OSError:
+        return False
 
 
 def history(daemon, host):
@@ -139,6 +147,44 @@ class TabletServerTest(EitherBigtable, BigtableTest):
         server.calls()
         self.assertEqual(history(daemon, "a"), list(range(500)))
         self.assertEqual(server.calls().get("ReadRows METRIC", 0), 1)
+
+    def test_with_the_service_away_it_waits_red_and_an_end_does_not(self):
+        server = self.bigtable()
+        server.tell("stop")
+        daemon = Tallyd(SCHEMA, storage=storage(server.address))
+        self.addCleanup(daemon.discard)
+        daemon.port = free_port()
+        daemon.write_config()
+        daemon.spawn()
+        eventually(lambda: answers(daemon), "it listens")
+        refused = [daemon.get("/readyz"), daemon.post("server", [event("a", 1, n=1)]),
+                   daemon.get("/v1/streams/server/latest"), daemon.request("POST", "/-/reload")]
+        for answer in refused:
+            self.assertEqual((answer.status, "Retry-After" in answer.headers), (503, True), answer.body)
+        self.assertEqual(refused[0].json["why"], "it waits for its store")
+        self.assertEqual(daemon.get("/healthz").status, 200)
+        self.assertIn("Bigtable answers", daemon.get("/v1/status").expect(200).json["store"]["reason"])
+        server.tell("start")
+        self.turns(daemon, 200)
+        daemon.write("server", [event("a", 1, n=1)])
+        server.tell("stop")
+        self.turns(daemon, 503)
+        server.tell("start")
+        self.turns(daemon, 200)
+        self.assertEqual(history(daemon, "a"), [1])
+        server.tell("stop")
+        writes = threading.Thread(target=lambda: daemon.post("server", [event("a", 2, n=2)]))
+        writes.start()
+        self.turns(daemon, 503)
+        began = time.monotonic()
+        daemon.stop()
+        writes.join()
+        self.assertLess(time.monotonic() - began, 5)
+
+    def turns(self, daemon, status):
+        began = time.monotonic()
+        eventually(lambda: daemon.get("/readyz").status == status, f"/readyz turns {status}")
+        self.assertLess(time.monotonic() - began, 10 * SLOW)
 
     def test_a_batch_of_many_rows_takes_few_calls(self):
         server = self.bigtable()

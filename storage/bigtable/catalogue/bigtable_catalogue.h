@@ -42,7 +42,7 @@ class BigtableCatalogue {
   BigtableCatalogue(BigtableClient* client, const Clock* clock, int64_t grain_us,
                     MayDropTable may_drop);
 
-  Status Open() { return rows_.Open(); }
+  Status Open(std::optional<SteadyTime> until = {}) { return rows_.Open(until); }
   Status Load() { return Refresh({}); }
   // What others changed since. `until`: in place of the client's deadline.
   Status Refresh(std::optional<SteadyTime> until);

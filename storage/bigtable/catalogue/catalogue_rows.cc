@@ -49,15 +49,15 @@ SteadyTime CatalogueRows::deadline() const {
          std::chrono::microseconds(client_.config().deadline_us);
 }
 
-Status CatalogueRows::Open() {
-  Status claimed = Claim();
+Status CatalogueRows::Open(std::optional<SteadyTime> until) {
+  Status claimed = Claim(until.value_or(deadline()));
   if (claimed || claimed.error().code() != ErrorCode::kNotFound) return claimed;
   if (!client_.config().create) {
     return Invalid(fmt::format("storage.bigtable.create: is false, and there is no table {}",
                                table_));
   }
   if (Status made = MakeTable(); !made) return made;
-  return Claim();
+  return Claim(deadline());
 }
 
 Status CatalogueRows::MakeTable() {
@@ -81,12 +81,12 @@ Status CatalogueRows::MakeTable() {
 }
 
 // The row is there after it, whoever has won.
-Status CatalogueRows::Claim() {
+Status CatalogueRows::Claim(SteadyTime until) {
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(std::string(kClaimRow));
   Set("v", "1", request.add_false_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
-  WriteRows(&client_, &rows, deadline());
+  WriteRows(&client_, &rows, until);
   const RpcStatus& ended = rows.front().ended;
   if (ended.ok()) return {};
   if (ended.code == RpcCode::kFailedPrecondition) {

@@ -50,8 +50,9 @@ class CatalogueRows {
 
   // Makes the table if it is not there and may be made, and proves by a first claim that the app
   // profile takes single-row transactions. kInvalid, naming the key: it does not, or the instance
-  // is not there. kUnavailable: try again.
-  Status Open();
+  // is not there. kUnavailable: try again. `until`: of the claim, in place of the client's
+  // deadline.
+  Status Open(std::optional<SteadyTime> until = {});
   // Whether a reverse scan comes in reverse: Google's emulator answers it in ascending order.
   Result<bool> TakesReverseScans();
 
@@ -69,7 +70,7 @@ class CatalogueRows {
  private:
   SteadyTime deadline() const;
   Status MakeTable();
-  Status Claim();
+  Status Claim(SteadyTime until);
 
   BigtableClient& client_;
   const std::string table_;

@@ -36,7 +36,10 @@ struct BigtableService {
     options.bigtable = Config();
     options.clock = &clock;
     options.grain_us = 1;
-    return OpenBigtableStore(options);
+    Result<std::unique_ptr<Store>> store = OpenBigtableStore(options);
+    if (!store) return store;
+    const Status connected = (*store)->Connect(std::chrono::seconds(20));
+    return connected ? std::move(store) : connected.error();
   }
 };
 
