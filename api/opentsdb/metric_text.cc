@@ -69,6 +69,39 @@ int DigitOf(char c) {
   return -1;
 }
 
+// Within a TSUID a zero byte ends a text; of a text, zeros and the byte that escapes are escaped.
+constexpr char kEscape = '\1';
+constexpr char kEscapedZero = '\1';
+constexpr char kEscapedEscape = '\2';
+
+void AppendEscaped(std::string_view text, std::string* bytes) {
+  for (const char c : text) {
+    if (c != '\0' && c != kEscape) {
+      bytes->push_back(c);
+      continue;
+    }
+    bytes->push_back(kEscape);
+    bytes->push_back(c == '\0' ? kEscapedZero : kEscapedEscape);
+  }
+}
+
+// False: an escape stands before what it does not escape.
+bool Unescape(std::string* text) {
+  size_t size = 0;
+  for (size_t i = 0; i < text->size(); ++i) {
+    char c = (*text)[i];
+    if (c == kEscape) {
+      if (++i == text->size()) return false;
+      const char escaped = (*text)[i];
+      if (escaped != kEscapedZero && escaped != kEscapedEscape) return false;
+      c = escaped == kEscapedZero ? '\0' : kEscape;
+    }
+    (*text)[size++] = c;
+  }
+  text->resize(size);
+  return true;
+}
+
 }  // namespace
 
 std::string_view NameOf(TagMatch match) {
@@ -142,8 +175,14 @@ Result<MetricText> ParseMetricText(std::string_view text) {
 
 std::string EncodeTsuid(const SeriesName& name) {
   constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string bytes = name.metric;
-  for (const auto& [tag, value] : name.tags) bytes.append(1, '\0').append(tag + '\0' + value);
+  std::string bytes;
+  AppendEscaped(name.metric, &bytes);
+  for (const auto& [tag, value] : name.tags) {
+    bytes.push_back('\0');
+    AppendEscaped(tag, &bytes);
+    bytes.push_back('\0');
+    AppendEscaped(value, &bytes);
+  }
   std::string text;
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
@@ -161,8 +200,11 @@ std::optional<SeriesName> DecodeTsuid(std::string_view text) {
     if (high < 0 || low < 0) return std::nullopt;
     bytes.push_back(static_cast<char>(high * 16 + low));
   }
-  const std::vector<std::string> parts = Split(bytes, '\0');
+  std::vector<std::string> parts = Split(bytes, '\0');
   if (text.size() % 2 != 0 || parts.size() % 2 == 0 || parts.front().empty()) return std::nullopt;
+  if (!std::ranges::all_of(parts, [](std::string& part) { return Unescape(&part); })) {
+    return std::nullopt;
+  }
   SeriesName name{parts.front(), {}};
   for (size_t i = 1; i < parts.size(); i += 2) name.tags.emplace_back(parts[i], parts[i + 1]);
   return name;

@@ -65,6 +65,7 @@ struct SeriesName {
   std::string metric;
   SeriesTags tags;
 };
+// Of equal names alone the same, whatever bytes they hold.
 std::string EncodeTsuid(const SeriesName& name);
 // Nothing: it is none.
 std::optional<SeriesName> DecodeTsuid(std::string_view text);

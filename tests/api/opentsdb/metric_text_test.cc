@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 namespace tallyd {
 namespace {
 
@@ -37,7 +41,37 @@ TEST(MetricTextTest, ATsuidTellsItsSeries) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->metric, name.metric);
   EXPECT_EQ(read->tags, name.tags);
-  for (const char* text : {"", "0", "XY", "00", "6100"}) EXPECT_FALSE(DecodeTsuid(text)) << text;
+  // 01 stands before what it escapes: 01 or 02.
+  for (const char* text : {"", "0", "XY", "00", "6100", "6101", "610103"}) {
+    EXPECT_FALSE(DecodeTsuid(text)) << text;
+  }
+}
+
+TEST(MetricTextTest, TsuidsOfUsualNamesAreTheirBytesWithZerosBetween) {
+  EXPECT_EQ(EncodeTsuid({"m", {{"a", "b"}, {"c", "d"}}}), "6D0061006200630064");
+}
+
+TEST(MetricTextTest, ATsuidKeepsApartNamesThatHoldZeros) {
+  const std::string zero(1, '\0');
+  const std::vector<SeriesName> names = {
+      {"m", {{"a", "b"}, {"c", "d"}}},
+      {"m", {{"a", "b" + zero + "c" + zero + "d"}}},
+      {"m", {{"a" + zero + "b", "c"}}},
+      {"m", {{"a", zero}}},
+      {"m", {{"a", "\1"}}},
+      {"m", {{"a", "\1\1"}}},
+      {"m", {{"a", "\1\2" + zero}}},
+      {"m" + zero, {{"a", ""}}},
+  };
+  std::set<std::string> texts;
+  for (const SeriesName& name : names) {
+    const std::string text = EncodeTsuid(name);
+    EXPECT_TRUE(texts.insert(text).second) << text;
+    const auto read = DecodeTsuid(text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->metric, name.metric) << text;
+    EXPECT_EQ(read->tags, name.tags) << text;
+  }
 }
 
 }  // namespace
