@@ -109,6 +109,7 @@ class SeriesReader {
   Result<uint32_t> SeriesOf();
   bool IsNamed(const PointSeries& series) const;
   bool IsWanted(const PointSeries& series) const;
+  Status KeepNewest(uint32_t index, TimeUs time, const Value& number);
   Status AddPoint(uint32_t index, TimeUs time, const Value& number);
   Status Append(const SeriesPoint& point, std::vector<SeriesPoint>* points);
   Status FlushStep(uint32_t index);
@@ -314,22 +315,23 @@ int SeriesReader::RoleOf(EventRun* run, uint32_t field) {
 
 Status SeriesReader::TakeEvent(EventRun* run, const EventView& event) {
   const Value* number = nullptr;
+  TimeUs time = event.time;
   std::ranges::fill(tag_values_, nullptr);
-  for (const EventField& field : event.fields) {
+  for (size_t i = 0; i < event.fields.size(); ++i) {
+    const EventField& field = event.fields[i];
     const int role = RoleOf(run, field.field);
     if (role >= 0) tag_values_[static_cast<size_t>(role)] = &field.value;
-    if (role == kNumber && field.value.is_number()) number = &field.value;
+    if (role != kNumber || !field.value.is_number()) continue;
+    number = &field.value;
+    if (!event.field_times.empty()) time = event.field_times[i];
   }
   if (number == nullptr) return {};
   const Result<uint32_t> index = SeriesOf();
   if (!index) return index.error();
   if (*index == kUnwanted) return {};
-  if (question_.newest) {
-    set_.series[*index].points.clear();
-    return AddPoint(*index, event.time, *number);
-  }
+  if (question_.newest) return KeepNewest(*index, time, *number);
   Pending& pending = pending_[*index];
-  const TimeUs start = point_fold_.steps.StartOf(event.time);
+  const TimeUs start = point_fold_.steps.StartOf(time);
   if (!pending.numbers.empty() && pending.start != start) {
     if (Status flushed = FlushStep(*index); !flushed) return flushed;
   }
@@ -406,6 +408,14 @@ bool SeriesReader::IsWanted(const PointSeries& series) const {
     return std::ranges::find(question_.filters, set_.tags[tag.first], &TagFilter::tag) !=
            question_.filters.end();
   });
+}
+
+// A row of a latest table may be several events, in no order of time.
+Status SeriesReader::KeepNewest(uint32_t index, TimeUs time, const Value& number) {
+  std::vector<SeriesPoint>* const points = &set_.series[index].points;
+  if (!points->empty() && points->back().time > time) return {};
+  points->clear();
+  return AddPoint(index, time, number);
 }
 
 Status SeriesReader::AddPoint(uint32_t index, TimeUs time, const Value& number) {

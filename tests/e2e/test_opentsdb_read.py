@@ -107,6 +107,33 @@ class OpentsdbReadTest(E2eTest):
         self.assertEqual([last[0]], self.ask("/api/query/last", tsuids=last[0]["tsuid"],
                                              resolve="true"))
 
+    def test_the_last_point_of_a_metric_has_its_own_time(self):
+        points = [("lst.a", 1_764_000_000, 1), ("lst.b", 1_764_100_000, 2)]
+        self.daemon.request("POST", "/api/put", json.dumps(
+            [{"metric": metric, "timestamp": second, "value": value, "tags": {"host": "a"}}
+             for metric, second, value in points])).expect(204)
+        for metric, second, value in points:
+            last = self.ask("/api/query/last", timeseries=metric)
+            self.assertEqual([(second * 1000, str(value))],
+                             [(one["timestamp"], one["value"]) for one in last], metric)
+
+    def test_so_it_has_where_each_field_is_a_row_of_the_latest_table(self):
+        daemon = self.start("""
+[protocols.opentsdb]
+stream = "opentsdb"
+[tables.NEWEST]
+stream = "s"
+pattern = "latest"
+row_key = "{host}#{field}"
+families.F = {}
+""")
+        for field, at, number in [("a", 0, 1), ("b", 5000, 2), ("a", 1000, 3)]:
+            daemon.write("s", {"host": "h", "ts": START + at, field: number})
+        for field, at, number in [("a", 1000, "3"), ("b", 5000, "2")]:
+            last = daemon.get("/api/query/last", {"timeseries": "s." + field}).expect(200).json
+            self.assertEqual([(START + at, number)],
+                             [(one["timestamp"], one["value"]) for one in last], field)
+
     def test_the_last_point_needs_no_tag_that_no_event_ever_had(self):
         event = {"dc": "lga", "host": "web01", "ts": START}
         self.daemon.write("server", {**event, "cpu": 7})

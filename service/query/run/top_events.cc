@@ -25,10 +25,11 @@ bool TopEvents::Outranks(const Kept& a, const Kept& b) const {
 void TopEvents::Take(const Value& number, const EventStream& events) {
   const bool full = kept_.size() == spec_.count;
   if (full && Exactly(number) < Exactly(kept_.front().number)) return;
-  Kept kept{number, events.event().time, events.Position(), {}};
+  Kept kept{number, events.event().time, events.Position(), HeldEvent()};
   if (full && !Outranks(kept, kept_.front())) return;
   const auto outranks = [this](const Kept& a, const Kept& b) { return Outranks(a, b); };
-  held_bytes_ += kept.event.AddEvent(events.event().fields);
+  kept.event = HeldEvent(events.event().fields);
+  held_bytes_ += kept.event.bytes();
   if (full) {
     std::ranges::pop_heap(kept_, outranks);
     held_bytes_ -= kept_.back().event.bytes();
@@ -65,9 +66,7 @@ Status TopEvents::TakeAll(EventStream* events) {
 Result<bool> TopEvents::Next() {
   if (next_ == kept_.size()) return false;
   const Kept& kept = kept_[next_++];
-  fields_.clear();
-  kept.event.AppendTo(&fields_);
-  event_ = {kept.time, fields_.front()};
+  event_ = {kept.time, kept.event.fields()};
   return true;
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "service/limits/query_memory.h"
+#include "service/query/run/held_event.h"
 #include "service/query/scan/event_stream.h"
-#include "service/query/scan/fragment_merger.h"
 
 namespace tallyd {
 
@@ -39,7 +39,7 @@ class TopEvents final : public EventStream {
     Value number;
     TimeUs time = 0;
     EventPosition position;
-    HeldEvents event;
+    HeldEvent event;
   };
 
   // Whether the first goes before the second where there is no room for both.
@@ -53,7 +53,6 @@ class TopEvents final : public EventStream {
   std::vector<Kept> kept_;  // A heap, the first to go on top; in the end in order.
   size_t held_bytes_ = 0;
   size_t next_ = 0;
-  std::vector<std::span<const EventField>> fields_;
 };
 
 }  // namespace tallyd

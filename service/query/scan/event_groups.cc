@@ -11,20 +11,6 @@ GroupKeyView KeyOfPart(const ScanInput& input, const PartScan& scan) {
   return {input.whole_rows() ? 0 : scan.time(), tie};
 }
 
-namespace {
-
-void AddPart(const ScanInput& input, const PartScan& scan, FragmentMerger* merger) {
-  for (const EventFragment* fragment : scan.fragments()) {
-    if (input.whole_rows()) {
-      merger->AddFirstWins(fragment->fields);
-    } else {
-      merger->Add(fragment->fields);
-    }
-  }
-}
-
-}  // namespace
-
 MergedGroups::MergedGroups(const ScanInput& input, const std::vector<KeyRange>& ranges,
                            bool time_descends, const GroupOptions& options)
     : input_(input), options_(options), less_{options.descending} {
@@ -84,7 +70,9 @@ Result<bool> MergedGroups::Next() {
     return true;
   }
   std::sort(current_.begin(), current_.end());
-  for (const size_t scan : current_) AddPart(input_, *scans_[scan], &merger_);
+  for (const size_t scan : current_) {
+    for (const EventFragment* fragment : scans_[scan]->fragments()) merger_.Add(fragment->fields);
+  }
   merger_.AppendTo(&group_.events);
   return true;
 }
@@ -112,7 +100,7 @@ Result<bool> SequentialGroups::Next() {
     if (fragment->column) {
       of_columns_.push_back(fragment);
     } else {
-      merger_.AddFirstWins(fragment->fields);
+      merger_.AddFirstWins(fragment->fields, fragment->time);
     }
   }
   std::ranges::sort(of_columns_, [](const EventFragment* a, const EventFragment* b) {
@@ -120,12 +108,14 @@ Result<bool> SequentialGroups::Next() {
            std::tie(b->column->qualifier, b->column->family);
   });
   for (const EventFragment* fragment : of_columns_) {
-    merger_.AddBesideFirst(fragment->fields);
+    merger_.AddBesideFirst(fragment->fields, fragment->time);
     group_.times.push_back(fragment->time);
     group_.columns.push_back(*fragment->column);
   }
   group_.events.clear();
+  group_.field_times.clear();
   merger_.AppendTo(&group_.events);
+  merger_.AppendTimesTo(&group_.field_times);
   group_.key = {0, scan_.row_key()};
   group_.time = scan_.time();
   return true;

@@ -54,10 +54,16 @@ struct EventGroup {
   TimeUs time = 0;
   std::vector<std::span<const EventField>> events;
   std::vector<TimeUs> times;  // Of each of them; empty: `time` is.
+  // Of each of them, of each of its fields: a row of a latest table has cells of many times. Empty:
+  // each field has the time of its event.
+  std::vector<std::span<const TimeUs>> field_times;
   // Of each of them the column that tells it, ascending by qualifier; empty: no column tells one.
   std::vector<ColumnRef> columns;
 
   TimeUs TimeOf(size_t event) const { return times.empty() ? time : times[event]; }
+  std::span<const TimeUs> FieldTimesOf(size_t event) const {
+    return field_times.empty() ? std::span<const TimeUs>() : field_times[event];
+  }
 };
 
 class GroupSource {
@@ -83,7 +89,7 @@ GroupKeyView KeyOfPart(const ScanInput& input, const PartScan& scan);
 
 class MergedGroups final : public GroupSource {
  public:
-  // `time_descends`: the ranges' rows come newest first.
+  // `time_descends`: the ranges' rows come newest first. REQUIRES: no part is a whole row.
   MergedGroups(const ScanInput& input, const std::vector<KeyRange>& ranges, bool time_descends,
                const GroupOptions& options);
   Result<bool> Next() override;

@@ -64,7 +64,7 @@ Result<bool> EventScan::Next() {
     const size_t index = descending_ ? group.events.size() - 1 - taken_ : taken_;
     ++taken_;
     if (filter_ != nullptr && !filter_->AcceptsRest(group.events[index])) continue;
-    event_ = {group.TimeOf(index), group.events[index]};
+    event_ = {group.TimeOf(index), group.events[index], group.FieldTimesOf(index)};
     return true;
   }
 }

@@ -14,6 +14,9 @@ namespace tallyd {
 struct EventView {
   TimeUs time = 0;
   std::span<const EventField> fields;
+  // Of each of them, where they are cells of many times, as in a row of a latest table; empty:
+  // `time` is.
+  std::span<const TimeUs> field_times = {};
 };
 
 class EventStream {

@@ -4,7 +4,6 @@
 #ifndef TALLYD_SERVICE_QUERY_SCAN_FRAGMENT_MERGER_H_
 #define TALLYD_SERVICE_QUERY_SCAN_FRAGMENT_MERGER_H_
 
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,37 +19,23 @@ class FragmentMerger {
     first_is_shared_ = false;
   }
   void Add(std::span<const EventField> fragment);
-  // Adds to the one event there is; the first value of a field stays (latest tables).
-  void AddFirstWins(std::span<const EventField> fragment);
+  // Adds to the one event there is; the first value of a field stays, and its time (latest tables).
+  void AddFirstWins(std::span<const EventField> fragment, TimeUs time);
   // An event of its own, which has what the first one has beside it: in place of that one, then.
   // REQUIRES: there is a first, to which nothing is added any more.
-  void AddBesideFirst(std::span<const EventField> fragment);
+  void AddBesideFirst(std::span<const EventField> fragment, TimeUs time);
   void AppendTo(std::vector<std::span<const EventField>>* events) const;
+  // Of the same events, of each of their fields. REQUIRES: all were added with times.
+  void AppendTimesTo(std::vector<std::span<const TimeUs>>* times) const;
 
  private:
   std::vector<EventField>& NewEvent();
+  void AddMissing(std::span<const EventField> fragment, TimeUs time, size_t event);
 
   std::vector<std::vector<EventField>> events_;  // The first count_ are valid.
+  std::vector<std::vector<TimeUs>> times_;       // By event and field, where times were given.
   size_t count_ = 0;
   bool first_is_shared_ = false;
-};
-
-// The same for events that outlive the rows they came from: text is copied.
-class HeldEvents {
- public:
-  // Return the bytes that the fragment costs. AddEvent: an event of its own.
-  size_t Add(std::span<const EventField> fragment);
-  size_t AddEvent(std::span<const EventField> fragment);
-  size_t AddFirstWins(std::span<const EventField> fragment);
-  void AppendTo(std::vector<std::span<const EventField>>* events) const;
-  size_t bytes() const { return bytes_; }
-
- private:
-  size_t Append(std::span<const EventField> fragment, std::vector<EventField>* event);
-
-  std::vector<std::vector<EventField>> events_;
-  std::vector<std::unique_ptr<char[]>> texts_;
-  size_t bytes_ = 0;
 };
 
 }  // namespace tallyd

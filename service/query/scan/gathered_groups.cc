@@ -36,6 +36,7 @@ Result<bool> GatheredGroups::Next() {
   group_.key = first.key;
   group_.time = first.time;
   group_.events.clear();
+  group_.field_times.clear();
   merger_.Clear();
   const GroupLess less{options_.descending};
   const bool merges = input_.whole_rows() || input_.spreads_events();
@@ -43,7 +44,7 @@ Result<bool> GatheredGroups::Next() {
     const HeldParts::Part& part = held_.At(next_);
     group_.time = std::max(group_.time, part.time);
     if (input_.whole_rows()) {
-      merger_.AddFirstWins(part.fields);
+      merger_.AddFirstWins(part.fields, part.time);
     } else if (merges) {
       merger_.Add(part.fields);
     } else {
@@ -51,6 +52,7 @@ Result<bool> GatheredGroups::Next() {
     }
   }
   if (merges) merger_.AppendTo(&group_.events);
+  if (input_.whole_rows()) merger_.AppendTimesTo(&group_.field_times);
   return true;
 }
 
@@ -108,7 +110,7 @@ Status GatheredGroups::Keep(const PartScan& scan) {
   if (options_.start && less(key, options_.start->view())) return {};
   if (bound_ && !less(key, bound_->view())) return {};
   for (const EventFragment* fragment : scan.fragments()) {
-    held_.Add(key, scan.time(), fragment->fields);
+    held_.Add(key, fragment->time, fragment->fields);
   }
   const bool is_time = held_.size() % kPartsBetweenLooks == 0;
   const bool is_large = scan.fragments().size() > 1 || scan.fragments()[0]->fields.size() > 256;

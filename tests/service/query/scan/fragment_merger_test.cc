@@ -1,4 +1,4 @@
-// Which fragments are of one event, for views and for events that are held alike.
+// Which fragments are of one event.
 #include "service/query/scan/fragment_merger.h"
 
 #include <gtest/gtest.h>
@@ -25,19 +25,22 @@ std::string TextOf(const std::vector<std::span<const EventField>>& events) {
   return text;
 }
 
-// What both say of them.
+std::string TimesIn(const FragmentMerger& merger) {
+  std::vector<std::span<const TimeUs>> times;
+  merger.AppendTimesTo(&times);
+  std::string text;
+  for (const std::span<const TimeUs> event : times) {
+    text += text.empty() ? "" : " | ";
+    for (const TimeUs time : event) text += std::to_string(time) + ";";
+  }
+  return text;
+}
+
 std::string Merged(const std::vector<Fragment>& fragments) {
   FragmentMerger merger;
-  HeldEvents held;
-  for (const Fragment& fragment : fragments) {
-    merger.Add(fragment);
-    held.Add(fragment);
-  }
+  for (const Fragment& fragment : fragments) merger.Add(fragment);
   std::vector<std::span<const EventField>> views;
-  std::vector<std::span<const EventField>> copies;
   merger.AppendTo(&views);
-  held.AppendTo(&copies);
-  EXPECT_EQ(TextOf(views), TextOf(copies));
   return TextOf(views);
 }
 
@@ -68,11 +71,26 @@ TEST(FragmentMergerTest, AValueThatIsSpeltAlikeIsNoContradictionAcrossRows) {
 
 TEST(FragmentMergerTest, TheFirstValueStaysWhereTheFirstWins) {
   FragmentMerger merger;
-  merger.AddFirstWins(Fragment{{kZip, Value::Int(1)}});
-  merger.AddFirstWins(Fragment{{kZip, Value::Int(2)}, {kTemp, Value::Int(3)}});
+  merger.AddFirstWins(Fragment{{kZip, Value::Int(1)}}, 9);
+  merger.AddFirstWins(Fragment{{kZip, Value::Int(2)}, {kTemp, Value::Int(3)}}, 7);
   std::vector<std::span<const EventField>> events;
   merger.AppendTo(&events);
   EXPECT_EQ(TextOf(events), "0=1;1=3;");
+  EXPECT_EQ(TimesIn(merger), "9;7;");
+}
+
+TEST(FragmentMergerTest, WhatIsBesideTheFirstHasATimeOfItsOwnAndTheRestThatOfTheFirst) {
+  FragmentMerger merger;
+  merger.AddFirstWins(Fragment{{kZip, Value::Int(1)}}, 9);
+  merger.AddBesideFirst(Fragment{{kTemp, Value::Int(3)}}, 7);
+  merger.AddBesideFirst(Fragment{{kTemp, Value::Int(4)}, {kZip, Value::Int(2)}}, 8);
+  std::vector<std::span<const EventField>> events;
+  merger.AppendTo(&events);
+  EXPECT_EQ(TextOf(events), "1=3;0=1; | 1=4;0=2;");
+  EXPECT_EQ(TimesIn(merger), "7;9; | 8;8;");
+  merger.Clear();
+  merger.AddFirstWins(Fragment{{kTemp, Value::Int(5)}}, 6);
+  EXPECT_EQ(TimesIn(merger), "6;");
 }
 
 }  // namespace
