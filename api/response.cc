@@ -129,6 +129,12 @@ Response Problem(unsigned status, std::string_view detail, const Json& members) 
   return response;
 }
 
+void LetAgentsTryAgain(Response* problem) {
+  // 429 says when already.
+  if (problem->status == 408) problem->headers.emplace_back("Retry-After", "1");
+  if (problem->status == 408 || problem->status == 429) problem->status = 503;
+}
+
 void PullFirstChunk(Response* response) {
   if (!response->source) return;
   const Result<Pulled> pulled = response->source->Pull(&response->body, Wake());

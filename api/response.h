@@ -72,6 +72,9 @@ Response ProblemOf(const Error& error);
 Response Problem(unsigned status, std::string_view detail);
 // With members of its own ("errors") behind the standard ones.
 Response Problem(unsigned status, std::string_view detail, const nlohmann::ordered_json& members);
+// Agents of other protocols drop what any 4xx refuses: 408 and 429, after which the same may be
+// sent again, become 503 with Retry-After. The body stays.
+void LetAgentsTryAgain(Response* problem);
 unsigned HttpStatus(ErrorCode code);
 std::string_view ReasonPhrase(unsigned status);
 

@@ -51,9 +51,7 @@ std::string NextRequestId() {
 }  // namespace
 
 Response InInfluxForm(InfluxDialect dialect, Response problem) {
-  // Agents drop what a 4xx refuses, and both of these may be sent again.
-  if (problem.status == 408) problem.headers.emplace_back("Retry-After", "1");
-  if (problem.status == 408 || problem.status == 429) problem.status = 503;
+  LetAgentsTryAgain(&problem);
   std::string_view message = problem.problem;
   if (dialect == InfluxDialect::kV1 && problem.status == 413) message = kTooLargeInV1;
   const std::string code(CodeInV2(problem.status));

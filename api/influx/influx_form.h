@@ -23,10 +23,10 @@ inline constexpr std::string_view kSpokenInflux = "1.8.10";
 
 // `message` may hold any bytes.
 Response InfluxError(InfluxDialect dialect, unsigned status, std::string_view message);
-// Of a failure of the daemon, its status included; 503 instead of 429.
+// Of a failure of the daemon, its status included; 503 instead of 408 and 429.
 Response InfluxErrorOf(InfluxDialect dialect, const Error& error);
 // What the daemon refuses by itself on such a path (Endpoint::Refused): status and headers stay,
-// but for 429, which becomes 503.
+// but for 408 and 429, which become 503.
 Response InInfluxForm(InfluxDialect dialect, Response problem);
 
 // What InfluxDB sends with each answer: its version, and a number of the request.

@@ -22,9 +22,7 @@ Response WithError(Response problem, std::string_view message, std::string_view 
 }  // namespace
 
 Response InOpentsdbForm(Response problem) {
-  // Agents drop what a 4xx refuses, and both of these may be sent again.
-  if (problem.status == 408) problem.headers.emplace_back("Retry-After", "1");
-  if (problem.status == 408 || problem.status == 429) problem.status = 503;
+  LetAgentsTryAgain(&problem);
   const std::string detail = std::move(problem.problem);
   if (problem.status == 405) return WithError(std::move(problem), "Method not allowed", detail);
   return WithError(std::move(problem), detail, {});
