@@ -40,8 +40,17 @@ std::optional<LineBuffer::Line> LineBuffer::TakeLine() {
     searched_ = end_;
     return std::nullopt;
   }
-  std::string_view text = all.substr(begin_, end - begin_);
-  begin_ = searched_ = end + 1;
+  return TakeUpTo(end, end + 1);
+}
+
+std::optional<LineBuffer::Line> LineBuffer::TakeRest() {
+  if (!has_rest()) return std::nullopt;
+  return TakeUpTo(end_, end_);
+}
+
+LineBuffer::Line LineBuffer::TakeUpTo(size_t end, size_t next) {
+  std::string_view text(bytes_.get() + begin_, end - begin_);
+  begin_ = searched_ = next;
   if (text.ends_with('\r')) text.remove_suffix(1);
   if (std::exchange(skips_, false) || text.size() > kMaxLineBytes) return Line{{}, true};
   return Line{text, false};

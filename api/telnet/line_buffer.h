@@ -1,5 +1,6 @@
 // Bytes as they come -> lines. What is read goes to Room and is told by Took; TakeLine gives one
-// line after the other until none is whole. A line beyond kMaxLineBytes is dropped to its end,
+// line after the other until none is whole, and TakeRest, once all has come, what stands behind
+// the last end of a line. A line beyond kMaxLineBytes is dropped to its end,
 // however long it is, and told in its place. Not thread-safe.
 #ifndef TALLYD_API_TELNET_LINE_BUFFER_H_
 #define TALLYD_API_TELNET_LINE_BUFFER_H_
@@ -31,6 +32,8 @@ class LineBuffer {
   std::span<char> Room();
   void Took(size_t bytes) { end_ += bytes; }
   std::optional<Line> TakeLine();
+  // REQUIRES: TakeLine found no line any more.
+  std::optional<Line> TakeRest();
 
   size_t waiting() const { return end_ - begin_; }
   bool has_rest() const { return waiting() > 0 || skips_; }  // The beginning of a line.
@@ -41,6 +44,9 @@ class LineBuffer {
   void Resize(size_t capacity);
 
  private:
+  // The line ends before `end`; the next one begins at `next`.
+  Line TakeUpTo(size_t end, size_t next);
+
   std::unique_ptr<char[]> bytes_;
   size_t capacity_ = 0;
   size_t begin_ = 0;

@@ -135,20 +135,27 @@ asio::awaitable<void> TelnetSession::Read() {
     ReadWhatIsThere();
   } else {
     ended_ = true;
+    has_all_ = ec == asio::error::eof;
   }
 }
 
 void TelnetSession::ReadWhatIsThere() {
   const std::span<char> room = lines_.Room();
   const ssize_t bytes = ::recv(socket_.native_handle(), room.data(), room.size(), MSG_DONTWAIT);
+  has_all_ = bytes == 0;
   if (bytes <= 0 || ++drained_ > kMaxDrainReads) ended_ = true;
   if (bytes <= 0) return;
   lines_.Took(static_cast<size_t>(bytes));
   context_.metrics.received_bytes.Increment(static_cast<double>(bytes));
 }
 
+std::optional<LineBuffer::Line> TelnetSession::NextLine() {
+  const std::optional<LineBuffer::Line> line = lines_.TakeLine();
+  return line || !has_all_ ? line : lines_.TakeRest();
+}
+
 asio::awaitable<void> TelnetSession::TakeLines() {
-  std::optional<LineBuffer::Line> line = lines_.TakeLine();
+  std::optional<LineBuffer::Line> line = NextLine();
   if (!line && !revoked_) co_return;
   const std::optional<OpenTsdbConfig> protocol = Protocol();
   const PrincipalPtr who = protocol ? Who(*protocol) : nullptr;
@@ -166,7 +173,7 @@ asio::awaitable<void> TelnetSession::TakeLines() {
   const Result<PointEventForm> form = FormOfStream(protocol->stream, context_);
   points.Begin(form ? *form : PointEventForm(), lines_.waiting());
   batch_.Begin(&points, version_);
-  for (; line; line = lines_.TakeLine()) {
+  for (; line; line = NextLine()) {
     batch_.Take(*line);
     if (batch_.ends()) break;
   }
@@ -238,7 +245,8 @@ void TelnetSession::TellOfRest() {
   if (!lines_.has_rest() || batch_.ends()) return;
   const std::optional<OpenTsdbConfig> protocol = Protocol();
   context_.rejects.Count(protocol ? protocol->stream : "", RejectReason::kMalformed,
-                         "the last line of a telnet connection had no end, and was not taken",
+                         "the last line of a telnet connection that broke had no end, and was "
+                         "not taken",
                          peer_);
 }
 

@@ -5,8 +5,8 @@
 //
 // A sender of lines gets no answer by which it would send them again. So where the store cannot
 // take them now they are tried again until it can, and only a stop of the daemon ends that. What
-// was read when the connection closes, or the server drains, is stored first; a line without an end
-// is none.
+// was read when the connection closes, or the server drains, is stored first. A last line needs no
+// end where its sender ended its side in order; of a connection that broke it is none.
 #ifndef TALLYD_API_TELNET_TELNET_SESSION_H_
 #define TALLYD_API_TELNET_TELNET_SESSION_H_
 
@@ -44,6 +44,7 @@ class TelnetSession final : public Connection {
   // What has come by now, without waiting.
   void ReadWhatIsThere();
   void MakeRoom();
+  std::optional<LineBuffer::Line> NextLine();
   // The lines that wait, stored and answered.
   boost::asio::awaitable<void> TakeLines();
   boost::asio::awaitable<std::string> Store(const OpenTsdbConfig& protocol, Workspace* workspace);
@@ -68,7 +69,8 @@ class TelnetSession final : public Connection {
   TelnetBatch batch_;
   TimedSocket::Time idle_since_;  // The last whole line.
   bool is_reading_ = false;
-  bool ended_ = false;    // Nothing more is read.
+  bool ended_ = false;     // Nothing more is read.
+  bool has_all_ = false;   // The sender ended its side, in order.
   bool revoked_ = false;
   bool listens_ = true;   // The sender takes its answers.
   size_t drained_ = 0;    // Reads since the server drains.

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 
 from tests.e2e.tallyd import ANSWER_SECONDS, E2eTest, eventually, free_port, run
 from tests.e2e.test_handed_in import Activated
@@ -106,13 +107,24 @@ class LinesTest(TelnetCase):
             self.assertEqual("", agent.rest())
         self.assertEqual(["a"], [one["host"] for one in self.stored()])
 
-    def test_what_was_read_when_the_agent_closes_is_stored_but_no_line_that_may_be_cut(self):
+    def test_what_was_read_when_the_agent_ends_its_side_is_stored_an_ended_line_or_not(self):
+        for last, answers in (("put m %d 2 host=abc" % AT, ""),
+                              ("put m %d 3 host=r\r" % AT, ""),
+                              ("put m", "put: illegal argument: not enough arguments "
+                                        "(need least 4, got 1)\n")):
+            with self.connect() as agent:
+                agent.send(f"put m {AT} 1 host=a\n" + last)
+                agent.socket.shutdown(socket.SHUT_WR)
+                self.assertEqual(answers, agent.rest())
+        self.assertEqual(["a", "abc", "r"], sorted(one["host"] for one in self.stored()))
+
+    def test_a_last_line_without_an_end_is_none_where_the_connection_broke(self):
         with self.connect() as agent:
-            agent.send(f"put m {AT} 1 host=a\nput m {AT} 2 host=abc")
-            agent.socket.shutdown(socket.SHUT_WR)
-            self.assertEqual("", agent.rest())
+            agent.send(f"put m {AT} 1 host=a\nversion\nput m {AT} 2 host=abc")
+            self.assertIn("tallyd", agent.line())
+            agent.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        eventually(lambda: "had no end" in self.tallyd.log(), "the cut line is told of")
         self.assertEqual(["a"], [one["host"] for one in self.stored()])
-        self.assertIn("had no end", self.tallyd.log())
 
     def test_many_lines_of_many_agents_are_all_stored(self):
         agents = [self.connect() for _ in range(8)]

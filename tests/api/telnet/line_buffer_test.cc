@@ -37,6 +37,8 @@ TEST(LineBuffer, GivesTheSameLinesHoweverTheyCome) {
     EXPECT_EQ(LinesOf(text, piece, &buffer), lines) << piece;
     EXPECT_TRUE(buffer.has_rest());
     EXPECT_EQ(buffer.waiting(), 4u);
+    EXPECT_EQ(buffer.TakeRest()->text, "rest");
+    EXPECT_FALSE(buffer.TakeRest());
   }
 }
 
@@ -45,6 +47,8 @@ TEST(LineBuffer, StaysSmallWhateverComes) {
   EXPECT_TRUE(LinesOf(std::string(10'000'000, 'x'), 65'536, &buffer).empty());
   EXPECT_LE(buffer.capacity(), 4 * LineBuffer::kMaxLineBytes);
   EXPECT_TRUE(buffer.has_rest());
+  EXPECT_TRUE(buffer.TakeRest()->is_too_long);
+  EXPECT_TRUE(LinesOf(std::string(100'000, 'x'), 65'536, &buffer).empty());
   EXPECT_EQ(LinesOf("x\ny\n", 10, &buffer), (std::vector<std::string>{"(long)", "y"}));
   EXPECT_FALSE(buffer.has_rest());
 }
