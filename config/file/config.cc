@@ -71,10 +71,12 @@ void ReadRoot(const toml::table& parsed, Reading* reading) {
     schema.tables = ReadTables(section, schema.streams);
   }
   for (TomlReader& section : root.Table("auth")) config.tokens = ReadTokens(section);
+  const std::vector<std::string> bounded = NamesOfBounded(schema.streams);
   for (TomlReader& section : root.Table("protocols")) {
     reading->protocols = ReadProtocols(section, config.tokens, &schema);
   }
   root.Finish();
+  CheckSeriesAreCounted(bounded, schema.tables, &reading->mistakes);
   if (config.storage.engine == "bigtable") {
     // No protocol asks for a time, and arrivals of several daemons cannot be told apart.
     for (Placed<Stream>& stream : schema.streams) {

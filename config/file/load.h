@@ -85,6 +85,12 @@ void ReadDaily(TomlReader* table_reader, Table* table);
 void CheckNightlyNames(const std::vector<Placed<Table>>& all,
                        const std::vector<TomlReader>& readers);
 
+// The streams to which the file itself gives max_series: that of a protocol's stream is a default.
+std::vector<std::string> NamesOfBounded(const std::vector<Placed<Stream>>& streams);
+// The tables of these streams whose series nobody could hold to max_series, by their lines.
+void CheckSeriesAreCounted(const std::vector<std::string>& bounded,
+                           const std::vector<Placed<Table>>& tables, Mistakes* mistakes);
+
 // What of the schema the engine "bigtable" cannot hold, by the lines of its streams and tables.
 void CheckHeldByBigtable(const BigtableConfig& config, const std::vector<Placed<Stream>>& streams,
                          const std::vector<Placed<Table>>& tables, Mistakes* mistakes);

@@ -39,6 +39,11 @@ std::optional<SeriesKey> SeriesKey::Of(const RowKeyTemplate& row_key, std::strin
   return keys;
 }
 
+std::optional<SeriesKey> SeriesKey::OfTable(const Table& table) {
+  if (table.flush_us || table.row_key.names_measured_field()) return std::nullopt;
+  return Of(table.row_key, table.time_field);
+}
+
 std::string_view SeriesKey::SeriesOf(std::string_view key) const {
   const size_t size = row_key_.StemSize(key);
   const std::string_view series = key.substr(0, size);

@@ -1,7 +1,7 @@
 // SeriesKey: what of a table's row keys names the series: all that stands before the time. A series
 // is a row key without its time; where a key has no time it is the whole key.
 //
-//   if (const std::optional<SeriesKey> keys = SeriesKey::Of(table.row_key, table.time_field)) {
+//   if (const std::optional<SeriesKey> keys = SeriesKey::OfTable(table)) {
 //     std::string_view series = keys->SeriesOf(row.key);      // "cpu#host=a#"
 //     keys->Read(series, &scratch, &fields);                  // measurement, host
 //   }
@@ -19,6 +19,7 @@
 
 #include "config/schema/key_ranges.h"
 #include "config/schema/row_key_template.h"
+#include "config/schema/schema.h"
 
 namespace tallyd {
 
@@ -27,6 +28,9 @@ class SeriesKey {
   // Nothing where the key has no field before its time, or fields behind it, or where the time
   // spreads rows (a salt of it): rows of one series do not lie together then.
   static std::optional<SeriesKey> Of(const RowKeyTemplate& row_key, std::string_view time_field);
+  // Nothing also where what the table's events write is no row of one series: its rows are written
+  // by the interval (flush), or their keys name the measured field.
+  static std::optional<SeriesKey> OfTable(const Table& table);
 
   bool IsOf(const RowKeyTemplate& row_key, std::string_view time_field) const {
     return row_key_.text() == row_key.text() && time_field_ == time_field;

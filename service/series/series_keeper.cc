@@ -77,8 +77,8 @@ std::shared_ptr<const SeriesIndexes> SeriesKeeper::IndexesOf(const Schema& schem
       const Table& table = schema.tables[at];
       const bool is_asked = table.row_key.holds_labels() && indexes->knows_all_writes;
       const bool is_wanted = is_asked || stream.max_series;
-      if (!is_wanted || table.flush_us || table.row_key.names_measured_field()) continue;
-      std::optional<SeriesKey> keys = SeriesKey::Of(table.row_key, table.time_field);
+      if (!is_wanted) continue;
+      std::optional<SeriesKey> keys = SeriesKey::OfTable(table);
       const TablePtr stored = store_.FindTable(table.name);
       if (!keys || stored == nullptr) continue;
       Kept& kept = kept_[stored->id];
