@@ -89,18 +89,49 @@ void SeriesIndex::Settle(std::span<const SeriesSet::Id> reserved, bool stays) {
 std::optional<SeriesIndex::Found> SeriesIndex::Match(std::span<const KeyRange> ranges,
                                                      std::span<const SeriesFilter> filters,
                                                      size_t limit) const {
+  if (std::ranges::none_of(filters, &SeriesFilter::has_terms)) {
+    return MatchEach(ranges, filters, limit);
+  }
   Found found;
   {
     const std::shared_lock lock(mutex_);
     if (!complete_) return std::nullopt;
     for (const SeriesSet::Id id : Candidates(filters)) {
-      if (!set_.is_live(id)) continue;
-      const std::string_view series = set_.text(id);
-      if (!AnyContains(ranges, series) || !Matches(series, filters)) continue;
-      found.are_all = found.series.size() < limit;
+      AddIfMatches(id, ranges, filters, limit, &found);
       if (!found.are_all) break;
-      found.series.emplace_back(series);
     }
+  }
+  std::ranges::sort(found.series);
+  return found;
+}
+
+void SeriesIndex::AddIfMatches(SeriesSet::Id id, std::span<const KeyRange> ranges,
+                               std::span<const SeriesFilter> filters, size_t limit,
+                               Found* found) const {
+  if (!set_.is_live(id)) return;
+  const std::string_view series = set_.text(id);
+  if (!AnyContains(ranges, series) || !Matches(series, filters)) return;
+  found->are_all = found->series.size() < limit;
+  if (found->are_all) found->series.emplace_back(series);
+}
+
+// What comes meanwhile may be missed, as by any reading that begins now.
+std::optional<SeriesIndex::Found> SeriesIndex::MatchEach(std::span<const KeyRange> ranges,
+                                                         std::span<const SeriesFilter> filters,
+                                                         size_t limit) const {
+  Found found;
+  uint64_t numberings = 0;
+  for (SeriesSet::Id id = 0;;) {
+    const std::shared_lock lock(mutex_);
+    if (!complete_) return std::nullopt;
+    if (numberings_ != numberings || id == 0) {
+      numberings = numberings_;
+      found = {};
+      id = 0;
+    }
+    const SeriesSet::Id end = std::min(set_.end(), id + kPiece);
+    for (; id < end && found.are_all; ++id) AddIfMatches(id, ranges, filters, limit, &found);
+    if (id == set_.end() || !found.are_all) break;
   }
   std::ranges::sort(found.series);
   return found;
@@ -109,7 +140,9 @@ std::optional<SeriesIndex::Found> SeriesIndex::Match(std::span<const KeyRange> r
 // Ascending; all that match, and maybe others.
 std::vector<SeriesSet::Id> SeriesIndex::Candidates(std::span<const SeriesFilter> filters) const {
   std::vector<std::vector<SeriesSet::Id>> with;
-  for (const SeriesFilter& filter : filters) with.push_back(WithAny(filter));
+  for (const SeriesFilter& filter : filters) {
+    if (filter.has_terms()) with.push_back(WithAny(filter));
+  }
   std::ranges::sort(with, {}, &std::vector<SeriesSet::Id>::size);
   if (with.empty()) return {};
   std::vector<SeriesSet::Id> all = std::move(with.front());
@@ -133,16 +166,6 @@ bool SeriesIndex::Matches(std::string_view series, std::span<const SeriesFilter>
   thread_local std::string scratch;
   thread_local std::vector<KeyField> fields;
   return keys_.Read(series, &scratch, &fields) && MatchesAll(keys_, fields, filters);
-}
-
-bool MatchesAll(const SeriesKey& keys, std::span<const KeyField> fields,
-                std::span<const SeriesFilter> filters) {
-  return std::ranges::all_of(filters, [&](const SeriesFilter& filter) {
-    return std::ranges::any_of(fields, [&](const KeyField& field) {
-      return !field.value.is_null() && keys.NameOf(field) == filter.field &&
-             std::ranges::find(filter.values, ToText(field.value)) != filter.values.end();
-    });
-  });
 }
 
 size_t SeriesIndex::size() const {
@@ -212,6 +235,7 @@ void SeriesIndex::EndDoubt(bool drop, std::vector<KeyRange>* again) {
   const std::unique_lock lock(mutex_);
   doubts_.clear();
   if (unsettled_ == 0 && set_.wants_compaction()) {
+    ++numberings_;
     set_.Compact([this](std::string_view series, std::vector<uint64_t>* terms) {
       TermsOf(series, terms);
     });

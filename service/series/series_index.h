@@ -18,16 +18,11 @@
 #include <vector>
 
 #include "config/series/series_key.h"
+#include "service/series/series_filter.h"
 #include "service/series/series_set.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
-
-// Of a series' field any of these texts.
-struct SeriesFilter {
-  std::string field;
-  std::vector<std::string> values;
-};
 
 class SeriesIndex {
  public:
@@ -61,7 +56,7 @@ class SeriesIndex {
     bool are_all = true;              // False: there are more than `limit`.
   };
   // The series within the ranges (in key order, disjoint) that match all filters, of which there is
-  // one. Nothing: it is not complete.
+  // one. Nothing: it is not complete. Where no filter has terms each series is looked at.
   std::optional<Found> Match(std::span<const KeyRange> ranges,
                              std::span<const SeriesFilter> filters, size_t limit) const;
   size_t size() const;
@@ -92,6 +87,10 @@ class SeriesIndex {
   }
   void TermsOf(std::string_view series, std::vector<uint64_t>* terms) const;
   bool Matches(std::string_view series, std::span<const SeriesFilter> filters) const;
+  void AddIfMatches(SeriesSet::Id id, std::span<const KeyRange> ranges,
+                    std::span<const SeriesFilter> filters, size_t limit, Found* found) const;
+  std::optional<Found> MatchEach(std::span<const KeyRange> ranges,
+                                 std::span<const SeriesFilter> filters, size_t limit) const;
   std::vector<SeriesSet::Id> Candidates(std::span<const SeriesFilter> filters) const;
   std::vector<SeriesSet::Id> WithAny(const SeriesFilter& filter) const;
 
@@ -100,16 +99,13 @@ class SeriesIndex {
   mutable std::shared_mutex mutex_;  // Guards what follows.
   SeriesSet set_;
   bool complete_ = false;
+  uint64_t numberings_ = 0;  // How often all were numbered anew.
   // By whom a series is reserved that no commit has brought yet.
   boost::unordered_flat_map<SeriesSet::Id, uint32_t> pending_;
   size_t unsettled_ = 0;  // Numbers that somebody holds: none is given anew until they are settled.
   enum class DoubtOf : uint8_t { kNone, kDoubted, kAdmitted };
   std::vector<DoubtOf> doubts_;  // By number; mostly empty.
 };
-
-// Whether the fields of a series match all filters.
-bool MatchesAll(const SeriesKey& keys, std::span<const KeyField> fields,
-                std::span<const SeriesFilter> filters);
 
 }  // namespace tallyd
 

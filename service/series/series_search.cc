@@ -9,8 +9,9 @@ namespace tallyd {
 namespace {
 
 bool Filters(const std::vector<SeriesFilter>& filters, std::string_view field) {
-  return std::ranges::any_of(
-      filters, [field](const SeriesFilter& filter) { return filter.field == field; });
+  return std::ranges::any_of(filters, [field](const SeriesFilter& filter) {
+    return filter.field == field && filter.has_terms();
+  });
 }
 
 Result<SeriesIndex::Found> ReadSeries(const SeriesSearch& search,
@@ -54,6 +55,7 @@ std::vector<KeyRange> RangesOfSeries(const Table& table, const std::vector<Serie
                                      const RowClamp* clamp, TimeUnit unit) {
   KnownFields known;
   for (const SeriesFilter& filter : filters) {
+    if (!filter.has_terms()) continue;
     if (table.row_key.UsesField(filter.field)) known.values[filter.field] = filter.values;
   }
   if (clamp != nullptr) clamp->Narrow(&known);
@@ -78,7 +80,7 @@ bool FiltersLeadSeries(const SeriesKey& keys, const std::vector<SeriesFilter>& f
     led.push_back(segment.field);
   }
   return std::ranges::all_of(filters, [&led](const SeriesFilter& filter) {
-    return std::ranges::find(led, filter.field) != led.end();
+    return filter.has_terms() && std::ranges::find(led, filter.field) != led.end();
   });
 }
 

@@ -62,6 +62,18 @@ class SeriesTest(E2eTest):
                 self.assertEqual([["cpu", 2], ["mem", 2]],
                                  [[one["measurement"], one["v"]] for one in latest])
 
+    def test_a_label_that_some_event_had_as_another_field_is_found_both_ways(self):
+        daemon = self.begin()
+        daemon.write("s", [event("cpu", f"h{h}", h, rack="r1") for h in range(50)])
+        # A number is no label.
+        daemon.write("s", [event("mem", 7, 60, rack="r1"), event("mem", 8, 61, rack="r2")])
+        for asked, ranges, wanted in (("h7", 3, [["cpu", "h7"]]), ("7", 2, [["mem", 7]])):
+            answer = daemon.query("s", {"host": asked})
+            self.assertEqual("range", answer["plan"]["kind"])
+            self.assertLessEqual(answer["plan"]["ranges"], ranges)
+            self.assertEqual(wanted, [[one["measurement"], one["host"]]
+                                      for one in as_dicts(answer)], asked)
+
     def test_series_are_listed_by_pages(self):
         daemon = self.begin()
         daemon.write("s", [event("cpu", f"h{h}", rack="r") for h in range(5)])

@@ -25,6 +25,7 @@
 #include "service/query/ask/fill.h"
 #include "service/query/ask/stream_fields.h"
 #include "service/query/ask/where.h"
+#include "service/series/series_filter.h"
 
 namespace tallyd {
 
@@ -47,6 +48,9 @@ struct EventQuery {
   std::vector<std::string> fields;  // Names and globs, as asked; empty: all.
   std::vector<FieldFilter> filters;
   std::vector<Where> wheres;  // All must hold.
+  // What else whoever asks wants of a series' fields, and will look at himself: where an index
+  // knows the series of a table, no others of it are read.
+  std::vector<SeriesFilter> only_series = {};
   TimeRange time;
   TimeUs now = 0;
   std::string table;  // Empty: the planner chooses.
