@@ -30,6 +30,23 @@ constexpr int kUnknown = -1;
 constexpr int kNumber = -2;
 constexpr int kOther = -3;
 
+// Whether few series may match, none of them without the tag, and no list says which.
+bool NarrowsByLooking(TagMatch match) {
+  switch (match) {
+    case TagMatch::kOneOfAnyCase:
+    case TagMatch::kWildcard:
+    case TagMatch::kWildcardAnyCase:
+    case TagMatch::kRegexp:
+      return true;
+    case TagMatch::kOneOf:  // It bounds by its values, or has too many.
+    case TagMatch::kNoneOf:
+    case TagMatch::kNoneOfAnyCase:
+    case TagMatch::kAbsent:
+      return false;
+  }
+  return false;
+}
+
 // What is made of the points of a step, where they are read one by one.
 struct PointFold {
   SeriesSteps steps;
@@ -184,6 +201,13 @@ void SeriesReader::BoundBy(EventQuery* query) {
     }
     query->filters.push_back({filter.tag, filter.values});
     is_asked_[i] = true;
+  }
+  for (size_t i = 0; i < question_.filters.size(); ++i) {
+    if (!NarrowsByLooking(question_.filters[i].match)) continue;
+    const auto wants = [matcher = &matchers_[i]](std::string_view text) {
+      return matcher->Wants(text);
+    };
+    query->only_series.push_back({.field = question_.filters[i].tag, .wants = wants});
   }
   if (!question_.only.empty()) BoundByNames(query);
   // Some value is none that the tag ever had: then each series is looked at.
