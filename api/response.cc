@@ -39,6 +39,7 @@ unsigned HttpStatus(ErrorCode code) {
       return 429;
     case ErrorCode::kOverloaded:
     case ErrorCode::kUnavailable:
+    case ErrorCode::kInDoubt:
     case ErrorCode::kCancelled:
       return 503;
     case ErrorCode::kNoSpace:
@@ -111,6 +112,14 @@ std::string Readable(std::string_view text) {
   return readable;
 }
 
+// It does not ask to be sent again.
+Response ProblemOfDoubt(const Error& error) {
+  Response response =
+      Problem(HttpStatus(error.code()), error.message(), Json{{"counted", "unknown"}});
+  std::erase_if(response.headers, [](const auto& header) { return header.first == "Retry-After"; });
+  return response;
+}
+
 }  // namespace
 
 Response Problem(unsigned status, std::string_view detail) {
@@ -146,6 +155,7 @@ void PullFirstChunk(Response* response) {
 }
 
 Response ProblemOf(const Error& error) {
+  if (error.code() == ErrorCode::kInDoubt) return ProblemOfDoubt(error);
   Response response = Problem(HttpStatus(error.code()), error.message());
   if (error.retry_after() == 0) return response;
   for (auto& [name, value] : response.headers) {

@@ -101,6 +101,10 @@ class Batch {
   // Behind all else.
   virtual void DropMemo(std::string_view key) = 0;
 
+  // What the batch adds up counts under this claim (Claiming) or not at all. Once, and only where
+  // there are claims.
+  virtual void CountUnder(std::string_view /*claim*/, std::string_view /*owner*/) {}
+
   virtual bool empty() const = 0;
 };
 

@@ -23,6 +23,7 @@ std::vector<std::pair<std::string_view, bool>> NamesOf(const Capabilities& capab
           {"settling", capabilities.settling != nullptr},
           {"backup", capabilities.backup != nullptr},
           {"retention_clock", capabilities.clock != nullptr},
+          {"claiming", capabilities.claiming != nullptr},
           {"merged_events", capabilities.merge_witness != nullptr}};
 }
 
@@ -46,7 +47,7 @@ Status CheckHolds(const Capabilities& capabilities, const Schema& schema) {
       refuse(fmt::format("tables.{}.flush", table.name),
              "cannot keep what is held from going over a removal");
     }
-    if (HasAggregates(table) && !capabilities.whole_batches) {
+    if (HasAggregates(table) && !capabilities.whole_batches && !capabilities.counts_once) {
       refuse(fmt::format("tables.{}.families", table.name),
              "has no whole batches: what an aggregate family took of one that fails in part would "
              "count again when it is sent again");

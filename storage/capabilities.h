@@ -6,9 +6,11 @@
 #define TALLYD_STORAGE_CAPABILITIES_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,11 +100,40 @@ class ClockKeeper {
   virtual Status TrustClock() = 0;
 };
 
+// Several daemons may have the store open: what only one of them may be at is claimed in it. A
+// claim is somebody's, whose name is given once and never again, for kClaimLease, and longer as
+// long as it is kept; who has it counts under it (Batch::CountUnder). All block; any thread.
+class Claiming {
+ public:
+  static constexpr std::chrono::seconds kClaimLease{10};
+  enum class Fate : uint8_t {
+    kOwn,
+    kOthers,   // Somebody else has it.
+    kInDoubt,  // Whoever had it last may have counted under it, or not; so for a day.
+  };
+  struct Held {
+    std::string key;
+    std::string owner;
+  };
+
+  virtual ~Claiming() = default;
+  virtual Result<Fate> Claim(const Held& claim) = 0;
+  // What somebody else has taken meanwhile is left to them.
+  virtual Status Keep(std::span<const Held> claims) = 0;
+  virtual Status Release(std::span<const Held> claims) = 0;
+  // Takes away, of some claims, those that have ended.
+  virtual Status SweepClaims() = 0;
+};
+
 // Null, or false: the engine has it not. What is pointed to is the engine's.
 struct Capabilities {
   std::string_view engine;     // Its name in the file.
   bool whole_batches = false;  // A batch is there as a whole or not at all (RowStore::Submit).
   bool aggregates = true;      // Has families that fold what is written to them.
+  // Without whole batches: what they take of a batch that fails counts once all the same, or its
+  // sender is told that nobody knows (kInDoubt).
+  bool counts_once = false;
+  int64_t most_added = kAnyAdded;  // To a sum at once, either way: more is refused.
   bool snapshots = false;      // A scan sees one moment of all of its rows (storage/scan.h).
   Staging* staging = nullptr;
   Watching* watching = nullptr;
@@ -110,6 +141,7 @@ struct Capabilities {
   Settling* settling = nullptr;
   BackupMaker* backup = nullptr;
   ClockKeeper* clock = nullptr;
+  Claiming* claiming = nullptr;  // Null: one daemon alone has the store.
   const MergeWitness* merge_witness = nullptr;
 };
 

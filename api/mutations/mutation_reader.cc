@@ -322,7 +322,7 @@ MutationReader::Refused MutationReader::ReadState(const Members& members, Aggreg
     if (is_number && !number) {
       return Refuse("value", fmt::format("{}: not an integer of 64 bits", Shown(members.digits)));
     }
-    state = StateOfInput(kind, number ? *number : members.value, &bytes);
+    state = StateOfInput(kind, number ? *number : members.value, &bytes, most_added_);
   } else if (is_number) {
     state = StateOfNumber(kind, members.digits, &bytes);
   } else if (members.value.type() == ValueType::kString && InfoOf(kind).is_numeric) {
@@ -334,6 +334,12 @@ MutationReader::Refused MutationReader::ReadState(const Members& members, Aggreg
                   fmt::format("what is merged into {} is {}", ToString(kind), InfoOf(kind).states));
   }
   if (!state) return Refuse("value", state.error().message());
+  // What adds no more than that at once has sums of 64 bits.
+  if (most_added_ < kAnyAdded && InfoOf(kind).is_wide && state->type() == ValueType::kBytes) {
+    return Refuse("value", fmt::format("it is not a whole number of 64 bits, and the engine has no "
+                                       "other {}",
+                                       ToString(kind)));
+  }
   mutation->value = *state;
   return {};
 }

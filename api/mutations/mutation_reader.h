@@ -33,8 +33,10 @@ inline constexpr size_t kMaxMutations = 100'000;
 
 class MutationReader {
  public:
-  // Both outlive it; `table` is what the file says of `stored`.
-  MutationReader(const TableInfo& stored, const Table& table) : stored_(stored), table_(table) {}
+  // Both outlive it; `table` is what the file says of `stored`. `most_added`: as the engine has it
+  // (Capabilities).
+  MutationReader(const TableInfo& stored, const Table& table, int64_t most_added)
+      : stored_(stored), table_(table), most_added_(most_added) {}
   MutationReader(const MutationReader&) = delete;
   MutationReader& operator=(const MutationReader&) = delete;
 
@@ -78,6 +80,7 @@ class MutationReader {
 
   const TableInfo& stored_;
   const Table& table_;
+  const int64_t most_added_;
   simdjson::padded_string json_;
   simdjson::ondemand::parser parser_;
   std::deque<std::string> bytes_;  // What is viewed and not in the JSON.

@@ -59,7 +59,7 @@ Response PostMutations(const Request& request, ApiContext& context) {
                                     "and removed, not changed",
                                     (*stored)->name));
   }
-  MutationReader reader(**stored, *table);
+  MutationReader reader(**stored, *table, context.store.capabilities().most_added);
   const Result<std::vector<Mutation>> mutations = reader.Read(request.body);
   if (!mutations) return ProblemOf(mutations.error());
   if (!reader.errors().empty()) return Refused(reader.errors(), mutations->size());

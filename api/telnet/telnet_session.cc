@@ -46,6 +46,7 @@ bool MayBeTriedAgain(ErrorCode code) {
     case ErrorCode::kConflict:
     case ErrorCode::kTooLarge:
     case ErrorCode::kUnsupported:
+    case ErrorCode::kInDoubt:
     case ErrorCode::kCorruption:
       return false;
   }

@@ -91,10 +91,16 @@ std::optional<Int128> ParseInt128(std::string_view text) {
   return static_cast<Int128>(negative ? -number : number);
 }
 
-Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* bytes) {
+Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* bytes, int64_t most) {
   const ValueType type = input.type();
   if (InfoOf(kind).is_numeric) {
-    if (type == ValueType::kInt64) return input;
+    if (type == ValueType::kInt64) {
+      const bool is_taken =
+          !InfoOf(kind).counts_repeats || (input.AsInt() <= most && input.AsInt() >= -most);
+      if (is_taken) return input;
+      return NotAccepted(kind, "it is " + std::to_string(input.AsInt()) + ", and the engine adds " +
+                                   std::to_string(most) + " at most");
+    }
   } else if (type == ValueType::kString || type == ValueType::kBytes) {
     HyperLogLog sketch;
     sketch.Add(input.AsView());

@@ -20,6 +20,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -101,10 +102,14 @@ void AppendInt128(Int128 number, std::string* out);
 // more than 128 bits.
 std::optional<Int128> ParseInt128(std::string_view text);
 
+inline constexpr int64_t kAnyAdded = std::numeric_limits<int64_t>::max();
+
 // What follows makes a Value that may view *bytes, which is replaced.
 
-// kInvalid, naming the type that came and what is accepted.
-Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* bytes);
+// kInvalid, naming the type that came, or the number, and what is accepted. `most`: of what a sum
+// takes at once, either way.
+Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* bytes,
+                           int64_t most = kAnyAdded);
 // The state of a number that is to be merged: a sum of up to 128 bits, a min or max of 64.
 Result<Value> StateOfNumber(Aggregate kind, std::string_view digits, std::string* bytes);
 // The state of bytes that are to be merged, as `raw=1` gave them; a view of `state`. Of hll only.

@@ -30,6 +30,7 @@ enum class ErrorCode {
   kOverloaded,     // The queue is full: try again.
   kThrottled,      // Who asks has its part of what there is, others are served: try again.
   kUnavailable,    // The store cannot serve now (reopening, shutting down): try again.
+  kInDoubt,        // What adds up may have counted, or not: sent again it may count twice.
   kNoSpace,        // The disk is full.
   kCorruption,     // Stored bytes are not what was written.
   kIo,             // Any other failure of the disk.

@@ -125,7 +125,7 @@ bool RowRenderer::MakeStates(const RowMapping& row, const Event& event, const Pe
 bool RowRenderer::MakeState(const CellMapping& cell, const Event& event,
                             const TableMapping& mapping, Value* value) {
   const Family& family = mapping.info->families[cell.family].rules;
-  Result<Value> state = StateOfInput(*family.aggregate, *value, &text_);
+  Result<Value> state = StateOfInput(*family.aggregate, *value, &text_, mapping.most_added);
   if (!state) {
     const std::string_view field = cell.kind == CellMapping::Kind::kField
                                        ? std::string_view(event.shape->fields[cell.field])

@@ -63,6 +63,7 @@ class Compiler {
     mapping_.info = mapped.info;
     mapping_.is_wide = !KeepsNewest(mapped.table) && !mapped.table.row_key.has_full_time();
     mapping_.merges_inputs = MergesInputs(mapped.table);
+    if (store != nullptr) mapping_.most_added = store->capabilities().most_added;
   }
 
   TableMapping Run() && {

@@ -119,6 +119,7 @@ struct TableMapping {
   std::optional<uint32_t> time_value;  // The time's place in the event; none: its arrival.
   bool is_wide = false;                // A row takes many events: its key is coarser than they are.
   bool merges_inputs = false;          // PatternInfo::merges_inputs
+  int64_t most_added = kAnyAdded;      // Capabilities::most_added
   // Families that forget by age alone, of those that the rows use.
   std::vector<std::pair<FamilyId, int64_t>> max_ages;
   boost::container::small_vector<RowMapping, 1> rows;

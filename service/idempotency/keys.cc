@@ -109,9 +109,33 @@ RequestPrint PrintOf(std::string_view about, std::string_view body) {
   return {print.high64, print.low64};
 }
 
-KeyClaim::~KeyClaim() { keys_.Release(ids_); }
+KeyClaim::~KeyClaim() {
+  if (!lease_) {
+    keys_.Release(ids_);
+  } else {
+    keys_.leases_.GiveBack(std::move(*lease_), [keys = &keys_, ids = ids_] { keys->Release(ids); });
+  }
+}
 
 Result<std::optional<KeyedAnswer>> KeyClaim::Find() {
+  if (!keys_.leases_.are_needed()) return FindRemembered();
+  Result<KeyLeases::Taken> taken = keys_.leases_.Take(ids_.own);
+  if (!taken) return taken.error();
+  if (taken->fate == Claiming::Fate::kOwn) lease_ = std::move(taken->lease);
+  // What somebody else has ended meanwhile is remembered.
+  Result<std::optional<KeyedAnswer>> found = FindRemembered();
+  const bool is_known = !found || found->has_value();
+  if (is_known || taken->fate == Claiming::Fate::kOwn) return found;
+  if (taken->fate == Claiming::Fate::kOthers) {
+    return Error(ErrorCode::kUnavailable,
+                 "another daemon is at a request with this Idempotency-Key; send it again");
+  }
+  return Error(ErrorCode::kInDoubt,
+               "of the request that came with this Idempotency-Key nobody knows whether what it "
+               "adds up has counted; it is not counted again");
+}
+
+Result<std::optional<KeyedAnswer>> KeyClaim::FindRemembered() {
   Result<std::optional<KeyedAnswer>> found = FindUnder(ids_.own);
   const bool is_known = !found || found->has_value();
   if (is_known || ids_.ownerless.empty()) return found;
@@ -152,6 +176,7 @@ Status KeyClaim::Remember(const KeyedAnswer& answer, Batch* batch) const {
   std::string retention;
   PutNumber(static_cast<uint64_t>(keys_.store_.Retention().time), &retention);
   batch->PutMemo(DueKey(now, ids_.own), retention, NoteOrder::kAfter);
+  if (lease_) batch->CountUnder(lease_->key, lease_->owner);
   return {};
 }
 
@@ -253,6 +278,9 @@ void IdempotencyKeys::Start() {
   sweeper_.Start(kSweepInterval, [this] {
     const Result<size_t> swept = Sweep();
     if (!swept) spdlog::warn("Idempotency-Keys are kept for now: {}", swept.error().message());
+    if (const Status gone = leases_.Sweep(); !gone) {
+      spdlog::warn("claims of Idempotency-Keys are kept for now: {}", gone.error().message());
+    }
     return kSweepInterval;
   });
 }

@@ -4,7 +4,9 @@
 // is in memory.
 //
 //   1. Claim: one request of a key at a time; a twin waits until the claim of the first is gone.
-//   2. Find, of the claim: the answer given before. None: the request is handled.
+//   2. Find, of the claim: the answer given before. None: the request is handled. Where several
+//      daemons have the store it is claimed there first (leases.h), and a twin that another daemon
+//      is at is kUnavailable, to be sent again.
 //   3. Remember, of the claim: puts the answer into the batch that it is for. What is refused, or
 //      not committed, is not remembered, and the next one that comes with the key is the first.
 //
@@ -33,6 +35,7 @@
 #include "config/values/repeating_thread.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
+#include "service/idempotency/leases.h"
 #include "storage/store.h"
 
 namespace tallyd {
@@ -90,18 +93,21 @@ class KeyClaim {
   KeyClaim(const KeyClaim&) = delete;
   KeyClaim& operator=(const KeyClaim&) = delete;
 
-  // The answer given before; kUnprocessable where it was given to another request. May read the
-  // disk and wait for a commit.
+  // The answer given before; kUnprocessable where it was given to another request, kUnavailable
+  // where another daemon is at this one, kInDoubt where one was and nobody knows whether what adds
+  // up counted. May read the disk and wait for a commit.
   Result<std::optional<KeyedAnswer>> Find();
   // Remembers the answer with the batch; kUnprocessable where it is too long for that.
   Status Remember(const KeyedAnswer& answer, Batch* batch) const;
 
  private:
+  Result<std::optional<KeyedAnswer>> FindRemembered();
   Result<std::optional<KeyedAnswer>> FindUnder(const std::string& id);
 
   IdempotencyKeys& keys_;
   const KeyIds ids_;
   const RequestPrint print_;
+  std::optional<Claiming::Held> lease_;  // Among daemons, once Find has it.
 };
 
 class IdempotencyKeys {
@@ -109,7 +115,8 @@ class IdempotencyKeys {
   using Granted = std::function<void(std::unique_ptr<KeyClaim>)>;
 
   // Both outlive it.
-  IdempotencyKeys(Store* store, const Clock* clock) : store_(*store), clock_(*clock) {}
+  IdempotencyKeys(Store* store, const Clock* clock)
+      : store_(*store), clock_(*clock), leases_(store->capabilities().claiming) {}
   ~IdempotencyKeys() { Stop(); }
   IdempotencyKeys(const IdempotencyKeys&) = delete;
   IdempotencyKeys& operator=(const IdempotencyKeys&) = delete;
@@ -155,6 +162,7 @@ class IdempotencyKeys {
   // under the same key after that stays.
   std::mutex sweep_mutex_;
 
+  KeyLeases leases_;
   RepeatingThread sweeper_;
 };
 

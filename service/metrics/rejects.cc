@@ -31,6 +31,7 @@ RejectReason ReasonOf(ErrorCode code) {
     case ErrorCode::kConflict:
       return RejectReason::kMalformed;
     case ErrorCode::kUnavailable:
+    case ErrorCode::kInDoubt:
     case ErrorCode::kNoSpace:
     case ErrorCode::kCorruption:
     case ErrorCode::kIo:

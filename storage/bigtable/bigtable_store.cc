@@ -13,6 +13,7 @@
 
 #include "config/values/repeating_thread.h"
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
+#include "storage/bigtable/catalogue/claim_rows.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/service_watch.h"
@@ -103,11 +104,14 @@ class ColumnSets {
 class BigtableStore final : public Store, public ClockKeeper {
  public:
   BigtableStore(const BigtableStoreOptions& options, std::unique_ptr<BigtableClient> client)
-      : capabilities_{.engine = "bigtable", .aggregates = false, .clock = this},
+      : capabilities_{.engine = "bigtable", .aggregates = false,
+                      .clock = this,
+                      .claiming = &claims_},
         clock_(*options.clock),
         client_(std::move(client)),
         traits_{.grain_us = options.grain_us},
         catalogue_(client_.get(), &clock_, options.grain_us, options.may_drop),
+        claims_(&catalogue_.rows(), &clock_),
         tables_(*client_),
         retention_(clock_),
         writer_(client_.get(), &catalogue_, &clock_, options.grain_us) {}
@@ -232,6 +236,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   const std::unique_ptr<BigtableClient> client_;
   ServiceTraits traits_;
   BigtableCatalogue catalogue_;
+  ClaimRows claims_;
   WireTables tables_;
   ColumnSets sets_;
   RetentionClock retention_;

@@ -3,6 +3,8 @@
     TALLYD_BIGTABLE_SECONDS    how long faults are injected into writes (default 6)
 """
 
+import functools
+import json
 import os
 import random
 import re
@@ -204,6 +206,27 @@ class TabletServerTest(EitherBigtable, BigtableTest):
                                      for n in range(20)])
         calls = server.calls()
         self.assertEqual((calls.get("unrouted", 0), calls.get("overlaps", 0)), (0, 0), calls)
+
+    def test_a_twin_on_another_daemon_is_told_to_come_again_and_then_gets_the_answer(self):
+        server = self.bigtable()
+        daemons = [self.daemon(server) for _ in range(2)]
+        send = functools.partial(Tallyd.post_bytes, stream="server", body=json.dumps(event("a", 1, n=1)),
+                                 headers={"Idempotency-Key": "one"})
+        server.tell("latency 250000")
+        first = []
+        at_it = threading.Thread(target=lambda: first.append(send(daemons[0])))
+        at_it.start()
+        while not server.calls().get("CheckAndMutateRow", 0):
+            time.sleep(0.02)
+        time.sleep(0.3)  # Until that call is answered.
+        twin = send(daemons[1])
+        server.tell("latency 0")
+        at_it.join()
+        self.assertEqual((first[0].status, twin.status), (200, 503), twin.text)
+        self.assertTrue(twin.headers["Retry-After"])
+        eventually(lambda: send(daemons[1]).status == 200, "the twin is answered")
+        self.assertEqual(send(daemons[1]).text, first[0].text)
+        self.assertEqual(history(daemons[1], "a"), [1])
 
     def test_with_faults_and_kills_nothing_acknowledged_is_lost_and_nothing_is_doubled(self):
         server = self.bigtable(seed=SEED)

@@ -36,9 +36,14 @@ void Set(std::string_view qualifier, std::string_view value, data_api::Mutation*
 }  // namespace
 
 void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_t time,
+                      data_api::Mutation* mutation) {
+  Set(qualifier, value, mutation);
+  mutation->mutable_set_cell()->set_timestamp_micros(time);
+}
+
+void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_t time,
                       CatalogueEntry* entry) {
-  Set(qualifier, value, entry->add_mutations());
-  entry->mutable_mutations()->rbegin()->mutable_set_cell()->set_timestamp_micros(time);
+  SetCatalogueCell(qualifier, value, time, entry->add_mutations());
 }
 
 CatalogueRows::CatalogueRows(BigtableClient* client)
@@ -158,6 +163,20 @@ Status CatalogueRows::Write(std::vector<CatalogueEntry> entries) {
     if (!row.ended.ok()) return ErrorOf(row.ended, table_);
   }
   return {};
+}
+
+Result<std::vector<bool>> CatalogueRows::Check(
+    std::vector<data_api::CheckAndMutateRowRequest> requests, SteadyTime until) {
+  if (requests.empty()) return std::vector<bool>();
+  std::vector<BulkRow> rows;
+  for (auto& request : requests) rows.push_back({.table = &table_, .check = &request});
+  WriteRows(&client_, &rows, until);
+  std::vector<bool> matched;
+  for (const BulkRow& row : rows) {
+    if (!row.ended.ok()) return ErrorOf(row.ended, table_);
+    matched.push_back(row.matched);
+  }
+  return matched;
 }
 
 Result<bool> CatalogueRows::ReplaceSchema(const std::string& before, const CatalogueCells& cells) {

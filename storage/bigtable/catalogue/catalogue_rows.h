@@ -6,6 +6,7 @@
 //   f/STREAM     fields: FIELD NUL BIT of each type, FIELD NUL s for its spelling
 //   m/NUMBER     fields that a table missed: HOW FIELD
 //   n/KEY        memos: `v`
+//   k/KEY        claims (claim_rows.h)
 //   c            how far the retention clock is: `v`
 //   p/1, p/2     rows by which it is found out what the service can do
 //
@@ -41,6 +42,8 @@ struct CatalogueRow {
 using CatalogueEntry = data_api::MutateRowsRequest::Entry;
 
 void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_t time,
+                      data_api::Mutation* mutation);
+void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_t time,
                       CatalogueEntry* entry);
 
 class CatalogueRows {
@@ -63,6 +66,10 @@ class CatalogueRows {
                                               std::optional<SteadyTime> until = {});
   // Each row whole; together not.
   Status Write(std::vector<CatalogueEntry> entries);
+  // Each row by itself, side by side; of each whether its predicate matched. A try whose answer was
+  // lost may have been done, and then the next one is judged by what it left.
+  Result<std::vector<bool>> Check(std::vector<data_api::CheckAndMutateRowRequest> requests,
+                                  SteadyTime until);
   // Sets the schema row to `cells` if its version is still `before` (empty: it has none). False: it
   // is not. Told right even where an answer was lost: versions are never set twice.
   Result<bool> ReplaceSchema(const std::string& before, const CatalogueCells& cells);

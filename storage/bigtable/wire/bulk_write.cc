@@ -83,6 +83,7 @@ void SendChecks(BigtableClient* client, std::vector<BulkRow>* rows,
     BulkRow& row = (*rows)[places[i]];
     row.check->Swap(&tries[i].request);
     row.ended = std::move(tries[i].ended);
+    row.matched = tries[i].response.predicate_matched();
   }
 }
 
@@ -101,7 +102,14 @@ void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime de
     SendBulk(client, rows, left, until);
     SendChecks(client, rows, left, until);
     const size_t sent = left.size();
-    std::erase_if(left, [&](size_t at) { return !IsPassing((*rows)[at].ended); });
+    for (const size_t at : left) {
+      BulkRow& row = (*rows)[at];
+      row.is_in_doubt = !row.ended.ok() && (row.is_in_doubt || MayBeDone(row.ended));
+    }
+    std::erase_if(left, [&](size_t at) {
+      const BulkRow& row = (*rows)[at];
+      return !IsPassing(row.ended) || (row.goes_once && row.is_in_doubt);
+    });
     if (left.empty()) return;
     if (left.size() < sent) retry.Progress();
     if (!retry.MayTryAgain((*rows)[left.front()].ended)) return;

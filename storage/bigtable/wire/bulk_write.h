@@ -3,7 +3,8 @@
 //
 // Rows of a table are sorted by key, so that a call goes to few tablets, and cut into calls by
 // rows, mutations and bytes; calls are under way side by side. What comes twice is as if it had
-// come once: times are explicit.
+// come once: times are explicit, and what is folded has a token. Where the service does not know
+// tokens a row that counts goes once.
 #ifndef TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
 #define TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
 
@@ -23,6 +24,10 @@ struct BulkRow {
   // A row that is written only if it holds nothing newer.
   data_api::CheckAndMutateRowRequest* check = nullptr;
   RpcStatus ended = {};
+  bool matched = false;   // Of a check that ended well: its predicate did.
+  bool goes_once = false; // It is not tried again.
+  // Of a row that did not end well: one of its tries may have been done all the same.
+  bool is_in_doubt = false;
 };
 
 // No table and key twice. Blocks until all have ended.

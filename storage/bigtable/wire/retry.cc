@@ -45,6 +45,26 @@ bool IsPassing(const RpcStatus& status) {
   }
 }
 
+bool MayBeDone(const RpcStatus& status) {
+  switch (status.code) {
+    case RpcCode::kOk:
+    case RpcCode::kInvalidArgument:
+    case RpcCode::kNotFound:
+    case RpcCode::kAlreadyExists:
+    case RpcCode::kPermissionDenied:
+    case RpcCode::kFailedPrecondition:
+    case RpcCode::kOutOfRange:
+    case RpcCode::kUnimplemented:
+    case RpcCode::kUnauthenticated:
+      return false;
+    case RpcCode::kUnavailable:
+      // gRPC's own words where it has no connection.
+      return status.message.find("failed to connect to all addresses") == std::string::npos;
+    default:
+      return true;
+  }
+}
+
 Error ErrorOf(const RpcStatus& status, std::string_view what) {
   std::string message(what);
   message.append(": Bigtable answers: ");

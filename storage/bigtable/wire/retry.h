@@ -25,6 +25,10 @@ namespace tallyd {
 // Whether what was refused so may be taken when it comes again.
 bool IsPassing(const RpcStatus& status);
 
+// Whether what ended so, and not well, may have been done all the same: it was neither refused by
+// the service nor is nobody there to be told.
+bool MayBeDone(const RpcStatus& status);
+
 // What passes is kUnavailable, and may be tried again; what the service will not have is kIo, or
 // kNotFound, kConflict (a precondition), kForbidden. `what` stands before the service's words.
 Error ErrorOf(const RpcStatus& status, std::string_view what);

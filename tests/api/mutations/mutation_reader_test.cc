@@ -43,7 +43,7 @@ class MutationReaderTest : public ::testing::Test {
     return list_->front();
   }
   void Read(const std::string& body) {
-    reader_ = std::make_unique<MutationReader>(stored_, table());
+    reader_ = std::make_unique<MutationReader>(stored_, table(), kAnyAdded);
     list_ = reader_->Read(body);
   }
 

@@ -1,0 +1,165 @@
+#include "storage/bigtable/catalogue/claim_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "storage/bigtable/read/row_filter.h"
+
+namespace tallyd {
+namespace {
+
+constexpr std::string_view kClaimRows = "k/";
+constexpr std::string_view kOwnerColumn = "o";
+constexpr std::string_view kDoubtColumn = "d";
+constexpr int kClaimTries = 3;
+constexpr uint64_t kSweptOfClaims = 500;
+constexpr int64_t kLeaseUs =
+    std::chrono::duration_cast<std::chrono::microseconds>(Claiming::kClaimLease).count();
+// Nobody waits longer for one than a claim lasts.
+constexpr std::chrono::seconds kPatience{5};
+
+SteadyTime Soon() { return std::chrono::steady_clock::now() + kPatience; }
+
+std::string RowOf(std::string_view key) { return std::string(kClaimRows).append(key); }
+
+TimeUs WholeMs(TimeUs time) { return time / kUsPerMs * kUsPerMs; }
+
+struct Mark {
+  TimeUs until = 0;
+  std::string owner;
+};
+
+std::optional<Mark> MarkOf(const CatalogueCells& cells, std::string_view column) {
+  const auto cell = cells.find(std::string(column));
+  if (cell == cells.end()) return std::nullopt;
+  const std::string& text = cell->second;
+  Mark mark;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), mark.until);
+  if (failed != std::errc() || end == text.data() + text.size()) return std::nullopt;
+  mark.owner.assign(end + 1, text.data() + text.size());
+  return mark;
+}
+
+void SetMark(std::string_view column, const Mark& mark, data_api::Mutation* mutation) {
+  const std::string text = std::to_string(mark.until) + " " + mark.owner;
+  SetCatalogueCell(column, text, mark.until, mutation);
+}
+
+void DeleteColumn(std::string_view column, data_api::Mutation* mutation) {
+  auto* const erase = mutation->mutable_delete_from_column();
+  erase->set_family_name(std::string(kCatalogueFamily));
+  erase->set_column_qualifier(std::string(column));
+}
+
+// Matches where the row's newest owner is this one.
+data_api::RowFilter IsOwnedBy(const std::string& owner) {
+  data_api::RowFilter filter;
+  auto* const chain = filter.mutable_chain();
+  chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(kOwnerColumn));
+  chain->add_filters()->set_cells_per_column_limit_filter(1);
+  chain->add_filters()->set_value_regex_filter(RegexOfGlob("* " + owner));
+  return filter;
+}
+
+data_api::CheckAndMutateRowRequest OfOwner(const Claiming::Held& claim) {
+  data_api::CheckAndMutateRowRequest request;
+  request.set_row_key(RowOf(claim.key));
+  *request.mutable_predicate_filter() = IsOwnedBy(claim.owner);
+  return request;
+}
+
+// Matches where something of the row has not ended.
+data_api::RowFilter IsAlive(TimeUs now) {
+  data_api::RowFilter filter;
+  filter.mutable_timestamp_range_filter()->set_start_timestamp_micros(WholeMs(now));
+  return filter;
+}
+
+}  // namespace
+
+Result<Claiming::Fate> ClaimRows::Claim(const Held& claim) {
+  for (int i = 0; i < kClaimTries; ++i) {
+    const TimeUs now = std::max<TimeUs>(clock_.Now(), 0);
+    std::vector<data_api::CheckAndMutateRowRequest> requests(1);
+    requests[0].set_row_key(RowOf(claim.key));
+    *requests[0].mutable_predicate_filter() = IsAlive(now);
+    requests[0].add_false_mutations()->mutable_delete_from_row();
+    SetMark(kOwnerColumn, {WholeMs(now + kLeaseUs), claim.owner},
+            requests[0].add_false_mutations());
+    const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+    if (!matched) return matched.error();
+    if (!matched->front()) return Fate::kOwn;
+    // It is also one's own where the answer to a first try was lost.
+    const Result<CatalogueCells> cells = rows_.Read(RowOf(claim.key), Soon());
+    if (!cells) return cells.error();
+    const std::optional<Mark> owned = MarkOf(*cells, kOwnerColumn);
+    if (owned && owned->owner == claim.owner) return Fate::kOwn;
+    if (owned && owned->until >= now) return Fate::kOthers;
+    const std::optional<Mark> doubt = MarkOf(*cells, kDoubtColumn);
+    if (doubt && doubt->until >= now) return Fate::kInDoubt;
+  }
+  return Fate::kOthers;
+}
+
+Status ClaimRows::Keep(std::span<const Held> claims) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests;
+  const TimeUs until = WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kLeaseUs);
+  for (const Held& claim : claims) {
+    SetMark(kOwnerColumn, {until, claim.owner},
+            requests.emplace_back(OfOwner(claim)).add_true_mutations());
+  }
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  return matched ? Status() : Status(matched.error());
+}
+
+Status ClaimRows::Release(std::span<const Held> claims) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests;
+  for (const Held& claim : claims) {
+    DeleteColumn(kOwnerColumn, requests.emplace_back(OfOwner(claim)).add_true_mutations());
+  }
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  return matched ? Status() : Status(matched.error());
+}
+
+Status ClaimRows::SweepClaims() {
+  const Result<std::vector<CatalogueRow>> rows =
+      rows_.ReadRange(PrefixRange(kClaimRows), kSweptOfClaims, Soon());
+  if (!rows) return rows.error();
+  const TimeUs now = std::max<TimeUs>(clock_.Now(), 0);
+  std::vector<data_api::CheckAndMutateRowRequest> requests;
+  for (const CatalogueRow& row : *rows) {
+    const auto is_alive = [&](std::string_view column) {
+      const std::optional<Mark> mark = MarkOf(row.cells, column);
+      return mark && mark->until >= now;
+    };
+    if (is_alive(kOwnerColumn) || is_alive(kDoubtColumn)) continue;
+    data_api::CheckAndMutateRowRequest& request = requests.emplace_back();
+    request.set_row_key(row.key);
+    *request.mutable_predicate_filter() = IsAlive(now);
+    request.add_false_mutations()->mutable_delete_from_row();
+  }
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  return matched ? Status() : Status(matched.error());
+}
+
+Result<bool> ClaimRows::BeginCounting(const Held& claim) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfOwner(claim)};
+  SetMark(kDoubtColumn, {WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kUsPerDay), claim.owner},
+          requests[0].add_true_mutations());
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  if (!matched) return matched.error();
+  return matched->front();
+}
+
+CatalogueEntry ClaimRows::CountedEntry(std::string_view key) {
+  CatalogueEntry entry;
+  entry.set_row_key(RowOf(key));
+  DeleteColumn(kDoubtColumn, entry.add_mutations());
+  return entry;
+}
+
+}  // namespace tallyd

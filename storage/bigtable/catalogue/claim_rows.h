@@ -1,0 +1,47 @@
+// ClaimRows: what daemons of one instance claim of each other (Claiming), as rows of the catalogue,
+// each changed by compare-and-set. Of row k/KEY:
+//
+//   o   who has the claim: its end (microseconds of the wall clock), a space, the owner
+//   d   who began to count under it, in the same form; a day later it says no more. It goes when
+//       what was counted is all there.
+//
+// The times of cells are their ends, so whether any is still to come one look at times tells. The
+// daemons' clocks are to agree within a few seconds: by one that is behind more a claim may be
+// taken over that is still kept, and then nothing counts under it any more. Thread-safe.
+#ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_CLAIM_ROWS_H_
+#define TALLYD_STORAGE_BIGTABLE_CATALOGUE_CLAIM_ROWS_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "config/values/result.h"
+#include "config/values/time.h"
+#include "storage/bigtable/catalogue/catalogue_rows.h"
+#include "storage/capabilities.h"
+
+namespace tallyd {
+
+class ClaimRows final : public Claiming {
+ public:
+  // Both outlive it.
+  ClaimRows(CatalogueRows* rows, const Clock* clock) : rows_(*rows), clock_(*clock) {}
+
+  Result<Fate> Claim(const Held& claim) override;
+  Status Keep(std::span<const Held> claims) override;
+  Status Release(std::span<const Held> claims) override;
+  Status SweepClaims() override;
+
+  // False: the claim is somebody else's, and nothing may count under it.
+  Result<bool> BeginCounting(const Held& claim);
+  // What was counted is all there: the entry that says so, to be written with what tells of it.
+  static CatalogueEntry CountedEntry(std::string_view key);
+
+ private:
+  CatalogueRows& rows_;
+  const Clock& clock_;
+};
+
+}  // namespace tallyd
+
+#endif  // TALLYD_STORAGE_BIGTABLE_CATALOGUE_CLAIM_ROWS_H_

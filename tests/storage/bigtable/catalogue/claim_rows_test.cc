@@ -1,0 +1,102 @@
+#include "storage/bigtable/catalogue/claim_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/storage/bigtable/service.h"
+#include "tests/storage/store_verbs.h"
+
+namespace tallyd {
+namespace {
+
+using Fate = Claiming::Fate;
+
+constexpr TimeUs kAfterALease = 11 * kUsPerSecond;
+
+class ClaimRowsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    clock_.now = 1'700'000'000'000'000;
+    ASSERT_TRUE(rows_.Open());
+  }
+  Status Keep(const Claiming::Held& claim) { return claims_.Keep({&claim, 1}); }
+  Status Release(const Claiming::Held& claim) { return claims_.Release({&claim, 1}); }
+  size_t Left() { return rows_.ReadRange(PrefixRange("k/"), 0)->size(); }
+
+  const Claiming::Held a_{"key", "a"};
+  const Claiming::Held b_{"key", "b"};
+  BigtableService service_;
+  const std::unique_ptr<BigtableClient> client_ = service_.Connect();
+  CatalogueRows rows_{client_.get()};
+  ManualClock clock_;
+  ClaimRows claims_{&rows_, &clock_};
+};
+
+TEST_F(ClaimRowsTest, OfTwoOneHasItUntilItIsGivenBack) {
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOthers);
+  EXPECT_EQ(*claims_.Claim({"other", "b"}), Fate::kOwn);
+  ASSERT_TRUE(Release(a_));
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn);
+  ASSERT_TRUE(Release(a_)) << "which has it no more";
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOthers);
+}
+
+TEST_F(ClaimRowsTest, WhoIsLostLosesItAfterALeaseAndWhoKeepsItDoesNot) {
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  clock_.now += 9 * kUsPerSecond;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOthers);
+  ASSERT_TRUE(Keep(a_));
+  clock_.now += 9 * kUsPerSecond;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOthers);
+  clock_.now += kAfterALease;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn);
+  ASSERT_TRUE(Keep(a_)) << "it comes too late, and changes nothing";
+  EXPECT_FALSE(*claims_.BeginCounting(a_)) << "nor does it count any more";
+  EXPECT_TRUE(*claims_.BeginCounting(b_));
+}
+
+TEST_F(ClaimRowsTest, WhoIsLostWhileItCountsLeavesADoubtForADay) {
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  EXPECT_TRUE(*claims_.BeginCounting(a_));
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOthers) << "it may be at it still";
+  clock_.now += kAfterALease;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kInDoubt);
+  clock_.now += kUsPerDay;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn);
+}
+
+TEST_F(ClaimRowsTest, WhatIsCountedLeavesNone) {
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  EXPECT_TRUE(*claims_.BeginCounting(a_));
+  ASSERT_TRUE(rows_.Write({ClaimRows::CountedEntry("key")}));
+  ASSERT_TRUE(Release(a_));
+  EXPECT_EQ(Left(), 0u);
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn);
+}
+
+TEST_F(ClaimRowsTest, ALostAnswerIsNotAnothersClaim) {
+  int calls = 0;
+  service_.server.faults().Script([&calls](const tablet::Call& call) -> tablet::Verdict {
+    if (call.method != "CheckAndMutateRow" || calls++ > 0) return {};
+    return {tablet::Outcome::kUnanswered, {grpc::StatusCode::UNAVAILABLE, "lost"}};
+  });
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(ClaimRowsTest, WhatHasEndedIsSweptAndNothingElse) {
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  EXPECT_EQ(*claims_.Claim({"doubt", "a"}), Fate::kOwn);
+  EXPECT_TRUE(*claims_.BeginCounting({"doubt", "a"}));
+  clock_.now += kAfterALease;
+  EXPECT_EQ(*claims_.Claim({"new", "b"}), Fate::kOwn);
+  ASSERT_TRUE(claims_.SweepClaims());
+  EXPECT_EQ(Left(), 2u);
+  EXPECT_EQ(*claims_.Claim({"doubt", "b"}), Fate::kInDoubt);
+  EXPECT_EQ(*claims_.Claim({"new", "a"}), Fate::kOthers);
+}
+
+}  // namespace
+}  // namespace tallyd
