@@ -40,6 +40,11 @@ size_t IoThreads(const ServerConfig& config) {
   return config.threads > 0 ? config.threads : std::max(1u, std::thread::hardware_concurrency());
 }
 
+// A look at the disk is short; where a store is shared, each waits for who keeps it.
+size_t LookupThreads(const Store& store) {
+  return store.capabilities().claiming != nullptr ? 16 : 1;
+}
+
 size_t QueryThreads(const ServerConfig& config) {
   return config.query_threads > 0 ? config.query_threads
                                   : std::max(2u, std::thread::hardware_concurrency());
@@ -84,6 +89,7 @@ HttpServer::HttpServer(ApiContext& context, std::span<const Route> routes)
       refuser_(context.clock, most_refused_),
       shards_(MakeShards(IoThreads(context.server))),
       query_pool_(QueryThreads(context.server)),
+      lookup_pool_(LookupThreads(context.store)),
       decoding_pool_(IoThreads(context.server)) {}
 
 HttpServer::~HttpServer() {

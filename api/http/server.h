@@ -125,7 +125,7 @@ class HttpServer {
   TlsContextPtr tls_;  // Guarded by tls_mutex_.
   boost::asio::thread_pool query_pool_;
   boost::asio::thread_pool operation_pool_{2};  // One works, one says that it does.
-  boost::asio::thread_pool lookup_pool_{1};
+  boost::asio::thread_pool lookup_pool_;
   boost::asio::thread_pool decoding_pool_;
   std::vector<std::thread> threads_;
   const EndpointThreads endpoint_threads_{query_pool_,    operation_pool_,  lookup_pool_,

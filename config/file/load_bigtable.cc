@@ -171,11 +171,9 @@ void CheckHeldByBigtable(const BigtableConfig& config, const std::vector<Placed<
     if (item.max_bytes) of_table(table, "max_bytes", "forgets by age alone; take the key out");
     if (item.daily) of_table(table, "daily", "has no nightly tables in this version");
     for (const Family& family : item.families) {
-      if (!family.aggregate) continue;
-      const std::string key = fmt::format("families.{}.aggregate", family.name);
-      of_table(table, key, *family.aggregate == Aggregate::kHll
-                               ? "has sketches that tallyd's are not; accepted: sum, min, max"
-                               : "has no aggregate families in this version");
+      if (family.aggregate != Aggregate::kHll) continue;
+      of_table(table, fmt::format("families.{}.aggregate", family.name),
+               "has sketches that tallyd's are not; accepted: sum, min, max");
     }
   }
 }

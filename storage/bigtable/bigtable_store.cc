@@ -26,6 +26,8 @@ constexpr std::string_view kMemoPrefix = "n/";
 constexpr std::string_view kMemoQualifier = "v";
 constexpr std::string_view kRetentionRow = "c";
 constexpr size_t kMaxSetsOfTable = 65'536;
+// Of 64 bits a sum has room for so many of them, and 2^16 times that.
+constexpr int64_t kMostAdded = int64_t{1} << 47;
 
 // Of a table that is gone.
 class GoneScan final : public RowScan {
@@ -104,7 +106,9 @@ class ColumnSets {
 class BigtableStore final : public Store, public ClockKeeper {
  public:
   BigtableStore(const BigtableStoreOptions& options, std::unique_ptr<BigtableClient> client)
-      : capabilities_{.engine = "bigtable", .aggregates = false,
+      : capabilities_{.engine = "bigtable",
+                      .counts_once = true,
+                      .most_added = kMostAdded,
                       .clock = this,
                       .claiming = &claims_},
         clock_(*options.clock),
@@ -114,7 +118,7 @@ class BigtableStore final : public Store, public ClockKeeper {
         claims_(&catalogue_.rows(), &clock_),
         tables_(*client_),
         retention_(clock_),
-        writer_(client_.get(), &catalogue_, &clock_, options.grain_us) {}
+        writer_(client_.get(), &catalogue_, &claims_, &clock_, options.grain_us) {}
   ~BigtableStore() override { Close(); }
 
   Status Connect(std::chrono::milliseconds patience) override {

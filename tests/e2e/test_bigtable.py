@@ -36,6 +36,17 @@ pattern = "latest"
 row_key = "{host}"
 families.METRIC = {}
 """
+COUNTERS = """
+[streams.clicks]
+time = "ts"
+time_required = true
+
+[tables.CLICKS]
+stream = "clicks"
+pattern = "aggregate"
+row_key = "{page}"
+families.ADDED = { aggregate = "sum", bucket = "1d" }
+"""
 BEGIN = 1_700_000_000_000
 
 
@@ -228,6 +239,32 @@ class TabletServerTest(EitherBigtable, BigtableTest):
         self.assertEqual(send(daemons[1]).text, first[0].text)
         self.assertEqual(history(daemons[1], "a"), [1])
 
+    def test_with_faults_every_input_that_is_sent_again_with_its_key_counts_once(self):
+        server = self.bigtable(seed=SEED)
+        daemons = [self.daemon(server, COUNTERS, deadline="10s", attempt="2s") for _ in range(2)]
+        server.tell("faults 0.1")
+
+        def write(index):
+            for number in range(25):
+                body = json.dumps([{"page": "p", "ts": BEGIN, "n": 1 + index}, {"page": "q", "ts": BEGIN, "n": 1}])
+                for attempt in range(100):  # Each time by another daemon.
+                    answer = daemons[(number + attempt) % 2].post_bytes(
+                        "clicks", body, headers={"Idempotency-Key": f"{index}-{number}"})
+                    if answer.status == 200:
+                        break
+                    self.assertEqual((answer.status, answer.json.get("counted")), (503, None))
+                    time.sleep(0.02)
+                self.assertEqual(answer.status, 200, answer.text)
+
+        in_threads(4, write)
+        server.tell("faults 0")
+        for page, total in (("p", 25 * (1 + 2 + 3 + 4)), ("q", 100)):
+            cells = daemons[0].row("CLICKS", page).expect(200).json["cells"]["ADDED"]["n"]
+            self.assertEqual([cell["value"] for cell in cells], [total])
+        much = daemons[0].post("clicks", [{"page": "p", "ts": BEGIN, "n": 2**47},
+                                          {"page": "p", "ts": BEGIN, "n": -(2**47) - 1}])
+        self.assertEqual((much.status, [error["index"] for error in much.json["errors"]]), (400, [1]))
+
     def test_with_faults_and_kills_nothing_acknowledged_is_lost_and_nothing_is_doubled(self):
         server = self.bigtable(seed=SEED)
         daemons = [self.daemon(server, deadline="10s", attempt="2s") for _ in range(2)]
@@ -295,6 +332,15 @@ class TabletServerTest(EitherBigtable, BigtableTest):
 @needs_emulator
 class EmulatorTest(EitherBigtable, BigtableTest):
     kind = Emulator
+
+    def test_aggregate_families_which_it_has_not_are_refused_by_name(self):
+        daemon = Tallyd(COUNTERS, storage=storage(self.bigtable(self.kind).address))
+        self.addCleanup(daemon.discard)
+        daemon.port = free_port()
+        daemon.write_config()
+        daemon.spawn()
+        self.assertEqual(daemon.process.wait(), 2, daemon.log())
+        self.assertIn("tables.CLICKS.families.ADDED.aggregate", daemon.log())
 
 
 if __name__ == "__main__":

@@ -1,11 +1,24 @@
 #include "storage/bigtable/batch/bigtable_batch.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
-#include <cassert>
+#include <algorithm>
 #include <cstring>
 
+#include "config/values/aggregate.h"
+
 namespace tallyd {
+namespace {
+
+// As the service folds them: a sum wraps around.
+int64_t FoldedInt64(Aggregate kind, int64_t a, int64_t b) {
+  if (kind == Aggregate::kMin) return std::min(a, b);
+  if (kind == Aggregate::kMax) return std::max(a, b);
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+}  // namespace
 
 WireTablePtr WireTables::Of(const TableInfo& table) {
   const std::lock_guard lock(mutex_);
@@ -57,7 +70,9 @@ BigtableBatch::Entry* BigtableBatch::Find(const TableInfo& table, std::string_vi
 void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& value,
                             TimeUs time) {
   const WireTable& table = *entry->table;
-  assert(!table.info.families[column.family].rules.aggregate);
+  if (table.info.families[column.family].rules.aggregate) {
+    return PutState(entry, column, value, time);
+  }
   data_api::Mutation::SetCell* const cell = entry->entry.add_mutations()->mutable_set_cell();
   cell->set_family_name(table.info.families[column.family].name);
   cell->set_column_qualifier(std::string(column.qualifier));
@@ -65,6 +80,39 @@ void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& 
   table.codec.Append(column, value, cell->mutable_value());
   constexpr size_t kBytesOfCell = 64;
   bytes_ += kBytesOfCell + column.qualifier.size() + cell->value().size();
+}
+
+void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value& state,
+                             TimeUs time) {
+  const StoredFamily& family = entry->table->info.families[column.family];
+  if (state.type() != ValueType::kInt64) {
+    refused_ = Invalid(fmt::format("family {} of table {}: {} on Bigtable is of 64 bits",
+                                   family.name, entry->table->info.name,
+                                   ToString(*family.rules.aggregate)));
+    return;
+  }
+  folds_ = true;
+  entry->folds = true;
+  entry->counts = entry->counts || InfoOf(*family.rules.aggregate).counts_repeats;
+  const auto row = static_cast<size_t>(entry - steps_.back().rows.data());
+  std::string place(reinterpret_cast<const char*>(&row), sizeof row);
+  place.append(reinterpret_cast<const char*>(&column.family), sizeof column.family);
+  place.append(reinterpret_cast<const char*>(&time), sizeof time).append(column.qualifier);
+  const auto [known, is_new] = added_.try_emplace(place, entry->entry.mutations_size());
+  if (!is_new) {
+    data_api::Value* const input =
+        entry->entry.mutable_mutations(known->second)->mutable_add_to_cell()->mutable_input();
+    input->set_int_value(
+        FoldedInt64(*family.rules.aggregate, input->int_value(), state.AsInt()));
+    return;
+  }
+  auto* const add = entry->entry.add_mutations()->mutable_add_to_cell();
+  add->set_family_name(family.name);
+  add->mutable_column_qualifier()->set_raw_value(std::string(column.qualifier));
+  add->mutable_timestamp()->set_raw_timestamp_micros(time);
+  add->mutable_input()->set_int_value(state.AsInt());
+  constexpr size_t kBytesOfAdded = 160;
+  bytes_ += kBytesOfAdded + 2 * column.qualifier.size();
 }
 
 void BigtableBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs time,
@@ -91,6 +139,7 @@ void BigtableBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
   steps_.back().removal = Removal{TableOf(table), what};
   steps_.emplace_back();
   places_.clear();
+  added_.clear();
   ++removals_;
 }
 

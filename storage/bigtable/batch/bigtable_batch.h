@@ -4,6 +4,9 @@
 // A row of a `keep = "row"` table is one event. It is written by a CheckAndMutateRow, which looks
 // that the row holds nothing newer, and otherwise takes the row's place: so an event of the same
 // time replaces all of the other, and a late one nothing.
+//
+// What is written to an aggregate family is added by the service (AddToCell): inputs of one cell
+// are folded here first, so a row has one of them for each cell.
 #ifndef TALLYD_STORAGE_BIGTABLE_BATCH_BIGTABLE_BATCH_H_
 #define TALLYD_STORAGE_BIGTABLE_BATCH_BIGTABLE_BATCH_H_
 
@@ -52,6 +55,8 @@ class BigtableBatch final : public Batch {
     TimeUs time = 0;     // Of that event.
     uint64_t place = 0;  // A hash of the row, for those who ask whether others write to it.
     data_api::MutateRowsRequest::Entry entry;
+    bool folds = false;   // Some of it is folded into what the row holds.
+    bool counts = false;  // And comes to more when it comes twice.
     bool is_checked() const { return table->info.mode == TableMode::kLatestRow; }
   };
   struct Removal {
@@ -66,6 +71,10 @@ class BigtableBatch final : public Batch {
   struct Memo {
     NoteOrder order = NoteOrder::kAfter;
     std::optional<std::string> value;  // None: it is dropped.
+  };
+  struct Claimed {
+    std::string key;
+    std::string owner;
   };
   struct Notes {
     std::map<std::pair<std::string, std::string>, uint8_t> fields;  // By stream and name.
@@ -90,12 +99,20 @@ class BigtableBatch final : public Batch {
   void AddMissed(const TableInfo& table, std::string_view field, uint8_t how) override;
   void PutMemo(std::string_view key, std::string_view value, NoteOrder order) override;
   void DropMemo(std::string_view key) override;
+  void CountUnder(std::string_view claim, std::string_view owner) override {
+    claim_ = {std::string(claim), std::string(owner)};
+  }
   bool empty() const override;
 
   uint64_t adoption() const { return adoption_; }
   std::vector<Step>& steps() { return steps_; }
   const Notes& notes() const { return notes_; }
   bool has_removals() const { return removals_ > 0; }
+  bool folds() const { return folds_; }  // Some row does.
+  // Under which it counts (Claiming); the key is empty where that is none.
+  const Claimed& claim() const { return claim_; }
+  // Of what it cannot hold, where something is so.
+  const std::optional<Error>& refused() const { return refused_; }
   size_t rows() const { return rows_; }
   size_t bytes() const { return bytes_; }  // About what it takes in memory.
 
@@ -103,6 +120,7 @@ class BigtableBatch final : public Batch {
   // Null: a newer event of the row is there.
   Entry* Find(const TableInfo& table, std::string_view row_key, TimeUs time);
   void PutCell(Entry* entry, const ColumnRef& column, const Value& value, TimeUs time);
+  void PutState(Entry* entry, const ColumnRef& column, const Value& state, TimeUs time);
   const WireTablePtr& TableOf(const TableInfo& table);
 
   WireTables& tables_;
@@ -110,9 +128,14 @@ class BigtableBatch final : public Batch {
   const int64_t grain_us_;
   std::vector<Step> steps_;
   std::unordered_map<std::string, size_t> places_;  // Of the last step: by table and key.
+  // The row's mutation, by the row's place in the last step, column and time.
+  std::unordered_map<std::string, int> added_;
   std::string place_key_;
   WireTablePtr last_table_;
   Notes notes_;
+  bool folds_ = false;
+  Claimed claim_;
+  std::optional<Error> refused_;
   size_t removals_ = 0;
   size_t rows_ = 0;
   size_t bytes_ = 0;

@@ -223,14 +223,7 @@ Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row)
                                "another name",
                                kCatalogueTable));
   }
-  for (const Table& table : schema.tables) {
-    for (const Family& family : table.families) {
-      if (!family.aggregate) continue;
-      return Invalid(fmt::format("tables.{}.families.{}.aggregate: the engine on Bigtable has no "
-                                 "aggregate families in this version",
-                                 table.name, family.name));
-    }
-  }
+  if (Status folded = CheckFolds(schema); !folded) return folded;
   const std::string print = PrintOfSchema(schema);
   for (int i = 0; i < kTries; ++i) {
     const Result<bool> adopted = TryAdopt(schema, print, holds_row);
@@ -242,6 +235,27 @@ Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row)
   }
   return Error(ErrorCode::kUnavailable,
                "other daemons change the catalogue on Bigtable; try again");
+}
+
+// Whether the service has the aggregate families of the file is found out by its first such one.
+Status BigtableCatalogue::CheckFolds(const Schema& schema) {
+  for (const Table& table : schema.tables) {
+    for (const Family& family : table.families) {
+      if (!family.aggregate) continue;
+      if (!folds_) {
+        Result<FoldTraits> found = FindFoldTraits(&client_);
+        if (!found) return found.error();
+        folds_ = std::move(*found);
+        takes_tokens_ = folds_->takes_tokens;
+      }
+      if (folds_->Has(*family.aggregate)) continue;
+      return Invalid(fmt::format("tables.{}.families.{}.aggregate: {} has no families of {}{}",
+                                 table.name, family.name, client_.instance_name(),
+                                 ToString(*family.aggregate),
+                                 folds_->why.empty() ? "" : ": " + folds_->why));
+    }
+  }
+  return {};
 }
 
 Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const std::string& print,

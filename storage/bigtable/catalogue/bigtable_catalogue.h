@@ -10,6 +10,7 @@
 #ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_BIGTABLE_CATALOGUE_H_
 #define TALLYD_STORAGE_BIGTABLE_CATALOGUE_BIGTABLE_CATALOGUE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@
 #include "config/values/result.h"
 #include "storage/bigtable/catalogue/catalogue_rows.h"
 #include "storage/bigtable/catalogue/field_notes.h"
+#include "storage/bigtable/catalogue/fold_probe.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/table_catalogue.h"
 
@@ -59,6 +61,10 @@ class BigtableCatalogue {
   // Of what happens now; below any number that a later adoption gives, above all before.
   uint64_t sequence() const;
 
+  // What counts may be sent again (fold_probe.h); known once a file with aggregate families was
+  // adopted.
+  bool takes_tokens() const { return takes_tokens_; }
+
   CatalogueRows& rows() { return rows_; }
   FieldNotes& notes() { return notes_; }
   const FieldNotes& notes() const { return notes_; }
@@ -76,6 +82,7 @@ class BigtableCatalogue {
   Result<bool> Replace(const StoredSchema& before, const Catalogue::Plan& plan,
                        const std::string& print);
   Result<bool> TryAdopt(const Schema& schema, const std::string& print, const HoldsRow& holds_row);
+  Status CheckFolds(const Schema& schema);
   Status MakeTables(const Schema& schema, const Catalogue::Plan& plan);
   void Take(StoredSchema read);
 
@@ -86,6 +93,8 @@ class BigtableCatalogue {
   CatalogueRows rows_;
   FieldNotes notes_;
   Catalogue catalogue_;
+  std::optional<FoldTraits> folds_;  // Once it was asked; guarded by change_mutex_.
+  std::atomic<bool> takes_tokens_ = false;
 
   std::mutex change_mutex_;  // Held by who changes the catalogue or reads it anew.
   mutable std::mutex mutex_;

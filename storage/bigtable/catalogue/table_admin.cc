@@ -36,6 +36,7 @@ void SetAge(int64_t age_us, admin_api::GcRule* rule) {
 admin_api::ColumnFamily FamilyOf(const StoredFamily& family, TableMode mode) {
   admin_api::ColumnFamily made;
   *made.mutable_gc_rule() = GcRuleOf(family.last, mode);
+  if (family.last.aggregate) *made.mutable_value_type() = TypeOf(*family.last.aggregate);
   return made;
 }
 
@@ -56,7 +57,27 @@ Status MakeTable(BigtableClient* client, const TableInfo& table, int64_t grain_u
   return ErrorOf(made, "table " + table.name);
 }
 
+// What a family folds by: 0, it is a plain one.
+int FoldingOf(const admin_api::ColumnFamily& family) {
+  return family.value_type().aggregate_type().aggregator_case();
+}
+
 }  // namespace
+
+admin_api::Type TypeOf(Aggregate kind) {
+  admin_api::Type type;
+  auto* const aggregate = type.mutable_aggregate_type();
+  aggregate->mutable_input_type()->mutable_int64_type()->mutable_encoding()
+      ->mutable_big_endian_bytes();
+  if (kind == Aggregate::kMin) {
+    aggregate->mutable_min();
+  } else if (kind == Aggregate::kMax) {
+    aggregate->mutable_max();
+  } else {
+    aggregate->mutable_sum();
+  }
+  return type;
+}
 
 admin_api::GcRule GcRuleOf(const Family& family, TableMode mode) {
   admin_api::GcRule rule;
@@ -104,6 +125,11 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, int64_t grain
     const admin_api::ColumnFamily made = FamilyOf(family, table.mode);
     const auto known = there.column_families().find(family.name);
     const bool is_there = known != there.column_families().end();
+    if (is_there && FoldingOf(known->second) != FoldingOf(made)) {
+      return Invalid(fmt::format("tables.{}.families.{}: on Bigtable the family folds in another "
+                                 "way, which cannot be changed; accepted: another name",
+                                 table.name, family.name));
+    }
     if (is_there && known->second.gc_rule().SerializeAsString() ==
                         made.gc_rule().SerializeAsString()) {
       continue;

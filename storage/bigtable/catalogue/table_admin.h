@@ -14,6 +14,9 @@
 
 namespace tallyd {
 
+// Int64, folded by that; REQUIRES: the service has it (all but hll).
+admin_api::Type TypeOf(Aggregate kind);
+
 // Unset: nothing goes by itself.
 admin_api::GcRule GcRuleOf(const Family& family, TableMode mode);
 

@@ -6,8 +6,16 @@
 #include "storage/bigtable/codec/value_text.h"
 
 namespace tallyd {
+namespace {
+
+constexpr size_t kStateBytes = 8;
+
+}  // namespace
 
 CellCodec::CellCodec(const TableInfo& table) {
+  for (const StoredFamily& family : table.families) {
+    is_folded_.push_back(family.rules.aggregate.has_value());
+  }
   for (const RuleMark& mark : table.rules) {
     if (mark.rule.empty()) continue;
     const std::optional<ColumnRule> rule = FromCanonicalText(mark.rule, table.time_field);
@@ -37,6 +45,12 @@ void CellCodec::Append(const ColumnRef& column, const Value& value, std::string*
 }
 
 Value CellCodec::Read(const ColumnRef& column, std::string_view bytes, Arena* arena) const {
+  if (is_folded_[column.family]) {
+    if (bytes.size() != kStateBytes) return Value::Bytes(bytes);  // None of the service's.
+    uint64_t state = 0;
+    for (const char byte : bytes) state = state << 8 | static_cast<unsigned char>(byte);
+    return Value::Int(static_cast<int64_t>(state));
+  }
   const Serialized* const known = Find(column);
   if (known == nullptr) return ValueOfCellText(bytes, arena);
   return known->type == ValueType::kString ? Value::String(bytes) : Value::Bytes(bytes);

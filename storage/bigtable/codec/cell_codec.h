@@ -1,6 +1,7 @@
 // CellCodec: how one table's cells are written to Bigtable and read from it. A rule that serializes
 // an event's fields has a cell of its own, which holds those bytes and nothing else; every other
-// cell holds the text of its value (value_text.h). Immutable; any thread.
+// cell holds the text of its value (value_text.h). Those of aggregate families the service writes:
+// 8 bytes, the highest first. Immutable; any thread.
 #ifndef TALLYD_STORAGE_BIGTABLE_CODEC_CELL_CODEC_H_
 #define TALLYD_STORAGE_BIGTABLE_CODEC_CELL_CODEC_H_
 
@@ -30,6 +31,7 @@ class CellCodec {
   const Serialized* Find(const ColumnRef& column) const;
 
   std::vector<Serialized> serialized_;
+  std::vector<bool> is_folded_;  // By FamilyId.
 };
 
 }  // namespace tallyd

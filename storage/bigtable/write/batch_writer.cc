@@ -1,11 +1,13 @@
 #include "storage/bigtable/write/batch_writer.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -69,6 +71,8 @@ class JoinedRows {
  public:
   explicit JoinedRows(int64_t grain_us) : grain_us_(grain_us) {}
 
+  bool empty() const { return rows_.empty(); }
+
   // In the order in which the batches count. `user`: whose failure one of the row is.
   void Add(size_t user, BigtableBatch::Entry* row) {
     if (row->entry.mutations().empty()) return;
@@ -80,6 +84,7 @@ class JoinedRows {
     }
     Joined& joined = rows_[known->second];
     joined.users.push_back(user);
+    joined.row->counts = joined.row->counts || row->counts;
     if (!row->is_checked()) {
       joined.row->entry.mutable_mutations()->MergeFrom(row->entry.mutations());
     } else if (row->time >= joined.row->time) {
@@ -87,9 +92,24 @@ class JoinedRows {
     }
   }
 
-  // Calls `failed` for each row that was not acknowledged and each batch that has it.
-  template <class Failed>
-  void Write(BigtableClient* client, SteadyTime deadline, const Failed& failed) {
+  // So that the service knows each row when it comes again.
+  void GiveTokens() {
+    std::random_device random;
+    std::string token = fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
+    const size_t head = token.size();
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      data_api::Idempotency* const known = rows_[i].row->entry.mutable_idempotency();
+      token.resize(head);
+      known->set_token(token.append(std::to_string(i)));
+      known->mutable_start_time()->set_seconds(
+          std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    }
+  }
+
+  // Calls `ended` for each row and each batch that has it.
+  template <class Ended>
+  void Write(BigtableClient* client, SteadyTime deadline, const Ended& ended) {
     if (rows_.empty()) return;
     std::vector<data_api::CheckAndMutateRowRequest> checks;
     checks.reserve(rows_.size());
@@ -101,12 +121,12 @@ class JoinedRows {
         row.check = &checks.emplace_back(CheckOf(*joined.row, grain_us_));
       } else {
         row.entry = &joined.row->entry;
+        row.goes_once = joined.row->counts && !row.entry->has_idempotency();
       }
     }
     WriteRows(client, &rows, deadline);
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].ended.ok()) continue;
-      for (const size_t user : rows_[i].users) failed(user, *rows_[i].row, rows[i].ended);
+      for (const size_t user : rows_[i].users) ended(user, *rows_[i].row, rows[i]);
     }
   }
 
@@ -124,11 +144,21 @@ RowFailure FailureOf(const BigtableBatch::Entry& row, Error error) {
   return {row.table->info.id, row.entry.row_key(), std::move(error)};
 }
 
+void AddFailure(const BigtableBatch::Entry& row, const BulkRow& written,
+                std::vector<RowFailure>* failed) {
+  if (written.ended.ok()) return;
+  failed->push_back(FailureOf(row, ErrorOf(written.ended, "table " + row.table->info.name)));
+}
+
 }  // namespace
 
-BatchWriter::BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, const Clock* clock,
-                         int64_t grain_us)
-    : client_(*client), catalogue_(*catalogue), clock_(*clock), grain_us_(grain_us) {
+BatchWriter::BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, ClaimRows* claims,
+                         const Clock* clock, int64_t grain_us)
+    : client_(*client),
+      catalogue_(*catalogue),
+      claims_(*claims),
+      clock_(*clock),
+      grain_us_(grain_us) {
   for (size_t i = 0; i < kGroupsAtOnce; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -243,7 +273,9 @@ BatchWriter::Group BatchWriter::TakeGroup() {
 void BatchWriter::Execute(Group* group) {
   const bool is_foreign = catalogue_.is_foreign();
   for (const auto& waiting : *group) {
-    if (is_foreign) {
+    if (waiting->batch->refused()) {
+      waiting->error = *waiting->batch->refused();
+    } else if (is_foreign) {
       waiting->error = Error(ErrorCode::kUnavailable,
                              "another daemon took another file: this one has to be given it, too");
     } else if (waiting->batch->adoption() != catalogue_.adoption() &&
@@ -255,7 +287,14 @@ void BatchWriter::Execute(Group* group) {
   WriteNotesBefore(group);
   WriteRowsOf(group, true);
   WriteRowsOf(group, false);
+  std::vector<Part> last;
+  for (const auto& waiting : *group) {
+    last.push_back({waiting.get(), &waiting->batch->steps().back()});
+  }
+  const bool takes_long = group->front()->batch->has_removals();
+  WriteFolds(last, takes_long ? NewDeadline() : group->front()->deadline);
   WriteNotesBehind(group);
+  SettleCounts(group);
 }
 
 void BatchWriter::WriteNotesBefore(Group* group) {
@@ -290,7 +329,7 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
     if (waiting.error) continue;
     const bool is_sent = history || waiting.failed.empty();
     for (BigtableBatch::Entry& row : waiting.batch->steps().front().rows) {
-      if ((row.table->info.mode == TableMode::kHistory) != history) continue;
+      if (row.folds || (row.table->info.mode == TableMode::kHistory) != history) continue;
       if (is_sent) {
         rows.Add(i, &row);
       } else {
@@ -300,9 +339,8 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
     }
   }
   rows.Write(&client_, group->front()->deadline,
-             [&](size_t user, const BigtableBatch::Entry& row, const RpcStatus& ended) {
-               (*group)[user]->failed.push_back(
-                   FailureOf(row, ErrorOf(ended, "table " + row.table->info.name)));
+             [&](size_t user, const BigtableBatch::Entry& row, const BulkRow& written) {
+               AddFailure(row, written, &(*group)[user]->failed);
              });
 }
 
@@ -310,16 +348,17 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
 void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool history) {
   JoinedRows rows(grain_us_);
   for (BigtableBatch::Entry& row : step->rows) {
-    if ((row.table->info.mode == TableMode::kHistory) == history) rows.Add(0, &row);
+    if (row.folds || (row.table->info.mode == TableMode::kHistory) != history) continue;
+    rows.Add(0, &row);
   }
-  const SteadyTime deadline = std::chrono::steady_clock::now() +
-                              std::chrono::microseconds(client_.config().deadline_us);
-  rows.Write(&client_, deadline,
-             [&](size_t, const BigtableBatch::Entry& row, const RpcStatus& ended) {
-               waiting->failed.push_back(
-                   FailureOf(row, ErrorOf(ended, "table " + row.table->info.name)));
+  rows.Write(&client_, NewDeadline(),
+             [&](size_t, const BigtableBatch::Entry& row, const BulkRow& written) {
+               AddFailure(row, written, &waiting->failed);
              });
-  if (!step->removal || !waiting->failed.empty()) return;
+  if (!step->removal) return;
+  // What is deleted behind it must find it.
+  if (history) WriteFolds({{waiting, step}}, NewDeadline());
+  if (waiting->error || !waiting->failed.empty()) return;
   const TableInfo& table = step->removal->table->info;
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
   if (const Status removed = Remove(&client_, *step->removal, grain_us_); !removed) {
@@ -327,11 +366,68 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   }
 }
 
+SteadyTime BatchWriter::NewDeadline() const {
+  return std::chrono::steady_clock::now() + std::chrono::microseconds(client_.config().deadline_us);
+}
+
+bool BatchWriter::MayFold(const Part& part, SteadyTime deadline) {
+  Waiting& waiting = *part.waiting;
+  const auto folds = [](const BigtableBatch::Entry& row) { return row.folds; };
+  const auto counts = [](const BigtableBatch::Entry& row) { return row.counts; };
+  if (waiting.error || !waiting.batch->folds()) return false;
+  if (std::ranges::none_of(part.step->rows, folds)) return false;
+  if (!waiting.failed.empty() || std::chrono::steady_clock::now() >= deadline) {
+    for (const BigtableBatch::Entry& row : part.step->rows) {
+      if (!row.folds) continue;
+      waiting.failed.push_back(
+          FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
+    }
+    return false;
+  }
+  const BigtableBatch::Claimed& claim = waiting.batch->claim();
+  if (claim.key.empty() || waiting.is_counting || std::ranges::none_of(part.step->rows, counts)) {
+    return true;
+  }
+  const Result<bool> begun = claims_.BeginCounting({claim.key, claim.owner});
+  waiting.is_counting = true;
+  if (!begun) {
+    waiting.error = begun.error();
+  } else if (!*begun) {
+    waiting.is_counting = false;
+    waiting.error = Error(ErrorCode::kUnavailable,
+                          "another daemon took over the request with this Idempotency-Key");
+  }
+  return !waiting.error;
+}
+
+void BatchWriter::WriteFolds(const std::vector<Part>& parts, SteadyTime deadline) {
+  // The service forgets a token a quarter of an hour later.
+  constexpr auto kTokenLife = std::chrono::minutes(14);
+  JoinedRows rows(grain_us_);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!MayFold(parts[i], deadline)) continue;
+    for (BigtableBatch::Entry& row : parts[i].step->rows) {
+      if (row.folds) rows.Add(i, &row);
+    }
+  }
+  if (rows.empty()) return;
+  if (catalogue_.takes_tokens()) rows.GiveTokens();
+  rows.Write(&client_, std::min(deadline, std::chrono::steady_clock::now() + kTokenLife),
+             [&](size_t user, const BigtableBatch::Entry& row, const BulkRow& written) {
+               Waiting& waiting = *parts[user].waiting;
+               const bool may_be_there = written.ended.ok() || written.is_in_doubt;
+               waiting.has_counted = waiting.has_counted || (row.counts && may_be_there);
+               AddFailure(row, written, &waiting.failed);
+             });
+}
+
 void BatchWriter::WriteNotesBehind(Group* group) {
   std::vector<CatalogueEntry> entries;
   for (const auto& waiting : *group) {
     if (waiting->error || !waiting->failed.empty()) continue;
     AddMemos(waiting->batch->notes(), NoteOrder::kAfter, &entries);
+    if (!waiting->is_counting) continue;
+    entries.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
   }
   if (entries.empty()) return;
   // Of one memo the last change counts, and an entry is in a call once.
@@ -346,6 +442,27 @@ void BatchWriter::WriteNotesBehind(Group* group) {
     const bool has_some = std::ranges::any_of(
         memos, [](const auto& memo) { return memo.second.order == NoteOrder::kAfter; });
     if (has_some && !waiting->error && waiting->failed.empty()) waiting->error = noted.error();
+  }
+}
+
+void BatchWriter::SettleCounts(Group* group) {
+  std::vector<CatalogueEntry> nothing_counted;
+  for (const auto& waiting : *group) {
+    if (!waiting->error && waiting->failed.empty()) continue;
+    if (waiting->has_counted) {
+      const Error& why = waiting->error ? *waiting->error : waiting->failed.front().error;
+      waiting->error =
+          Error(ErrorCode::kInDoubt,
+                "of what it adds up some has counted, or nobody knows whether it has: " +
+                    why.message());
+    } else if (waiting->is_counting) {
+      nothing_counted.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
+    }
+  }
+  if (nothing_counted.empty()) return;
+  // Where that fails, too, its sender will be told that nobody knows.
+  if (const Status told = catalogue_.rows().Write(std::move(nothing_counted)); !told) {
+    spdlog::warn("bigtable: {}", told.error().message());
   }
 }
 

@@ -3,7 +3,11 @@
 // 1. Their notes that come first: where one cannot be written, no row of its batch is.
 // 2. Their history rows, the rows of all batches side by side, one entry for a row.
 // 3. Latest rows, of those batches whose history is all acknowledged: latest never runs ahead.
-// 4. Notes that come behind, of batches that are all there.
+// 4. Rows of aggregate families, of those batches of which all else is acknowledged. What counts
+//    is sent again under a token by which the service knows it, or not at all where it knows none;
+//    a batch with a claim (Claiming) says in it first that it counts. One of which some has
+//    counted, or may have, and not all is there, is kInDoubt.
+// 5. Notes that come behind, of batches that are all there.
 //
 // Several groups are under way at once, never two with one row or memo: a batch that would write to
 // a row that another group has waits, and so do those behind it. A batch that deletes has a group
@@ -25,6 +29,7 @@
 
 #include "storage/bigtable/batch/bigtable_batch.h"
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
+#include "storage/bigtable/catalogue/claim_rows.h"
 #include "storage/row_store.h"
 
 namespace tallyd {
@@ -32,8 +37,8 @@ namespace tallyd {
 class BatchWriter {
  public:
   // All outlive it.
-  BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, const Clock* clock,
-              int64_t grain_us);
+  BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, ClaimRows* claims,
+              const Clock* clock, int64_t grain_us);
   ~BatchWriter() { Close(); }
 
   void Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done);
@@ -53,8 +58,14 @@ class BatchWriter {
     std::vector<uint64_t> places = {};   // Of its rows and memos.
     std::vector<RowFailure> failed = {};
     std::optional<Error> error = {};     // Of all of it.
+    bool is_counting = false;            // Its claim says so.
+    bool has_counted = false;            // Some of it has, or may have.
   };
   using Group = std::vector<std::unique_ptr<Waiting>>;
+  struct Part {
+    Waiting* waiting;
+    BigtableBatch::Step* step;
+  };
 
   void Work();
   // Empty: there is none for now. REQUIRES: mutex_.
@@ -64,11 +75,16 @@ class BatchWriter {
   void WriteNotesBefore(Group* group);
   void WriteRowsOf(Group* group, bool history);
   void WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool history);
+  SteadyTime NewDeadline() const;
+  void WriteFolds(const std::vector<Part>& parts, SteadyTime deadline);
+  bool MayFold(const Part& part, SteadyTime deadline);
   void WriteNotesBehind(Group* group);
+  void SettleCounts(Group* group);
   static void Answer(Waiting* waiting);
 
   BigtableClient& client_;
   BigtableCatalogue& catalogue_;
+  ClaimRows& claims_;
   const Clock& clock_;
   const int64_t grain_us_;
   std::atomic<uint64_t> queued_bytes_ = 0;

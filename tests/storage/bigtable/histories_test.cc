@@ -95,7 +95,7 @@ class BigtableHistory {
  private:
   size_t UpTo(size_t most) { return std::uniform_int_distribution<size_t>(0, most)(random_); }
   bool OneIn(size_t n) { return UpTo(n - 1) == 0; }
-  std::string Table() { return std::string(1, "HLR"[UpTo(2)]); }
+  std::string Table() { return std::string(1, "HLRS"[UpTo(3)]); }
   std::string RowKey() {
     std::string key(1 + UpTo(2), 'a');
     for (char& byte : key) byte = static_cast<char>('a' + UpTo(2));
@@ -138,8 +138,27 @@ class BigtableHistory {
     return cells;
   }
 
+  // Of S, whose families fold: A sums, B keeps the least.
+  std::vector<TestCell> SomeInputs() {
+    std::vector<TestCell> cells;
+    for (const char* family : {"A", "B"}) {
+      const auto input = static_cast<int64_t>(UpTo(90)) - 30;
+      cells.push_back({family, OneIn(2) ? "x" : "y", Value::Int(input)});
+    }
+    return cells;
+  }
+
+  static Schema Tables() {
+    Schema schema = Conformance::Plain();
+    auto sums = MakeTable("S");
+    sums.families[0].aggregate = Aggregate::kSum;
+    sums.families[1].aggregate = Aggregate::kMin;
+    schema.tables.push_back(std::move(sums));
+    return schema;
+  }
+
   void Reopen() {
-    const Schema schema = Conformance::Plain();
+    const Schema schema = Tables();
     store_.Reopen(schema);
     model_.Reopen(schema);
   }
@@ -160,7 +179,7 @@ class BigtableHistory {
       }
       const std::string row = RowKey();
       const TimeUs time = Time();
-      const std::vector<TestCell> cells = SomeCells();
+      const std::vector<TestCell> cells = table == "S" ? SomeInputs() : SomeCells();
       const bool by_set = OneIn(2);
       store_.Put(batch.get(), table, row, time, cells, by_set);
       model_.Put(of_model.get(), table, row, time, cells, by_set);

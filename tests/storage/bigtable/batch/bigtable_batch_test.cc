@@ -63,6 +63,32 @@ TEST_F(BigtableBatchTest, BeginsAnewBehindADelete) {
   EXPECT_TRUE(batch_.has_removals());
 }
 
+TEST_F(BigtableBatchTest, FoldsTheInputsOfACellIntoOne) {
+  for (const auto& [kind, folded] : {std::pair(Aggregate::kSum, 4), std::pair(Aggregate::kMin, -3),
+                                     std::pair(Aggregate::kMax, 7)}) {
+    BigtableBatch batch(&tables_, 1, kUsPerMs);
+    TableInfo table = TableOf(TableMode::kHistory);
+    table.id += static_cast<TableId>(kind);
+    table.families[0].rules.aggregate = kind;
+    const auto put = [&](TimeUs time, std::string_view qualifier, const Value& state) {
+      const ColumnRef column{0, qualifier};
+      batch.Put(table, "r", time, {&column, 1}, {&state, 1});
+    };
+    put(5'000, "x", Value::Int(7));
+    put(5'000, "y", Value::Int(1));
+    put(6'000, "x", Value::Int(2));
+    put(5'000, "x", Value::Int(-3));
+    const BigtableBatch::Entry& row = batch.steps()[0].rows[0];
+    EXPECT_TRUE(row.folds);
+    EXPECT_EQ(row.counts, kind == Aggregate::kSum);
+    ASSERT_EQ(row.entry.mutations_size(), 3);
+    EXPECT_EQ(row.entry.mutations(0).add_to_cell().input().int_value(), folded);
+    EXPECT_FALSE(batch.refused());
+    put(5'000, "x", Value::Bytes(std::string(16, '\x7f')));
+    EXPECT_TRUE(batch.refused()) << "a sum of 128 bits";
+  }
+}
+
 TEST_F(BigtableBatchTest, OfAMemoTheLastChangeCounts) {
   EXPECT_TRUE(batch_.empty());
   batch_.PutMemo("k", "1", NoteOrder::kBefore);

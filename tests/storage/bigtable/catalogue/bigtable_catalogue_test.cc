@@ -66,12 +66,20 @@ TEST_F(BigtableCatalogueTest, NumbersWhatWasMissedBehindTheAdoptionThatMayMissIt
   EXPECT_GT(a_.catalogue.sequence(), since);
 }
 
-TEST_F(BigtableCatalogueTest, RefusesItsOwnTablesNameAndAggregateFamilies) {
+TEST_F(BigtableCatalogueTest, RefusesItsOwnTablesName) {
   Schema own = MakeSchema({MakeTable("tallyd_catalogue")});
   EXPECT_EQ(a_.Adopt(own).error().code(), ErrorCode::kInvalid);
+}
+
+TEST_F(BigtableCatalogueTest, NamesTheAggregateFamilyThatTheServiceHasNot) {
   Schema sums = MakeSchema({MakeTable("H")});
-  sums.tables[0].families[0].aggregate = Aggregate::kSum;
-  EXPECT_EQ(a_.Adopt(sums).error().code(), ErrorCode::kInvalid);
+  sums.tables[0].families[1].aggregate = Aggregate::kHll;
+  const Status refused = a_.Adopt(sums);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalid);
+  EXPECT_NE(refused.error().message().find("tables.H.families.B.aggregate"), std::string::npos);
+  sums.tables[0].families[1].aggregate = Aggregate::kMax;
+  EXPECT_TRUE(a_.Adopt(sums));
 }
 
 TEST_F(BigtableCatalogueTest, DropsAnOrphanedTableWithItsRows) {

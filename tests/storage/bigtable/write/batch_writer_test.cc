@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <deque>
 #include <future>
 
 #include "tests/storage/bigtable/service.h"
@@ -76,6 +77,91 @@ TEST_F(BatchWriterTest, RefusesABatchOfAnEarlierConfiguration) {
   const CommitOutcome outcome = OutcomeOf(std::move(batch));
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code(), ErrorCode::kUnavailable);
+}
+
+// H has sums in its family A.
+class CountingWriterTest : public BatchWriterTest {
+ protected:
+  void SetUp() override {
+    BatchWriterTest::SetUp();
+    Schema schema = MakeSchema({MakeTable("C"), MakeTable("L", Pattern::kLatest)});
+    schema.tables[0].families[0].aggregate = Aggregate::kSum;
+    ASSERT_TRUE(store_->Adopt(schema));
+  }
+  std::unique_ptr<Batch> Counting(int64_t number) {
+    auto batch = NewBatch();
+    Put(batch.get(), "C", "sums", 5, {{"A", "x", Value::Int(number)}});
+    Put(batch.get(), "L", "m", 5, {{"A", "x", Value::Int(number)}});
+    return batch;
+  }
+  // Of the row of sums: each try of it, in turn.
+  void ScriptSums(std::vector<tablet::Verdict> verdicts) {
+    auto left = std::make_shared<std::deque<tablet::Verdict>>(verdicts.begin(), verdicts.end());
+    service_.server.faults().Script([left](const tablet::Call& call) -> tablet::Verdict {
+      if (call.method != "Entry" || call.row_key != "sums" || left->empty()) return {};
+      const tablet::Verdict verdict = left->front();
+      left->pop_front();
+      return verdict;
+    });
+  }
+  static Rows Sums(const std::string& text) { return {{"sums", {{"A:x@5", text}}}}; }
+
+  const tablet::Verdict lost_{tablet::Outcome::kUnanswered,
+                              {grpc::StatusCode::UNAVAILABLE, "lost"}};
+  const tablet::Verdict refused_{tablet::Outcome::kRefused,
+                                 {grpc::StatusCode::INVALID_ARGUMENT, "never"}};
+};
+
+TEST_F(CountingWriterTest, WhatIsSentAgainCountsOnce) {
+  ScriptSums({lost_, lost_, {}, lost_});
+  EXPECT_TRUE(OutcomeOf(Counting(3)));
+  EXPECT_EQ(Read("C"), Sums("3"));
+  EXPECT_TRUE(OutcomeOf(Counting(4)));
+  EXPECT_EQ(Read("C"), Sums("7"));
+}
+
+TEST_F(CountingWriterTest, NothingCountsBeforeAllElseIsAcknowledged) {
+  service_.server.faults().Script([this](const tablet::Call& call) -> tablet::Verdict {
+    return call.method == "Entry" && call.row_key == "m" ? refused_ : tablet::Verdict();
+  });
+  const CommitOutcome outcome = OutcomeOf(Counting(3));
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().code(), ErrorCode::kInDoubt);
+  EXPECT_EQ(Read("C"), Rows());
+}
+
+TEST_F(CountingWriterTest, WhatIsRefusedHasNotCountedAndWhatIsLostNobodyKnows) {
+  ScriptSums({refused_});
+  const CommitOutcome refused = OutcomeOf(Counting(3));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kIo);
+  ScriptSums({lost_, refused_});
+  const CommitOutcome lost = OutcomeOf(Counting(3));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code(), ErrorCode::kInDoubt);
+}
+
+TEST_F(CountingWriterTest, CountsUnderItsClaimOrNotAtAll) {
+  Claiming& claims = *store_->capabilities().claiming;
+  const auto submit = [this](const std::string& owner) {
+    auto batch = Counting(3);
+    batch->CountUnder("key", owner);
+    return OutcomeOf(std::move(batch));
+  };
+  ASSERT_EQ(*claims.Claim({"key", "a"}), Claiming::Fate::kOwn);
+  EXPECT_FALSE(submit("b"));
+  EXPECT_EQ(Read("C"), Rows());
+  EXPECT_TRUE(submit("a"));
+  EXPECT_EQ(Read("C"), Sums("3"));
+  const Claiming::Held held{"key", "a"};
+  ASSERT_TRUE(claims.Release({&held, 1}));
+  EXPECT_EQ(*claims.Claim({"key", "b"}), Claiming::Fate::kOwn) << "there is no doubt";
+  ScriptSums({refused_});
+  EXPECT_FALSE(submit("b"));
+  ScriptSums({lost_, refused_});
+  EXPECT_FALSE(submit("b"));
+  clock.now += 11 * kUsPerSecond;
+  EXPECT_EQ(*claims.Claim({"key", "c"}), Claiming::Fate::kInDoubt);
 }
 
 }  // namespace
