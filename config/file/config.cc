@@ -111,8 +111,9 @@ Config Finish(Reading reading) {
   for (std::string* file : {&tls.cert, &tls.key, &tls.client_ca}) {
     if (!file->empty()) *file = FromFile(*file, config.file);
   }
-  config.schema = std::make_shared<const Schema>(
-      AssembleSchema(std::move(reading.schema), std::move(reading.protocols)));
+  Schema schema = AssembleSchema(std::move(reading.schema), std::move(reading.protocols));
+  schema.generation = config.storage.bigtable.generation;
+  config.schema = std::make_shared<const Schema>(std::move(schema));
   return config;
 }
 

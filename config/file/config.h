@@ -87,6 +87,8 @@ struct BigtableConfig {
   std::string credentials;  // A service account's key, made absolute; empty: the environment's.
   std::string app_profile = "default";
   std::string prefix;                  // Before each table's name.
+  // Of the file; beside its schema, of which it is a part from then on (Schema).
+  std::optional<uint64_t> generation;
   bool create = true;                  // Missing tables and families are made, GC rules set.
   int64_t deadline_us = 30'000'000;    // Of a request, with all its retries.
   int64_t attempt_us = 10'000'000;     // Of one try of it; of a stream: between two messages.

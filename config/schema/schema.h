@@ -153,6 +153,8 @@ struct Schema {
   std::vector<Stream> streams;
   std::vector<Table> tables;  // In the file's order; behind them nightly tables.
   Protocols protocols;
+  // Of the file, where it says so: of two that share a store the higher counts.
+  std::optional<uint64_t> generation = {};
 
   const Stream* FindStream(std::string_view name) const;
   const Table* FindTable(std::string_view name) const;

@@ -224,6 +224,7 @@ class BigtableStore final : public Store, public ClockKeeper {
  private:
   Status Reach(SteadyTime until);
   void StartLooking();
+  void TellForeign();
   Status StartRetention();
   Result<bool> HoldsRow(const TablePtr& table);
   struct Counted {
@@ -250,6 +251,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   ServiceWatch watch_;
   std::mutex connect_mutex_;
   std::atomic<bool> is_connected_ = false;  // Set under connect_mutex_.
+  std::string told_foreign_;  // By the thread that looks.
   RepeatingThread poller_;
 };
 
@@ -272,8 +274,20 @@ void BigtableStore::StartLooking() {
     // That the service is away is known within 10 s, however long a request may wait for it.
     constexpr auto kLongestLook = std::chrono::seconds(4);
     watch_.Tell(catalogue_.Refresh(std::chrono::steady_clock::now() + kLongestLook));
+    TellForeign();
     return poll;
   });
+}
+
+void BigtableStore::TellForeign() {
+  std::string why = catalogue_.WhyForeign();
+  if (why == told_foreign_) return;
+  if (why.empty()) {
+    spdlog::info("bigtable: the file that counts is this daemon's again");
+  } else {
+    spdlog::warn("bigtable: {}", why);
+  }
+  told_foreign_ = std::move(why);
 }
 
 // The daemons have one: it is as far as the one of them that noted it last.
@@ -360,9 +374,7 @@ StoreState BigtableStore::State() {
   state.queued_batches = writer_.queued_batches();
   state.retention = retention_.GetState();
   state.reason = watch_.Why();
-  if (state.reason.empty() && catalogue_.is_foreign()) {
-    state.reason = "another daemon took another file: this one has to be given it, too";
-  }
+  if (state.reason.empty()) state.reason = catalogue_.WhyForeign();
   state.writable = state.reason.empty();
   state.members.push_back({"instance", client_->instance_name()});
   if (is_connected_) state.members.push_back({"reverse_scans", traits_.reverses});

@@ -16,7 +16,7 @@ import unittest
 from tests.e2e.bigtable import (Balancer, Emulator, TabletServer, needs_emulator, needs_tablet_server,
                                 storage)
 from tests.e2e.tallyd import (BINARY, ROOT, SEED, SLOW, E2eTest, Tallyd, eventually, free_port,
-                              in_threads)
+                              in_threads, run)
 
 FAULT_SECONDS = float(os.environ.get("TALLYD_BIGTABLE_SECONDS", "6"))
 SCHEMA = """
@@ -198,6 +198,26 @@ class TabletServerTest(EitherBigtable, BigtableTest):
         began = time.monotonic()
         eventually(lambda: daemon.get("/readyz").status == status, f"/readyz turns {status}")
         self.assertLess(time.monotonic() - began, 10 * SLOW)
+
+    def test_of_two_files_the_later_counts_and_never_one_of_a_lower_generation(self):
+        server = self.bigtable()
+        other = '\n[streams.other]\ntime_required = true\n[tables.OTHER]\nstream = "other"\n' \
+                'pattern = "single-timestamp"\nrow_key = "{host}#{ts:ms}"\nfamilies.F = {}\n'
+        old = self.daemon(server, SCHEMA + other, generation=3)
+        new = self.daemon(server, SCHEMA + other + "families.G = {}\n", generation=4)
+        self.turns(old, 503)
+        self.assertEqual(old.get("/readyz").json["why"], "another daemon took another file")
+        self.assertIn("(other)", old.get("/v1/status").json["store"]["reason"])
+        old.write("server", [event("a", 1, n=1)])
+        old.post("other", [event("a", 1, n=1)]).expect(503)
+        new.write("other", [event("a", 1, n=1)])
+        old.request("POST", "/-/reload").expect(409)
+        status, output = run("serve", "--config", old.config)
+        self.assertEqual(status, 2)
+        self.assertIn("storage.bigtable.generation: 3", output)
+        old.storage = new.storage
+        old.reload(new.toml).expect(200)
+        self.turns(old, 200)
 
     def test_a_batch_of_many_rows_takes_few_calls(self):
         server = self.bigtable()

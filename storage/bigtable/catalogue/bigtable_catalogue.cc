@@ -1,11 +1,11 @@
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <charconv>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "storage/bigtable/catalogue/table_admin.h"
@@ -15,6 +15,8 @@ namespace tallyd {
 namespace {
 
 constexpr std::string_view kPrintColumn = "print";
+constexpr std::string_view kPrintColumns = "p/";
+constexpr std::string_view kGenerationColumn = "generation";
 constexpr std::string_view kNextColumn = "next";
 constexpr std::string_view kStreamColumns = "s/";
 constexpr std::string_view kTableColumns = "t/";
@@ -39,46 +41,7 @@ std::string VersionText(uint64_t number) {
   return fmt::format("{}-{:08x}{:08x}", number, random(), random());
 }
 
-std::string PrintOf(const Family& family) {
-  return fmt::format("family {} {} {} {} {} {}\n", family.name, family.max_age_us.value_or(-1),
-                     family.max_versions.value_or(0), family.expire_by_both,
-                     family.aggregate ? static_cast<int>(*family.aggregate) : 0,
-                     family.bucket_us.value_or(-1));
-}
-
-std::string PrintOf(const Table& table) {
-  std::string print =
-      fmt::format("table {} {} {} {} {} {}\n", table.name, table.stream, ToString(table.pattern),
-                  table.row_key.text(), table.time_field, table.keep_row);
-  std::vector<std::string> when = table.when;
-  std::ranges::sort(when);
-  for (const std::string& field : when) print += fmt::format("when {}\n", field);
-  for (const ColumnRule& rule : table.columns) {
-    const std::string text = CanonicalText(rule);
-    print += fmt::format("rule {} {}\n", text.size(), text);
-  }
-  for (const Family& family : table.families) print += PrintOf(family);
-  return print;
-}
-
 }  // namespace
-
-std::string PrintOfSchema(const Schema& schema) {
-  std::vector<std::string> parts;
-  for (const Stream& stream : schema.streams) {
-    std::string& print = parts.emplace_back();
-    print = fmt::format("stream {} {}\n", stream.name, ToString(stream.unit));
-    std::vector<std::string> labels = stream.labels;
-    std::ranges::sort(labels);
-    for (const std::string& label : labels) print += fmt::format("label {}\n", label);
-  }
-  for (const Table& table : schema.tables) parts.push_back(PrintOf(table));
-  std::ranges::sort(parts);
-  std::string all;
-  for (const std::string& part : parts) all += part;
-  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
 
 // What tables hold, as far as one asks for it here: whether any row is there. Where one is, nobody
 // knows which times it has not.
@@ -138,9 +101,26 @@ Status BigtableCatalogue::Refresh(std::optional<SteadyTime> until) {
   return notes_.Load(&rows_, until);
 }
 
-bool BigtableCatalogue::is_foreign() const {
+void BigtableCatalogue::Compare() {
+  is_foreign_ = !own_print_.all.empty() && print_.all != own_print_.all;
+  differing_ = DifferingStreams(own_print_, print_);
+}
+
+std::string BigtableCatalogue::WhyForeign() const {
+  constexpr size_t kToldStreams = 10;
   const std::lock_guard lock(mutex_);
-  return !own_print_.empty() && print_ != own_print_;
+  if (!is_foreign_) return "";
+  constexpr std::string_view kTold = "another daemon took another file";
+  if (differing_.empty()) return fmt::format("{}, with more streams", kTold);
+  const std::span<const std::string> told =
+      std::span(differing_).first(std::min(differing_.size(), kToldStreams));
+  return fmt::format("{}: writes to streams that are others there are refused here ({}{})", kTold,
+                     fmt::join(told, ", "), differing_.size() > told.size() ? ", ..." : "");
+}
+
+bool BigtableCatalogue::Differs(std::string_view stream) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::binary_search(differing_, stream);
 }
 
 uint64_t BigtableCatalogue::sequence() const {
@@ -160,7 +140,11 @@ Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema(
         return DamagedRow("its version");
       }
     } else if (qualifier == kPrintColumn) {
-      read.print = value;
+      read.print.all = value;
+    } else if (qualifier.starts_with(kPrintColumns)) {
+      read.print.streams[qualifier.substr(kPrintColumns.size())] = value;
+    } else if (qualifier == kGenerationColumn) {
+      if (!ParseNumber(value, &read.print.generation.emplace())) return DamagedRow("a generation");
     } else if (qualifier == kNextColumn) {
       if (!ParseNumber(value, &read.stored.next_table)) return DamagedRow("a number");
     } else if (qualifier.starts_with(kStreamColumns)) {
@@ -187,19 +171,24 @@ void BigtableCatalogue::Take(StoredSchema read) {
     version_ = read.version;
     number_ = read.number;
     print_ = read.print;
+    Compare();
   }
   catalogue_.Reload(std::move(read.stored));
 }
 
 Result<bool> BigtableCatalogue::Replace(const StoredSchema& before, const Catalogue::Plan& plan,
-                                        const std::string& print) {
+                                        const FilePrint& print) {
   StoredSchema after;
   after.number = before.number + 1;
   after.version = VersionText(after.number);
   after.print = print;
   CatalogueCells cells;
   cells[std::string(kVersionColumn)] = after.version;
-  cells[std::string(kPrintColumn)] = print;
+  cells[std::string(kPrintColumn)] = print.all;
+  for (const auto& [name, hash] : print.streams) cells[std::string(kPrintColumns) + name] = hash;
+  if (print.generation) {
+    cells[std::string(kGenerationColumn)] = std::to_string(*print.generation);
+  }
   cells[std::string(kNextColumn)] = std::to_string(plan.stored.next_table);
   for (const auto& [name, stream] : plan.stored.streams) {
     cells[std::string(kStreamColumns) + name] = EncodeStream(stream);
@@ -213,6 +202,7 @@ Result<bool> BigtableCatalogue::Replace(const StoredSchema& before, const Catalo
   version_ = after.version;
   number_ = after.number;
   print_ = after.print;
+  Compare();
   return true;
 }
 
@@ -224,13 +214,14 @@ Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row)
                                kCatalogueTable));
   }
   if (Status folded = CheckFolds(schema); !folded) return folded;
-  const std::string print = PrintOfSchema(schema);
+  const FilePrint print = PrintOfFile(schema);
   for (int i = 0; i < kTries; ++i) {
     const Result<bool> adopted = TryAdopt(schema, print, holds_row);
     if (!adopted) return adopted.error();
     if (!*adopted) continue;  // Another daemon was faster.
     const std::lock_guard lock(mutex_);
     own_print_ = print;
+    Compare();
     return {};
   }
   return Error(ErrorCode::kUnavailable,
@@ -258,20 +249,23 @@ Status BigtableCatalogue::CheckFolds(const Schema& schema) {
   return {};
 }
 
-Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const std::string& print,
+Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const FilePrint& print,
                                          const HoldsRow& holds_row) {
   Result<StoredSchema> read = ReadSchema();
   if (!read) return read.error();
   Take(*read);
-  if (!read->version.empty() && read->print == print && catalogue_.AdoptUnchanged(schema)) {
-    return true;
-  }
+  if (Status newer = CheckGeneration(print, read->print); !newer) return newer.error();
+  const bool is_noted = read->print.all == print.all &&
+                        (!print.generation || read->print.generation == print.generation);
+  if (!read->version.empty() && is_noted && catalogue_.AdoptUnchanged(schema)) return true;
   Past past(*this, holds_row);
   Result<Catalogue::Plan> plan = catalogue_.PlanAdopt(schema, &past);
   if (past.failed()) return *past.failed();
   if (!plan) return plan.error();
   if (Status made = MakeTables(schema, *plan); !made) return made.error();
-  const Result<bool> replaced = Replace(*read, *plan, print);
+  FilePrint taken = print;
+  if (!taken.generation) taken.generation = read->print.generation;
+  const Result<bool> replaced = Replace(*read, *plan, taken);
   if (!replaced || !*replaced) return replaced;
   for (const TableId id : plan->dropped) notes_.Forget(id);
   catalogue_.Publish(std::move(*plan));

@@ -2,8 +2,9 @@
 // from when on each holds what its rules take. A Catalogue whose records are one row, which is
 // replaced as a whole by compare-and-set.
 //
-// Where two daemons have different files the one that adopted its last counts. The other sees it at
-// its next look (Refresh), and is_foreign from then on: it must not write.
+// Where two daemons have different files the one that adopted its last counts, and none adopts one
+// of an older generation. The other sees it at its next look (Refresh), and is_foreign from then
+// on: it must not write to the streams that differ.
 //
 // How old what a table lacks is nobody looks for here: a table that joins a stream with rows, or
 // whose rules change beside rows, is never told to be whole. Thread-safe; one adopter at a time.
@@ -25,15 +26,12 @@
 #include "config/values/result.h"
 #include "storage/bigtable/catalogue/catalogue_rows.h"
 #include "storage/bigtable/catalogue/field_notes.h"
+#include "storage/bigtable/catalogue/file_print.h"
 #include "storage/bigtable/catalogue/fold_probe.h"
 #include "storage/leveldb/catalogue/catalogue.h"
 #include "storage/table_catalogue.h"
 
 namespace tallyd {
-
-// Equal for two files exactly when daemons that have them may write side by side: streams, tables,
-// families, rules, whatever the order in which they stand.
-std::string PrintOfSchema(const Schema& schema);
 
 class BigtableCatalogue {
  public:
@@ -57,7 +55,10 @@ class BigtableCatalogue {
   bool Exists(TableId table) const { return catalogue_.Exists(table); }
   uint64_t adoption() const { return catalogue_.adoption(); }
   // Another daemon adopted another file later.
-  bool is_foreign() const;
+  bool is_foreign() const { return is_foreign_; }
+  // Then: in words, and whether the stream is another there.
+  std::string WhyForeign() const;
+  bool Differs(std::string_view stream) const;
   // Of what happens now; below any number that a later adoption gives, above all before.
   uint64_t sequence() const;
 
@@ -73,18 +74,19 @@ class BigtableCatalogue {
   struct StoredSchema {
     std::string version;  // As the row has it; empty: it has none.
     uint64_t number = 0;
-    std::string print;
+    FilePrint print;
     StoredCatalogue stored;
   };
   class Past;
 
   Result<StoredSchema> ReadSchema(std::optional<SteadyTime> until = {});
   Result<bool> Replace(const StoredSchema& before, const Catalogue::Plan& plan,
-                       const std::string& print);
-  Result<bool> TryAdopt(const Schema& schema, const std::string& print, const HoldsRow& holds_row);
+                       const FilePrint& print);
+  Result<bool> TryAdopt(const Schema& schema, const FilePrint& print, const HoldsRow& holds_row);
   Status CheckFolds(const Schema& schema);
   Status MakeTables(const Schema& schema, const Catalogue::Plan& plan);
   void Take(StoredSchema read);
+  void Compare();  // REQUIRES: mutex_.
 
   BigtableClient& client_;
   const Clock& clock_;
@@ -101,8 +103,10 @@ class BigtableCatalogue {
   // Guarded by mutex_.
   std::string version_;
   uint64_t number_ = 0;
-  std::string print_;      // Of the file that counts.
-  std::string own_print_;  // Of the file that was adopted here.
+  FilePrint print_;      // Of the file that counts.
+  FilePrint own_print_;  // Of the file that was adopted here.
+  std::vector<std::string> differing_;   // Streams of it that are others there, by name.
+  std::atomic<bool> is_foreign_ = false;  // Set under mutex_.
 };
 
 }  // namespace tallyd

@@ -1,8 +1,9 @@
 // CatalogueRows: the table in which the daemons of one instance keep what they share beside rows:
 // its rows are read, written, and changed by compare-and-set.
 //
-//   s            the schema: `version` (a number and who set it), `print` of the file,
-//                `next` table's number, `s/STREAM` units, `t/NUMBER` records of tables
+//   s            the schema: `version` (a number and who set it), `print` of the file and
+//                `p/STREAM` of its streams, its `generation`, `next` table's number, `s/STREAM`
+//                units, `t/NUMBER` records of tables
 //   f/STREAM     fields: FIELD NUL BIT of each type, FIELD NUL s for its spelling
 //   m/NUMBER     fields that a table missed: HOW FIELD
 //   n/KEY        memos: `v`

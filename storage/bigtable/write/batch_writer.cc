@@ -66,6 +66,18 @@ data_api::CheckAndMutateRowRequest CheckOf(const BigtableBatch::Entry& row, int6
   return check;
 }
 
+// Whether it would write to a stream that another daemon's file, which counts, has otherwise.
+bool WritesToDiffering(BigtableBatch* batch, const BigtableCatalogue& catalogue) {
+  const WireTable* last = nullptr;
+  const auto differs = [&](const WireTablePtr& table) {
+    return table.get() != std::exchange(last, table.get()) && catalogue.Differs(table->info.stream);
+  };
+  return std::ranges::any_of(batch->steps(), [&](const BigtableBatch::Step& step) {
+    return (step.removal && differs(step.removal->table)) ||
+           std::ranges::any_of(step.rows, differs, &BigtableBatch::Entry::table);
+  });
+}
+
 // The rows of several batches as calls have them: each once.
 class JoinedRows {
  public:
@@ -275,9 +287,8 @@ void BatchWriter::Execute(Group* group) {
   for (const auto& waiting : *group) {
     if (waiting->batch->refused()) {
       waiting->error = *waiting->batch->refused();
-    } else if (is_foreign) {
-      waiting->error = Error(ErrorCode::kUnavailable,
-                             "another daemon took another file: this one has to be given it, too");
+    } else if (is_foreign && WritesToDiffering(waiting->batch.get(), catalogue_)) {
+      waiting->error = Error(ErrorCode::kUnavailable, catalogue_.WhyForeign());
     } else if (waiting->batch->adoption() != catalogue_.adoption() &&
                waiting->batch->rows() > 0) {
       waiting->error = Error(ErrorCode::kUnavailable,

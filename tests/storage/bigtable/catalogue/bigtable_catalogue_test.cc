@@ -48,13 +48,35 @@ TEST_F(BigtableCatalogueTest, SeesThatAnotherTookAnotherFile) {
   EXPECT_FALSE(b_.catalogue.is_foreign());
 }
 
-TEST_F(BigtableCatalogueTest, TakesTheOrderInWhichAFileNamesThingsForNoDifference) {
-  const Schema one = MakeSchema({MakeTable("H"), MakeTable("N")});
-  const Schema other = MakeSchema({MakeTable("N"), MakeTable("H")});
-  EXPECT_EQ(PrintOfSchema(one), PrintOfSchema(other));
-  Schema aged = one;
-  aged.tables[0].families[0].max_age_us = kUsPerDay;
-  EXPECT_NE(PrintOfSchema(one), PrintOfSchema(aged));
+TEST_F(BigtableCatalogueTest, OfAnotherFileOnlyTheStreamsThatDifferMayNotBeWritten) {
+  Schema schema = MakeSchema({MakeTable("H"), MakeTable("OTHER")});
+  schema.streams.emplace_back().name = "other";
+  schema.tables[1].stream = "other";
+  ASSERT_TRUE(a_.Adopt(schema));
+  schema.tables[1].families[0].max_versions = 7;
+  ASSERT_TRUE(b_.Adopt(schema));
+  ASSERT_TRUE(a_.catalogue.Refresh({}));
+  EXPECT_TRUE(a_.catalogue.is_foreign());
+  EXPECT_TRUE(a_.catalogue.Differs("other"));
+  EXPECT_FALSE(a_.catalogue.Differs("s"));
+  EXPECT_NE(a_.catalogue.WhyForeign().find("(other)"), std::string::npos);
+  ASSERT_TRUE(a_.Adopt(schema));
+  EXPECT_EQ(a_.catalogue.WhyForeign(), "");
+}
+
+TEST_F(BigtableCatalogueTest, AnOlderGenerationIsRefusedWhoeverTookTheNewerOne) {
+  Schema newer = MakeSchema({MakeTable("H"), MakeTable("N")});
+  newer.generation = 4;
+  ASSERT_TRUE(a_.Adopt(newer));
+  Schema older = MakeSchema({MakeTable("H")});
+  older.generation = 3;
+  EXPECT_EQ(b_.Adopt(older).error().code(), ErrorCode::kConflict);
+  older.generation = 4;
+  EXPECT_EQ(b_.Adopt(older).error().code(), ErrorCode::kConflict);
+  ASSERT_TRUE(b_.Adopt(newer));
+  older.generation = 5;
+  ASSERT_TRUE(b_.Adopt(older));
+  EXPECT_EQ(a_.Adopt(newer).error().code(), ErrorCode::kConflict);
 }
 
 TEST_F(BigtableCatalogueTest, NumbersWhatWasMissedBehindTheAdoptionThatMayMissIt) {
