@@ -32,27 +32,30 @@ void RemovalCount::Add(Store& store, const TablePtr& table, const DeleteSpec& wh
   }
   entries_ += std::max(estimate->entries, estimate->rows);
   const bool is_little = exact_ && entries_ <= kReadAtMost;
-  if (is_little && CountAll(store.Scan(table, SpecOf(what, now)).get(), what)) return;
+  uint64_t read = 0;
+  if (is_little && CountAll(store.Scan(table, SpecOf(what, now)).get(), what, &read)) return;
   exact_ = false;
-  rows_ += estimate->rows;
+  rows_ += std::max(estimate->rows, read);
 }
 
 void RemovalCount::AddOwn(Store& store, const TablePtr& table, const DeleteSpec& what, TimeUs now,
                           const RowClamp& clamp) {
   ScanSpec spec = SpecOf(what, now);
   spec.limit = kReadAtMost - std::min(rows_, kReadAtMost) + 1;
-  known_ = known_ && CountAll(ScanRows(store, table, std::move(spec), &clamp).get(), what) &&
+  uint64_t read = 0;
+  known_ = known_ && CountAll(ScanRows(store, table, std::move(spec), &clamp).get(), what, &read) &&
            rows_ <= kReadAtMost;
 }
 
-// False, having counted nothing, where it cannot be read.
-bool RemovalCount::CountAll(RowScan* scan, const DeleteSpec& what) {
+// False, having counted nothing, where it cannot be read, or is more than an estimate said.
+bool RemovalCount::CountAll(RowScan* scan, const DeleteSpec& what, uint64_t* read) {
   uint64_t rows = 0;
   uint64_t cells = 0;
   while (true) {
     const Result<bool> more = scan->Next();
     if (!more) return false;
     if (!*more) break;
+    if (++*read > kReadAtMost) return false;
     const auto goes = [&](const CellView& cell) {
       return (!what.family || *what.family == cell.column.family) &&
              (!what.qualifier || *what.qualifier == cell.column.qualifier);

@@ -35,7 +35,8 @@ class RemovalCount {
   }
 
  private:
-  bool CountAll(RowScan* scan, const DeleteSpec& what);
+  // `read`: so many rows it looked at.
+  bool CountAll(RowScan* scan, const DeleteSpec& what, uint64_t* read);
 
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;

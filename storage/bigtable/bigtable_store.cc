@@ -16,6 +16,7 @@
 #include "storage/bigtable/catalogue/claim_rows.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
+#include "storage/bigtable/read/table_samples.h"
 #include "storage/bigtable/service_watch.h"
 #include "storage/bigtable/write/batch_writer.h"
 
@@ -43,32 +44,6 @@ class GoneScan final : public RowScan {
   const std::string table_;
   const Row row_;
 };
-
-// So many rows lie between the first two keys: how many up to the last one, if keys lie evenly.
-// Where all of them have a digit there are ten characters, and elsewhere bytes.
-uint64_t Extrapolated(uint64_t rows, std::string_view first, std::string_view until,
-                      std::string_view last) {
-  constexpr size_t kPlaces = 12;
-  constexpr double kMostTimes = 1e9;
-  const auto at = [](std::string_view key, size_t i) {
-    return i < key.size() ? static_cast<unsigned char>(key[i]) : 0u;
-  };
-  const auto is_digit = [&](std::string_view key, size_t i) {
-    return at(key, i) >= '0' && at(key, i) <= '9';
-  };
-  size_t alike = 0;
-  while (alike < first.size() && at(first, alike) == at(last, alike)) ++alike;
-  double counted = 0;
-  double all = 0;
-  for (size_t i = alike; i < alike + kPlaces; ++i) {
-    const bool digits = is_digit(first, i) && is_digit(until, i) && is_digit(last, i);
-    const double base = digits ? 10 : 256;
-    counted = counted * base + at(until, i) - at(first, i);
-    all = all * base + at(last, i) - at(first, i);
-  }
-  const double times = counted > 0 ? std::clamp(all / counted, 1.0, kMostTimes) : 1.0;
-  return static_cast<uint64_t>(static_cast<double>(rows) * times);
-}
 
 class ColumnSets {
  public:
@@ -117,6 +92,7 @@ class BigtableStore final : public Store, public ClockKeeper {
         catalogue_(client_.get(), &clock_, options.grain_us, options.may_drop),
         claims_(&catalogue_.rows(), &clock_),
         tables_(*client_),
+        samples_(client_.get()),
         retention_(clock_),
         writer_(client_.get(), &catalogue_, &claims_, &clock_, options.grain_us) {}
   ~BigtableStore() override { Close(); }
@@ -143,6 +119,8 @@ class BigtableStore final : public Store, public ClockKeeper {
   TablePtr FindTable(std::string_view name) const override { return catalogue_.Find(name); }
   std::vector<TablePtr> Tables() const override { return catalogue_.Tables(); }
   Status DropTable(std::string_view name) override {
+    const TablePtr table = catalogue_.Find(name);
+    if (table != nullptr) samples_.Drop(table->id);
     return writer_.Alone([&] { return catalogue_.Drop(name); });
   }
   std::vector<FieldInfo> Fields(std::string_view stream) const override {
@@ -189,20 +167,23 @@ class BigtableStore final : public Store, public ClockKeeper {
     auto* const own = dynamic_cast<BigtableBatch*>(batch.get());
     if (own == nullptr) return done(Invalid("the batch is not of this store"));
     batch.release();
+    samples_.Tell(*own);
     writer_.Submit(std::unique_ptr<BigtableBatch>(own), std::move(done));
   }
 
   std::unique_ptr<RowScan> Scan(const TablePtr& table, const ScanSpec& spec) override {
     if (!catalogue_.Exists(table->id)) return std::make_unique<GoneScan>(table->name);
-    return std::make_unique<BigtableScan>(client_.get(), traits_, table, spec);
+    return std::make_unique<BigtableScan>(client_.get(), traits_, table, spec,
+                                          samples_.Of(table->id));
   }
   std::unique_ptr<RunScan> ScanRuns(const TablePtr& table, const ScanSpec& spec) override {
     return RunsOfRows(Scan(table, spec));
   }
-  // One stream reads it all: which tablets there are, nobody asks yet.
-  Result<std::vector<KeyRange>> Split(const TablePtr&, const KeyRange& range, const TimeRange&,
-                                      const SplitSpec&) override {
-    return std::vector{range};
+  Result<std::vector<KeyRange>> Split(const TablePtr& table, const KeyRange& range,
+                                      const TimeRange&, const SplitSpec& spec) override {
+    if (spec.parts < 2) return std::vector{range};
+    samples_.AskOnce(*table, DeadlineOfAsking(spec.limits));
+    return samples_.Of(table->id)->Split(range, spec.parts, spec.least_entries);
   }
   Result<ScanEstimate> Estimate(const TablePtr& table, const EstimateSpec& spec) override;
   Result<TableStats> Stats(const TablePtr& table) override;
@@ -227,14 +208,11 @@ class BigtableStore final : public Store, public ClockKeeper {
   void TellForeign();
   Status StartRetention();
   Result<bool> HoldsRow(const TablePtr& table);
-  struct Counted {
-    uint64_t rows = 0;
-    bool is_exact = true;
-  };
-  // Rows that there are, whether they show or not: those that come first are counted, and where
-  // there are more than that it is told from the keys how many.
-  Result<Counted> CountRows(const TablePtr& table, std::span<const KeyRange> ranges,
-                            uint64_t at_most, const ReadLimits& limits);
+  // Of one try: who only wants to know about how much there is waits no longer.
+  SteadyTime DeadlineOfAsking(const ReadLimits& limits) const {
+    return std::min(limits.deadline, std::chrono::steady_clock::now() +
+                                         std::chrono::microseconds(client_->config().attempt_us));
+  }
 
   const Capabilities capabilities_;
   const Clock& clock_;
@@ -243,6 +221,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   BigtableCatalogue catalogue_;
   ClaimRows claims_;
   WireTables tables_;
+  TableSamples samples_;
   ColumnSets sets_;
   RetentionClock retention_;
   BatchWriter writer_;
@@ -273,8 +252,13 @@ void BigtableStore::StartLooking() {
   poller_.Start(poll, [this, poll] {
     // That the service is away is known within 10 s, however long a request may wait for it.
     constexpr auto kLongestLook = std::chrono::seconds(4);
-    watch_.Tell(catalogue_.Refresh(std::chrono::steady_clock::now() + kLongestLook));
+    const SteadyTime deadline = std::chrono::steady_clock::now() + kLongestLook;
+    const Status looked = catalogue_.Refresh(deadline);
+    watch_.Tell(looked);
     TellForeign();
+    if (looked) {
+      for (const TablePtr& table : catalogue_.Tables()) samples_.AskAgain(*table, deadline);
+    }
     return poll;
   });
 }
@@ -318,54 +302,48 @@ Result<bool> BigtableStore::HoldsRow(const TablePtr& table) {
   return Scan(table, spec)->Next();
 }
 
-Result<BigtableStore::Counted> BigtableStore::CountRows(const TablePtr& table,
-                                                        std::span<const KeyRange> ranges,
-                                                        uint64_t at_most,
-                                                        const ReadLimits& limits) {
+// By what is known here: whoever wants to know about how much there is waits for no reading.
+Result<ScanEstimate> BigtableStore::Estimate(const TablePtr& table, const EstimateSpec& spec) {
+  if (!catalogue_.Exists(table->id)) {
+    return Error(ErrorCode::kUnavailable, "table " + table->name + " was dropped meanwhile");
+  }
+  samples_.AskOnce(*table, DeadlineOfAsking(spec.limits));
+  TimeUs oldest = kMaxTimeUs;
+  for (const StoredFamily& family : table->families) {
+    oldest = std::min(oldest, GcRule::Of(family, clock_.Now()).oldest_of_all());
+  }
+  ScanEstimate estimate = samples_.Of(table->id)->Estimate(spec.ranges, spec.cells, oldest);
+  estimate.bytes = static_cast<uint64_t>(static_cast<double>(estimate.bytes) * spec.column_share);
+  return estimate;
+}
+
+Result<TableStats> BigtableStore::Stats(const TablePtr& table) {
+  constexpr uint64_t kCounted = 1000;
   if (!catalogue_.Exists(table->id)) {
     return Error(ErrorCode::kUnavailable, "table " + table->name + " was dropped meanwhile");
   }
   RowsQuery query;
   query.table = client_->TableName(table->name);
-  query.ranges.assign(ranges.begin(), ranges.end());
+  query.ranges = {KeyRange{}};
   query.filter = KeysFilter();
-  query.expected = at_most;
-  query.limits = limits;
-  RowStream stream(client_.get(), query);
-  Counted counted;
-  std::string first;
-  while (counted.rows < at_most) {
+  query.expected = kCounted;
+  RowStream stream(client_.get(), std::move(query));
+  TableStats stats;
+  while (stats.rows < kCounted) {
     const Result<bool> more = stream.Next();
     if (!more) return more.error();
-    if (!*more) return counted;
-    if (counted.rows++ == 0) first = stream.row().key;
+    if (!*more) {
+      stats.rows_exact = true;
+      return stats;
+    }
+    ++stats.rows;
   }
-  counted.is_exact = false;
-  if (!traits_.reverses) return counted;
-  query.reverse = true;
-  query.expected = 1;
-  RowStream back(client_.get(), query);
-  const Result<bool> any = back.Next();
-  if (!any) return any.error();
-  if (*any) counted.rows = Extrapolated(counted.rows, first, stream.row().key, back.row().key);
-  return counted;
-}
-
-Result<ScanEstimate> BigtableStore::Estimate(const TablePtr& table, const EstimateSpec& spec) {
-  constexpr uint64_t kBytesOfRow = 200;
-  const Result<Counted> counted =
-      CountRows(table, spec.ranges, std::max<uint64_t>(spec.count_at_most, 1), spec.limits);
-  if (!counted) return counted.error();
-  const uint64_t rows = counted->rows;
-  return ScanEstimate{.rows = rows, .entries = rows, .bytes = rows * kBytesOfRow, .streams = 1};
-}
-
-Result<TableStats> BigtableStore::Stats(const TablePtr& table) {
-  constexpr uint64_t kCounted = 1000;
   const KeyRange everything;
-  const Result<Counted> counted = CountRows(table, {&everything, 1}, kCounted, {});
-  if (!counted) return counted.error();
-  return TableStats{.rows = counted->rows, .rows_exact = counted->is_exact};
+  const Result<ScanEstimate> estimate = Estimate(table, {.ranges = {&everything, 1}});
+  if (!estimate) return estimate.error();
+  stats.rows = std::max(stats.rows, estimate->rows);
+  stats.disk_bytes = estimate->bytes;
+  return stats;
 }
 
 StoreState BigtableStore::State() {

@@ -106,6 +106,7 @@ class BigtableBatch final : public Batch {
 
   uint64_t adoption() const { return adoption_; }
   std::vector<Step>& steps() { return steps_; }
+  const std::vector<Step>& steps() const { return steps_; }
   const Notes& notes() const { return notes_; }
   bool has_removals() const { return removals_ > 0; }
   bool folds() const { return folds_; }  // Some row does.

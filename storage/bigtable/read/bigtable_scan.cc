@@ -35,9 +35,10 @@ std::vector<GcRule> RulesOf(const TableInfo& table, TimeUs now) {
 }  // namespace
 
 BigtableScan::BigtableScan(BigtableClient* client, const ServiceTraits& traits, TablePtr table,
-                           const ScanSpec& spec)
+                           const ScanSpec& spec, std::shared_ptr<TableSample> sample)
     : table_(std::move(table)),
       spec_(spec),
+      sample_(std::move(sample)),
       turns_(spec.reverse && !traits.reverses),
       codec_(*table_),
       rules_(RulesOf(*table_, spec.now)),
@@ -70,7 +71,9 @@ Result<bool> BigtableScan::NextLive() {
       continue;
     }
     TakeCells(stream_.row());
-    if (!cells_.empty()) return true;
+    if (cells_.empty()) continue;
+    if (sample_ != nullptr && sample_->Wants(key)) TellSample(stream_.row());
+    return true;
   }
 }
 
@@ -158,6 +161,17 @@ void BigtableScan::TakeCells(const WireRow& row) {
   if (!spec_.keys_only || cells_.empty()) return;
   const TimeUs first = cells_.front().time;
   std::erase_if(cells_, [&](const Live& cell) { return cell.time < first; });
+}
+
+void BigtableScan::TellSample(const WireRow& row) {
+  SeenRow seen{cells_.back().time, cells_.front().time, 1, 0};
+  for (size_t i = 1; i < cells_.size(); ++i) {
+    if (cells_[i].time != cells_[i - 1].time) ++seen.entries;
+  }
+  for (const WireCell& cell : row.cells) {
+    seen.bytes += cell.qualifier.size() + sizeof(cell.time) + cell.value.size();
+  }
+  sample_->Take(row.key, seen, false);
 }
 
 void BigtableScan::Show(std::string_view key) {

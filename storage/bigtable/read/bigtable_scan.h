@@ -14,6 +14,7 @@
 #include "storage/batch.h"
 #include "storage/bigtable/codec/cell_codec.h"
 #include "storage/bigtable/read/row_stream.h"
+#include "storage/bigtable/read/table_sample.h"
 #include "storage/cell_merge.h"
 #include "storage/scan.h"
 
@@ -27,9 +28,9 @@ struct ServiceTraits {
 
 class BigtableScan final : public RowScan {
  public:
-  // `client` outlives it.
+  // `client` outlives it. What it reads is told to the sample; null: to nobody.
   BigtableScan(BigtableClient* client, const ServiceTraits& traits, TablePtr table,
-               const ScanSpec& spec);
+               const ScanSpec& spec, std::shared_ptr<TableSample> sample = nullptr);
 
   Result<bool> Next() override;
   void SkipTo(std::string_view key) override;
@@ -50,11 +51,13 @@ class BigtableScan final : public RowScan {
   Result<bool> NextLive();
   Result<bool> ReadTurned();
   void TakeCells(const WireRow& row);
+  void TellSample(const WireRow& row);
   bool IsWanted(const ColumnRef& column) const;
   void Show(std::string_view key);
 
   const TablePtr table_;
   const ScanSpec spec_;
+  const std::shared_ptr<TableSample> sample_;
   const bool turns_;  // Reads forward, and gives the rows backwards.
   const CellCodec codec_;
   std::vector<GcRule> rules_;
