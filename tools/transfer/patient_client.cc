@@ -25,9 +25,12 @@ constexpr double kLongestAsked = 60;
 constexpr unsigned kDoublings = 7;
 constexpr size_t kShownBytes = 500;
 
-bool IsPassing(unsigned status) {
+bool IsPassing(const HttpAnswer& answer) {
   constexpr std::array kPassing{408u, 429u, 502u, 503u, 504u, 507u};
-  return std::ranges::find(kPassing, status) != kPassing.end();
+  if (std::ranges::find(kPassing, answer.status) == kPassing.end()) return false;
+  // Whether something counted that nobody will know later either.
+  const Json said = Json::parse(answer.body, nullptr, false);
+  return !said.is_object() || !said.contains("counted");
 }
 
 HttpQuestion StatusQuestion() { return {"GET", "/v1/status", {}, {}}; }
@@ -148,11 +151,11 @@ Result<HttpAnswer> PatientClient::Ask(HttpQuestion question) const {
   for (unsigned attempt = 0;; ++attempt) {
     const bool looks = attempt > 0 && !store_.id.empty();
     Result<HttpAnswer> answer = tallyd::Ask(target_, looks ? status : question);
-    if (looks && answer && !IsPassing(answer->status)) {
+    if (looks && answer && !IsPassing(*answer)) {
       if (const auto same = Compare(*answer, store_); !same) return same.error();
       answer = tallyd::Ask(target_, question);
     }
-    if (answer && !IsPassing(answer->status)) return answer;
+    if (answer && !IsPassing(*answer)) return answer;
     const std::string reason = answer ? DetailOf(*answer) : answer.error().message();
     const std::chrono::duration<double> pause(
         PauseBefore(attempt, answer ? answer->retry_after : std::string()));
