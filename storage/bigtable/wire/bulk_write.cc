@@ -87,6 +87,17 @@ void SendChecks(BigtableClient* client, std::vector<BulkRow>* rows,
   }
 }
 
+// A service that has too much to do says so of rows, too.
+void HearRefusals(BigtableClient* client, const std::vector<BulkRow>& rows,
+                  const std::vector<size_t>& left) {
+  constexpr std::chrono::seconds kPeriod(10);
+  const bool is_refused = std::ranges::any_of(left, [&](size_t at) {
+    return rows[at].ended.code == RpcCode::kResourceExhausted;
+  });
+  if (!is_refused) return;
+  client->pace().Hear(WritePace::kLeastFactor, kPeriod, std::chrono::steady_clock::now());
+}
+
 }  // namespace
 
 void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline) {
@@ -98,9 +109,11 @@ void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime de
   });
   Retry retry(deadline);
   while (true) {
+    client->pace().Await(left.size(), deadline);
     const SteadyTime until = retry.attempt_deadline(client->config().attempt_us);
     SendBulk(client, rows, left, until);
     SendChecks(client, rows, left, until);
+    HearRefusals(client, *rows, left);
     const size_t sent = left.size();
     for (const size_t at : left) {
       BulkRow& row = (*rows)[at];

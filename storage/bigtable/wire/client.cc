@@ -14,6 +14,7 @@
 #include "config/values/repeating_thread.h"
 #include "storage/bigtable/proto/bigtable_admin.grpc.pb.h"
 #include "storage/bigtable/proto/bigtable_data.grpc.pb.h"
+#include "storage/bigtable/wire/channel_pool.h"
 #include "storage/bigtable/wire/grpc_log.h"
 
 namespace tallyd {
@@ -22,14 +23,9 @@ namespace {
 using data_api::Bigtable;
 using admin_api::BigtableTableAdmin;
 
-constexpr int kMaxMessageBytes = 256 << 20;
-constexpr int kKeepaliveMs = 30'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
-constexpr int kMaxReconnectMs = 2'000;
-// FeatureFlags{reverse_scans = 1, last_scanned_row_responses = 4, retry_info = 7}, in base64 that
-// goes into URLs.
-constexpr const char* kFeatures = "CAEgATgB";
-constexpr std::chrono::microseconds kLongestRetryInfo = std::chrono::minutes(1);
+// FeatureFlags{reverse_scans = 1, mutate_rows_rate_limit = 3, last_scanned_row_responses = 4,
+// mutate_rows_rate_limit2 = 5, retry_info = 7}, in base64 that goes into URLs.
+constexpr const char* kFeatures = "CAEYASABKAE4AQ==";
 
 std::string Escaped(std::string_view text) {
   std::string escaped;
@@ -51,15 +47,19 @@ std::chrono::system_clock::time_point OnWallClock(SteadyTime deadline) {
          std::chrono::duration_cast<std::chrono::system_clock::duration>(left);
 }
 
+// Not below 0, and not above what is ever waited for.
+std::chrono::microseconds MicrosIn(const google::protobuf::Duration& duration) {
+  constexpr std::chrono::seconds kLongest(60);
+  const std::chrono::seconds seconds(std::clamp<int64_t>(duration.seconds(), 0, kLongest.count()));
+  const std::chrono::nanoseconds rest(std::max(duration.nanos(), 0));
+  return seconds + std::chrono::duration_cast<std::chrono::microseconds>(rest);
+}
+
 std::optional<std::chrono::microseconds> RetryAfter(const google::rpc::Status& status) {
   for (const google::protobuf::Any& detail : status.details()) {
     google::rpc::RetryInfo info;
     if (!detail.UnpackTo(&info)) continue;
-    const std::chrono::seconds longest(kLongestRetryInfo.count() / kUsPerSecond);
-    const std::chrono::seconds seconds(
-        std::clamp<int64_t>(info.retry_delay().seconds(), 0, longest.count()));
-    const std::chrono::nanoseconds rest(std::max(info.retry_delay().nanos(), 0));
-    return seconds + std::chrono::duration_cast<std::chrono::microseconds>(rest);
+    return MicrosIn(info.retry_delay());
   }
   return std::nullopt;
 }
@@ -156,15 +156,15 @@ void RunAll(std::span<const std::unique_ptr<PooledCall>> calls, size_t at_once) 
 
 class MutateRowsCall final : public PooledCall {
  public:
-  MutateRowsCall(Bigtable::Stub* stub, CallsUnderWay* calls, MutateRowsTry* mutations,
-                 SteadyTime deadline)
-      : stub_(*stub), mutations_(*mutations), context_(calls) {
+  MutateRowsCall(ChannelPool::Stub stub, CallsUnderWay* calls, WritePace* pace,
+                 MutateRowsTry* mutations, SteadyTime deadline)
+      : stub_(std::move(stub)), pace_(*pace), mutations_(*mutations), context_(calls) {
     Prepare(&context_, deadline, "table_name", mutations->request.table_name(),
             mutations->request.app_profile_id());
   }
 
   void Start(grpc::CompletionQueue* queue) override {
-    reader_ = stub_.PrepareAsyncMutateRows(context_.get(), mutations_.request, queue);
+    reader_ = stub_->PrepareAsyncMutateRows(context_.get(), mutations_.request, queue);
     reader_->StartCall(this);
   }
 
@@ -195,6 +195,9 @@ class MutateRowsCall final : public PooledCall {
       if (index >= entries) continue;
       mutations_.ended[index] = StatusOf(entry.status());
     }
+    if (!response_.has_rate_limit_info()) return;
+    const data_api::RateLimitInfo& asked = response_.rate_limit_info();
+    pace_.Hear(asked.factor(), MicrosIn(asked.period()), std::chrono::steady_clock::now());
   }
 
   void Finish() {
@@ -210,7 +213,8 @@ class MutateRowsCall final : public PooledCall {
 
   static constexpr RpcCode kSilent = static_cast<RpcCode>(-1);
 
-  Bigtable::Stub& stub_;
+  const ChannelPool::Stub stub_;
+  WritePace& pace_;
   MutateRowsTry& mutations_;
   CallContext context_;
   std::unique_ptr<grpc::ClientAsyncReader<data_api::MutateRowsResponse>> reader_;
@@ -221,15 +225,15 @@ class MutateRowsCall final : public PooledCall {
 
 class CheckAndMutateCall final : public PooledCall {
  public:
-  CheckAndMutateCall(Bigtable::Stub* stub, CallsUnderWay* calls, CheckAndMutateTry* attempt,
+  CheckAndMutateCall(ChannelPool::Stub stub, CallsUnderWay* calls, CheckAndMutateTry* attempt,
                      SteadyTime deadline)
-      : stub_(*stub), attempt_(*attempt), context_(calls) {
+      : stub_(std::move(stub)), attempt_(*attempt), context_(calls) {
     Prepare(&context_, deadline, "table_name", attempt->request.table_name(),
             attempt->request.app_profile_id());
   }
 
   void Start(grpc::CompletionQueue* queue) override {
-    reader_ = stub_.AsyncCheckAndMutateRow(context_.get(), attempt_.request, queue);
+    reader_ = stub_->AsyncCheckAndMutateRow(context_.get(), attempt_.request, queue);
     reader_->Finish(&attempt_.response, &status_, this);
   }
 
@@ -239,7 +243,7 @@ class CheckAndMutateCall final : public PooledCall {
   }
 
  private:
-  Bigtable::Stub& stub_;
+  const ChannelPool::Stub stub_;
   CheckAndMutateTry& attempt_;
   CallContext context_;
   std::unique_ptr<grpc::ClientAsyncResponseReader<data_api::CheckAndMutateRowResponse>> reader_;
@@ -248,11 +252,11 @@ class CheckAndMutateCall final : public PooledCall {
 
 class GrpcRowsCall final : public RowsCall {
  public:
-  GrpcRowsCall(Bigtable::Stub* stub, CallsUnderWay* calls,
+  GrpcRowsCall(ChannelPool::Stub stub, CallsUnderWay* calls,
                const data_api::ReadRowsRequest& request, SteadyTime deadline)
-      : context_(calls) {
+      : stub_(std::move(stub)), context_(calls) {
     Prepare(&context_, deadline, "table_name", request.table_name(), request.app_profile_id());
-    reader_ = stub->PrepareAsyncReadRows(context_.get(), request, &queue_);
+    reader_ = stub_->PrepareAsyncReadRows(context_.get(), request, &queue_);
     reader_->StartCall(this);
   }
 
@@ -301,6 +305,7 @@ class GrpcRowsCall final : public RowsCall {
  private:
   enum class State : uint8_t { kStarting, kReading, kEnding };
 
+  const ChannelPool::Stub stub_;
   grpc::CompletionQueue queue_;
   CallContext context_;
   std::unique_ptr<grpc::ClientAsyncReader<data_api::ReadRowsResponse>> reader_;
@@ -317,22 +322,26 @@ class GrpcClient final : public BigtableClient {
              const std::shared_ptr<grpc::ChannelCredentials>& credentials)
       : BigtableClient(config) {
     const std::string& own = is_emulator() ? config.emulator : config.endpoint;
-    const std::string data = own.empty() ? "bigtable.googleapis.com:443" : own;
+    ChannelPoolOptions pool;
+    pool.address = own.empty() ? "bigtable.googleapis.com:443" : own;
+    pool.credentials = credentials;
+    pool.channels = config.channels;
+    channels_ = std::make_unique<ChannelPool>(pool);
     const std::string admin = own.empty() ? "bigtableadmin.googleapis.com:443" : own;
-    for (uint32_t i = 0; i < config.channels; ++i) {
-      stubs_.push_back(Bigtable::NewStub(
-          grpc::CreateCustomChannel(data, credentials, Arguments(static_cast<int>(i)))));
-    }
     admin_ = BigtableTableAdmin::NewStub(
-        grpc::CreateCustomChannel(admin, credentials, Arguments(-1)));
+        grpc::CreateCustomChannel(admin, credentials, ChannelArgumentsOf(-1)));
   }
 
   void EndBy(SteadyTime when) override {
     const auto left = std::chrono::ceil<RepeatingThread::Wait>(when -
                                                                std::chrono::steady_clock::now());
-    if (left.count() <= 0) return calls_.GiveUp();
-    end_.Start(left, [this] {
+    const auto give_up = [this] {
       calls_.GiveUp();
+      pace().End();
+    };
+    if (left.count() <= 0) return give_up();
+    end_.Start(left, [give_up] {
+      give_up();
       return RepeatingThread::Wait(std::chrono::hours(1));
     });
   }
@@ -345,7 +354,8 @@ class GrpcClient final : public BigtableClient {
   void MutateRows(std::span<MutateRowsTry> tries, SteadyTime deadline) override {
     std::vector<std::unique_ptr<PooledCall>> calls;
     for (MutateRowsTry& each : tries) {
-      calls.push_back(std::make_unique<MutateRowsCall>(NextStub(), &calls_, &each, deadline));
+      calls.push_back(
+          std::make_unique<MutateRowsCall>(NextStub(), &calls_, &pace(), &each, deadline));
     }
     RunAll(calls, config().calls);
   }
@@ -365,7 +375,8 @@ class GrpcClient final : public BigtableClient {
                           SteadyTime deadline) override {
     CallContext context(&calls_);
     Prepare(&context, deadline, "table_name", request.table_name(), request.app_profile_id());
-    const auto reader = NextStub()->SampleRowKeys(context.get(), request);
+    const ChannelPool::Stub stub = NextStub();
+    const auto reader = stub->SampleRowKeys(context.get(), request);
     data_api::SampleRowKeysResponse sample;
     while (reader->Read(&sample)) samples->push_back(sample);
     return context.StatusOf(reader->Finish());
@@ -411,28 +422,10 @@ class GrpcClient final : public BigtableClient {
   }
 
  private:
-  // Channels of equal arguments would share one connection.
-  static grpc::ChannelArguments Arguments(int number) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt("tallyd.channel", number);
-    arguments.SetUserAgentPrefix("tallyd");
-    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-    return arguments;
-  }
+  ChannelPool::Stub NextStub() { return channels_->Next(); }
 
-  Bigtable::Stub* NextStub() {
-    return stubs_[next_stub_.fetch_add(1, std::memory_order_relaxed) % stubs_.size()].get();
-  }
-
-  std::vector<std::unique_ptr<Bigtable::Stub>> stubs_;
+  std::unique_ptr<ChannelPool> channels_;
   std::unique_ptr<BigtableTableAdmin::Stub> admin_;
-  std::atomic<size_t> next_stub_ = 0;
   CallsUnderWay calls_;
   RepeatingThread end_;  // Last: it uses what stands above.
 };

@@ -1,5 +1,6 @@
-// BigtableClient: Bigtable's calls, one try each; whoever calls tries again (wire/retry.h). The one
-// place that knows gRPC: channels, credentials, headers, deadlines.
+// BigtableClient: Bigtable's calls, one try each; whoever calls tries again (wire/retry.h). Beside
+// the pool of its channels (wire/channel_pool.h) it is the one place that knows gRPC: credentials,
+// headers, deadlines.
 //
 //   auto client = BigtableClient::Make(config);
 //   (*client)->CheckAndMutateRow(request, &response, deadline);
@@ -21,6 +22,7 @@
 #include "config/values/result.h"
 #include "storage/bigtable/proto/bigtable_admin.pb.h"
 #include "storage/bigtable/proto/bigtable_data.pb.h"
+#include "storage/bigtable/wire/write_pace.h"
 
 namespace tallyd {
 
@@ -95,6 +97,8 @@ class BigtableClient {
   const BigtableConfig& config() const { return config_; }
   // From then on calls under way are given up, and others fail at once. Once; any thread.
   virtual void EndBy(SteadyTime when) = 0;
+  // Whoever sends rows asks it; what the service answers it is told here.
+  WritePace& pace() { return pace_; }
   bool is_emulator() const { return !config_.emulator.empty(); }
 
   virtual std::unique_ptr<RowsCall> ReadRows(const data_api::ReadRowsRequest& request,
@@ -125,6 +129,7 @@ class BigtableClient {
  private:
   const BigtableConfig config_;
   const std::string instance_name_;
+  WritePace pace_;
 };
 
 }  // namespace tallyd

@@ -27,7 +27,7 @@ ErrorCode CodeOf(const RpcStatus& status) {
 }  // namespace
 
 bool IsPassing(const RpcStatus& status) {
-  if (status.retry_after) return true;
+  if (status.retry_after) return !status.ok();
   switch (status.code) {
     case RpcCode::kUnavailable:
     case RpcCode::kDeadlineExceeded:

@@ -60,6 +60,25 @@ TEST(BigtableClient, TellsOfEachEntryThatTheServiceIsNotThere) {
   EXPECT_FALSE(tries[0].ended[0].ok());
 }
 
+TEST(BigtableClient, AnEndGivesUpWhatIsUnderWayAndWhatComesBehind) {
+  BigtableService service;
+  const auto client = service.Connect();
+  const std::string table = MakeRows(client.get(), {"a"});
+  tablet::FaultRates slow;
+  slow.latency = std::chrono::seconds(3);
+  service.server.faults().Set(slow);
+  const auto began = std::chrono::steady_clock::now();
+  client->EndBy(began + std::chrono::milliseconds(100));
+  for (int i = 0; i < 2; ++i) {
+    std::vector<CheckAndMutateTry> tries(1);
+    tries[0].request.set_table_name(table);
+    tries[0].request.set_row_key("b");
+    client->CheckAndMutateRows(tries, SoonEnough());
+    EXPECT_TRUE(tries[0].ended.given_up);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(2500));
+}
+
 TEST(BigtableClient, AStreamThatNobodyReadsToItsEndEnds) {
   const BigtableService service;
   const auto client = service.Connect();

@@ -30,6 +30,22 @@ TEST(Retry, EndsWithItsDeadline) {
   EXPECT_LE(std::chrono::steady_clock::now(), retry.deadline());
 }
 
+TEST(Retry, WaitsAsLongAsARefusalAsksForWhateverItsCode) {
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(Retry(InMs(10'000)).MayTryAgain({RpcCode::kInternal, "", milliseconds(150)}));
+  EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(150));
+  EXPECT_FALSE(Retry(InMs(100)).MayTryAgain({RpcCode::kUnavailable, "", milliseconds(150)}));
+  EXPECT_FALSE(IsPassing({RpcCode::kOk, "", milliseconds(150)}));
+}
+
+TEST(Retry, MakesNoTryThatWouldBeGivenUp) {
+  RpcStatus given_up{RpcCode::kCancelled, ""};
+  EXPECT_TRUE(Retry(InMs(10'000)).MayTryAgain(given_up));
+  given_up.given_up = true;
+  EXPECT_FALSE(Retry(InMs(10'000)).MayTryAgain(given_up));
+  EXPECT_EQ(ErrorOf(given_up, "t").code(), ErrorCode::kUnavailable);
+}
+
 TEST(Retry, EndsWhenNobodyWaitsAnyMore) {
   const std::atomic<bool> cancelled = true;
   EXPECT_FALSE(Retry(InMs(10'000), &cancelled).MayTryAgain({RpcCode::kUnavailable, ""}));
