@@ -14,6 +14,7 @@
 #include "config/values/repeating_thread.h"
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 #include "storage/bigtable/catalogue/claim_rows.h"
+#include "storage/bigtable/catalogue/gc_watch.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/table_samples.h"
@@ -94,7 +95,8 @@ class BigtableStore final : public Store, public ClockKeeper {
         tables_(*client_),
         samples_(client_.get()),
         retention_(clock_),
-        writer_(client_.get(), &catalogue_, &claims_, &clock_, options.grain_us) {}
+        writer_(client_.get(), &catalogue_, &claims_, &clock_, options.grain_us),
+        gc_watch_(client_.get(), &catalogue_, &clock_) {}
   ~BigtableStore() override { Close(); }
 
   Status Connect(std::chrono::milliseconds patience) override {
@@ -197,6 +199,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   RetentionClock::State Retention() override { return retention_.GetState(); }
   Status TrustClock() override { return retention_keeper_->Trust(); }
   void Close() override {
+    gc_watch_.Stop();
     poller_.Stop();
     writer_.Close();
     if (retention_keeper_ != nullptr) retention_keeper_->Stop();
@@ -227,6 +230,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   BatchWriter writer_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
 
+  GcWatch gc_watch_;
   ServiceWatch watch_;
   std::mutex connect_mutex_;
   std::atomic<bool> is_connected_ = false;  // Set under connect_mutex_.
@@ -247,6 +251,7 @@ Status BigtableStore::Reach(SteadyTime until) {
 }
 
 void BigtableStore::StartLooking() {
+  gc_watch_.Start();
   const auto poll = std::chrono::duration_cast<RepeatingThread::Wait>(
       std::chrono::microseconds(client_->config().poll_us));
   poller_.Start(poll, [this, poll] {
@@ -356,6 +361,15 @@ StoreState BigtableStore::State() {
   state.writable = state.reason.empty();
   state.members.push_back({"instance", client_->instance_name()});
   if (is_connected_) state.members.push_back({"reverse_scans", traits_.reverses});
+  StoreMember::Members drifts;
+  for (auto& [table, drift] : gc_watch_.Drifts()) {
+    drifts.push_back({"", StoreMember::Members{{"table", table}, {"rules", std::move(drift)}}});
+  }
+  state.gauges.push_back({"tallyd_bigtable_drifted_tables",
+                          "Tables whose garbage is not collected as the file says.",
+                          {},
+                          static_cast<double>(drifts.size())});
+  state.members.push_back({"garbage_collection_drifts", std::move(drifts)});
   return state;
 }
 

@@ -284,7 +284,8 @@ Status BigtableCatalogue::MakeTables(const Schema& schema, const Catalogue::Plan
     if (schema.FindTable(table.name) == nullptr) continue;
     const auto known = before.find(id);
     if (known != before.end() && EncodeTable(*known->second) == EncodeTable(table)) continue;
-    if (Status made = EnsureTable(&client_, table, grain_us_); !made) return made;
+    const TableInfo* const was = known == before.end() ? nullptr : known->second.get();
+    if (Status made = EnsureTable(&client_, table, was, grain_us_); !made) return made;
   }
   return {};
 }

@@ -16,13 +16,13 @@ namespace {
 constexpr std::string_view kClaimRow = "p/claim";
 constexpr std::string_view kProbeRows[] = {"p/1", "p/2"};
 
-data_api::RowFilter OfVersion(const std::string& version) {
+// Empty: any.
+data_api::RowFilter HasCell(std::string_view column, const std::string& value) {
   data_api::RowFilter filter;
   auto* const chain = filter.mutable_chain();
-  chain->add_filters()->set_column_qualifier_regex_filter(
-      RegexOfGlob(std::string(kVersionColumn)));
+  chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(std::string(column)));
   chain->add_filters()->set_cells_per_column_limit_filter(1);
-  chain->add_filters()->set_value_regex_filter(RegexOfGlob(version));
+  if (!value.empty()) chain->add_filters()->set_value_regex_filter(RegexOfGlob(value));
   return filter;
 }
 
@@ -179,13 +179,29 @@ Result<std::vector<bool>> CatalogueRows::Check(
   return matched;
 }
 
+Result<bool> CatalogueRows::Swap(std::string_view row, std::string_view column,
+                                 const std::string& before, const std::string& after) {
+  data_api::CheckAndMutateRowRequest request;
+  request.set_row_key(std::string(row));
+  *request.mutable_predicate_filter() = HasCell(column, before);
+  Set(column, after,
+      before.empty() ? request.add_false_mutations() : request.add_true_mutations());
+  std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
+  WriteRows(&client_, &rows, deadline());
+  if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);
+  const Result<CatalogueCells> cells = Read(row);
+  if (!cells) return cells.error();
+  const auto cell = cells->find(std::string(column));
+  return cell != cells->end() && cell->second == after;
+}
+
 Result<bool> CatalogueRows::ReplaceSchema(const std::string& before, const CatalogueCells& cells) {
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(std::string(kSchemaRow));
   // Without a version the row has no cell, and the mutations are those of no match.
   auto* const mutations =
       before.empty() ? request.mutable_false_mutations() : request.mutable_true_mutations();
-  if (!before.empty()) *request.mutable_predicate_filter() = OfVersion(before);
+  if (!before.empty()) *request.mutable_predicate_filter() = HasCell(kVersionColumn, before);
   mutations->Add()->mutable_delete_from_row();
   for (const auto& [qualifier, value] : cells) Set(qualifier, value, mutations->Add());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};

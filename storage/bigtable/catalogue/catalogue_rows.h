@@ -9,6 +9,7 @@
 //   n/KEY        memos: `v`
 //   k/KEY        claims (claim_rows.h)
 //   c            how far the retention clock is: `v`
+//   g            what was found of rules of garbage collection (gc_watch.h)
 //   p/1, p/2     rows by which it is found out what the service can do
 //
 // All in family `c`, of one version. Blocks, with the client's deadline; any thread.
@@ -71,6 +72,10 @@ class CatalogueRows {
   // lost may have been done, and then the next one is judged by what it left.
   Result<std::vector<bool>> Check(std::vector<data_api::CheckAndMutateRowRequest> requests,
                                   SteadyTime until);
+  // Sets one cell to `after` if it is still `before` (empty: there is none). False: it is not. Told
+  // right even where an answer was lost, if nobody else sets it to the same.
+  Result<bool> Swap(std::string_view row, std::string_view column, const std::string& before,
+                    const std::string& after);
   // Sets the schema row to `cells` if its version is still `before` (empty: it has none). False: it
   // is not. Told right even where an answer was lost: versions are never set twice.
   Result<bool> ReplaceSchema(const std::string& before, const CatalogueCells& cells);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include "storage/bigtable/wire/retry.h"
 
@@ -62,6 +63,31 @@ int FoldingOf(const admin_api::ColumnFamily& family) {
   return family.value_type().aggregate_type().aggregator_case();
 }
 
+// Whether the family had that rule before: what the service has since is not this adoption's.
+bool HadRule(const TableInfo* before, std::string_view family, const admin_api::GcRule& rule) {
+  if (before == nullptr) return false;
+  const std::optional<FamilyId> id = before->FindFamily(family);
+  return id && IsSameRule(GcRuleOf(before->families[*id].last, before->mode), rule);
+}
+
+std::string TextOfRule(const admin_api::GcRule& rule, int depth) {
+  constexpr int kDeepest = 3;
+  const auto all = [&](const auto& rules, std::string_view between) {
+    std::string text;
+    for (const admin_api::GcRule& one : rules) {
+      if (!text.empty()) text += between;
+      text += TextOfRule(one, depth + 1);
+    }
+    return "(" + text + ")";
+  };
+  if (rule.has_max_age()) return fmt::format("max_age {} s", rule.max_age().seconds());
+  if (rule.has_max_num_versions()) return fmt::format("max_versions {}", rule.max_num_versions());
+  if (depth == kDeepest) return "...";
+  if (rule.has_union_()) return all(rule.union_().rules(), " or ");
+  if (rule.has_intersection()) return all(rule.intersection().rules(), " and ");
+  return "nothing goes";
+}
+
 }  // namespace
 
 admin_api::Type TypeOf(Aggregate kind) {
@@ -102,7 +128,14 @@ admin_api::GcRule GcRuleOf(const Family& family, TableMode mode) {
   return rule;
 }
 
-Status EnsureTable(BigtableClient* client, const TableInfo& table, int64_t grain_us) {
+bool IsSameRule(const admin_api::GcRule& a, const admin_api::GcRule& b) {
+  return a.SerializeAsString() == b.SerializeAsString();
+}
+
+std::string TextOf(const admin_api::GcRule& rule) { return TextOfRule(rule, 0); }
+
+Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableInfo* before,
+                   int64_t grain_us) {
   admin_api::GetTableRequest wanted;
   wanted.set_name(client->TableName(table.name));
   wanted.set_view(admin_api::Table::SCHEMA_VIEW);
@@ -130,8 +163,8 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, int64_t grain
                                  "way, which cannot be changed; accepted: another name",
                                  table.name, family.name));
     }
-    if (is_there && known->second.gc_rule().SerializeAsString() ==
-                        made.gc_rule().SerializeAsString()) {
+    if (is_there && (IsSameRule(known->second.gc_rule(), made.gc_rule()) ||
+                     HadRule(before, family.name, made.gc_rule()))) {
       continue;
     }
     if (!may_make) {

@@ -19,10 +19,16 @@ admin_api::Type TypeOf(Aggregate kind);
 
 // Unset: nothing goes by itself.
 admin_api::GcRule GcRuleOf(const Family& family, TableMode mode);
+bool IsSameRule(const admin_api::GcRule& a, const admin_api::GcRule& b);
+// "what is older than 3600 s, or beyond 2 versions, goes"; whatever the service has.
+std::string TextOf(const admin_api::GcRule& rule);
 
-// The table has all families of `table`, by the rules that it was given last. kInvalid, naming what
-// is missing, where it may not be made. `grain_us`: 1000, or 1 of a table for tests.
-Status EnsureTable(BigtableClient* client, const TableInfo& table, int64_t grain_us);
+// The table has all families of `table`, by the rules that it was given last. A family whose rules
+// are those that `before` had already (null: there was none) keeps what it has on the service,
+// whatever that is. kInvalid, naming what is missing, where it may not be made. `grain_us`: 1000,
+// or 1 of a table for tests.
+Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableInfo* before,
+                   int64_t grain_us);
 // Gone, or never there.
 Status RemoveTable(BigtableClient* client, std::string_view name);
 

@@ -48,15 +48,37 @@ TEST(TableAdmin, MakesWhatIsMissingAndNothingTwice) {
   BigtableService service;
   const auto client = service.Connect();
   const Family plain = Keeping({}, {}, false);
-  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain}), kUsPerMs));
-  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain}), kUsPerMs));
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain}), nullptr, kUsPerMs));
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain}), nullptr, kUsPerMs));
   EXPECT_EQ(service.server.faults().Count("CreateTable"), 1u);
   EXPECT_EQ(service.server.faults().Count("ModifyColumnFamilies"), 0u);
   Family other = Keeping(kUsPerDay, {}, false);
   other.name = "B";
-  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain, other}), kUsPerMs));
-  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain, other}), kUsPerMs));
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain, other}), nullptr, kUsPerMs));
+  ASSERT_TRUE(EnsureTable(client.get(), TableWith({plain, other}), nullptr, kUsPerMs));
   EXPECT_EQ(service.server.faults().Count("ModifyColumnFamilies"), 1u);
+}
+
+TEST(TableAdmin, ARuleIsSetByTheFileThatChangesItAndByNoOther) {
+  BigtableService service;
+  const auto client = service.Connect();
+  const TableInfo days = TableWith({Keeping(kUsPerDay, {}, false)});
+  ASSERT_TRUE(EnsureTable(client.get(), days, nullptr, kUsPerMs));
+  TableInfo hours = TableWith({Keeping(3600 * kUsPerSecond, {}, false)});
+  ASSERT_TRUE(EnsureTable(client.get(), hours, &hours, kUsPerMs));
+  EXPECT_EQ(service.server.faults().Count("ModifyColumnFamilies"), 0u);
+  ASSERT_TRUE(EnsureTable(client.get(), hours, &days, kUsPerMs));
+  EXPECT_EQ(service.server.faults().Count("ModifyColumnFamilies"), 1u);
+}
+
+TEST(TableAdmin, SaysARuleInTheFilesWords) {
+  EXPECT_EQ(TextOf({}), "nothing goes");
+  EXPECT_EQ(TextOf(GcRuleOf(Keeping(kUsPerDay, 3, true), TableMode::kHistory)),
+            "(max_versions 3 and max_age 86400 s)");
+  admin_api::GcRule deep;
+  admin_api::GcRule* inner = &deep;
+  for (int i = 0; i < 100; ++i) inner = inner->mutable_union_()->add_rules();
+  EXPECT_EQ(TextOf(deep), "(((...)))");
 }
 
 TEST(TableAdmin, NamesWhatIsMissingWhereItMayNotBeMade) {
@@ -65,7 +87,7 @@ TEST(TableAdmin, NamesWhatIsMissingWhereItMayNotBeMade) {
   config.create = false;
   const auto client = std::move(*BigtableClient::Make(config));
   const Status made =
-      EnsureTable(client.get(), TableWith({Keeping({}, {}, false)}), kUsPerMs);
+      EnsureTable(client.get(), TableWith({Keeping({}, {}, false)}), nullptr, kUsPerMs);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), ErrorCode::kInvalid);
   EXPECT_NE(made.error().message().find("table projects/p/instances/i/tables/T is missing"),
