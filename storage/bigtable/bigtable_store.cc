@@ -256,7 +256,7 @@ void BigtableStore::StartLooking() {
       std::chrono::microseconds(client_->config().poll_us));
   poller_.Start(poll, [this, poll] {
     // That the service is away is known within 10 s, however long a request may wait for it.
-    constexpr auto kLongestLook = std::chrono::seconds(4);
+    constexpr auto kLongestLook = std::chrono::seconds(3);
     const SteadyTime deadline = std::chrono::steady_clock::now() + kLongestLook;
     const Status looked = catalogue_.Refresh(deadline);
     watch_.Tell(looked);

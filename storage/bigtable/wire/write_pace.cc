@@ -5,7 +5,7 @@
 namespace tallyd {
 namespace {
 
-constexpr std::chrono::seconds kCounted(1);
+constexpr std::chrono::seconds kCountedTime(1);
 
 }  // namespace
 
@@ -23,8 +23,8 @@ void WritePace::End() {
 
 WritePace::Time WritePace::Reserve(size_t rows, Time now) {
   const std::lock_guard lock(mutex_);
-  if (now - counts_from_ >= kCounted) {
-    rows_before_ = now - counts_from_ < 2 * kCounted ? rows_ : 0;
+  if (now - counts_from_ >= kCountedTime) {
+    rows_before_ = now - counts_from_ < 2 * kCountedTime ? rows_ : 0;
     rows_ = 0;
     counts_from_ = now;
   }
@@ -39,7 +39,7 @@ WritePace::Time WritePace::Reserve(size_t rows, Time now) {
 
 double WritePace::Lately(Time now) const {
   using Seconds = std::chrono::duration<double>;
-  const Seconds whole = kCounted;
+  const Seconds whole = kCountedTime;
   const Seconds passed = std::clamp<Seconds>(now - counts_from_, whole / 10, whole);
   return std::max(static_cast<double>(rows_before_), static_cast<double>(rows_) / passed.count());
 }
