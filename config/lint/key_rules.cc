@@ -88,8 +88,7 @@ void FindPersonal(const LintSubject& subject, LintFindings* found) {
                "row_key holds " + Quoted(segment->field) + ", which is declared personal");
   }
   for (const auto& [field, hints] : subject.stream.fields) {
-    const bool is_label = subject.table.row_key.HoldsAsLabel(field) &&
-                          (subject.stream.of_protocol || ListsAsLabel(subject.stream, field));
+    const bool is_label = KeyMayHoldAsLabel(subject.schema, subject.stream, subject.table, field);
     if (!is_label || !hints.personal || !told.insert(field).second) continue;
     found->Add(11, subject.table.name,
                "row_key holds the label " + Quoted(field) + ", which is declared personal");

@@ -46,17 +46,18 @@ Walk WalkKey(const Table& table, const QueryHint& query) {
   return walk;
 }
 
-// Whether a field of the query is a label, as far as the file tells: the table's series are found
-// by any that {labels} holds.
-bool AsksByLabel(const Stream& stream, const Table& table, const QueryHint& query) {
+// The table's series are found by any label that {labels} holds.
+bool AsksByLabel(const Schema& schema, const Stream& stream, const Table& table,
+                 const QueryHint& query) {
   return std::ranges::any_of(query.fields, [&](const std::string& field) {
-    return table.row_key.HoldsAsLabel(field) && ListsAsLabel(stream, field);
+    return KeyMayHoldAsLabel(schema, stream, table, field);
   });
 }
 
-Serves ServesQuery(const Stream& stream, const Table& table, const QueryHint& query) {
+Serves ServesQuery(const Schema& schema, const Stream& stream, const Table& table,
+                   const QueryHint& query) {
   if (query.time && KeepsNewest(table)) return Serves::kNot;
-  if (AsksByLabel(stream, table, query)) return Serves::kWell;
+  if (AsksByLabel(schema, stream, table, query)) return Serves::kWell;
   if (query.fields.empty()) {
     // All of a latest table, or of a day's, is a range.
     if (!query.time) return KeepsNewest(table) ? Serves::kWell : Serves::kNot;
@@ -80,8 +81,9 @@ std::string TextOf(const QueryHint& query) {
   return text;
 }
 
-bool ServesWell(const Stream& stream, const Table& table, const QueryHint& query) {
-  return ServesQuery(stream, table, query) == Serves::kWell;
+bool ServesWell(const Schema& schema, const Stream& stream, const Table& table,
+                const QueryHint& query) {
+  return ServesQuery(schema, stream, table, query) == Serves::kWell;
 }
 
 void FindServer(const Schema& schema, const Stream& stream, const QueryHint& query,
@@ -89,7 +91,7 @@ void FindServer(const Schema& schema, const Stream& stream, const QueryHint& que
   const Table* scattered = nullptr;
   for (const size_t index : stream.tables) {
     const Table& table = schema.tables[index];
-    const Serves serves = ServesQuery(stream, table, query);
+    const Serves serves = ServesQuery(schema, stream, table, query);
     if (serves == Serves::kWell) return;
     if (serves == Serves::kScattered && scattered == nullptr) scattered = &table;
   }
@@ -118,7 +120,7 @@ void FindManyFamilies(const Schema& schema, const Stream& stream, LintFindings* 
   const Table* best = nullptr;
   for (const size_t index : stream.tables) {
     const Table& table = schema.tables[index];
-    if (!ServesWell(stream, table, top)) continue;
+    if (!ServesWell(schema, stream, table, top)) continue;
     if (best == nullptr || FamiliesOf(table) < FamiliesOf(*best)) best = &table;
   }
   if (best == nullptr || FamiliesOf(*best) < 2) return;
@@ -150,7 +152,8 @@ void FindTinyCells(const LintSubject& subject, LintFindings* found) {
   if (serialized) return;
   for (const QueryHint& query : subject.stream.queries) {
     const size_t cells = NamedCells(subject, query);
-    const bool serves = ServesQuery(subject.stream, subject.table, query) != Serves::kNot;
+    const bool serves =
+        ServesQuery(subject.schema, subject.stream, subject.table, query) != Serves::kNot;
     const bool read = serves || query.fields.size() >= kManyFields;
     if (cells < kManyFields || !read) continue;
     found->Add(31, subject.table.name,

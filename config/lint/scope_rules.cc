@@ -10,12 +10,10 @@
 namespace tallyd {
 namespace {
 
-// As a label where the stream's events have it as one, as far as the file tells.
 bool Holds(const Schema& schema, const Stream& stream, const Table& table,
            const std::string& field) {
-  const bool may_be_label = MayTellLabels(schema, stream) || ListsAsLabel(stream, field);
   return std::ranges::count(table.row_key.entity_fields(), field) > 0 ||
-         (may_be_label && table.row_key.HoldsAsLabel(field));
+         KeyMayHoldAsLabel(schema, stream, table, field);
 }
 
 LintFinding SharedBy(const std::string& field, const Table& table, const Table& holder) {

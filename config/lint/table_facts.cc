@@ -27,6 +27,12 @@ bool TellsTime(const Segment& segment) {
          (segment.spec.is_time() || segment.of_time_field);
 }
 
+bool KeyMayHoldAsLabel(const Schema& schema, const Stream& stream, const Table& table,
+                       std::string_view field) {
+  return table.row_key.HoldsAsLabel(field) &&
+         (MayTellLabels(schema, stream) || ListsAsLabel(stream, field));
+}
+
 TimeInKey TimeInKeyOf(const Table& table) {
   TimeInKey time;
   bool bounds = false;

@@ -28,6 +28,11 @@ std::vector<const Segment*> Placeholders(const Table& table);
 // Whether the segment says when, be it the table's time or another.
 bool TellsTime(const Segment& segment);
 
+// Whether {labels} of the key may hold the field: as far as the file tells, events have it as a
+// label, since the stream lists it or a protocol that has labels may bring them.
+bool KeyMayHoldAsLabel(const Schema& schema, const Stream& stream, const Table& table,
+                       std::string_view field);
+
 // The time in a row key.
 struct TimeInKey {
   bool any = false;

@@ -133,6 +133,22 @@ TEST(LoadProtocolsTest, TelnetNeedsSomebodysTokenWhereThereAreTokens) {
               HasSubstr("\"agent\" may not write"));
 }
 
+TEST(LoadProtocolsTest, LintTakesAnyFieldOfADeclaredQueryForATagThatTheKeysMayHold) {
+  const auto findings_of = [](const std::string& row_key) {
+    size_t full_scans = 0;
+    const std::string text = "[streams.telegraf]\n[[streams.telegraf.queries]]\nfields = "
+                             "[\"host\"]\n[tables.T]\nstream = \"telegraf\"\npattern = "
+                             "\"single-timestamp\"\nrow_key = \"" +
+                             row_key + "\"\nfamilies.m = {}\n" + kInflux + "tables = false\n";
+    for (const LintFinding& finding : Lint(*TakenProtocols(text).schema, {})) {
+      full_scans += finding.rule == "L7";
+    }
+    return full_scans;
+  };
+  EXPECT_EQ(findings_of("{measurement}#{labels}#{ts:ms}"), 0u);
+  EXPECT_EQ(findings_of("{measurement}#{rack}#{ts:ms}"), 1u);
+}
+
 TEST(LoadProtocolsTest, LintTellsOfTablesThatTheFileDoesNotSpellOut) {
   size_t told = 0;
   for (const LintFinding& finding : Lint(*TakenProtocols(kInflux).schema, {})) {
