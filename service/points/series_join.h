@@ -8,11 +8,18 @@
 // before and the one behind, and not at all before its first and behind its last; by others it
 // counts where it has a point. Blanks count nowhere; a point of nothing but blanks is one.
 //
+// A point costs a step for each series that counts there: with interpolation for all that began
+// and have not ended, so many series without a point in common cost the product of their numbers.
+//
 // The set outlives it. Not thread-safe.
 #ifndef TALLYD_SERVICE_POINTS_SERIES_JOIN_H_
 #define TALLYD_SERVICE_POINTS_SERIES_JOIN_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
 #include <vector>
 
 #include "service/points/point_set.h"
@@ -35,12 +42,22 @@ class SeriesJoin {
     size_t next = 0;  // The first that has not been told.
   };
 
+  // A member and the time of its next point.
+  using Due = std::pair<TimeUs, uint32_t>;
+
   // Adds what the member counts with at that time, and moves behind it.
   void Count(TimeUs time, Member* member);
+  // Of members that have a point at the time at hand: those that begin, and those that ended.
+  void AddBegun();
+  void DropEnded();
 
   const SeriesAggregation joined_by_;
+  const bool interpolates_;
   SeriesFold fold_;
   std::vector<Member> members_;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> next_;
+  std::vector<uint32_t> due_;   // That have a point at the time at hand, ascending.
+  std::vector<uint32_t> live_;  // That began and have not ended, ascending; where it interpolates.
   std::vector<Value> numbers_;  // At the time at hand.
   SeriesPoint point_;
 };

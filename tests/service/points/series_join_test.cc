@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "service/query/steps/exact.h"
 
 namespace tallyd {
 namespace {
@@ -50,6 +56,61 @@ TEST(SeriesJoinTest, AnAverageAndPercentilesOfIntegersAreExact) {
   EXPECT_EQ(Joined(SeriesAggregation::kP50, {{0, 1}}, {{0, 4}}), "0=2.5 ");
   EXPECT_EQ(Joined(SeriesAggregation::kDev, {{0, 1}}, {{0, 4}}), "0=1.5 ");
   EXPECT_EQ(Joined(SeriesAggregation::kSum, {{0, 1}, {4, 2}}, {{1, 0}}), "0=1 1=1.25 4=2 ");
+}
+
+// As it is told, by looking at all series at each time.
+std::string JoinedPlainly(const PointSet& set, SeriesAggregation joined_by) {
+  std::set<TimeUs> times;
+  for (const PointSeries& series : set.series) {
+    for (const SeriesPoint& point : series.points) times.insert(point.time);
+  }
+  SeriesFold fold(joined_by);
+  std::string text;
+  for (const TimeUs time : times) {
+    std::vector<Value> numbers;
+    for (const PointSeries& series : set.series) {
+      const auto next = std::ranges::lower_bound(series.points, time, {}, &SeriesPoint::time);
+      if (next == series.points.end()) continue;
+      if (next->time == time) {
+        numbers.push_back(next->value);
+      } else if (next != series.points.begin() && InfoOf(joined_by).interpolates) {
+        const SeriesPoint& before = *std::prev(next);
+        numbers.push_back(Between(before.value, next->value,
+                                  static_cast<uint64_t>(time - before.time),
+                                  static_cast<uint64_t>(next->time - before.time)));
+      }
+    }
+    text += std::to_string(time) + "=" + ToText(fold.Of(numbers)) + " ";
+  }
+  return text;
+}
+
+TEST(SeriesJoinTest, ManySeriesThatComeAndGoAreJoinedAsOneByOne) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    PointSet set;
+    SeriesGroup group;
+    for (size_t i = 0; i < 1 + random() % 8; ++i) {
+      std::set<TimeUs> times;
+      for (size_t points = random() % 6; points > 0; --points) times.insert(random() % 30);
+      group.members.push_back(set.series.size());
+      PointSeries& series = set.series.emplace_back();
+      for (const TimeUs time : times) {
+        const auto number = static_cast<int64_t>(random() % 100);
+        series.points.push_back({time, random() % 4 == 0
+                                           ? Value::Double(0.25 * static_cast<double>(number))
+                                           : Value::Int(number << (random() % 2 * 55))});
+      }
+    }
+    for (const auto joined_by : {SeriesAggregation::kSum, SeriesAggregation::kMax,
+                                 SeriesAggregation::kFirst, SeriesAggregation::kCount}) {
+      std::string text;
+      for (SeriesJoin join(set, group, joined_by); join.Next();) {
+        text += std::to_string(join.point().time) + "=" + ToText(join.point().value) + " ";
+      }
+      ASSERT_EQ(text, JoinedPlainly(set, joined_by)) << InfoOf(joined_by).name << " " << round;
+    }
+  }
 }
 
 TEST(SeriesJoinTest, ABlankCountsNowhereAndKeepsItsPlace) {
