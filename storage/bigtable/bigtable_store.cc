@@ -221,6 +221,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   const Clock& clock_;
   const std::unique_ptr<BigtableClient> client_;
   ServiceTraits traits_;
+  std::string store_id_;  // Like traits_ set before is_connected_.
   BigtableCatalogue catalogue_;
   ClaimRows claims_;
   WireTables tables_;
@@ -240,6 +241,9 @@ class BigtableStore final : public Store, public ClockKeeper {
 
 Status BigtableStore::Reach(SteadyTime until) {
   if (Status opened = catalogue_.Open(until); !opened) return opened;
+  Result<std::string> id = catalogue_.rows().StoreId(until);
+  if (!id) return id.error();
+  store_id_ = std::move(*id);
   const Result<bool> reverses = catalogue_.rows().TakesReverseScans();
   if (!reverses) return reverses.error();
   traits_.reverses = *reverses;
@@ -360,7 +364,10 @@ StoreState BigtableStore::State() {
   if (state.reason.empty()) state.reason = catalogue_.WhyForeign();
   state.writable = state.reason.empty();
   state.members.push_back({"instance", client_->instance_name()});
-  if (is_connected_) state.members.push_back({"reverse_scans", traits_.reverses});
+  if (is_connected_) {
+    if (!store_id_.empty()) state.members.push_back({"id", store_id_});
+    state.members.push_back({"reverse_scans", traits_.reverses});
+  }
   StoreMember::Members drifts;
   for (auto& [table, drift] : gc_watch_.Drifts()) {
     drifts.push_back({"", StoreMember::Members{{"table", table}, {"rules", std::move(drift)}}});

@@ -113,6 +113,10 @@ int CopyCommand(const CommandLine& command_line, const ToolHost& host) {
                             "the other: {} and {}",
                             from->storage.path, to->storage.path)));
   }
+  if (!from->storage.has_directory() && PlaceOf(from->storage) == PlaceOf(to->storage)) {
+    return Misused(
+        Invalid("source and target are the same tables: " + PlaceOf(from->storage)));
+  }
   for (const std::string& stream : command_line.copy.streams) {
     const Stream* found = to->schema->FindStream(stream);
     if (found != nullptr && !found->tables.empty()) continue;

@@ -151,7 +151,9 @@ Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role,
     end.target_ = std::move(*server);
     return end;
   }
-  Result<std::unique_ptr<LocalDaemon>> daemon = host.serve(config);
+  Config served = config;
+  if (role == EndRole::kSource) served.storage.bigtable.create = false;
+  Result<std::unique_ptr<LocalDaemon>> daemon = host.serve(served);
   if (!daemon) return daemon.error();
   end.daemon_ = std::move(*daemon);
   Result<HttpTarget> own = ParseUrl(end.daemon_->url());
@@ -159,6 +161,14 @@ Result<CopyEnd> CopyEnd::OpenUnclaimed(const Config& config, EndRole role,
   end.target_ = std::move(*own);
   end.token_ = end.daemon_->token();
   return end;
+}
+
+std::string PlaceOf(const StorageConfig& storage) {
+  if (storage.has_directory()) return storage.path;
+  const BigtableConfig& bigtable = storage.bigtable;
+  const std::string& address = bigtable.emulator.empty() ? bigtable.endpoint : bigtable.emulator;
+  return fmt::format("projects/{}/instances/{}/tables/{}*{}{}", bigtable.project,
+                     bigtable.instance, bigtable.prefix, address.empty() ? "" : " on ", address);
 }
 
 bool ShareDirectory(const std::string& a, const std::string& b) {

@@ -6,6 +6,9 @@
 // A directory that nobody has locked is opened. One that is locked is the listening daemon's only
 // if that says so itself (`store.path` of /v1/status); anything else is refused. A target is one
 // copy's at a time, whoever serves it: two would each find that nothing has been added up yet.
+//
+// A Bigtable is always opened by this process, beside whichever daemons have it, and nobody keeps
+// a second copy out of it. A source there is left as it is: what it lacks is not made.
 #ifndef TALLYD_TOOLS_COPY_COPY_END_H_
 #define TALLYD_TOOLS_COPY_COPY_END_H_
 
@@ -67,6 +70,9 @@ class CopyEnd {
 
 // Whether one of the paths is the other, or lies in it, whatever they are called.
 bool ShareDirectory(const std::string& a, const std::string& b);
+
+// Where the rows are, for people and for states: the directory, or the tables of a Bigtable.
+std::string PlaceOf(const StorageConfig& storage);
 
 }  // namespace tallyd
 

@@ -121,6 +121,12 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
   if (Status same = CheckStores(ends); !same) return same.error();
   from_store_ = from_moment_.id;
   to_store_ = to_moment_.id;
+  // A directory that was put back from another's backup has its id; a Bigtable's is its own.
+  if (!from_store_.empty() && from_store_ == to_store_ && !to_.storage.has_directory()) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("source and target are the same tables: {} and {}",
+                             PlaceOf(from_.storage), PlaceOf(to_.storage)));
+  }
   if (*kept && (*kept)->told.value("copy", Json()) == Identity()) {
     from_moment_ = MomentOfJson((*kept)->told.value("from_moment", Json()));
     to_moment_ = MomentOfJson((*kept)->told.value("to_moment", Json()));
@@ -142,8 +148,8 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
   for (const Table& table : to_.schema->tables) {
     if (table.daily) nightly.push_back(table.name);
   }
-  return Json{{"from", JsonOfText(from_.storage.path)},
-              {"to", JsonOfText(to_.storage.path)},
+  return Json{{"from", JsonOfText(PlaceOf(from_.storage))},
+              {"to", JsonOfText(PlaceOf(to_.storage))},
               {"source", source->is_served() ? "served" : "opened"},
               {"target", target->is_served() ? "served" : "opened"},
               {"began", state_["began"]},
@@ -154,8 +160,8 @@ Result<Json> CopyRun::Run(const ToolHost& host, ToolProgress* progress) {
 }
 
 Json CopyRun::Identity() const {
-  return {{"from", JsonOfText(from_.storage.path)},
-          {"to", JsonOfText(to_.storage.path)},
+  return {{"from", JsonOfText(PlaceOf(from_.storage))},
+          {"to", JsonOfText(PlaceOf(to_.storage))},
           {"from_store", from_store_},
           {"to_store", to_store_},
           {"streams", line_.copy.streams},

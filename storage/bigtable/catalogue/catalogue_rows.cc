@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <random>
 #include <utility>
 
 #include "storage/bigtable/read/row_filter.h"
@@ -14,6 +15,8 @@ namespace tallyd {
 namespace {
 
 constexpr std::string_view kClaimRow = "p/claim";
+constexpr std::string_view kIdColumn = "v";
+constexpr size_t kIdDigits = 32;
 constexpr std::string_view kProbeRows[] = {"p/1", "p/2"};
 
 // Empty: any.
@@ -31,6 +34,11 @@ void Set(std::string_view qualifier, std::string_view value, data_api::Mutation*
   cell->set_family_name(std::string(kCatalogueFamily));
   cell->set_column_qualifier(std::string(qualifier));
   cell->set_value(std::string(value));
+}
+
+std::string NewStoreId() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
 }  // namespace
@@ -89,7 +97,7 @@ Status CatalogueRows::MakeTable() {
 Status CatalogueRows::Claim(SteadyTime until) {
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(std::string(kClaimRow));
-  Set("v", "1", request.add_false_mutations());
+  Set(kIdColumn, NewStoreId(), request.add_false_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
   WriteRows(&client_, &rows, until);
   const RpcStatus& ended = rows.front().ended;
@@ -101,6 +109,14 @@ Status CatalogueRows::Claim(SteadyTime until) {
         client_.config().app_profile, ended.message));
   }
   return ErrorOf(ended, table_);
+}
+
+Result<std::string> CatalogueRows::StoreId(SteadyTime until) {
+  const Result<CatalogueCells> claimed = Read(kClaimRow, until);
+  if (!claimed) return claimed.error();
+  const auto id = claimed->find(std::string(kIdColumn));
+  const bool has_id = id != claimed->end() && id->second.size() == kIdDigits;
+  return has_id ? id->second : std::string();
 }
 
 Result<bool> CatalogueRows::TakesReverseScans() {

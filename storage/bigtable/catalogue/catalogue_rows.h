@@ -11,6 +11,7 @@
 //   c            how far the retention clock is: `v`
 //   g            what was found of rules of garbage collection (gc_watch.h)
 //   p/1, p/2     rows by which it is found out what the service can do
+//   p/claim      `v`: 32 digits that no other store has, of whoever claimed the row first
 //
 // All in family `c`, of one version. Blocks, with the client's deadline; any thread.
 #ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_CATALOGUE_ROWS_H_
@@ -58,6 +59,8 @@ class CatalogueRows {
   // is not there. kUnavailable: try again. `until`: of the claim, in place of the client's
   // deadline.
   Status Open(std::optional<SteadyTime> until = {});
+  // Tells these tables from any others that were ever called so; empty: nobody gave them one.
+  Result<std::string> StoreId(SteadyTime until);
   // Whether a reverse scan comes in reverse: Google's emulator answers it in ascending order.
   Result<bool> TakesReverseScans();
 

@@ -372,7 +372,8 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   if (waiting->error || !waiting->failed.empty()) return;
   const TableInfo& table = step->removal->table->info;
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
-  if (const Status removed = Remove(&client_, *step->removal, grain_us_); !removed) {
+  if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_);
+      !removed) {
     waiting->failed.push_back({table.id, step->removal->what.rows.start, removed.error()});
   }
 }

@@ -1,10 +1,15 @@
 #include "storage/bigtable/write/removal.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <optional>
+#include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "config/values/repeating_thread.h"
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/row_stream.h"
 #include "storage/bigtable/wire/bulk_write.h"
@@ -84,9 +89,45 @@ std::optional<std::string> PrefixOf(const KeyRange& range) {
   return PrefixEnd(range.start) == range.end ? std::optional(range.start) : std::nullopt;
 }
 
+Status TakeTurn(ClaimRows* claims, const Claiming::Held& turn, SteadyTime until) {
+  constexpr auto kLook = std::chrono::milliseconds(500);
+  while (true) {
+    const Result<Claiming::Fate> fate = claims->Claim(turn);
+    if (!fate) return fate.error();
+    if (*fate == Claiming::Fate::kOwn) return {};
+    if (std::chrono::steady_clock::now() + kLook > until) {
+      return Error(ErrorCode::kUnavailable,
+                   "another daemon deletes very many rows of the table just now");
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+// A daemon that is killed meanwhile leaves its turn to others when the lease ends; what the service
+// has begun by then it tells the next one to wait for.
+Status DropRowsInTurn(BigtableClient* client, ClaimRows* claims, const std::string& table,
+                      const std::string& prefix) {
+  std::random_device random;
+  const Claiming::Held turn{std::string("\0drop\0", 6) + table.substr(table.rfind('/') + 1),
+                            fmt::format("{:08x}{:08x}", random(), random())};
+  const SteadyTime until = DeadlineFromNow(*client);
+  if (Status taken = TakeTurn(claims, turn, until); !taken) return taken;
+  constexpr RepeatingThread::Wait kKeep = Claiming::kClaimLease / 3;
+  RepeatingThread keeper;
+  keeper.Start(kKeep, [&] {
+    (void)claims->Keep({&turn, 1});  // What fails once is done again before the lease ends.
+    return kKeep;
+  });
+  Status dropped = DropRows(client, table, prefix);
+  keeper.Stop();
+  (void)claims->Release({&turn, 1});  // Else it ends by itself.
+  return dropped;
+}
+
 }  // namespace
 
-Status Remove(BigtableClient* client, const BigtableBatch::Removal& removal, int64_t grain_us) {
+Status Remove(BigtableClient* client, ClaimRows* claims, const BigtableBatch::Removal& removal,
+              int64_t grain_us) {
   const DeleteSpec& what = removal.what;
   // Times that no cell has.
   if (what.cells.is_empty() ||
@@ -107,7 +148,7 @@ Status Remove(BigtableClient* client, const BigtableBatch::Removal& removal, int
     if (!more) return more.error();
     if (!*more) return Send(client, removal.table->name, &entries);
     if (++rows > kRowsDeletedSingly && prefix) {
-      return DropRows(client, removal.table->name, *prefix);
+      return DropRowsInTurn(client, claims, removal.table->name, *prefix);
     }
     data_api::MutateRowsRequest::Entry entry;
     if (DeleteFrom(stream.row(), what, grain_us, &entry)) entries.push_back(std::move(entry));

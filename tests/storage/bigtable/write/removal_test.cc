@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/storage/bigtable/service.h"
 
 namespace tallyd {
@@ -16,12 +19,15 @@ class RemovalTest : public ::testing::Test {
     table.family_rank = {0};
     DeleteSpec what;
     what.rows = rows;
-    return Remove(client_.get(), {tables_.Of(table), what}, kUsPerMs);
+    return Remove(client_.get(), &claims_, {tables_.Of(table), what}, kUsPerMs);
   }
 
   BigtableService service_;
   const std::unique_ptr<BigtableClient> client_ = service_.Connect();
   WireTables tables_{*client_};
+  CatalogueRows catalogue_{client_.get()};
+  SystemClock clock_;
+  ClaimRows claims_{&catalogue_, &clock_};
 };
 
 TEST_F(RemovalTest, DeletesFewRowsOneByOne) {
@@ -37,9 +43,19 @@ TEST_F(RemovalTest, DropsAPrefixOfVeryManyRows) {
     keys.push_back("a" + std::to_string(100'000 + i));
   }
   const std::string table = MakeRows(client_.get(), keys);
-  ASSERT_TRUE(RemoveRows(PrefixRange("a")));
+  ASSERT_TRUE(catalogue_.Open());
+  const Claiming::Held others{std::string("\0drop\0T", 7), "somebody else"};
+  ASSERT_EQ(*claims_.Claim(others), Claiming::Fate::kOwn);
+  Status removed;
+  std::thread waits([&] { removed = RemoveRows(PrefixRange("a")); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(service_.server.faults().Count("DropRowRange"), 0u) << "it is another one's turn";
+  ASSERT_TRUE(claims_.Release({&others, 1}));
+  waits.join();
+  ASSERT_TRUE(removed) << removed.error().message();
   EXPECT_EQ(service_.server.RowsOf(table), 1u);
   EXPECT_EQ(service_.server.faults().Count("DropRowRange"), 1u);
+  EXPECT_EQ(*claims_.Claim(others), Claiming::Fate::kOwn) << "it was given back";
 }
 
 TEST_F(RemovalTest, DoesNothingForTimesThatNoCellHas) {
@@ -50,7 +66,7 @@ TEST_F(RemovalTest, DoesNothingForTimesThatNoCellHas) {
   info.family_rank = {0};
   DeleteSpec what;
   what.cells = {1, 1000};
-  ASSERT_TRUE(Remove(client_.get(), {tables_.Of(info), what}, kUsPerMs));
+  ASSERT_TRUE(Remove(client_.get(), &claims_, {tables_.Of(info), what}, kUsPerMs));
   EXPECT_EQ(service_.server.RowsOf(table), 1u);
 }
 
