@@ -17,8 +17,8 @@ constexpr std::string_view kGcRow = "g";
 constexpr std::string_view kLeaseColumn = "lease";
 constexpr std::string_view kReadColumns = "a/";
 constexpr std::string_view kDriftColumns = "d/";
-constexpr auto kFirstLook = std::chrono::seconds(5);
-constexpr auto kBetweenLooks = std::chrono::minutes(1);
+constexpr auto kFirstGcLook = std::chrono::seconds(5);
+constexpr auto kBetweenGcLooks = std::chrono::minutes(1);
 
 std::string RandomName() {
   std::random_device random;
@@ -42,12 +42,12 @@ GcWatch::GcWatch(BigtableClient* client, BigtableCatalogue* catalogue, const Clo
     : client_(*client), catalogue_(*catalogue), clock_(*clock), owner_(RandomName()) {}
 
 void GcWatch::Start() {
-  thread_.Start(kFirstLook, [this] {
+  thread_.Start(kFirstGcLook, [this] {
     // That the service is away others tell.
     if (const Status looked = Look(); !looked) {
       spdlog::debug("bigtable: rules of garbage collection: {}", looked.error().message());
     }
-    return RepeatingThread::Wait(kBetweenLooks);
+    return RepeatingThread::Wait(kBetweenGcLooks);
   });
 }
 

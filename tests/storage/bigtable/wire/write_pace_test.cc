@@ -11,8 +11,8 @@ using std::chrono::seconds;
 class WritePaceTest : public ::testing::Test {
  protected:
   // So many rows a second, ten times a second.
-  void Send(size_t rows_per_second, int seconds) {
-    for (int i = 0; i < 10 * seconds; ++i) {
+  void Send(size_t rows_per_second, int for_seconds) {
+    for (int i = 0; i < 10 * for_seconds; ++i) {
       now_ += milliseconds(100);
       pace_.Reserve(rows_per_second / 10, now_);
     }
