@@ -84,7 +84,8 @@ bigtable-test: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(JOBS) tallyd tablet_server tablet_test storage_test
 	@tests/bigtable/beside_emulator "$(EMULATOR)" $(BUILD)/tablet_test --gtest_brief=1
 	@TALLYD_BIGTABLE_HISTORIES=2000 $(BUILD)/storage_test --gtest_filter='*Bigtable*' --gtest_brief=1
-	@TALLYD=$(BUILD)/tallyd BIGTABLE_EMULATOR="$(EMULATOR)" python3 -B -m unittest -v tests.e2e.test_bigtable
+	@TALLYD=$(BUILD)/tallyd BIGTABLE_EMULATOR="$(EMULATOR)" TALLYD_BIGTABLE_ANSWERS=2000 \
+	  python3 -B -m unittest -v tests.e2e.test_bigtable tests.e2e.test_bigtable_copy tests.e2e.test_bigtable_answers
 
 # Each core takes every JOBS-th test of 20 histories. A difference names its seed, which runs again by
 #   TALLYD_MODEL_SEED=SEED build/storage_test --gtest_filter='*ModelTest*/0'
@@ -106,7 +107,7 @@ demo: build
 
 bench: $(BUILD)/build.ninja
 	@.ci/setup test
-	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench micro_bench
+	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench micro_bench $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | grep -o '^tablet_server:' | tr -d :)
 	@bench/all $(BENCH)
 
 deb: build

@@ -123,10 +123,9 @@ void TableSample::SetPlaces(Places places) {
   // They come from outside: an order and a sum that nobody keeps is nobody's measure.
   uint64_t bytes = 0;
   for (size_t i = 0; i < places.size(); ++i) {
-    const bool is_last = i + 1 == places.size();
-    const bool ascends = i == 0 || places[i - 1].first < places[i].first;
-    const bool may_end = places[i].first.empty() && is_last;
-    if ((!ascends && !may_end) || places[i].second < bytes) return;
+    const bool is_end = places[i].first.empty();
+    const bool ascends = i == 0 || is_end || places[i - 1].first < places[i].first;
+    if (!ascends || (is_end && i + 1 < places.size()) || places[i].second < bytes) return;
     bytes = places[i].second;
   }
   const std::lock_guard lock(mutex_);
