@@ -6,7 +6,6 @@ namespace tallyd {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 class WritePaceTest : public ::testing::Test {
  protected:
@@ -24,14 +23,14 @@ class WritePaceTest : public ::testing::Test {
 
 TEST_F(WritePaceTest, WhileNobodyAsksForLessNothingWaits) {
   Send(100'000, 2);
-  pace_.Hear(1.3, seconds(1), now_);
+  pace_.Hear(1.3, std::chrono::seconds(1), now_);
   EXPECT_EQ(pace_.Reserve(1'000'000, now_), now_);
   EXPECT_EQ(pace_.Reserve(1'000'000, now_), now_);
 }
 
 TEST_F(WritePaceTest, FollowsTheFactorFromWhatWasSentLately) {
   Send(10'000, 3);
-  pace_.Hear(0.8, seconds(1), now_);
+  pace_.Hear(0.8, std::chrono::seconds(1), now_);
   EXPECT_NEAR(pace_.rows_per_second(), 8000, 1200);
   const WritePace::Time first = pace_.Reserve(8000, now_);
   const WritePace::Time second = pace_.Reserve(1, now_);
@@ -41,24 +40,24 @@ TEST_F(WritePaceTest, FollowsTheFactorFromWhatWasSentLately) {
 
 TEST_F(WritePaceTest, OneFactorCountsInItsPeriodAndNoneIsExtreme) {
   Send(100'000, 3);
-  pace_.Hear(0, seconds(10), now_);
+  pace_.Hear(0, std::chrono::seconds(10), now_);
   const double first = pace_.rows_per_second();
   EXPECT_GE(first, 0.6 * 100'000);
-  pace_.Hear(0.7, seconds(10), now_ + seconds(9));
+  pace_.Hear(0.7, std::chrono::seconds(10), now_ + std::chrono::seconds(9));
   EXPECT_EQ(pace_.rows_per_second(), first);
-  pace_.Hear(0.7, seconds(10), now_ + seconds(10));
+  pace_.Hear(0.7, std::chrono::seconds(10), now_ + std::chrono::seconds(10));
   EXPECT_NEAR(pace_.rows_per_second(), 0.7 * first, 1);
 }
 
 TEST_F(WritePaceTest, IsNeverSlowerThanAThousandRowsASecond) {
   Send(100, 2);
-  pace_.Hear(0.7, seconds(1), now_);
+  pace_.Hear(0.7, std::chrono::seconds(1), now_);
   EXPECT_EQ(pace_.rows_per_second(), WritePace::kLeastRows);
 }
 
 TEST_F(WritePaceTest, WhatNobodyAskedForInAMinuteIsForgotten) {
   Send(10'000, 2);
-  pace_.Hear(0.7, seconds(1), now_);
+  pace_.Hear(0.7, std::chrono::seconds(1), now_);
   EXPECT_GT(pace_.rows_per_second(), 0);
   now_ += WritePace::kForgottenAfter;
   EXPECT_EQ(pace_.Reserve(1'000'000, now_), now_);
@@ -67,11 +66,11 @@ TEST_F(WritePaceTest, WhatNobodyAskedForInAMinuteIsForgotten) {
 
 TEST_F(WritePaceTest, AnEndKeepsNobodyWaiting) {
   const WritePace::Time now = std::chrono::steady_clock::now();
-  pace_.Hear(0.7, seconds(1), now);
+  pace_.Hear(0.7, std::chrono::seconds(1), now);
   pace_.Reserve(100'000, now);
   pace_.End();
-  pace_.Await(1, now + seconds(100));
-  EXPECT_LT(std::chrono::steady_clock::now() - now, seconds(20));
+  pace_.Await(1, now + std::chrono::seconds(100));
+  EXPECT_LT(std::chrono::steady_clock::now() - now, std::chrono::seconds(20));
 }
 
 }  // namespace
