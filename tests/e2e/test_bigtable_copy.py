@@ -22,7 +22,8 @@ row_key = "{machine}"
 families.F = {}
 """
 BY_TIME = BY_MACHINE.replace("{machine}#{ts:ms}", "{ts:ms}#{machine}")
-SOME = [{**event, "text": ["7", "'q", "true", "up"][at % 4]} for at, event in enumerate(events(12_000, step=7))]
+COUNT = 4_000
+SOME = [{**event, "text": ["7", "'q", "true", "up"][at % 4]} for at, event in enumerate(events(COUNT, step=7))]
 
 
 @needs_tablet_server
@@ -45,7 +46,7 @@ class BigtableCopyTest(CopyTest):
             copying.wait()
         report, _ = self.copy(source, target)
         stream = report["streams"][0]
-        self.assertEqual((12_000, 12_000, True),
+        self.assertEqual((COUNT, COUNT, True),
                          (stream["events"], stream["target_events"], stream["verified"]))
         self.assertEqual(stream["checksum"], stream["target_checksum"])
         self.assertFalse(state.exists())
@@ -61,12 +62,12 @@ class BigtableCopyTest(CopyTest):
         self.server.calls()
         self.copy_in_two_goes(there, back)
         calls = self.server.calls()
-        self.assertLess(calls["ReadRows HISTORY"], 150, calls)
+        self.assertLess(calls["ReadRows HISTORY"], 100, calls)
         self.assertFalse(calls.keys() & {"CreateTable", "ModifyColumnFamilies", "Entry HISTORY"})
         back.start()
         answered = back.events("load", scan=1, limit=100_000)
         self.assertEqual(in_order(SOME), in_order(answered))
-        self.assertEqual({f"m{at}": SOME[-7:][(at - 12_000 % 7) % 7]["ts"] for at in range(7)},
+        self.assertEqual({f"m{at}": SOME[-7:][(at - COUNT) % 7]["ts"] for at in range(7)},
                          {row["machine"]: row["ts"] for row in back.latest("load")})
 
     def test_a_source_that_is_not_there_is_not_made_nor_copied_to_itself(self):
