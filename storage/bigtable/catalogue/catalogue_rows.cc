@@ -36,7 +36,7 @@ void Set(std::string_view qualifier, std::string_view value, data_api::Mutation*
   cell->set_value(std::string(value));
 }
 
-std::string NewStoreId() {
+std::string NewIdOfTables() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
@@ -97,7 +97,7 @@ Status CatalogueRows::MakeTable() {
 Status CatalogueRows::Claim(SteadyTime until) {
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(std::string(kClaimRow));
-  Set(kIdColumn, NewStoreId(), request.add_false_mutations());
+  Set(kIdColumn, NewIdOfTables(), request.add_false_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
   WriteRows(&client_, &rows, until);
   const RpcStatus& ended = rows.front().ended;

@@ -9,7 +9,7 @@ namespace {
 
 // A service that does not answer costs one estimate its deadline, and the next ones nothing.
 constexpr std::chrono::seconds kBetweenFailures{10};
-constexpr std::chrono::seconds kBetweenLooks{60};
+constexpr std::chrono::seconds kBetweenAsks{60};
 // So many places are kept: of a table of some terabytes.
 constexpr size_t kMostPlaces = 100'000;
 
@@ -81,7 +81,7 @@ void TableSamples::AskOnce(const TableInfo& table, SteadyTime deadline) {
 
 void TableSamples::AskAgain(const TableInfo& table, SteadyTime deadline) {
   const std::shared_ptr<TableSample> sample = Of(table.id);
-  if (!sample->was_asked() || !MayAsk(table.id, kBetweenLooks)) return;
+  if (!sample->was_asked() || !MayAsk(table.id, kBetweenAsks)) return;
   Ask(table, sample.get(), deadline);
 }
 
