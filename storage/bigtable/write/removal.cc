@@ -49,7 +49,7 @@ std::optional<data_api::RowFilter> FilterOfRemoval(const TableInfo& table, const
 }
 
 // False: nothing of the row is to go.
-bool DeleteFrom(const WireRow& row, const DeleteSpec& what, int64_t grain_us,
+bool DeleteFrom(const WireRow& row, const DeleteSpec& what, bool is_latest, int64_t grain_us,
                 data_api::MutateRowsRequest::Entry* entry) {
   entry->set_row_key(row.key);
   if (IsOfWholeRows(what)) {
@@ -63,7 +63,8 @@ bool DeleteFrom(const WireRow& row, const DeleteSpec& what, int64_t grain_us,
     column->set_column_qualifier(std::string(cell.qualifier));
     if (what.cells.is_open()) continue;
     auto* const times = column->mutable_time_range();
-    times->set_start_timestamp_micros(NextGrain(what.cells.from, grain_us));
+    // What a newer cell of a latest table hid must not come back when that goes.
+    if (!is_latest) times->set_start_timestamp_micros(NextGrain(what.cells.from, grain_us));
     if (what.cells.to <= kMaxTimeUs) {
       times->set_end_timestamp_micros(NextGrain(what.cells.to, grain_us));
     }
@@ -141,6 +142,7 @@ Status Remove(BigtableClient* client, ClaimRows* claims, const BigtableBatch::Re
   RowStream stream(client, std::move(query));
   const std::optional<std::string> prefix =
       IsOfWholeRows(what) ? PrefixOf(what.rows) : std::nullopt;
+  const bool is_latest = removal.table->info.mode != TableMode::kHistory;
   std::vector<data_api::MutateRowsRequest::Entry> entries;
   uint64_t rows = 0;
   while (true) {
@@ -151,7 +153,9 @@ Status Remove(BigtableClient* client, ClaimRows* claims, const BigtableBatch::Re
       return DropRowsInTurn(client, claims, removal.table->name, *prefix);
     }
     data_api::MutateRowsRequest::Entry entry;
-    if (DeleteFrom(stream.row(), what, grain_us, &entry)) entries.push_back(std::move(entry));
+    if (DeleteFrom(stream.row(), what, is_latest, grain_us, &entry)) {
+      entries.push_back(std::move(entry));
+    }
     const bool waits = prefix && rows <= kRowsDeletedSingly;  // They may go by DropRowRange.
     if (waits || entries.size() < kRowsAtOnce) continue;
     if (Status sent = Send(client, removal.table->name, &entries); !sent) return sent;

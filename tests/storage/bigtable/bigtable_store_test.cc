@@ -76,6 +76,19 @@ TEST(BigtableStore, TwoDaemonsReadWhatEitherWrote) {
   EXPECT_EQ(a.Read("L"), (Rows{{"r", {{"A:x@6", "2"}}}})) << "the newest counts, not the last";
 }
 
+TEST(BigtableStore, WhatANewerCellHidDoesNotComeBackWhenThatIsDeleted) {
+  const BigtableService service;
+  OneOfTwo a(service);
+  ASSERT_TRUE(a.store().Adopt(HistoryAndLatest()));
+  for (const TimeUs time : {5, 7}) {
+    ASSERT_TRUE(a.Write("L", "r", time, {{"A", "x", Value::Int(time)}}));
+  }
+  DeleteSpec newest{OneRow("r"), {}, {}, {}};
+  newest.cells = {6, 8};
+  ASSERT_TRUE(a.Erase("L", newest));
+  EXPECT_EQ(a.Read("L"), Rows());
+}
+
 TEST(BigtableStore, AnotherDaemonKnowsANewFieldSoon) {
   const BigtableService service;
   OneOfTwo a(service);
