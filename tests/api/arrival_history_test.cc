@@ -17,7 +17,7 @@
 namespace tallyd {
 namespace {
 
-constexpr const char* kTables = R"(
+constexpr const char* kArrivalHistoryTables = R"(
 [ingest]
 max_future = "1d"
 [tables.COARSE]
@@ -48,7 +48,7 @@ class ArrivalHistory {
           Jump();
           break;
         case 1:
-          ASSERT_TRUE(world_.Restart(kTables));
+          ASSERT_TRUE(world_.Restart(kArrivalHistoryTables));
           break;
         case 2:
           Overlap();
@@ -152,7 +152,7 @@ class ArrivalHistory {
   }
 
   std::mt19937_64 random_;
-  ApiWorld world_{kTables};
+  ApiWorld world_{kArrivalHistoryTables};
   int last_ = 0;
   std::set<int> sent_;
 };

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kTables[] = R"(
+constexpr char kRemoteStoreTables[] = R"(
 [streams.server]
 time_required = true
 
@@ -36,7 +36,7 @@ families.M = {}
 class RemoteStoreTest : public testing::Test {
  protected:
   RemoteStoreTest()
-      : world_(kTables, [this](const Clock& clock) {
+      : world_(kRemoteStoreTables, [this](const Clock& clock) {
           auto made = std::make_unique<RemoteDouble>(&disk_, &clock);
           remote_ = made.get();
           return made;
@@ -83,7 +83,7 @@ TEST_F(RemoteStoreTest, WhatWasAcknowledgedIsThereOnce) {
   }
   EXPECT_EQ(ValuesOf("a"), Numbers(200));
   EXPECT_EQ(LatestOf("a"), 199);
-  ASSERT_TRUE(world_.Restart(kTables));
+  ASSERT_TRUE(world_.Restart(kRemoteStoreTables));
   EXPECT_EQ(ValuesOf("a"), Numbers(200));
 }
 

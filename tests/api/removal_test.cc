@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kTables[] = R"(
+constexpr char kRemovalTables[] = R"(
 [tables.PHONES]
 stream = "phones"
 pattern = "single-timestamp"
@@ -36,7 +36,7 @@ families.F = {}
 
 class RemovalTest : public testing::Test {
  protected:
-  RemovalTest() : world_(kTables) { Write(); }
+  RemovalTest() : world_(kRemovalTables) { Write(); }
 
   void Write() {
     EXPECT_EQ(world_
@@ -104,7 +104,7 @@ TEST_F(RemovalTest, AnEntityGoesFromEveryTableOfItsStream) {
 }
 
 TEST_F(RemovalTest, AnEntityGoesFromATableThatIsInTheFileNoMore) {
-  const std::string tables = kTables;
+  const std::string tables = kRemovalTables;
   ASSERT_TRUE(world_.Reload(tables.substr(0, tables.find("[tables.BY_ID]"))));
   EXPECT_EQ(world_.Call(DeleteEvents, {"phones"}, "tenant=a&id=x").status, 200u);
   ASSERT_TRUE(world_.Reload(tables));
@@ -114,7 +114,7 @@ TEST_F(RemovalTest, AnEntityGoesFromATableThatIsInTheFileNoMore) {
 
 // The store has adopted the file already; what is asked is still asked of the one before.
 TEST_F(RemovalTest, AnEntityGoesFromATableThatAReloadIsBringingBack) {
-  const std::string tables = kTables;
+  const std::string tables = kRemovalTables;
   ASSERT_TRUE(world_.Reload(tables.substr(0, tables.find("[tables.BY_ID]"))));
   const auto before = world_.context().live_schema.snapshot();
   ASSERT_TRUE(world_.Reload(tables));
@@ -212,7 +212,7 @@ TEST_F(RemovalTest, ATableThatIsDroppedHasNoLargeRowsAnyMore) {
   RowBytes bytes(RowSampling{true, 0});
   bytes.Add(world_.context().store.FindTable("BY_ID"), "x", 1, kMaxRowBytes);
   world_.context().row_sizes.Add(bytes);
-  std::string without = kTables;
+  std::string without = kRemovalTables;
   without.erase(without.find("[tables.BY_ID]"),
                 without.find("[tables.NOW]") - without.find("[tables.BY_ID]"));
   ASSERT_TRUE(world_.Reload(without));
@@ -247,7 +247,7 @@ TEST_F(RemovalTest, ATableThatGetsTheNameOfADroppedOneIsUntouched) {
   Store& store = world_.context().store;
   ASSERT_EQ(world_.Call(DeleteRow, {"BY_ID", "x#a#0000000000001"}).status, 200u);
   ASSERT_EQ(store.Memos("hand/", 10)->size(), 1u);
-  std::string without = kTables;
+  std::string without = kRemovalTables;
   without.erase(without.find("[tables.BY_ID]"),
                 without.find("[tables.NOW]") - without.find("[tables.BY_ID]"));
   ASSERT_TRUE(world_.Reload(without));

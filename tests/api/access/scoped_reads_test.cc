@@ -9,7 +9,7 @@
 namespace tallyd {
 namespace {
 
-constexpr const char* kTables = R"(
+constexpr const char* kScopedReadsTables = R"(
 [tables.BY_TENANT]
 stream = "s"
 pattern = "single-timestamp"
@@ -72,7 +72,7 @@ class ScopedReads : public ::testing::Test {
     return count;
   }
 
-  ApiWorld world_{kTables};
+  ApiWorld world_{kScopedReadsTables};
 };
 
 TEST_F(ScopedReads, GiveItsOwnEventsFromEachTable) {

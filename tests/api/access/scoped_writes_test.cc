@@ -9,7 +9,7 @@
 namespace tallyd {
 namespace {
 
-constexpr const char* kTables = R"(
+constexpr const char* kScopedWritesTables = R"(
 [tables.BY_TENANT]
 stream = "s"
 pattern = "single-timestamp"
@@ -64,7 +64,7 @@ class ScopedWrites : public ::testing::Test {
     world_.ActAs(before);
   }
 
-  ApiWorld world_{kTables};
+  ApiWorld world_{kScopedWritesTables};
 };
 
 TEST_F(ScopedWrites, StoreItsOwnEventsInEveryTable) {

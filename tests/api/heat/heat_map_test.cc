@@ -10,7 +10,7 @@ namespace {
 constexpr TimeUs kMinute = 60 * kUsPerSecond;
 constexpr TimeUs kHour = 60 * kMinute;
 
-constexpr const char* kTables = R"(
+constexpr const char* kHeatMapTables = R"(
 [tables.HOT]
 pattern = "single-timestamp"
 row_key = "{user}#{ts:ms}"
@@ -20,7 +20,7 @@ families.F = {}
 // Rows of one table, counted, saved and charted by a clock of its own, over a real store.
 class HeatMapTest : public testing::Test {
  protected:
-  HeatMapTest() : world_(kTables), now_(1'700'000'000'000'000) {}
+  HeatMapTest() : world_(kHeatMapTables), now_(1'700'000'000'000'000) {}
 
   void Write(const std::string& stem, uint32_t count = 1) {
     RowStems stems;
@@ -31,7 +31,7 @@ class HeatMapTest : public testing::Test {
   void Save() { ASSERT_TRUE(heat_->Save(&world_.context().store, now_)); }
   void Restart(bool saved) {
     if (saved) Save();
-    ASSERT_TRUE(world_.Restart(kTables));
+    ASSERT_TRUE(world_.Restart(kHeatMapTables));
     heat_ = std::make_unique<HeatMap>();
   }
   HeatChart Chart(TimeRange time = {}) {
@@ -127,7 +127,7 @@ TEST_F(HeatMapTest, WhatCouldNotBeSavedIsSavedLater) {
   world_.context().store.Close();
   EXPECT_FALSE(heat_->Save(&world_.context().store, now_));
   EXPECT_FALSE(heat_->Save(&world_.context().store, now_ + kHour));
-  ASSERT_TRUE(world_.Restart(kTables));
+  ASSERT_TRUE(world_.Restart(kHeatMapTables));
   now_ += kHour;
   Write("a#", 4);
   EXPECT_EQ(7u, Total());

@@ -9,11 +9,11 @@
 namespace tallyd {
 namespace {
 
-constexpr const char* kTables =
+constexpr const char* kRowMeasurerTables =
     "[tables.T]\nstream = \"s\"\npattern = \"new-cell\"\nrow_key = \"{id}\"\nfamilies.F = {}\n";
 
 TEST(RowMeasurerTest, ARowIsAsLargeAsItsValues) {
-  ApiWorld world(kTables);
+  ApiWorld world(kRowMeasurerTables);
   world.Post("s",
              R"([{"ts": 1, "id": "a", "v": "12345", "n": 7}, {"ts": 2, "id": "a", "v": "1"}])");
   Store& store = world.context().store;
@@ -23,7 +23,7 @@ TEST(RowMeasurerTest, ARowIsAsLargeAsItsValues) {
 }
 
 TEST(RowMeasurerTest, MeasuresWhatIsDue) {
-  ApiWorld world(kTables);
+  ApiWorld world(kRowMeasurerTables);
   world.Post("s", R"([{"ts": 1, "id": "a", "v": "12345"}])");
   Store& store = world.context().store;
   RowSizes sizes;

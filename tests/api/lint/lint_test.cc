@@ -9,7 +9,7 @@
 namespace tallyd {
 namespace {
 
-constexpr char kTables[] = R"(
+constexpr char kLintTables[] = R"(
 [streams.s.fields]
 host = { domain = true }
 [tables.T]
@@ -28,7 +28,7 @@ host = { domain = true }
 
 class LintApiTest : public ::testing::Test, public ApiWorld {
  protected:
-  LintApiTest() : ApiWorld(kTables) {}
+  LintApiTest() : ApiWorld(kLintTables) {}
 
   std::vector<std::string> Rules(const std::string& table) {
     std::vector<std::string> rules;
@@ -108,11 +108,11 @@ pattern = "latest"
 row_key = "{tenant}#{id}"
 families.F = {}
 )";
-  ASSERT_TRUE(Reload(kTables + shared));
+  ASSERT_TRUE(Reload(kLintTables + shared));
   EXPECT_FALSE(Finds("S35"));
   const std::string token = "[[auth.tokens]]\nname = \"t\"\nrole = \"read\"\nsha256 = \"" +
                             std::string(64, 'a') + "\"\nscope = { tenant = \"acme\" }\n";
-  ASSERT_TRUE(Reload(kTables + shared + token));
+  ASSERT_TRUE(Reload(kLintTables + shared + token));
   EXPECT_TRUE(Finds("S35"));
   EXPECT_FALSE(Finds("S35", "U"));
   EXPECT_FALSE(Finds("S35", "H"));

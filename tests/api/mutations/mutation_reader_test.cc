@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kTables[] = R"(
+constexpr char kMutationReaderTables[] = R"(
 [tables.T]
 pattern = "new-cell"
 row_key = "{k}"
@@ -24,7 +24,7 @@ families.USERS = { aggregate = "hll" }
 class MutationReaderTest : public ::testing::Test {
  protected:
   MutationReaderTest() {
-    config_ = std::move(*ParseConfig(kTables, "test.toml"));
+    config_ = std::move(*ParseConfig(kMutationReaderTables, "test.toml"));
     for (const Family& family : table().families)
       stored_.families.push_back({family.name, true, family});
   }

@@ -11,7 +11,7 @@
 namespace tallyd {
 namespace {
 
-constexpr const char* kTables = R"(
+constexpr const char* kMutationsTables = R"(
 [tables.WIDE]
 stream = "wide"
 pattern = "new-cell"
@@ -44,7 +44,7 @@ class MutationsTest : public testing::Test {
   }
   RowSizes& sizes() { return world_.context().row_sizes; }
 
-  ApiWorld world_{kTables};
+  ApiWorld world_{kMutationsTables};
 };
 
 TEST_F(MutationsTest, WhatTheyWriteIsInTheHeatMapByTheStemOfTheRow) {

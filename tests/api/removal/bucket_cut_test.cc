@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr char kTables[] = R"(
+constexpr char kBucketCutTables[] = R"(
 [tables.EVENTS]
 stream = "s"
 pattern = "single-timestamp"
@@ -32,7 +32,7 @@ constexpr int64_t kStart = 1'699'999'200'000;  // An hour begins, in millisecond
 
 class BucketCutTest : public testing::Test {
  protected:
-  explicit BucketCutTest(const std::string& tables = kTables) : world_(tables) {
+  explicit BucketCutTest(const std::string& tables = kBucketCutTables) : world_(tables) {
     json events = json::array();
     for (int i = 0; i < 60; ++i) {
       events.push_back({{"host", "x"}, {"ts", kStart + i * 60'000}, {"v", 1}});
@@ -100,7 +100,7 @@ TEST_F(BucketCutTest, WhoSaysSoKeepsTheSumAndIsToldOfIt) {
 class SeveralSumsTest : public BucketCutTest {
  protected:
   SeveralSumsTest()
-      : BucketCutTest(std::string(kTables) + R"(
+      : BucketCutTest(std::string(kBucketCutTables) + R"(
 [tables.WIDE]
 stream = "s"
 pattern = "aggregate"

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kTables[] = R"(
+constexpr char kHeldRemovalTables[] = R"(
 [tables.PAGES]
 stream = "s"
 pattern = "single-timestamp"
@@ -32,7 +32,7 @@ families.F = {}
 class HeldRemovalTest : public testing::Test {
  protected:
   HeldRemovalTest()
-      : world_(kTables),
+      : world_(kHeldRemovalTables),
         flusher_(&world_.context().counters, &world_.context().store, &world_.clock()) {
     Hit("s1", "a");
     Hit("s1", "b");

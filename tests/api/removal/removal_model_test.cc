@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kTables[] = R"(
+constexpr char kRemovalModelTables[] = R"(
 [tables.EVENTS]
 stream = "s"
 pattern = "single-timestamp"
@@ -59,7 +59,7 @@ const std::vector<std::string> kHosts = {"a", "b"};
 
 class History {
  public:
-  explicit History(unsigned seed) : random_(seed), world_(kTables) { Open(); }
+  explicit History(unsigned seed) : random_(seed), world_(kRemovalModelTables) { Open(); }
 
   void Play() {
     for (int step = 0; step < 40 && !testing::Test::HasFailure(); ++step) {
@@ -98,7 +98,7 @@ class History {
   void Restart() {
     ASSERT_TRUE(flusher_->Flush(true));
     flusher_.reset();
-    ASSERT_TRUE(world_.Restart(kTables));
+    ASSERT_TRUE(world_.Restart(kRemovalModelTables));
     world_.clock().now += kUsPerSecond;  // The intervals of another run have other numbers.
     Open();
     log_ += "restart\n";

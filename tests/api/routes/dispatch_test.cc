@@ -18,7 +18,7 @@
 namespace tallyd {
 namespace {
 
-constexpr char kTables[] = R"(
+constexpr char kDispatchTables[] = R"(
 [protocols.influx]
 stream = "influx"
 [tables.ROWS]
@@ -86,7 +86,7 @@ class DispatchTest : public ::testing::Test {
     return Dispatch(Routes(), std::nullopt, exchange_, &dispatched_);
   }
 
-  ApiWorld world_{kTables};
+  ApiWorld world_{kDispatchTables};
   boost::asio::thread_pool pool_{1};
   std::atomic<size_t> waiting_{0};
   std::atomic<bool> draining_{false};
@@ -158,8 +158,8 @@ TEST_F(DispatchTest, AWriteThatItsRoleRefusesIsCountedAsRefused) {
 }
 
 TEST_F(DispatchTest, AScopeClosesWhatTellsOfTheWholeDaemonWhateverTheRole) {
-  const auto scoped = std::make_shared<const Principal>(
-      Principal{"acme", {Role::kAdmin}, {{"tenant", "acme"}}});
+  const auto scoped =
+      std::make_shared<const Principal>(Principal{"acme", {Role::kAdmin}, {{"tenant", "acme"}}});
   for (const Route& route : Routes()) {
     const std::optional<Response> refusal = Ask(route, scoped);
     const bool may = !route.role || route.for_scoped == ForScoped::kBounded;
@@ -213,8 +213,9 @@ class CredentialsMatrix : public DispatchTest {
 
 TEST_F(CredentialsMatrix, OfNobodyEveryRouteAsksForATokenInTheSameWords) {
   std::set<std::string> bodies;
-  const std::string nobodies[] = {"", "Bearer", "secret of admin", "Digest secret of admin",
-                                  "Basic !", "Bearer unknown", "Bearer secret of expired"};
+  const std::string nobodies[] = {
+      "",        "Bearer",         "secret of admin",         "Digest secret of admin",
+      "Basic !", "Bearer unknown", "Bearer secret of expired"};
   for (const Route& route : Routes()) {
     for (const std::string& nobody : nobodies) {
       const std::optional<Response> refusal = AskWith(route, nobody);
@@ -223,8 +224,8 @@ TEST_F(CredentialsMatrix, OfNobodyEveryRouteAsksForATokenInTheSameWords) {
       EXPECT_EQ(refusal->status, 401u) << route.path << " " << nobody;
       if (!IsOwn(route)) continue;
       EXPECT_EQ(refusal->headers.size(), 1u);
-      EXPECT_EQ(refusal->headers[0], (std::pair<std::string, std::string>("WWW-Authenticate",
-                                                                          "Bearer")));
+      EXPECT_EQ(refusal->headers[0],
+                (std::pair<std::string, std::string>("WWW-Authenticate", "Bearer")));
       bodies.insert(refusal->body);
     }
   }

@@ -7,7 +7,7 @@
 namespace tallyd {
 namespace {
 
-constexpr const char* kTables = R"(
+constexpr const char* kHeatmapTables = R"(
 [tables.BATTERY]
 stream = "battery"
 pattern = "single-timestamp"
@@ -32,7 +32,7 @@ families.METRIC = {}
 
 class HeatmapTest : public testing::Test {
  protected:
-  HeatmapTest() : world_(kTables) {}
+  HeatmapTest() : world_(kHeatmapTables) {}
 
   void WriteBattery() {
     EXPECT_EQ(200u, world_

@@ -9,7 +9,7 @@
 namespace tallyd {
 namespace {
 
-constexpr char kTables[] = R"(
+constexpr char kIngestTables[] = R"(
 [tables.ROWS]
 stream = "s"
 pattern = "single-timestamp"
@@ -35,7 +35,7 @@ class IngestTest : public ::testing::Test {
     return head ? ErrorCode::kIo : head.error().code();
   }
 
-  ApiWorld world_{kTables};
+  ApiWorld world_{kIngestTables};
 };
 
 TEST_F(IngestTest, TimesThatADoubleCannotTellApartAreTwo) {
@@ -124,7 +124,7 @@ class GuardsTest : public ::testing::Test {
   }
   std::string Rows() { return BodyOf(world_.Call(GetRows, {"ROWS"})); }
 
-  ApiWorld world_{std::string(kTables) + R"(
+  ApiWorld world_{std::string(kIngestTables) + R"(
 [ingest]
 [streams.any]
 min_time = "1970-01-01"
@@ -152,8 +152,7 @@ TEST_F(GuardsTest, ATimeInAnotherUnitIsRefusedWithTheUnit) {
             std::string::npos);
   EXPECT_NE(Refusal("1700000000000000").find("if microseconds are meant"), std::string::npos);
   EXPECT_NE(Refusal("1700000000000000000").find("if nanoseconds are meant"), std::string::npos);
-  EXPECT_NE(Refusal("1700000000000", "micro").find("if milliseconds are meant"),
-            std::string::npos);
+  EXPECT_NE(Refusal("1700000000000", "micro").find("if milliseconds are meant"), std::string::npos);
   EXPECT_EQ(Rows(), "{\"rows\":[],\"next\":null}");
 }
 
@@ -176,9 +175,8 @@ TEST_F(GuardsTest, TheyMayBeWidenedByTheStreamOrTheRequest) {
 }
 
 TEST_F(GuardsTest, PartialTakesTheOthers) {
-  const Response response =
-      world_.Post("s", R"([{"k":"a","v":1,"ts":1},{"k":"a","v":1,"ts":1700000000000}])",
-                  "partial=1");
+  const Response response = world_.Post(
+      "s", R"([{"k":"a","v":1,"ts":1},{"k":"a","v":1,"ts":1700000000000}])", "partial=1");
   EXPECT_EQ(response.status, 200u);
   const auto said = nlohmann::json::parse(response.body);
   EXPECT_EQ(said["events"], 1);
@@ -219,7 +217,7 @@ TEST_F(IngestTest, EventsWithoutATimeOverwriteNoOthers) {
   EXPECT_EQ(world_.Post("s", two).status, 200u) << "in the same microsecond";
   EXPECT_EQ(world_.Post("s", two, "dry_run=1").status, 200u);
   EXPECT_EQ(count(), 4);
-  world_.Restart(kTables);
+  world_.Restart(kIngestTables);
   world_.clock().now -= 5;
   EXPECT_EQ(world_.Post("s", two).status, 200u) << "and after a restart, with the clock behind";
   EXPECT_EQ(count(), 6);
@@ -266,7 +264,7 @@ TEST_F(IngestTest, AnEmptyObjectIsNoTimeThoughItWasOnceAnotherField) {
 }
 
 TEST(TimeRequiredTest, AnEventWithoutATimeIsRefused) {
-  ApiWorld world(std::string("[streams.s]\ntime_required = true\n") + kTables);
+  ApiWorld world(std::string("[streams.s]\ntime_required = true\n") + kIngestTables);
   const Response response = world.Post("s", R"({"k":"a","v":1})");
   EXPECT_EQ(response.status, 400u);
   EXPECT_NE(response.body.find("time_required"), std::string::npos);

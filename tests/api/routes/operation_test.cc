@@ -7,7 +7,7 @@
 namespace tallyd {
 namespace {
 
-constexpr char kTables[] = R"(
+constexpr char kOperationTables[] = R"(
 [tables.T]
 stream = "s"
 pattern = "single-timestamp"
@@ -18,7 +18,7 @@ constexpr int64_t kMonthAndMore = 40 * kUsPerDay;
 
 class OperationTest : public ::testing::Test, public ApiWorld {
  protected:
-  OperationTest() : ApiWorld(kTables) {}
+  OperationTest() : ApiWorld(kOperationTables) {}
 
   nlohmann::json Ask(Handler handler) { return nlohmann::json::parse(Call(handler, {}).body); }
   std::string Metrics() { return Call(GetMetrics, {}).body; }

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kTables[] = R"(
+constexpr char kDiscoveryTables[] = R"(
 [streams.meter]
 time = "at"
 unit = "s"
@@ -39,7 +39,7 @@ class DiscoveryTest : public testing::Test {
     return json::parse(response.body);
   }
 
-  ApiWorld world_{kTables};
+  ApiWorld world_{kDiscoveryTables};
 };
 
 TEST_F(DiscoveryTest, AStreamTellsItsTablesItsTimeAndHowManyFieldsItHas) {

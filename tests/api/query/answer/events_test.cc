@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kTables[] = R"(
+constexpr char kEventsTables[] = R"(
 [tables.METRIC]
 stream = "server"
 pattern = "single-timestamp"
@@ -32,7 +32,7 @@ families.F = {}
 
 class EventsTest : public testing::Test {
  protected:
-  EventsTest() : world_(kTables) {
+  EventsTest() : world_(kEventsTables) {
     std::string events = "[";
     for (int i = 0; i < 12; ++i) {
       if (i > 0) events += ",";
