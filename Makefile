@@ -107,7 +107,7 @@ demo: build
 
 bench: $(BUILD)/build.ninja
 	@.ci/setup test
-	@ninja -C $(BUILD) -j $(JOBS) tallyd fleet_bench micro_bench $(shell ninja -C $(BUILD) -t targets all 2>/dev/null | grep -o '^tablet_server:' | tr -d :)
+	@ninja -C $(BUILD) -j $(JOBS) bench_programs
 	@bench/all $(BENCH)
 
 deb: build
