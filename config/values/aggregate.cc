@@ -95,8 +95,9 @@ Result<Value> StateOfInput(Aggregate kind, const Value& input, std::string* byte
   const ValueType type = input.type();
   if (InfoOf(kind).is_numeric) {
     if (type == ValueType::kInt64) {
-      const bool is_taken =
-          !InfoOf(kind).counts_repeats || (input.AsInt() <= most && input.AsInt() >= -most);
+      // The least int64 has no opposite.
+      const bool is_taken = !InfoOf(kind).counts_repeats || most == kAnyAdded ||
+                            (input.AsInt() <= most && input.AsInt() >= -most);
       if (is_taken) return input;
       return NotAccepted(kind, "it is " + std::to_string(input.AsInt()) + ", and the engine adds " +
                                    std::to_string(most) + " at most");
