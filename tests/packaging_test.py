@@ -228,7 +228,8 @@ class FirstStepsTest(unittest.TestCase):
         page = (ROOT / "docs" / "operations.md").read_text()
         rows = [line.split("|")[1] for line in page.splitlines() if re.match(r"\| `(tallyd|process)_", line)]
         documented = {name for row in rows for name in re.findall(r"`((?:tallyd|process)_\w+)`", row)}
-        self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented)
+        of_bigtable = {name for name in documented if name.startswith("tallyd_bigtable_")}
+        self.assertEqual(set(re.findall(r"^# TYPE (\w+)", metrics, re.M)), documented - of_bigtable)
 
 
 class SecurityPageTest(unittest.TestCase):

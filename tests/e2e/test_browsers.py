@@ -111,7 +111,7 @@ class BrowserTest(E2eTest):
         self.addCleanup(lambda: [one.socket.close() for one in held])
 
         def is_full():
-            # One that is held may itself have been refused, beside those of before that were not yet gone.
+            # What is held may itself have been refused, beside those of before that were there.
             held.append(tallyd.raw())
             with tallyd.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as raw:
                 answer = raw.answer()
