@@ -200,7 +200,8 @@ class TabletServerTest(EitherBigtable, BigtableTest):
         other = '\n[streams.other]\ntime_required = true\n[tables.OTHER]\nstream = "other"\n' \
                 'pattern = "single-timestamp"\nrow_key = "{host}#{ts:ms}"\nfamilies.F = {}\n'
         old = self.daemon(server, SCHEMA + other, generation=3)
-        new = self.daemon(server, SCHEMA + other + "families.G = {}\n", generation=4)
+        kept = other.replace("F = {}", "F = { max_versions = 3 }")
+        new = self.daemon(server, SCHEMA + kept, generation=4)
         self.turns(old, 503)
         self.assertEqual(old.get("/readyz").json["why"], "another daemon took another file")
         self.assertIn("(other)", old.get("/v1/status").json["store"]["reason"])
