@@ -36,8 +36,9 @@ class StillClock final : public Clock {
 constexpr TimeUs kWrittenDay = 19'000 * kUsPerDay;  // 2022-01-08, long past.
 
 std::string DutyTables(bool holds) {
-  return std::string("[streams.s]\nmax_series = 1000\n[tables.T]\nstream = \"s\"\n") +
-         "families.F = {}\n" +
+  // Series of what is held are not counted.
+  return std::string("[streams.s]\n") + (holds ? "" : "max_series = 1000\n") +
+         "[tables.T]\nstream = \"s\"\nfamilies.F = {}\n" +
          (holds ? "pattern = \"single-timestamp\"\nrow_key = \"{k}#{ts:ms}\"\nflush = \"10s\"\n"
                 : "pattern = \"new-cell\"\nrow_key = \"{k}#{ts:day}\"\n"
                   "daily = { name = \"T_{date}\" }\n");
