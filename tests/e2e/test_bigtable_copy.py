@@ -1,10 +1,6 @@
 """tallyd copy from LevelDB to Bigtable and back, verified, and gone on with after a kill."""
 
-import pathlib
-import subprocess
-
 from tests.e2e.bigtable import TabletServer, needs_tablet_server, storage
-from tests.e2e.tallyd import eventually
 from tests.e2e.test_copy import CopyTest, events, in_order
 
 BY_MACHINE = """
@@ -35,15 +31,7 @@ class BigtableCopyTest(CopyTest):
 
     def copy_in_two_goes(self, source, target):
         """Killed when it is under way, and gone on with; both ends are nobody's."""
-        state = pathlib.Path(f"{target.config}.copying")
-        copying = subprocess.Popen(self.command(source, target), stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        try:
-            eventually(lambda: copying.poll() is not None
-                       or state.exists() and b'"sequence":' in state.read_bytes(), "it copies")
-        finally:
-            copying.kill()
-            copying.wait()
+        state = self.kill_copying(source, target)
         report, _ = self.copy(source, target)
         stream = report["streams"][0]
         self.assertEqual((COUNT, COUNT, True),

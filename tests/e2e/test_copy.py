@@ -67,6 +67,20 @@ class CopyTest(E2eTest):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def kill_copying(self, source, target):
+        """Begins a copy, and kills it when it is under way; its state's file. Wherever it is killed,
+        also behind its end, the outcome is the same."""
+        state = pathlib.Path(f"{target.config}.copying")
+        copying = subprocess.Popen(self.command(source, target), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            eventually(lambda: copying.poll() is not None
+                       or state.exists() and b'"sequence":' in state.read_bytes(), "it copies")
+        finally:
+            copying.kill()
+            copying.wait()
+        return state
+
     def unserved(self, toml, **options):
         """A configuration and a directory that no daemon has yet."""
         daemon = Tallyd(toml, **options)
@@ -326,16 +340,7 @@ class InterruptedTest(CopyTest):
         source = self.source(some=some)
         source.stop()
         target = self.unserved(TO)
-        state = pathlib.Path(f"{target.config}.copying")
-        copying = subprocess.Popen(self.command(source, target), stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        try:
-            # Wherever it is killed, also behind its end, the outcome is the same.
-            eventually(lambda: copying.poll() is not None
-                       or state.exists() and b'"sequence":' in state.read_bytes(), "it copies")
-        finally:
-            copying.kill()
-            copying.wait()
+        state = self.kill_copying(source, target)
         if state.exists():
             report, _ = self.copy(source, target)
             self.assertTrue(report["streams"][0]["verified"], report)
