@@ -3,6 +3,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -21,6 +23,23 @@ constexpr std::size_t kReceiveBytes = 256 * 1024;
 
 [[noreturn]] void Fail(const std::string& what) {
   throw std::runtime_error(what + ": " + std::strerror(errno));
+}
+
+[[noreturn]] void FailTls(const std::string& what) {
+  char reason[256] = "the connection ended";
+  if (const unsigned long error = ERR_get_error())
+    ERR_error_string_n(error, reason, sizeof(reason));
+  throw std::runtime_error(what + ": " + reason);
+}
+
+SSL_CTX* TlsContext() {
+  static SSL_CTX* const context = [] {
+    SSL_CTX* const made = SSL_CTX_new(TLS_client_method());
+    if (made == nullptr) FailTls("TLS");
+    SSL_CTX_set_mode(made, SSL_MODE_AUTO_RETRY);
+    return made;
+  }();
+  return context;
 }
 
 bool StartsWithNoCase(std::string_view text, std::string_view prefix) {
@@ -43,20 +62,28 @@ std::size_t ParseSize(std::string_view text, int base) {
 }  // namespace
 
 Endpoint ParseUrl(std::string_view url) {
-  constexpr std::string_view kScheme = "http://";
+  const bool tls = url.starts_with("https://");
+  const std::string_view scheme = tls ? "https://" : "http://";
   const std::size_t colon = url.rfind(':');
-  if (!url.starts_with(kScheme) || colon == std::string_view::npos || colon < kScheme.size()) {
-    throw std::invalid_argument("expected http://HOST:PORT, got " + std::string(url));
+  if (!url.starts_with(scheme) || colon == std::string_view::npos || colon < scheme.size()) {
+    throw std::invalid_argument("expected http://HOST:PORT or https://HOST:PORT, got " +
+                                std::string(url));
   }
   while (url.ends_with('/')) url.remove_suffix(1);
-  return {std::string(url.substr(kScheme.size(), colon - kScheme.size())),
-          std::string(url.substr(colon + 1))};
+  return {std::string(url.substr(scheme.size(), colon - scheme.size())),
+          std::string(url.substr(colon + 1)), tls};
 }
 
 HttpClient::HttpClient(const Endpoint& endpoint) : endpoint_(endpoint) { Connect(); }
 
-HttpClient::~HttpClient() {
+void HttpClient::EndTls::operator()(SSL* tls) const { SSL_free(tls); }
+
+HttpClient::~HttpClient() { Disconnect(); }
+
+void HttpClient::Disconnect() {
+  tls_.reset();
   if (socket_ >= 0) close(socket_);
+  socket_ = -1;
 }
 
 void HttpClient::Connect() {
@@ -86,6 +113,14 @@ void HttpClient::Connect() {
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+  if (endpoint_.tls) BeginTls();
+}
+
+void HttpClient::BeginTls() {
+  tls_.reset(SSL_new(TlsContext()));
+  if (!tls_ || SSL_set_fd(tls_.get(), socket_) != 1 || SSL_connect(tls_.get()) != 1) {
+    FailTls("TLS handshake");
+  }
 }
 
 const Response& HttpClient::Get(std::string_view target) {
@@ -116,13 +151,24 @@ void HttpClient::Begin(std::string_view head, std::string_view body) {
 }
 
 const Response& HttpClient::Finish() {
-  if (ReadResponse()) return response_;
-  close(socket_);
-  socket_ = -1;
+  if (!ReadResponse()) Disconnect();
   return response_;
 }
 
+void HttpClient::SendSealed(std::string_view bytes) {
+  while (!bytes.empty()) {
+    std::size_t sent = 0;
+    if (SSL_write_ex(tls_.get(), bytes.data(), bytes.size(), &sent) != 1) FailTls("send");
+    bytes.remove_prefix(sent);
+  }
+}
+
 void HttpClient::Send(std::string_view head, std::string_view body) {
+  if (tls_) {
+    SendSealed(head);
+    SendSealed(body);
+    return;
+  }
   while (!head.empty() || !body.empty()) {
     iovec parts[2] = {{const_cast<char*>(head.data()), head.size()},
                       {const_cast<char*>(body.data()), body.size()}};
@@ -182,9 +228,7 @@ void HttpClient::TakeBody(std::size_t bytes) {
 }
 
 std::string_view HttpClient::TakeLine() {
-  const auto unread = [this] {
-    return std::string_view(received_).substr(taken_, held_ - taken_);
-  };
+  const auto unread = [this] { return std::string_view(received_).substr(taken_, held_ - taken_); };
   std::size_t end = unread().find("\r\n");
   while (end == std::string_view::npos) {
     Receive();
@@ -202,6 +246,14 @@ void HttpClient::Receive() {
   taken_ = 0;
   // Grown once, and not cleared for each answer: that would cost more than most answers do.
   received_.resize(std::max(received_.size(), held_ + kReceiveBytes));
+  if (tls_) {
+    std::size_t count = 0;
+    if (SSL_read_ex(tls_.get(), received_.data() + held_, received_.size() - held_, &count) != 1) {
+      FailTls("receive");
+    }
+    held_ += count;
+    return;
+  }
   ssize_t count = 0;
   do {
     count = recv(socket_, received_.data() + held_, received_.size() - held_, 0);

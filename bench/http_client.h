@@ -7,10 +7,13 @@
 //
 // One thread per client. Failures of the connection throw std::runtime_error: a benchmark that lost
 // requests has no result. It understands just what its servers send: HTTP/1.1 with Content-Length
-// or chunked.
+// or chunked. Over TLS it takes any certificate: it measures, and sends nothing that is secret.
 
+#include <memory>
 #include <string>
 #include <string_view>
+
+using SSL = struct ssl_st;  // OpenSSL's own names.
 
 namespace tallyd::bench {
 
@@ -20,9 +23,10 @@ inline constexpr int kPatienceSeconds = 120;
 struct Endpoint {
   std::string host;
   std::string port;
+  bool tls = false;
 };
 
-// Parses "http://127.0.0.1:8780". Throws std::invalid_argument.
+// Parses "http://127.0.0.1:8780", or with https. Throws std::invalid_argument.
 Endpoint ParseUrl(std::string_view url);
 
 struct Response {
@@ -52,8 +56,11 @@ class HttpClient {
 
  private:
   void Connect();
+  void BeginTls();
+  void Disconnect();
   void Begin(std::string_view head, std::string_view body);
   void Send(std::string_view head, std::string_view body);
+  void SendSealed(std::string_view bytes);
   // False if it was the last one of the connection.
   bool ReadResponse();
   void ReadChunks();
@@ -65,6 +72,10 @@ class HttpClient {
 
   const Endpoint endpoint_;
   int socket_ = -1;  // None behind an answer that ended the connection.
+  struct EndTls {
+    void operator()(SSL* tls) const;
+  };
+  std::unique_ptr<SSL, EndTls> tls_;
   int connections_ = 0;
   std::string received_;  // Its first `held_` bytes are of the server, of these `taken_` are read.
   std::size_t held_ = 0;

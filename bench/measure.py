@@ -117,17 +117,17 @@ def check_memory(requests, events=100, metrics=100, machines=0):
 
 
 @contextlib.contextmanager
-def running(name, config="fleet", keep=False, cpus=None):
+def running(name, config="fleet", keep=False, cpus=None, tls=False):
     """Yields the server of that name, started on an empty folder; ends it and removes the folder, also
     when this process is told to end. `config` names the file of tallyd's; on `cpus`, a list, the
-    server is pinned."""
+    server is pinned; with `tls` it speaks nothing else."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended"))
     BUILD.mkdir(exist_ok=True)
     # Beside the build, not in /tmp, which may be memory: an fsync must cost what it costs.
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=BUILD))
     try:
         server = servers.make_server(name, scratch, BUILD / "tallyd",
-                                     ROOT / "bench" / f"{config}.toml", BUILD / "peers")
+                                     ROOT / "bench" / f"{config}.toml", BUILD / "peers", tls)
         server.cpus = cpus
         server.start()
         try:

@@ -120,7 +120,7 @@ Options ParseOptions(int argc, char** argv) {
 const char* HelpText() {
   return R"(fleet_bench: loads a running server and says what that cost it.
 
-  --url URL              the server (http://127.0.0.1:8780)
+  --url URL              the server (http://127.0.0.1:8780); https, with any certificate, is TLS
   --pid PID              its process, for CPU and memory
   --data-dir DIR         its data, for bytes per sample; `ballast` does not count
   --workload KIND        fleet, meters, market, counters or fields (fleet)

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 import urllib.error
@@ -116,6 +117,23 @@ def _unpack(package, suite, folder):
     return None
 
 
+class Certificate:
+    """Signed by itself, for loopback, of the kind that is cheapest to show (ECDSA on P-256)."""
+
+    def __init__(self, folder):
+        self.cert, self.key = folder / "cert.pem", folder / "key.pem"
+        done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                               "-nodes", "-days", "2", "-subj", "/CN=bench", "-addext",
+                               "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out", self.cert],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Unavailable(f"openssl made no certificate: {done.stderr.strip()[-200:]}")
+        self.key.chmod(0o600)
+
+    def context(self):
+        return ssl.create_default_context(cafile=self.cert)
+
+
 class Server:
     """One server process. Subclasses say how it is started and asked."""
 
@@ -129,10 +147,19 @@ class Server:
         self.title = title
         self.scratch = pathlib.Path(scratch)
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.tls = None
         self.data_dir = self.scratch / "data"
         self.process = None
         self.cpus = None      # set before start(): the ones that it may run on
+
+    @property
+    def url(self):
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
+
+    def speak_tls(self):
+        """From its start on, with a certificate of its own."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.tls = Certificate(self.scratch)
 
     def command(self):
         raise NotImplementedError
@@ -187,7 +214,8 @@ class Server:
         return self.scratch / "log"
 
     def get(self, target):
-        with urllib.request.urlopen(self.url + target, timeout=120) as answer:
+        context = self.tls.context() if self.tls else None
+        with urllib.request.urlopen(self.url + target, timeout=120, context=context) as answer:
             return answer.read()
 
     def _answers(self):
@@ -215,7 +243,10 @@ class Tallyd(Server):
 
     def command(self):
         text = pathlib.Path(self.config).read_text()
-        text = re.sub(r'(?m)^listen\s*=.*$', f'listen = "127.0.0.1:{self.port}"', text)
+        listen = f'"127.0.0.1:{self.port}"'
+        if self.tls:
+            listen = f'[{{ at = {listen}, tls = true }}]\ntls = {{ cert = "{self.tls.cert}", key = "{self.tls.key}" }}'
+        text = re.sub(r'(?m)^listen\s*=.*$', f"listen = {listen}", text)
         copy = self.scratch / "tallyd.toml"
         copy.write_text(text)
         return [self.binary, "serve", "--config", copy]
@@ -242,7 +273,8 @@ class VictoriaMetrics(Server):
 
     def command(self):
         return [self.binary, f"-storageDataPath={self.data_dir}",
-                f"-httpListenAddr=127.0.0.1:{self.port}", "-retentionPeriod=100y"]
+                f"-httpListenAddr=127.0.0.1:{self.port}", "-retentionPeriod=100y",
+                *(["-tls", f"-tlsCertFile={self.tls.cert}", f"-tlsKeyFile={self.tls.key}"] if self.tls else [])]
 
     def ready_path(self):
         return "/health"
@@ -278,6 +310,9 @@ class InfluxDb(Server):
     durability = "in its log (fsync)"
     idle_seconds = 12     # its full compaction begins some seconds after the others have ended
 
+    def speak_tls(self):
+        raise Unavailable("it is measured without TLS")
+
     def __init__(self, scratch, peers_dir, suite):
         self.binary, version = find_package("influxdb", "usr/bin/influxd", suite, peers_dir)
         super().__init__(f"InfluxDB {version}", scratch)
@@ -296,7 +331,14 @@ class InfluxDb(Server):
         urllib.request.urlopen(self.url + "/query", data=body, timeout=30).read()
 
 
-def make_server(name, scratch, binary, config, peers_dir):
+def make_server(name, scratch, binary, config, peers_dir, tls=False):
+    server = _make_server(name, scratch, binary, config, peers_dir)
+    if tls:
+        server.speak_tls()
+    return server
+
+
+def _make_server(name, scratch, binary, config, peers_dir):
     folder = pathlib.Path(scratch) / name
     if name == "tallyd":
         if not os.access(binary, os.X_OK):

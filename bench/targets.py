@@ -40,6 +40,7 @@ class Load:
     cpu: Target | None = None   # samples per CPU-second of the server, until settled
     wall: Target | None = None  # samples per second; None: reported, and nothing asked of it
     config: str = ""            # the file of tallyd's, if it is not the workload's
+    tls: bool = False
 
     def tables(self):
         return self.config or self.options["workload"]
@@ -51,12 +52,16 @@ LOADS = [
     Load("100 values, 4 connections",
          {"workload": "fleet", "metrics": 100, "events": 100, "connections": 4, "requests": 3600},
          Target(7, 10), Target(6, 7)),
+    Load("100 values, 4 connections, over TLS",
+         {"workload": "fleet", "metrics": 100, "events": 100, "connections": 4, "requests": 3600}, tls=True),
     Load("10 values, 4 connections",
          {"workload": "fleet", "metrics": 10, "events": 100, "connections": 4, "requests": 43_200},
          Target(2.7, 5), Target(1.2, 2)),
     Load("10 values, 32 connections",
          {"workload": "fleet", "metrics": 10, "events": 100, "connections": 32, "requests": 43_200},
          Target(4, 6), Target(2.7, 4)),
+    Load("10 values, 32 connections, over TLS",
+         {"workload": "fleet", "metrics": 10, "events": 100, "connections": 32, "requests": 43_200}, tls=True),
     Load("1 value (meters), 32 connections",
          {"workload": "meters", "events": 100, "connections": 32, "requests": 96_000},
          Target(1, 2), Target(1, 2)),
