@@ -1,4 +1,4 @@
-"""Agents and clients that others wrote, and what stands between one of them and a tallyd.
+"""Agents, clients and proxies that others wrote, and what stands between one of them and a tallyd.
 
 The programs are Debian's, unpacked by .ci/agents into build/agents (TALLYD_AGENTS names another
 folder). A test of one that is not there is skipped.
