@@ -13,7 +13,7 @@ HISTORIES ?= 5000
 # For ctest, of `make test`, `asan-test` and `tsan-rooms`.
 CTEST_ARGS ?=
 
-.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits torture-door bigtable-test soak demo bench deb deb-test container-test format clean
+.PHONY: help run build test asan-test tsan-test tsan-rooms torture-bits torture-door bigtable-test npm-test soak demo bench deb deb-test container-test format clean
 
 help:
 	@echo 'make run        build tallyd and start it on config/example.toml (Ctrl-C stops it)'
@@ -27,6 +27,7 @@ help:
 	@echo 'make torture-bits  every byte of every file of a small store flipped, every file cut at every length'
 	@echo 'make torture-door  10,000 hostile peers of each kind, and what one that means well sees meanwhile'
 	@echo 'make bigtable-test  the engine on Bigtable: over a tablet server of ours, and the emulator'
+	@echo "make npm-test   npm's client of InfluxDB writes to it; with npm and Node.js"
 	@echo 'make deb        build/tallyd_VERSION_ARCHITECTURE.deb, with units, manual page and completion'
 	@echo 'make deb-test   installs and removes it in a bare Debian, as root, with debootstrap'
 	@echo 'make container-test  builds the image around build/tallyd with podman, as root, and tries it'
@@ -86,6 +87,10 @@ bigtable-test: $(BUILD)/build.ninja
 	@TALLYD_BIGTABLE_HISTORIES=2000 $(BUILD)/storage_test --gtest_filter='*Bigtable*' --gtest_brief=1
 	@TALLYD=$(BUILD)/tallyd BIGTABLE_EMULATOR="$(EMULATOR)" TALLYD_BIGTABLE_ANSWERS=2000 \
 	  python3 -B -m unittest -v tests.e2e.test_bigtable tests.e2e.test_bigtable_copy tests.e2e.test_bigtable_answers
+
+npm-test: build
+	@npm install --silent --no-audit --no-fund --prefix $(AGENTS) @influxdata/influxdb-client@1.35.0
+	@TALLYD=$(BUILD)/tallyd python3 -B tests/npm_client.py
 
 # Each core takes every JOBS-th test of 20 histories. A difference names its seed, which runs again by
 #   TALLYD_MODEL_SEED=SEED build/storage_test --gtest_filter='*ModelTest*/0'
