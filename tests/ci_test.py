@@ -26,6 +26,11 @@ class SecondTriesTest(unittest.TestCase):
             self.assertEqual(status, 0)
             self.assertIn("SECOND TRY: config/0", text)
 
+    def test_what_failed_in_it_is_named_too(self):
+        log = (FAILED + "[  FAILED  ] DurationTest.Rounds (3 ms)\n[  FAILED  ] Any/SizeTest.Holds/0\n 1 FAILED TEST\n" +
+               PASSED.replace("config/0", "config/1").replace("#1", "#2") + "[  FAILED  ] OtherTest.Of\n" + PASSED)
+        self.assertIn("SECOND TRY: config/0 Any/SizeTest.Holds/0 DurationTest.Rounds (", said(log)[1])
+
     def test_one_that_passed_at_once_and_one_that_never_did_are_not(self):
         for log in (PASSED, FAILED + FAILED):
             self.assertEqual(said(log), (0, "No test needed a second try.\n"))
