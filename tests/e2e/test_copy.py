@@ -287,6 +287,21 @@ class TypesTest(CopyTest):
         self.assertEqual((10, 1, True), (stream["events"], stream["refused"], stream["verified"]))
         self.check_load(target, events(10))
 
+    def test_labels_that_a_protocol_told_are_labels_in_the_target_too_or_it_is_refused(self):
+        influx = '[protocols.influx]\nstream = "telegraf"\n'
+        source = self.start(influx)
+        lines = "".join(f"cpu,host=h{at % 3},rack=7 v={at}i,note=\"n{at}\" {START + at // 3}\n" for at in range(30))
+        source.request("POST", "/write?db=any&precision=ms", lines).expect(204)
+        said = {field["name"]: field.get("label") for field in source.get("/v1/streams/telegraf/fields").json["fields"]}
+        self.assertEqual({"host": True, "rack": True}, {name: label for name, label in said.items() if label})
+        _, said = self.copy(source, self.start(influx), status=1)
+        self.assertIn('under [streams.telegraf] of the target write labels = ["host","rack"]', said)
+        target = self.start(influx + '[streams.telegraf]\nlabels = ["host", "rack"]\n')
+        report, said = self.copy(source, target)
+        self.assertEqual((30, True), (report["streams"][0]["target_events"], report["streams"][0]["verified"]), said)
+        for table in "telegraf", "telegraf_latest":
+            self.assertEqual(source.rows(table), target.rows(table))
+
     def test_many_events_of_one_time_and_large_ones_come_whole(self):
         some = [{"ts": START, "machine": f"m{at:05}", "count": at} for at in range(6000)]
         some += [{"ts": START + 1 + at, "machine": "m", "count": at, "text": str(at) * 300_000}

@@ -99,6 +99,31 @@ TimeUs FirstCellTime(const Table& table, TimeUs time) {
   return first;
 }
 
+// An event is sent as JSON, which has no word for labels: those that a protocol told at the source
+// would be ordinary fields of the target, and its keys would lack them.
+Status CheckLabels(const CopyEnds& ends, const std::string& stream) {
+  const Stream* const target = ends.schema.FindStream(stream);
+  const bool has_labels = std::ranges::any_of(TablesOf(ends.schema, stream), [](const Table* table) {
+    return table->row_key.holds_labels();
+  });
+  if (target == nullptr || !has_labels) return {};
+  const Result<Json> said = ends.from.GetJson("/v1/streams/" + EncodePercent(stream) + "/fields");
+  if (!said) return said.error();
+  Json labels = target->labels;
+  const size_t listed = labels.size();
+  for (const Json& field : said->value("fields", Json::array())) {
+    if (!field.value("label", false)) continue;
+    const std::string name = StateText(field, "name");
+    if (!ListsAsLabel(*target, name)) labels.push_back(name);
+  }
+  if (labels.size() == listed) return {};
+  return Error(ErrorCode::kConflict,
+               fmt::format("the source has labels that the stream of the target does not list, so that "
+                           "they would be missing from its keys; under [streams.{}] of the target "
+                           "write labels = {}",
+                           stream, Dump(labels)));
+}
+
 }  // namespace
 
 bool AddsUp(const Schema& schema, const std::string& stream) {
@@ -117,6 +142,7 @@ const Table* CountingTable(const Schema& schema, const std::string& stream) {
 
 Status CheckTarget(const CopyEnds& ends, const std::string& stream, const TimeRange& time) {
   if (Status same = CheckTables(ends, stream); !same) return same;
+  if (Status labels = CheckLabels(ends, stream); !labels) return labels;
   std::vector<const Table*> adding = TablesOf(ends.schema, stream);
   const bool has_events =
       std::ranges::any_of(adding, [](const Table* t) { return KeepsEvents(*t); });

@@ -21,14 +21,16 @@ Json JsonOfStream(const Schema& schema, const Stream& stream, const Store& store
           {"fields", store.Fields(stream.name).size()}};
 }
 
-Json JsonOfField(const FieldInfo& field) {
+Json JsonOfField(const FieldInfo& field, bool was_label) {
   Json types = Json::array();
   unsigned bits = field.type_bits;
   if ((bits & kLabelBit) != 0) bits |= TypeBit(ValueType::kString);
   for (unsigned bit = 1; bit <= static_cast<unsigned>(ValueType::kBytes); ++bit) {
     if (bits >> bit & 1) types.push_back(ToString(static_cast<ValueType>(bit)));
   }
-  return {{"name", JsonOfText(field.name)}, {"types", std::move(types)}};
+  Json json = {{"name", JsonOfText(field.name)}, {"types", std::move(types)}};
+  if (was_label) json["label"] = true;
+  return json;
 }
 
 Result<KeyValuesQuery> ParseValuesQuery(const Request& request, const Access& access,
@@ -100,9 +102,10 @@ Response ListFields(const Request& request, ApiContext& context) {
   const Access access = context.AccessOf(*request.principal);
   const Result<const Stream*> stream = FindStream(access.schema(), request.arguments[0]);
   if (!stream) return ProblemOf(stream.error());
+  const StreamFields known(access.schema(), **stream, context.store);
   Json fields = Json::array();
   for (const FieldInfo& field : context.store.Fields((*stream)->name)) {
-    fields.push_back(JsonOfField(field));
+    fields.push_back(JsonOfField(field, known.WasLabel(field.name)));
   }
   return Response::Of(200, {{"fields", std::move(fields)}});
 }
