@@ -2,8 +2,11 @@
 
     TALLYD_BIGTABLE_ANSWERS    how many histories (default 50)
 
-What may differ is left out of the comparison: `plan`, `next`, estimates. What the engine has not is
-409 there, and then it is asked of neither (docs/storage.md). A difference names its seed.
+What may differ is left out of the comparison: `plan`, `next`, estimates. Which table answers is part of the plan, for it
+goes by estimates, and with it the order of the columns: so answers are compared by the columns' names. In half of the
+pairs of daemons rows of one table are removed and written by hand, after which each table has its own answer: there
+queries name their table. What the engine has not is 409 there, and then it is asked of neither (docs/storage.md). A
+difference names its seed.
 """
 
 import json
@@ -57,11 +60,22 @@ def without(answer, *names):
     return {name: value for name, value in answer.items() if name not in names}
 
 
+def by_name(answer):
+    """The same whatever the order of the columns."""
+    columns = answer.get("columns")
+    if not isinstance(columns, list):
+        return answer
+    places = sorted(range(len(columns)), key=lambda place: columns[place])
+    return {**answer, "columns": sorted(columns),
+            "rows": [[row[place] for place in places] for row in answer.get("rows", [])]}
+
+
 class Pair:
     """Both daemons, and what both are asked."""
 
     def __init__(self, test, chance, server):
         toml, self.tables = schema(chance)
+        self.by_hand = chance.random() < 0.5
         self.test = test
         self.toml = toml
         self.here = test.start(toml)
@@ -87,7 +101,10 @@ class Pair:
         except ValueError:
             return answer.status, answer.body
         if isinstance(said, dict):
-            said = without(said, "plan", "next", "estimate", "estimated")
+            said = by_name(without(said, "plan", "next", "estimate", "estimated"))
+            # A version that a newer one made expire is gone from one store and not yet from the other.
+            if isinstance(said.get("tables"), dict) and "FEW" in said["tables"]:
+                said["tables"]["FEW"].pop("cells", None)
         return answer.status, said
 
     def pages(self, path, params):
@@ -114,7 +131,7 @@ class History:
     def play(self):
         for _ in range(STEPS):
             self.chance.choices((self.write, self.query, self.steps, self.rows, self.newest, self.remove,
-                                 self.mutate, self.discover), (4, 4, 3, 3, 2, 1, 1, 1))[0]()
+                                 self.mutate, self.discover), (4, 4, 3, 3, 2, 1, self.pair.by_hand, 1))[0]()
 
     def value(self, field):
         chance = self.chance
@@ -156,6 +173,11 @@ class History:
             params["kind"] = self.chance.choice(KINDS)
         return params
 
+    def table(self):
+        if not self.pair.by_hand and self.chance.random() < 0.7:
+            return {}
+        return {"table": self.chance.choice(self.pair.tables)}
+
     def query(self):
         chance = self.chance
         params = {"scan": 1, **self.whose(), **self.times()}
@@ -167,9 +189,7 @@ class History:
             params["order"] = "desc"
         if chance.random() < 0.2:
             params["where"] = chance.choice(("v>0", "w<=0.5", "v!=3"))
-        if chance.random() < 0.3:
-            params["table"] = chance.choice(self.pair.tables)
-        self.pair.pages("/v1/streams/s/events", params)
+        self.pair.pages("/v1/streams/s/events", {**params, **self.table()})
 
     def steps(self):
         chance = self.chance
@@ -180,7 +200,7 @@ class History:
             params["by"] = chance.choice(("host", "kind", "host,kind"))
         if chance.random() < 0.2:
             params["fill"] = chance.choice(("null", "0", "previous"))
-        self.pair.ask("GET", "/v1/streams/s/events", None, params)
+        self.pair.ask("GET", "/v1/streams/s/events", None, {**params, **self.table()})
 
     def rows(self):
         chance = self.chance
@@ -214,7 +234,7 @@ class History:
         chance = self.chance
         if not self.pair.known:
             return
-        if chance.random() < 0.5:
+        if not self.pair.by_hand or chance.random() < 0.5:
             self.pair.ask("DELETE", "/v1/streams/s/events", None,
                           {"host": chance.choice(self.hosts), **self.times(86_400_000)})
         elif chance.random() < 0.5:
