@@ -135,8 +135,22 @@ void BigtableBatch::Put(const TableInfo& table, std::string_view row_key, TimeUs
   }
 }
 
+bool BigtableBatch::JoinRemoval(const TableInfo& table, const DeleteSpec& what) {
+  if (steps_.size() < 2 || !steps_.back().rows.empty()) return false;
+  Removal& last = *steps_[steps_.size() - 2].removal;
+  const std::string& end = last.ranges.back().end;
+  const bool is_behind = !end.empty() && end <= what.rows.start;
+  if (!is_behind || last.table != TableOf(table) || last.what.family != what.family ||
+      last.what.qualifier != what.qualifier || last.what.cells != what.cells) {
+    return false;
+  }
+  last.ranges.push_back(what.rows);
+  return true;
+}
+
 void BigtableBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
-  steps_.back().removal = Removal{TableOf(table), what};
+  if (JoinRemoval(table, what)) return;
+  steps_.back().removal = Removal{TableOf(table), what, {what.rows}};
   steps_.emplace_back();
   places_.clear();
   added_.clear();

@@ -59,9 +59,11 @@ class BigtableBatch final : public Batch {
     bool counts = false;  // And comes to more when it comes twice.
     bool is_checked() const { return table->info.mode == TableMode::kLatestRow; }
   };
+  // Deletes that stand one behind the other, and of which all but the rows is the same.
   struct Removal {
     WireTablePtr table;
-    DeleteSpec what;
+    DeleteSpec what;               // Of each of these, which stand for its own rows:
+    std::vector<KeyRange> ranges;  // in key order, disjoint.
   };
   // Rows, and behind them what is to be deleted.
   struct Step {
@@ -123,6 +125,8 @@ class BigtableBatch final : public Batch {
   void PutCell(Entry* entry, const ColumnRef& column, const Value& value, TimeUs time);
   void PutState(Entry* entry, const ColumnRef& column, const Value& state, TimeUs time);
   const WireTablePtr& TableOf(const TableInfo& table);
+  // False: what was deleted last is something else, or rows came behind it.
+  bool JoinRemoval(const TableInfo& table, const DeleteSpec& what);
 
   WireTables& tables_;
   const uint64_t adoption_;

@@ -60,7 +60,8 @@ void TableSamples::Tell(const BigtableBatch& batch) {
     if (!step.removal) continue;
     const DeleteSpec& what = step.removal->what;
     choose(*step.removal->table);
-    if (!what.family && what.cells.is_open()) sample->Forget(what.rows);
+    if (what.family || !what.cells.is_open()) continue;
+    for (const KeyRange& rows : step.removal->ranges) sample->Forget(rows);
   }
 }
 

@@ -374,7 +374,7 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
   if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_);
       !removed) {
-    waiting->failed.push_back({table.id, step->removal->what.rows.start, removed.error()});
+    waiting->failed.push_back({table.id, step->removal->ranges.front().start, removed.error()});
   }
 }
 

@@ -137,11 +137,12 @@ Status Remove(BigtableClient* client, ClaimRows* claims, const BigtableBatch::Re
   }
   RowsQuery query;
   query.table = removal.table->name;
-  query.ranges = {what.rows};
+  query.ranges = removal.ranges;
   query.filter = FilterOfRemoval(removal.table->info, what, grain_us);
   RowStream stream(client, std::move(query));
-  const std::optional<std::string> prefix =
-      IsOfWholeRows(what) ? PrefixOf(what.rows) : std::nullopt;
+  const std::optional<std::string> prefix = IsOfWholeRows(what) && removal.ranges.size() == 1
+                                                ? PrefixOf(removal.ranges.front())
+                                                : std::nullopt;
   const bool is_latest = removal.table->info.mode != TableMode::kHistory;
   std::vector<data_api::MutateRowsRequest::Entry> entries;
   uint64_t rows = 0;

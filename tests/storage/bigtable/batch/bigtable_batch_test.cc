@@ -63,6 +63,20 @@ TEST_F(BigtableBatchTest, BeginsAnewBehindADelete) {
   EXPECT_TRUE(batch_.has_removals());
 }
 
+TEST_F(BigtableBatchTest, JoinsDeletesThatDifferInTheirRowsAlone) {
+  const TableInfo table = TableOf(TableMode::kHistory);
+  for (const char* key : {"a", "b", "c"}) batch_.Delete(table, {RangeOfKey(key), {}, {}, {}});
+  ASSERT_EQ(batch_.steps().size(), 2u);
+  EXPECT_EQ(batch_.steps()[0].removal->ranges.size(), 3u);
+  batch_.Delete(table, {RangeOfKey("b"), {}, {}, {}});
+  EXPECT_EQ(batch_.steps().size(), 3u) << "it lies before the last";
+  batch_.Delete(table, {RangeOfKey("d"), {}, {}, {0, 5'000}});
+  EXPECT_EQ(batch_.steps().size(), 4u) << "of it something stays";
+  Put(table, 5'000, "x", Value::Int(1));
+  batch_.Delete(table, {RangeOfKey("e"), {}, {}, {0, 5'000}});
+  EXPECT_EQ(batch_.steps().size(), 5u) << "a row was put between them";
+}
+
 TEST_F(BigtableBatchTest, FoldsTheInputsOfACellIntoOne) {
   for (const auto& [kind, folded] : {std::pair(Aggregate::kSum, 4), std::pair(Aggregate::kMin, -3),
                                      std::pair(Aggregate::kMax, 7)}) {

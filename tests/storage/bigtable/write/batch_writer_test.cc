@@ -70,6 +70,26 @@ TEST_F(BatchWriterTest, HasNeverTwoCallsWithOneRowUnderWay) {
   EXPECT_EQ(Read("H").size(), 200u);
 }
 
+TEST_F(BatchWriterTest, DeletesManySingleRowsInFewCalls) {
+  auto rows = NewBatch();
+  for (int i = 100; i < 600; ++i) {
+    Put(rows.get(), "H", std::to_string(i), 5, {{"A", "x", Value::Int(i)}});
+  }
+  ASSERT_TRUE(OutcomeOf(std::move(rows)));
+  service_.server.faults().Forget();
+  auto deletes = NewBatch();
+  for (int i = 100; i < 600; i += 2) {
+    DeleteSpec what;
+    what.rows = RangeOfKey(std::to_string(i));
+    what.cells = {5, 6};
+    Delete(deletes.get(), "H", what);
+  }
+  ASSERT_TRUE(OutcomeOf(std::move(deletes)));
+  EXPECT_LT(service_.server.faults().Count("ReadRows H"), 10u);
+  EXPECT_LT(service_.server.faults().Count("MutateRows H"), 10u);
+  EXPECT_EQ(Read("H").size(), 250u);
+}
+
 TEST_F(BatchWriterTest, RefusesABatchOfAnEarlierConfiguration) {
   auto batch = RowOfBoth("m", 5);
   Schema later = MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest), MakeTable("N")});

@@ -19,7 +19,7 @@ class RemovalTest : public ::testing::Test {
     table.family_rank = {0};
     DeleteSpec what;
     what.rows = rows;
-    return Remove(client_.get(), &claims_, {tables_.Of(table), what}, kUsPerMs);
+    return Remove(client_.get(), &claims_, {tables_.Of(table), what, {rows}}, kUsPerMs);
   }
 
   BigtableService service_;
@@ -66,7 +66,7 @@ TEST_F(RemovalTest, DoesNothingForTimesThatNoCellHas) {
   info.family_rank = {0};
   DeleteSpec what;
   what.cells = {1, 1000};
-  ASSERT_TRUE(Remove(client_.get(), &claims_, {tables_.Of(info), what}, kUsPerMs));
+  ASSERT_TRUE(Remove(client_.get(), &claims_, {tables_.Of(info), what, {what.rows}}, kUsPerMs));
   EXPECT_EQ(service_.server.RowsOf(table), 1u);
 }
 
