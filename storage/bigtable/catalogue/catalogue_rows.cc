@@ -80,7 +80,7 @@ Status CatalogueRows::MakeTable() {
   admin_api::ColumnFamily family;
   family.mutable_gc_rule()->set_max_num_versions(1);
   (*request.mutable_table()->mutable_column_families())[std::string(kCatalogueFamily)] = family;
-  Retry retry(deadline());
+  Retry retry(client_.ending(), deadline());
   RpcStatus made;
   do {
     made = client_.CreateTable(request, retry.attempt_deadline(client_.config().deadline_us));

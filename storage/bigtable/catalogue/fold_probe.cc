@@ -56,7 +56,7 @@ class FoldProbe {
  private:
   template <class Call>
   RpcStatus Ask(const Call& call) const {
-    Retry retry(deadline_);
+    Retry retry(client_.ending(), deadline_);
     RpcStatus ended;
     do {
       ended = call(retry.deadline());
@@ -109,13 +109,14 @@ class FoldProbe {
     tries[0].request.set_table_name(table_);
     tries[0].request.set_app_profile_id(client_.config().app_profile);
     *tries[0].request.add_entries() = entry;
-    client_.MutateRows(tries, Retry(deadline_).attempt_deadline(client_.config().attempt_us));
+    const Retry retry(client_.ending(), deadline_);
+    client_.MutateRows(tries, retry.attempt_deadline(client_.config().attempt_us));
     return tries[0].ended.front();
   }
 
   // What went wrong on the way tells nothing: then it is all done anew, in another row.
   Result<FoldTraits> Try() {
-    Retry retry(deadline_);
+    Retry retry(client_.ending(), deadline_);
     RpcStatus ended;
     do {
       CatalogueEntry entry;

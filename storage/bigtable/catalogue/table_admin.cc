@@ -18,8 +18,8 @@ SteadyTime DeadlineOf(const BigtableClient& client) {
 
 // Tries `call` until it is answered for good.
 template <class Call>
-RpcStatus Ask(const BigtableClient& client, const Call& call) {
-  Retry retry(DeadlineOf(client));
+RpcStatus Ask(BigtableClient* client, const Call& call) {
+  Retry retry(client->ending(), DeadlineOf(*client));
   RpcStatus ended;
   do {
     ended = call(retry.deadline());
@@ -51,8 +51,8 @@ Status MakeTable(BigtableClient* client, const TableInfo& table, int64_t grain_u
     (*request.mutable_table()->mutable_column_families())[family.name] =
         FamilyOf(family, table.mode);
   }
-  const RpcStatus made = Ask(
-      *client, [&](SteadyTime deadline) { return client->CreateTable(request, deadline); });
+  const RpcStatus made =
+      Ask(client, [&](SteadyTime deadline) { return client->CreateTable(request, deadline); });
   // Another daemon was first, or an answer was lost.
   if (made.ok() || made.code == RpcCode::kAlreadyExists) return {};
   return ErrorOf(made, "table " + table.name);
@@ -141,7 +141,7 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
   wanted.set_view(admin_api::Table::SCHEMA_VIEW);
   admin_api::Table there;
   const auto get = [&](SteadyTime deadline) { return client->GetTable(wanted, &there, deadline); };
-  RpcStatus found = Ask(*client, get);
+  RpcStatus found = Ask(client, get);
   const bool may_make = client->config().create;
   if (found.code == RpcCode::kNotFound) {
     if (!may_make) {
@@ -149,7 +149,7 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
                                  wanted.name()));
     }
     if (Status made = MakeTable(client, table, grain_us); !made) return made;
-    found = Ask(*client, get);
+    found = Ask(client, get);
   }
   if (!found.ok()) return ErrorOf(found, "table " + table.name);
   admin_api::ModifyColumnFamiliesRequest request;
@@ -179,9 +179,8 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
     if (is_there) change->mutable_update_mask()->add_paths("gc_rule");
   }
   if (request.modifications().empty()) return {};
-  const RpcStatus changed = Ask(*client, [&](SteadyTime deadline) {
-    return client->ModifyColumnFamilies(request, deadline);
-  });
+  const RpcStatus changed = Ask(
+      client, [&](SteadyTime deadline) { return client->ModifyColumnFamilies(request, deadline); });
   if (changed.ok() || changed.code == RpcCode::kAlreadyExists) return {};
   return ErrorOf(changed, "the families of table " + table.name);
 }
@@ -190,7 +189,7 @@ Status RemoveTable(BigtableClient* client, std::string_view name) {
   admin_api::DeleteTableRequest request;
   request.set_name(client->TableName(name));
   const RpcStatus removed =
-      Ask(*client, [&](SteadyTime deadline) { return client->DeleteTable(request, deadline); });
+      Ask(client, [&](SteadyTime deadline) { return client->DeleteTable(request, deadline); });
   if (removed.ok() || removed.code == RpcCode::kNotFound) return {};
   return ErrorOf(removed, "table " + std::string(name));
 }

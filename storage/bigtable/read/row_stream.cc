@@ -69,7 +69,7 @@ void RowStream::Begin() {
 
 Result<bool> RowStream::Next() {
   // Whoever reads slowly has as long for each row.
-  Retry retry(DeadlineOf(client_, query_.limits), query_.limits.cancelled);
+  Retry retry(client_.ending(), DeadlineOf(client_, query_.limits), query_.limits.cancelled);
   while (true) {
     if (call_ == nullptr) {
       if (query_.ranges.empty()) return false;

@@ -107,9 +107,10 @@ void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime de
     const int order = (*rows)[a].table->compare(*(*rows)[b].table);
     return order != 0 ? order < 0 : KeyOf((*rows)[a]) < KeyOf((*rows)[b]);
   });
-  Retry retry(deadline);
+  Retry retry(client->ending(), deadline);
   while (true) {
-    client->pace().Await(left.size(), deadline);
+    const SteadyTime at = client->pace().Reserve(left.size(), std::chrono::steady_clock::now());
+    client->ending().WaitUntil(std::min(at, deadline));
     const SteadyTime until = retry.attempt_deadline(client->config().attempt_us);
     SendBulk(client, rows, left, until);
     SendChecks(client, rows, left, until);

@@ -337,7 +337,7 @@ class GrpcClient final : public BigtableClient {
                                                                std::chrono::steady_clock::now());
     const auto give_up = [this] {
       calls_.GiveUp();
-      pace().End();
+      ending().Begin();
     };
     if (left.count() <= 0) return give_up();
     end_.Start(left, [give_up] {

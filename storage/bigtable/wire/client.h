@@ -22,6 +22,7 @@
 #include "config/values/result.h"
 #include "storage/bigtable/proto/bigtable_admin.pb.h"
 #include "storage/bigtable/proto/bigtable_data.pb.h"
+#include "storage/bigtable/wire/ending.h"
 #include "storage/bigtable/wire/write_pace.h"
 
 namespace tallyd {
@@ -95,8 +96,10 @@ class BigtableClient {
     return instance_name_ + "/tables/" + config_.prefix + std::string(table);
   }
   const BigtableConfig& config() const { return config_; }
-  // From then on calls under way are given up, and others fail at once. Once; any thread.
+  // From then on calls under way are given up, others fail at once, and ending() has begun. Once;
+  // any thread.
   virtual void EndBy(SteadyTime when) = 0;
+  Ending& ending() { return ending_; }
   // Whoever sends rows asks it; what the service answers it is told here.
   WritePace& pace() { return pace_; }
   bool is_emulator() const { return !config_.emulator.empty(); }
@@ -129,6 +132,7 @@ class BigtableClient {
  private:
   const BigtableConfig config_;
   const std::string instance_name_;
+  Ending ending_;
   WritePace pace_;
 };
 

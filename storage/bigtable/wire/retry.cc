@@ -1,8 +1,8 @@
 #include "storage/bigtable/wire/retry.h"
 
 #include <algorithm>
+#include <random>
 #include <string>
-#include <thread>
 
 namespace tallyd {
 namespace {
@@ -73,8 +73,8 @@ Error ErrorOf(const RpcStatus& status, std::string_view what) {
   return Error(CodeOf(status), std::move(message));
 }
 
-Retry::Retry(SteadyTime deadline, const std::atomic<bool>* cancelled)
-    : deadline_(deadline), cancelled_(cancelled), random_(std::random_device()()) {}
+Retry::Retry(const Ending& ending, SteadyTime deadline, const std::atomic<bool>* cancelled)
+    : ending_(ending), deadline_(deadline), cancelled_(cancelled) {}
 
 SteadyTime Retry::attempt_deadline(int64_t attempt_us) const {
   return std::min(deadline_,
@@ -83,15 +83,27 @@ SteadyTime Retry::attempt_deadline(int64_t attempt_us) const {
 
 bool Retry::MayTryAgain(const RpcStatus& status) {
   if (status.ok() || status.given_up || !IsPassing(status) || IsCancelled()) return false;
+  std::random_device random;
   std::uniform_int_distribution<int64_t> spread(wait_.count() / 2, wait_.count());
-  std::chrono::microseconds wait = Wait(spread(random_));
+  std::chrono::microseconds wait = Wait(spread(random));
   // As the service says, and by as little at random.
   if (status.retry_after) wait += *status.retry_after;
   wait_ = std::min(2 * wait_, kLongestWait);
   const SteadyTime now = std::chrono::steady_clock::now();
   if (now + wait >= deadline_) return false;
-  std::this_thread::sleep_until(now + wait);
-  return !IsCancelled();
+  return WaitUntil(now + wait);
+}
+
+// False: nobody waits for it any more.
+bool Retry::WaitUntil(SteadyTime when) const {
+  constexpr auto kLook = std::chrono::milliseconds(20);
+  while (!IsCancelled()) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (now >= when) return true;
+    const SteadyTime look = cancelled_ != nullptr ? std::min(when, now + kLook) : when;
+    if (ending_.WaitUntil(look)) return false;
+  }
+  return false;
 }
 
 }  // namespace tallyd

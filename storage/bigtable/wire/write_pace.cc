@@ -9,18 +9,6 @@ constexpr std::chrono::seconds kCountedTime(1);
 
 }  // namespace
 
-void WritePace::Await(size_t rows, Time until) {
-  const Time at = std::min(Reserve(rows, std::chrono::steady_clock::now()), until);
-  std::unique_lock lock(mutex_);
-  ended_.wait_until(lock, at, [&] { return is_over_ || std::chrono::steady_clock::now() >= at; });
-}
-
-void WritePace::End() {
-  const std::lock_guard lock(mutex_);
-  is_over_ = true;
-  ended_.notify_all();
-}
-
 WritePace::Time WritePace::Reserve(size_t rows, Time now) {
   const std::lock_guard lock(mutex_);
   if (now - counts_from_ >= kCountedTime) {

@@ -2,15 +2,14 @@
 // bulk writes with a factor now and then: from what was sent lately, or from the pace that is kept
 // already, the next follows. What nobody asked for in a minute is kept no longer.
 //
-//   pace.Await(rows, deadline);     // Before they are sent.
-//   pace.Hear(factor, period);      // An answer asked for it, and asks nothing more for so long.
+//   Wait(pace.Reserve(rows, now));   // Before they are sent.
+//   pace.Hear(factor, period, now);  // An answer asked for it, and asks nothing more for so long.
 //
 // Thread-safe.
 #ifndef TALLYD_STORAGE_BIGTABLE_WIRE_WRITE_PACE_H_
 #define TALLYD_STORAGE_BIGTABLE_WIRE_WRITE_PACE_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <mutex>
 
@@ -24,14 +23,9 @@ class WritePace {
   static constexpr double kMostFactor = 1.3;
   static constexpr std::chrono::seconds kForgottenAfter{60};
 
-  // Blocks until so many rows may be sent, but not beyond `until`.
-  void Await(size_t rows, Time until);
-  void Hear(double factor, std::chrono::microseconds period, Time now);
-  // Nobody is kept waiting from now on.
-  void End();
-
   // When so many rows may be sent; they count as sent then.
   Time Reserve(size_t rows, Time now);
+  void Hear(double factor, std::chrono::microseconds period, Time now);
   double rows_per_second() const;  // 0: as many as come.
 
  private:
@@ -39,8 +33,6 @@ class WritePace {
 
   mutable std::mutex mutex_;
   // What follows is guarded by mutex_.
-  std::condition_variable ended_;
-  bool is_over_ = false;
   double pace_ = 0;
   Time free_;         // When what was reserved is sent.
   Time heard_;        // The last factor came then,

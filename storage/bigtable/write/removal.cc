@@ -5,7 +5,6 @@
 #include <chrono>
 #include <optional>
 #include <random>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -90,17 +89,18 @@ std::optional<std::string> PrefixOf(const KeyRange& range) {
   return PrefixEnd(range.start) == range.end ? std::optional(range.start) : std::nullopt;
 }
 
-Status TakeTurn(ClaimRows* claims, const Claiming::Held& turn, SteadyTime until) {
+Status TakeTurn(const Ending& ending, ClaimRows* claims, const Claiming::Held& turn,
+                SteadyTime until) {
   constexpr auto kLook = std::chrono::milliseconds(500);
   while (true) {
     const Result<Claiming::Fate> fate = claims->Claim(turn);
     if (!fate) return fate.error();
     if (*fate == Claiming::Fate::kOwn) return {};
-    if (std::chrono::steady_clock::now() + kLook > until) {
+    const SteadyTime look = std::chrono::steady_clock::now() + kLook;
+    if (look > until || ending.WaitUntil(look)) {
       return Error(ErrorCode::kUnavailable,
                    "another daemon deletes very many rows of the table just now");
     }
-    std::this_thread::sleep_for(kLook);
   }
 }
 
@@ -112,7 +112,7 @@ Status DropRowsInTurn(BigtableClient* client, ClaimRows* claims, const std::stri
   const Claiming::Held turn{std::string("\0drop\0", 6) + table.substr(table.rfind('/') + 1),
                             fmt::format("{:08x}{:08x}", random(), random())};
   const SteadyTime until = DeadlineFromNow(*client);
-  if (Status taken = TakeTurn(claims, turn, until); !taken) return taken;
+  if (Status taken = TakeTurn(client->ending(), claims, turn, until); !taken) return taken;
   constexpr RepeatingThread::Wait kKeep = Claiming::kClaimLease / 3;
   RepeatingThread keeper;
   keeper.Start(kKeep, [&] {
@@ -174,7 +174,7 @@ Status DropRows(BigtableClient* client, const std::string& table, const std::str
   // It is one call, however long that takes; another one of the table is told to wait.
   constexpr auto kLongest = std::chrono::minutes(10);
   const SteadyTime deadline = std::chrono::steady_clock::now() + kLongest;
-  Retry retry(deadline);
+  Retry retry(client->ending(), deadline);
   RpcStatus dropped;
   do {
     dropped = client->DropRowRange(request, deadline);

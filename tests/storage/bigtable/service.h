@@ -43,6 +43,15 @@ struct BigtableService {
   }
 };
 
+// Rows wait for an hour, since the service asked for less.
+inline void SlowDown(BigtableClient* client) {
+  constexpr auto kRowsOfAnHour = static_cast<size_t>(3600 * WritePace::kLeastRows);
+  const SteadyTime now = std::chrono::steady_clock::now();
+  client->pace().Reserve(1, now);
+  client->pace().Hear(WritePace::kLeastFactor, WritePace::kForgottenAfter, now);
+  client->pace().Reserve(kRowsOfAnHour, now);
+}
+
 // A table with family A and rows that have one cell, A:x, each its key as the value.
 inline std::string MakeRows(BigtableClient* client, const std::vector<std::string>& keys) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);

@@ -70,5 +70,13 @@ TEST_F(BulkWrite, EndsWithItsDeadline) {
   for (const BulkRow& row : rows) EXPECT_FALSE(row.ended.ok());
 }
 
+TEST_F(BulkWrite, AnEndKeepsNobodyWaitingForTheServicesPace) {
+  SlowDown(client_.get());
+  client_->EndBy(SteadyTime());
+  std::vector<BulkRow> rows = Rows(3);
+  WriteRows(client_.get(), &rows, In(std::chrono::hours(2)));
+  for (const BulkRow& row : rows) EXPECT_TRUE(row.ended.given_up);
+}
+
 }  // namespace
 }  // namespace tallyd

@@ -2,27 +2,33 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace tallyd {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
+
+const Ending kWaiting;
 
 SteadyTime InMs(int64_t ms) { return std::chrono::steady_clock::now() + milliseconds(ms); }
 
 TEST(Retry, TriesAgainWhatPassesAndNothingElse) {
   for (const RpcCode passing : {RpcCode::kUnavailable, RpcCode::kDeadlineExceeded,
                                 RpcCode::kAborted, RpcCode::kResourceExhausted}) {
-    EXPECT_TRUE(Retry(InMs(10'000)).MayTryAgain({passing, "later"}));
+    EXPECT_TRUE(Retry(kWaiting, InMs(10'000)).MayTryAgain({passing, "later"}));
   }
   for (const RpcCode lasting : {RpcCode::kOk, RpcCode::kInvalidArgument, RpcCode::kNotFound,
                                 RpcCode::kInternal, RpcCode::kUnknown}) {
-    EXPECT_FALSE(Retry(InMs(10'000)).MayTryAgain({lasting, "no"}));
+    EXPECT_FALSE(Retry(kWaiting, InMs(10'000)).MayTryAgain({lasting, "no"}));
   }
-  EXPECT_TRUE(Retry(InMs(10'000)).MayTryAgain({RpcCode::kInternal, "got RST_STREAM with 2"}));
+  EXPECT_TRUE(
+      Retry(kWaiting, InMs(10'000)).MayTryAgain({RpcCode::kInternal, "got RST_STREAM with 2"}));
 }
 
 TEST(Retry, EndsWithItsDeadline) {
-  Retry retry(InMs(60));
+  Retry retry(kWaiting, InMs(60));
   int tries = 0;
   while (retry.MayTryAgain({RpcCode::kUnavailable, ""})) ++tries;
   EXPECT_GE(tries, 1);
@@ -32,23 +38,41 @@ TEST(Retry, EndsWithItsDeadline) {
 
 TEST(Retry, WaitsAsLongAsARefusalAsksForWhateverItsCode) {
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_TRUE(Retry(InMs(10'000)).MayTryAgain({RpcCode::kInternal, "", milliseconds(150)}));
+  EXPECT_TRUE(
+      Retry(kWaiting, InMs(10'000)).MayTryAgain({RpcCode::kInternal, "", milliseconds(150)}));
   EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(150));
-  EXPECT_FALSE(Retry(InMs(100)).MayTryAgain({RpcCode::kUnavailable, "", milliseconds(150)}));
+  EXPECT_FALSE(
+      Retry(kWaiting, InMs(100)).MayTryAgain({RpcCode::kUnavailable, "", milliseconds(150)}));
   EXPECT_FALSE(IsPassing({RpcCode::kOk, "", milliseconds(150)}));
 }
 
 TEST(Retry, MakesNoTryThatWouldBeGivenUp) {
   RpcStatus given_up{RpcCode::kCancelled, ""};
-  EXPECT_TRUE(Retry(InMs(10'000)).MayTryAgain(given_up));
+  EXPECT_TRUE(Retry(kWaiting, InMs(10'000)).MayTryAgain(given_up));
   given_up.given_up = true;
-  EXPECT_FALSE(Retry(InMs(10'000)).MayTryAgain(given_up));
+  EXPECT_FALSE(Retry(kWaiting, InMs(10'000)).MayTryAgain(given_up));
   EXPECT_EQ(ErrorOf(given_up, "t").code(), ErrorCode::kUnavailable);
+}
+
+TEST(Retry, WaitsNoLongerThanUntilTheEndBegins) {
+  Ending ending;
+  std::thread end([&ending] { ending.Begin(); });
+  const SteadyTime deadline = InMs(7'200'000);
+  EXPECT_FALSE(Retry(ending, deadline).MayTryAgain({RpcCode::kUnavailable, "", hours(1)}));
+  end.join();
+}
+
+TEST(Retry, IsGivenUpWhileItWaits) {
+  std::atomic<bool> cancelled = false;
+  std::thread cancel([&cancelled] { cancelled = true; });
+  Retry retry(kWaiting, InMs(7'200'000), &cancelled);
+  EXPECT_FALSE(retry.MayTryAgain({RpcCode::kUnavailable, "", hours(1)}));
+  cancel.join();
 }
 
 TEST(Retry, EndsWhenNobodyWaitsAnyMore) {
   const std::atomic<bool> cancelled = true;
-  EXPECT_FALSE(Retry(InMs(10'000), &cancelled).MayTryAgain({RpcCode::kUnavailable, ""}));
+  EXPECT_FALSE(Retry(kWaiting, InMs(10'000), &cancelled).MayTryAgain({RpcCode::kUnavailable, ""}));
 }
 
 TEST(Retry, TellsWhoHasToActInTheServicesWords) {

@@ -64,14 +64,5 @@ TEST_F(WritePaceTest, WhatNobodyAskedForInAMinuteIsForgotten) {
   EXPECT_EQ(pace_.rows_per_second(), 0);
 }
 
-TEST_F(WritePaceTest, AnEndKeepsNobodyWaiting) {
-  const WritePace::Time now = std::chrono::steady_clock::now();
-  pace_.Hear(0.7, std::chrono::seconds(1), now);
-  pace_.Reserve(100'000, now);
-  pace_.End();
-  pace_.Await(1, now + std::chrono::seconds(100));
-  EXPECT_LT(std::chrono::steady_clock::now() - now, std::chrono::seconds(20));
-}
-
 }  // namespace
 }  // namespace tallyd
