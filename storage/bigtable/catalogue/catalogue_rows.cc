@@ -8,7 +8,6 @@
 
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/row_stream.h"
-#include "storage/bigtable/wire/bulk_write.h"
 #include "storage/bigtable/wire/retry.h"
 
 namespace tallyd {
@@ -62,6 +61,10 @@ SteadyTime CatalogueRows::deadline() const {
          std::chrono::microseconds(client_.config().deadline_us);
 }
 
+void CatalogueRows::Send(std::vector<BulkRow>* rows, SteadyTime until) {
+  WriteRows(&client_, rows, until, Paced::kNo);
+}
+
 Status CatalogueRows::Open(std::optional<SteadyTime> until) {
   Status claimed = Claim(until.value_or(deadline()));
   if (claimed || claimed.error().code() != ErrorCode::kNotFound) return claimed;
@@ -99,7 +102,7 @@ Status CatalogueRows::Claim(SteadyTime until) {
   request.set_row_key(std::string(kClaimRow));
   Set(kIdColumn, NewIdOfTables(), request.add_false_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
-  WriteRows(&client_, &rows, until);
+  Send(&rows, until);
   const RpcStatus& ended = rows.front().ended;
   if (ended.ok()) return {};
   if (ended.code == RpcCode::kFailedPrecondition) {
@@ -174,7 +177,7 @@ Result<std::vector<CatalogueRow>> CatalogueRows::ReadRange(const KeyRange& range
 Status CatalogueRows::Write(std::vector<CatalogueEntry> entries) {
   std::vector<BulkRow> rows;
   for (CatalogueEntry& entry : entries) rows.push_back({.table = &table_, .entry = &entry});
-  WriteRows(&client_, &rows, deadline());
+  Send(&rows, deadline());
   for (const BulkRow& row : rows) {
     if (!row.ended.ok()) return ErrorOf(row.ended, table_);
   }
@@ -186,7 +189,7 @@ Result<std::vector<bool>> CatalogueRows::Check(
   if (requests.empty()) return std::vector<bool>();
   std::vector<BulkRow> rows;
   for (auto& request : requests) rows.push_back({.table = &table_, .check = &request});
-  WriteRows(&client_, &rows, until);
+  Send(&rows, until);
   std::vector<bool> matched;
   for (const BulkRow& row : rows) {
     if (!row.ended.ok()) return ErrorOf(row.ended, table_);
@@ -203,7 +206,7 @@ Result<bool> CatalogueRows::Swap(std::string_view row, std::string_view column,
   Set(column, after,
       before.empty() ? request.add_false_mutations() : request.add_true_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
-  WriteRows(&client_, &rows, deadline());
+  Send(&rows, deadline());
   if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);
   const Result<CatalogueCells> cells = Read(row);
   if (!cells) return cells.error();
@@ -221,7 +224,7 @@ Result<bool> CatalogueRows::ReplaceSchema(const std::string& before, const Catal
   mutations->Add()->mutable_delete_from_row();
   for (const auto& [qualifier, value] : cells) Set(qualifier, value, mutations->Add());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
-  WriteRows(&client_, &rows, deadline());
+  Send(&rows, deadline());
   if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);
   // A try whose answer was lost may have been the one that won.
   const Result<CatalogueCells> after = Read(kSchemaRow);

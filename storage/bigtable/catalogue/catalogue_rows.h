@@ -26,6 +26,7 @@
 
 #include "config/schema/key_ranges.h"
 #include "config/values/result.h"
+#include "storage/bigtable/wire/bulk_write.h"
 #include "storage/bigtable/wire/client.h"
 
 namespace tallyd {
@@ -85,6 +86,7 @@ class CatalogueRows {
 
  private:
   SteadyTime deadline() const;
+  void Send(std::vector<BulkRow>* rows, SteadyTime until);
   Status MakeTable();
   Status Claim(SteadyTime until);
 

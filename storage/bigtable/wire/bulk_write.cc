@@ -87,6 +87,11 @@ void SendChecks(BigtableClient* client, std::vector<BulkRow>* rows,
   }
 }
 
+void AwaitTurn(BigtableClient* client, size_t rows, SteadyTime deadline) {
+  const SteadyTime at = client->pace().Reserve(rows, std::chrono::steady_clock::now());
+  client->ending().WaitUntil(std::min(at, deadline));
+}
+
 // A service that has too much to do says so of rows, too.
 void HearRefusals(BigtableClient* client, const std::vector<BulkRow>& rows,
                   const std::vector<size_t>& left) {
@@ -100,7 +105,8 @@ void HearRefusals(BigtableClient* client, const std::vector<BulkRow>& rows,
 
 }  // namespace
 
-void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline) {
+void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline,
+               Paced paced) {
   std::vector<size_t> left(rows->size());
   for (size_t i = 0; i < left.size(); ++i) left[i] = i;
   std::ranges::sort(left, [&](size_t a, size_t b) {
@@ -109,8 +115,7 @@ void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime de
   });
   Retry retry(client->ending(), deadline);
   while (true) {
-    const SteadyTime at = client->pace().Reserve(left.size(), std::chrono::steady_clock::now());
-    client->ending().WaitUntil(std::min(at, deadline));
+    if (paced == Paced::kYes) AwaitTurn(client, left.size(), deadline);
     const SteadyTime until = retry.attempt_deadline(client->config().attempt_us);
     SendBulk(client, rows, left, until);
     SendChecks(client, rows, left, until);

@@ -9,6 +9,7 @@
 #define TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,15 @@ struct BulkRow {
   bool is_in_doubt = false;
 };
 
+enum class Paced : uint8_t {
+  kYes,
+  // What daemons tell each other does not wait behind what is stored: a claim would lapse.
+  kNo,
+};
+
 // No table and key twice. Blocks until all have ended.
-void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline);
+void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline,
+               Paced paced = Paced::kYes);
 
 }  // namespace tallyd
 

@@ -43,6 +43,14 @@ TEST_F(ClaimRowsTest, OfTwoOneHasItUntilItIsGivenBack) {
   EXPECT_EQ(*claims_.Claim(a_), Fate::kOthers);
 }
 
+TEST_F(ClaimRowsTest, DoNotWaitBehindRowsThatKeepToTheServicesPace) {
+  SlowDown(client_.get());
+  const Result<Fate> claimed = claims_.Claim(a_);
+  ASSERT_TRUE(claimed) << claimed.error().message();
+  EXPECT_EQ(*claimed, Fate::kOwn);
+  EXPECT_TRUE(Keep(a_));
+}
+
 TEST_F(ClaimRowsTest, WhoIsLostLosesItAfterALeaseAndWhoKeepsItDoesNot) {
   EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
   clock_.now += 9 * kUsPerSecond;
