@@ -1,6 +1,7 @@
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -267,9 +268,19 @@ Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const FilePrint& 
   if (!taken.generation) taken.generation = read->print.generation;
   const Result<bool> replaced = Replace(*read, *plan, taken);
   if (!replaced || !*replaced) return replaced;
-  for (const TableId id : plan->dropped) notes_.Forget(id);
+  ForgetNotes(plan->dropped);
   catalogue_.Publish(std::move(*plan));
   return true;
+}
+
+// What stays of them, since the service is away by then, is read at each look, and says nothing.
+void BigtableCatalogue::ForgetNotes(const std::vector<TableId>& dropped) {
+  std::vector<CatalogueEntry> gone;
+  for (const TableId id : dropped) gone.push_back(notes_.Forget(id));
+  if (gone.empty()) return;
+  if (const Status done = rows_.Write(std::move(gone)); !done) {
+    spdlog::warn("bigtable: {}", done.error().message());
+  }
 }
 
 // Before they are in the catalogue: a crash in between leaves empty tables that nobody names, which
@@ -302,7 +313,7 @@ Status BigtableCatalogue::Drop(std::string_view name) {
     const Result<bool> replaced = Replace(*read, *plan, read->print);
     if (!replaced) return replaced.error();
     if (!*replaced) continue;
-    for (const TableId id : plan->dropped) notes_.Forget(id);
+    ForgetNotes(plan->dropped);
     catalogue_.Publish(std::move(*plan));
     return {};
   }

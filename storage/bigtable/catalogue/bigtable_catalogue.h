@@ -87,6 +87,7 @@ class BigtableCatalogue {
   Status MakeTables(const Schema& schema, const Catalogue::Plan& plan);
   void Take(StoredSchema read);
   void Compare();  // REQUIRES: mutex_.
+  void ForgetNotes(const std::vector<TableId>& dropped);
 
   BigtableClient& client_;
   const Clock& clock_;

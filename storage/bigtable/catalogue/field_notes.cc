@@ -23,6 +23,8 @@ std::string FieldColumn(std::string_view field, char what) {
   return qualifier;
 }
 
+std::string MissedRow(TableId table) { return std::string(kMissedRows) + std::to_string(table); }
+
 // The entry of a row, which is the last one or a new one.
 CatalogueEntry& EntryOf(const std::string& key, std::vector<CatalogueEntry>* entries) {
   for (CatalogueEntry& entry : *entries) {
@@ -95,7 +97,7 @@ std::vector<CatalogueEntry> FieldNotes::EntriesOf(const BigtableBatch::Notes& no
       if (known != tables_[missed.first].end() && known->second >= sequence) continue;
       SetCatalogueCell(static_cast<char>('0' + bit) + missed.second, std::to_string(sequence),
                        static_cast<int64_t>(sequence) * 1000,
-                       &EntryOf(std::string(kMissedRows) + std::to_string(missed.first), &entries));
+                       &EntryOf(MissedRow(missed.first), &entries));
     }
   }
   return entries;
@@ -140,9 +142,13 @@ std::vector<MissedField> FieldNotes::Missed(TableId table) const {
   return fields;
 }
 
-void FieldNotes::Forget(TableId table) {
+CatalogueEntry FieldNotes::Forget(TableId table) {
+  CatalogueEntry gone;
+  gone.set_row_key(MissedRow(table));
+  gone.add_mutations()->mutable_delete_from_row();
   const std::lock_guard lock(mutex_);
   tables_.erase(table);
+  return gone;
 }
 
 }  // namespace tallyd

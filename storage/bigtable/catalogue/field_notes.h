@@ -32,8 +32,9 @@ class FieldNotes {
 
   std::vector<FieldInfo> Fields(std::string_view stream) const;      // By name.
   std::vector<MissedField> Missed(TableId table) const;              // By name.
-  // What is kept of a table goes, in memory alone: its number is never given again.
-  void Forget(TableId table);
+  // What is kept of a table goes from memory; the entry takes it out of the catalogue. No other
+  // table is ever given its number.
+  CatalogueEntry Forget(TableId table);
 
  private:
   struct Field {

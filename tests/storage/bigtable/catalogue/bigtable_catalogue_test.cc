@@ -113,5 +113,21 @@ TEST_F(BigtableCatalogueTest, DropsAnOrphanedTableWithItsRows) {
   EXPECT_EQ(service_.server.faults().Count("DeleteTable"), 1u);
 }
 
+TEST_F(BigtableCatalogueTest, WhatADroppedTableMissedIsForgottenByAll) {
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
+  const TableId id = a_.catalogue.Find("N")->id;
+  BigtableBatch::Notes notes;
+  notes.missed[{id, "LOAD"}] = kMissedInside;
+  const auto entries = a_.catalogue.notes().EntriesOf(notes, a_.catalogue.sequence(), 0);
+  ASSERT_TRUE(a_.catalogue.rows().Write(entries));
+  a_.catalogue.notes().Learn(entries);
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
+  ASSERT_TRUE(a_.catalogue.Drop("N"));
+  ASSERT_TRUE(a_.catalogue.Refresh({}));
+  ASSERT_TRUE(b_.catalogue.Refresh({}));
+  EXPECT_TRUE(a_.catalogue.notes().Missed(id).empty());
+  EXPECT_TRUE(b_.catalogue.notes().Missed(id).empty());
+}
+
 }  // namespace
 }  // namespace tallyd
