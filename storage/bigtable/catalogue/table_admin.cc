@@ -88,6 +88,19 @@ std::string TextOfRule(const admin_api::GcRule& rule, int depth) {
   return "nothing goes";
 }
 
+// Of several rules the order says nothing: whoever made the family may have named them in another.
+admin_api::GcRule InOrder(const admin_api::GcRule& rule) {
+  admin_api::GcRule ordered = rule;
+  auto* const rules = rule.has_union_()         ? ordered.mutable_union_()->mutable_rules()
+                      : rule.has_intersection() ? ordered.mutable_intersection()->mutable_rules()
+                                                : nullptr;
+  if (rules == nullptr) return ordered;
+  std::sort(rules->begin(), rules->end(), [](const auto& one, const auto& other) {
+    return one.SerializeAsString() < other.SerializeAsString();
+  });
+  return ordered;
+}
+
 }  // namespace
 
 admin_api::Type TypeOf(Aggregate kind) {
@@ -129,7 +142,7 @@ admin_api::GcRule GcRuleOf(const Family& family, TableMode mode) {
 }
 
 bool IsSameRule(const admin_api::GcRule& a, const admin_api::GcRule& b) {
-  return a.SerializeAsString() == b.SerializeAsString();
+  return InOrder(a).SerializeAsString() == InOrder(b).SerializeAsString();
 }
 
 std::string TextOf(const admin_api::GcRule& rule) { return TextOfRule(rule, 0); }

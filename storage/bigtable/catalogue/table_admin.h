@@ -19,8 +19,9 @@ admin_api::Type TypeOf(Aggregate kind);
 
 // Unset: nothing goes by itself.
 admin_api::GcRule GcRuleOf(const Family& family, TableMode mode);
+// Whatever the order in which a rule names others, once.
 bool IsSameRule(const admin_api::GcRule& a, const admin_api::GcRule& b);
-// "what is older than 3600 s, or beyond 2 versions, goes"; whatever the service has.
+// "(max_versions 2 or max_age 3600 s)"; whatever the service has.
 std::string TextOf(const admin_api::GcRule& rule);
 
 // The table has all families of `table`, by the rules that it was given last. A family whose rules

@@ -71,6 +71,15 @@ TEST(TableAdmin, ARuleIsSetByTheFileThatChangesItAndByNoOther) {
   EXPECT_EQ(service.server.faults().Count("ModifyColumnFamilies"), 1u);
 }
 
+TEST(TableAdmin, ARuleIsTheSameInWhateverOrderItNamesItsParts) {
+  const admin_api::GcRule ours = GcRuleOf(Keeping(kUsPerDay, 3, false), TableMode::kHistory);
+  admin_api::GcRule turned;
+  for (const int at : {1, 0}) *turned.mutable_union_()->add_rules() = ours.union_().rules(at);
+  EXPECT_TRUE(IsSameRule(ours, turned));
+  EXPECT_FALSE(IsSameRule(ours, GcRuleOf(Keeping(kUsPerDay, 3, true), TableMode::kHistory)));
+  EXPECT_FALSE(IsSameRule(ours, ours.union_().rules(0)));
+}
+
 TEST(TableAdmin, SaysARuleInTheFilesWords) {
   EXPECT_EQ(TextOf({}), "nothing goes");
   EXPECT_EQ(TextOf(GcRuleOf(Keeping(kUsPerDay, 3, true), TableMode::kHistory)),
