@@ -24,8 +24,6 @@
 namespace tallyd {
 namespace {
 
-constexpr std::string_view kMemoPrefix = "n/";
-constexpr std::string_view kMemoQualifier = "v";
 constexpr std::string_view kRetentionRow = "c";
 constexpr size_t kMaxSetsOfTable = 65'536;
 // Of 64 bits a sum has room for so many of them, and 2^16 times that.
@@ -133,10 +131,9 @@ class BigtableStore final : public Store, public ClockKeeper {
   }
 
   Result<std::optional<std::string>> FindMemo(std::string_view key) override {
-    const Result<CatalogueCells> cells =
-        catalogue_.rows().Read(std::string(kMemoPrefix).append(key));
+    const Result<CatalogueCells> cells = catalogue_.rows().Read(std::string(kMemoRows).append(key));
     if (!cells) return cells.error();
-    const auto value = cells->find(std::string(kMemoQualifier));
+    const auto value = cells->find(std::string(kValueColumn));
     return value == cells->end() ? std::nullopt : std::optional(value->second);
   }
 
@@ -144,16 +141,16 @@ class BigtableStore final : public Store, public ClockKeeper {
                                   std::string_view after) override {
     std::vector<Memo> memos;
     if (limit == 0) return memos;
-    KeyRange range = PrefixRange(std::string(kMemoPrefix).append(prefix));
+    KeyRange range = PrefixRange(std::string(kMemoRows).append(prefix));
     if (!after.empty()) {
-      range.start = std::max(range.start, std::string(kMemoPrefix).append(after) + '\0');
+      range.start = std::max(range.start, std::string(kMemoRows).append(after) + '\0');
     }
     const Result<std::vector<CatalogueRow>> rows = catalogue_.rows().ReadRange(range, limit);
     if (!rows) return rows.error();
     for (const CatalogueRow& row : *rows) {
-      const auto value = row.cells.find(std::string(kMemoQualifier));
+      const auto value = row.cells.find(std::string(kValueColumn));
       if (value == row.cells.end()) continue;
-      memos.emplace_back(row.key.substr(kMemoPrefix.size()), value->second);
+      memos.emplace_back(row.key.substr(kMemoRows.size()), value->second);
     }
     return memos;
   }
@@ -288,7 +285,7 @@ Status BigtableStore::StartRetention() {
   const Result<CatalogueCells> kept = catalogue_.rows().Read(kRetentionRow);
   if (!kept) return kept.error();
   std::optional<TimeUs> reached;
-  const auto value = kept->find(std::string(kMemoQualifier));
+  const auto value = kept->find(std::string(kValueColumn));
   if (value != kept->end()) {
     TimeUs time = 0;
     std::from_chars(value->second.data(), value->second.data() + value->second.size(), time);
@@ -298,7 +295,7 @@ Status BigtableStore::StartRetention() {
   retention_keeper_ = std::make_unique<RetentionKeeper>(&retention_, reached, [this](TimeUs time) {
     std::vector<CatalogueEntry> entries(1);
     entries[0].set_row_key(std::string(kRetentionRow));
-    SetCatalogueCell(kMemoQualifier, std::to_string(time), 0, &entries[0]);
+    SetCatalogueCell(kValueColumn, std::to_string(time), 0, &entries[0]);
     return catalogue_.rows().Write(std::move(entries));
   });
   return {};

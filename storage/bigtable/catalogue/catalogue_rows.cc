@@ -14,7 +14,6 @@ namespace tallyd {
 namespace {
 
 constexpr std::string_view kClaimRow = "p/claim";
-constexpr std::string_view kIdColumn = "v";
 constexpr size_t kIdDigits = 32;
 constexpr std::string_view kProbeRows[] = {"p/1", "p/2"};
 
@@ -100,7 +99,7 @@ Status CatalogueRows::MakeTable() {
 Status CatalogueRows::Claim(SteadyTime until) {
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(std::string(kClaimRow));
-  Set(kIdColumn, NewIdOfTables(), request.add_false_mutations());
+  Set(kValueColumn, NewIdOfTables(), request.add_false_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
   Send(&rows, until);
   const RpcStatus& ended = rows.front().ended;
@@ -117,7 +116,7 @@ Status CatalogueRows::Claim(SteadyTime until) {
 Result<std::string> CatalogueRows::StoreId(SteadyTime until) {
   const Result<CatalogueCells> claimed = Read(kClaimRow, until);
   if (!claimed) return claimed.error();
-  const auto id = claimed->find(std::string(kIdColumn));
+  const auto id = claimed->find(std::string(kValueColumn));
   const bool has_id = id != claimed->end() && id->second.size() == kIdDigits;
   return has_id ? id->second : std::string();
 }
@@ -127,7 +126,7 @@ Result<bool> CatalogueRows::TakesReverseScans() {
   for (const std::string_view key : kProbeRows) {
     CatalogueEntry& entry = entries.emplace_back();
     entry.set_row_key(std::string(key));
-    SetCatalogueCell("v", "1", 0, &entry);
+    SetCatalogueCell(kValueColumn, "1", 0, &entry);
   }
   if (Status written = Write(std::move(entries)); !written) return written.error();
   RowsQuery query;

@@ -10,10 +10,11 @@
 //   k/KEY        claims (claim_rows.h)
 //   c            how far the retention clock is: `v`
 //   g            what was found of rules of garbage collection (gc_watch.h)
-//   p/1, p/2     rows by which it is found out what the service can do
+//   p/1, p/2     rows by which it is found out whether the service scans in reverse
 //   p/claim      `v`: 32 digits that no other store has, of whoever claimed the row first
+//   p/fold-ID    for a moment: how the service folds (fold_probe.h), in families `fs` and `fx`
 //
-// All in family `c`, of one version. Blocks, with the client's deadline; any thread.
+// All else in family `c`, of one version. Blocks, with the client's deadline; any thread.
 #ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_CATALOGUE_ROWS_H_
 #define TALLYD_STORAGE_BIGTABLE_CATALOGUE_CATALOGUE_ROWS_H_
 
@@ -36,6 +37,8 @@ inline constexpr std::string_view kCatalogueTable = "tallyd_catalogue";
 inline constexpr std::string_view kCatalogueFamily = "c";
 inline constexpr std::string_view kSchemaRow = "s";
 inline constexpr std::string_view kVersionColumn = "version";
+inline constexpr std::string_view kMemoRows = "n/";    // Behind it the memo's key.
+inline constexpr std::string_view kValueColumn = "v";  // Of rows that hold one value.
 
 // The cells of one of its rows, by qualifier.
 using CatalogueCells = std::map<std::string, std::string>;

@@ -22,8 +22,6 @@ constexpr size_t kGroupsAtOnce = 4;
 constexpr size_t kRowsOfGroup = 20'000;
 constexpr size_t kBytesOfGroup = 16u << 20;
 constexpr uint64_t kQueuedBytes = 128u << 20;
-constexpr std::string_view kMemoRows = "n/";
-constexpr std::string_view kMemoColumn = "v";
 
 uint64_t PlaceOfMemo(std::string_view key) {
   constexpr uint64_t kSeed = 1;
@@ -47,7 +45,7 @@ void AddMemos(const BigtableBatch::Notes& notes, NoteOrder order,
     CatalogueEntry& entry = entries->emplace_back();
     entry.set_row_key(std::string(kMemoRows) + key);
     if (memo.value) {
-      SetCatalogueCell(kMemoColumn, *memo.value, 0, &entry);
+      SetCatalogueCell(kValueColumn, *memo.value, 0, &entry);
     } else {
       entry.add_mutations()->mutable_delete_from_row();
     }
