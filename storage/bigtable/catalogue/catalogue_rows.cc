@@ -55,24 +55,19 @@ void SetCatalogueCell(std::string_view qualifier, std::string_view value, int64_
 CatalogueRows::CatalogueRows(BigtableClient* client)
     : client_(*client), table_(client->TableName(kCatalogueTable)) {}
 
-SteadyTime CatalogueRows::deadline() const {
-  return std::chrono::steady_clock::now() +
-         std::chrono::microseconds(client_.config().deadline_us);
-}
-
 void CatalogueRows::Send(std::vector<BulkRow>* rows, SteadyTime until) {
   WriteRows(&client_, rows, until, Paced::kNo);
 }
 
 Status CatalogueRows::Open(std::optional<SteadyTime> until) {
-  Status claimed = Claim(until.value_or(deadline()));
+  Status claimed = Claim(until.value_or(client_.NewDeadline()));
   if (claimed || claimed.error().code() != ErrorCode::kNotFound) return claimed;
   if (!client_.config().create) {
     return Invalid(fmt::format("storage.bigtable.create: is false, and there is no table {}",
                                table_));
   }
   if (Status made = MakeTable(); !made) return made;
-  return Claim(deadline());
+  return Claim(client_.NewDeadline());
 }
 
 Status CatalogueRows::MakeTable() {
@@ -82,11 +77,8 @@ Status CatalogueRows::MakeTable() {
   admin_api::ColumnFamily family;
   family.mutable_gc_rule()->set_max_num_versions(1);
   (*request.mutable_table()->mutable_column_families())[std::string(kCatalogueFamily)] = family;
-  Retry retry(client_.ending(), deadline());
-  RpcStatus made;
-  do {
-    made = client_.CreateTable(request, retry.attempt_deadline(client_.config().deadline_us));
-  } while (retry.MayTryAgain(made));
+  const RpcStatus made = CallUntilAnswered(
+      &client_, [&](SteadyTime deadline) { return client_.CreateTable(request, deadline); });
   if (made.ok() || made.code == RpcCode::kAlreadyExists) return {};
   if (made.code == RpcCode::kNotFound) {
     return Invalid(fmt::format("storage.bigtable.instance: there is no {}: {}",
@@ -134,7 +126,7 @@ Result<bool> CatalogueRows::TakesReverseScans() {
   query.ranges = {{std::string(kProbeRows[0]), std::string(kProbeRows[1]) + '\0'}};
   query.reverse = true;
   query.expected = 1;
-  query.limits.deadline = deadline();
+  query.limits.deadline = client_.NewDeadline();
   RowStream stream(&client_, std::move(query));
   const Result<bool> more = stream.Next();
   if (!more) {
@@ -157,7 +149,7 @@ Result<std::vector<CatalogueRow>> CatalogueRows::ReadRange(const KeyRange& range
   query.ranges = {range};
   query.filter.emplace().set_cells_per_column_limit_filter(1);
   query.expected = limit;
-  query.limits.deadline = until.value_or(deadline());
+  query.limits.deadline = until.value_or(client_.NewDeadline());
   RowStream stream(&client_, std::move(query));
   std::vector<CatalogueRow> rows;
   while (limit == 0 || rows.size() < limit) {
@@ -176,7 +168,7 @@ Result<std::vector<CatalogueRow>> CatalogueRows::ReadRange(const KeyRange& range
 Status CatalogueRows::Write(std::vector<CatalogueEntry> entries) {
   std::vector<BulkRow> rows;
   for (CatalogueEntry& entry : entries) rows.push_back({.table = &table_, .entry = &entry});
-  Send(&rows, deadline());
+  Send(&rows, client_.NewDeadline());
   for (const BulkRow& row : rows) {
     if (!row.ended.ok()) return ErrorOf(row.ended, table_);
   }
@@ -205,7 +197,7 @@ Result<bool> CatalogueRows::Swap(std::string_view row, std::string_view column,
   Set(column, after,
       before.empty() ? request.add_false_mutations() : request.add_true_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
-  Send(&rows, deadline());
+  Send(&rows, client_.NewDeadline());
   if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);
   const Result<CatalogueCells> cells = Read(row);
   if (!cells) return cells.error();
@@ -223,7 +215,7 @@ Result<bool> CatalogueRows::ReplaceSchema(const std::string& before, const Catal
   mutations->Add()->mutable_delete_from_row();
   for (const auto& [qualifier, value] : cells) Set(qualifier, value, mutations->Add());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
-  Send(&rows, deadline());
+  Send(&rows, client_.NewDeadline());
   if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);
   // A try whose answer was lost may have been the one that won.
   const Result<CatalogueCells> after = Read(kSchemaRow);

@@ -88,7 +88,6 @@ class CatalogueRows {
   Result<bool> ReplaceSchema(const std::string& before, const CatalogueCells& cells);
 
  private:
-  SteadyTime deadline() const;
   void Send(std::vector<BulkRow>* rows, SteadyTime until);
   Status MakeTable();
   Status Claim(SteadyTime until);

@@ -29,8 +29,7 @@ class FoldProbe {
   explicit FoldProbe(BigtableClient* client)
       : client_(*client),
         table_(client->TableName(kCatalogueTable)),
-        deadline_(std::chrono::steady_clock::now() +
-                  std::chrono::microseconds(client->config().deadline_us)) {}
+        deadline_(client->NewDeadline()) {}
 
   Result<FoldTraits> Find() {
     const Result<bool> has_families = HasFamilies();
@@ -54,24 +53,14 @@ class FoldProbe {
   }
 
  private:
-  template <class Call>
-  RpcStatus Ask(const Call& call) const {
-    Retry retry(client_.ending(), deadline_);
-    RpcStatus ended;
-    do {
-      ended = call(retry.deadline());
-    } while (retry.MayTryAgain(ended));
-    return ended;
-  }
-
   // As such: an emulator may make plain ones.
   Result<bool> HasFamilies() {
     admin_api::GetTableRequest wanted;
     wanted.set_name(table_);
     wanted.set_view(admin_api::Table::SCHEMA_VIEW);
     admin_api::Table there;
-    const RpcStatus found = Ask(
-        [&](SteadyTime deadline) { return client_.GetTable(wanted, &there, deadline); });
+    const RpcStatus found = CallUntilAnswered(
+        &client_, [&](SteadyTime deadline) { return client_.GetTable(wanted, &there, deadline); });
     if (!found.ok()) return ErrorOf(found, table_);
     for (const std::string_view family : {kSumFamily, kMaxFamily}) {
       const auto known = there.column_families().find(std::string(family));
@@ -91,8 +80,9 @@ class FoldProbe {
       change->mutable_create()->mutable_gc_rule()->set_max_num_versions(1);
       *change->mutable_create()->mutable_value_type() = TypeOf(kind);
     }
-    return Ask(
-        [&](SteadyTime deadline) { return client_.ModifyColumnFamilies(request, deadline); });
+    return CallUntilAnswered(&client_, [&](SteadyTime deadline) {
+      return client_.ModifyColumnFamilies(request, deadline);
+    });
   }
 
   static void Add(std::string_view family, int64_t input, CatalogueEntry* entry) {

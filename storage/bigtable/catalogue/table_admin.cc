@@ -12,21 +12,6 @@
 namespace tallyd {
 namespace {
 
-SteadyTime DeadlineOf(const BigtableClient& client) {
-  return std::chrono::steady_clock::now() + std::chrono::microseconds(client.config().deadline_us);
-}
-
-// Tries `call` until it is answered for good.
-template <class Call>
-RpcStatus Ask(BigtableClient* client, const Call& call) {
-  Retry retry(client->ending(), DeadlineOf(*client));
-  RpcStatus ended;
-  do {
-    ended = call(retry.deadline());
-  } while (retry.MayTryAgain(ended));
-  return ended;
-}
-
 // Bigtable's least age is a millisecond.
 void SetAge(int64_t age_us, admin_api::GcRule* rule) {
   const int64_t age = std::max(age_us, kUsPerMs);
@@ -51,8 +36,8 @@ Status MakeTable(BigtableClient* client, const TableInfo& table, int64_t grain_u
     (*request.mutable_table()->mutable_column_families())[family.name] =
         FamilyOf(family, table.mode);
   }
-  const RpcStatus made =
-      Ask(client, [&](SteadyTime deadline) { return client->CreateTable(request, deadline); });
+  const RpcStatus made = CallUntilAnswered(
+      client, [&](SteadyTime deadline) { return client->CreateTable(request, deadline); });
   // Another daemon was first, or an answer was lost.
   if (made.ok() || made.code == RpcCode::kAlreadyExists) return {};
   return ErrorOf(made, "table " + table.name);
@@ -154,7 +139,7 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
   wanted.set_view(admin_api::Table::SCHEMA_VIEW);
   admin_api::Table there;
   const auto get = [&](SteadyTime deadline) { return client->GetTable(wanted, &there, deadline); };
-  RpcStatus found = Ask(client, get);
+  RpcStatus found = CallUntilAnswered(client, get);
   const bool may_make = client->config().create;
   if (found.code == RpcCode::kNotFound) {
     if (!may_make) {
@@ -162,7 +147,7 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
                                  wanted.name()));
     }
     if (Status made = MakeTable(client, table, grain_us); !made) return made;
-    found = Ask(client, get);
+    found = CallUntilAnswered(client, get);
   }
   if (!found.ok()) return ErrorOf(found, "table " + table.name);
   admin_api::ModifyColumnFamiliesRequest request;
@@ -192,7 +177,7 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
     if (is_there) change->mutable_update_mask()->add_paths("gc_rule");
   }
   if (request.modifications().empty()) return {};
-  const RpcStatus changed = Ask(
+  const RpcStatus changed = CallUntilAnswered(
       client, [&](SteadyTime deadline) { return client->ModifyColumnFamilies(request, deadline); });
   if (changed.ok() || changed.code == RpcCode::kAlreadyExists) return {};
   return ErrorOf(changed, "the families of table " + table.name);
@@ -201,8 +186,8 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
 Status RemoveTable(BigtableClient* client, std::string_view name) {
   admin_api::DeleteTableRequest request;
   request.set_name(client->TableName(name));
-  const RpcStatus removed =
-      Ask(client, [&](SteadyTime deadline) { return client->DeleteTable(request, deadline); });
+  const RpcStatus removed = CallUntilAnswered(
+      client, [&](SteadyTime deadline) { return client->DeleteTable(request, deadline); });
   if (removed.ok() || removed.code == RpcCode::kNotFound) return {};
   return ErrorOf(removed, "table " + std::string(name));
 }

@@ -26,8 +26,7 @@ void AddRange(const KeyRange& range, data_api::RowSet* rows) {
 }
 
 SteadyTime DeadlineOf(const BigtableClient& client, const ReadLimits& limits) {
-  return std::min(limits.deadline, std::chrono::steady_clock::now() +
-                                       std::chrono::microseconds(client.config().deadline_us));
+  return std::min(limits.deadline, client.NewDeadline());
 }
 
 }  // namespace

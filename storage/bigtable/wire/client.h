@@ -96,6 +96,10 @@ class BigtableClient {
     return instance_name_ + "/tables/" + config_.prefix + std::string(table);
   }
   const BigtableConfig& config() const { return config_; }
+  // Of a request that begins now, with all that is tried again for it.
+  SteadyTime NewDeadline() const {
+    return std::chrono::steady_clock::now() + std::chrono::microseconds(config_.deadline_us);
+  }
   // From then on calls under way are given up, others fail at once, and ending() has begun. Once;
   // any thread.
   virtual void EndBy(SteadyTime when) = 0;

@@ -63,6 +63,17 @@ class Retry {
   Wait wait_ = kFirstWait;
 };
 
+// Calls `call(deadline)` until it is answered for good, with the client's deadline.
+template <class Call>
+RpcStatus CallUntilAnswered(BigtableClient* client, const Call& call) {
+  Retry retry(client->ending(), client->NewDeadline());
+  RpcStatus ended;
+  do {
+    ended = call(retry.deadline());
+  } while (retry.MayTryAgain(ended));
+  return ended;
+}
+
 }  // namespace tallyd
 
 #endif  // TALLYD_STORAGE_BIGTABLE_WIRE_RETRY_H_

@@ -173,10 +173,8 @@ BatchWriter::BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, C
 }
 
 void BatchWriter::Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done) {
-  auto waiting = std::make_unique<Waiting>(Waiting{
-      std::move(batch), std::move(done),
-      std::chrono::steady_clock::now() +
-          std::chrono::microseconds(client_.config().deadline_us)});
+  auto waiting =
+      std::make_unique<Waiting>(Waiting{std::move(batch), std::move(done), client_.NewDeadline()});
   waiting->places = PlacesOf(waiting->batch.get());
   const size_t bytes = waiting->batch->bytes();
   std::unique_lock lock(mutex_);
@@ -301,7 +299,7 @@ void BatchWriter::Execute(Group* group) {
     last.push_back({waiting.get(), &waiting->batch->steps().back()});
   }
   const bool takes_long = group->front()->batch->has_removals();
-  WriteFolds(last, takes_long ? NewDeadline() : group->front()->deadline);
+  WriteFolds(last, takes_long ? client_.NewDeadline() : group->front()->deadline);
   WriteNotesBehind(group);
   SettleCounts(group);
 }
@@ -360,13 +358,13 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
     if (row.folds || (row.table->info.mode == TableMode::kHistory) != history) continue;
     rows.Add(0, &row);
   }
-  rows.Write(&client_, NewDeadline(),
+  rows.Write(&client_, client_.NewDeadline(),
              [&](size_t, const BigtableBatch::Entry& row, const BulkRow& written) {
                AddFailure(row, written, &waiting->failed);
              });
   if (!step->removal) return;
   // What is deleted behind it must find it.
-  if (history) WriteFolds({{waiting, step}}, NewDeadline());
+  if (history) WriteFolds({{waiting, step}}, client_.NewDeadline());
   if (waiting->error || !waiting->failed.empty()) return;
   const TableInfo& table = step->removal->table->info;
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
@@ -374,10 +372,6 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
       !removed) {
     waiting->failed.push_back({table.id, step->removal->ranges.front().start, removed.error()});
   }
-}
-
-SteadyTime BatchWriter::NewDeadline() const {
-  return std::chrono::steady_clock::now() + std::chrono::microseconds(client_.config().deadline_us);
 }
 
 bool BatchWriter::MayFold(const Part& part, SteadyTime deadline) {

@@ -75,7 +75,6 @@ class BatchWriter {
   void WriteNotesBefore(Group* group);
   void WriteRowsOf(Group* group, bool history);
   void WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool history);
-  SteadyTime NewDeadline() const;
   void WriteFolds(const std::vector<Part>& parts, SteadyTime deadline);
   bool MayFold(const Part& part, SteadyTime deadline);
   void WriteNotesBehind(Group* group);

@@ -19,10 +19,6 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 2000;
 
-SteadyTime DeadlineFromNow(const BigtableClient& client) {
-  return std::chrono::steady_clock::now() + std::chrono::microseconds(client.config().deadline_us);
-}
-
 bool IsOfWholeRows(const DeleteSpec& what) { return !what.family && what.cells.is_open(); }
 
 // Cells of what is named, each column once.
@@ -75,7 +71,7 @@ Status Send(BigtableClient* client, const std::string& table,
             std::vector<data_api::MutateRowsRequest::Entry>* entries) {
   std::vector<BulkRow> rows;
   for (auto& entry : *entries) rows.push_back({.table = &table, .entry = &entry});
-  WriteRows(client, &rows, DeadlineFromNow(*client));
+  WriteRows(client, &rows, client->NewDeadline());
   for (const BulkRow& row : rows) {
     if (!row.ended.ok()) return ErrorOf(row.ended, "a delete");
   }
@@ -111,7 +107,7 @@ Status DropRowsInTurn(BigtableClient* client, ClaimRows* claims, const std::stri
   std::random_device random;
   const Claiming::Held turn{std::string("\0drop\0", 6) + table.substr(table.rfind('/') + 1),
                             fmt::format("{:08x}{:08x}", random(), random())};
-  const SteadyTime until = DeadlineFromNow(*client);
+  const SteadyTime until = client->NewDeadline();
   if (Status taken = TakeTurn(client->ending(), claims, turn, until); !taken) return taken;
   constexpr RepeatingThread::Wait kKeep = Claiming::kClaimLease / 3;
   RepeatingThread keeper;
