@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -42,19 +43,16 @@ double ShareBelow(std::string_view key, std::string_view first, std::string_view
   return all > 0 ? std::clamp(below / all, 0.0, 1.0) : 0.5;
 }
 
-// Bytes that lie before the key.
+// Bytes that lie before the key. Of ten thousand ranges in a large table it is asked for each end.
 double BytesBefore(std::string_view key, const TableSample::Places& places) {
-  std::string_view first;
-  uint64_t before = 0;
-  for (const auto& [place, bytes] : places) {
-    if (place.empty() || key < place) {
-      return static_cast<double>(before) +
-             static_cast<double>(bytes - before) * ShareBelow(key, first, place);
-    }
-    first = place;
-    before = bytes;
-  }
-  return static_cast<double>(before);
+  const auto next = std::ranges::partition_point(
+      places, [&](const auto& place) { return !place.first.empty() && place.first <= key; });
+  const bool is_first = next == places.begin();
+  const std::string_view first = is_first ? std::string_view() : std::prev(next)->first;
+  const uint64_t before = is_first ? 0 : std::prev(next)->second;
+  if (next == places.end()) return static_cast<double>(before);
+  return static_cast<double>(before) +
+         static_cast<double>(next->second - before) * ShareBelow(key, first, next->first);
 }
 
 uint64_t Rounded(double number) {
