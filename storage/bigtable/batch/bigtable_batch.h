@@ -27,7 +27,7 @@
 
 namespace tallyd {
 
-// What batches and readers need of a table, made once for each adoption of it.
+// What batches need of a table, made once for each adoption of it.
 struct WireTable {
   TableInfo info;
   std::string name;  // In full.

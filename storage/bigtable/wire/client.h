@@ -1,9 +1,9 @@
 // BigtableClient: Bigtable's calls, one try each; whoever calls tries again (wire/retry.h). Beside
-// the pool of its channels (wire/channel_pool.h) it is the one place that knows gRPC: credentials,
-// headers, deadlines.
+// the pool of its channels (wire/channel_pool.h) and gRPC's log (wire/grpc_log.h) it is the one
+// place that knows gRPC: credentials, headers, deadlines.
 //
 //   auto client = BigtableClient::Make(config);
-//   (*client)->CheckAndMutateRow(request, &response, deadline);
+//   const RpcStatus found = (*client)->GetTable(request, &table, deadline);
 //
 // Names are full (TableName). Deadlines are of the monotonic clock. Calls block; any thread.
 #ifndef TALLYD_STORAGE_BIGTABLE_WIRE_CLIENT_H_
