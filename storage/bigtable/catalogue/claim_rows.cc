@@ -126,12 +126,20 @@ Status ClaimRows::Release(std::span<const Held> claims) {
 }
 
 Status ClaimRows::SweepClaims() {
-  const Result<std::vector<CatalogueRow>> rows =
-      rows_.ReadRange(PrefixRange(kClaimRows), kSweptOfClaims, Soon());
-  if (!rows) return rows.error();
+  KeyRange range = PrefixRange(kClaimRows);
+  while (true) {
+    const Result<std::vector<CatalogueRow>> page = rows_.ReadRange(range, kSweptOfClaims, Soon());
+    if (!page) return page.error();
+    if (Status swept = SweepPage(*page); !swept) return swept;
+    if (page->size() < kSweptOfClaims) return {};
+    range.start = page->back().key + '\0';
+  }
+}
+
+Status ClaimRows::SweepPage(const std::vector<CatalogueRow>& page) {
   const TimeUs now = std::max<TimeUs>(clock_.Now(), 0);
   std::vector<data_api::CheckAndMutateRowRequest> requests;
-  for (const CatalogueRow& row : *rows) {
+  for (const CatalogueRow& row : page) {
     const auto is_alive = [&](std::string_view column) {
       const std::optional<Mark> mark = MarkOf(row.cells, column);
       return mark && mark->until >= now;

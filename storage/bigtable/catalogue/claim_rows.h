@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/values/result.h"
 #include "config/values/time.h"
@@ -38,6 +39,8 @@ class ClaimRows final : public Claiming {
   static CatalogueEntry CountedEntry(std::string_view key);
 
  private:
+  Status SweepPage(const std::vector<CatalogueRow>& page);
+
   CatalogueRows& rows_;
   const Clock& clock_;
 };

@@ -106,5 +106,20 @@ TEST_F(ClaimRowsTest, WhatHasEndedIsSweptAndNothingElse) {
   EXPECT_EQ(*claims_.Claim({"new", "a"}), Fate::kOthers);
 }
 
+TEST_F(ClaimRowsTest, WhatHasEndedIsSweptBehindAnyNumberOfThoseThatHaveNot) {
+  constexpr int kAlive = 1500;
+  const TimeUs until = clock_.now + kUsPerDay;
+  std::vector<CatalogueEntry> alive(kAlive);
+  for (int i = 0; i < kAlive; ++i) {
+    alive[i].set_row_key("k/alive" + std::to_string(i));
+    SetCatalogueCell("d", std::to_string(until) + " a", until, &alive[i]);
+  }
+  ASSERT_TRUE(rows_.Write(std::move(alive)));
+  EXPECT_EQ(*claims_.Claim({"ended", "a"}), Fate::kOwn);
+  clock_.now += kAfterALease;
+  ASSERT_TRUE(claims_.SweepClaims());
+  EXPECT_EQ(Left(), static_cast<size_t>(kAlive));
+}
+
 }  // namespace
 }  // namespace tallyd
