@@ -89,6 +89,21 @@ TEST(BigtableStore, WhatANewerCellHidDoesNotComeBackWhenThatIsDeleted) {
   EXPECT_EQ(a.Read("L"), Rows());
 }
 
+TEST(BigtableStore, AClockThatJumpsAheadMakesNoTableEmpty) {
+  BigtableService service;
+  OneOfTwo a(service);
+  Schema schema = HistoryAndLatest();
+  for (Family& family : schema.tables[0].families) family.max_age_us = kUsPerDay;
+  ASSERT_TRUE(a.store().Adopt(schema));
+  ASSERT_TRUE(a.Write("H", "r", a.clock.now, {{"A", "x", Value::Int(1)}}));
+  a.clock.now += 3650 * kUsPerDay;
+  schema.tables[0].families[0].aggregate = Aggregate::kSum;
+  const Status adopted = a.store().Adopt(schema);
+  ASSERT_FALSE(adopted);
+  EXPECT_EQ(adopted.error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(service.server.faults().Count("DeleteTable"), 0u);
+}
+
 TEST(BigtableStore, AnotherDaemonKnowsANewFieldSoon) {
   const BigtableService service;
   OneOfTwo a(service);
