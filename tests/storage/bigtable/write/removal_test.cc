@@ -22,6 +22,8 @@ class RemovalTest : public ::testing::Test {
     return Remove(client_.get(), &claims_, {tables_.Of(table), what, {rows}}, kUsPerMs);
   }
 
+  uint64_t Claims() { return service_.server.faults().Count("CheckAndMutateRow"); }
+
   BigtableService service_;
   const std::unique_ptr<BigtableClient> client_ = service_.Connect();
   WireTables tables_{*client_};
@@ -46,9 +48,11 @@ TEST_F(RemovalTest, DropsAPrefixOfVeryManyRows) {
   ASSERT_TRUE(catalogue_.Open());
   const Claiming::Held others{std::string("\0drop\0T", 7), "somebody else"};
   ASSERT_EQ(*claims_.Claim(others), Claiming::Fate::kOwn);
+  const uint64_t claims = Claims();
   Status removed;
   std::thread waits([&] { removed = RemoveRows(PrefixRange("a")); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // When it looks a second time it was told so.
+  while (Claims() < claims + 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(service_.server.faults().Count("DropRowRange"), 0u) << "it is another one's turn";
   ASSERT_TRUE(claims_.Release({&others, 1}));
   waits.join();
