@@ -90,6 +90,8 @@ class Pair:
         self.asked.append((method, path, text, params))
         there = self.there.request(method, path, text, None, params)
         if there.status == 409:
+            # A latest row would lose a value that older events have: the engine cannot bring it back.
+            self.test.assertEqual((method, path), ("DELETE", "/v1/streams/s/events"), there.body)
             return None
         here = self.here.request(method, path, text, None, params)
         self.test.assertEqual(self.kept(here), self.kept(there), (self.toml, self.asked[-6:]))
