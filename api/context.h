@@ -13,6 +13,7 @@
 
 #include "api/cors.h"
 #include "api/metrics/metrics.h"
+#include "api/metrics/table_gauges.h"
 #include "config/file/config.h"
 #include "ingest/hold/held_counters.h"
 #include "ingest/times/arrivals.h"
@@ -76,6 +77,7 @@ struct ApiContext {
   CorsOrigins cors;
   QueryMemory query_memory;
   BodyBudget bodies;
+  TableGauges table_gauges;
   HeldCounters counters;
   IdempotencyKeys keys;
   Arrivals arrivals;

@@ -171,6 +171,7 @@ std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Sche
   snapshot->findings = Lint(*schema, snapshot->scope_fields);
   LogFindings(snapshot->findings);
   for (const Stream& stream : schema->streams) {
+    metrics_->streams.Know(stream.name);
     snapshot->mappers.emplace(stream.name, std::make_unique<Mapper>(schema, stream, *store_));
   }
   snapshot->series = context_->writer.series().IndexesOf(*schema);

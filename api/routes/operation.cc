@@ -214,6 +214,12 @@ Response GetMetrics(const Request&, ApiContext& context) {
   families.push_back(GaugeOf("tallyd_body_memory_bytes",
                              "What bodies of requests hold, of server.body_memory.",
                              context.bodies.held()));
+  // A store that is away would keep whoever wants to know of that waiting.
+  const bool may_ask = context.WhyNotReady().empty();
+  for (prometheus::MetricFamily& family :
+       may_ask ? context.table_gauges.Collect(&context.store) : context.table_gauges.Known()) {
+    families.push_back(std::move(family));
+  }
   prometheus::MetricFamily series = SeriesGauge(context);
   if (!series.metric.empty()) families.push_back(std::move(series));
   Response response;

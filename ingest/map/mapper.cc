@@ -43,6 +43,7 @@ struct MapCall {
   HeldRows held;
   LateDays late;
   EventErrors errors;
+  TimeUs newest = -1;           // Of the rows that were put; -1: none was.
   uint64_t text_bytes = 0;      // Of the event at hand.
   const Event* sent = nullptr;  // The event at hand as it came, in its own order.
   // Types that this batch already remembers, per field of `learned_of`.
@@ -55,7 +56,7 @@ struct MapCall {
   std::unique_ptr<ShapeMapping> own;  // Of a shape that does not recur.
   SeriesGate* gate = nullptr;
   std::vector<SeriesGate::Row> gated;  // Of the event at hand.
-  std::vector<Value> choice;          // The values of the event at hand by place, where it is one.
+  std::vector<Value> choice;           // The values of the event at hand by place, where it is one.
 };
 
 // Room for more is made as it is needed: what comes may be refused.
@@ -88,6 +89,7 @@ void MapOutcome::Add(MapOutcome&& other) {
   rows += other.rows;
   cells += other.cells;
   expired += other.expired;
+  newest = std::max(newest, other.newest);
   errors.Merge(other.errors);
   if (!clock_error) clock_error = std::move(other.clock_error);
   is_uncounted = is_uncounted || other.is_uncounted;
@@ -201,6 +203,7 @@ MapOutcome Mapper::Map(const EventBatch& events, TimeUs arrival, Batch* batch,
   outcome.rows = call.scratch->counts.rows();
   outcome.cells = call.scratch->counts.cells();
   impl_->scratches.GiveBack(std::move(call.scratch));
+  if (call.newest >= 0) outcome.newest = call.newest;
   outcome.held = call.held.events();
   outcome.increments = call.held.Take();
   outcome.errors = events.errors();
@@ -429,6 +432,7 @@ void Mapper::Impl::PutRows(MapCall* call) {
   call->held.Add(renderer);
   for (const PendingRow& row : renderer.rows()) {
     call->late.Note(*row.mapping->table, row.time);
+    call->newest = std::max(call->newest, row.time);
     if (call->held.Holds(*row.mapping)) continue;
     const TableInfo& table = *row.mapping->info;
     if (row.is_misread) NoteMisread(*row.mapping, call);

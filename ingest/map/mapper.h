@@ -32,6 +32,8 @@ struct MapOutcome : WrittenRows {
   // caller's to add once the batch is durable.
   uint64_t held = 0;
   HeldIncrements increments;
+  // Of all rows; nothing where there is none.
+  std::optional<TimeUs> newest;
   EventErrors errors;  // Decoding errors included, in order of index.
   // Why no time can be judged or given now: the clock is wrong. The batch is not to be submitted.
   std::optional<Error> clock_error;

@@ -20,7 +20,7 @@ prometheus::Counter& LimitCounter(prometheus::Registry& registry, const char* li
 }  // namespace
 
 ServiceMetrics::ServiceMetrics(prometheus::Registry& registry)
-    : events(Counter(registry, "tallyd_events_total", "Events stored.")),
+    : streams(registry),
       rows(Counter(registry, "tallyd_rows_written_total", "Rows touched by stored batches.")),
       cells(Counter(registry, "tallyd_cells_written_total", "Cells written by stored batches.")),
       expired(Counter(registry, "tallyd_events_expired_total",

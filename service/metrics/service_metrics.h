@@ -6,12 +6,14 @@
 #include <prometheus/counter.h>
 #include <prometheus/registry.h>
 
+#include "service/metrics/stream_metrics.h"
+
 namespace tallyd {
 
 struct ServiceMetrics {
   explicit ServiceMetrics(prometheus::Registry& registry);
 
-  prometheus::Counter& events;           // tallyd_events_total: stored
+  StreamMetrics streams;
   prometheus::Counter& rows;             // tallyd_rows_written_total
   prometheus::Counter& cells;            // tallyd_cells_written_total
   prometheus::Counter& expired;          // tallyd_events_expired_total

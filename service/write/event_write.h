@@ -58,6 +58,7 @@ struct EventWrite {
     uint64_t held = 0;
     uint64_t expired = 0;
     size_t refused = 0;
+    std::optional<TimeUs> newest;  // Of what is stored of them.
     // The times of arrival that its events have, until they were submitted.
     std::unique_ptr<ArrivalBlock> arrivals;
   };

@@ -108,6 +108,7 @@ EventWrite Writer::PrepareEvents(const PrincipalPtr& who, const RequestEvents& e
     of.held = mapped.held;
     of.expired = mapped.expired;
     of.refused = mapped.errors.count();
+    of.newest = mapped.newest;
     write.outcome.Add(std::move(mapped));
     const std::vector<std::string>& warnings = part.events->warnings();
     write.warnings.insert(write.warnings.end(), warnings.begin(), warnings.end());
@@ -158,7 +159,7 @@ void Writer::Decide(const EventTerms& terms, const std::optional<Error>& outside
     const Status kept = terms.claim->Remember(terms.answer(outcome), write->batch.get());
     if (!kept) return Refuse(Cause::kKey, kept.error(), write);
   } else if (write->batch->empty()) {
-    Take(&outcome);
+    Take(write);
     write->state = State::kDone;
     return;
   }
@@ -166,15 +167,17 @@ void Writer::Decide(const EventTerms& terms, const std::optional<Error>& outside
 }
 
 // What is taken is stored, the rest is held or has expired.
-void Writer::Take(MapOutcome* outcome) {
-  parts_.counters.Add(std::move(outcome->increments));
-  parts_.metrics.events.Increment(static_cast<double>(outcome->events));
-  parts_.metrics.expired.Increment(static_cast<double>(outcome->expired));
+void Writer::Take(EventWrite* write) {
+  parts_.counters.Add(std::move(write->outcome.increments));
+  for (const EventWrite::OfStream& of : write->streams) {
+    parts_.metrics.streams.Count(of.stream->name, of.events, of.newest);
+  }
+  parts_.metrics.expired.Increment(static_cast<double>(write->outcome.expired));
 }
 
 void Writer::Submit(EventWrite* write, CommitDone done) {
   CommitDone note = [this, write, done = std::move(done)](CommitOutcome outcome) {
-    if (outcome) Take(&write->outcome);
+    if (outcome) Take(write);
     SettleSeries(outcome.status(), &write->series);
     done(std::move(outcome));
   };

@@ -153,7 +153,7 @@ class Writer {
  private:
   // What decides about a batch that was mapped; nothing: it is to be committed.
   void Decide(const EventTerms& terms, const std::optional<Error>& outside, EventWrite* write);
-  void Take(MapOutcome* outcome);
+  void Take(EventWrite* write);
   void SettleSeries(const Status& committed, SeriesWrite* series);
   // Counts what a commit has put; the warnings for whoever sent it.
   std::vector<std::string> NoteWritten(const WrittenRows& rows);

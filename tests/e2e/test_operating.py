@@ -43,6 +43,29 @@ def rejects(tallyd):
     return found
 
 
+class HoldingsTest(E2eTest):
+    def test_each_stream_tells_its_events_refusals_and_newest_time(self):
+        tallyd = self.start(TABLES)
+        self.assertEqual({'stream="s"': 0, 'stream="other"': 0}, series(tallyd, "tallyd_events_total"))
+        self.assertEqual({}, series(tallyd, "tallyd_newest_event_timestamp_seconds"))
+        tallyd.write("s", [{**EVENT, "ts": at} for at in (1426535612045, 1426535612156)])
+        tallyd.write("s", {**EVENT, "ts": 5})
+        tallyd.post("s", {"ts": 6}).problem(400)
+        self.assertEqual({'stream="s"': 3, 'stream="other"': 0}, series(tallyd, "tallyd_events_total"))
+        self.assertEqual({'stream="s"': 1426535612.156},
+                         series(tallyd, "tallyd_newest_event_timestamp_seconds"))
+        self.assertEqual({("s", "event"): 1}, rejects(tallyd))
+
+    def test_each_table_tells_its_rows_and_bytes(self):
+        tallyd = self.start(TABLES)
+        tallyd.write("s", [{**EVENT, "ts": at} for at in range(5)])
+        tallyd.write("other", EVENT)
+        tallyd.request("POST", "/-/settle").expect(200)
+        rows = {'table="ROWS"': 5, 'table="OTHER"': 1}
+        eventually(lambda: series(tallyd, "tallyd_table_rows") == rows, "rows are counted")
+        self.assertGreater(series(tallyd, "tallyd_table_disk_bytes")['table="ROWS"'], 0)
+
+
 class LogTest(E2eTest):
     def lines(self, tallyd, text):
         return [line for line in tallyd.log().splitlines() if text in line]

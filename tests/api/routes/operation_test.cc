@@ -64,6 +64,37 @@ TEST_F(OperationTest, StatusTellsWhatEveryStoreHasAndTheEnginesOwn) {
   EXPECT_EQ(store["level_files"].size(), 7u);
 }
 
+TEST_F(OperationTest, MetricsTellOfEachStreamItsEventsAndTheNewestTime) {
+  Post("s", R"([{"k":"a","v":1,"ts":1426535612045},{"k":"b","v":1,"ts":1426535612156}])",
+       "guards=off");
+  Post("s", R"({"k":"a","v":1,"ts":1426535600000})", "guards=off");
+  const std::string metrics = Metrics();
+  for (const char* line :
+       {"tallyd_events_total{stream=\"s\"} 3\n",
+        "tallyd_newest_event_timestamp_seconds{stream=\"s\"} 1426535612.156\n"}) {
+    EXPECT_NE(metrics.find(line), std::string::npos) << line << metrics;
+  }
+}
+
+TEST_F(OperationTest, MetricsTellOfEachTableItsRowsAndBytes) {
+  context().ready = true;
+  const int64_t now = clock().now / kUsPerMs;
+  Post("s",
+       "[{\"k\":\"a\",\"v\":1,\"ts\":" + std::to_string(now) +
+           "},{\"k\":\"b\",\"v\":1,\"ts\":" + std::to_string(now) + "}]",
+       "");
+  const std::string metrics = Metrics();
+  EXPECT_NE(metrics.find("tallyd_table_rows{table=\"T\"} 2\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("tallyd_table_disk_bytes{table=\"T\"} "), std::string::npos) << metrics;
+}
+
+TEST_F(OperationTest, MetricsKeepWhatTablesHeldWhileTheStoreTakesNoWrites) {
+  context().ready = true;
+  EXPECT_NE(Metrics().find("tallyd_table_rows{table=\"T\"} 0\n"), std::string::npos);
+  context().commits_wait = true;
+  EXPECT_NE(Metrics().find("tallyd_table_rows{table=\"T\"} 0\n"), std::string::npos);
+}
+
 TEST_F(OperationTest, MetricsTellTheEnginesOwn) {
   const std::string metrics = Metrics();
   for (const char* gauge : {"tallyd_store_pending_deletes 0", "tallyd_store_block_files 0",
