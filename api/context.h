@@ -36,10 +36,11 @@
 
 namespace tallyd {
 
-// What a reload took away.
+// What a reload took away, and what will be refused by what it brought.
 struct Reloaded {
   std::vector<std::string> streams;
-  std::vector<std::string> tables;  // They keep their rows, as orphans.
+  std::vector<std::string> tables;    // They keep their rows, as orphans.
+  std::vector<std::string> warnings;  // Of fields that an aggregate family cannot take.
 };
 
 struct ApiContext {

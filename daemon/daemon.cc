@@ -23,6 +23,7 @@
 #include "daemon/start_check.h"
 #include "daemon/version.h"
 #include "ingest/blob/blob.h"
+#include "service/lint/live_facts.h"
 #include "service/nightly/nightly_schema.h"
 #include "storage/engines.h"
 
@@ -99,7 +100,7 @@ std::vector<std::string> GoneOf(const std::vector<T>& before, const std::vector<
 }
 
 Reloaded TakenAway(const Schema& before, const Schema& after) {
-  return {GoneOf(before.streams, after.streams), GoneOf(before.tables, after.tables)};
+  return {GoneOf(before.streams, after.streams), GoneOf(before.tables, after.tables), {}};
 }
 
 void LogLines(spdlog::level::level_enum level, std::string_view text) {
@@ -110,14 +111,28 @@ void LogLines(spdlog::level::level_enum level, std::string_view text) {
   }
 }
 
+constexpr std::string_view kRuleOfInputs = "L33";
+
+// What the types that fields have had tell of inputs takes the place of what the file alone does:
+// events will be refused for it, so it comes first.
+void TellInputs(const Schema& schema, const Store& store, std::vector<LintFinding>* findings) {
+  std::erase_if(*findings, [](const LintFinding& each) { return each.rule == kRuleOfInputs; });
+  const LiveFacts types = ReadFieldTypes(schema, store);
+  const std::vector<LintFinding> inputs = LintInputs(schema, &types);
+  findings->insert(findings->begin(), inputs.begin(), inputs.end());
+}
+
+std::string TextOf(const LintFinding& finding) {
+  return fmt::format("lint {}{}{}: {}", finding.rule, finding.table.empty() ? "" : " of table ",
+                     finding.table, finding.detail);
+}
+
 // The first of them; /v1/status and `tallyd lint` have more.
 void LogFindings(const std::vector<LintFinding>& findings) {
   constexpr size_t kMostLogged = 20;
   for (const LintFinding& finding : findings | std::views::take(kMostLogged)) {
     const bool is_hint = finding.severity == Severity::kInfo;
-    spdlog::log(is_hint ? spdlog::level::info : spdlog::level::warn, "lint {}{}{}: {}",
-                finding.rule, finding.table.empty() ? "" : " of table ", finding.table,
-                finding.detail);
+    spdlog::log(is_hint ? spdlog::level::info : spdlog::level::warn, "{}", TextOf(finding));
   }
   if (findings.size() > kMostLogged) {
     spdlog::warn("lint finds {} more: see tallyd lint", findings.size() - kMostLogged);
@@ -169,6 +184,7 @@ std::shared_ptr<const SchemaSnapshot> Daemon::Compile(std::shared_ptr<const Sche
   snapshot->schema = schema;
   snapshot->scope_fields = std::move(scope_fields);
   snapshot->findings = Lint(*schema, snapshot->scope_fields);
+  TellInputs(*schema, *store_, &snapshot->findings);
   LogFindings(snapshot->findings);
   for (const Stream& stream : schema->streams) {
     metrics_->streams.Know(stream.name);
@@ -388,8 +404,11 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   Result<TlsContextPtr> tls = LoadTls(loaded, tls_, clock_.Now());
   if (!tls) return tls.error();
   if (Status safe = CheckListening(loaded, server_->addresses()); !safe) return safe.error();
-  const Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
+  Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
   if (Status taken = PutInForce(loaded); !taken) return taken.error();
+  for (const LintFinding& finding : context_->snapshot()->findings) {
+    if (finding.rule == kRuleOfInputs) reloaded.warnings.push_back(TextOf(finding));
+  }
   config_.tokens = loaded.tokens;
   TakeTokens(config_.tokens);
   TellDoubts(*loaded.schema, metrics_.get());

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -102,7 +104,9 @@ int Check(const CommandLine& line, const ToolHost& host) {
     PrintError(safe.error().message());
     return kMisused;
   }
-  for (const LintFinding& finding : LintScopes(*config->schema, ScopeFieldsOf(config->tokens))) {
+  std::vector<LintFinding> told = LintScopes(*config->schema, ScopeFieldsOf(config->tokens));
+  std::ranges::move(LintInputs(*config->schema), std::back_inserter(told));
+  for (const LintFinding& finding : told) {
     std::fprintf(stderr, "%s: lint %s of table %s: %s\n", line.config.c_str(), finding.rule.c_str(),
                  finding.table.c_str(), finding.detail.c_str());
   }

@@ -9,6 +9,7 @@
 #include "api/metrics/process_metrics.h"
 #include "api/metrics/store_gauges.h"
 #include "api/routes/nightly_json.h"
+#include "api/warnings.h"
 #include "ingest/text/json.h"
 #include "service/fill/filler.h"
 #include "service/removal/latest_restorer.h"
@@ -293,6 +294,7 @@ Response PostReload(const Request& request, ApiContext& context) {
                                     std::pair("tables", &reloaded->tables)}) {
     if (!names->empty()) answer["removed"][what] = *names;
   }
+  AddWarnings(reloaded->warnings, &answer);
   return Response::Of(200, answer);
 }
 

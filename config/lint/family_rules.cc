@@ -1,4 +1,4 @@
-// Families: how many, what they keep, what they are called, what is written to them.
+// Families: how many, what they keep, what they are called.
 #include <algorithm>
 
 #include "config/lint/rule_groups.h"
@@ -75,20 +75,6 @@ void FindLongNames(const LintSubject& subject, LintFindings* found) {
              std::move(detail));
 }
 
-bool TakesIntegers(const Family& family) {
-  return family.aggregate && InfoOf(*family.aggregate).is_numeric;
-}
-
-void FindTextInputs(const LintSubject& subject, LintFindings* found) {
-  for (const ColumnRule& rule : subject.table.columns) {
-    const Family* family = FamilyOf(subject.table, rule);
-    if (family == nullptr || !TakesIntegers(*family) || rule.value.segments().size() < 2) continue;
-    found->Add(33, subject.table.name,
-               "value " + Quoted(rule.value.text()) + " is text, and family " +
-                   Quoted(family->name) + " takes whole numbers");
-  }
-}
-
 }  // namespace
 
 void LintFamilies(const LintSubject& subject, LintFindings* found) {
@@ -98,7 +84,6 @@ void LintFamilies(const LintSubject& subject, LintFindings* found) {
   }
   FindMixedRetention(subject, found);
   FindLongNames(subject, found);
-  FindTextInputs(subject, found);
 }
 
 }  // namespace tallyd

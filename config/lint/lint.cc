@@ -10,9 +10,8 @@ namespace tallyd {
 namespace {
 
 void LintTable(const LintSubject& subject, LintFindings* found) {
-  for (auto* group :
-       {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintSizes, LintMerges,
-        LintNames}) {
+  for (auto* group : {LintKeyHead, LintKeySegments, LintHistory, LintFamilies, LintInputTypes,
+                      LintSizes, LintMerges, LintNames}) {
     group(subject, found);
   }
 }

@@ -26,6 +26,9 @@ struct LiveField {
   bool is_text = false;  // Some value was a string.
   bool is_integer = false;
   bool is_bytes = false;
+  bool is_float = false;
+  bool is_bool = false;
+  bool is_label = false;  // Some event had it as a label; then it is text, too.
   bool looks_like_hash = false;
   bool looks_sequential = false;
   std::optional<uint64_t> distinct;
@@ -50,6 +53,9 @@ std::vector<LintFinding> Lint(const Schema& schema, const ScopeFields& scope_fie
                               const LiveFacts* live = nullptr);
 // S35 alone: a part of what Lint finds.
 std::vector<LintFinding> LintScopes(const Schema& schema, const ScopeFields& scope_fields);
+
+// L33 alone, by the types of fields that `live` knows and the file tells.
+std::vector<LintFinding> LintInputs(const Schema& schema, const LiveFacts* live = nullptr);
 
 }  // namespace tallyd
 

@@ -32,7 +32,8 @@ class LintFindings {
 void LintKeyHead(const LintSubject& subject, LintFindings* found);      // L1, L2, L3, L9, L10
 void LintKeySegments(const LintSubject& subject, LintFindings* found);  // L5, L6, L11 to L17, time
 void LintHistory(const LintSubject& subject, LintFindings* found);      // L4, L18 to L21, L35
-void LintFamilies(const LintSubject& subject, LintFindings* found);     // L24 to L26, L32, L33
+void LintFamilies(const LintSubject& subject, LintFindings* found);     // L24 to L26
+void LintInputTypes(const LintSubject& subject, LintFindings* found);   // L33
 void LintSizes(const LintSubject& subject, LintFindings* found);        // L22, L23, L34
 void LintMerges(const LintSubject& subject, LintFindings* found);       // S6
 void LintNames(const LintSubject& subject, LintFindings* found);        // S7

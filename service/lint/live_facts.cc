@@ -65,6 +65,9 @@ void AddTypes(const Store& store, const Stream& stream, LiveFacts* facts) {
     field.is_text = (info.type_bits & (TypeBit(ValueType::kString) | kLabelBit)) != 0;
     field.is_integer = (info.type_bits & TypeBit(ValueType::kInt64)) != 0;
     field.is_bytes = (info.type_bits & TypeBit(ValueType::kBytes)) != 0;
+    field.is_float = (info.type_bits & TypeBit(ValueType::kFloat64)) != 0;
+    field.is_bool = (info.type_bits & TypeBit(ValueType::kBool)) != 0;
+    field.is_label = (info.type_bits & kLabelBit) != 0;
   }
 }
 
@@ -92,9 +95,14 @@ bool LookHashed(const std::set<std::string>& values) {
          AnyHas(values, IsUpper);
 }
 
-Result<LiveFacts> ReadLiveFacts(const Schema& schema, Store& store, TimeUs now) {
+LiveFacts ReadFieldTypes(const Schema& schema, const Store& store) {
   LiveFacts facts;
   for (const Stream& stream : schema.streams) AddTypes(store, stream, &facts);
+  return facts;
+}
+
+Result<LiveFacts> ReadLiveFacts(const Schema& schema, Store& store, TimeUs now) {
+  LiveFacts facts = ReadFieldTypes(schema, store);
   for (const Table& table : schema.tables) {
     const TablePtr stored = store.FindTable(table.name);
     if (stored == nullptr) continue;

@@ -13,6 +13,8 @@
 
 namespace tallyd {
 
+// The types of fields alone, which costs no look at the disk.
+LiveFacts ReadFieldTypes(const Schema& schema, const Store& store);
 // Blocks on the disk. An error is the store's.
 Result<LiveFacts> ReadLiveFacts(const Schema& schema, Store& store, TimeUs now);
 

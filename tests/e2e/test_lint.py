@@ -39,7 +39,9 @@ class LintTest(E2eTest):
         return json.loads(done.stdout)["findings"]
 
     def rules(self, row_key, status=0, stream="", pattern="single-timestamp"):
-        toml = TABLE.format(row_key=row_key, stream=stream, pattern=pattern)
+        return self.rules_of(TABLE.format(row_key=row_key, stream=stream, pattern=pattern), status)
+
+    def rules_of(self, toml, status):
         return {finding["rule"]: finding for finding in self.lint(toml, status)}
 
     def test_S45_the_linter_of_the_seeds(self):
@@ -93,6 +95,26 @@ class LintTest(E2eTest):
         self.assertIn("lint L1 of table T", daemon.log())
         live = daemon.get("/v1/lint").expect(200).json["findings"]
         self.assertIn("L1", [finding["rule"] for finding in live])
+
+    def test_a_field_that_a_sum_cannot_take_is_told_before_events_are_refused(self):
+        history = TABLE.format(stream="", pattern="single-timestamp", row_key="{k}#{ts:ms}")
+        sums = ('[tables.SUM]\nstream = "s"\npattern = "aggregate"\nrow_key = "{k}"\n'
+                'families.S = { aggregate = "sum" }\n')
+        daemon = self.start(history)
+        daemon.write("s", {"k": "a", "ts": 1, "note": "hello", "v": 1})
+        answer = daemon.reload(history + sums).expect(200).json
+        [warning] = answer["warnings"]
+        self.assertRegex(warning, 'L33.*SUM.*"note" has only ever been string')
+        [found] = [each for each in daemon.get("/v1/lint").expect(200).json["findings"]
+                   if each["rule"] == "L33"]
+        self.assertEqual(("SUM", "error"), (found["table"], found["severity"]))
+        self.assertIn('"note"', daemon.post("s", {"k": "a", "ts": 2, "note": "x"}).problem(400)["detail"])
+        # What the file itself makes text is told without any data.
+        declared = (history + sums).replace("[streams.s]", "[streams.s]\nfields.note = { domain = true }")
+        self.assertIn("note", self.rules_of(declared, 1)["L33"]["detail"])
+        done = run("check", "--config", self.config)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertRegex(done.stderr, 'lint L33 of table SUM: field "note"')
 
 
 class EstimateTest(E2eTest):

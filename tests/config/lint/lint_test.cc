@@ -420,6 +420,63 @@ TEST(LintTest, ValuesOfFieldsAreJudgedWhereTheDataTells) {
   EXPECT_EQ(OfRule(LintText(toml, &live), "L6").size(), 1u);
 }
 
+std::string InputsFound(const std::string& toml, const LiveFacts* live = nullptr) {
+  std::string details;
+  for (const LintFinding& finding : OfRule(LintText(toml, live), "L33")) {
+    EXPECT_EQ(finding.severity, Severity::kError);
+    details += finding.detail + "\n";
+  }
+  return details;
+}
+
+TEST(LintTest, AFieldThatTheFileMakesTextIsNoInputOfASum) {
+  const std::string domain = "[streams.s]\nfields.host = { domain = true }\n";
+  EXPECT_EQ(InputsFound(domain + Sum("T", "{shop}")),
+            "field \"host\" is declared a domain, which is text, and family \"F\" of sum takes an "
+            "int64 (a whole number): an event that has it is refused\n");
+  EXPECT_EQ(InputsFound(domain + Sum("T", "{host}")), "") << "it stands in the key";
+  EXPECT_EQ(InputsFound(domain +
+                        Sum("T", "{shop}", "columns = [{ family = \"F\", fields = [\"v\"] }]\n")),
+            "");
+  const std::string labels = "[streams.s]\nlabels = [\"host\"]\n";
+  EXPECT_THAT(InputsFound(labels + Sum("T", "{shop}")), HasSubstr("\"host\" is listed as a label"));
+  EXPECT_EQ(InputsFound(labels + Sum("T", "{labels}")), "") << "the key holds it";
+}
+
+TEST(LintTest, AFieldThatWasNeverANumberIsNoInputOfASum) {
+  const std::string toml = Sum("T", "{shop}");
+  LiveFacts live;
+  LiveField& host = live.fields["s"]["host"];
+  EXPECT_EQ(InputsFound(toml, &live), "") << "nobody knows what it was";
+  host.is_float = host.is_text = true;
+  EXPECT_THAT(InputsFound(toml, &live), HasSubstr("\"host\" has only ever been float64, string"));
+  host.is_integer = true;
+  EXPECT_EQ(InputsFound(toml, &live), "") << "some of its values are taken";
+  live.fields["s"]["shop"].is_text = true;
+  EXPECT_EQ(InputsFound(toml, &live), "") << "it stands in the key";
+}
+
+TEST(LintTest, AnInputOfAPerEventRuleIsTheFieldThatItNames) {
+  const std::string toml =
+      Sum("T", "{shop}", "columns = [{ family = \"F\", name = \"n\", value = \"{amount}\" }]\n");
+  LiveFacts live;
+  live.fields["s"]["amount"].is_text = true;
+  live.fields["s"]["other"].is_text = true;
+  EXPECT_THAT(InputsFound(toml, &live), HasSubstr("\"amount\" has only ever been string"));
+  EXPECT_THAT(InputsFound(toml, &live), Not(HasSubstr("other")));
+}
+
+TEST(LintTest, ANumberIsNoInputOfASketch) {
+  const std::string toml =
+      "[tables.T]\nstream = \"s\"\npattern = \"aggregate\"\nrow_key = \"{shop}\"\n"
+      "families.F = { aggregate = \"hll\" }\n";
+  LiveFacts live;
+  live.fields["s"]["v"].is_integer = true;
+  EXPECT_THAT(InputsFound(toml, &live), HasSubstr("\"v\" has only ever been int64"));
+  live.fields["s"]["v"].is_text = true;
+  EXPECT_EQ(InputsFound(toml, &live), "");
+}
+
 TEST(LintTest, TheExampleHasNoErrors) {
   const Result<Config> config = LoadConfig(TALLYD_SOURCE_DIR "/config/example.toml");
   ASSERT_TRUE(config);
