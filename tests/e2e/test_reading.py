@@ -396,6 +396,21 @@ class FormsTest(StoredTest):
         self.assertEqual(b"\x28\xb5\x2f\xfd", zstd.body[:4])
 
 
+class MistakenValuesTest(E2eTest):
+    def test_an_answer_without_rows_says_what_there_never_was(self):
+        tallyd = self.start(METRIC + CURRENT)
+        tallyd.write("server", EVENTS)
+        for asked in ("server9.bbb.com", "server*", "server1.bbb.com,server2.bbb.com"):
+            for path in (EVENTS_PATH, "/v1/streams/server/latest"):
+                with self.subTest(f"{path} {asked}"):
+                    answer = tallyd.get(path, hostname=asked).expect(200).json
+                    self.assertEqual([], answer["rows"])
+                    self.assertIn(f"hostname: there is no '{asked}'", answer["hint"])
+                    self.assertIn(HOSTS[0], answer["hint"])
+        for asked in ({"hostname": HOSTS[0]}, {"hostname": HOSTS[0], "from_": FIRST + 10**9}):
+            self.assertNotIn("hint", tallyd.query("server", asked))
+
+
 class MistakenNamesTest(E2eTest):
     def test_mistaken_names_that_were_removed_widen_no_header(self):
         tallyd = self.start(METRIC)

@@ -29,6 +29,7 @@ class JsonEvents final : public EventFormat {
   bool is_page() const override { return true; }
   void Add(const EventView& event, std::string*) override { page_.Add(event); }
   size_t held_bytes() const override { return page_.bytes(); }
+  void SetHint(std::string hint) override { hint_ = std::move(hint); }
 
   bool End(std::string_view next, std::string* out) override {
     if (!std::exchange(begun_, true)) AppendHead(out);
@@ -113,7 +114,9 @@ class JsonEvents final : public EventFormat {
     Json plan = JsonOfPlan(run_->plan());
     plan["rows_read"] = run_->rows_read();
     out->push_back(']');
-    AppendMembers({{"plan", std::move(plan)}, {"next", next.empty() ? Json() : Json(next)}}, out);
+    Json members = {{"plan", std::move(plan)}, {"next", next.empty() ? Json() : Json(next)}};
+    if (!hint_.empty()) members["hint"] = JsonOfText(hint_);
+    AppendMembers(members, out);
     out->append("}\n");
   }
 
@@ -128,6 +131,7 @@ class JsonEvents final : public EventFormat {
   size_t row_bytes_ = 0;         // Of a row of numbers, at most.
   bool begun_ = false;
   size_t next_row_ = 0;
+  std::string hint_;
 };
 
 // Objects that can be sent again, one a line.

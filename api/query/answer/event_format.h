@@ -27,6 +27,8 @@ class EventFormat {
   virtual void Add(const EventView& event, std::string* out) = 0;
   // What is kept of events that are not written yet.
   virtual size_t held_bytes() const { return 0; }
+  // Why the answer has no events, before End; formats that have no place for it leave it out.
+  virtual void SetHint(std::string /*hint*/) {}
   // False: all is written. `next` is the cursor of the next page, empty where there is none.
   virtual bool End(std::string_view /*next*/, std::string*) { return false; }
   // Why what was written since the chunk before must not go out; null: it may.

@@ -6,6 +6,7 @@
 #include "api/answer.h"
 #include "api/query/answer/event_format.h"
 #include "api/query/event_cursor_text.h"
+#include "service/query/run/unknown_values.h"
 
 namespace tallyd {
 namespace {
@@ -126,6 +127,10 @@ Response AnswerEvents(const Request& request, const EventAnswer& answer,
   const Status filled = FillPage(run.get(), answer.query_hash, format.get(), &response, &next);
   if (!filled) return ProblemOf(filled.error());
   if (must_replan()) return response;
+  const bool is_empty = run->returned() == 0 && !run->query().cursor;
+  if (is_empty && format->is_page()) {
+    format->SetHint(HintAtUnknownValues(run->query(), run->parts().store, run->memory()));
+  }
   if (!next.empty() && !format->is_page()) {
     response.headers.emplace_back("Link", NextLink(request, next));
   }

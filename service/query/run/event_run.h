@@ -47,6 +47,7 @@ class EventRun {
   void Release();
   const ReadMemoryPtr& memory() const { return input_.memory; }
   void CountReturned() { ++returned_; }
+  uint64_t returned() const { return returned_; }
   // By field: which of them the rows have that the query reads, on all of its pages. Reads these
   // rows once more, as they are now.
   Result<std::vector<bool>> MeetFields();
@@ -60,6 +61,7 @@ class EventRun {
 
   const EventQuery& query() const { return query_; }
   const TablePlan& plan() const { return plan_; }
+  const ReadParts& parts() const { return parts_; }
   // How many are read to find out where to go on is of all rows that lie between: whoever has a
   // scope is told those that came out.
   uint64_t rows_read() const { return query_.access.is_scoped() ? returned_ : counters_.rows_read; }

@@ -47,6 +47,10 @@ class ValueScan {
   Result<KeyValues> Run() {
     KeyValues answer;
     while (!full_) {
+      if (answer.rows_read == query_.most_rows) {
+        answer.is_whole = false;
+        break;
+      }
       if (!charge_.Covers(scan_bytes_ + found_bytes_)) return charge_.refusal();
       const Result<bool> more = scan_->Next();
       if (!more) return more.error();

@@ -3,6 +3,8 @@
 #ifndef TALLYD_SERVICE_QUERY_RUN_KEY_VALUES_H_
 #define TALLYD_SERVICE_QUERY_RUN_KEY_VALUES_H_
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +26,7 @@ struct KeyValuesQuery {
   std::string field;   // One that the table's key gives back, or a label.
   std::string prefix;  // Only values whose text starts so.
   size_t limit = 0;
+  uint64_t most_rows = std::numeric_limits<uint64_t>::max();  // Of which keys are read.
   std::optional<std::string> after;  // The text of the last value of the page before.
 };
 
@@ -36,6 +39,7 @@ struct KeyValues {
   std::vector<KeyValue> values;
   std::optional<std::string> last;  // When there are more: the text of the page's last.
   uint64_t rows_read = 0;
+  bool is_whole = true;  // No row was left out for `most_rows`.
   MemoryCharge held;  // Of the values, and of as much text made of them.
 };
 

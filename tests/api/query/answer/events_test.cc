@@ -61,6 +61,42 @@ TEST_F(EventsTest, ComeInOrderOfTimeWithTheirKeyFieldsFirst) {
   EXPECT_TRUE(answer["next"].is_null());
 }
 
+TEST_F(EventsTest, AnAnswerWithoutRowsTellsWhatThereNeverWas) {
+  const json unknown = Events("host=c");
+  EXPECT_EQ(unknown["rows"], json::array());
+  EXPECT_EQ(unknown["hint"], "host: there is no 'c'; the nearest are 'a', 'b'");
+  EXPECT_EQ(
+      Events("host=a*")["hint"],
+      "host: there is no 'a*'; the nearest are 'a'; a filter is a whole value, in which * and "
+      "? stand for themselves");
+  EXPECT_EQ(
+      Events("host=a,b")["hint"],
+      "host: there is no 'a,b'; the nearest are 'a'; a filter is a whole value: host=A&host=B "
+      "finds either of two");
+  EXPECT_EQ(Events("host=c&step=1s&agg=max")["hint"], unknown["hint"]);
+  const Response latest = world_.Call(GetLatest, {"server"}, "host=c");
+  EXPECT_EQ(json::parse(latest.body)["hint"], unknown["hint"]);
+}
+
+TEST_F(EventsTest, AnAnswerThatAsksForWhatThereIsHasNoHint) {
+  for (const char* query : {"host=a", "host=a&host=c", "host=a&from=2026-01-01T00:00:00Z",
+                            "host=a&n=99", "host=a&host=c&n=99"}) {
+    EXPECT_FALSE(Events(query).contains("hint")) << query;
+  }
+}
+
+TEST_F(EventsTest, AValueThatIsOneOfVeryManyIsNotCalledUnknown) {
+  std::string events = "[";
+  for (int i = 0; i < 700; ++i) {
+    if (i > 0) events += ",";
+    events += R"({"host":"m)" + std::to_string(1000 + i) + R"(","ts":1000,"n":1})";
+  }
+  ASSERT_EQ(world_.Post("server", events + "]", "guards=off").status, 200u);
+  EXPECT_FALSE(Events("host=m1650&from=2026-01-01T00:00:00Z").contains("hint"));
+  const std::string hint = Events("host=m165x")["hint"];
+  EXPECT_EQ(hint.rfind("host: there is no 'm165x'; the nearest are 'm1", 0), 0u) << hint;
+}
+
 TEST_F(EventsTest, AreTheSameFromEveryTable) {
   for (const char* query : {"host=a", "host=b&from=2000.0", "from=0&to=10000.0&fields=n",
                             "host=a&host=b&n=3", "host=a&order=desc"}) {
