@@ -14,6 +14,7 @@
 #include "api/routes/router.h"
 #include "api/telnet/telnet_session.h"
 #include "config/file/exposure.h"
+#include "config/lint/finer_times.h"
 #include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/directory_probe.h"
@@ -80,8 +81,12 @@ prometheus::Gauge& MakeGauge(prometheus::Registry& registry, const char* name, c
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
-void TellDoubts(const Schema& schema, ApiMetrics* metrics) {
+void TellDoubts(const Config& config, ApiMetrics* metrics) {
+  const Schema& schema = *config.schema;
   for (const std::string& doubt : FindDoubts(schema)) spdlog::warn("{}", doubt);
+  if (!config.storage.has_directory()) {
+    for (const std::string& finer : FindFinerTimes(schema)) spdlog::warn("{}", finer);
+  }
   for (const Table& table : schema.tables) {
     if (table.families.size() <= kRecommendedFamilies) continue;
     spdlog::warn("table {} has {} families, and should not have more than {}", table.name,
@@ -271,7 +276,7 @@ Status Daemon::Begin() {
 }
 
 void Daemon::StartWork() {
-  TellDoubts(*config_.schema, metrics_.get());
+  TellDoubts(config_, metrics_.get());
   if (duties_ == Duties::kAll) context_->jobs.nightly.Configure(config_.schema);
   flusher_ = std::make_unique<CounterFlusher>(&context_->counters, store_.get(), &clock_);
   flusher_->Start();
@@ -411,7 +416,7 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   }
   config_.tokens = loaded.tokens;
   TakeTokens(config_.tokens);
-  TellDoubts(*loaded.schema, metrics_.get());
+  TellDoubts(loaded, metrics_.get());
   context_->jobs.nightly.Configure(loaded.schema);
   config_.schema = loaded.schema;
   config_.log = loaded.log;

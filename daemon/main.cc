@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "config/file/config.h"
+#include "config/lint/finer_times.h"
 #include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
 #include "daemon/daemon.h"
@@ -103,6 +104,11 @@ int Check(const CommandLine& line, const ToolHost& host) {
   if (!safe) {
     PrintError(safe.error().message());
     return kMisused;
+  }
+  if (!config->storage.has_directory()) {
+    for (const std::string& finer : FindFinerTimes(*config->schema)) {
+      std::fprintf(stderr, "%s: %s\n", line.config.c_str(), finer.c_str());
+    }
   }
   std::vector<LintFinding> told = LintScopes(*config->schema, ScopeFieldsOf(config->tokens));
   std::ranges::move(LintInputs(*config->schema), std::back_inserter(told));
