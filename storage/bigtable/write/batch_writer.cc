@@ -458,22 +458,21 @@ void BatchWriter::WriteNotesBehind(Group* group) {
 }
 
 void BatchWriter::SettleCounts(Group* group) {
-  std::vector<CatalogueEntry> nothing_counted;
+  std::vector<Claiming::Held> nothing_counted;
   for (const auto& waiting : *group) {
     if (!waiting->error && waiting->failed.empty()) continue;
     if (waiting->has_counted) {
       const Error& why = waiting->error ? *waiting->error : waiting->failed.front().error;
-      waiting->error =
-          Error(ErrorCode::kInDoubt,
-                "of what it adds up some has counted, or nobody knows whether it has: " +
-                    why.message());
+      waiting->error = Error(
+          ErrorCode::kInDoubt,
+          "of what it adds up some has counted, or nobody knows whether it has: " + why.message());
     } else if (waiting->is_counting) {
-      nothing_counted.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
+      nothing_counted.push_back({waiting->batch->claim().key, waiting->batch->claim().owner});
     }
   }
   if (nothing_counted.empty()) return;
   // Where that fails, too, its sender will be told that nobody knows.
-  if (const Status told = catalogue_.rows().Write(std::move(nothing_counted)); !told) {
+  if (const Status told = claims_.EndCounting(nothing_counted); !told) {
     spdlog::warn("bigtable: {}", told.error().message());
   }
 }

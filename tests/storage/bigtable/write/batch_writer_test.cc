@@ -17,8 +17,7 @@ class BatchWriterTest : public ::testing::Test, public StoreVerbs {
   void SetUp() override {
     spdlog::set_level(spdlog::level::off);
     store_ = std::move(*service_.OpenStore(clock));
-    ASSERT_TRUE(
-        store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+    ASSERT_TRUE(store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
     service_.server.faults().Forget();
   }
   Store& store() override { return *store_; }
@@ -162,6 +161,29 @@ TEST_F(CountingWriterTest, CountsUnderItsClaimOrNotAtAll) {
   EXPECT_FALSE(submit("b"));
   clock.now += 11 * kUsPerSecond;
   EXPECT_EQ(*claims.Claim({"key", "c"}), Claiming::Fate::kInDoubt);
+}
+
+TEST_F(CountingWriterTest, WhoMayNotCountLeavesTheDoubtOfWhoDoes) {
+  Claiming& claims = *store_->capabilities().claiming;
+  const auto client = service_.Connect();
+  CatalogueRows rows(client.get());
+  ClaimRows others(&rows, &clock);
+  ASSERT_EQ(*claims.Claim({"key", "a"}), Claiming::Fate::kOwn);
+  auto is_first = std::make_shared<std::atomic<bool>>(true);
+  service_.server.faults().Script([&, is_first](const tablet::Call& call) -> tablet::Verdict {
+    if (call.row_key != "k/key" || !is_first->exchange(false)) return {};
+    clock.now += 11 * kUsPerSecond;
+    EXPECT_EQ(*others.Claim({"key", "b"}), Claiming::Fate::kOwn);
+    EXPECT_TRUE(*others.BeginCounting({"key", "b"}));
+    return refused_;
+  });
+  auto batch = Counting(3);
+  batch->CountUnder("key", "a");
+  EXPECT_FALSE(OutcomeOf(std::move(batch)));
+  EXPECT_FALSE(*is_first);
+  service_.server.faults().Script({});
+  clock.now += 11 * kUsPerSecond;
+  EXPECT_EQ(*claims.Claim({"key", "c"}), Claiming::Fate::kInDoubt) << "b may have counted";
 }
 
 }  // namespace
