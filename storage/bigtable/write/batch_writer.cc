@@ -58,9 +58,8 @@ void AddMemos(const BigtableBatch::Notes& notes, NoteOrder order,
 data_api::CheckAndMutateRowRequest CheckOf(const BigtableBatch::Entry& row, int64_t grain_us) {
   data_api::CheckAndMutateRowRequest check;
   check.set_row_key(row.entry.row_key());
-  check.mutable_predicate_filter()
-      ->mutable_timestamp_range_filter()
-      ->set_start_timestamp_micros(row.time + grain_us);
+  check.mutable_predicate_filter()->mutable_timestamp_range_filter()->set_start_timestamp_micros(
+      row.time + grain_us);
   check.add_false_mutations()->mutable_delete_from_row();
   check.mutable_false_mutations()->MergeFrom(row.entry.mutations());
   return check;
@@ -152,6 +151,14 @@ class JoinedRows {
   std::map<std::pair<TableId, std::string_view>, size_t> places_;
 };
 
+// Of a batch some of which may be there: to its sender it must not look like one that was refused
+// before anything was written, as by its request or by what the store has.
+Error InPart(const Error& error) {
+  const bool looks_refused =
+      error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kConflict;
+  return looks_refused ? Error(ErrorCode::kUnavailable, error.message()) : error;
+}
+
 RowFailure FailureOf(const BigtableBatch::Entry& row, Error error) {
   return {row.table->info.id, row.entry.row_key(), std::move(error)};
 }
@@ -159,7 +166,8 @@ RowFailure FailureOf(const BigtableBatch::Entry& row, Error error) {
 void AddFailure(const BigtableBatch::Entry& row, const BulkRow& written,
                 std::vector<RowFailure>* failed) {
   if (written.ended.ok()) return;
-  failed->push_back(FailureOf(row, ErrorOf(written.ended, "table " + row.table->info.name)));
+  failed->push_back(
+      FailureOf(row, InPart(ErrorOf(written.ended, "table " + row.table->info.name))));
 }
 
 }  // namespace
@@ -177,8 +185,7 @@ BatchWriter::BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, C
 void BatchWriter::Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done) {
   auto waiting = std::make_unique<Waiting>(Waiting{
       std::move(batch), std::move(done),
-      std::chrono::steady_clock::now() +
-          std::chrono::microseconds(client_.config().deadline_us)});
+      std::chrono::steady_clock::now() + std::chrono::microseconds(client_.config().deadline_us)});
   waiting->places = PlacesOf(waiting->batch.get());
   const size_t bytes = waiting->batch->bytes();
   std::unique_lock lock(mutex_);
@@ -256,9 +263,9 @@ void BatchWriter::Work() {
 }
 
 bool BatchWriter::MayJoin(const Waiting& next) const {
-  return !next.batch->has_removals() &&
-         std::ranges::none_of(next.places,
-                              [this](uint64_t place) { return places_.contains(place); });
+  return !next.batch->has_removals() && std::ranges::none_of(next.places, [this](uint64_t place) {
+    return places_.contains(place);
+  });
 }
 
 BatchWriter::Group BatchWriter::TakeGroup() {
@@ -289,8 +296,7 @@ void BatchWriter::Execute(Group* group) {
       waiting->error = *waiting->batch->refused();
     } else if (is_foreign && WritesToDiffering(waiting->batch.get(), catalogue_)) {
       waiting->error = Error(ErrorCode::kUnavailable, catalogue_.WhyForeign());
-    } else if (waiting->batch->adoption() != catalogue_.adoption() &&
-               waiting->batch->rows() > 0) {
+    } else if (waiting->batch->adoption() != catalogue_.adoption() && waiting->batch->rows() > 0) {
       waiting->error = Error(ErrorCode::kUnavailable,
                              "the configuration changed while the batch waited: send it again");
     }
@@ -344,8 +350,7 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
       if (is_sent) {
         rows.Add(i, &row);
       } else {
-        waiting.failed.push_back(
-            FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
+        waiting.failed.push_back(FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
       }
     }
   }
@@ -372,9 +377,8 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   if (waiting->error || !waiting->failed.empty()) return;
   const TableInfo& table = step->removal->table->info;
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
-  if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_);
-      !removed) {
-    waiting->failed.push_back({table.id, step->removal->what.rows.start, removed.error()});
+  if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_); !removed) {
+    waiting->failed.push_back({table.id, step->removal->what.rows.start, InPart(removed.error())});
   }
 }
 
@@ -391,8 +395,7 @@ bool BatchWriter::MayFold(const Part& part, SteadyTime deadline) {
   if (!waiting.failed.empty() || std::chrono::steady_clock::now() >= deadline) {
     for (const BigtableBatch::Entry& row : part.step->rows) {
       if (!row.folds) continue;
-      waiting.failed.push_back(
-          FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
+      waiting.failed.push_back(FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
     }
     return false;
   }
@@ -453,7 +456,9 @@ void BatchWriter::WriteNotesBehind(Group* group) {
     const auto& memos = waiting->batch->notes().memos;
     const bool has_some = std::ranges::any_of(
         memos, [](const auto& memo) { return memo.second.order == NoteOrder::kAfter; });
-    if (has_some && !waiting->error && waiting->failed.empty()) waiting->error = noted.error();
+    if (has_some && !waiting->error && waiting->failed.empty()) {
+      waiting->error = InPart(noted.error());
+    }
   }
 }
 

@@ -78,6 +78,20 @@ TEST_F(BatchWriterTest, RefusesABatchOfAnEarlierConfiguration) {
   EXPECT_EQ(outcome.error().code(), ErrorCode::kUnavailable);
 }
 
+TEST_F(BatchWriterTest, WhatIsThereInPartIsNotToldAsIfNothingWere) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::NOT_FOUND, grpc::StatusCode::FAILED_PRECONDITION}) {
+    service_.server.faults().Script([code](const tablet::Call& call) -> tablet::Verdict {
+      if (call.method != "Entry" || call.row_key != "m") return {};
+      return {tablet::Outcome::kRefused, {code, "never"}};
+    });
+    const CommitOutcome outcome = OutcomeOf(RowOfBoth("m", 5));
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(Read("H").size(), 1u);
+  }
+}
+
 // H has sums in its family A.
 class CountingWriterTest : public BatchWriterTest {
  protected:
