@@ -92,6 +92,19 @@ TEST_F(BatchWriterTest, WhatIsThereInPartIsNotToldAsIfNothingWere) {
   }
 }
 
+TEST_F(BatchWriterTest, ARowMayHaveMoreCellsThanACallTakes) {
+  constexpr TimeUs kCells = 150'000;
+  auto batch = NewBatch();
+  for (TimeUs time = 1; time <= kCells; ++time) {
+    Put(batch.get(), "H", "r", time, {{"A", "x", Value::Int(time)}});
+  }
+  const CommitOutcome outcome = OutcomeOf(std::move(batch));
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  const Rows rows = Read("H");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].second.size(), static_cast<size_t>(kCells));
+}
+
 // H has sums in its family A.
 class CountingWriterTest : public BatchWriterTest {
  protected:
@@ -198,6 +211,18 @@ TEST_F(CountingWriterTest, WhoMayNotCountLeavesTheDoubtOfWhoDoes) {
   service_.server.faults().Script({});
   clock.now += 11 * kUsPerSecond;
   EXPECT_EQ(*claims.Claim({"key", "c"}), Claiming::Fate::kInDoubt) << "b may have counted";
+}
+
+TEST_F(CountingWriterTest, OfARowThatIsWrittenInPartsSomeMayHaveCounted) {
+  constexpr TimeUs kCells = 120'000;
+  auto batch = NewBatch();
+  for (TimeUs time = 1; time <= kCells; ++time) {
+    Put(batch.get(), "C", "sums", time, {{"A", "x", Value::Int(1)}});
+  }
+  ScriptSums({{}, refused_});
+  const CommitOutcome outcome = OutcomeOf(std::move(batch));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code(), ErrorCode::kInDoubt);
 }
 
 }  // namespace
