@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/values/glob.h"
+#include "storage/bigtable/codec/cell_time.h"
 #include "storage/cell_merge.h"
 
 namespace tallyd {

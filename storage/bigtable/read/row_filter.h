@@ -24,11 +24,6 @@ google::bigtable::v2::RowFilter KeysFilter();
 // Matches exactly what the glob matches, as RE2 on raw bytes.
 std::string RegexOfGlob(std::string_view glob);
 
-// The first time at or behind this one that a cell may have.
-inline TimeUs NextGrain(TimeUs time, int64_t grain_us) {
-  return (time + grain_us - 1) / grain_us * grain_us;
-}
-
 }  // namespace tallyd
 
 #endif  // TALLYD_STORAGE_BIGTABLE_READ_ROW_FILTER_H_

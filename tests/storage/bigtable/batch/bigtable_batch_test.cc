@@ -55,12 +55,47 @@ TEST_F(BigtableBatchTest, KeepsTheNewestEventOfALatestRow) {
 TEST_F(BigtableBatchTest, BeginsAnewBehindADelete) {
   const TableInfo table = TableOf(TableMode::kHistory);
   Put(table, 5'000, "x", Value::Int(1));
-  batch_.Delete(table, {RangeOfKey("r"), {}, {}, {}});
+  batch_.Delete(table, {{"r", "s"}, {}, {}, {}});
   Put(table, 5'000, "x", Value::Int(2));
   ASSERT_EQ(batch_.steps().size(), 2u);
   EXPECT_TRUE(batch_.steps()[0].removal);
   EXPECT_EQ(batch_.steps()[1].rows.size(), 1u);
   EXPECT_TRUE(batch_.has_removals());
+}
+
+TEST_F(BigtableBatchTest, WhatGoesOfARowIsInItsEntryWhereBigtableCanSaySo) {
+  TableInfo table = TableOf(TableMode::kHistory);
+  const KeyRange row = RangeOfKey("r");
+  Put(table, 5'000, "x", Value::Int(1));
+  batch_.Delete(table, {row, {}, {}, {}});
+  batch_.Delete(table, {row, FamilyId{0}, {}, {}});
+  batch_.Delete(table, {row, FamilyId{0}, "x", {1'001, 3'000}});
+  batch_.Delete(table, {row, FamilyId{0}, "x", {1'001, 2'000}});  // No cell has such a time.
+  Put(table, 5'000, "x", Value::Int(2));
+  EXPECT_FALSE(batch_.has_removals());
+  ASSERT_EQ(batch_.steps().size(), 1u);
+  ASSERT_EQ(batch_.steps()[0].rows.size(), 1u);
+  const auto& mutations = batch_.steps()[0].rows[0].entry.mutations();
+  ASSERT_EQ(mutations.size(), 5);
+  EXPECT_TRUE(mutations[1].has_delete_from_row());
+  EXPECT_EQ(mutations[2].delete_from_family().family_name(), "A");
+  const auto& column = mutations[3].delete_from_column();
+  EXPECT_EQ(column.column_qualifier(), "x");
+  EXPECT_EQ(column.time_range().start_timestamp_micros(), 2'000);
+  EXPECT_EQ(column.time_range().end_timestamp_micros(), 3'000);
+  EXPECT_TRUE(mutations[4].has_set_cell());
+  batch_.Delete(table, {row, FamilyId{0}, {}, {1'001, 3'000}});
+  EXPECT_EQ(batch_.steps().size(), 2u) << "which columns the row has is to be read";
+}
+
+TEST_F(BigtableBatchTest, ARowThatFoldsOrIsCheckedIsDeletedByItself) {
+  TableInfo sums = TableOf(TableMode::kHistory);
+  sums.families[0].rules.aggregate = Aggregate::kSum;
+  for (const TableInfo& table : {TableOf(TableMode::kLatestRow), sums}) {
+    BigtableBatch batch(&tables_, 1, kUsPerMs);
+    batch.Delete(table, {RangeOfKey("r"), {}, {}, {}});
+    EXPECT_TRUE(batch.has_removals());
+  }
 }
 
 TEST_F(BigtableBatchTest, FoldsTheInputsOfACellIntoOne) {

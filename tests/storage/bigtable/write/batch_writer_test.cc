@@ -105,6 +105,24 @@ TEST_F(BatchWriterTest, ARowMayHaveMoreCellsThanACallTakes) {
   EXPECT_EQ(rows[0].second.size(), static_cast<size_t>(kCells));
 }
 
+TEST_F(BatchWriterTest, OfARowThatIsReplacedNobodySeesNothing) {
+  ASSERT_TRUE(Write("H", "r", 5, {{"A", "x", Value::Int(0)}}));
+  for (int64_t number = 1; number <= 3; ++number) {
+    service_.server.faults().Script([this, number](const tablet::Call& call) -> tablet::Verdict {
+      if (call.method == "Entry" && call.row_key == "r") {
+        EXPECT_EQ(Read("H"), (Rows{{"r", {{"A:x@5", std::to_string(number - 1)}}}}));
+      }
+      return {};
+    });
+    auto batch = NewBatch();
+    Delete(batch.get(), "H", {OneRow("r"), {}, {}, {}});
+    Put(batch.get(), "H", "r", 5, {{"A", "x", Value::Int(number)}});
+    ASSERT_TRUE(OutcomeOf(std::move(batch)));
+    service_.server.faults().Script({});
+    EXPECT_EQ(Read("H"), (Rows{{"r", {{"A:x@5", std::to_string(number)}}}}));
+  }
+}
+
 // H has sums in its family A.
 class CountingWriterTest : public BatchWriterTest {
  protected:
