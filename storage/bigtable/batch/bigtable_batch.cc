@@ -118,6 +118,19 @@ void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& 
   table.codec.Append(column, value, cell->mutable_value());
   constexpr size_t kBytesOfCell = 64;
   bytes_ += kBytesOfCell + column.qualifier.size() + cell->value().size();
+  if (cell->value().size() > kMaxValueBytes) {
+    refused_ = Invalid(
+        fmt::format("table {}: a value of {} bytes takes {} on Bigtable; accepted: "
+                    "{} there",
+                    table.info.name, value.AsView().size(), cell->value().size(), kMaxValueBytes));
+  }
+  // It is one call, and what it replaces goes with it.
+  if (entry->is_checked() && entry->entry.mutations_size() == kMostMutations) {
+    refused_ =
+        Invalid(fmt::format("table {}: an event of a row that it replaces has {} columns or "
+                            "more; Bigtable takes less",
+                            table.info.name, kMostMutations));
+  }
 }
 
 void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value& state,
@@ -208,15 +221,18 @@ void BigtableBatch::CheckName(std::string_view field) {
 }
 
 void BigtableBatch::AddField(std::string_view stream, std::string_view field, uint8_t type_bits) {
+  CheckName(field);
   uint8_t& bits = notes_.fields[{std::string(stream), std::string(field)}];
   bits = static_cast<uint8_t>(bits | type_bits);
 }
 
 void BigtableBatch::NoteSpelling(std::string_view stream, std::string_view field) {
+  CheckName(field);
   notes_.spellings.emplace_back(stream, field);
 }
 
 void BigtableBatch::AddMissed(const TableInfo& table, std::string_view field, uint8_t how) {
+  CheckName(field);
   uint8_t& known = notes_.missed[{table.id, std::string(field)}];
   known = static_cast<uint8_t>(known | how);
 }

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "tests/storage/bigtable/service.h"
 
 namespace tallyd {
@@ -122,6 +126,42 @@ TEST_F(BigtableBatchTest, FoldsTheInputsOfACellIntoOne) {
     put(5'000, "x", Value::Bytes(std::string(16, '\x7f')));
     EXPECT_TRUE(batch.refused()) << "a sum of 128 bits";
   }
+}
+
+TEST_F(BigtableBatchTest, RefusesWhatIsTooLongAsItIsWritten) {
+  const TableInfo table = TableOf(TableMode::kHistory);
+  const auto refuses = [&](const Value& value) {
+    BigtableBatch batch(&tables_, 1, kUsPerMs);
+    const ColumnRef column{0, "x"};
+    batch.Put(table, "r", 5'000, {&column, 1}, {&value, 1});
+    return batch.refused().has_value();
+  };
+  std::string most(kMaxValueBytes, 'x');
+  EXPECT_FALSE(refuses(Value::String(most)));
+  EXPECT_TRUE(refuses(Value::Bytes(most))) << "base64 is longer";
+  most[0] = '\'';
+  EXPECT_TRUE(refuses(Value::String(most))) << "another quote stands before it";
+  const std::string name(kMaxQualifierBytes, 'n');
+  batch_.AddField("s", name.substr(2), 1);
+  EXPECT_FALSE(batch_.refused());
+  batch_.AddField("s", name.substr(1), 1);
+  EXPECT_TRUE(batch_.refused());
+}
+
+TEST_F(BigtableBatchTest, RefusesAnEventThatNoCallCanPutInPlaceOfARow) {
+  const TableInfo table = TableOf(TableMode::kLatestRow);
+  const std::vector<std::string> names = [] {
+    std::vector<std::string> made;
+    for (int i = 0; i < 100'000; ++i) made.push_back(std::to_string(i));
+    return made;
+  }();
+  std::vector<ColumnRef> columns;
+  for (const std::string& name : names) columns.push_back({0, name});
+  const std::vector<Value> values(columns.size(), Value::Int(1));
+  batch_.Put(table, "r", 5'000, std::span(columns).first(99'999), std::span(values).first(99'999));
+  EXPECT_FALSE(batch_.refused());
+  batch_.Put(table, "r", 6'000, columns, values);
+  EXPECT_TRUE(batch_.refused());
 }
 
 TEST_F(BigtableBatchTest, OfAMemoTheLastChangeCounts) {
