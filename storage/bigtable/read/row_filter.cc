@@ -143,6 +143,13 @@ RowFilter KeysFilter() {
   return filter;
 }
 
+RowFilter NewestFilter() {
+  RowFilter filter;
+  filter.mutable_chain()->add_filters()->set_cells_per_column_limit_filter(1);
+  filter.mutable_chain()->add_filters()->set_strip_value_transformer(true);
+  return filter;
+}
+
 std::optional<RowFilter> FilterOf(const TableInfo& table, const ScanSpec& spec, int64_t grain_us) {
   std::vector<RowFilter> filters;
   if (spec.cells.is_empty()) {

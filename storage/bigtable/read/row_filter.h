@@ -21,6 +21,9 @@ std::optional<google::bigtable::v2::RowFilter> FilterOf(const TableInfo& table,
 // Each row's key with one cell, without its value.
 google::bigtable::v2::RowFilter KeysFilter();
 
+// The newest cell of each column, without its value.
+google::bigtable::v2::RowFilter NewestFilter();
+
 // Matches exactly what the glob matches, as RE2 on raw bytes.
 std::string RegexOfGlob(std::string_view glob);
 

@@ -130,6 +130,26 @@ TEST(BigtableStore, ARestartOnTheSameFileAdministersNoTable) {
   }
 }
 
+TEST(BigtableStore, WhatHasExpiredIsNotCountedWhereTheServiceHasItStill) {
+  const BigtableService service;
+  OneOfTwo daemon(service);
+  Schema schema = HistoryAndLatest();
+  schema.tables[0].families[0].max_age_us = 10 * kUsPerSecond;
+  ASSERT_TRUE(daemon.store().Adopt(schema));
+  const TimeUs written = daemon.clock.now;
+  for (const char* row : {"a", "b"}) {
+    ASSERT_TRUE(daemon.Write("H", row, written, {{"A", "x", Value::Int(1)}}));
+  }
+  ASSERT_TRUE(daemon.Write("H", "b", written, {{"B", "x", Value::Int(1)}}));
+  EXPECT_EQ(daemon.store().Stats(daemon.Find("H"))->rows, 2u);
+  daemon.clock.now += 20 * kUsPerSecond;
+  EXPECT_EQ(daemon.Read("H").size(), 1u);
+  const Result<TableStats> stats = daemon.store().Stats(daemon.Find("H"));
+  ASSERT_TRUE(stats);
+  EXPECT_TRUE(stats->rows_exact);
+  EXPECT_EQ(stats->rows, 1u);
+}
+
 TEST(BigtableStore, WithTheServiceAwayItSaysSoAndGoesOnByItself) {
   BigtableService service;
   OneOfTwo daemon(service);
