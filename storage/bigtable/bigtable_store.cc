@@ -303,8 +303,12 @@ Status BigtableStore::StartRetention() {
   std::optional<TimeUs> reached;
   const auto value = kept->find(std::string(kMemoQualifier));
   if (value != kept->end()) {
-    TimeUs time = 0;
+    TimeUs time = -1;
     std::from_chars(value->second.data(), value->second.data() + value->second.size(), time);
+    if (time < 0 || time > kMaxTimeUs) {
+      return Error(ErrorCode::kCorruption,
+                   "the catalogue on Bigtable: how far the retention clock is, is damaged");
+    }
     reached = time;
   }
   retention_.Start(reached);

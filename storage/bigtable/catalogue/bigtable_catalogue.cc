@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <random>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -21,6 +22,8 @@ constexpr std::string_view kNextColumn = "next";
 constexpr std::string_view kStreamColumns = "s/";
 constexpr std::string_view kTableColumns = "t/";
 constexpr int kTries = 5;
+// Of adoptions: what is numbered by them goes into times of cells (field_notes.h).
+constexpr uint64_t kMostAdoptions = 1'000'000'000'000;
 
 Error DamagedRow(std::string_view what) {
   return Error(ErrorCode::kCorruption,
@@ -136,7 +139,8 @@ Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema(
   for (const auto& [qualifier, value] : *cells) {
     if (qualifier == kVersionColumn) {
       read.version = value;
-      if (!ParseNumber(value.substr(0, value.find('-')), &read.number)) {
+      if (!ParseNumber(value.substr(0, value.find('-')), &read.number) ||
+          read.number > kMostAdoptions) {
         return DamagedRow("its version");
       }
     } else if (qualifier == kPrintColumn) {
@@ -161,6 +165,14 @@ Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema(
       read.stored.tables[id] = std::move(*table);
     }
   }
+  std::set<std::string_view> names;
+  for (const auto& [id, table] : read.stored.tables) {
+    if (!names.insert(table.name).second) return DamagedRow("a table that is there twice");
+  }
+  // A number that was given is never given again.
+  const auto& tables = read.stored.tables;
+  const TableId last = tables.empty() ? 0 : tables.rbegin()->first;
+  if (read.stored.next_table <= last) return DamagedRow("the next table's number");
   return read;
 }
 
@@ -209,9 +221,10 @@ Result<bool> BigtableCatalogue::Replace(const StoredSchema& before, const Catalo
 Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row) {
   const std::lock_guard changing(change_mutex_);
   if (schema.FindTable(kCatalogueTable) != nullptr) {
-    return Invalid(fmt::format("tables.{}: this table is the engine's own on Bigtable; accepted: "
-                               "another name",
-                               kCatalogueTable));
+    return Invalid(
+        fmt::format("tables.{}: this table is the engine's own on Bigtable; accepted: "
+                    "another name",
+                    kCatalogueTable));
   }
   if (Status folded = CheckFolds(schema); !folded) return folded;
   const FilePrint print = PrintOfFile(schema);
