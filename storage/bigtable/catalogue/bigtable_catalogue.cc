@@ -1,6 +1,7 @@
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -275,32 +276,58 @@ Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const FilePrint& 
   Result<Catalogue::Plan> plan = catalogue_.PlanAdopt(schema, &past);
   if (past.failed()) return *past.failed();
   if (!plan) return plan.error();
-  if (Status made = MakeTables(schema, *plan); !made) return made.error();
+  const std::vector<TableChange> changes = ChangesOf(schema, *plan);
+  if (Status made = MakeTables(*plan, changes); !made) return made.error();
   FilePrint taken = print;
   if (!taken.generation) taken.generation = read->print.generation;
   const Result<bool> replaced = Replace(*read, *plan, taken);
   if (!replaced || !*replaced) return replaced;
   for (const TableId id : plan->dropped) notes_.Forget(id);
   catalogue_.Publish(std::move(*plan));
+  Tighten(changes);
   return true;
+}
+
+std::vector<BigtableCatalogue::TableChange> BigtableCatalogue::ChangesOf(
+    const Schema& schema, const Catalogue::Plan& plan) const {
+  std::map<TableId, TablePtr> before;
+  for (const TablePtr& table : catalogue_.Tables()) before[table->id] = table;
+  std::vector<TableChange> changes;
+  for (const auto& [id, table] : plan.stored.tables) {
+    if (schema.FindTable(table.name) == nullptr) continue;
+    const auto known = before.find(id);
+    if (known != before.end() && EncodeTable(*known->second) == EncodeTable(table)) continue;
+    changes.push_back({table, known == before.end() ? nullptr : known->second});
+  }
+  return changes;
 }
 
 // Before they are in the catalogue: a crash in between leaves empty tables that nobody names, which
 // the next adoption finds.
-Status BigtableCatalogue::MakeTables(const Schema& schema, const Catalogue::Plan& plan) {
+Status BigtableCatalogue::MakeTables(const Catalogue::Plan& plan,
+                                     std::span<const TableChange> changes) {
   std::map<TableId, TablePtr> before;
   for (const TablePtr& table : catalogue_.Tables()) before[table->id] = table;
   for (const TableId id : plan.dropped) {
     if (Status removed = RemoveTable(&client_, before.at(id)->name); !removed) return removed;
   }
-  for (const auto& [id, table] : plan.stored.tables) {
-    if (schema.FindTable(table.name) == nullptr) continue;
-    const auto known = before.find(id);
-    if (known != before.end() && EncodeTable(*known->second) == EncodeTable(table)) continue;
-    const TableInfo* const was = known == before.end() ? nullptr : known->second.get();
-    if (Status made = EnsureTable(&client_, table, was, grain_us_); !made) return made;
+  for (const TableChange& change : changes) {
+    const Status made =
+        EnsureTable(&client_, change.table, change.before.get(), {grain_us_, false});
+    if (!made) return made;
   }
   return {};
+}
+
+// Once the file counts. Where that cannot be done now more is kept than the file asks for, which is
+// hidden from readers, and told as a drift.
+void BigtableCatalogue::Tighten(std::span<const TableChange> changes) {
+  for (const TableChange& change : changes) {
+    const Status done = EnsureTable(&client_, change.table, change.before.get(), {grain_us_, true});
+    if (done) continue;
+    spdlog::warn("bigtable: garbage of table {} is collected as it was before: {}",
+                 change.table.name, done.error().message());
+  }
 }
 
 Status BigtableCatalogue::Drop(std::string_view name) {

@@ -92,6 +92,32 @@ TEST_F(BigtableCatalogueTest, AnOlderGenerationIsRefusedWhoeverTookTheNewerOne) 
   EXPECT_EQ(a_.Adopt(newer).error().code(), ErrorCode::kConflict);
 }
 
+TEST_F(BigtableCatalogueTest, AFileThatComesTooLateTightensNoRule) {
+  Schema schema = MakeSchema({MakeTable("H")});
+  schema.generation = 2;
+  schema.tables[0].families[0].max_age_us = 30 * kUsPerDay;
+  ASSERT_TRUE(a_.Adopt(schema));
+  Schema old = schema;
+  old.generation = 3;
+  old.tables[0].families[0].max_age_us = kUsPerDay;
+  Schema newer = schema;
+  newer.generation = 4;
+  newer.tables.push_back(MakeTable("N"));
+  bool is_first = true;
+  service_.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    const bool counts = call.method == "CheckAndMutateRow" && call.row_key == kSchemaRow;
+    if (counts && std::exchange(is_first, false)) {
+      EXPECT_TRUE(a_.Adopt(newer));
+    }
+    return {};
+  });
+  EXPECT_EQ(b_.Adopt(old).error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(AgeOf("H"), 30 * kUsPerDay);
+  old.generation = 5;
+  ASSERT_TRUE(b_.Adopt(old));
+  EXPECT_EQ(AgeOf("H"), kUsPerDay);
+}
+
 TEST_F(BigtableCatalogueTest, NumbersWhatWasMissedBehindTheAdoptionThatMayMissIt) {
   ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
   const uint64_t before = a_.catalogue.sequence();
