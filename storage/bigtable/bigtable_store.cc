@@ -15,6 +15,7 @@
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 #include "storage/bigtable/catalogue/claim_rows.h"
 #include "storage/bigtable/catalogue/gc_watch.h"
+#include "storage/bigtable/catalogue/table_admin.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/table_samples.h"
@@ -325,7 +326,11 @@ Result<bool> BigtableStore::HoldsRow(const TablePtr& table) {
   ScanSpec spec;
   spec.limit = 1;
   spec.now = clock_.Now();
-  return Scan(table, spec)->Next();
+  const Result<bool> holds = Scan(table, spec)->Next();
+  if (holds || holds.error().code() != ErrorCode::kUnavailable) return holds;
+  // An adoption that did not come to its end may have left it without the table.
+  const Result<bool> is_there = HasTable(client_.get(), table->name);
+  return is_there && !*is_there ? Result<bool>(false) : holds;
 }
 
 // By what is known here: whoever wants to know about how much there is waits for no reading.

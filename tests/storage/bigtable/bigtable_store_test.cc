@@ -130,6 +130,23 @@ TEST(BigtableStore, ARestartOnTheSameFileAdministersNoTable) {
   }
 }
 
+TEST(BigtableStore, AnAdoptionThatRemovedATableAndMadeNoneIsDoneAgain) {
+  BigtableService service;
+  OneOfTwo daemon(service);
+  ASSERT_TRUE(daemon.store().Adopt(HistoryAndLatest()));
+  Schema other = HistoryAndLatest();
+  other.tables[0].row_key = *RowKeyTemplate::Parse("{other}#{ts:ms}", "ts");
+  service.server.faults().Script([](const tablet::Call& call) -> tablet::Verdict {
+    if (call.method != "CreateTable") return {};
+    return {tablet::Outcome::kRefused, {grpc::StatusCode::PERMISSION_DENIED, "not now"}};
+  });
+  EXPECT_FALSE(daemon.store().Adopt(other));
+  service.server.faults().Script({});
+  const Status adopted = daemon.store().Adopt(other);
+  ASSERT_TRUE(adopted) << adopted.error().message();
+  EXPECT_TRUE(daemon.Write("H", "r", 5, {{"A", "x", Value::Int(1)}}));
+}
+
 TEST(BigtableStore, WhatHasExpiredIsNotCountedWhereTheServiceHasItStill) {
   const BigtableService service;
   OneOfTwo daemon(service);
