@@ -15,6 +15,7 @@
 #include "storage/bigtable/catalogue/bigtable_catalogue.h"
 #include "storage/bigtable/catalogue/claim_rows.h"
 #include "storage/bigtable/catalogue/gc_watch.h"
+#include "storage/bigtable/catalogue/table_admin.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/table_samples.h"
@@ -28,6 +29,19 @@ constexpr std::string_view kRetentionRow = "c";
 constexpr size_t kMaxSetsOfTable = 65'536;
 // Of 64 bits a sum has room for so many of them, and 2^16 times that.
 constexpr int64_t kMostAdded = int64_t{1} << 47;
+
+// Whether a row shows anything, of which the newest cell of each column is known: where one shows,
+// so does the newest of its column.
+bool Shows(const TableInfo& table, std::span<const GcRule> rules, const WireRow& row) {
+  TimeUs newest = -1;
+  for (const WireCell& cell : row.cells) newest = std::max(newest, cell.time);
+  return std::ranges::any_of(row.cells, [&](const WireCell& cell) {
+    const std::optional<FamilyId> family = table.FindFamily(cell.family);
+    if (!family || !rules[*family].visible || !TimeRange().Contains(cell.time)) return false;
+    const bool is_of_newest = table.mode != TableMode::kLatestRow || cell.time == newest;
+    return is_of_newest && !rules[*family].Expires(cell.time, 0);
+  });
+}
 
 // Of a table that is gone.
 class GoneScan final : public RowScan {
@@ -232,7 +246,7 @@ class BigtableStore final : public Store, public ClockKeeper {
   ServiceWatch watch_;
   std::mutex connect_mutex_;
   std::atomic<bool> is_connected_ = false;  // Set under connect_mutex_.
-  std::string told_foreign_;  // By the thread that looks.
+  std::string told_foreign_;                // By the thread that looks.
   RepeatingThread poller_;
 };
 
@@ -287,8 +301,12 @@ Status BigtableStore::StartRetention() {
   std::optional<TimeUs> reached;
   const auto value = kept->find(std::string(kValueColumn));
   if (value != kept->end()) {
-    TimeUs time = 0;
+    TimeUs time = -1;
     std::from_chars(value->second.data(), value->second.data() + value->second.size(), time);
+    if (time < 0 || time > kMaxTimeUs) {
+      return Error(ErrorCode::kCorruption,
+                   "the catalogue on Bigtable: how far the retention clock is, is damaged");
+    }
     reached = time;
   }
   retention_.Start(reached);
@@ -306,7 +324,11 @@ Result<bool> BigtableStore::HoldsRow(const TablePtr& table) {
   ScanSpec spec;
   spec.limit = 1;
   spec.now = retention_.Now();
-  return Scan(table, spec)->Next();
+  const Result<bool> holds = Scan(table, spec)->Next();
+  if (holds || holds.error().code() != ErrorCode::kUnavailable) return holds;
+  // An adoption that did not come to its end may have left it without the table.
+  const Result<bool> is_there = HasTable(client_.get(), table->name);
+  return is_there && !*is_there ? Result<bool>(false) : holds;
 }
 
 // By what is known here: whoever wants to know about how much there is waits for no reading.
@@ -326,24 +348,30 @@ Result<ScanEstimate> BigtableStore::Estimate(const TablePtr& table, const Estima
 
 Result<TableStats> BigtableStore::Stats(const TablePtr& table) {
   constexpr uint64_t kCounted = 1000;
+  // The service keeps what has expired for a while.
+  constexpr uint64_t kMostLookedAt = 10 * kCounted;
   if (!catalogue_.Exists(table->id)) {
     return Error(ErrorCode::kUnavailable, "table " + table->name + " was dropped meanwhile");
   }
   RowsQuery query;
   query.table = client_->TableName(table->name);
   query.ranges = {KeyRange{}};
-  query.filter = KeysFilter();
+  query.filter = NewestFilter();
   query.expected = kCounted;
   RowStream stream(client_.get(), std::move(query));
+  std::vector<GcRule> rules;
+  for (const StoredFamily& family : table->families) {
+    rules.push_back(GcRule::Of(family, clock_.Now()));
+  }
   TableStats stats;
-  while (stats.rows < kCounted) {
+  for (uint64_t seen = 0; stats.rows < kCounted && seen < kMostLookedAt; ++seen) {
     const Result<bool> more = stream.Next();
     if (!more) return more.error();
     if (!*more) {
       stats.rows_exact = true;
       return stats;
     }
-    ++stats.rows;
+    stats.rows += Shows(*table, rules, stream.row()) ? 1 : 0;
   }
   const KeyRange everything;
   const Result<ScanEstimate> estimate = Estimate(table, {.ranges = {&everything, 1}});

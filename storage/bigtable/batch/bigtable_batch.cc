@@ -7,9 +7,14 @@
 #include <cstring>
 
 #include "config/values/aggregate.h"
+#include "storage/bigtable/codec/cell_time.h"
 
 namespace tallyd {
 namespace {
+
+constexpr int kMostMutations = 100'000;  // In a call.
+// What a note has beside a field's name in a qualifier.
+constexpr size_t kBytesOfNote = 2;
 
 // As the service folds them: a sum wraps around.
 int64_t FoldedInt64(Aggregate kind, int64_t a, int64_t b) {
@@ -18,7 +23,40 @@ int64_t FoldedInt64(Aggregate kind, int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
+// The row, where it is one.
+std::optional<std::string_view> RowOf(const KeyRange& rows) {
+  const bool is_one = !rows.start.empty() && rows.end.size() == rows.start.size() + 1 &&
+                      rows.end.back() == '\0' && rows.end.starts_with(rows.start);
+  return is_one ? std::optional<std::string_view>(rows.start) : std::nullopt;
+}
+
+// Whether Bigtable can delete that of a row without being told which columns it has, and between
+// what else is written to the row. A row that is checked is written otherwise, and one that is
+// folded comes again under a token by which only what is added counts once.
+bool IsMutation(const TableInfo& table, const DeleteSpec& what) {
+  return table.mode != TableMode::kLatestRow && !HasAggregates(table) && RowOf(what.rows) &&
+         (what.qualifier || what.cells.is_open());
+}
+
 }  // namespace
+
+bool HasTimes(const DeleteSpec& what, int64_t grain_us) {
+  return !what.cells.is_empty() &&
+         NextGrain(what.cells.from, grain_us) < NextGrain(what.cells.to, grain_us);
+}
+
+void DeleteColumn(const TableInfo& table, const DeleteSpec& what, int64_t grain_us,
+                  data_api::Mutation::DeleteFromColumn* column) {
+  if (what.cells.is_open()) return;
+  auto* const times = column->mutable_time_range();
+  // What a newer cell of a latest table hid must not come back when that goes.
+  if (table.mode == TableMode::kHistory) {
+    times->set_start_timestamp_micros(NextGrain(what.cells.from, grain_us));
+  }
+  if (what.cells.to <= kMaxTimeUs) {
+    times->set_end_timestamp_micros(NextGrain(what.cells.to, grain_us));
+  }
+}
 
 WireTablePtr WireTables::Of(const TableInfo& table) {
   const std::lock_guard lock(mutex_);
@@ -80,15 +118,28 @@ void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& 
   table.codec.Append(column, value, cell->mutable_value());
   constexpr size_t kBytesOfCell = 64;
   bytes_ += kBytesOfCell + column.qualifier.size() + cell->value().size();
+  if (cell->value().size() > kMaxValueBytes) {
+    refused_ = Invalid(
+        fmt::format("table {}: a value of {} bytes takes {} on Bigtable; accepted: "
+                    "{} there",
+                    table.info.name, value.AsView().size(), cell->value().size(), kMaxValueBytes));
+  }
+  // It is one call, and what it replaces goes with it.
+  if (entry->is_checked() && entry->entry.mutations_size() == kMostMutations) {
+    refused_ =
+        Invalid(fmt::format("table {}: an event of a row that it replaces has {} columns or "
+                            "more; Bigtable takes less",
+                            table.info.name, kMostMutations));
+  }
 }
 
 void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value& state,
                              TimeUs time) {
   const StoredFamily& family = entry->table->info.families[column.family];
   if (state.type() != ValueType::kInt64) {
-    refused_ = Invalid(fmt::format("family {} of table {}: {} on Bigtable is of 64 bits",
-                                   family.name, entry->table->info.name,
-                                   ToString(*family.rules.aggregate)));
+    refused_ =
+        Invalid(fmt::format("family {} of table {}: {} on Bigtable is of 64 bits", family.name,
+                            entry->table->info.name, ToString(*family.rules.aggregate)));
     return;
   }
   folds_ = true;
@@ -102,8 +153,7 @@ void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value&
   if (!is_new) {
     data_api::Value* const input =
         entry->entry.mutable_mutations(known->second)->mutable_add_to_cell()->mutable_input();
-    input->set_int_value(
-        FoldedInt64(*family.rules.aggregate, input->int_value(), state.AsInt()));
+    input->set_int_value(FoldedInt64(*family.rules.aggregate, input->int_value(), state.AsInt()));
     return;
   }
   auto* const add = entry->entry.add_mutations()->mutable_add_to_cell();
@@ -149,6 +199,8 @@ bool BigtableBatch::JoinRemoval(const TableInfo& table, const DeleteSpec& what) 
 }
 
 void BigtableBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
+  if (!HasTimes(what, grain_us_)) return;
+  if (IsMutation(table, what)) return DeleteOfRow(table, what);
   if (JoinRemoval(table, what)) return;
   steps_.back().removal = Removal{TableOf(table), what, {what.rows}};
   steps_.emplace_back();
@@ -157,16 +209,44 @@ void BigtableBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
   ++removals_;
 }
 
+// In order with what else is written to the row, and in one call with it.
+void BigtableBatch::DeleteOfRow(const TableInfo& table, const DeleteSpec& what) {
+  data_api::Mutation* const mutation = Find(table, *RowOf(what.rows), 0)->entry.add_mutations();
+  if (!what.family) {
+    mutation->mutable_delete_from_row();
+    return;
+  }
+  const std::string& family = table.families[*what.family].name;
+  if (!what.qualifier) {
+    mutation->mutable_delete_from_family()->set_family_name(family);
+    return;
+  }
+  auto* const column = mutation->mutable_delete_from_column();
+  column->set_family_name(family);
+  column->set_column_qualifier(*what.qualifier);
+  DeleteColumn(table, what, grain_us_, column);
+}
+
+void BigtableBatch::CheckName(std::string_view field) {
+  constexpr size_t kMost = kMaxQualifierBytes - kBytesOfNote;
+  if (field.size() <= kMost) return;
+  refused_ = Invalid(
+      fmt::format("a field's name has {} bytes; accepted on Bigtable: {}", field.size(), kMost));
+}
+
 void BigtableBatch::AddField(std::string_view stream, std::string_view field, uint8_t type_bits) {
+  CheckName(field);
   uint8_t& bits = notes_.fields[{std::string(stream), std::string(field)}];
   bits = static_cast<uint8_t>(bits | type_bits);
 }
 
 void BigtableBatch::NoteSpelling(std::string_view stream, std::string_view field) {
+  CheckName(field);
   notes_.spellings.emplace_back(stream, field);
 }
 
 void BigtableBatch::AddMissed(const TableInfo& table, std::string_view field, uint8_t how) {
+  CheckName(field);
   uint8_t& known = notes_.missed[{table.id, std::string(field)}];
   known = static_cast<uint8_t>(known | how);
 }

@@ -5,6 +5,9 @@
 // that the row holds nothing newer, and otherwise takes the row's place: so an event of the same
 // time replaces all of the other, and a late one nothing.
 //
+// What is deleted of one row goes with what is written to it, in one entry, where Bigtable can say
+// so: all of the row, a family, a column. Else, and of ranges, it is a removal between two steps.
+//
 // What is written to an aggregate family is added by the service (AddToCell): inputs of one cell
 // are folded here first, so a row has one of them for each cell.
 #ifndef TALLYD_STORAGE_BIGTABLE_BATCH_BIGTABLE_BATCH_H_
@@ -46,6 +49,12 @@ class WireTables {
   std::mutex mutex_;
   std::map<TableId, WireTablePtr> tables_;  // Guarded by mutex_.
 };
+
+// Whether some cell may have a time of those.
+bool HasTimes(const DeleteSpec& what, int64_t grain_us);
+// The times of it: of a column whose names are set.
+void DeleteColumn(const TableInfo& table, const DeleteSpec& what, int64_t grain_us,
+                  data_api::Mutation::DeleteFromColumn* column);
 
 class BigtableBatch final : public Batch {
  public:
@@ -124,6 +133,8 @@ class BigtableBatch final : public Batch {
   Entry* Find(const TableInfo& table, std::string_view row_key, TimeUs time);
   void PutCell(Entry* entry, const ColumnRef& column, const Value& value, TimeUs time);
   void PutState(Entry* entry, const ColumnRef& column, const Value& state, TimeUs time);
+  void CheckName(std::string_view field);
+  void DeleteOfRow(const TableInfo& table, const DeleteSpec& what);
   const WireTablePtr& TableOf(const TableInfo& table);
   // False: what was deleted last is something else, or rows came behind it.
   bool JoinRemoval(const TableInfo& table, const DeleteSpec& what);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <random>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -22,6 +23,8 @@ constexpr std::string_view kNextColumn = "next";
 constexpr std::string_view kStreamColumns = "s/";
 constexpr std::string_view kTableColumns = "t/";
 constexpr int kTries = 5;
+// Of adoptions: what is numbered by them goes into times of cells (field_notes.h).
+constexpr uint64_t kMostAdoptions = 1'000'000'000'000;
 
 Error DamagedRow(std::string_view what) {
   return Error(ErrorCode::kCorruption,
@@ -137,7 +140,8 @@ Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema(
   for (const auto& [qualifier, value] : *cells) {
     if (qualifier == kVersionColumn) {
       read.version = value;
-      if (!ParseNumber(value.substr(0, value.find('-')), &read.number)) {
+      if (!ParseNumber(value.substr(0, value.find('-')), &read.number) ||
+          read.number > kMostAdoptions) {
         return DamagedRow("its version");
       }
     } else if (qualifier == kPrintColumn) {
@@ -162,6 +166,14 @@ Result<BigtableCatalogue::StoredSchema> BigtableCatalogue::ReadSchema(
       read.stored.tables[id] = std::move(*table);
     }
   }
+  std::set<std::string_view> names;
+  for (const auto& [id, table] : read.stored.tables) {
+    if (!names.insert(table.name).second) return DamagedRow("a table that is there twice");
+  }
+  // A number that was given is never given again.
+  const auto& tables = read.stored.tables;
+  const TableId last = tables.empty() ? 0 : tables.rbegin()->first;
+  if (read.stored.next_table <= last) return DamagedRow("the next table's number");
   return read;
 }
 
@@ -210,9 +222,10 @@ Result<bool> BigtableCatalogue::Replace(const StoredSchema& before, const Catalo
 Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row) {
   const std::lock_guard changing(change_mutex_);
   if (schema.FindTable(kCatalogueTable) != nullptr) {
-    return Invalid(fmt::format("tables.{}: this table is the engine's own on Bigtable; accepted: "
-                               "another name",
-                               kCatalogueTable));
+    return Invalid(
+        fmt::format("tables.{}: this table is the engine's own on Bigtable; accepted: "
+                    "another name",
+                    kCatalogueTable));
   }
   if (Status folded = CheckFolds(schema); !folded) return folded;
   const FilePrint print = PrintOfFile(schema);
@@ -263,13 +276,15 @@ Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const FilePrint& 
   Result<Catalogue::Plan> plan = catalogue_.PlanAdopt(schema, &past);
   if (past.failed()) return *past.failed();
   if (!plan) return plan.error();
-  if (Status made = MakeTables(schema, *plan); !made) return made.error();
+  const std::vector<TableChange> changes = ChangesOf(schema, *plan);
+  if (Status made = MakeTables(*plan, changes); !made) return made.error();
   FilePrint taken = print;
   if (!taken.generation) taken.generation = read->print.generation;
   const Result<bool> replaced = Replace(*read, *plan, taken);
   if (!replaced || !*replaced) return replaced;
   ForgetNotes(plan->dropped);
   catalogue_.Publish(std::move(*plan));
+  Tighten(changes);
   return true;
 }
 
@@ -283,22 +298,46 @@ void BigtableCatalogue::ForgetNotes(const std::vector<TableId>& dropped) {
   }
 }
 
+std::vector<BigtableCatalogue::TableChange> BigtableCatalogue::ChangesOf(
+    const Schema& schema, const Catalogue::Plan& plan) const {
+  std::map<TableId, TablePtr> before;
+  for (const TablePtr& table : catalogue_.Tables()) before[table->id] = table;
+  std::vector<TableChange> changes;
+  for (const auto& [id, table] : plan.stored.tables) {
+    if (schema.FindTable(table.name) == nullptr) continue;
+    const auto known = before.find(id);
+    if (known != before.end() && EncodeTable(*known->second) == EncodeTable(table)) continue;
+    changes.push_back({table, known == before.end() ? nullptr : known->second});
+  }
+  return changes;
+}
+
 // Before they are in the catalogue: a crash in between leaves empty tables that nobody names, which
 // the next adoption finds.
-Status BigtableCatalogue::MakeTables(const Schema& schema, const Catalogue::Plan& plan) {
+Status BigtableCatalogue::MakeTables(const Catalogue::Plan& plan,
+                                     std::span<const TableChange> changes) {
   std::map<TableId, TablePtr> before;
   for (const TablePtr& table : catalogue_.Tables()) before[table->id] = table;
   for (const TableId id : plan.dropped) {
     if (Status removed = RemoveTable(&client_, before.at(id)->name); !removed) return removed;
   }
-  for (const auto& [id, table] : plan.stored.tables) {
-    if (schema.FindTable(table.name) == nullptr) continue;
-    const auto known = before.find(id);
-    if (known != before.end() && EncodeTable(*known->second) == EncodeTable(table)) continue;
-    const TableInfo* const was = known == before.end() ? nullptr : known->second.get();
-    if (Status made = EnsureTable(&client_, table, was, grain_us_); !made) return made;
+  for (const TableChange& change : changes) {
+    const Status made =
+        EnsureTable(&client_, change.table, change.before.get(), {grain_us_, false});
+    if (!made) return made;
   }
   return {};
+}
+
+// Once the file counts. Where that cannot be done now more is kept than the file asks for, which is
+// hidden from readers, and told as a drift.
+void BigtableCatalogue::Tighten(std::span<const TableChange> changes) {
+  for (const TableChange& change : changes) {
+    const Status done = EnsureTable(&client_, change.table, change.before.get(), {grain_us_, true});
+    if (done) continue;
+    spdlog::warn("bigtable: garbage of table {} is collected as it was before: {}",
+                 change.table.name, done.error().message());
+  }
 }
 
 Status BigtableCatalogue::Drop(std::string_view name) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,11 @@ class BigtableCatalogue {
     FilePrint print;
     StoredCatalogue stored;
   };
+  // A table as it will be, and as it was; null: there was none.
+  struct TableChange {
+    TableInfo table;
+    TablePtr before;
+  };
   class Past;
 
   Result<StoredSchema> ReadSchema(std::optional<SteadyTime> until = {});
@@ -84,7 +90,9 @@ class BigtableCatalogue {
                        const FilePrint& print);
   Result<bool> TryAdopt(const Schema& schema, const FilePrint& print, const HoldsRow& holds_row);
   Status CheckFolds(const Schema& schema);
-  Status MakeTables(const Schema& schema, const Catalogue::Plan& plan);
+  std::vector<TableChange> ChangesOf(const Schema& schema, const Catalogue::Plan& plan) const;
+  Status MakeTables(const Catalogue::Plan& plan, std::span<const TableChange> changes);
+  void Tighten(std::span<const TableChange> changes);
   void Take(StoredSchema read);
   void Compare();  // REQUIRES: mutex_.
   void ForgetNotes(const std::vector<TableId>& dropped);
@@ -104,9 +112,9 @@ class BigtableCatalogue {
   // Guarded by mutex_.
   std::string version_;
   uint64_t number_ = 0;
-  FilePrint print_;      // Of the file that counts.
-  FilePrint own_print_;  // Of the file that was adopted here.
-  std::vector<std::string> differing_;   // Streams of it that are others there, by name.
+  FilePrint print_;                       // Of the file that counts.
+  FilePrint own_print_;                   // Of the file that was adopted here.
+  std::vector<std::string> differing_;    // Streams of it that are others there, by name.
   std::atomic<bool> is_foreign_ = false;  // Set under mutex_.
 };
 

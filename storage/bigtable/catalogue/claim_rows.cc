@@ -19,6 +19,9 @@ constexpr int kClaimTries = 3;
 constexpr uint64_t kSweptOfClaims = 500;
 constexpr int64_t kLeaseUs =
     std::chrono::duration_cast<std::chrono::microseconds>(Claiming::kClaimLease).count();
+// How far ahead the clock of whoever has a claim may be: one that ends later was given by a clock
+// that was wrong, and would keep out all others until then.
+constexpr int64_t kMostAheadUs = 60 * kUsPerSecond;
 // Nobody waits longer for one than a claim lasts.
 constexpr std::chrono::seconds kPatience{5};
 
@@ -55,27 +58,36 @@ void DeleteColumn(std::string_view column, data_api::Mutation* mutation) {
   erase->set_column_qualifier(std::string(column));
 }
 
-// Matches where the row's newest owner is this one.
-data_api::RowFilter IsOwnedBy(const std::string& owner) {
-  data_api::RowFilter filter;
-  auto* const chain = filter.mutable_chain();
-  chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(kOwnerColumn));
-  chain->add_filters()->set_cells_per_column_limit_filter(1);
-  chain->add_filters()->set_value_regex_filter(RegexOfGlob("* " + owner));
-  return filter;
-}
-
-data_api::CheckAndMutateRowRequest OfOwner(const Claiming::Held& claim) {
+// Matches where the newest mark of the column is this owner's.
+data_api::CheckAndMutateRowRequest OfOwner(const Claiming::Held& claim, std::string_view column) {
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(RowOf(claim.key));
-  *request.mutable_predicate_filter() = IsOwnedBy(claim.owner);
+  auto* const chain = request.mutable_predicate_filter()->mutable_chain();
+  chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(column));
+  chain->add_filters()->set_cells_per_column_limit_filter(1);
+  chain->add_filters()->set_value_regex_filter(RegexOfGlob("* " + claim.owner));
   return request;
 }
 
-// Matches where something of the row has not ended.
+bool IsHeld(const std::optional<Mark>& owned, TimeUs now) {
+  return owned && owned->until >= now && owned->until <= now + kLeaseUs + kMostAheadUs;
+}
+// However late it ends: what may have counted is never counted again for a clock that was wrong.
+bool IsInDoubt(const std::optional<Mark>& doubt, TimeUs now) {
+  return doubt && doubt->until >= now;
+}
+
+// Matches where something of the row has not ended: some mark of the columns is as above.
 data_api::RowFilter IsAlive(TimeUs now) {
   data_api::RowFilter filter;
-  filter.mutable_timestamp_range_filter()->set_start_timestamp_micros(WholeMs(now));
+  for (const std::string_view column : {kOwnerColumn, kDoubtColumn}) {
+    auto* const chain = filter.mutable_interleave()->add_filters()->mutable_chain();
+    chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(column));
+    auto* const times = chain->add_filters()->mutable_timestamp_range_filter();
+    times->set_start_timestamp_micros(WholeMs(now));
+    if (column == kDoubtColumn) continue;
+    times->set_end_timestamp_micros(WholeMs(now + kLeaseUs + kMostAheadUs) + kUsPerMs);
+  }
   return filter;
 }
 
@@ -98,9 +110,8 @@ Result<Claiming::Fate> ClaimRows::Claim(const Held& claim) {
     if (!cells) return cells.error();
     const std::optional<Mark> owned = MarkOf(*cells, kOwnerColumn);
     if (owned && owned->owner == claim.owner) return Fate::kOwn;
-    if (owned && owned->until >= now) return Fate::kOthers;
-    const std::optional<Mark> doubt = MarkOf(*cells, kDoubtColumn);
-    if (doubt && doubt->until >= now) return Fate::kInDoubt;
+    if (IsHeld(owned, now)) return Fate::kOthers;
+    if (IsInDoubt(MarkOf(*cells, kDoubtColumn), now)) return Fate::kInDoubt;
   }
   return Fate::kOthers;
 }
@@ -110,16 +121,22 @@ Status ClaimRows::Keep(std::span<const Held> claims) {
   const TimeUs until = WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kLeaseUs);
   for (const Held& claim : claims) {
     SetMark(kOwnerColumn, {until, claim.owner},
-            requests.emplace_back(OfOwner(claim)).add_true_mutations());
+            requests.emplace_back(OfOwner(claim, kOwnerColumn)).add_true_mutations());
   }
   const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
   return matched ? Status() : Status(matched.error());
 }
 
-Status ClaimRows::Release(std::span<const Held> claims) {
+Status ClaimRows::Release(std::span<const Held> claims) { return DeleteOwn(claims, kOwnerColumn); }
+
+Status ClaimRows::EndCounting(std::span<const Held> claims) {
+  return DeleteOwn(claims, kDoubtColumn);
+}
+
+Status ClaimRows::DeleteOwn(std::span<const Held> claims, std::string_view column) {
   std::vector<data_api::CheckAndMutateRowRequest> requests;
   for (const Held& claim : claims) {
-    DeleteColumn(kOwnerColumn, requests.emplace_back(OfOwner(claim)).add_true_mutations());
+    DeleteColumn(column, requests.emplace_back(OfOwner(claim, column)).add_true_mutations());
   }
   const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
   return matched ? Status() : Status(matched.error());
@@ -140,11 +157,8 @@ Status ClaimRows::SweepPage(const std::vector<CatalogueRow>& page) {
   const TimeUs now = std::max<TimeUs>(clock_.Now(), 0);
   std::vector<data_api::CheckAndMutateRowRequest> requests;
   for (const CatalogueRow& row : page) {
-    const auto is_alive = [&](std::string_view column) {
-      const std::optional<Mark> mark = MarkOf(row.cells, column);
-      return mark && mark->until >= now;
-    };
-    if (is_alive(kOwnerColumn) || is_alive(kDoubtColumn)) continue;
+    if (IsHeld(MarkOf(row.cells, kOwnerColumn), now)) continue;
+    if (IsInDoubt(MarkOf(row.cells, kDoubtColumn), now)) continue;
     data_api::CheckAndMutateRowRequest& request = requests.emplace_back();
     request.set_row_key(row.key);
     *request.mutable_predicate_filter() = IsAlive(now);
@@ -155,7 +169,7 @@ Status ClaimRows::SweepPage(const std::vector<CatalogueRow>& page) {
 }
 
 Result<bool> ClaimRows::BeginCounting(const Held& claim) {
-  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfOwner(claim)};
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfOwner(claim, kOwnerColumn)};
   SetMark(kDoubtColumn, {WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kUsPerDay), claim.owner},
           requests[0].add_true_mutations());
   const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());

@@ -6,8 +6,9 @@
 //       what was counted is all there.
 //
 // The times of cells are their ends, so whether any is still to come one look at times tells. The
-// daemons' clocks are to agree within a few seconds: by one that is behind more a claim may be
-// taken over that is still kept, and then nothing counts under it any more. Thread-safe.
+// daemons' clocks are to agree within a few seconds: where they differ by more a claim may be taken
+// over that is still kept, and then nothing counts under it any more. One that ends more than a
+// minute later than it could by one's own clock holds nobody off; a doubt does. Thread-safe.
 #ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_CLAIM_ROWS_H_
 #define TALLYD_STORAGE_BIGTABLE_CATALOGUE_CLAIM_ROWS_H_
 
@@ -35,11 +36,16 @@ class ClaimRows final : public Claiming {
 
   // False: the claim is somebody else's, and nothing may count under it.
   Result<bool> BeginCounting(const Held& claim);
+  // Nothing has counted under these, and nothing will: no doubt of theirs stays.
+  Status EndCounting(std::span<const Held> claims);
   // What was counted is all there: the entry that says so, to be written with what tells of it.
+  // REQUIRES: BeginCounting was true, so that the doubt is one's own.
   static CatalogueEntry CountedEntry(std::string_view key);
 
  private:
   Status SweepPage(const std::vector<CatalogueRow>& page);
+  // Where its newest mark is that owner's.
+  Status DeleteOwn(std::span<const Held> claims, std::string_view column);
 
   CatalogueRows& rows_;
   const Clock& clock_;

@@ -9,6 +9,9 @@ namespace {
 constexpr std::string_view kFieldRows = "f/";
 constexpr std::string_view kMissedRows = "m/";
 constexpr char kSpelledMark = 's';
+// Of spellings: their numbers are about the microseconds of when they were seen, and times of
+// cells.
+constexpr uint64_t kMostSpelled = uint64_t{1} << 62;
 
 uint64_t NumberIn(std::string_view text) {
   uint64_t number = 0;
@@ -60,10 +63,12 @@ void FieldNotes::Take(std::string_view row, std::string_view qualifier, std::str
   if (!row.starts_with(kFieldRows) || qualifier.size() < 2) return;
   if (qualifier[qualifier.size() - 2] != '\0') return;
   const std::string_view name = qualifier.substr(0, qualifier.size() - 2);
-  Field& field = streams_[std::string(row.substr(kFieldRows.size()))][std::string(name)];
   const char what = qualifier.back();
+  const uint64_t spelled = what == kSpelledMark ? NumberIn(value) : 0;
+  if (spelled > kMostSpelled) return;
+  Field& field = streams_[std::string(row.substr(kFieldRows.size()))][std::string(name)];
   if (what == kSpelledMark) {
-    field.spelled = std::max(field.spelled, NumberIn(value));
+    field.spelled = std::max(field.spelled, spelled);
     last_spelled_ = std::max(last_spelled_, field.spelled);
   } else if (what >= '0' && what <= '7') {
     field.type_bits = static_cast<uint8_t>(field.type_bits | 1u << (what - '0'));

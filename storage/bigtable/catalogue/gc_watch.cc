@@ -25,10 +25,11 @@ std::string RandomName() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
+// 0: none that a clock can have told.
 TimeUs TimeIn(std::string_view text) {
   TimeUs time = 0;
   std::from_chars(text.data(), text.data() + text.size(), time);
-  return time;
+  return time >= 0 && time <= kMaxTimeUs ? time : 0;
 }
 
 std::string_view ValueOf(const CatalogueCells& cells, const std::string& column) {
@@ -98,8 +99,8 @@ Result<std::string> GcWatch::DriftOf(const TableInfo& table) {
   request.set_name(client_.TableName(table.name));
   request.set_view(admin_api::Table::SCHEMA_VIEW);
   admin_api::Table there;
-  const SteadyTime until = std::chrono::steady_clock::now() +
-                           std::chrono::microseconds(client_.config().attempt_us);
+  const SteadyTime until =
+      std::chrono::steady_clock::now() + std::chrono::microseconds(client_.config().attempt_us);
   const RpcStatus ended = client_.GetTable(request, &there, until);
   if (ended.code == RpcCode::kNotFound) return std::string("the table is gone");
   if (!ended.ok()) return ErrorOf(ended, "table " + table.name);
@@ -110,9 +111,9 @@ Result<std::string> GcWatch::DriftOf(const TableInfo& table) {
     const auto known = there.column_families().find(family.name);
     const bool is_there = known != there.column_families().end();
     if (is_there && IsSameRule(known->second.gc_rule(), wanted)) continue;
-    drift += fmt::format("{}family {}: there {}, by the file {}", drift.empty() ? "" : "; ",
-                         family.name, is_there ? TextOf(known->second.gc_rule()) : "is none",
-                         TextOf(wanted));
+    drift +=
+        fmt::format("{}family {}: there {}, by the file {}", drift.empty() ? "" : "; ", family.name,
+                    is_there ? TextOf(known->second.gc_rule()) : "is none", TextOf(wanted));
   }
   return drift;
 }

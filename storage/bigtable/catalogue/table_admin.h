@@ -23,13 +23,22 @@ admin_api::GcRule GcRuleOf(const Family& family, TableMode mode);
 bool IsSameRule(const admin_api::GcRule& a, const admin_api::GcRule& b);
 // "(max_versions 2 or max_age 3600 s)"; whatever the service has.
 std::string TextOf(const admin_api::GcRule& rule);
+// Whether something may go by `rule` that stays by `other`; true where that cannot be told.
+bool MayForgetMore(const admin_api::GcRule& rule, const admin_api::GcRule& other);
+
+struct EnsureOptions {
+  int64_t grain_us = kUsPerMs;  // Or 1, of a table for tests.
+  // False: a rule by which more would go than by the one there stays as it is. Before a file counts
+  // nothing may go by it.
+  bool may_forget_more = true;
+};
 
 // The table has all families of `table`, by the rules that it was given last. A family whose rules
 // are those that `before` had already (null: there was none) keeps what it has on the service,
-// whatever that is. kInvalid, naming what is missing, where it may not be made. `grain_us`: 1000,
-// or 1 of a table for tests.
+// whatever that is. kInvalid, naming what is missing, where it may not be made.
 Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableInfo* before,
-                   int64_t grain_us);
+                   const EnsureOptions& options);
+Result<bool> HasTable(BigtableClient* client, std::string_view name);
 // Gone, or never there.
 Status RemoveTable(BigtableClient* client, std::string_view name);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/values/glob.h"
+#include "storage/bigtable/codec/cell_time.h"
 #include "storage/cell_merge.h"
 
 namespace tallyd {
@@ -138,6 +139,13 @@ std::string RegexOfGlob(std::string_view glob) {
 RowFilter KeysFilter() {
   RowFilter filter;
   filter.mutable_chain()->add_filters()->set_cells_per_row_limit_filter(1);
+  filter.mutable_chain()->add_filters()->set_strip_value_transformer(true);
+  return filter;
+}
+
+RowFilter NewestFilter() {
+  RowFilter filter;
+  filter.mutable_chain()->add_filters()->set_cells_per_column_limit_filter(1);
   filter.mutable_chain()->add_filters()->set_strip_value_transformer(true);
   return filter;
 }

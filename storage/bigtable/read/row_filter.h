@@ -21,13 +21,11 @@ std::optional<google::bigtable::v2::RowFilter> FilterOf(const TableInfo& table,
 // Each row's key with one cell, without its value.
 google::bigtable::v2::RowFilter KeysFilter();
 
+// The newest cell of each column, without its value.
+google::bigtable::v2::RowFilter NewestFilter();
+
 // Matches exactly what the glob matches, as RE2 on raw bytes.
 std::string RegexOfGlob(std::string_view glob);
-
-// The first time at or behind this one that a cell may have.
-inline TimeUs NextGrain(TimeUs time, int64_t grain_us) {
-  return (time + grain_us - 1) / grain_us * grain_us;
-}
 
 }  // namespace tallyd
 

@@ -13,10 +13,15 @@ constexpr std::chrono::seconds kBetweenAsks{60};
 // So many places are kept: of a table of some terabytes.
 constexpr size_t kMostPlaces = 100'000;
 
+bool Puts(const data_api::Mutation& mutation) {
+  return mutation.has_set_cell() || mutation.has_add_to_cell();
+}
+
 SeenRow SeenIn(const BigtableBatch::Entry& row) {
   SeenRow seen{kMaxTimeUs, 0, 1, 0};
   TimeUs before = -1;
   for (const data_api::Mutation& mutation : row.entry.mutations()) {
+    if (!Puts(mutation)) continue;
     const auto& cell = mutation.set_cell();
     const TimeUs time = mutation.has_set_cell() ? cell.timestamp_micros() : row.time;
     seen.first = std::min(seen.first, time);
@@ -53,7 +58,12 @@ void TableSamples::Tell(const BigtableBatch& batch) {
   for (const BigtableBatch::Step& step : batch.steps()) {
     for (const BigtableBatch::Entry& row : step.rows) {
       choose(*row.table);
-      if (row.entry.mutations().empty() || !sample->Wants(row.entry.row_key())) continue;
+      if (row.entry.mutations().empty()) continue;
+      if (row.entry.mutations(0).has_delete_from_row()) {
+        sample->Forget(RangeOfKey(row.entry.row_key()));
+      }
+      if (!Puts(*row.entry.mutations().rbegin())) continue;
+      if (!sample->Wants(row.entry.row_key())) continue;
       const bool adds = row.table->info.mode == TableMode::kHistory;
       sample->Take(row.entry.row_key(), SeenIn(row), adds);
     }

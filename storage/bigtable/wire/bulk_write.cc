@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kRowsOfCall = 2000;
 constexpr size_t kMutationsOfCall = 50'000;  // Bigtable takes 100,000.
 constexpr size_t kBytesOfCall = 8u << 20;    // And 256 MiB.
+constexpr int kMutationsOfPart = 100'000;    // Of one row.
 
 const std::string& KeyOf(const BulkRow& row) {
   return row.entry != nullptr ? row.entry->row_key() : row.check->row_key();
@@ -66,8 +67,8 @@ void SendBulk(BigtableClient* client, std::vector<BulkRow>* rows, const std::vec
   }
 }
 
-void SendChecks(BigtableClient* client, std::vector<BulkRow>* rows,
-                const std::vector<size_t>& left, SteadyTime deadline) {
+void SendChecks(BigtableClient* client, std::vector<BulkRow>* rows, const std::vector<size_t>& left,
+                SteadyTime deadline) {
   std::vector<size_t> places;
   std::vector<CheckAndMutateTry> tries;
   for (const size_t at : left) {
@@ -96,17 +97,49 @@ void AwaitTurn(BigtableClient* client, size_t rows, SteadyTime deadline) {
 void HearRefusals(BigtableClient* client, const std::vector<BulkRow>& rows,
                   const std::vector<size_t>& left) {
   constexpr std::chrono::seconds kPeriod(10);
-  const bool is_refused = std::ranges::any_of(left, [&](size_t at) {
-    return rows[at].ended.code == RpcCode::kResourceExhausted;
-  });
+  const bool is_refused = std::ranges::any_of(
+      left, [&](size_t at) { return rows[at].ended.code == RpcCode::kResourceExhausted; });
   if (!is_refused) return;
   client->pace().Hear(WritePace::kLeastFactor, kPeriod, std::chrono::steady_clock::now());
 }
 
-}  // namespace
+// Of the event that wrote it.
+int64_t TimeOf(const data_api::Mutation& mutation) {
+  return mutation.has_set_cell() ? mutation.set_cell().timestamp_micros()
+                                 : mutation.add_to_cell().timestamp().raw_timestamp_micros();
+}
 
-void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline,
-               Paced paced) {
+// Where the part ends that begins there: what one event wrote stays together where it can.
+int EndOfPart(const data_api::MutateRowsRequest::Entry& entry, int begin) {
+  if (entry.mutations_size() - begin <= kMutationsOfPart) return entry.mutations_size();
+  const int most = begin + kMutationsOfPart;
+  int end = most;
+  while (end > begin && TimeOf(entry.mutations(end)) == TimeOf(entry.mutations(end - 1))) --end;
+  return end > begin ? end : most;
+}
+
+// The parts of a row behind its first, which stays in the entry.
+std::vector<data_api::MutateRowsRequest::Entry> CutOff(data_api::MutateRowsRequest::Entry* entry) {
+  std::vector<data_api::MutateRowsRequest::Entry> parts;
+  const int first = EndOfPart(*entry, 0);
+  if (first == entry->mutations_size()) return parts;
+  for (int begin = first; begin < entry->mutations_size();) {
+    const int end = EndOfPart(*entry, begin);
+    data_api::MutateRowsRequest::Entry& part = parts.emplace_back();
+    part.set_row_key(entry->row_key());
+    if (entry->has_idempotency()) {
+      *part.mutable_idempotency() = entry->idempotency();
+      part.mutable_idempotency()->mutable_token()->append("+" + std::to_string(parts.size()));
+    }
+    for (; begin < end; ++begin) part.add_mutations()->Swap(entry->mutable_mutations(begin));
+  }
+  entry->mutable_mutations()->DeleteSubrange(first, entry->mutations_size() - first);
+  return parts;
+}
+
+// Each row in one call.
+void WriteWhole(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline,
+                Paced paced) {
   std::vector<size_t> left(rows->size());
   for (size_t i = 0; i < left.size(); ++i) left[i] = i;
   std::ranges::sort(left, [&](size_t a, size_t b) {
@@ -132,6 +165,36 @@ void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime de
     if (left.empty()) return;
     if (left.size() < sent) retry.Progress();
     if (!retry.MayTryAgain((*rows)[left.front()].ended)) return;
+  }
+}
+
+}  // namespace
+
+void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime deadline,
+               Paced paced) {
+  using Parts = std::vector<data_api::MutateRowsRequest::Entry>;
+  std::vector<std::pair<BulkRow*, Parts>> cut;
+  for (BulkRow& row : *rows) {
+    if (row.entry == nullptr) continue;
+    if (Parts parts = CutOff(row.entry); !parts.empty()) cut.emplace_back(&row, std::move(parts));
+  }
+  WriteWhole(client, rows, deadline, paced);
+  for (size_t next = 0;; ++next) {
+    std::erase_if(cut, [next](const auto& row) {
+      return !row.first->ended.ok() || next == row.second.size();
+    });
+    if (cut.empty()) return;
+    std::vector<BulkRow> of_parts;
+    for (auto& [row, parts] : cut) {
+      of_parts.push_back(*row);
+      of_parts.back().entry = &parts[next];
+    }
+    WriteWhole(client, &of_parts, deadline, paced);
+    for (size_t i = 0; i < cut.size(); ++i) {
+      cut[i].first->ended = std::move(of_parts[i].ended);
+      // What went before it is there.
+      cut[i].first->is_in_doubt = !cut[i].first->ended.ok();
+    }
   }
 }
 

@@ -2,9 +2,10 @@
 // acknowledged, will not be taken, or the deadline is over.
 //
 // Rows of a table are sorted by key, so that a call goes to few tablets, and cut into calls by
-// rows, mutations and bytes; calls are under way side by side. What comes twice is as if it had
-// come once: times are explicit, and what is folded has a token. Where the service does not know
-// tokens a row that counts goes once.
+// rows, mutations and bytes; calls are under way side by side. A row of which more is written than
+// a call takes goes in parts, one behind the other, cut between events where it can. What comes
+// twice is as if it had come once: times are explicit, and what is folded has a token. Where the
+// service does not know tokens a row that counts goes once.
 #ifndef TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
 #define TALLYD_STORAGE_BIGTABLE_WIRE_BULK_WRITE_H_
 
@@ -20,14 +21,16 @@ namespace tallyd {
 // A row of it. `how` it ended is set by WriteRows.
 struct BulkRow {
   const std::string* table = nullptr;  // Its full name; outlives the call.
-  // Null where `check` is set. Either is the caller's, and moves to and fro.
+  // Null where `check` is set. Either is the caller's, and moves to and fro; of an entry that goes
+  // in parts the first is left.
   data_api::MutateRowsRequest::Entry* entry = nullptr;
   // A row that is written only if it holds nothing newer.
   data_api::CheckAndMutateRowRequest* check = nullptr;
   RpcStatus ended = {};
-  bool matched = false;   // Of a check that ended well: its predicate did.
-  bool goes_once = false; // It is not tried again.
-  // Of a row that did not end well: one of its tries may have been done all the same.
+  bool matched = false;    // Of a check that ended well: its predicate did.
+  bool goes_once = false;  // It is not tried again.
+  // Of a row that did not end well: one of its tries, or of its parts, may have been done all the
+  // same.
   bool is_in_doubt = false;
 };
 

@@ -20,8 +20,8 @@
 namespace tallyd {
 namespace {
 
-using data_api::Bigtable;
 using admin_api::BigtableTableAdmin;
+using data_api::Bigtable;
 
 // FeatureFlags{reverse_scans = 1, mutate_rows_rate_limit = 3, last_scanned_row_responses = 4,
 // mutate_rows_rate_limit2 = 5, retry_info = 7}, in base64 that goes into URLs.
@@ -120,8 +120,8 @@ class CallContext {
 };
 
 // By the routing header the service finds the tablet without a look at the message.
-void Prepare(CallContext* call, SteadyTime deadline, std::string_view key,
-             std::string_view name, std::string_view app_profile = {}) {
+void Prepare(CallContext* call, SteadyTime deadline, std::string_view key, std::string_view name,
+             std::string_view app_profile = {}) {
   grpc::ClientContext* const context = call->get();
   context->set_deadline(OnWallClock(deadline));
   std::string route = fmt::format("{}={}", key, Escaped(name));
@@ -193,7 +193,9 @@ class MutateRowsCall final : public PooledCall {
     for (const data_api::MutateRowsResponse::Entry& entry : response_.entries()) {
       const auto index = static_cast<size_t>(entry.index());
       if (index >= entries) continue;
-      mutations_.ended[index] = StatusOf(entry.status());
+      RpcStatus& ended = mutations_.ended[index];
+      // Of one that is told of twice what it failed by stays.
+      if (ended.code == kSilent || ended.ok()) ended = StatusOf(entry.status());
     }
     if (!response_.has_rate_limit_info()) return;
     const data_api::RateLimitInfo& asked = response_.rate_limit_info();
@@ -203,9 +205,9 @@ class MutateRowsCall final : public PooledCall {
   void Finish() {
     const auto entries = static_cast<size_t>(mutations_.request.entries_size());
     mutations_.ended.resize(entries, {kSilent, {}});
-    const RpcStatus of_call =
-        status_.ok() ? RpcStatus{RpcCode::kUnavailable, "the answer left the row out"}
-                     : context_.StatusOf(status_);
+    const RpcStatus of_call = status_.ok()
+                                  ? RpcStatus{RpcCode::kUnavailable, "the answer left the row out"}
+                                  : context_.StatusOf(status_);
     for (RpcStatus& entry : mutations_.ended) {
       if (entry.code == kSilent) entry = of_call;
     }
@@ -333,8 +335,8 @@ class GrpcClient final : public BigtableClient {
   }
 
   void EndBy(SteadyTime when) override {
-    const auto left = std::chrono::ceil<RepeatingThread::Wait>(when -
-                                                               std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<RepeatingThread::Wait>(when - std::chrono::steady_clock::now());
     const auto give_up = [this] {
       calls_.GiveUp();
       ending().Begin();

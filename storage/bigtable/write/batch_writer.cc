@@ -56,9 +56,8 @@ void AddMemos(const BigtableBatch::Notes& notes, NoteOrder order,
 data_api::CheckAndMutateRowRequest CheckOf(const BigtableBatch::Entry& row, int64_t grain_us) {
   data_api::CheckAndMutateRowRequest check;
   check.set_row_key(row.entry.row_key());
-  check.mutable_predicate_filter()
-      ->mutable_timestamp_range_filter()
-      ->set_start_timestamp_micros(row.time + grain_us);
+  check.mutable_predicate_filter()->mutable_timestamp_range_filter()->set_start_timestamp_micros(
+      row.time + grain_us);
   check.add_false_mutations()->mutable_delete_from_row();
   check.mutable_false_mutations()->MergeFrom(row.entry.mutations());
   return check;
@@ -150,6 +149,14 @@ class JoinedRows {
   std::map<std::pair<TableId, std::string_view>, size_t> places_;
 };
 
+// Of a batch some of which may be there: to its sender it must not look like one that was refused
+// before anything was written, as by its request or by what the store has.
+Error InPart(const Error& error) {
+  const bool looks_refused =
+      error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kConflict;
+  return looks_refused ? Error(ErrorCode::kUnavailable, error.message()) : error;
+}
+
 RowFailure FailureOf(const BigtableBatch::Entry& row, Error error) {
   return {row.table->info.id, row.entry.row_key(), std::move(error)};
 }
@@ -157,7 +164,8 @@ RowFailure FailureOf(const BigtableBatch::Entry& row, Error error) {
 void AddFailure(const BigtableBatch::Entry& row, const BulkRow& written,
                 std::vector<RowFailure>* failed) {
   if (written.ended.ok()) return;
-  failed->push_back(FailureOf(row, ErrorOf(written.ended, "table " + row.table->info.name)));
+  failed->push_back(
+      FailureOf(row, InPart(ErrorOf(written.ended, "table " + row.table->info.name))));
 }
 
 }  // namespace
@@ -252,9 +260,9 @@ void BatchWriter::Work() {
 }
 
 bool BatchWriter::MayJoin(const Waiting& next) const {
-  return !next.batch->has_removals() &&
-         std::ranges::none_of(next.places,
-                              [this](uint64_t place) { return places_.contains(place); });
+  return !next.batch->has_removals() && std::ranges::none_of(next.places, [this](uint64_t place) {
+    return places_.contains(place);
+  });
 }
 
 BatchWriter::Group BatchWriter::TakeGroup() {
@@ -285,8 +293,7 @@ void BatchWriter::Execute(Group* group) {
       waiting->error = *waiting->batch->refused();
     } else if (is_foreign && WritesToDiffering(waiting->batch.get(), catalogue_)) {
       waiting->error = Error(ErrorCode::kUnavailable, catalogue_.WhyForeign());
-    } else if (waiting->batch->adoption() != catalogue_.adoption() &&
-               waiting->batch->rows() > 0) {
+    } else if (waiting->batch->adoption() != catalogue_.adoption() && waiting->batch->rows() > 0) {
       waiting->error = Error(ErrorCode::kUnavailable,
                              "the configuration changed while the batch waited: send it again");
     }
@@ -340,8 +347,7 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
       if (is_sent) {
         rows.Add(i, &row);
       } else {
-        waiting.failed.push_back(
-            FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
+        waiting.failed.push_back(FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
       }
     }
   }
@@ -368,9 +374,8 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   if (waiting->error || !waiting->failed.empty()) return;
   const TableInfo& table = step->removal->table->info;
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
-  if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_);
-      !removed) {
-    waiting->failed.push_back({table.id, step->removal->ranges.front().start, removed.error()});
+  if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_); !removed) {
+    waiting->failed.push_back({table.id, step->removal->ranges.front().start, InPart(removed.error())});
   }
 }
 
@@ -383,8 +388,7 @@ bool BatchWriter::MayFold(const Part& part, SteadyTime deadline) {
   if (!waiting.failed.empty() || std::chrono::steady_clock::now() >= deadline) {
     for (const BigtableBatch::Entry& row : part.step->rows) {
       if (!row.folds) continue;
-      waiting.failed.push_back(
-          FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
+      waiting.failed.push_back(FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
     }
     return false;
   }
@@ -445,27 +449,28 @@ void BatchWriter::WriteNotesBehind(Group* group) {
     const auto& memos = waiting->batch->notes().memos;
     const bool has_some = std::ranges::any_of(
         memos, [](const auto& memo) { return memo.second.order == NoteOrder::kAfter; });
-    if (has_some && !waiting->error && waiting->failed.empty()) waiting->error = noted.error();
+    if (has_some && !waiting->error && waiting->failed.empty()) {
+      waiting->error = InPart(noted.error());
+    }
   }
 }
 
 void BatchWriter::SettleCounts(Group* group) {
-  std::vector<CatalogueEntry> nothing_counted;
+  std::vector<Claiming::Held> nothing_counted;
   for (const auto& waiting : *group) {
     if (!waiting->error && waiting->failed.empty()) continue;
     if (waiting->has_counted) {
       const Error& why = waiting->error ? *waiting->error : waiting->failed.front().error;
-      waiting->error =
-          Error(ErrorCode::kInDoubt,
-                "of what it adds up some has counted, or nobody knows whether it has: " +
-                    why.message());
+      waiting->error = Error(
+          ErrorCode::kInDoubt,
+          "of what it adds up some has counted, or nobody knows whether it has: " + why.message());
     } else if (waiting->is_counting) {
-      nothing_counted.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
+      nothing_counted.push_back({waiting->batch->claim().key, waiting->batch->claim().owner});
     }
   }
   if (nothing_counted.empty()) return;
   // Where that fails, too, its sender will be told that nobody knows.
-  if (const Status told = catalogue_.rows().Write(std::move(nothing_counted)); !told) {
+  if (const Status told = claims_.EndCounting(nothing_counted); !told) {
     spdlog::warn("bigtable: {}", told.error().message());
   }
 }

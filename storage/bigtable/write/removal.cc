@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/values/repeating_thread.h"
+#include "storage/bigtable/codec/cell_time.h"
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/row_stream.h"
 #include "storage/bigtable/wire/bulk_write.h"
@@ -44,8 +45,8 @@ std::optional<data_api::RowFilter> FilterOfRemoval(const TableInfo& table, const
 }
 
 // False: nothing of the row is to go.
-bool DeleteFrom(const WireRow& row, const DeleteSpec& what, bool is_latest, int64_t grain_us,
-                data_api::MutateRowsRequest::Entry* entry) {
+bool DeleteFrom(const WireRow& row, const TableInfo& table, const DeleteSpec& what,
+                int64_t grain_us, data_api::MutateRowsRequest::Entry* entry) {
   entry->set_row_key(row.key);
   if (IsOfWholeRows(what)) {
     entry->add_mutations()->mutable_delete_from_row();
@@ -56,13 +57,7 @@ bool DeleteFrom(const WireRow& row, const DeleteSpec& what, bool is_latest, int6
     auto* const column = entry->add_mutations()->mutable_delete_from_column();
     column->set_family_name(std::string(cell.family));
     column->set_column_qualifier(std::string(cell.qualifier));
-    if (what.cells.is_open()) continue;
-    auto* const times = column->mutable_time_range();
-    // What a newer cell of a latest table hid must not come back when that goes.
-    if (!is_latest) times->set_start_timestamp_micros(NextGrain(what.cells.from, grain_us));
-    if (what.cells.to <= kMaxTimeUs) {
-      times->set_end_timestamp_micros(NextGrain(what.cells.to, grain_us));
-    }
+    DeleteColumn(table, what, grain_us, column);
   }
   return entry->mutations_size() > 0;
 }
@@ -126,11 +121,7 @@ Status DropRowsInTurn(BigtableClient* client, ClaimRows* claims, const std::stri
 Status Remove(BigtableClient* client, ClaimRows* claims, const BigtableBatch::Removal& removal,
               int64_t grain_us) {
   const DeleteSpec& what = removal.what;
-  // Times that no cell has.
-  if (what.cells.is_empty() ||
-      NextGrain(what.cells.from, grain_us) >= NextGrain(what.cells.to, grain_us)) {
-    return {};
-  }
+  if (!HasTimes(what, grain_us)) return {};
   RowsQuery query;
   query.table = removal.table->name;
   query.ranges = removal.ranges;
@@ -139,7 +130,6 @@ Status Remove(BigtableClient* client, ClaimRows* claims, const BigtableBatch::Re
   const std::optional<std::string> prefix = IsOfWholeRows(what) && removal.ranges.size() == 1
                                                 ? PrefixOf(removal.ranges.front())
                                                 : std::nullopt;
-  const bool is_latest = removal.table->info.mode != TableMode::kHistory;
   std::vector<data_api::MutateRowsRequest::Entry> entries;
   uint64_t rows = 0;
   while (true) {
@@ -150,7 +140,7 @@ Status Remove(BigtableClient* client, ClaimRows* claims, const BigtableBatch::Re
       return DropRowsInTurn(client, claims, removal.table->name, *prefix);
     }
     data_api::MutateRowsRequest::Entry entry;
-    if (DeleteFrom(stream.row(), what, is_latest, grain_us, &entry)) {
+    if (DeleteFrom(stream.row(), removal.table->info, what, grain_us, &entry)) {
       entries.push_back(std::move(entry));
     }
     const bool waits = prefix && rows <= kRowsDeletedSingly;  // They may go by DropRowRange.

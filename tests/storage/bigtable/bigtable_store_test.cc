@@ -145,6 +145,43 @@ TEST(BigtableStore, ARestartOnTheSameFileAdministersNoTable) {
   }
 }
 
+TEST(BigtableStore, AnAdoptionThatRemovedATableAndMadeNoneIsDoneAgain) {
+  BigtableService service;
+  OneOfTwo daemon(service);
+  ASSERT_TRUE(daemon.store().Adopt(HistoryAndLatest()));
+  Schema other = HistoryAndLatest();
+  other.tables[0].row_key = *RowKeyTemplate::Parse("{other}#{ts:ms}", "ts");
+  service.server.faults().Script([](const tablet::Call& call) -> tablet::Verdict {
+    if (call.method != "CreateTable") return {};
+    return {tablet::Outcome::kRefused, {grpc::StatusCode::PERMISSION_DENIED, "not now"}};
+  });
+  EXPECT_FALSE(daemon.store().Adopt(other));
+  service.server.faults().Script({});
+  const Status adopted = daemon.store().Adopt(other);
+  ASSERT_TRUE(adopted) << adopted.error().message();
+  EXPECT_TRUE(daemon.Write("H", "r", 5, {{"A", "x", Value::Int(1)}}));
+}
+
+TEST(BigtableStore, WhatHasExpiredIsNotCountedWhereTheServiceHasItStill) {
+  const BigtableService service;
+  OneOfTwo daemon(service);
+  Schema schema = HistoryAndLatest();
+  schema.tables[0].families[0].max_age_us = 10 * kUsPerSecond;
+  ASSERT_TRUE(daemon.store().Adopt(schema));
+  const TimeUs written = daemon.clock.now;
+  for (const char* row : {"a", "b"}) {
+    ASSERT_TRUE(daemon.Write("H", row, written, {{"A", "x", Value::Int(1)}}));
+  }
+  ASSERT_TRUE(daemon.Write("H", "b", written, {{"B", "x", Value::Int(1)}}));
+  EXPECT_EQ(daemon.store().Stats(daemon.Find("H"))->rows, 2u);
+  daemon.clock.now += 20 * kUsPerSecond;
+  EXPECT_EQ(daemon.Read("H").size(), 1u);
+  const Result<TableStats> stats = daemon.store().Stats(daemon.Find("H"));
+  ASSERT_TRUE(stats);
+  EXPECT_TRUE(stats->rows_exact);
+  EXPECT_EQ(stats->rows, 1u);
+}
+
 TEST(BigtableStore, WithTheServiceAwayItSaysSoAndGoesOnByItself) {
   BigtableService service;
   OneOfTwo daemon(service);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/storage/bigtable/service.h"
 #include "tests/storage/store_verbs.h"
 
@@ -21,6 +23,17 @@ class BigtableCatalogueTest : public ::testing::Test {
     }
     BigtableCatalogue catalogue;
   };
+
+  // By which the service collects garbage of family A.
+  int64_t AgeOf(const std::string& table) {
+    admin_api::GetTableRequest request;
+    request.set_name(client_->TableName(table));
+    request.set_view(admin_api::Table::SCHEMA_VIEW);
+    admin_api::Table there;
+    const SteadyTime deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    EXPECT_TRUE(client_->GetTable(request, &there, deadline).ok());
+    return there.column_families().at("A").gc_rule().max_age().seconds() * kUsPerSecond;
+  }
 
   ManualClock clock_;
   BigtableService service_;
@@ -79,6 +92,32 @@ TEST_F(BigtableCatalogueTest, AnOlderGenerationIsRefusedWhoeverTookTheNewerOne) 
   EXPECT_EQ(a_.Adopt(newer).error().code(), ErrorCode::kConflict);
 }
 
+TEST_F(BigtableCatalogueTest, AFileThatComesTooLateTightensNoRule) {
+  Schema schema = MakeSchema({MakeTable("H")});
+  schema.generation = 2;
+  schema.tables[0].families[0].max_age_us = 30 * kUsPerDay;
+  ASSERT_TRUE(a_.Adopt(schema));
+  Schema old = schema;
+  old.generation = 3;
+  old.tables[0].families[0].max_age_us = kUsPerDay;
+  Schema newer = schema;
+  newer.generation = 4;
+  newer.tables.push_back(MakeTable("N"));
+  bool is_first = true;
+  service_.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    const bool counts = call.method == "CheckAndMutateRow" && call.row_key == kSchemaRow;
+    if (counts && std::exchange(is_first, false)) {
+      EXPECT_TRUE(a_.Adopt(newer));
+    }
+    return {};
+  });
+  EXPECT_EQ(b_.Adopt(old).error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(AgeOf("H"), 30 * kUsPerDay);
+  old.generation = 5;
+  ASSERT_TRUE(b_.Adopt(old));
+  EXPECT_EQ(AgeOf("H"), kUsPerDay);
+}
+
 TEST_F(BigtableCatalogueTest, NumbersWhatWasMissedBehindTheAdoptionThatMayMissIt) {
   ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H")})));
   const uint64_t before = a_.catalogue.sequence();
@@ -86,6 +125,29 @@ TEST_F(BigtableCatalogueTest, NumbersWhatWasMissedBehindTheAdoptionThatMayMissIt
   const uint64_t since = a_.catalogue.Find("N")->membership.since;
   EXPECT_LT(before, since + 1);
   EXPECT_GT(a_.catalogue.sequence(), since);
+}
+
+TEST_F(BigtableCatalogueTest, NumbersThatNobodyCanHaveGivenAreDamage) {
+  ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
+  const CatalogueCells before = *b_.catalogue.rows().Read(kSchemaRow);
+  const auto put = [&](const std::string& column, const std::string& value) {
+    std::vector<CatalogueEntry> entries(1);
+    entries[0].set_row_key(std::string(kSchemaRow));
+    SetCatalogueCell(column, value, 0, &entries[0]);
+    return b_.catalogue.rows().Write(std::move(entries));
+  };
+  for (const auto& [column, value] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"next", "2"},
+           {"next", "0"},
+           {"version", "9223372036854775807-x"},
+           {"t/1", before.at("t/2")}}) {
+    ASSERT_TRUE(put(column, value));
+    const Status read = b_.catalogue.Refresh({});
+    ASSERT_FALSE(read) << column;
+    EXPECT_EQ(read.error().code(), ErrorCode::kCorruption) << column;
+    ASSERT_TRUE(put(column, before.at(column)));
+    EXPECT_TRUE(b_.catalogue.Refresh({}));
+  }
 }
 
 TEST_F(BigtableCatalogueTest, RefusesItsOwnTablesName) {

@@ -84,6 +84,29 @@ TEST_F(ClaimRowsTest, WhatIsCountedLeavesNone) {
   EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn);
 }
 
+TEST_F(ClaimRowsTest, AClaimOfAClockThatWasFarAheadEndsAllTheSame) {
+  clock_.now += 365 * kUsPerDay;
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  clock_.now -= 365 * kUsPerDay;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn);
+  clock_.now += 365 * kUsPerDay;
+  ASSERT_TRUE(Keep(b_));
+  clock_.now -= 365 * kUsPerDay;
+  ASSERT_TRUE(claims_.SweepClaims());
+  EXPECT_EQ(Left(), 1u) << "it was kept by the right clock, too";
+  clock_.now += kAfterALease;
+  ASSERT_TRUE(claims_.SweepClaims());
+  EXPECT_EQ(Left(), 0u);
+}
+
+TEST_F(ClaimRowsTest, ADoubtOfAClockThatWasFarAheadIsOneAllTheSame) {
+  clock_.now += 365 * kUsPerDay;
+  EXPECT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  EXPECT_TRUE(*claims_.BeginCounting(a_));
+  clock_.now -= 365 * kUsPerDay;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kInDoubt);
+}
+
 TEST_F(ClaimRowsTest, ALostAnswerIsNotAnothersClaim) {
   int calls = 0;
   service_.server.faults().Script([&calls](const tablet::Call& call) -> tablet::Verdict {

@@ -37,6 +37,23 @@ TEST(FieldNotes, AreKnownToWhoeverReadsThem) {
   }
 }
 
+TEST(FieldNotes, ANumberThatNobodyCanHaveGivenSaysNothing) {
+  const BigtableService service;
+  const auto client = service.Connect();
+  CatalogueRows rows(client.get());
+  ASSERT_TRUE(rows.Open());
+  std::vector<CatalogueEntry> odd(1);
+  odd[0].set_row_key("f/s");
+  SetCatalogueCell(std::string("LOAD\0s", 6), "18446744073709551614", 0, &odd[0]);
+  ASSERT_TRUE(rows.Write(odd));
+  FieldNotes notes;
+  ASSERT_TRUE(notes.Load(&rows));
+  BigtableBatch::Notes batch;
+  batch.spellings.emplace_back("s", "Load");
+  const auto entries = notes.EntriesOf(batch, 5, 1'000'000);
+  EXPECT_TRUE(rows.Write(entries)) << "its time is one";
+}
+
 TEST(FieldNotes, WriteWhatIsKnownOnce) {
   FieldNotes notes;
   BigtableBatch::Notes of_batch;

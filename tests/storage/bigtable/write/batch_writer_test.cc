@@ -17,8 +17,7 @@ class BatchWriterTest : public ::testing::Test, public StoreVerbs {
   void SetUp() override {
     spdlog::set_level(spdlog::level::off);
     store_ = std::move(*service_.OpenStore(clock));
-    ASSERT_TRUE(
-        store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+    ASSERT_TRUE(store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
     service_.server.faults().Forget();
   }
   Store& store() override { return *store_; }
@@ -97,6 +96,51 @@ TEST_F(BatchWriterTest, RefusesABatchOfAnEarlierConfiguration) {
   const CommitOutcome outcome = OutcomeOf(std::move(batch));
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code(), ErrorCode::kUnavailable);
+}
+
+TEST_F(BatchWriterTest, WhatIsThereInPartIsNotToldAsIfNothingWere) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::NOT_FOUND, grpc::StatusCode::FAILED_PRECONDITION}) {
+    service_.server.faults().Script([code](const tablet::Call& call) -> tablet::Verdict {
+      if (call.method != "Entry" || call.row_key != "m") return {};
+      return {tablet::Outcome::kRefused, {code, "never"}};
+    });
+    const CommitOutcome outcome = OutcomeOf(RowOfBoth("m", 5));
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code(), ErrorCode::kUnavailable);
+    EXPECT_EQ(Read("H").size(), 1u);
+  }
+}
+
+TEST_F(BatchWriterTest, ARowMayHaveMoreCellsThanACallTakes) {
+  constexpr TimeUs kCells = 150'000;
+  auto batch = NewBatch();
+  for (TimeUs time = 1; time <= kCells; ++time) {
+    Put(batch.get(), "H", "r", time, {{"A", "x", Value::Int(time)}});
+  }
+  const CommitOutcome outcome = OutcomeOf(std::move(batch));
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  const Rows rows = Read("H");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].second.size(), static_cast<size_t>(kCells));
+}
+
+TEST_F(BatchWriterTest, OfARowThatIsReplacedNobodySeesNothing) {
+  ASSERT_TRUE(Write("H", "r", 5, {{"A", "x", Value::Int(0)}}));
+  for (int64_t number = 1; number <= 3; ++number) {
+    service_.server.faults().Script([this, number](const tablet::Call& call) -> tablet::Verdict {
+      if (call.method == "Entry" && call.row_key == "r") {
+        EXPECT_EQ(Read("H"), (Rows{{"r", {{"A:x@5", std::to_string(number - 1)}}}}));
+      }
+      return {};
+    });
+    auto batch = NewBatch();
+    Delete(batch.get(), "H", {OneRow("r"), {}, {}, {}});
+    Put(batch.get(), "H", "r", 5, {{"A", "x", Value::Int(number)}});
+    ASSERT_TRUE(OutcomeOf(std::move(batch)));
+    service_.server.faults().Script({});
+    EXPECT_EQ(Read("H"), (Rows{{"r", {{"A:x@5", std::to_string(number)}}}}));
+  }
 }
 
 // H has sums in its family A.
@@ -182,6 +226,41 @@ TEST_F(CountingWriterTest, CountsUnderItsClaimOrNotAtAll) {
   EXPECT_FALSE(submit("b"));
   clock.now += 11 * kUsPerSecond;
   EXPECT_EQ(*claims.Claim({"key", "c"}), Claiming::Fate::kInDoubt);
+}
+
+TEST_F(CountingWriterTest, WhoMayNotCountLeavesTheDoubtOfWhoDoes) {
+  Claiming& claims = *store_->capabilities().claiming;
+  const auto client = service_.Connect();
+  CatalogueRows rows(client.get());
+  ClaimRows others(&rows, &clock);
+  ASSERT_EQ(*claims.Claim({"key", "a"}), Claiming::Fate::kOwn);
+  auto is_first = std::make_shared<std::atomic<bool>>(true);
+  service_.server.faults().Script([&, is_first](const tablet::Call& call) -> tablet::Verdict {
+    if (call.row_key != "k/key" || !is_first->exchange(false)) return {};
+    clock.now += 11 * kUsPerSecond;
+    EXPECT_EQ(*others.Claim({"key", "b"}), Claiming::Fate::kOwn);
+    EXPECT_TRUE(*others.BeginCounting({"key", "b"}));
+    return refused_;
+  });
+  auto batch = Counting(3);
+  batch->CountUnder("key", "a");
+  EXPECT_FALSE(OutcomeOf(std::move(batch)));
+  EXPECT_FALSE(*is_first);
+  service_.server.faults().Script({});
+  clock.now += 11 * kUsPerSecond;
+  EXPECT_EQ(*claims.Claim({"key", "c"}), Claiming::Fate::kInDoubt) << "b may have counted";
+}
+
+TEST_F(CountingWriterTest, OfARowThatIsWrittenInPartsSomeMayHaveCounted) {
+  constexpr TimeUs kCells = 120'000;
+  auto batch = NewBatch();
+  for (TimeUs time = 1; time <= kCells; ++time) {
+    Put(batch.get(), "C", "sums", time, {{"A", "x", Value::Int(1)}});
+  }
+  ScriptSums({{}, refused_});
+  const CommitOutcome outcome = OutcomeOf(std::move(batch));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code(), ErrorCode::kInDoubt);
 }
 
 }  // namespace
