@@ -66,6 +66,7 @@ void ChannelPool::ExchangeOld() {
   const std::shared_ptr<grpc::Channel> channel = NewChannel();
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectsIn)) return;
   Place place{google::bigtable::v2::Bigtable::NewStub(channel), TimeToExchange()};
+  if (options_.warm) options_.warm(place.stub.get());
   {
     const std::lock_guard lock(mutex_);
     std::swap(places_[old], place);

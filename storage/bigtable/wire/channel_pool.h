@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -28,6 +29,9 @@ struct ChannelPoolOptions {
   std::chrono::milliseconds least_age = std::chrono::minutes(35);
   std::chrono::milliseconds most_age = std::chrono::minutes(45);
   std::chrono::milliseconds look_every = std::chrono::seconds(20);
+  // Called with each successor before it takes calls, so that the first one does not wait for what
+  // the service does for a new connection. May be empty; blocks for a moment.
+  std::function<void(google::bigtable::v2::Bigtable::Stub*)> warm = {};
 };
 
 // What all connections to the service have in common. Those of another number are others.
