@@ -40,10 +40,10 @@ std::vector<uint64_t> PlacesOf(BigtableBatch* batch) {
   return places;
 }
 
-void AddMemos(const BigtableBatch::Notes& notes, NoteOrder order,
+void AddMemos(const BigtableBatch::Notes& notes, bool (*comes_now)(NoteOrder),
               std::vector<CatalogueEntry>* entries) {
   for (const auto& [key, memo] : notes.memos) {
-    if (memo.order != order) continue;
+    if (!comes_now(memo.order)) continue;
     CatalogueEntry& entry = entries->emplace_back();
     entry.set_row_key(std::string(kMemoRows) + key);
     if (memo.value) {
@@ -58,9 +58,8 @@ void AddMemos(const BigtableBatch::Notes& notes, NoteOrder order,
 data_api::CheckAndMutateRowRequest CheckOf(const BigtableBatch::Entry& row, int64_t grain_us) {
   data_api::CheckAndMutateRowRequest check;
   check.set_row_key(row.entry.row_key());
-  check.mutable_predicate_filter()
-      ->mutable_timestamp_range_filter()
-      ->set_start_timestamp_micros(row.time + grain_us);
+  check.mutable_predicate_filter()->mutable_timestamp_range_filter()->set_start_timestamp_micros(
+      row.time + grain_us);
   check.add_false_mutations()->mutable_delete_from_row();
   check.mutable_false_mutations()->MergeFrom(row.entry.mutations());
   return check;
@@ -177,8 +176,7 @@ BatchWriter::BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, C
 void BatchWriter::Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done) {
   auto waiting = std::make_unique<Waiting>(Waiting{
       std::move(batch), std::move(done),
-      std::chrono::steady_clock::now() +
-          std::chrono::microseconds(client_.config().deadline_us)});
+      std::chrono::steady_clock::now() + std::chrono::microseconds(client_.config().deadline_us)});
   waiting->places = PlacesOf(waiting->batch.get());
   const size_t bytes = waiting->batch->bytes();
   std::unique_lock lock(mutex_);
@@ -256,9 +254,9 @@ void BatchWriter::Work() {
 }
 
 bool BatchWriter::MayJoin(const Waiting& next) const {
-  return !next.batch->has_removals() &&
-         std::ranges::none_of(next.places,
-                              [this](uint64_t place) { return places_.contains(place); });
+  return !next.batch->has_removals() && std::ranges::none_of(next.places, [this](uint64_t place) {
+    return places_.contains(place);
+  });
 }
 
 BatchWriter::Group BatchWriter::TakeGroup() {
@@ -289,8 +287,7 @@ void BatchWriter::Execute(Group* group) {
       waiting->error = *waiting->batch->refused();
     } else if (is_foreign && WritesToDiffering(waiting->batch.get(), catalogue_)) {
       waiting->error = Error(ErrorCode::kUnavailable, catalogue_.WhyForeign());
-    } else if (waiting->batch->adoption() != catalogue_.adoption() &&
-               waiting->batch->rows() > 0) {
+    } else if (waiting->batch->adoption() != catalogue_.adoption() && waiting->batch->rows() > 0) {
       waiting->error = Error(ErrorCode::kUnavailable,
                              "the configuration changed while the batch waited: send it again");
     }
@@ -316,7 +313,7 @@ void BatchWriter::WriteNotesBefore(Group* group) {
     std::vector<CatalogueEntry> fields =
         catalogue_.notes().EntriesOf(notes, catalogue_.sequence(), clock_.Now());
     std::vector<CatalogueEntry> entries = fields;
-    AddMemos(notes, NoteOrder::kBefore, &entries);
+    AddMemos(notes, &ComesBefore, &entries);
     if (entries.empty()) continue;
     if (const Status noted = catalogue_.rows().Write(std::move(entries)); !noted) {
       waiting->error = noted.error();
@@ -344,8 +341,7 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
       if (is_sent) {
         rows.Add(i, &row);
       } else {
-        waiting.failed.push_back(
-            FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
+        waiting.failed.push_back(FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
       }
     }
   }
@@ -372,8 +368,7 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   if (waiting->error || !waiting->failed.empty()) return;
   const TableInfo& table = step->removal->table->info;
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
-  if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_);
-      !removed) {
+  if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_); !removed) {
     waiting->failed.push_back({table.id, step->removal->what.rows.start, removed.error()});
   }
 }
@@ -391,8 +386,7 @@ bool BatchWriter::MayFold(const Part& part, SteadyTime deadline) {
   if (!waiting.failed.empty() || std::chrono::steady_clock::now() >= deadline) {
     for (const BigtableBatch::Entry& row : part.step->rows) {
       if (!row.folds) continue;
-      waiting.failed.push_back(
-          FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
+      waiting.failed.push_back(FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
     }
     return false;
   }
@@ -436,8 +430,15 @@ void BatchWriter::WriteFolds(const std::vector<Part>& parts, SteadyTime deadline
 void BatchWriter::WriteNotesBehind(Group* group) {
   std::vector<CatalogueEntry> entries;
   for (const auto& waiting : *group) {
-    if (waiting->error || !waiting->failed.empty()) continue;
-    AddMemos(waiting->batch->notes(), NoteOrder::kAfter, &entries);
+    if (waiting->error) continue;
+    if (!waiting->failed.empty()) {
+      // Some rows may be there all the same.
+      AddMemos(
+          waiting->batch->notes(), [](NoteOrder order) { return order == NoteOrder::kAround; },
+          &entries);
+      continue;
+    }
+    AddMemos(waiting->batch->notes(), &ComesAfter, &entries);
     if (!waiting->is_counting) continue;
     entries.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
   }
@@ -451,8 +452,8 @@ void BatchWriter::WriteNotesBehind(Group* group) {
   if (noted) return;
   for (const auto& waiting : *group) {
     const auto& memos = waiting->batch->notes().memos;
-    const bool has_some = std::ranges::any_of(
-        memos, [](const auto& memo) { return memo.second.order == NoteOrder::kAfter; });
+    const bool has_some =
+        std::ranges::any_of(memos, [](const auto& memo) { return ComesAfter(memo.second.order); });
     if (has_some && !waiting->error && waiting->failed.empty()) waiting->error = noted.error();
   }
 }
@@ -463,10 +464,9 @@ void BatchWriter::SettleCounts(Group* group) {
     if (!waiting->error && waiting->failed.empty()) continue;
     if (waiting->has_counted) {
       const Error& why = waiting->error ? *waiting->error : waiting->failed.front().error;
-      waiting->error =
-          Error(ErrorCode::kInDoubt,
-                "of what it adds up some has counted, or nobody knows whether it has: " +
-                    why.message());
+      waiting->error = Error(
+          ErrorCode::kInDoubt,
+          "of what it adds up some has counted, or nobody knows whether it has: " + why.message());
     } else if (waiting->is_counting) {
       nothing_counted.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
     }

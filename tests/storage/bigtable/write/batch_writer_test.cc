@@ -17,8 +17,7 @@ class BatchWriterTest : public ::testing::Test, public StoreVerbs {
   void SetUp() override {
     spdlog::set_level(spdlog::level::off);
     store_ = std::move(*service_.OpenStore(clock));
-    ASSERT_TRUE(
-        store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+    ASSERT_TRUE(store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
     service_.server.faults().Forget();
   }
   Store& store() override { return *store_; }
@@ -51,6 +50,26 @@ TEST_F(BatchWriterTest, SendsNoLatestRowBeforeItsHistoryIsAcknowledged) {
   EXPECT_EQ(bad.failed().size(), 2u);
   EXPECT_TRUE(OutcomeOf(RowOfBoth("good", 5)));
   EXPECT_EQ(Read("L"), (Rows{{"good", {{"A:x@5", "5"}}}}));
+}
+
+TEST_F(BatchWriterTest, SendsAMemoThatComesAroundRowsBeforeThemAndBehindThem) {
+  std::mutex mutex;
+  std::vector<std::string> sent;
+  service_.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    if (call.method != "Entry") return {};
+    const std::lock_guard lock(mutex);
+    sent.push_back(call.row_key);
+    if (!call.row_key.starts_with("bad#")) return {};
+    return {tablet::Outcome::kRefused, {grpc::StatusCode::INVALID_ARGUMENT, "never"}};
+  });
+  for (const std::string row : {"good", "bad"}) {
+    sent.clear();
+    auto batch = NewBatch();
+    Put(batch.get(), "H", row + "#", 5, {{"A", "x", Value::Int(1)}});
+    batch->PutMemo("k", "v", NoteOrder::kAround);
+    EXPECT_EQ(OutcomeOf(std::move(batch)).status().has_value(), row == "good");
+    EXPECT_EQ(sent, (std::vector<std::string>{"n/k", row + "#", "n/k"}));
+  }
 }
 
 TEST_F(BatchWriterTest, HasNeverTwoCallsWithOneRowUnderWay) {
