@@ -397,6 +397,9 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   const Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
   if (begun_) {
     if (Status taken = PutInForce(loaded); !taken) return taken.error();
+    if (const Status set = store_->SetAgain(*loaded.schema); !set) {
+      spdlog::warn("what others changed in the store stays so: {}", set.error().message());
+    }
   } else {
     AnswerWithoutStore(loaded);
     spdlog::info("the store is away: {} is adopted when it is there", loaded.file);

@@ -31,6 +31,10 @@ class Store : public RowStore, public TableCatalogue {
  public:
   virtual const Capabilities& capabilities() const = 0;
 
+  // Of an engine elsewhere, where others may change what the file says: it is again as the schema
+  // has it that was adopted. Nothing does that but a reload; a start finds it as it is.
+  virtual Status SetAgain(const Schema& /*file*/) { return {}; }
+
   // Of an engine that is elsewhere: reaches it, and reads what it needs before a schema can be
   // adopted; waits so long for the first answer. kUnavailable: it is away, and may be asked again.
   // kInvalid, naming the key of the file: it will not have this daemon. Idempotent.

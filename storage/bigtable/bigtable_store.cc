@@ -125,6 +125,11 @@ class BigtableStore final : public Store, public ClockKeeper {
     if (table != nullptr) samples_.Drop(table->id);
     return writer_.Alone([&] { return catalogue_.Drop(name); });
   }
+
+  Status SetAgain(const Schema& file) override {
+    return client_->config().create ? gc_watch_.SetAgain(file) : Status();
+  }
+
   std::vector<FieldInfo> Fields(std::string_view stream) const override {
     return catalogue_.notes().Fields(stream);
   }

@@ -217,6 +217,21 @@ class TabletServerTest(EitherBigtable, BigtableTest):
         daemon.write("server", [event("a", 1, n=1)])
         self.assertEqual(history(daemon, "a"), [1])
 
+    def test_a_rule_that_somebody_changed_is_the_files_again_after_a_reload_and_not_after_a_restart(self):
+        server = self.bigtable()
+        kept = SCHEMA.replace("families.METRIC = {}", "families.METRIC = { max_age = \"30d\" }", 1)
+        daemon = self.daemon(server, kept)
+        table = "projects/p/instances/i/tables/METRIC"
+        server.tell(f"versions {table} METRIC 7")
+        server.calls()
+        daemon.restart()
+        self.assertEqual(server.calls().get("ModifyColumnFamilies", 0), 0)
+        for changes in (1, 0):  # The second time there is nothing to set.
+            daemon.request("POST", "/-/reload").expect(200)
+            self.assertEqual(server.calls().get("ModifyColumnFamilies", 0), changes)
+        self.assertIn("has the file's again: max_age", daemon.log())
+        self.assertEqual([], daemon.get("/v1/status").json["store"]["garbage_collection_drifts"])
+
     def turns(self, daemon, status):
         began = time.monotonic()
         eventually(lambda: daemon.get("/readyz").status == status, f"/readyz turns {status}")
