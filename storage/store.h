@@ -62,8 +62,8 @@ class Store : public RowStore, public TableCatalogue {
     if (Staging* const staging = capabilities().staging) return staging->StageTable(table);
     return NoStages();
   }
-  Status SwapStaged(const Table& table) {
-    if (Staging* const staging = capabilities().staging) return staging->SwapStaged(table);
+  Status SwapStaged(const Table& table, TableId staged) {
+    if (Staging* const staging = capabilities().staging) return staging->SwapStaged(table, staged);
     return NoStages();
   }
   Status DropStaged(std::string_view name) {
@@ -71,8 +71,8 @@ class Store : public RowStore, public TableCatalogue {
     return NoStages();
   }
   // Without staging nothing is staged.
-  Result<std::vector<std::string>> StagedTables() const {
-    if (const Staging* const staging = capabilities().staging) return staging->StagedTables();
+  Result<std::vector<std::string>> StagedTables() {
+    if (Staging* const staging = capabilities().staging) return staging->StagedTables();
     return std::vector<std::string>();
   }
 

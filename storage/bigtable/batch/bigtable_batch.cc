@@ -25,7 +25,7 @@ WireTablePtr WireTables::Of(const TableInfo& table) {
   WireTablePtr& known = tables_[table.id];
   if (known == nullptr || known->info.adoption != table.adoption) {
     known = std::make_shared<const WireTable>(
-        WireTable{table, client_.TableName(table.name), CellCodec(table)});
+        WireTable{table, client_.TableName(NameBehind(table.name)), CellCodec(table)});
   }
   return known;
 }
@@ -86,9 +86,9 @@ void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value&
                              TimeUs time) {
   const StoredFamily& family = entry->table->info.families[column.family];
   if (state.type() != ValueType::kInt64) {
-    refused_ = Invalid(fmt::format("family {} of table {}: {} on Bigtable is of 64 bits",
-                                   family.name, entry->table->info.name,
-                                   ToString(*family.rules.aggregate)));
+    refused_ =
+        Invalid(fmt::format("family {} of table {}: {} on Bigtable is of 64 bits", family.name,
+                            entry->table->info.name, ToString(*family.rules.aggregate)));
     return;
   }
   folds_ = true;
@@ -102,8 +102,7 @@ void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value&
   if (!is_new) {
     data_api::Value* const input =
         entry->entry.mutable_mutations(known->second)->mutable_add_to_cell()->mutable_input();
-    input->set_int_value(
-        FoldedInt64(*family.rules.aggregate, input->int_value(), state.AsInt()));
+    input->set_int_value(FoldedInt64(*family.rules.aggregate, input->int_value(), state.AsInt()));
     return;
   }
   auto* const add = entry->entry.add_mutations()->mutable_add_to_cell();

@@ -44,15 +44,15 @@ admin_api::ColumnFamily FamilyOf(const StoredFamily& family, TableMode mode) {
 Status MakeTable(BigtableClient* client, const TableInfo& table, int64_t grain_us) {
   admin_api::CreateTableRequest request;
   request.set_parent(client->instance_name());
-  request.set_table_id(client->config().prefix + table.name);
+  request.set_table_id(client->config().prefix + std::string(NameBehind(table.name)));
   request.mutable_table()->set_granularity(grain_us == kUsPerMs ? admin_api::Table::MILLIS
                                                                 : admin_api::Table::MICROS);
   for (const StoredFamily& family : table.families) {
     (*request.mutable_table()->mutable_column_families())[family.name] =
         FamilyOf(family, table.mode);
   }
-  const RpcStatus made = Ask(
-      *client, [&](SteadyTime deadline) { return client->CreateTable(request, deadline); });
+  const RpcStatus made =
+      Ask(*client, [&](SteadyTime deadline) { return client->CreateTable(request, deadline); });
   // Another daemon was first, or an answer was lost.
   if (made.ok() || made.code == RpcCode::kAlreadyExists) return {};
   return ErrorOf(made, "table " + table.name);
@@ -93,7 +93,9 @@ std::string TextOfRule(const admin_api::GcRule& rule, int depth) {
 admin_api::Type TypeOf(Aggregate kind) {
   admin_api::Type type;
   auto* const aggregate = type.mutable_aggregate_type();
-  aggregate->mutable_input_type()->mutable_int64_type()->mutable_encoding()
+  aggregate->mutable_input_type()
+      ->mutable_int64_type()
+      ->mutable_encoding()
       ->mutable_big_endian_bytes();
   if (kind == Aggregate::kMin) {
     aggregate->mutable_min();
@@ -112,8 +114,7 @@ admin_api::GcRule GcRuleOf(const Family& family, TableMode mode) {
   const std::optional<uint32_t> versions =
       is_latest ? std::optional<uint32_t>(1) : family.max_versions;
   // The newest cell of a latest table has expired by both never.
-  const std::optional<int64_t> age =
-      is_latest && both ? std::nullopt : family.max_age_us;
+  const std::optional<int64_t> age = is_latest && both ? std::nullopt : family.max_age_us;
   if (!versions && !age) return rule;
   if (versions && age) {
     auto* const rules = both ? rule.mutable_intersection()->mutable_rules()
@@ -137,7 +138,7 @@ std::string TextOf(const admin_api::GcRule& rule) { return TextOfRule(rule, 0); 
 Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableInfo* before,
                    int64_t grain_us) {
   admin_api::GetTableRequest wanted;
-  wanted.set_name(client->TableName(table.name));
+  wanted.set_name(client->TableName(NameBehind(table.name)));
   wanted.set_view(admin_api::Table::SCHEMA_VIEW);
   admin_api::Table there;
   const auto get = [&](SteadyTime deadline) { return client->GetTable(wanted, &there, deadline); };
@@ -145,8 +146,8 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
   const bool may_make = client->config().create;
   if (found.code == RpcCode::kNotFound) {
     if (!may_make) {
-      return Invalid(fmt::format("storage.bigtable.create: is false, and table {} is missing",
-                                 wanted.name()));
+      return Invalid(
+          fmt::format("storage.bigtable.create: is false, and table {} is missing", wanted.name()));
     }
     if (Status made = MakeTable(client, table, grain_us); !made) return made;
     found = Ask(*client, get);
@@ -159,19 +160,19 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
     const auto known = there.column_families().find(family.name);
     const bool is_there = known != there.column_families().end();
     if (is_there && FoldingOf(known->second) != FoldingOf(made)) {
-      return Invalid(fmt::format("tables.{}.families.{}: on Bigtable the family folds in another "
-                                 "way, which cannot be changed; accepted: another name",
-                                 table.name, family.name));
+      return Invalid(
+          fmt::format("tables.{}.families.{}: on Bigtable the family folds in another "
+                      "way, which cannot be changed; accepted: another name",
+                      NameBehind(table.name), family.name));
     }
     if (is_there && (IsSameRule(known->second.gc_rule(), made.gc_rule()) ||
                      HadRule(before, family.name, made.gc_rule()))) {
       continue;
     }
     if (!may_make) {
-      return Invalid(fmt::format("storage.bigtable.create: is false, and family {} of table {} {}",
-                                 family.name, wanted.name(),
-                                 is_there ? "has another rule of garbage collection"
-                                          : "is missing"));
+      return Invalid(fmt::format(
+          "storage.bigtable.create: is false, and family {} of table {} {}", family.name,
+          wanted.name(), is_there ? "has another rule of garbage collection" : "is missing"));
     }
     auto* const change = request.add_modifications();
     change->set_id(family.name);
@@ -188,7 +189,7 @@ Status EnsureTable(BigtableClient* client, const TableInfo& table, const TableIn
 
 Status RemoveTable(BigtableClient* client, std::string_view name) {
   admin_api::DeleteTableRequest request;
-  request.set_name(client->TableName(name));
+  request.set_name(client->TableName(NameBehind(name)));
   const RpcStatus removed =
       Ask(*client, [&](SteadyTime deadline) { return client->DeleteTable(request, deadline); });
   if (removed.ok() || removed.code == RpcCode::kNotFound) return {};
