@@ -86,7 +86,8 @@ bigtable-test: $(BUILD)/build.ninja
 	@tests/bigtable/beside_emulator "$(EMULATOR)" $(BUILD)/tablet_test --gtest_brief=1
 	@TALLYD_BIGTABLE_HISTORIES=2000 $(BUILD)/storage_test --gtest_filter='*Bigtable*' --gtest_brief=1
 	@TALLYD=$(BUILD)/tallyd BIGTABLE_EMULATOR="$(EMULATOR)" TALLYD_BIGTABLE_ANSWERS=2000 \
-	  python3 -B -m unittest -v tests.e2e.test_bigtable tests.e2e.test_bigtable_copy tests.e2e.test_bigtable_answers
+	  python3 -B -m unittest -v tests.e2e.test_bigtable tests.e2e.test_bigtable_copy \
+	  tests.e2e.test_bigtable_nightly tests.e2e.test_bigtable_answers
 
 npm-test: build
 	@npm install --silent --no-audit --no-fund --prefix $(AGENTS) @influxdata/influxdb-client@1.35.0

@@ -17,8 +17,8 @@
 #include "config/lint/finer_times.h"
 #include "config/lint/lint.h"
 #include "config/lint/schema_doubts.h"
-#include "daemon/directory_probe.h"
 #include "daemon/cores.h"
+#include "daemon/directory_probe.h"
 #include "daemon/logging.h"
 #include "daemon/reload_check.h"
 #include "daemon/start_check.h"
@@ -272,7 +272,9 @@ Status Daemon::Begin() {
   if (Status there = store_->Connect(patience); !there) return there;
   if (Status opened = context_->jobs.nightly.Open(); !opened) return opened;
   if (Status taken = PutInForce(config_); !taken) return taken.error().Prefixed(config_.file);
-  return context_->jobs.Open();
+  const Status opened = context_->jobs.Open();
+  begun_ = opened.has_value();
+  return opened;
 }
 
 void Daemon::StartWork() {
@@ -339,12 +341,16 @@ bool Daemon::MayWait(const Error& error) const {
          error.code() == ErrorCode::kUnavailable;
 }
 
-void Daemon::WaitForStore(const Error& error) {
-  // What answers meanwhile finds a schema, by which no event is taken.
+// What answers meanwhile finds a schema, by which no event is taken.
+void Daemon::AnswerWithoutStore(const Config& configured) {
   auto snapshot = std::make_shared<SchemaSnapshot>();
-  snapshot->schema = config_.schema;
-  snapshot->scope_fields = ScopeFieldsOf(config_.tokens);
+  snapshot->schema = configured.schema;
+  snapshot->scope_fields = ScopeFieldsOf(configured.tokens);
   context_->live_schema.Set(std::move(snapshot));
+}
+
+void Daemon::WaitForStore(const Error& error) {
+  AnswerWithoutStore(config_);
   context_->starting = true;
   spdlog::warn("the store is away: {}; until it is there /readyz and what needs it are 503",
                error.message());
@@ -362,7 +368,10 @@ RepeatingThread::Wait Daemon::TryToBegin() {
     ::kill(::getpid(), SIGTERM);  // WaitForStop takes it.
     return kDone;
   }
-  StartWork();
+  {
+    const std::lock_guard lock(reload_mutex_);
+    StartWork();
+  }
   context_->jobs.Start();
   context_->starting = false;
   spdlog::info("the store is there: serving");
@@ -390,16 +399,14 @@ Status Daemon::WaitForStop() {
 }
 
 Result<Reloaded> Daemon::Reload() {
-  if (context_->starting) {
-    return Error(ErrorCode::kUnavailable,
-                 "the start waits for the store: a restart takes another file");
-  }
   const std::lock_guard lock(reload_mutex_);
   service_manager_.Reloading();
   Result<Config> loaded = LoadConfig(config_.file);
   Result<Reloaded> taken = loaded ? Apply(std::move(*loaded)) : Result<Reloaded>(loaded.error());
   NoteConfiguration(taken.has_value());
-  service_manager_.Ready(taken ? "serving" : "serving; the last reload was refused");
+  const std::string_view state = begun_ ? "serving" : "waiting for the store";
+  service_manager_.Ready(taken ? std::string(state)
+                               : fmt::format("{}; the last reload was refused", state));
   if (!taken) return RefusedReload(taken.error());
   return taken;
 }
@@ -410,14 +417,24 @@ Result<Reloaded> Daemon::Apply(Config loaded) {
   if (!tls) return tls.error();
   if (Status safe = CheckListening(loaded, server_->addresses()); !safe) return safe.error();
   Reloaded reloaded = TakenAway(*config_.schema, *loaded.schema);
-  if (Status taken = PutInForce(loaded); !taken) return taken.error();
-  for (const LintFinding& finding : context_->snapshot()->findings) {
-    if (finding.rule == kRuleOfInputs) reloaded.warnings.push_back(TextOf(finding));
+  if (begun_) {
+    if (Status taken = PutInForce(loaded); !taken) return taken.error();
+    for (const LintFinding& finding : context_->snapshot()->findings) {
+      if (finding.rule == kRuleOfInputs) reloaded.warnings.push_back(TextOf(finding));
+    }
+    if (const Status set = store_->SetAgain(*loaded.schema); !set) {
+      spdlog::warn("what others changed in the store stays so: {}", set.error().message());
+    }
+  } else {
+    AnswerWithoutStore(loaded);
+    spdlog::info("the store is away: {} is adopted when it is there", loaded.file);
   }
   config_.tokens = loaded.tokens;
   TakeTokens(config_.tokens);
-  TellDoubts(loaded, metrics_.get());
-  context_->jobs.nightly.Configure(loaded.schema);
+  if (begun_) {
+    TellDoubts(loaded, metrics_.get());
+    context_->jobs.nightly.Configure(loaded.schema);
+  }
   config_.schema = loaded.schema;
   config_.log = loaded.log;
   config_.server.tls = loaded.server.tls;
@@ -439,9 +456,9 @@ void Daemon::TakeTokens(const std::vector<TokenConfig>& tokens) {
   if (!tokens.empty()) KeepSecretsOutOfCores();
   context_->SetPrincipals(tokens.size());
   const TokenChanges changes = context_->tokens.Set(tokens);
-  for (const auto& [what, names] : {std::pair("added", &changes.added),
-                                    std::pair("removed", &changes.removed),
-                                    std::pair("changed", &changes.changed)}) {
+  for (const auto& [what, names] :
+       {std::pair("added", &changes.added), std::pair("removed", &changes.removed),
+        std::pair("changed", &changes.changed)}) {
     for (const std::string& name : *names) spdlog::info("token {}: {}", name, what);
   }
 }

@@ -62,7 +62,8 @@ class Daemon {
   // Drains connections, then the store. Nothing acknowledged is lost.
   void Stop();
   // Tells the metrics, and whoever asked; the log is theirs. kConflict where the file is what keeps
-  // the old configuration in force.
+  // the old configuration in force. While the start waits for its store, the file is the one that
+  // is adopted when that comes: what the store refuses of it ends the start.
   Result<Reloaded> Reload();
 
  private:
@@ -74,6 +75,7 @@ class Daemon {
   bool MayWait(const Error& error) const;
   void WaitForStore(const Error& error);
   RepeatingThread::Wait TryToBegin();
+  void AnswerWithoutStore(const Config& configured);
   void TellAddresses();
   Status StartServer();
   Status ListenForTelnet();
@@ -105,9 +107,10 @@ class Daemon {
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<HealthWatch> health_watch_;
   std::mutex reload_mutex_;
+  bool begun_ = false;  // The store has adopted a file. Guarded by reload_mutex_.
   std::mutex start_mutex_;
   std::optional<Error> start_failed_;  // Guarded by start_mutex_: after it had to wait.
-  RepeatingThread starter_;  // Last: it uses what stands above.
+  RepeatingThread starter_;            // Last: it uses what stands above.
 };
 
 // Blocks SIGTERM, SIGINT and SIGHUP for this thread and all it starts; ignores SIGPIPE. Call first

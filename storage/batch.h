@@ -59,7 +59,12 @@ enum class NoteOrder : uint8_t {
   kBefore,
   // When all rows are there: it tells that they are.
   kAfter,
+  // First, and again when rows are there: it tells of work that they bring to somebody who may
+  // begin, and take it away, in between.
+  kAround,
 };
+inline bool ComesBefore(NoteOrder order) { return order != NoteOrder::kAfter; }
+inline bool ComesAfter(NoteOrder order) { return order != NoteOrder::kBefore; }
 
 class Batch {
  public:

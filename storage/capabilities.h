@@ -31,16 +31,22 @@ class MergeWitness;  // storage/merge_witness.h
 class Staging {
  public:
   virtual ~Staging() = default;
-  // An empty table of this shape that no reader finds by name, in place of one that was staged
-  // before; whoever has it fills it. One that is in no schema that was adopted is orphaned after a
-  // restart.
+  // Whether a table that is staged is apart from the one that has the name: then it is empty, and
+  // what it replaces stays as it was for those who still read it. Elsewhere both are one in all but
+  // their numbers: whoever makes it whole meets what is there, and changes what differs.
+  virtual bool KeepsApart() const = 0;
+  // A table of this shape that no reader finds by name, in place of one that was staged before;
+  // whoever has it makes it whole. One that is in no schema that was adopted is orphaned after a
+  // restart. kConflict: none can be made.
   virtual Result<TablePtr> StageTable(const Table& table) = 0;
-  // The staged one and the one that has the name change places at once, durable on return: a crash
-  // leaves either. So what is staged then is what was replaced, for those who still read it, and
-  // where nothing was staged the name is free.
-  virtual Status SwapStaged(const Table& table) = 0;
+  // The staged one, whose number is `staged` (0: there is none), and the one that has the name
+  // change places at once, durable on return: a crash leaves either. So what is staged then is what
+  // was replaced, and where nothing was staged the name is free. kConflict: another one is staged
+  // by now.
+  virtual Status SwapStaged(const Table& table, TableId staged) = 0;
   virtual Status DropStaged(std::string_view name) = 0;
-  virtual Result<std::vector<std::string>> StagedTables() const = 0;  // The names behind which.
+  // The names behind which. What other daemons changed before the call is known behind it.
+  virtual Result<std::vector<std::string>> StagedTables() = 0;
 };
 
 // Whoever writes what was read elsewhere does not put it over what came meanwhile.
@@ -134,7 +140,7 @@ struct Capabilities {
   // sender is told that nobody knows (kInDoubt).
   bool counts_once = false;
   int64_t most_added = kAnyAdded;  // To a sum at once, either way: more is refused.
-  bool snapshots = false;      // A scan sees one moment of all of its rows (storage/scan.h).
+  bool snapshots = false;          // A scan sees one moment of all of its rows (storage/scan.h).
   Staging* staging = nullptr;
   Watching* watching = nullptr;
   Filling* filling = nullptr;

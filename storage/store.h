@@ -31,6 +31,10 @@ class Store : public RowStore, public TableCatalogue {
  public:
   virtual const Capabilities& capabilities() const = 0;
 
+  // Of an engine elsewhere, where others may change what the file says: it is again as the schema
+  // has it that was adopted. Nothing does that but a reload; a start finds it as it is.
+  virtual Status SetAgain(const Schema& /*file*/) { return {}; }
+
   // Of an engine that is elsewhere: reaches it, and reads what it needs before a schema can be
   // adopted; waits so long for the first answer. kUnavailable: it is away, and may be asked again.
   // kInvalid, naming the key of the file: it will not have this daemon. Idempotent.
@@ -58,8 +62,8 @@ class Store : public RowStore, public TableCatalogue {
     if (Staging* const staging = capabilities().staging) return staging->StageTable(table);
     return NoStages();
   }
-  Status SwapStaged(const Table& table) {
-    if (Staging* const staging = capabilities().staging) return staging->SwapStaged(table);
+  Status SwapStaged(const Table& table, TableId staged) {
+    if (Staging* const staging = capabilities().staging) return staging->SwapStaged(table, staged);
     return NoStages();
   }
   Status DropStaged(std::string_view name) {
@@ -67,8 +71,8 @@ class Store : public RowStore, public TableCatalogue {
     return NoStages();
   }
   // Without staging nothing is staged.
-  Result<std::vector<std::string>> StagedTables() const {
-    if (const Staging* const staging = capabilities().staging) return staging->StagedTables();
+  Result<std::vector<std::string>> StagedTables() {
+    if (Staging* const staging = capabilities().staging) return staging->StagedTables();
     return std::vector<std::string>();
   }
 

@@ -88,6 +88,16 @@ inline bool HasAggregates(const TableInfo& table) {
 
 using TablePtr = std::shared_ptr<const TableInfo>;
 
+// The name by which a catalogue knows the table that is staged for another one's name
+// (Staging::StageTable), or was replaced there: no table of a configuration can have it.
+inline constexpr char kStagedMark = '~';
+inline std::string StagedName(std::string_view name) { return std::string(name) + kStagedMark; }
+inline bool IsStagedName(std::string_view name) { return name.ends_with(kStagedMark); }
+// The name behind which it is staged; of any other table its own.
+inline std::string_view NameBehind(std::string_view name) {
+  return IsStagedName(name) ? name.substr(0, name.size() - 1) : name;
+}
+
 // A column by view: what callers pass and rows return.
 struct ColumnRef {
   FamilyId family = 0;

@@ -67,7 +67,7 @@ constexpr Route kRoutes[] = {
     WithoutStore({Method::kGet, "/healthz", kOpen, MakeInline<GetHealth>}),
     WithoutStore({Method::kGet, "/readyz", kOpen, MakeInline<GetReady>}),
     WithoutStore({Method::kGet, "/metrics", Role::kMetrics, MakeQuery<GetMetrics>, kNever}),
-    {Method::kPost, "/-/reload", Role::kAdmin, MakeQuery<PostReload>, kNever},
+    WithoutStore({Method::kPost, "/-/reload", Role::kAdmin, MakeQuery<PostReload>, kNever}),
     {Method::kPost, "/-/settle", Role::kAdmin, MakeQuery<PostSettle>, kNever},
     {Method::kPost, "/-/trust-clock", Role::kAdmin, MakeQuery<PostTrustClock>, kNever},
     {Method::kPost, "/v1/backup", Role::kAdmin, MakeOperation<PostBackup>, kNever},

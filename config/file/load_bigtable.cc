@@ -169,7 +169,12 @@ void CheckHeldByBigtable(const BigtableConfig& config, const std::vector<Placed<
     }
     if (item.flush_us) of_table(table, "flush", "adds up by itself; take the key out");
     if (item.max_bytes) of_table(table, "max_bytes", "forgets by age alone; take the key out");
-    if (item.daily) of_table(table, "daily", "has no nightly tables in this version");
+    if (item.daily && config.prefix.size() + item.daily->NameOf(0).size() > kMaxTableNameBytes) {
+      of_table(table, "daily",
+               fmt::format("has no tables of longer names than {} bytes, the prefix \"{}\" "
+                           "included; accepted: a shorter one",
+                           kMaxTableNameBytes, config.prefix));
+    }
     for (const Family& family : item.families) {
       if (family.aggregate != Aggregate::kHll) continue;
       of_table(table, fmt::format("families.{}.aggregate", family.name),

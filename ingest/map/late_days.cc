@@ -40,7 +40,7 @@ void LateDays::Add(const Table& table, TimeUs day) {
 
 void LateDays::PutMarks(Batch* batch) const {
   for (const auto& [table, day] : days_) {
-    batch->PutMemo(LateMark(table->name, day), "1", NoteOrder::kBefore);
+    batch->PutMemo(LateMark(table->name, day), "1", NoteOrder::kAround);
   }
 }
 

@@ -1,7 +1,9 @@
 // LateDays: the days before today into which a batch writes rows of tables that have nightly
 // tables. The batch leaves a mark for each of them, a memo that is committed with it: whoever
 // builds nightly tables takes marks away before it reads the day, so what comes while it reads, or
-// later, is not missed, restarts included.
+// later, is not missed, restarts included. Where the engine commits a mark and its rows one by one
+// the mark comes before them and again behind them: who builds on another daemon may take the first
+// away and read before the rows are there.
 //
 //   LateDays late(arrival);
 //   late.Note(table, time);      // Of each row.

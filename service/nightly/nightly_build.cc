@@ -8,6 +8,9 @@
 //    as built: whatever a crash leaves under the name, the record tells whether it is its table.
 //    Where rows were deleted from the stream's tables meanwhile, the copy may have what is
 //    forgotten: it is made again.
+//
+// Of several daemons that have the store the one builds whose turn it is. What another one removes
+// meanwhile it tells by a mark, for the next build (NoteRemoved).
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -47,7 +50,38 @@ Result<NightlyRecord> NightlyTables::Build(const std::string& source, TimeUs day
     return Invalid(fmt::format("date: {} is not over yet", FormatDate(day)));
   }
   const std::lock_guard work(work_mutex_);
-  return BuildNow(*found, day);
+  if (claiming_ == nullptr) return BuildNow(*found, day);
+  if (Status taken = WaitForTurn(); !taken) return taken.error();
+  Status known = LearnOfOthers();
+  Result<NightlyRecord> built =
+      known ? BuildNow(*found, day) : Result<NightlyRecord>(known.error());
+  turn_.reset();
+  return built;
+}
+
+Status NightlyTables::WaitForTurn() {
+  constexpr auto kPatience = std::chrono::seconds(30);
+  constexpr auto kBetweenTries = std::chrono::milliseconds(250);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    Result<std::unique_ptr<BuildTurn>> taken = BuildTurn::Take(claiming_);
+    if (!taken) return taken.error();
+    turn_ = std::move(*taken);
+    if (turn_ != nullptr) return {};
+    if (std::chrono::steady_clock::now() >= until) {
+      return Error(ErrorCode::kUnavailable, "another daemon builds nightly tables just now");
+    }
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, kBetweenTries, [this] { return stopping_; })) {
+      return Error(ErrorCode::kCancelled, "the daemon is stopping");
+    }
+  }
+}
+
+Status NightlyTables::CheckTurn() const {
+  if (turn_ == nullptr || !turn_->IsOver()) return {};
+  return Error(ErrorCode::kUnavailable,
+               "the store was not reached for so long that another daemon may have begun");
 }
 
 // A day of which something has expired, or may have, is no more what it was.
@@ -141,8 +175,9 @@ Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
       done = Error(ErrorCode::kUnavailable, "deletes came all the time; try again");
       continue;
     }
-    done = PutRecord(*record, false);
-    if (done) done = parts_.store->SwapStaged(table);
+    done = CheckTurn();
+    if (done) done = PutRecord(*record, false);
+    if (done) done = parts_.store->SwapStaged(table, record->staged);
     if (!done) break;
     record->table = std::exchange(record->staged, 0);
     const auto took = std::chrono::steady_clock::now() - begin;
@@ -158,6 +193,7 @@ Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
     replaced_[record->name] = parts_.clock->SteadyUs() + kReplacedStaysUs;
     return done;
   }
+  if (!CheckTurn()) return done;  // What is staged by now may be another daemon's.
   if (Status dropped = parts_.store->DropStaged(record->name); !dropped) {
     spdlog::debug("nightly tables: {}: {}", record->name, dropped.error().message());
   }
@@ -203,6 +239,7 @@ Result<DayCounts> NightlyTables::Copy(const Source& source, NightlyRecord* recor
       const std::lock_guard lock(mutex_);
       if (building_) building_->done = counts;
     }
+    if (Status is_own = CheckTurn(); !is_own) return is_own;
     return pacer_.Pace(&since);
   });
 }
@@ -229,6 +266,7 @@ Status NightlyTables::DropRecord(const NightlyRecord& record) {
 }
 
 void NightlyTables::Refresh() {
+  seen_ = TablesOfDays();
   const Status refreshed = parts_.refresh();
   if (!refreshed) spdlog::warn("nightly tables: {}", refreshed.error().message());
   const std::lock_guard lock(mutex_);

@@ -17,6 +17,8 @@ constexpr auto kPaceEvery = std::chrono::milliseconds(5);
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr int64_t kRetryUs = 60 * kUsPerSecond;
 constexpr size_t kMarksAtOnce = 1000;
+// How often a daemon of several asks whether it is its turn.
+constexpr int64_t kBetweenTurnsUs = 3 * kUsPerSecond;
 
 prometheus::Gauge& MakeGauge(prometheus::Registry& registry) {
   return prometheus::BuildGauge()
@@ -47,6 +49,7 @@ void Log(const Status& done) {
 
 NightlyTables::NightlyTables(Parts parts)
     : parts_(std::move(parts)),
+      claiming_(parts_.store->capabilities().claiming),
       tables_(MakeGauge(*parts_.registry)),
       built_(MakeBuilds(*parts_.registry, "built")),
       failed_(MakeBuilds(*parts_.registry, "failed")),
@@ -59,16 +62,22 @@ NightlyTables::NightlyTables(Parts parts)
 NightlyTables::~NightlyTables() { Stop(); }
 
 Status NightlyTables::Open() {
-  // One name may stand for several: what was salvaged has every generation.
-  while (true) {
+  // One name may stand for several: what was salvaged has every generation. What another daemon
+  // may be making is left to whose turn it is.
+  while (claiming_ == nullptr) {
     const Result<std::vector<std::string>> names = parts_.store->StagedTables();
     if (!names) return names.error();
     if (names->empty()) break;
     if (Status dropped = parts_.store->DropStaged(names->front()); !dropped) return dropped;
   }
+  return ReadRecords();
+}
+
+Status NightlyTables::ReadRecords() {
   Result<std::vector<NightlyRecord>> records = ReadNightlyRecords(*parts_.store);
   if (!records) return records.error();
   const std::lock_guard lock(mutex_);
+  records_.clear();
   for (NightlyRecord& record : *records) records_[record.name] = std::move(record);
   tables_.Set(static_cast<double>(records_.size()));
   return {};
@@ -139,15 +148,73 @@ std::vector<NightlyRecord> NightlyTables::RecordsOf(const std::string& source) c
   return records;
 }
 
-void NightlyTables::Look() {
-  const std::lock_guard work(work_mutex_);
-  DropReplaced();
-  bool refresh = false;
+std::map<std::string, TableId> NightlyTables::TablesOfDays() const {
+  std::map<std::string, TableId> tables;
+  const std::vector<Source> sources = Sources();
+  if (sources.empty()) return tables;
+  for (const TablePtr& table : parts_.store->Tables()) {
+    const bool is_of_day = std::ranges::any_of(sources, [&](const Source& source) {
+      return source.daily().FindDay(table->name).has_value();
+    });
+    if (is_of_day) tables.emplace(table->name, table->id);
+  }
+  return tables;
+}
+
+// What another daemon made or removed is in the store's tables, which it looks at by itself.
+void NightlyTables::NoticeOthers() {
+  if (TablesOfDays() == seen_ && !HasRefreshFailed()) return;
+  if (const Status read = ReadRecords(); !read) return Log(read);
+  Refresh();
+}
+
+// What is staged while nobody builds was replaced, or its builder has ended.
+Status NightlyTables::LearnOfOthers() {
+  const Result<std::vector<std::string>> staged = parts_.store->StagedTables();
+  if (!staged) return staged.error();
   {
     const std::lock_guard lock(mutex_);
-    refresh = refresh_failed_;
+    for (const std::string& name : *staged) {
+      replaced_.try_emplace(name, parts_.clock->SteadyUs() + kReplacedStaysUs);
+    }
   }
-  if (refresh) Refresh();
+  return ReadRecords();
+}
+
+bool NightlyTables::HasRefreshFailed() const {
+  const std::lock_guard lock(mutex_);
+  return refresh_failed_;
+}
+
+bool NightlyTables::HasLeftWork() const {
+  const std::lock_guard lock(mutex_);
+  return !unwatched_.empty() || !replaced_.empty();
+}
+
+void NightlyTables::Look() {
+  const std::lock_guard work(work_mutex_);
+  if (claiming_ == nullptr) return DoWork();
+  // Who is not ready leaves it to others.
+  if (!parts_.store->Trouble().empty()) return;
+  NoticeOthers();
+  const int64_t now_us = parts_.clock->SteadyUs();
+  if (now_us < next_turn_us_ || (Sources().empty() && !HasLeftWork())) return;
+  next_turn_us_ = now_us + kBetweenTurnsUs;
+  Result<std::unique_ptr<BuildTurn>> turn = BuildTurn::Take(claiming_);
+  if (!turn) return Log(turn.error());
+  turn_ = std::move(*turn);
+  if (turn_ == nullptr) return;
+  if (const Status known = LearnOfOthers(); known) {
+    DoWork();
+  } else {
+    Log(known);
+  }
+  turn_.reset();
+}
+
+void NightlyTables::DoWork() {
+  DropReplaced();
+  if (HasRefreshFailed()) Refresh();
   if (const Status marked = MarkUnwatched(); !marked) return Log(marked);
   for (const Source& source : Sources()) {
     if (parts_.store->FindTable(source.table->name) == nullptr) continue;
@@ -197,7 +264,7 @@ Status NightlyTables::Remove(const Source& source, const NightlyRecord& record) 
       if (std::ranges::find(*staged, record.name) != staged->end()) {
         if (Status dropped = parts_.store->DropStaged(record.name); !dropped) return dropped;
       }
-      Status hidden = parts_.store->SwapStaged(NightlyTableOf(*source.table, record));
+      Status hidden = parts_.store->SwapStaged(NightlyTableOf(*source.table, record), 0);
       if (!hidden) return hidden;
     }
   }
@@ -314,6 +381,25 @@ Status NightlyTables::Rebuild(const Source& source, TimeUs now) {
     Refresh();
   }
   return {};
+}
+
+Status NightlyTables::NoteRemoved(const std::string& stream) {
+  // Within which every daemon knows a table that was made.
+  constexpr int64_t kKnownUs = 60 * kUsPerSecond;
+  const std::vector<Source> sources = Sources();
+  if (claiming_ == nullptr || sources.empty()) return {};
+  const Result<std::vector<NightlyRecord>> records = ReadNightlyRecords(*parts_.store);
+  if (!records) return records.error();
+  std::unique_ptr<Batch> batch = parts_.store->NewBatch();
+  const TimeUs now = parts_.store->RetentionNow();
+  for (const NightlyRecord& record : *records) {
+    const bool is_of_stream = std::ranges::any_of(sources, [&](const Source& source) {
+      return source.table->name == record.source && source.table->stream == stream;
+    });
+    if (!is_of_stream || (!record.is_behind && record.built_at + kKnownUs <= now)) continue;
+    batch->PutMemo(LateMark(record.source, record.day), "1", NoteOrder::kBefore);
+  }
+  return batch->empty() ? Status() : parts_.store->Commit(std::move(batch));
 }
 
 Status NightlyTables::Forget(const std::string& table) {

@@ -15,6 +15,9 @@
 // It goes by the retention clock, which believes no jump of the wall clock at once: a day is over,
 // and a table's time is, when it says so. Only whoever asks for a day says that it is over.
 //
+// Where several daemons have the store (Claiming) one of them has the turn to build and to remove;
+// the others see that its tables came and went, and call `refresh`.
+//
 // Thread-safe. What Parts name outlives it.
 #ifndef TALLYD_SERVICE_NIGHTLY_NIGHTLY_TABLES_H_
 #define TALLYD_SERVICE_NIGHTLY_NIGHTLY_TABLES_H_
@@ -38,6 +41,7 @@
 #include <vector>
 
 #include "config/schema/schema.h"
+#include "service/nightly/build_turn.h"
 #include "service/nightly/day_copy.h"
 #include "service/nightly/nightly_record.h"
 #include "service/pacer.h"
@@ -81,11 +85,16 @@ class NightlyTables {
 
   // Makes the table of that day now, and answers when it is in force. kNotFound: no such table.
   // kInvalid: it has no nightly tables, or the day is not over. kConflict: the source has begun to
-  // forget the day, the name is another table's, there are too many tables.
+  // forget the day, the name is another table's, there are too many tables. kUnavailable: another
+  // daemon builds.
   Result<NightlyRecord> Build(const std::string& source, TimeUs day);
 
   // What the thread does twice a second.
   void Look();
+
+  // Rows of the stream's tables were removed, and of its nightly tables that are known here. One
+  // that another daemon makes just now, or has just made, may have them: it is made again.
+  Status NoteRemoved(const std::string& stream);
 
   // A table of that name was dropped: what is known of it goes.
   Status Forget(const std::string& table);
@@ -117,6 +126,14 @@ class NightlyTables {
   Result<Source> FindSource(const std::string& name) const;
   std::vector<Source> Sources() const;
   std::vector<NightlyRecord> RecordsOf(const std::string& source) const;
+  void DoWork();
+  // Tables whose names are those of nightly ones, and their numbers.
+  std::map<std::string, TableId> TablesOfDays() const;
+  Status ReadRecords();
+  void NoticeOthers();
+  Status LearnOfOthers();    // REQUIRES: it is this daemon's turn.
+  bool HasLeftWork() const;  // Of a time with other sources.
+  bool HasRefreshFailed() const;
   Status MarkUnwatched();
   void RemoveOver(const Source& source);
   Status Remove(const Source& source, const NightlyRecord& record);
@@ -128,6 +145,8 @@ class NightlyTables {
   bool MayTry(const std::string& name) const;
 
   // nightly_build.cc: one build. REQUIRES: work_mutex_.
+  Status WaitForTurn();  // To have turn_.
+  Status CheckTurn() const;
   Result<DayCopy> CopyOf(const Source& source, TimeUs day, TablePtr to) const;
   Status CheckDay(const Source& source, TimeUs day) const;
   Status CheckName(const Source& source, const NightlyRecord& record) const;
@@ -142,6 +161,7 @@ class NightlyTables {
   void Refresh();
 
   const Parts parts_;
+  Claiming* const claiming_;  // Null: no other daemon has the store.
   prometheus::Gauge& tables_;
   prometheus::Counter& built_;
   prometheus::Counter& failed_;
@@ -149,6 +169,10 @@ class NightlyTables {
   prometheus::Counter& removed_;
 
   std::mutex work_mutex_;  // Of whoever builds or removes.
+  // The next three are guarded by it, and used where there is claiming_.
+  std::unique_ptr<BuildTurn> turn_;      // While it is this daemon's.
+  std::map<std::string, TableId> seen_;  // TablesOfDays of the last refresh.
+  int64_t next_turn_us_ = 0;             // By the monotonic clock.
 
   mutable std::mutex mutex_;
   // What follows is guarded by mutex_.

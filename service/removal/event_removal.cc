@@ -129,13 +129,13 @@ Status AddSeries(const Removal& removal, Store& store, KnownFields* known) {
   }
   if (FiltersLeadSeries(*keys, filters)) return {};
   const SeriesSearch search{removal.table,
-                                removal.stored,
-                                *keys,
-                                removal.query.access.snapshot->series.get(),
-                                removal.clamp,
-                                removal.query.stream->unit,
-                                removal.query.now,
-                                std::move(filters)};
+                            removal.stored,
+                            *keys,
+                            removal.query.access.snapshot->series.get(),
+                            removal.clamp,
+                            removal.query.stream->unit,
+                            removal.query.now,
+                            std::move(filters)};
   Result<SeriesIndex::Found> found = SearchSeries(search, store);
   if (!found) return found.error();
   if (!found->are_all) return {};
@@ -196,9 +196,10 @@ Result<size_t> DeleteBySeries(const Removal& removal, const SeriesKey& series,
     const KeyRange rows = series.RangeOf(name);
     if (series.Read(name, &scratch, &fields) && IsOfEntity(removal, fields)) {
       if (++found > kMaxSingleRows) {
-        return Unprocessable(fmt::format("table {}: more than {} series would have to be deleted "
-                                         "one by one; give more labels",
-                                         removal.table.name, kMaxSingleRows));
+        return Unprocessable(
+            fmt::format("table {}: more than {} series would have to be deleted "
+                        "one by one; give more labels",
+                        removal.table.name, kMaxSingleRows));
       }
       const DeleteSpec what{rows, {}, {}, removal.query.time};
       count->Add(store, removal.stored, what, removal.query.now);
@@ -383,6 +384,8 @@ Result<EventsRemoved> EventRemoval::Run(const EventQuery& query, bool keeps_aggr
       parts_.writer.RemoveEvents(parts_.who, held_, std::move(deletes));
   if (plan.loses) parts_.restorer.Add(std::move(plan.lost));
   if (!lost_held) return lost_held.error();
+  const Status noted = parts_.nightly.NoteRemoved(query.stream->name);
+  if (!noted) return noted.error();
   plan.removed.held_rows = *lost_held;
   return std::move(plan.removed);
 }

@@ -76,6 +76,7 @@ Result<RemovalCount> RemoveRows(const RemovalParts& parts, const TablePtr& table
   }
   if (deletes.empty()) return count;
   Status done = parts.writer.RemoveRows(parts.who, table, deletes);
+  if (done) done = parts.nightly.NoteRemoved(table->stream);
   if (!done) return done.error();
   return count;
 }

@@ -91,12 +91,13 @@ class ColumnSets {
   std::map<TableId, std::map<std::string, std::unique_ptr<const ColumnSet>>> tables_;
 };
 
-class BigtableStore final : public Store, public ClockKeeper {
+class BigtableStore final : public Store, public Staging, public ClockKeeper {
  public:
   BigtableStore(const BigtableStoreOptions& options, std::unique_ptr<BigtableClient> client)
       : capabilities_{.engine = "bigtable",
                       .counts_once = true,
                       .most_added = kMostAdded,
+                      .staging = this,
                       .clock = this,
                       .claiming = &claims_},
         clock_(*options.clock),
@@ -130,13 +131,35 @@ class BigtableStore final : public Store, public ClockKeeper {
       return catalogue_.Adopt(schema, [this](const TablePtr& table) { return HoldsRow(table); });
     });
   }
-  TablePtr FindTable(std::string_view name) const override { return catalogue_.Find(name); }
+  TablePtr FindTable(std::string_view name) const override {
+    return IsStagedName(name) ? nullptr : catalogue_.Find(name);
+  }
   std::vector<TablePtr> Tables() const override { return catalogue_.Tables(); }
   Status DropTable(std::string_view name) override {
     const TablePtr table = catalogue_.Find(name);
     if (table != nullptr) samples_.Drop(table->id);
     return writer_.Alone([&] { return catalogue_.Drop(name); });
   }
+
+  Status SetAgain(const Schema& file) override {
+    return client_->config().create ? gc_watch_.SetAgain(file) : Status();
+  }
+
+  bool KeepsApart() const override { return false; }
+  Result<TablePtr> StageTable(const Table& table) override { return catalogue_.Stage(table); }
+  Status SwapStaged(const Table& table, TableId staged) override {
+    return catalogue_.Swap(table, staged);
+  }
+  Status DropStaged(std::string_view name) override {
+    const TablePtr table = catalogue_.Find(StagedName(name));
+    if (table != nullptr) samples_.Drop(table->id);
+    return writer_.Alone([&] { return catalogue_.DropStaged(name); });
+  }
+  Result<std::vector<std::string>> StagedTables() override {
+    if (Status read = catalogue_.Load(); !read) return read.error();
+    return catalogue_.StagedNames();
+  }
+
   std::vector<FieldInfo> Fields(std::string_view stream) const override {
     return catalogue_.notes().Fields(stream);
   }
@@ -354,7 +377,7 @@ Result<TableStats> BigtableStore::Stats(const TablePtr& table) {
     return Error(ErrorCode::kUnavailable, "table " + table->name + " was dropped meanwhile");
   }
   RowsQuery query;
-  query.table = client_->TableName(table->name);
+  query.table = client_->TableName(NameBehind(table->name));
   query.ranges = {KeyRange{}};
   query.filter = NewestFilter();
   query.expected = kCounted;

@@ -70,12 +70,13 @@ class LevelDbStore final : public Store,
   TablePtr FindTable(std::string_view name) const override {
     return IsStagedName(name) ? nullptr : catalogue().Find(name);
   }
-  std::vector<TablePtr> Tables() const override;
+  std::vector<TablePtr> Tables() const override { return catalogue().Named(); }
   Status DropTable(std::string_view name) override;
   Result<TablePtr> StageTable(const Table& table) override;
-  Status SwapStaged(const Table& table) override;
+  bool KeepsApart() const override { return true; }
+  Status SwapStaged(const Table& table, TableId staged) override;
   Status DropStaged(std::string_view name) override { return DropTable(StagedName(name)); }
-  Result<std::vector<std::string>> StagedTables() const override;
+  Result<std::vector<std::string>> StagedTables() override { return catalogue().StagedNames(); }
 
   const ColumnSet* InternColumns(const TableInfo& table,
                                  std::span<const ColumnRef> columns) override {
@@ -211,12 +212,6 @@ Status LevelDbStore::DropTable(std::string_view name) {
   return Publish([&](Catalogue& known) { return known.PlanDrop(name); });
 }
 
-std::vector<TablePtr> LevelDbStore::Tables() const {
-  std::vector<TablePtr> tables = catalogue().Tables();
-  std::erase_if(tables, [](const TablePtr& table) { return IsStagedName(table->name); });
-  return tables;
-}
-
 Result<TablePtr> LevelDbStore::StageTable(const Table& table) {
   const std::lock_guard lock(adopt_mutex_);
   const Status staged = Publish([&](Catalogue& known) {
@@ -227,18 +222,9 @@ Result<TablePtr> LevelDbStore::StageTable(const Table& table) {
   return catalogue().Find(StagedName(table.name));
 }
 
-Status LevelDbStore::SwapStaged(const Table& table) {
+Status LevelDbStore::SwapStaged(const Table& table, TableId staged) {
   const std::lock_guard lock(adopt_mutex_);
-  return Publish([&](Catalogue& known) { return known.PlanSwap(table); });
-}
-
-Result<std::vector<std::string>> LevelDbStore::StagedTables() const {
-  std::vector<std::string> names;
-  for (const TablePtr& table : catalogue().Tables()) {
-    if (!IsStagedName(table->name)) continue;
-    names.push_back(table->name.substr(0, table->name.size() - 1));
-  }
-  return names;
+  return Publish([&](Catalogue& known) { return known.PlanSwap(table, staged); });
 }
 
 // Memory follows the disk before the next group, which may depend on it; and no group comes between

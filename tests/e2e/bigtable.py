@@ -55,6 +55,14 @@ class TabletServer:
         """Of calls by name, since it was asked last."""
         return json.loads(self.tell("calls"))
 
+    def cells(self, table):
+        """The newest cells of a table, by row key and column; None where there is no such table."""
+        rows = {}
+        told = json.loads(self.tell(f"cells projects/p/instances/i/tables/{table}"))
+        for key, family, qualifier, value in told or []:
+            rows.setdefault(key, {})[f"{family}:{qualifier}"] = value
+        return None if told is None else rows
+
     def end(self):
         self.process.stdin.close()
         self.process.stdout.close()

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -171,7 +172,7 @@ class TabletServerTest(EitherBigtable, BigtableTest):
         daemon.spawn()
         eventually(lambda: answers(daemon), "it listens")
         refused = [daemon.get("/readyz"), daemon.post("server", [event("a", 1, n=1)]),
-                   daemon.get("/v1/streams/server/latest"), daemon.request("POST", "/-/reload")]
+                   daemon.get("/v1/streams/server/latest"), daemon.request("POST", "/-/settle")]
         for answer in refused:
             self.assertEqual((answer.status, "Retry-After" in answer.headers), (503, True), answer.body)
         self.assertEqual(refused[0].json["why"], "it waits for its store")
@@ -189,6 +190,47 @@ class TabletServerTest(EitherBigtable, BigtableTest):
         daemon.stop()
         writes.join()
         self.assertLess(time.monotonic() - began, 5)
+
+    def test_a_reload_while_the_service_is_away_is_of_the_file_that_is_adopted_when_it_comes(self):
+        server = self.bigtable()
+        server.tell("stop")
+        daemon = Tallyd(SCHEMA, storage=storage(server.address, poll="200ms"))
+        self.addCleanup(daemon.discard)
+        daemon.port = free_port()
+        daemon.write_config()
+        daemon.spawn()
+        eventually(lambda: answers(daemon), "it listens")
+        by_request = SCHEMA + COUNTERS
+        daemon.reload(by_request).expect(200)
+        daemon.toml = "[streams.server"
+        daemon.write_config()
+        daemon.request("POST", "/-/reload").expect(409)
+        daemon.toml = by_request.replace("[tables.METRIC]", "[tables.HISTORY]")
+        daemon.write_config()
+        daemon.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "SIGHUP: reloaded" in daemon.log(), "the signal is taken")
+        self.assertIn("is adopted when it is there", daemon.log())
+        server.tell("start")
+        self.turns(daemon, 200)
+        tables = [table["name"] for table in daemon.get("/v1/tables").expect(200).json["tables"]]
+        self.assertEqual(tables, ["CLICKS", "CURRENT_METRIC", "HISTORY"])
+        daemon.write("server", [event("a", 1, n=1)])
+        self.assertEqual(history(daemon, "a"), [1])
+
+    def test_a_rule_that_somebody_changed_is_the_files_again_after_a_reload_and_not_after_a_restart(self):
+        server = self.bigtable()
+        kept = SCHEMA.replace("families.METRIC = {}", "families.METRIC = { max_age = \"30d\" }", 1)
+        daemon = self.daemon(server, kept)
+        table = "projects/p/instances/i/tables/METRIC"
+        server.tell(f"versions {table} METRIC 7")
+        server.calls()
+        daemon.restart()
+        self.assertEqual(server.calls().get("ModifyColumnFamilies", 0), 0)
+        for changes in (1, 0):  # The second time there is nothing to set.
+            daemon.request("POST", "/-/reload").expect(200)
+            self.assertEqual(server.calls().get("ModifyColumnFamilies", 0), changes)
+        self.assertIn("has the file's again: max_age", daemon.log())
+        self.assertEqual([], daemon.get("/v1/status").json["store"]["garbage_collection_drifts"])
 
     def turns(self, daemon, status):
         began = time.monotonic()

@@ -45,7 +45,7 @@ TEST(Capabilities, WhatAnEngineHasNotIsAConflictForWhoeverAsks) {
     return result ? ErrorCode::kInvalid : result.error().code();
   };
   EXPECT_EQ(code(store.StageTable(table)), ErrorCode::kConflict);
-  EXPECT_EQ(code(store.SwapStaged(table)), ErrorCode::kConflict);
+  EXPECT_EQ(code(store.SwapStaged(table, 0)), ErrorCode::kConflict);
   EXPECT_EQ(code(store.DropStaged("H")), ErrorCode::kConflict);
   EXPECT_EQ(code(store.CommitBehindLine(store.NewBatch(), {})), ErrorCode::kConflict);
   EXPECT_EQ(code(store.SetWhole({}, 0)), ErrorCode::kConflict);

@@ -63,7 +63,7 @@ WireTablePtr WireTables::Of(const TableInfo& table) {
   WireTablePtr& known = tables_[table.id];
   if (known == nullptr || known->info.adoption != table.adoption) {
     known = std::make_shared<const WireTable>(
-        WireTable{table, client_.TableName(table.name), CellCodec(table)});
+        WireTable{table, client_.TableName(NameBehind(table.name)), CellCodec(table)});
   }
   return known;
 }

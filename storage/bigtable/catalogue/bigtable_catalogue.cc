@@ -33,6 +33,11 @@ Error DamagedRow(std::string_view what) {
                            what));
 }
 
+Error Overtaken() {
+  return Error(ErrorCode::kUnavailable,
+               "other daemons change the catalogue on Bigtable; try again");
+}
+
 template <class T>
 bool ParseNumber(std::string_view text, T* number) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), *number);
@@ -51,12 +56,14 @@ std::string VersionText(uint64_t number) {
 // knows which times it has not.
 class BigtableCatalogue::Past final : public StoredPast {
  public:
-  Past(const BigtableCatalogue& catalogue, const HoldsRow& holds_row)
+  // `schema`: that is adopted.
+  Past(const BigtableCatalogue& catalogue, const HoldsRow& holds_row, const Schema& schema)
       : catalogue_(catalogue),
         holds_row_(holds_row),
+        schema_(schema),
         sequence_(catalogue.sequence() + 1),
         now_(catalogue.clock_.Now()) {
-    for (const TablePtr& table : catalogue.Tables()) tables_[table->id] = table;
+    for (const TablePtr& table : catalogue.catalogue_.Tables()) tables_[table->id] = table;
   }
 
   uint64_t sequence() const override { return sequence_; }
@@ -75,6 +82,13 @@ class BigtableCatalogue::Past final : public StoredPast {
     return IsEmpty(table) && (!catalogue_.may_drop_ || catalogue_.may_drop_(table));
   }
   TimeUs EndOf(const TableInfo& table) override { return IsEmpty(table) ? 0 : kNeverWhole; }
+  // Another daemon may have made a nightly table that the schema was composed without.
+  bool MayOrphan(const TableInfo& table) override {
+    return std::ranges::none_of(schema_.tables, [&](const Table& source) {
+      return source.daily && source.daily->FindDay(table.name) && table.stream == source.stream &&
+             table.row_key == source.row_key.text() && table.pattern == ToString(source.pattern);
+    });
+  }
   bool TookSince(const TableInfo& table, uint64_t) override { return EverTook(table.stream); }
 
   const std::optional<Error>& failed() const { return failed_; }
@@ -82,6 +96,7 @@ class BigtableCatalogue::Past final : public StoredPast {
  private:
   const BigtableCatalogue& catalogue_;
   const HoldsRow& holds_row_;
+  const Schema& schema_;
   const uint64_t sequence_;
   const TimeUs now_;
   std::map<TableId, TablePtr> tables_;
@@ -238,8 +253,7 @@ Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row)
     Compare();
     return {};
   }
-  return Error(ErrorCode::kUnavailable,
-               "other daemons change the catalogue on Bigtable; try again");
+  return Overtaken();
 }
 
 // Whether the service has the aggregate families of the file is found out by its first such one.
@@ -263,16 +277,17 @@ Status BigtableCatalogue::CheckFolds(const Schema& schema) {
   return {};
 }
 
-Result<bool> BigtableCatalogue::TryAdopt(const Schema& schema, const FilePrint& print,
+Result<bool> BigtableCatalogue::TryAdopt(const Schema& wanted, const FilePrint& print,
                                          const HoldsRow& holds_row) {
   Result<StoredSchema> read = ReadSchema();
   if (!read) return read.error();
   Take(*read);
+  const Schema schema = WithoutGone(wanted);
   if (Status newer = CheckGeneration(print, read->print); !newer) return newer.error();
   const bool is_noted = read->print.all == print.all &&
                         (!print.generation || read->print.generation == print.generation);
   if (!read->version.empty() && is_noted && catalogue_.AdoptUnchanged(schema)) return true;
-  Past past(*this, holds_row);
+  Past past(*this, holds_row, schema);
   Result<Catalogue::Plan> plan = catalogue_.PlanAdopt(schema, &past);
   if (past.failed()) return *past.failed();
   if (!plan) return plan.error();
@@ -312,6 +327,14 @@ std::vector<BigtableCatalogue::TableChange> BigtableCatalogue::ChangesOf(
   return changes;
 }
 
+// The schema without nightly tables that another daemon has removed since it was composed.
+Schema BigtableCatalogue::WithoutGone(Schema schema) const {
+  std::erase_if(schema.tables, [this](const Table& table) {
+    return table.nightly && catalogue_.Find(table.name) == nullptr;
+  });
+  return schema;
+}
+
 // Before they are in the catalogue: a crash in between leaves empty tables that nobody names, which
 // the next adoption finds.
 Status BigtableCatalogue::MakeTables(const Catalogue::Plan& plan,
@@ -340,15 +363,15 @@ void BigtableCatalogue::Tighten(std::span<const TableChange> changes) {
   }
 }
 
-Status BigtableCatalogue::Drop(std::string_view name) {
+Status BigtableCatalogue::Change(const MakePlan& make_plan, const DoBefore& before) {
   const std::lock_guard changing(change_mutex_);
   for (int i = 0; i < kTries; ++i) {
     Result<StoredSchema> read = ReadSchema();
     if (!read) return read.error();
     Take(*read);
-    Result<Catalogue::Plan> plan = catalogue_.PlanDrop(name);
+    Result<Catalogue::Plan> plan = make_plan();
     if (!plan) return plan.error();
-    if (Status removed = RemoveTable(&client_, name); !removed) return removed;
+    if (Status done = before(*plan); !done) return done;
     const Result<bool> replaced = Replace(*read, *plan, read->print);
     if (!replaced) return replaced.error();
     if (!*replaced) continue;
@@ -356,8 +379,44 @@ Status BigtableCatalogue::Drop(std::string_view name) {
     catalogue_.Publish(std::move(*plan));
     return {};
   }
-  return Error(ErrorCode::kUnavailable,
-               "other daemons change the catalogue on Bigtable; try again");
+  return Overtaken();
+}
+
+// The rows go with the last table that has them.
+Status BigtableCatalogue::Drop(std::string_view name) {
+  return Change([&] { return catalogue_.PlanDrop(name); },
+                [&](const Catalogue::Plan& plan) {
+                  const bool are_shared =
+                      std::ranges::any_of(plan.stored.tables, [&](const auto& other) {
+                        return NameBehind(other.second.name) == NameBehind(name);
+                      });
+                  return are_shared ? Status() : RemoveTable(&client_, name);
+                });
+}
+
+Result<TablePtr> BigtableCatalogue::Stage(const Table& table) {
+  const std::string name = StagedName(table.name);
+  // Whoever makes it whole knows what it lacks: the past is not asked.
+  const HoldsRow holds_some = [](const TablePtr&) -> Result<bool> { return true; };
+  const Schema of_no_file;
+  const auto make_plan = [&] {
+    Past past(*this, holds_some, of_no_file);
+    return catalogue_.PlanStage(table, &past);
+  };
+  const Status staged = Change(make_plan, [&](const Catalogue::Plan& plan) {
+    const auto made = std::ranges::find(plan.stored.tables, name,
+                                        [](const auto& each) { return each.second.name; });
+    return EnsureTable(&client_, made->second, nullptr, {grain_us_});
+  });
+  if (staged) return catalogue_.Find(name);
+  // It is not the file that would have to change.
+  if (staged.error().code() != ErrorCode::kInvalid) return staged.error();
+  return Error(ErrorCode::kConflict, staged.error().message());
+}
+
+Status BigtableCatalogue::Swap(const Table& table, TableId staged) {
+  return Change([&] { return catalogue_.PlanSwap(table, staged); },
+                [](const Catalogue::Plan&) { return Status(); });
 }
 
 }  // namespace tallyd

@@ -6,6 +6,10 @@
 // of an older generation. The other sees it at its next look (Refresh), and is_foreign from then
 // on: it must not write to the streams that differ.
 //
+// Nightly tables are the service layer's to make, and come and go beside the file: they are in no
+// print of it, no adoption makes one anew that is gone, and none takes one out of use that another
+// daemon has just made.
+//
 // How old what a table lacks is nobody looks for here: a table that joins a stream with rows, or
 // whose rules change beside rows, is never told to be whole. Thread-safe; one adopter at a time.
 #ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_BIGTABLE_CATALOGUE_H_
@@ -51,8 +55,14 @@ class BigtableCatalogue {
   Status Adopt(const Schema& schema, const HoldsRow& holds_row);
   Status Drop(std::string_view name);
 
+  // As Staging (storage/capabilities.h): a table that is staged has the rows of its name.
+  Result<TablePtr> Stage(const Table& table);
+  Status Swap(const Table& table, TableId staged);
+  Status DropStaged(std::string_view name) { return Drop(StagedName(name)); }
+  std::vector<std::string> StagedNames() const { return catalogue_.StagedNames(); }
+
   TablePtr Find(std::string_view name) const { return catalogue_.Find(name); }
-  std::vector<TablePtr> Tables() const { return catalogue_.Tables(); }
+  std::vector<TablePtr> Tables() const { return catalogue_.Named(); }
   bool Exists(TableId table) const { return catalogue_.Exists(table); }
   uint64_t adoption() const { return catalogue_.adoption(); }
   // Another daemon adopted another file later.
@@ -88,11 +98,17 @@ class BigtableCatalogue {
   Result<StoredSchema> ReadSchema(std::optional<SteadyTime> until = {});
   Result<bool> Replace(const StoredSchema& before, const Catalogue::Plan& plan,
                        const FilePrint& print);
-  Result<bool> TryAdopt(const Schema& schema, const FilePrint& print, const HoldsRow& holds_row);
+  Result<bool> TryAdopt(const Schema& wanted, const FilePrint& print, const HoldsRow& holds_row);
+  Schema WithoutGone(Schema schema) const;
   Status CheckFolds(const Schema& schema);
   std::vector<TableChange> ChangesOf(const Schema& schema, const Catalogue::Plan& plan) const;
   Status MakeTables(const Catalogue::Plan& plan, std::span<const TableChange> changes);
   void Tighten(std::span<const TableChange> changes);
+  // Until no other daemon is faster: plans on what is stored, does what is to be done `before` the
+  // plan is the truth, and makes it that.
+  using MakePlan = std::function<Result<Catalogue::Plan>()>;
+  using DoBefore = std::function<Status(const Catalogue::Plan& plan)>;
+  Status Change(const MakePlan& make_plan, const DoBefore& before);
   void Take(StoredSchema read);
   void Compare();  // REQUIRES: mutex_.
   void ForgetNotes(const std::vector<TableId>& dropped);

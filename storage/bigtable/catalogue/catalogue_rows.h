@@ -3,7 +3,8 @@
 //
 //   s            the schema: `version` (a number and who set it), `print` of the file and
 //                `p/STREAM` of its streams, its `generation`, `next` table's number, `s/STREAM`
-//                units, `t/NUMBER` records of tables
+//                units, `t/NUMBER` records of tables; one that is staged (StagedName) has the
+//                rows of the table behind whose name it is
 //   f/STREAM     fields: FIELD NUL BIT of each type, FIELD NUL s for its spelling
 //   m/NUMBER     fields that a table missed: HOW FIELD
 //   n/KEY        memos: `v`

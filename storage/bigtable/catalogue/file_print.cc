@@ -42,6 +42,10 @@ std::string PrintOf(const Table& table) {
     print += fmt::format("rule {} {}\n", text.size(), text);
   }
   for (const Family& family : table.families) print += PrintOf(family);
+  if (table.daily) {
+    print += fmt::format("daily {} {} {}\n", table.daily->name(), table.daily->at_us,
+                         table.daily->keep_us.value_or(-1));
+  }
   return print;
 }
 
@@ -54,6 +58,7 @@ FilePrint PrintOfFile(const Schema& schema) {
     streams[stream.name].push_back(all.emplace_back(PrintOf(stream)));
   }
   for (const Table& table : schema.tables) {
+    if (table.nightly) continue;  // It is not in the file.
     streams[table.stream].push_back(all.emplace_back(PrintOf(table)));
   }
   std::ranges::sort(all);

@@ -1,11 +1,12 @@
 // GcWatch: looks whether the service still collects garbage as the file says. Whoever has other
 // means may change a family's rule there: one that keeps less loses what tallyd would show, one
-// that keeps more costs. Neither is mended here: it is told, and a rule is set by the adoption that
-// changes it.
+// that keeps more costs. Neither is mended by itself: it is told, and a rule is set by the adoption
+// that changes it, or by whoever asks for that.
 //
 //   GcWatch watch(client, &catalogue, &clock);
-//   watch.Start();   // A thread of its own.
-//   watch.Drifts();  // What this daemon or another found last.
+//   watch.Start();         // A thread of its own.
+//   watch.Drifts();        // What this daemon or another found last.
+//   watch.SetAgain(file);  // On request, from any thread.
 //
 // The daemons of an instance share row `g` of the catalogue's table: `lease` says who reads rules
 // until when, `a/TABLE` when a table's were read, `d/TABLE` what was found. Each table's are read
@@ -13,11 +14,14 @@
 #ifndef TALLYD_STORAGE_BIGTABLE_CATALOGUE_GC_WATCH_H_
 #define TALLYD_STORAGE_BIGTABLE_CATALOGUE_GC_WATCH_H_
 
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "config/schema/schema.h"
 #include "config/values/repeating_thread.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
@@ -40,12 +44,27 @@ class GcWatch {
 
   // As the thread does it once a minute.
   Status Look();
+  // Sets the rules of the schema's tables that differ there; nightly tables are in no file, and
+  // stay as they are. What is missing there stays so. Blocks.
+  Status SetAgain(const Schema& file);
   // By table: the families whose rules differ, in words. Thread-safe.
   std::map<std::string, std::string> Drifts() const;
 
  private:
   Result<bool> HoldLease(const CatalogueCells& cells, TimeUs now);
-  Result<std::string> DriftOf(const TableInfo& table);
+  // One family's rule, there and by the file.
+  struct Difference {
+    std::string family;
+    std::optional<admin_api::GcRule> there;  // None: there is no such family.
+    admin_api::GcRule wanted;
+  };
+  // None: the table is gone.
+  Result<std::optional<std::vector<Difference>>> DifferencesOf(const TableInfo& table);
+  Status SetRules(const TableInfo& table, const std::vector<Difference>& differences);
+  static std::string TextOfAll(const std::vector<Difference>& differences);
+  RpcStatus Ask(const std::function<RpcStatus(SteadyTime until)>& call) const;
+  Status Note(const TableInfo& table, const std::string& drift, TimeUs now, CatalogueCells* cells);
+  Status ForgetGone(const CatalogueCells& cells, TimeUs now);
   void Publish(const CatalogueCells& cells);
 
   BigtableClient& client_;

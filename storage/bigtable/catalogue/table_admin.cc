@@ -30,7 +30,7 @@ admin_api::ColumnFamily FamilyOf(const StoredFamily& family, TableMode mode) {
 Status MakeTable(BigtableClient* client, const TableInfo& table, int64_t grain_us) {
   admin_api::CreateTableRequest request;
   request.set_parent(client->instance_name());
-  request.set_table_id(client->config().prefix + table.name);
+  request.set_table_id(client->config().prefix + std::string(NameBehind(table.name)));
   request.mutable_table()->set_granularity(grain_us == kUsPerMs ? admin_api::Table::MILLIS
                                                                 : admin_api::Table::MICROS);
   for (const StoredFamily& family : table.families) {
@@ -192,7 +192,7 @@ namespace {
 Result<bool> TryToEnsure(BigtableClient* client, const TableInfo& table, const TableInfo* before,
                          const EnsureOptions& options) {
   admin_api::GetTableRequest wanted;
-  wanted.set_name(client->TableName(table.name));
+  wanted.set_name(client->TableName(NameBehind(table.name)));
   wanted.set_view(admin_api::Table::SCHEMA_VIEW);
   admin_api::Table there;
   const auto get = [&](SteadyTime deadline) { return client->GetTable(wanted, &there, deadline); };
@@ -219,7 +219,7 @@ Result<bool> TryToEnsure(BigtableClient* client, const TableInfo& table, const T
       return Invalid(
           fmt::format("tables.{}.families.{}: on Bigtable the family folds in another "
                       "way, which cannot be changed; accepted: another name",
-                      table.name, family.name));
+                      NameBehind(table.name), family.name));
     }
     if (is_there && (IsSameRule(known->second.gc_rule(), made.gc_rule()) ||
                      HadRule(before, family.name, made.gc_rule()))) {
@@ -240,9 +240,8 @@ Result<bool> TryToEnsure(BigtableClient* client, const TableInfo& table, const T
     if (is_there) change->mutable_update_mask()->add_paths("gc_rule");
   }
   if (request.modifications().empty()) return true;
-  const RpcStatus changed = CallUntilAnswered(client, [&](SteadyTime deadline) {
-    return client->ModifyColumnFamilies(request, deadline);
-  });
+  const RpcStatus changed = CallUntilAnswered(
+      client, [&](SteadyTime deadline) { return client->ModifyColumnFamilies(request, deadline); });
   if (changed.ok()) return true;
   // All of the request is done or nothing, so what else it makes may be missing still.
   if (changed.code == RpcCode::kAlreadyExists) return false;
@@ -268,8 +267,8 @@ Result<bool> HasTable(BigtableClient* client, std::string_view name) {
   wanted.set_name(client->TableName(name));
   wanted.set_view(admin_api::Table::NAME_ONLY);
   admin_api::Table there;
-  const RpcStatus found =
-      CallUntilAnswered(client, [&](SteadyTime deadline) { return client->GetTable(wanted, &there, deadline); });
+  const RpcStatus found = CallUntilAnswered(
+      client, [&](SteadyTime deadline) { return client->GetTable(wanted, &there, deadline); });
   if (found.code == RpcCode::kNotFound) return false;
   if (!found.ok()) return ErrorOf(found, "table " + std::string(name));
   return true;
@@ -277,7 +276,7 @@ Result<bool> HasTable(BigtableClient* client, std::string_view name) {
 
 Status RemoveTable(BigtableClient* client, std::string_view name) {
   admin_api::DeleteTableRequest request;
-  request.set_name(client->TableName(name));
+  request.set_name(client->TableName(NameBehind(name)));
   const RpcStatus removed = CallUntilAnswered(
       client, [&](SteadyTime deadline) { return client->DeleteTable(request, deadline); });
   if (removed.ok() || removed.code == RpcCode::kNotFound) return {};

@@ -17,7 +17,7 @@ constexpr size_t kMaxTurnedBytes = 64u << 20;
 RowsQuery QueryOf(BigtableClient* client, const ServiceTraits& traits, const TableInfo& table,
                   const ScanSpec& spec) {
   RowsQuery query;
-  query.table = client->TableName(table.name);
+  query.table = client->TableName(NameBehind(table.name));
   query.ranges = spec.ranges;
   query.filter = FilterOf(table, spec, traits.grain_us);
   query.reverse = spec.reverse && traits.reverses;
@@ -146,8 +146,7 @@ void BigtableScan::TakeCells(const WireRow& row) {
     before = &cell;
     if (!is_wanted) continue;
     const bool is_of_newest = table_->mode != TableMode::kLatestRow || cell.time == newest;
-    const bool is_live =
-        merge_.Take(number, cell.time, rules_[*family]) == CellMerge::Fate::kLive;
+    const bool is_live = merge_.Take(number, cell.time, rules_[*family]) == CellMerge::Fate::kLive;
     if (!is_live || !is_of_newest || !spec_.cells.Contains(cell.time)) continue;
     if (spec_.versions > 0 && given == spec_.versions) continue;
     ++given;

@@ -98,7 +98,7 @@ void TableSamples::AskAgain(const TableInfo& table, SteadyTime deadline) {
 
 void TableSamples::Ask(const TableInfo& table, TableSample* sample, SteadyTime deadline) {
   data_api::SampleRowKeysRequest request;
-  request.set_table_name(client_.TableName(table.name));
+  request.set_table_name(client_.TableName(NameBehind(table.name)));
   request.set_app_profile_id(client_.config().app_profile);
   std::vector<data_api::SampleRowKeysResponse> answer;
   if (!client_.SampleRowKeys(request, &answer, deadline).ok()) return;

@@ -44,8 +44,7 @@ std::shared_ptr<grpc::Channel> ChannelPool::NewChannel() {
 }
 
 ChannelPool::Time ChannelPool::TimeToExchange() {
-  std::uniform_int_distribution<int64_t> age(options_.least_age.count(),
-                                             options_.most_age.count());
+  std::uniform_int_distribution<int64_t> age(options_.least_age.count(), options_.most_age.count());
   return std::chrono::steady_clock::now() + std::chrono::milliseconds(age(random_));
 }
 
@@ -66,6 +65,7 @@ void ChannelPool::ExchangeOld() {
   const std::shared_ptr<grpc::Channel> channel = NewChannel();
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectsIn)) return;
   Place place{google::bigtable::v2::Bigtable::NewStub(channel), TimeToExchange()};
+  if (options_.warm) options_.warm(place.stub.get());
   {
     const std::lock_guard lock(mutex_);
     std::swap(places_[old], place);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -28,6 +29,9 @@ struct ChannelPoolOptions {
   std::chrono::milliseconds least_age = std::chrono::minutes(35);
   std::chrono::milliseconds most_age = std::chrono::minutes(45);
   std::chrono::milliseconds look_every = std::chrono::seconds(20);
+  // Called with each successor before it takes calls, so that the first one does not wait for what
+  // the service does for a new connection. May be empty; blocks for a moment.
+  std::function<void(google::bigtable::v2::Bigtable::Stub*)> warm = {};
 };
 
 // What all connections to the service have in common. Those of another number are others.
@@ -58,7 +62,7 @@ class ChannelPool {
   const ChannelPoolOptions options_;
   std::atomic<size_t> next_ = 0;
   std::atomic<size_t> exchanged_ = 0;
-  int number_ = 0;              // By the thread that looks, once it runs, like the next.
+  int number_ = 0;  // By the thread that looks, once it runs, like the next.
   std::minstd_rand random_;
   std::mutex mutex_;
   std::vector<Place> places_;  // Guarded by mutex_.

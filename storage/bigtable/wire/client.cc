@@ -328,6 +328,7 @@ class GrpcClient final : public BigtableClient {
     pool.address = own.empty() ? "bigtable.googleapis.com:443" : own;
     pool.credentials = credentials;
     pool.channels = config.channels;
+    pool.warm = [this](Bigtable::Stub* stub) { Warm(stub); };
     channels_ = std::make_unique<ChannelPool>(pool);
     const std::string admin = own.empty() ? "bigtableadmin.googleapis.com:443" : own;
     admin_ = BigtableTableAdmin::NewStub(
@@ -426,9 +427,22 @@ class GrpcClient final : public BigtableClient {
  private:
   ChannelPool::Stub NextStub() { return channels_->Next(); }
 
+  // However that ends, the connection is as good as one that was not warmed.
+  void Warm(Bigtable::Stub* stub) {
+    constexpr std::chrono::seconds kWarmsIn(2);
+    data_api::PingAndWarmRequest request;
+    request.set_name(instance_name());
+    request.set_app_profile_id(config().app_profile);
+    CallContext context(&calls_);
+    Prepare(&context, std::chrono::steady_clock::now() + kWarmsIn, "name", request.name(),
+            request.app_profile_id());
+    data_api::PingAndWarmResponse nothing;
+    (void)stub->PingAndWarm(context.get(), request, &nothing);
+  }
+
+  CallsUnderWay calls_;
   std::unique_ptr<ChannelPool> channels_;
   std::unique_ptr<BigtableTableAdmin::Stub> admin_;
-  CallsUnderWay calls_;
   RepeatingThread end_;  // Last: it uses what stands above.
 };
 

@@ -38,10 +38,10 @@ std::vector<uint64_t> PlacesOf(BigtableBatch* batch) {
   return places;
 }
 
-void AddMemos(const BigtableBatch::Notes& notes, NoteOrder order,
+void AddMemos(const BigtableBatch::Notes& notes, bool (*comes_now)(NoteOrder),
               std::vector<CatalogueEntry>* entries) {
   for (const auto& [key, memo] : notes.memos) {
-    if (memo.order != order) continue;
+    if (!comes_now(memo.order)) continue;
     CatalogueEntry& entry = entries->emplace_back();
     entry.set_row_key(std::string(kMemoRows) + key);
     if (memo.value) {
@@ -319,7 +319,7 @@ void BatchWriter::WriteNotesBefore(Group* group) {
     std::vector<CatalogueEntry> fields =
         catalogue_.notes().EntriesOf(notes, catalogue_.sequence(), clock_.Now());
     std::vector<CatalogueEntry> entries = fields;
-    AddMemos(notes, NoteOrder::kBefore, &entries);
+    AddMemos(notes, &ComesBefore, &entries);
     if (entries.empty()) continue;
     if (const Status noted = catalogue_.rows().Write(std::move(entries)); !noted) {
       waiting->error = noted.error();
@@ -375,7 +375,8 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
   const TableInfo& table = step->removal->table->info;
   if ((table.mode == TableMode::kHistory) != history || !catalogue_.Exists(table.id)) return;
   if (const Status removed = Remove(&client_, &claims_, *step->removal, grain_us_); !removed) {
-    waiting->failed.push_back({table.id, step->removal->ranges.front().start, InPart(removed.error())});
+    waiting->failed.push_back(
+        {table.id, step->removal->ranges.front().start, InPart(removed.error())});
   }
 }
 
@@ -432,8 +433,15 @@ void BatchWriter::WriteFolds(const std::vector<Part>& parts, SteadyTime deadline
 void BatchWriter::WriteNotesBehind(Group* group) {
   std::vector<CatalogueEntry> entries;
   for (const auto& waiting : *group) {
-    if (waiting->error || !waiting->failed.empty()) continue;
-    AddMemos(waiting->batch->notes(), NoteOrder::kAfter, &entries);
+    if (waiting->error) continue;
+    if (!waiting->failed.empty()) {
+      // Some rows may be there all the same.
+      AddMemos(
+          waiting->batch->notes(), [](NoteOrder order) { return order == NoteOrder::kAround; },
+          &entries);
+      continue;
+    }
+    AddMemos(waiting->batch->notes(), &ComesAfter, &entries);
     if (!waiting->is_counting) continue;
     entries.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
   }
@@ -447,8 +455,8 @@ void BatchWriter::WriteNotesBehind(Group* group) {
   if (noted) return;
   for (const auto& waiting : *group) {
     const auto& memos = waiting->batch->notes().memos;
-    const bool has_some = std::ranges::any_of(
-        memos, [](const auto& memo) { return memo.second.order == NoteOrder::kAfter; });
+    const bool has_some =
+        std::ranges::any_of(memos, [](const auto& memo) { return ComesAfter(memo.second.order); });
     if (has_some && !waiting->error && waiting->failed.empty()) {
       waiting->error = InPart(noted.error());
     }

@@ -330,15 +330,15 @@ void Adoption::ConfigureFamilies(const Table& configured, TimeUnit unit, TimeUs 
       continue;
     }
     StoredFamily& stored = table->families[*known];
-    const TimeUs forgotten = ForgottenUntil(
-        stored.last, family, configured.row_key.has_time_of(unit), end, past_.now());
+    const TimeUs forgotten =
+        ForgottenUntil(stored.last, family, configured.row_key.has_time_of(unit), end, past_.now());
     stored.whole_from = std::max(stored.whole_from, forgotten);
     stored.last = family;
   }
 }
 
 bool Adoption::Orphan(TableInfo* table) {
-  if (table->membership.away_since > 0) return false;
+  if (table->membership.away_since > 0 || !past_.MayOrphan(*table)) return false;
   Retire(&table->membership);
   for (RuleMark& mark : table->rules) Retire(&mark);
   return true;

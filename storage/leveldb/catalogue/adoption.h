@@ -43,6 +43,8 @@ class StoredPast {
   virtual bool MayDrop(const TableInfo& table) { return IsEmpty(table); }
   // Behind the latest time of its rows, at least; 0 where there are none.
   virtual TimeUs EndOf(const TableInfo& table) = 0;
+  // Whether a table that is not in the file goes out of use with it.
+  virtual bool MayOrphan(const TableInfo&) { return true; }
   // Whether it may have taken a row after that commit.
   virtual bool TookSince(const TableInfo& table, uint64_t sequence) = 0;
 };

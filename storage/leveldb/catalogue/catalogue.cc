@@ -151,12 +151,12 @@ class Catalogue::Planner {
     if (known.labels == configured.labels) return {};
     const TableInfo* const table = adoption_.FindWithLabels(stream);
     if (table == nullptr) return {};
-    return Error(ErrorCode::kConflict,
-                 fmt::format("stream {}: {}. It may not change while table {}, whose row key has "
-                             "{{labels}}, has data",
-                             stream,
-                             Difference("labels", ListOf(known.labels), ListOf(configured.labels)),
-                             table->name));
+    return Error(
+        ErrorCode::kConflict,
+        fmt::format("stream {}: {}. It may not change while table {}, whose row key has "
+                    "{{labels}}, has data",
+                    stream, Difference("labels", ListOf(known.labels), ListOf(configured.labels)),
+                    table->name));
   }
 
   std::map<std::string, TableInfo*> ByName() {
@@ -274,11 +274,16 @@ Result<Catalogue::Plan> Catalogue::PlanStage(const Table& table, StoredPast* pas
   return plan;
 }
 
-Result<Catalogue::Plan> Catalogue::PlanSwap(const Table& table) const {
+Result<Catalogue::Plan> Catalogue::PlanSwap(const Table& table, TableId staged) const {
   const std::shared_lock lock(mutex_);
   Plan plan = Unchanged();
-  const std::string staged = StagedName(table.name);
-  for (const auto& [from, to] : {std::pair(table.name, staged), std::pair(staged, table.name)}) {
+  const std::string behind = StagedName(table.name);
+  const auto known = tables_.find(behind);
+  if ((known == tables_.end() ? TableId{0} : known->second->id) != staged) {
+    return Error(ErrorCode::kConflict,
+                 fmt::format("table {} is being made by somebody else", table.name));
+  }
+  for (const auto& [from, to] : {std::pair(table.name, behind), std::pair(behind, table.name)}) {
     const auto found = tables_.find(from);
     if (found == tables_.end()) continue;
     TableInfo& renamed = plan.stored.tables.at(found->second->id);
@@ -404,6 +409,20 @@ std::vector<TablePtr> Catalogue::Tables() const {
   std::vector<TablePtr> tables;
   for (const auto& [name, table] : tables_) tables.push_back(table);
   return tables;
+}
+
+std::vector<TablePtr> Catalogue::Named() const {
+  std::vector<TablePtr> tables = Tables();
+  std::erase_if(tables, [](const TablePtr& table) { return IsStagedName(table->name); });
+  return tables;
+}
+
+std::vector<std::string> Catalogue::StagedNames() const {
+  std::vector<std::string> names;
+  for (const TablePtr& table : Tables()) {
+    if (IsStagedName(table->name)) names.emplace_back(NameBehind(table->name));
+  }
+  return names;
 }
 
 uint64_t Catalogue::adoption() const {

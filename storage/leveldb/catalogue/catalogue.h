@@ -67,12 +67,6 @@ struct DeleteRange {
 
 using DeleteList = std::vector<std::shared_ptr<const DeleteRange>>;
 
-// The name by which the catalogue knows the table that is staged for `name`: no table of a
-// configuration can have it.
-inline constexpr char kStagedMark = '~';
-inline std::string StagedName(std::string_view name) { return std::string(name) + kStagedMark; }
-inline bool IsStagedName(std::string_view name) { return name.ends_with(kStagedMark); }
-
 // What the database says.
 struct StoredCatalogue {
   std::map<std::string, StoredStream> streams;
@@ -100,9 +94,9 @@ class Catalogue {
   // A new, empty table that is staged: its name in the catalogue is StagedName, which none of the
   // configuration has. In place of one that was.
   Result<Plan> PlanStage(const Table& table, StoredPast* past) const;
-  // The table of that name, if there is one, and the staged one, if there is one, change names.
-  // kNotFound: there is neither.
-  Result<Plan> PlanSwap(const Table& table) const;
+  // The table of that name, if there is one, and the staged one, whose number is `staged` (0: there
+  // is none), change names. kNotFound: there is neither. kConflict: another one is staged.
+  Result<Plan> PlanSwap(const Table& table, TableId staged) const;
   void Publish(Plan plan);
   // After a reopen: what is stored may have changed, the configuration has not.
   void Reload(StoredCatalogue stored);
@@ -129,7 +123,9 @@ class Catalogue {
   // How many schemas were adopted; a TableInfo tells which made it.
   uint64_t adoption() const;
   TablePtr Find(std::string_view name) const;
-  std::vector<TablePtr> Tables() const;  // By name.
+  std::vector<TablePtr> Tables() const;          // By name.
+  std::vector<TablePtr> Named() const;           // The same without those that are staged.
+  std::vector<std::string> StagedNames() const;  // Of these the names behind which.
   bool Exists(TableId table) const;
   // Those of the table and of its stream, by key; none if it is unknown.
   std::vector<std::pair<std::string, std::string>> RecordsOf(TableId table) const;

@@ -80,4 +80,30 @@ size_t TabletServer::RowsOf(const std::string& table) const {
   return found->rows.size();
 }
 
+std::optional<std::vector<TabletServer::Cell>> TabletServer::CellsOf(
+    const std::string& table) const {
+  const auto found = impl_->state().Find(table);
+  if (found == nullptr) return std::nullopt;
+  const std::scoped_lock lock(found->mutex);
+  std::vector<Cell> cells;
+  for (const auto& [key, row] : found->rows) {
+    for (const auto& [family, columns] : row) {
+      for (const auto& [qualifier, versions] : columns) {
+        cells.push_back({key, *found->NameOf(family), qualifier, versions.begin()->second});
+      }
+    }
+  }
+  return cells;
+}
+
+bool TabletServer::KeepVersions(const std::string& table, const std::string& family, int versions) {
+  const auto found = impl_->state().Find(table);
+  if (found == nullptr) return false;
+  const std::scoped_lock lock(found->mutex);
+  const auto known = found->families.find(family);
+  if (known == found->families.end()) return false;
+  known->second.definition.mutable_gc_rule()->set_max_num_versions(versions);
+  return true;
+}
+
 }  // namespace tallyd::tablet

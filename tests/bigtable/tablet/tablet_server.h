@@ -10,10 +10,13 @@
 #ifndef TALLYD_TESTS_BIGTABLE_TABLET_TABLET_SERVER_H_
 #define TALLYD_TESTS_BIGTABLE_TABLET_TABLET_SERVER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/bigtable/tablet/faults.h"
 
@@ -48,6 +51,11 @@ class TabletServer {
   void PassUs(int64_t us);
   // How many rows lie in a table, by its full name.
   size_t RowsOf(const std::string& table) const;
+  // Of a table, nothing where there is none: row key, family, qualifier and the newest value.
+  using Cell = std::array<std::string, 4>;
+  std::optional<std::vector<Cell>> CellsOf(const std::string& table) const;
+  // As somebody does with other means: the family keeps so many. False: there is none.
+  bool KeepVersions(const std::string& table, const std::string& family, int versions);
 
  private:
   class Impl;

@@ -7,10 +7,14 @@
 //   collect          garbage is collected, as of now
 //   split ROWS       tablets of more rows than that are cut
 //   calls            what was called how often since the last such line, as JSON
+//   cells TABLE      the newest cells of the table of that full name, as JSON: lists of row key,
+//                    family, qualifier and value; null where there is no such table
+//   versions TABLE FAMILY N   the family's rule is to keep so many, as though somebody had set it
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
@@ -32,11 +36,28 @@ std::string CallsOf(TabletServer* server) {
   return json.str();
 }
 
+std::string CellsOf(const TabletServer& server, const std::string& table) {
+  const auto cells = server.CellsOf(table);
+  return cells ? nlohmann::json(*cells).dump() : "null";
+}
+
+std::string ObeyOfTable(TabletServer* server, const std::string& verb, std::istream& words) {
+  std::string table;
+  std::string family;
+  int versions = 0;
+  words >> table;
+  if (verb == "cells") return CellsOf(*server, table);
+  words >> family >> versions;
+  return server->KeepVersions(table, family, versions) ? "ok" : "unknown: " + table;
+}
+
 std::string Obey(TabletServer* server, const std::string& line) {
   std::istringstream words(line);
   std::string verb;
   double number = 0;
-  words >> verb >> number;
+  words >> verb;
+  if (verb == "cells" || verb == "versions") return ObeyOfTable(server, verb, words);
+  words >> number;
   FaultRates rates = server->faults().rates();
   if (verb == "faults") {
     const auto latency = rates.latency;

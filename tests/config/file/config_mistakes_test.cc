@@ -73,16 +73,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"BigtableWithoutItsSection", "[storage]\nengine = \"bigtable\"\n",
               "2: storage.engine: has no section of its own..."},
-        Wrong{"BigtableOfAnotherEngine",
-              "[storage.bigtable]\nproject = \"p\"\ninstance = \"i\"\n",
+        Wrong{"BigtableOfAnotherEngine", "[storage.bigtable]\nproject = \"p\"\ninstance = \"i\"\n",
               "1: storage.bigtable: is of another engine..."},
         Wrong{"BigtableWithoutProject",
               "[storage]\nengine = \"bigtable\"\n[storage.bigtable]\ninstance = \"i\"\n",
               "3: storage.bigtable.project: is missing..."},
         Wrong{"EmulatorWithoutPort", InBigtable("emulator = \"localhost\"\n"),
               "6: storage.bigtable.emulator: is no address; accepted: HOST:PORT..."},
-        Wrong{"EmulatorBesideEndpoint",
-              InBigtable("emulator = \"a:1\"\nendpoint = \"b:2\"\n"),
+        Wrong{"EmulatorBesideEndpoint", InBigtable("emulator = \"a:1\"\nendpoint = \"b:2\"\n"),
               "6: storage.bigtable.emulator: stands beside endpoint..."},
         Wrong{"CredentialsThatAreMissing", InBigtable("credentials = \"/nowhere/k.json\"\n"),
               "6: storage.bigtable.credentials: there is no file /nowhere/k.json..."},
@@ -94,6 +92,10 @@ INSTANTIATE_TEST_SUITE_P(
               "6: streams.s.time_required: the engine \"bigtable\" cannot give arrivals..."},
         Wrong{"MaxBytesOnBigtable", InBigtable(kTimedStream, "max_bytes = \"1GiB\"\n"),
               "9: tables.T.max_bytes: the engine \"bigtable\" forgets by age alone..."},
+        Wrong{
+            "LongDailyForBigtable",
+            InBigtable(kTimedStream, "daily = { name = \"" + std::string(45, 'd') + "{date}\" }\n"),
+            "9: tables.T.daily: the engine \"bigtable\" has no tables of longer names..."},
         Wrong{"LongNameOnBigtable",
               InBigtable("prefix = \"" + std::string(32, 'p') + "\"\n[tables." +
                          std::string(19, 'T') +
@@ -102,11 +104,11 @@ INSTANTIATE_TEST_SUITE_P(
               "7: tables.TTTTTTTTTTTTTTTTTTT: its name is longer than 50 bytes..."}),
     NameOf);
 #else
-INSTANTIATE_TEST_SUITE_P(
-    Bigtable, MistakeTest,
-    testing::Values(Wrong{"NotInThisBuild", InBigtable({}),
-                          "2: storage.engine: \"bigtable\" is not in this build..."}),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(Bigtable, MistakeTest,
+                         testing::Values(Wrong{
+                             "NotInThisBuild", InBigtable({}),
+                             "2: storage.engine: \"bigtable\" is not in this build..."}),
+                         NameOf);
 #endif
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,5 +1,7 @@
 #include "service/nightly/day_copy.h"
 
+#include <fmt/format.h>
+
 #include "tests/service/nightly/nightly_world.h"
 
 namespace tallyd {
@@ -18,12 +20,18 @@ class DayCopyTest : public testing::Test {
     const Table table = NightlyTableOf(source(), record);
     const Result<TablePtr> to = world.store->StageTable(table);
     ASSERT_TRUE(to) << to.error().message();
-    const Result<DayCounts> counts =
-        CopyDay(*world.store, world.writing->writer, CopyOf(*to),
-                [&](const DayCounts&) { return Status(); });
+    for (const Left& one : left) {
+      std::unique_ptr<Batch> batch = world.store->NewBatch();
+      const std::vector<ColumnRef> columns = {{0, one.column}};
+      const std::vector<Value> values = {Value::Int(one.value)};
+      batch->Put(**to, one.row, kDay + one.after_us, columns, values);
+      ASSERT_TRUE(world.store->Commit(std::move(batch)));
+    }
+    const Result<DayCounts> counts = CopyDay(*world.store, world.writing->writer, CopyOf(*to),
+                                             [&](const DayCounts&) { return Status(); });
     ASSERT_TRUE(counts) << counts.error().message();
     counted = *counts;
-    ASSERT_TRUE(world.store->SwapStaged(table));
+    ASSERT_TRUE(world.store->SwapStaged(table, (*to)->id));
   }
   // More of them than one scan takes, a reading each.
   void ReadManyMeters(TimeUs time) {
@@ -40,7 +48,16 @@ class DayCopyTest : public testing::Test {
             kDay,     world.clock.now};
   }
 
+  // Cells that the table has before.
+  struct Left {
+    std::string row;
+    int64_t after_us = 0;
+    std::string column;
+    int64_t value = 0;
+  };
+
   NightlyWorld world;
+  std::vector<Left> left;
   DayCounts counted;
 };
 
@@ -93,6 +110,31 @@ TEST_F(DayCopyTest, TakesWhatWasWrittenLastOfAColumnAndTime) {
   Copy();
   EXPECT_EQ(world.Show("COPY"), world.Show("SENSOR"));
   EXPECT_EQ(counted, (DayCounts{1, 2}));
+}
+
+TEST_F(DayCopyTest, EndsWithTheSameTableWhateverIsThere) {
+  for (const char* meter : {"2", "4", "5", "8"}) {
+    world.Write("{\"meter\": " + std::string(meter) +
+                ", \"ts\": " + std::to_string(kDay / kUsPerMs) + ", \"value\": 1}");
+  }
+  left = {{"0000000001#20170726", 0, "0000", 1},         {"0000000003#20170726", 0, "0000", 1},
+          {"0000000004#20170726", 0, "0000", 1},         {"0000000004#20170726", 0, "ID", 7},
+          {"0000000004#20170726", kMinuteUs, "0000", 1}, {"0000000004#20170726", 0, "gone", 1},
+          {"0000000005#20170726", 0, "ID", 5},           {"0000000006#20170726", 0, "0000", 1},
+          {"0000000007#20170726", kMinuteUs, "0000", 1}, {"0000000009#20170726", 0, "ID", 9}};
+  Copy();
+  EXPECT_EQ(world.Show("COPY"), world.Show("SENSOR"));
+  EXPECT_EQ(counted, (DayCounts{4, 8}));
+}
+
+TEST_F(DayCopyTest, LooksAtWhatIsThereBesideManyRowsToo) {
+  ReadManyMeters(kDay);
+  for (int meter = 2; meter < 50'000; meter += 1999) {
+    left.push_back({fmt::format("{:010}#20170726", meter), 0, meter % 2 == 0 ? "ID" : "gone", 1});
+  }
+  Copy();
+  EXPECT_EQ(world.Show("COPY"), world.Show("SENSOR"));
+  EXPECT_EQ(counted, (DayCounts{25'000, 50'000}));
 }
 
 TEST_F(DayCopyTest, EndsWhenItIsToldTo) {

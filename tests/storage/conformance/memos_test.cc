@@ -85,6 +85,15 @@ TEST_P(Conformance, AMemoIsCommittedWithItsBatch) {
   EXPECT_EQ(Read("H").size(), 1u);
 }
 
+TEST_P(Conformance, AMemoThatComesAroundItsBatchIsThere) {
+  auto batch = NewBatch();
+  Put(batch.get(), "H", "a", 5, {{"A", "x", Value::Int(1)}});
+  batch->PutMemo("k", "v", NoteOrder::kAround);
+  ASSERT_TRUE(Commit(std::move(batch)));
+  EXPECT_EQ(MemoVerbs(this).Find("k"), "v");
+  EXPECT_EQ(Read("H").size(), 1u);
+}
+
 TEST_P(Conformance, MemosAreListedInKeyOrderInPages) {
   MemoVerbs memos(this);
   for (const char* key : {"b/2", "a/1", "b/3", "c/1"}) memos.Put(key, key);

@@ -166,6 +166,79 @@ TEST_F(BigtableCatalogueTest, NamesTheAggregateFamilyThatTheServiceHasNot) {
   EXPECT_TRUE(a_.Adopt(sums));
 }
 
+// H with nightly tables, and some of these.
+Schema WithNights(const std::vector<std::string>& nights) {
+  Schema schema = MakeSchema({MakeTable("H")});
+  schema.tables[0].daily = *ParseDailyName("H_{date}");
+  for (const std::string& night : nights) {
+    schema.tables.push_back(MakeTable(night));
+    schema.tables.back().nightly = NightlyOf{"H", 0};
+  }
+  return schema;
+}
+
+TEST_F(BigtableCatalogueTest, ANightlyTableIsOneUnderItsNameFromItsBeginToItsEnd) {
+  const Table night = WithNights({"H_20170726"}).tables[1];
+  ASSERT_TRUE(a_.Adopt(WithNights({})));
+  service_.server.faults().Forget();
+  for (int build = 0; build < 3; ++build) {
+    const Result<TablePtr> staged = a_.catalogue.Stage(night);
+    ASSERT_TRUE(staged) << staged.error().message();
+    ASSERT_TRUE(a_.catalogue.Swap(night, (*staged)->id));
+    EXPECT_EQ(a_.catalogue.DropStaged(night.name).has_value(), build > 0);
+    EXPECT_EQ(a_.catalogue.Find(night.name)->id, (*staged)->id);
+  }
+  EXPECT_EQ(service_.server.faults().Count("CreateTable"), 1u);
+  EXPECT_EQ(service_.server.faults().Count("DeleteTable"), 0u);
+  ASSERT_TRUE(a_.catalogue.Swap(night, 0));
+  EXPECT_EQ(service_.server.faults().Count("DeleteTable"), 0u) << "who reads it may end";
+  ASSERT_TRUE(a_.catalogue.DropStaged(night.name));
+  EXPECT_EQ(service_.server.faults().Count("DeleteTable"), 1u);
+}
+
+TEST_F(BigtableCatalogueTest, ANightlyTableOfAnotherDaemonStaysInUseWhoeverAdopts) {
+  const Table night = WithNights({"H_20170726"}).tables[1];
+  ASSERT_TRUE(a_.Adopt(WithNights({})));
+  const Result<TablePtr> staged = a_.catalogue.Stage(night);
+  ASSERT_TRUE(staged);
+  ASSERT_TRUE(a_.catalogue.Swap(night, (*staged)->id));
+  ASSERT_TRUE(b_.Adopt(WithNights({}))) << "composed before that";
+  ASSERT_TRUE(b_.Adopt(WithNights({"H_20170726"})));
+  const TablePtr seen = b_.catalogue.Find("H_20170726");
+  EXPECT_EQ(seen->id, (*staged)->id);
+  EXPECT_FALSE(seen->orphaned);
+  EXPECT_EQ(seen->membership.away_since, 0u);
+  EXPECT_EQ(seen->membership.whole_from, 0);
+  EXPECT_FALSE(a_.catalogue.is_foreign());
+}
+
+TEST_F(BigtableCatalogueTest, ANightlyTableThatAnotherDaemonRemovedIsNotMadeAnewByAnAdoption) {
+  const Table night = WithNights({"H_20170726"}).tables[1];
+  ASSERT_TRUE(a_.Adopt(WithNights({})));
+  const Result<TablePtr> staged = a_.catalogue.Stage(night);
+  ASSERT_TRUE(staged);
+  ASSERT_TRUE(a_.catalogue.Swap(night, (*staged)->id));
+  ASSERT_TRUE(a_.catalogue.Swap(night, 0));
+  ASSERT_TRUE(b_.Adopt(WithNights({"H_20170726"}))) << "composed before that";
+  EXPECT_EQ(b_.catalogue.Find("H_20170726"), nullptr);
+  ASSERT_TRUE(a_.catalogue.DropStaged(night.name));
+  EXPECT_EQ(service_.server.faults().Count("DeleteTable"), 1u);
+}
+
+TEST_F(BigtableCatalogueTest, OfTwoThatMakeANightlyTableTheFirstLosesIt) {
+  const Table night = WithNights({"H_20170726"}).tables[1];
+  ASSERT_TRUE(a_.Adopt(WithNights({})));
+  ASSERT_TRUE(b_.Adopt(WithNights({})));
+  const Result<TablePtr> first = a_.catalogue.Stage(night);
+  const Result<TablePtr> second = b_.catalogue.Stage(night);
+  ASSERT_TRUE(first && second);
+  const Status late = a_.catalogue.Swap(night, (*first)->id);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code(), ErrorCode::kConflict);
+  EXPECT_EQ(a_.catalogue.Find(night.name), nullptr);
+  EXPECT_TRUE(b_.catalogue.Swap(night, (*second)->id));
+}
+
 TEST_F(BigtableCatalogueTest, DropsAnOrphanedTableWithItsRows) {
   ASSERT_TRUE(a_.Adopt(MakeSchema({MakeTable("H"), MakeTable("N")})));
   EXPECT_EQ(a_.catalogue.Drop("N").error().code(), ErrorCode::kConflict);

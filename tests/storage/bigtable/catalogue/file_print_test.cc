@@ -30,6 +30,18 @@ TEST(FilePrint, TakesTheOrderInWhichAFileNamesThingsForNoDifference) {
   EXPECT_NE(PrintOfFile(one).all, PrintOfFile(aged).all);
 }
 
+TEST(FilePrint, TakesNightlyTablesForNoPartOfTheFileAndTheirMakingForOne) {
+  Schema one = MakeSchema({MakeTable("H")});
+  one.tables[0].daily = *ParseDailyName("H_{date}");
+  Schema other = one;
+  other.tables.push_back(MakeTable("H_20170726"));
+  other.tables[1].nightly = NightlyOf{"H", 0};
+  EXPECT_EQ(PrintOfFile(one).all, PrintOfFile(other).all);
+  EXPECT_EQ(PrintOfFile(one).streams, PrintOfFile(other).streams);
+  other.tables[0].daily->keep_us = kUsPerDay;
+  EXPECT_NE(PrintOfFile(one).all, PrintOfFile(other).all);
+}
+
 TEST(FilePrint, TellsTheStreamsOfWhichTablesOrLabelsDiffer) {
   const Schema own = MakeSchema({TableOf("a", "A"), TableOf("b", "B"), TableOf("c", "C")});
   Schema other = MakeSchema({TableOf("a", "A"), TableOf("b", "B"), TableOf("d", "D")});
@@ -57,8 +69,8 @@ TEST(FilePrint, OfFilesWithGenerationsNoOlderOneTakesThePlaceOfAnother) {
   EXPECT_TRUE(may(changed, file)) << "neither says any";
   EXPECT_TRUE(may(file, OfGeneration(2, file)));
   EXPECT_FALSE(may(changed, OfGeneration(2, file))) << "one that says none is older than any";
-  const Status older = CheckGeneration(PrintOfFile(OfGeneration(1, changed)),
-                                       PrintOfFile(OfGeneration(2, file)));
+  const Status older =
+      CheckGeneration(PrintOfFile(OfGeneration(1, changed)), PrintOfFile(OfGeneration(2, file)));
   EXPECT_EQ(older.error().code(), ErrorCode::kConflict);
   EXPECT_NE(older.error().message().find("storage.bigtable.generation: 1"), std::string::npos);
 }

@@ -56,6 +56,28 @@ TEST_F(GcWatchTest, WhatOneFindsEachTells) {
   }
 }
 
+TEST_F(GcWatchTest, WhoAsksHasTheFilesRulesAgainAndAnAdoptionAloneDoesNotSetThem) {
+  SetVersions("N", 7);
+  const Schema file = MakeSchema({MakeTable("H"), MakeTable("N")});
+  const auto holds_none = [](const TablePtr&) -> Result<bool> { return false; };
+  ASSERT_TRUE(b_.catalogue.Adopt(file, holds_none));
+  ASSERT_TRUE(a_.watch.Look());
+  ASSERT_EQ(a_.watch.Drifts().size(), 1u);
+  service_.server.faults().Forget();
+  ASSERT_TRUE(a_.watch.SetAgain(file));
+  EXPECT_EQ(service_.server.faults().Count("ModifyColumnFamilies"), 1u);
+  EXPECT_TRUE(a_.watch.Drifts().empty());
+  ASSERT_TRUE(b_.watch.Look());
+  EXPECT_TRUE(b_.watch.Drifts().empty());
+  ASSERT_TRUE(a_.watch.SetAgain(file));
+  EXPECT_EQ(service_.server.faults().Count("ModifyColumnFamilies"), 1u);
+  SetVersions("N", 7);
+  ASSERT_TRUE(a_.watch.SetAgain(MakeSchema({MakeTable("H")}))) << "it names another table";
+  clock_.now += GcWatch::kBetweenReadsUs;
+  ASSERT_TRUE(a_.watch.Look());
+  EXPECT_EQ(a_.watch.Drifts().size(), 1u);
+}
+
 TEST_F(GcWatchTest, EachTableIsReadOnceInTenMinutesByOneOfThem) {
   service_.server.faults().Forget();
   for (int minute = 0; minute < 10; ++minute) {
@@ -68,13 +90,28 @@ TEST_F(GcWatchTest, EachTableIsReadOnceInTenMinutesByOneOfThem) {
   EXPECT_EQ(Reads(), 4u);
 }
 
+TEST_F(GcWatchTest, ForgetsWhatItFoundOfTablesThatAreNoMore) {
+  ASSERT_TRUE(a_.watch.Look());
+  const auto is_known = [&](const char* column) {
+    return a_.catalogue.rows().Read("g")->contains(column);
+  };
+  EXPECT_TRUE(is_known("a/N"));
+  ASSERT_TRUE(a_.catalogue.Adopt(MakeSchema({MakeTable("H")}),
+                                 [](const TablePtr&) -> Result<bool> { return false; }));
+  ASSERT_TRUE(a_.catalogue.Drop("N"));
+  clock_.now += kUsPerDay;
+  ASSERT_TRUE(a_.watch.Look());
+  EXPECT_FALSE(is_known("a/N"));
+  EXPECT_FALSE(is_known("d/N"));
+  EXPECT_TRUE(is_known("a/H"));
+}
+
 TEST_F(GcWatchTest, WhoHasNoLeaseReadsNothing) {
   service_.server.faults().Forget();
   ASSERT_TRUE(a_.watch.Look());
   EXPECT_EQ(Reads(), 2u);
-  ASSERT_TRUE(a_.catalogue.Adopt(
-      MakeSchema({MakeTable("H"), MakeTable("N"), MakeTable("Z")}),
-      [](const TablePtr&) -> Result<bool> { return false; }));
+  ASSERT_TRUE(a_.catalogue.Adopt(MakeSchema({MakeTable("H"), MakeTable("N"), MakeTable("Z")}),
+                                 [](const TablePtr&) -> Result<bool> { return false; }));
   ASSERT_TRUE(b_.catalogue.Refresh({}));
   service_.server.faults().Forget();
   ASSERT_TRUE(b_.watch.Look());

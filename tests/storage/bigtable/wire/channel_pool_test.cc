@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "tests/storage/bigtable/service.h"
@@ -44,6 +45,20 @@ TEST(ChannelPool, ExchangesConnectionsWhileCallsGoOn) {
   EXPECT_GE(pool.exchanged(), 3u);
   EXPECT_GT(calls, 0);
   EXPECT_NE(Ask(first), grpc::UNAVAILABLE) << "whoever has one keeps it";
+}
+
+TEST(ChannelPool, WarmsASuccessorBeforeItTakesCalls) {
+  const BigtableService service;
+  ChannelPoolOptions options = ShortLived(service);
+  std::atomic<size_t> warmed = 0;
+  options.warm = [&](data_api::Bigtable::Stub*) { ++warmed; };
+  ChannelPool pool(options);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (pool.exchanged() < 3 && std::chrono::steady_clock::now() < until) {
+    EXPECT_LE(pool.exchanged(), warmed);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_GE(pool.exchanged(), 3u);
 }
 
 TEST(ChannelPool, KeepsWhatItHasWhileTheServiceIsAway) {

@@ -52,6 +52,26 @@ TEST_F(BatchWriterTest, SendsNoLatestRowBeforeItsHistoryIsAcknowledged) {
   EXPECT_EQ(Read("L"), (Rows{{"good", {{"A:x@5", "5"}}}}));
 }
 
+TEST_F(BatchWriterTest, SendsAMemoThatComesAroundRowsBeforeThemAndBehindThem) {
+  std::mutex mutex;
+  std::vector<std::string> sent;
+  service_.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
+    if (call.method != "Entry") return {};
+    const std::lock_guard lock(mutex);
+    sent.push_back(call.row_key);
+    if (!call.row_key.starts_with("bad#")) return {};
+    return {tablet::Outcome::kRefused, {grpc::StatusCode::INVALID_ARGUMENT, "never"}};
+  });
+  for (const std::string row : {"good", "bad"}) {
+    sent.clear();
+    auto batch = NewBatch();
+    Put(batch.get(), "H", row + "#", 5, {{"A", "x", Value::Int(1)}});
+    batch->PutMemo("k", "v", NoteOrder::kAround);
+    EXPECT_EQ(OutcomeOf(std::move(batch)).status().has_value(), row == "good");
+    EXPECT_EQ(sent, (std::vector<std::string>{"n/k", row + "#", "n/k"}));
+  }
+}
+
 TEST_F(BatchWriterTest, HasNeverTwoCallsWithOneRowUnderWay) {
   tablet::FaultRates rates;
   rates.latency = std::chrono::milliseconds(1);
