@@ -103,9 +103,9 @@ TimeUs FirstCellTime(const Table& table, TimeUs time) {
 // would be ordinary fields of the target, and its keys would lack them.
 Status CheckLabels(const CopyEnds& ends, const std::string& stream) {
   const Stream* const target = ends.schema.FindStream(stream);
-  const bool has_labels = std::ranges::any_of(TablesOf(ends.schema, stream), [](const Table* table) {
-    return table->row_key.holds_labels();
-  });
+  const bool has_labels =
+      std::ranges::any_of(TablesOf(ends.schema, stream),
+                          [](const Table* table) { return table->row_key.holds_labels(); });
   if (target == nullptr || !has_labels) return {};
   const Result<Json> said = ends.from.GetJson("/v1/streams/" + EncodePercent(stream) + "/fields");
   if (!said) return said.error();
@@ -117,11 +117,12 @@ Status CheckLabels(const CopyEnds& ends, const std::string& stream) {
     if (!ListsAsLabel(*target, name)) labels.push_back(name);
   }
   if (labels.size() == listed) return {};
-  return Error(ErrorCode::kConflict,
-               fmt::format("the source has labels that the stream of the target does not list, so that "
-                           "they would be missing from its keys; under [streams.{}] of the target "
-                           "write labels = {}",
-                           stream, Dump(labels)));
+  return Error(
+      ErrorCode::kConflict,
+      fmt::format("the source has labels that the stream of the target does not list, so that "
+                  "they would be missing from its keys; under [streams.{}] of the target "
+                  "write labels = {}",
+                  stream, Dump(labels)));
 }
 
 }  // namespace
