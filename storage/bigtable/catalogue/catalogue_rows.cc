@@ -9,6 +9,7 @@
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/row_stream.h"
 #include "storage/bigtable/wire/bulk_write.h"
+#include "storage/bigtable/wire/own_table.h"
 #include "storage/bigtable/wire/retry.h"
 
 namespace tallyd {
@@ -58,39 +59,18 @@ CatalogueRows::CatalogueRows(BigtableClient* client)
     : client_(*client), table_(client->TableName(kCatalogueTable)) {}
 
 SteadyTime CatalogueRows::deadline() const {
-  return std::chrono::steady_clock::now() +
-         std::chrono::microseconds(client_.config().deadline_us);
+  return std::chrono::steady_clock::now() + std::chrono::microseconds(client_.config().deadline_us);
 }
 
 Status CatalogueRows::Open(std::optional<SteadyTime> until) {
   Status claimed = Claim(until.value_or(deadline()));
   if (claimed || claimed.error().code() != ErrorCode::kNotFound) return claimed;
   if (!client_.config().create) {
-    return Invalid(fmt::format("storage.bigtable.create: is false, and there is no table {}",
-                               table_));
+    return Invalid(
+        fmt::format("storage.bigtable.create: is false, and there is no table {}", table_));
   }
-  if (Status made = MakeTable(); !made) return made;
+  if (Status made = MakeOwnTable(&client_, kCatalogueTable, kCatalogueFamily); !made) return made;
   return Claim(deadline());
-}
-
-Status CatalogueRows::MakeTable() {
-  admin_api::CreateTableRequest request;
-  request.set_parent(client_.instance_name());
-  request.set_table_id(client_.config().prefix + std::string(kCatalogueTable));
-  admin_api::ColumnFamily family;
-  family.mutable_gc_rule()->set_max_num_versions(1);
-  (*request.mutable_table()->mutable_column_families())[std::string(kCatalogueFamily)] = family;
-  Retry retry(deadline());
-  RpcStatus made;
-  do {
-    made = client_.CreateTable(request, retry.attempt_deadline(client_.config().deadline_us));
-  } while (retry.MayTryAgain(made));
-  if (made.ok() || made.code == RpcCode::kAlreadyExists) return {};
-  if (made.code == RpcCode::kNotFound) {
-    return Invalid(fmt::format("storage.bigtable.instance: there is no {}: {}",
-                               client_.instance_name(), made.message));
-  }
-  return ErrorOf(made, table_);
 }
 
 // The row is there after it, whoever has won.
@@ -141,8 +121,7 @@ Result<bool> CatalogueRows::TakesReverseScans() {
   return *more && stream.row().key == kProbeRows[1];
 }
 
-Result<CatalogueCells> CatalogueRows::Read(std::string_view key,
-                                           std::optional<SteadyTime> until) {
+Result<CatalogueCells> CatalogueRows::Read(std::string_view key, std::optional<SteadyTime> until) {
   const Result<std::vector<CatalogueRow>> rows = ReadRange(RangeOfKey(key), 1, until);
   if (!rows) return rows.error();
   return rows->empty() ? CatalogueCells() : rows->front().cells;
@@ -200,8 +179,7 @@ Result<bool> CatalogueRows::Swap(std::string_view row, std::string_view column,
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(std::string(row));
   *request.mutable_predicate_filter() = HasCell(column, before);
-  Set(column, after,
-      before.empty() ? request.add_false_mutations() : request.add_true_mutations());
+  Set(column, after, before.empty() ? request.add_false_mutations() : request.add_true_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
   WriteRows(&client_, &rows, deadline());
   if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);

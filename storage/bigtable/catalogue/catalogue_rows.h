@@ -85,7 +85,6 @@ class CatalogueRows {
 
  private:
   SteadyTime deadline() const;
-  Status MakeTable();
   Status Claim(SteadyTime until);
 
   BigtableClient& client_;
