@@ -18,6 +18,13 @@ int64_t FoldedInt64(Aggregate kind, int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
+uint64_t PlaceOf(TableId table, std::string_view row_key) {
+  std::string key(sizeof table, '\0');
+  std::memcpy(key.data(), &table, sizeof table);
+  key.append(row_key);
+  return XXH3_64bits(key.data(), key.size());
+}
+
 }  // namespace
 
 WireTablePtr WireTables::Of(const TableInfo& table) {
@@ -53,7 +60,7 @@ BigtableBatch::Entry* BigtableBatch::Find(const TableInfo& table, std::string_vi
     Entry& added = rows.emplace_back();
     added.table = TableOf(table);
     added.time = time;
-    added.place = XXH3_64bits(place_key_.data(), place_key_.size());
+    added.place = XXH3_64bits(place_key_.data(), place_key_.size());  // As PlaceOf has it.
     added.entry.set_row_key(std::string(row_key));
     ++rows_;
     bytes_ += row_key.size() + sizeof(Entry);
@@ -65,6 +72,15 @@ BigtableBatch::Entry* BigtableBatch::Find(const TableInfo& table, std::string_vi
   known.time = time;
   known.entry.clear_mutations();
   return &known;
+}
+
+void BigtableBatch::AddEntry(const TableInfo& table, Entry row) {
+  row.table = TableOf(table);
+  row.place = PlaceOf(table.id, row.entry.row_key());
+  folds_ = folds_ || row.folds;
+  bytes_ += sizeof(Entry) + row.entry.ByteSizeLong();
+  ++rows_;
+  steps_.back().rows.push_back(std::move(row));
 }
 
 void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& value,
@@ -86,9 +102,9 @@ void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value&
                              TimeUs time) {
   const StoredFamily& family = entry->table->info.families[column.family];
   if (state.type() != ValueType::kInt64) {
-    refused_ = Invalid(fmt::format("family {} of table {}: {} on Bigtable is of 64 bits",
-                                   family.name, entry->table->info.name,
-                                   ToString(*family.rules.aggregate)));
+    refused_ =
+        Invalid(fmt::format("family {} of table {}: {} on Bigtable is of 64 bits", family.name,
+                            entry->table->info.name, ToString(*family.rules.aggregate)));
     return;
   }
   folds_ = true;
@@ -102,8 +118,7 @@ void BigtableBatch::PutState(Entry* entry, const ColumnRef& column, const Value&
   if (!is_new) {
     data_api::Value* const input =
         entry->entry.mutable_mutations(known->second)->mutable_add_to_cell()->mutable_input();
-    input->set_int_value(
-        FoldedInt64(*family.rules.aggregate, input->int_value(), state.AsInt()));
+    input->set_int_value(FoldedInt64(*family.rules.aggregate, input->int_value(), state.AsInt()));
     return;
   }
   auto* const add = entry->entry.add_mutations()->mutable_add_to_cell();

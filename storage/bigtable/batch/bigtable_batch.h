@@ -104,6 +104,10 @@ class BigtableBatch final : public Batch {
   }
   bool empty() const override;
 
+  // A row as another batch had it; its table and place are set here. REQUIRES: this has no other
+  // of that row, and deletes nothing.
+  void AddEntry(const TableInfo& table, Entry row);
+
   uint64_t adoption() const { return adoption_; }
   std::vector<Step>& steps() { return steps_; }
   const std::vector<Step>& steps() const { return steps_; }

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kClaimRows = "k/";
 constexpr std::string_view kOwnerColumn = "o";
 constexpr std::string_view kDoubtColumn = "d";
+constexpr std::string_view kJournalColumn = "j";
 constexpr int kClaimTries = 3;
 constexpr uint64_t kSweptOfClaims = 500;
 constexpr int64_t kLeaseUs =
@@ -55,21 +56,24 @@ void DeleteColumn(std::string_view column, data_api::Mutation* mutation) {
   erase->set_column_qualifier(std::string(column));
 }
 
-// Matches where the row's newest owner is this one.
-data_api::RowFilter IsOwnedBy(const std::string& owner) {
-  data_api::RowFilter filter;
-  auto* const chain = filter.mutable_chain();
-  chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(kOwnerColumn));
+// Matches where the column's newest mark is this one's.
+data_api::CheckAndMutateRowRequest IfMarked(std::string_view key, std::string_view column,
+                                            const std::string& owner) {
+  data_api::CheckAndMutateRowRequest request;
+  request.set_row_key(RowOf(key));
+  auto* const chain = request.mutable_predicate_filter()->mutable_chain();
+  chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(column));
   chain->add_filters()->set_cells_per_column_limit_filter(1);
   chain->add_filters()->set_value_regex_filter(RegexOfGlob("* " + owner));
-  return filter;
+  return request;
 }
 
 data_api::CheckAndMutateRowRequest OfOwner(const Claiming::Held& claim) {
-  data_api::CheckAndMutateRowRequest request;
-  request.set_row_key(RowOf(claim.key));
-  *request.mutable_predicate_filter() = IsOwnedBy(claim.owner);
-  return request;
+  return IfMarked(claim.key, kOwnerColumn, claim.owner);
+}
+
+data_api::CheckAndMutateRowRequest OfJournaled(const std::string& key, const std::string& row) {
+  return IfMarked(key, kJournalColumn, row);
 }
 
 // Matches where something of the row has not ended.
@@ -99,10 +103,29 @@ Result<Claiming::Fate> ClaimRows::Claim(const Held& claim) {
     const std::optional<Mark> owned = MarkOf(*cells, kOwnerColumn);
     if (owned && owned->owner == claim.owner) return Fate::kOwn;
     if (owned && owned->until >= now) return Fate::kOthers;
+    const Result<bool> is_left = MayTakeOver(claim.key, *cells, now);
+    if (!is_left) return is_left.error();
+    if (!*is_left) return Fate::kOthers;
     const std::optional<Mark> doubt = MarkOf(*cells, kDoubtColumn);
     if (doubt && doubt->until >= now) return Fate::kInDoubt;
   }
   return Fate::kOthers;
+}
+
+// A batch that is not in the journal any more is all there, and then its answer is, too; or it was
+// given up, or never got there: then the mark goes, and does not keep the claim.
+Result<bool> ClaimRows::MayTakeOver(const std::string& key, const CatalogueCells& cells,
+                                    TimeUs now) {
+  const std::optional<Mark> journaled = MarkOf(cells, kJournalColumn);
+  if (!journaled || journaled->until < now) return true;
+  const Result<bool> is_pending = journal_.IsPending(journaled->owner, Soon());
+  if (!is_pending) return is_pending.error();
+  if (*is_pending) return false;
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfJournaled(key, journaled->owner)};
+  DeleteColumn(kJournalColumn, requests[0].add_true_mutations());
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  if (!matched) return matched.error();
+  return true;
 }
 
 Status ClaimRows::Keep(std::span<const Held> claims) {
@@ -136,7 +159,7 @@ Status ClaimRows::SweepClaims() {
       const std::optional<Mark> mark = MarkOf(row.cells, column);
       return mark && mark->until >= now;
     };
-    if (is_alive(kOwnerColumn) || is_alive(kDoubtColumn)) continue;
+    if (is_alive(kOwnerColumn) || is_alive(kDoubtColumn) || is_alive(kJournalColumn)) continue;
     data_api::CheckAndMutateRowRequest& request = requests.emplace_back();
     request.set_row_key(row.key);
     *request.mutable_predicate_filter() = IsAlive(now);
@@ -159,7 +182,42 @@ CatalogueEntry ClaimRows::CountedEntry(std::string_view key) {
   CatalogueEntry entry;
   entry.set_row_key(RowOf(key));
   DeleteColumn(kDoubtColumn, entry.add_mutations());
+  DeleteColumn(kJournalColumn, entry.add_mutations());
   return entry;
+}
+
+Result<std::vector<bool>> ClaimRows::BeginJournaling(std::span<const Journaled> batches) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests;
+  const TimeUs until = WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kUsPerDay);
+  for (const Journaled& batch : batches) {
+    SetMark(kJournalColumn, {until, batch.row},
+            requests.emplace_back(OfOwner(batch.claim)).add_true_mutations());
+  }
+  return rows_.Check(std::move(requests), Soon());
+}
+
+Result<bool> ClaimRows::IsJournaled(const std::string& key, const std::string& row) {
+  const Result<CatalogueCells> cells = rows_.Read(RowOf(key), Soon());
+  if (!cells) return cells.error();
+  const std::optional<Mark> mark = MarkOf(*cells, kJournalColumn);
+  return mark && mark->owner == row;
+}
+
+Result<bool> ClaimRows::BeginCountingJournaled(const std::string& key, const std::string& row) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfJournaled(key, row)};
+  SetMark(kDoubtColumn, {WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kUsPerDay), row},
+          requests[0].add_true_mutations());
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  if (!matched) return matched.error();
+  return matched->front();
+}
+
+Status ClaimRows::EndJournaled(const std::string& key, const std::string& row) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfJournaled(key, row)};
+  DeleteColumn(kDoubtColumn, requests[0].add_true_mutations());
+  DeleteColumn(kJournalColumn, requests[0].add_true_mutations());
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  return matched ? Status() : Status(matched.error());
 }
 
 }  // namespace tallyd

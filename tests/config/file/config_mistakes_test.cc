@@ -73,23 +73,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"BigtableWithoutItsSection", "[storage]\nengine = \"bigtable\"\n",
               "2: storage.engine: has no section of its own..."},
-        Wrong{"BigtableOfAnotherEngine",
-              "[storage.bigtable]\nproject = \"p\"\ninstance = \"i\"\n",
+        Wrong{"BigtableOfAnotherEngine", "[storage.bigtable]\nproject = \"p\"\ninstance = \"i\"\n",
               "1: storage.bigtable: is of another engine..."},
         Wrong{"BigtableWithoutProject",
               "[storage]\nengine = \"bigtable\"\n[storage.bigtable]\ninstance = \"i\"\n",
               "3: storage.bigtable.project: is missing..."},
         Wrong{"EmulatorWithoutPort", InBigtable("emulator = \"localhost\"\n"),
               "6: storage.bigtable.emulator: is no address; accepted: HOST:PORT..."},
-        Wrong{"EmulatorBesideEndpoint",
-              InBigtable("emulator = \"a:1\"\nendpoint = \"b:2\"\n"),
+        Wrong{"EmulatorBesideEndpoint", InBigtable("emulator = \"a:1\"\nendpoint = \"b:2\"\n"),
               "6: storage.bigtable.emulator: stands beside endpoint..."},
         Wrong{"CredentialsThatAreMissing", InBigtable("credentials = \"/nowhere/k.json\"\n"),
               "6: storage.bigtable.credentials: there is no file /nowhere/k.json..."},
         Wrong{"AttemptBeyondDeadline", InBigtable("attempt = \"1m\"\n"),
               "6: storage.bigtable.attempt: one attempt may take longer..."},
-        Wrong{"JournalOfBatches", InBigtable("whole_batches = true\n"),
-              "6: storage.bigtable.whole_batches: a journal of batches is not in this version..."},
         Wrong{"StreamWithoutTimesOnBigtable", InBigtable("[streams.s]\n"),
               "6: streams.s.time_required: the engine \"bigtable\" cannot give arrivals..."},
         Wrong{"MaxBytesOnBigtable", InBigtable(kTimedStream, "max_bytes = \"1GiB\"\n"),
@@ -102,11 +98,11 @@ INSTANTIATE_TEST_SUITE_P(
               "7: tables.TTTTTTTTTTTTTTTTTTT: its name is longer than 50 bytes..."}),
     NameOf);
 #else
-INSTANTIATE_TEST_SUITE_P(
-    Bigtable, MistakeTest,
-    testing::Values(Wrong{"NotInThisBuild", InBigtable({}),
-                          "2: storage.engine: \"bigtable\" is not in this build..."}),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(Bigtable, MistakeTest,
+                         testing::Values(Wrong{
+                             "NotInThisBuild", InBigtable({}),
+                             "2: storage.engine: \"bigtable\" is not in this build..."}),
+                         NameOf);
 #endif
 
 INSTANTIATE_TEST_SUITE_P(

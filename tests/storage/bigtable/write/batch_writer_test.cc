@@ -17,8 +17,7 @@ class BatchWriterTest : public ::testing::Test, public StoreVerbs {
   void SetUp() override {
     spdlog::set_level(spdlog::level::off);
     store_ = std::move(*service_.OpenStore(clock));
-    ASSERT_TRUE(
-        store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
+    ASSERT_TRUE(store_->Adopt(MakeSchema({MakeTable("H"), MakeTable("L", Pattern::kLatest)})));
     service_.server.faults().Forget();
   }
   Store& store() override { return *store_; }
