@@ -86,15 +86,17 @@ struct BigtableConfig {
   std::string endpoint;     // HOST:PORT for data and admin; empty: the service's own.
   std::string credentials;  // A service account's key, made absolute; empty: the environment's.
   std::string app_profile = "default";
-  std::string prefix;                  // Before each table's name.
+  std::string prefix;  // Before each table's name.
   // Of the file; beside its schema, of which it is a part from then on (Schema).
   std::optional<uint64_t> generation;
-  bool create = true;                  // Missing tables and families are made, GC rules set.
-  int64_t deadline_us = 30'000'000;    // Of a request, with all its retries.
-  int64_t attempt_us = 10'000'000;     // Of one try of it; of a stream: between two messages.
-  uint32_t channels = 4;               // Connections.
-  uint32_t calls = 8;                  // MutateRows that one group of batches has under way.
-  int64_t poll_us = 2'000'000;         // How often it looks what others noted.
+  bool create = true;                // Missing tables and families are made, GC rules set.
+  int64_t deadline_us = 30'000'000;  // Of a request, with all its retries.
+  int64_t attempt_us = 10'000'000;   // Of one try of it; of a stream: between two messages.
+  uint32_t channels = 4;             // Connections.
+  uint32_t calls = 8;                // MutateRows that one group of batches has under way.
+  int64_t poll_us = 2'000'000;       // How often it looks what others noted.
+  // A batch is in a journal before its rows are written, and finished from there.
+  bool whole_batches = false;
 };
 
 struct StorageConfig {

@@ -95,16 +95,13 @@ constexpr ConfigKey<BigtableConfig> kBigtableKeys[] = {
     {"app_profile", kRestart, TextKey{&BigtableConfig::app_profile}},
     {"prefix", kRestart, TextKey{&BigtableConfig::prefix}, {}, CheckPrefix},
     {"create", kRestart, BoolKey{&BigtableConfig::create}},
-    {"generation", kReload,
-     CountKey{&BigtableConfig::generation, {0, INT64_MAX}}},
+    {"generation", kReload, CountKey{&BigtableConfig::generation, {0, INT64_MAX}}},
     {"deadline", kRestart, DurationKey{&BigtableConfig::deadline_us, {kUsPerSecond, kUsPerHour}}},
-    {"attempt", kRestart,
-     DurationKey{&BigtableConfig::attempt_us, {100 * kUsPerMs, kUsPerHour}}},
+    {"attempt", kRestart, DurationKey{&BigtableConfig::attempt_us, {100 * kUsPerMs, kUsPerHour}}},
     {"channels", kRestart, CountKey{&BigtableConfig::channels, {1, 64}}},
     {"calls", kRestart, CountKey{&BigtableConfig::calls, {1, 256}}},
-    {"poll", kRestart,
-     DurationKey{&BigtableConfig::poll_us, {100 * kUsPerMs, 5 * kUsPerSecond}}},
-    {"whole_batches", kRestart, NotBuiltKey{"a journal of batches"}},
+    {"poll", kRestart, DurationKey{&BigtableConfig::poll_us, {100 * kUsPerMs, 5 * kUsPerSecond}}},
+    {"whole_batches", kRestart, BoolKey{&BigtableConfig::whole_batches}},
 };
 
 constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error"};
@@ -240,10 +237,10 @@ constexpr std::span<const ConfigKey<S>> AllOf(const ConfigKey<S> (&keys)[kCount]
 }
 
 constexpr std::tuple kTables = {
-    AllOf(kServerKeys), AllOf(kTlsKeys),   AllOf(kStorageKeys), AllOf(kBigtableKeys),
-    AllOf(kLogKeys),    AllOf(kIngestKeys), AllOf(kStreamKeys), AllOf(kFieldKeys),
-    AllOf(kQueryKeys),  AllOf(kTableKeys),  AllOf(kFamilyKeys), AllOf(kDailyKeys),
-    AllOf(kColumnKeys), AllOf(kTokenKeys),  AllOf(kInfluxKeys), AllOf(kOpenTsdbKeys),
+    AllOf(kServerKeys), AllOf(kTlsKeys),    AllOf(kStorageKeys), AllOf(kBigtableKeys),
+    AllOf(kLogKeys),    AllOf(kIngestKeys), AllOf(kStreamKeys),  AllOf(kFieldKeys),
+    AllOf(kQueryKeys),  AllOf(kTableKeys),  AllOf(kFamilyKeys),  AllOf(kDailyKeys),
+    AllOf(kColumnKeys), AllOf(kTokenKeys),  AllOf(kInfluxKeys),  AllOf(kOpenTsdbKeys),
 };
 
 }  // namespace

@@ -134,11 +134,6 @@ struct OwnKey {
   std::string_view type;  // As docs/configuration.md has it.
 };
 
-// A key of the contract that this version does not have.
-struct NotBuiltKey {
-  std::string_view what;
-};
-
 // An enumeration that no key had yet, or a number of another width, is added here.
 template <class S>
 using KeyKind =
@@ -148,7 +143,7 @@ using KeyKind =
                  CountKey<S, std::optional<uint32_t>>, CountKey<S, std::optional<uint64_t>>,
                  NumberKey<S>, SizeKey<S, uint64_t>, SizeKey<S, std::optional<uint64_t>>,
                  DurationKey<S, int64_t>, DurationKey<S, std::optional<int64_t>>,
-                 DurationOrOffKey<S>, MomentKey<S>, TimeOfDayKey<S>, OwnKey, NotBuiltKey>;
+                 DurationOrOffKey<S>, MomentKey<S>, TimeOfDayKey<S>, OwnKey>;
 
 template <class S>
 struct ConfigKey {

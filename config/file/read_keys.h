@@ -83,10 +83,6 @@ class KeyReader {
     return section_->TimeOfDay(name_, &(filled_->*key.member));
   }
   bool operator()(const OwnKey&) const { return false; }
-  bool operator()(const NotBuiltKey& key) const {
-    section_->NotBuilt(name_, key.what);
-    return false;
-  }
 
  private:
   template <class V, class T>

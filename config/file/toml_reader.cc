@@ -337,11 +337,6 @@ std::vector<std::pair<std::string, std::string>> TomlReader::StringMembers() {
   return members;
 }
 
-void TomlReader::NotBuilt(std::string_view key, std::string_view what) {
-  not_built_.emplace_back(key);
-  if (Has(key)) Mistake(key, std::string(what) + " is not in this version; take the key out");
-}
-
 bool TomlReader::IsString(std::string_view key) const {
   const toml::node* node = table_->get(key);
   return node != nullptr && node->is_string();
@@ -364,7 +359,6 @@ void TomlReader::Finish() const {
   for (const auto& [key, node] : InFileOrder(*table_)) {
     const std::string name(key->str());
     if (std::find(accepted_.begin(), accepted_.end(), name) != accepted_.end()) continue;
-    if (std::find(not_built_.begin(), not_built_.end(), name) != not_built_.end()) continue;
     std::vector<std::string> accepted = accepted_;
     std::sort(accepted.begin(), accepted.end());
     accepted.erase(std::unique(accepted.begin(), accepted.end()), accepted.end());

@@ -74,9 +74,6 @@ class TomlReader {
   // The members of this table, all of them strings, in the file's order.
   std::vector<std::pair<std::string, std::string>> StringMembers();
 
-  // A key of the contract that this version does not have: never silently ignored.
-  void NotBuilt(std::string_view key, std::string_view what);
-
   bool Has(std::string_view key) const { return table_->contains(key); }
   bool IsString(std::string_view key) const;
   bool IsEmptyArray(std::string_view key) const;
@@ -109,7 +106,6 @@ class TomlReader {
   uint32_t line_;
   Mistakes* mistakes_;
   std::vector<std::string> accepted_;
-  std::vector<std::string> not_built_;
 };
 
 }  // namespace tallyd

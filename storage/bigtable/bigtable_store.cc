@@ -16,11 +16,14 @@
 #include "storage/bigtable/catalogue/claim_rows.h"
 #include "storage/bigtable/catalogue/gc_watch.h"
 #include "storage/bigtable/catalogue/table_admin.h"
+#include "storage/bigtable/journal/journal.h"
 #include "storage/bigtable/read/bigtable_scan.h"
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/table_samples.h"
 #include "storage/bigtable/service_watch.h"
 #include "storage/bigtable/write/batch_writer.h"
+#include "storage/bigtable/write/found_batch.h"
+#include "storage/bigtable/write/journal_sweep.h"
 
 namespace tallyd {
 namespace {
@@ -95,6 +98,7 @@ class BigtableStore final : public Store, public Staging, public ClockKeeper {
  public:
   BigtableStore(const BigtableStoreOptions& options, std::unique_ptr<BigtableClient> client)
       : capabilities_{.engine = "bigtable",
+                      .whole_batches = options.bigtable.whole_batches,
                       .counts_once = true,
                       .most_added = kMostAdded,
                       .staging = this,
@@ -104,11 +108,20 @@ class BigtableStore final : public Store, public Staging, public ClockKeeper {
         client_(std::move(client)),
         traits_{.grain_us = options.grain_us},
         catalogue_(client_.get(), &clock_, options.grain_us, options.may_drop),
-        claims_(&catalogue_.rows(), &clock_),
+        journal_(client_.get(), &clock_),
+        claims_(&catalogue_.rows(), &journal_, &clock_),
         tables_(*client_),
+        finder_(&journal_, &catalogue_, &tables_, &clock_, options.grain_us),
         samples_(client_.get()),
         retention_(clock_),
-        writer_(client_.get(), &catalogue_, &claims_, &clock_, options.grain_us),
+        writer_({.client = client_.get(),
+                 .catalogue = &catalogue_,
+                 .claims = &claims_,
+                 .journal = &journal_,
+                 .finder = &finder_,
+                 .clock = &clock_,
+                 .grain_us = options.grain_us}),
+        sweep_(client_.get(), &journal_, &finder_, &writer_),
         gc_watch_(client_.get(), &catalogue_, &clock_) {}
   ~BigtableStore() override { Close(); }
 
@@ -235,7 +248,9 @@ class BigtableStore final : public Store, public Staging, public ClockKeeper {
   void Close() override {
     gc_watch_.Stop();
     poller_.Stop();
+    sweep_.Stop();
     writer_.Close();
+    journal_.Stop();  // Until then it keeps the leases of what is written.
     if (retention_keeper_ != nullptr) retention_keeper_->Stop();
   }
 
@@ -257,12 +272,15 @@ class BigtableStore final : public Store, public Staging, public ClockKeeper {
   ServiceTraits traits_;
   std::string store_id_;  // Like traits_ set before is_connected_.
   BigtableCatalogue catalogue_;
+  Journal journal_;
   ClaimRows claims_;
   WireTables tables_;
+  BatchFinder finder_;
   TableSamples samples_;
   ColumnSets sets_;
   RetentionClock retention_;
   BatchWriter writer_;
+  JournalSweep sweep_;
   std::unique_ptr<RetentionKeeper> retention_keeper_;
 
   GcWatch gc_watch_;
@@ -285,11 +303,14 @@ Status BigtableStore::Reach(SteadyTime until) {
     spdlog::warn("bigtable: the service takes no reverse scans: rows are turned round here");
   }
   if (Status loaded = catalogue_.Load(); !loaded) return loaded;
+  if (Status opened = journal_.Open(); !opened) return opened;
   return StartRetention();
 }
 
 void BigtableStore::StartLooking() {
   gc_watch_.Start();
+  journal_.Start();
+  sweep_.Start();
   const auto poll = std::chrono::duration_cast<RepeatingThread::Wait>(
       std::chrono::microseconds(client_->config().poll_us));
   poller_.Start(poll, [this, poll] {
@@ -426,6 +447,18 @@ StoreState BigtableStore::State() {
                           {},
                           static_cast<double>(drifts.size())});
   state.members.push_back({"garbage_collection_drifts", std::move(drifts)});
+  constexpr size_t kToldBatches = 100;
+  StoreMember::Members failed;
+  const std::map<std::string, std::string> given_up = sweep_.GivenUp();
+  for (const auto& [key, why] : given_up) {
+    if (failed.size() == kToldBatches) break;
+    failed.push_back({"", StoreMember::Members{{"batch", key}, {"why", why}}});
+  }
+  state.gauges.push_back({"tallyd_bigtable_failed_batches",
+                          "Batches of the journal that were given up, and are there in part.",
+                          {},
+                          static_cast<double>(given_up.size())});
+  state.members.push_back({"failed_batches", std::move(failed)});
   return state;
 }
 

@@ -324,17 +324,21 @@ class TabletServerTest(EitherBigtable, BigtableTest):
                                           {"page": "p", "ts": BEGIN, "n": -(2**47) - 1}])
         self.assertEqual((much.status, [error["index"] for error in much.json["errors"]]), (400, [1]))
 
-    def test_with_faults_and_kills_nothing_acknowledged_is_lost_and_nothing_is_doubled(self):
+    def write_with_faults_and_kills(self, **keys):
+        """Batches of three events each through two daemons, one of which is killed now and then. Returns the
+        daemons, the numbers of the batches that each writer was told to be taken, and how many it sent."""
         server = self.bigtable(seed=SEED)
-        daemons = [self.daemon(server, deadline="10s", attempt="2s") for _ in range(2)]
+        daemons = [self.daemon(server, deadline="10s", attempt="2s", **keys) for _ in range(2)]
         server.tell("faults 0.05")
         server.tell("latency 300")
         end = time.monotonic() + FAULT_SECONDS
-        taken = [[] for _ in range(4)]  # Numbers of batches, each of three events.
+        taken = [[] for _ in range(4)]
+        sent = [0] * 4
 
         def write(index):
-            number = 0
             while time.monotonic() < end:
+                number = sent[index]
+                sent[index] += 1
                 batch = [event(f"w{index}", 10 * number + k, n=number) for k in range(3)]
                 daemon = daemons[number % 2]
                 try:
@@ -342,7 +346,6 @@ class TabletServerTest(EitherBigtable, BigtableTest):
                         taken[index].append(number)
                 except OSError:
                     pass  # Killed: nobody knows.
-                number += 1
 
         def kill(_):
             chance = random.Random(SEED)
@@ -353,6 +356,10 @@ class TabletServerTest(EitherBigtable, BigtableTest):
 
         in_threads(5, lambda index: kill(index) if index == 4 else write(index))
         server.tell("faults 0")
+        return daemons, taken, sent
+
+    def test_with_faults_and_kills_nothing_acknowledged_is_lost_and_nothing_is_doubled(self):
+        daemons, taken, _ = self.write_with_faults_and_kills()
         for index, numbers in enumerate(taken):
             self.assertTrue(numbers, "no batch was taken")
             found = history(daemons[0], f"w{index}")
@@ -362,6 +369,46 @@ class TabletServerTest(EitherBigtable, BigtableTest):
             newest = {row["host"]: row["n"] for row in daemons[0].latest("server")}
             self.assertGreaterEqual(newest[f"w{index}"], numbers[-1])
 
+    def test_with_whole_batches_no_batch_is_there_in_part_for_good(self):
+        daemons, taken, sent = self.write_with_faults_and_kills(whole_batches=True)
+        self.assertTrue(daemons[0].get("/v1/status").expect(200).json["engine"]["whole_batches"])
+        daemons[1].kill()
+
+        def in_part():
+            found = [history(daemons[0], f"w{index}") for index in range(4)]
+            return {(index, n) for index in range(4) for n in range(sent[index])
+                    if found[index].count(n) not in (0, 3)}
+
+        eventually(lambda: not in_part(), "no batch is there in part")
+        for index, numbers in enumerate(taken):
+            self.assertTrue(numbers, "no batch was taken")
+            self.assertEqual(set(numbers) - set(history(daemons[0], f"w{index}")), set(), "lost")
+            newest = {row["host"]: row["n"] for row in daemons[0].latest("server")}
+            self.assertGreaterEqual(newest[f"w{index}"], numbers[-1])
+        self.assertFalse(daemons[0].get("/v1/status").json["store"]["failed_batches"])
+
+    def test_a_key_whose_daemon_was_killed_is_answered_by_who_finished_its_batch(self):
+        server = self.bigtable()
+        daemons = [self.daemon(server, SCHEMA + COUNTERS, whole_batches=True, poll="200ms") for _ in range(2)]
+        body = json.dumps([{"page": "p", "ts": BEGIN, "n": 1}, {"page": "q", "ts": BEGIN, "n": 1}])
+        send = functools.partial(Tallyd.post_bytes, stream="clicks", body=body, headers={"Idempotency-Key": "one"})
+        server.calls()
+        server.tell("latency 200000")
+        at_it = threading.Thread(target=lambda: self.assertRaises(OSError, send, daemons[0]))
+        at_it.start()
+        calls = {}
+        while "Entry tallyd_journal" not in calls:
+            time.sleep(0.02)
+            calls.update(server.calls())
+        time.sleep(0.3)  # Until that call is answered.
+        daemons[0].kill()
+        at_it.join()
+        server.tell("latency 0")
+        self.assertEqual(send(daemons[1]).status, 503)
+        eventually(lambda: send(daemons[1]).status == 200, "the twin is answered")
+        for page in "pq":
+            cells = daemons[1].row("CLICKS", page).expect(200).json["cells"]["ADDED"]["n"]
+            self.assertEqual([cell["value"] for cell in cells], [1])
 
     def test_the_readmes_commands_lead_from_leveldb_to_bigtable(self):
         server = self.bigtable()

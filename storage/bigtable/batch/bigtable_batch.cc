@@ -38,6 +38,13 @@ bool IsMutation(const TableInfo& table, const DeleteSpec& what) {
          (what.qualifier || what.cells.is_open());
 }
 
+uint64_t PlaceOf(TableId table, std::string_view row_key) {
+  std::string key(sizeof table, '\0');
+  std::memcpy(key.data(), &table, sizeof table);
+  key.append(row_key);
+  return XXH3_64bits(key.data(), key.size());
+}
+
 }  // namespace
 
 bool HasTimes(const DeleteSpec& what, int64_t grain_us) {
@@ -91,7 +98,7 @@ BigtableBatch::Entry* BigtableBatch::Find(const TableInfo& table, std::string_vi
     Entry& added = rows.emplace_back();
     added.table = TableOf(table);
     added.time = time;
-    added.place = XXH3_64bits(place_key_.data(), place_key_.size());
+    added.place = XXH3_64bits(place_key_.data(), place_key_.size());  // As PlaceOf has it.
     added.entry.set_row_key(std::string(row_key));
     ++rows_;
     bytes_ += row_key.size() + sizeof(Entry);
@@ -103,6 +110,15 @@ BigtableBatch::Entry* BigtableBatch::Find(const TableInfo& table, std::string_vi
   known.time = time;
   known.entry.clear_mutations();
   return &known;
+}
+
+void BigtableBatch::AddEntry(const TableInfo& table, Entry row) {
+  row.table = TableOf(table);
+  row.place = PlaceOf(table.id, row.entry.row_key());
+  folds_ = folds_ || row.folds;
+  bytes_ += sizeof(Entry) + row.entry.ByteSizeLong();
+  ++rows_;
+  steps_.back().rows.push_back(std::move(row));
 }
 
 void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& value,
@@ -200,6 +216,7 @@ bool BigtableBatch::JoinRemoval(const TableInfo& table, const DeleteSpec& what) 
 
 void BigtableBatch::Delete(const TableInfo& table, const DeleteSpec& what) {
   if (!HasTimes(what, grain_us_)) return;
+  deletes_ = true;
   if (IsMutation(table, what)) return DeleteOfRow(table, what);
   if (JoinRemoval(table, what)) return;
   steps_.back().removal = Removal{TableOf(table), what, {what.rows}};

@@ -115,12 +115,17 @@ class BigtableBatch final : public Batch {
   }
   bool empty() const override;
 
+  // A row as another batch had it; its table and place are set here. REQUIRES: this has no other
+  // of that row, and deletes nothing.
+  void AddEntry(const TableInfo& table, Entry row);
+
   uint64_t adoption() const { return adoption_; }
   std::vector<Step>& steps() { return steps_; }
   const std::vector<Step>& steps() const { return steps_; }
   const Notes& notes() const { return notes_; }
   bool has_removals() const { return removals_ > 0; }
-  bool folds() const { return folds_; }  // Some row does.
+  bool has_deletes() const { return deletes_; }  // By removals, or among what is done to a row.
+  bool folds() const { return folds_; }          // Some row does.
   // Under which it counts (Claiming); the key is empty where that is none.
   const Claimed& claim() const { return claim_; }
   // Of what it cannot hold, where something is so.
@@ -153,6 +158,7 @@ class BigtableBatch final : public Batch {
   Claimed claim_;
   std::optional<Error> refused_;
   size_t removals_ = 0;
+  bool deletes_ = false;
   size_t rows_ = 0;
   size_t bytes_ = 0;
 };

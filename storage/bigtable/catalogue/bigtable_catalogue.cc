@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "storage/bigtable/catalogue/table_admin.h"
+#include "storage/bigtable/journal/journal.h"
 #include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {
@@ -236,11 +237,12 @@ Result<bool> BigtableCatalogue::Replace(const StoredSchema& before, const Catalo
 
 Status BigtableCatalogue::Adopt(const Schema& schema, const HoldsRow& holds_row) {
   const std::lock_guard changing(change_mutex_);
-  if (schema.FindTable(kCatalogueTable) != nullptr) {
+  for (const std::string_view own : {kCatalogueTable, kJournalTable}) {
+    if (schema.FindTable(own) == nullptr) continue;
     return Invalid(
         fmt::format("tables.{}: this table is the engine's own on Bigtable; accepted: "
                     "another name",
-                    kCatalogueTable));
+                    own));
   }
   if (Status folded = CheckFolds(schema); !folded) return folded;
   const FilePrint print = PrintOfFile(schema);

@@ -8,6 +8,8 @@
 
 #include "storage/bigtable/read/row_filter.h"
 #include "storage/bigtable/read/row_stream.h"
+#include "storage/bigtable/wire/bulk_write.h"
+#include "storage/bigtable/wire/own_table.h"
 #include "storage/bigtable/wire/retry.h"
 
 namespace tallyd {
@@ -63,28 +65,11 @@ Status CatalogueRows::Open(std::optional<SteadyTime> until) {
   Status claimed = Claim(until.value_or(client_.NewDeadline()));
   if (claimed || claimed.error().code() != ErrorCode::kNotFound) return claimed;
   if (!client_.config().create) {
-    return Invalid(fmt::format("storage.bigtable.create: is false, and there is no table {}",
-                               table_));
+    return Invalid(
+        fmt::format("storage.bigtable.create: is false, and there is no table {}", table_));
   }
-  if (Status made = MakeTable(); !made) return made;
+  if (Status made = MakeOwnTable(&client_, kCatalogueTable, kCatalogueFamily); !made) return made;
   return Claim(client_.NewDeadline());
-}
-
-Status CatalogueRows::MakeTable() {
-  admin_api::CreateTableRequest request;
-  request.set_parent(client_.instance_name());
-  request.set_table_id(client_.config().prefix + std::string(kCatalogueTable));
-  admin_api::ColumnFamily family;
-  family.mutable_gc_rule()->set_max_num_versions(1);
-  (*request.mutable_table()->mutable_column_families())[std::string(kCatalogueFamily)] = family;
-  const RpcStatus made = CallUntilAnswered(
-      &client_, [&](SteadyTime deadline) { return client_.CreateTable(request, deadline); });
-  if (made.ok() || made.code == RpcCode::kAlreadyExists) return {};
-  if (made.code == RpcCode::kNotFound) {
-    return Invalid(fmt::format("storage.bigtable.instance: there is no {}: {}",
-                               client_.instance_name(), made.message));
-  }
-  return ErrorOf(made, table_);
 }
 
 // The row is there after it, whoever has won.
@@ -135,8 +120,7 @@ Result<bool> CatalogueRows::TakesReverseScans() {
   return *more && stream.row().key == kProbeRows[1];
 }
 
-Result<CatalogueCells> CatalogueRows::Read(std::string_view key,
-                                           std::optional<SteadyTime> until) {
+Result<CatalogueCells> CatalogueRows::Read(std::string_view key, std::optional<SteadyTime> until) {
   const Result<std::vector<CatalogueRow>> rows = ReadRange(RangeOfKey(key), 1, until);
   if (!rows) return rows.error();
   return rows->empty() ? CatalogueCells() : rows->front().cells;
@@ -194,8 +178,7 @@ Result<bool> CatalogueRows::Swap(std::string_view row, std::string_view column,
   data_api::CheckAndMutateRowRequest request;
   request.set_row_key(std::string(row));
   *request.mutable_predicate_filter() = HasCell(column, before);
-  Set(column, after,
-      before.empty() ? request.add_false_mutations() : request.add_true_mutations());
+  Set(column, after, before.empty() ? request.add_false_mutations() : request.add_true_mutations());
   std::vector<BulkRow> rows{{.table = &table_, .check = &request}};
   Send(&rows, client_.NewDeadline());
   if (!rows.front().ended.ok()) return ErrorOf(rows.front().ended, table_);

@@ -90,7 +90,6 @@ class CatalogueRows {
 
  private:
   void Send(std::vector<BulkRow>* rows, SteadyTime until);
-  Status MakeTable();
   Status Claim(SteadyTime until);
 
   BigtableClient& client_;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kClaimRows = "k/";
 constexpr std::string_view kOwnerColumn = "o";
 constexpr std::string_view kDoubtColumn = "d";
+constexpr std::string_view kJournalColumn = "j";
 constexpr int kClaimTries = 3;
 constexpr uint64_t kSweptOfClaims = 500;
 constexpr int64_t kLeaseUs =
@@ -58,15 +59,24 @@ void DeleteColumn(std::string_view column, data_api::Mutation* mutation) {
   erase->set_column_qualifier(std::string(column));
 }
 
-// Matches where the newest mark of the column is this owner's.
-data_api::CheckAndMutateRowRequest OfOwner(const Claiming::Held& claim, std::string_view column) {
+// Matches where the column's newest mark is this one's.
+data_api::CheckAndMutateRowRequest IfMarked(std::string_view key, std::string_view column,
+                                            const std::string& owner) {
   data_api::CheckAndMutateRowRequest request;
-  request.set_row_key(RowOf(claim.key));
+  request.set_row_key(RowOf(key));
   auto* const chain = request.mutable_predicate_filter()->mutable_chain();
   chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(column));
   chain->add_filters()->set_cells_per_column_limit_filter(1);
-  chain->add_filters()->set_value_regex_filter(RegexOfGlob("* " + claim.owner));
+  chain->add_filters()->set_value_regex_filter(RegexOfGlob("* " + owner));
   return request;
+}
+
+data_api::CheckAndMutateRowRequest OfOwner(const Claiming::Held& claim, std::string_view column) {
+  return IfMarked(claim.key, column, claim.owner);
+}
+
+data_api::CheckAndMutateRowRequest OfJournaled(const std::string& key, const std::string& row) {
+  return IfMarked(key, kJournalColumn, row);
 }
 
 bool IsHeld(const std::optional<Mark>& owned, TimeUs now) {
@@ -80,12 +90,12 @@ bool IsInDoubt(const std::optional<Mark>& doubt, TimeUs now) {
 // Matches where something of the row has not ended: some mark of the columns is as above.
 data_api::RowFilter IsAlive(TimeUs now) {
   data_api::RowFilter filter;
-  for (const std::string_view column : {kOwnerColumn, kDoubtColumn}) {
+  for (const std::string_view column : {kOwnerColumn, kDoubtColumn, kJournalColumn}) {
     auto* const chain = filter.mutable_interleave()->add_filters()->mutable_chain();
     chain->add_filters()->set_column_qualifier_regex_filter(RegexOfGlob(column));
     auto* const times = chain->add_filters()->mutable_timestamp_range_filter();
     times->set_start_timestamp_micros(WholeMs(now));
-    if (column == kDoubtColumn) continue;
+    if (column != kOwnerColumn) continue;
     times->set_end_timestamp_micros(WholeMs(now + kLeaseUs + kMostAheadUs) + kUsPerMs);
   }
   return filter;
@@ -111,9 +121,28 @@ Result<Claiming::Fate> ClaimRows::Claim(const Held& claim) {
     const std::optional<Mark> owned = MarkOf(*cells, kOwnerColumn);
     if (owned && owned->owner == claim.owner) return Fate::kOwn;
     if (IsHeld(owned, now)) return Fate::kOthers;
+    const Result<bool> is_left = MayTakeOver(claim.key, *cells, now);
+    if (!is_left) return is_left.error();
+    if (!*is_left) return Fate::kOthers;
     if (IsInDoubt(MarkOf(*cells, kDoubtColumn), now)) return Fate::kInDoubt;
   }
   return Fate::kOthers;
+}
+
+// A batch that is not in the journal any more is all there, and then its answer is, too; or it was
+// given up, or never got there: then the mark goes, and does not keep the claim.
+Result<bool> ClaimRows::MayTakeOver(const std::string& key, const CatalogueCells& cells,
+                                    TimeUs now) {
+  const std::optional<Mark> journaled = MarkOf(cells, kJournalColumn);
+  if (!journaled || journaled->until < now) return true;
+  const Result<bool> is_pending = journal_.IsPending(journaled->owner, Soon());
+  if (!is_pending) return is_pending.error();
+  if (*is_pending) return false;
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfJournaled(key, journaled->owner)};
+  DeleteColumn(kJournalColumn, requests[0].add_true_mutations());
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  if (!matched) return matched.error();
+  return true;
 }
 
 Status ClaimRows::Keep(std::span<const Held> claims) {
@@ -159,6 +188,7 @@ Status ClaimRows::SweepPage(const std::vector<CatalogueRow>& page) {
   for (const CatalogueRow& row : page) {
     if (IsHeld(MarkOf(row.cells, kOwnerColumn), now)) continue;
     if (IsInDoubt(MarkOf(row.cells, kDoubtColumn), now)) continue;
+    if (IsInDoubt(MarkOf(row.cells, kJournalColumn), now)) continue;
     data_api::CheckAndMutateRowRequest& request = requests.emplace_back();
     request.set_row_key(row.key);
     *request.mutable_predicate_filter() = IsAlive(now);
@@ -181,7 +211,42 @@ CatalogueEntry ClaimRows::CountedEntry(std::string_view key) {
   CatalogueEntry entry;
   entry.set_row_key(RowOf(key));
   DeleteColumn(kDoubtColumn, entry.add_mutations());
+  DeleteColumn(kJournalColumn, entry.add_mutations());
   return entry;
+}
+
+Result<std::vector<bool>> ClaimRows::BeginJournaling(std::span<const Journaled> batches) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests;
+  const TimeUs until = WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kUsPerDay);
+  for (const Journaled& batch : batches) {
+    SetMark(kJournalColumn, {until, batch.row},
+            requests.emplace_back(OfOwner(batch.claim, kOwnerColumn)).add_true_mutations());
+  }
+  return rows_.Check(std::move(requests), Soon());
+}
+
+Result<bool> ClaimRows::IsJournaled(const std::string& key, const std::string& row) {
+  const Result<CatalogueCells> cells = rows_.Read(RowOf(key), Soon());
+  if (!cells) return cells.error();
+  const std::optional<Mark> mark = MarkOf(*cells, kJournalColumn);
+  return mark && mark->owner == row;
+}
+
+Result<bool> ClaimRows::BeginCountingJournaled(const std::string& key, const std::string& row) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfJournaled(key, row)};
+  SetMark(kDoubtColumn, {WholeMs(std::max<TimeUs>(clock_.Now(), 0) + kUsPerDay), row},
+          requests[0].add_true_mutations());
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  if (!matched) return matched.error();
+  return matched->front();
+}
+
+Status ClaimRows::EndJournaled(const std::string& key, const std::string& row) {
+  std::vector<data_api::CheckAndMutateRowRequest> requests = {OfJournaled(key, row)};
+  DeleteColumn(kDoubtColumn, requests[0].add_true_mutations());
+  DeleteColumn(kJournalColumn, requests[0].add_true_mutations());
+  const Result<std::vector<bool>> matched = rows_.Check(std::move(requests), Soon());
+  return matched ? Status() : Status(matched.error());
 }
 
 }  // namespace tallyd

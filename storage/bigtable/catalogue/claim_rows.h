@@ -4,6 +4,9 @@
 //   o   who has the claim: its end (microseconds of the wall clock), a space, the owner
 //   d   who began to count under it, in the same form; a day later it says no more. It goes when
 //       what was counted is all there.
+//   j   under which key of the journal the batch is that was made under it, in the same form, the
+//       key in the owner's place. Until that is finished nobody else gets the claim; what of it
+//       counts does so while this names it, or not at all. It goes with d.
 //
 // The times of cells are their ends, so whether any is still to come one look at times tells. The
 // daemons' clocks are to agree within a few seconds: where they differ by more a claim may be taken
@@ -20,14 +23,22 @@
 #include "config/values/result.h"
 #include "config/values/time.h"
 #include "storage/bigtable/catalogue/catalogue_rows.h"
+#include "storage/bigtable/journal/journal.h"
 #include "storage/capabilities.h"
 
 namespace tallyd {
 
 class ClaimRows final : public Claiming {
  public:
-  // Both outlive it.
-  ClaimRows(CatalogueRows* rows, const Clock* clock) : rows_(*rows), clock_(*clock) {}
+  // A claim, and the key of the journal's row of the batch that was made under it.
+  struct Journaled {
+    Held claim;
+    std::string row;
+  };
+
+  // All outlive it.
+  ClaimRows(CatalogueRows* rows, Journal* journal, const Clock* clock)
+      : rows_(*rows), journal_(*journal), clock_(*clock) {}
 
   Result<Fate> Claim(const Held& claim) override;
   Status Keep(std::span<const Held> claims) override;
@@ -42,12 +53,24 @@ class ClaimRows final : public Claiming {
   // REQUIRES: BeginCounting was true, so that the doubt is one's own.
   static CatalogueEntry CountedEntry(std::string_view key);
 
+  // Before the rows of the journal are written. Of each whether the claim is still its owner's;
+  // where not, its batch must not be.
+  Result<std::vector<bool>> BeginJournaling(std::span<const Journaled> batches);
+  // Whether the claim still names this row: else somebody took it over.
+  Result<bool> IsJournaled(const std::string& key, const std::string& row);
+  // BeginCounting of a batch in the journal, whoever finishes it.
+  Result<bool> BeginCountingJournaled(const std::string& key, const std::string& row);
+  // The batch is all there.
+  Status EndJournaled(const std::string& key, const std::string& row);
+
  private:
   Status SweepPage(const std::vector<CatalogueRow>& page);
   // Where its newest mark is that owner's.
   Status DeleteOwn(std::span<const Held> claims, std::string_view column);
+  Result<bool> MayTakeOver(const std::string& key, const CatalogueCells& cells, TimeUs now);
 
   CatalogueRows& rows_;
+  Journal& journal_;
   const Clock& clock_;
 };
 

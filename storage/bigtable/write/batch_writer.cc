@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <random>
 #include <string>
 #include <utility>
 
 #include "storage/bigtable/wire/bulk_write.h"
 #include "storage/bigtable/wire/retry.h"
+#include "storage/bigtable/write/joined_rows.h"
 #include "storage/bigtable/write/removal.h"
 
 namespace tallyd {
@@ -52,17 +52,6 @@ void AddMemos(const BigtableBatch::Notes& notes, bool (*comes_now)(NoteOrder),
   }
 }
 
-// Of a row's event: it is written where the row holds nothing newer.
-data_api::CheckAndMutateRowRequest CheckOf(const BigtableBatch::Entry& row, int64_t grain_us) {
-  data_api::CheckAndMutateRowRequest check;
-  check.set_row_key(row.entry.row_key());
-  check.mutable_predicate_filter()->mutable_timestamp_range_filter()->set_start_timestamp_micros(
-      row.time + grain_us);
-  check.add_false_mutations()->mutable_delete_from_row();
-  check.mutable_false_mutations()->MergeFrom(row.entry.mutations());
-  return check;
-}
-
 // Whether it would write to a stream that another daemon's file, which counts, has otherwise.
 bool WritesToDiffering(BigtableBatch* batch, const BigtableCatalogue& catalogue) {
   const WireTable* last = nullptr;
@@ -75,79 +64,8 @@ bool WritesToDiffering(BigtableBatch* batch, const BigtableCatalogue& catalogue)
   });
 }
 
-// The rows of several batches as calls have them: each once.
-class JoinedRows {
- public:
-  explicit JoinedRows(int64_t grain_us) : grain_us_(grain_us) {}
-
-  bool empty() const { return rows_.empty(); }
-
-  // In the order in which the batches count. `user`: whose failure one of the row is.
-  void Add(size_t user, BigtableBatch::Entry* row) {
-    if (row->entry.mutations().empty()) return;
-    const auto [known, is_new] =
-        places_.try_emplace({row->table->info.id, row->entry.row_key()}, rows_.size());
-    if (is_new) {
-      rows_.push_back({row, {user}});
-      return;
-    }
-    Joined& joined = rows_[known->second];
-    joined.users.push_back(user);
-    joined.row->counts = joined.row->counts || row->counts;
-    if (!row->is_checked()) {
-      joined.row->entry.mutable_mutations()->MergeFrom(row->entry.mutations());
-    } else if (row->time >= joined.row->time) {
-      joined.row = row;
-    }
-  }
-
-  // So that the service knows each row when it comes again.
-  void GiveTokens() {
-    std::random_device random;
-    std::string token = fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
-    const size_t head = token.size();
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      data_api::Idempotency* const known = rows_[i].row->entry.mutable_idempotency();
-      token.resize(head);
-      known->set_token(token.append(std::to_string(i)));
-      known->mutable_start_time()->set_seconds(
-          std::chrono::duration_cast<std::chrono::seconds>(now).count());
-    }
-  }
-
-  // Calls `ended` for each row and each batch that has it.
-  template <class Ended>
-  void Write(BigtableClient* client, SteadyTime deadline, const Ended& ended) {
-    if (rows_.empty()) return;
-    std::vector<data_api::CheckAndMutateRowRequest> checks;
-    checks.reserve(rows_.size());
-    std::vector<BulkRow> rows;
-    for (Joined& joined : rows_) {
-      BulkRow& row = rows.emplace_back();
-      row.table = &joined.row->table->name;
-      if (joined.row->is_checked()) {
-        row.check = &checks.emplace_back(CheckOf(*joined.row, grain_us_));
-      } else {
-        row.entry = &joined.row->entry;
-        row.goes_once = joined.row->counts && !row.entry->has_idempotency();
-      }
-    }
-    WriteRows(client, &rows, deadline);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      for (const size_t user : rows_[i].users) ended(user, *rows_[i].row, rows[i]);
-    }
-  }
-
- private:
-  struct Joined {
-    BigtableBatch::Entry* row = nullptr;
-    std::vector<size_t> users;
-  };
-  const int64_t grain_us_;
-  std::vector<Joined> rows_;
-  std::map<std::pair<TableId, std::string_view>, size_t> places_;
-};
+bool Folds(const BigtableBatch::Entry& row) { return row.folds; }
+bool Counts(const BigtableBatch::Entry& row) { return row.counts; }
 
 // Of a batch some of which may be there: to its sender it must not look like one that was refused
 // before anything was written, as by its request or by what the store has.
@@ -170,19 +88,37 @@ void AddFailure(const BigtableBatch::Entry& row, const BulkRow& written,
 
 }  // namespace
 
-BatchWriter::BatchWriter(BigtableClient* client, BigtableCatalogue* catalogue, ClaimRows* claims,
-                         const Clock* clock, int64_t grain_us)
-    : client_(*client),
-      catalogue_(*catalogue),
-      claims_(*claims),
-      clock_(*clock),
-      grain_us_(grain_us) {
+BatchWriter::BatchWriter(const Parts& parts)
+    : client_(*parts.client),
+      catalogue_(*parts.catalogue),
+      claims_(*parts.claims),
+      journal_(*parts.journal),
+      finder_(*parts.finder),
+      group_journal_(parts.client, parts.catalogue, parts.claims, parts.journal, parts.clock),
+      clock_(*parts.clock),
+      grain_us_(parts.grain_us) {
   for (size_t i = 0; i < kGroupsAtOnce; ++i) threads_.emplace_back([this] { Work(); });
 }
 
 void BatchWriter::Submit(std::unique_ptr<BigtableBatch> batch, CommitDone done) {
-  auto waiting =
-      std::make_unique<Waiting>(Waiting{std::move(batch), std::move(done), client_.NewDeadline()});
+  Enqueue(std::make_unique<WaitingBatch>(
+      WaitingBatch{std::move(batch), std::move(done), client_.NewDeadline()}));
+}
+
+void BatchWriter::Finish(FoundBatch found, CommitDone done) {
+  Enqueue(WaitingOf(std::move(found), std::move(done)));
+}
+
+std::unique_ptr<WaitingBatch> BatchWriter::WaitingOf(FoundBatch found, CommitDone done) const {
+  auto waiting = std::make_unique<WaitingBatch>(
+      WaitingBatch{std::move(found.batch), std::move(done), client_.NewDeadline()});
+  waiting->counts_until =
+      std::chrono::steady_clock::now() + kTokenLife - std::chrono::microseconds(found.age_us);
+  waiting->found = std::move(found);
+  return waiting;
+}
+
+void BatchWriter::Enqueue(std::unique_ptr<WaitingBatch> waiting) {
   waiting->places = PlacesOf(waiting->batch.get());
   const size_t bytes = waiting->batch->bytes();
   std::unique_lock lock(mutex_);
@@ -230,14 +166,14 @@ void BatchWriter::Close() {
 void BatchWriter::Work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    Group group = TakeGroup();
+    BatchGroup group = TakeGroup();
     if (group.empty()) {
       if (closed_ && queue_.empty()) return;
       changed_.wait(lock);
       continue;
     }
     ++groups_;
-    const bool is_alone = group.front()->batch->has_removals();
+    const bool is_alone = GoesAlone(*group.front()->batch);
     is_alone_ = is_alone;
     for (const auto& waiting : group) {
       places_.insert(waiting->places.begin(), waiting->places.end());
@@ -259,16 +195,21 @@ void BatchWriter::Work() {
   }
 }
 
-bool BatchWriter::MayJoin(const Waiting& next) const {
-  return !next.batch->has_removals() && std::ranges::none_of(next.places, [this](uint64_t place) {
+// What is in the journal is finished before anything is deleted.
+bool BatchWriter::GoesAlone(const BigtableBatch& batch) const {
+  return batch.has_removals() || (batch.has_deletes() && journal_.is_there());
+}
+
+bool BatchWriter::MayJoin(const WaitingBatch& next) const {
+  return !GoesAlone(*next.batch) && std::ranges::none_of(next.places, [this](uint64_t place) {
     return places_.contains(place);
   });
 }
 
-BatchWriter::Group BatchWriter::TakeGroup() {
-  Group group;
+BatchGroup BatchWriter::TakeGroup() {
+  BatchGroup group;
   if (queue_.empty() || is_alone_ || wants_alone_ > 0) return group;
-  if (queue_.front()->batch->has_removals()) {
+  if (GoesAlone(*queue_.front()->batch)) {
     if (groups_ > 0) return group;
     group.push_back(std::move(queue_.front()));
     queue_.pop_front();
@@ -286,32 +227,41 @@ BatchWriter::Group BatchWriter::TakeGroup() {
   return group;
 }
 
-void BatchWriter::Execute(Group* group) {
+void BatchWriter::Execute(BatchGroup* group) {
   const bool is_foreign = catalogue_.is_foreign();
   for (const auto& waiting : *group) {
     if (waiting->batch->refused()) {
       waiting->error = *waiting->batch->refused();
-    } else if (is_foreign && WritesToDiffering(waiting->batch.get(), catalogue_)) {
+    } else if (is_foreign && !waiting->found &&
+               WritesToDiffering(waiting->batch.get(), catalogue_)) {
       waiting->error = Error(ErrorCode::kUnavailable, catalogue_.WhyForeign());
     } else if (waiting->batch->adoption() != catalogue_.adoption() && waiting->batch->rows() > 0) {
       waiting->error = Error(ErrorCode::kUnavailable,
                              "the configuration changed while the batch waited: send it again");
     }
   }
+  const bool takes_long = group->front()->batch->has_removals();
+  if (group->front()->batch->has_deletes() && journal_.is_there() && !group->front()->error) {
+    if (const Status finished = FinishJournal(client_.NewDeadline()); !finished) {
+      group->front()->error = finished.error();
+    }
+  }
+  group_journal_.TakeFound(group);
   WriteNotesBefore(group);
+  group_journal_.Write(group);
   WriteRowsOf(group, true);
   WriteRowsOf(group, false);
   std::vector<Part> last;
   for (const auto& waiting : *group) {
     last.push_back({waiting.get(), &waiting->batch->steps().back()});
   }
-  const bool takes_long = group->front()->batch->has_removals();
-  WriteFolds(last, takes_long ? client_.NewDeadline() : group->front()->deadline);
+  WriteFolds(std::move(last), takes_long ? client_.NewDeadline() : group->front()->deadline);
   WriteNotesBehind(group);
+  group_journal_.End(group);
   SettleCounts(group);
 }
 
-void BatchWriter::WriteNotesBefore(Group* group) {
+void BatchWriter::WriteNotesBefore(BatchGroup* group) {
   for (const auto& waiting : *group) {
     if (waiting->error) continue;
     const BigtableBatch::Notes& notes = waiting->batch->notes();
@@ -329,9 +279,9 @@ void BatchWriter::WriteNotesBefore(Group* group) {
   }
 }
 
-void BatchWriter::WriteRowsOf(Group* group, bool history) {
+void BatchWriter::WriteRowsOf(BatchGroup* group, bool history) {
   if (group->front()->batch->has_removals()) {
-    Waiting& waiting = *group->front();
+    WaitingBatch& waiting = *group->front();
     for (BigtableBatch::Step& step : waiting.batch->steps()) {
       if (!waiting.error && waiting.failed.empty()) WriteStep(&waiting, &step, history);
     }
@@ -339,7 +289,7 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
   }
   JoinedRows rows(grain_us_);
   for (size_t i = 0; i < group->size(); ++i) {
-    Waiting& waiting = *(*group)[i];
+    WaitingBatch& waiting = *(*group)[i];
     if (waiting.error) continue;
     const bool is_sent = history || waiting.failed.empty();
     for (BigtableBatch::Entry& row : waiting.batch->steps().front().rows) {
@@ -358,7 +308,7 @@ void BatchWriter::WriteRowsOf(Group* group, bool history) {
 }
 
 // What fails of a delete is told of the row where it begins.
-void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool history) {
+void BatchWriter::WriteStep(WaitingBatch* waiting, BigtableBatch::Step* step, bool history) {
   JoinedRows rows(grain_us_);
   for (BigtableBatch::Entry& row : step->rows) {
     if (row.folds || (row.table->info.mode == TableMode::kHistory) != history) continue;
@@ -381,60 +331,99 @@ void BatchWriter::WriteStep(Waiting* waiting, BigtableBatch::Step* step, bool hi
 }
 
 bool BatchWriter::MayFold(const Part& part, SteadyTime deadline) {
-  Waiting& waiting = *part.waiting;
-  const auto folds = [](const BigtableBatch::Entry& row) { return row.folds; };
-  const auto counts = [](const BigtableBatch::Entry& row) { return row.counts; };
-  if (waiting.error || !waiting.batch->folds()) return false;
-  if (std::ranges::none_of(part.step->rows, folds)) return false;
-  if (!waiting.failed.empty() || std::chrono::steady_clock::now() >= deadline) {
+  WaitingBatch& waiting = *part.waiting;
+  if (waiting.error || waiting.was_taken_over || !waiting.batch->folds()) return false;
+  if (std::ranges::none_of(part.step->rows, Folds)) return false;
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (!waiting.failed.empty() || now >= deadline || now >= waiting.counts_until) {
     for (const BigtableBatch::Entry& row : part.step->rows) {
       if (!row.folds) continue;
       waiting.failed.push_back(FailureOf(row, Error(ErrorCode::kUnavailable, "it was not sent")));
     }
     return false;
   }
-  const BigtableBatch::Claimed& claim = waiting.batch->claim();
-  if (claim.key.empty() || waiting.is_counting || std::ranges::none_of(part.step->rows, counts)) {
-    return true;
-  }
-  const Result<bool> begun = claims_.BeginCounting({claim.key, claim.owner});
-  waiting.is_counting = true;
-  if (!begun) {
-    waiting.error = begun.error();
-  } else if (!*begun) {
-    waiting.is_counting = false;
-    waiting.error = Error(ErrorCode::kUnavailable,
-                          "another daemon took over the request with this Idempotency-Key");
-  }
-  return !waiting.error;
+  return std::ranges::none_of(part.step->rows, Counts) || MayCount(&waiting, *part.step);
 }
 
-void BatchWriter::WriteFolds(const std::vector<Part>& parts, SteadyTime deadline) {
-  // The service forgets a token a quarter of an hour later.
-  constexpr auto kTokenLife = std::chrono::minutes(14);
+bool BatchWriter::MayCount(WaitingBatch* waiting, const BigtableBatch::Step& step) {
+  const BigtableBatch::Claimed& claim = waiting->batch->claim();
+  if (!claim.key.empty() && !waiting->is_counting) {
+    const Result<bool> begun =
+        waiting->journal_key.empty()
+            ? claims_.BeginCounting({claim.key, claim.owner})
+            : claims_.BeginCountingJournaled(claim.key, waiting->journal_key);
+    waiting->is_counting = true;
+    if (!begun) {
+      waiting->error = begun.error();
+    } else if (!*begun) {
+      waiting->is_counting = false;
+      waiting->error = Error(ErrorCode::kUnavailable,
+                             "another daemon took over the request with this Idempotency-Key");
+    }
+    if (waiting->error) return false;
+  }
+  const bool has_tokens = std::ranges::all_of(step.rows, [](const BigtableBatch::Entry& row) {
+    return !row.counts || row.entry.has_idempotency();
+  });
+  if (waiting->journal_key.empty() || has_tokens) return true;
+  const Result<bool> begun = journal_.BeginCounting(waiting->journal_key, client_.NewDeadline());
+  if (!begun) {
+    waiting->error = begun.error();
+  } else if (!*begun) {
+    waiting->error = Error(ErrorCode::kUnavailable, "another daemon is at the batch");
+  }
+  return !waiting->error;
+}
+
+// Where there is a journal each batch goes by itself to a row: what is sent again from there must
+// be what the row's token was given for.
+void BatchWriter::WriteFolds(std::vector<Part> parts, SteadyTime deadline) {
+  while (!parts.empty()) {
+    std::vector<Part> now;
+    std::vector<Part> later;
+    boost::unordered_flat_set<uint64_t> taken;
+    for (const Part& part : parts) {
+      std::vector<uint64_t> own;
+      for (const BigtableBatch::Entry& row : part.step->rows) {
+        if (row.folds) own.push_back(row.place);
+      }
+      const bool waits = journal_.is_there() && std::ranges::any_of(own, [&](uint64_t place) {
+                           return taken.contains(place);
+                         });
+      (waits ? later : now).push_back(part);
+      taken.insert(own.begin(), own.end());
+    }
+    WriteFoldsOnce(now, deadline);
+    parts = std::move(later);
+  }
+}
+
+void BatchWriter::WriteFoldsOnce(const std::vector<Part>& parts, SteadyTime deadline) {
   JoinedRows rows(grain_us_);
+  SteadyTime until = std::min(deadline, std::chrono::steady_clock::now() + kTokenLife);
   for (size_t i = 0; i < parts.size(); ++i) {
     if (!MayFold(parts[i], deadline)) continue;
+    until = std::min(until, parts[i].waiting->counts_until);
     for (BigtableBatch::Entry& row : parts[i].step->rows) {
       if (row.folds) rows.Add(i, &row);
     }
   }
   if (rows.empty()) return;
   if (catalogue_.takes_tokens()) rows.GiveTokens();
-  rows.Write(&client_, std::min(deadline, std::chrono::steady_clock::now() + kTokenLife),
+  rows.Write(&client_, until,
              [&](size_t user, const BigtableBatch::Entry& row, const BulkRow& written) {
-               Waiting& waiting = *parts[user].waiting;
+               WaitingBatch& waiting = *parts[user].waiting;
                const bool may_be_there = written.ended.ok() || written.is_in_doubt;
                waiting.has_counted = waiting.has_counted || (row.counts && may_be_there);
                AddFailure(row, written, &waiting.failed);
              });
 }
 
-void BatchWriter::WriteNotesBehind(Group* group) {
+void BatchWriter::WriteNotesBehind(BatchGroup* group) {
   std::vector<CatalogueEntry> entries;
   for (const auto& waiting : *group) {
-    if (waiting->error) continue;
-    if (!waiting->failed.empty()) {
+    if (waiting->error || waiting->was_taken_over) continue;
+    if (!waiting->has_all()) {
       // Some rows may be there all the same.
       AddMemos(
           waiting->batch->notes(), [](NoteOrder order) { return order == NoteOrder::kAround; },
@@ -442,7 +431,7 @@ void BatchWriter::WriteNotesBehind(Group* group) {
       continue;
     }
     AddMemos(waiting->batch->notes(), &ComesAfter, &entries);
-    if (!waiting->is_counting) continue;
+    if (!waiting->is_counting || !waiting->journal_key.empty()) continue;
     entries.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
   }
   if (entries.empty()) return;
@@ -457,16 +446,14 @@ void BatchWriter::WriteNotesBehind(Group* group) {
     const auto& memos = waiting->batch->notes().memos;
     const bool has_some =
         std::ranges::any_of(memos, [](const auto& memo) { return ComesAfter(memo.second.order); });
-    if (has_some && !waiting->error && waiting->failed.empty()) {
-      waiting->error = InPart(noted.error());
-    }
+    if (has_some && waiting->has_all()) waiting->error = InPart(noted.error());
   }
 }
 
-void BatchWriter::SettleCounts(Group* group) {
+void BatchWriter::SettleCounts(BatchGroup* group) {
   std::vector<Claiming::Held> nothing_counted;
   for (const auto& waiting : *group) {
-    if (!waiting->error && waiting->failed.empty()) continue;
+    if (waiting->is_well() || waiting->found || !waiting->journal_key.empty()) continue;
     if (waiting->has_counted) {
       const Error& why = waiting->error ? *waiting->error : waiting->failed.front().error;
       waiting->error = Error(
@@ -483,7 +470,59 @@ void BatchWriter::SettleCounts(Group* group) {
   }
 }
 
-void BatchWriter::Answer(Waiting* waiting) {
+Status BatchWriter::FinishOne(FoundBatch found) {
+  if (found.batch == nullptr) return *found.lacks;
+  BatchGroup group;
+  group.push_back(WaitingOf(std::move(found), [](const CommitOutcome&) {}));
+  Execute(&group);
+  const WaitingBatch& ended = *group.front();
+  if (ended.is_well()) return {};
+  return ended.error ? *ended.error : ended.failed.front().error;
+}
+
+// What is in the journal when a removal begins must not bring back later what that takes away.
+// REQUIRES: no group is under way beside the removal.
+Status BatchWriter::FinishJournal(SteadyTime deadline) {
+  constexpr auto kLook = std::chrono::milliseconds(100);
+  const Result<std::vector<Journal::Mark>> marks = journal_.List(deadline);
+  if (!marks) return marks.error();
+  std::vector<std::string> left;
+  for (const Journal::Mark& mark : *marks) {
+    if (!mark.failed) left.push_back(mark.key);
+  }
+  while (true) {
+    std::vector<std::string> others;
+    for (const std::string& key : left) {
+      Result<std::optional<FoundBatch>> found = finder_.Find(key, deadline);
+      if (!found) return found.error();
+      if (*found) {
+        const Status finished = FinishOne(std::move(**found));
+        const bool passes = finished || finished.error().code() == ErrorCode::kUnavailable ||
+                            finished.error().code() == ErrorCode::kCancelled;
+        if (!passes) {
+          return Error(ErrorCode::kUnavailable,
+                       "batch " + key +
+                           " of the journal, which would bring back what is removed: " +
+                           finished.error().message());
+        }
+      }
+      const Result<bool> is_pending = journal_.IsPending(key, deadline);
+      if (!is_pending) return is_pending.error();
+      if (*is_pending) others.push_back(key);
+    }
+    if (others.empty()) return {};
+    if (std::chrono::steady_clock::now() + kLook > deadline) {
+      return Error(ErrorCode::kUnavailable,
+                   fmt::format("{} batches of the journal are not finished, and would bring back "
+                               "what is removed",
+                               others.size()));
+    }
+    std::this_thread::sleep_for(kLook);
+    left = std::move(others);
+  }
+}
+
+void BatchWriter::Answer(WaitingBatch* waiting) {
   if (waiting->error) {
     waiting->done(CommitOutcome(*waiting->error));
   } else if (!waiting->failed.empty()) {

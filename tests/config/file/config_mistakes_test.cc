@@ -86,8 +86,6 @@ INSTANTIATE_TEST_SUITE_P(
               "6: storage.bigtable.credentials: there is no file /nowhere/k.json..."},
         Wrong{"AttemptBeyondDeadline", InBigtable("attempt = \"1m\"\n"),
               "6: storage.bigtable.attempt: one attempt may take longer..."},
-        Wrong{"JournalOfBatches", InBigtable("whole_batches = true\n"),
-              "6: storage.bigtable.whole_batches: a journal of batches is not in this version..."},
         Wrong{"StreamWithoutTimesOnBigtable", InBigtable("[streams.s]\n"),
               "6: streams.s.time_required: the engine \"bigtable\" cannot give arrivals..."},
         Wrong{"MaxBytesOnBigtable", InBigtable(kTimedStream, "max_bytes = \"1GiB\"\n"),

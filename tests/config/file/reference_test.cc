@@ -160,7 +160,6 @@ struct TypeText {
     return "string";
   }
   std::string operator()(const OwnKey& key) const { return std::string(key.type); }
-  std::string operator()(const NotBuiltKey&) const { return ""; }
 };
 
 std::string SizeText(uint64_t bytes) { return AsString(FormatSize(bytes)); }
@@ -228,7 +227,6 @@ struct DefaultText {
     return AsString(FormatTimeOfDay(silent.*key.member));
   }
   std::string operator()(const OwnKey&) const { return "none"; }
-  std::string operator()(const NotBuiltKey&) const { return ""; }
 };
 
 // A table of the page: whether it has the column "applied by", and its rows.
@@ -265,7 +263,6 @@ template <class S>
 void ExpectInReference(const PageTable& table) {
   size_t documented = 0;
   for (const ConfigKey<S>& key : ConfigKeys<S>()) {
-    if (std::holds_alternative<NotBuiltKey>(key.kind)) continue;
     EXPECT_THAT(table.rows, Contains(StartsWith(RowStart(key, table.tells_applied))));
     EXPECT_TRUE(table.tells_applied || key.applied == Applied::kByReload) << key.name;
     ++documented;
@@ -277,15 +274,6 @@ template <class S>
 std::set<std::string> NamesOf() {
   std::set<std::string> names;
   for (const ConfigKey<S>& key : ConfigKeys<S>()) names.emplace(key.name);
-  return names;
-}
-
-template <class S>
-std::vector<std::string> NotBuiltOf() {
-  std::vector<std::string> names;
-  for (const ConfigKey<S>& key : ConfigKeys<S>()) {
-    if (std::holds_alternative<NotBuiltKey>(key.kind)) names.emplace_back(key.name);
-  }
   return names;
 }
 
@@ -337,17 +325,6 @@ TEST(ReferenceTest, TellsOfEachKeyOfATableWhatTheLoaderTakes) {
   ExpectInReference<Family>(TableBelow("### Families", "| key |"));
   ExpectInReference<Daily>(TableBelow("### Nightly tables", "| key |"));
   ExpectInReference<ColumnRule>(TableBelow("### Column rules", "| key |"));
-}
-
-TEST(ReferenceTest, ListsTheKeysThatAreNotBuilt) {
-  const std::string page = ReferenceText();
-  const std::string not_built = page.substr(page.find("\n## Not in this version\n"));
-  for (const std::string& section : NotBuiltOf<ServerConfig>()) {
-    EXPECT_THAT(not_built, HasSubstr(InBackticks("[server." + section + "]")));
-  }
-  for (const std::string& key : NotBuiltOf<BigtableConfig>()) {
-    EXPECT_THAT(not_built, HasSubstr(InBackticks(key)));
-  }
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace {
 
 class BigtableHost final : public StoreHost {
  public:
-  explicit BigtableHost(double faults) {
+  explicit BigtableHost(double faults, bool whole_batches = false) {
+    service_.whole_batches = whole_batches;
     spdlog::set_level(std::getenv("TALLYD_TEST_LOG") ? spdlog::level::trace : spdlog::level::off);
     tablet::FaultRates rates = tablet::FaultRates::All(faults);
     rates.collections = 0;  // By its clock all times of these tests are long past.
@@ -33,6 +34,9 @@ const StoreKind kBigtable = {"Bigtable", [] { return std::make_unique<BigtableHo
 INSTANTIATE_TEST_SUITE_P(Bigtable, Conformance, ::testing::Values(kBigtable));
 const StoreKind kFaulty = {"FaultyBigtable", [] { return std::make_unique<BigtableHost>(0.02); }};
 INSTANTIATE_TEST_SUITE_P(FaultyBigtable, Conformance, ::testing::Values(kFaulty));
+const StoreKind kWhole = {"WholeBigtable",
+                          [] { return std::make_unique<BigtableHost>(0.02, true); }};
+INSTANTIATE_TEST_SUITE_P(WholeBigtable, Conformance, ::testing::Values(kWhole));
 
 class OneOfTwo : public StoreVerbs {
  public:

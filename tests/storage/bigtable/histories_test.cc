@@ -57,7 +57,8 @@ class HistoryStore : public StoreVerbs {
 
 class BigtableServiceHost final : public StoreHost {
  public:
-  explicit BigtableServiceHost(const tablet::FaultRates& rates) {
+  BigtableServiceHost(const tablet::FaultRates& rates, bool whole_batches) {
+    service_.whole_batches = whole_batches;
     service_.server.faults().Set(rates);
   }
   Result<std::unique_ptr<Store>> Open(const Clock& clock) override {
@@ -80,8 +81,8 @@ class ModelStoreHost final : public StoreHost {
 
 class BigtableHistory {
  public:
-  BigtableHistory(unsigned seed, const tablet::FaultRates& rates)
-      : random_(seed), service_(rates) {}
+  BigtableHistory(unsigned seed, const tablet::FaultRates& rates, bool whole_batches)
+      : random_(seed), service_(rates, whole_batches) {}
 
   void Run() {
     Reopen();
@@ -221,7 +222,10 @@ TEST_P(BigtableHistoriesTest, AnswersAreTheModels) {
   for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
     SCOPED_TRACE("TALLYD_SEED=" + std::to_string(seed));
     const bool faulty = seed % 2 == 0;
-    BigtableHistory(static_cast<unsigned>(seed), faulty ? rates : tablet::FaultRates()).Run();
+    const bool whole_batches = seed % 3 == 0;
+    BigtableHistory(static_cast<unsigned>(seed), faulty ? rates : tablet::FaultRates(),
+                    whole_batches)
+        .Run();
   }
 }
 

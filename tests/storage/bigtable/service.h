@@ -7,14 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "storage/bigtable_store.h"
 #include "storage/bigtable/wire/client.h"
+#include "storage/bigtable_store.h"
 #include "tests/bigtable/tablet/tablet_server.h"
 
 namespace tallyd {
 
 struct BigtableService {
   tablet::TabletServer server;
+  bool whole_batches = false;  // Of the stores that are opened.
 
   BigtableConfig Config() const {
     BigtableConfig config;
@@ -25,6 +26,7 @@ struct BigtableService {
     config.attempt_us = 5 * kUsPerSecond;
     config.poll_us = 100 * kUsPerMs;
     config.channels = 2;
+    config.whole_batches = whole_batches;
     return config;
   }
   std::unique_ptr<BigtableClient> Connect() const {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/storage/bigtable/service.h"
@@ -30,7 +33,8 @@ class ClaimRowsTest : public ::testing::Test {
   const std::unique_ptr<BigtableClient> client_ = service_.Connect();
   CatalogueRows rows_{client_.get()};
   ManualClock clock_;
-  ClaimRows claims_{&rows_, &clock_};
+  Journal journal_{client_.get(), &clock_};
+  ClaimRows claims_{&rows_, &journal_, &clock_};
 };
 
 TEST_F(ClaimRowsTest, OfTwoOneHasItUntilItIsGivenBack) {
@@ -142,6 +146,63 @@ TEST_F(ClaimRowsTest, WhatHasEndedIsSweptBehindAnyNumberOfThoseThatHaveNot) {
   clock_.now += kAfterALease;
   ASSERT_TRUE(claims_.SweepClaims());
   EXPECT_EQ(Left(), static_cast<size_t>(kAlive));
+}
+
+class JournaledClaimTest : public ClaimRowsTest {
+ protected:
+  static BigtableConfig Whole(BigtableConfig config) {
+    config.whole_batches = true;
+    return config;
+  }
+  void SetUp() override {
+    ClaimRowsTest::SetUp();
+    Journal making(whole_.get(), &clock_);
+    ASSERT_TRUE(making.Open());
+    ASSERT_EQ(*claims_.Claim(a_), Fate::kOwn);
+  }
+  bool Begin(const Claiming::Held& claim, const std::string& row) {
+    const ClaimRows::Journaled batch{claim, row};
+    return claims_.BeginJournaling({&batch, 1})->front();
+  }
+  void Write(const std::string& row) {
+    std::vector<Journal::NewRow> rows{{row, "batch"}};
+    journal_.Write(&rows, std::chrono::steady_clock::now() + std::chrono::seconds(10));
+  }
+  void Erase(const std::string& row) {
+    (void)journal_.Erase({&row, 1}, std::chrono::steady_clock::now() + std::chrono::seconds(10));
+  }
+
+  const std::unique_ptr<BigtableClient> whole_ =
+      std::move(*BigtableClient::Make(Whole(service_.Config())));
+};
+
+TEST_F(JournaledClaimTest, NobodyElseGetsItWhileItsBatchIsInTheJournal) {
+  ASSERT_TRUE(Begin(a_, "row"));
+  Write("row");
+  clock_.now += kAfterALease;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOthers);
+  EXPECT_TRUE(*claims_.BeginCountingJournaled("key", "row"));
+  ASSERT_TRUE(claims_.EndJournaled("key", "row"));
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn) << "its answer is remembered by then";
+}
+
+TEST_F(JournaledClaimTest, WhoTakesOverABatchThatNeverGotThereLetsItNotCount) {
+  ASSERT_TRUE(Begin(a_, "row"));
+  clock_.now += kAfterALease;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kOwn);
+  EXPECT_FALSE(Begin(a_, "another"));
+  Write("row");
+  EXPECT_FALSE(*claims_.IsJournaled("key", "row"));
+  EXPECT_FALSE(*claims_.BeginCountingJournaled("key", "row"));
+}
+
+TEST_F(JournaledClaimTest, ABatchThatWentWithoutAWordLeavesADoubtIfItCounted) {
+  ASSERT_TRUE(Begin(a_, "row"));
+  Write("row");
+  EXPECT_TRUE(*claims_.BeginCountingJournaled("key", "row"));
+  Erase("row");
+  clock_.now += kAfterALease;
+  EXPECT_EQ(*claims_.Claim(b_), Fate::kInDoubt);
 }
 
 }  // namespace

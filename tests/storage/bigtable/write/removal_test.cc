@@ -29,7 +29,8 @@ class RemovalTest : public ::testing::Test {
   WireTables tables_{*client_};
   CatalogueRows catalogue_{client_.get()};
   SystemClock clock_;
-  ClaimRows claims_{&catalogue_, &clock_};
+  Journal journal_{client_.get(), &clock_};
+  ClaimRows claims_{&catalogue_, &journal_, &clock_};
 };
 
 TEST_F(RemovalTest, DeletesFewRowsOneByOne) {

@@ -1,0 +1,102 @@
+#include "storage/bigtable/write/journal_sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "tests/storage/bigtable/whole_batches.h"
+
+namespace tallyd {
+namespace {
+
+using JournalSweepTest = WholeBatchesTest;
+
+TEST_F(JournalSweepTest, WhatFailedHereIsFinishedHere) {
+  WholeDaemon daemon(service_, 0);
+  RefuseRow("b");
+  const CommitOutcome outcome = daemon.OutcomeOf(daemon.BatchOf(10));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code(), ErrorCode::kInDoubt) << "sent again it would count beside it";
+  EXPECT_TRUE(outcome.failed().empty()) << "it is not in part for good";
+  RefuseNothing();
+  ASSERT_TRUE(JournalEmpties());
+  EXPECT_EQ(daemon.Read("H").size(), 2u);
+  EXPECT_EQ(daemon.Read("L").size(), 1u);
+  EXPECT_EQ(daemon.Read("C"), (Rows{{"sums", {{"A:x@5", "3"}}}}));
+}
+
+TEST_F(JournalSweepTest, ALaterValueOfACellWaitsUntilTheEarlierOneIsThere) {
+  WholeDaemon daemon(service_, 0);
+  RefuseRow("b");
+  EXPECT_FALSE(daemon.OutcomeOf(daemon.BatchOf(10, 0)));
+  const auto correct = [&] { return daemon.Write("H", "a", 10, {{"A", "x", Value::Int(11)}}); };
+  const Status early = correct();
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code(), ErrorCode::kUnavailable);
+  EXPECT_TRUE(daemon.Write("H", "a", 12, {{"A", "x", Value::Int(12)}})) << "of another time";
+  RefuseNothing();
+  ASSERT_TRUE(Within(std::chrono::seconds(20), [&] { return correct().has_value(); }));
+  EXPECT_EQ(service_.server.RowsOf(kJournal), 0u);
+  EXPECT_EQ(daemon.Read("H")[0].second.at("A:x@10"), "11");
+}
+
+TEST_F(JournalSweepTest, WhatIsFoundTooLateIsThereWithoutWhatItAddsAndToldSo) {
+  LeaveOne();
+  RefuseNothing();
+  WholeDaemon daemon(service_, kTooLate);
+  ASSERT_TRUE(Within(std::chrono::seconds(20), [&] { return daemon.FailedBatches() == 1; }));
+  EXPECT_EQ(daemon.Read("H").size(), 2u);
+  EXPECT_EQ(daemon.Read("C"), Rows());
+  EXPECT_EQ(service_.server.RowsOf(kJournal), 1u) << "it stays there for whoever looks into it";
+}
+
+TEST_F(JournalSweepTest, WhatIsRefusedForTenMinutesIsGivenUp) {
+  LeaveOne(0);
+  {
+    WholeDaemon early(service_, kAfterALease);
+    service_.server.faults().Forget();
+    ASSERT_TRUE(Within(std::chrono::seconds(20), [&] {
+      return service_.server.faults().Count("Entry H") > 0;
+    })) << "it is tried again";
+    EXPECT_EQ(early.FailedBatches(), 0);
+  }
+  WholeDaemon late(service_, kTooLate);
+  EXPECT_TRUE(Within(std::chrono::seconds(20), [&] { return late.FailedBatches() == 1; }));
+  RefuseNothing();
+  EXPECT_TRUE(late.OutcomeOf(late.BatchOf(11))) << "it keeps nobody from going on";
+}
+
+TEST_F(JournalSweepTest, ARemovalIsNotUndoneByWhatWasInTheJournalBefore) {
+  WholeDaemon daemon(service_, 0);
+  RefuseRow("b");
+  EXPECT_FALSE(daemon.OutcomeOf(daemon.BatchOf(10, 0)));
+  RefuseNothing();
+  ASSERT_TRUE(daemon.Erase("H", RowDelete("a", "c")));
+  EXPECT_EQ(service_.server.RowsOf(kJournal), 0u);
+  EXPECT_EQ(daemon.Read("H"), Rows());
+  EXPECT_EQ(daemon.Read("L").size(), 1u) << "all else of the batch is there";
+}
+
+TEST_F(JournalSweepTest, ARemovalThroughAnotherDaemonIsNotEither) {
+  LeaveOne(0);
+  RefuseNothing();
+  WholeDaemon other(service_, kAfterALease);
+  ASSERT_TRUE(other.Erase("H", RowDelete("a", "c")));
+  ASSERT_TRUE(JournalEmpties());
+  EXPECT_EQ(other.Read("H"), Rows());
+  EXPECT_EQ(other.Read("L").size(), 1u);
+}
+
+TEST_F(JournalSweepTest, ADaemonWithoutWholeBatchesFinishesWhatOthersLeft) {
+  LeaveOne();
+  RefuseNothing();
+  service_.whole_batches = false;
+  WholeDaemon daemon(service_, kAfterALease);
+  ASSERT_TRUE(JournalEmpties());
+  EXPECT_EQ(daemon.Read("H").size(), 2u);
+  EXPECT_FALSE(daemon.store().capabilities().whole_batches);
+}
+
+}  // namespace
+}  // namespace tallyd
