@@ -58,7 +58,7 @@ TEST_F(BatchWriterTest, SendsAMemoThatComesAroundRowsBeforeThemAndBehindThem) {
   service_.server.faults().Script([&](const tablet::Call& call) -> tablet::Verdict {
     if (call.method != "Entry") return {};
     const std::lock_guard lock(mutex);
-    sent.push_back(call.row_key);
+    sent.emplace_back(call.row_key);
     if (!call.row_key.starts_with("bad#")) return {};
     return {tablet::Outcome::kRefused, {grpc::StatusCode::INVALID_ARGUMENT, "never"}};
   });
