@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -120,8 +122,7 @@ TEST_F(PointReaderTest, RefusesABadPointAloneByWhatOpenTsdbSays) {
        "\"ts\" is the field of the time, and neither a metric nor a tag"},
       {R"({"metric":"m","timestamp":1,"value":1,"tags":{"ts":"b"}})",
        "\"ts\" is the field of the time, and neither a metric nor a tag"},
-      {R"({"metric":"m","timestamp":1,"value":1,"tags":{"":"b"}})",
-       "the name of a tag is empty"},
+      {R"({"metric":"m","timestamp":1,"value":1,"tags":{"":"b"}})", "the name of a tag is empty"},
       {R"({"metric":"m","timestamp":1,"value":1,"tags":{"a":"b","a":"b"}})", "duplicate tag: a"},
       {R"({"metric":"m","timestamp":1,"value":1,"tags":{"a":null}})",
        "tag \"a\" has no text as its value"},
@@ -152,29 +153,63 @@ TEST_F(PointReaderTest, KeepsTheGoodPointsBesideBadOnesAndTellsWhichWereSent) {
 
 TEST_F(PointReaderTest, TakesNothingOfWhatIsNoJson) {
   const std::string good = R"({"metric":"m","timestamp":1,"value":1,"tags":{"a":"b"}})";
-  for (const std::string& text : std::vector<std::string>{
-           "", " ", "1", "\"x\"", "null", "true", "[", "{", "[" + good, good + "]",
-           "[" + good + ",]", "[" + good + " " + good + "]", good + good, good + ",", "[1]",
-           "[null]", "[[" + good + "]]", "[" + good + ",5]", R"({"metric":"m" "timestamp":1})",
-           R"({"metric"})", R"({metric:"m"})",
-           R"({"metric":})", R"({"metric":"\x"})", R"({"x":"\x"})", R"({"\x":1})",
-           R"({"metric":"m","timestamp":01})", R"({"timestamp":nul})", R"({"value":+1})",
-           R"({"value":NaN})", R"({"value":1.})", R"({"tags":{"a"}})", R"({"tags":{"a":}})",
-           R"({"tags":{"a":"b",}})", R"({"tags":{a:"b"}})", R"({"tags":{"a":tru}})",
-           R"({"tags":{"a":"b")", R"({"tags":{"\x":"b"}})", "{\"metric\":\"\xff\"}",
-           "{\"metric\":\"a\nb\"}", R"({"metric":"m)", "[" + good + "]x"}) {
+  for (const std::string& text : std::vector<std::string>{"",
+                                                          " ",
+                                                          "1",
+                                                          "\"x\"",
+                                                          "null",
+                                                          "true",
+                                                          "[",
+                                                          "{",
+                                                          "[" + good,
+                                                          good + "]",
+                                                          "[" + good + ",]",
+                                                          "[" + good + " " + good + "]",
+                                                          good + good,
+                                                          good + ",",
+                                                          "[1]",
+                                                          "[null]",
+                                                          "[[" + good + "]]",
+                                                          "[" + good + ",5]",
+                                                          R"({"metric":"m" "timestamp":1})",
+                                                          R"({"metric"})",
+                                                          R"({metric:"m"})",
+                                                          R"({"metric":})",
+                                                          R"({"metric":"\x"})",
+                                                          R"({"x":"\x"})",
+                                                          R"({"\x":1})",
+                                                          R"({"metric":"m","timestamp":01})",
+                                                          R"({"timestamp":nul})",
+                                                          R"({"value":+1})",
+                                                          R"({"value":NaN})",
+                                                          R"({"value":1.})",
+                                                          R"({"tags":{"a"}})",
+                                                          R"({"tags":{"a":}})",
+                                                          R"({"tags":{"a":"b",}})",
+                                                          R"({"tags":{a:"b"}})",
+                                                          R"({"tags":{"a":tru}})",
+                                                          R"({"tags":{"a":"b")",
+                                                          R"({"tags":{"\x":"b"}})",
+                                                          "{\"metric\":\"\xff\"}",
+                                                          "{\"metric\":\"a\nb\"}",
+                                                          R"({"metric":"m)",
+                                                          "[" + good + "]x"}) {
     const std::string outcome = Read(text);
     EXPECT_TRUE(outcome.starts_with("at byte ")) << text << ": " << outcome;
   }
 }
 
+// TALLYD_FUZZ_SECONDS has it run for longer than a moment.
 TEST_F(PointReaderTest, SurvivesBodiesThatWereChangedAnywhere) {
   const std::string body = R"([{"metric":"sys.cpu","timestamp":1356998400,"value":"18.5",
       "tags":{"host":"web\u00301","dc":1.5}},{"tags":{"host":"x"},"value":1e3,"metric":"m\\n",
       "timestamp":1356998400123,"other":[{"a":null},true]},{"metric":"","tags":{}}])";
   std::mt19937 random(20261128);
   const std::string_view kBytes = "{}[]\",:\\u0123456789.-+eE tfn\n\x01\xff\xc3";
-  for (int round = 0; round < 20'000; ++round) {
+  const char* const seconds = std::getenv("TALLYD_FUZZ_SECONDS");
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::seconds(seconds == nullptr ? 0 : std::atoi(seconds));
+  for (int round = 0; round < 20'000 || std::chrono::steady_clock::now() < end; ++round) {
     std::string changed = body;
     for (unsigned i = 0; i <= random() % 4; ++i) {
       const size_t at = random() % changed.size();
