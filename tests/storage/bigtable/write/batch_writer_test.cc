@@ -252,7 +252,8 @@ TEST_F(CountingWriterTest, WhoMayNotCountLeavesTheDoubtOfWhoDoes) {
   Claiming& claims = *store_->capabilities().claiming;
   const auto client = service_.Connect();
   CatalogueRows rows(client.get());
-  ClaimRows others(&rows, &clock);
+  Journal journal(client.get(), &clock);
+  ClaimRows others(&rows, &journal, &clock);
   ASSERT_EQ(*claims.Claim({"key", "a"}), Claiming::Fate::kOwn);
   auto is_first = std::make_shared<std::atomic<bool>>(true);
   service_.server.faults().Script([&, is_first](const tablet::Call& call) -> tablet::Verdict {
