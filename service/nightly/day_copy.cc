@@ -58,6 +58,11 @@ class TableAsItIs {
     return Move();
   }
   void Close() { scan_.reset(); }
+  // What lies up to the key is as it is to be, and by now holds what was written meanwhile: another
+  // scan begins behind it.
+  void Settle(std::string_view key) {
+    if (next_ <= key) next_ = std::string(key) + '\0';
+  }
 
   // Null: there is no more.
   const Row* row() const { return has_row_ ? &scan_->row() : nullptr; }
@@ -106,6 +111,7 @@ class Copier {
     } else {
       for (const RowPart& part : row.parts) cells += AddPart(row, part);
     }
+    there_.Settle(row.key);
     if (cells == 0) return {};
     ++counts_.rows;
     counts_.cells += cells;
