@@ -16,8 +16,8 @@ bool AddsUp(const Schema& schema, const std::string& stream);
 // The first table of the target that sums up or counts what it is sent, and so counts twice what
 // two parts of an event both have; null if there is none.
 const Table* CountingTable(const Schema& schema, const std::string& stream);
-// kConflict where the target cannot take the stream: tables of another definition are in force,
-// one that adds up may have what is to be copied, or labels of the source would not be labels there.
+// kConflict where the target cannot take the stream: tables of another definition are in force, one
+// that adds up may have what is to be copied, or labels of the source would be none there.
 Status CheckTarget(const CopyEnds& ends, const std::string& stream, const TimeRange& time);
 
 }  // namespace tallyd
