@@ -90,10 +90,10 @@ INSTANTIATE_TEST_SUITE_P(
               "6: streams.s.time_required: the engine \"bigtable\" cannot give arrivals..."},
         Wrong{"MaxBytesOnBigtable", InBigtable(kTimedStream, "max_bytes = \"1GiB\"\n"),
               "9: tables.T.max_bytes: the engine \"bigtable\" forgets by age alone..."},
-        Wrong{
-            "LongDailyForBigtable",
-            InBigtable(kTimedStream, "daily = { name = \"" + std::string(45, 'd') + "{date}\" }\n"),
-            "9: tables.T.daily: the engine \"bigtable\" has no tables of longer names..."},
+        Wrong{"LongDailyForBigtable",
+              InBigtable("prefix = \"" + std::string(32, 'p') + "\"\n" + kTimedStream,
+                         "daily = { name = \"" + std::string(15, 'd') + "{date}\" }\n"),
+              "10: tables.T.daily: the engine \"bigtable\" has no tables of longer names..."},
         Wrong{"LongNameOnBigtable",
               InBigtable("prefix = \"" + std::string(32, 'p') + "\"\n[tables." +
                          std::string(19, 'T') +
