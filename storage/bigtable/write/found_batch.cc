@@ -34,6 +34,8 @@ Result<std::optional<FoundBatch>> BatchFinder::Find(const std::string& key, Stea
     found.lacks = journaled.error();
     return std::optional(std::move(found));
   }
+  // That a table is no more only what the catalogue has by now may say.
+  if (Status read = catalogue_.Refresh(deadline); !read) return read.error();
   found.batch = std::make_unique<BigtableBatch>(&tables_, catalogue_.adoption(), grain_us_);
   std::vector<TablePtr> tables;
   for (const JournaledBatch::Table& table : journaled->tables) {
@@ -61,7 +63,8 @@ Result<std::optional<FoundBatch>> BatchFinder::Find(const std::string& key, Stea
   }
   for (const auto& [memo, value] : journaled->memos) {
     if (value) {
-      found.batch->PutMemo(memo, *value, NoteOrder::kAfter);
+      const bool is_around = journaled->around.contains(memo);
+      found.batch->PutMemo(memo, *value, is_around ? NoteOrder::kAround : NoteOrder::kAfter);
     } else {
       found.batch->DropMemo(memo);
     }
