@@ -129,6 +129,9 @@ void Journal::Write(std::vector<NewRow>* rows, SteadyTime deadline) {
   std::vector<data_api::MutateRowsRequest::Entry> entries;
   entries.reserve(rows->size());
   std::vector<BulkRow> calls;
+  // Sent again behind its lease it would bring back a row that others have finished.
+  const SteadyTime in_lease =
+      std::chrono::steady_clock::now() + std::chrono::microseconds(kLeaseUs / 2);
   const std::string lease = NewLease();
   for (NewRow& row : *rows) {
     calls.push_back({.table = &table_, .entry = &entries.emplace_back(EntryOf(row, lease))});
@@ -139,7 +142,7 @@ void Journal::Write(std::vector<NewRow>* rows, SteadyTime deadline) {
     const SteadyTime now = std::chrono::steady_clock::now();
     for (const NewRow& row : *rows) held_.emplace(row.key, now);
   }
-  WriteRows(&client_, &calls, deadline, Paced::kNo);
+  WriteRows(&client_, &calls, std::min(deadline, in_lease), Paced::kNo);
   for (size_t i = 0; i < calls.size(); ++i) {
     (*rows)[i].ended = std::move(calls[i].ended);
     (*rows)[i].is_in_doubt = calls[i].is_in_doubt;

@@ -14,6 +14,7 @@ constexpr uint8_t kVersion = 1;
 constexpr uint8_t kFoldsFlag = 1;
 constexpr uint8_t kCountsFlag = 2;
 constexpr uint8_t kHasValueFlag = 1;
+constexpr uint8_t kAroundFlag = 2;
 
 void PutByte(std::string* out, uint8_t byte) { out->push_back(static_cast<char>(byte)); }
 
@@ -72,12 +73,13 @@ bool GetMemos(ByteReader* in, JournaledBatch* batch) {
     uint8_t flags = 0;
     std::string key;
     std::string value;
-    if (!in->GetByte(&flags) || flags > kHasValueFlag || !GetText(in, &key) ||
-        !GetText(in, &value)) {
+    if (!in->GetByte(&flags) || (flags & ~(kHasValueFlag | kAroundFlag)) != 0 ||
+        !GetText(in, &key) || !GetText(in, &value)) {
       return false;
     }
+    if ((flags & kAroundFlag) != 0) batch->around.insert(key);
     auto& memo = batch->memos[std::move(key)];
-    if (flags == kHasValueFlag) memo = std::move(value);
+    if ((flags & kHasValueFlag) != 0) memo = std::move(value);
   }
   return true;
 }
@@ -118,7 +120,8 @@ std::string EncodeJournaled(const BigtableBatch& batch, TimeUs written) {
   for (const auto& [key, memo] : batch.notes().memos) {
     if (!ComesAfter(memo.order)) continue;
     ++count;
-    PutByte(&memos, memo.value ? kHasValueFlag : uint8_t{0});
+    PutByte(&memos, static_cast<uint8_t>((memo.value ? kHasValueFlag : 0) |
+                                         (memo.order == NoteOrder::kAround ? kAroundFlag : 0)));
     PutString(&memos, key);
     PutString(&memos, memo.value.value_or(""));
   }

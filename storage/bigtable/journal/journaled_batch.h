@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct JournaledBatch {
   std::vector<Table> tables;
   std::vector<Row> rows;
   std::map<std::string, std::optional<std::string>> memos;  // None: it is dropped.
+  std::set<std::string> around;  // Those of them whose order is NoteOrder::kAround.
 };
 
 // REQUIRES: the batch deletes no ranges.

@@ -52,6 +52,7 @@ TEST_F(JournaledBatchTest, ComesBackAsItWas) {
   Put(1, "s", 2000, 6);
   batch_.PutMemo("before", "1", NoteOrder::kBefore);
   batch_.PutMemo("behind", "2", NoteOrder::kAfter);
+  batch_.PutMemo("around", "3", NoteOrder::kAround);
   batch_.DropMemo("dropped");
   batch_.CountUnder("claim", "owner");
   const Result<JournaledBatch> read = DecodeJournaled(EncodeJournaled(batch_, 9));
@@ -67,7 +68,8 @@ TEST_F(JournaledBatchTest, ComesBackAsItWas) {
   EXPECT_EQ(read->rows[1].time, 2000);
   EXPECT_EQ(read->rows[1].entry.row_key(), "s");
   EXPECT_EQ(read->memos, (std::map<std::string, std::optional<std::string>>{
-                             {"behind", "2"}, {"dropped", std::nullopt}}));
+                             {"around", "3"}, {"behind", "2"}, {"dropped", std::nullopt}}));
+  EXPECT_EQ(read->around, std::set<std::string>{"around"});
 }
 
 TEST_F(JournaledBatchTest, AnythingCutOrOfANewerVersionIsRefused) {
