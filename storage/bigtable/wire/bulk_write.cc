@@ -11,7 +11,6 @@ namespace {
 constexpr size_t kRowsOfCall = 2000;
 constexpr size_t kMutationsOfCall = 50'000;  // Bigtable takes 100,000.
 constexpr size_t kBytesOfCall = 8u << 20;    // And 256 MiB.
-constexpr int kMutationsOfPart = 100'000;    // Of one row.
 
 const std::string& KeyOf(const BulkRow& row) {
   return row.entry != nullptr ? row.entry->row_key() : row.check->row_key();
@@ -180,20 +179,27 @@ void WriteRows(BigtableClient* client, std::vector<BulkRow>* rows, SteadyTime de
   }
   WriteWhole(client, rows, deadline, paced);
   for (size_t next = 0;; ++next) {
-    std::erase_if(cut, [next](const auto& row) {
-      return !row.first->ended.ok() || next == row.second.size();
-    });
-    if (cut.empty()) return;
-    std::vector<BulkRow> of_parts;
+    std::vector<BulkRow*> of_parts;
+    std::vector<BulkRow> sent;
     for (auto& [row, parts] : cut) {
-      of_parts.push_back(*row);
-      of_parts.back().entry = &parts[next];
+      if (!row->ended.ok() || next >= parts.size()) continue;
+      of_parts.push_back(row);
+      sent.push_back(*row);
+      sent.back().entry = &parts[next];
     }
-    WriteWhole(client, &of_parts, deadline, paced);
-    for (size_t i = 0; i < cut.size(); ++i) {
-      cut[i].first->ended = std::move(of_parts[i].ended);
+    if (sent.empty()) break;
+    WriteWhole(client, &sent, deadline, paced);
+    for (size_t i = 0; i < sent.size(); ++i) {
+      of_parts[i]->ended = std::move(sent[i].ended);
       // What went before it is there.
-      cut[i].first->is_in_doubt = !cut[i].first->ended.ok();
+      of_parts[i]->is_in_doubt = !of_parts[i]->ended.ok();
+    }
+  }
+  for (auto& [row, parts] : cut) {
+    for (data_api::MutateRowsRequest::Entry& part : parts) {
+      for (auto& mutation : *part.mutable_mutations()) {
+        row->entry->add_mutations()->Swap(&mutation);
+      }
     }
   }
 }

@@ -18,11 +18,15 @@
 
 namespace tallyd {
 
+// A row of more goes in parts, which are cut where the time of its cells changes, if it does; the
+// Nth behind the first has "+N" behind its token.
+// DO NOT CHANGE THIS: whoever finishes a batch of the journal must send what its tokens are for.
+inline constexpr int kMutationsOfPart = 100'000;
+
 // A row of it. `how` it ended is set by WriteRows.
 struct BulkRow {
   const std::string* table = nullptr;  // Its full name; outlives the call.
-  // Null where `check` is set. Either is the caller's, and moves to and fro; of an entry that goes
-  // in parts the first is left.
+  // Null where `check` is set. Either is the caller's, and moves to and fro.
   data_api::MutateRowsRequest::Entry* entry = nullptr;
   // A row that is written only if it holds nothing newer.
   data_api::CheckAndMutateRowRequest* check = nullptr;

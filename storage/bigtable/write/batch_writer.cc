@@ -245,6 +245,7 @@ void BatchWriter::Execute(BatchGroup* group) {
     if (const Status finished = FinishJournal(client_.NewDeadline()); !finished) {
       group->front()->error = finished.error();
     }
+    group->front()->deadline = client_.NewDeadline();
   }
   group_journal_.TakeFound(group);
   WriteNotesBefore(group);
@@ -354,7 +355,7 @@ bool BatchWriter::MayCount(WaitingBatch* waiting, const BigtableBatch::Step& ste
             : claims_.BeginCountingJournaled(claim.key, waiting->journal_key);
     waiting->is_counting = true;
     if (!begun) {
-      waiting->error = begun.error();
+      waiting->error = InPart(begun.error());
     } else if (!*begun) {
       waiting->is_counting = false;
       waiting->error = Error(ErrorCode::kUnavailable,
@@ -368,7 +369,7 @@ bool BatchWriter::MayCount(WaitingBatch* waiting, const BigtableBatch::Step& ste
   if (waiting->journal_key.empty() || has_tokens) return true;
   const Result<bool> begun = journal_.BeginCounting(waiting->journal_key, client_.NewDeadline());
   if (!begun) {
-    waiting->error = begun.error();
+    waiting->error = InPart(begun.error());
   } else if (!*begun) {
     waiting->error = Error(ErrorCode::kUnavailable, "another daemon is at the batch");
   }

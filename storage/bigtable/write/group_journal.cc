@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/bigtable/journal/journaled_batch.h"
+#include "storage/bigtable/wire/bulk_write.h"
 #include "storage/bigtable/wire/retry.h"
 #include "storage/bigtable/write/joined_rows.h"
 
@@ -16,15 +17,22 @@ namespace tallyd {
 namespace {
 
 bool HasMemosBehind(const BigtableBatch& batch) {
-  return std::ranges::any_of(
-      batch.notes().memos, [](const auto& memo) { return memo.second.order == NoteOrder::kAfter; });
+  return std::ranges::any_of(batch.notes().memos,
+                             [](const auto& memo) { return ComesAfter(memo.second.order); });
 }
 
-// One row is there as a whole or not by itself. Notes alone are not of the journal's: done later
-// they would go over newer ones. Nor are deletes: done later they would take what came meanwhile.
+bool GoesInParts(const BigtableBatch& batch) {
+  return std::ranges::any_of(batch.steps().front().rows, [](const BigtableBatch::Entry& row) {
+    return row.entry.mutations_size() > kMutationsOfPart;
+  });
+}
+
+// One row of a call is there as a whole or not by itself. Notes alone are not of the journal's:
+// done later they would go over newer ones. Nor are deletes: done later they would take what came
+// meanwhile.
 bool NeedsJournal(const BigtableBatch& batch) {
   if (batch.has_deletes() || batch.rows() == 0) return false;
-  return batch.rows() > 1 || HasMemosBehind(batch);
+  return batch.rows() > 1 || HasMemosBehind(batch) || GoesInParts(batch);
 }
 
 bool CountsAny(const BigtableBatch& batch) {
