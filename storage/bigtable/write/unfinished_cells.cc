@@ -13,6 +13,19 @@ UnfinishedCells::Cells UnfinishedCells::CellsOf(const BigtableBatch& batch) {
   Cells cells;
   std::string place;
   for (const BigtableBatch::Entry& row : batch.steps().front().rows) {
+    if (row.is_checked()) {  // An event takes the place of the whole row.
+      place.clear();
+      PutU32(&place, row.table->info.id);
+      PutString(&place, row.entry.row_key());
+      PutU64(&place, static_cast<uint64_t>(row.time));
+      std::string event;
+      for (const auto& mutation : row.entry.mutations()) {
+        PutString(&event, mutation.SerializeAsString());
+      }
+      cells.emplace_back(XXH3_64bits(place.data(), place.size()),
+                         XXH3_64bits(event.data(), event.size()));
+      continue;
+    }
     for (const data_api::Mutation& mutation : row.entry.mutations()) {
       if (!mutation.has_set_cell()) continue;
       const data_api::Mutation::SetCell& cell = mutation.set_cell();

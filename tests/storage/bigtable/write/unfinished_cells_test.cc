@@ -37,6 +37,20 @@ TEST_F(UnfinishedCellsTest, AnotherValueOfOneContradictsAndNothingElseDoes) {
   EXPECT_FALSE(cells_.Contradicts(BatchOf("s", 5, 2)));
 }
 
+TEST_F(UnfinishedCellsTest, AnEventThatTakesThePlaceOfItsRowContradictsAnyOtherOfItsTime) {
+  table_.mode = TableMode::kLatestRow;
+  const auto with = [this](std::string_view qualifier) {
+    BigtableBatch batch(&tables_, 1, 1);
+    const ColumnRef column{0, qualifier};
+    const Value put = Value::Int(1);
+    batch.Put(table_, "r", 5, {&column, 1}, {&put, 1});
+    return batch;
+  };
+  cells_.Add("k", with("x"));
+  EXPECT_TRUE(cells_.Contradicts(with("y")));
+  EXPECT_FALSE(cells_.Contradicts(with("x"))) << "it was sent again";
+}
+
 TEST_F(UnfinishedCellsTest, WhatIsFinishedIsForgotten) {
   cells_.Add("k", BatchOf("r", 5, 1));
   cells_.Add("again", BatchOf("r", 5, 1));
