@@ -193,7 +193,16 @@ Status NightlyTables::CopyAndSwap(const Source& source, NightlyRecord* record) {
     replaced_[record->name] = parts_.clock->SteadyUs() + kReplacedStaysUs;
     return done;
   }
-  if (!CheckTurn()) return done;  // What is staged by now may be another daemon's.
+  if (!CheckTurn()) {
+    // What is staged by now may be another daemon's, and what was written late may be in its table:
+    // the day is built again.
+    std::unique_ptr<Batch> mark = parts_.store->NewBatch();
+    mark->PutMemo(LateMark(record->source, record->day), "1", NoteOrder::kBefore);
+    if (Status marked = parts_.store->Commit(std::move(mark)); !marked) {
+      spdlog::debug("nightly tables: {}: {}", record->name, marked.error().message());
+    }
+    return done;
+  }
   if (Status dropped = parts_.store->DropStaged(record->name); !dropped) {
     spdlog::debug("nightly tables: {}: {}", record->name, dropped.error().message());
   }
