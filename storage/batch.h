@@ -63,8 +63,8 @@ enum class NoteOrder : uint8_t {
   // begin, and take it away, in between.
   kAround,
 };
-inline bool ComesBefore(NoteOrder order) { return order != NoteOrder::kAfter; }
-inline bool ComesAfter(NoteOrder order) { return order != NoteOrder::kBefore; }
+inline bool GoesBeforeRows(NoteOrder order) { return order != NoteOrder::kAfter; }
+inline bool GoesBehindRows(NoteOrder order) { return order != NoteOrder::kBefore; }
 
 class Batch {
  public:

@@ -71,7 +71,7 @@ void RemoteBatch::DropMemo(std::string_view key) {
 std::vector<RemoteBatch::Change> RemoteBatch::First() const {
   std::vector<Change> notes = fields_;
   for (const auto& [key, memo] : memos_) {
-    if (ComesBefore(memo.order)) notes.push_back(memo.change);
+    if (GoesBeforeRows(memo.order)) notes.push_back(memo.change);
   }
   return notes;
 }
@@ -79,7 +79,7 @@ std::vector<RemoteBatch::Change> RemoteBatch::First() const {
 std::vector<RemoteBatch::Change> RemoteBatch::Behind() const {
   std::vector<Change> notes;
   for (const auto& [key, memo] : memos_) {
-    if (ComesAfter(memo.order)) notes.push_back(memo.change);
+    if (GoesBehindRows(memo.order)) notes.push_back(memo.change);
   }
   return notes;
 }

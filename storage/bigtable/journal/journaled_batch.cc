@@ -118,7 +118,7 @@ std::string EncodeJournaled(const BigtableBatch& batch, TimeUs written) {
   std::string memos;
   size_t count = 0;
   for (const auto& [key, memo] : batch.notes().memos) {
-    if (!ComesAfter(memo.order)) continue;
+    if (!GoesBehindRows(memo.order)) continue;
     ++count;
     PutByte(&memos, static_cast<uint8_t>((memo.value ? kHasValueFlag : 0) |
                                          (memo.order == NoteOrder::kAround ? kAroundFlag : 0)));

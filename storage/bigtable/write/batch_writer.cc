@@ -270,7 +270,7 @@ void BatchWriter::WriteNotesBefore(BatchGroup* group) {
     std::vector<CatalogueEntry> fields =
         catalogue_.notes().EntriesOf(notes, catalogue_.sequence(), clock_.Now());
     std::vector<CatalogueEntry> entries = fields;
-    AddMemos(notes, &ComesBefore, &entries);
+    AddMemos(notes, &GoesBeforeRows, &entries);
     if (entries.empty()) continue;
     if (const Status noted = catalogue_.rows().Write(std::move(entries)); !noted) {
       waiting->error = noted.error();
@@ -431,7 +431,7 @@ void BatchWriter::WriteNotesBehind(BatchGroup* group) {
           &entries);
       continue;
     }
-    AddMemos(waiting->batch->notes(), &ComesAfter, &entries);
+    AddMemos(waiting->batch->notes(), &GoesBehindRows, &entries);
     if (!waiting->is_counting || !waiting->journal_key.empty()) continue;
     entries.push_back(ClaimRows::CountedEntry(waiting->batch->claim().key));
   }
@@ -445,8 +445,8 @@ void BatchWriter::WriteNotesBehind(BatchGroup* group) {
   if (noted) return;
   for (const auto& waiting : *group) {
     const auto& memos = waiting->batch->notes().memos;
-    const bool has_some =
-        std::ranges::any_of(memos, [](const auto& memo) { return ComesAfter(memo.second.order); });
+    const bool has_some = std::ranges::any_of(
+        memos, [](const auto& memo) { return GoesBehindRows(memo.second.order); });
     if (has_some && waiting->has_all()) waiting->error = InPart(noted.error());
   }
 }

@@ -18,7 +18,7 @@ namespace {
 
 bool HasMemosBehind(const BigtableBatch& batch) {
   return std::ranges::any_of(batch.notes().memos,
-                             [](const auto& memo) { return ComesAfter(memo.second.order); });
+                             [](const auto& memo) { return GoesBehindRows(memo.second.order); });
 }
 
 bool GoesInParts(const BigtableBatch& batch) {
