@@ -133,7 +133,7 @@ Function* Real(const char* name) {
   return reinterpret_cast<Function*>(found);
 }
 
-mode_t ModeOf(int flags, std::va_list arguments) {
+mode_t ModeGiven(int flags, std::va_list arguments) {
   const bool has_mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   return has_mode ? va_arg(arguments, mode_t) : 0;
 }
@@ -220,7 +220,7 @@ extern "C" {
 int open(const char* name, int flags, ...) {
   std::va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = tallyd::ModeOf(flags, arguments);
+  const mode_t mode = tallyd::ModeGiven(flags, arguments);
   va_end(arguments);
   return tallyd::Open(name, flags, mode);
 }
@@ -228,7 +228,7 @@ int open(const char* name, int flags, ...) {
 int open64(const char* name, int flags, ...) {
   std::va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = tallyd::ModeOf(flags, arguments);
+  const mode_t mode = tallyd::ModeGiven(flags, arguments);
   va_end(arguments);
   return tallyd::Open(name, flags, mode);
 }
@@ -237,7 +237,7 @@ int openat(int directory, const char* name, int flags, ...) {
   static auto* const real = tallyd::Real<int(int, const char*, int, ...)>("openat");
   std::va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = tallyd::ModeOf(flags, arguments);
+  const mode_t mode = tallyd::ModeGiven(flags, arguments);
   va_end(arguments);
   return tallyd::Do(
       "open", [&] { return tallyd::PathAt(directory, name); },
