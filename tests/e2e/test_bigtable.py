@@ -17,7 +17,7 @@ import unittest
 
 from tests.e2e.bigtable import (Balancer, Emulator, TabletServer, needs_emulator, needs_tablet_server,
                                 storage)
-from tests.e2e.tallyd import (BINARY, ROOT, SEED, SLOW, START_SECONDS, E2eTest, Tallyd, eventually, free_port,
+from tests.e2e.tallyd import (BINARY, ROOT, SEED, SLOW, START_SECONDS, E2eTest, Tallyd, as_dicts, eventually, free_port,
                               in_threads, run)
 
 FAULT_SECONDS = float(os.environ.get("TALLYD_BIGTABLE_SECONDS", "6"))
@@ -84,11 +84,17 @@ def answers(daemon):
 def history(daemon, host, times=10_000_000, width=10_000_000):
     """The values of `n` that a host has, in the order of their times: of so many milliseconds, each page so wide."""
     found = []
-    for begin in range(BEGIN, BEGIN + times, width):
-        page = {"host": host, "from": begin, "to": begin + width}
+
+    def is_read(begin):
         # A service that has much to do may be silent for too long.
-        eventually(lambda: daemon.get("/v1/streams/server/events", page).status == 200, "it is read")
-        found += [row["n"] for row in daemon.events("server", host=host, from_=begin, to=begin + width)]
+        answer = daemon.get("/v1/streams/server/events", {"host": host, "from": begin, "to": begin + width})
+        if answer.status == 503:
+            return False
+        found.extend(row["n"] for row in as_dicts(answer.expect(200).json))
+        return True
+
+    for begin in range(BEGIN, BEGIN + times, width):
+        eventually(lambda: is_read(begin), "it is read")
     return found
 
 
