@@ -8,11 +8,11 @@
 
 #include "config/values/aggregate.h"
 #include "storage/bigtable/codec/cell_time.h"
+#include "storage/bigtable/wire/bulk_write.h"
 
 namespace tallyd {
 namespace {
 
-constexpr int kMostMutations = 100'000;  // In a call.
 // What a note has beside a field's name in a qualifier.
 constexpr size_t kBytesOfNote = 2;
 
@@ -141,11 +141,11 @@ void BigtableBatch::PutCell(Entry* entry, const ColumnRef& column, const Value& 
                     table.info.name, value.AsView().size(), cell->value().size(), kMaxValueBytes));
   }
   // It is one call, and what it replaces goes with it.
-  if (entry->is_checked() && entry->entry.mutations_size() == kMostMutations) {
+  if (entry->is_checked() && entry->entry.mutations_size() == kMutationsOfPart) {
     refused_ =
         Invalid(fmt::format("table {}: an event of a row that it replaces has {} columns or "
                             "more; Bigtable takes less",
-                            table.info.name, kMostMutations));
+                            table.info.name, kMutationsOfPart));
   }
 }
 
