@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "storage/bigtable/read/row_filter.h"
-#include "storage/bigtable/read/row_stream.h"
 #include "storage/bigtable/wire/bulk_write.h"
 #include "storage/bigtable/wire/own_table.h"
 #include "storage/bigtable/wire/retry.h"
@@ -18,6 +17,12 @@ namespace {
 constexpr std::string_view kClaimRow = "p/claim";
 constexpr size_t kIdDigits = 32;
 constexpr std::string_view kProbeRows[] = {"p/1", "p/2"};
+
+data_api::RowFilter NewestCells() {
+  data_api::RowFilter filter;
+  filter.set_cells_per_column_limit_filter(1);
+  return filter;
+}
 
 // Empty: any.
 data_api::RowFilter HasCell(std::string_view column, const std::string& value) {
@@ -129,11 +134,26 @@ Result<CatalogueCells> CatalogueRows::Read(std::string_view key, std::optional<S
 Result<std::vector<CatalogueRow>> CatalogueRows::ReadRange(const KeyRange& range, uint64_t limit,
                                                            std::optional<SteadyTime> until) {
   RowsQuery query;
-  query.table = table_;
   query.ranges = {range};
-  query.filter.emplace().set_cells_per_column_limit_filter(1);
+  query.filter = NewestCells();
   query.expected = limit;
   query.limits.deadline = until.value_or(client_.NewDeadline());
+  return ReadAll(std::move(query));
+}
+
+Result<std::vector<CatalogueRow>> CatalogueRows::ReadRanges(std::vector<KeyRange> ranges,
+                                                            std::string_view column,
+                                                            std::optional<SteadyTime> until) {
+  RowsQuery query;
+  query.ranges = std::move(ranges);
+  query.filter = column.empty() ? NewestCells() : HasCell(column, "");
+  query.limits.deadline = until.value_or(client_.NewDeadline());
+  return ReadAll(std::move(query));
+}
+
+Result<std::vector<CatalogueRow>> CatalogueRows::ReadAll(RowsQuery query) {
+  const uint64_t limit = query.expected;
+  query.table = table_;
   RowStream stream(&client_, std::move(query));
   std::vector<CatalogueRow> rows;
   while (limit == 0 || rows.size() < limit) {

@@ -5,8 +5,9 @@
 //                `p/STREAM` of its streams, its `generation`, `next` table's number, `s/STREAM`
 //                units, `t/NUMBER` records of tables; one that is staged (StagedName) has the
 //                rows of the table behind whose name it is
-//   f/STREAM     fields: FIELD NUL BIT of each type, FIELD NUL s for its spelling
-//   m/NUMBER     fields that a table missed: HOW FIELD
+//   f/STREAM     fields: FIELD NUL BIT of each type, FIELD NUL s for its spelling; `n`: 16 digits,
+//                other ones at each change
+//   m/NUMBER     fields that a table missed: HOW FIELD; `n` likewise
 //   n/KEY        memos: `v`
 //   k/KEY        claims (claim_rows.h)
 //   c            how far the retention clock is: `v`
@@ -28,6 +29,7 @@
 
 #include "config/schema/key_ranges.h"
 #include "config/values/result.h"
+#include "storage/bigtable/read/row_stream.h"
 #include "storage/bigtable/wire/bulk_write.h"
 #include "storage/bigtable/wire/client.h"
 
@@ -38,8 +40,9 @@ inline constexpr std::string_view kCatalogueTable = "tallyd_catalogue";
 inline constexpr std::string_view kCatalogueFamily = "c";
 inline constexpr std::string_view kSchemaRow = "s";
 inline constexpr std::string_view kVersionColumn = "version";
-inline constexpr std::string_view kMemoRows = "n/";    // Behind it the memo's key.
-inline constexpr std::string_view kValueColumn = "v";  // Of rows that hold one value.
+inline constexpr std::string_view kMemoRows = "n/";      // Behind it the memo's key.
+inline constexpr std::string_view kValueColumn = "v";    // Of rows that hold one value.
+inline constexpr std::string_view kChangedColumn = "n";  // Of rows of fields.
 
 // The cells of one of its rows, by qualifier.
 using CatalogueCells = std::map<std::string, std::string>;
@@ -74,6 +77,10 @@ class CatalogueRows {
   // In key order, at most `limit`; 0: all.
   Result<std::vector<CatalogueRow>> ReadRange(const KeyRange& range, uint64_t limit,
                                               std::optional<SteadyTime> until = {});
+  // Of the ranges, which are in key order; of each row only `column`, or, where that is empty, all.
+  Result<std::vector<CatalogueRow>> ReadRanges(std::vector<KeyRange> ranges,
+                                               std::string_view column,
+                                               std::optional<SteadyTime> until = {});
   // Each row whole; together not.
   Status Write(std::vector<CatalogueEntry> entries);
   // Each row by itself, side by side; of each whether its predicate matched. A try whose answer was
@@ -89,6 +96,7 @@ class CatalogueRows {
   Result<bool> ReplaceSchema(const std::string& before, const CatalogueCells& cells);
 
  private:
+  Result<std::vector<CatalogueRow>> ReadAll(RowsQuery query);
   void Send(std::vector<BulkRow>* rows, SteadyTime until);
   Status Claim(SteadyTime until);
 

@@ -1,7 +1,10 @@
 #include "storage/bigtable/catalogue/field_notes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <random>
 
 namespace tallyd {
 namespace {
@@ -28,6 +31,11 @@ std::string FieldColumn(std::string_view field, char what) {
 
 std::string MissedRow(TableId table) { return std::string(kMissedRows) + std::to_string(table); }
 
+std::string NewMark() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
 // The entry of a row, which is the last one or a new one.
 CatalogueEntry& EntryOf(const std::string& key, std::vector<CatalogueEntry>* entries) {
   for (CatalogueEntry& entry : *entries) {
@@ -41,18 +49,37 @@ CatalogueEntry& EntryOf(const std::string& key, std::vector<CatalogueEntry>* ent
 
 Status FieldNotes::Load(CatalogueRows* rows, std::optional<SteadyTime> until) {
   for (const std::string_view prefix : {kFieldRows, kMissedRows}) {
-    const Result<std::vector<CatalogueRow>> read = rows->ReadRange(PrefixRange(prefix), 0, until);
-    if (!read) return read.error();
-    const std::lock_guard lock(mutex_);
-    for (const CatalogueRow& row : *read) {
-      for (const auto& [qualifier, value] : row.cells) Take(row.key, qualifier, value);
-    }
+    if (Status loaded = LoadRows(prefix, rows, until); !loaded) return loaded;
+  }
+  return {};
+}
+
+Status FieldNotes::LoadRows(std::string_view prefix, CatalogueRows* rows,
+                            std::optional<SteadyTime> until) {
+  const std::string changed_column(kChangedColumn);
+  const auto marks = rows->ReadRanges({PrefixRange(prefix)}, kChangedColumn, until);
+  if (!marks) return marks.error();
+  std::vector<KeyRange> changed;
+  for (const CatalogueRow& row : *marks) {
+    const auto known = read_.find(row.key);
+    if (known != read_.end() && known->second == row.cells.at(changed_column)) continue;
+    changed.push_back(RangeOfKey(row.key));
+  }
+  if (changed.empty()) return {};
+  const auto read = rows->ReadRanges(std::move(changed), "", until);
+  if (!read) return read.error();
+  const std::lock_guard lock(mutex_);
+  for (const CatalogueRow& row : *read) {
+    for (const auto& [qualifier, value] : row.cells) Take(row.key, qualifier, value);
+    const auto mark = row.cells.find(changed_column);
+    if (mark != row.cells.end()) read_[row.key] = mark->second;
   }
   return {};
 }
 
 // What is malformed was written by another version, and says nothing.
 void FieldNotes::Take(std::string_view row, std::string_view qualifier, std::string_view value) {
+  if (qualifier == kChangedColumn) return;
   if (row.starts_with(kMissedRows) && !qualifier.empty()) {
     const auto table = static_cast<TableId>(NumberIn(row.substr(kMissedRows.size())));
     const auto how = static_cast<uint8_t>(qualifier[0] - '0');
@@ -105,6 +132,7 @@ std::vector<CatalogueEntry> FieldNotes::EntriesOf(const BigtableBatch::Notes& no
                        &EntryOf(MissedRow(missed.first), &entries));
     }
   }
+  for (CatalogueEntry& entry : entries) SetCatalogueCell(kChangedColumn, NewMark(), 0, &entry);
   return entries;
 }
 

@@ -44,6 +44,7 @@ TEST(FieldNotes, ANumberThatNobodyCanHaveGivenSaysNothing) {
   ASSERT_TRUE(rows.Open());
   std::vector<CatalogueEntry> odd(1);
   odd[0].set_row_key("f/s");
+  SetCatalogueCell(kChangedColumn, "0123456789abcdef", 0, &odd[0]);
   SetCatalogueCell(std::string("LOAD\0s", 6), "18446744073709551614", 0, &odd[0]);
   ASSERT_TRUE(rows.Write(odd));
   FieldNotes notes;
@@ -52,6 +53,34 @@ TEST(FieldNotes, ANumberThatNobodyCanHaveGivenSaysNothing) {
   batch.spellings.emplace_back("s", "Load");
   const auto entries = notes.EntriesOf(batch, 5, 1'000'000);
   EXPECT_TRUE(rows.Write(entries)) << "its time is one";
+}
+
+TEST(FieldNotes, OnlyRowsThatChangedAreReadAgain) {
+  BigtableService service;
+  const auto client = service.Connect();
+  CatalogueRows rows(client.get());
+  ASSERT_TRUE(rows.Open());
+  FieldNotes others;
+  const auto note = [&](const std::string& stream, const std::string& field) {
+    BigtableBatch::Notes notes;
+    notes.fields[{stream, field}] = TypeBit(ValueType::kInt64);
+    ASSERT_TRUE(rows.Write(others.EntriesOf(notes, 5, 0)));
+  };
+  note("many", "a");
+  note("one", "a");
+  FieldNotes ours;
+  ASSERT_TRUE(ours.Load(&rows));
+  const auto reads_of_a_load = [&] {
+    service.server.faults().Forget();
+    EXPECT_TRUE(ours.Load(&rows));
+    return service.server.faults().Count("ReadRows");
+  };
+  EXPECT_EQ(reads_of_a_load(), 2u) << "one that asks what changed, of each kind";
+  note("one", "b");
+  EXPECT_EQ(reads_of_a_load(), 3u);
+  EXPECT_EQ(ours.Fields("one").size(), 2u);
+  EXPECT_EQ(ours.Fields("many").size(), 1u);
+  EXPECT_EQ(reads_of_a_load(), 2u);
 }
 
 TEST(FieldNotes, WriteWhatIsKnownOnce) {
