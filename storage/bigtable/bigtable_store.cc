@@ -258,6 +258,7 @@ class BigtableStore final : public Store, public Staging, public ClockKeeper {
   Status Reach(SteadyTime until);
   void StartLooking();
   void TellForeign();
+  void LookForJournal();
   Status StartRetention();
   Result<bool> HoldsRow(const TablePtr& table);
   // Of one try: who only wants to know about how much there is waits no longer.
@@ -321,6 +322,7 @@ void BigtableStore::StartLooking() {
     watch_.Tell(looked);
     TellForeign();
     if (looked) {
+      LookForJournal();
       for (const TablePtr& table : catalogue_.Tables()) samples_.AskAgain(*table, deadline);
     }
     return poll;
@@ -336,6 +338,16 @@ void BigtableStore::TellForeign() {
     spdlog::warn("bigtable: {}", why);
   }
   told_foreign_ = std::move(why);
+}
+
+// Another daemon may have made it since this one looked.
+void BigtableStore::LookForJournal() {
+  if (journal_.is_there()) return;
+  if (const Status looked = journal_.Open(); !looked) {
+    spdlog::debug("bigtable: the journal: {}", looked.error().message());
+  }
+  journal_.Start();
+  sweep_.Start();
 }
 
 // The daemons have one: it is as far as the one of them that noted it last.

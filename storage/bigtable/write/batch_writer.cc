@@ -120,6 +120,7 @@ std::unique_ptr<WaitingBatch> BatchWriter::WaitingOf(FoundBatch found, CommitDon
 
 void BatchWriter::Enqueue(std::unique_ptr<WaitingBatch> waiting) {
   waiting->places = PlacesOf(waiting->batch.get());
+  waiting->goes_alone = GoesAlone(*waiting->batch);
   const size_t bytes = waiting->batch->bytes();
   std::unique_lock lock(mutex_);
   if (closed_) {
@@ -173,7 +174,7 @@ void BatchWriter::Work() {
       continue;
     }
     ++groups_;
-    const bool is_alone = GoesAlone(*group.front()->batch);
+    const bool is_alone = group.front()->goes_alone;
     is_alone_ = is_alone;
     for (const auto& waiting : group) {
       places_.insert(waiting->places.begin(), waiting->places.end());
@@ -201,7 +202,7 @@ bool BatchWriter::GoesAlone(const BigtableBatch& batch) const {
 }
 
 bool BatchWriter::MayJoin(const WaitingBatch& next) const {
-  return !GoesAlone(*next.batch) && std::ranges::none_of(next.places, [this](uint64_t place) {
+  return !next.goes_alone && std::ranges::none_of(next.places, [this](uint64_t place) {
     return places_.contains(place);
   });
 }
@@ -209,7 +210,7 @@ bool BatchWriter::MayJoin(const WaitingBatch& next) const {
 BatchGroup BatchWriter::TakeGroup() {
   BatchGroup group;
   if (queue_.empty() || is_alone_ || wants_alone_ > 0) return group;
-  if (GoesAlone(*queue_.front()->batch)) {
+  if (queue_.front()->goes_alone) {
     if (groups_ > 0) return group;
     group.push_back(std::move(queue_.front()));
     queue_.pop_front();
@@ -241,7 +242,7 @@ void BatchWriter::Execute(BatchGroup* group) {
     }
   }
   const bool takes_long = group->front()->batch->has_removals();
-  if (group->front()->batch->has_deletes() && journal_.is_there() && !group->front()->error) {
+  if (group->front()->goes_alone && journal_.is_there() && !group->front()->error) {
     if (const Status finished = FinishJournal(client_.NewDeadline()); !finished) {
       group->front()->error = finished.error();
     }

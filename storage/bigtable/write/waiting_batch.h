@@ -20,6 +20,7 @@ struct WaitingBatch {
   CommitDone done;
   SteadyTime deadline;
   std::vector<uint64_t> places = {};  // Of its rows and memos.
+  bool goes_alone = false;            // No group is under way beside its own.
   std::vector<RowFailure> failed = {};
   std::optional<Error> error = {};  // Of all of it.
   bool is_counting = false;         // Its claim says so.

@@ -98,5 +98,15 @@ TEST_F(JournalSweepTest, ADaemonWithoutWholeBatchesFinishesWhatOthersLeft) {
   EXPECT_FALSE(daemon.store().capabilities().whole_batches);
 }
 
+TEST_F(JournalSweepTest, ADaemonThatWasThereBeforeTheJournalDoesSo) {
+  service_.whole_batches = false;
+  WholeDaemon early(service_, kAfterALease);
+  service_.whole_batches = true;
+  LeaveOne();
+  RefuseNothing();
+  ASSERT_TRUE(JournalEmpties());
+  EXPECT_EQ(early.Read("H").size(), 2u);
+}
+
 }  // namespace
 }  // namespace tallyd
