@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kBatchesAtOnce = 64;
 constexpr size_t kBytesAtOnce = 16u << 20;
 constexpr int kPollsUntilTriedAgain = 5;
+constexpr int kPollsUntilGivenUp = 30;
 
 }  // namespace
 
@@ -25,9 +26,14 @@ struct JournalSweep::Attempt {
   std::future<CommitOutcome> outcome;
 };
 
+SteadyTime JournalSweep::TimeBehind(int polls) const {
+  return std::chrono::steady_clock::now() +
+         polls * std::chrono::microseconds(client_.config().poll_us);
+}
+
 void JournalSweep::TryLater(const std::string& key) {
-  again_[key] = std::chrono::steady_clock::now() +
-                kPollsUntilTriedAgain * std::chrono::microseconds(client_.config().poll_us);
+  Tries& tries = tries_.try_emplace(key, Tries{{}, TimeBehind(kPollsUntilGivenUp)}).first->second;
+  tries.again = TimeBehind(kPollsUntilTriedAgain);
 }
 
 void JournalSweep::Start() {
@@ -69,15 +75,16 @@ Status JournalSweep::Look() {
 
 std::vector<std::string> JournalSweep::Due(const std::vector<Journal::Mark>& marks) {
   const SteadyTime now = std::chrono::steady_clock::now();
-  std::map<std::string, SteadyTime> again;
+  std::map<std::string, Tries> tries;
   std::vector<std::string> due;
   for (const Journal::Mark& mark : marks) {
-    const auto known = again_.find(mark.key);
-    const bool waits = known != again_.end() && known->second > now;
-    if (waits) again.insert(*known);
-    if (!waits && !mark.failed && !journal_.IsOthers(mark)) due.push_back(mark.key);
+    if (mark.failed) continue;
+    const auto known = tries_.find(mark.key);
+    if (known != tries_.end()) tries.insert(*known);
+    const bool waits = known != tries_.end() && known->second.again > now;
+    if (!waits && !journal_.IsOthers(mark)) due.push_back(mark.key);
   }
-  again_ = std::move(again);
+  tries_ = std::move(tries);
   return due;
 }
 
@@ -117,10 +124,11 @@ void JournalSweep::Settle(Attempt* attempt) {
   }
   const Error why = outcome.error();
   if (why.code() == ErrorCode::kCancelled) return;  // Another daemon was faster.
-  const bool is_out_of_time = attempt->may_be_given_up && !outcome.failed().empty();
+  TryLater(attempt->key);
+  const bool is_out_of_time = attempt->may_be_given_up && !outcome.failed().empty() &&
+                              std::chrono::steady_clock::now() >= tries_[attempt->key].decides;
   const bool is_lacking = attempt->lacks && why.code() == ErrorCode::kConflict;
   if (is_out_of_time || is_lacking) return GiveUp(attempt->key, why.message());
-  TryLater(attempt->key);
   spdlog::warn("bigtable: batch {} of the journal is not finished yet: {}", attempt->key,
                why.message());
 }

@@ -1,7 +1,8 @@
 // JournalSweep: finishes what others left in the journal, and what failed here. It looks every
 // `poll`; what it finds whose lease has ended goes the way of all batches (BatchWriter::Finish).
 // What cannot be finished is tried again, and given up when it is ten minutes old
-// (Journal::kGivenUpUs), or at once where something of it must not be sent any more: its row stays,
+// (Journal::kGivenUpUs) and has failed here for thirty polls, so that not the first try after an
+// outage decides, or at once where something of it must not be sent any more: its row stays,
 // is counted and named, and nobody looks at it again.
 //
 //   JournalSweep sweep(client, &journal, &finder, &writer);
@@ -47,6 +48,7 @@ class JournalSweep {
   std::vector<std::string> Due(const std::vector<Journal::Mark>& marks);
   Status FinishSome(const std::vector<std::string>& due, size_t* next);
   void Settle(Attempt* attempt);
+  SteadyTime TimeBehind(int polls) const;
   void TryLater(const std::string& key);
   void GiveUp(const std::string& key, const std::string& why);
   void GiveUpUnreadable(const FoundBatch& found);
@@ -58,8 +60,11 @@ class JournalSweep {
   Journal& journal_;
   BatchFinder& finder_;
   BatchWriter& writer_;
-  // By key when it is tried again. Of the thread that looks.
-  std::map<std::string, SteadyTime> again_;
+  struct Tries {
+    SteadyTime again;
+    SteadyTime decides;  // Whether it is given up.
+  };
+  std::map<std::string, Tries> tries_;  // By key. Of the thread that looks.
   std::atomic<bool> stopping_ = false;
 
   mutable std::mutex mutex_;

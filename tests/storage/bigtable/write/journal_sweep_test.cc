@@ -108,5 +108,16 @@ TEST_F(JournalSweepTest, ADaemonThatWasThereBeforeTheJournalDoesSo) {
   EXPECT_EQ(early.Read("H").size(), 2u);
 }
 
+TEST_F(JournalSweepTest, TheFirstTryAfterAnOutageDoesNotDecide) {
+  LeaveOne(0);
+  WholeDaemon late(service_, kTooLate);
+  service_.server.faults().Forget();
+  ASSERT_TRUE(Within(std::chrono::seconds(20),
+                     [&] { return service_.server.faults().Count("Entry H") > 0; }));
+  RefuseNothing();
+  EXPECT_TRUE(JournalEmpties());
+  EXPECT_EQ(late.FailedBatches(), 0);
+}
+
 }  // namespace
 }  // namespace tallyd
