@@ -83,6 +83,23 @@ TEST_F(FoundBatchTest, LeavesOutRowsOfATableThatIsNoMore) {
   EXPECT_EQ((**Find()).batch->rows(), 2u) << "it is another table by now";
 }
 
+TEST_F(FoundBatchTest, KnowsATableThatWasAddedSinceThisDaemonLooked) {
+  BigtableCatalogue early(client_.get(), &clock_, 1, MayDropTable());
+  ASSERT_TRUE(early.Load());
+  Schema schema = HistoryLatestAndSums();
+  schema.tables.push_back(MakeTable("N"));
+  Adopt(schema);
+  BigtableBatch batch(tables_.get(), 1, 1);
+  const ColumnRef column{0, "x"};
+  const Value value = Value::Int(1);
+  batch.Put(*catalogue_->Find("N"), "r", 5, {&column, 1}, {&value, 1});
+  Write(EncodeJournaled(batch, clock_.Now()));
+  BatchFinder finder(journal_.get(), &early, tables_.get(), &clock_, 1);
+  const Result<std::optional<FoundBatch>> found = finder.Find("k", Soon());
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->batch->rows(), 1u);
+}
+
 TEST_F(FoundBatchTest, WithholdsWhatAddsUpOnceItIsTooOld) {
   Leave(true);
   clock_.now += Journal::kGivenUpUs - 1;

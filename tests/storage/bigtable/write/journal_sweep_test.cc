@@ -1,10 +1,14 @@
 #include "storage/bigtable/write/journal_sweep.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "storage/bigtable/wire/bulk_write.h"
 #include "tests/storage/bigtable/whole_batches.h"
 
 namespace tallyd {
@@ -39,6 +43,24 @@ TEST_F(JournalSweepTest, ALaterValueOfACellWaitsUntilTheEarlierOneIsThere) {
   ASSERT_TRUE(Within(std::chrono::seconds(20), [&] { return correct().has_value(); }));
   EXPECT_EQ(service_.server.RowsOf(kJournal), 0u);
   EXPECT_EQ(daemon.Read("H")[0].second.at("A:x@10"), "11");
+}
+
+TEST_F(JournalSweepTest, ALaterValueWaitsAlsoWhereTheRowWentInParts) {
+  WholeDaemon daemon(service_, 0);
+  RefuseRow("b");
+  auto batch = daemon.NewBatch();
+  std::vector<TestCell> cells;
+  for (int i = 0; i <= kMutationsOfPart; ++i) {
+    cells.push_back({"A", fmt::format("x{}", i), Value::Int(i)});
+  }
+  daemon.Put(batch.get(), "H", "a", 10, cells, false);
+  daemon.Put(batch.get(), "H", "b", 10, {{"A", "x", Value::Int(1)}});
+  EXPECT_FALSE(daemon.OutcomeOf(std::move(batch)));
+  for (const std::string column : {"x0", "x99999", "x100000"}) {
+    EXPECT_FALSE(daemon.Write("H", "a", 10, {{"A", column, Value::Int(-1)}})) << column;
+  }
+  RefuseNothing();
+  EXPECT_TRUE(JournalEmpties());
 }
 
 TEST_F(JournalSweepTest, WhatIsFoundTooLateIsThereWithoutWhatItAddsAndToldSo) {
