@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "storage/leveldb/catalogue/keyed_records.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine.h"
 #include "storage/leveldb/commit/engine_state.h"
@@ -236,8 +237,7 @@ Status LevelDbStore::Publish(const std::function<Result<Catalogue::Plan>(Catalog
     Result<Catalogue::Plan> made = make(state().catalogue);
     if (!made) return made.error();
     plan = std::move(*made);
-    for (const auto& [key, value] : plan.put) to->PutRecord(key, value);
-    for (const std::string& key : plan.drop) to->DropRecord(key);
+    for (const auto& [key, value] : KeyedRecords(plan.put)) to->PutRecord(key, value);
     for (const TableId table : plan.dropped) AddDrop(table, to);
     return {};
   });
@@ -251,8 +251,9 @@ Status LevelDbStore::Publish(const std::function<Result<Catalogue::Plan>(Catalog
   return published;
 }
 
-// A table's rows go, and what is recorded of its columns.
+// A table's record and rows go, and what is recorded of its columns.
 void LevelDbStore::AddDrop(TableId id, LevelDbBatch* batch) {
+  batch->DropRecord(TableKey(id));
   for (const TablePtr& table : catalogue().Tables()) {
     // Whatever there is of a latest table that is unknown goes.
     if (table->id == id && table->mode == TableMode::kHistory) batch->Delete(*table, DeleteSpec{});

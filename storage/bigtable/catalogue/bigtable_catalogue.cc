@@ -12,7 +12,7 @@
 
 #include "storage/bigtable/catalogue/table_admin.h"
 #include "storage/bigtable/journal/journal.h"
-#include "storage/leveldb/codec/meta_codec.h"
+#include "storage/catalogue/record_codec.h"
 
 namespace tallyd {
 namespace {

@@ -33,7 +33,7 @@
 #include "storage/bigtable/catalogue/field_notes.h"
 #include "storage/bigtable/catalogue/file_print.h"
 #include "storage/bigtable/catalogue/fold_probe.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/catalogue/catalogue.h"
 #include "storage/table_catalogue.h"
 
 namespace tallyd {

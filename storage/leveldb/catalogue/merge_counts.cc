@@ -6,7 +6,6 @@
 
 #include "config/schema/merge_risk.h"
 #include "storage/bytes/coding.h"
-#include "storage/leveldb/catalogue/catalogue.h"
 
 namespace tallyd {
 namespace {

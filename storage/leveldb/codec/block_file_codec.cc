@@ -7,6 +7,7 @@
 #include <new>
 
 #include "storage/bytes/coding.h"
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 

@@ -32,21 +32,6 @@ std::string NewStoreId();
 // In hexadecimal, as backups and messages have it.
 std::string HexOfStoreId(std::string_view id);
 
-// What of a stream may not change while tables of it hold rows.
-struct StoredStream {
-  TimeUnit unit = TimeUnit::kMilliseconds;
-  std::vector<std::string> labels;  // Its list, in order and distinct.
-  friend bool operator==(const StoredStream&, const StoredStream&) = default;
-};
-
-std::string EncodeStream(const StoredStream& stream);
-Result<StoredStream> DecodeStream(std::string_view record);
-
-// What of a TableInfo is stored: not its number (the key has it) nor what only the configuration in
-// force says.
-std::string EncodeTable(const TableInfo& table);
-Result<TableInfo> DecodeTable(std::string_view record);
-
 std::string EncodeColumnSet(const std::vector<Column>& columns);
 Result<std::vector<Column>> DecodeColumnSet(std::string_view record);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/commit/stored_latest.h"

@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/adoption.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/catalogue/adoption.h"
+#include "storage/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/catalogue/merge_counts.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/entry_codec.h"

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "storage/bytes/coding.h"
+#include "storage/leveldb/catalogue/keyed_records.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
@@ -59,7 +60,7 @@ void HeadCopies::PutCopy(Copy copy, leveldb::WriteBatch* batch) const {
     batch->Put(copied.append(key), ToSlice(value));
   };
   if (set == kOfTable) {
-    for (const auto& [key, value] : catalogue_.RecordsOf(table)) put(key, value);
+    for (const auto& [key, value] : KeyedRecords(catalogue_.RecordsOf(table))) put(key, value);
   } else if (const ColumnSet* columns = sets_.Find(table, set)) {
     put(ColumnSetKey(table, set), EncodeColumnSet(columns->columns));
   }
@@ -188,10 +189,9 @@ void GroupWriter::ForeseeLatest(const LevelDbBatch& batch, size_t from) {
 void GroupWriter::CoverLate(const LevelDbBatch& batch) {
   TimeUs end = 0;
   for (const LevelDbBatch::Op& op : batch.ops()) end = std::max(end, op.time + 1);
-  for (const auto& [key, record] : state_->catalogue.CoverLate(
-           batch.tables(), batch.adoption(), {end, sequence_ + batch.ops().size()})) {
-    PutBase(key, record);
-  }
+  const CatalogueRecords covered = state_->catalogue.CoverLate(
+      batch.tables(), batch.adoption(), {end, sequence_ + batch.ops().size()});
+  for (const auto& [key, record] : KeyedRecords(covered)) PutBase(key, record);
 }
 
 void GroupWriter::CoverTimes(const LevelDbBatch& batch) {

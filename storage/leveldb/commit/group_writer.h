@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/catalogue/catalogue.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/commit/leveldb_batch.h"

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "storage/bytes/coding.h"
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/env/status.h"
 

@@ -25,7 +25,7 @@
 #include "config/file/config.h"
 #include "config/values/result.h"
 #include "config/values/time.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/block_file.h"
 #include "storage/leveldb/files/head_iterator.h"

@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/latest/latest_merge.h"
 #include "storage/leveldb/latest/latest_tables.h"

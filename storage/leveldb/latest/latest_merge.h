@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/latest/entry_cells.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/catalogue/merge_counts.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/read/block_source.h"

@@ -18,7 +18,7 @@
 #include "storage/batch.h"
 #include "storage/blocks/column_block.h"
 #include "storage/cell_merge.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/catalogue/registries.h"
 #include "storage/leveldb/catalogue/write_teller.h"
 #include "storage/scan.h"

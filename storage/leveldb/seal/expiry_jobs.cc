@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/leveldb/catalogue/keyed_records.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/seal/file_jobs.h"
 
@@ -383,9 +384,8 @@ Result<Progress> CapJob::CutWindow(const TableInfo& table, const View& view) {
 
 void CapJob::LetGo(const TableInfo& table, TimeUs until, LevelDbBatch* batch) {
   batch->CommitAlone([this, id = table.id, until, batch]() -> Status {
-    for (const auto& [key, record] : context_.state().catalogue.LetGo(id, until)) {
-      batch->PutRecord(key, record);
-    }
+    const CatalogueRecords records = context_.state().catalogue.LetGo(id, until);
+    for (const auto& [key, record] : KeyedRecords(records)) batch->PutRecord(key, record);
     return {};
   });
 }

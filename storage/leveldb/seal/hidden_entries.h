@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "config/values/result.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/files/block_file.h"
 
 namespace tallyd {

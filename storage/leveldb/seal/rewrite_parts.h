@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "storage/cell_merge.h"
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/leveldb/catalogue/merge_counts.h"
 #include "storage/leveldb/catalogue/write_teller.h"
 #include "storage/leveldb/commit/group_committer.h"

@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/catalogue/catalogue.h"
 #include "storage/leveldb/files/database.h"
 #include "storage/leveldb/seal/rewrite.h"
 #include "storage/leveldb/seal/seal_context.h"
@@ -49,7 +49,7 @@ class Sealer {
   using Time = SealJob::Time;
   struct Entry {
     std::unique_ptr<SealJob> job;
-    bool takes_turns = false;  // After a piece of work the others that do come first.
+    bool takes_turns = false;    // After a piece of work the others that do come first.
     bool is_never_last = false;  // It comes first once in some rounds, however much else there is.
     // Of a job that failed: when it is asked again, and what was logged of it.
     Time not_before;

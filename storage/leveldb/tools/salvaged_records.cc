@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "storage/batch.h"
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 

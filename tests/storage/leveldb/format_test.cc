@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "storage/bytes/coding.h"
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"

@@ -15,7 +15,6 @@
 #include "storage/bytes/coding.h"
 #include "storage/leveldb/codec/block_file_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
 
 namespace tallyd {

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/latest_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/latest/latest_merge.h"

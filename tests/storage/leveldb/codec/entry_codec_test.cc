@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "tests/storage/leveldb/codec/hostile_bytes.h"
+#include "tests/storage/bytes/hostile_bytes.h"
 
 namespace tallyd {
 namespace {

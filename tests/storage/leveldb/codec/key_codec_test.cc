@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "storage/leveldb/codec/entry_codec.h"
-#include "tests/storage/leveldb/codec/hostile_bytes.h"
+#include "tests/storage/bytes/hostile_bytes.h"
 
 namespace tallyd {
 namespace {

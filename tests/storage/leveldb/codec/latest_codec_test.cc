@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "tests/storage/leveldb/codec/hostile_bytes.h"
+#include "tests/storage/bytes/hostile_bytes.h"
 
 namespace tallyd {
 namespace {

@@ -5,24 +5,10 @@
 
 #include <limits>
 
-#include "tests/storage/leveldb/codec/hostile_bytes.h"
+#include "tests/storage/bytes/hostile_bytes.h"
 
 namespace tallyd {
 namespace {
-
-TableInfo SomeTable() {
-  TableInfo table;
-  table.mode = TableMode::kLatestRow;
-  table.name = "T";
-  table.stream = "s";
-  table.pattern = "new-cell";
-  table.row_key = "{a}#{time}";
-  table.families.resize(2);
-  table.families[0].name = "F";
-  table.families[0].configured = true;
-  table.families[1].name = "G";
-  return table;
-}
 
 DeleteSpec SomeDelete() {
   DeleteSpec what;
@@ -31,55 +17,6 @@ DeleteSpec SomeDelete() {
   what.family = FamilyId{1};
   what.qualifier = "q";
   return what;
-}
-
-template <class Decode>
-void ExpectOnlyWholeReads(const std::string& record, const Decode& decode) {
-  EXPECT_TRUE(decode(record));
-  for (size_t cut = 0; cut < record.size(); ++cut) {
-    const auto refused = decode(record.substr(0, cut));
-    ASSERT_FALSE(refused) << cut;
-    EXPECT_EQ(refused.error().code(), ErrorCode::kCorruption);
-  }
-  EXPECT_FALSE(decode(record + '\0')) << "nothing may be left over";
-  std::string newer = record;
-  ++newer[0];
-  EXPECT_FALSE(decode(newer)) << "what a newer tallyd wrote";
-}
-
-TEST(MetaCodecTest, WhatAFamilyIsComesBackAndAnUnknownKindDoesNot) {
-  TableInfo table = SomeTable();
-  for (const AggregateInfo& info : kAggregates) {
-    for (const std::optional<int64_t> bucket :
-         {std::optional<int64_t>(), std::optional(kUsPerDay)}) {
-      table.families[1].last.aggregate = info.kind;
-      table.families[1].last.bucket_us = bucket;
-      const std::string record = EncodeTable(table);
-      const Result<TableInfo> read = DecodeTable(record);
-      ASSERT_TRUE(read);
-      EXPECT_TRUE(SameKind(read->families[1].last, table.families[1].last));
-      EXPECT_FALSE(read->families[0].last.aggregate);
-      ExpectOnlyWholeReads(record, DecodeTable);
-    }
-  }
-  table.families[1].last.aggregate = static_cast<Aggregate>(kAggregates.size() + 1);
-  EXPECT_FALSE(DecodeTable(EncodeTable(table)));
-  table.families[1].last.aggregate = Aggregate::kSum;
-  table.families[1].last.bucket_us = 0;
-  EXPECT_FALSE(DecodeTable(EncodeTable(table))) << "no time can be divided by it";
-}
-
-TEST(MetaCodecTest, ATableComesBackAsFarAsItIsStored) {
-  const TableInfo table = SomeTable();
-  const Result<TableInfo> read = DecodeTable(EncodeTable(table));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->mode, table.mode);
-  EXPECT_EQ(read->name, table.name);
-  EXPECT_EQ(read->stream, table.stream);
-  EXPECT_EQ(read->pattern, table.pattern);
-  EXPECT_EQ(read->row_key, table.row_key);
-  ASSERT_EQ(read->families.size(), 2u);
-  EXPECT_EQ(read->families[1].name, "G");
 }
 
 TEST(MetaCodecTest, AColumnSetComesBackInItsOrder) {
@@ -122,20 +59,11 @@ TEST(MetaCodecTest, ADeleteOfAllTimesCoversThemAll) {
 
 TEST(MetaCodecTest, SmallRecordsComeBack) {
   EXPECT_EQ(DecodeFormat(EncodeFormat(kFormatVersion)).value(), kFormatVersion);
-  const StoredStream plain{TimeUnit::kNanoseconds, {}};
-  EXPECT_EQ(EncodeStream(plain), (std::string{1, 3})) << "as before there were labels";
-  EXPECT_EQ(DecodeStream(EncodeStream(plain)).value(), plain);
-  const StoredStream labelled{TimeUnit::kMilliseconds, {"h", "r*"}};
-  EXPECT_EQ(EncodeStream(labelled), std::string("\2\1\2\1h\2r*"));
-  EXPECT_EQ(DecodeStream(EncodeStream(labelled)).value(), labelled);
   EXPECT_EQ(DecodeField(EncodeField({0x2a, 7})).value(), (FieldMarks{0x2a, 7}));
 }
 
 TEST(MetaCodecDamageTest, OnlyWholeRecordsOfThisVersionAreRead) {
   ExpectOnlyWholeReads(EncodeFormat(kFormatVersion), DecodeFormat);
-  ExpectOnlyWholeReads(EncodeStream({TimeUnit::kMilliseconds, {}}), DecodeStream);
-  ExpectOnlyWholeReads(EncodeStream({TimeUnit::kMilliseconds, {"host", "r"}}), DecodeStream);
-  ExpectOnlyWholeReads(EncodeTable(SomeTable()), DecodeTable);
   ExpectOnlyWholeReads(EncodeColumnSet({{0, "a"}, {1, "b"}}), DecodeColumnSet);
   ExpectOnlyWholeReads(EncodeField({4, 0}), DecodeField);
   ExpectOnlyWholeReads(EncodeDelete(SomeDelete(), 7), [](std::string_view record) {
@@ -145,12 +73,6 @@ TEST(MetaCodecDamageTest, OnlyWholeRecordsOfThisVersionAreRead) {
 }
 
 TEST(MetaCodecDamageTest, NumbersThatAreNotListedAreRefused) {
-  std::string stream = EncodeStream({TimeUnit::kNanoseconds, {}});
-  ++stream[1];
-  EXPECT_FALSE(DecodeStream(stream)) << "a unit";
-  std::string table = EncodeTable(SomeTable());
-  table[1] = 3;
-  EXPECT_FALSE(DecodeTable(table)) << "a mode";
   std::string what = EncodeDelete(SomeDelete(), 7);
   what[1] = static_cast<char>(what[1] | 4);
   EXPECT_FALSE(DecodeDelete(what, nullptr)) << "a flag";
@@ -161,19 +83,16 @@ TEST(MetaCodecDamageTest, NumbersThatAreNotListedAreRefused) {
 }
 
 TEST(MetaCodecDamageTest, TheErrorNamesTheRecord) {
-  EXPECT_NE(DecodeTable("").error().message().find("a table"), std::string::npos);
   EXPECT_NE(DecodeColumnSet("").error().message().find("a column set"), std::string::npos);
 }
 
 TEST(MetaCodecDamageTest, DamagedRecordsAreRefusedOrRead) {
-  const std::string records[] = {EncodeTable(SomeTable()), EncodeColumnSet({{0, "a"}, {1, "b"}}),
+  const std::string records[] = {EncodeColumnSet({{0, "a"}, {1, "b"}}),
                                  EncodeDelete(SomeDelete(), 7)};
   for (const std::string& record : records) {
     DamageManyTimes(record, [](std::string_view bytes) {
       TimeUs at = 0;
       DecodeFormat(bytes).has_value();
-      DecodeStream(bytes).has_value();
-      DecodeTable(bytes).has_value();
       DecodeColumnSet(bytes).has_value();
       DecodeField(bytes).has_value();
       DecodeDelete(bytes, &at).has_value();

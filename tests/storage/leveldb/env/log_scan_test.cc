@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "storage/leveldb/env/wal_check.h"
-#include "tests/storage/leveldb/codec/hostile_bytes.h"
+#include "tests/storage/bytes/hostile_bytes.h"
 
 namespace tallyd {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/env/status.h"
 #include "tests/storage/fault_env.h"
 #include "tests/storage/store_fixture.h"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/bytes/coding.h"
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 
 namespace tallyd {

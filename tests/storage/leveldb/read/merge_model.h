@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/leveldb/catalogue/delete_range.h"
 #include "storage/scan.h"
 #include "tests/storage/leveldb/history_maker.h"
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <thread>
 
+#include "storage/leveldb/catalogue/keyed_records.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/commit/engine_state.h"
 #include "storage/leveldb/env/status.h"
@@ -89,7 +90,7 @@ class LatestJobTest : public ::testing::Test {
     Result<Catalogue::Plan> plan = engine_->state().catalogue.PlanAdopt(schema, &past);
     ASSERT_TRUE(plan);
     auto batch = NewBatch();
-    for (const auto& [key, value] : plan->put) batch->PutRecord(key, value);
+    for (const auto& [key, value] : KeyedRecords(plan->put)) batch->PutRecord(key, value);
     ASSERT_TRUE(committer_->Commit(std::move(batch)));
     engine_->state().catalogue.Publish(std::move(*plan));
     table_ = engine_->state().catalogue.Find("L");

@@ -9,7 +9,6 @@
 #include <map>
 #include <random>
 
-#include "storage/leveldb/codec/meta_codec.h"
 #include "storage/leveldb/read/block_source.h"
 #include "storage/leveldb/seal/rewrite.h"
 #include "tests/storage/leveldb/history_maker.h"

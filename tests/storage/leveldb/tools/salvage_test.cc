@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/files/view.h"
 #include "tests/storage/leveldb/tools/small_store.h"

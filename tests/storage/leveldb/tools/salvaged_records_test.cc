@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/catalogue/record_codec.h"
 #include "storage/leveldb/codec/entry_codec.h"
 #include "storage/leveldb/codec/meta_codec.h"
 

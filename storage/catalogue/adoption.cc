@@ -1,4 +1,4 @@
-#include "storage/leveldb/catalogue/adoption.h"
+#include "storage/catalogue/adoption.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "config/schema/gone_rule.h"
-#include "storage/leveldb/codec/meta_codec.h"
+#include "storage/catalogue/record_codec.h"
 
 namespace tallyd {
 namespace {

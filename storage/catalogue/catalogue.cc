@@ -1,4 +1,4 @@
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/catalogue/catalogue.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,6 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
-
-#include "storage/leveldb/codec/entry_codec.h"
-#include "storage/leveldb/codec/meta_codec.h"
 
 namespace tallyd {
 namespace {
@@ -88,12 +85,6 @@ void KeepAdoptions(const TableInfo& known, TableInfo* table) {
   }
 }
 
-std::string EncodeNextTable(TableId next) {
-  std::string record;
-  PutU32(&record, next);
-  return record;
-}
-
 // To ask whether a schema changes anything at all.
 class UnknownPast final : public StoredPast {
  public:
@@ -131,10 +122,7 @@ class Catalogue::Planner {
       const Status added = AddTable(configured);
       if (!added) return added.error();
     }
-    if (plan_.stored.next_table != next_table) {
-      plan_.put.emplace_back(MetaKey(MetaKind::kNextTable),
-                             EncodeNextTable(plan_.stored.next_table));
-    }
+    if (plan_.stored.next_table != next_table) plan_.put.next_table = plan_.stored.next_table;
     return std::move(plan_);
   }
 
@@ -165,9 +153,7 @@ class Catalogue::Planner {
     return by_name;
   }
 
-  void Put(const TableInfo& table) {
-    plan_.put.emplace_back(TableKey(table.id), EncodeTable(table));
-  }
+  void Put(const TableInfo& table) { plan_.put.tables.push_back(table); }
 
   Status AddStream(const Stream& stream) {
     const StoredStream configured = StoredAs(stream);
@@ -177,7 +163,7 @@ class Catalogue::Planner {
       if (Status may = MayChange(stream.name, known->second, configured); !may) return may;
     }
     known->second = configured;
-    plan_.put.emplace_back(StreamKey(stream.name), EncodeStream(configured));
+    plan_.put.streams.emplace_back(stream.name, configured);
     return {};
   }
 
@@ -190,7 +176,6 @@ class Catalogue::Planner {
       if (!differences.empty() && !adoption_.MayDrop(*table)) return HasData(*table, differences);
       // What does not hold a row is made anew: nothing of it is found under its number again.
       if (!differences.empty()) {
-        plan_.drop.push_back(TableKey(table->id));
         plan_.dropped.push_back(table->id);
         plan_.stored.tables.erase(table->id);
         table = nullptr;
@@ -215,7 +200,7 @@ bool Catalogue::AdoptUnchanged(const Schema& schema) {
   const std::unique_lock lock(mutex_);
   UnknownPast past;
   Result<Plan> plan = Planner(stored_, schema, &past, adoption_).Run();
-  if (!plan || !plan->put.empty() || !plan->drop.empty()) return false;
+  if (!plan || !plan->put.empty() || !plan->dropped.empty()) return false;
   schema_ = std::move(plan->schema);
   Rebuild();
   return true;
@@ -251,7 +236,6 @@ Catalogue::Plan Catalogue::Unchanged() const {
 
 void Catalogue::PlanToDrop(TableId table, Plan* plan) {
   plan->stored.tables.erase(table);
-  plan->drop.push_back(TableKey(table));
   plan->dropped.push_back(table);
 }
 
@@ -268,8 +252,8 @@ Result<Catalogue::Plan> Catalogue::PlanStage(const Table& table, StoredPast* pas
   staged.name = StagedName(table.name);
   staged.membership.whole_from = 0;
   for (RuleMark& mark : staged.rules) mark.whole_from = 0;
-  plan.put.emplace_back(TableKey(id), EncodeTable(staged));
-  plan.put.emplace_back(MetaKey(MetaKind::kNextTable), EncodeNextTable(plan.stored.next_table));
+  plan.put.tables.push_back(staged);
+  plan.put.next_table = plan.stored.next_table;
   plan.stored.tables.emplace(id, std::move(staged));
   return plan;
 }
@@ -288,7 +272,7 @@ Result<Catalogue::Plan> Catalogue::PlanSwap(const Table& table, TableId staged) 
     if (found == tables_.end()) continue;
     TableInfo& renamed = plan.stored.tables.at(found->second->id);
     renamed.name = to;
-    plan.put.emplace_back(TableKey(renamed.id), EncodeTable(renamed));
+    plan.put.tables.push_back(renamed);
   }
   if (plan.put.empty()) {
     return Error(ErrorCode::kNotFound, fmt::format("there is no table '{}'", table.name));
@@ -322,7 +306,7 @@ Result<Catalogue::Plan> Catalogue::PlanWhole(const TableInfo& seen, TimeUs from)
   for (StoredFamily& family : table.families) {
     if (seen.max_bytes == 0) lower(&family.whole_from);
   }
-  plan.put.emplace_back(TableKey(seen.id), EncodeTable(table));
+  plan.put.tables.push_back(table);
   return plan;
 }
 
@@ -334,7 +318,7 @@ void Catalogue::Publish(Plan plan) {
   Rebuild();
 }
 
-std::vector<std::pair<std::string, std::string>> Catalogue::LetGo(TableId id, TimeUs until) {
+CatalogueRecords Catalogue::LetGo(TableId id, TimeUs until) {
   const std::unique_lock lock(mutex_);
   const auto found = stored_.tables.find(id);
   if (found == stored_.tables.end()) return {};
@@ -342,13 +326,13 @@ std::vector<std::pair<std::string, std::string>> Catalogue::LetGo(TableId id, Ti
     family.whole_from = std::max(family.whole_from, until);
   }
   Rebuild();
-  return {{TableKey(id), EncodeTable(found->second)}};
+  return {.tables = {found->second}};
 }
 
-std::vector<std::pair<std::string, std::string>> Catalogue::CoverLate(
-    std::span<const TableId> written, uint64_t adoption, const Late& late) {
+CatalogueRecords Catalogue::CoverLate(std::span<const TableId> written, uint64_t adoption,
+                                      const Late& late) {
   const std::unique_lock lock(mutex_);
-  std::vector<std::pair<std::string, std::string>> records;
+  CatalogueRecords records;
   for (auto& [id, table] : stored_.tables) {
     bool changed = false;
     const auto cover = [&](RuleMark* mark) {
@@ -362,7 +346,7 @@ std::vector<std::pair<std::string, std::string>> Catalogue::CoverLate(
     };
     cover(&table.membership);
     for (RuleMark& mark : table.rules) cover(&mark);
-    if (changed) records.emplace_back(TableKey(id), EncodeTable(table));
+    if (changed) records.tables.push_back(table);
   }
   if (!records.empty()) Rebuild();
   return records;
@@ -435,16 +419,13 @@ bool Catalogue::Exists(TableId table) const {
   return stored_.tables.contains(table);
 }
 
-std::vector<std::pair<std::string, std::string>> Catalogue::RecordsOf(TableId table) const {
+CatalogueRecords Catalogue::RecordsOf(TableId table) const {
   const std::shared_lock lock(mutex_);
   const auto found = stored_.tables.find(table);
   if (found == stored_.tables.end()) return {};
-  std::vector<std::pair<std::string, std::string>> records{
-      {TableKey(table), EncodeTable(found->second)}};
+  CatalogueRecords records{.tables = {found->second}};
   const auto stream = stored_.streams.find(found->second.stream);
-  if (stream != stored_.streams.end()) {
-    records.emplace_back(StreamKey(stream->first), EncodeStream(stream->second));
-  }
+  if (stream != stored_.streams.end()) records.streams.push_back(*stream);
   return records;
 }
 

@@ -1,4 +1,4 @@
-#include "storage/leveldb/catalogue/catalogue.h"
+#include "storage/catalogue/catalogue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,15 +4,14 @@
 // to be written, or what contradicts what is stored; Publish makes the plan the truth once they
 // are. Both between the same two commits: what is planned depends on what the tables hold. Numbers
 // of tables and families are given once. Thread-safe; one adopter at a time.
-//
-// Beside it what of a table is forgotten: DeleteRange.
-#ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
-#define TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
+#ifndef TALLYD_STORAGE_CATALOGUE_CATALOGUE_H_
+#define TALLYD_STORAGE_CATALOGUE_CATALOGUE_H_
 
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <span>
@@ -24,64 +23,35 @@
 #include "config/schema/schema.h"
 #include "config/values/result.h"
 #include "storage/batch.h"
-#include "storage/leveldb/catalogue/adoption.h"
-#include "storage/leveldb/codec/meta_codec.h"
+#include "storage/catalogue/adoption.h"
+#include "storage/catalogue/record_codec.h"
 #include "storage/table_info.h"
 
 namespace tallyd {
 
-// DeleteRange: a range of a table that is forgotten but not yet removed from the disk
-// (storage/FORMAT.md, Deletes). It hides what was committed before it. Immutable.
-//
-// The list that a reader applies and the entries it reads must be of one moment: with an older list
-// it would see what a batch deleted beside what the same batch wrote, with a newer one what the
-// sealer has removed in between would come back. So the lists are part of a View (files/view.h).
-struct DeleteRange {
-  TableId table = 0;
-  uint64_t sequence = 0;
-  TimeUs at = 0;  // When it was committed, by the wall clock.
-  DeleteSpec what;
-
-  DeleteRange(TableId table_id, uint64_t number, DeleteSpec spec, TimeUs committed = 0)
-      : table(table_id), sequence(number), at(committed), what(std::move(spec)) {}
-  bool CoversRow(std::string_view row_key) const {
-    return row_key >= what.rows.start && (what.rows.end.empty() || row_key < what.rows.end);
-  }
-  // Whether it may hide anything of rows from `first` to `last` with entries up to this sequence.
-  bool Touches(std::string_view first, std::string_view last, uint64_t up_to) const {
-    return up_to < sequence && last >= what.rows.start &&
-           (what.rows.end.empty() || first < what.rows.end);
-  }
-  // Whether it hides whatever an entry of a covered row holds at this time.
-  bool HidesEntry(TimeUs time, uint64_t entry_sequence) const {
-    return !what.family && HidesTime(time, entry_sequence);
-  }
-  bool HidesTime(TimeUs time, uint64_t entry_sequence) const {
-    return entry_sequence < sequence && what.cells.Contains(time);
-  }
-  bool HidesColumn(const ColumnRef& column) const {
-    return (!what.family || *what.family == column.family) &&
-           (!what.qualifier || *what.qualifier == column.qualifier);
-  }
-};
-
-using DeleteList = std::vector<std::shared_ptr<const DeleteRange>>;
-
-// What the database says.
+// What is stored.
 struct StoredCatalogue {
   std::map<std::string, StoredStream> streams;
   std::map<TableId, TableInfo> tables;
   TableId next_table = 1;
 };
 
+// Of it what is to be written.
+struct CatalogueRecords {
+  std::vector<std::pair<std::string, StoredStream>> streams = {};  // By name.
+  std::vector<TableInfo> tables = {};
+  std::optional<TableId> next_table = {};
+
+  bool empty() const { return streams.empty() && tables.empty() && !next_table; }
+};
+
 class Catalogue {
  public:
   struct Plan {
     StoredCatalogue stored;
-    std::vector<std::pair<std::string, std::string>> put;  // Records, by key.
-    std::vector<std::string> drop;                         // Keys of records.
-    std::vector<TableId> dropped;                          // Their rows are to go.
-    std::shared_ptr<const Schema> schema;                  // The configuration from then on.
+    CatalogueRecords put;
+    std::vector<TableId> dropped;          // Their records and rows are to go.
+    std::shared_ptr<const Schema> schema;  // The configuration from then on.
     uint64_t adoption = 0;
   };
 
@@ -113,12 +83,11 @@ class Catalogue {
     TimeUs end = 0;
     uint64_t sequence = 0;
   };
-  std::vector<std::pair<std::string, std::string>> CoverLate(std::span<const TableId> written,
-                                                             uint64_t adoption, const Late& late);
+  CatalogueRecords CoverLate(std::span<const TableId> written, uint64_t adoption, const Late& late);
 
   // Everything of the table before `until` is let go: from then on it claims to be whole only
   // behind. The record that says so, to be written with it. Of the committer's thread.
-  std::vector<std::pair<std::string, std::string>> LetGo(TableId table, TimeUs until);
+  CatalogueRecords LetGo(TableId table, TimeUs until);
 
   // How many schemas were adopted; a TableInfo tells which made it.
   uint64_t adoption() const;
@@ -127,8 +96,8 @@ class Catalogue {
   std::vector<TablePtr> Named() const;           // The same without those that are staged.
   std::vector<std::string> StagedNames() const;  // Of these the names behind which.
   bool Exists(TableId table) const;
-  // Those of the table and of its stream, by key; none if it is unknown.
-  std::vector<std::pair<std::string, std::string>> RecordsOf(TableId table) const;
+  // Those of the table and of its stream; none if it is unknown.
+  CatalogueRecords RecordsOf(TableId table) const;
   // Another one, whenever tables are others than they were.
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
@@ -150,4 +119,4 @@ class Catalogue {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_LEVELDB_CATALOGUE_CATALOGUE_H_
+#endif  // TALLYD_STORAGE_CATALOGUE_CATALOGUE_H_

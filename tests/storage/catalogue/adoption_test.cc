@@ -1,5 +1,5 @@
 // From when on a table holds what its rules take, as adopting one schema after another leaves it.
-#include "storage/leveldb/catalogue/adoption.h"
+#include "storage/catalogue/adoption.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,15 @@
 // Bytes for tests of decoders: short random ones that look alike, and damage of good ones.
-#ifndef TALLYD_TESTS_STORAGE_LEVELDB_CODEC_HOSTILE_BYTES_H_
-#define TALLYD_TESTS_STORAGE_LEVELDB_CODEC_HOSTILE_BYTES_H_
+#ifndef TALLYD_TESTS_STORAGE_BYTES_HOSTILE_BYTES_H_
+#define TALLYD_TESTS_STORAGE_BYTES_HOSTILE_BYTES_H_
+
+#include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "config/values/result.h"
 
 namespace tallyd {
 
@@ -36,6 +40,22 @@ void DamageManyTimes(std::string_view good, const Decode& decode) {
   }
 }
 
+// What `decode` takes is this record, and neither its beginning, nor more, nor what a newer version
+// begins with.
+template <class Decode>
+void ExpectOnlyWholeReads(const std::string& record, const Decode& decode) {
+  EXPECT_TRUE(decode(record));
+  for (size_t cut = 0; cut < record.size(); ++cut) {
+    const auto refused = decode(record.substr(0, cut));
+    ASSERT_FALSE(refused) << cut;
+    EXPECT_EQ(refused.error().code(), ErrorCode::kCorruption);
+  }
+  EXPECT_FALSE(decode(record + '\0')) << "nothing may be left over";
+  std::string newer = record;
+  ++newer[0];
+  EXPECT_FALSE(decode(newer)) << "what a newer tallyd wrote";
+}
+
 }  // namespace tallyd
 
-#endif  // TALLYD_TESTS_STORAGE_LEVELDB_CODEC_HOSTILE_BYTES_H_
+#endif  // TALLYD_TESTS_STORAGE_BYTES_HOSTILE_BYTES_H_

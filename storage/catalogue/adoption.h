@@ -15,8 +15,8 @@
 //
 // One thread. With the store's own past that is the committer's, between two commits; to ask
 // whether a schema changes anything (UnknownPast), any.
-#ifndef TALLYD_STORAGE_LEVELDB_CATALOGUE_ADOPTION_H_
-#define TALLYD_STORAGE_LEVELDB_CATALOGUE_ADOPTION_H_
+#ifndef TALLYD_STORAGE_CATALOGUE_ADOPTION_H_
+#define TALLYD_STORAGE_CATALOGUE_ADOPTION_H_
 
 #include <cstdint>
 #include <map>
@@ -96,4 +96,4 @@ class Adoption {
 
 }  // namespace tallyd
 
-#endif  // TALLYD_STORAGE_LEVELDB_CATALOGUE_ADOPTION_H_
+#endif  // TALLYD_STORAGE_CATALOGUE_ADOPTION_H_
